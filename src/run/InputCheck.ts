@@ -1,0 +1,129 @@
+/**
+ * From what a caller gave to what the log keeps: every default filled in, every bad argument named. Pure.
+ */
+import * as Duration from "effect/Duration"
+import * as Option from "effect/Option"
+import * as Result from "effect/Result"
+import type { Json } from "effect/Schema"
+import * as Message from "./Message.ts"
+import * as RunError from "./RunError.ts"
+import type * as RunInput from "./RunInput.ts"
+import * as RunPolicy from "./RunPolicy.ts"
+
+type Checked<A> = Result.Result<A, RunError.NonRetryableError>
+
+const refuse = (field: string, message: string): Checked<never> => Result.fail(RunError.invalidInput(field, message))
+
+/** What the agent brings to a run's input. */
+export interface Defaults {
+  readonly limits: RunPolicy.Limits
+  readonly toolPolicy: RunPolicy.ToolPolicy
+  readonly tools: ReadonlyArray<string>
+}
+
+export const effective = (input: RunInput.RunInput, defaults: Defaults): Checked<RunInput.Effective> =>
+  Result.gen(function*() {
+    const messages = yield* userMessages(input.input)
+    const history = input.history === undefined ? undefined : yield* historyMessages(input.history)
+    const given = yield* limits(input.limits ?? {})
+    const toolPolicy = { ...defaults.toolPolicy, ...input.toolPolicy }
+    yield* policy(toolPolicy, defaults.tools)
+    yield* names("allowedTools", input.allowedTools, defaults.tools)
+    yield* names("toolOrder", input.toolOrder, defaults.tools)
+    const data = input.data === undefined ? undefined : yield* json("data", input.data)
+    return {
+      messages,
+      toolPolicy,
+      limits: { ...defaults.limits, ...given },
+      ...(history === undefined ? {} : { history }),
+      ...(input.instructions === undefined ? {} : { instructions: input.instructions }),
+      ...(input.allowedTools === undefined ? {} : { allowedTools: input.allowedTools }),
+      ...(input.toolOrder === undefined ? {} : { toolOrder: input.toolOrder }),
+      ...(data === undefined ? {} : { data })
+    }
+  })
+
+/** An id of a session or a run: 1 to 200 characters, none of them a control character or at its ends a blank. */
+export const id = (field: string, value: string): Checked<string> => {
+  if (value.trim() === "") return refuse(field, `${field} is empty; leave it out for a new one`)
+  if (value.length > 200) return refuse(field, `${field} has ${value.length} characters; at most 200 are allowed`)
+  if (value !== value.trim() || /\p{Cc}/u.test(value) || !value.isWellFormed()) {
+    return refuse(field, `${field} may not begin or end with a blank or hold control characters`)
+  }
+  return Result.succeed(value)
+}
+
+export const limits = (given: RunPolicy.LimitsInput): Checked<RunPolicy.Limits> => {
+  const out: { -readonly [K in keyof RunPolicy.Limits]: number } = {}
+  for (const key of Object.keys(RunPolicy.leastLimit) as Array<keyof RunPolicy.Limits>) {
+    const value = key === "maxDuration" ? millis(given.maxDuration) : given[key]
+    if (value === undefined) continue
+    const least = RunPolicy.leastLimit[key]
+    if (!(value >= least) || (key !== "maxDuration" && value !== Infinity && !Number.isInteger(value))) {
+      const unit = key === "maxDuration"
+        ? "a duration of at least 1 millisecond"
+        : `a whole number of at least ${least}`
+      return refuse(`limits.${key}`, `limits.${key} must be ${unit}; it is ${String(given[key])}`)
+    }
+    if (value !== Infinity) out[key] = value
+  }
+  return Result.succeed(out)
+}
+
+/** NaN for what is no duration. */
+const millis = (input: Duration.Input | undefined): number | undefined =>
+  input === undefined ? undefined : Option.match(Duration.fromInput(input), {
+    onNone: () => NaN,
+    onSome: Duration.toMillis
+  })
+
+const userMessages = (input: RunInput.RunInput["input"]): Checked<ReadonlyArray<Message.UserMessage>> => {
+  const given = typeof input === "string" ? [{ role: "user" as const, content: input }] : input
+  const messages = given.map((message) => Message.user(message.content))
+  return messages.length === 0 || messages.some((message) => isBlank(message.content))
+    ? refuse("input", "the input is empty; say what the agent is to do")
+    : Result.succeed(messages)
+}
+
+const historyMessages = (
+  history: ReadonlyArray<RunInput.HistoryInput>
+): Checked<NonNullable<RunInput.Effective["history"]>> =>
+  Result.succeed(
+    history.map(({ content, role }) =>
+      role === "user" ? Message.user(content) : { role: "assistant", content: Message.user(content).content }
+    )
+  )
+
+const isBlank = (content: ReadonlyArray<Message.UserPart>): boolean =>
+  content.every((part) => part.type === "text" && part.text.trim() === "")
+
+const policy = (given: RunPolicy.ToolPolicy, tools: ReadonlyArray<string>): Checked<void> => {
+  const { allowList, maxParallel } = given
+  if (maxParallel !== undefined && !(maxParallel >= 1 && (maxParallel === Infinity || Number.isInteger(maxParallel)))) {
+    return refuse(
+      "toolPolicy.maxParallel",
+      `toolPolicy.maxParallel must be a whole number of at least 1; it is ${maxParallel}`
+    )
+  }
+  return names("toolPolicy.allowList", allowList, tools)
+}
+
+const names = (
+  field: string,
+  given: ReadonlyArray<string> | undefined,
+  tools: ReadonlyArray<string>
+): Checked<void> => {
+  const unknown = given?.find((name) => !tools.includes(name))
+  if (unknown === undefined) return Result.succeed(undefined)
+  const has = tools.length === 0 ? "it has none" : `it has ${tools.join(", ")}`
+  return refuse(field, `${field} names "${unknown}", which is no tool of this agent; ${has}`)
+}
+
+/** Plain JSON, as it will be read back. */
+export const json = (field: string, value: Json): Checked<Json> => {
+  try {
+    return Result.succeed(JSON.parse(JSON.stringify(value)) as Json)
+  } catch {
+    return refuse(field, `${field} is not JSON`)
+  }
+}

@@ -1,0 +1,102 @@
+/**
+ * The project's own message schema: what is stored in a log and handed to a Model. Plain JSON on both sides, so that a
+ * stored session can be read for ever, whatever happens to a provider library's types.
+ *
+ * Does not own how a log becomes messages; that is `Transcript`.
+ */
+import * as Schema from "effect/Schema"
+
+/** What a provider attached to a part (signatures, cache markers), by provider name; sent back unedited. */
+export const Metadata = Schema.Record(Schema.String, Schema.Json)
+export type Metadata = typeof Metadata.Type
+
+export const TextPart = Schema.Struct({
+  type: Schema.tag("text"),
+  text: Schema.String,
+  metadata: Schema.optionalKey(Metadata)
+})
+export type TextPart = typeof TextPart.Type
+
+/** Reasoning goes back unedited, and only to the provider and model that made it. */
+export const ReasoningPart = Schema.Struct({
+  type: Schema.tag("reasoning"),
+  text: Schema.String,
+  metadata: Schema.optionalKey(Metadata)
+})
+export type ReasoningPart = typeof ReasoningPart.Type
+
+/** A file: `data` is base64, or an address that starts with `http:`, `https:` or `data:`. */
+export const FilePart = Schema.Struct({
+  type: Schema.tag("file"),
+  mediaType: Schema.String,
+  data: Schema.String,
+  fileName: Schema.optionalKey(Schema.String),
+  metadata: Schema.optionalKey(Metadata)
+})
+export type FilePart = typeof FilePart.Type
+
+/** A call the model asked for. `params` is what it sent: a JSON value, or the raw text where that was not JSON. */
+export const ToolCallPart = Schema.Struct({
+  type: Schema.tag("tool-call"),
+  id: Schema.String,
+  name: Schema.String,
+  params: Schema.Json,
+  providerExecuted: Schema.optionalKey(Schema.Boolean),
+  metadata: Schema.optionalKey(Metadata)
+})
+export type ToolCallPart = typeof ToolCallPart.Type
+
+export const ToolResultPart = Schema.Struct({
+  type: Schema.tag("tool-result"),
+  id: Schema.String,
+  name: Schema.String,
+  result: Schema.Json,
+  isFailure: Schema.Boolean,
+  providerExecuted: Schema.optionalKey(Schema.Boolean),
+  metadata: Schema.optionalKey(Metadata)
+})
+export type ToolResultPart = typeof ToolResultPart.Type
+
+export const UserPart = Schema.Union([TextPart, FilePart])
+export type UserPart = typeof UserPart.Type
+
+export const AssistantPart = Schema.Union([TextPart, ReasoningPart, FilePart, ToolCallPart, ToolResultPart])
+export type AssistantPart = typeof AssistantPart.Type
+
+export const SystemMessage = Schema.Struct({ role: Schema.tag("system"), content: Schema.String })
+export type SystemMessage = typeof SystemMessage.Type
+
+export const UserMessage = Schema.Struct({ role: Schema.tag("user"), content: Schema.Array(UserPart) })
+export type UserMessage = typeof UserMessage.Type
+
+export const AssistantMessage = Schema.Struct({ role: Schema.tag("assistant"), content: Schema.Array(AssistantPart) })
+export type AssistantMessage = typeof AssistantMessage.Type
+
+/** The results of the calls of the assistant message before it, in call order. */
+export const ToolMessage = Schema.Struct({ role: Schema.tag("tool"), content: Schema.Array(ToolResultPart) })
+export type ToolMessage = typeof ToolMessage.Type
+
+export const Message = Schema.Union([SystemMessage, UserMessage, AssistantMessage, ToolMessage])
+export type Message = typeof Message.Type
+
+/** Which model made a message, or is about to read one. */
+export const ModelRef = Schema.Struct({ provider: Schema.String, name: Schema.String })
+export type ModelRef = typeof ModelRef.Type
+
+export const text = (value: string): TextPart => ({ type: "text", text: value })
+
+export const user = (content: string | ReadonlyArray<UserPart>): UserMessage => ({
+  role: "user",
+  content: typeof content === "string" ? [text(content)] : content
+})
+
+/** The text parts of a message's content, joined. */
+export const textOf = (content: ReadonlyArray<AssistantPart>): string => {
+  let out = ""
+  for (const part of content) if (part.type === "text") out += part.text
+  return out
+}
+
+/** The calls of an assistant message that are ours to execute, in order. */
+export const toolCalls = (content: ReadonlyArray<AssistantPart>): ReadonlyArray<ToolCallPart> =>
+  content.filter((part): part is ToolCallPart => part.type === "tool-call" && part.providerExecuted !== true)

@@ -1,0 +1,175 @@
+/**
+ * The errors a caller can act on, under two tags: `RetryableError` (trying again later may help) and
+ * `NonRetryableError` (it will not). Each carries a tagged `reason`, so that `Effect.catchReason` works.
+ *
+ * The same two tags go from the provider to the caller. A model's reasons are retried by the loop; a bare provider
+ * reason is therefore never retryable in a run's type: it comes out as `RetriesExhausted`.
+ */
+import * as Data from "effect/Data"
+import * as Duration from "effect/Duration"
+import * as Schema from "effect/Schema"
+
+/** `status` is the HTTP status where there was one, `retryAfter` in milliseconds. Messages hold no secrets. */
+const provider = {
+  message: Schema.String,
+  status: Schema.optionalKey(Schema.Finite),
+  retryAfter: Schema.optionalKey(Schema.Finite)
+}
+const message = { message: Schema.String }
+
+/** Why a model call may work when tried again. */
+export const ProviderReason = Schema.Union([
+  Schema.TaggedStruct("RateLimited", provider),
+  Schema.TaggedStruct("Overloaded", provider),
+  Schema.TaggedStruct("Network", provider),
+  Schema.TaggedStruct("TimedOut", { ...provider, scope: Schema.Literals(["call", "firstPart", "gap", "provider"]) }),
+  /** the stream ended before a finish part */
+  Schema.TaggedStruct("StreamTruncated", provider),
+  Schema.TaggedStruct("InvalidResponse", provider),
+  /** the model said nothing at all, and not in answer to tool results */
+  Schema.TaggedStruct("EmptyResponse", provider)
+])
+export type ProviderReason = typeof ProviderReason.Type
+
+/** Why a model call will not work when tried again. */
+export const ProviderRefusal = Schema.Union([
+  Schema.TaggedStruct("Authentication", provider),
+  Schema.TaggedStruct("InvalidRequest", provider),
+  Schema.TaggedStruct("QuotaExhausted", provider),
+  Schema.TaggedStruct("ContextOverflow", provider),
+  Schema.TaggedStruct("ContentPolicy", provider),
+  Schema.TaggedStruct("Unknown", provider)
+])
+export type ProviderRefusal = typeof ProviderRefusal.Type
+
+/** Why a run may work when started or resumed again. */
+export const RunReason = Schema.Union([
+  Schema.TaggedStruct("RetriesExhausted", { ...message, last: ProviderReason, attempts: Schema.Finite }),
+  /** the session has a live run */
+  Schema.TaggedStruct("SessionBusy", {
+    ...message,
+    sessionId: Schema.String,
+    runId: Schema.optionalKey(Schema.String)
+  }),
+  Schema.TaggedStruct("StoreUnavailable", message)
+])
+export type RunReason = typeof RunReason.Type
+
+/** Why a run will not work as it was asked for. */
+export const RunRefusal = Schema.Union([
+  ...ProviderRefusal.members,
+  /** an argument of the caller is not usable; `field` names it */
+  Schema.TaggedStruct("InvalidInput", { ...message, field: Schema.String }),
+  Schema.TaggedStruct("SessionNotFound", { ...message, sessionId: Schema.String }),
+  /** the run id exists with other input */
+  Schema.TaggedStruct("RunConflict", { ...message, runId: Schema.String }),
+  /** `resume` found no run that can go on */
+  Schema.TaggedStruct("NothingToResume", { ...message, sessionId: Schema.String }),
+  /** the process that drove the session's last run died; nothing may be appended before that is settled */
+  Schema.TaggedStruct("DriveDied", { ...message, sessionId: Schema.String, runId: Schema.String }),
+  /** another writer took the session over */
+  Schema.TaggedStruct("StaleWriter", { ...message, sessionId: Schema.String }),
+  /** the store holds what this version cannot read; nothing was changed */
+  Schema.TaggedStruct("StoreRefused", message),
+  Schema.TaggedStruct("EventTooLarge", { ...message, bytes: Schema.Finite, limit: Schema.Finite }),
+  Schema.TaggedStruct("CompactionFailed", message),
+  Schema.TaggedStruct("ToolFailed", { ...message, tool: Schema.String, callId: Schema.String }),
+  Schema.TaggedStruct("HookBlocked", { ...message, hook: Schema.String }),
+  Schema.TaggedStruct("InvalidOutput", message)
+])
+export type RunRefusal = typeof RunRefusal.Type
+
+interface Reason {
+  readonly _tag: string
+  readonly message: string
+  readonly retryAfter?: number
+  readonly last?: { readonly retryAfter?: number }
+}
+
+/** Trying again later may help, after `retryAfter` when that is known. */
+export class RetryableError<const R extends Reason = RunReason> extends Data.TaggedError("RetryableError")<{}> {
+  readonly reason: R
+  constructor(reason: R) {
+    super()
+    this.reason = reason
+  }
+  override get message(): string {
+    return this.reason.message
+  }
+  get retryAfter(): Duration.Duration | undefined {
+    const millis = this.reason.retryAfter ?? this.reason.last?.retryAfter
+    return millis === undefined ? undefined : Duration.millis(millis)
+  }
+}
+
+/** Trying again as it is will not help; the reason says what to change. */
+export class NonRetryableError<const R extends Reason = RunRefusal> extends Data.TaggedError("NonRetryableError")<{}> {
+  readonly reason: R
+  constructor(reason: R) {
+    super()
+    this.reason = reason
+  }
+  override get message(): string {
+    return this.reason.message
+  }
+}
+
+/** What a Model fails with. */
+export type ModelError = RetryableError<ProviderReason> | NonRetryableError<ProviderRefusal>
+
+/** What a run fails with. */
+export type RunError = RetryableError<RunReason> | NonRetryableError<RunRefusal>
+
+/** A run's error as the log keeps it. */
+export const Stored = Schema.Union([
+  Schema.TaggedStruct("RetryableError", { reason: RunReason }),
+  Schema.TaggedStruct("NonRetryableError", { reason: RunRefusal })
+])
+export type Stored = typeof Stored.Type
+
+export const toStored = (error: RunError): Stored =>
+  error._tag === "RetryableError"
+    ? { _tag: "RetryableError", reason: error.reason }
+    : { _tag: "NonRetryableError", reason: error.reason }
+
+export const fromStored = (stored: Stored): RunError =>
+  stored._tag === "RetryableError" ? new RetryableError(stored.reason) : new NonRetryableError(stored.reason)
+
+/** An argument that cannot be used: `field` is its name, `message` says what it must be. */
+export const invalidInput = (field: string, message: string): NonRetryableError =>
+  new NonRetryableError({ _tag: "InvalidInput", field, message })
+
+export const runConflict = (runId: string): NonRetryableError =>
+  new NonRetryableError({
+    _tag: "RunConflict",
+    runId,
+    message: `run "${runId}" exists with other input; use another run id, or the same input to attach to it`
+  })
+
+export const sessionBusy = (
+  sessionId: string,
+  runId: string | undefined
+): RetryableError<Extract<RunReason, { _tag: "SessionBusy" }>> =>
+  new RetryableError({
+    _tag: "SessionBusy",
+    sessionId,
+    ...(runId === undefined ? {} : { runId }),
+    message: `session "${sessionId}" has a live run${
+      runId === undefined ? "" : ` ("${runId}")`
+    }; wait for its end, or abort it`
+  })
+
+export const sessionNotFound = (
+  sessionId: string
+): NonRetryableError<Extract<RunRefusal, { _tag: "SessionNotFound" }>> =>
+  new NonRetryableError({ _tag: "SessionNotFound", sessionId, message: `there is no session "${sessionId}"` })
+
+/** A bug, or what a custom layer died of: `Unknown`, with the defect as its `cause`. */
+export const fromDefect = (defect: unknown): NonRetryableError =>
+  Object.assign(
+    new NonRetryableError<RunRefusal>({
+      _tag: "Unknown",
+      message: `a defect ended the run: ${defect instanceof Error ? defect.message : "see the error's cause"}`
+    }),
+    { cause: defect }
+  )

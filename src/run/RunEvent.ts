@@ -1,0 +1,269 @@
+/**
+ * The one union of what a run emits. Durable events are the log: facts, stored before anyone sees them, and every state
+ * is a fold of them. Transient events are for watching; whatever they carry is restated by the durable event that
+ * settles it.
+ *
+ * Events are plain JSON, so that their encoding is `JSON.stringify`. Does not own what they mean together; that is
+ * `RunState` and `Transcript`.
+ */
+import * as Schema from "effect/Schema"
+import * as Message from "./Message.ts"
+import * as RunError from "./RunError.ts"
+import * as RunInput from "./RunInput.ts"
+import * as RunPolicy from "./RunPolicy.ts"
+import * as ToolOutcome from "./ToolOutcome.ts"
+import * as Usage from "./Usage.ts"
+
+/** The schema version that this code writes. A log with a newer one is refused, untouched. */
+export const version = 1
+
+export const FinishReason = Schema.Literals([
+  "stop",
+  "length",
+  "content-filter",
+  "tool-calls",
+  "error",
+  "pause",
+  "other",
+  "unknown"
+])
+export type FinishReason = typeof FinishReason.Type
+
+export const Status = Schema.Literals([
+  "idle",
+  "preparing",
+  "compacting",
+  "calling",
+  "streaming",
+  "retrying",
+  "tool_running",
+  "awaiting_human",
+  "observing",
+  "completed",
+  "limited",
+  "suspended",
+  "failed",
+  "aborted"
+])
+export type Status = typeof Status.Type
+
+export const CompletedReason = Schema.Literals([
+  "stop",
+  "stopWhen",
+  "stopBefore",
+  "contentFilter",
+  "emptyAfterTools",
+  "other"
+])
+export const LimitedReason = Schema.Literals([
+  "turns",
+  "toolRounds",
+  "toolCalls",
+  "errors",
+  "compactions",
+  "tokens",
+  "cost",
+  "duration",
+  "length",
+  "doomLoop",
+  "crashLoop"
+])
+export type LimitedReason = typeof LimitedReason.Type
+export const SuspendedReason = Schema.Literals(["approval"])
+export const AbortedReason = Schema.Literals(["consumer", "requested", "shutdown", "crashed", "forked"])
+export type AbortedReason = typeof AbortedReason.Type
+
+/** What a run has used up so far, over all its drives; `duration` is drive time in milliseconds. */
+export const Totals = Schema.Struct({
+  turns: Schema.Finite,
+  toolRounds: Schema.Finite,
+  toolCalls: Schema.Finite,
+  errors: Schema.Finite,
+  compactions: Schema.Finite,
+  duration: Schema.Finite,
+  usage: Usage.Usage
+})
+export type Totals = typeof Totals.Type
+
+/** What goes on after a turn, and why. */
+export const Decision = Schema.Union([
+  Schema.TaggedStruct("Continue", { reason: Schema.Literals(["toolCalls", "length", "correction", "other"]) }),
+  Schema.TaggedStruct("Compact", { reason: Schema.Literals(["length"]) }),
+  Schema.TaggedStruct("Complete", { reason: CompletedReason }),
+  Schema.TaggedStruct("Limit", { reason: LimitedReason }),
+  Schema.TaggedStruct("Fail", { error: RunError.Stored })
+])
+export type Decision = typeof Decision.Type
+
+const durable = <const Tag extends string, const Fields extends Schema.Struct.Fields>(tag: Tag, fields: Fields) =>
+  Schema.TaggedStruct(tag, {
+    /** gap-free in the session, from 1 */
+    seq: Schema.Finite,
+    /** milliseconds since the epoch */
+    at: Schema.Finite,
+    runId: Schema.String,
+    version: Schema.Finite,
+    ...fields
+  })
+
+/** A call is named by `callId`, unique in its run: the turn and the call's place in the message. */
+const call = { turn: Schema.Finite, callId: Schema.String, tool: Schema.String }
+const end = {
+  totals: Totals,
+  /** tools that did not end within the grace period and were left behind */
+  leftBehind: Schema.optionalKey(Schema.Array(Schema.String))
+}
+
+export const Durable = Schema.Union([
+  durable("RunStarted", {
+    agent: Schema.String,
+    input: RunInput.Effective,
+    /** SHA-256 of the instructions, hex */
+    instructions: Schema.String,
+    parent: Schema.optionalKey(Schema.Struct({ sessionId: Schema.String, runId: Schema.String, callId: Schema.String }))
+  }),
+  durable("RunResumed", {
+    drive: Schema.Finite,
+    cause: Schema.Literals(["resume", "recovery", "approval"]),
+    limits: Schema.optionalKey(RunPolicy.Limits),
+    data: Schema.optionalKey(Schema.Json)
+  }),
+  durable("TurnStarted", {
+    turn: Schema.Finite,
+    model: Message.ModelRef,
+    /** the log up to here was sent; later inputs stand after this turn */
+    promptSeq: Schema.Finite,
+    /** SHA-256 of what is sent besides the log: instructions and tools, hex */
+    inputDigest: Schema.String
+  }),
+  durable("AttemptDiscarded", {
+    turn: Schema.Finite,
+    attempt: Schema.Finite,
+    error: Schema.Union([...RunError.ProviderReason.members, ...RunError.ProviderRefusal.members]),
+    usage: Usage.Usage
+  }),
+  durable("ModelSwitched", { turn: Schema.Finite, from: Message.ModelRef, to: Message.ModelRef }),
+  durable("AssistantMessage", {
+    turn: Schema.Finite,
+    attempt: Schema.Finite,
+    message: Message.AssistantMessage,
+    finishReason: FinishReason,
+    model: Message.ModelRef,
+    usage: Usage.Usage
+  }),
+  durable("ApprovalRequested", {
+    ...call,
+    approvalId: Schema.String,
+    params: Schema.Json,
+    /** SHA-256 of the canonical arguments, hex */
+    digest: Schema.String
+  }),
+  durable("ApprovalResolved", {
+    callId: Schema.String,
+    approvalId: Schema.String,
+    approved: Schema.Boolean,
+    by: Schema.optionalKey(Schema.String),
+    reason: Schema.optionalKey(Schema.String)
+  }),
+  /** The intent: stored before the handler runs. */
+  durable("ToolStarted", { ...call, params: Schema.Json }),
+  durable("ToolSettled", {
+    ...call,
+    outcome: ToolOutcome.ToolOutcome,
+    /** milliseconds */
+    duration: Schema.Finite,
+    /** characters before truncation, where the output was truncated */
+    originalSize: Schema.optionalKey(Schema.Finite),
+    usage: Schema.optionalKey(Usage.Usage)
+  }),
+  durable("TurnFinished", {
+    turn: Schema.Finite,
+    finishReason: FinishReason,
+    /** milliseconds: the settled model call to its first part and in whole, the tool round */
+    latency: Schema.Struct({
+      firstPart: Schema.Finite,
+      model: Schema.Finite,
+      tools: Schema.Finite
+    }),
+    attempts: Schema.Finite,
+    usage: Usage.Usage,
+    decision: Decision
+  }),
+  durable("InputReceived", {
+    kind: Schema.Literals(["steer", "followUp"]),
+    messages: Schema.Array(Message.UserMessage)
+  }),
+  /** What the runtime tells the model, in the user's place. */
+  durable("NoticeAdded", {
+    kind: Schema.Literals(["length", "invalidOutput", "resume", "doomLoop", "limit"]),
+    text: Schema.String
+  }),
+  durable("ContextCompacted", {
+    strategy: Schema.String,
+    /** messages made of events up to here are replaced */
+    upTo: Schema.Finite,
+    replacement: Schema.Array(Message.Message),
+    /** messages before and after */
+    before: Schema.Finite,
+    after: Schema.Finite,
+    usage: Usage.Usage,
+    /** the run's state with this event applied, so that reading can start here */
+    snapshot: Schema.optionalKey(Schema.Json)
+  }),
+  durable("AbortRequested", { reason: AbortedReason }),
+  durable("RunCompleted", { reason: CompletedReason, ...end }),
+  durable("RunLimited", { reason: LimitedReason, ...end }),
+  durable("RunSuspended", { reason: SuspendedReason, ...end }),
+  durable("RunFailed", { error: RunError.Stored, ...end }),
+  durable("RunAborted", { reason: AbortedReason, ...end })
+])
+export type Durable = typeof Durable.Type
+
+const transient = <const Tag extends string, const Fields extends Schema.Struct.Fields>(tag: Tag, fields: Fields) =>
+  Schema.TaggedStruct(tag, { runId: Schema.String, ...fields })
+
+/**
+ * `(runId, turn, attempt, index)` is the dedupe key: `index` counts the attempt's deltas of all kinds from 0; a joined
+ * delta stands for `count` of them, 1 when absent. `block` names the part it belongs to.
+ */
+const delta = {
+  turn: Schema.Finite,
+  attempt: Schema.Finite,
+  index: Schema.Finite,
+  count: Schema.optionalKey(Schema.Finite),
+  block: Schema.String,
+  delta: Schema.String
+}
+
+export const Transient = Schema.Union([
+  transient("StatusChanged", { from: Status, to: Status }),
+  transient("TextDelta", delta),
+  transient("ReasoningDelta", delta),
+  transient("ToolParamsDelta", { ...delta, tool: Schema.String }),
+  transient("RetryScheduled", {
+    turn: Schema.Finite,
+    attempt: Schema.Finite,
+    error: RunError.ProviderReason,
+    /** milliseconds */
+    delay: Schema.Finite,
+    source: Schema.Literals(["backoff", "retryAfter"])
+  }),
+  transient("ToolProgress", { ...call, value: Schema.Json })
+])
+export type Transient = typeof Transient.Type
+
+export const RunEvent = Schema.Union([...Durable.members, ...Transient.members])
+export type RunEvent = Durable | Transient
+
+export type Delta = Extract<Transient, { readonly delta: string }>
+export type End = Extract<Durable, { readonly totals: Totals }>
+
+type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never
+/** A durable event before the log gave it its place. */
+export type Draft = DistributiveOmit<Durable, "seq" | "at" | "runId" | "version">
+
+const ends: ReadonlySet<string> = new Set(["RunCompleted", "RunLimited", "RunSuspended", "RunFailed", "RunAborted"])
+
+export const isDurable = (event: RunEvent): event is Durable => "seq" in event
+export const isEnd = (event: RunEvent): event is End => ends.has(event._tag)
+export const isDelta = (event: RunEvent): event is Delta => "delta" in event

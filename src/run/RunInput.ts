@@ -1,0 +1,72 @@
+/**
+ * What starts a run: the input as a caller gives it, and the effective input as the log keeps it.
+ */
+import * as Schema from "effect/Schema"
+import * as Message from "./Message.ts"
+import * as RunPolicy from "./RunPolicy.ts"
+
+/** A user message as a caller writes one; `content` may be plain text. */
+export interface MessageInput {
+  readonly role: "user"
+  readonly content: string | ReadonlyArray<Message.UserPart>
+}
+
+/** A message of a conversation that began elsewhere. */
+export interface HistoryInput {
+  readonly role: "user" | "assistant"
+  readonly content: string | ReadonlyArray<Message.UserPart>
+}
+
+/**
+ * What `run`, `stream` and `start` take.
+ *
+ * - `input`: a text, or user messages; not blank.
+ * - `sessionId`: continues that session; created when unknown, unless `createSession` is `false`. Default: `runId` when
+ *   that is given, so that the same request sent twice is one run, else a new id.
+ * - `runId`: the same id again with equal input attaches to that run; with other input it is `RunConflict`.
+ * - `history`: messages before the first one, for new sessions only.
+ * - `instructions`: replaces the agent's for this run.
+ * - `allowedTools`, `toolOrder`: cut and order the agent's tools, by name.
+ * - `data`: any JSON, for tools; never sent to a model.
+ */
+export interface RunInput {
+  readonly input: string | ReadonlyArray<MessageInput>
+  readonly sessionId?: string | undefined
+  readonly createSession?: boolean | undefined
+  readonly runId?: string | undefined
+  readonly history?: ReadonlyArray<HistoryInput> | undefined
+  readonly instructions?: string | undefined
+  readonly allowedTools?: ReadonlyArray<string> | undefined
+  readonly toolOrder?: ReadonlyArray<string> | undefined
+  readonly toolPolicy?: RunPolicy.ToolPolicy | undefined
+  readonly limits?: RunPolicy.LimitsInput | undefined
+  readonly data?: Schema.Json | undefined
+}
+
+/** What `resume` takes: the run is the session's last one; `limits` replace those it had, each where given. */
+export interface ResumeInput {
+  readonly sessionId: string
+  readonly runId?: string | undefined
+  readonly limits?: RunPolicy.LimitsInput | undefined
+  readonly data?: Schema.Json | undefined
+}
+
+/** The whole effective input of a run, as `RunStarted` stores it: defaults filled in, plain JSON. */
+export const Effective = Schema.Struct({
+  messages: Schema.Array(Message.UserMessage),
+  history: Schema.optionalKey(Schema.Array(Schema.Union([Message.UserMessage, Message.AssistantMessage]))),
+  instructions: Schema.optionalKey(Schema.String),
+  allowedTools: Schema.optionalKey(Schema.Array(Schema.String)),
+  toolOrder: Schema.optionalKey(Schema.Array(Schema.String)),
+  toolPolicy: RunPolicy.ToolPolicy,
+  limits: RunPolicy.Limits,
+  data: Schema.optionalKey(Schema.Json)
+})
+export type Effective = typeof Effective.Type
+
+/** JSON with the keys of every object sorted: equal inputs are equal texts. Absent and `undefined` are the same. */
+export const canonical = (value: unknown): string =>
+  JSON.stringify(value, (_, v: unknown) =>
+    typeof v === "object" && v !== null && !Array.isArray(v)
+      ? Object.fromEntries(Object.entries(v).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)))
+      : v)

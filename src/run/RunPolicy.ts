@@ -1,0 +1,82 @@
+/**
+ * Limits, time limits and tool policy of a run, with their defaults: data, decided before a run starts.
+ *
+ * Does not own what happens when one is reached; that is `RunState.limitReached` and the loop.
+ */
+import * as Duration from "effect/Duration"
+import * as Schema from "effect/Schema"
+
+const limitFields = {
+  maxTurns: Schema.optionalKey(Schema.Finite),
+  maxToolRounds: Schema.optionalKey(Schema.Finite),
+  maxToolCalls: Schema.optionalKey(Schema.Finite),
+  maxErrors: Schema.optionalKey(Schema.Finite),
+  maxCompactions: Schema.optionalKey(Schema.Finite),
+  maxTokens: Schema.optionalKey(Schema.Finite),
+  /** milliseconds of drive time */
+  maxDuration: Schema.optionalKey(Schema.Finite)
+}
+
+/** Limits as they are stored: every bound that is set, times in milliseconds. An absent bound does not limit. */
+export const Limits = Schema.Struct(limitFields)
+export type Limits = typeof Limits.Type
+
+/**
+ * Limits as they are given. Counts are whole numbers; `maxTurns`, `maxTokens` and `maxDuration` are at least 1, the
+ * others at least 0, where 0 means none at all. `maxDuration` counts the time a process works on the run, not the time
+ * it waits for people. Defaults: 20 turns, 20 errors, 3 compactions in a row, no other limit.
+ */
+export interface LimitsInput {
+  readonly maxTurns?: number | undefined
+  readonly maxToolRounds?: number | undefined
+  readonly maxToolCalls?: number | undefined
+  readonly maxErrors?: number | undefined
+  readonly maxCompactions?: number | undefined
+  readonly maxTokens?: number | undefined
+  readonly maxDuration?: Duration.Input | undefined
+}
+
+export const defaultLimits: Limits = { maxTurns: 20, maxErrors: 20, maxCompactions: 3 }
+
+/** The least value of each limit. */
+export const leastLimit: Record<keyof Limits, 0 | 1> = {
+  maxTurns: 1,
+  maxToolRounds: 0,
+  maxToolCalls: 0,
+  maxErrors: 0,
+  maxCompactions: 0,
+  maxTokens: 1,
+  maxDuration: 1
+}
+
+/** Which tools are offered and how a round runs. */
+export const ToolPolicy = Schema.Struct({
+  /** `false` offers no tools. Default `true`. */
+  enabled: Schema.optionalKey(Schema.Boolean),
+  /** How many calls of one message may run at once. Default 1. */
+  maxParallel: Schema.optionalKey(Schema.Finite),
+  /** `false` ends the run with `ToolFailed` when a call fails. Default `true`. */
+  continueOnError: Schema.optionalKey(Schema.Boolean),
+  /** The tools that may be offered, by name. Default: all of the agent's. */
+  allowList: Schema.optionalKey(Schema.Array(Schema.String))
+})
+export type ToolPolicy = typeof ToolPolicy.Type
+
+/** Time limits of single steps; a limit that passes is a retryable error for a model call, an outcome for a tool. */
+export interface Timeouts {
+  /** one attempt at a model call, whole. Default 120 seconds. */
+  readonly call: Duration.Input
+  /** from the request to the first part. Default 60 seconds. */
+  readonly firstPart: Duration.Input
+  /** between two parts. Default 60 seconds. */
+  readonly gap: Duration.Input
+  /** one tool call. Default 120 seconds. */
+  readonly tool: Duration.Input
+}
+
+export const defaultTimeouts: Timeouts = {
+  call: "120 seconds",
+  firstPart: "60 seconds",
+  gap: "60 seconds",
+  tool: "120 seconds"
+}

@@ -1,0 +1,115 @@
+/**
+ * What a run gives back: one of four ends that are not errors, with what was used up and a sentence that says why.
+ */
+import type * as Schema from "effect/Schema"
+import type * as RunEvent from "./RunEvent.ts"
+import type * as RunState from "./RunState.ts"
+import type * as Usage from "./Usage.ts"
+
+/** `text` is the last thing the model said; `turns` and `usage` count over all drives of the run. */
+export interface Totals {
+  readonly runId: string
+  readonly sessionId: string
+  readonly text: string
+  readonly turns: number
+  readonly usage: Usage.Usage
+  /** one sentence for a person: how it ended and what to do next */
+  readonly explain: string
+}
+
+/** A call that waits for a person. */
+export interface Approval {
+  readonly id: string
+  readonly tool: string
+  readonly params: Schema.Json
+}
+
+export type RunResult<A = string> =
+  | Totals & { readonly _tag: "Completed"; readonly output: A }
+  | Totals & { readonly _tag: "Limited"; readonly reason: string }
+  | Totals & { readonly _tag: "Suspended"; readonly approvals: ReadonlyArray<Approval> }
+  | Totals & { readonly _tag: "Aborted"; readonly reason: string }
+
+/** The result of a state whose run has ended otherwise than by failing; `output` makes the typed answer of its text. */
+export const fromState = <A>(
+  sessionId: string,
+  state: RunState.RunState,
+  end: Exclude<RunEvent.End, { readonly _tag: "RunFailed" }>,
+  output: (text: string) => A
+): RunResult<A> => {
+  const totals: Totals = {
+    runId: end.runId,
+    sessionId,
+    text: state.text,
+    turns: end.totals.turns,
+    usage: end.totals.usage,
+    explain: explain(end)
+  }
+  switch (end._tag) {
+    case "RunCompleted":
+      return { ...totals, _tag: "Completed", output: output(state.text) }
+    case "RunLimited":
+      return { ...totals, _tag: "Limited", reason: end.reason }
+    case "RunSuspended":
+      return {
+        ...totals,
+        _tag: "Suspended",
+        approvals: state.openCalls
+          .filter((call) => call.phase === "awaiting")
+          .map((call) => ({ id: call.callId, tool: call.tool, params: call.params }))
+      }
+    case "RunAborted":
+      return { ...totals, _tag: "Aborted", reason: end.reason }
+  }
+}
+
+const completed: Record<Extract<RunEvent.End, { _tag: "RunCompleted" }>["reason"], string> = {
+  stop: "The model finished its answer",
+  stopWhen: "The agent's stop condition held",
+  stopBefore: "The run stopped before a tool round, as asked",
+  contentFilter: "The provider's content filter ended the answer",
+  emptyAfterTools: "The model had nothing to add to the tools' results",
+  other: "The model ended its answer without giving a usual reason"
+}
+
+const limited: Record<RunEvent.LimitedReason, string> = {
+  turns: "the limit of turns",
+  toolRounds: "the limit of tool rounds",
+  toolCalls: "the limit of tool calls",
+  errors: "the limit of errors",
+  compactions: "the limit of compactions without an answer between them",
+  tokens: "the limit of tokens",
+  cost: "the limit of cost",
+  duration: "the limit of time",
+  length: "the model's output limit, and the context could not be made smaller",
+  doomLoop: "the same call with the same result again and again",
+  crashLoop: "one crash after the other"
+}
+
+const aborted: Record<RunEvent.AbortedReason, string> = {
+  consumer: "whoever read its events left",
+  requested: "it was asked to",
+  shutdown: "the process shut down",
+  crashed: "the process that ran it died",
+  forked: "the session was forked there"
+}
+
+/** How a run ended, in one sentence. */
+export const explain = (end: RunEvent.End): string => {
+  const { toolCalls, turns } = end.totals
+  const after = `after ${count(turns, "turn")} and ${count(toolCalls, "tool call")}`
+  switch (end._tag) {
+    case "RunCompleted":
+      return `${completed[end.reason]}, ${after}.`
+    case "RunLimited":
+      return `The run stopped at ${limited[end.reason]}, ${after}; resume it with other limits to go on.`
+    case "RunSuspended":
+      return `The run waits for a person to approve a tool call, ${after}; decide, then resume it.`
+    case "RunFailed":
+      return `The run failed ${after}: ${end.error.reason.message}`
+    case "RunAborted":
+      return `The run was aborted because ${aborted[end.reason]}, ${after}; it can be resumed.`
+  }
+}
+
+const count = (n: number, noun: string) => `${n} ${noun}${n === 1 ? "" : "s"}`

@@ -1,0 +1,133 @@
+/**
+ * The machine as data: every move a live run may make. A move that is not in the table is a bug and dies.
+ *
+ * ```
+ *            driveStarted                messagesReady            partsArrive
+ *   idle ──────────────────▶ preparing ───────────────▶ calling ─────────────▶ streaming
+ *     │                      ▲  ▲  │                     ▲  │ ╲                │ │ │
+ *     │ openCalls            │  │  │ mustShrink          │  │  ╲ retryable      │ │ │ settled, without calls
+ *     │               shrank │  │  ▼                     │  ▼   ▼              │ │ ╰────────────▶ observing
+ *     │                      │ compacting ◀─ overflow ───┼──┴── retrying ◀─────╯ │                 │ ▲  │
+ *     │                      │  ▲                        ╰───────╯ delayOver      │ settledWithCalls│ │  │
+ *     │                      │  ╰─────────────────── compactFirst ────────────────┼─────────────────╯ │  │
+ *     │                      ╰─────────────────────── continue ───────────────────┼──────────────────│──╯
+ *     ▼                                                                           ▼                   │
+ *   tool_running ◀──────────────────────────────────────────────────────────── (tool_running) ────────╯ allSettled
+ *     │ ▲
+ *     ▼ │ answered
+ *   awaiting_human ──▶ suspended
+ *
+ *   ends: completed  limited  suspended  failed  aborted;  every running status may be limited, aborted or failed
+ * ```
+ *
+ * The log knows `preparing`, `tool_running`, `awaiting_human` and the ends; the others are live only. Does not own which
+ * move is made; that is the loop.
+ */
+import type { Status } from "./RunEvent.ts"
+
+export type Trigger =
+  | "driveStarted"
+  | "driveStartedWithOpenCalls"
+  | "limitReached"
+  | "contextMustShrink"
+  | "messagesReady"
+  | "shrank"
+  | "compactionFailed"
+  | "partsArrive"
+  | "retryableError"
+  | "contextOverflow"
+  | "modelSwitched"
+  | "modelFailed"
+  | "emptyAnswer"
+  | "delayOver"
+  | "settledWithCalls"
+  | "settledWithoutCalls"
+  | "settledWithoutTurnLeft"
+  | "everyCallWaits"
+  | "everyCallSettled"
+  | "toolFailed"
+  | "answered"
+  | "nobodyAnswers"
+  | "continue"
+  | "compactFirst"
+  | "stop"
+  | "invalidOutput"
+  | "aborted"
+  | "storeFailed"
+  | "defect"
+  | "hookBlocked"
+  | "newInput"
+  | "resumed"
+  | "resumedWithOpenCalls"
+
+export interface Row {
+  readonly from: ReadonlyArray<Status>
+  readonly when: Trigger
+  readonly to: Status
+}
+
+const running: ReadonlyArray<Status> = [
+  "preparing",
+  "compacting",
+  "calling",
+  "streaming",
+  "retrying",
+  "tool_running",
+  "awaiting_human",
+  "observing"
+]
+const ends: ReadonlyArray<Status> = ["completed", "limited", "suspended", "failed", "aborted"]
+const resumable: ReadonlyArray<Status> = ["suspended", "limited", "aborted", "failed"]
+
+export const table: ReadonlyArray<Row> = [
+  { from: ["idle"], when: "driveStarted", to: "preparing" },
+  { from: ["idle"], when: "driveStartedWithOpenCalls", to: "tool_running" },
+  { from: ["preparing"], when: "contextMustShrink", to: "compacting" },
+  { from: ["preparing"], when: "messagesReady", to: "calling" },
+  { from: ["compacting"], when: "shrank", to: "preparing" },
+  { from: ["compacting"], when: "compactionFailed", to: "failed" },
+  { from: ["calling"], when: "partsArrive", to: "streaming" },
+  { from: ["calling", "streaming"], when: "retryableError", to: "retrying" },
+  { from: ["calling", "streaming"], when: "contextOverflow", to: "compacting" },
+  { from: ["calling", "streaming"], when: "modelSwitched", to: "calling" },
+  { from: ["calling", "streaming"], when: "modelFailed", to: "failed" },
+  { from: ["streaming"], when: "emptyAnswer", to: "retrying" },
+  { from: ["retrying"], when: "delayOver", to: "calling" },
+  { from: ["streaming"], when: "settledWithCalls", to: "tool_running" },
+  { from: ["streaming"], when: "settledWithoutCalls", to: "observing" },
+  { from: ["streaming"], when: "settledWithoutTurnLeft", to: "observing" },
+  { from: ["tool_running"], when: "everyCallWaits", to: "awaiting_human" },
+  { from: ["tool_running"], when: "everyCallSettled", to: "observing" },
+  { from: ["tool_running"], when: "toolFailed", to: "failed" },
+  { from: ["awaiting_human"], when: "answered", to: "tool_running" },
+  { from: ["awaiting_human"], when: "nobodyAnswers", to: "suspended" },
+  { from: ["observing"], when: "continue", to: "preparing" },
+  { from: ["observing"], when: "compactFirst", to: "compacting" },
+  { from: ["observing"], when: "stop", to: "completed" },
+  { from: ["observing"], when: "invalidOutput", to: "failed" },
+  { from: running, when: "limitReached", to: "limited" },
+  { from: running, when: "aborted", to: "aborted" },
+  { from: running, when: "storeFailed", to: "failed" },
+  { from: running, when: "defect", to: "failed" },
+  { from: ["preparing", "calling"], when: "hookBlocked", to: "failed" },
+  { from: ends, when: "newInput", to: "preparing" },
+  { from: resumable, when: "resumed", to: "preparing" },
+  { from: resumable, when: "resumedWithOpenCalls", to: "tool_running" }
+]
+
+const moves: ReadonlyMap<string, Status> = new Map(
+  table.flatMap((row) => row.from.map((from) => [`${from} ${row.when}`, row.to]))
+)
+
+/** Where `when` leads from `from`, or `undefined` when there is no such move. */
+export const next = (from: Status, when: Trigger): Status | undefined => moves.get(`${from} ${when}`)
+
+/** Where `when` leads from `from`. Throws, and so dies as a defect, on a move that is not in the table. */
+export const transition = (from: Status, when: Trigger): Status => {
+  const to = next(from, when)
+  if (to === undefined) throw new Error(`fiberloop: illegal move: "${when}" in status "${from}"`)
+  return to
+}
+
+export const isEnd = (status: Status): boolean => ends.includes(status)
+export const isResumable = (status: Status): boolean => resumable.includes(status)

@@ -1,0 +1,83 @@
+/**
+ * The one outcome that every tool call gets, and the words in which a model reads it.
+ *
+ * Does not own who decides an outcome: `ToolExecutor` for calls that run, the loop for those that do not.
+ */
+import * as Schema from "effect/Schema"
+
+export const Succeeded = Schema.TaggedStruct("Succeeded", { result: Schema.Json })
+/** The handler failed or died. `result` is its encoded failure, or a sentence. */
+export const Failed = Schema.TaggedStruct("Failed", { result: Schema.Json })
+export const InvalidArguments = Schema.TaggedStruct("InvalidArguments", { message: Schema.String })
+export const UnknownTool = Schema.TaggedStruct("UnknownTool", { available: Schema.Array(Schema.String) })
+export const Denied = Schema.TaggedStruct("Denied", { reason: Schema.String })
+/** `limit` in milliseconds. */
+export const TimedOut = Schema.TaggedStruct("TimedOut", { limit: Schema.Finite })
+/** It was running when the run ended. */
+export const Interrupted = Schema.TaggedStruct("Interrupted", {})
+/** It never started. */
+export const NotExecuted = Schema.TaggedStruct("NotExecuted", {
+  reason: Schema.Literals(["truncated", "limit", "stopped", "superseded", "aborted", "failed"])
+})
+/** It started and nobody knows whether it took effect: a crash, or a handler that was left behind. */
+export const OutcomeUnknown = Schema.TaggedStruct("OutcomeUnknown", {})
+/** It succeeded, and its result does not fit the tool's success schema or JSON. */
+export const NotEncodable = Schema.TaggedStruct("NotEncodable", { message: Schema.String })
+
+export const ToolOutcome = Schema.Union([
+  Succeeded,
+  Failed,
+  InvalidArguments,
+  UnknownTool,
+  Denied,
+  TimedOut,
+  Interrupted,
+  NotExecuted,
+  OutcomeUnknown,
+  NotEncodable
+])
+export type ToolOutcome = typeof ToolOutcome.Type
+
+/** What `maxErrors` counts. */
+export const isError = (outcome: ToolOutcome): boolean => outcome._tag === "Failed" || outcome._tag === "TimedOut"
+
+const notExecuted: Record<(typeof NotExecuted.Type)["reason"], string> = {
+  truncated: "Not executed: the message ended before the call was complete. Send the call again.",
+  limit: "Not executed: a limit of this run was reached.",
+  stopped: "Not executed: the run was stopped before this call.",
+  superseded: "Not executed: a new message arrived first.",
+  aborted: "Not executed: the run was aborted before this call.",
+  failed: "Not executed: the run failed before this call."
+}
+
+/** How the model reads an outcome: `Succeeded` is a result, everything else a failed result in words. */
+export const toResult = (outcome: ToolOutcome): { readonly result: Schema.Json; readonly isFailure: boolean } => {
+  switch (outcome._tag) {
+    case "Succeeded":
+      return { result: outcome.result, isFailure: false }
+    case "Failed":
+      return { result: outcome.result, isFailure: true }
+    case "InvalidArguments":
+      return failure(`Invalid arguments: ${outcome.message}`)
+    case "UnknownTool":
+      return failure(
+        outcome.available.length === 0
+          ? "There is no such tool; this agent has no tools."
+          : `There is no such tool. Available: ${outcome.available.join(", ")}.`
+      )
+    case "Denied":
+      return failure(`Denied: ${outcome.reason}`)
+    case "TimedOut":
+      return failure(`Timed out after ${outcome.limit} ms.`)
+    case "Interrupted":
+      return failure("Interrupted: the run ended while this call was running.")
+    case "NotExecuted":
+      return failure(notExecuted[outcome.reason])
+    case "OutcomeUnknown":
+      return failure("Outcome unknown: the call started, and it is not known whether it took effect. Check first.")
+    case "NotEncodable":
+      return failure(`The call succeeded, but its result could not be encoded: ${outcome.message}`)
+  }
+}
+
+const failure = (result: string) => ({ result, isFailure: true })

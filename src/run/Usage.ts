@@ -1,0 +1,34 @@
+/** Tokens and money spent, as a sum that can only grow. */
+import * as Schema from "effect/Schema"
+
+/**
+ * Token counts: `inputTokens` includes cached ones, `outputTokens` includes reasoning. `cost` is in the unit of the
+ * application's price table and absent where no price is known.
+ */
+export const Usage = Schema.Struct({
+  inputTokens: Schema.Finite,
+  outputTokens: Schema.Finite,
+  cachedInputTokens: Schema.optionalKey(Schema.Finite),
+  cacheWriteTokens: Schema.optionalKey(Schema.Finite),
+  reasoningTokens: Schema.optionalKey(Schema.Finite),
+  cost: Schema.optional(Schema.Finite)
+})
+export type Usage = typeof Usage.Type
+
+export const zero: Usage = { inputTokens: 0, outputTokens: 0 }
+
+const optionalKeys = ["cachedInputTokens", "cacheWriteTokens", "reasoningTokens", "cost"] as const
+
+export const add = (a: Usage, b: Usage): Usage => {
+  const sum: { -readonly [K in keyof Usage]: Usage[K] } = {
+    inputTokens: a.inputTokens + b.inputTokens,
+    outputTokens: a.outputTokens + b.outputTokens
+  }
+  for (const key of optionalKeys) {
+    if (a[key] !== undefined || b[key] !== undefined) sum[key] = (a[key] ?? 0) + (b[key] ?? 0)
+  }
+  return sum
+}
+
+/** What `maxTokens` counts. */
+export const total = (usage: Usage): number => usage.inputTokens + usage.outputTokens
