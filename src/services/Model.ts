@@ -1,0 +1,93 @@
+/**
+ * The contract of a language model as the loop sees it: one request in, a stream of parts out, typed errors.
+ *
+ * Does not own retries, time limits or what to do with a tool call; the loop does.
+ */
+import type * as Tool from "effect/ai/Tool"
+import * as Context from "effect/Context"
+import type * as Schema from "effect/Schema"
+import type * as Stream from "effect/Stream"
+import type * as Message from "../run/Message.ts"
+import type * as RunError from "../run/RunError.ts"
+import type * as RunEvent from "../run/RunEvent.ts"
+import type * as Usage from "../run/Usage.ts"
+
+export type ToolChoice = "auto" | "none" | "required" | { readonly tool: string }
+
+/** `messages` is legal for the strictest provider: made by `run/Transcript`, instructions first. */
+export interface ModelRequest {
+  readonly messages: ReadonlyArray<Message.Message>
+  readonly tools: ReadonlyArray<Tool.Any>
+  readonly toolChoice: ToolChoice
+  readonly metadata: {
+    readonly sessionId: string
+    readonly runId: string
+    readonly turn: number
+    readonly attempt: number
+  }
+}
+
+/**
+ * What a stream gives, in the provider's order. `block` names the part that a delta belongs to: a text, a reasoning or
+ * a tool call's id. Provider metadata may come with a delta, `block-start` or `block-end`; the last of a block wins by key.
+ * A `tool-call` is complete: `params` is a JSON value, or the raw text where that was not JSON. A stream that ends
+ * without a `finish` was cut.
+ */
+export type ModelPart =
+  | {
+    readonly type: "text-delta"
+    readonly block: string
+    readonly delta: string
+    readonly metadata?: Message.Metadata
+  }
+  | {
+    readonly type: "reasoning-delta"
+    readonly block: string
+    readonly delta: string
+    readonly metadata?: Message.Metadata
+  }
+  | {
+    readonly type: "tool-params-delta"
+    readonly block: string
+    /** in the block's first delta at least */
+    readonly tool?: string
+    readonly delta: string
+  }
+  | { readonly type: "block-start"; readonly block: string; readonly metadata?: Message.Metadata }
+  | { readonly type: "block-end"; readonly block: string; readonly metadata?: Message.Metadata }
+  | {
+    readonly type: "tool-call"
+    readonly id: string
+    readonly name: string
+    readonly params: Schema.Json
+    readonly providerExecuted?: boolean
+    readonly metadata?: Message.Metadata
+  }
+  /** the result of a call that the provider executed itself */
+  | {
+    readonly type: "tool-result"
+    readonly id: string
+    readonly name: string
+    readonly result: Schema.Json
+    readonly isFailure: boolean
+    readonly metadata?: Message.Metadata
+  }
+  | { readonly type: "file"; readonly mediaType: string; readonly data: string; readonly metadata?: Message.Metadata }
+  /** what the provider says of its answer besides content */
+  | { readonly type: "response"; readonly id?: string; readonly model?: string }
+  | { readonly type: "finish"; readonly reason: RunEvent.FinishReason; readonly usage: Usage.Usage }
+
+/** `provider` and `name` decide who may read a message's reasoning; sizes in tokens. */
+export interface ModelInfo extends Message.ModelRef {
+  readonly contextWindow?: number
+  readonly maxOutput?: number
+}
+
+export class Model extends Context.Service<Model, {
+  readonly info: ModelInfo
+  /**
+   * Asks the model once. Fails with a retryable or a non-retryable provider reason, never with a defect for what a
+   * provider did. Interrupting it closes the connection before the interruption ends.
+   */
+  readonly stream: (request: ModelRequest) => Stream.Stream<ModelPart, RunError.ModelError>
+}>()("fiberloop/services/Model") {}

@@ -1,0 +1,35 @@
+/**
+ * The contract of the live runs of this process: by run and by session, each driven in the layer's scope.
+ *
+ * Does not own what a drive does; the loop hands it in.
+ */
+import * as Context from "effect/Context"
+import type * as Effect from "effect/Effect"
+import type * as Stream from "effect/Stream"
+import type * as RunError from "../run/RunError.ts"
+import type * as RunEvent from "../run/RunEvent.ts"
+import type * as RunResult from "../run/RunResult.ts"
+
+/** A run in this process, live or just ended. */
+export interface LiveRun {
+  readonly runId: string
+  readonly sessionId: string
+  /** canonical JSON of the effective input: equal inputs are one run */
+  readonly fingerprint: string
+  /** Every fact from the drive's first event on, then what happens live. Each reader may come, go and lag. */
+  readonly events: Stream.Stream<RunEvent.RunEvent, RunError.RunError>
+  /** Awaits the end. */
+  readonly result: Effect.Effect<RunResult.RunResult<unknown>, RunError.RunError>
+  /** Ends the run and returns when it has ended; does nothing to one that has. */
+  readonly abort: (reason: RunEvent.AbortedReason) => Effect.Effect<void>
+}
+
+export class Runs extends Context.Service<Runs, {
+  /**
+   * Makes `run` known and drives it in the layer's scope until `drive` ends; closing the layer interrupts it and waits.
+   * A live run with the same id and input is returned instead; with other input it is `RunConflict`. Another live run
+   * in the session is `SessionBusy`.
+   */
+  readonly start: (run: LiveRun, drive: Effect.Effect<void>) => Effect.Effect<LiveRun, RunError.RunError>
+  readonly live: (runId: string) => Effect.Effect<LiveRun | undefined>
+}>()("fiberloop/services/Runs") {}

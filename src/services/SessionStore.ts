@@ -1,0 +1,122 @@
+/**
+ * The contract of a store of sessions: append-only logs of durable events, each with one writer.
+ *
+ * Does not own what events mean, apart from the counters that `list` shows without reading logs.
+ */
+import type * as Arr from "effect/Array"
+import * as Context from "effect/Context"
+import type * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import type * as Stream from "effect/Stream"
+import * as Message from "../run/Message.ts"
+import type * as RunError from "../run/RunError.ts"
+import type * as RunEvent from "../run/RunEvent.ts"
+
+type Retryable = Extract<RunError.RunReason, { _tag: "SessionBusy" | "StoreUnavailable" }>
+type Refusal = Extract<
+  RunError.RunRefusal,
+  { _tag: "SessionNotFound" | "StaleWriter" | "StoreRefused" | "EventTooLarge" }
+>
+
+export type StoreError = RunError.RetryableError<Retryable> | RunError.NonRetryableError<Refusal>
+
+/** One event is at most this many bytes of JSON. */
+export const maxEventBytes = 16 * 1024 * 1024
+
+/** What `list` shows of a session; times in milliseconds since the epoch. */
+export interface SessionInfo {
+  readonly sessionId: string
+  /** the first words of the first input, at most 80 characters, on one line */
+  readonly title: string
+  readonly createdAt: number
+  readonly updatedAt: number
+  /** `seq` of the last event */
+  readonly head: number
+  readonly turns: number
+  /** how the last run ended, `undefined` while none has or after its process died */
+  readonly end: RunEvent.End["_tag"] | undefined
+}
+
+export interface OpenOptions {
+  /** the run that the session is opened for; named to whoever finds the session busy */
+  readonly runId: string
+  /** `false`: an unknown session is `SessionNotFound` */
+  readonly create: boolean
+  /** skip the check that the owner is alive; the fence still protects the log */
+  readonly takeOver?: boolean
+}
+
+/** The single writer of a session. */
+export interface Session {
+  readonly sessionId: string
+  /** `seq` of the last event in the log, 0 in a new session */
+  readonly head: () => number
+  /**
+   * Stores events whose `seq` go on from `head`, all or none, durable when it returns. Uninterruptible. Fails with
+   * `StaleWriter` once another writer has opened the session, and writes nothing then.
+   */
+  readonly append: (events: Arr.NonEmptyReadonlyArray<RunEvent.Durable>) => Effect.Effect<void, StoreError>
+}
+
+export class SessionStore extends Context.Service<SessionStore, {
+  /**
+   * Takes the session for writing until the scope closes. Fails with `SessionBusy` while another owner lives, here or
+   * in another process. A session that is only opened and never written to does not come into being.
+   */
+  readonly open: (sessionId: string, options: OpenOptions) => Effect.Effect<Session, StoreError, Scope.Scope>
+  /** The log from `from` (default 1) to `to` (default: its end now), both included. `SessionNotFound` when unknown. */
+  readonly read: (
+    sessionId: string,
+    range?: { readonly from?: number; readonly to?: number }
+  ) => Stream.Stream<RunEvent.Durable, StoreError>
+  /** The log from `from`, then what is appended, also by other processes: no gap, no double, never retracted. */
+  readonly watch: (sessionId: string, from?: number) => Stream.Stream<RunEvent.Durable, StoreError>
+  /** Sessions, last changed first, without reading logs. `after` is the last one of the page before. */
+  readonly list: (options?: {
+    readonly limit?: number
+    readonly after?: SessionInfo
+  }) => Effect.Effect<ReadonlyArray<SessionInfo>, StoreError>
+  readonly info: (sessionId: string) => Effect.Effect<SessionInfo | undefined, StoreError>
+  /** Deletes the session and its log. `SessionBusy` while it has a live owner. */
+  readonly remove: (sessionId: string) => Effect.Effect<void, StoreError>
+}>()("fiberloop/services/SessionStore") {}
+
+/** Folds an event into what `list` shows; stores keep the result beside the log. */
+export const evolveInfo = (info: SessionInfo, event: RunEvent.Durable): SessionInfo => {
+  const next = { ...info, head: event.seq, updatedAt: event.at }
+  switch (event._tag) {
+    case "RunStarted": {
+      const first = event.input.messages[0]
+      return { ...next, end: undefined, title: info.title !== "" || first === undefined ? info.title : titleOf(first) }
+    }
+    case "RunResumed":
+      return { ...next, end: undefined }
+    case "AssistantMessage":
+      return { ...next, turns: info.turns + 1 }
+    case "RunCompleted":
+    case "RunLimited":
+    case "RunSuspended":
+    case "RunFailed":
+    case "RunAborted":
+      return { ...next, end: event._tag }
+    default:
+      return next
+  }
+}
+
+/** What a session that was just created shows. */
+export const newInfo = (sessionId: string, at: number): SessionInfo => ({
+  sessionId,
+  title: "",
+  createdAt: at,
+  updatedAt: at,
+  head: 0,
+  turns: 0,
+  end: undefined
+})
+
+const titleOf = (message: Message.UserMessage): string => {
+  const line = Message.textOf(message.content).replace(/\s+/g, " ").trim()
+  const chars = Array.from(line.slice(0, 200))
+  return chars.length > 80 ? `${chars.slice(0, 79).join("")}…` : line
+}

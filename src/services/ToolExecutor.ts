@@ -1,0 +1,63 @@
+/**
+ * The contract of running one tool call: progress and exactly one outcome, never a failure.
+ *
+ * Does not own which calls run, in what order, or whether they may; the loop does.
+ */
+import type * as Tool from "effect/ai/Tool"
+import type * as Toolkit from "effect/ai/Toolkit"
+import * as Context from "effect/Context"
+import type * as Duration from "effect/Duration"
+import type * as Effect from "effect/Effect"
+import type * as Schema from "effect/Schema"
+import type * as ToolOutcome from "../run/ToolOutcome.ts"
+import type * as Usage from "../run/Usage.ts"
+
+/**
+ * What a handler may ask about its own call: declare `dependencies: [ToolCall]` on the tool and `yield* ToolCall` in the
+ * handler. The executor provides it per call, so it never reaches an agent's requirements.
+ */
+export class ToolCall extends Context.Service<ToolCall, {
+  readonly sessionId: string
+  readonly runId: string
+  /** unique in the run */
+  readonly callId: string
+  /** the same on every try at this call, unique among all sessions: give it to whatever must not happen twice */
+  readonly idempotencyKey: string
+  /** tries at this call, from 1; more than 1 after a crash */
+  readonly attempt: number
+  /** the run's `data` */
+  readonly data: Schema.Json | undefined
+}>()("fiberloop/ToolCall") {}
+
+/** A toolkit whose handlers are resolved. */
+export type Handlers = Toolkit.WithHandler<Record<string, Tool.Any>>
+
+export interface Call {
+  readonly name: string
+  readonly params: Schema.Json
+  readonly timeout: Duration.Duration
+  readonly identity: ToolCall["Service"]
+}
+
+export interface Observer {
+  /** a preliminary result; the handler waits for it */
+  readonly progress: (value: Schema.Json) => Effect.Effect<void>
+  /** The handler did not end within the grace period and was left running; `outcome` is what that makes of the call. */
+  readonly leftBehind: (outcome: ToolOutcome.ToolOutcome) => Effect.Effect<void>
+}
+
+export interface Settlement {
+  readonly outcome: ToolOutcome.ToolOutcome
+  /** characters of the result's JSON before it was truncated; absent where it was not */
+  readonly originalSize?: number
+  readonly usage?: Usage.Usage
+}
+
+export class ToolExecutor extends Context.Service<ToolExecutor, {
+  /**
+   * Runs one call: decodes its arguments, limits its time, encodes and truncates its result. Every failure and defect of
+   * the handler is an outcome. Interrupting it interrupts the handler, waits for it at most the grace period, and then
+   * leaves it behind.
+   */
+  readonly execute: (handlers: Handlers, call: Call, observer: Observer) => Effect.Effect<Settlement>
+}>()("fiberloop/services/ToolExecutor") {}
