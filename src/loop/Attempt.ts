@@ -1,0 +1,147 @@
+/**
+ * One try at a model call: what came back, as data. Shows the deltas as they come, holds the time limits, and stops
+ * reading at the finish, although the provider may keep its socket open.
+ *
+ * Does not own whether there is another try; that is `Turn`.
+ */
+import * as Arr from "effect/Array"
+import * as Cause from "effect/Cause"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Pull from "effect/Pull"
+import * as Stream from "effect/Stream"
+import type * as Message from "../run/Message.ts"
+import * as RunError from "../run/RunError.ts"
+import type * as RunEvent from "../run/RunEvent.ts"
+import type * as RunPolicy from "../run/RunPolicy.ts"
+import * as Usage from "../run/Usage.ts"
+import * as Grace from "../services/Grace.ts"
+import type * as Model from "../services/Model.ts"
+import { Collector } from "./Collector.ts"
+import type * as Journal from "./Journal.ts"
+
+export interface Settled {
+  readonly _tag: "Settled"
+  readonly content: ReadonlyArray<Message.AssistantPart>
+  readonly finishReason: RunEvent.FinishReason
+  readonly usage: Usage.Usage
+  /** milliseconds from the request to the first part, and to the end */
+  readonly firstPart: number
+  readonly duration: number
+}
+
+export interface Failed {
+  readonly _tag: "Failed"
+  readonly error: RunError.ModelError
+  readonly usage: Usage.Usage
+}
+
+/** Times of the attempt under way, in milliseconds on the journal's clock. */
+interface Watch {
+  readonly startedAt: number
+  firstPartAt: number | undefined
+  lastPartAt: number
+}
+
+export const run = (
+  model: Model.Model["Service"],
+  request: Model.ModelRequest,
+  journal: Journal.Journal,
+  timeouts: RunPolicy.Timeouts
+): Effect.Effect<Settled | Failed> =>
+  Effect.suspend(() => {
+    const { attempt, runId, turn } = request.metadata
+    const collector = new Collector(runId, turn, attempt)
+    const startedAt = journal.now()
+    const watch: Watch = { startedAt, firstPartAt: undefined, lastPartAt: startedAt }
+
+    const take = (parts: ReadonlyArray<Model.ModelPart>) => {
+      watch.lastPartAt = journal.now()
+      if (watch.firstPartAt === undefined) {
+        watch.firstPartAt = watch.lastPartAt
+        journal.move("partsArrive")
+      }
+      const events = collector.push(parts)
+      if (Arr.isReadonlyArrayNonEmpty(events)) journal.emitAll(events)
+      return collector.finish === undefined ? Effect.void : Cause.done()
+    }
+
+    const consume = Effect.scoped(
+      Effect.flatMap(
+        Stream.toPull(model.stream(request)),
+        (pull) => Effect.forever(Effect.flatMap(pull, take), { disableYield: true })
+      )
+    ).pipe(Pull.catchDone(() => Effect.void))
+
+    return Effect.raceFirst(Grace.severed(consume, Effect.void), limitTime(watch, journal, timeouts)).pipe(
+      Effect.match({
+        onSuccess: () => settle(collector, watch, journal.now()),
+        onFailure: (error) => failed(error, collector)
+      })
+    )
+  })
+
+const settle = (collector: Collector, watch: Watch, now: number): Settled | Failed => {
+  const { finish } = collector
+  if (finish === undefined) {
+    return failed(
+      new RunError.RetryableError({ _tag: "StreamTruncated", message: "the model's answer ended before its finish" }),
+      collector
+    )
+  }
+  if (finish.reason === "error") {
+    return failed(
+      new RunError.NonRetryableError({ _tag: "Unknown", message: "the provider ended the answer with an error" }),
+      collector
+    )
+  }
+  return {
+    _tag: "Settled",
+    content: collector.content(),
+    finishReason: finish.reason,
+    usage: finish.usage,
+    firstPart: (watch.firstPartAt ?? now) - watch.startedAt,
+    duration: now - watch.startedAt
+  }
+}
+
+const failed = (error: RunError.ModelError, collector: Collector): Failed => ({
+  _tag: "Failed",
+  error,
+  usage: collector.finish?.usage ?? Usage.zero
+})
+
+/** Fails when the whole call, the first part or the gap between two parts takes too long. */
+const limitTime = (
+  watch: Watch,
+  journal: Journal.Journal,
+  timeouts: RunPolicy.Timeouts
+): Effect.Effect<never, RunError.ModelError> => {
+  const call = Duration.toMillis(timeouts.call)
+  const firstPart = Duration.toMillis(timeouts.firstPart)
+  const gap = Duration.toMillis(timeouts.gap)
+  const check: Effect.Effect<void, RunError.ModelError> = Effect.suspend(() => {
+    const now = journal.now()
+    const scope = watch.firstPartAt === undefined ? "firstPart" as const : "gap" as const
+    const limit = scope === "firstPart" ? firstPart : gap
+    const left = limit - (now - watch.lastPartAt)
+    const callLeft = call - (now - watch.startedAt)
+    if (callLeft <= 0) return Effect.fail(timedOut("call", call))
+    if (left <= 0) return Effect.fail(timedOut(scope, limit))
+    return Effect.sleep(Duration.millis(Math.min(left, callLeft)))
+  })
+  return Effect.forever(check, { disableYield: true })
+}
+
+const scopes = {
+  call: "the whole answer",
+  firstPart: "the first part of the answer",
+  gap: "the next part of the answer"
+}
+
+const timedOut = (scope: keyof typeof scopes, limit: number) =>
+  new RunError.RetryableError({
+    _tag: "TimedOut" as const,
+    scope,
+    message: `the model took more than ${limit} ms for ${scopes[scope]}`
+  })

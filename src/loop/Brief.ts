@@ -1,0 +1,96 @@
+/**
+ * From an agent's parts and a run's input to what its drive works with: which tools are offered, what the system
+ * message says, how a final answer is checked.
+ */
+import type * as Tool from "effect/ai/Tool"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import type * as RunInput from "../run/RunInput.ts"
+import type * as RunPolicy from "../run/RunPolicy.ts"
+import type * as ToolExecutor from "../services/ToolExecutor.ts"
+import type * as Drive from "./Drive.ts"
+
+/** What an agent is made of, the same for all its runs. */
+export interface Definition {
+  readonly name: string
+  readonly instructions: string
+  readonly handlers: ToolExecutor.Handlers
+  readonly timeouts: RunPolicy.Timeouts
+  readonly output: Output | undefined
+}
+
+/** The schema of an agent's final answers. */
+export interface Output {
+  /** its JSON Schema, as text */
+  readonly schema: string
+  readonly decode: (text: string) => unknown
+}
+
+export const makeOutput = <A>(schema: Schema.ConstraintCodec<A, unknown, never, never>): Output => {
+  const { definitions, schema: root } = Schema.toJsonSchemaDocument(schema)
+  const decode = Schema.decodeUnknownSync(Schema.fromJsonString(schema))
+  return {
+    schema: JSON.stringify(Object.keys(definitions).length === 0 ? root : { ...root, $defs: definitions }),
+    decode: (text) => decode(unfenced(text))
+  }
+}
+
+/** Models like to put JSON into a Markdown fence. */
+const unfenced = (text: string): string => /^\s*```(?:json)?\s*\n([\s\S]*?)\n\s*```\s*$/.exec(text)?.[1] ?? text
+
+export const make = Effect.fnUntraced(function*(
+  definition: Definition,
+  input: RunInput.Effective
+): Effect.fn.Return<Drive.Brief> {
+  const { handlers, name, output, timeouts } = definition
+  const instructions = input.instructions ?? definition.instructions
+  const system = [
+    instructions,
+    ...(output === undefined
+      ? []
+      : [`Give your final answer as JSON that fits this schema, and nothing else:\n${output.schema}`])
+  ].filter((text) => text.trim() !== "").join("\n\n")
+  const tools = offered(handlers, input)
+  return {
+    agent: name,
+    instructions: yield* sha256(instructions),
+    system: system === "" ? undefined : { role: "system", content: system },
+    tools,
+    handlers,
+    timeouts,
+    policy: input.toolPolicy,
+    inputDigest: yield* sha256(JSON.stringify([system, tools.map((tool) => [tool.name, tool.description])])),
+    checkOutput: (text) => output === undefined ? undefined : problem(output, text),
+    output: (text) => output === undefined ? text : output.decode(text)
+  }
+})
+
+const problem = (output: Output, text: string): string | undefined => {
+  try {
+    output.decode(text)
+    return undefined
+  } catch (error) {
+    return error instanceof Error ? error.message : "it could not be read"
+  }
+}
+
+/** The agent's tools, cut by the allow list and the run's, those named in `toolOrder` first. */
+const offered = (handlers: ToolExecutor.Handlers, input: RunInput.Effective): ReadonlyArray<Tool.Any> => {
+  const { allowedTools, toolOrder = [], toolPolicy } = input
+  if (toolPolicy.enabled === false) return []
+  const isAllowed = (name: string) =>
+    (toolPolicy.allowList?.includes(name) ?? true) && (allowedTools?.includes(name) ?? true)
+  const rank = (name: string) => {
+    const at = toolOrder.indexOf(name)
+    return at < 0 ? toolOrder.length : at
+  }
+  return Object.values(handlers.tools)
+    .filter((tool) => isAllowed(tool.name))
+    .sort((a, b) => rank(a.name) - rank(b.name))
+}
+
+const sha256 = (text: string): Effect.Effect<string> =>
+  Effect.map(
+    Effect.promise(() => globalThis.crypto.subtle.digest("SHA-256", new TextEncoder().encode(text))),
+    (bytes) => Array.from(new Uint8Array(bytes), (byte) => byte.toString(16).padStart(2, "0")).join("")
+  )

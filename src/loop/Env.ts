@@ -1,0 +1,31 @@
+/** What one drive works with: the agent's parts and the run's place, fixed for the length of the drive. */
+import type * as Tool from "effect/ai/Tool"
+import type * as Message from "../run/Message.ts"
+import type * as RunPolicy from "../run/RunPolicy.ts"
+import type * as ToolOutcome from "../run/ToolOutcome.ts"
+import type * as ContextManager from "../services/ContextManager.ts"
+import type * as Model from "../services/Model.ts"
+import type * as RetryPolicy from "../services/RetryPolicy.ts"
+import type * as ToolExecutor from "../services/ToolExecutor.ts"
+import type * as Journal from "./Journal.ts"
+
+export interface Env {
+  readonly sessionId: string
+  readonly journal: Journal.Journal
+  readonly model: Model.Model["Service"]
+  readonly executor: ToolExecutor.ToolExecutor["Service"]
+  readonly context: ContextManager.ContextManager["Service"]
+  readonly retry: RetryPolicy.RetryPolicy
+  readonly timeouts: RunPolicy.Timeouts
+  readonly policy: RunPolicy.ToolPolicy
+  readonly handlers: ToolExecutor.Handlers
+  readonly system: Message.SystemMessage | undefined
+  /** the tools offered to the model, in order */
+  readonly tools: ReadonlyArray<Tool.Any>
+  /** SHA-256 of what is sent besides the log, hex */
+  readonly inputDigest: string
+  /** What is wrong with a final answer, in words for the model; `undefined` when nothing is. */
+  readonly checkOutput: (text: string) => string | undefined
+  /** calls whose handlers were left behind, and what that makes of them */
+  readonly leftBehind: Map<string, { readonly tool: string; readonly outcome: ToolOutcome.ToolOutcome }>
+}

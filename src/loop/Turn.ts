@@ -1,0 +1,187 @@
+/**
+ * One turn: the context is made to fit, the model is called, its tools run, and it is decided what goes on.
+ *
+ * Does not own how a call is retried (`ModelCall`) or how tools run (`ToolRound`), nor the end of a drive (`Drive`).
+ */
+import * as Effect from "effect/Effect"
+import * as Message from "../run/Message.ts"
+import * as RunError from "../run/RunError.ts"
+import type * as RunEvent from "../run/RunEvent.ts"
+import * as RunState from "../run/RunState.ts"
+import * as Transcript from "../run/Transcript.ts"
+import type * as ContextManager from "../services/ContextManager.ts"
+import type * as Env from "./Env.ts"
+import * as ModelCall from "./ModelCall.ts"
+import * as ToolRound from "./ToolRound.ts"
+
+/** How a drive ends when nothing breaks. */
+export type Ending =
+  | { readonly _tag: "RunCompleted"; readonly reason: Extract<RunEvent.End, { _tag: "RunCompleted" }>["reason"] }
+  | { readonly _tag: "RunLimited"; readonly reason: RunEvent.LimitedReason }
+
+/** Takes turns until the run ends. Starts and ends in `preparing`, or at an end. */
+export const takeTurns = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Return<Ending, RunError.RunError> {
+  const { journal } = env
+  while (true) {
+    const limit = RunState.limitReached(journal.state(), journal.now())
+    if (limit !== undefined) return limited(limit)
+    const plan = env.context.plan(view(env, undefined))
+    if (plan._tag === "Compact") {
+      journal.move("contextMustShrink")
+      const ending = yield* compact(env, plan.request)
+      if (ending !== undefined) return ending
+      continue
+    }
+    startTurn(env)
+    journal.move("messagesReady")
+    yield* journal.commit
+    const result = yield* ModelCall.run(env)
+    if (result._tag === "Limited") return limited(result.reason)
+    if (result._tag === "Overflow") {
+      journal.move("contextOverflow")
+      const ending = yield* compact(env, view(env, "overflow"), result.error)
+      if (ending !== undefined) return ending
+      continue
+    }
+    const ending = yield* settle(env, result)
+    if (ending !== undefined) return ending
+  }
+})
+
+const limited = (reason: RunEvent.LimitedReason): Ending => ({ _tag: "RunLimited", reason })
+
+const view = (env: Env.Env, force: ContextManager.Force | undefined): ContextManager.View => ({
+  transcript: env.journal.transcript(),
+  model: env.model.info,
+  force
+})
+
+const startTurn = (env: Env.Env): void => {
+  const { journal } = env
+  if (!Transcript.awaitsModel(journal.transcript())) {
+    journal.record({ _tag: "NoticeAdded", kind: "resume", text: "Go on." })
+  }
+  const { seq, totals } = journal.state()
+  const { name, provider } = env.model.info
+  journal.record({
+    _tag: "TurnStarted",
+    turn: totals.turns + 1,
+    model: { provider, name },
+    promptSeq: seq,
+    inputDigest: env.inputDigest
+  })
+}
+
+/** From the settled answer to the decision; gives the ending, or nothing where another turn follows. */
+const settle = Effect.fnUntraced(function*(
+  env: Env.Env,
+  result: Extract<ModelCall.Result, { _tag: "Settled" }>
+): Effect.fn.Return<Ending | undefined, RunError.RunError> {
+  const { journal } = env
+  const { turn } = journal.state()
+  const { name, provider } = env.model.info
+  const { attempt, content, finishReason, usage } = result
+  journal.record({
+    _tag: "AssistantMessage",
+    turn,
+    attempt,
+    message: { role: "assistant", content },
+    finishReason,
+    model: { provider, name },
+    usage
+  })
+  const hasCalls = journal.state().openCalls.length > 0
+  const toolsStartedAt = journal.now()
+  const round = hasCalls ? yield* ToolRound.run(env, finishReason) : noRound
+  if (!hasCalls) journal.move("settledWithoutCalls")
+
+  const decision = RunState.decide(journal.state(), {
+    finishReason,
+    hasCalls,
+    isEmpty: result.isEmpty,
+    cutBy: round.cutBy,
+    toolError: round.toolError,
+    invalidOutput: hasCalls ? undefined : env.checkOutput(Message.textOf(content))
+  })
+  journal.record({
+    _tag: "TurnFinished",
+    turn,
+    finishReason,
+    latency: { firstPart: result.firstPart, model: result.duration, tools: journal.now() - toolsStartedAt },
+    attempts: attempt,
+    usage,
+    decision
+  })
+  return yield* follow(env, decision)
+})
+
+const noRound: ToolRound.Round = { cutBy: undefined, toolError: undefined }
+
+const follow = Effect.fnUntraced(function*(
+  env: Env.Env,
+  decision: RunEvent.Decision
+): Effect.fn.Return<Ending | undefined, RunError.RunError> {
+  const { journal } = env
+  switch (decision._tag) {
+    case "Complete":
+      return { _tag: "RunCompleted", reason: decision.reason }
+    case "Limit":
+      return limited(decision.reason)
+    case "Fail":
+      if (journal.status() === "observing") journal.move("invalidOutput")
+      return yield* RunError.fromStored(decision.error)
+    case "Compact":
+      journal.move("compactFirst")
+      return yield* compact(env, view(env, "length"))
+    case "Continue":
+      journal.move("continue")
+      if (decision.reason === "correction") {
+        journal.record({
+          _tag: "NoticeAdded",
+          kind: "invalidOutput",
+          text: `Your answer does not fit the output schema: ${env.checkOutput(journal.state().text)} ` +
+            "Answer again, with nothing but JSON that fits it."
+        })
+      }
+      return undefined
+  }
+})
+
+/** Makes the context smaller; when it cannot be, the run ends as what asked for it says. */
+const compact = Effect.fnUntraced(function*(
+  env: Env.Env,
+  request: ContextManager.View,
+  overflow?: RunError.RunError
+): Effect.fn.Return<Ending | undefined, RunError.RunError> {
+  const { journal } = env
+  const { compactionsInARow, limits } = journal.state()
+  if (limits.maxCompactions !== undefined && compactionsInARow >= limits.maxCompactions) return limited("compactions")
+  const result = yield* Effect.result(env.context.compact(request))
+  if (result._tag === "Failure") {
+    if (request.force === "length") return limited("length")
+    journal.move("compactionFailed")
+    return yield* Effect.fail<RunError.RunError>(overflow ?? compactionFailed(result.failure.message))
+  }
+  const { replacement, strategy, upTo, usage } = result.success
+  const all = Transcript.entries(journal.transcript())
+  journal.record({
+    _tag: "ContextCompacted",
+    strategy,
+    upTo,
+    replacement,
+    before: all.length,
+    after: replacement.length + all.filter((entry) => entry.seq > upTo).length,
+    usage
+  })
+  if (request.force === "length") {
+    journal.record({
+      _tag: "NoticeAdded",
+      kind: "length",
+      text: "Your last answer was cut at the output limit. Go on where it ended, in smaller steps."
+    })
+  }
+  journal.move("shrank")
+  return undefined
+})
+
+const compactionFailed = (message: string) => new RunError.NonRetryableError({ _tag: "CompactionFailed", message })
