@@ -1,0 +1,106 @@
+/**
+ * What effect/ai reports as an error, as the reason a run knows it by: the table of which failure may be tried again.
+ *
+ * Does not own when it is tried again; that is `RetryPolicy`.
+ */
+import * as AiError from "effect/ai/AiError"
+import * as Duration from "effect/Duration"
+import * as RunError from "../run/RunError.ts"
+import * as OpenAiErrors from "./openai/Errors.ts"
+
+type Retryable = RunError.ProviderReason["_tag"]
+type Refusal = RunError.ProviderRefusal["_tag"]
+
+interface Facts {
+  readonly message: string
+  readonly status?: number
+  readonly retryAfter?: number
+}
+
+const retryable = (_tag: Exclude<Retryable, "TimedOut">, facts: Facts): RunError.ModelError =>
+  new RunError.RetryableError<RunError.ProviderReason>({ _tag, ...facts })
+
+const timedOut = (facts: Facts): RunError.ModelError =>
+  new RunError.RetryableError<RunError.ProviderReason>({ _tag: "TimedOut", scope: "provider", ...facts })
+
+const refusal = (_tag: Refusal, facts: Facts): RunError.ModelError =>
+  new RunError.NonRetryableError<RunError.ProviderRefusal>({ _tag, ...facts })
+
+/** An error of effect/ai. Its message is kept as it is: adapters keep secrets and prompts out of theirs. */
+export const fromAiError = (error: AiError.AiError): RunError.ModelError => {
+  const { reason } = error
+  const facts = factsOf(error)
+  if (OpenAiErrors.isTruncated(error)) return retryable("StreamTruncated", facts)
+  if (OpenAiErrors.isContextOverflow(error)) return refusal("ContextOverflow", facts)
+  switch (reason._tag) {
+    case "RateLimitError":
+      return retryable("RateLimited", facts)
+    case "InternalProviderError":
+      return retryable("Overloaded", facts)
+    case "NetworkError":
+      return reason.reason === "TransportError" ? retryable("Network", facts) : refusal("InvalidRequest", facts)
+    case "InvalidResponseError":
+    case "InvalidOutputError":
+      return retryable("InvalidResponse", facts)
+    case "QuotaExhaustedError":
+      return refusal("QuotaExhausted", facts)
+    case "AuthenticationError":
+      return refusal("Authentication", facts)
+    case "ContentPolicyError":
+      return refusal("ContentPolicy", facts)
+    case "InvalidRequestError":
+    case "InvalidUserInputError":
+    case "UnsupportedSchemaError":
+    case "ToolConfigurationError":
+    case "ToolkitRequiredError":
+      return refusal(isOverflow(facts.message) ? "ContextOverflow" : "InvalidRequest", facts)
+    default:
+      return facts.status === undefined ? refusal("Unknown", facts) : fromStatus(facts.status, facts)
+  }
+}
+
+/** An `error` part inside a stream: counts as if it had been the status it names. */
+export const fromPart = (error: unknown): RunError.ModelError => {
+  if (AiError.isAiError(error)) return fromAiError(error)
+  const text = describe(error)
+  const message = `the provider reported an error in its answer: ${text.slice(0, 500)}`
+  if (/overloaded|unavailable|internal|server_error|api_error/i.test(text)) return retryable("Overloaded", { message })
+  if (/rate.?limit|too many requests/i.test(text)) return retryable("RateLimited", { message })
+  if (isOverflow(text)) return refusal("ContextOverflow", { message })
+  return retryable("InvalidResponse", { message })
+}
+
+/** By HTTP status: 408, 409 and 5xx may be tried again, 429 is a rate limit. */
+const fromStatus = (status: number, facts: Facts): RunError.ModelError => {
+  if (status === 429) return retryable("RateLimited", facts)
+  if (status === 408) return timedOut(facts)
+  if (status === 409 || status >= 500) return retryable("Overloaded", facts)
+  if (status === 401 || status === 403) return refusal("Authentication", facts)
+  if (status === 400 || status === 404 || status === 413 || status === 422) return refusal("InvalidRequest", facts)
+  return refusal("Unknown", facts)
+}
+
+const factsOf = (error: AiError.AiError): Facts => {
+  const { reason } = error
+  const status = "http" in reason ? reason.http?.response?.status : undefined
+  const retryAfter = OpenAiErrors.retryAfter(error)
+  const description = "description" in reason ? reason.description : undefined
+  return {
+    message: description ?? error.message,
+    ...(status === undefined ? {} : { status }),
+    ...(retryAfter === undefined ? {} : { retryAfter: Duration.toMillis(retryAfter) })
+  }
+}
+
+const isOverflow = (text: string): boolean =>
+  /context.?length|context window|maximum context|prompt is too long|input.{0,20}too long|too many tokens/i.test(text)
+
+const describe = (error: unknown): string => {
+  if (typeof error === "string") return error
+  if (error instanceof Error) return error.message
+  try {
+    return JSON.stringify(error) ?? "no reason given"
+  } catch {
+    return "no reason given"
+  }
+}

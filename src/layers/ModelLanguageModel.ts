@@ -1,0 +1,207 @@
+/**
+ * Any effect/ai `LanguageModel` as a `Model`: its own tool resolution is off, its errors become reasons, an error inside
+ * the stream counts as a failure of it.
+ */
+import * as LanguageModel from "effect/ai/LanguageModel"
+import * as AiModel from "effect/ai/Model"
+import * as Prompt from "effect/ai/Prompt"
+import type * as Response from "effect/ai/Response"
+import type * as Tool from "effect/ai/Tool"
+import type * as Toolkit from "effect/ai/Toolkit"
+import * as Arr from "effect/Array"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import type * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
+import type * as Message from "../run/Message.ts"
+import type * as RunError from "../run/RunError.ts"
+import * as Model from "../services/Model.ts"
+import * as ModelErrors from "./ModelErrors.ts"
+
+/** What effect/ai does not say of a model. Default: what `effect/ai/Model` says, else "effect/ai" and "unknown". */
+export interface Options {
+  readonly provider?: string
+  readonly name?: string
+  /** tokens */
+  readonly contextWindow?: number
+  /** tokens */
+  readonly maxOutput?: number
+}
+
+export const make = Effect.fnUntraced(function*(
+  options: Options = {}
+): Effect.fn.Return<Model.Model["Service"], never, LanguageModel.LanguageModel> {
+  const model = yield* LanguageModel.LanguageModel
+  const provider = yield* Effect.serviceOption(AiModel.ProviderName)
+  const name = yield* Effect.serviceOption(AiModel.ModelName)
+  const info: Model.ModelInfo = {
+    ...options,
+    provider: options.provider ?? Option.getOrElse(provider, () => "effect/ai"),
+    name: options.name ?? Option.getOrElse(name, () => "unknown")
+  }
+  return {
+    info,
+    stream: (request) =>
+      model.streamText({
+        prompt: Prompt.fromMessages(request.messages.map(toPrompt)),
+        toolkit: toolkitOf(request.tools),
+        toolChoice: request.toolChoice as LanguageModel.ToolChoice<never>,
+        disableToolCallResolution: true,
+        toolCallValidation: "deferred"
+      }).pipe(
+        Stream.mapError(ModelErrors.fromAiError),
+        Stream.mapArrayEffect((parts) => toParts(parts as Arr.NonEmptyReadonlyArray<StreamPart>))
+      )
+  }
+})
+
+export const layerWith = (options: Options): Layer.Layer<Model.Model, never, LanguageModel.LanguageModel> =>
+  Layer.effect(Model.Model, make(options))
+
+export const layer: Layer.Layer<Model.Model, never, LanguageModel.LanguageModel> = layerWith({})
+
+// ---- request ------------------------------------------------------------------------------------------------------
+
+/** Tools to describe, not to run: resolution is off, so neither handlers nor schema services are asked for. */
+const toolkitOf = (tools: ReadonlyArray<Tool.Any>): Toolkit.WithHandler<{}> => ({
+  tools: Object.fromEntries(tools.map((tool) => [tool.name, tool])),
+  handle: () => Effect.die(new Error("fiberloop: tools are run by the loop, never by the model"))
+})
+
+const optionsOf = (part: { readonly metadata?: Message.Metadata }): { readonly options?: Prompt.ProviderOptions } =>
+  part.metadata === undefined ? {} : { options: part.metadata as Prompt.ProviderOptions }
+
+const toPrompt = (message: Message.Message): Prompt.Message => {
+  switch (message.role) {
+    case "system":
+      return Prompt.systemMessage({ content: message.content })
+    case "user":
+      return Prompt.userMessage({ content: message.content.map(userPart) })
+    case "assistant":
+      return Prompt.assistantMessage({ content: message.content.map(assistantPart) })
+    case "tool":
+      return Prompt.toolMessage({ content: message.content.map(resultPart) })
+  }
+}
+
+const userPart = (part: Message.UserPart): Prompt.UserMessagePart =>
+  part.type === "text" ? Prompt.textPart({ text: part.text, ...optionsOf(part) }) : filePart(part)
+
+const assistantPart = (part: Message.AssistantPart): Prompt.AssistantMessagePart => {
+  switch (part.type) {
+    case "text":
+      return Prompt.textPart({ text: part.text, ...optionsOf(part) })
+    case "reasoning":
+      return Prompt.reasoningPart({ text: part.text, ...optionsOf(part) })
+    case "file":
+      return filePart(part)
+    case "tool-call":
+      return Prompt.toolCallPart({
+        id: part.id,
+        name: part.name,
+        params: part.params,
+        providerExecuted: part.providerExecuted ?? false,
+        ...optionsOf(part)
+      })
+    case "tool-result":
+      return resultPart(part)
+  }
+}
+
+const resultPart = (part: Message.ToolResultPart): Prompt.ToolResultPart =>
+  Prompt.toolResultPart({
+    id: part.id,
+    name: part.name,
+    result: part.result,
+    isFailure: part.isFailure,
+    providerExecuted: part.providerExecuted ?? false,
+    ...optionsOf(part)
+  })
+
+const filePart = (part: Message.FilePart): Prompt.FilePart =>
+  Prompt.filePart({
+    mediaType: part.mediaType,
+    data: /^(https?|data):/.test(part.data) ? new URL(part.data) : part.data,
+    ...(part.fileName === undefined ? {} : { fileName: part.fileName }),
+    ...optionsOf(part)
+  })
+
+// ---- response -----------------------------------------------------------------------------------------------------
+
+type StreamPart = Response.StreamPart<Record<string, Tool.Any>, "deferred">
+
+const toParts = (
+  parts: Arr.NonEmptyReadonlyArray<StreamPart>
+): Effect.Effect<Arr.NonEmptyReadonlyArray<Model.ModelPart>, RunError.ModelError> => {
+  for (const part of parts) {
+    if (part.type === "error") return Effect.fail(ModelErrors.fromPart(part.error))
+  }
+  return Effect.succeed(Arr.map(parts, toPart))
+}
+
+const metadataOf = (part: { readonly metadata: unknown }): { readonly metadata?: Message.Metadata } => {
+  for (const _ in part.metadata as object) return { metadata: part.metadata as Message.Metadata }
+  return {}
+}
+
+const toPart = (part: StreamPart): Model.ModelPart => {
+  switch (part.type) {
+    case "text-delta":
+    case "reasoning-delta":
+      return { type: part.type, block: part.id, delta: part.delta, ...metadataOf(part) }
+    case "text-start":
+    case "reasoning-start":
+      return { type: "block-start", block: part.id, ...metadataOf(part) }
+    case "text-end":
+    case "reasoning-end":
+    case "tool-params-end":
+      return { type: "block-end", block: part.id, ...metadataOf(part) }
+    case "tool-params-start":
+      return { type: "tool-params-delta", block: part.id, tool: part.name, delta: "" }
+    case "tool-params-delta":
+      return { type: "tool-params-delta", block: part.id, delta: part.delta }
+    case "tool-call":
+      return {
+        type: "tool-call",
+        id: part.id,
+        name: part.name,
+        params: part.params as Schema.Json,
+        ...(part.providerExecuted ? { providerExecuted: true } : {}),
+        ...metadataOf(part)
+      }
+    case "tool-result":
+      return {
+        type: "tool-result",
+        id: part.id,
+        name: part.name,
+        result: part.encodedResult as Schema.Json,
+        isFailure: part.isFailure,
+        ...metadataOf(part)
+      }
+    case "file":
+      return { type: "file", mediaType: part.mediaType, data: toBase64(part.data), ...metadataOf(part) }
+    case "finish":
+      return { type: "finish", reason: part.reason, usage: usageOf(part.usage) }
+    case "response-metadata":
+      return {
+        type: "response",
+        ...(part.id === undefined ? {} : { id: part.id }),
+        ...(part.modelId === undefined ? {} : { model: part.modelId })
+      }
+    default:
+      return { type: "response" }
+  }
+}
+
+const toBase64 = (data: Uint8Array): string => Buffer.from(data).toString("base64")
+
+const usageOf = (
+  { inputTokens, outputTokens }: Response.Usage
+): Extract<Model.ModelPart, { type: "finish" }>["usage"] => ({
+  inputTokens: inputTokens.total ?? 0,
+  outputTokens: outputTokens.total ?? 0,
+  ...(inputTokens.cacheRead === undefined ? {} : { cachedInputTokens: inputTokens.cacheRead }),
+  ...(inputTokens.cacheWrite === undefined ? {} : { cacheWriteTokens: inputTokens.cacheWrite }),
+  ...(outputTokens.reasoning === undefined ? {} : { reasoningTokens: outputTokens.reasoning })
+})

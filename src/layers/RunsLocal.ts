@@ -1,0 +1,41 @@
+/** The live runs of this process, in memory. */
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import type * as Scope from "effect/Scope"
+import * as RunError from "../run/RunError.ts"
+import * as Runs from "../services/Runs.ts"
+
+export const make: Effect.Effect<Runs.Runs["Service"], never, Scope.Scope> = Effect.gen(function*() {
+  const scope = yield* Effect.scope
+  const byRun = new Map<string, Runs.LiveRun>()
+  const bySession = new Map<string, Runs.LiveRun>()
+
+  const found = (run: Runs.LiveRun): Effect.Effect<Runs.LiveRun, RunError.RunError> | undefined => {
+    const same = byRun.get(run.runId)
+    if (same !== undefined) {
+      return same.fingerprint === run.fingerprint && same.sessionId === run.sessionId
+        ? Effect.succeed(same)
+        : Effect.fail(RunError.runConflict(run.runId))
+    }
+    const other = bySession.get(run.sessionId)
+    return other === undefined ? undefined : Effect.fail(RunError.sessionBusy(run.sessionId, other.runId))
+  }
+
+  return {
+    start: (run, drive) =>
+      Effect.suspend(() => {
+        const known = found(run)
+        if (known !== undefined) return known
+        byRun.set(run.runId, run)
+        bySession.set(run.sessionId, run)
+        const forget = Effect.sync(() => {
+          byRun.delete(run.runId)
+          bySession.delete(run.sessionId)
+        })
+        return drive.pipe(Effect.ensuring(forget), Effect.forkIn(scope), Effect.as(run))
+      }),
+    live: (runId) => Effect.sync(() => byRun.get(runId))
+  }
+})
+
+export const layer: Layer.Layer<Runs.Runs> = Layer.effect(Runs.Runs, make)

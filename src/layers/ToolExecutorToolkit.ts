@@ -1,0 +1,179 @@
+/**
+ * Runs calls through an effect/ai toolkit: decoding, handlers and encoding are the toolkit's, everything that may go
+ * wrong with them becomes an outcome here. Arguments stay out of spans.
+ */
+import * as AiError from "effect/ai/AiError"
+import * as Prompt from "effect/ai/Prompt"
+import * as Tool from "effect/ai/Tool"
+import * as Toolkit from "effect/ai/Toolkit"
+import * as Cause from "effect/Cause"
+import * as Context from "effect/Context"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
+import * as Tracer from "effect/Tracer"
+import type * as ToolOutcome from "../run/ToolOutcome.ts"
+import * as Grace from "../services/Grace.ts"
+import * as ToolExecutor from "../services/ToolExecutor.ts"
+import { truncate } from "./Truncation.ts"
+
+/** Longer results are cut to this many characters, head and tail. Default 30,000. */
+export const ResultLimit = Context.Reference<number>("fiberloop/layers/ToolExecutorToolkit/ResultLimit", {
+  defaultValue: () => 30_000
+})
+
+/** How many preliminary results a handler may be ahead of their reader. */
+const progressBuffer = 16
+
+type Result = Tool.HandlerResult<Tool.Any>
+
+const execute: ToolExecutor.ToolExecutor["Service"]["execute"] = Effect.fnUntraced(
+  function*(handlers, call, observer) {
+    const tool = handlers.tools[call.name]
+    if (tool === undefined) {
+      return { outcome: { _tag: "UnknownTool", available: Object.keys(handlers.tools) } }
+    }
+    let isLeftBehind = false
+    const onLeak = Effect.suspend(() => {
+      isLeftBehind = true
+      return observer.leftBehind(leftBehind(tool))
+    })
+    const exit = yield* Grace.severed(handle(handlers, call, observer), onLeak).pipe(
+      Effect.timeoutOption(call.timeout),
+      Effect.exit
+    )
+    if (Exit.isFailure(exit)) return { outcome: outcomeOfCause(tool, exit.cause) }
+    if (Option.isNone(exit.value)) {
+      const isUnknown = isLeftBehind && !isRepeatable(tool)
+      return {
+        outcome: isUnknown ? { _tag: "OutcomeUnknown" } : { _tag: "TimedOut", limit: Duration.toMillis(call.timeout) }
+      }
+    }
+    return settle(exit.value.value, yield* ResultLimit)
+  }
+)
+
+export const make: ToolExecutor.ToolExecutor["Service"] = { execute }
+
+export const layer: Layer.Layer<ToolExecutor.ToolExecutor> = Layer.succeed(ToolExecutor.ToolExecutor, make)
+
+/** The call's last element, after its progress was handed on. */
+const handle = (
+  handlers: ToolExecutor.Handlers,
+  call: ToolExecutor.Call,
+  observer: ToolExecutor.Observer
+): Effect.Effect<Result | undefined, unknown> => {
+  let last: Result | undefined
+  const take = (result: Result) => {
+    if (!result.preliminary) {
+      last = result
+      return Effect.void
+    }
+    const json = toJson(result.encodedResult)
+    return json._tag === "Json" ? observer.progress(json.value) : Effect.void
+  }
+  return handlers.handle(call.name, call.params, call.identity.callId).pipe(
+    Effect.flatMap((results) => Stream.runForEach(results, take)),
+    Effect.map(() => last),
+    Effect.provideService(ToolExecutor.ToolCall, call.identity),
+    Effect.provideService(Toolkit.PreliminaryBuffer, progressBuffer),
+    shielded
+  ) as Effect.Effect<Result | undefined, unknown>
+}
+
+/** `Toolkit.handle` writes arguments into the current span; behind an external one they have nowhere to go. */
+const shielded = <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+  Effect.flatMap(Effect.option(Effect.currentParentSpan), (parent) =>
+    Option.isNone(parent)
+      ? self
+      : Effect.withParentSpan(
+        self,
+        Tracer.externalSpan({
+          spanId: parent.value.spanId,
+          traceId: parent.value.traceId,
+          sampled: parent.value.sampled
+        })
+      ))
+
+const isRepeatable = (tool: Tool.Any): boolean =>
+  Context.get(tool.annotations, Tool.Readonly) || Context.get(tool.annotations, Tool.Idempotent)
+
+const leftBehind = (tool: Tool.Any): ToolOutcome.ToolOutcome => ({
+  _tag: isRepeatable(tool) ? "Interrupted" : "OutcomeUnknown"
+})
+
+const settle = (result: Result | undefined, limit: number): ToolExecutor.Settlement => {
+  if (result === undefined) return { outcome: { _tag: "Failed", result: "The tool ended without a result." } }
+  if (result.failureOrigin === "parameters" && AiError.isAiError(result.result)) {
+    return { outcome: outcomeOfAiError(result.result) }
+  }
+  if (result.isFailure && AiError.isAiError(result.result)) return { outcome: outcomeOfAiError(result.result) }
+  const encoded = result.modelOutput === undefined
+    ? toJson(result.encodedResult)
+    : { _tag: "Json" as const, value: Prompt.toolModelOutputToText(result.modelOutput), text: undefined }
+  if (encoded._tag === "NotJson") return { outcome: { _tag: "NotEncodable", message: encoded.message } }
+  const text = typeof encoded.value === "string" ? encoded.value : encoded.text ?? ""
+  const { originalSize, text: kept } = truncate(text, limit)
+  const value = originalSize === undefined ? encoded.value : kept
+  return {
+    outcome: result.isFailure ? { _tag: "Failed", result: value } : { _tag: "Succeeded", result: value },
+    ...(originalSize === undefined ? {} : { originalSize })
+  }
+}
+
+type Encoded =
+  | { readonly _tag: "Json"; readonly value: Schema.Json; readonly text: string | undefined }
+  | { readonly _tag: "NotJson"; readonly message: string }
+
+/** A value as plain JSON, encoded once; nothing at all is `null`. */
+const toJson = (value: unknown): Encoded => {
+  if (typeof value === "string") return { _tag: "Json", value, text: undefined }
+  if (value === undefined) return { _tag: "Json", value: null, text: "null" }
+  try {
+    const text: string | undefined = JSON.stringify(value)
+    return text === undefined
+      ? { _tag: "NotJson", message: `a ${typeof value} is not JSON` }
+      : { _tag: "Json", value: JSON.parse(text), text }
+  } catch (error) {
+    return { _tag: "NotJson", message: error instanceof Error ? error.message : "it is not JSON" }
+  }
+}
+
+const outcomeOfCause = (tool: Tool.Any, cause: Cause.Cause<unknown>): ToolOutcome.ToolOutcome => {
+  const error = Cause.findErrorOption(cause)
+  if (Option.isSome(error)) {
+    if (AiError.isAiError(error.value)) return outcomeOfAiError(error.value)
+    return { _tag: "Failed", result: encodeFailure(tool, error.value) }
+  }
+  if (Cause.hasInterruptsOnly(cause)) return { _tag: "Failed", result: "The tool interrupted itself." }
+  return { _tag: "Failed", result: `The tool failed unexpectedly: ${describe(Cause.squash(cause))}` }
+}
+
+const outcomeOfAiError = (error: AiError.AiError): ToolOutcome.ToolOutcome => {
+  const { reason } = error
+  switch (reason._tag) {
+    case "ToolParameterValidationError":
+      return { _tag: "InvalidArguments", message: reason.description }
+    case "ToolNotFoundError":
+      return { _tag: "UnknownTool", available: reason.availableTools }
+    case "ToolResultEncodingError":
+    case "InvalidToolResultError":
+      return { _tag: "NotEncodable", message: reason.description }
+    default:
+      return { _tag: "Failed", result: error.message }
+  }
+}
+
+/** A typed failure as its schema encodes it; one that does not fit its schema as a sentence. */
+const encodeFailure = (tool: Tool.Any, error: unknown): Schema.Json => {
+  const encoded = Schema.encodeUnknownOption(Schema.toCodecJson(tool.failureSchema as Schema.Codec<unknown>))(error)
+  const json = toJson(Option.getOrUndefined(encoded))
+  return Option.isSome(encoded) && json._tag === "Json" ? json.value : `The tool failed: ${describe(error)}`
+}
+
+const describe = (error: unknown): string =>
+  error instanceof Error ? error.message || error.name : typeof error === "string" ? error : "no reason given"
