@@ -1,0 +1,172 @@
+/**
+ * A model that says what a test scripted, one turn a request, and remembers what it was asked. Every request is held
+ * against `StrictModel`; one that was not scripted dies and fails the test.
+ */
+import * as Context from "effect/Context"
+import * as Deferred from "effect/Deferred"
+import type * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import type * as Schema from "effect/Schema"
+import type * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import type * as Message from "../run/Message.ts"
+import type * as RunError from "../run/RunError.ts"
+import type * as RunEvent from "../run/RunEvent.ts"
+import type * as Usage from "../run/Usage.ts"
+import * as Model from "../services/Model.ts"
+import * as StrictModel from "./StrictModel.ts"
+
+/** One thing a scripted turn does. */
+export type Step =
+  | { readonly _tag: "Parts"; readonly parts: ReadonlyArray<Model.ModelPart> }
+  | { readonly _tag: "Delay"; readonly duration: Duration.Input }
+  | { readonly _tag: "Fail"; readonly error: RunError.ModelError }
+  | { readonly _tag: "Die"; readonly defect: unknown }
+  | { readonly _tag: "Gate"; readonly gate: Gate }
+  | { readonly _tag: "Cut" }
+
+/** One step or several. A turn without a finish, a failure or a cut finishes as its content suggests. */
+export type Turn = Step | ReadonlyArray<Step>
+
+/** Holds a turn until it is released; `closed` comes when the stream that waited there is closed, for any reason. */
+export interface Gate {
+  readonly started: Effect.Effect<void>
+  readonly release: Effect.Effect<void>
+  readonly closed: Effect.Effect<void>
+  readonly wait: Effect.Effect<void>
+  readonly close: Effect.Effect<void>
+}
+
+/** What the model was asked so far, and how many of its streams are open. */
+export class Script extends Context.Service<Script, {
+  readonly requests: Effect.Effect<ReadonlyArray<Model.ModelRequest>>
+  readonly openStreams: Effect.Effect<number>
+}>()("fiberloop/testing/ScriptedModel/Script") {}
+
+export interface Options {
+  readonly info?: Model.ModelInfo
+}
+
+const defaultInfo: Model.ModelInfo = { provider: "scripted", name: "scripted" }
+
+/** Usage of a turn that does not say: 10 tokens in, 5 out. */
+export const usage: Usage.Usage = { inputTokens: 10, outputTokens: 5 }
+
+// ---- steps --------------------------------------------------------------------------------------------------------
+
+/** A text, as one delta or as the given pieces. */
+export const text = (...pieces: ReadonlyArray<string>): Step =>
+  parts(...pieces.map((delta): Model.ModelPart => ({ type: "text-delta", block: "text", delta })))
+
+export const reasoning = (delta: string, metadata?: Message.Metadata): Step =>
+  parts({ type: "reasoning-delta", block: "reasoning", delta, ...(metadata === undefined ? {} : { metadata }) })
+
+/** A tool call. `params` that are text stand for arguments that did not parse. */
+export const call = (tool: string, params: Schema.Json, id = "call"): Step =>
+  parts({ type: "tool-call", id, name: tool, params })
+
+/** Any parts, delivered as one array. */
+export const parts = (...parts: ReadonlyArray<Model.ModelPart>): Step => ({ _tag: "Parts", parts })
+
+export const finish = (reason: RunEvent.FinishReason, used: Usage.Usage = usage): Step =>
+  parts({ type: "finish", reason, usage: used })
+
+/** Time passes, on the test's clock. */
+export const delay = (duration: Duration.Input): Step => ({ _tag: "Delay", duration })
+
+export const fail = (error: RunError.ModelError): Step => ({ _tag: "Fail", error })
+
+export const die = (defect: unknown): Step => ({ _tag: "Die", defect })
+
+/** The stream ends here, without a finish. */
+export const cut: Step = { _tag: "Cut" }
+
+export const gate = (gate: Gate): Step => ({ _tag: "Gate", gate })
+
+export const makeGate: Effect.Effect<Gate> = Effect.sync(() => {
+  const started = Deferred.makeUnsafe<void>()
+  const released = Deferred.makeUnsafe<void>()
+  const closed = Deferred.makeUnsafe<void>()
+  const done = (deferred: Deferred.Deferred<void>) => Effect.asVoid(Deferred.succeed(deferred, undefined))
+  return {
+    started: Deferred.await(started),
+    release: done(released),
+    closed: Deferred.await(closed),
+    wait: Effect.andThen(done(started), Deferred.await(released)),
+    close: done(closed)
+  }
+})
+
+// ---- the model ----------------------------------------------------------------------------------------------------
+
+export const make = Effect.fnUntraced(function*(
+  turns: ReadonlyArray<Turn>,
+  options: Options = {}
+): Effect.fn.Return<Context.Context<Model.Model | Script>, never, Scope.Scope> {
+  const requests: Array<Model.ModelRequest> = []
+  let open = 0
+  let unscripted = 0
+  yield* Effect.addFinalizer(() => unscripted === 0 ? Effect.void : Effect.die(notScripted(turns, requests.length)))
+  const model = yield* StrictModel.make({
+    info: options.info ?? defaultInfo,
+    stream: (request) =>
+      Stream.suspend(() => {
+        requests.push(request)
+        const turn = turns[requests.length - 1]
+        if (turn === undefined) {
+          unscripted++
+          return Stream.die(notScripted(turns, requests.length))
+        }
+        const opened = Effect.acquireRelease(
+          Effect.sync(() => {
+            open++
+          }),
+          () =>
+            Effect.sync(() => {
+              open--
+            })
+        )
+        return Stream.unwrap(Effect.as(opened, play(turn)))
+      })
+  })
+  return Context.make(Model.Model, model).pipe(
+    Context.add(Script, { requests: Effect.sync(() => [...requests]), openStreams: Effect.sync(() => open) })
+  )
+})
+
+export const layer = (turns: ReadonlyArray<Turn>, options?: Options): Layer.Layer<Model.Model | Script> =>
+  Layer.effectContext(make(turns, options))
+
+const notScripted = (turns: ReadonlyArray<Turn>, request: number) =>
+  new Error(`ScriptedModel: request ${request} was not scripted; the script has ${turns.length} turns`)
+
+type Played = Stream.Stream<Model.ModelPart, RunError.ModelError>
+
+const play = (turn: Turn): Played => {
+  const steps = Array.isArray(turn) ? turn as ReadonlyArray<Step> : [turn as Step]
+  const ends = steps.some((step) =>
+    step._tag === "Fail" || step._tag === "Die" || step._tag === "Cut" ||
+    (step._tag === "Parts" && step.parts.some((part) => part.type === "finish"))
+  )
+  const hasCalls = steps.some((step) => step._tag === "Parts" && step.parts.some((part) => part.type === "tool-call"))
+  const all = ends ? steps : [...steps, finish(hasCalls ? "tool-calls" : "stop")]
+  return Stream.fromIterable(all).pipe(Stream.rechunk(1), Stream.flatMap(playStep))
+}
+
+const playStep = (step: Step): Played => {
+  switch (step._tag) {
+    case "Parts":
+      return Stream.fromIterable(step.parts)
+    case "Delay":
+      return Stream.drain(Stream.fromEffect(Effect.sleep(step.duration)))
+    case "Fail":
+      return Stream.fail(step.error)
+    case "Die":
+      return Stream.die(step.defect)
+    case "Cut":
+      return Stream.empty
+    case "Gate":
+      return Stream.drain(Stream.fromEffect(Effect.ensuring(step.gate.wait, step.gate.close)))
+  }
+}

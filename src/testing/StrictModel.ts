@@ -1,0 +1,104 @@
+/**
+ * A model that checks what it is asked: it holds every request against what the strictest provider accepts, and fails
+ * the test that made an illegal one, also where the code under test swallows the error.
+ */
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import type * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import type * as Message from "../run/Message.ts"
+import * as Model from "../services/Model.ts"
+
+/** What is illegal about a request, in words; empty when nothing is. */
+export const violations = (request: Model.ModelRequest): ReadonlyArray<string> => {
+  const { messages, toolChoice, tools } = request
+  const found: Array<string> = []
+  const say = (at: number, what: string) => found.push(`message ${at} (${messages[at]?.role}): ${what}`)
+  const conversation = messages.filter((message) => message.role !== "system")
+  if (conversation.length === 0) found.push("there is no message but system ones")
+  if (conversation[0] !== undefined && conversation[0].role !== "user") found.push("the first message is not a user's")
+  if (conversation.at(-1)?.role === "assistant") found.push("the last message is the assistant's own")
+  if (tools.length === 0 && toolChoice !== "none") found.push("there are no tools to choose from")
+  const ids = new Set<string>()
+  messages.forEach((message, at) => {
+    const before = messages[at - 1]
+    if (message.role === "system") {
+      if (before !== undefined && before.role !== "system") say(at, "a system message in the conversation")
+      if (message.content.trim() === "") say(at, "blank")
+    } else {
+      if (message.content.length === 0) say(at, "no content")
+      if (message.role !== "tool" && before?.role === message.role) say(at, "two neighbours of one role")
+    }
+    for (const text of strings(message)) {
+      if (!text.isWellFormed()) say(at, "a lone surrogate")
+      if (text.includes("\0")) say(at, "a NUL character")
+    }
+    if (message.role === "user" || message.role === "assistant") {
+      for (const part of message.content) if (part.type === "text" && part.text.trim() === "") say(at, "a blank text")
+    }
+    if (message.role === "assistant") checkAssistant(message, messages[at + 1], ids, (what) => say(at, what))
+    if (message.role === "tool" && before?.role !== "assistant") say(at, "results without calls before them")
+  })
+  return found
+}
+
+const checkAssistant = (
+  message: Message.AssistantMessage,
+  after: Message.Message | undefined,
+  ids: Set<string>,
+  say: (what: string) => void
+): void => {
+  if (message.content.every((part) => part.type === "reasoning")) say("nothing but reasoning")
+  const calls = message.content.filter((part) => part.type === "tool-call")
+  for (const call of calls) {
+    if (ids.has(call.id)) say(`the call id "${call.id}" is used twice`)
+    ids.add(call.id)
+    if (!/^[a-zA-Z0-9_-]{1,64}$/.test(call.id)) say(`"${call.id}" is no call id`)
+    if (!/^[a-zA-Z0-9_.-]{1,64}$/.test(call.name)) say(`"${call.name}" is no tool name`)
+    if (typeof call.params !== "object" || call.params === null || Array.isArray(call.params)) {
+      say(`the arguments of "${call.name}" are no object`)
+    }
+  }
+  const expected = calls.filter((call) => call.providerExecuted !== true).map((call) => call.id)
+  const results = after?.role === "tool" ? after.content.map((part) => part.id) : []
+  if (expected.join() !== results.join()) say(`calls [${expected.join()}] are followed by results [${results.join()}]`)
+}
+
+const strings = function*(value: unknown): Generator<string> {
+  if (typeof value === "string") yield value
+  else if (typeof value === "object" && value !== null) {
+    for (const [key, member] of Object.entries(value)) {
+      yield key
+      yield* strings(member)
+    }
+  }
+}
+
+/**
+ * `model`, checked: an illegal request dies where it was made, and once more when the scope closes, so that the test
+ * fails whatever became of the first.
+ */
+export const make = Effect.fnUntraced(function*(
+  model: Model.Model["Service"]
+): Effect.fn.Return<Model.Model["Service"], never, Scope.Scope> {
+  const all: Array<string> = []
+  yield* Effect.addFinalizer(() =>
+    all.length === 0 ? Effect.void : Effect.die(new Error(`illegal requests to a model:\n${all.join("\n")}`))
+  )
+  return {
+    info: model.info,
+    stream: (request) =>
+      Stream.suspend(() => {
+        const found = violations(request)
+        if (found.length === 0) return model.stream(request)
+        all.push(...found)
+        return Stream.die(new Error(`illegal request to the model:\n${found.join("\n")}`))
+      })
+  }
+})
+
+/** Wraps the model in the context. */
+export const layer: Layer.Layer<Model.Model, never, Model.Model> = Layer.effect(
+  Model.Model,
+  Effect.flatMap(Model.Model, make)
+)
