@@ -1,0 +1,284 @@
+/**
+ * The front door: an agent as a service with its layer, or as a value, and the client that both give.
+ *
+ * Does not own how a run goes; that is `loop`.
+ */
+import type * as Tool from "effect/ai/Tool"
+import type * as Toolkit from "effect/ai/Toolkit"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import type * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
+import * as Brief from "./loop/Brief.ts"
+import * as Drive from "./loop/Drive.ts"
+import * as Opening from "./loop/Opening.ts"
+import * as InputCheck from "./run/InputCheck.ts"
+import * as RunError from "./run/RunError.ts"
+import type * as RunEvent from "./run/RunEvent.ts"
+import type * as RunInput from "./run/RunInput.ts"
+import * as RunPolicy from "./run/RunPolicy.ts"
+import type * as RunResult from "./run/RunResult.ts"
+import * as RunStatus from "./run/RunStatus.ts"
+import * as ContextManager from "./services/ContextManager.ts"
+import * as Ids from "./services/Ids.ts"
+import * as Model from "./services/Model.ts"
+import * as RetryPolicy from "./services/RetryPolicy.ts"
+import * as Runs from "./services/Runs.ts"
+import * as SessionStore from "./services/SessionStore.ts"
+import * as ToolExecutor from "./services/ToolExecutor.ts"
+
+/** A live run: it belongs to the agent's layer, not to whoever reads its events. */
+export interface Run<A> {
+  readonly runId: string
+  readonly sessionId: string
+  /** Every event of this drive; may be read by many, left, and read again from its beginning. */
+  readonly events: Stream.Stream<RunEvent.RunEvent, RunError.RunError>
+  /** Awaits the end. */
+  readonly result: Effect.Effect<RunResult.RunResult<A>, RunError.RunError>
+  /** Ends the run and returns when it has ended. The session takes a new message at once. */
+  readonly abort: Effect.Effect<void>
+}
+
+export interface Client<A> {
+  /**
+   * Runs while it is consumed: interrupting the consumer aborts the run. The last element is the end event; a
+   * `RunFailed` is followed by its error.
+   */
+  readonly stream: (input: RunInput.RunInput) => Stream.Stream<RunEvent.RunEvent, RunError.RunError>
+  /** Runs to the end. Interrupting it aborts the run. */
+  readonly run: (input: RunInput.RunInput) => Effect.Effect<RunResult.RunResult<A>, RunError.RunError>
+  /** Runs in the layer's scope: a consumer may leave and come back. Returns once the run's first event is stored. */
+  readonly start: (input: RunInput.RunInput) => Effect.Effect<Run<A>, RunError.RunError>
+  /** Goes on with a session's last run after any end but completion, as a `stream`. Never creates a session. */
+  readonly resume: (input: RunInput.ResumeInput) => Stream.Stream<RunEvent.RunEvent, RunError.RunError>
+  /** The run with this id, when it is live in this process. */
+  readonly live: (runId: string) => Effect.Effect<Run<A> | undefined>
+}
+
+/** A toolkit, one with its handlers, or an effect that makes one (MCP, per tenant). */
+export type Source<Tools extends Record<string, Tool.Any>, E, R> =
+  | Toolkit.Toolkit<Tools>
+  | Toolkit.WithHandler<Tools>
+  | Effect.Effect<Toolkit.WithHandler<Tools>, E, R>
+
+export interface Options<Tools extends Record<string, Tool.Any>, A, E = never, R = never> {
+  readonly instructions: string
+  readonly toolkit?: Source<Tools, E, R>
+  /** Types `output` of a completed run: the final answer is decoded, a wrong one gets one corrective turn. */
+  readonly output?: Schema.ConstraintCodec<A, unknown, never, never>
+  readonly limits?: RunPolicy.LimitsInput
+  readonly toolPolicy?: RunPolicy.ToolPolicy
+  readonly timeouts?: Partial<RunPolicy.Timeouts>
+  readonly retry?: RetryPolicy.RetryPolicy
+}
+
+type Known<R> = 0 extends 1 & R ? never : R
+
+/** What an agent needs: the services, and what its tools need, but for the `ToolCall` that the executor provides. */
+export type Requires<Tools extends Record<string, Tool.Any>, R> =
+  | Model.Model
+  | SessionStore.SessionStore
+  | ToolExecutor.ToolExecutor
+  | ContextManager.ContextManager
+  | Runs.Runs
+  | Known<R>
+  | Exclude<Known<Tool.HandlerServices<Tools[keyof Tools]>>, ToolExecutor.ToolCall>
+
+/**
+ * An agent as a service with its layer:
+ * `class Assistant extends Agent.Service<Assistant>()("app/Assistant", { instructions, toolkit }) {}`.
+ */
+export const Service = <Self>() =>
+<
+  const Id extends string,
+  Tools extends Record<string, Tool.Any> = {},
+  A = string,
+  E = never,
+  R = never
+>(
+  id: Id,
+  options: Options<Tools, A, E, R>
+): Context.ServiceClass<Self, Id, Client<A>> & { readonly layer: Layer.Layer<Self, E, Requires<Tools, R>> } => {
+  const Base = Context.Service<Self, Client<A>>()(id)
+  return Object.defineProperty(Base, "layer", {
+    get(this: typeof Base) {
+      const self = this
+      const layer = Layer.effect(self, scoped(id, options))
+      Object.defineProperty(self, "layer", { value: layer })
+      return layer
+    },
+    configurable: true
+  }) as never
+}
+
+/** The same without a class: per tenant, per connection, or from tools known only at run time. */
+export const make = <
+  Tools extends Record<string, Tool.Any> = {},
+  A = string,
+  E = never,
+  R = never
+>(options: Options<Tools, A, E, R> & { readonly name?: string }): Effect.Effect<Client<A>, E, Requires<Tools, R>> =>
+  Effect.map(construct(options.name ?? "agent", options), (made) => made.client)
+
+/** Closing the scope aborts the agent's live runs before the layers below it close. */
+const scoped = <Tools extends Record<string, Tool.Any>, A, E, R>(id: string, options: Options<Tools, A, E, R>) =>
+  Effect.map(
+    Effect.acquireRelease(construct(id, options), (made) => made.shutdown),
+    (made) => made.client
+  )
+
+const construct = Effect.fnUntraced(function*<Tools extends Record<string, Tool.Any>, A, E, R>(
+  name: string,
+  options: Options<Tools, A, E, R>
+): Effect.fn.Return<
+  { readonly client: Client<A>; readonly shutdown: Effect.Effect<void> },
+  E,
+  Requires<Tools, R>
+> {
+  const services: Drive.Services = {
+    model: yield* Model.Model,
+    store: yield* SessionStore.SessionStore,
+    executor: yield* ToolExecutor.ToolExecutor,
+    context: yield* ContextManager.ContextManager,
+    runs: yield* Runs.Runs
+  }
+  const handlers = yield* resolve(options.toolkit)
+  const inContext = surround(yield* Effect.context<never>(), options)
+  const definition: Brief.Definition = {
+    name,
+    instructions: options.instructions,
+    handlers,
+    timeouts: { ...RunPolicy.defaultTimeouts, ...options.timeouts },
+    output: options.output === undefined ? undefined : Brief.makeOutput(options.output)
+  }
+  const limits = {
+    ...RunPolicy.defaultLimits,
+    ...(yield* Effect.orDie(Effect.fromResult(InputCheck.limits(options.limits ?? {}))))
+  }
+  const defaults: InputCheck.Defaults = {
+    limits,
+    toolPolicy: options.toolPolicy ?? {},
+    tools: Object.keys(handlers.tools)
+  }
+  const mine = new Set<Runs.LiveRun>()
+  const drive = (request: Omit<Drive.Request, "track">) => Drive.start(services, { ...request, track: mine })
+
+  const begin = Effect.fnUntraced(function*(
+    input: RunInput.RunInput,
+    isWatched: boolean
+  ): Effect.fn.Return<Drive.Started, RunError.RunError> {
+    const ids = yield* Ids.Ids
+    const runId = input.runId === undefined
+      ? yield* ids.next
+      : yield* Effect.fromResult(InputCheck.id("runId", input.runId))
+    const sessionId = input.sessionId === undefined
+      ? input.runId ?? (yield* ids.next)
+      : yield* Effect.fromResult(InputCheck.id("sessionId", input.sessionId))
+    const effective = yield* Effect.fromResult(InputCheck.effective(input, defaults))
+    return yield* drive({
+      sessionId,
+      runId,
+      begin: { _tag: "Start", input: effective, create: input.createSession ?? true },
+      brief: yield* Brief.make(definition, effective),
+      folded: Opening.nothing,
+      isWatched
+    })
+  }, inContext)
+
+  const proceed = Effect.fnUntraced(function*(
+    input: RunInput.ResumeInput
+  ): Effect.fn.Return<Drive.Started, RunError.RunError> {
+    const sessionId = yield* Effect.fromResult(InputCheck.id("sessionId", input.sessionId))
+    const given = input.limits === undefined ? undefined : yield* Effect.fromResult(InputCheck.limits(input.limits))
+    const data = input.data === undefined ? undefined : yield* Effect.fromResult(InputCheck.json("data", input.data))
+    const folded = yield* Opening.fold(services.store, sessionId, undefined, Opening.nothing)
+    const { state } = folded
+    const runId = input.runId ?? state.runId
+    if (runId === undefined || state.input === undefined) {
+      return yield* Opening.nothingToResume(sessionId, input.runId, state)
+    }
+    if ((yield* services.runs.live(runId)) !== undefined) return yield* RunError.sessionBusy(sessionId, runId)
+    if (runId !== state.runId || state.status === "completed") {
+      return yield* Opening.nothingToResume(sessionId, runId, state)
+    }
+    const effective = data === undefined ? state.input : { ...state.input, data }
+    return yield* drive({
+      sessionId,
+      runId,
+      begin: { _tag: "Resume", limits: given, data },
+      brief: yield* Brief.make(definition, effective),
+      folded,
+      isWatched: true
+    })
+  }, inContext)
+
+  const toRun = (run: Runs.LiveRun): Run<A> => ({
+    runId: run.runId,
+    sessionId: run.sessionId,
+    events: run.events,
+    result: run.result as Effect.Effect<RunResult.RunResult<A>, RunError.RunError>,
+    abort: run.abort("requested")
+  })
+
+  return {
+    client: {
+      stream: (input) => whileRead(begin(input, true)),
+      run: (input) =>
+        Effect.flatMap(
+          begin(input, false),
+          ({ isAttached, run }) =>
+            isAttached ? toRun(run).result : Effect.onInterrupt(toRun(run).result, () => run.abort("consumer"))
+        ),
+      start: (input) => Effect.map(begin(input, true), ({ run }) => toRun(run)),
+      resume: (input) => whileRead(proceed(input)),
+      live: (runId) => Effect.map(services.runs.live(runId), (run) => (run === undefined ? undefined : toRun(run)))
+    },
+    shutdown: Effect.suspend(() =>
+      Effect.forEach(mine, (run) => run.abort("shutdown"), { concurrency: "unbounded", discard: true })
+    )
+  }
+})
+
+/** The events of a run that ends when its reader leaves. */
+const whileRead = (
+  started: Effect.Effect<Drive.Started, RunError.RunError>
+): Stream.Stream<RunEvent.RunEvent, RunError.RunError> =>
+  Stream.unwrap(
+    Effect.acquireRelease(
+      started,
+      ({ isAttached, run }) => isAttached ? Effect.void : run.abort("consumer"),
+      { interruptible: true }
+    ).pipe(Effect.map(({ run }) => run.events))
+  )
+
+/** Resolves the handlers, once: agents with equal tool names live side by side. */
+const resolve = <Tools extends Record<string, Tool.Any>, E, R>(
+  source: Source<Tools, E, R> | undefined
+): Effect.Effect<ToolExecutor.Handlers, E, Requires<Tools, R>> => {
+  const handlers = source === undefined ? noTools : Effect.isEffect(source) ? source : Effect.succeed(source)
+  return handlers as Effect.Effect<ToolExecutor.Handlers, E, Requires<Tools, R>>
+}
+
+const noTools: Effect.Effect<ToolExecutor.Handlers> = Effect.succeed({
+  tools: {},
+  handle: () => Effect.die(new Error("fiberloop: an agent without tools has nothing to run"))
+})
+
+/**
+ * The context a drive works in: what the agent's options say, then the caller's references, then those of the layer. The
+ * services that tools depend on are the layer's own, whatever the caller has.
+ */
+const surround = (layer: Context.Context<never>, options: Pick<Options<{}, unknown>, "retry">) => {
+  const isAmbient = (key: string) => key.startsWith("effect/") || key.startsWith("fiberloop/")
+  const pick = (keep: (key: string) => boolean) =>
+    Context.makeUnsafe<never>(new Map([...layer.mapUnsafe].filter(([key]) => keep(key))))
+  const below = pick((key) => isAmbient(key) && key !== "effect/Scope" && key !== "effect/Tracer/ParentSpan")
+  const own = pick((key) => !isAmbient(key))
+  const above = options.retry === undefined ? own : Context.add(own, RetryPolicy.RetryPolicy, options.retry)
+  return <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+    Effect.updateContext(
+      self,
+      (caller: Context.Context<R>) => Context.merge(Context.merge(below, caller), above) as Context.Context<R>
+    )
+}
