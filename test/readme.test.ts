@@ -1,0 +1,85 @@
+/**
+ * Shows that every `ts` block of README.md and docs/ compiles under the settings of this repository. Whether the first
+ * program also runs, on an installed package, is for scripts/check-pack.mjs.
+ */
+import { assert, describe, it } from "@effect/vitest"
+import { execFile } from "node:child_process"
+import * as FileSystem from "node:fs"
+import { dirname, join } from "node:path"
+import { program, snippets } from "../scripts/Snippets.ts"
+
+const root = join(import.meta.dirname, "..")
+
+const readme = () => {
+  const file = join(root, "README.md")
+  assert.isTrue(FileSystem.existsSync(file), "README.md is missing: it is what a user reads first, and is tested here")
+  return FileSystem.readFileSync(file, "utf8")
+}
+
+/** What tsc says about all snippets of all pages, written beside a tsconfig that extends ours; empty when they compile. */
+const check = async (pages: Record<string, string>): Promise<string> => {
+  FileSystem.mkdirSync(join(root, ".tmp"), { recursive: true })
+  const folder = FileSystem.mkdtempSync(join(root, ".tmp/readme-"))
+  const write = (file: string, source: string) => {
+    FileSystem.mkdirSync(dirname(join(folder, file)), { recursive: true })
+    FileSystem.writeFileSync(join(folder, file), source)
+  }
+  try {
+    write("tsconfig.json", JSON.stringify({ extends: "../../tsconfig.json", include: ["."] }))
+    for (const [page, markdown] of Object.entries(pages)) {
+      for (const { file, source } of snippets(markdown)) write(join(page, file), source)
+    }
+    const tsc = join(root, "node_modules/typescript/bin/tsc")
+    return await new Promise((resolve) =>
+      execFile(
+        process.execPath,
+        [tsc, "-p", "."],
+        { cwd: folder },
+        (error, stdout, stderr) => resolve(error === null ? "" : stdout + stderr || error.message)
+      )
+    )
+  } finally {
+    FileSystem.rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+describe("the documentation", () => {
+  it("compiles", async () => {
+    const docs = FileSystem.globSync("docs/**/*.md", { cwd: root })
+    const pages = Object.fromEntries(docs.map((page) => [page, FileSystem.readFileSync(join(root, page), "utf8")]))
+    assert.strictEqual(await check({ "README.md": readme(), ...pages }), "", "line-12.ts(3,1) is line 15 of its page")
+  }, 120_000)
+
+  it("opens with a program of at most 40 lines", () => {
+    const first = program(readme())
+    assert.isDefined(first, "README.md has no ts block that runs something")
+    assert.isAtMost(first.source.trimEnd().split("\n").length, 40)
+  })
+})
+
+describe("a ts block", () => {
+  const page = [
+    "```ts fragment",
+    "}",
+    "```",
+    "```ts one.ts",
+    "export const one = 1",
+    "```",
+    "```ts",
+    `import { one } from "./one.ts"`,
+    "export const two: string = one",
+    "```",
+    "```sh",
+    "npm test",
+    "```"
+  ].join("\n")
+
+  it("is a file named by its fence or its line, unless it is a fragment", () => {
+    assert.deepStrictEqual(snippets(page).map((_) => _.file), ["one.ts", "line-7.ts"])
+    assert.throws(() => snippets("```ts fragmnet\n```"), /line 1: .* is neither a file name nor "fragment"/)
+  })
+
+  it("that does not compile is reported at its line", async () => {
+    assert.match(await check({ "page.md": page }), /^page\.md\/line-7\.ts\(2,14\): error TS2322: .*\n$/)
+  }, 120_000)
+})

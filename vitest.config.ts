@@ -1,0 +1,24 @@
+import { defineConfig } from "vitest/config"
+
+const src = (path: string) => new URL(`./src/${path}`, import.meta.url).pathname
+
+export default defineConfig({
+  resolve: {
+    // The package under its own name is its source, as in `paths` of tsconfig.json.
+    alias: [
+      { find: /^fiberloop$/, replacement: src("index.ts") },
+      { find: /^fiberloop\/(testing|node)$/, replacement: src("$1/index.ts") },
+      { find: /^fiberloop\/(.+)$/, replacement: src("$1.ts") }
+    ]
+  },
+  test: {
+    include: ["test/**/*.test.ts"],
+    // Processes, because tests send signals and open databases; kept between files, because loading effect costs more than
+    // most files run for. A test file leaves no global state behind.
+    pool: "forks",
+    isolate: false,
+    maxWorkers: 2,
+    testTimeout: 20_000,
+    hookTimeout: 20_000
+  }
+})
