@@ -13,6 +13,8 @@ export default defineConfig({
   },
   test: {
     include: ["test/**/*.test.ts"],
+    // provider recordings are not part of the repository: npm run test:recordings
+    exclude: ["test/recordings/**"],
     // Processes, because tests send signals and open databases; kept between files, because loading effect costs more than
     // most files run for. A test file leaves no global state behind.
     pool: "forks",

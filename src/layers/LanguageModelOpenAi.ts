@@ -1,0 +1,135 @@
+/**
+ * An effect/ai `LanguageModel` over any OpenAI-compatible chat completions API: OpenAI, Ollama, vLLM, llama.cpp, LM Studio,
+ * OpenRouter, Groq, DeepSeek, Mistral, xAI, told apart by base URL only.
+ *
+ * Owns the request and its answer. Does not retry, does not run tools, does not know of runs.
+ */
+import type * as AiError from "effect/ai/AiError"
+import * as LanguageModel from "effect/ai/LanguageModel"
+import { toCodecOpenAI } from "effect/ai/OpenAiStructuredOutput"
+import type * as Response from "effect/ai/Response"
+import * as Clock from "effect/Clock"
+import type * as Config from "effect/Config"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as HttpClient from "effect/http/HttpClient"
+import type * as HttpClientError from "effect/http/HttpClientError"
+import type * as HttpClientResponse from "effect/http/HttpClientResponse"
+import * as Layer from "effect/Layer"
+import type * as Redacted from "effect/Redacted"
+import * as Stream from "effect/Stream"
+import * as ChatRequest from "./openai/ChatRequest.ts"
+import * as ChatResponse from "./openai/ChatResponse.ts"
+import * as ChatStream from "./openai/ChatStream.ts"
+import * as Endpoint from "./openai/Endpoint.ts"
+import * as Errors from "./openai/Errors.ts"
+import * as Json from "./openai/Json.ts"
+import * as ProviderError from "./openai/ProviderError.ts"
+import * as RetryAfter from "./openai/RetryAfter.ts"
+
+export { isContextOverflow, isTruncated, retryAfter } from "./openai/Errors.ts"
+
+export interface Options {
+  readonly model: string
+  /** Default: `OPENAI_BASE_URL`, else `https://api.openai.com/v1`. */
+  readonly baseUrl?: string | undefined
+  /** Default: `OPENAI_API_KEY`, which only api.openai.com requires. */
+  readonly apiKey?: Redacted.Redacted | undefined
+  /**
+   * Fields added to every request body, such as `temperature` or `reasoning_effort`. `{ stream_options: undefined }` leaves
+   * that field out, for servers that refuse it.
+   */
+  readonly body?: Readonly<Record<string, unknown>> | undefined
+  /** Send reasoning back as `reasoning_content`, as DeepSeek wants it within a tool round. Default `false`. */
+  readonly sendReasoning?: boolean | undefined
+}
+
+/** Fields added to the request bodies of the calls made with it, over those of `Options.body`: settings of one call. */
+export const Body = Context.Reference<Readonly<Record<string, unknown>>>("fiberloop/layers/LanguageModelOpenAi/Body", {
+  defaultValue: () => ({})
+})
+
+const longestErrorBody = 65_536
+
+/** The text of an error's body: what arrives within 5 seconds, up to its limit or the end of a JSON object. */
+const readError = (response: HttpClientResponse.HttpClientResponse): Effect.Effect<string> => {
+  let text = ""
+  const isOpen = () =>
+    text.length < longestErrorBody
+    && !(text.trimEnd().endsWith("}") && Json.object(Json.parse(text)) !== undefined)
+  return response.stream.pipe(
+    Stream.decodeText(),
+    Stream.takeWhile((piece) => {
+      text += piece
+      return isOpen()
+    }),
+    Stream.runDrain,
+    Effect.timeoutOption("5 seconds"),
+    Effect.ignore,
+    Effect.map(() => text)
+  )
+}
+
+/** The provider's words in an error's body: those of its JSON, or a short plain text; never a web page. */
+const parseError = (body: string): ProviderError.ProviderError => {
+  const json = Json.parse(body)
+  const isText = json === undefined && body.length <= 500 && !body.trimStart().startsWith("<")
+  return ProviderError.read(isText ? body.trim() : json)
+}
+
+const statusError = Effect.fnUntraced(function*(
+  endpoint: Endpoint.Endpoint,
+  response: HttpClientResponse.HttpClientResponse
+): Effect.fn.Return<never, AiError.AiError> {
+  const { headers, status } = response
+  if (status < 400) {
+    return yield* Errors.invalidResponse(endpoint, `answered HTTP ${status}, which is no answer; check the base URL`)
+  }
+  const error = parseError(yield* readError(response))
+  const retryAfter = RetryAfter.fromHeaders(headers, yield* Clock.currentTimeMillis)
+  return yield* Errors.fromProvider(endpoint, error, { status, headers, retryAfter })
+})
+
+/** A client that fails on statuses by itself still gives the response that it refused. */
+const refused = (error: HttpClientError.HttpClientError) =>
+  error.reason._tag === "StatusCodeError" ? Effect.succeed(error.reason.response) : Effect.fail(error)
+
+/**
+ * The model. Every failure is an `AiError` that names the host and what to check, and never holds the key or the prompt.
+ * Interrupting a call, or leaving its stream, closes the connection. Fails when the settings are missing or unusable.
+ */
+export const make = Effect.fnUntraced(function*(
+  options: Options
+): Effect.fn.Return<LanguageModel.LanguageModel, Config.ConfigError, HttpClient.HttpClient> {
+  const client = HttpClient.withScope(yield* HttpClient.HttpClient)
+  const endpoint = yield* Endpoint.make(options)
+
+  const open = Effect.fnUntraced(function*(call: LanguageModel.ProviderOptions) {
+    const body = yield* ChatRequest.encode(call, {
+      model: options.model,
+      body: { ...options.body, ...(yield* Body) },
+      sendReasoning: options.sendReasoning === true
+    }).pipe(Effect.mapError((reason) => Errors.make(endpoint, reason)))
+    const response = yield* client.execute(endpoint.request(body)).pipe(
+      Effect.catch(refused),
+      Effect.mapError((error) => Errors.network(endpoint, error))
+    )
+    if (response.status < 200 || response.status > 299) return yield* statusError(endpoint, response)
+    return ChatStream.parts(response.stream, endpoint, response.headers["content-type"] ?? "")
+  })
+
+  const streamText = (
+    call: LanguageModel.ProviderOptions
+  ): Stream.Stream<Response.StreamPartEncoded, AiError.AiError> => Stream.unwrap(open(call))
+
+  return yield* LanguageModel.make({
+    codecTransformer: toCodecOpenAI,
+    streamText,
+    generateText: (call) => Effect.map(Stream.runCollect(streamText(call)), ChatResponse.collect)
+  })
+})
+
+export const layer = (
+  options: Options
+): Layer.Layer<LanguageModel.LanguageModel, Config.ConfigError, HttpClient.HttpClient> =>
+  Layer.effect(LanguageModel.LanguageModel, make(options))

@@ -1,0 +1,29 @@
+/** A `Model` over any OpenAI-compatible chat completions API, in one step: the language model, its HTTP client and all. */
+import type * as Config from "effect/Config"
+import * as FetchHttpClient from "effect/http/FetchHttpClient"
+import * as Layer from "effect/Layer"
+import type * as Redacted from "effect/Redacted"
+import type * as Model from "../services/Model.ts"
+import * as LanguageModelOpenAi from "./LanguageModelOpenAi.ts"
+import * as ModelLanguageModel from "./ModelLanguageModel.ts"
+
+export interface Options {
+  readonly model: string
+  /** Default: `OPENAI_BASE_URL`, else `https://api.openai.com/v1`. */
+  readonly baseUrl?: string | undefined
+  /** Default: `OPENAI_API_KEY`, which only api.openai.com requires. */
+  readonly apiKey?: Redacted.Redacted | undefined
+  /** tokens the model can read; default: unknown */
+  readonly contextWindow?: number | undefined
+}
+
+/** Fails when a setting is missing or unusable; the message names it. Over the platform's `fetch`. */
+export const layer = (options: Options): Layer.Layer<Model.Model, Config.ConfigError> =>
+  ModelLanguageModel.layerWith({
+    provider: "openai-compatible",
+    name: options.model,
+    ...(options.contextWindow === undefined ? {} : { contextWindow: options.contextWindow })
+  }).pipe(
+    Layer.provide(LanguageModelOpenAi.layer(options)),
+    Layer.provide(FetchHttpClient.layer)
+  )

@@ -1,0 +1,95 @@
+/**
+ * Reads one `chat.completion.chunk`, in the shapes that OpenAI and the servers that follow it send.
+ *
+ * Owns the spellings of the fields. Fields that are absent, null or of another type are as if they were not there.
+ */
+import * as Json from "./Json.ts"
+import * as TokenUsage from "./TokenUsage.ts"
+import type { Fragment } from "./ToolCalls.ts"
+
+export interface ChatChunk {
+  readonly id: string | undefined
+  readonly model: string | undefined
+  /** seconds since 1970 */
+  readonly created: number | undefined
+  readonly reasoning: string
+  readonly text: string
+  readonly toolCalls: ReadonlyArray<Fragment>
+  readonly finishReason: string | undefined
+  readonly usage: Json.JsonObject | undefined
+}
+
+/** The texts of a list of blocks such as `{ type: "text", text }`, nested ones included. */
+const blockText = (blocks: ReadonlyArray<Json.Json>): string => {
+  let text = ""
+  for (const item of blocks) {
+    const block = Json.object(item)
+    text += Json.text(block?.text) ?? Json.text(block?.summary) ?? ""
+  }
+  return text
+}
+
+/** Mistral sends `content` as blocks: `{ type: "thinking", thinking: [...] }` and `{ type: "text", text }`. */
+const thinking = (blocks: ReadonlyArray<Json.Json>): string => {
+  let text = ""
+  for (const item of blocks) text += blockText(Json.array(Json.object(item)?.thinking))
+  return text
+}
+
+/**
+ * `reasoning_content` (DeepSeek, vLLM, llama.cpp, xAI), `reasoning` (OpenRouter, Groq, Ollama, newer vLLM) or
+ * `reasoning_details` (OpenRouter). Servers that send two of them send the same text twice: the first one counts.
+ */
+const reasoning = (delta: Json.JsonObject): string =>
+  Json.text(delta.reasoning_content)
+    ?? Json.text(delta.reasoning)
+    ?? (blockText(Json.array(delta.reasoning_details)) || thinking(Json.array(delta.content)))
+
+const text = (delta: Json.JsonObject): string =>
+  Json.text(delta.content) ?? (blockText(Json.array(delta.content)) || Json.text(delta.refusal) || "")
+
+const fragment = (item: Json.Json): Fragment => {
+  const call = Json.object(item)
+  const fn = Json.object(call?.function)
+  const args = fn?.arguments
+  return {
+    index: Json.number(call?.index),
+    id: Json.text(call?.id),
+    name: Json.text(fn?.name),
+    text: typeof args === "string" ? args : args === undefined || args === null ? "" : JSON.stringify(args)
+  }
+}
+
+const noFragments: ReadonlyArray<Fragment> = []
+
+const toolCalls = (delta: Json.JsonObject): ReadonlyArray<Fragment> => {
+  const items = Json.array(delta.tool_calls)
+  if (items.length > 0) return items.map(fragment)
+  const legacy = Json.object(delta.function_call)
+  return legacy === undefined ? noFragments : [fragment({ index: 0, function: legacy })]
+}
+
+/** `usage` of the chunk, of its choice (Moonshot) or under `x_groq`; `undefined` when it has no counts. */
+const usage = (chunk: Json.JsonObject, choice: Json.JsonObject | undefined): Json.JsonObject | undefined => {
+  const found = Json.object(chunk.usage) ?? Json.object(choice?.usage) ?? Json.object(Json.object(chunk.x_groq)?.usage)
+  return found !== undefined && TokenUsage.isUsage(found) ? found : undefined
+}
+
+const nothing: Json.JsonObject = {}
+
+/** Only the first choice is read. */
+export const read = (chunk: Json.JsonObject): ChatChunk => {
+  const first = Json.object(Json.array(chunk.choices)[0])
+  const choice = first?.index === undefined || first.index === null || first.index === 0 ? first : undefined
+  const delta = Json.object(choice?.delta) ?? nothing
+  return {
+    id: Json.text(chunk.id),
+    model: Json.text(chunk.model),
+    created: Json.number(chunk.created),
+    reasoning: reasoning(delta),
+    text: text(delta),
+    toolCalls: toolCalls(delta),
+    finishReason: Json.text(choice?.finish_reason),
+    usage: usage(chunk, choice)
+  }
+}

@@ -1,0 +1,113 @@
+/**
+ * Encodes a prompt as the messages of a chat completion: one message for one, tool results one each, order kept.
+ *
+ * Owns the shapes of messages; equal prompts give equal bytes. Does not repair transcripts. What the protocol has no place
+ * for is left out: files of the assistant, calls that a provider ran itself, approvals.
+ */
+import * as Prompt from "effect/ai/Prompt"
+import * as Base64 from "effect/encoding/Base64"
+import * as Json from "./Json.ts"
+
+export interface Options {
+  /** Send reasoning back as `reasoning_content`. */
+  readonly sendReasoning: boolean
+}
+
+interface FunctionCall {
+  readonly id: string
+  readonly type: "function"
+  readonly function: { readonly name: string; readonly arguments: string }
+}
+
+type UserPart =
+  | { readonly type: "text"; readonly text: string }
+  | { readonly type: "image_url"; readonly image_url: { readonly url: string } }
+  | { readonly type: "file"; readonly file: { readonly filename: string; readonly file_data: string } }
+
+export type ChatMessage =
+  | { readonly role: "system"; readonly content: string }
+  | { readonly role: "user"; readonly content: string | ReadonlyArray<UserPart> }
+  | {
+    readonly role: "assistant"
+    readonly content: string | null
+    readonly reasoning_content?: string
+    readonly tool_calls?: ReadonlyArray<FunctionCall>
+  }
+  | { readonly role: "tool"; readonly tool_call_id: string; readonly content: string }
+
+/** A URL as it is; data as a `data:` URL. */
+const fileUrl = (part: Prompt.FilePart): string => {
+  const { data, mediaType } = part
+  if (data instanceof URL) return data.href
+  if (typeof data === "string" && /^(data|https?):/.test(data)) return data
+  const type = mediaType === "image/*" ? "image/jpeg" : mediaType
+  return `data:${type};base64,${typeof data === "string" ? data : Base64.encode(data)}`
+}
+
+const userPart = (part: Prompt.UserMessagePart): UserPart => {
+  if (part.type === "text") return { type: "text", text: part.text }
+  return part.mediaType.startsWith("image/")
+    ? { type: "image_url", image_url: { url: fileUrl(part) } }
+    : { type: "file", file: { filename: part.fileName ?? "file", file_data: fileUrl(part) } }
+}
+
+/** Texts alone go as one string, which every server reads; DeepSeek among others refuses a list. */
+const userContent = (parts: ReadonlyArray<Prompt.UserMessagePart>): string | ReadonlyArray<UserPart> => {
+  const texts = parts.filter((part) => part.type === "text")
+  return texts.length === parts.length ? texts.map((part) => part.text).join("\n") : parts.map(userPart)
+}
+
+/**
+ * The arguments of a call as the text of a JSON object, because servers parse it for their templates: an object as it is,
+ * also when it is given as text; nothing as `{}`; what the model wrote that is no object under `invalid_arguments`.
+ */
+const argumentsText = (params: unknown): string => {
+  if (params === undefined || params === null) return "{}"
+  if (typeof params === "string") {
+    return Json.object(Json.parse(params)) === undefined ? JSON.stringify({ invalid_arguments: params }) : params
+  }
+  return JSON.stringify(typeof params === "object" && !Array.isArray(params) ? params : { invalid_arguments: params })
+}
+
+const assistant = (message: Prompt.AssistantMessage, options: Options): ChatMessage => {
+  let content = ""
+  let reasoning = ""
+  const calls: Array<FunctionCall> = []
+  for (const part of message.content) {
+    if (part.type === "text") content += part.text
+    if (part.type === "reasoning") reasoning += part.text
+    if (part.type === "tool-call" && !part.providerExecuted) {
+      const { id, name, params } = part
+      calls.push({ id, type: "function", function: { name, arguments: argumentsText(params) } })
+    }
+  }
+  return {
+    role: "assistant",
+    content: content === "" && calls.length > 0 ? null : content,
+    ...(options.sendReasoning && reasoning !== "" ? { reasoning_content: reasoning } : {}),
+    ...(calls.length > 0 ? { tool_calls: calls } : {})
+  }
+}
+
+/** What the model reads of a result: its own output for the model, else a text as it is, else JSON. */
+const resultText = (part: Prompt.ToolResultPart): string => {
+  if (part.modelOutput !== undefined) return Prompt.toolModelOutputToText(part.modelOutput)
+  if (part.result === undefined) return ""
+  return typeof part.result === "string" ? part.result : JSON.stringify(part.result)
+}
+
+export const encode = (prompt: Prompt.Prompt, options: Options): ReadonlyArray<ChatMessage> =>
+  prompt.content.flatMap((message): ReadonlyArray<ChatMessage> => {
+    switch (message.role) {
+      case "system":
+        return [{ role: "system", content: message.content }]
+      case "user":
+        return [{ role: "user", content: userContent(message.content) }]
+      case "assistant":
+        return [assistant(message, options)]
+      case "tool":
+        return message.content
+          .filter((part) => part.type === "tool-result")
+          .map((part) => ({ role: "tool", tool_call_id: part.id, content: resultText(part) }))
+    }
+  })

@@ -1,0 +1,109 @@
+/** Encodes a call as the body of a chat completion. Owns tools, tool choice and output format; messages are `ChatMessages`. */
+import * as AiError from "effect/ai/AiError"
+import type * as LanguageModel from "effect/ai/LanguageModel"
+import { toCodecOpenAI } from "effect/ai/OpenAiStructuredOutput"
+import * as Tool from "effect/ai/Tool"
+import * as Effect from "effect/Effect"
+import type * as JsonSchema from "effect/JsonSchema"
+import * as ChatMessages from "./ChatMessages.ts"
+
+export interface Options extends ChatMessages.Options {
+  readonly model: string
+  /** Fields that the call does not decide. `stream_options: undefined` takes that field away. */
+  readonly body: Readonly<Record<string, unknown>>
+}
+
+interface FunctionTool {
+  readonly type: "function"
+  readonly function: {
+    readonly name: string
+    readonly description?: string
+    readonly parameters: JsonSchema.JsonSchema
+    readonly strict?: boolean
+  }
+}
+
+/** OpenAI refuses an object schema without properties. A strict tool gets the subset of JSON Schema of strict mode. */
+const encodeTool = (tool: Tool.Any): FunctionTool => {
+  const strict = Tool.getStrictMode(tool)
+  const description = Tool.getDescription(tool)
+  const schema = Tool.getJsonSchema(tool, strict === true ? { transformer: toCodecOpenAI } : {})
+  return {
+    type: "function",
+    function: {
+      name: tool.name,
+      ...(description === undefined ? {} : { description }),
+      parameters: schema.type === "object" && schema.properties === undefined ? { ...schema, properties: {} } : schema,
+      ...(strict === undefined ? {} : { strict })
+    }
+  }
+}
+
+/** A schema is walked once for each tool, not for each call. */
+const encodedTools = new WeakMap<Tool.Any, FunctionTool>()
+
+const toolOf = (tool: Tool.Any): FunctionTool => {
+  const known = encodedTools.get(tool)
+  if (known !== undefined) return known
+  const encoded = encodeTool(tool)
+  encodedTools.set(tool, encoded)
+  return encoded
+}
+
+/** Only OpenAI knows how to restrict a call to some of its tools, so the others are not sent at all. */
+const choose = ({ toolChoice: choice, tools }: LanguageModel.ProviderOptions) => {
+  if (typeof choice === "string") return { tools, choice }
+  if ("tool" in choice) return { tools, choice: { type: "function", function: { name: choice.tool } } }
+  const allowed: ReadonlyArray<string> = choice.oneOf
+  return { tools: tools.filter((tool) => allowed.includes(tool.name)), choice: choice.mode ?? "auto" }
+}
+
+const toolFields = (call: LanguageModel.ProviderOptions) => {
+  const { choice, tools } = choose(call)
+  return tools.length === 0 ? {} : { tools: tools.map(toolOf), tool_choice: choice }
+}
+
+const formatFields = ({ responseFormat: format }: LanguageModel.ProviderOptions) =>
+  format.type === "text" ? {} : {
+    response_format: {
+      type: "json_schema",
+      json_schema: {
+        name: format.objectName.replace(/[^\w-]/g, "_").slice(0, 64),
+        schema: Tool.getJsonSchemaFromSchema(format.schema, { transformer: toCodecOpenAI }),
+        strict: true
+      }
+    }
+  }
+
+/** The JSON text of a request. Fails on a tool that only another API has, a schema or a value that JSON cannot hold. */
+export const encode = Effect.fnUntraced(function*(
+  call: LanguageModel.ProviderOptions,
+  options: Options
+): Effect.fn.Return<string, AiError.AiErrorReason> {
+  const foreign = call.tools.find((tool) => Tool.isProviderDefined(tool))
+  if (foreign !== undefined) {
+    return yield* new AiError.ToolConfigurationError({
+      toolName: foreign.name,
+      description: "tools that a provider defines do not exist in chat completions; leave it out"
+    })
+  }
+  const fields = yield* Effect.try({
+    try: () => ({ ...toolFields(call), ...formatFields(call) }),
+    catch: (cause) => new AiError.UnsupportedSchemaError({ description: cause instanceof Error ? cause.message : "" })
+  })
+  return yield* Effect.try({
+    try: () =>
+      JSON.stringify({
+        stream_options: { include_usage: true },
+        ...options.body,
+        model: options.model,
+        messages: ChatMessages.encode(call.prompt, options),
+        ...fields,
+        stream: true
+      }),
+    catch: () =>
+      new AiError.InvalidUserInputError({
+        description: "the prompt or the option body holds a value that JSON cannot (a cycle or a bigint)"
+      })
+  })
+})

@@ -1,0 +1,120 @@
+/**
+ * Folds the chunks of one chat completion into the parts of effect/ai.
+ *
+ *   chunk* ── finish reason ── usage | end of stream ──▶ end: tool calls, finish
+ *      └──── end of stream ──▶ end: "truncated"
+ *
+ * Owns the order of parts. Tool calls are emitted by `end` only, so that no call of a cut stream ever comes out. Does not
+ * own the connection (`ChatStream`), nor the shapes of chunks (`ChatChunk`).
+ */
+import type * as Response from "effect/ai/Response"
+import type { ChatChunk } from "./ChatChunk.ts"
+import type { JsonObject } from "./Json.ts"
+import * as TokenUsage from "./TokenUsage.ts"
+import * as ToolCalls from "./ToolCalls.ts"
+
+type Parts = Array<Response.StreamPartEncoded>
+
+/** Why a response that ended is not one: no finish reason, one that says it failed, or a call without a name. */
+export type Defect = "truncated" | "failed" | "nameless"
+
+export interface ChatResponse {
+  readonly push: (chunk: ChatChunk, out: Parts) => void
+  /** The model finished: what may still come is usage. */
+  readonly isFinished: () => boolean
+  /** The model finished and its usage is known: nothing more will come. */
+  readonly isComplete: () => boolean
+  readonly end: (out: Parts) => Defect | undefined
+}
+
+const finishReasons: ReadonlyMap<string, Response.FinishReason> = new Map([
+  ["stop", "stop"],
+  ["eos", "stop"],
+  ["end_turn", "stop"],
+  ["length", "length"],
+  ["max_tokens", "length"],
+  ["model_length", "length"],
+  ["content_filter", "content-filter"],
+  ["tool_calls", "tool-calls"],
+  ["function_call", "tool-calls"]
+])
+
+/** Finish reasons of a server that gave up: Mistral and OpenRouter, DeepSeek. */
+const failures = new Set(["error", "insufficient_system_resource"])
+
+const timestamp = (created: number | undefined): string | undefined => {
+  const date = new Date((created ?? Number.NaN) * 1000)
+  return Number.isNaN(date.getTime()) ? undefined : date.toISOString()
+}
+
+export const make = (): ChatResponse => {
+  const calls = ToolCalls.make()
+  let isAnnounced = false
+  let open: "text" | "reasoning" | undefined
+  let blocks = 0
+  let finishReason: string | undefined
+  let usage: JsonObject | undefined
+  let isComplete = false
+
+  const close = (out: Parts) => {
+    if (open !== undefined) out.push({ type: `${open}-end`, id: String(blocks) })
+    open = undefined
+  }
+
+  const append = (kind: "text" | "reasoning", delta: string, out: Parts) => {
+    if (open !== kind) {
+      close(out)
+      open = kind
+      out.push({ type: `${kind}-start`, id: String(++blocks) })
+    }
+    out.push({ type: `${kind}-delta`, id: String(blocks), delta })
+  }
+
+  return {
+    isFinished: () => finishReason !== undefined,
+    isComplete: () => isComplete,
+    push(chunk, out) {
+      if (!isAnnounced && (chunk.id !== undefined || chunk.model !== undefined)) {
+        isAnnounced = true
+        const { created, id, model } = chunk
+        out.push({ type: "response-metadata", id, modelId: model, timestamp: timestamp(created) })
+      }
+      if (chunk.reasoning !== "") append("reasoning", chunk.reasoning, out)
+      if (chunk.text !== "") append("text", chunk.text, out)
+      if (chunk.toolCalls.length > 0) {
+        close(out)
+        calls.push(chunk.toolCalls, out)
+      }
+      finishReason ??= chunk.finishReason
+      usage = chunk.usage ?? usage
+      isComplete = finishReason !== undefined && chunk.usage !== undefined
+    },
+    end(out) {
+      if (finishReason === undefined) return "truncated"
+      if (failures.has(finishReason)) return "failed"
+      close(out)
+      if (!calls.end(out)) return "nameless"
+      out.push({
+        type: "finish",
+        reason: finishReasons.get(finishReason) ?? "other",
+        usage: TokenUsage.read(usage),
+        metadata: { openai: { finishReason, ...(usage === undefined ? {} : { usage }) } }
+      })
+      return undefined
+    }
+  }
+}
+
+/** The parts of a response that was not streamed: text and reasoning as whole blocks. */
+export const collect = (parts: Iterable<Response.StreamPartEncoded>): Array<Response.PartEncoded> => {
+  const whole: Array<Response.PartEncoded> = []
+  let block = ""
+  for (const part of parts) {
+    if (part.type === "text-start" || part.type === "reasoning-start") block = ""
+    else if (part.type === "text-delta" || part.type === "reasoning-delta") block += part.delta
+    else if (part.type === "text-end") whole.push({ type: "text", text: block })
+    else if (part.type === "reasoning-end") whole.push({ type: "reasoning", text: block })
+    else if (part.type === "response-metadata" || part.type === "tool-call" || part.type === "finish") whole.push(part)
+  }
+  return whole
+}

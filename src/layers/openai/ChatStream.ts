@@ -1,0 +1,168 @@
+/**
+ * Turns the body of a 200 response into arrays of parts, one array for what arrived together.
+ *
+ * Owns when a call is over: `[DONE]`, a finish reason with usage, or the end of the body. The stream then ends, which
+ * closes a connection that the server leaves open. Does not own the request (`LanguageModelOpenAi`).
+ */
+import type * as AiError from "effect/ai/AiError"
+import type * as Response from "effect/ai/Response"
+import * as Arr from "effect/Array"
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import type * as HttpClientError from "effect/http/HttpClientError"
+import * as Pull from "effect/Pull"
+import * as Result from "effect/Result"
+import * as Stream from "effect/Stream"
+import * as ChatChunk from "./ChatChunk.ts"
+import * as ChatResponse from "./ChatResponse.ts"
+import type { Endpoint } from "./Endpoint.ts"
+import * as Errors from "./Errors.ts"
+import * as EventStream from "./EventStream.ts"
+import * as Json from "./Json.ts"
+import * as ProviderError from "./ProviderError.ts"
+
+type Part = Response.StreamPartEncoded
+
+const longestDocument = 65_536
+
+interface Reader {
+  readonly push: (text: string) => void
+  /** The body ended, or broke off with `error`. */
+  readonly end: (error?: AiError.AiError) => void
+  /** Takes the parts that were read. */
+  readonly take: () => Array<Part>
+  /** Once defined, nothing more is read. */
+  readonly outcome: () => "settled" | AiError.AiError | undefined
+}
+
+const makeReader = (endpoint: Endpoint, contentType: string): Reader => {
+  const response = ChatResponse.make()
+  let parts: Array<Part> = []
+  let outcome: "settled" | AiError.AiError | undefined
+  let hasEvents = false
+  let isAtEnd = false
+
+  const settle = () => {
+    switch (response.end(parts)) {
+      case undefined:
+        outcome = "settled"
+        break
+      case "truncated":
+        outcome = Errors.truncated(endpoint)
+        break
+      case "failed":
+        outcome = Errors.gaveUp(endpoint)
+        break
+      case "nameless":
+        outcome = Errors.invalidResponse(endpoint, "sent a tool call without a name; try again")
+        break
+    }
+  }
+
+  const read = (name: string, data: string) => {
+    hasEvents = true
+    if (outcome !== undefined || data.trim() === "") return
+    if (data === "[DONE]") return settle()
+    const json = Json.parse(data)
+    const payload = Json.object(json)
+    if (name === "error" || (payload !== undefined && ProviderError.isError(payload))) {
+      outcome = Errors.fromProvider(endpoint, ProviderError.read(json ?? data))
+    } else if (payload !== undefined) {
+      response.push(ChatChunk.read(payload), parts)
+      if (response.isComplete()) settle()
+    } else if (!isAtEnd) {
+      outcome = Errors.invalidResponse(endpoint, "sent an event that is not a JSON object; check the base URL")
+    }
+  }
+
+  const events = EventStream.make((event) => read(event.event, event.data))
+
+  /** A body that is no event stream: an error that came with status 200, or something else entirely. */
+  const readDocument = (document: string, isWhole: boolean) => {
+    const payload = document.trimEnd().endsWith("}") ? Json.object(Json.parse(document)) : undefined
+    if (payload !== undefined && ProviderError.isError(payload)) {
+      outcome = Errors.fromProvider(endpoint, ProviderError.read(payload))
+    } else if (isWhole || payload !== undefined || document.startsWith("<") || document.length > longestDocument) {
+      outcome = Errors.notAStream(endpoint, document.startsWith("<") ? "a web page" : "a JSON document")
+    }
+  }
+
+  return {
+    push(text) {
+      if (outcome !== undefined) return
+      if (!events.push(text)) outcome ??= Errors.invalidResponse(endpoint, "sent an event of more than 10 MiB")
+      const document = events.document()
+      if (document !== undefined) readDocument(document, false)
+    },
+    end(error) {
+      isAtEnd = true
+      const document = events.document()
+      if (document !== undefined && error === undefined) return readDocument(document, true)
+      events.end()
+      if (outcome !== undefined) return
+      if (error !== undefined && !response.isFinished()) outcome = error
+      else if (hasEvents || contentType === "" || contentType.includes("event-stream")) settle()
+      else outcome = Errors.notAStream(endpoint, contentType)
+    },
+    take() {
+      const taken = parts
+      parts = []
+      return taken
+    },
+    outcome: () => outcome
+  }
+}
+
+/** 50 ms of real time, whatever the clock: it is the socket's and nobody's policy. */
+const moment = Effect.callback<void>((resume) => {
+  const timer = setTimeout(() => resume(Effect.void), 50)
+  return Effect.sync(() => clearTimeout(timer))
+})
+
+/** Reads on for a moment: a connection can carry the next call when its response has come to its end. */
+const drain = <A, E>(pull: Pull.Pull<A, E>): Effect.Effect<void> =>
+  Effect.raceFirst(Effect.exit(Effect.forever(pull)), moment).pipe(Effect.asVoid)
+
+/**
+ * Parts come as they arrive; those read before a failure come before it. Tool calls come only when the model finished:
+ * a body that ends earlier fails with an error that `Errors.isTruncated` recognises. When the connection breaks after the
+ * finish reason the answer is whole, and only its usage may be missing.
+ */
+export const parts = (
+  body: Stream.Stream<Uint8Array, HttpClientError.HttpClientError>,
+  endpoint: Endpoint,
+  contentType: string
+): Stream.Stream<Part, AiError.AiError> => {
+  const texts = body.pipe(
+    Stream.decodeText,
+    Stream.mapError((error) => Errors.network(endpoint, error))
+  )
+  return Stream.transformPull(texts, (pull) =>
+    Effect.sync(() => {
+      const reader = makeReader(endpoint, contentType)
+      const next: Pull.Pull<Arr.NonEmptyReadonlyArray<Part>, AiError.AiError> = Effect.suspend(() => {
+        const read = reader.take()
+        if (Arr.isArrayNonEmpty(read)) return Effect.succeed(read)
+        const outcome = reader.outcome()
+        if (outcome === "settled") return Effect.andThen(drain(pull), Cause.done())
+        if (outcome !== undefined) return Effect.fail(outcome)
+        return Pull.matchEffect(pull, {
+          onSuccess: (pieces) => {
+            for (const piece of pieces) reader.push(piece)
+            return next
+          },
+          onDone: () => {
+            reader.end()
+            return next
+          },
+          onFailure: (cause) => {
+            const error = Cause.findError(cause)
+            if (Result.isFailure(error)) return Effect.failCause(error.failure)
+            reader.end(error.success)
+            return next
+          }
+        })
+      })
+      return next
+    }))
+}

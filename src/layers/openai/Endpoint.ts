@@ -1,0 +1,72 @@
+/**
+ * Where requests go and with which key. Owns the settings `OPENAI_BASE_URL` and `OPENAI_API_KEY` and keeps the key out of
+ * every text. Does not own what is sent.
+ */
+import * as Config from "effect/Config"
+import * as ConfigProvider from "effect/ConfigProvider"
+import * as Effect from "effect/Effect"
+import * as HttpBody from "effect/http/HttpBody"
+import * as HttpClientRequest from "effect/http/HttpClientRequest"
+import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
+
+export interface Endpoint {
+  /** Names the provider in messages: host, with port where it is not the usual one. */
+  readonly host: string
+  /** The address without credentials and query. */
+  readonly url: string
+  readonly hasKey: boolean
+  /** A request with a JSON body, authorised. */
+  readonly request: (body: string) => HttpClientRequest.HttpClientRequest
+  /** A text without the key. */
+  readonly redact: (text: string) => string
+}
+
+export const openAiBaseUrl = "https://api.openai.com/v1"
+
+const fail = (message: string) => Effect.fail(new Config.ConfigError(new ConfigProvider.SourceError({ message })))
+
+/** `<base>/chat/completions`, the query kept (Azure has its `api-version` there). */
+const chatUrl = (baseUrl: string): URL | undefined => {
+  const url = URL.parse(baseUrl)
+  if (url === null || !/^https?:$/.test(url.protocol)) return undefined
+  url.pathname = `${url.pathname.replace(/\/+$/, "")}/chat/completions`
+  return url
+}
+
+const isOpenAi = (url: URL) => /(^|\.)api\.openai\.com$/.test(url.hostname)
+
+/**
+ * Fails when the base URL is not an http(s) URL, and when api.openai.com is asked without a key. Blank settings are as if
+ * they were absent.
+ */
+export const make = Effect.fnUntraced(function*(options: {
+  readonly baseUrl?: string | undefined
+  readonly apiKey?: Redacted.Redacted | undefined
+}): Effect.fn.Return<Endpoint, Config.ConfigError> {
+  const setting = Option.getOrElse(yield* Config.option(Config.String("OPENAI_BASE_URL")), () => "")
+  const url = chatUrl(options.baseUrl ?? (setting.trim() || openAiBaseUrl))
+  if (url === undefined) {
+    return yield* fail(
+      `The base URL of the OpenAI-compatible API is not an http(s) URL: check the option baseUrl or OPENAI_BASE_URL, `
+        + `which look like ${openAiBaseUrl}`
+    )
+  }
+  const given = options.apiKey ?? Option.getOrUndefined(yield* Config.option(Config.Redacted("OPENAI_API_KEY")))
+  const key = given === undefined ? "" : Redacted.value(given).trim()
+  if (key === "" && isOpenAi(url)) {
+    return yield* fail(
+      `${url.host} needs an API key: set OPENAI_API_KEY or pass the option apiKey. A server without keys is named by `
+        + `OPENAI_BASE_URL or the option baseUrl`
+    )
+  }
+  const empty = HttpClientRequest.post(url).pipe(HttpClientRequest.accept("text/event-stream"))
+  const authorised = key === "" ? empty : HttpClientRequest.bearerToken(empty, key)
+  return {
+    host: url.host,
+    url: `${url.origin}${url.pathname}`,
+    hasKey: key !== "",
+    request: (body) => HttpClientRequest.setBody(authorised, HttpBody.text(body, "application/json")),
+    redact: (text) => key === "" ? text : text.replaceAll(key, "<redacted>")
+  }
+})

@@ -1,0 +1,179 @@
+/**
+ * The failures of a call as `AiError`s: what happened, at which host, and what to check.
+ *
+ * Owns the words and the fields by which a caller tells them apart; none of them holds the key, the prompt, or more of a
+ * body than the provider's own message (500 characters). Does not own retrying.
+ */
+import * as AiError from "effect/ai/AiError"
+import * as Duration from "effect/Duration"
+import type * as HttpClientError from "effect/http/HttpClientError"
+import type { Endpoint } from "./Endpoint.ts"
+import * as Json from "./Json.ts"
+import * as ProviderError from "./ProviderError.ts"
+
+/** `InvalidRequestError.constraint` of a conversation that is longer than the model can read. */
+export const contextLengthExceeded = "context_length_exceeded"
+
+const longestMessage = 500
+
+export const make = (endpoint: Endpoint, reason: AiError.AiErrorReason): AiError.AiError =>
+  AiError.make({ module: "LanguageModelOpenAi", method: `streamText(${endpoint.host})`, reason })
+
+/** The stream ended before the model said that it had finished. */
+export const isTruncated = (error: AiError.AiError): boolean =>
+  error.reason._tag === "InternalProviderError" && Json.object(error.reason.metadata.openai)?.truncated === true
+
+/** The conversation is longer than the model can read. */
+export const isContextOverflow = (error: AiError.AiError): boolean =>
+  error.reason._tag === "InvalidRequestError" && error.reason.constraint === contextLengthExceeded
+
+/** How long the provider asks to wait, also where effect/ai has no field for it (`Retry-After` of a 503). */
+export const retryAfter = (error: AiError.AiError): Duration.Duration | undefined => {
+  if (error.reason._tag !== "InternalProviderError") return error.retryAfter
+  const millis = Json.number(Json.object(error.reason.metadata.openai)?.retryAfterMillis)
+  return millis === undefined ? undefined : Duration.millis(millis)
+}
+
+export const truncated = (endpoint: Endpoint): AiError.AiError =>
+  make(
+    endpoint,
+    new AiError.InternalProviderError({
+      description: `${endpoint.host} ended the stream before the answer was finished; `
+        + `the server or a proxy before it closed the connection early`,
+      metadata: { openai: { truncated: true } }
+    })
+  )
+
+/** The server says in a finish reason that it gave up. */
+export const gaveUp = (endpoint: Endpoint): AiError.AiError =>
+  make(
+    endpoint,
+    new AiError.InternalProviderError({
+      description: `${endpoint.host} gave up in the middle of the answer; try again`
+    })
+  )
+
+/** A 200 whose body is not what the protocol says; `what` continues "<host> ...". */
+export const invalidResponse = (endpoint: Endpoint, what: string): AiError.AiError =>
+  make(endpoint, new AiError.InvalidResponseError({ description: `${endpoint.host} ${what}` }))
+
+export const notAStream = (endpoint: Endpoint, what: string): AiError.AiError =>
+  invalidResponse(
+    endpoint,
+    `answered with ${what} and not with a stream of events; check that the base URL is that of an OpenAI-compatible API `
+      + `(most end in /v1) and that the model can stream`
+  )
+
+const networkWords: ReadonlyMap<string, string> = new Map([
+  ["ECONNREFUSED", "refused the connection; check that the server runs and that the base URL names its port"],
+  ["ENOTFOUND", "was not found; check the base URL"],
+  ["EAI_AGAIN", "could not be looked up; check the network's name server"],
+  ["ECONNRESET", "reset the connection"],
+  ["UND_ERR_SOCKET", "closed the connection"],
+  ["ETIMEDOUT", "did not answer in time"],
+  ["UND_ERR_CONNECT_TIMEOUT", "did not answer in time"]
+])
+
+/** The code of an error or of one of its causes, such as `ECONNREFUSED`. */
+const codeOf = (error: unknown, depth = 5): string | undefined => {
+  if (typeof error !== "object" || error === null || depth === 0) return undefined
+  if ("code" in error && typeof error.code === "string") return error.code
+  return "cause" in error ? codeOf(error.cause, depth - 1) : undefined
+}
+
+/** A request that got no response, or whose response broke off. The client's own error is not kept: it has the prompt. */
+export const network = (endpoint: Endpoint, error: HttpClientError.HttpClientError): AiError.AiError => {
+  const { _tag } = error.reason
+  const code = codeOf(error)
+  const words = (code === undefined ? undefined : networkWords.get(code)) ?? "could not be reached, or broke off"
+  return make(
+    endpoint,
+    new AiError.NetworkError({
+      reason: _tag === "InvalidUrlError" || _tag === "EncodeError" ? _tag : "TransportError",
+      method: "POST",
+      url: endpoint.url,
+      description: `${endpoint.host} ${words}${code === undefined ? "" : ` (${code})`}`
+    })
+  )
+}
+
+const hint = (kind: ProviderError.Kind, status: number | undefined): string => {
+  switch (kind) {
+    case "server":
+    case "rateLimit":
+      return "try again later"
+    case "quota":
+      return "check the account's billing and limits"
+    case "authentication":
+      return "check OPENAI_API_KEY or the option apiKey"
+    case "permission":
+      return "check what the API key may use"
+    case "overflow":
+      return "shorten or compact the conversation"
+    case "policy":
+      return "change the content of the request"
+    case "request":
+      return status === 404 || status === 405
+        ? "check the base URL and the name of the model"
+        : "check the model, the settings and the tools that were sent"
+  }
+}
+
+/** Response headers that help support and retrying; no others are kept. */
+const keptHeaders = /^(retry-after(-ms)?|(x-)?request-id|cf-ray|x-ratelimit-.*)$/
+
+export interface Answer {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly retryAfter: Duration.Duration | undefined
+}
+
+/** An error that the provider sent: with its status, or inside a stream as if it had been the status that it names. */
+export const fromProvider = (
+  endpoint: Endpoint,
+  error: ProviderError.ProviderError,
+  answer?: Answer
+): AiError.AiError => {
+  const status = answer?.status ?? error.status
+  const kind = ProviderError.kind(error, status)
+  const clean = (text: string) => {
+    const safe = endpoint.redact(text)
+    return safe.length > longestMessage ? `${safe.slice(0, longestMessage).toWellFormed()}...` : safe
+  }
+  const said = error.message === undefined ? "" : `: ${clean(error.message)}`
+  const description = `${endpoint.host} answered ${status === undefined ? "with an error" : `HTTP ${status}`}${said} `
+    + `(${hint(kind, status)})`
+  const openai: Json.JsonObject = {}
+  for (const field of ["message", "code", "type", "param"] as const) {
+    if (error[field] !== undefined) openai[field] = clean(error[field])
+  }
+  const headers = Object.entries(answer?.headers ?? {}).filter(([name]) => keptHeaders.test(name))
+  const common = {
+    description,
+    metadata: { openai },
+    ...(status === undefined ? {} : { http: { response: { status, headers: Object.fromEntries(headers) } } })
+  }
+  switch (kind) {
+    case "authentication":
+      return make(
+        endpoint,
+        new AiError.AuthenticationError({ kind: endpoint.hasKey ? "InvalidKey" : "MissingKey", ...common })
+      )
+    case "permission":
+      return make(endpoint, new AiError.AuthenticationError({ kind: "InsufficientPermissions", ...common }))
+    case "quota":
+      return make(endpoint, new AiError.QuotaExhaustedError(common))
+    case "rateLimit":
+      return make(endpoint, new AiError.RateLimitError({ ...common, retryAfter: answer?.retryAfter }))
+    case "policy":
+      return make(endpoint, new AiError.ContentPolicyError(common))
+    case "overflow":
+      return make(endpoint, new AiError.InvalidRequestError({ ...common, constraint: contextLengthExceeded }))
+    case "request":
+      return make(endpoint, new AiError.InvalidRequestError({ ...common, parameter: Json.text(openai.param) }))
+    case "server": {
+      if (answer?.retryAfter !== undefined) openai.retryAfterMillis = Duration.toMillis(answer.retryAfter)
+      return make(endpoint, new AiError.InternalProviderError(common))
+    }
+  }
+}

@@ -1,0 +1,49 @@
+/**
+ * Splits the text of a response into server-sent events (WHATWG HTML, 9.2.6).
+ *
+ * Owns what `Sse.decode` does not do: it ignores `retry:`, reads a last event that misses its blank line, and notices a
+ * body that is no event stream at all. Does not own what the events mean (`ChatStream`).
+ */
+import * as Sse from "effect/encoding/Sse"
+
+export interface EventStream {
+  /** Adds text; `false` when one event exceeds 10 MiB. */
+  readonly push: (text: string) => boolean
+  /** Ends the last event. */
+  readonly end: () => void
+  /** The body so far, when it starts like a document (HTML, JSON) and not like a list of events. */
+  readonly document: () => string | undefined
+}
+
+/** How documents start. A line of an event stream starts with a field's name or a colon. */
+const documentStart = /^[<{[]/
+
+export const make = (onEvent: (event: Sse.Event) => void): EventStream => {
+  const parser = Sse.makeParser((event) => {
+    if (event._tag === "Event") onEvent(event)
+  })
+  let isStarted = false
+  let document: string | undefined
+  return {
+    push(text) {
+      if (document !== undefined) {
+        document += text
+        return true
+      }
+      if (!isStarted) {
+        const start = text.trimStart()
+        isStarted = start !== ""
+        if (documentStart.test(start)) {
+          document = start
+          return true
+        }
+      }
+      return parser.feed(text) === undefined
+    },
+    end() {
+      // The first line feed may be the second half of a CRLF, the next ones end the line and the event.
+      parser.feed("\n\n\n")
+    },
+    document: () => document
+  }
+}

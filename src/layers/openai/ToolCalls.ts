@@ -1,0 +1,159 @@
+/**
+ * Assembles tool calls from the fragments that providers stream.
+ *
+ * Owns which call a fragment belongs to, unique call ids, and the reading of arguments. Does not own when calls are
+ * settled (`ChatResponse`), nor whether their arguments fit the tool.
+ */
+import type * as Response from "effect/ai/Response"
+import * as Tool from "effect/ai/Tool"
+import * as Json from "./Json.ts"
+
+/** A piece of a call. A provider leaves out, empties or repeats any field; `text` is a piece of the arguments. */
+export interface Fragment {
+  readonly index: number | undefined
+  readonly id: string | undefined
+  readonly name: string | undefined
+  readonly text: string
+}
+
+interface Call {
+  readonly ordinal: number
+  readonly index: number | undefined
+  /** the chunk that last added to the call */
+  chunk: number
+  providerId: string | undefined
+  name: string
+  text: string
+  /** what of `text` was not yet emitted, because the name is not known */
+  unsent: string
+  /** the unique id, from the moment the call was first emitted */
+  id: string | undefined
+}
+
+type Parts = Array<Response.StreamPartEncoded>
+
+export interface ToolCalls {
+  /** Adds the fragments of one chunk, in order. */
+  readonly push: (fragments: ReadonlyArray<Fragment>, out: Parts) => void
+  /** Emits every call; none, and `false`, when one has arguments and no name. */
+  readonly end: (out: Parts) => boolean
+}
+
+/** Whether a text is a whole JSON document, of a kind of which no proper prefix is one. */
+const isWhole = (text: string): boolean => /^\s*[{["]/.test(text) && Json.parse(text) !== undefined
+
+/**
+ * Whether a fragment that was found to match `call` begins another one: some providers give every call index 0, or all
+ * calls one id, or neither, and some repeat the name with every fragment. Only a fragment with a name begins a call.
+ */
+const beginsAnother = (call: Call, fragment: Fragment, chunk: number): boolean => {
+  if (fragment.name === undefined || call.name === "") return false
+  if (fragment.id !== undefined && call.providerId !== undefined && fragment.id !== call.providerId) return true
+  if (call.chunk === chunk) return true
+  if (call.text === "") return fragment.index === undefined && fragment.name !== call.name
+  return fragment.name !== call.name || (fragment.text !== "" && isWhole(call.text))
+}
+
+/**
+ * The parameters of a call from the text of its arguments: no text, `null` and `[]` are no parameters; JSON inside a JSON
+ * string is read once more; what does not parse (or would poison a prototype) stays the text that the model wrote.
+ */
+export const parameters = (text: string): unknown => {
+  if (text.trim() === "") return {}
+  const read = (json: string): unknown => {
+    try {
+      return Tool.unsafeSecureJsonParse(json)
+    } catch {
+      return undefined
+    }
+  }
+  const value = read(text)
+  if (value === null || (Array.isArray(value) && value.length === 0)) return {}
+  if (typeof value !== "string") return value ?? text
+  if (value.trim() === "") return {}
+  const inner = read(value)
+  return typeof inner === "object" && inner !== null ? inner : text
+}
+
+export const make = (): ToolCalls => {
+  const calls: Array<Call> = []
+  const ids = new Set<string>()
+  let chunk = 0
+
+  const find = (fragment: Fragment): Call | undefined => {
+    const { id, index, name } = fragment
+    const isKnown = (call: Call) =>
+      call.providerId === id && (index === undefined || call.index === undefined || call.index === index)
+    const known = id === undefined ? undefined : calls.findLast(isKnown)
+    if (known !== undefined) return known
+    if (index !== undefined) return calls.findLast((call) => call.index === index)
+    return id === undefined || name === undefined ? calls.at(-1) : undefined
+  }
+
+  const begin = (fragment: Fragment): Call => {
+    const call: Call = {
+      ordinal: calls.length,
+      index: fragment.index,
+      chunk,
+      providerId: undefined,
+      name: "",
+      text: "",
+      unsent: "",
+      id: undefined
+    }
+    calls.push(call)
+    return call
+  }
+
+  const add = (call: Call, fragment: Fragment) => {
+    call.chunk = chunk
+    call.providerId ??= fragment.id
+    if (fragment.name !== undefined && (call.text === "" || call.name === "")) {
+      call.name = fragment.name.startsWith(call.name) ? fragment.name : call.name + fragment.name
+    }
+    call.text += fragment.text
+    call.unsent += fragment.text
+  }
+
+  /** The provider's id when it is the first call to have it, else the first free `call_<n>` from the call's place on. */
+  const claim = (call: Call): string => {
+    let id = call.providerId
+    for (let n = call.ordinal; id === undefined || ids.has(id); n++) id = `call_${n}`
+    ids.add(id)
+    return id
+  }
+
+  /** The call's id; emits the start with the first use of it. */
+  const start = (call: Call, out: Parts): string => {
+    if (call.id !== undefined) return call.id
+    const id = call.id = claim(call)
+    out.push({ type: "tool-params-start", id, name: call.name })
+    return id
+  }
+
+  return {
+    push(fragments, out) {
+      chunk++
+      for (const fragment of fragments) {
+        const found = find(fragment)
+        const call = found === undefined || beginsAnother(found, fragment, chunk) ? begin(fragment) : found
+        add(call, fragment)
+        if (call.name === "" || call.unsent === "") continue
+        out.push({ type: "tool-params-delta", id: start(call, out), delta: call.unsent })
+        call.unsent = ""
+      }
+    },
+    end(out) {
+      if (calls.some((call) => call.name === "" && call.text !== "")) return false
+      for (const call of calls) {
+        if (call.name === "") continue
+        const id = start(call, out)
+        out.push(
+          { type: "tool-params-end", id },
+          { type: "tool-call", id, name: call.name, params: parameters(call.text) }
+        )
+      }
+      return true
+    }
+  }
+}

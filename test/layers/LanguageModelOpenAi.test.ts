@@ -1,0 +1,482 @@
+/** The stream of a chat completion: what becomes of its events, when it ends, and that leaving it closes the socket. */
+import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
+import { assert, describe, it } from "@effect/vitest"
+import { ConfigProvider, Deferred, Effect, Fiber, Layer, Redacted, Schema, Stream } from "effect"
+import { AiError, LanguageModel } from "effect/ai"
+import * as LanguageModelOpenAi from "../../src/layers/LanguageModelOpenAi.ts"
+import * as OpenAi from "../support/OpenAiServer.ts"
+
+const hello = OpenAi.data(OpenAi.delta({ role: "assistant", content: "Hel" }), OpenAi.delta({ content: "lo" }))
+const counts = { prompt_tokens: 10, completion_tokens: 4, total_tokens: 14 }
+const bytes = (text: string) => [...new TextEncoder().encode(text)].map((byte) => Uint8Array.of(byte))
+
+describe("parts", () => {
+  it.effect("text is one block of deltas between metadata and finish", () =>
+    Effect.gen(function*() {
+      const { error, parts } = yield* OpenAi.answer(
+        OpenAi.events(hello, OpenAi.data(OpenAi.finish("stop"), OpenAi.usage(counts)), OpenAi.done)
+      )
+      assert.isUndefined(error)
+      assert.deepStrictEqual(OpenAi.types(parts), [
+        "response-metadata",
+        "text-start",
+        "text-delta",
+        "text-delta",
+        "text-end",
+        "finish"
+      ])
+      assert.strictEqual(OpenAi.text(parts), "Hello")
+      const metadata = parts[0]
+      assert.isTrue(metadata?.type === "response-metadata")
+      if (metadata?.type === "response-metadata") {
+        assert.deepStrictEqual(
+          [metadata.id, metadata.modelId, metadata.timestamp?.epochMilliseconds],
+          ["chatcmpl-1", "m-1", 1_700_000_000_000]
+        )
+      }
+    }))
+
+  it.effect("reasoning, text and a tool call are blocks of their own, in order", () =>
+    Effect.gen(function*() {
+      const { parts } = yield* OpenAi.answer(OpenAi.events(OpenAi.data(
+        OpenAi.delta({ reasoning_content: "hm" }),
+        OpenAi.delta({ content: "well" }),
+        OpenAi.toolCalls({ index: 0, id: "a", function: { name: "f", arguments: "{}" } }),
+        OpenAi.finish("tool_calls", counts)
+      )))
+      assert.deepStrictEqual(OpenAi.types(parts).slice(1), [
+        "reasoning-start",
+        "reasoning-delta",
+        "reasoning-end",
+        "text-start",
+        "text-delta",
+        "text-end",
+        "tool-params-start",
+        "tool-params-delta",
+        "tool-params-end",
+        "tool-call",
+        "finish"
+      ])
+    }))
+
+  it.effect.each<readonly [string, object]>([
+    ["reasoning_content", { reasoning_content: "because" }],
+    ["reasoning", { reasoning: "because" }],
+    ["both with one text", { reasoning: "because", reasoning_content: "because" }],
+    ["OpenRouter's text beside its details", {
+      reasoning: "because",
+      reasoning_details: [{ type: "reasoning.text", text: "because", index: 0 }]
+    }],
+    ["OpenRouter's details", { reasoning_details: [{ type: "reasoning.text", text: "because", signature: "x" }] }],
+    ["OpenRouter's summary", { reasoning_details: [{ type: "reasoning.summary", summary: "because" }] }],
+    ["Mistral's blocks", { content: [{ type: "thinking", thinking: [{ type: "text", text: "because" }] }] }]
+  ])("reasoning is read from %s", ([, fields]) =>
+    Effect.gen(function*() {
+      const { parts } = yield* OpenAi.answer(
+        OpenAi.events(OpenAi.data(OpenAi.delta(fields), OpenAi.finish("stop", counts)))
+      )
+      assert.strictEqual(OpenAi.reasoning(parts), "because")
+      assert.strictEqual(OpenAi.text(parts), "")
+    }))
+
+  it.effect.each<readonly [string, object]>([
+    ["blocks", { content: [{ type: "text", text: "no" }] }],
+    ["a refusal", { content: null, refusal: "no" }]
+  ])("text is read from %s", ([, fields]) =>
+    Effect.gen(function*() {
+      const { parts } = yield* OpenAi.answer(
+        OpenAi.events(OpenAi.data(OpenAi.delta(fields), OpenAi.finish("stop", counts)))
+      )
+      assert.strictEqual(OpenAi.text(parts), "no")
+    }))
+
+  it.effect.each<readonly [string, string]>([
+    ["stop", "stop"],
+    ["length", "length"],
+    ["model_length", "length"],
+    ["content_filter", "content-filter"],
+    ["tool_calls", "tool-calls"],
+    ["function_call", "tool-calls"],
+    ["constructor", "other"]
+  ])("the finish reason %s is %s", ([reason, expected]) =>
+    Effect.gen(function*() {
+      const { parts } = yield* OpenAi.answer(OpenAi.events(hello, OpenAi.data(OpenAi.finish(reason, counts))))
+      assert.strictEqual(OpenAi.finishOf(parts)?.reason, expected)
+    }))
+
+  it.effect("fields of other types and other choices are as if they were not there", () =>
+    Effect.gen(function*() {
+      const { error, parts } = yield* OpenAi.answer(OpenAi.events(
+        OpenAi.data(
+          { choices: "none", usage: 3, created: "yesterday" },
+          { id: "x", created: 1_700_000_000_000 },
+          { id: 7, choices: [null] },
+          { choices: [{ index: 0, delta: { content: 5, tool_calls: {} }, finish_reason: 1 }] },
+          { choices: [{ index: 1, delta: { content: "other" }, finish_reason: "stop" }] },
+          { type: "ping" }
+        ),
+        hello,
+        OpenAi.data(OpenAi.finish("stop", counts))
+      ))
+      assert.isUndefined(error)
+      assert.strictEqual(OpenAi.text(parts), "Hello")
+    }))
+})
+
+describe("usage", () => {
+  const usageOf = (...chunks: ReadonlyArray<unknown>) =>
+    Effect.map(OpenAi.answer(OpenAi.events(hello, OpenAi.data(...chunks), OpenAi.done)), ({ parts }) => {
+      const usage = OpenAi.finishOf(parts)?.usage
+      return { ...usage?.inputTokens, output: { ...usage?.outputTokens } }
+    })
+
+  it.effect.each<readonly [string, object, ReadonlyArray<number | undefined>, ReadonlyArray<number | undefined>]>([
+    [
+      "OpenAI",
+      {
+        prompt_tokens: 100,
+        completion_tokens: 50,
+        total_tokens: 150,
+        prompt_tokens_details: { cached_tokens: 60 },
+        completion_tokens_details: { reasoning_tokens: 20 }
+      },
+      [100, 40, 60, undefined],
+      [50, 30, 20]
+    ],
+    [
+      "DeepSeek",
+      { prompt_tokens: 339, completion_tokens: 83, prompt_cache_hit_tokens: 320 },
+      [339, 19, 320, undefined],
+      [
+        83,
+        83,
+        undefined
+      ]
+    ],
+    [
+      "OpenRouter",
+      {
+        prompt_tokens: 100,
+        completion_tokens: 5,
+        prompt_tokens_details: { cached_tokens: 10, cache_write_tokens: 20 }
+      },
+      [100, 70, 10, 20],
+      [5, 5, undefined]
+    ],
+    [
+      "xAI, which counts reasoning beside the completion",
+      {
+        prompt_tokens: 307,
+        completion_tokens: 26,
+        total_tokens: 560,
+        prompt_tokens_details: { cached_tokens: 306 },
+        completion_tokens_details: { reasoning_tokens: 227 }
+      },
+      [307, 1, 306, undefined],
+      [253, 26, 227]
+    ],
+    ["a server that counts wrongly", {
+      prompt_tokens: 1.4,
+      completion_tokens: -1,
+      prompt_cache_hit_tokens: 9,
+      total_tokens: 1e300
+    }, [
+      1,
+      0,
+      9,
+      undefined
+    ], [undefined, undefined, undefined]]
+  ])("%s", ([, fields, [total, uncached, cacheRead, cacheWrite], [output, text, reasoning]]) =>
+    Effect.gen(function*() {
+      assert.deepStrictEqual(yield* usageOf(OpenAi.finish("stop"), OpenAi.usage(fields)), {
+        total,
+        uncached,
+        cacheRead,
+        cacheWrite,
+        output: { total: output, text, reasoning }
+      })
+    }))
+
+  it.effect("usage in every chunk counts once", () =>
+    Effect.gen(function*() {
+      const found = yield* usageOf(
+        { ...OpenAi.delta({ content: "a" }), usage: { prompt_tokens: 10, completion_tokens: 1 } },
+        { ...OpenAi.delta({ content: "b" }), usage: { prompt_tokens: 10, completion_tokens: 2 } },
+        OpenAi.finish("stop", { prompt_tokens: 10, completion_tokens: 2 })
+      )
+      assert.deepStrictEqual([found.total, found.output.total], [10, 2])
+    }))
+
+  it.effect.each<readonly [string, object]>([
+    ["x_groq", { ...OpenAi.finish("stop"), x_groq: { usage: counts } }],
+    ["the choice", { choices: [{ index: 0, delta: {}, finish_reason: "stop", usage: counts }] }]
+  ])("usage is found under %s", ([, chunk]) =>
+    Effect.gen(function*() {
+      const found = yield* usageOf(chunk)
+      assert.deepStrictEqual([found.total, found.output.total], [10, 4])
+    }))
+
+  it.effect("what a server never says is undefined, and its own fields are kept as metadata", () =>
+    Effect.gen(function*() {
+      const silent = yield* usageOf(OpenAi.finish("stop"))
+      assert.deepStrictEqual([silent.total, silent.output.total], [undefined, undefined])
+      const { parts } = yield* OpenAi.answer(
+        OpenAi.events(OpenAi.data(OpenAi.finish("stop", { ...counts, cost: 0.5 })))
+      )
+      assert.deepStrictEqual(OpenAi.finishOf(parts)?.metadata, {
+        openai: { finishReason: "stop", usage: { ...counts, cost: 0.5 } }
+      })
+    }))
+})
+
+describe("the end", () => {
+  it.effect.each<readonly [string, string]>([
+    ["[DONE]", OpenAi.data(OpenAi.finish("stop")) + OpenAi.done],
+    ["a finish reason with usage", OpenAi.data(OpenAi.finish("stop", counts))],
+    ["a finish reason before usage", OpenAi.data(OpenAi.finish("stop"), OpenAi.usage(counts))]
+  ])(
+    "%s ends a call whose socket stays open, and closes it",
+    ([, end]) =>
+      OpenAi.using(OpenAi.open(hello, end), (server) =>
+        Effect.gen(function*() {
+          const { error, parts } = yield* OpenAi.outcome()
+          assert.isUndefined(error)
+          assert.strictEqual(OpenAi.finishOf(parts)?.reason, "stop")
+          yield* Deferred.await(server.left)
+        }))
+  )
+
+  it.effect("what comes after the end is not read", () =>
+    Effect.gen(function*() {
+      const { parts } = yield* OpenAi.answer(OpenAi.events(
+        hello + OpenAi.data(OpenAi.finish("stop")) + OpenAi.done + OpenAi.data(OpenAi.delta({ content: "more" }))
+      ))
+      assert.strictEqual(OpenAi.text(parts), "Hello")
+      assert.strictEqual(OpenAi.types(parts).at(-1), "finish")
+    }))
+
+  it.effect("a body that ends after the finish reason is whole", () =>
+    Effect.gen(function*() {
+      const { error, parts } = yield* OpenAi.answer(OpenAi.events(hello, OpenAi.data(OpenAi.finish("stop"))))
+      assert.isUndefined(error)
+      assert.strictEqual(OpenAi.finishOf(parts)?.reason, "stop")
+    }))
+
+  it.effect("a reset after the finish reason takes nothing away", () =>
+    OpenAi.using(OpenAi.open(hello + OpenAi.data(OpenAi.finish("stop"))), (server) =>
+      Effect.gen(function*() {
+        const parts = yield* OpenAi.stream().pipe(
+          Stream.tap((part) => part.type === "text-delta" ? server.reset : Effect.void),
+          Stream.runCollect
+        )
+        assert.strictEqual(OpenAi.finishOf(parts)?.reason, "stop")
+      })))
+
+  it.effect.each<readonly [string, string]>([
+    ["text", hello],
+    [
+      "a whole tool call",
+      OpenAi.data(OpenAi.toolCalls({ index: 0, id: "a", function: { name: "f", arguments: "{}" } }))
+    ],
+    ["usage without a finish reason", hello + OpenAi.data(OpenAi.usage(counts))],
+    ["[DONE] without a finish reason", hello + OpenAi.done],
+    ["a finish reason cut in its middle", hello + OpenAi.data(OpenAi.finish("stop")).slice(0, -12)],
+    ["nothing", ""]
+  ])("a body that ends after %s is truncated", ([, body]) =>
+    Effect.gen(function*() {
+      const { error, parts } = yield* OpenAi.answer(OpenAi.events(body))
+      assert.isTrue(error !== undefined && LanguageModelOpenAi.isTruncated(error))
+      assert.isTrue(error?.isRetryable)
+      assert.notInclude(OpenAi.types(parts), "tool-call")
+      assert.notInclude(OpenAi.types(parts), "finish")
+    }))
+
+  it.effect("what came before the failure was delivered", () =>
+    Effect.gen(function*() {
+      assert.strictEqual(OpenAi.text((yield* OpenAi.answer(OpenAi.events(hello))).parts), "Hello")
+    }))
+
+  it.effect("a truncated stream is still recognised after it went through JSON", () =>
+    Effect.gen(function*() {
+      const codec = Schema.fromJsonString(Schema.toCodecJson(AiError.AiError))
+      const error = yield* OpenAi.failure(OpenAi.events(hello))
+      const back = yield* Effect.flatMap(Schema.encodeEffect(codec)(error), Schema.decodeEffect(codec))
+      assert.isTrue(LanguageModelOpenAi.isTruncated(back))
+    }))
+})
+
+describe("the event stream", () => {
+  const whole = hello + OpenAi.data(OpenAi.finish("stop")) + OpenAi.done
+
+  it.effect.each<readonly [string, ReadonlyArray<string | Uint8Array>]>([
+    ["comments and pings", [": OPENROUTER PROCESSING\n\n", "event: ping\ndata: {}\n\n", "data:\n\n", whole]],
+    ["a retry line", [`retry: 3000\n\n${hello}retry: 10\n\n`, whole.slice(hello.length)]],
+    ["CRLF", [whole.replaceAll("\n", "\r\n")]],
+    ["CRLF in pieces of a byte", bytes(whole.replaceAll("\n", "\r\n"))],
+    ["CR", [whole.replaceAll("\n", "\r")]],
+    ["a byte order mark", ["\uFEFF" + whole]],
+    ["no space after the colon", [whole.replaceAll("data: ", "data:")]],
+    ["other fields", [whole.replaceAll("data: ", "id: 1\nevent: message\nfoo: bar\ndata: ")]],
+    ["data in several lines", [whole.replaceAll(",\"", ",\ndata: \"")]],
+    ["a first event behind blank lines", ["\r\n\n", whole]],
+    ["a last event without its blank line", [hello + OpenAi.data(OpenAi.finish("stop")).trimEnd()]],
+    ["a last line that ends in CR", [hello + OpenAi.data(OpenAi.finish("stop")).trimEnd() + "\r"]]
+  ])("is read with %s", ([, pieces]) =>
+    Effect.gen(function*() {
+      const { error, parts } = yield* OpenAi.answer(OpenAi.events(...pieces))
+      assert.isUndefined(error)
+      assert.strictEqual(OpenAi.text(parts), "Hello")
+      assert.strictEqual(OpenAi.finishOf(parts)?.reason, "stop")
+    }))
+
+  it.effect("characters of several bytes may be cut anywhere", () =>
+    Effect.gen(function*() {
+      const body = OpenAi.data(OpenAi.delta({ content: "Grüße, 世界 👋" }), OpenAi.finish("stop", counts))
+      const { parts } = yield* OpenAi.answer(OpenAi.events(...bytes(body)))
+      assert.strictEqual(OpenAi.text(parts), "Grüße, 世界 👋")
+    }))
+
+  it.effect("an event of more than 10 MiB is an invalid response", () =>
+    Effect.gen(function*() {
+      const { error } = yield* OpenAi.answer(OpenAi.open("data: ", "x".repeat(11 * 1024 * 1024)))
+      assert.strictEqual(error?.reason._tag, "InvalidResponseError")
+      assert.include(error?.message, "more than 10 MiB")
+    }))
+
+  it.effect("an event that is not JSON is an invalid response that does not repeat it", () =>
+    Effect.gen(function*() {
+      const { error, parts } = yield* OpenAi.answer(OpenAi.events(hello, "data: {oops secret\n\n"))
+      assert.strictEqual(error?.reason._tag, "InvalidResponseError")
+      assert.notInclude(error?.message ?? "", "oops")
+      assert.strictEqual(OpenAi.text(parts), "Hello")
+    }))
+})
+
+describe("interruption", () => {
+  it.effect("closes the socket while text is coming", () =>
+    OpenAi.using(OpenAi.open(hello), (server) =>
+      Effect.gen(function*() {
+        const seen = yield* Deferred.make<void>()
+        const fiber = yield* OpenAi.stream().pipe(
+          Stream.runForEach((part) => part.type === "text-delta" ? Deferred.succeed(seen, undefined) : Effect.void),
+          Effect.forkChild
+        )
+        yield* Deferred.await(seen)
+        yield* Fiber.interrupt(fiber)
+        yield* Deferred.await(server.left)
+      })))
+
+  it.effect("closes the socket while nothing has come", () =>
+    OpenAi.using(OpenAi.silence, (server) =>
+      Effect.gen(function*() {
+        const fiber = yield* Effect.forkChild(OpenAi.outcome())
+        yield* Deferred.await(server.received)
+        yield* Fiber.interrupt(fiber)
+        yield* Deferred.await(server.left)
+      })))
+
+  it.effect("leaving the stream early closes the socket", () =>
+    OpenAi.using(OpenAi.open(hello), (server) =>
+      Effect.gen(function*() {
+        yield* OpenAi.stream().pipe(Stream.take(2), Stream.runDrain)
+        yield* Deferred.await(server.left)
+      })))
+
+  it.effect("a call whose response comes to its end behind the last part leaves the connection to the next call", () =>
+    OpenAi.using(OpenAi.open(hello, OpenAi.data(OpenAi.finish("stop", counts))), (server) =>
+      Effect.gen(function*() {
+        const call = OpenAi.stream().pipe(
+          Stream.runForEach((part) => part.type === "finish" ? server.end : Effect.void)
+        )
+        yield* call
+        // The client frees a connection in a later turn of the event loop than the one in which the response ended.
+        yield* Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
+        yield* call
+        assert.deepStrictEqual(server.requests.map((_) => _.connection), [1, 1])
+      })))
+})
+
+describe("generateText and generateObject", () => {
+  it.effect("give whole blocks", () =>
+    Effect.gen(function*() {
+      const server = yield* OpenAi.make(
+        OpenAi.events(OpenAi.data(OpenAi.delta({ reasoning: "hm" })), hello, OpenAi.data(OpenAi.finish("stop", counts)))
+      )
+      const response = yield* Effect.provide(LanguageModel.generateText({ prompt: "hello" }), OpenAi.model(server))
+      assert.deepStrictEqual([response.reasoningText, response.text, response.finishReason], ["hm", "Hello", "stop"])
+      assert.strictEqual(response.usage.inputTokens.total, 10)
+    }))
+
+  it.effect("an object is asked for with a strict schema and decoded, absent fields as null", () =>
+    Effect.gen(function*() {
+      const server = yield* OpenAi.make(OpenAi.events(
+        OpenAi.data(OpenAi.delta({ content: "{\"city\":\"Oslo\",\"zip\":null}" }), OpenAi.finish("stop", counts))
+      ))
+      const schema = Schema.Struct({ city: Schema.String, zip: Schema.optionalKey(Schema.String) })
+      const { value } = yield* Effect.provide(
+        LanguageModel.generateObject({ prompt: "where?", schema, objectName: "the place" }),
+        OpenAi.model(server)
+      )
+      assert.deepStrictEqual(value, { city: "Oslo" })
+      const { json_schema, type } = server.requests[0]!.body.response_format
+      assert.deepStrictEqual([type, json_schema.name, json_schema.strict], ["json_schema", "the_place", true])
+      assert.deepStrictEqual(json_schema.schema.required, ["city", "zip"])
+      assert.isFalse(json_schema.schema.additionalProperties)
+    }))
+})
+
+describe("settings", () => {
+  const build = (env: Record<string, string>, options: Partial<LanguageModelOpenAi.Options> = {}) =>
+    LanguageModelOpenAi.layer({ model: "m", ...options }).pipe(
+      Layer.provide(NodeHttpClient.layerUndici),
+      Layer.provide(ConfigProvider.layer(ConfigProvider.fromUnknown(env)))
+    )
+  const refusal = (env: Record<string, string>, options?: Partial<LanguageModelOpenAi.Options>) =>
+    Effect.flip(Effect.provide(Effect.void, build(env, options)))
+
+  it.effect.each([{}, { OPENAI_API_KEY: " " }])(
+    "api.openai.com without a key is a ConfigError: %o",
+    (env) =>
+      Effect.gen(function*() {
+        const error = yield* refusal(env)
+        assert.strictEqual(error._tag, "ConfigError")
+        assert.include(error.message, "api.openai.com needs an API key: set OPENAI_API_KEY")
+      })
+  )
+
+  it.effect.each(["localhost:11434/v1", "ftp://host/v1", "nonsense"])(
+    "the base URL %s is a ConfigError",
+    (baseUrl) =>
+      Effect.gen(function*() {
+        assert.include((yield* refusal({ OPENAI_API_KEY: "k" }, { baseUrl })).message, "OPENAI_BASE_URL")
+      })
+  )
+
+  it.effect("the environment names server and key; a trailing slash and the query are kept in order", () =>
+    Effect.gen(function*() {
+      const server = yield* OpenAi.make(OpenAi.events(hello, OpenAi.data(OpenAi.finish("stop", counts))))
+      const env = { OPENAI_BASE_URL: `${server.baseUrl}/?api-version=1`, OPENAI_API_KEY: "sk-env\n" }
+      yield* Effect.provide(OpenAi.outcome(), build(env))
+      const request = server.requests[0]
+      assert.strictEqual(request?.url, "/v1/chat/completions?api-version=1")
+      assert.strictEqual(request?.headers.authorization, "Bearer sk-env")
+    }))
+
+  it.effect("another server needs no key, and gets no header for one", () =>
+    Effect.gen(function*() {
+      const server = yield* OpenAi.make(OpenAi.events(hello, OpenAi.data(OpenAi.finish("stop", counts))))
+      yield* Effect.provide(OpenAi.outcome(), build({}, { baseUrl: server.baseUrl }))
+      assert.isUndefined(server.requests[0]?.headers.authorization)
+    }))
+
+  it.effect("options go before the environment", () =>
+    Effect.gen(function*() {
+      const server = yield* OpenAi.make(OpenAi.events(hello, OpenAi.data(OpenAi.finish("stop", counts))))
+      const options = { baseUrl: server.baseUrl, apiKey: Redacted.make("sk-option") }
+      yield* Effect.provide(
+        OpenAi.outcome(),
+        build({ OPENAI_BASE_URL: "http://nowhere", OPENAI_API_KEY: "sk-env" }, options)
+      )
+      assert.strictEqual(server.requests[0]?.headers.authorization, "Bearer sk-option")
+    }))
+})

@@ -1,0 +1,313 @@
+/** The request: messages, tools, tool choice and the fields of the body. */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Schema } from "effect"
+import { type AiError, LanguageModel, Prompt, Tool, Toolkit } from "effect/ai"
+import * as LanguageModelOpenAi from "../../src/layers/LanguageModelOpenAi.ts"
+import * as OpenAi from "../support/OpenAiServer.ts"
+
+const reply = OpenAi.events(OpenAi.data(OpenAi.delta({ content: "ok" }), OpenAi.finish("stop", { prompt_tokens: 1 })))
+
+/** The body of the request that a call makes. */
+const bodyOf = (call: OpenAi.Call, options: Partial<LanguageModelOpenAi.Options> = {}) =>
+  Effect.gen(function*() {
+    const server = yield* OpenAi.make(reply)
+    const { error } = yield* Effect.provide(OpenAi.outcome(call), OpenAi.model(server, options))
+    assert.isUndefined(error)
+    return server.requests[0]?.body
+  })
+const messagesOf = (prompt: Prompt.RawInput, options: Partial<LanguageModelOpenAi.Options> = {}) =>
+  Effect.map(bodyOf({ prompt }, options), (body) => body.messages)
+
+const png = new Uint8Array([137, 80, 78, 71])
+
+describe("messages", () => {
+  it.effect("system and user texts are strings, consecutive messages stay as they are", () =>
+    Effect.gen(function*() {
+      assert.deepStrictEqual(
+        yield* messagesOf([
+          { role: "system", content: "Be brief." },
+          { role: "system", content: "Be kind." },
+          { role: "user", content: [{ type: "text", text: "one" }, { type: "text", text: "two" }] },
+          { role: "user", content: "three" }
+        ]),
+        [
+          { role: "system", content: "Be brief." },
+          { role: "system", content: "Be kind." },
+          { role: "user", content: "one\ntwo" },
+          { role: "user", content: "three" }
+        ]
+      )
+    }))
+
+  it.effect.each<readonly [string, Prompt.UserMessagePartEncoded, object]>([
+    ["image bytes", { type: "file", mediaType: "image/png", data: png }, {
+      type: "image_url",
+      image_url: { url: "data:image/png;base64,iVBORw==" }
+    }],
+    ["image base64 of any kind", { type: "file", mediaType: "image/*", data: "iVBORw==" }, {
+      type: "image_url",
+      image_url: { url: "data:image/jpeg;base64,iVBORw==" }
+    }],
+    ["an image's URL", { type: "file", mediaType: "image/png", data: new URL("https://x.test/a.png") }, {
+      type: "image_url",
+      image_url: { url: "https://x.test/a.png" }
+    }],
+    ["a data URL", { type: "file", mediaType: "image/png", data: "data:image/png;base64,iVBORw==" }, {
+      type: "image_url",
+      image_url: { url: "data:image/png;base64,iVBORw==" }
+    }],
+    ["another file", { type: "file", mediaType: "application/pdf", fileName: "a.pdf", data: png }, {
+      type: "file",
+      file: { filename: "a.pdf", file_data: "data:application/pdf;base64,iVBORw==" }
+    }]
+  ])("a user message holds %s beside its text", ([, file, expected]) =>
+    Effect.gen(function*() {
+      const content = [{ type: "text" as const, text: "look" }, file]
+      assert.deepStrictEqual(yield* messagesOf([{ role: "user", content }]), [
+        { role: "user", content: [{ type: "text", text: "look" }, expected] }
+      ])
+    }))
+
+  const round: Prompt.RawInput = [
+    { role: "user", content: "weather?" },
+    {
+      role: "assistant",
+      content: [
+        { type: "reasoning", text: "Two cities." },
+        { type: "text", text: "Let me " },
+        { type: "text", text: "see." },
+        { type: "tool-call", id: "a", name: "f", params: { city: "Oslo" } },
+        { type: "tool-call", id: "b", name: "f", params: { city: "Rome" } }
+      ]
+    },
+    {
+      role: "tool",
+      content: [
+        { type: "tool-result", id: "a", name: "f", isFailure: false, result: { degrees: 3 } },
+        { type: "tool-result", id: "b", name: "f", isFailure: true, result: "no such city" }
+      ]
+    }
+  ]
+  const toolCalls = [
+    { id: "a", type: "function", function: { name: "f", arguments: "{\"city\":\"Oslo\"}" } },
+    { id: "b", type: "function", function: { name: "f", arguments: "{\"city\":\"Rome\"}" } }
+  ]
+
+  it.effect("a tool round is one assistant message and one message for each result, reasoning left out", () =>
+    Effect.gen(function*() {
+      assert.deepStrictEqual((yield* messagesOf(round)).slice(1), [
+        { role: "assistant", content: "Let me see.", tool_calls: toolCalls },
+        { role: "tool", tool_call_id: "a", content: "{\"degrees\":3}" },
+        { role: "tool", tool_call_id: "b", content: "no such city" }
+      ])
+    }))
+
+  it.effect("sendReasoning sends reasoning as reasoning_content", () =>
+    Effect.gen(function*() {
+      assert.deepStrictEqual((yield* messagesOf(round, { sendReasoning: true }))[1], {
+        role: "assistant",
+        content: "Let me see.",
+        reasoning_content: "Two cities.",
+        tool_calls: toolCalls
+      })
+    }))
+
+  it.effect("calls without text have content null; an assistant message without either has empty content", () =>
+    Effect.gen(function*() {
+      const messages = yield* messagesOf([
+        { role: "assistant", content: [{ type: "tool-call", id: "a", name: "f", params: {} }] },
+        { role: "assistant", content: [{ type: "reasoning", text: "hm" }] }
+      ])
+      assert.deepStrictEqual(messages.map((_: { content: unknown }) => _.content), [null, ""])
+    }))
+
+  it.effect.each<readonly [unknown, string]>([
+    [undefined, "{}"],
+    [null, "{}"],
+    ["{\"city\":1}", "{\"city\":1}"],
+    ["{\"city\":", "{\"invalid_arguments\":\"{\\\"city\\\":\"}"],
+    [[1], "{\"invalid_arguments\":[1]}"]
+  ])("the arguments %o go back as an object: %s", ([params, expected]) =>
+    Effect.gen(function*() {
+      const [message] = yield* messagesOf([
+        { role: "assistant", content: [{ type: "tool-call", id: "a", name: "f", params }] }
+      ])
+      assert.strictEqual(message.tool_calls[0].function.arguments, expected)
+    }))
+
+  it.effect("what a tool shows the model goes before its result", () =>
+    Effect.gen(function*() {
+      const modelOutput = [
+        Prompt.textPart({ text: "a chart" }),
+        Prompt.filePart({ mediaType: "image/png", data: png })
+      ]
+      const prompt = Prompt.fromMessages([
+        Prompt.toolMessage({
+          content: [
+            Prompt.toolResultPart({
+              id: "a",
+              name: "f",
+              isFailure: false,
+              result: 1,
+              modelOutput,
+              providerExecuted: false
+            })
+          ]
+        })
+      ])
+      assert.strictEqual((yield* messagesOf(prompt))[0].content, "a chart\n[image/png omitted]")
+    }))
+
+  it.effect("calls that a provider ran itself are left out", () =>
+    Effect.gen(function*() {
+      const messages = yield* messagesOf([{
+        role: "assistant",
+        content: [
+          { type: "tool-call", id: "w", name: "web_search", params: {}, providerExecuted: true },
+          { type: "tool-result", id: "w", name: "web_search", isFailure: false, result: {}, providerExecuted: true },
+          { type: "text", text: "found" }
+        ]
+      }])
+      assert.deepStrictEqual(messages, [{ role: "assistant", content: "found" }])
+    }))
+
+  it.effect("equal prompts give equal bytes", () =>
+    Effect.gen(function*() {
+      const server = yield* OpenAi.make(reply)
+      const toolkit = yield* weatherTools
+      const model = OpenAi.model(server, { body: { temperature: 0 } })
+      yield* Effect.provide(OpenAi.outcome({ prompt: round, toolkit }), model)
+      yield* Effect.provide(OpenAi.outcome({ prompt: Prompt.make(round), toolkit }), model)
+      assert.strictEqual(server.requests.length, 2)
+      assert.strictEqual(server.requests[0]?.text, server.requests[1]?.text)
+    }))
+
+  it.effect("a value that JSON cannot hold is a mistake of the caller", () =>
+    Effect.gen(function*() {
+      const server = yield* OpenAi.make(reply)
+      const prompt: Prompt.RawInput = [{
+        role: "tool",
+        content: [{ type: "tool-result", id: "a", name: "f", isFailure: false, result: { n: 1n } }]
+      }]
+      const { error } = yield* Effect.provide(OpenAi.outcome({ prompt }), OpenAi.model(server))
+      assert.strictEqual(error?.reason._tag, "InvalidUserInputError")
+      assert.deepStrictEqual(server.requests, [])
+    }))
+})
+
+const Weather = Tool.make("weather", {
+  description: "Looks up the weather",
+  parameters: Schema.Struct({ city: Schema.String })
+})
+const Now = Tool.make("now")
+const Strict = Tool.make("strict", { parameters: Schema.Struct({ a: Schema.optionalKey(Schema.Finite) }) }).annotate(
+  Tool.Strict,
+  true
+)
+const kit = Toolkit.make(Weather, Now, Strict)
+const weatherTools = kit.pipe(Effect.provide(kit.toLayer({
+  weather: () => Effect.void,
+  now: () => Effect.void,
+  strict: () => Effect.void
+})))
+
+describe("tools", () => {
+  it.effect("are functions with a JSON schema of an object", () =>
+    Effect.gen(function*() {
+      const { tools } = yield* bodyOf({ toolkit: yield* weatherTools })
+      assert.deepStrictEqual(tools[0], {
+        type: "function",
+        function: {
+          name: "weather",
+          description: "Looks up the weather",
+          parameters: {
+            type: "object",
+            properties: { city: { type: "string" } },
+            required: ["city"],
+            additionalProperties: true
+          }
+        }
+      })
+      assert.deepStrictEqual(tools[1].function.parameters, {
+        type: "object",
+        properties: {},
+        additionalProperties: false
+      })
+    }))
+
+  it.effect("a strict tool gets the schema of strict mode", () =>
+    Effect.gen(function*() {
+      const strict = (yield* bodyOf({ toolkit: yield* weatherTools })).tools[2].function
+      assert.isTrue(strict.strict)
+      assert.deepStrictEqual([strict.parameters.required, strict.parameters.additionalProperties], [["a"], false])
+    }))
+
+  it.effect.each<readonly [LanguageModel.ToolChoice<string>, unknown, ReadonlyArray<string>]>([
+    ["auto", "auto", ["weather", "now", "strict"]],
+    ["none", "none", ["weather", "now", "strict"]],
+    ["required", "required", ["weather", "now", "strict"]],
+    [{ tool: "now" }, { type: "function", function: { name: "now" } }, ["weather", "now", "strict"]],
+    [{ oneOf: ["now", "weather"] }, "auto", ["weather", "now"]],
+    [{ mode: "required", oneOf: ["now"] }, "required", ["now"]]
+  ])("the choice %o", ([toolChoice, choice, names]) =>
+    Effect.gen(function*() {
+      const body = yield* bodyOf({ toolkit: yield* weatherTools, toolChoice })
+      assert.deepStrictEqual(body.tool_choice, choice)
+      assert.deepStrictEqual(body.tools.map((_: { function: { name: string } }) => _.function.name), names)
+    }))
+
+  it.effect("without tools there is neither a list nor a choice", () =>
+    Effect.gen(function*() {
+      const body = yield* bodyOf({})
+      for (const field of ["tools", "tool_choice", "response_format"]) assert.notProperty(body, field)
+    }))
+
+  it.effect("a tool that only another API has is a mistake of the caller", () =>
+    Effect.gen(function*() {
+      const Search = Tool.providerDefined({
+        id: "openai.web_search",
+        customName: "Search",
+        providerName: "web_search"
+      })()
+      const server = yield* OpenAi.make(reply)
+      const call = LanguageModel.generateText({ prompt: "hi", toolkit: Toolkit.make(Search) })
+      const error = yield* Effect.flip(Effect.provide(call, OpenAi.model(server)))
+      assert.strictEqual((error as AiError.AiError).reason._tag, "ToolConfigurationError")
+      assert.deepStrictEqual(server.requests, [])
+    }))
+})
+
+describe("the body", () => {
+  it.effect("asks for a stream with usage, by the model, over the API's path", () =>
+    Effect.gen(function*() {
+      const server = yield* OpenAi.make(reply)
+      yield* Effect.provide(OpenAi.outcome(), OpenAi.model(server))
+      const request = server.requests[0]
+      assert.strictEqual(request?.url, "/v1/chat/completions")
+      assert.strictEqual(request?.headers["content-type"], "application/json")
+      assert.strictEqual(request?.headers.accept, "text/event-stream")
+      assert.deepStrictEqual(request?.body, {
+        stream_options: { include_usage: true },
+        model: "m-1",
+        messages: [{ role: "user", content: "hello" }],
+        stream: true
+      })
+    }))
+
+  it.effect("holds the fields of the options, which can take stream_options away and nothing that the call decides", () =>
+    Effect.gen(function*() {
+      const body = yield* bodyOf({}, {
+        body: { temperature: 0, stream_options: undefined, stream: false, model: "other" }
+      })
+      assert.deepStrictEqual([body.temperature, body.stream, body.model], [0, true, "m-1"])
+      assert.notProperty(body, "stream_options")
+    }))
+
+  it.effect("Body sets the fields of one call over those of the options", () =>
+    Effect.gen(function*() {
+      const body = yield* bodyOf({}, { body: { temperature: 0, seed: 1 } }).pipe(
+        Effect.provideService(LanguageModelOpenAi.Body, { temperature: 1 })
+      )
+      assert.deepStrictEqual([body.temperature, body.seed], [1, 1])
+    }))
+})
