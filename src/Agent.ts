@@ -11,17 +11,15 @@ import * as Layer from "effect/Layer"
 import type * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import * as Brief from "./loop/Brief.ts"
-import * as Drive from "./loop/Drive.ts"
-import * as Opening from "./loop/Opening.ts"
+import type * as Drive from "./loop/Drive.ts"
+import * as Launch from "./loop/Launch.ts"
 import * as InputCheck from "./run/InputCheck.ts"
-import * as RunError from "./run/RunError.ts"
+import type * as RunError from "./run/RunError.ts"
 import type * as RunEvent from "./run/RunEvent.ts"
 import type * as RunInput from "./run/RunInput.ts"
 import * as RunPolicy from "./run/RunPolicy.ts"
 import type * as RunResult from "./run/RunResult.ts"
-import * as RunStatus from "./run/RunStatus.ts"
 import * as ContextManager from "./services/ContextManager.ts"
-import * as Ids from "./services/Ids.ts"
 import * as Model from "./services/Model.ts"
 import * as RetryPolicy from "./services/RetryPolicy.ts"
 import * as Runs from "./services/Runs.ts"
@@ -102,14 +100,19 @@ export const Service = <Self>() =>
 ): Context.ServiceClass<Self, Id, Client<A>> & { readonly layer: Layer.Layer<Self, E, Requires<Tools, R>> } => {
   const Base = Context.Service<Self, Client<A>>()(id)
   return Object.defineProperty(Base, "layer", {
-    get(this: typeof Base) {
-      const self = this
-      const layer = Layer.effect(self, scoped(id, options))
-      Object.defineProperty(self, "layer", { value: layer })
-      return layer
-    },
+    get: once((self: typeof Base) => Layer.effect(self, scoped(id, options))),
     configurable: true
   }) as never
+}
+
+/** One layer for each class, so that it is built once however often it is provided. */
+const once = <Self extends object, A>(make: (self: Self) => A) => {
+  const made = new WeakMap<Self, A>()
+  return function(this: Self): A {
+    const known = made.get(this) ?? make(this)
+    made.set(this, known)
+    return known
+  }
 }
 
 /** The same without a class: per tenant, per connection, or from tools known only at run time. */
@@ -144,74 +147,18 @@ const construct = Effect.fnUntraced(function*<Tools extends Record<string, Tool.
     runs: yield* Runs.Runs
   }
   const handlers = yield* resolve(options.toolkit)
-  const inContext = surround(yield* Effect.context<never>(), options)
   const definition: Brief.Definition = {
     name,
     instructions: options.instructions,
     handlers,
     timeouts: { ...RunPolicy.defaultTimeouts, ...options.timeouts },
-    output: options.output === undefined ? undefined : Brief.makeOutput(options.output)
+    output: options.output === undefined ? undefined : Brief.makeOutput(options.output),
+    limits: { ...RunPolicy.defaultLimits, ...(yield* agentLimits(options.limits)) },
+    toolPolicy: options.toolPolicy ?? {}
   }
-  const limits = {
-    ...RunPolicy.defaultLimits,
-    ...(yield* Effect.orDie(Effect.fromResult(InputCheck.limits(options.limits ?? {}))))
-  }
-  const defaults: InputCheck.Defaults = {
-    limits,
-    toolPolicy: options.toolPolicy ?? {},
-    tools: Object.keys(handlers.tools)
-  }
-  const mine = new Set<Runs.LiveRun>()
-  const drive = (request: Omit<Drive.Request, "track">) => Drive.start(services, { ...request, track: mine })
-
-  const begin = Effect.fnUntraced(function*(
-    input: RunInput.RunInput,
-    isWatched: boolean
-  ): Effect.fn.Return<Drive.Started, RunError.RunError> {
-    const ids = yield* Ids.Ids
-    const runId = input.runId === undefined
-      ? yield* ids.next
-      : yield* Effect.fromResult(InputCheck.id("runId", input.runId))
-    const sessionId = input.sessionId === undefined
-      ? input.runId ?? (yield* ids.next)
-      : yield* Effect.fromResult(InputCheck.id("sessionId", input.sessionId))
-    const effective = yield* Effect.fromResult(InputCheck.effective(input, defaults))
-    return yield* drive({
-      sessionId,
-      runId,
-      begin: { _tag: "Start", input: effective, create: input.createSession ?? true },
-      brief: yield* Brief.make(definition, effective),
-      folded: Opening.nothing,
-      isWatched
-    })
-  }, inContext)
-
-  const proceed = Effect.fnUntraced(function*(
-    input: RunInput.ResumeInput
-  ): Effect.fn.Return<Drive.Started, RunError.RunError> {
-    const sessionId = yield* Effect.fromResult(InputCheck.id("sessionId", input.sessionId))
-    const given = input.limits === undefined ? undefined : yield* Effect.fromResult(InputCheck.limits(input.limits))
-    const data = input.data === undefined ? undefined : yield* Effect.fromResult(InputCheck.json("data", input.data))
-    const folded = yield* Opening.fold(services.store, sessionId, undefined, Opening.nothing)
-    const { state } = folded
-    const runId = input.runId ?? state.runId
-    if (runId === undefined || state.input === undefined) {
-      return yield* Opening.nothingToResume(sessionId, input.runId, state)
-    }
-    if ((yield* services.runs.live(runId)) !== undefined) return yield* RunError.sessionBusy(sessionId, runId)
-    if (runId !== state.runId || state.status === "completed") {
-      return yield* Opening.nothingToResume(sessionId, runId, state)
-    }
-    const effective = data === undefined ? state.input : { ...state.input, data }
-    return yield* drive({
-      sessionId,
-      runId,
-      begin: { _tag: "Resume", limits: given, data },
-      brief: yield* Brief.make(definition, effective),
-      folded,
-      isWatched: true
-    })
-  }, inContext)
+  const launch = Launch.make(services, definition)
+  const inContext = surround(yield* Effect.context<never>(), options)
+  const begin = (input: RunInput.RunInput, isWatched: boolean) => inContext(launch.begin(input, isWatched))
 
   const toRun = (run: Runs.LiveRun): Run<A> => ({
     runId: run.runId,
@@ -231,14 +178,16 @@ const construct = Effect.fnUntraced(function*<Tools extends Record<string, Tool.
             isAttached ? toRun(run).result : Effect.onInterrupt(toRun(run).result, () => run.abort("consumer"))
         ),
       start: (input) => Effect.map(begin(input, true), ({ run }) => toRun(run)),
-      resume: (input) => whileRead(proceed(input)),
+      resume: (input) => whileRead(inContext(launch.proceed(input))),
       live: (runId) => Effect.map(services.runs.live(runId), (run) => (run === undefined ? undefined : toRun(run)))
     },
-    shutdown: Effect.suspend(() =>
-      Effect.forEach(mine, (run) => run.abort("shutdown"), { concurrency: "unbounded", discard: true })
-    )
+    shutdown: launch.shutdown
   }
 })
+
+/** Limits are the programmer's: wrong ones are a defect when the agent is made. */
+const agentLimits = (limits: RunPolicy.LimitsInput | undefined) =>
+  Effect.orDie(Effect.fromResult(InputCheck.limits(limits ?? {})))
 
 /** The events of a run that ends when its reader leaves. */
 const whileRead = (

@@ -2,11 +2,11 @@
  * From an agent's parts and a run's input to what its drive works with: which tools are offered, what the system
  * message says, how a final answer is checked.
  */
-import type * as Tool from "effect/ai/Tool"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type * as RunInput from "../run/RunInput.ts"
 import type * as RunPolicy from "../run/RunPolicy.ts"
+import type * as Model from "../services/Model.ts"
 import type * as ToolExecutor from "../services/ToolExecutor.ts"
 import type * as Drive from "./Drive.ts"
 
@@ -17,6 +17,8 @@ export interface Definition {
   readonly handlers: ToolExecutor.Handlers
   readonly timeouts: RunPolicy.Timeouts
   readonly output: Output | undefined
+  readonly limits: RunPolicy.Limits
+  readonly toolPolicy: RunPolicy.ToolPolicy
 }
 
 /** The schema of an agent's final answers. */
@@ -75,7 +77,7 @@ const problem = (output: Output, text: string): string | undefined => {
 }
 
 /** The agent's tools, cut by the allow list and the run's, those named in `toolOrder` first. */
-const offered = (handlers: ToolExecutor.Handlers, input: RunInput.Effective): ReadonlyArray<Tool.Any> => {
+const offered = (handlers: ToolExecutor.Handlers, input: RunInput.Effective): Model.Tools => {
   const { allowedTools, toolOrder = [], toolPolicy } = input
   if (toolPolicy.enabled === false) return []
   const isAllowed = (name: string) =>

@@ -2,9 +2,9 @@
  * Folds the parts of one attempt into the settled content, and each array of parts into the events to show. Keeps
  * strings and counters only; does not know where parts come from or what becomes of the message.
  */
-import * as Message from "../run/Message.ts"
+import type * as Message from "../run/Message.ts"
 import type * as RunEvent from "../run/RunEvent.ts"
-import * as Usage from "../run/Usage.ts"
+import type * as Usage from "../run/Usage.ts"
 import type * as Model from "../services/Model.ts"
 
 type Entry = Block | { readonly kind: "part"; readonly part: Message.AssistantPart }

@@ -1,5 +1,4 @@
 /** What one drive works with: the agent's parts and the run's place, fixed for the length of the drive. */
-import type * as Tool from "effect/ai/Tool"
 import type * as Message from "../run/Message.ts"
 import type * as RunPolicy from "../run/RunPolicy.ts"
 import type * as ToolOutcome from "../run/ToolOutcome.ts"
@@ -21,7 +20,7 @@ export interface Env {
   readonly handlers: ToolExecutor.Handlers
   readonly system: Message.SystemMessage | undefined
   /** the tools offered to the model, in order */
-  readonly tools: ReadonlyArray<Tool.Any>
+  readonly tools: Model.Tools
   /** SHA-256 of what is sent besides the log, hex */
   readonly inputDigest: string
   /** What is wrong with a final answer, in words for the model; `undefined` when nothing is. */

@@ -14,10 +14,13 @@ import type * as Usage from "../run/Usage.ts"
 
 export type ToolChoice = "auto" | "none" | "required" | { readonly tool: string }
 
+/** Tools as a model is told of them. */
+export type Tools = ReadonlyArray<Tool.Any>
+
 /** `messages` is legal for the strictest provider: made by `run/Transcript`, instructions first. */
 export interface ModelRequest {
   readonly messages: ReadonlyArray<Message.Message>
-  readonly tools: ReadonlyArray<Tool.Any>
+  readonly tools: Tools
   readonly toolChoice: ToolChoice
   readonly metadata: {
     readonly sessionId: string

@@ -1,0 +1,139 @@
+/**
+ * How a drive ends: what is open is settled, one end is written, the session given back, and only then is the end shown.
+ *
+ * Does not own why it ends; the drive says so.
+ */
+import * as Cause from "effect/Cause"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Option from "effect/Option"
+import * as RunError from "../run/RunError.ts"
+import type * as RunEvent from "../run/RunEvent.ts"
+import * as RunResult from "../run/RunResult.ts"
+import * as RunState from "../run/RunState.ts"
+import * as Grace from "../services/Grace.ts"
+import type * as Env from "./Env.ts"
+import type * as Feed from "./Feed.ts"
+import type * as Opening from "./Opening.ts"
+import * as ToolRound from "./ToolRound.ts"
+import type * as Turn from "./Turn.ts"
+
+/** Why a run was cut off from outside. */
+export type Stop =
+  | { readonly _tag: "Abort"; readonly reason: RunEvent.AbortedReason }
+  | { readonly _tag: "Duration" }
+
+/** The parts of a run that outlive its drive: its readers and its result. */
+export interface Live {
+  readonly sessionId: string
+  readonly feed: Feed.Feed
+  readonly accepted: Deferred.Deferred<void, RunError.RunError>
+  readonly result: Deferred.Deferred<RunResult.RunResult<unknown>, RunError.RunError>
+  /** the typed answer of a final text */
+  readonly output: (text: string) => unknown
+  /** the first reason to cut the run off */
+  stopped: Stop | undefined
+  /** interrupts the phase under way */
+  interrupt: (() => void) | undefined
+  /** stores that an abort was accepted; set once the run is in the log */
+  announce: Effect.Effect<unknown> | undefined
+}
+
+/** Cuts the run off, in whatever phase it is; the first reason counts. */
+export const cutOff = (live: Live, stop: Stop): void => {
+  live.stopped ??= stop
+  live.interrupt?.()
+}
+
+export type Ending =
+  | Turn.Ending
+  | { readonly _tag: "RunAborted"; readonly reason: RunEvent.AbortedReason }
+  | { readonly _tag: "RunFailed"; readonly error: RunError.RunError }
+
+/** Settles what is open, writes the end, gives the session back, shows the end, and answers whoever waits. */
+export const finish = Effect.fnUntraced(function*(
+  env: Env.Env,
+  live: Live,
+  ending: Ending,
+  release: Effect.Effect<void>
+) {
+  const { journal } = env
+  ToolRound.settleOpen(env, notExecuted[ending._tag])
+  const move = endMove(journal.status(), ending)
+  if (move !== undefined) journal.move(move)
+  const totals = RunState.totalsAt(journal.state(), journal.now())
+  const names = Array.from(env.leftBehind.values(), (left) => left.tool)
+  const end = { totals, ...(names.length === 0 ? {} : { leftBehind: names }) }
+  journal.record(
+    ending._tag === "RunFailed"
+      ? { _tag: "RunFailed", error: RunError.toStored(ending.error), ...end }
+      : { ...ending, ...end }
+  )
+  const seal = journal.seal(release)
+  const sealed = ending._tag === "RunAborted"
+    ? Option.getOrElse(yield* Grace.within(seal), () => Exit.fail(storeStuck))
+    : yield* Effect.exit(seal)
+  yield* release
+  if (ending._tag === "RunFailed") return yield* conclude(live, Exit.fail(ending.error))
+  if (Exit.isFailure(sealed)) return yield* conclude(live, Exit.fail(toRunError(sealed.cause)))
+  return yield* conclude(live, resultOf(live, journal.state()))
+})
+
+const storeStuck = new RunError.RetryableError({
+  _tag: "StoreUnavailable",
+  message: "the store did not take the end of an aborted run in time"
+})
+
+const notExecuted = {
+  RunCompleted: "stopped",
+  RunLimited: "limit",
+  RunAborted: "aborted",
+  RunFailed: "failed"
+} as const
+
+const endMove = (status: RunEvent.Status, ending: Ending) => {
+  switch (ending._tag) {
+    case "RunCompleted":
+      return "stop"
+    case "RunLimited":
+      return "limitReached"
+    case "RunAborted":
+      return "aborted"
+    case "RunFailed":
+      return status === "failed" ? undefined : ending.error.reason._tag === "Unknown" ? "defect" : "storeFailed"
+  }
+}
+
+const resultOf = (
+  live: Live,
+  state: RunState.RunState
+): Exit.Exit<RunResult.RunResult<unknown>, RunError.RunError> => {
+  const { end } = state
+  if (end === undefined) return Exit.die(new Error("fiberloop: a run without an end has no result"))
+  return end._tag === "RunFailed"
+    ? Exit.fail(RunError.fromStored(end.error))
+    : Exit.succeed(RunResult.fromState(live.sessionId, state, end, live.output))
+}
+
+/** The run never began; whoever started it learns why. */
+export const refuse = (live: Live, error: RunError.RunError) =>
+  Effect.andThen(conclude(live, Exit.fail(error)), Deferred.fail(live.accepted, error))
+
+/** The run is in the log: its readers get its events from there, and its result is what it was. */
+export const replay = (live: Live, { past }: Extract<Opening.Opened, { _tag: "Replay" }>) => {
+  live.feed.replay(past.from, past.to)
+  return Effect.andThen(conclude(live, resultOf(live, past.state)), Deferred.succeed(live.accepted, undefined))
+}
+
+const conclude = (live: Live, result: Exit.Exit<RunResult.RunResult<unknown>, RunError.RunError>) =>
+  Effect.suspend(() => {
+    live.feed.end(Exit.asVoid(result))
+    return Deferred.done(live.result, result)
+  })
+
+/** The typed error of a cause; a defect is `Unknown`, with the defect as its `cause`. */
+export const toRunError = (cause: Cause.Cause<RunError.RunError>): RunError.RunError => {
+  const error = Cause.findErrorOption(cause)
+  return error._tag === "Some" ? error.value : RunError.fromDefect(Cause.squash(cause))
+}

@@ -1,0 +1,88 @@
+/**
+ * From what a caller gives to a drive under way: input is checked, ids are made, and the run to resume is found.
+ *
+ * Does not own the drive, nor in whose context it works; the front door does.
+ */
+import * as Effect from "effect/Effect"
+import * as InputCheck from "../run/InputCheck.ts"
+import * as RunError from "../run/RunError.ts"
+import type * as RunInput from "../run/RunInput.ts"
+import * as Ids from "../services/Ids.ts"
+import type * as Runs from "../services/Runs.ts"
+import * as Brief from "./Brief.ts"
+import * as Drive from "./Drive.ts"
+import * as Opening from "./Opening.ts"
+
+type Launched = Effect.Effect<Drive.Started, RunError.RunError>
+
+export interface Launch {
+  /** Starts a run, or attaches to the one that this id and input made before. */
+  readonly begin: (input: RunInput.RunInput, isWatched: boolean) => Launched
+  /** Starts the next drive of a session's last run. */
+  readonly proceed: (input: RunInput.ResumeInput) => Launched
+  /** Aborts what was started here and still lives, and awaits its end. */
+  readonly shutdown: Effect.Effect<void>
+}
+
+export const make = (services: Drive.Services, definition: Brief.Definition): Launch => {
+  const track = new Set<Runs.LiveRun>()
+  const defaults: InputCheck.Defaults = {
+    limits: definition.limits,
+    toolPolicy: definition.toolPolicy,
+    tools: Object.keys(definition.handlers.tools)
+  }
+
+  const begin = Effect.fnUntraced(function*(
+    input: RunInput.RunInput,
+    isWatched: boolean
+  ): Effect.fn.Return<Drive.Started, RunError.RunError> {
+    const ids = yield* Ids.Ids
+    const runId = yield* checkedId("runId", input.runId ?? (yield* ids.next))
+    // the same request sent twice with a run id and nothing else is one run, so the session follows from it
+    const sessionId = yield* checkedId("sessionId", input.sessionId ?? input.runId ?? (yield* ids.next))
+    const effective = yield* Effect.fromResult(InputCheck.effective(input, defaults))
+    return yield* Drive.start(services, {
+      sessionId,
+      runId,
+      begin: { _tag: "Start", input: effective, create: input.createSession ?? true },
+      brief: yield* Brief.make(definition, effective),
+      folded: Opening.nothing,
+      isWatched,
+      track
+    })
+  })
+
+  const proceed = Effect.fnUntraced(function*(
+    input: RunInput.ResumeInput
+  ): Effect.fn.Return<Drive.Started, RunError.RunError> {
+    const sessionId = yield* checkedId("sessionId", input.sessionId)
+    const limits = input.limits === undefined ? undefined : yield* Effect.fromResult(InputCheck.limits(input.limits))
+    const data = input.data === undefined ? undefined : yield* Effect.fromResult(InputCheck.json("data", input.data))
+    const folded = yield* Opening.fold(services.store, sessionId, undefined, Opening.nothing)
+    const { state } = folded
+    const runId = input.runId ?? state.runId
+    if (runId === undefined || state.input === undefined) {
+      return yield* Opening.nothingToResume(sessionId, input.runId, state)
+    }
+    if ((yield* services.runs.live(runId)) !== undefined) return yield* RunError.sessionBusy(sessionId, runId)
+    return yield* Drive.start(services, {
+      sessionId,
+      runId,
+      begin: { _tag: "Resume", limits, data },
+      brief: yield* Brief.make(definition, data === undefined ? state.input : { ...state.input, data }),
+      folded,
+      isWatched: true,
+      track
+    })
+  })
+
+  return {
+    begin,
+    proceed,
+    shutdown: Effect.suspend(() =>
+      Effect.forEach(track, (run) => run.abort("shutdown"), { concurrency: "unbounded", discard: true })
+    )
+  }
+}
+
+const checkedId = (field: string, value: string) => Effect.fromResult(InputCheck.id(field, value))
