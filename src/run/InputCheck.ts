@@ -63,7 +63,7 @@ export const limits = (given: RunPolicy.LimitsInput): Checked<RunPolicy.Limits> 
       const unit = key === "maxDuration"
         ? "a duration of at least 1 millisecond"
         : `a whole number of at least ${least}`
-      return refuse(`limits.${key}`, `limits.${key} must be ${unit}; it is ${String(given[key])}`)
+      return refuse(`limits.${key}`, `limits.${key} must be ${unit}; it is ${JSON.stringify(given[key])}`)
     }
     if (value !== Infinity) out[key] = value
   }

@@ -3,7 +3,7 @@
  *
  * Does not own what happens when one is reached; that is `RunState.limitReached` and the loop.
  */
-import * as Duration from "effect/Duration"
+import type * as Duration from "effect/Duration"
 import * as Schema from "effect/Schema"
 
 const limitFields = {

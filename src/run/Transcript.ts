@@ -7,6 +7,7 @@
  * from `seq`, so the same log gives the same bytes and provider caches keep working. Does not own instructions, which
  * are not in the log.
  */
+import * as Legality from "./Legality.ts"
 import * as Message from "./Message.ts"
 import type * as RunEvent from "./RunEvent.ts"
 import { callId } from "./RunState.ts"
@@ -137,7 +138,7 @@ const userEntry = (input: NonNullable<Transcript["tail"]>): Entry => ({
 })
 
 const addUser = (self: Transcript, seq: number, content: ReadonlyArray<Message.UserPart>): Transcript => {
-  const clean = content.flatMap(cleanPart)
+  const clean = content.flatMap(Legality.cleanPart)
   if (clean.length === 0) return self
   return { ...self, tail: { seq, content: self.tail === undefined ? clean : [...self.tail.content, ...clean] } }
 }
@@ -148,18 +149,18 @@ const addInput = (self: Transcript, seq: number, content: ReadonlyArray<Message.
     : addUser(self, seq, content)
 
 const addAssistant = (self: Transcript, seq: number, content: ReadonlyArray<Message.AssistantPart>): Transcript => {
-  const clean = content.flatMap(cleanPart)
-  return isBlank(clean) ? self : push(flushTail(self), { seq, message: { role: "assistant", content: clean } })
+  const clean = content.flatMap(Legality.cleanPart)
+  return Legality.isBlank(clean) ? self : push(flushTail(self), { seq, message: { role: "assistant", content: clean } })
 }
 
 const openTurn = (self: Transcript, event: Extract<RunEvent.Durable, { _tag: "AssistantMessage" }>): Transcript => {
   const closed = self.open === undefined ? self : closeTurn(self)
   const calls: Array<OpenTurn["calls"][number]> = []
   const content = event.message.content.flatMap((part): ReadonlyArray<Message.AssistantPart> => {
-    if (part.type !== "tool-call" || part.providerExecuted === true) return cleanPart(part)
-    const id = derivedId(event.seq, calls.length)
-    calls.push({ id, callId: callId(event.turn, calls.length), name: cleanName(part.name) })
-    return [{ ...part, id, name: calls[calls.length - 1]!.name, params: cleanParams(part.params) }]
+    if (part.type !== "tool-call" || part.providerExecuted === true) return Legality.cleanPart(part)
+    const id = Legality.derivedId(event.seq, calls.length)
+    calls.push({ id, callId: callId(event.turn, calls.length), name: Legality.cleanName(part.name) })
+    return [{ ...part, id, name: calls[calls.length - 1]!.name, params: Legality.cleanParams(part.params) }]
   })
   return {
     ...flushTail(closed),
@@ -197,12 +198,12 @@ const closing = (self: Transcript): ReadonlyArray<Entry> => {
 
 /** A settled or unsettled turn as an assistant message and, where it made calls, their results. */
 const turnEntries = (open: OpenTurn): ReadonlyArray<Entry> => {
-  if (isBlank(open.content)) return []
+  if (Legality.isBlank(open.content)) return []
   const message: Entry = { seq: open.seq, message: { role: "assistant", content: open.content }, model: open.model }
   if (open.calls.length === 0) return [message]
   const content = open.calls.map((call): Message.ToolResultPart => {
     const { isFailure, result } = ToolOutcome.toResult(open.outcomes.get(call.callId) ?? { _tag: "OutcomeUnknown" })
-    const clean = cleanJson(result)
+    const clean = Legality.cleanJson(result)
     return {
       type: "tool-result",
       id: call.id,
@@ -223,52 +224,7 @@ const compact = (self: Transcript, event: Extract<RunEvent.Durable, { _tag: "Con
   return { ...empty, entries, length: entries.length, tail: { seq: last.seq, content: last.message.content } }
 }
 
-// ---- legality -----------------------------------------------------------------------------------------------------
-
-/** Nine letters and digits, the narrowest form a provider asks for; unique because `seq` is. */
-const derivedId = (seq: number, index: number): string =>
-  `c${seq.toString(36).padStart(6, "0")}${index.toString(36).padStart(2, "0")}`
-
-const cleanText = (text: string): string =>
-  (text.isWellFormed() ? text : text.toWellFormed()).replaceAll("\0", "\ufffd")
-
-const cleanJson = (value: Message.ToolCallPart["params"]): Message.ToolCallPart["params"] => {
-  if (typeof value === "string") return cleanText(value)
-  if (value === null || typeof value !== "object") return value
-  const text = JSON.stringify(value)
-  return text.includes("\\u") ? JSON.parse(text, cleanNode) : value
-}
-
-const cleanNode = (_: string, value: unknown): unknown => {
-  if (typeof value === "string") return cleanText(value)
-  if (value === null || typeof value !== "object" || Array.isArray(value)) return value
-  return Object.fromEntries(Object.entries(value).map(([key, member]) => [cleanText(key), member]))
-}
-
-/** Arguments are an object for every provider; what was not one is kept inside one. */
-const cleanParams = (params: Message.ToolCallPart["params"]): Message.ToolCallPart["params"] => {
-  const clean = cleanJson(params)
-  return clean !== null && typeof clean === "object" && !Array.isArray(clean) ? clean : { arguments: clean }
-}
-
-const cleanName = (name: string): string => name.replace(/[^a-zA-Z0-9_.-]/g, "_").slice(0, 64) || "_"
-
-const cleanPart = <P extends Message.AssistantPart>(part: P): ReadonlyArray<P> => {
-  switch (part.type) {
-    case "text":
-      return part.text.trim() === "" ? [] : [{ ...part, text: cleanText(part.text) }]
-    case "reasoning":
-      // goes back unedited or not at all
-      return part.text.isWellFormed() && !part.text.includes("\0") ? [part] : []
-    case "tool-result":
-      return [{ ...part, result: cleanJson(part.result) }]
-    default:
-      return [part]
-  }
-}
-
-const isBlank = (content: ReadonlyArray<Message.AssistantPart>): boolean =>
-  content.every((part) => part.type === "reasoning")
+// ---- reading ------------------------------------------------------------------------------------------------------
 
 const forReader = (entry: Entry, reader: Message.ModelRef | undefined): Message.Message => {
   const { message, model } = entry
