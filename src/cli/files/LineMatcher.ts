@@ -1,0 +1,65 @@
+/**
+ * Owns which lines match. Plain text, and expressions that cannot backtrack, are found here in linear time; all others
+ * in a thread that is ended when they take too long (`BoundedRegex.ts`).
+ */
+import * as Effect from "effect/Effect"
+import * as RegExps from "effect/RegExp"
+import type * as Scope from "effect/Scope"
+import * as BoundedRegex from "./BoundedRegex.ts"
+import * as FileError from "./FileError.ts"
+import type { Line } from "./Lines.ts"
+
+/** A line that matches, and where its first match starts. */
+export interface Match {
+  readonly line: Line
+  readonly at: number
+}
+
+/** Finds the lines that match, in order; fails only when a regular expression takes too long. */
+export type LineMatcher = (lines: ReadonlyArray<Line>) => Effect.Effect<ReadonlyArray<Match>, FileError.FileError>
+
+/** A matcher for one search; fails when the text can match no line or is no expression. */
+export const make = Effect.fnUntraced(function*(options: {
+  readonly text: string
+  readonly isRegex: boolean
+  readonly ignoreCase: boolean
+}): Effect.fn.Return<LineMatcher, FileError.FileError, Scope.Scope> {
+  const { ignoreCase, isRegex, text } = options
+  if (text === "") return yield* invalid("text is empty: give what to look for.")
+  if (!isRegex && /[\r\n]/.test(text)) return yield* invalid("text has a line break: lines are searched one by one.")
+  if (!isRegex && !ignoreCase) return findBy((line) => line.indexOf(text))
+  const regex = yield* compile(isRegex ? text : RegExps.escape(text), ignoreCase ? "i" : "")
+  if (!isRegex || !canBacktrack.test(text)) return findBy((line) => line.search(regex))
+  const find = yield* BoundedRegex.make(regex)
+  return (lines) =>
+    lines.length === 0 ? Effect.succeed([]) : Effect.map(
+      find(lines.map((line) => line.text)),
+      (answer) => answer.map(([index, at]) => ({ line: lines[index]!, at }))
+    )
+})
+
+/** Without a repetition, an option or an alternative there is one way to match from each place. */
+const canBacktrack = /[*+?{|]/
+
+const findBy = (indexIn: (line: string) => number): LineMatcher => (lines) =>
+  Effect.sync(() => {
+    const matches: Array<Match> = []
+    for (const line of lines) {
+      const at = indexIn(line.text)
+      if (at !== -1) matches.push({ line, at })
+    }
+    return matches
+  })
+
+/** With Unicode when the expression allows it; without, JavaScript forgives escapes that mean nothing. */
+const compile = (source: string, flags: string): Effect.Effect<RegExp, FileError.FileError> =>
+  Effect.try({ try: () => new RegExp(source, `${flags}u`), catch: () => undefined }).pipe(
+    Effect.catch(() =>
+      Effect.try({
+        try: () => new RegExp(source, flags),
+        catch: (cause) => invalid(`${(cause as Error).message}. Correct it, or leave regex out to look for plain text.`)
+      })
+    )
+  )
+
+const invalid = (message: string) => new FileError.FileError({ reason: "InvalidText", message })

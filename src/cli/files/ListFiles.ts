@@ -1,0 +1,82 @@
+/** Owns the tool `list_files`. Does not own which files there are (`FileWalk.ts`) nor what a line is (`Lines.ts`). */
+import * as Tool from "effect/ai/Tool"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import { lstat, realpath } from "node:fs/promises"
+import * as FileError from "./FileError.ts"
+import * as FilePattern from "./FilePattern.ts"
+import * as FileWalk from "./FileWalk.ts"
+import * as Lines from "./Lines.ts"
+import * as OpenFile from "./OpenFile.ts"
+import * as ReadOnly from "./ReadOnly.ts"
+import type * as Root from "./Root.ts"
+
+const defaultLimit = 300
+
+/** A file: `lines` counts an unterminated last line too and is null for binary and unreadable files. */
+export const Entry = Schema.Struct({
+  path: Schema.String,
+  bytes: Schema.Int,
+  lines: Schema.NullOr(Schema.Int)
+})
+
+/** The tool. */
+export const tool = Tool.make("list_files", {
+  description:
+    `Lists files below the root folder, sorted by path, with size and number of lines (null for binary files). ` +
+    `Leaves out ${[...FileWalk.skipped].join(", ")}. Does not enter linked folders.`,
+  parameters: Schema.Struct({
+    pattern: Schema.optionalKey(FilePattern.Pattern),
+    folder: Schema.optionalKey(FileWalk.Folder),
+    limit: Schema.optionalKey(
+      Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 10_000 })).annotate({
+        description: `At most this many entries, default ${defaultLimit}`
+      })
+    )
+  }),
+  success: Schema.Struct({
+    entries: Schema.Array(Entry),
+    total: Schema.Int,
+    truncated: Schema.Boolean,
+    note: Schema.optionalKey(Schema.String)
+  }),
+  failure: FileError.FileError,
+  failureMode: "return"
+}).annotateMerge(ReadOnly.annotations)
+
+/** Answers a call; files that vanish meanwhile are left out. */
+export const handler = (root: Root.Root) =>
+  Effect.fn("FileTools.list_files")(function*(
+    { folder, limit = defaultLimit, pattern }: Tool.Parameters<typeof tool>
+  ): Effect.fn.Return<Tool.Success<typeof tool>, FileError.FileError> {
+    const found = yield* FileWalk.walk(root, { folder, pattern })
+    const page = found.files.slice(0, limit)
+    const described = yield* Effect.forEach(page, (file) => describe(root, file), {
+      concurrency: FileWalk.concurrency
+    })
+    const entries = described.filter((entry) => entry !== undefined)
+    const total = found.files.length - (page.length - entries.length)
+    const truncated = total > entries.length
+    const notes = [
+      ...(truncated ? [`The first ${entries.length} of ${total} files: narrow with folder or pattern.`] : []),
+      ...(found.unreadable > 0 ? [`Folders that could not be listed: ${found.unreadable}.`] : [])
+    ]
+    return { entries, total, truncated, ...(notes.length > 0 && { note: notes.join(" ") }) }
+  })
+
+const describe = (root: Root.Root, file: FileWalk.WalkedFile): Effect.Effect<typeof Entry.Type | undefined> =>
+  Effect.gen(function*() {
+    const open = yield* OpenFile.open(root, file.real, file.path)
+    return { path: file.path, bytes: open.bytes, lines: yield* Lines.count(open) }
+  }).pipe(
+    Effect.scoped,
+    Effect.catch((error) => error.reason === "PermissionDenied" ? unreadable(file) : Effect.succeed(undefined))
+  )
+
+/** A file that must not be opened still has a size, when its path is still what was found. */
+const unreadable = (file: FileWalk.WalkedFile) =>
+  Effect.gen(function*() {
+    const status = yield* FileError.attempt(file.path, () => lstat(file.real))
+    const now = yield* FileError.attempt(file.path, () => realpath(file.real))
+    return now === file.real && status.isFile() ? { path: file.path, bytes: status.size, lines: null } : undefined
+  }).pipe(Effect.orElseSucceed(() => undefined))

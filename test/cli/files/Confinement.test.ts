@@ -1,0 +1,217 @@
+import { assert, describe, it, layer } from "@effect/vitest"
+import { Context, Effect, Layer, Schema } from "effect"
+import { readFileSync, realpathSync, statSync } from "node:fs"
+import { join, resolve } from "node:path"
+import { call, canary, outsideOf, read, refusal, sandbox } from "./Sandbox.ts"
+
+const inside = "inside-content"
+
+/** What the property walks through: links out, in, in circles and nowhere, beside folders with canaries. */
+class Maze extends Context.Service<Maze, { readonly root: string }>()("test/Maze") {
+  static readonly layer = Layer.effect(
+    Maze,
+    Effect.map(
+      sandbox({
+        "a/b/file.txt": inside,
+        "file.txt": inside,
+        "a/out": { link: "../../outside" },
+        out: { link: "../outside" },
+        evil: { link: "../root-evil" },
+        up: { link: ".." },
+        in: { link: "a/b" },
+        circle: { link: "circle" },
+        self: { link: "." },
+        nowhere: { link: "../outside/nothing" },
+        leak: { link: "../outside/hidden-name.txt" }
+      }),
+      (root) => ({ root })
+    )
+  )
+}
+
+const segments = Schema.Literals([
+  "a",
+  "b",
+  "file.txt",
+  "hidden-name.txt",
+  "folder",
+  "outside",
+  "root",
+  "root-evil",
+  "out",
+  "evil",
+  "up",
+  "in",
+  "circle",
+  "self",
+  "nowhere",
+  "leak",
+  "..",
+  ".",
+  "",
+  "%2e%2e",
+  "..\\",
+  "~",
+  "\0",
+  " "
+])
+
+const escapes = (text: string) => text.includes(canary) || text.includes("hidden-name.txt\",\"bytes")
+
+layer(Maze.layer)("confinement", (it) => {
+  it.effect.prop(
+    "a path of any segments reads a file below the root or nothing",
+    [Schema.Array(segments).check(Schema.isMaxLength(7)), Schema.Literals(["", "/", "root", "outside"])],
+    ([parts, start]) =>
+      Effect.gen(function*() {
+        const { root } = yield* Maze
+        const from = start === "root" ? `${root}/` : start === "outside" ? `${outsideOf(root)}/` : start
+        const path = from + parts.join("/")
+        const result = yield* call(root, "read_file", { path })
+        assert.isFalse(escapes(JSON.stringify(result.encodedResult)), path)
+        assert.strictEqual(!result.isFailure, isReadable(root, path), path)
+      }),
+    { arbitrary: { runs: 500 } }
+  )
+
+  it.effect.prop(
+    "a folder of any segments lists and searches below the root or nothing",
+    [Schema.Array(segments).check(Schema.isMaxLength(7))],
+    ([parts]) =>
+      Effect.gen(function*() {
+        const { root } = yield* Maze
+        const folder = parts.join("/")
+        const listed = yield* call(root, "list_files", { folder })
+        assert.isFalse(escapes(JSON.stringify(listed.encodedResult)), folder)
+        const searched = yield* call(root, "search_text", { text: "CONTENT", folder })
+        assert.isFalse(escapes(JSON.stringify(searched.encodedResult)), folder)
+      }),
+    { arbitrary: { runs: 200 } }
+  )
+
+  it.effect.prop("any string as a path reads nothing outside", [Schema.String], ([path]) =>
+    Effect.gen(function*() {
+      const { root } = yield* Maze
+      for (const attempt of [path, `../${path}`, `out/${path}`, `/${path}`]) {
+        const result = yield* call(root, "read_file", { path: attempt })
+        assert.isFalse(escapes(JSON.stringify(result.encodedResult)), attempt)
+      }
+    }))
+})
+
+/** The same by the system's own means: the path leads to a file, and that is below the root. */
+const isReadable = (root: string, path: string): boolean => {
+  try {
+    const real = realpathSync(resolve(root, path))
+    return path !== "" && real.startsWith(`${root}/`) && `${resolve(root, path)}/`.startsWith(`${root}/`) &&
+      statSync(real).isFile() && readFileSync(real, "utf8") === inside
+  } catch {
+    return false
+  }
+}
+
+describe("confinement, case by case", () => {
+  it.effect.each([
+    "../hidden-name.txt",
+    "a/../../hidden-name.txt",
+    "../root-evil/hidden-name.txt",
+    "../outside/folder/../hidden-name.txt"
+  ])("%s is outside", (path) =>
+    Effect.gen(function*() {
+      const root = yield* sandbox({ "a/file.txt": inside })
+      const { message, reason } = yield* refusal(root, "read_file", { path })
+      assert.strictEqual(reason, "OutsideRoot")
+      assert.include(message, `"${path}" is outside the root folder: only files below the root can be read.`)
+    }))
+
+  it.effect("an absolute path outside the root is refused", () =>
+    Effect.gen(function*() {
+      const root = yield* sandbox()
+      const { reason } = yield* refusal(root, "read_file", { path: join(outsideOf(root), "hidden-name.txt") })
+      assert.strictEqual(reason, "OutsideRoot")
+    }))
+
+  it.effect("a sibling whose name starts with the root's is refused", () =>
+    Effect.gen(function*() {
+      const root = yield* sandbox()
+      const { reason } = yield* refusal(root, "read_file", { path: `${root}-evil/hidden-name.txt` })
+      assert.strictEqual(reason, "OutsideRoot")
+    }))
+
+  it.effect("an absolute path below the root is read", () =>
+    Effect.gen(function*() {
+      const root = yield* sandbox({ "a/file.txt": inside })
+      const result = yield* read(root, { path: join(root, "a/file.txt") })
+      assert.deepStrictEqual([result.path, result.text], ["a/file.txt", inside])
+    }))
+
+  it.effect("a NUL character is refused", () =>
+    Effect.gen(function*() {
+      const root = yield* sandbox({ "file.txt": inside })
+      const { reason } = yield* refusal(root, "read_file", { path: "file.txt\0.png" })
+      assert.strictEqual(reason, "InvalidPath")
+    }))
+
+  it.effect("a link to a file outside is refused", () =>
+    Effect.gen(function*() {
+      const root = yield* sandbox({ leak: { link: "../outside/hidden-name.txt" } })
+      const { message, reason } = yield* refusal(root, "read_file", { path: "leak" })
+      assert.strictEqual(reason, "OutsideRoot")
+      assert.include(message, "only files below the root can be read")
+    }))
+
+  it.effect("a file behind a linked parent folder is refused", () =>
+    Effect.gen(function*() {
+      const root = yield* sandbox({ "a/out": { link: "../../outside" } })
+      const { reason } = yield* refusal(root, "read_file", { path: "a/out/folder/hidden-name.txt" })
+      assert.strictEqual(reason, "OutsideRoot")
+    }))
+
+  it.effect("a chain of links that leads out is refused", () =>
+    Effect.gen(function*() {
+      const root = yield* sandbox({ one: { link: "two" }, two: { link: "../outside" } })
+      const { reason } = yield* refusal(root, "read_file", { path: "one/hidden-name.txt" })
+      assert.strictEqual(reason, "OutsideRoot")
+    }))
+
+  it.effect("what is said about a path outside does not tell whether it exists", () =>
+    Effect.gen(function*() {
+      const root = yield* sandbox({ out: { link: "../outside" }, nowhere: { link: "../outside/nothing" } })
+      const said = Effect.fnUntraced(function*(path: string) {
+        const { message, reason } = yield* refusal(root, "read_file", { path })
+        return `${reason}: ${message.replace(`"${path}"`, "PATH")}`
+      })
+      const there = yield* said("out/hidden-name.txt")
+      for (const path of ["out/nothing", "out/folder/nothing/below", "out/hidden-name.txt/below", "nowhere"]) {
+        assert.strictEqual(yield* said(path), there)
+      }
+    }))
+
+  it.effect("a link below the root to a file below the root is read under its own path", () =>
+    Effect.gen(function*() {
+      const root = yield* sandbox({ "a/file.txt": inside, link: { link: "a/file.txt" } })
+      const result = yield* read(root, { path: "link" })
+      assert.deepStrictEqual([result.path, result.text], ["link", inside])
+    }))
+
+  it.effect("a missing file behind a link that stays inside is missing, not outside", () =>
+    Effect.gen(function*() {
+      const root = yield* sandbox({ "a/file.txt": inside, link: { link: "a" } })
+      const { reason } = yield* refusal(root, "read_file", { path: "link/nothing" })
+      assert.strictEqual(reason, "NotFound")
+    }))
+
+  it.effect("a path below a file is missing", () =>
+    Effect.gen(function*() {
+      const root = yield* sandbox({ "file.txt": inside })
+      const { reason } = yield* refusal(root, "read_file", { path: "file.txt/below" })
+      assert.strictEqual(reason, "NotFound")
+    }))
+
+  it.effect("a circle of links ends", () =>
+    Effect.gen(function*() {
+      const root = yield* sandbox({ one: { link: "two" }, two: { link: "one" } })
+      const { message } = yield* refusal(root, "read_file", { path: "one" })
+      assert.include(message, "in a circle")
+    }))
+})
