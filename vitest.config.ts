@@ -12,7 +12,7 @@ export default defineConfig({
     ]
   },
   test: {
-    include: ["test/**/*.test.ts"],
+    include: ["test/**/*.test.ts", "examples/**/*.test.ts"],
     // provider recordings are not part of the repository: npm run test:recordings
     exclude: ["test/recordings/**"],
     // Processes, because tests send signals and open databases; kept between files, because loading effect costs more than

@@ -7,6 +7,8 @@ import { execFile } from "node:child_process"
 import * as FileSystem from "node:fs"
 import { dirname, join } from "node:path"
 import { program, snippets } from "../scripts/Snippets.ts"
+import * as RunEvent from "../src/run/RunEvent.ts"
+import * as RunStatus from "../src/run/RunStatus.ts"
 
 const root = join(import.meta.dirname, "..")
 
@@ -54,6 +56,28 @@ describe("the documentation", () => {
     const first = program(readme())
     assert.isDefined(first, "README.md has no ts block that runs something")
     assert.isAtMost(first.source.trimEnd().split("\n").length, 40)
+  })
+})
+
+describe("README.md", () => {
+  it("shows the examples as they are", () => {
+    const named = snippets(readme()).filter(({ file }) => !file.startsWith("line-"))
+    assert.deepStrictEqual(named.map(({ file }) => file), ["hello.ts", "hello.test.ts", "abort.test.ts"])
+    for (const { file, source } of named) {
+      assert.strictEqual(source, FileSystem.readFileSync(join(root, "examples", file), "utf8"))
+    }
+  })
+
+  it("shows the status table as it is", () => {
+    const rows = RunStatus.table.map(({ from, to, when }) =>
+      `| ${from.map((status) => `\`${status}\``).join(", ")} | ${when} | \`${to}\` |`
+    )
+    assert.include(readme(), `| from | when | to |\n|---|---|---|\n${rows.join("\n")}\n`)
+  })
+
+  it("names every event", () => {
+    const tags = RunEvent.RunEvent.members.map((member) => member.fields._tag.schema.literal)
+    assert.deepStrictEqual(tags.filter((tag) => !readme().includes(`\`${tag}\``)), [])
   })
 })
 
