@@ -6,6 +6,7 @@
  */
 import * as Arr from "effect/Array"
 import * as Cause from "effect/Cause"
+import * as Channel from "effect/Channel"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Pull from "effect/Pull"
@@ -66,9 +67,9 @@ export const run = (
       return collector.finish === undefined ? Effect.void : Cause.done()
     }
 
-    const consume = Effect.scoped(
+    const consume = Effect.scopedWith((scope) =>
       Effect.flatMap(
-        Stream.toPull(model.stream(request)),
+        Channel.toPullScoped(Stream.toChannel(model.stream(request)), scope),
         (pull) => Effect.forever(Effect.flatMap(pull, take), { disableYield: true })
       )
     ).pipe(Pull.catchDone(() => Effect.void))

@@ -15,6 +15,7 @@ import * as Scope from "effect/Scope"
 import * as RunError from "../run/RunError.ts"
 import type * as RunEvent from "../run/RunEvent.ts"
 import * as RunInput from "../run/RunInput.ts"
+import * as RunPolicy from "../run/RunPolicy.ts"
 import type * as RunState from "../run/RunState.ts"
 import type * as ContextManager from "../services/ContextManager.ts"
 import * as Grace from "../services/Grace.ts"
@@ -207,7 +208,7 @@ const firstEvent = (env: Env.Env, { begin, brief }: Request, before: RunState.Ru
         _tag: "RunResumed",
         drive: before.drive + 1,
         cause: "resume",
-        ...(begin.limits === undefined ? {} : { limits: { ...before.limits, ...begin.limits } }),
+        ...(begin.limits === undefined ? {} : { limits: RunPolicy.merge(before.limits, begin.limits) }),
         ...(begin.data === undefined ? {} : { data: begin.data })
       })
       journal.move("resumed")

@@ -101,10 +101,12 @@ const makeReader = (store: SessionStore.SessionStore["Service"], sessionId: stri
   let ended: End | undefined
   let wake: (() => void) | undefined
 
+  // after what runs now: a drive that publishes many arrays in a row wakes its reader once, and never runs its code
   const notify = () => {
+    if (wake === undefined) return
     const resume = wake
     wake = undefined
-    resume?.()
+    queueMicrotask(resume)
   }
 
   const lag = (from: number, to: number) => {
