@@ -153,7 +153,7 @@ const construct = Effect.fnUntraced(function*<Tools extends Record<string, Tool.
     handlers,
     timeouts: { ...RunPolicy.defaultTimeouts, ...options.timeouts },
     output: options.output === undefined ? undefined : Brief.makeOutput(options.output),
-    limits: { ...RunPolicy.defaultLimits, ...(yield* agentLimits(options.limits)) },
+    limits: RunPolicy.merge(RunPolicy.defaultLimits, yield* agentLimits(options.limits)),
     toolPolicy: options.toolPolicy ?? {}
   }
   const launch = Launch.make(services, definition)

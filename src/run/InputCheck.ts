@@ -34,7 +34,7 @@ export const effective = (input: RunInput.RunInput, defaults: Defaults): Checked
     return {
       messages,
       toolPolicy,
-      limits: { ...defaults.limits, ...given },
+      limits: RunPolicy.merge(defaults.limits, given),
       ...(history === undefined ? {} : { history }),
       ...(input.instructions === undefined ? {} : { instructions: input.instructions }),
       ...(input.allowedTools === undefined ? {} : { allowedTools: input.allowedTools }),
@@ -53,6 +53,7 @@ export const id = (field: string, value: string): Checked<string> => {
   return Result.succeed(value)
 }
 
+/** Limits as given, times in milliseconds; `Infinity` lifts a limit. */
 export const limits = (given: RunPolicy.LimitsInput): Checked<RunPolicy.Limits> => {
   const out: { -readonly [K in keyof RunPolicy.Limits]: number } = {}
   for (const key of Object.keys(RunPolicy.leastLimit) as Array<keyof RunPolicy.Limits>) {
@@ -65,7 +66,7 @@ export const limits = (given: RunPolicy.LimitsInput): Checked<RunPolicy.Limits> 
         : `a whole number of at least ${least}`
       return refuse(`limits.${key}`, `limits.${key} must be ${unit}; it is ${JSON.stringify(given[key])}`)
     }
-    if (value !== Infinity) out[key] = value
+    out[key] = value
   }
   return Result.succeed(out)
 }

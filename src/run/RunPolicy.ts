@@ -24,7 +24,7 @@ export type Limits = typeof Limits.Type
 /**
  * Limits as they are given. Counts are whole numbers; `maxTurns`, `maxTokens` and `maxDuration` are at least 1, the
  * others at least 0, where 0 means none at all. `maxDuration` counts the time a process works on the run, not the time
- * it waits for people. Defaults: 20 turns, 20 errors, 3 compactions in a row, no other limit.
+ * it waits for people. `Infinity` lifts a limit. Defaults: 20 turns, 20 errors, 3 compactions in a row, no other limit.
  */
 export interface LimitsInput {
   readonly maxTurns?: number | undefined
@@ -35,6 +35,10 @@ export interface LimitsInput {
   readonly maxTokens?: number | undefined
   readonly maxDuration?: Duration.Input | undefined
 }
+
+/** `base` with what `over` sets; `Infinity` lifts a limit. */
+export const merge = (base: Limits, over: Limits): Limits =>
+  Object.fromEntries(Object.entries({ ...base, ...over }).filter(([, limit]) => limit !== Infinity))
 
 export const defaultLimits: Limits = { maxTurns: 20, maxErrors: 20, maxCompactions: 3 }
 

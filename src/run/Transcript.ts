@@ -13,11 +13,11 @@ import type * as RunEvent from "./RunEvent.ts"
 import { callId } from "./RunState.ts"
 import * as ToolOutcome from "./ToolOutcome.ts"
 
-/** A message in its place, with a form for models that did not make its reasoning. */
+/** A message in its place. Where it holds reasoning: by which model, and the message without it for all others. */
 interface Entry {
   readonly seq: number
   readonly message: Message.Message
-  readonly model?: Message.ModelRef
+  readonly reasoned?: { readonly by: Message.ModelRef; readonly without: Message.Message }
 }
 
 /** The assistant message whose calls are not all settled, or whose turn is not over. */
@@ -199,9 +199,17 @@ const closing = (self: Transcript): ReadonlyArray<Entry> => {
 /** A settled or unsettled turn as an assistant message and, where it made calls, their results. */
 const turnEntries = (open: OpenTurn): ReadonlyArray<Entry> => {
   if (Legality.isBlank(open.content)) return []
-  const message: Entry = { seq: open.seq, message: { role: "assistant", content: open.content }, model: open.model }
+  const { content, model, seq } = open
+  const others = content.filter((part) => part.type !== "reasoning")
+  const message: Entry = {
+    seq,
+    message: { role: "assistant", content },
+    ...(others.length === content.length
+      ? {}
+      : { reasoned: { by: model, without: { role: "assistant", content: others } } })
+  }
   if (open.calls.length === 0) return [message]
-  const content = open.calls.map((call): Message.ToolResultPart => {
+  const results = open.calls.map((call): Message.ToolResultPart => {
     const { isFailure, result } = ToolOutcome.toResult(open.outcomes.get(call.callId) ?? { _tag: "OutcomeUnknown" })
     const clean = Legality.cleanJson(result)
     return {
@@ -212,7 +220,7 @@ const turnEntries = (open: OpenTurn): ReadonlyArray<Entry> => {
       isFailure
     }
   })
-  return [message, { seq: open.seq, message: { role: "tool", content } }]
+  return [message, { seq, message: { role: "tool", content: results } }]
 }
 
 const compact = (self: Transcript, event: Extract<RunEvent.Durable, { _tag: "ContextCompacted" }>): Transcript => {
@@ -227,10 +235,10 @@ const compact = (self: Transcript, event: Extract<RunEvent.Durable, { _tag: "Con
 // ---- reading ------------------------------------------------------------------------------------------------------
 
 const forReader = (entry: Entry, reader: Message.ModelRef | undefined): Message.Message => {
-  const { message, model } = entry
-  if (message.role !== "assistant" || !message.content.some((part) => part.type === "reasoning")) return message
-  if (reader !== undefined && model?.provider === reader.provider && model.name === reader.name) return message
-  return { role: "assistant", content: message.content.filter((part) => part.type !== "reasoning") }
+  const { message, reasoned } = entry
+  if (reasoned === undefined) return message
+  const { by, without } = reasoned
+  return by.provider === reader?.provider && by.name === reader.name ? message : without
 }
 
 /** Neighbours of one role, as a log with holes or an older prefix may leave them, become one message. */

@@ -13,6 +13,8 @@ import type { Line } from "./Lines.ts"
 export interface Match {
   readonly line: Line
   readonly at: number
+  /** How many matches it has, none overlapping; absent for an expression that runs in a thread. */
+  readonly count?: number
 }
 
 /** Finds the lines that match, in order; fails only when a regular expression takes too long. */
@@ -27,9 +29,14 @@ export const make = Effect.fnUntraced(function*(options: {
   const { ignoreCase, isRegex, text } = options
   if (text === "") return yield* invalid("text is empty: give what to look for.")
   if (!isRegex && /[\r\n]/.test(text)) return yield* invalid("text has a line break: lines are searched one by one.")
-  if (!isRegex && !ignoreCase) return findBy((line) => line.indexOf(text))
+  if (!isRegex && !ignoreCase) {
+    return findBy((line) => line.indexOf(text), (line) => line.split(text).length - 1)
+  }
   const regex = yield* compile(isRegex ? text : RegExps.escape(text), ignoreCase ? "i" : "")
-  if (!isRegex || !canBacktrack.test(text)) return findBy((line) => line.search(regex))
+  if (!isRegex || !canBacktrack.test(text)) {
+    const all = new RegExp(regex, `${regex.flags}g`)
+    return findBy((line) => line.search(regex), (line) => line.match(all)?.length ?? 0)
+  }
   const find = yield* BoundedRegex.make(regex)
   return (lines) =>
     lines.length === 0 ? Effect.succeed([]) : Effect.map(
@@ -41,12 +48,12 @@ export const make = Effect.fnUntraced(function*(options: {
 /** Without a repetition, an option or an alternative there is one way to match from each place. */
 const canBacktrack = /[*+?{|]/
 
-const findBy = (indexIn: (line: string) => number): LineMatcher => (lines) =>
+const findBy = (indexIn: (line: string) => number, countIn: (line: string) => number): LineMatcher => (lines) =>
   Effect.sync(() => {
     const matches: Array<Match> = []
     for (const line of lines) {
       const at = indexIn(line.text)
-      if (at !== -1) matches.push({ line, at })
+      if (at !== -1) matches.push({ line, at, count: countIn(line.text) })
     }
     return matches
   })

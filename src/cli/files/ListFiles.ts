@@ -23,7 +23,7 @@ export const Entry = Schema.Struct({
 /** The tool. */
 export const tool = Tool.make("list_files", {
   description:
-    `Lists files below the root folder, sorted by path, with size and number of lines (null for binary files). ` +
+    `Lists files below the root folder with size and number of lines (null for binary files), sorted by path or as asked. ` +
     `Leaves out ${[...FileWalk.skipped].join(", ")}. Does not enter linked folders.`,
   parameters: Schema.Struct({
     pattern: Schema.optionalKey(FilePattern.Pattern),
@@ -31,6 +31,15 @@ export const tool = Tool.make("list_files", {
     limit: Schema.optionalKey(
       Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 10_000 })).annotate({
         description: `At most this many entries, default ${defaultLimit}`
+      })
+    ),
+    offset: Schema.optionalKey(
+      Schema.Int.check(Schema.isGreaterThanOrEqualTo(0)).annotate({ description: "Leave out this many first entries" })
+    ),
+    sort: Schema.optionalKey(Schema.Literals(["path", "lines", "bytes"]).annotate({ description: "Default path" })),
+    order: Schema.optionalKey(
+      Schema.Literals(["asc", "desc"]).annotate({
+        description: "Default asc; equal ones by path, files without lines last"
       })
     )
   }),
@@ -44,25 +53,42 @@ export const tool = Tool.make("list_files", {
   failureMode: "return"
 }).annotateMerge(ReadOnly.annotations)
 
-/** Answers a call; files that vanish meanwhile are left out. */
+/** Answers a call; files that vanish meanwhile are left out. Only a page is opened, unless size decides what is on it. */
 export const handler = (root: Root.Root) =>
   Effect.fn("FileTools.list_files")(function*(
-    { folder, limit = defaultLimit, pattern }: Tool.Parameters<typeof tool>
+    { folder, limit = defaultLimit, offset = 0, order = "asc", pattern, sort = "path" }: Tool.Parameters<typeof tool>
   ): Effect.fn.Return<Tool.Success<typeof tool>, FileError.FileError> {
     const found = yield* FileWalk.walk(root, { folder, pattern })
-    const page = found.files.slice(0, limit)
-    const described = yield* Effect.forEach(page, (file) => describe(root, file), {
+    const ordered = sort === "path" && order === "desc" ? found.files.toReversed() : found.files
+    const opened = sort === "path" ? ordered.slice(offset, offset + limit) : ordered
+    const described = (yield* Effect.forEach(opened, (file) => describe(root, file), {
       concurrency: FileWalk.concurrency
-    })
-    const entries = described.filter((entry) => entry !== undefined)
-    const total = found.files.length - (page.length - entries.length)
+    })).filter((entry) => entry !== undefined)
+    const entries = sort === "path"
+      ? described
+      : described.sort(bySize(sort, order)).slice(offset, offset + limit)
+    const total = found.files.length - (opened.length - described.length)
     const truncated = total > entries.length
     const notes = [
-      ...(truncated ? [`The first ${entries.length} of ${total} files: narrow with folder or pattern.`] : []),
+      ...(truncated ? [`${pageName(offset, entries.length)} of ${total} files: narrow with folder or pattern.`] : []),
       ...(found.unreadable > 0 ? [`Folders that could not be listed: ${found.unreadable}.`] : [])
     ]
     return { entries, total, truncated, ...(notes.length > 0 && { note: notes.join(" ") }) }
   })
+
+const pageName = (offset: number, length: number): string =>
+  offset === 0
+    ? `The first ${length}`
+    : length === 0
+    ? `None after the first ${offset}`
+    : `${offset + 1} to ${offset + length}`
+
+/** Files without lines come last in both orders; equal ones stay in the order of their paths. */
+const bySize = (size: "lines" | "bytes", order: "asc" | "desc") => (a: typeof Entry.Type, b: typeof Entry.Type) => {
+  const [left, right] = [a[size], b[size]]
+  if (left === null || right === null) return left === right ? 0 : left === null ? 1 : -1
+  return order === "asc" ? left - right : right - left
+}
 
 const describe = (root: Root.Root, file: FileWalk.WalkedFile): Effect.Effect<typeof Entry.Type | undefined> =>
   Effect.gen(function*() {

@@ -38,12 +38,23 @@ export const tool = Tool.make("search_text", {
       Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 1_000 })).annotate({
         description: `At most this many matches, default ${defaultMaxMatches}`
       })
+    ),
+    maxPerFile: Schema.optionalKey(
+      Schema.Int.check(Schema.isGreaterThanOrEqualTo(1)).annotate({
+        description: "At most this many matches of one file; 1 lists the files that match"
+      })
+    ),
+    offset: Schema.optionalKey(
+      Schema.Int.check(Schema.isGreaterThanOrEqualTo(0)).annotate({ description: "Leave out this many first matches" })
     )
   }),
   success: Schema.Struct({
     matches: Schema.Array(Match),
     files: Schema.Int.annotate({ description: "Files with a match" }),
     total: Schema.Int.annotate({ description: "Lines that match" }),
+    occurrences: Schema.optionalKey(
+      Schema.Int.annotate({ description: "How often text occurs, several times in a line too; not for every regex" })
+    ),
     truncated: Schema.Boolean,
     note: Schema.optionalKey(Schema.String)
   }),
@@ -51,37 +62,62 @@ export const tool = Tool.make("search_text", {
   failureMode: "return"
 }).annotateMerge(ReadOnly.annotations)
 
-/** Answers a call. All files are searched, so that `files` and `total` hold also when matches are left out. */
+/** Answers a call. All files are searched, so that the numbers hold also when matches are left out. */
 export const handler = (root: Root.Root) =>
   Effect.fn("FileTools.search_text")(function*(
-    { folder, ignoreCase = false, maxMatches = defaultMaxMatches, pattern, regex = false, text }: Tool.Parameters<
-      typeof tool
-    >
+    {
+      folder,
+      ignoreCase = false,
+      maxMatches = defaultMaxMatches,
+      maxPerFile = Infinity,
+      offset = 0,
+      pattern,
+      regex = false,
+      text
+    }: Tool.Parameters<typeof tool>
   ): Effect.fn.Return<Tool.Success<typeof tool>, FileError.FileError, Scope.Scope> {
     const matcher = yield* LineMatcher.make({ text, isRegex: regex, ignoreCase })
     const found = yield* FileWalk.walk(root, { folder, pattern })
     const matches: Array<typeof Match.Type> = []
-    let [files, total, cutLines, unreadable] = [0, 0, 0, 0]
+    let [files, total, occurrences, cutLines, unreadable, skipped] = [0, 0, 0, 0, 0, 0]
+    const most = Math.min(maxPerFile, offset + maxMatches)
     yield* Stream.fromIterable(found.files).pipe(
-      Stream.mapEffect((file) => searchFile(root, file, matcher, maxMatches), { concurrency: FileWalk.concurrency }),
+      Stream.mapEffect((file) => searchFile(root, file, matcher, most), { concurrency: FileWalk.concurrency }),
       Stream.runForEach((result) =>
         Effect.sync(() => {
           if (result === undefined) return void unreadable++
-          for (const match of result.matches) if (matches.length < maxMatches) matches.push(match)
+          for (const match of result.matches) {
+            if (skipped < offset) skipped++
+            else if (matches.length < maxMatches) matches.push(match)
+          }
           if (result.total > 0) files++
           total += result.total
+          occurrences += result.occurrences
           cutLines += result.cutLines
         })
       )
     )
     const truncated = total > matches.length
     const notes = [
-      ...(truncated ? [`The first ${matches.length} of ${total} matches: narrow with folder, pattern or text.`] : []),
+      ...(truncated
+        ? [
+          `${
+            offset === 0 ? "The first " : ""
+          }${matches.length} of ${total} matches: narrow with folder, pattern or text.`
+        ]
+        : []),
       ...(cutLines > 0 ? [`Lines searched only in their first ${longestLine} characters: ${cutLines}.`] : []),
       ...(unreadable > 0 ? [`Files that could not be read: ${unreadable}.`] : []),
       ...(found.unreadable > 0 ? [`Folders that could not be listed: ${found.unreadable}.`] : [])
     ]
-    return { matches, files, total, truncated, ...(notes.length > 0 && { note: notes.join(" ") }) }
+    return {
+      matches,
+      files,
+      total,
+      ...(!Number.isNaN(occurrences) && { occurrences }),
+      truncated,
+      ...(notes.length > 0 && { note: notes.join(" ") })
+    }
   }, Effect.scoped)
 
 /** What a file has, nothing when it is binary; `undefined` when it cannot be read. */
@@ -91,20 +127,21 @@ const searchFile = Effect.fnUntraced(
     const splitter = Lines.splitter(longestLine)
     const decoder = new TextDecoder()
     const matches: Array<typeof Match.Type> = []
-    let [total, cutLines] = [0, 0]
+    let [total, occurrences, cutLines] = [0, 0, 0]
     let chunk = yield* file.read
-    if (Lines.isBinary(chunk)) return { matches, total, cutLines }
+    if (Lines.isBinary(chunk)) return { matches, total, occurrences, cutLines }
     while (true) {
       const isEnd = chunk.length === 0
       const lines = splitter.push(decoder.decode(chunk, { stream: !isEnd }))
       for (const searched of isEnd ? [lines, splitter.end()] : [lines]) {
-        for (const { at, line } of yield* matcher(searched)) {
+        for (const { at, count = NaN, line } of yield* matcher(searched)) {
           total++
+          occurrences += count
           if (matches.length < max) matches.push({ path, line: line.number, text: shown(line.text, at) })
         }
         for (const line of searched) if (line.isCut) cutLines++
       }
-      if (isEnd) return { matches, total, cutLines }
+      if (isEnd) return { matches, total, occurrences, cutLines }
       chunk = yield* file.read
     }
   },

@@ -1,0 +1,85 @@
+/**
+ * Who owns a session, and whether that process can still be alive: what the lease of a killed process is cut short by.
+ *
+ * Does not own the lease itself; that is in the database.
+ */
+import * as Context from "effect/Context"
+import * as Duration from "effect/Duration"
+import { readFileSync, readlinkSync } from "node:fs"
+import { hostname } from "node:os"
+
+/** `host`, `boot` and `start` are compared as they are; the last two are empty where the system does not tell them. */
+export interface Owner {
+  /** the name of the machine, and in it the namespace that `pid` belongs to */
+  readonly host: string
+  readonly pid: number
+  /** when the process started, so that a reused `pid` is another process */
+  readonly start: string
+  /** one start of the machine */
+  readonly boot: string
+  readonly runId: string
+}
+
+export interface Liveness {
+  /** an owner counts as live for this long after it renewed its lease */
+  readonly lease: Duration.Duration
+  readonly renewEvery: Duration.Duration
+  /** `true` only when the owner's process is certainly gone: it ends the lease at once */
+  readonly isDead: (owner: Owner) => boolean
+}
+
+/** Default: a lease of 30 seconds, renewed every 10; processes of this machine are looked up. */
+export const OwnerLiveness = Context.Reference<Liveness>("fiberloop/layers/OwnerLiveness", {
+  defaultValue: () => ({
+    lease: Duration.seconds(30),
+    renewEvery: Duration.seconds(10),
+    isDead: (owner) => isDead(owner)
+  })
+})
+
+/** This process as the owner of a session. */
+export const self = (runId: string): Owner => ({ ...thisProcess(), runId })
+
+export const isDead = (owner: Owner): boolean => {
+  const { boot, host } = thisProcess()
+  if (owner.host !== host) return false
+  if (owner.boot !== boot) return true
+  const stat = statOf(owner.pid)
+  if (stat === undefined) return !answersSignals(owner.pid)
+  return stat.state === "Z" || stat.state === "X" || stat.start !== owner.start
+}
+
+let known: Omit<Owner, "runId"> | undefined
+
+const thisProcess = (): Omit<Owner, "runId"> =>
+  known ??= {
+    host: [hostname(), attempt(() => readlinkSync("/proc/self/ns/pid"))].filter(Boolean).join(" "),
+    pid: process.pid,
+    start: statOf(process.pid)?.start ?? "",
+    boot: attempt(() => readFileSync("/proc/sys/kernel/random/boot_id", "utf8"))?.trim() ?? ""
+  }
+
+/** State and start time of a process on Linux, see proc_pid_stat(5); its name, in parentheses, may hold any character. */
+const statOf = (pid: number): { readonly state: string; readonly start: string } | undefined => {
+  const stat = attempt(() => readFileSync(`/proc/${pid}/stat`, "utf8"))
+  if (stat === undefined) return undefined
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ")
+  return { state: fields[0] ?? "", start: fields[19] ?? "" }
+}
+
+/** Signal 0 reaches a process that exists; one of another user answers that it may not be signalled. */
+const answersSignals = (pid: number): boolean => {
+  try {
+    return process.kill(pid, 0)
+  } catch (cause) {
+    return !(cause instanceof Error && "code" in cause && cause.code === "ESRCH")
+  }
+}
+
+const attempt = <A>(read: () => A): A | undefined => {
+  try {
+    return read()
+  } catch {
+    return undefined
+  }
+}

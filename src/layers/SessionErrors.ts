@@ -1,0 +1,103 @@
+/** The errors of session stores, worded once, and the checks on an append that every store makes. */
+import type * as Arr from "effect/Array"
+import * as RunError from "../run/RunError.ts"
+import * as RunEvent from "../run/RunEvent.ts"
+import * as SessionStore from "../services/SessionStore.ts"
+
+/** `runId` is absent where the owner is not known yet, having just come. */
+export const busy = (sessionId: string, runId?: string): SessionStore.StoreError => {
+  const run = runId === undefined ? "run" : `run, "${runId}"`
+  return new RunError.RetryableError({
+    _tag: "SessionBusy",
+    sessionId,
+    ...(runId === undefined ? {} : { runId }),
+    message: `Session "${sessionId}" has a live ${run}: wait for its end, abort it, or take the session over.`
+  })
+}
+
+export const notFound = (sessionId: string): SessionStore.StoreError =>
+  new RunError.NonRetryableError({
+    _tag: "SessionNotFound",
+    sessionId,
+    message: `There is no session "${sessionId}".`
+  })
+
+export const stale = (sessionId: string): SessionStore.StoreError =>
+  new RunError.NonRetryableError({
+    _tag: "StaleWriter",
+    sessionId,
+    message: `Another writer holds session "${sessionId}" now; nothing was written. Open it again to go on.`
+  })
+
+export const unavailable = (message: string): SessionStore.StoreError =>
+  new RunError.RetryableError({ _tag: "StoreUnavailable", message })
+
+export const refused = (message: string): SessionStore.StoreError =>
+  new RunError.NonRetryableError({ _tag: "StoreRefused", message })
+
+/** A log that a newer version wrote to; nothing of it is delivered from this event on. */
+export const newerVersion = (
+  sessionId: string,
+  event: { readonly seq: number; readonly version: number }
+): SessionStore.StoreError =>
+  refused(
+    `Event ${event.seq} of session "${sessionId}" has version ${event.version}, this fiberloop reads up to version ` +
+      `${RunEvent.version}; nothing was changed. Update fiberloop to read it.`
+  )
+
+export const damaged = (sessionId: string, seq: number, how: string): SessionStore.StoreError =>
+  refused(`Event ${seq} of session "${sessionId}" ${how}: its log is damaged. Nothing was changed; restore a backup.`)
+
+/** The first of `events` with more than `maxEventBytes` of JSON, as an error. */
+export const tooLarge = (events: Arr.NonEmptyReadonlyArray<RunEvent.Durable>): SessionStore.StoreError | undefined => {
+  for (const event of events) {
+    if (atMost(event, SessionStore.maxEventBytes) <= SessionStore.maxEventBytes) continue
+    const bytes = new TextEncoder().encode(JSON.stringify(event)).length
+    if (bytes > SessionStore.maxEventBytes) return eventTooLarge(event, bytes)
+  }
+  return undefined
+}
+
+const eventTooLarge = (event: RunEvent.Durable, bytes: number): SessionStore.StoreError =>
+  new RunError.NonRetryableError({
+    _tag: "EventTooLarge",
+    bytes,
+    limit: SessionStore.maxEventBytes,
+    message:
+      `Event ${event.seq} (${event._tag}) has ${bytes} bytes of JSON, the limit is ${SessionStore.maxEventBytes}; ` +
+      "nothing was written. Store large data elsewhere and keep a reference to it."
+  })
+
+/** An upper bound of a value's bytes of JSON, without making them; stops adding once it is over `limit`. */
+const atMost = (value: unknown, limit: number): number => {
+  if (typeof value === "string") return value.length * 6 + 2
+  if (typeof value !== "object" || value === null) return 26
+  let sum = 2
+  if (Array.isArray(value)) {
+    for (let i = 0; i < value.length && sum <= limit; i++) sum += atMost(value[i], limit) + 1
+    return sum
+  }
+  for (const key in value) {
+    if (sum > limit) return sum
+    sum += key.length * 6 + 4 + atMost((value as Record<string, unknown>)[key], limit)
+  }
+  return sum
+}
+
+/** The defect of a caller whose events do not go on from `head`, one by one. */
+export const checkSeq = (head: number, events: Arr.NonEmptyReadonlyArray<RunEvent.Durable>): Error | undefined => {
+  for (let i = 0; i < events.length; i++) {
+    if (events[i]!.seq !== head + 1 + i) {
+      return new Error(`Event ${events[i]!.seq} was appended where ${head + 1 + i} is next`)
+    }
+  }
+  return undefined
+}
+
+/** Databases keep neither NUL nor lone surrogates in text: such ids would be equal to others. */
+export const checkIds = (sessionId: string, runId: string): SessionStore.StoreError | undefined => {
+  const bad = [sessionId, runId].find((id) => id.includes("\0") || !id.isWellFormed())
+  return bad === undefined
+    ? undefined
+    : refused(`The id ${JSON.stringify(bad)} holds NUL or half a surrogate pair, which databases cannot keep.`)
+}

@@ -1,0 +1,128 @@
+/**
+ * The events of a session in their table: fenced appends, and reading on from a cursor.
+ *
+ * An append is one transaction of prepared statements, whatever the number of events. Reading trusts rows of the version
+ * that this code writes: they are parsed, not decoded.
+ */
+import * as Arr from "effect/Array"
+import * as Effect from "effect/Effect"
+import type * as SqlClient from "effect/sql/SqlClient"
+import type * as SqlError from "effect/sql/SqlError"
+import * as RunEvent from "../run/RunEvent.ts"
+import type * as SessionStore from "../services/SessionStore.ts"
+import type { Claim } from "./SessionClaims.ts"
+import * as SessionErrors from "./SessionErrors.ts"
+import * as SessionRows from "./SessionRows.ts"
+
+type Fault = SqlError.SqlError | SessionStore.StoreError
+
+export interface SessionLog {
+  /** Stores `events`, after which the session shows `next`; stores nothing and is `false` once another moved the fence. */
+  readonly append: (
+    claim: Claim,
+    events: Arr.NonEmptyReadonlyArray<RunEvent.Durable>,
+    before: SessionStore.SessionInfo,
+    next: SessionStore.SessionInfo
+  ) => Effect.Effect<boolean, SqlError.SqlError>
+  /** A cursor at `from`: each call reads on, up to `to`, and gives a page; an empty one when it is past `to`. */
+  readonly cursor: (row: { readonly session: Claim["session"]; readonly id: string }, from: number) => Cursor
+}
+
+/** A text in the dialect of the database, with its parameters. */
+export type Statement = readonly [text: string, params: ReadonlyArray<unknown>]
+
+/**
+ * Runs statements as one transaction that the first one guards: when that returns no row, nothing is written and the
+ * result is `false`. An engine may have a faster way than the statements of effect/sql.
+ */
+export type Transact = (statements: Arr.NonEmptyReadonlyArray<Statement>) => Effect.Effect<boolean, SqlError.SqlError>
+
+const transactWith = (sql: SqlClient.SqlClient): Transact => ([guard, ...rest]) =>
+  sql.withTransaction(Effect.gen(function*() {
+    const rows = yield* sql.unsafe(...guard)
+    if (rows.length === 0) return false
+    for (const statement of rest) yield* sql.unsafe(...statement)
+    return true
+  }))
+
+export type Cursor = (to: number) => Effect.Effect<ReadonlyArray<RunEvent.Durable>, Fault>
+
+/** Events of one INSERT; bounded by the number of parameters that databases take. */
+const rowsPerInsert = 100
+/** Events of one page. Large events shrink the next one to about this many characters. */
+const rowsPerPage = 500
+const charactersPerPage = 4 * 1024 * 1024
+
+export const make = (sql: SqlClient.SqlClient, transact: Transact = transactWith(sql)): SessionLog => {
+  // The hot path: texts are made once for the dialect, then go to the connection as they are.
+  const fence = sql`
+    UPDATE fiberloop_sessions SET head = ${0}, title = ${""}, turns = ${0}, ended = ${""}, updated_at = ${0}
+    WHERE session = ${0} AND epoch = ${0} AND head = ${0} RETURNING session`.compile()[0]
+  const inserts = new Map<number, string>()
+  const insertOf = (rows: number): string => {
+    const row = { session: 0, seq: 0, run: "", type: "", version: 0, at: 0, body: "" }
+    const text = inserts.get(rows)
+      ?? sql`INSERT INTO fiberloop_events ${sql.insert(Arr.makeBy(rows, () => row))}`.compile()[0]
+    inserts.set(rows, text)
+    return text
+  }
+
+  const append: SessionLog["append"] = ({ epoch, session }, events, before, next) => {
+    const title = SessionRows.toTitle(next.title)
+    const head = [next.head, title, next.turns, next.end ?? null, next.updatedAt, session, epoch, before.head]
+    const statements: Arr.NonEmptyArray<Statement> = [[fence, head]]
+    for (let i = 0; i < events.length; i += rowsPerInsert) {
+      const part = events.slice(i, i + rowsPerInsert)
+      const values: Array<unknown> = []
+      for (const event of part) {
+        const body = SessionRows.toBody(event)
+        values.push(session, event.seq, event.runId, event._tag, event.version, event.at, body)
+      }
+      statements.push([insertOf(part.length), values])
+    }
+    return Effect.catchIf(transact(statements), isConflict, () => Effect.succeed(false))
+  }
+
+  const cursor: SessionLog["cursor"] = ({ id, session }, from) => {
+    let next = Math.max(1, from)
+    let limit = 100
+    return (to) =>
+      Effect.suspend(() => {
+        if (next > to) return Effect.succeed([])
+        return Effect.flatMap(
+          sql<SessionRows.EventRow>`
+            SELECT seq, run, type, version, at, body FROM fiberloop_events
+            WHERE session = ${session} AND seq >= ${next} AND seq <= ${to} ORDER BY seq LIMIT ${limit}`,
+          (rows) => {
+            const characters = rows.reduce((sum, row) => sum + row.body.length, 1)
+            limit = Math.max(1, Math.min(rowsPerPage, Math.floor(charactersPerPage * rows.length / characters)))
+            return Effect.map(toEvents(id, next, rows), (events) => {
+              next += events.length
+              return events
+            })
+          }
+        )
+      })
+  }
+
+  return { append, cursor }
+}
+
+/** Engines differ in what they call an event that is there already. */
+const isConflict = ({ reason }: SqlError.SqlError): boolean =>
+  reason._tag === "UniqueViolation" || reason._tag === "ConstraintError"
+
+/** The events of `rows`, of which the first is event `from`; refuses rows that are missing, damaged, or of a newer version. */
+const toEvents = (sessionId: string, from: number, rows: ReadonlyArray<SessionRows.EventRow>) => {
+  const events: Array<RunEvent.Durable> = []
+  for (const row of rows) {
+    if (row.seq !== from + events.length) break
+    if (row.version > RunEvent.version) return Effect.fail(SessionErrors.newerVersion(sessionId, row))
+    const event = SessionRows.toEvent(row)
+    if (event === undefined) return Effect.fail(SessionErrors.damaged(sessionId, row.seq, "holds no JSON"))
+    events.push(event)
+  }
+  return events.length > 0 && events.length === rows.length
+    ? Effect.succeed(events)
+    : Effect.fail(SessionErrors.damaged(sessionId, from + events.length, "is missing"))
+}

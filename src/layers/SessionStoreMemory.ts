@@ -1,0 +1,156 @@
+/**
+ * Sessions in memory, for tests: the semantics of a database, gone with the layer.
+ *
+ * Stores the event objects themselves, without copying or encoding them.
+ */
+import * as Arr from "effect/Array"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Stream from "effect/Stream"
+import * as RunEvent from "../run/RunEvent.ts"
+import * as SessionStore from "../services/SessionStore.ts"
+import * as SessionErrors from "./SessionErrors.ts"
+import * as SessionSignals from "./SessionSignals.ts"
+
+interface Log {
+  info: SessionStore.SessionInfo
+  readonly events: Array<RunEvent.Durable>
+  writer: Writer | undefined
+}
+
+/** Its identity is the fence: only the log's current writer may append. */
+interface Writer {
+  readonly runId: string
+}
+
+export const make: Effect.Effect<SessionStore.SessionStore["Service"]> = Effect.sync(() => {
+  const logs = new Map<string, Log>()
+  const signals = SessionSignals.make()
+
+  /** Logs without events are held by a writer, and not there for anyone else. */
+  const find = (sessionId: string): Log | undefined => {
+    const log = logs.get(sessionId)
+    return log !== undefined && log.events.length > 0 ? log : undefined
+  }
+
+  const claim = (sessionId: string, options: SessionStore.OpenOptions, now: number) => {
+    const badId = SessionErrors.checkIds(sessionId, options.runId)
+    if (badId !== undefined) return Effect.fail(badId)
+    if (!options.create && find(sessionId) === undefined) return Effect.fail(SessionErrors.notFound(sessionId))
+    const log = logs.get(sessionId) ?? { info: SessionStore.newInfo(sessionId, now), events: [], writer: undefined }
+    if (log.writer !== undefined && options.takeOver !== true) {
+      return Effect.fail(SessionErrors.busy(sessionId, log.writer.runId))
+    }
+    logs.set(sessionId, log)
+    const writer: Writer = { runId: options.runId }
+    log.writer = writer
+    return Effect.succeed({ log, writer })
+  }
+
+  const release = (sessionId: string, log: Log, writer: Writer) => {
+    if (log.writer !== writer) return
+    log.writer = undefined
+    if (log.events.length === 0) logs.delete(sessionId)
+  }
+
+  const append = (log: Log, writer: Writer, events: Arr.NonEmptyReadonlyArray<RunEvent.Durable>) => {
+    const { head, sessionId } = log.info
+    if (log.writer !== writer) return Effect.fail(SessionErrors.stale(sessionId))
+    const gap = SessionErrors.checkSeq(head, events)
+    if (gap !== undefined) return Effect.die(gap)
+    const tooLarge = SessionErrors.tooLarge(events)
+    if (tooLarge !== undefined) return Effect.fail(tooLarge)
+    for (const event of events) {
+      log.events.push(event)
+      log.info = SessionStore.evolveInfo(log.info, event)
+    }
+    signals.notify(sessionId)
+    return Effect.void
+  }
+
+  const open = Effect.fn("SessionStore.open")(function*(sessionId: string, options: SessionStore.OpenOptions) {
+    const now = yield* Clock.currentTimeMillis
+    const { log, writer } = yield* Effect.acquireRelease(
+      Effect.suspend(() => claim(sessionId, options, now)),
+      ({ log, writer }) => Effect.sync(() => release(sessionId, log, writer))
+    )
+    return {
+      sessionId,
+      head: () => log.info.head,
+      append: (events: Arr.NonEmptyReadonlyArray<RunEvent.Durable>) => Effect.suspend(() => append(log, writer, events))
+    }
+  })
+
+  const pageOf = (log: Log, from: number, to?: number) => {
+    const events = log.events.slice(Math.max(0, from - 1), to)
+    const newer = events.find((event) => event.version > RunEvent.version)
+    return newer === undefined
+      ? Effect.succeed(events)
+      : Effect.fail(SessionErrors.newerVersion(log.info.sessionId, newer))
+  }
+
+  const read = (sessionId: string, range: { readonly from?: number; readonly to?: number } = {}) =>
+    Stream.unwrap(Effect.suspend(() => {
+      const log = find(sessionId)
+      if (log === undefined) return Effect.fail(SessionErrors.notFound(sessionId))
+      return Effect.map(pageOf(log, range.from ?? 1, range.to), Stream.fromArray)
+    }))
+
+  const watch = (sessionId: string, from = 1) =>
+    Stream.unwrap(Effect.map(signals.listen(sessionId), (latch) => {
+      let next = from
+      let log: Log | undefined
+      const pull: Pull = Effect.suspend(() => {
+        latch.closeUnsafe()
+        const found = find(sessionId)
+        if (log !== undefined && found !== log) return Effect.fail(SessionErrors.notFound(sessionId))
+        log = found
+        return Effect.flatMap(found === undefined ? Effect.succeed([]) : pageOf(found, next), (events) => {
+          if (!Arr.isArrayNonEmpty(events)) return Effect.flatMap(latch.await, () => pull)
+          next = events[events.length - 1]!.seq + 1
+          return Effect.succeed(events)
+        })
+      })
+      return Stream.fromPull(Effect.succeed(pull))
+    }))
+
+  const list = Effect.fn("SessionStore.list")((options: ListOptions = {}) =>
+    Effect.sync(() => {
+      const { after, limit } = options
+      const infos = Array.from(logs.values(), (log) => log.info).filter((info) => info.head > 0)
+      return infos.filter((info) => after === undefined || newestFirst(after, info) < 0).sort(newestFirst).slice(
+        0,
+        limit
+      )
+    })
+  )
+
+  const remove = Effect.fn("SessionStore.remove")((sessionId: string) =>
+    Effect.suspend(() => {
+      const log = find(sessionId)
+      if (log === undefined) return Effect.fail(SessionErrors.notFound(sessionId))
+      if (log.writer !== undefined) return Effect.fail(SessionErrors.busy(sessionId, log.writer.runId))
+      logs.delete(sessionId)
+      signals.notify(sessionId)
+      return Effect.void
+    })
+  )
+
+  return {
+    open,
+    read,
+    watch,
+    list,
+    info: (sessionId) => Effect.sync(() => find(sessionId)?.info),
+    remove
+  }
+})
+
+export const layer: Layer.Layer<SessionStore.SessionStore> = Layer.effect(SessionStore.SessionStore, make)
+
+type ListOptions = Parameters<SessionStore.SessionStore["Service"]["list"]>[0]
+type Pull = Effect.Effect<Arr.NonEmptyReadonlyArray<RunEvent.Durable>, SessionStore.StoreError>
+
+const newestFirst = (a: SessionStore.SessionInfo, b: SessionStore.SessionInfo): number =>
+  b.updatedAt - a.updatedAt || (a.sessionId < b.sessionId ? 1 : a.sessionId > b.sessionId ? -1 : 0)

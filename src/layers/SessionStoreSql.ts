@@ -1,0 +1,149 @@
+/**
+ * Sessions in a SQL database, over effect/sql: one implementation for SQLite and Postgres. The fence is in the database:
+ * a writer appends only while the epoch that its opening raised is the session's, whatever clocks, leases and frozen
+ * processes do.
+ *
+ * Does not own the connection, nor what an engine's errors mean; those come from the layer of the engine.
+ */
+import * as Arr from "effect/Array"
+import * as Cause from "effect/Cause"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as SqlClient from "effect/sql/SqlClient"
+import * as SqlError from "effect/sql/SqlError"
+import * as Stream from "effect/Stream"
+import type * as RunEvent from "../run/RunEvent.ts"
+import * as SessionStore from "../services/SessionStore.ts"
+import * as OwnerLiveness from "./OwnerLiveness.ts"
+import * as SessionClaims from "./SessionClaims.ts"
+import * as SessionErrors from "./SessionErrors.ts"
+import * as SessionLog from "./SessionLog.ts"
+import * as SessionRows from "./SessionRows.ts"
+import * as SessionSignals from "./SessionSignals.ts"
+import * as SessionTables from "./SessionTables.ts"
+import * as SessionWriter from "./SessionWriter.ts"
+
+export interface Options {
+  /** What an error of the engine means to a caller: names the database, and what to check. */
+  readonly explain: (error: SqlError.SqlError) => SessionStore.StoreError
+  /** The engine's own way to append, where it has one. */
+  readonly transact?: SessionLog.Transact
+}
+
+/** How often a watcher looks for what other processes appended; what this one appends is signalled. */
+const pollEvery = "250 millis"
+
+/** Brings the tables up to date and opens the store. Captures `OwnerLiveness`. */
+export const make = Effect.fnUntraced(function*(
+  options: Options
+): Effect.fn.Return<SessionStore.SessionStore["Service"], SessionStore.StoreError, SqlClient.SqlClient> {
+  const sql = yield* SqlClient.SqlClient
+  yield* SessionTables.migrate(options.explain)
+  const claims = SessionClaims.make(sql, yield* OwnerLiveness.OwnerLiveness)
+  const log = SessionLog.make(sql, options.transact)
+  const signals = SessionSignals.make()
+
+  const explained = <A, R>(effect: Effect.Effect<A, SqlError.SqlError | SessionStore.StoreError, R>) =>
+    Effect.mapError(effect, (error) => SqlError.isSqlError(error) ? options.explain(error) : error)
+
+  /** The row of a session that is there. */
+  const get = (sessionId: string) =>
+    Effect.flatMap(
+      explained(claims.find(sessionId)),
+      (row) => row === undefined ? Effect.fail(SessionErrors.notFound(sessionId)) : Effect.succeed(row)
+    )
+
+  const open = Effect.fn("SessionStore.open")(function*(sessionId: string, options: SessionStore.OpenOptions) {
+    const badId = SessionErrors.checkIds(sessionId, options.runId)
+    if (badId !== undefined) return yield* Effect.fail(badId)
+    const writer = yield* Effect.acquireRelease(
+      Effect.map(
+        claims.claim(sessionId, options),
+        (claim) => SessionWriter.make({ claim, claims, log, onAppend: () => signals.notify(sessionId) })
+      ),
+      (writer) => writer.close
+    ).pipe(explained)
+    yield* Effect.forkScoped(claims.keep(writer.claim))
+    return {
+      sessionId,
+      head: writer.head,
+      append: (events: Arr.NonEmptyReadonlyArray<RunEvent.Durable>) => explained(writer.append(events))
+    }
+  })
+
+  const read = (sessionId: string, range: { readonly from?: number; readonly to?: number } = {}) =>
+    Stream.unwrap(Effect.map(get(sessionId), (row) => {
+      const cursor = log.cursor(row, range.from ?? 1)
+      const to = Math.min(range.to ?? row.head, row.head)
+      return Stream.fromPull(
+        Effect.succeed(
+          Effect.flatMap(
+            explained(cursor(to)),
+            (events) => Arr.isReadonlyArrayNonEmpty(events) ? Effect.succeed(events) : Cause.done()
+          )
+        )
+      )
+    }))
+
+  const watch = (sessionId: string, from = 1) =>
+    Stream.unwrap(Effect.map(signals.listen(sessionId), (latch) => {
+      let watched: { readonly session: SessionClaims.Claim["session"]; readonly cursor: SessionLog.Cursor } | undefined
+      const pull: Effect.Effect<Arr.NonEmptyReadonlyArray<RunEvent.Durable>, SessionStore.StoreError> = Effect.gen(
+        function*() {
+          while (true) {
+            latch.closeUnsafe()
+            const row = yield* explained(claims.find(sessionId))
+            if (watched !== undefined && row?.session !== watched.session) {
+              return yield* Effect.fail(SessionErrors.notFound(sessionId))
+            }
+            if (row !== undefined) {
+              watched ??= { session: row.session, cursor: log.cursor(row, from) }
+              const events = yield* explained(watched.cursor(row.head))
+              if (Arr.isReadonlyArrayNonEmpty(events)) return events
+            }
+            yield* Effect.timeoutOption(latch.await, pollEvery)
+          }
+        }
+      )
+      return Stream.fromPull(Effect.succeed(pull))
+    }))
+
+  const list = Effect.fn("SessionStore.list")(function*(options: ListOptions = {}) {
+    const { after, limit } = options
+    const before = after === undefined
+      ? sql.literal("")
+      : sql`AND (updated_at, id) < (${after.updatedAt}, ${after.sessionId})`
+    const rows = yield* explained(sql<SessionRows.InfoRow>`
+      SELECT id, head, title, turns, ended, created_at, updated_at FROM fiberloop_sessions
+      WHERE head > 0 ${before} ORDER BY updated_at DESC, id DESC LIMIT ${limit ?? Number.MAX_SAFE_INTEGER}`)
+    return rows.map(SessionRows.toInfo)
+  })
+
+  const info = Effect.fn("SessionStore.info")((sessionId: string) =>
+    Effect.map(explained(claims.find(sessionId)), (row) => row === undefined ? undefined : SessionRows.toInfo(row))
+  )
+
+  const remove = Effect.fn("SessionStore.remove")(function*(sessionId: string) {
+    const now = yield* Clock.currentTimeMillis
+    yield* explained(sql.withTransaction(Effect.gen(function*() {
+      const row = yield* get(sessionId)
+      const owner = claims.ownerOf(row, now)
+      if (owner !== undefined) return yield* Effect.fail(SessionErrors.busy(sessionId, owner.runId))
+      const removed = yield* sql`
+        DELETE FROM fiberloop_sessions WHERE session = ${row.session} AND epoch = ${row.epoch} RETURNING session`
+      if (removed.length === 0) return yield* Effect.fail(SessionErrors.busy(sessionId))
+      yield* sql`DELETE FROM fiberloop_events WHERE session = ${row.session}`
+    })))
+    signals.notify(sessionId)
+  })
+
+  return { open, read, watch, list, info, remove }
+})
+
+export const layer = (
+  options: Options
+): Layer.Layer<SessionStore.SessionStore, SessionStore.StoreError, SqlClient.SqlClient> =>
+  Layer.effect(SessionStore.SessionStore, make(options))
+
+type ListOptions = Parameters<SessionStore.SessionStore["Service"]["list"]>[0]

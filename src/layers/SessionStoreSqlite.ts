@@ -1,0 +1,32 @@
+/** Sessions in one SQLite file, the embedded default: for any number of processes of one machine. */
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Reactivity from "effect/reactivity/Reactivity"
+import type * as Scope from "effect/Scope"
+import * as SqlClient from "effect/sql/SqlClient"
+import * as SessionStore from "../services/SessionStore.ts"
+import * as SessionStoreSql from "./SessionStoreSql.ts"
+import * as SqliteClient from "./SqliteClient.ts"
+import * as SqliteErrors from "./SqliteErrors.ts"
+
+export type Options = SqliteClient.Options
+
+/**
+ * Opens the database, or creates the file, never its folder. Fails when the path cannot be one, when it holds something
+ * else, or what a newer version made.
+ */
+export const make = Effect.fnUntraced(function*(
+  options: Options
+): Effect.fn.Return<SessionStore.SessionStore["Service"], SessionStore.StoreError, Scope.Scope> {
+  const explain = SqliteErrors.explain(options.filename)
+  const client = yield* SqliteClient.make(options).pipe(
+    Effect.mapError(explain),
+    Effect.provide(Reactivity.layer)
+  )
+  return yield* SessionStoreSql.make({ explain, transact: client.transact }).pipe(
+    Effect.provideService(SqlClient.SqlClient, client)
+  )
+})
+
+export const layer = (options: Options): Layer.Layer<SessionStore.SessionStore, SessionStore.StoreError> =>
+  Layer.effect(SessionStore.SessionStore, make(options))

@@ -1,0 +1,178 @@
+/**
+ * An effect/sql client over the SQLite that is built into Node: one connection, in WAL mode, its statements prepared
+ * once.
+ *
+ * Does not own what its errors mean to a caller; that is `SqliteErrors`. Integers are JavaScript numbers.
+ */
+import type * as Arr from "effect/Array"
+import type * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Reactivity from "effect/reactivity/Reactivity"
+import * as Schedule from "effect/Schedule"
+import type * as Scope from "effect/Scope"
+import * as Semaphore from "effect/Semaphore"
+import * as SqlClient from "effect/sql/SqlClient"
+import type * as SqlConnection from "effect/sql/SqlConnection"
+import * as SqlError from "effect/sql/SqlError"
+import * as Statement from "effect/sql/Statement"
+import * as Stream from "effect/Stream"
+import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite"
+
+export interface Options {
+  /** a path, or `:memory:` */
+  readonly filename: string
+  /** `os` (default): what was committed outlives the process. `fsync`: it also outlives a loss of power. */
+  readonly durability?: "os" | "fsync" | undefined
+  /** How long a statement waits for a lock that another connection holds. Default: 5 seconds. */
+  readonly busyTimeout?: Duration.Input | undefined
+}
+
+export interface SqliteClient extends SqlClient.SqlClient {
+  /**
+   * Runs statements as one transaction that the first one guards: when that returns no row, nothing is written and the
+   * result is `false`. Costs a third of what `withTransaction` adds to the statements themselves.
+   */
+  readonly transact: (
+    statements: Arr.NonEmptyReadonlyArray<readonly [text: string, params: ReadonlyArray<unknown>]>
+  ) => Effect.Effect<boolean, SqlError.SqlError>
+}
+
+type Rows = ReadonlyArray<any>
+type Shape = "objects" | "arrays" | "raw"
+
+export const make = Effect.fnUntraced(function*(
+  options: Options
+): Effect.fn.Return<SqliteClient, SqlError.SqlError, Scope.Scope | Reactivity.Reactivity> {
+  const db = yield* Effect.acquireRelease(
+    Effect.try({ try: () => new DatabaseSync(options.filename), catch: (cause) => sqlError(cause, "open") }),
+    (db) => Effect.sync(() => db.close())
+  )
+  const execute = executor(db)
+  const attempt = attempts(db, options.busyTimeout ?? "5 seconds")
+  const connection = connectionOf((text, params, shape) => attempt(() => execute(text, params, shape)))
+
+  yield* attempt(() => execute("PRAGMA journal_mode = WAL"))
+  yield* attempt(() => execute(`PRAGMA synchronous = ${options.durability === "fsync" ? "FULL" : "NORMAL"}`))
+
+  const acquirers = SqlClient.makeSqliteAcquirers({
+    connection: Effect.succeed(connection),
+    semaphore: yield* Semaphore.make(1),
+    isTransaction: () => db.isOpen && db.isTransaction
+  })
+  const client = yield* SqlClient.make({
+    ...acquirers,
+    driver: "node-sqlite",
+    compiler: Statement.makeCompilerSqlite(),
+    beginTransaction: "BEGIN IMMEDIATE",
+    prepareTransactionControls: true,
+    spanAttributes: [["db.system.name", "sqlite"]]
+  })
+
+  const transact: SqliteClient["transact"] = ([guard, ...rest]) =>
+    acquirers.borrower(() =>
+      attempt(() => {
+        execute("BEGIN IMMEDIATE")
+        try {
+          const isMet = execute(...guard).length > 0
+          if (isMet) { for (const statement of rest) execute(...statement) }
+          execute("COMMIT")
+          return isMet
+        } catch (cause) {
+          if (db.isTransaction) execute("ROLLBACK")
+          throw cause
+        }
+      })
+    )
+  return Object.assign(client, { transact })
+})
+
+export const layer = (options: Options): Layer.Layer<SqlClient.SqlClient, SqlError.SqlError> =>
+  Layer.effect(SqlClient.SqlClient, make(options)).pipe(Layer.provide(Reactivity.layer))
+
+/** SQLite's result code, extended, where `cause` came from SQLite. */
+export const codeOf = (cause: unknown): number | undefined =>
+  cause instanceof Error && "errcode" in cause && typeof cause.errcode === "number" ? cause.errcode : undefined
+
+/** SQLITE_BUSY and SQLITE_LOCKED, with their extensions. */
+const isLocked = (cause: unknown): boolean => {
+  const code = codeOf(cause)
+  return code !== undefined && ((code & 0xff) === 5 || (code & 0xff) === 6)
+}
+
+const sqlError = (cause: unknown, operation: string): SqlError.SqlError => {
+  const code = codeOf(cause)
+  return new SqlError.SqlError({
+    reason: SqlError.classifySqliteError(
+      code === undefined ? cause : Object.assign(cause as Error, { errno: code }),
+      { message: `SQLite failed to ${operation}`, operation }
+    )
+  })
+}
+
+/**
+ * Runs `f`, and runs it again while another connection holds a lock that it needs, at most for `timeout`. Outside of a
+ * transaction what found a lock has done nothing. Waits on the clock instead of in SQLite, which would block the process,
+ * and with it the very transaction it waits for when that is another connection of this process.
+ */
+const attempts = (db: DatabaseSync, timeout: Duration.Input) => {
+  const schedule = Schedule.min([Schedule.exponential("1 millis"), Schedule.spaced("25 millis")]).pipe(
+    Schedule.upTo({ duration: timeout })
+  )
+  return <A>(f: () => A): Effect.Effect<A, SqlError.SqlError> =>
+    Effect.suspend(() => {
+      try {
+        return Effect.succeed(f())
+      } catch (cause) {
+        if (!isLocked(cause) || db.isTransaction) return Effect.fail(sqlError(cause, "execute"))
+        return Effect.retry(Effect.try({ try: f, catch: (cause) => sqlError(cause, "execute") }), {
+          schedule,
+          while: (error) => isLocked(error.reason.cause)
+        })
+      }
+    })
+}
+
+/** Prepares each text once. The bound is for a client that is used for more than a store, whose texts are few. */
+const executor = (db: DatabaseSync) => {
+  const cacheSize = 200
+  const cache = new Map<string, { readonly statement: StatementSync; readonly returnsRows: boolean }>()
+  const prepare = (text: string) => {
+    const statement = db.prepare(text)
+    const prepared = { statement, returnsRows: statement.columns().length > 0 }
+    if (cache.size >= cacheSize) cache.clear()
+    cache.set(text, prepared)
+    return prepared
+  }
+  return (text: string, params: ReadonlyArray<unknown> = [], shape: Shape = "objects"): Rows => {
+    const { returnsRows, statement } = cache.get(text) ?? prepare(text)
+    const values = params.map(toSqlite)
+    if (!returnsRows) {
+      const result = statement.run(...values)
+      return shape === "raw" ? result as unknown as Rows : []
+    }
+    statement.setReturnArrays(shape === "arrays")
+    return statement.all(...values)
+  }
+}
+
+const toSqlite = (value: unknown): SQLInputValue => {
+  if (typeof value === "boolean") return value ? 1 : 0
+  if (value instanceof Date) return value.toISOString()
+  return value === undefined ? null : value as SQLInputValue
+}
+
+const connectionOf = (
+  run: (text: string, params: ReadonlyArray<unknown>, shape: Shape) => Effect.Effect<Rows, SqlError.SqlError>
+): SqlConnection.Connection => {
+  const execute: SqlConnection.Connection["execute"] = (text, params, transform) =>
+    transform === undefined ? run(text, params, "objects") : Effect.map(run(text, params, "objects"), transform)
+  return {
+    execute,
+    executeUnprepared: execute,
+    executeRaw: (text, params) => run(text, params, "raw"),
+    executeValues: (text, params) => run(text, params, "arrays"),
+    executeValuesUnprepared: (text, params) => run(text, params, "arrays"),
+    executeStream: (text, params, transform) => Stream.fromIterableEffect(execute(text, params, transform))
+  }
+}
