@@ -87,7 +87,8 @@ export const start = Effect.fnUntraced(function*(
     output: request.brief.output,
     stopped: undefined,
     interrupt: undefined,
-    announce: undefined
+    announce: undefined,
+    isAnnounced: false
   }
   const ended = Effect.exit(Deferred.await(live.result))
   const run: Runs.LiveRun = {
@@ -108,13 +109,18 @@ export const start = Effect.fnUntraced(function*(
   return { run, isAttached: false }
 })
 
-/** A requested abort is stored before it is carried out; a store that does not take that does not hold it up. */
+/**
+ * A requested abort is stored before it is carried out, once; a store that does not take that does not hold it up. All
+ * other reasons cut off at once.
+ */
 const abort = (live: Ending.Live, reason: RunEvent.AbortedReason): Effect.Effect<void> =>
   Effect.suspend(() => {
+    const { announce } = live
     const cutOff = Effect.sync(() => Ending.cutOff(live, { _tag: "Abort", reason }))
-    return reason === "requested" && live.announce !== undefined && live.stopped === undefined
-      ? Effect.andThen(Grace.within(live.announce), cutOff)
-      : cutOff
+    if (reason !== "requested" || announce === undefined || live.stopped !== undefined) return cutOff
+    if (live.isAnnounced) return Effect.void
+    live.isAnnounced = true
+    return Effect.andThen(Grace.within(announce), cutOff)
   })
 
 const drive = (services: Services, request: Request, live: Ending.Live): Effect.Effect<void> =>
@@ -138,7 +144,8 @@ const drive = (services: Services, request: Request, live: Ending.Live): Effect.
       // cut off meanwhile, the first event may be in the log all the same: then the run has begun
       if (Exit.isFailure(begun) && session.head() === state.seq) return yield* refuse(begun.cause)
       yield* Deferred.succeed(live.accepted, undefined)
-      yield* Ending.finish(env, live, yield* takeTurns(env, live, phase), release)
+      const ending = Exit.isFailure(begun) ? endingOf(live, begun.cause) : yield* takeTurns(env, live, phase)
+      yield* Ending.finish(env, live, ending, release, restore)
     })
   )
 
@@ -231,11 +238,15 @@ const takeTurns = Effect.fnUntraced(function*(
   const exit = yield* phase(Turn.takeTurns(env), 2)
   live.announce = undefined
   if (timer !== undefined) yield* Fiber.interrupt(timer)
-  if (Exit.isSuccess(exit)) return exit.value
-  if (!Cause.hasInterruptsOnly(exit.cause)) return { _tag: "RunFailed", error: Ending.toRunError(exit.cause) }
+  return Exit.isSuccess(exit) ? exit.value : endingOf(live, exit.cause)
+})
+
+/** How a drive ends whose turns did not: what broke them, or who cut them off. */
+const endingOf = (live: Ending.Live, cause: Cause.Cause<RunError.RunError>): Ending.Ending => {
+  if (!Cause.hasInterruptsOnly(cause)) return { _tag: "RunFailed", error: Ending.toRunError(cause) }
   if (live.stopped?._tag === "Duration") return { _tag: "RunLimited", reason: "duration" }
   return { _tag: "RunAborted", reason: live.stopped?.reason ?? "shutdown" }
-})
+}
 
 const limitDuration = Effect.fnUntraced(function*(env: Env.Env, live: Ending.Live) {
   const { limits, totals } = env.journal.state()

@@ -7,7 +7,7 @@ import * as Cause from "effect/Cause"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import * as Option from "effect/Option"
+import * as Fiber from "effect/Fiber"
 import * as RunError from "../run/RunError.ts"
 import type * as RunEvent from "../run/RunEvent.ts"
 import * as RunResult from "../run/RunResult.ts"
@@ -38,7 +38,10 @@ export interface Live {
   interrupt: (() => void) | undefined
   /** stores that an abort was accepted; set once the run is in the log */
   announce: Effect.Effect<unknown> | undefined
+  isAnnounced: boolean
 }
+
+type Restore = <A, E, R>(self: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 
 /** Cuts the run off, in whatever phase it is; the first reason counts. */
 export const cutOff = (live: Live, stop: Stop): void => {
@@ -56,7 +59,8 @@ export const finish = Effect.fnUntraced(function*(
   env: Env.Env,
   live: Live,
   ending: Ending,
-  release: Effect.Effect<void>
+  release: Effect.Effect<void>,
+  restore: Restore
 ) {
   const { journal } = env
   ToolRound.settleOpen(env, notExecuted[ending._tag])
@@ -70,19 +74,31 @@ export const finish = Effect.fnUntraced(function*(
       ? { _tag: "RunFailed", error: RunError.toStored(ending.error), ...end }
       : { ...ending, ...end }
   )
-  const seal = journal.seal(release)
-  const sealed = ending._tag === "RunAborted"
-    ? Option.getOrElse(yield* Grace.within(seal), () => Exit.fail(storeStuck))
-    : yield* Effect.exit(seal)
+  const sealed = yield* patiently(live, journal.seal(release), restore)
   yield* release
   if (ending._tag === "RunFailed") return yield* conclude(live, Exit.fail(ending.error))
   if (Exit.isFailure(sealed)) return yield* conclude(live, Exit.fail(toRunError(sealed.cause)))
   return yield* conclude(live, resultOf(live, journal.state()))
 })
 
+/** Awaits the store's answer, but only for the grace period once the run is, or was, cut off. */
+const patiently = <E extends RunError.RunError>(live: Live, seal: Effect.Effect<void, E>, restore: Restore) =>
+  Effect.gen(function*() {
+    const fiber = yield* Effect.forkDetach(seal)
+    const grace = yield* Grace.Grace
+    const cutOff = Effect.callback<void>((resume) => {
+      live.interrupt = () => resume(Effect.void)
+      if (live.stopped !== undefined) live.interrupt()
+    })
+    const stuck = Effect.as(Effect.sleep(grace), Exit.fail(storeStuck))
+    const answered = yield* Effect.exit(restore(Effect.raceFirst(Fiber.await(fiber), Effect.andThen(cutOff, stuck))))
+    live.interrupt = undefined
+    return Exit.isSuccess(answered) ? answered.value : yield* Effect.raceFirst(Fiber.await(fiber), stuck)
+  })
+
 const storeStuck = new RunError.RetryableError({
   _tag: "StoreUnavailable",
-  message: "the store did not take the end of an aborted run in time"
+  message: "the store did not take the run's end in time"
 })
 
 const notExecuted = {

@@ -97,6 +97,7 @@ interface Reader {
 const makeReader = (store: SessionStore.SessionStore["Service"], sessionId: string): Reader => {
   let buffer: Array<Events> = []
   let size = 0
+  let limit = capacity
   let missing: { from: number; readonly to: number } | undefined
   let ended: End | undefined
   let wake: (() => void) | undefined
@@ -123,6 +124,8 @@ const makeReader = (store: SessionStore.SessionStore["Service"], sessionId: stri
       events = events.slice(cut + 1)
     }
     size = events.length
+    // what cannot become less, the deltas of one message, is not gone through again for every event
+    limit = Math.max(capacity, 2 * size)
     buffer = Arr.isReadonlyArrayNonEmpty(events) ? [events] : []
   }
 
@@ -132,6 +135,7 @@ const makeReader = (store: SessionStore.SessionStore["Service"], sessionId: stri
     const events = buffer.length === 1 ? only : buffer.flat()
     buffer = []
     size = 0
+    limit = capacity
     return Arr.isReadonlyArrayNonEmpty(events) ? events : undefined
   }
 
@@ -165,7 +169,7 @@ const makeReader = (store: SessionStore.SessionStore["Service"], sessionId: stri
     push: (events) => {
       buffer.push(events)
       size += events.length
-      if (size > capacity) compact()
+      if (size > limit) compact()
       notify()
     },
     end: (exit) => {

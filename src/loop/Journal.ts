@@ -78,11 +78,14 @@ export const make = (options: {
         const ready = recorded.splice(0, next < 0 ? recorded.length : next)
         if (Arr.isReadonlyArrayNonEmpty(ready)) feed.publish(ready)
       })
-      const keep = Effect.sync(() => {
+      const durable = batch.filter(RunEvent.isDurable)
+      const keep = Effect.suspend(() => {
+        // what the store holds although it reported a failure is a fact, and is not written twice
+        if (session.head() >= (durable.at(-1)?.seq ?? Infinity)) return show
         isCommitting = false
         recorded = [...batch, ...recorded]
+        return Effect.void
       })
-      const durable = batch.filter(RunEvent.isDurable)
       return Arr.isReadonlyArrayNonEmpty(durable)
         ? session.append(durable).pipe(Effect.andThen(before), Effect.andThen(show), Effect.onError(() => keep))
         : Effect.andThen(before, show)
