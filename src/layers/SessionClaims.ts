@@ -50,8 +50,8 @@ export const make = (sql: SqlClient.SqlClient, liveness: OwnerLiveness.Liveness)
     )
 
   const ownerOf = (row: SessionRows.SessionRow, now: number) => {
-    if (row.owner === null) return undefined
-    const owner: OwnerLiveness.Owner = JSON.parse(row.owner)
+    const owner = SessionRows.toOwner(row)
+    if (owner === undefined) return undefined
     if (held.has(keyOf(row))) return owner
     return Number(row.lease) > now && !liveness.isDead(owner) ? owner : undefined
   }

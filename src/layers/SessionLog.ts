@@ -90,11 +90,12 @@ export const make = (sql: SqlClient.SqlClient, transact: Transact = transactWith
       Effect.suspend(() => {
         if (next > to) return Effect.succeed([])
         return Effect.flatMap(
-          sql<SessionRows.EventRow>`
+          sql`
             SELECT seq, run, type, version, at, body FROM fiberloop_events
-            WHERE session = ${session} AND seq >= ${next} AND seq <= ${to} ORDER BY seq LIMIT ${limit}`,
-          (rows) => {
-            const characters = rows.reduce((sum, row) => sum + row.body.length, 1)
+            WHERE session = ${session} AND seq >= ${next} AND seq <= ${to} ORDER BY seq LIMIT ${limit}`.values,
+          (values) => {
+            const rows = values as ReadonlyArray<SessionRows.EventRow>
+            const characters = rows.reduce((sum, row) => sum + row[5].length, 1)
             limit = Math.max(1, Math.min(rowsPerPage, Math.floor(charactersPerPage * rows.length / characters)))
             return Effect.map(toEvents(id, next, rows), (events) => {
               next += events.length
@@ -116,10 +117,11 @@ const isConflict = ({ reason }: SqlError.SqlError): boolean =>
 const toEvents = (sessionId: string, from: number, rows: ReadonlyArray<SessionRows.EventRow>) => {
   const events: Array<RunEvent.Durable> = []
   for (const row of rows) {
-    if (row.seq !== from + events.length) break
-    if (row.version > RunEvent.version) return Effect.fail(SessionErrors.newerVersion(sessionId, row))
+    const [seq, , , version] = row
+    if (seq !== from + events.length) break
+    if (version > RunEvent.version) return Effect.fail(SessionErrors.newerVersion(sessionId, { seq, version }))
     const event = SessionRows.toEvent(row)
-    if (event === undefined) return Effect.fail(SessionErrors.damaged(sessionId, row.seq, "holds no JSON"))
+    if (event === undefined) return Effect.fail(SessionErrors.damaged(sessionId, seq, "holds no JSON"))
     events.push(event)
   }
   return events.length > 0 && events.length === rows.length

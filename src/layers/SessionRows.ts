@@ -1,6 +1,7 @@
 /** How sessions and events stand in their tables, and back. No fact is stored twice: a body holds what no column does. */
 import type * as RunEvent from "../run/RunEvent.ts"
 import type * as SessionStore from "../services/SessionStore.ts"
+import type { Owner } from "./OwnerLiveness.ts"
 
 /** Drivers give 64-bit integers as numbers or as texts. */
 type Integer = number | string
@@ -22,14 +23,15 @@ export interface SessionRow extends InfoRow {
   readonly lease: Integer
 }
 
-export interface EventRow {
-  readonly seq: number
-  readonly run: string
-  readonly type: string
-  readonly version: number
-  readonly at: Integer
-  readonly body: string
-}
+/** As values in the order of the query: a third faster to read than objects. */
+export type EventRow = readonly [
+  seq: number,
+  run: string,
+  type: string,
+  version: number,
+  at: Integer,
+  body: string
+]
 
 export const toInfo = (row: InfoRow): SessionStore.SessionInfo => ({
   sessionId: row.id,
@@ -41,6 +43,10 @@ export const toInfo = (row: InfoRow): SessionStore.SessionInfo => ({
   end: (row.ended ?? undefined) as SessionStore.SessionInfo["end"]
 })
 
+/** `undefined` in a session that is free, also where the column is damaged: the fence protects the log. */
+export const toOwner = (row: SessionRow): Owner | undefined =>
+  row.owner === null ? undefined : parseObject(row.owner) as Owner | undefined
+
 /** A title that every database can keep. */
 export const toTitle = (title: string): string => title.replaceAll("\0", "\ufffd").toWellFormed()
 
@@ -49,11 +55,15 @@ export const toBody = (event: RunEvent.Durable): string =>
   JSON.stringify({ ...event, _tag: undefined, seq: undefined, at: undefined, runId: undefined, version: undefined })
 
 /** `undefined` where the body is no JSON object. Its keys stand in a fixed order: those of columns, then the body's. */
-export const toEvent = (row: EventRow): RunEvent.Durable | undefined => {
+export const toEvent = ([seq, runId, _tag, version, at, text]: EventRow): RunEvent.Durable | undefined => {
+  const body = parseObject(text)
+  return body === undefined ? undefined : { _tag, seq, at: Number(at), runId, version, ...body } as RunEvent.Durable
+}
+
+const parseObject = (text: string): object | undefined => {
   try {
-    const body = JSON.parse(row.body)
-    if (typeof body !== "object" || body === null || Array.isArray(body)) return undefined
-    return { _tag: row.type, seq: row.seq, at: Number(row.at), runId: row.run, version: row.version, ...body }
+    const value: unknown = JSON.parse(text)
+    return typeof value === "object" && value !== null && !Array.isArray(value) ? value : undefined
   } catch {
     return undefined
   }

@@ -48,22 +48,31 @@ export const make = Effect.fnUntraced(function*(
     Effect.mapError(effect, (error) => SqlError.isSqlError(error) ? options.explain(error) : error)
 
   /** The row of a session that is there. */
-  const get = (sessionId: string) =>
-    Effect.flatMap(
-      explained(claims.find(sessionId)),
-      (row) => row === undefined ? Effect.fail(SessionErrors.notFound(sessionId)) : Effect.succeed(row)
+  const get = Effect.fnUntraced(function*(sessionId: string) {
+    const row = yield* explained(claims.find(sessionId))
+    return row ?? (yield* Effect.fail(SessionErrors.notFound(sessionId)))
+  })
+
+  /** The next page. While its session is being removed a log looks damaged. */
+  const pageOf = (row: SessionRows.SessionRow, cursor: SessionLog.Cursor, to: number) =>
+    Effect.catch(
+      explained(cursor(to)),
+      Effect.fnUntraced(function*(error) {
+        const found = yield* get(row.id)
+        return yield* Effect.fail(found.session === row.session ? error : SessionErrors.notFound(row.id))
+      })
     )
+
+  const acquire = (sessionId: string, options: SessionStore.OpenOptions) =>
+    Effect.map(explained(claims.claim(sessionId, options)), (claim) => {
+      const onAppend = () => signals.notify(sessionId)
+      return SessionWriter.make({ claim, claims, log, onAppend })
+    })
 
   const open = Effect.fn("SessionStore.open")(function*(sessionId: string, options: SessionStore.OpenOptions) {
     const badId = SessionErrors.checkIds(sessionId, options.runId)
     if (badId !== undefined) return yield* Effect.fail(badId)
-    const writer = yield* Effect.acquireRelease(
-      Effect.map(
-        claims.claim(sessionId, options),
-        (claim) => SessionWriter.make({ claim, claims, log, onAppend: () => signals.notify(sessionId) })
-      ),
-      (writer) => writer.close
-    ).pipe(explained)
+    const writer = yield* Effect.acquireRelease(acquire(sessionId, options), (writer) => writer.close)
     yield* Effect.forkScoped(claims.keep(writer.claim))
     return {
       sessionId,
@@ -76,36 +85,31 @@ export const make = Effect.fnUntraced(function*(
     Stream.unwrap(Effect.map(get(sessionId), (row) => {
       const cursor = log.cursor(row, range.from ?? 1)
       const to = Math.min(range.to ?? row.head, row.head)
-      return Stream.fromPull(
-        Effect.succeed(
-          Effect.flatMap(
-            explained(cursor(to)),
-            (events) => Arr.isReadonlyArrayNonEmpty(events) ? Effect.succeed(events) : Cause.done()
-          )
-        )
+      const pull = Effect.flatMap(
+        pageOf(row, cursor, to),
+        (events) => Arr.isReadonlyArrayNonEmpty(events) ? Effect.succeed(events) : Cause.done()
       )
+      return Stream.fromPull(Effect.succeed(pull))
     }))
 
   const watch = (sessionId: string, from = 1) =>
     Stream.unwrap(Effect.map(signals.listen(sessionId), (latch) => {
       let watched: { readonly session: SessionClaims.Claim["session"]; readonly cursor: SessionLog.Cursor } | undefined
-      const pull: Effect.Effect<Arr.NonEmptyReadonlyArray<RunEvent.Durable>, SessionStore.StoreError> = Effect.gen(
-        function*() {
-          while (true) {
-            latch.closeUnsafe()
-            const row = yield* explained(claims.find(sessionId))
-            if (watched !== undefined && row?.session !== watched.session) {
-              return yield* Effect.fail(SessionErrors.notFound(sessionId))
-            }
-            if (row !== undefined) {
-              watched ??= { session: row.session, cursor: log.cursor(row, from) }
-              const events = yield* explained(watched.cursor(row.head))
-              if (Arr.isReadonlyArrayNonEmpty(events)) return events
-            }
-            yield* Effect.timeoutOption(latch.await, pollEvery)
+      const pull = Effect.gen(function*() {
+        while (true) {
+          latch.closeUnsafe()
+          const row = yield* explained(claims.find(sessionId))
+          if (watched !== undefined && row?.session !== watched.session) {
+            return yield* Effect.fail(SessionErrors.notFound(sessionId))
           }
+          if (row !== undefined) {
+            watched ??= { session: row.session, cursor: log.cursor(row, from) }
+            const events = yield* pageOf(row, watched.cursor, row.head)
+            if (Arr.isReadonlyArrayNonEmpty(events)) return events
+          }
+          yield* Effect.timeoutOption(latch.await, pollEvery)
         }
-      )
+      })
       return Stream.fromPull(Effect.succeed(pull))
     }))
 

@@ -67,7 +67,7 @@ export const make = (options: {
     append: (events) => Effect.uninterruptible(permit.withPermit(append(events))),
     close: permit.withPermit(Effect.suspend(() => {
       isLost = true
-      return Effect.ignore(claims.release(claim))
+      return Effect.ignore(claims.release(claim), { log: "Debug" })
     }))
   }
 }

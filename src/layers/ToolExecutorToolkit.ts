@@ -87,7 +87,7 @@ const handle = (
 
 /** `Toolkit.handle` writes arguments into the current span; behind an external one they have nowhere to go. */
 const shielded = <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
-  Effect.flatMap(Effect.option(Effect.currentParentSpan), (parent) =>
+  Effect.flatMap(Effect.serviceOption(Tracer.ParentSpan), (parent) =>
     Option.isNone(parent)
       ? self
       : Effect.withParentSpan(

@@ -8,7 +8,6 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Pull from "effect/Pull"
 import * as Schedule from "effect/Schedule"
-import type * as Message from "../run/Message.ts"
 import * as RunError from "../run/RunError.ts"
 import type * as RunEvent from "../run/RunEvent.ts"
 import * as RunState from "../run/RunState.ts"
@@ -25,7 +24,7 @@ export type Result =
 export const run = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Return<Result, RunError.RunError> {
   const { journal } = env
   const { attempts, runId, turn } = journal.state()
-  const messages = request(env)
+  const messages = Transcript.messages(journal.transcript(), env.model.info, env.system)
   const backoff = makeBackoff(env.retry)
   const afterTools = messages[messages.length - 1]?.role === "tool"
   let hadEmpty = false
@@ -77,11 +76,6 @@ export const run = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Return<R
     journal.move("delayOver")
   }
 })
-
-const request = (env: Env.Env): ReadonlyArray<Message.Message> => {
-  const messages = Transcript.messages(env.journal.transcript(), env.model.info)
-  return env.system === undefined ? messages : [env.system, ...messages]
-}
 
 const emptyResponse = new RunError.RetryableError<RunError.ProviderReason>({
   _tag: "EmptyResponse",

@@ -4,19 +4,22 @@
  */
 import type * as Message from "./Message.ts"
 
-/** Nine letters and digits, the narrowest form a provider asks for; unique because `seq` is. */
-export const derivedId = (seq: number, index: number): string =>
-  `c${seq.toString(36).padStart(6, "0")}${index.toString(36).padStart(2, "0")}`
+/** What every provider takes for the id of a call. */
+export const isId = (id: string): boolean => /^[a-zA-Z0-9_-]{1,64}$/.test(id)
 
-const cleanText = (text: string): string =>
+export const cleanText = (text: string): string =>
   (text.isWellFormed() ? text : text.toWellFormed()).replaceAll("\0", "\ufffd")
 
-export const cleanJson = (value: Message.ToolCallPart["params"]): Message.ToolCallPart["params"] => {
-  if (typeof value === "string") return cleanText(value)
+/** A JSON value without lone surrogates and NUL, in its keys too; the value itself where there are none. */
+export const cleanJson = <A>(value: A): A => {
+  if (typeof value === "string") return cleanText(value) as A
   if (value === null || typeof value !== "object") return value
   const text = JSON.stringify(value)
-  return text.includes("\\u") ? JSON.parse(text, cleanNode) : value
+  return isCleanJson(text) ? value : JSON.parse(text, cleanNode) as A
 }
+
+/** JSON escapes what is not legal, and little else. */
+const isCleanJson = (text: string): boolean => !text.includes("\\u")
 
 const cleanNode = (_: string, value: unknown): unknown => {
   if (typeof value === "string") return cleanText(value)
@@ -25,26 +28,25 @@ const cleanNode = (_: string, value: unknown): unknown => {
 }
 
 /** Arguments are an object for every provider; what was not one is kept inside one. */
-export const cleanParams = (params: Message.ToolCallPart["params"]): Message.ToolCallPart["params"] => {
-  const clean = cleanJson(params)
-  return clean !== null && typeof clean === "object" && !Array.isArray(clean) ? clean : { arguments: clean }
-}
+export const object = (params: Message.ToolCallPart["params"]): Message.ToolCallPart["params"] =>
+  params !== null && typeof params === "object" && !Array.isArray(params) ? params : { arguments: params }
 
 export const cleanName = (name: string): string => name.replace(/[^a-zA-Z0-9_.-]/g, "_").slice(0, 64) || "_"
 
+/** A part as it may be sent; none where nothing of it may. */
 export const cleanPart = <P extends Message.AssistantPart>(part: P): ReadonlyArray<P> => {
   switch (part.type) {
     case "text":
-      return part.text.trim() === "" ? [] : [{ ...part, text: cleanText(part.text) }]
+      if (part.text.trim() === "") return []
+      return [part.metadata === undefined ? { ...part, text: cleanText(part.text) } : cleanJson(part)]
     case "reasoning":
       // goes back unedited or not at all
-      return part.text.isWellFormed() && !part.text.includes("\0") ? [part] : []
-    case "tool-result":
-      return [{ ...part, result: cleanJson(part.result) }]
+      return cleanJson(part) === part ? [part] : []
     default:
-      return [part]
+      return [cleanJson(part)]
   }
 }
 
+/** Nothing that can stand alone as a message. */
 export const isBlank = (content: ReadonlyArray<Message.AssistantPart>): boolean =>
   content.every((part) => part.type === "reasoning")

@@ -7,32 +7,24 @@
  * from `seq`, so the same log gives the same bytes and provider caches keep working. Does not own instructions, which
  * are not in the log.
  */
+import * as HashSet from "effect/HashSet"
+import * as Calls from "./Calls.ts"
+import * as Entries from "./Entries.ts"
 import * as Legality from "./Legality.ts"
 import * as Message from "./Message.ts"
 import type * as RunEvent from "./RunEvent.ts"
 import { callId } from "./RunState.ts"
 import * as ToolOutcome from "./ToolOutcome.ts"
 
-/** A message in its place. Where it holds reasoning: by which model, and the message without it for all others. */
-interface Entry {
-  readonly seq: number
-  readonly message: Message.Message
-  readonly reasoned?: { readonly by: Message.ModelRef; readonly without: Message.Message }
-}
-
 /** The assistant message whose calls are not all settled, or whose turn is not over. */
-interface OpenTurn {
-  readonly seq: number
+interface OpenTurn extends Entries.Turn {
   readonly runId: string
-  readonly model: Message.ModelRef
-  readonly content: ReadonlyArray<Message.AssistantPart>
-  readonly calls: ReadonlyArray<{ readonly id: string; readonly callId: string; readonly name: string }>
-  readonly outcomes: ReadonlyMap<string, ToolOutcome.ToolOutcome>
+  readonly turn: number
 }
 
 /** `entries` is shared between versions and only ever pushed to; a version sees its first `length`. */
 export interface Transcript {
-  readonly entries: Array<Entry>
+  readonly entries: Array<Entries.Entry>
   readonly length: number
   /** the user message being gathered: neighbouring inputs are one message */
   readonly tail: { readonly seq: number; readonly content: ReadonlyArray<Message.UserPart> } | undefined
@@ -40,6 +32,8 @@ export interface Transcript {
   /** a model call is under way: inputs wait until its turn is over */
   readonly calling: boolean
   readonly waiting: ReadonlyArray<{ readonly seq: number; readonly content: ReadonlyArray<Message.UserPart> }>
+  /** ids that providers gave to calls they executed themselves */
+  readonly taken: HashSet.HashSet<string>
 }
 
 export const empty: Transcript = {
@@ -48,18 +42,14 @@ export const empty: Transcript = {
   tail: undefined,
   open: undefined,
   calling: false,
-  waiting: []
+  waiting: [],
+  taken: HashSet.empty()
 }
 
 export const append = (self: Transcript, event: RunEvent.Durable): Transcript => {
   switch (event._tag) {
     case "RunStarted": {
-      let next = closeTurn(self)
-      for (const message of event.input.history ?? []) {
-        next = message.role === "user"
-          ? addUser(next, event.seq, message.content)
-          : addAssistant(next, event.seq, message.content)
-      }
+      let next = addHistory(closeTurn(self), event)
       for (const message of event.input.messages) next = addUser(next, event.seq, message.content)
       return next
     }
@@ -93,13 +83,22 @@ export const fromLog = (log: Iterable<RunEvent.Durable>): Transcript => {
 }
 
 /**
- * The messages as of now, for `reader`: calls still open are answered with what is known. Reasoning is only in
- * messages that `reader` made itself; without a reader there is none.
+ * The messages as of now, for `reader`, behind the system message where there is one: calls still open are answered with
+ * what is known. Reasoning is only in messages that `reader` made itself; without a reader there is none.
  */
-export const messages = (self: Transcript, reader?: Message.ModelRef): ReadonlyArray<Message.Message> => {
-  const out: Array<Message.Message> = []
-  for (const entry of all(self)) addMessage(out, forReader(entry, reader))
-  if (out.length > 0 && out[0]!.role !== "user") out.unshift(Message.user("(The conversation began earlier.)"))
+export const messages = (
+  self: Transcript,
+  reader?: Message.ModelRef,
+  system?: Message.SystemMessage
+): ReadonlyArray<Message.Message> => {
+  const rest = closing(self)
+  const out: Array<Message.Message> = system === undefined ? [] : [system]
+  const first = self.length > 0 ? self.entries[0] : rest[0]
+  if (first !== undefined && first.message.role !== "user" && first.message.role !== "system") {
+    out.push(Message.user("(The conversation began earlier.)"))
+  }
+  for (let i = 0; i < self.length; i++) addMessage(out, forReader(self.entries[i]!, reader))
+  for (const entry of rest) addMessage(out, forReader(entry, reader))
   return out
 }
 
@@ -110,7 +109,7 @@ export const size = (self: Transcript): number => self.length + closing(self).le
 export const awaitsModel = (self: Transcript): boolean => {
   const rest = closing(self)
   const last = rest[rest.length - 1] ?? self.entries[self.length - 1]
-  return last !== undefined && last.message.role !== "assistant"
+  return last?.message.role === "user" || last?.message.role === "tool"
 }
 
 /** Where a prefix may be cut off: all messages with their `seq`, oldest first, a call's results behind its message. */
@@ -120,9 +119,9 @@ export const entries = (
 
 // ---- building -----------------------------------------------------------------------------------------------------
 
-const all = (self: Transcript): Array<Entry> => [...self.entries.slice(0, self.length), ...closing(self)]
+const all = (self: Transcript): Array<Entries.Entry> => [...self.entries.slice(0, self.length), ...closing(self)]
 
-const push = (self: Transcript, ...added: ReadonlyArray<Entry>): Transcript => {
+const push = (self: Transcript, ...added: ReadonlyArray<Entries.Entry>): Transcript => {
   const isNewest = self.length > 0 && self.entries.length === self.length
   const entries = isNewest ? self.entries : self.entries.slice(0, self.length)
   for (const entry of added) entries.push(entry)
@@ -132,7 +131,7 @@ const push = (self: Transcript, ...added: ReadonlyArray<Entry>): Transcript => {
 const flushTail = (self: Transcript): Transcript =>
   self.tail === undefined ? self : { ...push(self, userEntry(self.tail)), tail: undefined }
 
-const userEntry = (input: NonNullable<Transcript["tail"]>): Entry => ({
+const userEntry = (input: NonNullable<Transcript["tail"]>): Entries.Entry => ({
   seq: input.seq,
   message: { role: "user", content: input.content }
 })
@@ -148,47 +147,47 @@ const addInput = (self: Transcript, seq: number, content: ReadonlyArray<Message.
     ? { ...self, waiting: [...self.waiting, { seq, content }] }
     : addUser(self, seq, content)
 
-const addAssistant = (self: Transcript, seq: number, content: ReadonlyArray<Message.AssistantPart>): Transcript => {
-  const clean = content.flatMap(Legality.cleanPart)
-  return Legality.isBlank(clean) ? self : push(flushTail(self), { seq, message: { role: "assistant", content: clean } })
+const addHistory = (self: Transcript, event: Extract<RunEvent.Durable, { _tag: "RunStarted" }>): Transcript => {
+  const { history } = event.input
+  if (history === undefined) return self
+  const { entries, taken } = Entries.fromMessages(history, event.seq, event.seq, self.taken)
+  return entries.reduce<Transcript>(
+    (next, entry) =>
+      entry.message.role === "user" ? addUser(next, entry.seq, entry.message.content) : push(flushTail(next), entry),
+    {
+      ...self,
+      taken
+    }
+  )
 }
 
 const openTurn = (self: Transcript, event: Extract<RunEvent.Durable, { _tag: "AssistantMessage" }>): Transcript => {
   const closed = self.open === undefined ? self : closeTurn(self)
-  const calls: Array<OpenTurn["calls"][number]> = []
-  const content = event.message.content.flatMap((part): ReadonlyArray<Message.AssistantPart> => {
-    if (part.type !== "tool-call" || part.providerExecuted === true) return Legality.cleanPart(part)
-    const id = Legality.derivedId(event.seq, calls.length)
-    calls.push({ id, callId: callId(event.turn, calls.length), name: Legality.cleanName(part.name) })
-    return [{ ...part, id, name: calls[calls.length - 1]!.name, params: Legality.cleanParams(part.params) }]
-  })
-  return {
-    ...flushTail(closed),
-    open: { seq: event.seq, runId: event.runId, model: event.model, content, calls, outcomes: new Map() }
-  }
+  const { calls, content, taken } = Calls.prepare(event.seq, event.message.content, closed.taken)
+  const { model, runId, seq, turn } = event
+  return { ...flushTail(closed), taken, open: { seq, runId, turn, model, content, calls, results: new Map() } }
 }
 
 const settle = (self: Transcript, event: Extract<RunEvent.Durable, { _tag: "ToolSettled" }>): Transcript => {
   const { open } = self
-  if (
-    open === undefined || open.runId !== event.runId || open.outcomes.has(event.callId) ||
-    !open.calls.some((call) => call.callId === event.callId)
-  ) return self
-  return { ...self, open: { ...open, outcomes: new Map(open.outcomes).set(event.callId, event.outcome) } }
+  if (open === undefined || open.runId !== event.runId) return self
+  const place = open.calls.findIndex((_, i) => callId(open.turn, i) === event.callId)
+  if (place < 0 || open.results.has(place)) return self
+  return { ...self, open: { ...open, results: new Map(open.results).set(place, ToolOutcome.toResult(event.outcome)) } }
 }
 
 /** Ends the turn under way: its message and results get their place, then what came in meanwhile. */
 const closeTurn = (self: Transcript): Transcript => {
-  const closed = self.open === undefined ? self : push(flushTail(self), ...turnEntries(self.open))
+  const closed = self.open === undefined ? self : push(flushTail(self), ...Entries.fromTurn(self.open))
   const next: Transcript = { ...closed, open: undefined, calling: false, waiting: [] }
   return self.waiting.reduce((next, input) => addUser(next, input.seq, input.content), next)
 }
 
 /** What closing the turn now would add behind the settled entries; leaves `self` and its siblings untouched. */
-const closing = (self: Transcript): ReadonlyArray<Entry> => {
-  const out: Array<Entry> = []
+const closing = (self: Transcript): ReadonlyArray<Entries.Entry> => {
+  const out: Array<Entries.Entry> = []
   if (self.tail !== undefined && (self.open !== undefined || self.waiting.length === 0)) out.push(userEntry(self.tail))
-  if (self.open !== undefined) out.push(...turnEntries(self.open))
+  if (self.open !== undefined) out.push(...Entries.fromTurn(self.open))
   if (self.waiting.length === 0) return out
   const base: Transcript = { ...empty, tail: self.open === undefined ? self.tail : undefined }
   const { tail } = self.waiting.reduce((next, input) => addUser(next, input.seq, input.content), base)
@@ -196,49 +195,24 @@ const closing = (self: Transcript): ReadonlyArray<Entry> => {
   return out
 }
 
-/** A settled or unsettled turn as an assistant message and, where it made calls, their results. */
-const turnEntries = (open: OpenTurn): ReadonlyArray<Entry> => {
-  if (Legality.isBlank(open.content)) return []
-  const { content, model, seq } = open
-  const others = content.filter((part) => part.type !== "reasoning")
-  const message: Entry = {
-    seq,
-    message: { role: "assistant", content },
-    ...(others.length === content.length
-      ? {}
-      : { reasoned: { by: model, without: { role: "assistant", content: others } } })
-  }
-  if (open.calls.length === 0) return [message]
-  const results = open.calls.map((call): Message.ToolResultPart => {
-    const { isFailure, result } = ToolOutcome.toResult(open.outcomes.get(call.callId) ?? { _tag: "OutcomeUnknown" })
-    const clean = Legality.cleanJson(result)
-    return {
-      type: "tool-result",
-      id: call.id,
-      name: call.name,
-      result: typeof clean === "string" && clean.trim() === "" ? "(no output)" : clean,
-      isFailure
-    }
-  })
-  return [message, { seq, message: { role: "tool", content: results } }]
-}
-
+/** Replaces a prefix. A strategy may be anybody's, so its messages are made legal like everything else. */
 const compact = (self: Transcript, event: Extract<RunEvent.Durable, { _tag: "ContextCompacted" }>): Transcript => {
   const kept = all(self).filter((entry) => entry.seq > event.upTo)
-  const entries = [...event.replacement.map((message): Entry => ({ seq: event.upTo, message })), ...kept]
+  const { entries: replaced, taken } = Entries.fromMessages(event.replacement, event.upTo, event.seq, self.taken)
+  const entries = [...replaced, ...kept]
   const last = entries[entries.length - 1]
-  if (last?.message.role !== "user") return { ...empty, entries, length: entries.length }
+  if (last?.message.role !== "user") return { ...empty, taken, entries, length: entries.length }
   entries.pop()
-  return { ...empty, entries, length: entries.length, tail: { seq: last.seq, content: last.message.content } }
+  return { ...empty, taken, entries, length: entries.length, tail: { seq: last.seq, content: last.message.content } }
 }
 
 // ---- reading ------------------------------------------------------------------------------------------------------
 
-const forReader = (entry: Entry, reader: Message.ModelRef | undefined): Message.Message => {
+const forReader = (entry: Entries.Entry, reader: Message.ModelRef | undefined): Message.Message => {
   const { message, reasoned } = entry
   if (reasoned === undefined) return message
   const { by, without } = reasoned
-  return by.provider === reader?.provider && by.name === reader.name ? message : without
+  return by !== undefined && by.provider === reader?.provider && by.name === reader.name ? message : without
 }
 
 /** Neighbours of one role, as a log with holes or an older prefix may leave them, become one message. */

@@ -1,0 +1,62 @@
+/**
+ * What a task asks of the offline model: one of five kinds of question, or nothing that it knows. Every word has its part
+ * in the reading, so that no condition is silently ignored. Pure.
+ */
+import type { Calculate, Intent } from "./Intent.ts"
+import * as ListPhrase from "./ListPhrase.ts"
+import * as Phrase from "./Phrase.ts"
+import * as RankPhrase from "./RankPhrase.ts"
+import * as ReadPhrase from "./ReadPhrase.ts"
+import * as SearchPhrase from "./SearchPhrase.ts"
+
+/** What the model can be asked, for people: the five kinds, with examples that it understands. */
+export const examples: ReadonlyArray<readonly [kind: string, ...examples: ReadonlyArray<string>]> = [
+  [
+    "files by size",
+    "which three files under src are the longest?",
+    "the 5 largest .ts files",
+    "the shortest file in test"
+  ],
+  [
+    "text search",
+    "where is TODO mentioned in src?",
+    "which files contain 'foo bar'?",
+    "how many times does Layer occur?"
+  ],
+  ["reading", "show README.md", "read lines 10-20 of src/index.ts", "outline src/index.ts"],
+  ["arithmetic", "what is 12 * (3 + 4.5)?", "17% of 230", "2^10"],
+  ["listing", "list all *.json files", "how many test files are there under test?"]
+]
+
+/** `undefined` for what is none of the five. */
+export const parse = (task: string): Intent | undefined => {
+  const phrase = Phrase.make(task)
+  return calculate(phrase) ?? RankPhrase.parse(phrase.copy()) ?? ListPhrase.parse(phrase) ?? ReadPhrase.parse(phrase) ??
+    SearchPhrase.parse(phrase)
+}
+
+const asking =
+  /^(?:(?:what|how much) (?:is|are|does|do|makes?|equals?)|calculate|compute|evaluate|work out|solve|the (?:value|result) of|=)\s*/i
+const spoken: ReadonlyArray<readonly [RegExp, string]> = [
+  [/\bplus\b/gi, "+"],
+  [/\bminus\b/gi, "-"],
+  [/\b(?:times|multiplied by)\b|(?<=\d)\s*x\s*(?=\d)/gi, "*"],
+  [/\b(?:divided by|over)\b/gi, "/"],
+  [/\b(?:to the power of|to the power|raised to)\b/gi, "^"],
+  [/\bsquared\b/gi, "^2"],
+  [/\bcubed\b/gi, "^3"],
+  [/\b(?:percent|per cent)\b/gi, "%"],
+  [/\bmodulo\b/gi, "mod"]
+]
+const arithmetic = /^(?=.*\d)(?:[\d\s.,+\-*/^%()×·÷−–]|\d[eE][+-]?\d|\bmod\b|\bof\b)+$/i
+
+/** Nothing but numbers, signs and their names, with a sign or a question around them. */
+const calculate = (phrase: Phrase.Phrase): Calculate | undefined => {
+  const whole = phrase.plain(phrase.words).replace(/\s*(?:=|equals?|is)\s*$/i, "")
+  const question = asking.exec(whole)
+  const words = spoken.reduce((text, [word, sign]) => text.replace(word, sign), whole.slice(question?.[0].length ?? 0))
+  const isAsked = question !== null || /[-+*/^%×·÷−]|mod|of/.test(words)
+  return isAsked && arithmetic.test(words)
+    ? { _tag: "Calculate", expression: words.replace(/\s+/g, " ").trim() }
+    : undefined
+}

@@ -1,0 +1,117 @@
+/** "where is TODO mentioned?", "which files contain 'foo bar'?": where a text is. Pure. */
+import type { Search, Where } from "./Intent.ts"
+import type { Phrase } from "./Phrase.ts"
+import { isGlob, kindOf, placeOf } from "./Place.ts"
+
+const found =
+  "(?:used|mentioned|defined|declared|referenced|called|imported|exported|found|needed|set|handled|implemented|documented|" +
+  "occur(?:s|ring)?|appear(?:s|ing)?|come up|show up|located)"
+const contain =
+  "(?:contain(?:s|ing)?|mention(?:s|ing)?|use(?:s)?|using|include(?:s)?|including|have|has|having|import(?:s|ing)?|reference(?:s)?|call(?:s|ing)?|with)"
+const uses = "(?:uses?|usages?|occurrences?|mentions?|references?|instances?|lines?)"
+const verb = "(?:find|search(?: for)?|grep(?: for)?|look for|locate|show)"
+const place = "(?:\\s+(?:in|under|below|within|inside|across|throughout|of|from)\\s+(?<place>.+))?"
+const anywhere = "(?:\\s+(?:anywhere|somewhere))?"
+
+interface Form {
+  readonly pattern: RegExp
+  readonly show: Search["show"]
+}
+
+const form = (source: string, show: Search["show"]): Form => ({ pattern: new RegExp(`^${source}$`, "i"), show })
+
+const files = (start: string, show: Search["show"]): Form =>
+  form(
+    `${start}(?:\\s+(?<kind>\\S+))?\\s+files?(?:\\s+(?:in|under|below)\\s+(?<place>\\S+))?\\s+(?:that |which )?${contain}\\s+(?<text>.+)`,
+    show
+  )
+
+/** In the order in which they are tried. */
+const forms: ReadonlyArray<Form> = [
+  files("how many(?: of the)?", "fileCount"),
+  files(
+    "(?:in )?(?:which|what|list|list all|list the|find|find all|find the|show|show all|show the|name|name all)(?: of the)?",
+    "files"
+  ),
+  form(`(?:all |the )?files?\\s+(?:that |which )?${contain}\\s+(?<text>.+)`, "files"),
+  form(
+    `(?:do|does|are there|is there)\\s+(?:any|some|a)\\s+files?\\s+(?:that |which )?${contain}\\s+(?<text>.+)`,
+    "files"
+  ),
+  form(`in (?:which|what) files?\\s+(?:is|are|does|do)\\s+(?<text>.+?)\\s+${found}${place}`, "files"),
+  form(
+    `(?:how many times|how often)\\s+(?:does|do|is|are|has|have|did)\\s+(?<text>.+?)\\s+(?:been )?${found}${anywhere}${place}`,
+    "occurrences"
+  ),
+  form(
+    `(?:how many|count(?: the| all)?|number of)\\s+(?:uses|usages|occurrences|mentions|references|instances)\\s+(?:of|to)\\s+(?<text>.+?)(?:\\s+are there)?${place}`,
+    "occurrences"
+  ),
+  form(
+    `(?:how many|count(?: the| all)?|number of)\\s+(?<text>\\S+)\\s+(?:are there|are|occurrences)${place}`,
+    "occurrences"
+  ),
+  form(
+    `(?:where|on (?:which|what) lines?)\\s+(?:is|are|do we|do i|does|do|was|can i find)\\s+(?<text>.+?)(?:\\s+(?:being\\s+)?${found})?${place}`,
+    "lines"
+  ),
+  form(`(?:does|do|is|are)\\s+(?<text>.+?)\\s+${found}${anywhere}${place}`, "lines"),
+  form(`search\\s+(?<place>\\S+)\\s+for\\s+(?<text>.+)`, "lines"),
+  form(`${verb}\\s+(?:all\\s+|the\\s+|all the\\s+)?${uses}\\s+(?:of|to|with|containing)\\s+(?<text>.+)`, "lines"),
+  form(`${verb}\\s+(?<text>.+)`, "lines")
+]
+
+/** `undefined` unless the words ask for a text. */
+export const parse = (phrase: Phrase): Search | undefined => {
+  for (const { pattern, show } of forms) {
+    const groups = pattern.exec(phrase.words)?.groups
+    if (groups === undefined) continue
+    const search = read(phrase, show, groups)
+    if (search !== undefined) return search
+  }
+  return undefined
+}
+
+const read = (
+  phrase: Phrase,
+  show: Search["show"],
+  groups: { readonly [name: string]: string | undefined }
+): Search | undefined => {
+  const kind = groups.kind === undefined || isDeterminer(groups.kind) ? undefined : kindOf(groups.kind, phrase)
+  if (kind === undefined && groups.kind !== undefined && !isDeterminer(groups.kind)) return undefined
+  const split = groups.place === undefined ? splitPlace(groups.text ?? "", phrase) : undefined
+  const text = subject(split?.text ?? groups.text ?? "", phrase)
+  const where = groups.place === undefined ? split?.where ?? { folders: [] } : placeOf(groups.place, phrase)
+  if (text === "" || where === undefined || (where.pattern !== undefined && kind !== undefined)) return undefined
+  return { _tag: "Search", text, show, where: kind === undefined ? where : { ...where, pattern: kind } }
+}
+
+const isDeterminer = (word: string): boolean => /^(?:all|the|of|any|other)$/i.test(word)
+
+const last = /^(.+)\s+(?:in|under|below|within|inside|across|throughout)\s+(.+)$/i
+const single =
+  /^(?:(?:the|all|this|my)\s+)*(?:(?:folder|directory|dir|file)\s+)?\S+(?:\s+(?:folder|directory|dir|files?))?$/i
+
+/** "foo in src": the last "in" with a place of one word behind it. */
+const splitPlace = (
+  words: string,
+  phrase: Phrase
+): { readonly text: string; readonly where: Where | undefined } | undefined => {
+  const [, text, place] = last.exec(words) ?? []
+  if (text === undefined || place === undefined || !single.test(place)) return undefined
+  return { text, where: placeOf(place.replace(/^(?:the\s+)?file\s+|\s+file$/i, ""), phrase) }
+}
+
+const described =
+  /^(?:the\s+)?(?:exact\s+)?(?:word|text|string|term|symbol|name|phrase|identifier|function|class|variable|type|method|constant|interface)s?\s+(\S+)$/i
+const describedAfter = /^the\s+(\S+)\s+(?:function|class|variable|type|method|constant|interface|symbol)$/i
+
+/** The text itself, without what says of which kind it is. Globs and nothing at all are no texts. */
+const subject = (words: string, phrase: Phrase): string => {
+  const bare = described.exec(words)?.[1] ?? describedAfter.exec(words)?.[1] ?? words
+  const quoted = phrase.quotedBy(bare)
+  if (quoted !== undefined) return quoted
+  return isGlob(bare) && !/\s/.test(bare) && /^\*|\*$/.test(bare)
+    ? ""
+    : phrase.plain(bare.replace(/^the\s+(?=\S+$)/i, ""))
+}

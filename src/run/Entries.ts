@@ -1,0 +1,103 @@
+/**
+ * Messages in their places: how a turn, and how a list of messages from elsewhere, become legal entries of a transcript.
+ *
+ * Does not own the order of entries; that is `Transcript`.
+ */
+import type * as HashSet from "effect/HashSet"
+import * as Calls from "./Calls.ts"
+import * as Legality from "./Legality.ts"
+import * as Message from "./Message.ts"
+import * as ToolOutcome from "./ToolOutcome.ts"
+
+/** A message in its place. Where it holds reasoning: by which model, and the message without it for all others. */
+export interface Entry {
+  readonly seq: number
+  readonly message: Message.Message
+  readonly reasoned?: { readonly by: Message.ModelRef | undefined; readonly without: Message.Message }
+}
+
+type Result = Pick<Message.ToolResultPart, "result" | "isFailure">
+
+/** An assistant message and what is known of its calls. */
+export interface Turn {
+  readonly seq: number
+  readonly model: Message.ModelRef | undefined
+  readonly content: ReadonlyArray<Message.AssistantPart>
+  readonly calls: ReadonlyArray<Calls.Call>
+  /** by the call's place in the message */
+  readonly results: ReadonlyMap<number, Result>
+}
+
+/** A settled or unsettled turn as an assistant message and, where it made calls, their results. */
+export const fromTurn = (turn: Turn): ReadonlyArray<Entry> => {
+  const { calls, content, model, results, seq } = turn
+  if (Legality.isBlank(content)) return []
+  const others = content.filter((part) => part.type !== "reasoning")
+  const message: Entry = {
+    seq,
+    message: { role: "assistant", content },
+    ...(others.length === content.length
+      ? {}
+      : { reasoned: { by: model, without: { role: "assistant", content: others } } })
+  }
+  if (calls.length === 0) return [message]
+  const answers = calls.map(({ id, name }, i) => toolResult(id, name, results.get(i) ?? noResult))
+  return [message, { seq, message: { role: "tool", content: answers } }]
+}
+
+const noResult: Result = ToolOutcome.toResult({ _tag: "OutcomeUnknown" })
+
+const toolResult = (id: string, name: string, { isFailure, result }: Result): Message.ToolResultPart => {
+  const clean = Legality.cleanJson(result)
+  const isBlank = typeof clean === "string" && clean.trim() === ""
+  return { type: "tool-result", id, name, result: isBlank ? "(no output)" : clean, isFailure }
+}
+
+/**
+ * Anybody's messages, a history or a strategy's replacement, made legal: entries of `seq`, ids derived from `idSeq`. System
+ * messages behind others become user messages; reasoning, whose model is not known, goes to nobody.
+ */
+export const fromMessages = (
+  messages: ReadonlyArray<Message.Message>,
+  seq: number,
+  idSeq: number,
+  takenBefore: HashSet.HashSet<string>
+): { readonly entries: Array<Entry>; readonly taken: HashSet.HashSet<string> } => {
+  const entries: Array<Entry> = []
+  let taken = takenBefore
+  let count = 0
+  messages.forEach((message, at) => {
+    if (message.role === "assistant") {
+      const { calls, content, taken: next } = Calls.prepare(idSeq, message.content, taken, count)
+      taken = next
+      count += message.content.length
+      const after = messages[at + 1]
+      const results = resultsOf(calls, after?.role === "tool" ? after.content : [])
+      entries.push(...fromTurn({ seq, model: undefined, content, calls, results }))
+    } else if (message.role !== "tool") {
+      const parts = message.role === "user" ? message.content : [Message.text(message.content)]
+      const content = parts.flatMap(Legality.cleanPart)
+      if (content.length === 0) return
+      const isSystem = message.role === "system" && entries.every((entry) => entry.message.role === "system")
+      entries.push({
+        seq,
+        message: isSystem ? { role: "system", content: Message.textOf(content) } : { role: "user", content }
+      })
+    }
+  })
+  return { entries, taken }
+}
+
+/** The results of calls, by place: each takes the first one of its id that is left. */
+const resultsOf = (
+  calls: ReadonlyArray<Calls.Call>,
+  results: ReadonlyArray<Message.ToolResultPart>
+): ReadonlyMap<number, Result> => {
+  const left = [...results]
+  const found = new Map<number, Result>()
+  calls.forEach((call, i) => {
+    const at = left.findIndex((result) => result.id === call.givenId)
+    if (at >= 0) found.set(i, left.splice(at, 1)[0]!)
+  })
+  return found
+}
