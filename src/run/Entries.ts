@@ -3,7 +3,9 @@
  *
  * Does not own the order of entries; that is `Transcript`.
  */
+import * as HashMap from "effect/HashMap"
 import type * as HashSet from "effect/HashSet"
+import * as Option from "effect/Option"
 import * as Calls from "./Calls.ts"
 import * as Legality from "./Legality.ts"
 import * as Message from "./Message.ts"
@@ -25,7 +27,7 @@ export interface Turn {
   readonly content: ReadonlyArray<Message.AssistantPart>
   readonly calls: ReadonlyArray<Calls.Call>
   /** by the call's place in the message */
-  readonly results: ReadonlyMap<number, Result>
+  readonly results: HashMap.HashMap<number, Result>
 }
 
 /** A settled or unsettled turn as an assistant message and, where it made calls, their results. */
@@ -41,7 +43,9 @@ export const fromTurn = (turn: Turn): ReadonlyArray<Entry> => {
       : { reasoned: { by: model, without: { role: "assistant", content: others } } })
   }
   if (calls.length === 0) return [message]
-  const answers = calls.map(({ id, name }, i) => toolResult(id, name, results.get(i) ?? noResult))
+  const answers = calls.map(({ id, name }, i) =>
+    toolResult(id, name, Option.getOrElse(HashMap.get(results, i), () => noResult))
+  )
   return [message, { seq, message: { role: "tool", content: answers } }]
 }
 
@@ -92,12 +96,12 @@ export const fromMessages = (
 const resultsOf = (
   calls: ReadonlyArray<Calls.Call>,
   results: ReadonlyArray<Message.ToolResultPart>
-): ReadonlyMap<number, Result> => {
+): HashMap.HashMap<number, Result> => {
   const left = [...results]
   const found = new Map<number, Result>()
   calls.forEach((call, i) => {
     const at = left.findIndex((result) => result.id === call.givenId)
     if (at >= 0) found.set(i, left.splice(at, 1)[0]!)
   })
-  return found
+  return HashMap.fromIterable(found)
 }

@@ -79,6 +79,12 @@ export const empty: RunState = {
 /** The id of the n-th call (from 0) of a turn's message: unique in the run. */
 export const callId = (turn: number, index: number): string => `${turn}.${index}`
 
+/** The place from 0 of a call of `turn` in its message; NaN for an id that is no call's of that turn. */
+export const placeOf = (id: string, turn: number): number => {
+  const place = Number(id.slice(id.indexOf(".") + 1))
+  return callId(turn, place) === id ? place : NaN
+}
+
 /** Folds one durable event in. Events of a type this version does not know change nothing but `seq`. */
 export const evolve = (state: RunState, event: RunEvent.Durable): RunState => {
   switch (event._tag) {

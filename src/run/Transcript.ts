@@ -7,14 +7,16 @@
  * from `seq`, so the same log gives the same bytes and provider caches keep working. Does not own instructions, which
  * are not in the log.
  */
+import * as HashMap from "effect/HashMap"
 import * as HashSet from "effect/HashSet"
 import * as Calls from "./Calls.ts"
 import * as Entries from "./Entries.ts"
 import * as Legality from "./Legality.ts"
 import * as Message from "./Message.ts"
 import type * as RunEvent from "./RunEvent.ts"
-import { callId } from "./RunState.ts"
+import * as RunState from "./RunState.ts"
 import * as ToolOutcome from "./ToolOutcome.ts"
+import * as Vector from "./Vector.ts"
 
 /** The assistant message whose calls are not all settled, or whose turn is not over. */
 interface OpenTurn extends Entries.Turn {
@@ -22,27 +24,30 @@ interface OpenTurn extends Entries.Turn {
   readonly turn: number
 }
 
-/** `entries` is shared between versions and only ever pushed to; a version sees its first `length`. */
+/** What one input adds. */
+interface Input {
+  readonly seq: number
+  readonly content: Vector.Vector<Message.UserPart>
+}
+
 export interface Transcript {
-  readonly entries: Array<Entries.Entry>
-  readonly length: number
+  readonly settled: Vector.Vector<Entries.Entry>
   /** the user message being gathered: neighbouring inputs are one message */
-  readonly tail: { readonly seq: number; readonly content: ReadonlyArray<Message.UserPart> } | undefined
+  readonly tail: Input | undefined
   readonly open: OpenTurn | undefined
   /** a model call is under way: inputs wait until its turn is over */
   readonly calling: boolean
-  readonly waiting: ReadonlyArray<{ readonly seq: number; readonly content: ReadonlyArray<Message.UserPart> }>
+  readonly waiting: Vector.Vector<Input>
   /** ids that providers gave to calls they executed themselves */
   readonly taken: HashSet.HashSet<string>
 }
 
 export const empty: Transcript = {
-  entries: [],
-  length: 0,
+  settled: Vector.empty,
   tail: undefined,
   open: undefined,
   calling: false,
-  waiting: [],
+  waiting: Vector.empty,
   taken: HashSet.empty()
 }
 
@@ -50,7 +55,7 @@ export const append = (self: Transcript, event: RunEvent.Durable): Transcript =>
   switch (event._tag) {
     case "RunStarted": {
       let next = addHistory(closeTurn(self), event)
-      for (const message of event.input.messages) next = addUser(next, event.seq, message.content)
+      for (const message of event.input.messages) next = addUser(next, toInput(event.seq, message.content))
       return next
     }
     case "TurnStarted":
@@ -60,9 +65,9 @@ export const append = (self: Transcript, event: RunEvent.Durable): Transcript =>
     case "ToolSettled":
       return settle(self, event)
     case "InputReceived":
-      return event.messages.reduce((next, message) => addInput(next, event.seq, message.content), self)
+      return event.messages.reduce((next, message) => addInput(next, toInput(event.seq, message.content)), self)
     case "NoticeAdded":
-      return addInput(self, event.seq, [Message.text(event.text)])
+      return addInput(self, toInput(event.seq, [Message.text(event.text)]))
     case "ContextCompacted":
       return compact(self, event)
     case "TurnFinished":
@@ -93,22 +98,19 @@ export const messages = (
 ): ReadonlyArray<Message.Message> => {
   const rest = closing(self)
   const out: Array<Message.Message> = system === undefined ? [] : [system]
-  const first = self.length > 0 ? self.entries[0] : rest[0]
-  if (first !== undefined && first.message.role !== "user" && first.message.role !== "system") {
-    out.push(Message.user("(The conversation began earlier.)"))
-  }
-  for (let i = 0; i < self.length; i++) addMessage(out, forReader(self.entries[i]!, reader))
+  const { items, length } = self.settled
+  for (let i = 0; i < length; i++) addMessage(out, forReader(items[i]!, reader))
   for (const entry of rest) addMessage(out, forReader(entry, reader))
   return out
 }
 
 /** How many messages there are. */
-export const size = (self: Transcript): number => self.length + closing(self).length
+export const size = (self: Transcript): number => self.settled.length + closing(self).length
 
 /** True when the last word is the user's or a tool's, so that a model has something to answer. */
 export const awaitsModel = (self: Transcript): boolean => {
   const rest = closing(self)
-  const last = rest[rest.length - 1] ?? self.entries[self.length - 1]
+  const last = rest[rest.length - 1] ?? Vector.last(self.settled)
   return last?.message.role === "user" || last?.message.role === "tool"
 }
 
@@ -119,78 +121,85 @@ export const entries = (
 
 // ---- building -----------------------------------------------------------------------------------------------------
 
-const all = (self: Transcript): Array<Entries.Entry> => [...self.entries.slice(0, self.length), ...closing(self)]
+const all = (self: Transcript): Array<Entries.Entry> => [...Vector.toArray(self.settled), ...closing(self)]
 
-const push = (self: Transcript, ...added: ReadonlyArray<Entries.Entry>): Transcript => {
-  const isNewest = self.length > 0 && self.entries.length === self.length
-  const entries = isNewest ? self.entries : self.entries.slice(0, self.length)
-  for (const entry of added) entries.push(entry)
-  return { ...self, entries, length: entries.length }
-}
+const push = (self: Transcript, ...added: ReadonlyArray<Entries.Entry>): Transcript => ({
+  ...self,
+  settled: Vector.append(self.settled, ...added)
+})
 
 const flushTail = (self: Transcript): Transcript =>
   self.tail === undefined ? self : { ...push(self, userEntry(self.tail)), tail: undefined }
 
-const userEntry = (input: NonNullable<Transcript["tail"]>): Entries.Entry => ({
-  seq: input.seq,
-  message: { role: "user", content: input.content }
+const userEntry = ({ content, seq }: Input): Entries.Entry => ({
+  seq,
+  message: { role: "user", content: Vector.toArray(content) }
 })
 
-const addUser = (self: Transcript, seq: number, content: ReadonlyArray<Message.UserPart>): Transcript => {
-  const clean = content.flatMap(Legality.cleanPart)
-  if (clean.length === 0) return self
-  return { ...self, tail: { seq, content: self.tail === undefined ? clean : [...self.tail.content, ...clean] } }
+const addUser = (self: Transcript, input: Input): Transcript => {
+  if (input.content.length === 0) return self
+  const { tail } = self
+  return {
+    ...self,
+    tail: tail === undefined
+      ? input
+      : { seq: input.seq, content: Vector.append(tail.content, ...Vector.toArray(input.content)) }
+  }
 }
 
-const addInput = (self: Transcript, seq: number, content: ReadonlyArray<Message.UserPart>): Transcript =>
+const addInput = (self: Transcript, input: Input): Transcript =>
   self.calling || self.open !== undefined
-    ? { ...self, waiting: [...self.waiting, { seq, content }] }
-    : addUser(self, seq, content)
+    ? { ...self, waiting: Vector.append(self.waiting, input) }
+    : addUser(self, input)
+
+const toInput = (seq: number, content: ReadonlyArray<Message.UserPart>): Input => ({
+  seq,
+  content: Vector.make(content.flatMap(Legality.cleanPart))
+})
 
 const addHistory = (self: Transcript, event: Extract<RunEvent.Durable, { _tag: "RunStarted" }>): Transcript => {
   const { history } = event.input
   if (history === undefined) return self
   const { entries, taken } = Entries.fromMessages(history, event.seq, event.seq, self.taken)
-  return entries.reduce<Transcript>(
-    (next, entry) =>
-      entry.message.role === "user" ? addUser(next, entry.seq, entry.message.content) : push(flushTail(next), entry),
-    {
-      ...self,
-      taken
-    }
-  )
+  let next: Transcript = { ...self, taken }
+  for (const entry of entries) {
+    const { message, seq } = entry
+    next = message.role === "user" ? addUser(next, toInput(seq, message.content)) : push(flushTail(next), entry)
+  }
+  return next
 }
 
 const openTurn = (self: Transcript, event: Extract<RunEvent.Durable, { _tag: "AssistantMessage" }>): Transcript => {
   const closed = self.open === undefined ? self : closeTurn(self)
   const { calls, content, taken } = Calls.prepare(event.seq, event.message.content, closed.taken)
   const { model, runId, seq, turn } = event
-  return { ...flushTail(closed), taken, open: { seq, runId, turn, model, content, calls, results: new Map() } }
+  return { ...flushTail(closed), taken, open: { seq, runId, turn, model, content, calls, results: HashMap.empty() } }
 }
 
 const settle = (self: Transcript, event: Extract<RunEvent.Durable, { _tag: "ToolSettled" }>): Transcript => {
   const { open } = self
   if (open === undefined || open.runId !== event.runId) return self
-  const place = open.calls.findIndex((_, i) => callId(open.turn, i) === event.callId)
-  if (place < 0 || open.results.has(place)) return self
-  return { ...self, open: { ...open, results: new Map(open.results).set(place, ToolOutcome.toResult(event.outcome)) } }
+  const place = RunState.placeOf(event.callId, open.turn)
+  if (open.calls[place] === undefined || HashMap.has(open.results, place)) return self
+  return { ...self, open: { ...open, results: HashMap.set(open.results, place, ToolOutcome.toResult(event.outcome)) } }
 }
 
 /** Ends the turn under way: its message and results get their place, then what came in meanwhile. */
 const closeTurn = (self: Transcript): Transcript => {
   const closed = self.open === undefined ? self : push(flushTail(self), ...Entries.fromTurn(self.open))
-  const next: Transcript = { ...closed, open: undefined, calling: false, waiting: [] }
-  return self.waiting.reduce((next, input) => addUser(next, input.seq, input.content), next)
+  const next: Transcript = { ...closed, open: undefined, calling: false, waiting: Vector.empty }
+  return Vector.toArray(self.waiting).reduce(addUser, next)
 }
 
 /** What closing the turn now would add behind the settled entries; leaves `self` and its siblings untouched. */
 const closing = (self: Transcript): ReadonlyArray<Entries.Entry> => {
   const out: Array<Entries.Entry> = []
-  if (self.tail !== undefined && (self.open !== undefined || self.waiting.length === 0)) out.push(userEntry(self.tail))
-  if (self.open !== undefined) out.push(...Entries.fromTurn(self.open))
-  if (self.waiting.length === 0) return out
+  if (self.open !== undefined) {
+    if (self.tail !== undefined) out.push(userEntry(self.tail))
+    out.push(...Entries.fromTurn(self.open))
+  }
   const base: Transcript = { ...empty, tail: self.open === undefined ? self.tail : undefined }
-  const { tail } = self.waiting.reduce((next, input) => addUser(next, input.seq, input.content), base)
+  const { tail } = Vector.toArray(self.waiting).reduce(addUser, base)
   if (tail !== undefined) out.push(userEntry(tail))
   return out
 }
@@ -201,9 +210,9 @@ const compact = (self: Transcript, event: Extract<RunEvent.Durable, { _tag: "Con
   const { entries: replaced, taken } = Entries.fromMessages(event.replacement, event.upTo, event.seq, self.taken)
   const entries = [...replaced, ...kept]
   const last = entries[entries.length - 1]
-  if (last?.message.role !== "user") return { ...empty, taken, entries, length: entries.length }
+  if (last?.message.role !== "user") return { ...empty, taken, settled: Vector.make(entries) }
   entries.pop()
-  return { ...empty, taken, entries, length: entries.length, tail: { seq: last.seq, content: last.message.content } }
+  return { ...empty, taken, settled: Vector.make(entries), tail: toInput(last.seq, last.message.content) }
 }
 
 // ---- reading ------------------------------------------------------------------------------------------------------
@@ -215,12 +224,20 @@ const forReader = (entry: Entries.Entry, reader: Message.ModelRef | undefined): 
   return by !== undefined && by.provider === reader?.provider && by.name === reader.name ? message : without
 }
 
-/** Neighbours of one role, as a log with holes or an older prefix may leave them, become one message. */
+const earlier = Message.user("(The conversation began earlier.)")
+
+/**
+ * Behind system messages a user speaks first. Neighbours of one role, as a log with holes or an older prefix may leave
+ * them, become one message.
+ */
 const addMessage = (out: Array<Message.Message>, message: Message.Message): void => {
   const last = out[out.length - 1]
   if (last?.role === "user" && message.role === "user") {
     out[out.length - 1] = { role: "user", content: [...last.content, ...message.content] }
   } else if (last?.role === "assistant" && message.role === "assistant") {
     out[out.length - 1] = { role: "assistant", content: [...last.content, ...message.content] }
-  } else out.push(message)
+  } else {
+    if ((last === undefined || last.role === "system") && message.role === "assistant") out.push(earlier)
+    out.push(message)
+  }
 }

@@ -36,7 +36,7 @@ export const parse = (task: string): Intent | undefined => {
 }
 
 const asking =
-  /^(?:(?:what|how much) (?:is|are|does|do|makes?|equals?)|calculate|compute|evaluate|work out|solve|the (?:value|result) of|=)\s*/i
+  /^(?:(?:(?:what|how much) (?:is|are|does|do|makes?|equals?)|calculate|compute|evaluate|work out|solve|(?:the )?(?:value|result) of|=)\s*)+/i
 const spoken: ReadonlyArray<readonly [RegExp, string]> = [
   [/\bplus\b/gi, "+"],
   [/\bminus\b/gi, "-"],

@@ -13,18 +13,16 @@ const whereIs = /^(?:where is|find|locate|is there|where are)\s+(?:the |a |any )
 const fileName = /^[^/]*\.[a-z]\w{0,7}$/i
 
 /** `undefined` unless every word has its part in it. */
-export const parse = (phrase: Phrase): List | undefined => bareList(phrase) ?? named(phrase) ?? described(phrase.copy())
+export const parse = (phrase: Phrase): List | undefined => described(phrase.copy()) ?? named(phrase) ?? bareList(phrase)
 
-/** "list src", "ls *.md". */
+/** "list src", "ls package.json". */
 const bareList = (phrase: Phrase): List | undefined => {
   const found = bare.exec(phrase.words)
-  const what = found?.groups?.what
-  if (found === null || /^(?:files?|everything|all)$/i.test(what ?? "")) {
-    return found === null ? undefined : list("paths", { folders: [] })
-  }
-  if (what === undefined) return list("paths", { folders: [] })
+  if (found === null) return undefined
+  const what = found.groups?.what
+  if (what === undefined || /^(?:everything|all)$/i.test(what)) return list("paths", { folders: [] })
   const plain = phrase.plain(what)
-  if (isGlob(plain) || fileName.test(plain)) return list("paths", { folders: [], pattern: globOf(plain) })
+  if (fileName.test(plain)) return list("paths", { folders: [], pattern: globOf(plain) })
   const where = placeOf(what, phrase)
   return where === undefined ? undefined : list("paths", where)
 }
