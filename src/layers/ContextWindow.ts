@@ -11,7 +11,7 @@ import * as ContextManager from "../services/ContextManager.ts"
 export interface Options {
   /** compact when there are more messages than this; default: only when a provider says that it is too much */
   readonly compactThreshold?: number
-  /** the part of the messages that is kept, between 0 and 1; default 0.7 */
+  /** the part of the messages, or of the threshold, that is kept, between 0 and 1; default 0.7 */
   readonly keep?: number
 }
 
@@ -20,7 +20,10 @@ type Cut = Pick<ContextManager.Compaction, "upTo" | "replacement">
 
 export const make = (options: Options = {}): ContextManager.ContextManager["Service"] => {
   const { compactThreshold = Infinity, keep = 0.7 } = options
-  const cut = (view: ContextManager.View) => cutEntries(Transcript.entries(view.transcript), keep)
+  const cut = (view: ContextManager.View) => {
+    const entries = Transcript.entries(view.transcript)
+    return cutEntries(entries, Math.floor(Math.min(entries.length, compactThreshold) * keep))
+  }
   return {
     plan: (view) =>
       Transcript.size(view.transcript) > compactThreshold && cut(view) !== undefined
@@ -45,10 +48,10 @@ export const layerWith = (options: Options): Layer.Layer<ContextManager.ContextM
 
 export const layer: Layer.Layer<ContextManager.ContextManager> = layerWith({})
 
-/** Where to cut, and what of the prefix stays; `undefined` when nothing would become shorter. */
+/** Where to cut to keep that many messages, and what of the prefix stays; `undefined` when nothing would become shorter. */
 const cutEntries = (entries: Entries, keep: number): Cut | undefined => {
   const latestUser = entries.findLastIndex((entry) => entry.message.role === "user")
-  let at = entries.length - Math.floor(entries.length * keep)
+  let at = entries.length - keep
   // results stay with their calls: a cut between them moves behind them
   while (entries[at]?.message.role === "tool") at++
   const prefix = entries.slice(0, at)

@@ -7,6 +7,8 @@ import * as Runs from "../services/Runs.ts"
 
 export const make: Effect.Effect<Runs.Runs["Service"], never, Scope.Scope> = Effect.gen(function*() {
   const scope = yield* Effect.scope
+  let isClosing = false
+  yield* Effect.addFinalizer(() => Effect.sync(() => void (isClosing = true)))
   const byRun = new Map<string, Runs.LiveRun>()
   const bySession = new Map<string, Runs.LiveRun>()
 
@@ -26,16 +28,22 @@ export const make: Effect.Effect<Runs.Runs["Service"], never, Scope.Scope> = Eff
       Effect.suspend(() => {
         const known = found(run)
         if (known !== undefined) return known
+        if (isClosing) return Effect.fail(shuttingDown)
         byRun.set(run.runId, run)
         bySession.set(run.sessionId, run)
         const forget = Effect.sync(() => {
-          byRun.delete(run.runId)
-          bySession.delete(run.sessionId)
+          if (byRun.get(run.runId) === run) byRun.delete(run.runId)
+          if (bySession.get(run.sessionId) === run) bySession.delete(run.sessionId)
         })
-        return drive.pipe(Effect.ensuring(forget), Effect.forkIn(scope), Effect.as(run))
+        return drive(forget).pipe(Effect.ensuring(forget), Effect.forkIn(scope), Effect.as(run))
       }),
     live: (runId) => Effect.sync(() => byRun.get(runId))
   }
+})
+
+const shuttingDown = new RunError.RetryableError({
+  _tag: "ShuttingDown",
+  message: "this process is shutting down and takes no more runs; start it in another one"
 })
 
 export const layer: Layer.Layer<Runs.Runs> = Layer.effect(Runs.Runs, make)

@@ -6,7 +6,6 @@
  *                        +--lease over, process dead, or takeOver--> owned by the next, the epoch raised
  */
 import * as Clock from "effect/Clock"
-import * as SecureRandom from "effect/crypto/SecureRandom"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as SqlClient from "effect/sql/SqlClient"
@@ -34,7 +33,7 @@ export interface SessionClaims {
   /** Renews the lease, for ever. A failed try is made up for by the next; only an append must know that it is fenced. */
   readonly keep: (claim: Claim) => Effect.Effect<never>
   /** Gives the session back, and takes it away when it holds nothing. Does nothing once another has it. */
-  readonly release: (claim: Claim) => Effect.Effect<void, SqlError.SqlError>
+  readonly release: (claim: Claim, head: number) => Effect.Effect<void, SqlError.SqlError>
 }
 
 export const make = (sql: SqlClient.SqlClient, liveness: OwnerLiveness.Liveness): SessionClaims => {
@@ -61,7 +60,7 @@ export const make = (sql: SqlClient.SqlClient, liveness: OwnerLiveness.Liveness)
       INSERT INTO fiberloop_sessions ${
       sql.insert({
         id: sessionId,
-        epoch: firstEpoch(),
+        epoch: 1,
         owner: JSON.stringify(OwnerLiveness.self(runId)),
         lease: leaseFrom(now),
         head: 0,
@@ -105,11 +104,11 @@ export const make = (sql: SqlClient.SqlClient, liveness: OwnerLiveness.Liveness)
       sql`UPDATE fiberloop_sessions SET lease = ${leaseFrom(now)}
         WHERE session = ${claim.session} AND epoch = ${claim.epoch}`)
 
-  const release = Effect.fnUntraced(function*({ epoch, session }: Claim) {
+  const release = Effect.fnUntraced(function*({ epoch, session }: Claim, head: number) {
     held.delete(keyOf({ session, epoch }))
-    const removed = yield* sql`DELETE FROM fiberloop_sessions
-      WHERE session = ${session} AND epoch = ${epoch} AND head = 0 RETURNING session`
-    if (removed.length > 0) return
+    if (head === 0) {
+      yield* sql`DELETE FROM fiberloop_sessions WHERE session = ${session} AND epoch = ${epoch} AND head = 0`
+    }
     yield* sql`UPDATE fiberloop_sessions SET owner = NULL, lease = 0 WHERE session = ${session} AND epoch = ${epoch}`
   })
 
@@ -121,6 +120,3 @@ export const make = (sql: SqlClient.SqlClient, liveness: OwnerLiveness.Liveness)
     release
   }
 }
-
-/** Leaves room for as many openings as fit into the integers that a double holds. */
-const firstEpoch = (): number => SecureRandom.randomBytesUnsafe(6).reduce((sum, byte) => sum * 256 + byte, 0)

@@ -11,8 +11,8 @@ import type * as SessionStore from "../services/SessionStore.ts"
 import * as SessionErrors from "./SessionErrors.ts"
 
 /**
- * `session` is a small number that stands for the id in each event. `epoch` is the fence: it changes with every writer
- * and starts anywhere, so that a session that was removed and made again does not repeat one. A row with `head` 0 is
+ * `session` is a small number that stands for the id in each event; never used again, it fences off the writers of a
+ * session that was removed. `epoch` counts the writers of a session: it is the fence between them. A row with `head` 0 is
  * held by a writer that has not written, or was left behind by one that died so: it is not a session.
  */
 const createSessions = Effect.gen(function*() {

@@ -54,11 +54,11 @@ export const make = (options: {
     Effect.catchTag(
       log.append(claim, events, info, next),
       "SqlError",
-      (error) =>
-        Effect.flatMap(
-          claims.find(sessionId),
-          (row) => row?.epoch === claim.epoch && row.head === next.head ? Effect.succeed(true) : Effect.fail(error)
-        )
+      Effect.fnUntraced(function*(error) {
+        const row = yield* claims.find(sessionId)
+        const isOurs = row?.session === claim.session && row.epoch === claim.epoch
+        return isOurs && row.head === next.head ? true : yield* Effect.fail(error)
+      })
     )
 
   return {
@@ -67,7 +67,7 @@ export const make = (options: {
     append: (events) => Effect.uninterruptible(permit.withPermit(append(events))),
     close: permit.withPermit(Effect.suspend(() => {
       isLost = true
-      return Effect.ignore(claims.release(claim), { log: "Debug" })
+      return Effect.ignore(claims.release(claim, info.head), { log: "Debug" })
     }))
   }
 }

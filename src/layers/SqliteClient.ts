@@ -58,7 +58,7 @@ export const make = Effect.fnUntraced(function*(
   const acquirers = SqlClient.makeSqliteAcquirers({
     connection: Effect.succeed(connection),
     semaphore: yield* Semaphore.make(1),
-    isTransaction: () => db.isOpen && db.isTransaction
+    isTransaction: () => db.isTransaction
   })
   const client = yield* SqlClient.make({
     ...acquirers,

@@ -48,7 +48,8 @@ export const run = (
   model: Model.Model["Service"],
   request: Model.ModelRequest,
   journal: Journal.Journal,
-  timeouts: RunPolicy.Timeouts
+  timeouts: RunPolicy.Timeouts,
+  onLeak: Effect.Effect<void>
 ): Effect.Effect<Settled | Failed> =>
   Effect.suspend(() => {
     const { attempt, runId, turn } = request.metadata
@@ -74,7 +75,7 @@ export const run = (
       )
     ).pipe(Pull.catchDone(() => Effect.void))
 
-    return Effect.raceFirst(Grace.severed(consume, Effect.void), limitTime(watch, journal, timeouts)).pipe(
+    return Effect.raceFirst(Grace.severed(consume, onLeak), limitTime(watch, journal, timeouts)).pipe(
       Effect.match({
         onSuccess: () => settle(collector, watch, journal.now()),
         onFailure: (error) => failed(error, collector)

@@ -99,10 +99,12 @@ export const start = Effect.fnUntraced(function*(
     result: Deferred.await(live.result),
     abort: (reason) => Effect.andThen(abort(live, reason), Effect.asVoid(ended))
   }
-  const tracked = Effect.suspend(() => {
-    request.track.add(run)
-    return Effect.ensuring(drive(services, request, live), Effect.sync(() => request.track.delete(run)))
-  })
+  const tracked = (forget: Effect.Effect<void>) =>
+    Effect.suspend(() => {
+      request.track.add(run)
+      const untrack = Effect.sync(() => request.track.delete(run))
+      return Effect.ensuring(drive(services, request, live, forget), untrack)
+    })
   const known = yield* services.runs.start(run, tracked)
   if (known !== run) return { run: known, isAttached: true }
   yield* Deferred.await(live.accepted).pipe(Effect.onInterrupt(() => run.abort("consumer")))
@@ -123,11 +125,16 @@ const abort = (live: Ending.Live, reason: RunEvent.AbortedReason): Effect.Effect
     return Effect.andThen(Grace.within(announce), cutOff)
   })
 
-const drive = (services: Services, request: Request, live: Ending.Live): Effect.Effect<void> =>
+const drive = (
+  services: Services,
+  request: Request,
+  live: Ending.Live,
+  forget: Effect.Effect<void>
+): Effect.Effect<void> =>
   Effect.uninterruptibleMask((restore) =>
     Effect.gen(function*() {
       const scope = yield* Scope.make()
-      const release = Scope.close(scope, Exit.void)
+      const release = Effect.andThen(Scope.close(scope, Exit.void), forget)
       const { begin, folded, runId, sessionId } = request
       const phase = inPhase(live, restore)
       const refuse = (cause: Cause.Cause<RunError.RunError>) =>
@@ -243,9 +250,14 @@ const takeTurns = Effect.fnUntraced(function*(
 
 /** How a drive ends whose turns did not: what broke them, or who cut them off. */
 const endingOf = (live: Ending.Live, cause: Cause.Cause<RunError.RunError>): Ending.Ending => {
-  if (!Cause.hasInterruptsOnly(cause)) return { _tag: "RunFailed", error: Ending.toRunError(cause) }
-  if (live.stopped?._tag === "Duration") return { _tag: "RunLimited", reason: "duration" }
-  return { _tag: "RunAborted", reason: live.stopped?.reason ?? "shutdown" }
+  const { stopped } = live
+  // an interruption that nobody here asked for came from inside: a model or a strategy interrupted itself
+  if (!Cause.hasInterruptsOnly(cause) || stopped === undefined) {
+    return { _tag: "RunFailed", error: Ending.toRunError(cause) }
+  }
+  return stopped._tag === "Duration"
+    ? { _tag: "RunLimited", reason: "duration" }
+    : { _tag: "RunAborted", reason: stopped.reason }
 }
 
 const limitDuration = Effect.fnUntraced(function*(env: Env.Env, live: Ending.Live) {

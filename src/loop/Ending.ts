@@ -67,7 +67,7 @@ export const finish = Effect.fnUntraced(function*(
   const move = endMove(journal.status(), ending)
   if (move !== undefined) journal.move(move)
   const totals = RunState.totalsAt(journal.state(), journal.now())
-  const names = Array.from(env.leftBehind.values(), (left) => left.tool)
+  const names = Array.from(env.leftBehind.values(), (left) => left.name)
   const end = { totals, ...(names.length === 0 ? {} : { leftBehind: names }) }
   journal.record(
     ending._tag === "RunFailed"
@@ -127,9 +127,13 @@ const resultOf = (
 ): Exit.Exit<RunResult.RunResult<unknown>, RunError.RunError> => {
   const { end } = state
   if (end === undefined) return Exit.die(new Error("fiberloop: a run without an end has no result"))
-  return end._tag === "RunFailed"
-    ? Exit.fail(RunError.fromStored(end.error))
-    : Exit.succeed(RunResult.fromState(live.sessionId, state, end, live.output))
+  if (end._tag === "RunFailed") return Exit.fail(RunError.fromStored(end.error))
+  try {
+    return Exit.succeed(RunResult.fromState(live.sessionId, state, end, live.output))
+  } catch (error) {
+    // an answer of an older schema, read back from the log
+    return Exit.fail(RunError.invalidOutput(error instanceof Error ? error.message : "it cannot be decoded"))
+  }
 }
 
 /** The run never began; whoever started it learns why. */

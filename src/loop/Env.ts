@@ -25,6 +25,6 @@ export interface Env {
   readonly inputDigest: string
   /** What is wrong with a final answer, in words for the model; `undefined` when nothing is. */
   readonly checkOutput: (text: string) => string | undefined
-  /** calls whose handlers were left behind, and what that makes of them */
-  readonly leftBehind: Map<string, { readonly tool: string; readonly outcome: ToolOutcome.ToolOutcome }>
+  /** what did not end in time, by call id where it was a call, and what that makes of the call */
+  readonly leftBehind: Map<string, { readonly name: string; readonly outcome?: ToolOutcome.ToolOutcome }>
 }

@@ -39,7 +39,8 @@ export const run = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Return<R
         metadata: { sessionId: env.sessionId, runId: runId ?? "", turn, attempt }
       },
       journal,
-      env.timeouts
+      env.timeouts,
+      Effect.sync(() => env.leftBehind.set(`model ${turn}.${attempt}`, { name: `model ${env.model.info.name}` }))
     )
     const isEmpty = result._tag === "Settled" && saysNothing(result)
     if (result._tag === "Settled" && (!isEmpty || afterTools || hadEmpty)) return { ...result, attempt, isEmpty }
@@ -61,8 +62,8 @@ export const run = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Return<R
     const limited = RunState.limitReached(journal.state(), journal.now())
     if (limited !== undefined) return { _tag: "Limited", reason: limited }
 
-    hadEmpty = result._tag === "Settled"
-    journal.move(hadEmpty ? "emptyAnswer" : "retryableError")
+    hadEmpty ||= isEmpty
+    journal.move(isEmpty ? "emptyAnswer" : "retryableError")
     journal.emit({
       _tag: "RetryScheduled",
       turn,

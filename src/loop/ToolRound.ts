@@ -114,7 +114,7 @@ const execute = Effect.fnUntraced(function*(
     },
     {
       progress: (value) => Effect.sync(() => journal.emit({ _tag: "ToolProgress", turn, callId, tool, value })),
-      leftBehind: (outcome) => Effect.sync(() => env.leftBehind.set(callId, { tool, outcome }))
+      leftBehind: (outcome) => Effect.sync(() => env.leftBehind.set(callId, { name: tool, outcome }))
     }
   )
   journal.record({

@@ -4,7 +4,7 @@
 import * as Duration from "effect/Duration"
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"
-import type { Json } from "effect/Schema"
+import * as Schema from "effect/Schema"
 import * as Message from "./Message.ts"
 import * as RunError from "./RunError.ts"
 import type * as RunInput from "./RunInput.ts"
@@ -64,12 +64,15 @@ export const limits = (given: RunPolicy.LimitsInput): Checked<RunPolicy.Limits> 
       const unit = key === "maxDuration"
         ? "a duration of at least 1 millisecond"
         : `a whole number of at least ${least}`
-      return refuse(`limits.${key}`, `limits.${key} must be ${unit}; it is ${JSON.stringify(given[key])}`)
+      return refuse(`limits.${key}`, `limits.${key} must be ${unit}; it is ${shown(given[key])}`)
     }
     out[key] = value
   }
   return Result.succeed(out)
 }
+
+const shown = (value: Duration.Input | undefined): string =>
+  typeof value === "object" ? JSON.stringify(value) : String(value)
 
 /** NaN for what is no duration. */
 const millis = (input: Duration.Input | undefined): number | undefined =>
@@ -81,6 +84,9 @@ const millis = (input: Duration.Input | undefined): number | undefined =>
 const userMessages = (input: RunInput.RunInput["input"]): Checked<ReadonlyArray<Message.UserMessage>> => {
   const given = typeof input === "string" ? [{ role: "user" as const, content: input }] : input
   const messages = given.map((message) => Message.user(message.content))
+  if (given.some((message) => message.role !== "user") || !messages.every(Schema.is(Message.UserMessage))) {
+    return refuse("input", "the input must be a text or user messages, of text and file parts")
+  }
   return messages.length === 0 || messages.some((message) => isBlank(message.content))
     ? refuse("input", "the input is empty; say what the agent is to do")
     : Result.succeed(messages)
@@ -88,12 +94,12 @@ const userMessages = (input: RunInput.RunInput["input"]): Checked<ReadonlyArray<
 
 const historyMessages = (
   history: ReadonlyArray<RunInput.HistoryInput>
-): Checked<NonNullable<RunInput.Effective["history"]>> =>
-  Result.succeed(
-    history.map(({ content, role }) =>
-      role === "user" ? Message.user(content) : { role: "assistant", content: Message.user(content).content }
-    )
-  )
+): Checked<NonNullable<RunInput.Effective["history"]>> => {
+  const messages = history.map(({ content, role }) => ({ role, content: Message.user(content).content }))
+  return messages.every(Schema.is(Schema.Union([Message.UserMessage, Message.AssistantMessage])))
+    ? Result.succeed(messages)
+    : refuse("history", "the history must be user and assistant messages, of text and file parts")
+}
 
 const isBlank = (content: ReadonlyArray<Message.UserPart>): boolean =>
   content.every((part) => part.type === "text" && part.text.trim() === "")
@@ -121,9 +127,9 @@ const names = (
 }
 
 /** Plain JSON, as it will be read back. */
-export const json = (field: string, value: Json): Checked<Json> => {
+export const json = (field: string, value: Schema.Json): Checked<Schema.Json> => {
   try {
-    return Result.succeed(JSON.parse(JSON.stringify(value)) as Json)
+    return Result.succeed(JSON.parse(JSON.stringify(value)) as Schema.Json)
   } catch {
     return refuse(field, `${field} is not JSON`)
   }

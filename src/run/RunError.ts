@@ -51,7 +51,9 @@ export const RunReason = Schema.Union([
     sessionId: Schema.String,
     runId: Schema.optionalKey(Schema.String)
   }),
-  Schema.TaggedStruct("StoreUnavailable", message)
+  Schema.TaggedStruct("StoreUnavailable", message),
+  /** this process takes no more runs */
+  Schema.TaggedStruct("ShuttingDown", message)
 ])
 export type RunReason = typeof RunReason.Type
 
@@ -173,3 +175,9 @@ export const fromDefect = (defect: unknown): NonRetryableError =>
     }),
     { cause: defect }
   )
+
+export const invalidOutput = (problem: string): NonRetryableError =>
+  new NonRetryableError({
+    _tag: "InvalidOutput",
+    message: `the model's final answer does not fit the agent's output schema: ${problem}`
+  })

@@ -5,7 +5,7 @@
  * statuses are in `RunStatus`; does not own messages, that is `Transcript`.
  */
 import * as Message from "./Message.ts"
-import type * as RunError from "./RunError.ts"
+import * as RunError from "./RunError.ts"
 import type * as RunEvent from "./RunEvent.ts"
 import type * as RunInput from "./RunInput.ts"
 import type * as RunPolicy from "./RunPolicy.ts"
@@ -107,6 +107,8 @@ export const evolve = (state: RunState, event: RunEvent.Durable): RunState => {
         seq: event.seq,
         drive: event.drive,
         driveStartedAt: event.at,
+        // an attempt that was cut off left no trace but its deltas: the next one has a number of its own
+        attempts: state.attempts + 1,
         limits: event.limits ?? state.limits,
         input: event.data === undefined || state.input === undefined
           ? state.input
@@ -135,11 +137,11 @@ export const evolve = (state: RunState, event: RunEvent.Durable): RunState => {
     case "AssistantMessage":
       return settleMessage(state, event)
     case "ApprovalRequested":
-      return withPhase(state, event, "awaiting", "awaiting_human")
+      return withPhase(state, event, "awaiting")
     case "ApprovalResolved":
-      return withPhase(state, event, "pending", "tool_running")
+      return withPhase(state, event, "pending")
     case "ToolStarted":
-      return withPhase(state, event, "started", "tool_running")
+      return withPhase(state, event, "started")
     case "ToolSettled":
       return settleCall(state, event)
     case "TurnFinished":
@@ -211,20 +213,17 @@ const settleMessage = (
 const withPhase = (
   state: RunState,
   event: { readonly seq: number; readonly callId: string; readonly params?: OpenCall["params"] },
-  phase: OpenCall["phase"],
-  status: RunEvent.Status
+  phase: OpenCall["phase"]
 ): RunState => {
   const openCalls = state.openCalls.map((call) =>
     call.callId === event.callId ? { ...call, phase, params: event.params ?? call.params } : call
   )
-  const waits = openCalls.length > 0 && openCalls.every((call) => call.phase === "awaiting")
-  return {
-    ...state,
-    seq: event.seq,
-    openCalls,
-    status: waits ? "awaiting_human" : status === "awaiting_human" ? "tool_running" : status
-  }
+  return { ...state, seq: event.seq, openCalls, status: roundStatus(openCalls) }
 }
+
+/** Waits for a person once every call that is left does. */
+const roundStatus = (openCalls: ReadonlyArray<OpenCall>): RunEvent.Status =>
+  openCalls.length > 0 && openCalls.every((call) => call.phase === "awaiting") ? "awaiting_human" : "tool_running"
 
 const settleCall = (state: RunState, event: Extract<RunEvent.Durable, { _tag: "ToolSettled" }>): RunState => {
   const call = state.openCalls.find((open) => open.callId === event.callId)
@@ -232,6 +231,7 @@ const settleCall = (state: RunState, event: Extract<RunEvent.Durable, { _tag: "T
   const openCalls = state.openCalls.filter((open) => open !== call)
   return {
     ...state,
+    status: roundStatus(openCalls),
     seq: event.seq,
     openCalls,
     totals: {
@@ -305,17 +305,24 @@ export interface Settled {
 export const decide = (state: RunState, turn: Settled): RunEvent.Decision => {
   if (turn.toolError !== undefined) return { _tag: "Fail", error: turn.toolError }
   if (turn.finishReason === "length") return { _tag: "Compact", reason: "length" }
-  if (turn.finishReason === "content-filter") return { _tag: "Complete", reason: "contentFilter" }
-  if (turn.cutBy !== undefined) return { _tag: "Limit", reason: turn.cutBy }
-  if (turn.hasCalls) return { _tag: "Continue", reason: "toolCalls" }
+  if (turn.cutBy !== undefined && turn.finishReason !== "content-filter") return { _tag: "Limit", reason: turn.cutBy }
+  if (turn.hasCalls && turn.finishReason !== "content-filter") return { _tag: "Continue", reason: "toolCalls" }
   if (turn.invalidOutput !== undefined) {
+    if (turn.finishReason === "content-filter") return { _tag: "Fail", error: RunError.toStored(filtered) }
     return state.corrections === 0
       ? { _tag: "Continue", reason: "correction" }
-      : {
-        _tag: "Fail",
-        error: { _tag: "NonRetryableError", reason: { _tag: "InvalidOutput", message: turn.invalidOutput } }
-      }
+      : { _tag: "Fail", error: RunError.toStored(RunError.invalidOutput(turn.invalidOutput)) }
   }
-  if (turn.isEmpty && state.totals.toolRounds > 0) return { _tag: "Complete", reason: "emptyAfterTools" }
-  return { _tag: "Complete", reason: turn.finishReason === "stop" ? "stop" : "other" }
+  return { _tag: "Complete", reason: completion(state, turn) }
+}
+
+const filtered = new RunError.NonRetryableError({
+  _tag: "ContentPolicy",
+  message: "the provider's content filter ended the answer before it fitted the agent's output schema"
+})
+
+const completion = (state: RunState, turn: Settled): Extract<RunEvent.Decision, { _tag: "Complete" }>["reason"] => {
+  if (turn.finishReason === "content-filter") return "contentFilter"
+  if (turn.isEmpty && state.totals.toolRounds > 0) return "emptyAfterTools"
+  return turn.finishReason === "stop" ? "stop" : "other"
 }

@@ -26,10 +26,14 @@ export interface LiveRun {
 
 export class Runs extends Context.Service<Runs, {
   /**
-   * Makes `run` known and drives it in the layer's scope until `drive` ends; closing the layer interrupts it and waits.
+   * Makes `run` known and drives it in the layer's scope; closing the layer interrupts it and waits. The run is forgotten
+   * when the drive says so, before it shows its end, so that whoever sees that may start the next run; or when it ends.
    * A live run with the same id and input is returned instead; with other input it is `RunConflict`. Another live run
    * in the session is `SessionBusy`.
    */
-  readonly start: (run: LiveRun, drive: Effect.Effect<void>) => Effect.Effect<LiveRun, RunError.RunError>
+  readonly start: (
+    run: LiveRun,
+    drive: (forget: Effect.Effect<void>) => Effect.Effect<void>
+  ) => Effect.Effect<LiveRun, RunError.RunError>
   readonly live: (runId: string) => Effect.Effect<LiveRun | undefined>
 }>()("fiberloop/services/Runs") {}

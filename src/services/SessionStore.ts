@@ -52,8 +52,9 @@ export interface Session {
   /** `seq` of the last event in the log, 0 in a new session */
   readonly head: () => number
   /**
-   * Stores events whose `seq` go on from `head`, all or none, durable when it returns. Uninterruptible. Fails with
-   * `StaleWriter` once another writer has opened the session, and writes nothing then.
+   * Stores events whose `seq` go on from `head` (others are a defect), all or none, durable when it returns.
+   * Uninterruptible. Fails with `StaleWriter` once another writer has opened the session or the scope has closed, and
+   * writes nothing then.
    */
   readonly append: (events: Arr.NonEmptyReadonlyArray<RunEvent.Durable>) => Effect.Effect<void, StoreError>
 }
@@ -69,15 +70,18 @@ export class SessionStore extends Context.Service<SessionStore, {
     sessionId: string,
     range?: { readonly from?: number; readonly to?: number }
   ) => Stream.Stream<RunEvent.Durable, StoreError>
-  /** The log from `from`, then what is appended, also by other processes: no gap, no double, never retracted. */
+  /**
+   * The log from `from`, then what is appended, also by other processes: no gap, no double, never retracted. Waits for a
+   * session that is not there yet; `SessionNotFound` once it is removed.
+   */
   readonly watch: (sessionId: string, from?: number) => Stream.Stream<RunEvent.Durable, StoreError>
-  /** Sessions, last changed first, without reading logs. `after` is the last one of the page before. */
+  /** Sessions, last changed first, all or `limit`, without reading logs. `after` is the last one of the page before. */
   readonly list: (options?: {
     readonly limit?: number
     readonly after?: SessionInfo
   }) => Effect.Effect<ReadonlyArray<SessionInfo>, StoreError>
   readonly info: (sessionId: string) => Effect.Effect<SessionInfo | undefined, StoreError>
-  /** Deletes the session and its log. `SessionBusy` while it has a live owner. */
+  /** Deletes the session and its log. `SessionBusy` while it has a live owner, `SessionNotFound` when unknown. */
   readonly remove: (sessionId: string) => Effect.Effect<void, StoreError>
 }>()("fiberloop/services/SessionStore") {}
 

@@ -40,7 +40,8 @@ const asking =
 const spoken: ReadonlyArray<readonly [RegExp, string]> = [
   [/\bplus\b/gi, "+"],
   [/\bminus\b/gi, "-"],
-  [/\b(?:times|multiplied by)\b|(?<=\d)\s*x\s*(?=\d)/gi, "*"],
+  [/\b(?:times|multiplied by)\b/gi, "*"],
+  [/(?<=\d)\s*x\s*(?=\d)/gi, " * "],
   [/\b(?:divided by|over)\b/gi, "/"],
   [/\b(?:to the power of|to the power|raised to)\b/gi, "^"],
   [/\bsquared\b/gi, "^2"],

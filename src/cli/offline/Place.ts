@@ -45,6 +45,10 @@ const root = new RegExp(
 )
 const kindOfFiles = new RegExp(`^${determiner}(\\S+)\\s+files?(?:\\s+(?:in|under|below|within|inside)\\s+(.+))?$`, "i")
 
+/** Words that no unquoted folder has: they say something else about the files. */
+const condition =
+  /(?<=^|\s)(?:and|or|not|but|without|with|excluding|except|including|than|to|for|of|in|under|on|contain\w*|mention\w*|use|uses|using|import\w*|reference\w*|call|calls|why|how|who|please|then|over|above|files?)(?=\s|$)|\s(?:\S+\s+){3}/i
+
 /** What follows "in", "under" and the like; `undefined` for words that name no place. */
 export const placeOf = (words: string, phrase: Phrase): Where | undefined => {
   const quoted = phrase.quotedBy(words)
@@ -58,6 +62,7 @@ export const placeOf = (words: string, phrase: Phrase): Where | undefined => {
     return inner === undefined || inner.pattern !== undefined ? undefined : { ...inner, pattern }
   }
   if (isGlob(words)) return /\s/.test(words) ? undefined : { folders: [], pattern: words }
+  if (condition.test(words)) return undefined
   return { folders: foldersOf(words.replace(/^the\s+/i, ""), phrase) }
 }
 
@@ -71,12 +76,16 @@ const foldersOf = (words: string, phrase: Phrase): ReadonlyArray<string> => {
 }
 
 const place =
-  /(?<=^|\s)(?:in|under|underneath|below|beneath|within|inside|from|of)\s+(.+?)(?=\s+(?:are|is|have|has|with|by|that|which|there|do|does|exist|exists)(?:\s|$)|$)/i
+  /(?<=^|\s)(?:in|under|underneath|below|beneath|within|inside|from)\s+(.+?)(?=\s+(?:are|is|have|has|with|by|that|which|there|do|does|exist|exists)(?:\s|$)|$)/i
+const ofRoot =
+  /(?<=^|\s)of\s+(?:(?:the|this|my|our)\s+)+(?:(?:whole|entire|current)\s+)?(?:project|repository|repo|codebase|package|workspace|folder|directory)(?=\s|$)/i
 
 /** Takes the place out of the words; the root when none is named, `undefined` when it makes no sense. */
 export const takePlace = (phrase: Phrase): Where | undefined => {
   const found = phrase.take(place)
-  return found === undefined ? { folders: [] } : placeOf(found[1]!, phrase)
+  if (found !== undefined) return placeOf(found[1]!, phrase)
+  phrase.take(ofRoot)
+  return { folders: [] }
 }
 
 const named =

@@ -23,7 +23,7 @@ export const parse = (phrase: Phrase): Rank | undefined => {
   const isTop = found === undefined && measured !== undefined && phrase.take(top) !== undefined
   if (found === undefined && !isTop) return undefined
   const word = found?.[1]?.toLowerCase() ?? "most"
-  const isOne = /(?<=^|\s)file(?=\s|$)/i.test(phrase.words)
+  const isOne = /(?<=^|\s)(?:file|is)(?=\s|$)/i.test(phrase.words)
   const isMany = /(?<=^|\s)files(?=\s|$)/i.test(phrase.words)
   const files = takeFiles(phrase) ?? {}
   const where = takePlace(phrase)

@@ -64,7 +64,7 @@ const first = (forms: ReadonlyArray<RegExp>, phrase: Phrase): Groups | undefined
 }
 
 const decoration =
-  /^(?:(?:the )?(?:whole |entire |full |complete )?(?:contents?|text) of )?(?:(?:the|my) )?(?:(?:whole|entire|full|complete) )?(?:file )?|(?: file)$/gi
+  /^(?:(?:the )?(?:whole |entire |full |complete )?(?:contents?|text) of )?(?:the )?(?:(?:whole|entire|full|complete) )?(?:file )?|(?: file)$/gi
 
 /** One word or quoted text; several words when the last has an extension. */
 const pathOf = (words: string, phrase: Phrase): string | undefined => {

@@ -18,7 +18,10 @@ interface Form {
   readonly show: Search["show"]
 }
 
-const form = (source: string, show: Search["show"]): Form => ({ pattern: new RegExp(`^${source}$`, "i"), show })
+const form = (source: string, show: Search["show"], flags = "i"): Form => ({
+  pattern: new RegExp(`^${source}$`, flags),
+  show
+})
 
 const files = (start: string, show: Search["show"]): Form =>
   form(
@@ -48,8 +51,9 @@ const forms: ReadonlyArray<Form> = [
     "occurrences"
   ),
   form(
-    `(?:how many|count(?: the| all)?|number of)\\s+(?<text>\\S+)\\s+(?:are there|are|occurrences)${place}`,
-    "occurrences"
+    `(?:[Hh]ow many|[Cc]ount(?: the| all)?)\\s+(?<text>[\uE001-\uE064]|[A-Z_]{2,})s?(?:\\s+(?:are there|are|is))?${place}`,
+    "occurrences",
+    ""
   ),
   form(
     `(?:where|on (?:which|what) lines?)\\s+(?:is|are|do we|do i|does|do|was|can i find)\\s+(?<text>.+?)(?:\\s+(?:being\\s+)?${found})?${place}`,
@@ -92,15 +96,23 @@ const last = /^(.+)\s+(?:in|under|below|within|inside|across|throughout)\s+(.+)$
 const single =
   /^(?:(?:the|all|this|my)\s+)*(?:(?:folder|directory|dir|file)\s+)?\S+(?:\s+(?:folder|directory|dir|files?))?$/i
 
-/** "foo in src": the last "in" with a place of one word behind it. */
+/** "foo in src": the last "in" with a place of one word behind it; "foo in the ts files under src" has two. */
 const splitPlace = (
   words: string,
   phrase: Phrase
 ): { readonly text: string; readonly where: Where | undefined } | undefined => {
   const [, text, place] = last.exec(words) ?? []
   if (text === undefined || place === undefined || !single.test(place)) return undefined
-  return { text, where: placeOf(place.replace(/^(?:the\s+)?file\s+|\s+file$/i, ""), phrase) }
+  const where = placeOf(place.replace(/^(?:the\s+)?file\s+|\s+file$/i, ""), phrase)
+  const [, shorter, kind] = inKind.exec(text) ?? []
+  const pattern = kind === undefined ? undefined : kindOf(kind, phrase)
+  if (where === undefined || where.pattern !== undefined || shorter === undefined || pattern === undefined) {
+    return { text, where }
+  }
+  return { text: shorter, where: { ...where, pattern } }
 }
+
+const inKind = /^(.+)\s+(?:in|across|of)\s+(?:(?:the|all)\s+)*(\S+)\s+files?$/i
 
 const described =
   /^(?:the\s+)?(?:exact\s+)?(?:word|text|string|term|symbol|name|phrase|identifier|function|class|variable|type|method|constant|interface)s?\s+(\S+)$/i

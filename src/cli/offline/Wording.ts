@@ -1,0 +1,27 @@
+/** The sentences that answers have in common. Pure. */
+import type { Refused } from "./Files.ts"
+import type { Where } from "./Intent.ts"
+
+export const count = (n: number, noun: string): string => `${n} ${noun}${n === 1 ? "" : "s"}`
+
+/** A path as it is; in quotes and escaped when it has characters that would not show. */
+export const name = (path: string): string => /^\s|\s$|[\p{C}\u2028\u2029]/u.test(path) ? JSON.stringify(path) : path
+
+/** " under src", nothing at the root. */
+export const under = (folder: string | undefined): string => folder === undefined ? "" : ` under ${name(folder)}`
+
+/** "*.ts file", "file". */
+export const file = ({ pattern }: Pick<Where, "pattern">): string => pattern === undefined ? "file" : `${pattern} file`
+
+/** Why there is no answer, in a sentence. */
+export const refusal = ({ message, reason }: Refused, folder: string | undefined): string =>
+  reason === "NotFound" && folder !== undefined
+    ? `There is no folder ${JSON.stringify(folder)} below the root folder.`
+    : message
+
+/** What a tool noted about its result, without how to narrow it. */
+export const notes = (note: string | undefined): ReadonlyArray<string> =>
+  note === undefined ? [] : note.split(/(?<=\.) /).filter((sentence) => !sentence.includes("narrow with"))
+
+export const lines = (...parts: ReadonlyArray<string | ReadonlyArray<string>>): string =>
+  parts.flat().filter((line) => line !== "").join("\n")
