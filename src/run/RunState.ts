@@ -108,7 +108,7 @@ export const evolve = (state: RunState, event: RunEvent.Durable): RunState => {
         drive: event.drive,
         driveStartedAt: event.at,
         // an attempt that was cut off left no trace but its deltas: the next one has a number of its own
-        attempts: state.attempts + 1,
+        attempts: state.attempts + (state.end?._tag === "RunFailed" ? 0 : 1),
         limits: event.limits ?? state.limits,
         input: event.data === undefined || state.input === undefined
           ? state.input
