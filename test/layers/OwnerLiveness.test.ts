@@ -1,0 +1,56 @@
+import { assert, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import { spawn } from "node:child_process"
+import { once } from "node:events"
+import { readFileSync } from "node:fs"
+import { isDead, self } from "../../src/layers/OwnerLiveness.ts"
+
+const owner = self("run-1")
+
+/** see proc_pid_stat(5) */
+const statOf = (pid: number) => readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]!.split(" ")
+const startOf = (pid: number) => statOf(pid)[19]!
+const stateOf = (pid: number) => statOf(pid)[0]
+
+it("this process is alive", () => {
+  assert.isFalse(isDead(owner))
+})
+
+it("a process that does not exist is dead", () => {
+  assert.isTrue(isDead({ ...owner, pid: 2 ** 22 + 1 }))
+})
+
+it("a process of another machine may be alive", () => {
+  assert.isFalse(isDead({ ...owner, pid: 2 ** 22 + 1, host: "elsewhere" }))
+})
+
+it("a process of this machine's last start is dead", () => {
+  assert.isTrue(isDead({ ...owner, boot: "yesterday" }))
+})
+
+it("a process that ended has died", async () => {
+  const child = spawn(process.execPath, ["-e", ""])
+  await once(child, "exit")
+  assert.isTrue(isDead({ ...owner, pid: child.pid! }))
+})
+
+it.runIf(process.platform === "linux")("another process with the same number is not the owner", () => {
+  assert.isTrue(isDead({ ...owner, start: "1" }))
+})
+
+it.effect.runIf(process.platform === "linux")("a zombie is dead", () =>
+  Effect.gen(function*() {
+    // A process that never gets to ask for the end of its child.
+    const script = `
+      const child = require("node:child_process").spawn("true", { stdio: "ignore" })
+      require("node:fs").writeSync(1, String(child.pid))
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)`
+    const parent = yield* Effect.acquireRelease(
+      Effect.sync(() => spawn(process.execPath, ["-e", script], { stdio: ["ignore", "pipe", "inherit"] })),
+      (parent) => Effect.sync(() => parent.kill("SIGKILL"))
+    )
+    const [pid] = yield* Effect.promise(() => once(parent.stdout, "data"))
+    const zombie = { ...owner, pid: Number(pid), start: startOf(Number(pid)) }
+    while (!isDead(zombie)) yield* Effect.yieldNow
+    assert.strictEqual(stateOf(zombie.pid), "Z")
+  }))

@@ -1,0 +1,177 @@
+/** What holds between processes that share a SQLite file: real ones, stopped and killed for real. */
+import { assert, it } from "@effect/vitest"
+import * as Arr from "effect/Array"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Stream from "effect/Stream"
+import * as TestClock from "effect/testing/TestClock"
+import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
+import * as SessionStoreSqlite from "../../src/layers/SessionStoreSqlite.ts"
+import type * as SessionStore from "../../src/services/SessionStore.ts"
+import { sessionProcess, startedProcess, temporaryFolder } from "../support/Processes.ts"
+import type { Answer } from "../support/SessionProcess.ts"
+import { notice } from "./SessionStoreSuite.ts"
+
+const newFile = Effect.map(temporaryFolder, (folder) => join(folder, "sessions.db"))
+const seqsOf = (store: SessionStore.SessionStore["Service"], sessionId: string) =>
+  Effect.map(Stream.runCollect(store.read(sessionId)), (events) => events.map((event) => event.seq))
+const reasonOf = <A, R>(effect: Effect.Effect<A, SessionStore.StoreError, R>) =>
+  Effect.map(Effect.flip(effect), (error) => error.reason)
+const ok: Answer = { ok: true }
+
+/** A child that holds session "s" after two events, and a store of this process on its file. */
+const shared = Effect.gen(function*() {
+  const file = yield* newFile
+  const child = yield* startedProcess(file)
+  assert.deepStrictEqual(yield* child.ask({ do: "open", sessionId: "s", runId: "child-run" }), ok)
+  assert.deepStrictEqual(yield* child.ask({ do: "append", count: 2 }), ok)
+  return { child, file, store: yield* SessionStoreSqlite.make({ filename: file }) }
+})
+const options = { runId: "our-run", create: true }
+
+it.live("a session that another process holds is busy, named by its run", () =>
+  Effect.gen(function*() {
+    const { store } = yield* shared
+    const reason = yield* reasonOf(store.open("s", options))
+    assert.isTrue(reason._tag === "SessionBusy" && reason.runId === "child-run")
+    assert.strictEqual((yield* reasonOf(store.remove("s")))._tag, "SessionBusy")
+    assert.deepStrictEqual(yield* seqsOf(store, "s"), [1, 2])
+  }))
+
+it.live("a session that this process holds is busy in another", () =>
+  Effect.gen(function*() {
+    const { child, store } = yield* shared
+    yield* store.open("t", { ...options, runId: "our-run" })
+    const answer = yield* child.ask({ do: "open", sessionId: "t", runId: "theirs" })
+    assert.isTrue(!answer.ok && answer.reason._tag === "SessionBusy" && answer.reason.runId === "our-run")
+  }))
+
+it.live("a session opens at once when its owner was killed", () =>
+  Effect.gen(function*() {
+    const { child, store } = yield* shared
+    yield* child.kill
+    const session = yield* store.open("s", options)
+    assert.strictEqual(session.head(), 2)
+    yield* session.append([notice({ seq: 3 })])
+    assert.deepStrictEqual(yield* seqsOf(store, "s"), [1, 2, 3])
+  }))
+
+it.live("a session opens at once when its owner closed it", () =>
+  Effect.gen(function*() {
+    const { child, store } = yield* shared
+    yield* child.ask({ do: "close" })
+    assert.strictEqual((yield* store.open("s", options)).head(), 2)
+  }))
+
+it.live("nothing is left of a session whose owner was killed before its first write", () =>
+  Effect.gen(function*() {
+    const { child, store } = yield* shared
+    yield* child.ask({ do: "open", sessionId: "t", runId: "child-run" })
+    yield* child.kill
+    assert.isUndefined(yield* store.info("t"))
+    assert.strictEqual((yield* reasonOf(store.open("t", { ...options, create: false })))._tag, "SessionNotFound")
+    yield* (yield* store.open("t", options)).append([notice({ seq: 1 })])
+    assert.deepStrictEqual(yield* seqsOf(store, "t"), [1])
+  }))
+
+it.effect("a frozen owner loses the session with its lease, and is stale when it thaws", () =>
+  Effect.gen(function*() {
+    const { child, store } = yield* shared
+    yield* child.signal("SIGSTOP")
+    // The child's lease is by the time of the machine; this test's clock decides when it is over.
+    yield* TestClock.setTime(Date.now())
+    assert.strictEqual((yield* reasonOf(store.open("s", options)))._tag, "SessionBusy")
+    yield* TestClock.adjust("31 seconds")
+    const session = yield* store.open("s", options)
+    yield* session.append([notice({ seq: 3 }, "ours")])
+    yield* child.signal("SIGCONT")
+    const answer = yield* child.ask({ do: "append", count: 1, text: "stale" })
+    assert.isTrue(!answer.ok && answer.reason._tag === "StaleWriter")
+    yield* session.append([notice({ seq: 4 }, "ours")])
+    assert.deepStrictEqual(
+      yield* Stream.runCollect(store.read("s", { from: 3 })),
+      [notice({ seq: 3 }, "ours"), notice({ seq: 4 }, "ours")]
+    )
+  }))
+
+it.live("an owner that was taken over is stale", () =>
+  Effect.gen(function*() {
+    const { child, store } = yield* shared
+    const session = yield* store.open("s", { ...options, takeOver: true })
+    const answer = yield* child.ask({ do: "append", count: 1 })
+    assert.isTrue(!answer.ok && answer.reason._tag === "StaleWriter")
+    assert.deepStrictEqual(yield* seqsOf(store, "s"), [1, 2])
+    yield* child.ask({ do: "close" })
+    yield* session.append([notice({ seq: 3 })])
+  }))
+
+it.effect("what another process appends is watched, found within a quarter of a second", () =>
+  Effect.gen(function*() {
+    const { child, store } = yield* shared
+    const fiber = yield* Effect.forkChild(Stream.runCollect(Stream.take(store.watch("s"), 42)))
+    for (let n = 0; n < 4; n++) {
+      yield* child.ask({ do: "append", count: 10 })
+      yield* TestClock.adjust("250 millis")
+    }
+    assert.deepStrictEqual((yield* Fiber.join(fiber)).map((event) => event.seq), Arr.range(1, 42))
+  }))
+
+it.live("processes that open a new database at once make its tables once", () =>
+  Effect.gen(function*() {
+    const file = yield* newFile
+    const children = yield* Effect.forEach([1, 2, 3], () => sessionProcess(file), { concurrency: "unbounded" })
+    const answers = yield* Effect.forEach(children, (child) => child.ask({ do: "start" }), { concurrency: "unbounded" })
+    assert.deepStrictEqual(answers, [ok, ok, ok])
+    const db = new DatabaseSync(file)
+    assert.strictEqual(db.prepare("SELECT * FROM fiberloop_migrations").all().length, 1)
+    db.close()
+  }))
+
+it.live("of processes that open a session at once one gets it", () =>
+  Effect.gen(function*() {
+    const file = yield* newFile
+    const children = yield* Effect.forEach([1, 2, 3], () => startedProcess(file), { concurrency: "unbounded" })
+    const answers = yield* Effect.forEach(
+      children,
+      (child) => child.ask({ do: "open", sessionId: "s", runId: `run of ${child.pid}` }),
+      { concurrency: "unbounded" }
+    )
+    assert.deepStrictEqual(answers.map((answer) => answer.ok ? "open" : answer.reason._tag).sort(), [
+      "SessionBusy",
+      "SessionBusy",
+      "open"
+    ])
+  }))
+
+it.live("processes write to their sessions side by side", () =>
+  Effect.gen(function*() {
+    const file = yield* newFile
+    const store = yield* SessionStoreSqlite.make({ filename: file })
+    const children = yield* Effect.forEach([1, 2, 3], () => startedProcess(file), { concurrency: "unbounded" })
+    const answers = yield* Effect.forEach(
+      children,
+      Effect.fnUntraced(function*(child) {
+        yield* child.ask({ do: "open", sessionId: `s${child.pid}`, runId: "run" })
+        return yield* child.ask({ do: "append", count: 300 })
+      }),
+      { concurrency: "unbounded" }
+    )
+    assert.deepStrictEqual(answers, [ok, ok, ok])
+    for (const child of children) {
+      assert.deepStrictEqual(yield* seqsOf(store, `s${child.pid}`), Arr.range(1, 300))
+    }
+  }))
+
+it.live("a session keeps what was appended when its process is killed while it appends", () =>
+  Effect.gen(function*() {
+    const { child, store } = yield* shared
+    const fiber = yield* Effect.forkChild(Effect.exit(child.ask({ do: "append", count: 100_000 })))
+    yield* Stream.runDrain(Stream.take(store.watch("s"), 20))
+    yield* child.kill
+    yield* Fiber.join(fiber)
+    const session = yield* store.open("s", options)
+    assert.isAtLeast(session.head(), 20)
+    assert.deepStrictEqual(yield* seqsOf(store, "s"), Arr.range(1, session.head()))
+    yield* session.append([notice({ seq: session.head() + 1 })])
+  }))

@@ -1,0 +1,546 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
+import * as Reactivity from "effect/reactivity/Reactivity"
+import * as Scope from "effect/Scope"
+import * as SqlClient from "effect/sql/SqlClient"
+import * as SqlError from "effect/sql/SqlError"
+import * as Stream from "effect/Stream"
+import * as TestClock from "effect/testing/TestClock"
+import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
+import * as OwnerLiveness from "../../src/layers/OwnerLiveness.ts"
+import * as SessionStoreSql from "../../src/layers/SessionStoreSql.ts"
+import * as SessionStoreSqlite from "../../src/layers/SessionStoreSqlite.ts"
+import * as SqliteClient from "../../src/layers/SqliteClient.ts"
+import * as SqliteErrors from "../../src/layers/SqliteErrors.ts"
+import type * as SessionStore from "../../src/services/SessionStore.ts"
+import { temporaryFolder } from "../support/Processes.ts"
+import { notice, notices, started, suite } from "./SessionStoreSuite.ts"
+
+suite(
+  "SessionStoreSqlite",
+  Layer.unwrap(Effect.map(temporaryFolder, (folder) => SessionStoreSqlite.layer({ filename: join(folder, "s.db") })))
+)
+
+suite(
+  "SessionStoreSql without a way of its own to append",
+  SessionStoreSql.layer({ explain: SqliteErrors.explain(":memory:") }).pipe(
+    Layer.provide(SqliteClient.layer({ filename: ":memory:" })),
+    Layer.orDie
+  )
+)
+
+const options = { runId: "run-1", create: true }
+const make = (filename: string, more: Partial<SessionStoreSqlite.Options> = {}) =>
+  SessionStoreSqlite.make({ filename, ...more })
+
+/** The reason why a store cannot be made, or why an effect failed. */
+const reasonOf = <A, R>(effect: Effect.Effect<A, SessionStore.StoreError, R>) =>
+  Effect.map(Effect.flip(effect), (error): { readonly _tag: string; readonly message: string } => error.reason)
+
+/** A database with one session of three events. */
+const database = Effect.gen(function*() {
+  const folder = yield* temporaryFolder
+  const file = join(folder, "sessions.db")
+  yield* Effect.scoped(Effect.gen(function*() {
+    const store = yield* make(file)
+    const session = yield* store.open("s", options)
+    yield* session.append([started({ seq: 1 }), ...notices(2, 3)])
+  }))
+  return { folder, file }
+})
+
+const sqlOn = <A>(file: string, use: (db: DatabaseSync) => A): A => {
+  const db = new DatabaseSync(file)
+  try {
+    return use(db)
+  } finally {
+    db.close()
+  }
+}
+
+const assertOneLine = (message: string) => {
+  assert.notInclude(message, "\n")
+  assert.notInclude(message, "    at ")
+}
+
+describe("a file", () => {
+  it.effect("sessions are there when it is opened again", () =>
+    Effect.gen(function*() {
+      const { file } = yield* database
+      const store = yield* make(file)
+      assert.deepStrictEqual(yield* Stream.runCollect(store.read("s")), [started({ seq: 1 }), ...notices(2, 3)])
+      assert.strictEqual((yield* store.open("s", options)).head(), 3)
+    }))
+
+  it.effect("a session that is removed while it is read is SessionNotFound", () =>
+    Effect.gen(function*() {
+      const store = yield* make(":memory:")
+      const again = Effect.scoped(
+        Effect.flatMap(store.open("s", options), (session) => session.append(notices(1, 1500)))
+      )
+      yield* again
+      for (const next of [again, Effect.void]) {
+        const read = store.read("s").pipe(
+          Stream.tap((event) => event.seq === 1 ? Effect.andThen(store.remove("s"), next) : Effect.void)
+        )
+        assert.strictEqual((yield* reasonOf(Stream.runDrain(read)))._tag, "SessionNotFound")
+      }
+    }))
+
+  it.effect("a session that outlives its store ends quietly", () =>
+    Effect.gen(function*() {
+      const { file } = yield* database
+      const scope = yield* Scope.make()
+      const session = yield* Effect.scoped(
+        Effect.flatMap(make(file), (store) => Scope.provide(store.open("s", options), scope))
+      )
+      assert.strictEqual((yield* reasonOf(session.append([notice({ seq: 4 })])))._tag, "StoreRefused")
+      yield* Scope.close(scope, Exit.void)
+    }))
+
+  it.effect("a title is kept in characters that every database holds", () =>
+    Effect.gen(function*() {
+      const store = yield* make(":memory:")
+      const session = yield* store.open("s", options)
+      yield* session.append([started({ seq: 1 }, "a\0b\ud800c")])
+      assert.strictEqual((yield* store.info("s"))?.title, "a\ufffdb\ufffdc")
+    }))
+
+  it.effect("nothing is created but the database", () =>
+    Effect.gen(function*() {
+      const { folder } = yield* database
+      assert.deepStrictEqual(readdirSync(folder), ["sessions.db"])
+    }))
+
+  it.effect("a closed store leaves no file open", () =>
+    Effect.gen(function*() {
+      const { file } = yield* database
+      const open = readdirSync("/proc/self/fd").length
+      yield* Effect.scoped(make(file))
+      assert.strictEqual(readdirSync("/proc/self/fd").length, open)
+    }))
+
+  for (const durability of ["os", "fsync"] as const) {
+    it.effect(`events are stored with durability ${durability}`, () =>
+      Effect.gen(function*() {
+        const folder = yield* temporaryFolder
+        const store = yield* make(join(folder, "s.db"), { durability })
+        const session = yield* store.open("s", options)
+        yield* session.append(notices(1, 3))
+        assert.strictEqual((yield* store.info("s"))?.head, 3)
+      }))
+  }
+
+  it.effect("a session that was only opened leaves no row", () =>
+    Effect.gen(function*() {
+      const { file } = yield* database
+      const store = yield* make(file)
+      yield* Effect.scoped(store.open("unused", options))
+      const rows = sqlOn(file, (db) => db.prepare("SELECT id FROM fiberloop_sessions").all())
+      assert.deepStrictEqual(rows.map((row) => row["id"]), ["s"])
+    }))
+
+  it.effect("an event takes little more than its text", () =>
+    Effect.gen(function*() {
+      const folder = yield* temporaryFolder
+      const file = join(folder, "s.db")
+      yield* Effect.scoped(Effect.gen(function*() {
+        const store = yield* make(file)
+        const session = yield* store.open("0198c0de-0000-7000-8000-000000000000", options)
+        yield* session.append(notices(1, 2000, "x".repeat(500)))
+      }))
+      assert.isBelow(statSync(file).size / 2000, 620)
+    }))
+
+  it.effect("large events are read in small pages", () =>
+    Effect.gen(function*() {
+      const store = yield* make(":memory:")
+      const session = yield* store.open("s", options)
+      yield* session.append(notices(1, 150, "x".repeat(100_000)))
+      const pages: Array<number> = []
+      yield* Stream.runForEachArray(store.read("s"), (page) => Effect.sync(() => pages.push(page.length)))
+      assert.isBelow(pages[1]!, 50)
+      assert.strictEqual(pages.reduce((sum, size) => sum + size), 150)
+    }))
+
+  it.effect("sessions are listed by an index", () =>
+    Effect.gen(function*() {
+      const { file } = yield* database
+      const plan = sqlOn(file, (db) =>
+        db.prepare(`EXPLAIN QUERY PLAN SELECT id FROM fiberloop_sessions WHERE head > 0 AND (updated_at, id) < (1, 'x')
+          ORDER BY updated_at DESC, id DESC LIMIT 10`).all())
+      assert.include(JSON.stringify(plan), "fiberloop_sessions_newest")
+      assert.notInclude(JSON.stringify(plan), "TEMP B-TREE")
+    }))
+})
+
+describe("a path that cannot be a store", () => {
+  const refused = (claim: string, prepare: (folder: string) => string, ...parts: ReadonlyArray<string>) =>
+    it.effect(`${claim} is refused in one line that says why`, () =>
+      Effect.gen(function*() {
+        const folder = yield* temporaryFolder
+        const filename = prepare(folder)
+        const reason = yield* reasonOf(Effect.scoped(make(filename)))
+        assert.strictEqual(reason._tag, "StoreRefused")
+        assertOneLine(reason.message)
+        for (const part of [folder, ...parts]) assert.include(reason.message, part)
+      }))
+
+  refused("a folder", (folder) => folder, "is a folder")
+  refused("a file in a missing folder", (folder) => join(folder, "no", "s.db"), "/no\"", "does not exist")
+  refused("a file in a file", (folder) => {
+    writeFileSync(join(folder, "file"), "")
+    return join(folder, "file", "s.db")
+  }, "is a file")
+  refused("a text", (folder) => {
+    writeFileSync(join(folder, "notes.txt"), "Dear diary, ".repeat(1000))
+    return join(folder, "notes.txt")
+  }, "not a SQLite database")
+  refused("a short text", (folder) => {
+    writeFileSync(join(folder, "notes.txt"), "Dear diary")
+    return join(folder, "notes.txt")
+  }, "not a SQLite database")
+  refused("a database that has other tables of these names", (folder) => {
+    sqlOn(join(folder, "s.db"), (db) => db.exec("CREATE TABLE fiberloop_sessions (x)"))
+    return join(folder, "s.db")
+  }, "tables")
+
+  it.effect("a text is left as it is", () =>
+    Effect.gen(function*() {
+      const folder = yield* temporaryFolder
+      const file = join(folder, "notes.txt")
+      writeFileSync(file, "Dear diary, ".repeat(1000))
+      yield* reasonOf(Effect.scoped(make(file)))
+      assert.strictEqual(readFileSync(file, "utf8"), "Dear diary, ".repeat(1000))
+      assert.deepStrictEqual(readdirSync(folder), ["notes.txt"])
+    }))
+
+  /** As a user that no file belongs to: who runs tests as root may write everywhere. */
+  const asNobody = <A>(f: () => A): A => {
+    if (process.geteuid?.() !== 0) return f()
+    process.seteuid!(65534)
+    try {
+      return f()
+    } finally {
+      process.seteuid!(0)
+    }
+  }
+
+  const forbidden = (claim: string, forbid: (folder: string, file: string) => string, part: string) =>
+    it.effect(`${claim} is refused in one line that says why`, () =>
+      Effect.gen(function*() {
+        const { file, folder } = yield* database
+        const filename = forbid(folder, file)
+        const exit = yield* Effect.sync(() => asNobody(() => Effect.runSyncExit(Effect.scoped(make(filename)))))
+        chmodSync(folder, 0o700)
+        const { _tag, message } = yield* reasonOf(exit)
+        assert.strictEqual(_tag, "StoreRefused")
+        assertOneLine(message)
+        assert.include(message, filename)
+        assert.include(message, part)
+      }))
+
+  forbidden("a file that may not be written", (folder, file) => {
+    chmodSync(file, 0o444)
+    chmodSync(folder, 0o555)
+    return file
+  }, "read-only")
+  forbidden("a file that may not be read", (folder, file) => {
+    chmodSync(file, 0o000)
+    chmodSync(folder, 0o755)
+    return file
+  }, "user")
+  forbidden("a new file in a folder that may not be written", (folder) => {
+    chmodSync(folder, 0o555)
+    return join(folder, "new.db")
+  }, "user")
+})
+
+describe("a database of another state", () => {
+  it.effect("of a newer version is refused and left as it is", () =>
+    Effect.gen(function*() {
+      const { file } = yield* database
+      sqlOn(file, (db) => db.exec("INSERT INTO fiberloop_migrations (migration_id, name) VALUES (7, 'tomorrow')"))
+      const before = readFileSync(file)
+      const reason = yield* reasonOf(Effect.scoped(make(file)))
+      assert.strictEqual(reason._tag, "StoreRefused")
+      assert.include(reason.message, "version 7")
+      assert.include(reason.message, "knows 1")
+      assert.isTrue(before.equals(readFileSync(file)))
+    }))
+
+  it.effect("with damaged pages is refused, naming the file", () =>
+    Effect.gen(function*() {
+      const { file, folder } = yield* database
+      yield* Effect.scoped(Effect.gen(function*() {
+        const session = yield* (yield* make(file)).open("big", options)
+        yield* session.append(notices(1, 200, "x".repeat(2000)))
+      }))
+      const bytes = readFileSync(file)
+      bytes.fill(7, 4096 * 12, 4096 * 60)
+      const damaged = join(folder, "damaged.db")
+      writeFileSync(damaged, bytes)
+      const reason = yield* reasonOf(Effect.scoped(
+        Effect.flatMap(make(damaged), (store) => Stream.runDrain(store.read("big")))
+      ))
+      assert.strictEqual(reason._tag, "StoreRefused")
+      assert.include(reason.message, damaged)
+      assert.include(reason.message, "damaged")
+      assertOneLine(reason.message)
+    }))
+
+  it.effect("that was cut short is refused", () =>
+    Effect.gen(function*() {
+      const { file, folder } = yield* database
+      const cut = join(folder, "cut.db")
+      writeFileSync(cut, readFileSync(file).subarray(0, 5000))
+      assert.strictEqual((yield* reasonOf(Effect.scoped(make(cut))))._tag, "StoreRefused")
+    }))
+
+  for (
+    const [claim, damage, part] of [
+      ["an event that is no JSON", "UPDATE fiberloop_events SET body = '{\"kind\":' WHERE seq = 2", "Event 2"],
+      ["an event that is no object", "UPDATE fiberloop_events SET body = '5' WHERE seq = 2", "Event 2"],
+      ["an event that is missing", "DELETE FROM fiberloop_events WHERE seq = 2", "Event 2"],
+      ["a last event that is missing", "DELETE FROM fiberloop_events WHERE seq = 3", "Event 3"]
+    ] as const
+  ) {
+    it.effect(`with ${claim} is refused, naming session and event`, () =>
+      Effect.gen(function*() {
+        const { file } = yield* database
+        sqlOn(file, (db) => db.exec(damage))
+        const store = yield* make(file)
+        const reason = yield* reasonOf(Stream.runDrain(store.read("s")))
+        assert.strictEqual(reason._tag, "StoreRefused")
+        assert.include(reason.message, part)
+        assert.include(reason.message, `"s"`)
+      }))
+  }
+
+  it.effect("with an event where the next one goes is not written over", () =>
+    Effect.gen(function*() {
+      const { file } = yield* database
+      sqlOn(file, (db) =>
+        db.exec(
+          "INSERT INTO fiberloop_events SELECT session, 4, run, type, version, at, body FROM fiberloop_events WHERE seq = 3"
+        ))
+      const session = yield* (yield* make(file)).open("s", options)
+      assert.strictEqual((yield* reasonOf(session.append([notice({ seq: 4 })])))._tag, "StaleWriter")
+      assert.strictEqual(session.head(), 3)
+    }))
+
+  it.effect("that a crash left between an opening and the first write holds no session", () =>
+    Effect.gen(function*() {
+      const { file, folder } = yield* database
+      const crashed = join(folder, "crashed.db")
+      const first = yield* make(file)
+      yield* Effect.scoped(Effect.gen(function*() {
+        yield* first.open("unused", options)
+        sqlOn(file, (db) => db.exec(`VACUUM INTO '${crashed}'`))
+      }))
+      const store = yield* make(crashed)
+      assert.isUndefined(yield* store.info("unused"))
+      assert.deepStrictEqual((yield* store.list()).map((info) => info.sessionId), ["s"])
+      yield* TestClock.adjust("31 seconds")
+      assert.strictEqual((yield* reasonOf(store.open("unused", { ...options, create: false })))._tag, "SessionNotFound")
+      const session = yield* store.open("unused", options)
+      yield* session.append([started({ seq: 1 })])
+      assert.strictEqual((yield* store.info("unused"))?.createdAt, 31_000)
+    }))
+})
+
+describe("a lock that another connection holds", () => {
+  const locked = Effect.gen(function*() {
+    const { file } = yield* database
+    const store = yield* make(file, { busyTimeout: "2 seconds" })
+    const session = yield* store.open("s", options)
+    const other = yield* Effect.acquireRelease(
+      Effect.sync(() => new DatabaseSync(file)),
+      (db) => Effect.sync(() => db.close())
+    )
+    other.exec("BEGIN EXCLUSIVE")
+    return { file, store, session, other }
+  })
+
+  it.effect("is waited for", () =>
+    Effect.gen(function*() {
+      const { other, session, store } = yield* locked
+      const fiber = yield* Effect.forkChild(session.append([notice({ seq: 4 })]))
+      yield* TestClock.adjust("1 second")
+      other.exec("COMMIT")
+      yield* TestClock.adjust("30 millis")
+      yield* Fiber.join(fiber)
+      assert.strictEqual((yield* store.info("s"))?.head, 4)
+    }))
+
+  it.effect("is given up after the timeout, naming the file; the append can be made again", () =>
+    Effect.gen(function*() {
+      const { file, other, session } = yield* locked
+      const fiber = yield* Effect.forkChild(session.append([notice({ seq: 4 })]))
+      yield* TestClock.adjust("2100 millis")
+      const reason = yield* reasonOf(Fiber.join(fiber))
+      assert.strictEqual(reason._tag, "StoreUnavailable")
+      assert.include(reason.message, file)
+      assert.include(reason.message, "locked")
+      assertOneLine(reason.message)
+      assert.strictEqual(session.head(), 3)
+      other.exec("ROLLBACK")
+      yield* session.append([notice({ seq: 4 })])
+      assert.strictEqual(session.head(), 4)
+    }))
+
+  it.effect("is waited for by appends in their order", () =>
+    Effect.gen(function*() {
+      const { other, session, store } = yield* locked
+      const appends = Effect.forEach([4, 5, 6], (seq) => session.append([notice({ seq })]), {
+        concurrency: "unbounded"
+      })
+      const fiber = yield* Effect.forkChild(appends)
+      yield* TestClock.adjust("100 millis")
+      other.exec("COMMIT")
+      yield* TestClock.adjust("100 millis")
+      yield* Fiber.join(fiber)
+      assert.strictEqual((yield* Stream.runCollect(store.read("s"))).length, 6)
+    }))
+
+  it.effect("is waited for also by an append that was interrupted meanwhile", () =>
+    Effect.gen(function*() {
+      const { other, session, store } = yield* locked
+      const fiber = yield* Effect.forkChild(session.append([notice({ seq: 4 })]))
+      yield* TestClock.adjust("100 millis")
+      const interruption = yield* Effect.forkChild(Fiber.interrupt(fiber), { startImmediately: true })
+      other.exec("COMMIT")
+      yield* TestClock.adjust("100 millis")
+      yield* Fiber.join(interruption)
+      assert.strictEqual((yield* store.info("s"))?.head, 4)
+      assert.strictEqual(session.head(), 4)
+    }))
+
+  it.effect("does not keep others from reading", () =>
+    Effect.gen(function*() {
+      const { store } = yield* locked
+      assert.strictEqual((yield* Stream.runCollect(store.read("s"))).length, 3)
+    }))
+
+  it.effect("keeps a store from being opened no longer than the timeout", () =>
+    Effect.gen(function*() {
+      const { file } = yield* locked
+      const fiber = yield* Effect.forkChild(reasonOf(Effect.scoped(make(file, { busyTimeout: "50 millis" }))))
+      yield* TestClock.adjust("100 millis")
+      assert.strictEqual((yield* Fiber.join(fiber))._tag, "StoreUnavailable")
+    }))
+})
+
+it.effect("an append whose connection was lost after the commit has succeeded", () =>
+  Effect.gen(function*() {
+    const client = yield* Effect.provide(SqliteClient.make({ filename: ":memory:" }), Reactivity.layer)
+    const lost = new SqlError.SqlError({ reason: new SqlError.ConnectionError({ cause: "reset", message: "reset" }) })
+    const store = yield* SessionStoreSql.make({
+      explain: SqliteErrors.explain(":memory:"),
+      transact: (statements) => Effect.andThen(client.transact(statements), Effect.fail(lost))
+    }).pipe(Effect.provideService(SqlClient.SqlClient, client))
+    const session = yield* store.open("s", options)
+    yield* session.append(notices(1, 2))
+    yield* session.append([notice({ seq: 3 })])
+    assert.deepStrictEqual(yield* Stream.runCollect(store.read("s")), notices(1, 3))
+  }))
+
+describe("a lease", () => {
+  /** Two stores on one file, in one process: neither knows what the other holds. */
+  const pair = Effect.fnUntraced(function*(liveness: Partial<OwnerLiveness.Liveness> = {}) {
+    const { file } = yield* database
+    const all = { ...(yield* OwnerLiveness.OwnerLiveness), ...liveness }
+    const store = Effect.provideService(make(file), OwnerLiveness.OwnerLiveness, all)
+    return [yield* store, yield* store] as const
+  })
+
+  it.effect("is renewed for as long as the session is open", () =>
+    Effect.gen(function*() {
+      const [one, two] = yield* pair()
+      yield* one.open("s", { ...options, runId: "first" })
+      yield* TestClock.adjust("1 hour")
+      assert.strictEqual((yield* reasonOf(two.open("s", options)))._tag, "SessionBusy")
+    }))
+
+  it.effect("that is over lets another in, and the late writer is stale", () =>
+    Effect.gen(function*() {
+      const [one, two] = yield* pair({ renewEvery: Duration.days(1) })
+      const late = yield* one.open("s", options)
+      yield* TestClock.adjust("29 seconds")
+      assert.strictEqual((yield* reasonOf(two.open("s", options)))._tag, "SessionBusy")
+      yield* TestClock.adjust("2 seconds")
+      const session = yield* two.open("s", options)
+      assert.strictEqual((yield* reasonOf(late.append([notice({ seq: 4 }, "late")])))._tag, "StaleWriter")
+      yield* session.append([notice({ seq: 4 })])
+      assert.deepStrictEqual(yield* Stream.runCollect(two.read("s", { from: 4 })), [notice({ seq: 4 })])
+    }))
+
+  it.effect("that is over does not end a writer of the same store", () =>
+    Effect.gen(function*() {
+      const [one] = yield* pair({ renewEvery: Duration.days(1) })
+      const session = yield* one.open("s", options)
+      yield* TestClock.adjust("1 hour")
+      assert.strictEqual((yield* reasonOf(one.open("s", options)))._tag, "SessionBusy")
+      yield* session.append([notice({ seq: 4 })])
+    }))
+
+  it.effect("ends at once when its owner is dead", () =>
+    Effect.gen(function*() {
+      const [one, two] = yield* pair({ isDead: (owner) => owner.runId === "dead" })
+      yield* one.open("s", { ...options, runId: "dead" })
+      yield* two.open("s", options)
+    }))
+
+  it.effect("goes to the opener that was faster", () =>
+    Effect.gen(function*() {
+      const { file } = yield* database
+      const liveness = yield* OwnerLiveness.OwnerLiveness
+      const owner = (runId: string) => JSON.stringify(OwnerLiveness.self(runId))
+      const take = (runId: string) =>
+        sqlOn(file, (db) =>
+          db.prepare("UPDATE fiberloop_sessions SET epoch = epoch + 1, owner = ?, lease = 99999").run(owner(runId)))
+      take("dead")
+      // Asked between the look at the owner and the claim.
+      const isDead = ({ runId }: OwnerLiveness.Owner) => {
+        if (runId === "dead") {
+          take("faster")
+        }
+        return runId === "dead"
+      }
+      const store = yield* Effect.provideService(make(file), OwnerLiveness.OwnerLiveness, { ...liveness, isDead })
+      const reason = yield* reasonOf(store.open("s", options))
+      assert.strictEqual(reason._tag, "SessionBusy")
+      assert.include(reason.message, "faster")
+    }))
+
+  it.effect("of an owner that cannot be read does not keep a session closed", () =>
+    Effect.gen(function*() {
+      const { file } = yield* database
+      sqlOn(file, (db) => db.exec("UPDATE fiberloop_sessions SET owner = '{', lease = 99999"))
+      assert.strictEqual((yield* (yield* make(file)).open("s", options)).head(), 3)
+    }))
+
+  it.effect("is given back when the session closes", () =>
+    Effect.gen(function*() {
+      const [one, two] = yield* pair()
+      yield* Effect.scoped(one.open("s", options))
+      yield* two.open("s", options)
+    }))
+
+  it.effect("keeps a session from being removed", () =>
+    Effect.gen(function*() {
+      const [one, two] = yield* pair()
+      const scope = yield* Scope.make()
+      yield* Scope.provide(one.open("s", options), scope)
+      assert.strictEqual((yield* reasonOf(two.remove("s")))._tag, "SessionBusy")
+      yield* Scope.close(scope, Exit.void)
+      yield* two.remove("s")
+      assert.isUndefined(yield* one.info("s"))
+    }))
+})

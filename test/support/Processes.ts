@@ -1,0 +1,66 @@
+/** Child processes of tests, spoken to over stdio and killed with their scope, and folders that go with theirs. */
+import * as Effect from "effect/Effect"
+import { type ChildProcessByStdio, spawn } from "node:child_process"
+import { once } from "node:events"
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { createInterface } from "node:readline"
+import type { Readable, Writable } from "node:stream"
+import { fileURLToPath } from "node:url"
+import type { Answer, Command } from "./SessionProcess.ts"
+
+export const temporaryFolder = Effect.acquireRelease(
+  Effect.sync(() => mkdtempSync(join(tmpdir(), "fiberloop-"))),
+  (folder) => Effect.sync(() => rmSync(folder, { recursive: true, force: true }))
+)
+
+export interface SessionProcess {
+  readonly pid: number
+  readonly ask: (command: Command) => Effect.Effect<Answer>
+  readonly signal: (signal: "SIGSTOP" | "SIGCONT") => Effect.Effect<void>
+  /** SIGKILL, and waits until the process is gone */
+  readonly kill: Effect.Effect<void>
+}
+
+/** A process for the sessions in `filename` that waits for its first command, `start`. */
+export const sessionProcess = Effect.fnUntraced(function*(filename: string) {
+  const script = fileURLToPath(new URL("./SessionProcess.ts", import.meta.url))
+  const child = yield* Effect.acquireRelease(
+    Effect.sync(() => spawn(process.execPath, [script, filename], { stdio: ["pipe", "pipe", "inherit"] })),
+    kill
+  )
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
+  const nextLine = Effect.promise(() => lines.next()).pipe(
+    Effect.filterOrElse(
+      (line) => line.done !== true,
+      () => Effect.die(new Error("The process ended without an answer"))
+    ),
+    Effect.map((line) => line.value)
+  )
+  yield* nextLine
+  const ask = (command: Command) =>
+    Effect.andThen(
+      Effect.sync(() => child.stdin.write(`${JSON.stringify(command)}\n`)),
+      Effect.map(nextLine, (line): Answer => JSON.parse(line))
+    )
+  const self: SessionProcess = {
+    pid: child.pid!,
+    ask,
+    signal: (signal) => Effect.sync(() => child.kill(signal)),
+    kill: kill(child)
+  }
+  return self
+})
+
+const kill = (child: ChildProcessByStdio<Writable, Readable, null>) =>
+  Effect.promise(async () => {
+    if (child.exitCode !== null || child.signalCode !== null) return
+    const exit = once(child, "exit")
+    child.kill("SIGKILL")
+    await exit
+  })
+
+/** A process that has opened the database. */
+export const startedProcess = (filename: string) =>
+  Effect.tap(sessionProcess(filename), (child) => child.ask({ do: "start" }))
