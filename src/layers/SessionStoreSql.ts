@@ -10,6 +10,7 @@ import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import type * as Scope from "effect/Scope"
 import * as SqlClient from "effect/sql/SqlClient"
 import * as SqlError from "effect/sql/SqlError"
 import * as Stream from "effect/Stream"
@@ -21,6 +22,7 @@ import * as SessionErrors from "./SessionErrors.ts"
 import * as SessionLog from "./SessionLog.ts"
 import * as SessionRows from "./SessionRows.ts"
 import * as SessionSignals from "./SessionSignals.ts"
+import * as SessionsInUse from "./SessionsInUse.ts"
 import * as SessionTables from "./SessionTables.ts"
 import * as SessionWriter from "./SessionWriter.ts"
 
@@ -34,15 +36,19 @@ export interface Options {
 /** How often a watcher looks for what other processes appended; what this one appends is signalled. */
 const pollEvery = "250 millis"
 
-/** Brings the tables up to date and opens the store. Captures `OwnerLiveness`. */
+/**
+ * Brings the tables up to date and opens the store. Captures `OwnerLiveness`. Closing it waits for sessions that are still
+ * open, at most the grace period: layers close side by side, and runs that end with them have an end to write.
+ */
 export const make = Effect.fnUntraced(function*(
   options: Options
-): Effect.fn.Return<SessionStore.SessionStore["Service"], SessionStore.StoreError, SqlClient.SqlClient> {
+): Effect.fn.Return<SessionStore.SessionStore["Service"], SessionStore.StoreError, SqlClient.SqlClient | Scope.Scope> {
   const sql = yield* SqlClient.SqlClient
   yield* SessionTables.migrate(options.explain)
   const claims = SessionClaims.make(sql, yield* OwnerLiveness.OwnerLiveness)
   const log = SessionLog.make(sql, options.transact)
   const signals = SessionSignals.make()
+  const inUse = yield* SessionsInUse.make
 
   const explained = <A, R>(effect: Effect.Effect<A, SqlError.SqlError | SessionStore.StoreError, R>) =>
     Effect.mapError(effect, (error) => SqlError.isSqlError(error) ? options.explain(error) : error)
@@ -72,6 +78,7 @@ export const make = Effect.fnUntraced(function*(
   const open = Effect.fn("SessionStore.open")(function*(sessionId: string, options: SessionStore.OpenOptions) {
     const badId = SessionErrors.checkIds(sessionId, options.runId)
     if (badId !== undefined) return yield* Effect.fail(badId)
+    yield* inUse.hold
     const writer = yield* Effect.acquireRelease(acquire(sessionId, options), (writer) => writer.close)
     yield* Effect.forkScoped(claims.keep(writer.claim))
     return {

@@ -93,13 +93,28 @@ describe("a file", () => {
       }
     }))
 
-  it.effect("a session that outlives its store ends quietly", () =>
+  it.effect("closing waits for an open session, which still stores its end", () =>
+    Effect.gen(function*() {
+      const { file } = yield* database
+      const [storeScope, sessionScope] = [yield* Scope.make(), yield* Scope.make()]
+      const store = yield* Scope.provide(make(file), storeScope)
+      const session = yield* Scope.provide(store.open("new", options), sessionScope)
+      const closing = yield* Effect.forkChild(Scope.close(storeScope, Exit.void))
+      yield* Effect.yieldNow
+      yield* session.append([notice({ seq: 1 })])
+      yield* Scope.close(sessionScope, Exit.void)
+      yield* Fiber.join(closing)
+      assert.strictEqual((yield* Effect.flatMap(make(file), (again) => again.info("new")))?.head, 1)
+    }))
+
+  it.effect("a session that outlives its store by more than the grace period ends quietly", () =>
     Effect.gen(function*() {
       const { file } = yield* database
       const scope = yield* Scope.make()
-      const session = yield* Effect.scoped(
-        Effect.flatMap(make(file), (store) => Scope.provide(store.open("s", options), scope))
-      )
+      const opened = Effect.flatMap(make(file), (store) => Scope.provide(store.open("s", options), scope))
+      const closing = yield* Effect.forkChild(Effect.scoped(opened))
+      yield* TestClock.adjust("5 seconds")
+      const session = yield* Fiber.join(closing)
       assert.strictEqual((yield* reasonOf(session.append([notice({ seq: 4 })])))._tag, "StoreRefused")
       yield* Scope.close(scope, Exit.void)
     }))
