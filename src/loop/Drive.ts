@@ -28,7 +28,9 @@ import * as Ending from "./Ending.ts"
 import type * as Env from "./Env.ts"
 import * as Feed from "./Feed.ts"
 import * as Journal from "./Journal.ts"
+import * as Live from "./Live.ts"
 import * as Opening from "./Opening.ts"
+import * as Phase from "./Phase.ts"
 import * as Turn from "./Turn.ts"
 
 /** The services a drive works with. */
@@ -79,7 +81,7 @@ export const start = Effect.fnUntraced(function*(
   request: Request
 ): Effect.fn.Return<Started, RunError.RunError> {
   const { runId, sessionId } = request
-  const live: Ending.Live = {
+  const live: Live.Live = {
     sessionId,
     feed: Feed.make(services.store, sessionId, request.isWatched),
     accepted: Deferred.makeUnsafe(),
@@ -115,10 +117,10 @@ export const start = Effect.fnUntraced(function*(
  * A requested abort is stored before it is carried out, once; a store that does not take that does not hold it up. All
  * other reasons cut off at once.
  */
-const abort = (live: Ending.Live, reason: RunEvent.AbortedReason): Effect.Effect<void> =>
+const abort = (live: Live.Live, reason: RunEvent.AbortedReason): Effect.Effect<void> =>
   Effect.suspend(() => {
     const { announce } = live
-    const cutOff = Effect.sync(() => Ending.cutOff(live, { _tag: "Abort", reason }))
+    const cutOff = Effect.sync(() => Live.cutOff(live, { _tag: "Abort", reason }))
     if (reason !== "requested" || announce === undefined || live.stopped !== undefined) return cutOff
     if (live.isAnnounced) return Effect.void
     live.isAnnounced = true
@@ -128,7 +130,7 @@ const abort = (live: Ending.Live, reason: RunEvent.AbortedReason): Effect.Effect
 const drive = (
   services: Services,
   request: Request,
-  live: Ending.Live,
+  live: Live.Live,
   forget: Effect.Effect<void>
 ): Effect.Effect<void> =>
   Effect.uninterruptibleMask((restore) =>
@@ -136,7 +138,7 @@ const drive = (
       const scope = yield* Scope.make()
       const release = Effect.andThen(Scope.close(scope, Exit.void), forget)
       const { begin, folded, runId, sessionId } = request
-      const phase = inPhase(live, restore)
+      const phase = Phase.make(live, restore)
       const refuse = (cause: Cause.Cause<RunError.RunError>) =>
         Effect.andThen(release, Ending.refuse(live, causeOf(cause)))
 
@@ -156,27 +158,6 @@ const drive = (
     })
   )
 
-type Phase = <A, E>(self: Effect.Effect<A, E>, grace?: number) => Effect.Effect<Exit.Exit<A, E>>
-
-/**
- * Runs a part of the drive where `cutOff` can interrupt it, and gives its exit; what does not let itself be interrupted
- * is left behind after `grace` grace periods. Interrupting the drive itself is a shutdown.
- */
-const inPhase = (
-  live: Ending.Live,
-  restore: <A, E, R>(self: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
-): Phase =>
-  Effect.fnUntraced(function*(self, grace = 1) {
-    const fiber = yield* Effect.forkChild(restore(Grace.severed(self, Effect.void, grace)))
-    live.interrupt = () => fiber.interruptUnsafe()
-    if (live.stopped !== undefined) fiber.interruptUnsafe()
-    const awaited = yield* Effect.exit(restore(Fiber.await(fiber)))
-    if (Exit.isFailure(awaited)) Ending.cutOff(live, { _tag: "Abort", reason: "shutdown" })
-    const exit = Exit.isSuccess(awaited) ? awaited.value : yield* Fiber.await(fiber)
-    live.interrupt = undefined
-    return exit
-  })
-
 /** Why a run that never began did not. */
 const causeOf = (cause: Cause.Cause<RunError.RunError>): RunError.RunError =>
   Cause.hasInterruptsOnly(cause)
@@ -189,7 +170,7 @@ const causeOf = (cause: Cause.Cause<RunError.RunError>): RunError.RunError =>
 const makeEnv = Effect.fnUntraced(function*(
   services: Services,
   request: Request,
-  live: Ending.Live,
+  live: Live.Live,
   opened: Extract<Opening.Opened, { _tag: "Ready" }>
 ): Effect.fn.Return<Env.Env> {
   const { session, state, transcript } = opened
@@ -233,8 +214,8 @@ const firstEvent = (env: Env.Env, { begin, brief }: Request, before: RunState.Ru
 /** Takes turns until they end or are cut off, and says how it ended. */
 const takeTurns = Effect.fnUntraced(function*(
   env: Env.Env,
-  live: Ending.Live,
-  phase: Phase
+  live: Live.Live,
+  phase: Phase.Phase
 ): Effect.fn.Return<Ending.Ending> {
   const { journal } = env
   live.announce = Effect.suspend(() => {
@@ -249,7 +230,7 @@ const takeTurns = Effect.fnUntraced(function*(
 })
 
 /** How a drive ends whose turns did not: what broke them, or who cut them off. */
-const endingOf = (live: Ending.Live, cause: Cause.Cause<RunError.RunError>): Ending.Ending => {
+const endingOf = (live: Live.Live, cause: Cause.Cause<RunError.RunError>): Ending.Ending => {
   const { stopped } = live
   // an interruption that nobody here asked for came from inside: a model or a strategy interrupted itself
   if (!Cause.hasInterruptsOnly(cause) || stopped === undefined) {
@@ -260,10 +241,10 @@ const endingOf = (live: Ending.Live, cause: Cause.Cause<RunError.RunError>): End
     : { _tag: "RunAborted", reason: stopped.reason }
 }
 
-const limitDuration = Effect.fnUntraced(function*(env: Env.Env, live: Ending.Live) {
+const limitDuration = Effect.fnUntraced(function*(env: Env.Env, live: Live.Live) {
   const { limits, totals } = env.journal.state()
   if (limits.maxDuration === undefined) return undefined
   const left = Duration.millis(Math.max(0, limits.maxDuration - totals.duration))
-  const cutOff = Effect.sync(() => Ending.cutOff(live, { _tag: "Duration" }))
+  const cutOff = Effect.sync(() => Live.cutOff(live, { _tag: "Duration" }))
   return yield* Effect.forkChild(Effect.interruptible(Effect.andThen(Effect.sleep(left), cutOff)))
 })

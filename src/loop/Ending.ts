@@ -7,47 +7,16 @@ import * as Cause from "effect/Cause"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import * as Fiber from "effect/Fiber"
 import * as RunError from "../run/RunError.ts"
 import type * as RunEvent from "../run/RunEvent.ts"
 import * as RunResult from "../run/RunResult.ts"
 import * as RunState from "../run/RunState.ts"
-import * as Grace from "../services/Grace.ts"
 import type * as Env from "./Env.ts"
-import type * as Feed from "./Feed.ts"
+import type * as Live from "./Live.ts"
 import type * as Opening from "./Opening.ts"
+import * as Phase from "./Phase.ts"
 import * as ToolRound from "./ToolRound.ts"
 import type * as Turn from "./Turn.ts"
-
-/** Why a run was cut off from outside. */
-export type Stop =
-  | { readonly _tag: "Abort"; readonly reason: RunEvent.AbortedReason }
-  | { readonly _tag: "Duration" }
-
-/** The parts of a run that outlive its drive: its readers and its result. */
-export interface Live {
-  readonly sessionId: string
-  readonly feed: Feed.Feed
-  readonly accepted: Deferred.Deferred<void, RunError.RunError>
-  readonly result: Deferred.Deferred<RunResult.RunResult<unknown>, RunError.RunError>
-  /** the typed answer of a final text */
-  readonly output: (text: string) => unknown
-  /** the first reason to cut the run off */
-  stopped: Stop | undefined
-  /** interrupts the phase under way */
-  interrupt: (() => void) | undefined
-  /** stores that an abort was accepted; set once the run is in the log */
-  announce: Effect.Effect<unknown> | undefined
-  isAnnounced: boolean
-}
-
-type Restore = <A, E, R>(self: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
-
-/** Cuts the run off, in whatever phase it is; the first reason counts. */
-export const cutOff = (live: Live, stop: Stop): void => {
-  live.stopped ??= stop
-  live.interrupt?.()
-}
 
 export type Ending =
   | Turn.Ending
@@ -57,10 +26,10 @@ export type Ending =
 /** Settles what is open, writes the end, gives the session back, shows the end, and answers whoever waits. */
 export const finish = Effect.fnUntraced(function*(
   env: Env.Env,
-  live: Live,
+  live: Live.Live,
   ending: Ending,
   release: Effect.Effect<void>,
-  restore: Restore
+  restore: Phase.Restore
 ) {
   const { journal } = env
   ToolRound.settleOpen(env, notExecuted[ending._tag])
@@ -74,27 +43,12 @@ export const finish = Effect.fnUntraced(function*(
       ? { _tag: "RunFailed", error: RunError.toStored(ending.error), ...end }
       : { ...ending, ...end }
   )
-  const sealed = yield* patiently(live, journal.seal(release), restore)
+  const sealed = yield* Phase.patiently(live, journal.seal(release), storeStuck, restore)
   yield* release
   if (ending._tag === "RunFailed") return yield* conclude(live, Exit.fail(ending.error))
   if (Exit.isFailure(sealed)) return yield* conclude(live, Exit.fail(toRunError(sealed.cause)))
   return yield* conclude(live, resultOf(live, journal.state()))
 })
-
-/** Awaits the store's answer, but only for the grace period once the run is, or was, cut off. */
-const patiently = <E extends RunError.RunError>(live: Live, seal: Effect.Effect<void, E>, restore: Restore) =>
-  Effect.gen(function*() {
-    const fiber = yield* Effect.forkDetach(seal)
-    const grace = yield* Grace.Grace
-    const cutOff = Effect.callback<void>((resume) => {
-      live.interrupt = () => resume(Effect.void)
-      if (live.stopped !== undefined) live.interrupt()
-    })
-    const stuck = Effect.as(Effect.sleep(grace), Exit.fail(storeStuck))
-    const answered = yield* Effect.exit(restore(Effect.raceFirst(Fiber.await(fiber), Effect.andThen(cutOff, stuck))))
-    live.interrupt = undefined
-    return Exit.isSuccess(answered) ? answered.value : yield* Effect.raceFirst(Fiber.await(fiber), stuck)
-  })
 
 const storeStuck = new RunError.RetryableError({
   _tag: "StoreUnavailable",
@@ -122,7 +76,7 @@ const endMove = (status: RunEvent.Status, ending: Ending) => {
 }
 
 const resultOf = (
-  live: Live,
+  live: Live.Live,
   state: RunState.RunState
 ): Exit.Exit<RunResult.RunResult<unknown>, RunError.RunError> => {
   const { end } = state
@@ -137,16 +91,16 @@ const resultOf = (
 }
 
 /** The run never began; whoever started it learns why. */
-export const refuse = (live: Live, error: RunError.RunError) =>
+export const refuse = (live: Live.Live, error: RunError.RunError) =>
   Effect.andThen(conclude(live, Exit.fail(error)), Deferred.fail(live.accepted, error))
 
 /** The run is in the log: its readers get its events from there, and its result is what it was. */
-export const replay = (live: Live, { past }: Extract<Opening.Opened, { _tag: "Replay" }>) => {
+export const replay = (live: Live.Live, { past }: Extract<Opening.Opened, { _tag: "Replay" }>) => {
   live.feed.replay(past.from, past.to)
   return Effect.andThen(conclude(live, resultOf(live, past.state)), Deferred.succeed(live.accepted, undefined))
 }
 
-const conclude = (live: Live, result: Exit.Exit<RunResult.RunResult<unknown>, RunError.RunError>) =>
+const conclude = (live: Live.Live, result: Exit.Exit<RunResult.RunResult<unknown>, RunError.RunError>) =>
   Effect.suspend(() => {
     live.feed.end(Exit.asVoid(result))
     return Deferred.done(live.result, result)
