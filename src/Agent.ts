@@ -214,16 +214,19 @@ const noTools: Effect.Effect<ToolExecutor.Handlers> = Effect.succeed({
   handle: () => Effect.die(new Error("fiberloop: an agent without tools has nothing to run"))
 })
 
+/** What belongs to whoever calls, not to a layer: time, tracing, logging, scopes, settings. */
+const ambient =
+  /^(fiberloop\/|effect\/(Scope|Tracer|Clock|Console|Random|Scheduler|ConfigProvider|Metric|Logger|LogLevel|References|Layer|testing)\b)/
+
 /**
  * The context a drive works in: what the agent's options say, then the caller's references, then those of the layer. The
  * services that tools depend on are the layer's own, whatever the caller has.
  */
 const surround = (layer: Context.Context<never>, options: Pick<Options<{}, unknown>, "retry">) => {
-  const isAmbient = (key: string) => key.startsWith("effect/") || key.startsWith("fiberloop/")
   const pick = (keep: (key: string) => boolean) =>
     Context.makeUnsafe<never>(new Map([...layer.mapUnsafe].filter(([key]) => keep(key))))
-  const below = pick((key) => isAmbient(key) && key !== "effect/Scope" && key !== "effect/Tracer/ParentSpan")
-  const own = pick((key) => !isAmbient(key))
+  const below = pick((key) => ambient.test(key) && key !== "effect/Scope" && key !== "effect/Tracer/ParentSpan")
+  const own = pick((key) => !ambient.test(key))
   const above = options.retry === undefined ? own : Context.add(own, RetryPolicy.RetryPolicy, options.retry)
   return <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
     Effect.updateContext(

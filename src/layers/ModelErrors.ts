@@ -7,6 +7,8 @@ import * as AiError from "effect/ai/AiError"
 import * as Duration from "effect/Duration"
 import * as RunError from "../run/RunError.ts"
 import * as OpenAiErrors from "./openai/Errors.ts"
+import * as Json from "./openai/Json.ts"
+import * as ProviderError from "./openai/ProviderError.ts"
 
 type Retryable = RunError.ProviderReason["_tag"]
 type Refusal = RunError.ProviderRefusal["_tag"]
@@ -59,15 +61,43 @@ export const fromAiError = (error: AiError.AiError): RunError.ModelError => {
   }
 }
 
-/** An `error` part inside a stream: counts as if it had been the status it names. */
+/** An `error` part inside a stream: counts as if it had been the status that it names. */
 export const fromPart = (error: unknown): RunError.ModelError => {
   if (AiError.isAiError(error)) return fromAiError(error)
-  const text = describe(error)
-  const message = `the provider reported an error in its answer: ${text.slice(0, 500)}`
-  if (/overloaded|unavailable|internal|server_error|api_error/i.test(text)) return retryable("Overloaded", { message })
-  if (/rate.?limit|too many requests/i.test(text)) return retryable("RateLimited", { message })
-  if (isOverflow(text)) return refusal("ContextOverflow", { message })
-  return retryable("InvalidResponse", { message })
+  const payload = toJson(error)
+  const read = ProviderError.read(payload)
+  const status = read.status ?? Json.number(Json.object(payload)?.status)
+  const words = Array.from(read.message ?? "no reason given").slice(0, 500).join("")
+  const facts = {
+    message: `the provider reported an error in its answer: ${words}`,
+    ...(status === undefined ? {} : { status })
+  }
+  // an error without a name is told by its words
+  const named = read.code === undefined && read.type === undefined ? { ...read, code: words } : read
+  const kind = ProviderError.kind(named, status)
+  return kind === "request" && isOverflow(words) ? refusal("ContextOverflow", facts) : fromKind[kind](facts)
+}
+
+const fromKind: Record<ProviderError.Kind, (facts: Facts) => RunError.ModelError> = {
+  server: (facts) => retryable("Overloaded", facts),
+  rateLimit: (facts) => retryable("RateLimited", facts),
+  quota: (facts) => refusal("QuotaExhausted", facts),
+  authentication: (facts) => refusal("Authentication", facts),
+  permission: (facts) => refusal("Authentication", facts),
+  overflow: (facts) => refusal("ContextOverflow", facts),
+  policy: (facts) => refusal("ContentPolicy", facts),
+  request: (facts) => refusal("InvalidRequest", facts)
+}
+
+/** An error of any kind as a payload to read: JSON in a text is JSON. */
+const toJson = (error: unknown): Json.Json | undefined => {
+  if (typeof error === "string") return Json.parse(error) ?? error
+  if (error instanceof Error) return error.message
+  try {
+    return Json.parse(JSON.stringify(error))
+  } catch {
+    return undefined
+  }
 }
 
 /** By HTTP status: 408, 409 and 5xx may be tried again, 429 is a rate limit. */
@@ -93,14 +123,5 @@ const factsOf = (error: AiError.AiError): Facts => {
 }
 
 const isOverflow = (text: string): boolean =>
-  /context.?length|context window|maximum context|prompt is too long|input.{0,20}too long|too many tokens/i.test(text)
-
-const describe = (error: unknown): string => {
-  if (typeof error === "string") return error
-  if (error instanceof Error) return error.message
-  try {
-    return JSON.stringify(error) ?? "no reason given"
-  } catch {
-    return "no reason given"
-  }
-}
+  /context.?length|context window|maximum context|prompt is too long|input.{0,20}too long|too many tokens|input token count.*exceeds/i
+    .test(text)

@@ -18,6 +18,7 @@ import type * as Message from "../run/Message.ts"
 import type * as RunError from "../run/RunError.ts"
 import * as Model from "../services/Model.ts"
 import * as ModelErrors from "./ModelErrors.ts"
+import * as PromptMessages from "./PromptMessages.ts"
 
 /** What effect/ai does not say of a model. Default: what `effect/ai/Model` says, else "effect/ai" and "unknown". */
 export interface Options {
@@ -44,7 +45,7 @@ export const make = Effect.fnUntraced(function*(
     info,
     stream: (request) =>
       model.streamText({
-        prompt: Prompt.fromMessages(request.messages.map(toPrompt)),
+        prompt: Prompt.fromMessages(request.messages.map(PromptMessages.fromMessage)),
         toolkit: toolkitOf(request.tools),
         toolChoice: request.toolChoice as LanguageModel.ToolChoice<never>,
         disableToolCallResolution: true,
@@ -69,64 +70,6 @@ const toolkitOf = (tools: ReadonlyArray<Tool.Any>): Toolkit.WithHandler<{}> => (
   handle: () => Effect.die(new Error("fiberloop: tools are run by the loop, never by the model"))
 })
 
-const optionsOf = (part: { readonly metadata?: Message.Metadata }): { readonly options?: Prompt.ProviderOptions } =>
-  part.metadata === undefined ? {} : { options: part.metadata as Prompt.ProviderOptions }
-
-const toPrompt = (message: Message.Message): Prompt.Message => {
-  switch (message.role) {
-    case "system":
-      return Prompt.systemMessage({ content: message.content })
-    case "user":
-      return Prompt.userMessage({ content: message.content.map(userPart) })
-    case "assistant":
-      return Prompt.assistantMessage({ content: message.content.map(assistantPart) })
-    case "tool":
-      return Prompt.toolMessage({ content: message.content.map(resultPart) })
-  }
-}
-
-const userPart = (part: Message.UserPart): Prompt.UserMessagePart =>
-  part.type === "text" ? Prompt.textPart({ text: part.text, ...optionsOf(part) }) : filePart(part)
-
-const assistantPart = (part: Message.AssistantPart): Prompt.AssistantMessagePart => {
-  switch (part.type) {
-    case "text":
-      return Prompt.textPart({ text: part.text, ...optionsOf(part) })
-    case "reasoning":
-      return Prompt.reasoningPart({ text: part.text, ...optionsOf(part) })
-    case "file":
-      return filePart(part)
-    case "tool-call":
-      return Prompt.toolCallPart({
-        id: part.id,
-        name: part.name,
-        params: part.params,
-        providerExecuted: part.providerExecuted ?? false,
-        ...optionsOf(part)
-      })
-    case "tool-result":
-      return resultPart(part)
-  }
-}
-
-const resultPart = (part: Message.ToolResultPart): Prompt.ToolResultPart =>
-  Prompt.toolResultPart({
-    id: part.id,
-    name: part.name,
-    result: part.result,
-    isFailure: part.isFailure,
-    providerExecuted: part.providerExecuted ?? false,
-    ...optionsOf(part)
-  })
-
-const filePart = (part: Message.FilePart): Prompt.FilePart =>
-  Prompt.filePart({
-    mediaType: part.mediaType,
-    data: /^(https?|data):/.test(part.data) ? new URL(part.data) : part.data,
-    ...(part.fileName === undefined ? {} : { fileName: part.fileName }),
-    ...optionsOf(part)
-  })
-
 // ---- response -----------------------------------------------------------------------------------------------------
 
 type StreamPart = Response.StreamPart<Record<string, Tool.Any>, "deferred">
@@ -145,18 +88,25 @@ const metadataOf = (part: { readonly metadata: unknown }): { readonly metadata?:
   return {}
 }
 
+const blockOf = (part: { readonly id: string; readonly metadata: unknown }) => ({ block: part.id, ...metadataOf(part) })
+
 const toPart = (part: StreamPart): Model.ModelPart => {
   switch (part.type) {
     case "text-delta":
     case "reasoning-delta":
       return { type: part.type, block: part.id, delta: part.delta, ...metadataOf(part) }
     case "text-start":
-    case "reasoning-start":
-      return { type: "block-start", block: part.id, ...metadataOf(part) }
     case "text-end":
-    case "reasoning-end":
+      return { type: part.type === "text-start" ? "block-start" : "block-end", kind: "text", ...blockOf(part) }
     case "tool-params-end":
-      return { type: "block-end", block: part.id, ...metadataOf(part) }
+      return { type: "block-end", kind: "tool-params", ...blockOf(part) }
+    case "reasoning-start":
+    case "reasoning-end":
+      return {
+        type: part.type === "reasoning-start" ? "block-start" : "block-end",
+        kind: "reasoning",
+        ...blockOf(part)
+      }
     case "tool-params-start":
       return { type: "tool-params-delta", block: part.id, tool: part.name, delta: "" }
     case "tool-params-delta":

@@ -7,8 +7,6 @@ import * as Runs from "../services/Runs.ts"
 
 export const make: Effect.Effect<Runs.Runs["Service"], never, Scope.Scope> = Effect.gen(function*() {
   const scope = yield* Effect.scope
-  let isClosing = false
-  yield* Effect.addFinalizer(() => Effect.sync(() => void (isClosing = true)))
   const byRun = new Map<string, Runs.LiveRun>()
   const bySession = new Map<string, Runs.LiveRun>()
 
@@ -28,7 +26,7 @@ export const make: Effect.Effect<Runs.Runs["Service"], never, Scope.Scope> = Eff
       Effect.suspend(() => {
         const known = found(run)
         if (known !== undefined) return known
-        if (isClosing) return Effect.fail(shuttingDown)
+        if (scope.state._tag === "Closed") return Effect.fail(shuttingDown)
         byRun.set(run.runId, run)
         bySession.set(run.sessionId, run)
         const forget = Effect.sync(() => {

@@ -19,6 +19,7 @@ import * as Tracer from "effect/Tracer"
 import type * as ToolOutcome from "../run/ToolOutcome.ts"
 import * as Grace from "../services/Grace.ts"
 import * as ToolExecutor from "../services/ToolExecutor.ts"
+import * as PromptMessages from "./PromptMessages.ts"
 import { truncate } from "./Truncation.ts"
 
 /** Longer results are cut to this many characters, head and tail. Default 30,000. */
@@ -46,7 +47,7 @@ const execute: ToolExecutor.ToolExecutor["Service"]["execute"] = Effect.fnUntrac
       Effect.timeoutOption(call.timeout),
       Effect.exit
     )
-    if (Exit.isFailure(exit)) return { outcome: outcomeOfCause(tool, exit.cause) }
+    if (Exit.isFailure(exit)) return cut(outcomeOfCause(tool, exit.cause), yield* ResultLimit)
     if (Option.isNone(exit.value)) {
       const isUnknown = isLeftBehind && !isRepeatable(tool)
       return {
@@ -57,7 +58,31 @@ const execute: ToolExecutor.ToolExecutor["Service"]["execute"] = Effect.fnUntrac
   }
 )
 
-export const make: ToolExecutor.ToolExecutor["Service"] = { execute }
+const needsApproval: ToolExecutor.ToolExecutor["Service"]["needsApproval"] = (handlers, call, byDefault) => {
+  const tool = handlers.tools[call.name]
+  if (tool === undefined) return Effect.succeed(false)
+  const { annotations, needsApproval: rule = byDefault } = tool
+  // the annotation is true where nobody set it; only a tool that says so itself is meant
+  const isDestructive = annotations.mapUnsafe.has(Tool.Destructive.key) && Context.get(annotations, Tool.Destructive)
+  if (rule === false && !isDestructive) return Effect.succeed(false)
+  const asked = (params: unknown): Effect.Effect<boolean> =>
+    Effect.suspend(() => {
+      if (typeof rule === "boolean" || isDestructive) return Effect.succeed(true)
+      const messages = call.messages().map(PromptMessages.fromMessage)
+      const answer = rule(params, { toolCallId: call.callId, messages })
+      return Effect.isEffect(answer) ? answer : Effect.succeed(answer)
+    })
+  return Effect.matchEffect(decoded(tool, call.params), {
+    onFailure: () => Effect.succeed(false),
+    onSuccess: (params) => Effect.catchDefect(asked(params), () => Effect.succeed(true))
+  })
+}
+
+/** The arguments a handler would get; fails where it would get none. */
+const decoded = (tool: Tool.Any, params: Schema.Json): Effect.Effect<unknown, Schema.SchemaError> =>
+  Schema.decodeUnknownEffect(tool.parametersSchema as Schema.Codec<unknown>)(params)
+
+export const make: ToolExecutor.ToolExecutor["Service"] = { execute, needsApproval }
 
 export const layer: Layer.Layer<ToolExecutor.ToolExecutor> = Layer.succeed(ToolExecutor.ToolExecutor, make)
 
@@ -108,21 +133,23 @@ const leftBehind = (tool: Tool.Any): ToolOutcome.ToolOutcome => ({
 
 const settle = (result: Result | undefined, limit: number): ToolExecutor.Settlement => {
   if (result === undefined) return { outcome: { _tag: "Failed", result: "The tool ended without a result." } }
-  if (result.failureOrigin === "parameters" && AiError.isAiError(result.result)) {
-    return { outcome: outcomeOfAiError(result.result) }
-  }
-  if (result.isFailure && AiError.isAiError(result.result)) return { outcome: outcomeOfAiError(result.result) }
+  if (result.isFailure && AiError.isAiError(result.result)) return cut(outcomeOfAiError(result.result), limit)
   const encoded = result.modelOutput === undefined
     ? toJson(result.encodedResult)
     : { _tag: "Json" as const, value: Prompt.toolModelOutputToText(result.modelOutput), text: undefined }
   if (encoded._tag === "NotJson") return { outcome: { _tag: "NotEncodable", message: encoded.message } }
-  const text = typeof encoded.value === "string" ? encoded.value : encoded.text ?? ""
-  const { originalSize, text: kept } = truncate(text, limit)
-  const value = originalSize === undefined ? encoded.value : kept
-  return {
-    outcome: result.isFailure ? { _tag: "Failed", result: value } : { _tag: "Succeeded", result: value },
-    ...(originalSize === undefined ? {} : { originalSize })
-  }
+  return cut({ _tag: result.isFailure ? "Failed" : "Succeeded", result: encoded.value }, limit, encoded.text)
+}
+
+/** Cuts what a model will read of an outcome; `text` is the JSON of a result that is no text, where it is known. */
+const cut = (outcome: ToolOutcome.ToolOutcome, limit: number, text?: string): ToolExecutor.Settlement => {
+  if ("message" in outcome) return { outcome: { ...outcome, message: truncate(outcome.message, limit).text } }
+  if (!("result" in outcome)) return { outcome }
+  const { result } = outcome
+  const truncated = truncate(typeof result === "string" ? result : text ?? JSON.stringify(result), limit)
+  return truncated.originalSize === undefined
+    ? { outcome }
+    : { outcome: { ...outcome, result: truncated.text }, originalSize: truncated.originalSize }
 }
 
 type Encoded =
@@ -175,5 +202,13 @@ const encodeFailure = (tool: Tool.Any, error: unknown): Schema.Json => {
   return Option.isSome(encoded) && json._tag === "Json" ? json.value : `The tool failed: ${describe(error)}`
 }
 
-const describe = (error: unknown): string =>
-  error instanceof Error ? error.message || error.name : typeof error === "string" ? error : "no reason given"
+/** What an error says of itself; code that is not ours made it, so even asking may throw. */
+const describe = (error: unknown): string => {
+  try {
+    if (typeof error === "string") return error
+    if (error instanceof Error && typeof error.message === "string") return error.message || error.name
+  } catch {
+    return "its error cannot be read"
+  }
+  return "no reason given"
+}

@@ -25,9 +25,9 @@ export class Collector {
   #index = 0
   #content: Array<Entry> = []
   #current: Block | undefined
+  /** blocks that may go on, by kind and id */
+  readonly #open = new Map<string, Block>()
   readonly #tools = new Map<string, string>()
-  /** metadata of a block that has begun and has no text yet */
-  #starting: Message.Metadata | undefined
 
   constructor(runId: string, turn: number, attempt: number) {
     this.runId = runId
@@ -62,22 +62,22 @@ export class Collector {
           })
           break
         case "block-start":
-          this.#starting = part.metadata
+          if (part.kind !== "tool-params") annotate(this.#begin(part.kind, part.block), part.metadata)
           break
         case "block-end":
-          this.#annotate(part.block, part.metadata)
+          if (part.kind !== "tool-params") this.#end(part.kind, part.block, part.metadata)
           break
         case "finish":
           this.finish = part
           return events
         case "tool-result":
-          this.#content.push({ kind: "part", part: { ...part, providerExecuted: true } })
+          this.#put({ ...part, providerExecuted: true })
           break
         case "response":
           break
         case "tool-call":
         case "file":
-          this.#content.push({ kind: "part", part })
+          this.#put(part)
           break
       }
     }
@@ -111,27 +111,38 @@ export class Collector {
   #block(type: Block["type"], id: string, delta: string, metadata: Message.Metadata | undefined): void {
     let block = this.#current
     if (block === undefined || block.id !== id || block.type !== type) {
-      block = this.#find(type, id)
-      if (block === undefined) {
-        block = { kind: "block", type, id, text: "", metadata: this.#starting }
-        this.#content.push(block)
-      }
+      block = this.#open.get(`${type} ${id}`) ?? this.#begin(type, id)
       this.#current = block
-      this.#starting = undefined
     }
     block.text += delta
-    if (metadata !== undefined) block.metadata = { ...block.metadata, ...metadata }
+    annotate(block, metadata)
   }
 
-  #annotate(id: string, metadata: Message.Metadata | undefined): void {
-    if (metadata === undefined) return
-    const block = this.#current?.id === id ? this.#current : this.#find("reasoning", id) ?? this.#find("text", id)
-    if (block !== undefined) block.metadata = { ...block.metadata, ...metadata }
+  #begin(type: Block["type"], id: string): Block {
+    const block: Block = { kind: "block", type, id, text: "", metadata: undefined }
+    this.#content.push(block)
+    this.#open.set(`${type} ${id}`, block)
+    if (this.#current?.id === id) this.#current = undefined
+    return block
   }
 
-  #find(type: Block["type"], id: string): Block | undefined {
-    return this.#content.find((entry): entry is Block =>
-      entry.kind === "block" && entry.type === type && entry.id === id
-    )
+  /** A block may have nothing but what its end says of it: redacted reasoning. */
+  #end(type: Block["type"], id: string, metadata: Message.Metadata | undefined): void {
+    const key = `${type} ${id}`
+    const block = this.#open.get(key) ?? (metadata === undefined ? undefined : this.#begin(type, id))
+    if (block !== undefined) annotate(block, metadata)
+    this.#open.delete(key)
+    this.#current = undefined
   }
+
+  /** What is no block ends those before it: a text behind a call is another one. */
+  #put(part: Message.AssistantPart): void {
+    this.#content.push({ kind: "part", part })
+    this.#open.clear()
+    this.#current = undefined
+  }
+}
+
+const annotate = (block: Block, metadata: Message.Metadata | undefined): void => {
+  if (metadata !== undefined) block.metadata = { ...block.metadata, ...metadata }
 }

@@ -80,7 +80,7 @@ export const start = Effect.fnUntraced(function*(
   services: Services,
   request: Request
 ): Effect.fn.Return<Started, RunError.RunError> {
-  const { runId, sessionId } = request
+  const { begin, runId, sessionId } = request
   const live: Live.Live = {
     sessionId,
     feed: Feed.make(services.store, sessionId, request.isWatched),
@@ -96,7 +96,7 @@ export const start = Effect.fnUntraced(function*(
   const run: Runs.LiveRun = {
     runId,
     sessionId,
-    fingerprint: RunInput.canonical(request.begin),
+    fingerprint: RunInput.canonical(begin._tag === "Start" ? begin.input : request.folded.state.input),
     events: live.feed.events,
     result: Deferred.await(live.result),
     abort: (reason) => Effect.andThen(abort(live, reason), Effect.asVoid(ended))
@@ -119,12 +119,12 @@ export const start = Effect.fnUntraced(function*(
  */
 const abort = (live: Live.Live, reason: RunEvent.AbortedReason): Effect.Effect<void> =>
   Effect.suspend(() => {
-    const { announce } = live
     const cutOff = Effect.sync(() => Live.cutOff(live, { _tag: "Abort", reason }))
-    if (reason !== "requested" || announce === undefined || live.stopped !== undefined) return cutOff
+    if (reason !== "requested" || live.announce === undefined || live.stopped !== undefined) return cutOff
     if (live.isAnnounced) return Effect.void
     live.isAnnounced = true
-    return Effect.andThen(Grace.within(announce), cutOff)
+    // the run may have ended by itself before its turn comes
+    return Effect.andThen(Grace.within(Effect.suspend(() => live.announce ?? Effect.void)), cutOff)
   })
 
 const drive = (

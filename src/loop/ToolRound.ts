@@ -107,7 +107,7 @@ const execute = Effect.fnUntraced(function*(
         sessionId: env.sessionId,
         runId: journal.runId,
         callId,
-        idempotencyKey: `${env.sessionId}/${journal.runId}/${callId}`,
+        idempotencyKey: [env.sessionId, journal.runId, callId].map(encodeURIComponent).join("/"),
         attempt: 1,
         data: journal.state().input?.data
       }

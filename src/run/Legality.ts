@@ -31,7 +31,7 @@ const cleanNode = (_: string, value: unknown): unknown => {
 export const object = (params: Message.ToolCallPart["params"]): Message.ToolCallPart["params"] =>
   params !== null && typeof params === "object" && !Array.isArray(params) ? params : { arguments: params }
 
-export const cleanName = (name: string): string => name.replace(/[^a-zA-Z0-9_.-]/g, "_").slice(0, 64) || "_"
+export const cleanName = (name: string): string => name.replace(/[^a-zA-Z0-9_-]/g, "_").slice(0, 64) || "_"
 
 /** A part as it may be sent; none where nothing of it may. */
 export const cleanPart = <P extends Message.AssistantPart>(part: P): ReadonlyArray<P> => {

@@ -1,4 +1,5 @@
 /** Views of a stream of run events, for consumers. */
+import type * as Cause from "effect/Cause"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
@@ -29,59 +30,84 @@ const addDelta = (out: Array<RunEvent.RunEvent>, event: RunEvent.Delta): void =>
   } else out.push(event)
 }
 
-/** Joins the deltas of each block that arrive within `window`, for slow consumers; all other events pass in order. */
-export const coalesce = (window: Duration.Input) =>
-<E, R>(
-  self: Stream.Stream<RunEvent.RunEvent, E, R>
-): Stream.Stream<RunEvent.RunEvent, E, R> =>
-  self.pipe(
-    Stream.groupedWithin(1024, window),
-    Stream.mapArray((groups) => {
-      const out: Array<RunEvent.RunEvent> = []
-      for (const group of groups) {
-        for (const event of group) {
-          if (RunEvent.isDelta(event)) addDelta(out, event)
-          else out.push(event)
+/**
+ * Joins the deltas of each block that arrive within `window`, for slow consumers; all other events pass in order, and what
+ * was held back comes before an error.
+ */
+export const coalesce =
+  (window: Duration.Input) =>
+  <E, R>(self: Stream.Stream<RunEvent.RunEvent, E, R>): Stream.Stream<RunEvent.RunEvent, E, R> => {
+    type Item = RunEvent.RunEvent | { readonly _tag: "Broken"; readonly cause: Cause.Cause<E> }
+    return self.pipe(
+      Stream.map((event): Item => event),
+      Stream.catchCause((cause) => Stream.succeed<Item>({ _tag: "Broken", cause })),
+      Stream.groupedWithin(1024, window),
+      Stream.flatMap((items) => {
+        const out: Array<RunEvent.RunEvent> = []
+        for (const item of items) {
+          if (item._tag === "Broken") return Stream.concat(Stream.fromIterable(out), Stream.failCause(item.cause))
+          if (RunEvent.isDelta(item)) addDelta(out, item)
+          else out.push(item)
         }
-      }
-      return out as unknown as readonly [RunEvent.RunEvent, ...Array<RunEvent.RunEvent>]
-    })
-  )
+        return Stream.fromIterable(out)
+      })
+    )
+  }
 
 /**
  * The model's text as it comes. What a reader missed is made up from the settled message, so that the pieces of a turn,
- * joined, are its whole text. Text of a discarded attempt has been seen and stays; the next one starts on a new line.
+ * joined, are its whole text. Text of an attempt that does not count has been seen and stays; what counts begins on a new
+ * line.
  */
 export const text = <E, R>(self: Stream.Stream<RunEvent.RunEvent, E, R>): Stream.Stream<string, E, R> =>
   Stream.unwrap(Effect.sync(() => {
-    let seen = ""
-    let next = 0
-    return Stream.flattenIterable(Stream.map(self, (event) => {
-      switch (event._tag) {
-        case "TextDelta":
-        case "ReasoningDelta":
-        case "ToolParamsDelta": {
-          if (event.index !== next) return []
-          next += event.count ?? 1
-          if (event._tag !== "TextDelta") return []
-          seen += event.delta
-          return [event.delta]
-        }
-        case "AssistantMessage": {
-          const whole = Message.textOf(event.message.content)
-          const rest = whole.startsWith(seen) ? whole.slice(seen.length) : whole
-          seen = ""
-          next = 0
-          return rest === "" ? [] : [rest]
-        }
-        case "AttemptDiscarded": {
-          const shown = seen
-          seen = ""
-          next = 0
-          return shown === "" ? [] : ["\n"]
-        }
-        default:
-          return []
-      }
-    }))
+    const reader = new TextReader()
+    return Stream.flattenIterable(Stream.map(self, (event) => reader.read(event)))
   }))
+
+class TextReader {
+  #attempt = ""
+  #seen = ""
+  #next = 0
+
+  read(event: RunEvent.RunEvent): ReadonlyArray<string> {
+    switch (event._tag) {
+      case "TextDelta":
+      case "ReasoningDelta":
+      case "ToolParamsDelta":
+        return this.#delta(event)
+      case "AssistantMessage":
+        return this.#settle(Message.textOf(event.message.content))
+      default:
+        return []
+    }
+  }
+
+  #delta(event: RunEvent.Delta): ReadonlyArray<string> {
+    const attempt = `${event.runId} ${event.turn} ${event.attempt}`
+    const isNew = attempt !== this.#attempt
+    const before = isNew && this.#seen !== "" ? ["\n"] : []
+    if (isNew) this.#reset(attempt)
+    // behind a gap the settled message says the rest
+    if (event.index !== this.#next) return before
+    this.#next += event.count ?? 1
+    if (event._tag !== "TextDelta") return before
+    this.#seen += event.delta
+    return [...before, event.delta]
+  }
+
+  #settle(whole: string): ReadonlyArray<string> {
+    const seen = this.#seen
+    this.#reset("")
+    // blocks that came interleaved stand one behind the other in the message: all of it was seen
+    if (whole.length === seen.length) return []
+    if (whole.startsWith(seen)) return [whole.slice(seen.length)]
+    return ["\n", whole]
+  }
+
+  #reset(attempt: string): void {
+    this.#attempt = attempt
+    this.#seen = ""
+    this.#next = 0
+  }
+}

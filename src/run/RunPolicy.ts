@@ -61,6 +61,8 @@ export const ToolPolicy = Schema.Struct({
   maxParallel: Schema.optionalKey(Schema.Finite),
   /** `false` ends the run with `ToolFailed` when a call fails. Default `true`. */
   continueOnError: Schema.optionalKey(Schema.Boolean),
+  /** Calls of tools that do not say themselves whether they need approval ask for it. Default `false`. */
+  requireApprovalByDefault: Schema.optionalKey(Schema.Boolean),
   /** The tools that may be offered, by name. Default: all of the agent's. */
   allowList: Schema.optionalKey(Schema.Array(Schema.String))
 })

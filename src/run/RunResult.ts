@@ -56,7 +56,7 @@ export const fromState = <A>(
         _tag: "Suspended",
         approvals: state.openCalls
           .filter((call) => call.phase === "awaiting")
-          .map((call) => ({ id: call.callId, tool: call.tool, params: call.params }))
+          .map((call) => ({ id: call.approvalId ?? call.callId, tool: call.tool, params: call.params }))
       }
     case "RunAborted":
       return { ...totals, _tag: "Aborted", reason: end.reason }

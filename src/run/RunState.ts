@@ -20,6 +20,10 @@ export interface OpenCall {
   readonly tool: string
   readonly params: Message.ToolCallPart["params"]
   readonly phase: "pending" | "awaiting" | "started"
+  /** set once a person was asked */
+  readonly approvalId?: string
+  /** what the person said */
+  readonly decision?: { readonly approved: boolean; readonly reason?: string }
 }
 
 export interface RunState {
@@ -34,6 +38,9 @@ export interface RunState {
   /** counts this run's drives from 1 */
   readonly drive: number
   readonly driveStartedAt: number
+  /** since when the drive has been waiting for a person, and how long it has in all, in milliseconds */
+  readonly waitingSince: number | undefined
+  readonly waited: number
   /** the turn under way or just finished, from 1; 0 before the first */
   readonly turn: number
   /** attempts at the turn's model call so far, also by earlier drives */
@@ -42,6 +49,8 @@ export interface RunState {
   readonly compactionsInARow: number
   readonly corrections: number
   readonly openCalls: ReadonlyArray<OpenCall>
+  /** the settled answer of the turn under way, until the turn is finished */
+  readonly answer: Pick<Answer, "attempt" | "finishReason" | "usage"> | undefined
   /** text of the last assistant message of this run */
   readonly text: string
   readonly end: RunEvent.End | undefined
@@ -66,12 +75,15 @@ export const empty: RunState = {
   limits: {},
   drive: 0,
   driveStartedAt: 0,
+  waitingSince: undefined,
+  waited: 0,
   turn: 0,
   attempts: 0,
   totals: noTotals,
   compactionsInARow: 0,
   corrections: 0,
   openCalls: [],
+  answer: undefined,
   text: "",
   end: undefined
 }
@@ -107,6 +119,8 @@ export const evolve = (state: RunState, event: RunEvent.Durable): RunState => {
         seq: event.seq,
         drive: event.drive,
         driveStartedAt: event.at,
+        waitingSince: undefined,
+        waited: 0,
         // an attempt that was cut off left no trace but its deltas: the next one has a number of its own
         attempts: state.attempts + (state.end?._tag === "RunFailed" ? 0 : 1),
         limits: event.limits ?? state.limits,
@@ -121,7 +135,8 @@ export const evolve = (state: RunState, event: RunEvent.Durable): RunState => {
         status: "preparing",
         seq: event.seq,
         turn: event.turn,
-        attempts: event.turn === state.turn ? state.attempts : 0
+        attempts: event.turn === state.turn ? state.attempts : 0,
+        answer: undefined
       }
     case "AttemptDiscarded":
       return {
@@ -137,15 +152,15 @@ export const evolve = (state: RunState, event: RunEvent.Durable): RunState => {
     case "AssistantMessage":
       return settleMessage(state, event)
     case "ApprovalRequested":
-      return withPhase(state, event, "awaiting")
+      return withCall(state, event, { phase: "awaiting", approvalId: event.approvalId })
     case "ApprovalResolved":
-      return withPhase(state, event, "pending")
+      return withCall(state, event, { phase: "pending", decision: decisionOf(event) })
     case "ToolStarted":
-      return withPhase(state, event, "started")
+      return withCall(state, event, { phase: "started", params: event.params })
     case "ToolSettled":
       return settleCall(state, event)
     case "TurnFinished":
-      return { ...state, status: "preparing", seq: event.seq }
+      return { ...state, status: "preparing", seq: event.seq, answer: undefined }
     case "NoticeAdded":
       return {
         ...state,
@@ -182,9 +197,11 @@ export const evolve = (state: RunState, event: RunEvent.Durable): RunState => {
   }
 }
 
+type Answer = Extract<RunEvent.Durable, { _tag: "AssistantMessage" }>
+
 const settleMessage = (
   state: RunState,
-  event: Extract<RunEvent.Durable, { _tag: "AssistantMessage" }>
+  event: Answer
 ): RunState => {
   const calls = Message.toolCalls(event.message.content)
   return {
@@ -195,6 +212,7 @@ const settleMessage = (
     attempts: event.attempt,
     compactionsInARow: 0,
     text: Message.textOf(event.message.content),
+    answer: { attempt: event.attempt, finishReason: event.finishReason, usage: event.usage },
     openCalls: calls.map((call, index) => ({
       turn: event.turn,
       callId: callId(event.turn, index),
@@ -210,20 +228,35 @@ const settleMessage = (
   }
 }
 
-const withPhase = (
+const withCall = (
   state: RunState,
-  event: { readonly seq: number; readonly callId: string; readonly params?: OpenCall["params"] },
-  phase: OpenCall["phase"]
+  event: { readonly seq: number; readonly at: number; readonly callId: string },
+  change: Partial<OpenCall>
 ): RunState => {
-  const openCalls = state.openCalls.map((call) =>
-    call.callId === event.callId ? { ...call, phase, params: event.params ?? call.params } : call
-  )
-  return { ...state, seq: event.seq, openCalls, status: roundStatus(openCalls) }
+  const openCalls = state.openCalls.map((call) => call.callId === event.callId ? { ...call, ...change } : call)
+  return { ...state, seq: event.seq, ...inRound(state, openCalls, event.at) }
 }
 
-/** Waits for a person once every call that is left does. */
-const roundStatus = (openCalls: ReadonlyArray<OpenCall>): RunEvent.Status =>
-  openCalls.length > 0 && openCalls.every((call) => call.phase === "awaiting") ? "awaiting_human" : "tool_running"
+const decisionOf = (
+  { approved, reason }: Extract<RunEvent.Durable, { _tag: "ApprovalResolved" }>
+): NonNullable<OpenCall["decision"]> => ({ approved, ...(reason === undefined ? {} : { reason }) })
+
+/** A round waits for a person while one is asked and nothing runs; that time is not the drive's. */
+const inRound = (
+  state: RunState,
+  openCalls: ReadonlyArray<OpenCall>,
+  at: number
+): Pick<RunState, "openCalls" | "status" | "waitingSince" | "waited"> => {
+  const waits = openCalls.some((call) => call.phase === "awaiting") &&
+    !openCalls.some((call) => call.phase === "started")
+  const { waited, waitingSince } = state
+  return {
+    openCalls,
+    status: waits ? "awaiting_human" : "tool_running",
+    waitingSince: waits ? waitingSince ?? at : undefined,
+    waited: waits || waitingSince === undefined ? waited : waited + Math.max(0, at - waitingSince)
+  }
+}
 
 const settleCall = (state: RunState, event: Extract<RunEvent.Durable, { _tag: "ToolSettled" }>): RunState => {
   const call = state.openCalls.find((open) => open.callId === event.callId)
@@ -231,9 +264,8 @@ const settleCall = (state: RunState, event: Extract<RunEvent.Durable, { _tag: "T
   const openCalls = state.openCalls.filter((open) => open !== call)
   return {
     ...state,
-    status: roundStatus(openCalls),
     seq: event.seq,
-    openCalls,
+    ...inRound(state, openCalls, event.at),
     totals: {
       ...state.totals,
       toolCalls: state.totals.toolCalls + (call.phase === "started" ? 1 : 0),
@@ -255,10 +287,10 @@ const ended = (state: RunState, event: RunEvent.End, status: RunEvent.Status): R
 /** True when a drive began and never wrote its end: its process died, or its store did. */
 export const isOpen = (state: RunState): boolean => state.status !== "idle" && !RunStatus.isEnd(state.status)
 
-/** The totals as of now: drive time is added up to `at`. */
+/** The totals as of now: drive time is added up to `at`, without what was spent waiting for people. */
 export const totalsAt = (state: RunState, at: number): RunEvent.Totals => ({
   ...state.totals,
-  duration: state.totals.duration + Math.max(0, at - state.driveStartedAt)
+  duration: state.totals.duration + Math.max(0, (state.waitingSince ?? at) - state.driveStartedAt - state.waited)
 })
 
 /**

@@ -227,11 +227,13 @@ const forReader = (entry: Entries.Entry, reader: Message.ModelRef | undefined): 
 const earlier = Message.user("(The conversation began earlier.)")
 
 /**
- * Behind system messages a user speaks first. Neighbours of one role, as a log with holes or an older prefix may leave
+ * System messages come first, later ones are the user's; behind them a user speaks first. Neighbours of one role, as a log with holes or an older prefix may leave
  * them, become one message.
  */
-const addMessage = (out: Array<Message.Message>, message: Message.Message): void => {
+const addMessage = (out: Array<Message.Message>, added: Message.Message): void => {
   const last = out[out.length - 1]
+  const isLate = added.role === "system" && last !== undefined && last.role !== "system"
+  const message = isLate ? Message.user(added.content) : added
   if (last?.role === "user" && message.role === "user") {
     out[out.length - 1] = { role: "user", content: [...last.content, ...message.content] }
   } else if (last?.role === "assistant" && message.role === "assistant") {

@@ -56,8 +56,12 @@ export type ModelPart =
     readonly tool?: string
     readonly delta: string
   }
-  | { readonly type: "block-start"; readonly block: string; readonly metadata?: Message.Metadata }
-  | { readonly type: "block-end"; readonly block: string; readonly metadata?: Message.Metadata }
+  | {
+    readonly type: "block-start" | "block-end"
+    readonly kind: "text" | "reasoning" | "tool-params"
+    readonly block: string
+    readonly metadata?: Message.Metadata
+  }
   | {
     readonly type: "tool-call"
     readonly id: string

@@ -9,6 +9,7 @@ import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import type * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
+import type * as Message from "../run/Message.ts"
 import type * as ToolOutcome from "../run/ToolOutcome.ts"
 import type * as Usage from "../run/Usage.ts"
 
@@ -53,7 +54,21 @@ export interface Settlement {
   readonly usage?: Usage.Usage
 }
 
+/** A call whose permission is in question. `messages` is made when a tool's own rule wants to read the conversation. */
+export interface Candidate {
+  readonly name: string
+  readonly params: Schema.Json
+  readonly callId: string
+  readonly messages: () => ReadonlyArray<Message.Message>
+}
+
 export class ToolExecutor extends Context.Service<ToolExecutor, {
+  /**
+   * Whether a person must allow this call first: the tool says so, is explicitly destructive, or says nothing where
+   * `byDefault` asks. When the tool's rule fails, the call asks. Arguments that do not decode need no permission: the call
+   * will not run.
+   */
+  readonly needsApproval: (handlers: Handlers, call: Candidate, byDefault: boolean) => Effect.Effect<boolean>
   /**
    * Runs one call: decodes its arguments, limits its time, encodes and truncates its result. Every failure and defect of
    * the handler is an outcome. Interrupting it interrupts the handler, waits for it at most the grace period, and then

@@ -18,7 +18,12 @@ export const violations = (request: Model.ModelRequest): ReadonlyArray<string> =
   if (conversation.length === 0) found.push("there is no message but system ones")
   if (conversation[0] !== undefined && conversation[0].role !== "user") found.push("the first message is not a user's")
   if (conversation.at(-1)?.role === "assistant") found.push("the last message is the assistant's own")
-  if (tools.length === 0 && toolChoice !== "none") found.push("there are no tools to choose from")
+  const names = tools.map((tool) => tool.name)
+  if (names.length === 0 && toolChoice !== "none") found.push("there are no tools to choose from")
+  if (new Set(names).size < names.length) found.push("two tools have one name")
+  if (names.length > 0 && typeof toolChoice === "object" && !names.includes(toolChoice.tool)) {
+    found.push(`"${toolChoice.tool}" is not offered`)
+  }
   const ids = new Set<string>()
   messages.forEach((message, at) => {
     const before = messages[at - 1]
@@ -37,7 +42,12 @@ export const violations = (request: Model.ModelRequest): ReadonlyArray<string> =
       for (const part of message.content) if (part.type === "text" && part.text.trim() === "") say(at, "a blank text")
     }
     if (message.role === "assistant") checkAssistant(message, messages[at + 1], ids, (what) => say(at, what))
-    if (message.role === "tool" && before?.role !== "assistant") say(at, "results without calls before them")
+    if (message.role === "tool") {
+      if (before?.role !== "assistant") say(at, "results without calls before them")
+      for (const { id, result } of message.content) {
+        if (typeof result === "string" && result.trim() === "") say(at, `the result of "${id}" is blank`)
+      }
+    }
   })
   return found
 }
@@ -54,14 +64,26 @@ const checkAssistant = (
     if (ids.has(call.id)) say(`the call id "${call.id}" is used twice`)
     ids.add(call.id)
     if (!/^[a-zA-Z0-9_-]{1,64}$/.test(call.id)) say(`"${call.id}" is no call id`)
-    if (!/^[a-zA-Z0-9_.-]{1,64}$/.test(call.name)) say(`"${call.name}" is no tool name`)
+    if (!/^[a-zA-Z0-9_-]{1,64}$/.test(call.name)) say(`"${call.name}" is no tool name`)
     if (typeof call.params !== "object" || call.params === null || Array.isArray(call.params)) {
       say(`the arguments of "${call.name}" are no object`)
     }
   }
-  const expected = calls.filter((call) => call.providerExecuted !== true).map((call) => call.id)
-  const results = after?.role === "tool" ? after.content.map((part) => part.id) : []
-  if (expected.join() !== results.join()) say(`calls [${expected.join()}] are followed by results [${results.join()}]`)
+  const expected = calls.filter((call) => call.providerExecuted !== true)
+  pair(expected, after?.role === "tool" ? after.content : [], say)
+  const foreign = calls.filter((call) => call.providerExecuted === true)
+  pair(foreign, message.content.filter((part) => part.type === "tool-result"), say)
+}
+
+interface Named {
+  readonly id: string
+  readonly name: string
+}
+
+const pair = (calls: ReadonlyArray<Named>, results: ReadonlyArray<Named>, say: (what: string) => void): void => {
+  const ids = (parts: ReadonlyArray<Named>) => parts.map((part) => part.id).join()
+  if (ids(calls) !== ids(results)) say(`calls [${ids(calls)}] are followed by results [${ids(results)}]`)
+  else if (calls.some((call, i) => call.name !== results[i]?.name)) say(`results of [${ids(calls)}] have other names`)
 }
 
 const strings = function*(value: unknown): Generator<string> {

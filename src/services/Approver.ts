@@ -1,0 +1,37 @@
+/**
+ * Who answers in this process when a tool call asks for permission: a setting; by default nobody, and nobody is never a
+ * yes.
+ */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import type * as Schema from "effect/Schema"
+
+/** A question about one call, bound to run, call and a digest of the arguments. */
+export interface Question {
+  readonly sessionId: string
+  readonly runId: string
+  /** unique in the session */
+  readonly approvalId: string
+  readonly callId: string
+  readonly tool: string
+  readonly params: Schema.Json
+  /** SHA-256 of the canonical arguments, hex */
+  readonly digest: string
+}
+
+/** `by` names who decided; the model reads `reason`. */
+export type Answer =
+  | { readonly approved: true; readonly by?: string }
+  | { readonly approved: false; readonly by?: string; readonly reason?: string }
+
+export interface Approver {
+  /**
+   * Asks a person, or a rule. `undefined`: nobody here answers, the run is suspended until somebody does elsewhere. A
+   * defect counts as nobody. Interrupted when the run ends.
+   */
+  readonly ask: (question: Question) => Effect.Effect<Answer | undefined>
+}
+
+export const Approver = Context.Reference<Approver>("fiberloop/services/Approver", {
+  defaultValue: () => ({ ask: () => Effect.succeed(undefined) })
+})
