@@ -33,7 +33,12 @@ export const make: Effect.Effect<Runs.Runs["Service"], never, Scope.Scope> = Eff
           if (byRun.get(run.runId) === run) byRun.delete(run.runId)
           if (bySession.get(run.sessionId) === run) bySession.delete(run.sessionId)
         })
-        return drive(forget).pipe(Effect.ensuring(forget), Effect.forkIn(scope), Effect.as(run))
+        // started at once: a fiber interrupted before its first step would never say how the run ended
+        return drive(forget).pipe(
+          Effect.ensuring(forget),
+          Effect.forkIn(scope, { startImmediately: true }),
+          Effect.as(run)
+        )
       }),
     live: (runId) => Effect.sync(() => byRun.get(runId))
   }
