@@ -9,7 +9,9 @@ import * as Cause from "effect/Cause"
 import * as Channel from "effect/Channel"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import * as Pull from "effect/Pull"
+import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import type * as Message from "../run/Message.ts"
 import * as RunError from "../run/RunError.ts"
@@ -68,14 +70,25 @@ export const run = (
       return collector.finish === undefined ? Effect.void : Cause.done()
     }
 
-    const consume = Effect.scopedWith((scope) =>
-      Effect.flatMap(
-        Channel.toPullScoped(Stream.toChannel(model.stream(request)), scope),
-        (pull) => Effect.forever(Effect.flatMap(pull, take), { disableYield: true })
-      )
-    ).pipe(Pull.catchDone(() => Effect.void))
+    const consume = Effect.uninterruptibleMask((restore) =>
+      Effect.gen(function*() {
+        const scope = yield* Scope.make()
+        const pulled = Effect.flatMap(
+          Channel.toPullScoped(Stream.toChannel(model.stream(request)), scope),
+          (pull) => Effect.forever(Effect.flatMap(pull, take), { disableYield: true })
+        )
+        const exit = yield* Effect.exit(restore(Pull.catchDone(pulled, () => Effect.void)))
+        // an answer that is there does not wait for a stream that does not let itself be closed
+        const closed = yield* Grace.within(Scope.close(scope, exit))
+        if (Option.isNone(closed)) yield* onLeak
+        return yield* exit
+      })
+    )
 
-    return Effect.raceFirst(Grace.severed(consume, onLeak), limitTime(watch, journal, timeouts)).pipe(
+    return Effect.raceFirst(
+      Grace.severed(consume, onLeak),
+      limitTime(watch, journal, timeouts, () => collector.finish !== undefined)
+    ).pipe(
       Effect.match({
         onSuccess: () => settle(collector, watch, journal.now()),
         onFailure: (error) => failed(error, collector)
@@ -117,7 +130,8 @@ const failed = (error: RunError.ModelError, collector: Collector): Failed => ({
 const limitTime = (
   watch: Watch,
   journal: Journal.Journal,
-  timeouts: RunPolicy.Timeouts
+  timeouts: RunPolicy.Timeouts,
+  isAnswered: () => boolean
 ): Effect.Effect<never, RunError.ModelError> => {
   const call = Duration.toMillis(timeouts.call)
   const firstPart = Duration.toMillis(timeouts.firstPart)
@@ -128,6 +142,7 @@ const limitTime = (
     const limit = scope === "firstPart" ? firstPart : gap
     const left = limit - (now - watch.lastPartAt)
     const callLeft = call - (now - watch.startedAt)
+    if (isAnswered()) return Effect.never
     if (callLeft <= 0) return Effect.fail(timedOut("call", call))
     if (left <= 0) return Effect.fail(timedOut(scope, limit))
     return Effect.sleep(Duration.millis(Math.min(left, callLeft)))

@@ -8,6 +8,7 @@ import type * as RunInput from "../run/RunInput.ts"
 import type * as RunPolicy from "../run/RunPolicy.ts"
 import type * as Model from "../services/Model.ts"
 import type * as ToolExecutor from "../services/ToolExecutor.ts"
+import * as Digest from "./Digest.ts"
 import type * as Drive from "./Drive.ts"
 
 /** What an agent is made of, the same for all its runs. */
@@ -55,13 +56,13 @@ export const make = Effect.fnUntraced(function*(
   const tools = offered(handlers, input)
   return {
     agent: name,
-    instructions: yield* sha256(instructions),
+    instructions: yield* Digest.sha256(instructions),
     system: system === "" ? undefined : { role: "system", content: system },
     tools,
     handlers,
     timeouts,
     policy: input.toolPolicy,
-    inputDigest: yield* sha256(JSON.stringify([system, tools.map((tool) => [tool.name, tool.description])])),
+    inputDigest: yield* Digest.sha256(JSON.stringify([system, tools.map((tool) => [tool.name, tool.description])])),
     checkOutput: (text) => output === undefined ? undefined : problem(output, text),
     output: (text) => output === undefined ? text : output.decode(text)
   }
@@ -90,9 +91,3 @@ const offered = (handlers: ToolExecutor.Handlers, input: RunInput.Effective): Mo
     .filter((tool) => isAllowed(tool.name))
     .sort((a, b) => rank(a.name) - rank(b.name))
 }
-
-const sha256 = (text: string): Effect.Effect<string> =>
-  Effect.map(
-    Effect.promise(() => globalThis.crypto.subtle.digest("SHA-256", new TextEncoder().encode(text))),
-    (bytes) => Array.from(new Uint8Array(bytes), (byte) => byte.toString(16).padStart(2, "0")).join("")
-  )

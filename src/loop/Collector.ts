@@ -2,6 +2,7 @@
  * Folds the parts of one attempt into the settled content, and each array of parts into the events to show. Keeps
  * strings and counters only; does not know where parts come from or what becomes of the message.
  */
+import * as Legality from "../run/Legality.ts"
 import type * as Message from "../run/Message.ts"
 import type * as RunEvent from "../run/RunEvent.ts"
 import type * as Usage from "../run/Usage.ts"
@@ -91,7 +92,7 @@ export class Collector {
       if (entry.kind === "part") out.push(entry.part)
       else if (entry.text !== "" || entry.metadata !== undefined) {
         const { metadata, text, type } = entry
-        out.push(metadata === undefined ? { type, text } : { type, text, metadata })
+        out.push(metadata === undefined ? { type, text } : Legality.writable({ type, text, metadata }))
       }
     }
     return out
@@ -137,7 +138,7 @@ export class Collector {
 
   /** What is no block ends those before it: a text behind a call is another one. */
   #put(part: Message.AssistantPart): void {
-    this.#content.push({ kind: "part", part })
+    this.#content.push({ kind: "part", part: Legality.writable(part) })
     this.#open.clear()
     this.#current = undefined
   }

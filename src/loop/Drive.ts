@@ -16,7 +16,8 @@ import * as RunError from "../run/RunError.ts"
 import type * as RunEvent from "../run/RunEvent.ts"
 import * as RunInput from "../run/RunInput.ts"
 import * as RunPolicy from "../run/RunPolicy.ts"
-import type * as RunState from "../run/RunState.ts"
+import * as RunState from "../run/RunState.ts"
+import * as Approver from "../services/Approver.ts"
 import type * as ContextManager from "../services/ContextManager.ts"
 import * as Grace from "../services/Grace.ts"
 import type * as Model from "../services/Model.ts"
@@ -155,7 +156,10 @@ const drive = (
       yield* Deferred.succeed(live.accepted, undefined)
       const ending = Exit.isFailure(begun) ? endingOf(live, begun.cause) : yield* takeTurns(env, live, phase)
       yield* Ending.finish(env, live, ending, release, restore)
-    })
+    }).pipe(
+      // a bug of ours: nobody is left waiting for a run that has none left to drive it
+      Effect.catchCause((cause) => Ending.refuse(live, Ending.toRunError(cause)))
+    )
   )
 
 /** Why a run that never began did not. */
@@ -178,6 +182,7 @@ const makeEnv = Effect.fnUntraced(function*(
     ...services,
     ...request.brief,
     sessionId: request.sessionId,
+    approver: yield* Approver.Approver,
     retry: yield* RetryPolicy.RetryPolicy,
     leftBehind: new Map(),
     journal: Journal.make({
@@ -196,6 +201,7 @@ const firstEvent = (env: Env.Env, { begin, brief }: Request, before: RunState.Ru
   Effect.suspend(() => {
     const { journal } = env
     if (begin._tag === "Start") {
+      supersede(env, before)
       journal.record({ _tag: "RunStarted", agent: brief.agent, input: begin.input, instructions: brief.instructions })
       journal.move(before.status === "idle" ? "driveStarted" : "newInput")
     } else {
@@ -206,10 +212,20 @@ const firstEvent = (env: Env.Env, { begin, brief }: Request, before: RunState.Ru
         ...(begin.limits === undefined ? {} : { limits: RunPolicy.merge(before.limits, begin.limits) }),
         ...(begin.data === undefined ? {} : { data: begin.data })
       })
-      journal.move("resumed")
+      journal.move(before.openCalls.length > 0 ? "resumedWithOpenCalls" : "resumed")
     }
     return journal.commit
   })
+
+/** A new input settles the calls that an older run left waiting for a person. */
+const supersede = ({ journal }: Env.Env, before: RunState.RunState) => {
+  for (const { callId, phase, tool, turn } of before.openCalls) {
+    const outcome = phase === "awaiting" || phase === "pending"
+      ? { _tag: "Denied" as const, reason: "superseded by a new message" }
+      : { _tag: "OutcomeUnknown" as const }
+    journal.record({ _tag: "ToolSettled", turn, callId, tool, outcome, duration: 0 }, before.runId)
+  }
+}
 
 /** Takes turns until they end or are cut off, and says how it ended. */
 const takeTurns = Effect.fnUntraced(function*(
@@ -242,9 +258,15 @@ const endingOf = (live: Live.Live, cause: Cause.Cause<RunError.RunError>): Endin
 }
 
 const limitDuration = Effect.fnUntraced(function*(env: Env.Env, live: Live.Live) {
-  const { limits, totals } = env.journal.state()
+  const { journal } = env
+  const { limits } = journal.state()
   if (limits.maxDuration === undefined) return undefined
-  const left = Duration.millis(Math.max(0, limits.maxDuration - totals.duration))
-  const cutOff = Effect.sync(() => Live.cutOff(live, { _tag: "Duration" }))
-  return yield* Effect.forkChild(Effect.interruptible(Effect.andThen(Effect.sleep(left), cutOff)))
+  const { maxDuration } = limits
+  // time spent waiting for people does not count, so what is left is looked at again when it should be over
+  const check: Effect.Effect<void> = Effect.suspend(() => {
+    const left = maxDuration - RunState.totalsAt(journal.state(), journal.now()).duration
+    if (left > 0) return Effect.andThen(Effect.sleep(Duration.millis(left)), check)
+    return Effect.sync(() => Live.cutOff(live, { _tag: "Duration" }))
+  })
+  return yield* Effect.forkChild(Effect.interruptible(check))
 })

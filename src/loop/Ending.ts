@@ -32,7 +32,8 @@ export const finish = Effect.fnUntraced(function*(
   restore: Phase.Restore
 ) {
   const { journal } = env
-  ToolRound.settleOpen(env, notExecuted[ending._tag])
+  // a suspended run keeps its questions open
+  if (ending._tag !== "RunSuspended") ToolRound.settleOpen(env, notExecuted[ending._tag])
   const move = endMove(journal.status(), ending)
   if (move !== undefined) journal.move(move)
   const totals = RunState.totalsAt(journal.state(), journal.now())
@@ -68,6 +69,8 @@ const endMove = (status: RunEvent.Status, ending: Ending) => {
       return "stop"
     case "RunLimited":
       return "limitReached"
+    case "RunSuspended":
+      return "nobodyAnswers"
     case "RunAborted":
       return "aborted"
     case "RunFailed":

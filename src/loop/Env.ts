@@ -2,6 +2,7 @@
 import type * as Message from "../run/Message.ts"
 import type * as RunPolicy from "../run/RunPolicy.ts"
 import type * as ToolOutcome from "../run/ToolOutcome.ts"
+import type * as Approver from "../services/Approver.ts"
 import type * as ContextManager from "../services/ContextManager.ts"
 import type * as Model from "../services/Model.ts"
 import type * as RetryPolicy from "../services/RetryPolicy.ts"
@@ -14,6 +15,7 @@ export interface Env {
   readonly model: Model.Model["Service"]
   readonly executor: ToolExecutor.ToolExecutor["Service"]
   readonly context: ContextManager.ContextManager["Service"]
+  readonly approver: Approver.Approver
   readonly retry: RetryPolicy.RetryPolicy
   readonly timeouts: RunPolicy.Timeouts
   readonly policy: RunPolicy.ToolPolicy

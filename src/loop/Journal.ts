@@ -25,8 +25,8 @@ export interface Journal {
   readonly transcript: () => Transcript.Transcript
   /** the live status, finer than the one in `state` */
   readonly status: () => RunEvent.Status
-  /** Folds a durable event in and keeps it for the next commit. */
-  readonly record: (draft: RunEvent.Draft) => void
+  /** Folds a durable event in, of this run or of the one before it, and keeps it for the next commit. */
+  readonly record: (draft: RunEvent.Draft, ofRun?: string) => void
   /** Makes a move of the status table; dies on one that is not in it. */
   readonly move: (when: RunStatus.Trigger) => void
   /** A transient event: seen now, or right after what is recorded and not yet committed. */
@@ -99,12 +99,12 @@ export const make = (options: {
     transcript: () => transcript,
     status: () => status,
     now: () => clock.currentTimeMillisUnsafe(),
-    record: (draft) => {
+    record: (draft, ofRun = runId) => {
       const event = {
         ...draft,
         seq: state.seq + 1,
         at: clock.currentTimeMillisUnsafe(),
-        runId,
+        runId: ofRun,
         version: RunEvent.version
       } as RunEvent.Durable
       state = RunState.evolve(state, event)

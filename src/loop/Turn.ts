@@ -4,11 +4,11 @@
  * Does not own how a call is retried (`ModelCall`) or how tools run (`ToolRound`), nor the end of a drive (`Drive`).
  */
 import * as Effect from "effect/Effect"
-import * as Message from "../run/Message.ts"
 import * as RunError from "../run/RunError.ts"
 import type * as RunEvent from "../run/RunEvent.ts"
 import * as RunState from "../run/RunState.ts"
 import * as Transcript from "../run/Transcript.ts"
+import * as Usage from "../run/Usage.ts"
 import type * as ContextManager from "../services/ContextManager.ts"
 import type * as Env from "./Env.ts"
 import * as ModelCall from "./ModelCall.ts"
@@ -18,10 +18,15 @@ import * as ToolRound from "./ToolRound.ts"
 export type Ending =
   | { readonly _tag: "RunCompleted"; readonly reason: Extract<RunEvent.End, { _tag: "RunCompleted" }>["reason"] }
   | { readonly _tag: "RunLimited"; readonly reason: RunEvent.LimitedReason }
+  | { readonly _tag: "RunSuspended"; readonly reason: "approval" }
 
-/** Takes turns until the run ends. Starts and ends in `preparing`, or at an end. */
+/** Takes turns until the run ends, beginning with the calls that an earlier drive left open. */
 export const takeTurns = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Return<Ending, RunError.RunError> {
   const { journal } = env
+  if (journal.state().openCalls.length > 0) {
+    const ending = yield* conclude(env, true, noLatency)
+    if (ending !== undefined) return ending
+  }
   while (true) {
     const limit = RunState.limitReached(journal.state(), journal.now())
     if (limit !== undefined) return limited(limit)
@@ -72,50 +77,71 @@ const startTurn = (env: Env.Env): void => {
   })
 }
 
-/** From the settled answer to the decision; gives the ending, or nothing where another turn follows. */
-const settle = Effect.fnUntraced(function*(
+/** Records the settled answer and concludes its turn. */
+const settle = (
   env: Env.Env,
   result: Extract<ModelCall.Result, { _tag: "Settled" }>
-): Effect.fn.Return<Ending | undefined, RunError.RunError> {
+): Effect.Effect<Ending | undefined, RunError.RunError> => {
   const { journal } = env
-  const { turn } = journal.state()
+  const { attempt, content, duration, finishReason, firstPart, usage } = result
   const { name, provider } = env.model.info
-  const { attempt, content, finishReason, usage } = result
   journal.record({
     _tag: "AssistantMessage",
-    turn,
+    turn: journal.state().turn,
     attempt,
     message: { role: "assistant", content },
     finishReason,
     model: { provider, name },
     usage
   })
-  const hasCalls = journal.state().openCalls.length > 0
-  const toolsStartedAt = journal.now()
+  return conclude(env, journal.state().openCalls.length > 0, { firstPart, model: duration })
+}
+
+interface Latency {
+  readonly firstPart: number
+  readonly model: number
+}
+
+/** An earlier drive made the call. */
+const noLatency: Latency = { firstPart: 0, model: 0 }
+
+/** From the answer through its tool round to the decision; gives the ending, or nothing where another turn follows. */
+const conclude = Effect.fnUntraced(function*(
+  env: Env.Env,
+  hasCalls: boolean,
+  latency: Latency
+): Effect.fn.Return<Ending | undefined, RunError.RunError> {
+  const { journal } = env
+  const { answer, text, turn } = journal.state()
+  const { attempt: attempts, finishReason, usage } = answer ?? noAnswer
+  const startedAt = journal.now()
   const round = hasCalls ? yield* ToolRound.run(env, finishReason) : noRound
+  if (round.isWaiting) return { _tag: "RunSuspended", reason: "approval" }
   if (!hasCalls) journal.move("settledWithoutCalls")
 
   const decision = RunState.decide(journal.state(), {
     finishReason,
     hasCalls,
-    isEmpty: result.isEmpty,
+    isEmpty: text.trim() === "",
     cutBy: round.cutBy,
     toolError: round.toolError,
-    invalidOutput: hasCalls ? undefined : env.checkOutput(Message.textOf(content))
+    invalidOutput: hasCalls ? undefined : env.checkOutput(text)
   })
+  const tools = hasCalls ? journal.now() - startedAt : 0
   journal.record({
     _tag: "TurnFinished",
     turn,
     finishReason,
-    latency: { firstPart: result.firstPart, model: result.duration, tools: journal.now() - toolsStartedAt },
-    attempts: attempt,
+    latency: { ...latency, tools },
+    attempts,
     usage,
     decision
   })
   return yield* follow(env, decision)
 })
 
-const noRound: ToolRound.Round = { cutBy: undefined, toolError: undefined }
+const noAnswer = { attempt: 0, finishReason: "unknown", usage: Usage.zero } as const
+const noRound: ToolRound.Round = { cutBy: undefined, toolError: undefined, isWaiting: false }
 
 const follow = Effect.fnUntraced(function*(
   env: Env.Env,

@@ -41,34 +41,35 @@ export const prepare = (
   let taken = takenBefore
   const prepared = content.flatMap((part, at): ReadonlyArray<Message.AssistantPart> => {
     if (part.type !== "tool-call" && part.type !== "tool-result") return Legality.cleanPart(part)
-    const name = Legality.cleanName(part.name)
+    const named = (id: string, name: string) => Legality.cleanPart(withName(part, id, name))
     if (part.providerExecuted === true || part.type === "tool-result") {
-      const id = foreign.get(at)
-      if (id === undefined) return []
-      taken = HashSet.add(taken, id)
-      const clean = Legality.cleanJson(part)
-      return [
-        clean.type === "tool-call"
-          ? { ...clean, id, name, params: Legality.object(clean.params) }
-          : { ...clean, id, name }
-      ]
+      const pair = foreign.get(at)
+      if (pair === undefined) return []
+      taken = HashSet.add(taken, pair.id)
+      return named(pair.id, pair.name)
     }
     const id = derivedId("c", seq, from + calls.length)
+    const name = Legality.cleanName(part.name)
     calls.push({ id, givenId: part.id, name })
-    const clean = Legality.cleanJson(part)
-    return [{ ...clean, id, name, params: Legality.object(clean.params) }]
+    return named(id, name)
   })
   return { content: prepared, calls, taken }
 }
 
-/** The ids of provider-executed calls and their results, by place in the content; one without the other has none. */
+const withName = (
+  part: Message.ToolCallPart | Message.ToolResultPart,
+  id: string,
+  name: string
+): Message.AssistantPart => ({ ...part, id, name })
+
+/** The ids and names of provider-executed calls and their results, by place in the content; one without the other has none. */
 const pairForeign = (
   seq: number,
   content: ReadonlyArray<Message.AssistantPart>,
   taken: HashSet.HashSet<string>,
   from: number
-): ReadonlyMap<number, string> => {
-  const ids = new Map<number, string>()
+): ReadonlyMap<number, { readonly id: string; readonly name: string }> => {
+  const ids = new Map<number, { readonly id: string; readonly name: string }>()
   const used = new Set<string>()
   content.forEach((part, at) => {
     if (part.type !== "tool-call" || part.providerExecuted !== true) return
@@ -79,7 +80,8 @@ const pairForeign = (
     const keeps = Legality.isId(part.id) && !isDerived(part.id) && !used.has(part.id) && !HashSet.has(taken, part.id)
     const id = keeps ? part.id : derivedId("p", seq, from + at)
     used.add(id)
-    ids.set(at, id).set(result, id)
+    const named = { id, name: Legality.cleanName(part.name) }
+    ids.set(at, named).set(result, named)
   })
   return ids
 }

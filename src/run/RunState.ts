@@ -122,7 +122,7 @@ export const evolve = (state: RunState, event: RunEvent.Durable): RunState => {
         waitingSince: undefined,
         waited: 0,
         // an attempt that was cut off left no trace but its deltas: the next one has a number of its own
-        attempts: state.attempts + (state.end?._tag === "RunFailed" ? 0 : 1),
+        attempts: state.attempts + (isTraced(state.end) ? 0 : 1),
         limits: event.limits ?? state.limits,
         input: event.data === undefined || state.input === undefined
           ? state.input
@@ -196,6 +196,10 @@ export const evolve = (state: RunState, event: RunEvent.Durable): RunState => {
       return { ...state, seq: (event as RunEvent.Durable).seq }
   }
 }
+
+/** A provider's refusal is in the log as the attempt's end; anything else may have cut an attempt off. */
+const isTraced = (end: RunEvent.End | undefined): boolean =>
+  end?._tag === "RunFailed" && end.error.reason._tag !== "Unknown" && end.error.reason._tag !== "StoreUnavailable"
 
 type Answer = Extract<RunEvent.Durable, { _tag: "AssistantMessage" }>
 
@@ -297,12 +301,14 @@ export const totalsAt = (state: RunState, at: number): RunEvent.Totals => ({
  * The limit that forbids the next model call, if any: checked before the spending, against what is settled. Turns come
  * first, so that a run at several limits names the one a user knows best.
  */
-export const limitReached = (state: RunState, at: number): RunEvent.LimitedReason | undefined => {
+export const limitReached = (state: RunState, at: number): RunEvent.LimitedReason | undefined =>
+  state.limits.maxTurns !== undefined && state.totals.turns >= state.limits.maxTurns ? "turns" : budgetSpent(state, at)
+
+/** The limit that forbids the next tool call of a round, if any: what is spent besides turns. */
+export const budgetSpent = (state: RunState, at: number): RunEvent.LimitedReason | undefined => {
   const { limits, totals } = state
-  const over = (used: number, limit: number | undefined) => limit !== undefined && used >= limit
-  if (over(totals.turns, limits.maxTurns)) return "turns"
-  if (over(totalsAt(state, at).duration, limits.maxDuration)) return "duration"
-  if (over(Usage.total(totals.usage), limits.maxTokens)) return "tokens"
+  if (limits.maxDuration !== undefined && totalsAt(state, at).duration >= limits.maxDuration) return "duration"
+  if (limits.maxTokens !== undefined && Usage.total(totals.usage) >= limits.maxTokens) return "tokens"
   if (limits.maxErrors !== undefined && totals.errors > limits.maxErrors) return "errors"
   return undefined
 }

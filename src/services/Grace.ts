@@ -35,7 +35,9 @@ export const within = <A, E, R>(
   self: Effect.Effect<A, E, R>
 ): Effect.Effect<Option.Option<Exit.Exit<A, E>>, never, R> =>
   Effect.gen(function*() {
-    const fiber = yield* Effect.forkDetach(self)
+    const fiber = yield* Effect.forkDetach(self, { startImmediately: true })
+    const exit = fiber.pollUnsafe()
+    if (exit !== undefined) return Option.some(exit)
     return yield* Effect.timeoutOption(Fiber.await(fiber), yield* Grace)
   })
 

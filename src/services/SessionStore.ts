@@ -15,20 +15,25 @@ import type * as RunEvent from "../run/RunEvent.ts"
 type Retryable = Extract<RunError.RunReason, { _tag: "SessionBusy" | "StoreUnavailable" }>
 type Refusal = Extract<
   RunError.RunRefusal,
-  { _tag: "SessionNotFound" | "StaleWriter" | "StoreRefused" | "EventTooLarge" }
+  { _tag: "InvalidInput" | "SessionNotFound" | "StaleWriter" | "StoreRefused" | "EventTooLarge" }
 >
 
+/**
+ * `StoreUnavailable`: the database cannot be used now. `StoreRefused`: it, or an id, is not what this version can keep or
+ * read, and nothing was changed. The others stand where they come from.
+ */
 export type StoreError = RunError.RetryableError<Retryable> | RunError.NonRetryableError<Refusal>
 
 /** One event is at most this many bytes of JSON. */
 export const maxEventBytes = 16 * 1024 * 1024
 
-/** What `list` shows of a session; times in milliseconds since the epoch. */
+/** What `list` shows of a session; times in milliseconds since the epoch. A fork was created and updated when it was made. */
 export interface SessionInfo {
   readonly sessionId: string
   /** the first words of the first input, at most 80 characters, on one line */
   readonly title: string
   readonly createdAt: number
+  /** time of the last event */
   readonly updatedAt: number
   /** `seq` of the last event */
   readonly head: number
@@ -46,6 +51,16 @@ export interface OpenOptions {
   readonly takeOver?: boolean
 }
 
+export interface ForkOptions {
+  /** the id of the copy; one that is in use is `InvalidInput` */
+  readonly to: string
+  /**
+   * `seq` of the last event to copy: a `TurnFinished` or the end of a run, by default the last such event. Any other is
+   * `InvalidInput`, which names the nearest ones.
+   */
+  readonly at?: number
+}
+
 /** The single writer of a session. */
 export interface Session {
   readonly sessionId: string
@@ -53,19 +68,27 @@ export interface Session {
   readonly head: () => number
   /**
    * Stores events whose `seq` go on from `head` (others are a defect), all or none, durable when it returns.
-   * Uninterruptible. Fails with `StaleWriter` once another writer has opened the session or the scope has closed, and
-   * writes nothing then.
+   * Uninterruptible; appends that are made at once are stored one after the other. Fails with `StaleWriter` once another
+   * writer has opened the session or the scope has closed, with `EventTooLarge` above `maxEventBytes`, and writes nothing
+   * then.
    */
   readonly append: (events: Arr.NonEmptyReadonlyArray<RunEvent.Durable>) => Effect.Effect<void, StoreError>
 }
 
+/**
+ * While a store closes, its open sessions can still be written to, at most for the grace period: runs that end with it
+ * have an end to store.
+ */
 export class SessionStore extends Context.Service<SessionStore, {
   /**
    * Takes the session for writing until the scope closes. Fails with `SessionBusy` while another owner lives, here or
    * in another process. A session that is only opened and never written to does not come into being.
    */
   readonly open: (sessionId: string, options: OpenOptions) => Effect.Effect<Session, StoreError, Scope.Scope>
-  /** The log from `from` (default 1) to `to` (default: its end now), both included. `SessionNotFound` when unknown. */
+  /**
+   * The log from `from` (default 1) to `to` (default: its end now), both included. `SessionNotFound` when unknown;
+   * `StoreRefused` in place of an event that a newer version wrote.
+   */
   readonly read: (
     sessionId: string,
     range?: { readonly from?: number; readonly to?: number }
@@ -80,7 +103,18 @@ export class SessionStore extends Context.Service<SessionStore, {
     readonly limit?: number
     readonly after?: SessionInfo
   }) => Effect.Effect<ReadonlyArray<SessionInfo>, StoreError>
+  /** What `list` shows of this session; `undefined` when unknown. */
   readonly info: (sessionId: string) => Effect.Effect<SessionInfo | undefined, StoreError>
+  /**
+   * Copies the log up to `at` into a new session, as it is: with its run ids, times, and events of types that are not
+   * known. All or nothing, in one step; the two are independent then. A session that somebody writes to can be forked,
+   * with what is stored by now. A copy that ends inside a run gets a `RunAborted` (`forked`) behind it, so that it takes a
+   * new message, or resumes, at once.
+   *
+   * No call is under way at such a place, and idempotency keys contain the session id: what the two do later never shares
+   * a key. `SessionNotFound` when unknown; `SessionBusy` while another has `to` open and has not written to it.
+   */
+  readonly fork: (sessionId: string, options: ForkOptions) => Effect.Effect<SessionInfo, StoreError>
   /** Deletes the session and its log. `SessionBusy` while it has a live owner, `SessionNotFound` when unknown. */
   readonly remove: (sessionId: string) => Effect.Effect<void, StoreError>
 }>()("fiberloop/services/SessionStore") {}

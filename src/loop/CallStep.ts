@@ -1,0 +1,120 @@
+/**
+ * The steps of one tool call: may it run, the question to a person, the intent, the handler, the outcome.
+ *
+ * Does not own which call takes which step when; that is `ToolRound`.
+ */
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as RunInput from "../run/RunInput.ts"
+import type * as RunState from "../run/RunState.ts"
+import type * as ToolOutcome from "../run/ToolOutcome.ts"
+import * as Transcript from "../run/Transcript.ts"
+import type * as Approver from "../services/Approver.ts"
+import * as Digest from "./Digest.ts"
+import type * as Env from "./Env.ts"
+
+type Call = RunState.OpenCall
+
+/** What a call needs next: to run, a person's word, or an outcome without running. */
+export type Verdict =
+  | { readonly _tag: "Run" }
+  | { readonly _tag: "Ask" }
+  | { readonly _tag: "Settle"; readonly outcome: ToolOutcome.ToolOutcome }
+
+export const judge = (env: Env.Env, call: Call): Effect.Effect<Verdict> => {
+  if (!env.tools.some((tool) => tool.name === call.tool)) {
+    const available = env.tools.map((tool) => tool.name)
+    return Effect.succeed({ _tag: "Settle", outcome: { _tag: "UnknownTool", available } })
+  }
+  if (call.decision !== undefined) {
+    return Effect.succeed(call.decision.approved ? { _tag: "Run" } : { _tag: "Settle", outcome: denied(call.decision) })
+  }
+  const candidate = {
+    name: call.tool,
+    params: call.params,
+    callId: call.callId,
+    messages: () => Transcript.messages(env.journal.transcript())
+  }
+  return Effect.map(
+    env.executor.needsApproval(env.handlers, candidate, env.policy.requireApprovalByDefault ?? false),
+    (asks) => asks ? { _tag: "Ask" } : { _tag: "Run" }
+  )
+}
+
+/** Records the question, unless it stands in the log already. */
+export const request = Effect.fnUntraced(function*(env: Env.Env, call: Call): Effect.fn.Return<Approver.Question> {
+  const { journal, sessionId } = env
+  const { callId, params, tool, turn } = call
+  const approvalId = call.approvalId ?? `${journal.runId}/${callId}`
+  const digest = yield* Digest.sha256(RunInput.canonical(params))
+  if (call.approvalId === undefined) {
+    journal.record({ _tag: "ApprovalRequested", turn, callId, tool, approvalId, params, digest })
+  }
+  return { sessionId, runId: journal.runId, approvalId, callId, tool, params, digest }
+})
+
+/** Records what was answered, and where it is a no, the outcome. */
+export const resolve = (env: Env.Env, call: Call, question: Approver.Question, answer: Approver.Answer): void => {
+  const { approvalId, callId } = question
+  const { approved, by } = answer
+  const reason = answer.approved ? undefined : answer.reason
+  env.journal.record({
+    _tag: "ApprovalResolved",
+    callId,
+    approvalId,
+    approved,
+    ...(by === undefined ? {} : { by }),
+    ...(reason === undefined ? {} : { reason })
+  })
+  if (!approved) settle(env, call, denied({ reason }))
+}
+
+const denied = ({ reason }: { readonly reason?: string | undefined }): ToolOutcome.ToolOutcome => ({
+  _tag: "Denied",
+  reason: reason ?? "the user did not allow this call"
+})
+
+/** Records the intent. It is stored before the handler runs. */
+export const start = (env: Env.Env, call: Call): void => {
+  const { callId, params, tool, turn } = call
+  env.journal.record({ _tag: "ToolStarted", turn, callId, tool, params })
+}
+
+/** Gives a call an outcome without running it. */
+export const settle = (env: Pick<Env.Env, "journal">, call: Call, outcome: ToolOutcome.ToolOutcome): void => {
+  const { callId, tool, turn } = call
+  env.journal.record({ _tag: "ToolSettled", turn, callId, tool, outcome, duration: 0 })
+}
+
+/** Runs the handler of a call whose intent is stored, and records the outcome. */
+export const execute = Effect.fnUntraced(function*(
+  env: Env.Env,
+  call: Call
+): Effect.fn.Return<ToolOutcome.ToolOutcome> {
+  const { journal, sessionId } = env
+  const { callId, tool, turn } = call
+  const { runId } = journal
+  const startedAt = journal.now()
+  const settlement = yield* env.executor.execute(
+    env.handlers,
+    {
+      name: tool,
+      params: call.params,
+      timeout: Duration.fromInputUnsafe(env.timeouts.tool),
+      identity: {
+        sessionId,
+        runId,
+        callId,
+        idempotencyKey: [sessionId, runId, callId].map(encodeURIComponent).join("/"),
+        attempt: 1,
+        data: journal.state().input?.data
+      }
+    },
+    {
+      progress: (value) => Effect.sync(() => journal.emit({ _tag: "ToolProgress", turn, callId, tool, value })),
+      leftBehind: (outcome) => Effect.sync(() => env.leftBehind.set(callId, { name: tool, outcome }))
+    }
+  )
+  journal.record({ _tag: "ToolSettled", turn, callId, tool, duration: journal.now() - startedAt, ...settlement })
+  return settlement.outcome
+})
