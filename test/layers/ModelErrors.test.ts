@@ -1,0 +1,203 @@
+/** The table of DESIGN 7: which failure of a provider may be tried again, and by what name a run knows it. */
+import { assert, describe, it } from "@effect/vitest"
+import * as AiError from "effect/ai/AiError"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as ModelErrors from "../../src/layers/ModelErrors.ts"
+import * as Endpoint from "../../src/layers/openai/Endpoint.ts"
+import * as OpenAiErrors from "../../src/layers/openai/Errors.ts"
+import type * as RunError from "../../src/run/RunError.ts"
+
+const make = (reason: AiError.AiErrorReason) => AiError.make({ module: "Test", method: "streamText", reason })
+const http = (status: number) => ({ response: { status, headers: {} } })
+
+/** The tag of the error, and of its reason. */
+const kind = (error: RunError.ModelError) => [error._tag, error.reason._tag] as const
+const retryable = (reason: RunError.ProviderReason["_tag"]) => ["RetryableError", reason] as const
+const refusal = (reason: RunError.ProviderRefusal["_tag"]) => ["NonRetryableError", reason] as const
+
+describe("a status, as effect/ai's own adapters report it,", () => {
+  it.each<readonly [number, ReturnType<typeof kind>]>([
+    [400, refusal("InvalidRequest")],
+    [401, refusal("Authentication")],
+    [403, refusal("Authentication")],
+    [404, refusal("InvalidRequest")],
+    [408, retryable("TimedOut")],
+    [409, retryable("Overloaded")],
+    [413, refusal("InvalidRequest")],
+    [422, refusal("InvalidRequest")],
+    [429, retryable("RateLimited")],
+    [500, retryable("Overloaded")],
+    [502, retryable("Overloaded")],
+    [503, retryable("Overloaded")],
+    [504, retryable("Overloaded")],
+    [529, retryable("Overloaded")],
+    [418, refusal("Unknown")]
+  ])("%i is %j", (status, expected) => {
+    const error = ModelErrors.fromAiError(make(AiError.reasonFromHttpStatus({ status, http: http(status) })))
+    assert.deepStrictEqual(kind(error), expected)
+    assert.strictEqual(error.reason.status, status)
+  })
+})
+
+describe("a reason of effect/ai", () => {
+  const description = "what happened"
+  const network = { method: "POST", url: "https://example.com", description } as const
+
+  const reasons: ReadonlyArray<readonly [AiError.AiErrorReason, ReturnType<typeof kind>]> = [
+    [new AiError.RateLimitError({}), retryable("RateLimited")],
+    [new AiError.InternalProviderError({ description }), retryable("Overloaded")],
+    [new AiError.NetworkError({ reason: "TransportError", ...network }), retryable("Network")],
+    [new AiError.InvalidResponseError({ description }), retryable("InvalidResponse")],
+    [new AiError.InvalidOutputError({ description }), retryable("InvalidResponse")],
+    [new AiError.NetworkError({ reason: "InvalidUrlError", ...network }), refusal("InvalidRequest")],
+    [new AiError.NetworkError({ reason: "EncodeError", ...network }), refusal("InvalidRequest")],
+    [new AiError.QuotaExhaustedError({}), refusal("QuotaExhausted")],
+    [new AiError.AuthenticationError({ kind: "InvalidKey" }), refusal("Authentication")],
+    [new AiError.ContentPolicyError({ description }), refusal("ContentPolicy")],
+    [new AiError.InvalidRequestError({}), refusal("InvalidRequest")],
+    [new AiError.InvalidUserInputError({ description }), refusal("InvalidRequest")],
+    [new AiError.UnsupportedSchemaError({ description }), refusal("InvalidRequest")],
+    [new AiError.ToolConfigurationError({ toolName: "t", description }), refusal("InvalidRequest")],
+    [new AiError.UnknownError({}), refusal("Unknown")]
+  ]
+
+  it.each(reasons.map(([reason, expected]) => [reason._tag, expected, reason] as const))(
+    "%s is %j",
+    (_, expected, reason) => {
+      const error = ModelErrors.fromAiError(make(reason))
+      assert.deepStrictEqual(kind(error), expected)
+      assert.isNotEmpty(error.message)
+    }
+  )
+
+  it("keeps the provider's own words", () => {
+    assert.strictEqual(
+      ModelErrors.fromAiError(make(new AiError.ContentPolicyError({ description }))).message,
+      description
+    )
+  })
+
+  it("keeps the time that the provider asks to wait", () => {
+    const { reason } = ModelErrors.fromAiError(make(new AiError.RateLimitError({ retryAfter: Duration.seconds(7) })))
+    assert.strictEqual(reason.retryAfter, 7000)
+  })
+
+  it("has no time and no status where there was none", () => {
+    const { reason } = ModelErrors.fromAiError(make(new AiError.RateLimitError({})))
+    assert.notProperty(reason, "retryAfter")
+    assert.notProperty(reason, "status")
+  })
+
+  it.each([
+    "This model's maximum context length is 4096 tokens",
+    "prompt is too long: 213000 tokens > 200000 maximum",
+    "Your input exceeds the context window of this model",
+    "input is too long for requested model",
+    "Requested tokens (9000) exceed context_length_exceeded",
+    "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576)",
+    "Request too large: too many tokens"
+  ])("that says %j is a context overflow", (description) => {
+    const error = ModelErrors.fromAiError(make(new AiError.InvalidRequestError({ description })))
+    assert.deepStrictEqual(kind(error), refusal("ContextOverflow"))
+  })
+
+  it("that speaks of the context otherwise is none", () => {
+    const description = "Unknown parameter: context"
+    const error = ModelErrors.fromAiError(make(new AiError.InvalidRequestError({ description })))
+    assert.deepStrictEqual(kind(error), refusal("InvalidRequest"))
+  })
+})
+
+describe("an error of our own OpenAI adapter", () => {
+  const endpoint = Effect.runSync(Endpoint.make({ baseUrl: "https://example.com/v1" }))
+  const said = { message: undefined, code: undefined, type: undefined, param: undefined, status: undefined }
+
+  it("that ended the stream early is a truncated stream", () => {
+    assert.deepStrictEqual(
+      kind(ModelErrors.fromAiError(OpenAiErrors.truncated(endpoint))),
+      retryable("StreamTruncated")
+    )
+  })
+
+  it("of a conversation that is too long is a context overflow", () => {
+    const error = OpenAiErrors.fromProvider(endpoint, { ...said, code: "context_length_exceeded" })
+    assert.deepStrictEqual(kind(ModelErrors.fromAiError(error)), refusal("ContextOverflow"))
+  })
+
+  it("keeps the wait of a 503", () => {
+    const answer = { status: 503, headers: {}, retryAfter: Duration.seconds(3) }
+    const error = ModelErrors.fromAiError(OpenAiErrors.fromProvider(endpoint, { ...said, message: "loading" }, answer))
+    assert.deepStrictEqual([...kind(error), error.reason.status, error.reason.retryAfter], [
+      ...retryable("Overloaded"),
+      503,
+      3000
+    ])
+  })
+})
+
+describe("an error part counts as the status it names:", () => {
+  it.each<readonly [unknown, ReturnType<typeof kind>]>([
+    // Anthropic
+    [{ type: "error", error: { type: "overloaded_error", message: "Overloaded" } }, retryable("Overloaded")],
+    [{ type: "error", error: { type: "api_error", message: "Internal server error" } }, retryable("Overloaded")],
+    [{ type: "error", error: { type: "rate_limit_error", message: "slow down" } }, retryable("RateLimited")],
+    [
+      { type: "error", error: { type: "authentication_error", message: "invalid x-api-key" } },
+      refusal("Authentication")
+    ],
+    [{ type: "error", error: { type: "permission_error", message: "no access" } }, refusal("Authentication")],
+    [{ type: "error", error: { type: "not_found_error", message: "no such model" } }, refusal("InvalidRequest")],
+    [
+      { type: "error", error: { type: "invalid_request_error", message: "messages: roles must alternate" } },
+      refusal("InvalidRequest")
+    ],
+    [
+      { type: "error", error: { type: "invalid_request_error", message: "prompt is too long: 213000 tokens" } },
+      refusal("ContextOverflow")
+    ],
+    [{ type: "error", error: { type: "billing_error", message: "no credit" } }, refusal("QuotaExhausted")],
+    // OpenAI
+    [{ code: "server_error", message: "The server had an error" }, retryable("Overloaded")],
+    [{ code: "rate_limit_exceeded", message: "Rate limit reached" }, retryable("RateLimited")],
+    [{ code: "insufficient_quota", message: "You exceeded your current quota" }, refusal("QuotaExhausted")],
+    [{ code: "context_length_exceeded", message: "too long" }, refusal("ContextOverflow")],
+    [{ code: "invalid_api_key", message: "Incorrect API key" }, refusal("Authentication")],
+    [{ code: "content_policy_violation", message: "flagged" }, refusal("ContentPolicy")],
+    [{ code: "invalid_prompt", type: "invalid_request_error", message: "bad" }, refusal("InvalidRequest")],
+    // by number
+    [{ error: { code: 503, status: "UNAVAILABLE", message: "overloaded" } }, retryable("Overloaded")],
+    [{ error: { code: 429, status: "RESOURCE_EXHAUSTED", message: "quota" } }, retryable("RateLimited")],
+    [{ error: { code: 400, message: "bad" } }, refusal("InvalidRequest")],
+    [{ error: { code: 401, message: "who" } }, refusal("Authentication")],
+    [{ status: 529, message: "busy" }, retryable("Overloaded")],
+    // words only
+    ["Overloaded", retryable("Overloaded")],
+    ["Too many requests", retryable("RateLimited")]
+  ])("%j is %j", (error, expected) => assert.deepStrictEqual(kind(ModelErrors.fromPart(error)), expected))
+
+  it("an invalid request stays one when its message happens to speak of something internal", () => {
+    const message = "tools.0.name: 'internal_search' is already used"
+    const error = ModelErrors.fromPart({ type: "error", error: { type: "invalid_request_error", message } })
+    assert.strictEqual(error._tag, "NonRetryableError")
+  })
+
+  it("an AiError is what it is", () => {
+    const error = make(new AiError.QuotaExhaustedError({}))
+    assert.deepStrictEqual(kind(ModelErrors.fromPart(error)), refusal("QuotaExhausted"))
+  })
+
+  it("one that names nothing may be tried again", () => {
+    const circle: Record<string, unknown> = {}
+    circle.self = circle
+    for (const error of [new Error("socket hang up"), undefined, null, {}, circle]) {
+      assert.strictEqual(ModelErrors.fromPart(error)._tag, "RetryableError")
+    }
+  })
+
+  it("a long one is cut, and no character with it", () => {
+    const { message } = ModelErrors.fromPart(`${"x".repeat(499)}${"\u{1f600}".repeat(300)}`)
+    assert.isBelow(message.length, 700)
+    assert.isTrue(message.isWellFormed())
+  })
+})

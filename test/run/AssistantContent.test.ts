@@ -1,0 +1,155 @@
+/** What a model streamed goes back to it as it came: its reasoning, with what the provider attached, part by part. */
+import { assert, describe, it } from "@effect/vitest"
+import { Collector } from "../../src/loop/Collector.ts"
+import type * as Message from "../../src/run/Message.ts"
+import * as RunEvent from "../../src/run/RunEvent.ts"
+import * as Transcript from "../../src/run/Transcript.ts"
+import type * as Model from "../../src/services/Model.ts"
+import * as Draft from "../support/Drafts.ts"
+
+const collect = (parts: ReadonlyArray<Model.ModelPart>) => {
+  const collector = new Collector("run-1", 1, 1)
+  const events = parts.flatMap((part) => collector.push([part]))
+  return { content: collector.content(), events }
+}
+
+/** What the same model gets back. */
+const sent = (parts: ReadonlyArray<Model.ModelPart>) => {
+  const log = Draft.log(Draft.started("x"), Draft.assistant(collect(parts).content))
+  return Transcript.messages(Transcript.fromLog(log), Draft.model).flatMap((
+    message
+  ): ReadonlyArray<Message.AssistantPart> => message.role === "assistant" ? message.content : [])
+}
+
+const text = (delta: string, block = "t"): Model.ModelPart => ({ type: "text-delta", block, delta })
+const thought = (delta: string, block = "r", metadata?: Message.Metadata): Model.ModelPart => ({
+  type: "reasoning-delta",
+  block,
+  delta,
+  ...(metadata === undefined ? {} : { metadata })
+})
+const start = (block: string, metadata?: Message.Metadata, kind: "text" | "reasoning" = "reasoning") =>
+  ({ type: "block-start", block, kind, ...(metadata === undefined ? {} : { metadata }) }) as Model.ModelPart
+const end = (
+  block: string,
+  metadata?: Message.Metadata,
+  kind: "text" | "reasoning" = "reasoning"
+): Model.ModelPart => ({
+  type: "block-end",
+  kind,
+  block,
+  ...(metadata === undefined ? {} : { metadata })
+})
+
+describe("reasoning", () => {
+  it("in pieces is one part, with the signature that came last", () => {
+    const parts = [
+      start("r"),
+      thought("let "),
+      thought("me see"),
+      thought("", "r", { test: { signature: "s" } }),
+      end("r"),
+      text("hi")
+    ]
+    assert.deepStrictEqual(sent(parts), [
+      { type: "reasoning", text: "let me see", metadata: { test: { signature: "s" } } },
+      { type: "text", text: "hi" }
+    ])
+  })
+
+  it("has the metadata of its beginning and of its end", () => {
+    const parts = [start("r", { a: 1 }), thought("hm"), end("r", { b: 2 }), text("hi")]
+    assert.deepStrictEqual(sent(parts)[0], { type: "reasoning", text: "hm", metadata: { a: 1, b: 2 } })
+  })
+
+  it("that is redacted, so that it has metadata and no text, goes back in its place", () => {
+    const redacted = { test: { redactedData: "eA==" } }
+    assert.deepStrictEqual(
+      sent([start("r", redacted), end("r"), start("t", undefined, "text"), text("hi"), end("t", undefined, "text")]),
+      [
+        { type: "reasoning", text: "", metadata: redacted },
+        { type: "text", text: "hi" }
+      ]
+    )
+  })
+
+  it("whose metadata comes with its end only goes back, too", () => {
+    const encrypted = { test: { encryptedContent: "eA==" } }
+    const content = sent([
+      start("r"),
+      end("r", encrypted),
+      start("t", undefined, "text"),
+      text("hi"),
+      end("t", undefined, "text")
+    ])
+    assert.deepStrictEqual(content[0], { type: "reasoning", text: "", metadata: encrypted })
+  })
+
+  it("that is redacted does not lend its metadata to the text behind it", () => {
+    const content = sent([start("r", { test: { redactedData: "eA==" } }), end("r"), text("hi")])
+    assert.deepStrictEqual(content.at(-1), { type: "text", text: "hi" })
+  })
+
+  it("in two blocks that begin together keeps each block's metadata", () => {
+    const parts = [start("a", { of: "a" }), start("b", { of: "b" }), thought("A", "a"), thought("B", "b"), text("hi")]
+    assert.deepStrictEqual(sent(parts).slice(0, 2), [
+      { type: "reasoning", text: "A", metadata: { of: "a" } },
+      { type: "reasoning", text: "B", metadata: { of: "b" } }
+    ])
+  })
+
+  it("in two blocks of one id, one after the other, is two parts with a signature each", () => {
+    const block = (said: string) => [start("0"), thought(said, "0"), end("0", { signature: said })]
+    assert.deepStrictEqual(sent([...block("one"), ...block("two"), text("hi")]).slice(0, 2), [
+      { type: "reasoning", text: "one", metadata: { signature: "one" } },
+      { type: "reasoning", text: "two", metadata: { signature: "two" } }
+    ])
+  })
+})
+
+describe("content", () => {
+  it("stands in the order in which it came", () => {
+    const call: Model.ModelPart = { type: "tool-call", id: "a", name: "search", params: {} }
+    const { content } = collect([thought("hm"), text("one", "1"), call, text("two", "2")])
+    assert.deepStrictEqual(content.map((part) => part.type), ["reasoning", "text", "tool-call", "text"])
+  })
+
+  it("of empty blocks is nothing", () => {
+    assert.deepStrictEqual(collect([start("r"), end("r"), text(""), thought("")]).content, [])
+  })
+
+  it("of a text before a call and one behind it, under one id, is two texts", () => {
+    const call: Model.ModelPart = { type: "tool-call", id: "a", name: "search", params: {} }
+    const around = [start("0", undefined, "text"), text("one", "0"), end("0", undefined, "text"), call]
+    const { content } = collect([
+      ...around,
+      start("0", undefined, "text"),
+      text("two", "0"),
+      end("0", undefined, "text")
+    ])
+    assert.deepStrictEqual(content.map((part) => part.type), ["text", "tool-call", "text"])
+  })
+
+  it("behind the finish does not count", () => {
+    const finish: Model.ModelPart = { type: "finish", reason: "stop", usage: { inputTokens: 1, outputTokens: 1 } }
+    const collector = new Collector("run-1", 1, 1)
+    assert.strictEqual(collector.push([text("one"), finish, text("two")]).length, 1)
+    assert.deepStrictEqual(collector.content(), [{ type: "text", text: "one" }])
+  })
+
+  it("is in the deltas, each numbered once", () => {
+    const { events } = collect([
+      thought("hm"),
+      text("one"),
+      { type: "tool-params-delta", block: "c", tool: "search", delta: "" },
+      { type: "tool-params-delta", block: "c", delta: "{}" },
+      text("two")
+    ])
+    const deltas = events.filter(RunEvent.isDelta)
+    assert.deepStrictEqual(deltas.map((event) => event.index), [0, 1, 2, 3, 4])
+    assert.deepStrictEqual(deltas.flatMap((event) => event._tag === "ToolParamsDelta" ? [event.tool] : []), [
+      "search",
+      "search"
+    ])
+  })
+})

@@ -1,0 +1,200 @@
+/** What a caller gave becomes what the log keeps, or an error that names the field and says what it must be. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Duration from "effect/Duration"
+import * as Result from "effect/Result"
+import * as InputCheck from "../../src/run/InputCheck.ts"
+import * as Message from "../../src/run/Message.ts"
+import type * as RunInput from "../../src/run/RunInput.ts"
+import type * as RunPolicy from "../../src/run/RunPolicy.ts"
+
+const defaults: InputCheck.Defaults = {
+  limits: { maxTurns: 20, maxErrors: 20, maxCompactions: 3 },
+  toolPolicy: { maxParallel: 2 },
+  tools: ["search", "pay"]
+}
+
+const effective = (input: Partial<RunInput.RunInput>) =>
+  Result.getOrThrow(InputCheck.effective({ input: "hello", ...input }, defaults))
+
+/** The field and the message of a refusal. */
+const refusal = <A>(checked: Result.Result<A, { readonly reason: object }>) => {
+  if (Result.isSuccess(checked)) assert.fail(`accepted: ${JSON.stringify(checked.success)}`)
+  const { reason } = checked.failure as { readonly reason: { _tag: string; field: string; message: string } }
+  assert.strictEqual(reason._tag, "InvalidInput")
+  return reason
+}
+const refused = (input: Partial<RunInput.RunInput>) =>
+  refusal(InputCheck.effective({ input: "hello", ...input }, defaults))
+
+describe("an input", () => {
+  it("that is a text is one user message, and everything else the agent's default", () => {
+    assert.deepStrictEqual(effective({}), {
+      messages: [Message.user("hello")],
+      toolPolicy: { maxParallel: 2 },
+      limits: { maxTurns: 20, maxErrors: 20, maxCompactions: 3 }
+    })
+  })
+
+  it("that is messages keeps them apart, and their parts", () => {
+    const file: Message.FilePart = { type: "file", mediaType: "image/png", data: "AA==" }
+    const input = [{ role: "user" as const, content: "one" }, { role: "user" as const, content: [file] }]
+    assert.deepStrictEqual(effective({ input }).messages, [Message.user("one"), Message.user([file])])
+  })
+
+  it.each<readonly [string, RunInput.RunInput["input"]]>([
+    ["an empty text", ""],
+    ["a blank text", " \n\t\u00a0"],
+    ["no message", []],
+    ["a message of nothing", [{ role: "user", content: [] }]],
+    ["a blank message", [{ role: "user", content: " " }]],
+    ["a blank message among others", [{ role: "user", content: "hi" }, { role: "user", content: [Message.text("")] }]]
+  ])("that is %s is refused", (_, input) => assert.strictEqual(refused({ input }).field, "input"))
+
+  it("keeps what was given and nothing that was not", () => {
+    const given = {
+      history: [{ role: "user" as const, content: "hi" }, { role: "assistant" as const, content: "hello" }],
+      instructions: "Be brief.",
+      allowedTools: ["pay"],
+      toolOrder: ["pay", "search"],
+      data: { tenant: 7 }
+    }
+    const { history, ...rest } = effective(given)
+    assert.deepInclude(rest, { instructions: "Be brief.", allowedTools: ["pay"], data: { tenant: 7 } })
+    assert.deepStrictEqual(history, [
+      Message.user("hi"),
+      { role: "assistant", content: [Message.text("hello")] }
+    ])
+    const absent = effective({ history: undefined, instructions: undefined, data: undefined, allowedTools: undefined })
+    assert.deepStrictEqual(Object.keys(absent).toSorted(), ["limits", "messages", "toolPolicy"])
+  })
+
+  it("may set parts of the tool policy", () => {
+    assert.deepStrictEqual(effective({ toolPolicy: { continueOnError: false } }).toolPolicy, {
+      maxParallel: 2,
+      continueOnError: false
+    })
+  })
+})
+
+describe("limits", () => {
+  it("given replace the agent's, each on its own", () => {
+    assert.deepStrictEqual(effective({ limits: { maxTurns: 5, maxToolCalls: 0 } }).limits, {
+      maxTurns: 5,
+      maxErrors: 20,
+      maxCompactions: 3,
+      maxToolCalls: 0
+    })
+  })
+
+  it("of Infinity lift the agent's", () => {
+    assert.deepStrictEqual(effective({ limits: { maxTurns: Infinity, maxDuration: Infinity } }).limits, {
+      maxErrors: 20,
+      maxCompactions: 3
+    })
+  })
+
+  it.each<readonly [Duration.Input, number]>([
+    ["5 seconds", 5000],
+    [1500, 1500],
+    [Duration.minutes(2), 120_000],
+    [1.5, 1.5]
+  ])("of time may be %s", (maxDuration, millis) => {
+    assert.strictEqual(effective({ limits: { maxDuration } }).limits.maxDuration, millis)
+  })
+
+  it.each<RunPolicy.LimitsInput>([
+    { maxTurns: 0 },
+    { maxTurns: -1 },
+    { maxTurns: 1.5 },
+    { maxTurns: NaN },
+    { maxTurns: -Infinity },
+    { maxTurns: "5" as unknown as number },
+    { maxTurns: null as unknown as number },
+    { maxToolRounds: -1 },
+    { maxToolCalls: 0.5 },
+    { maxErrors: NaN },
+    { maxCompactions: null as unknown as number },
+    { maxTokens: 0 },
+    { maxDuration: 0 },
+    { maxDuration: -5 },
+    { maxDuration: NaN },
+    { maxDuration: 0n },
+    { maxDuration: "soon" as Duration.Input },
+    { maxDuration: Duration.zero }
+  ])("of %o are refused by name", (limits) => {
+    const [name] = Object.keys(limits)
+    const { field, message } = refused({ limits })
+    assert.strictEqual(field, `limits.${name}`)
+    assert.include(message, `limits.${name} must be`)
+  })
+
+  it("that are refused are shown as they were given", () => {
+    assert.include(refused({ limits: { maxTurns: NaN } }).message, "NaN")
+    assert.include(refused({ limits: { maxTurns: -Infinity } }).message, "-Infinity")
+    assert.include(refused({ limits: { maxTurns: 1.5 } }).message, "1.5")
+  })
+})
+
+describe("tools", () => {
+  it.each<readonly [string, Partial<RunInput.RunInput>]>([
+    ["allowedTools", { allowedTools: ["search", "fly"] }],
+    ["toolOrder", { toolOrder: ["fly"] }],
+    ["toolPolicy.allowList", { toolPolicy: { allowList: ["fly"] } }]
+  ])("that the agent has not are refused in %s, with those that it has", (field, input) => {
+    const reason = refused(input)
+    assert.strictEqual(reason.field, field)
+    assert.include(reason.message, "\"fly\"")
+    assert.include(reason.message, "search, pay")
+  })
+
+  it.each([0, -1, 1.5, NaN])("may not run %d at once", (maxParallel) => {
+    assert.strictEqual(refused({ toolPolicy: { maxParallel } }).field, "toolPolicy.maxParallel")
+  })
+
+  it("may be none of the agent's", () => {
+    assert.deepStrictEqual(effective({ allowedTools: [] }).allowedTools, [])
+  })
+})
+
+describe("data", () => {
+  it("is kept as it will be read back", () => {
+    const data = { at: new Date(0), none: undefined, list: [undefined, 1] }
+    assert.deepStrictEqual(effective({ data: data as never }).data, { at: "1970-01-01T00:00:00.000Z", list: [null, 1] })
+  })
+
+  it.each<readonly [string, unknown]>([
+    ["a bigint", { n: 1n }],
+    ["a function", () => 1],
+    [
+      "a circle",
+      (() => {
+        const circle: Record<string, unknown> = {}
+        return (circle.self = circle)
+      })()
+    ]
+  ])("that is %s is refused", (_, data) => assert.strictEqual(refused({ data: data as never }).field, "data"))
+})
+
+describe("an id", () => {
+  it.each(["a", "run-1", "Ünï ćödé", "x".repeat(200), "{}", "1"])("may be %s", (id) => {
+    assert.deepStrictEqual(InputCheck.id("runId", id), Result.succeed(id))
+  })
+
+  it.each([
+    "",
+    " ",
+    "\n",
+    " a",
+    "a ",
+    "a\nb",
+    "a\0b",
+    "\u007f",
+    "\u0085",
+    "a\ud800",
+    "x".repeat(201)
+  ])("may not be %j", (id) => {
+    const { field, message } = refusal(InputCheck.id("runId", id))
+    assert.strictEqual(field, "runId")
+    assert.include(message, "runId")
+  })
+})

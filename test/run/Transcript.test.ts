@@ -1,0 +1,98 @@
+/** A transcript is the fold of its log, whoever else appends to it; `size`, `entries` and `awaitsModel` say the same as it. */
+import { assert, describe, it } from "@effect/vitest"
+import type * as Message from "../../src/run/Message.ts"
+import * as Transcript from "../../src/run/Transcript.ts"
+import * as Logs from "../support/Logs.ts"
+import { dice, models } from "../support/Odd.ts"
+
+const check = (runs: number) => ({ arbitrary: { runs, size: 60, seed: "transcript" } })
+
+const bytes = (transcript: Transcript.Transcript) =>
+  [undefined, ...models].map((reader) => JSON.stringify(Transcript.messages(transcript, reader)))
+
+/** The messages that entries stand for: neighbours of one role are one. */
+const roles = (messages: ReadonlyArray<Message.Message>) =>
+  messages.map((message) => message.role).filter((role, i, all) => role !== all[i - 1])
+
+describe("append", () => {
+  it.prop("gives what the fold of the log gives, after every event", [Logs.odd], ([{ log }]) => {
+    let transcript = Transcript.empty
+    log.forEach((event, i) => {
+      transcript = Transcript.append(transcript, event)
+      assert.deepStrictEqual(bytes(transcript), bytes(Transcript.fromLog(log.slice(0, i + 1))))
+    })
+  }, check(250))
+
+  it.prop("leaves every older version as it was", [Logs.odd], ([{ log }]) => {
+    const versions = [Transcript.empty]
+    const before = [bytes(Transcript.empty)]
+    for (const event of log) {
+      const next = Transcript.append(versions.at(-1)!, event)
+      versions.push(next)
+      before.push(bytes(next))
+    }
+    assert.deepStrictEqual(versions.map(bytes), before)
+  }, check(150))
+
+  it.prop(
+    "to an old version disturbs neither it nor the newer ones",
+    [Logs.odd, Logs.odd, Logs.seed],
+    ([first, second, seed]) => {
+      const die = dice(seed)
+      const branches = [{ log: [] as Logs.Log, transcript: Transcript.empty }]
+      for (let i = 0; i < 40; i++) {
+        const from = die.pick(branches)
+        const event = die.pick([...first.log, ...second.log])
+        branches.push({ log: [...from.log, event], transcript: Transcript.append(from.transcript, event) })
+      }
+      for (const { log, transcript } of branches) {
+        assert.deepStrictEqual(bytes(transcript), bytes(Transcript.fromLog(log)))
+      }
+    },
+    check(150)
+  )
+
+  it.prop("changes no event", [Logs.odd], ([{ log }]) => {
+    const before = JSON.stringify(log)
+    const transcript = Transcript.fromLog(log)
+    Transcript.messages(transcript, models[0])
+    assert.strictEqual(JSON.stringify(log), before)
+  }, check(100))
+
+  it.prop("gives the same bytes for a log that was stored and read back", [Logs.odd], ([{ log }]) => {
+    assert.deepStrictEqual(bytes(Transcript.fromLog(log)), bytes(Transcript.fromLog(JSON.parse(JSON.stringify(log)))))
+  }, check(100))
+})
+
+describe("views", () => {
+  it.prop("size counts the entries", [Logs.odd], ([{ log }]) => {
+    for (let n = 0; n <= log.length; n++) {
+      const transcript = Transcript.fromLog(log.slice(0, n))
+      assert.strictEqual(Transcript.size(transcript), Transcript.entries(transcript).length)
+    }
+  }, check(100))
+
+  it.prop("entries, neighbours of one role taken together, are the messages", [Logs.tidy], ([{ log }]) => {
+    for (let n = 0; n <= log.length; n++) {
+      const transcript = Transcript.fromLog(log.slice(0, n))
+      const expected = roles(Transcript.entries(transcript).map((entry) => entry.message))
+      const messages = Transcript.messages(transcript, models[0])
+      const opening = expected.length > 0 && expected[0] !== "user" ? ["user"] : []
+      assert.deepStrictEqual(messages.map((message) => message.role), [...opening, ...expected])
+    }
+  }, check(150))
+
+  it.prop("a model is awaited when the last message is not its own", [Logs.odd], ([{ log }]) => {
+    for (let n = 0; n <= log.length; n++) {
+      const transcript = Transcript.fromLog(log.slice(0, n))
+      const last = Transcript.messages(transcript, models[0]).at(-1)
+      assert.strictEqual(Transcript.awaitsModel(transcript), last !== undefined && last.role !== "assistant")
+    }
+  }, check(150))
+
+  it("an empty session has no messages and awaits nobody", () => {
+    assert.deepStrictEqual(Transcript.messages(Transcript.empty), [])
+    assert.strictEqual(Transcript.size(Transcript.empty), 0)
+    assert.isFalse(Transcript.awaitsModel(Transcript.empty))
+  })
+})

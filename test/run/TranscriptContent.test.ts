@@ -1,0 +1,246 @@
+/** What the messages say: all of a user's words, one result for each call, reasoning for its own model only. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Message from "../../src/run/Message.ts"
+import * as Transcript from "../../src/run/Transcript.ts"
+import * as Draft from "../support/Drafts.ts"
+import * as Logs from "../support/Logs.ts"
+import { models } from "../support/Odd.ts"
+
+const check = (runs: number) => ({ arbitrary: { runs, size: 60, seed: "content" } })
+
+const messagesOf = (log: Logs.Log, reader?: Message.ModelRef) => Transcript.messages(Transcript.fromLog(log), reader)
+
+const words = (messages: ReadonlyArray<Message.Message>) =>
+  messages.map((message) =>
+    `${message.role}: ${typeof message.content === "string" ? message.content : Message.textOf(message.content)}`
+  )
+
+/** The marks in what users said that no compaction has replaced. */
+const marks = (log: Logs.Log): ReadonlyArray<string> => {
+  const upTo = Math.max(0, ...log.map((event) => event._tag === "ContextCompacted" ? event.upTo : 0))
+  return log.filter((event) => event.seq > upTo).flatMap((event) => {
+    const said = event._tag === "RunStarted"
+      ? [...(event.input.history ?? []).filter((message) => message.role === "user"), ...event.input.messages]
+      : event._tag === "InputReceived"
+      ? event.messages
+      : []
+    return said.flatMap((message) =>
+      message.content.flatMap((part) => part.type === "text" ? (/«.*»/.exec(part.text) ?? []) : [])
+    )
+  })
+}
+
+describe("a user's words", () => {
+  it.prop("are in the messages after every event, unless they were compacted away", [Logs.odd], ([{ log }]) => {
+    for (let n = 1; n <= log.length; n++) {
+      const prefix = log.slice(0, n)
+      const said = messagesOf(prefix).filter((message) => message.role === "user").map((message) =>
+        Message.textOf(message.content)
+      ).join("\n")
+      for (const mark of marks(prefix)) assert.include(said, mark)
+    }
+  }, check(200))
+
+  it.prop("come once, and in the order in which they were said", [Logs.tidy], ([{ log }]) => {
+    if (log.some((event) => event._tag === "ContextCompacted")) return
+    const found = messagesOf(log).flatMap((message) =>
+      message.role === "user" ? Message.textOf(message.content).match(/«.*?»/g) ?? [] : []
+    )
+    assert.deepStrictEqual(found, [...marks(log)])
+  }, check(200))
+
+  it("that come during a call stand after its turn", () => {
+    const log = Draft.log(
+      Draft.started("first"),
+      Draft.turnStarted(1),
+      Draft.input("during the call"),
+      Draft.assistant([Message.text("let me see"), Draft.call("search")]),
+      Draft.input("before the tool"),
+      Draft.toolStarted("1.0"),
+      Draft.input("during the tool"),
+      Draft.settled("1.0", "found"),
+      Draft.turnFinished(1)
+    )
+    assert.deepStrictEqual(words(messagesOf(log)), [
+      "user: first",
+      "assistant: let me see",
+      "tool: ",
+      "user: during the callbefore the toolduring the tool"
+    ])
+  })
+
+  it("that come between two turns stand between them", () => {
+    const log = Draft.log(
+      Draft.started("first"),
+      Draft.turnStarted(1),
+      Draft.assistant([Message.text("one")]),
+      Draft.turnFinished(1),
+      Draft.input("second"),
+      Draft.turnStarted(2),
+      Draft.assistant([Message.text("two")], { turn: 2 })
+    )
+    assert.deepStrictEqual(words(messagesOf(log)), ["user: first", "assistant: one", "user: second", "assistant: two"])
+  })
+
+  it("that came during a call which got no answer are sent with the next one", () => {
+    const log = Draft.log(
+      Draft.started("first"),
+      Draft.turnStarted(1),
+      Draft.input("meanwhile"),
+      Draft.aborted,
+      Draft.resumed(2)
+    )
+    assert.deepStrictEqual(words(messagesOf(log)), ["user: firstmeanwhile"])
+  })
+
+  it("that came while a call waited for a person stand after its result", () => {
+    const log = Draft.log(
+      Draft.started("first"),
+      Draft.turnStarted(1),
+      Draft.assistant([Draft.call("search")]),
+      Draft.approvalRequested("1.0"),
+      Draft.input("meanwhile"),
+      Draft.suspended,
+      { ...Draft.started("never mind"), runId: "run-2" }
+    )
+    assert.deepStrictEqual(words(messagesOf(log)).slice(2), ["tool: ", "user: meanwhilenever mind"])
+  })
+})
+
+describe("a call", () => {
+  it.prop("has one result, in call order, behind its message", [Logs.odd], ([{ log }]) => {
+    for (let n = 1; n <= log.length; n += 3) {
+      const messages = messagesOf(log.slice(0, n), models[0])
+      messages.forEach((message, i) => {
+        if (message.role !== "assistant") return
+        const after = messages[i + 1]
+        const results = after?.role === "tool" ? after.content : []
+        const calls = Message.toolCalls(message.content)
+        assert.deepStrictEqual(results.map(({ id, name }) => [id, name]), calls.map(({ id, name }) => [id, name]))
+      })
+    }
+  }, check(200))
+
+  it("has its own outcome, also when they settled in another order", () => {
+    const log = Draft.log(
+      Draft.started("hello"),
+      Draft.assistant([Draft.call("search"), Draft.call("pay"), Draft.call("search")]),
+      Draft.settled("1.2", "third"),
+      Draft.settled("1.0", "first"),
+      Draft.settled("1.1", { _tag: "Denied", reason: "no" })
+    )
+    const tool = messagesOf(log).at(-1)!
+    assert.deepStrictEqual(
+      tool.role === "tool" && tool.content.map(({ isFailure, result }) => [result, isFailure]),
+      [["first", false], ["Denied: no", true], ["third", false]]
+    )
+  })
+
+  it("keeps its first outcome when a log has two", () => {
+    const calls = Draft.assistant([Draft.call("search")])
+    const log = Draft.log(Draft.started("x"), calls, Draft.settled("1.0", "first"), Draft.settled("1.0", "second"))
+    assert.include(JSON.stringify(messagesOf(log)), "first")
+  })
+
+  it("is not settled by another run's outcome", () => {
+    const calls = Draft.assistant([Draft.call("search")])
+    const log = Draft.log(Draft.started("x"), calls, { ...Draft.settled("1.0", "wrong"), runId: "run-2" })
+    assert.notInclude(JSON.stringify(messagesOf(log)), "wrong")
+  })
+
+  it("that a provider ran itself has no result of ours", () => {
+    const hosted = { ...Draft.call("web_search"), providerExecuted: true }
+    const log = Draft.log(
+      Draft.started("x"),
+      Draft.assistant([hosted, Draft.call("search")]),
+      Draft.settled("1.0", "ours")
+    )
+    const tool = messagesOf(log).at(-1)!
+    assert.deepStrictEqual(tool.role === "tool" && tool.content.map((part) => part.result), ["ours"])
+  })
+
+  it("that gave nothing says so", () => {
+    const log = Draft.log(Draft.started("x"), Draft.assistant([Draft.call("search")]), Draft.settled("1.0", " \n"))
+    assert.include(JSON.stringify(messagesOf(log)), "(no output)")
+  })
+})
+
+describe("reasoning", () => {
+  const isOf = (log: Logs.Log, part: Message.ReasoningPart, reader: Message.ModelRef | undefined) =>
+    log.some((event) =>
+      event._tag === "AssistantMessage" && event.model.provider === reader?.provider &&
+      event.model.name === reader.name && event.message.content.includes(part)
+    )
+
+  it.prop("goes to no model but the one that made it, and unedited", [Logs.odd], ([{ log }]) => {
+    for (const reader of [undefined, ...models]) {
+      for (const message of messagesOf(log, reader)) {
+        if (message.role !== "assistant") continue
+        for (const part of message.content) {
+          if (part.type === "reasoning") assert.isTrue(isOf(log, part, reader), JSON.stringify({ part, reader }))
+        }
+      }
+    }
+  }, check(300))
+
+  it.prop("goes to the model that made it, all of it that is well-formed", [Logs.tidy], ([{ log }]) => {
+    if (log.some((event) => event._tag === "ContextCompacted")) return
+    for (const reader of models) {
+      const made = log.flatMap((event) =>
+        event._tag === "AssistantMessage" && event.model === reader &&
+          event.message.content.some((part) => part.type !== "reasoning")
+          ? event.message.content.filter((part) => part.type === "reasoning")
+          : []
+      )
+      const sent = messagesOf(log, reader).flatMap((message) =>
+        message.role === "assistant" ? message.content.filter((part) => part.type === "reasoning") : []
+      )
+      assert.deepStrictEqual(sent, made)
+    }
+  }, check(200))
+
+  it("of another system's history goes to nobody", () => {
+    const content: Array<Message.AssistantPart> = [{ type: "reasoning", text: "secret" }, Message.text("hi")]
+    const log = Draft.log(Draft.started("x", { history: [{ role: "assistant", content }] }))
+    assert.notInclude(JSON.stringify(messagesOf(log, Draft.model)), "secret")
+  })
+
+  it("in what a context manager left goes to nobody, since nobody knows whose it is", () => {
+    const content: Array<Message.AssistantPart> = [{ type: "reasoning", text: "secret" }, Message.text("hi")]
+    const log = Draft.log(
+      Draft.started("x"),
+      Draft.compacted(1, [Message.user("x"), { role: "assistant", content }]),
+      Draft.input("y")
+    )
+    assert.notInclude(JSON.stringify(messagesOf(log, Draft.model)), "secret")
+  })
+
+  it("that is redacted, so that only its metadata speaks, goes back", () => {
+    const redacted: Message.AssistantPart = { type: "reasoning", text: "", metadata: { test: { redacted: "eA==" } } }
+    const log = Draft.log(Draft.started("x"), Draft.assistant([redacted, Message.text("hi")]))
+    assert.include(JSON.stringify(messagesOf(log, Draft.model)), "eA==")
+  })
+})
+
+describe("a compaction", () => {
+  const log = [
+    Draft.started("one"),
+    Draft.assistant([Message.text("two")]),
+    Draft.turnFinished(1),
+    Draft.input("three"),
+    Draft.assistant([Message.text("four")], { turn: 2 })
+  ]
+
+  it.each<readonly [number, ReadonlyArray<string>]>([
+    [0, ["user: so farone", "assistant: two", "user: three", "assistant: four"]],
+    [1, ["user: so far", "assistant: two", "user: three", "assistant: four"]],
+    [2, ["user: so farthree", "assistant: four"]],
+    [4, ["user: so far", "assistant: four"]],
+    [5, ["user: so far"]]
+  ])("up to %i replaces the messages of the events up to there", (upTo, expected) => {
+    assert.deepStrictEqual(
+      words(messagesOf(Draft.log(...log, Draft.compacted(upTo, [Message.user("so far")])))),
+      expected
+    )
+  })
+})

@@ -1,0 +1,263 @@
+/**
+ * Plays a session, move by move, into the log that it would leave. Tidy ones a run of the loop could have written; odd ones
+ * have drives that died, calls that were never settled, and content that no provider should see.
+ *
+ * Keeps its own count of what runs use up, to hold `RunState` against.
+ */
+import * as RunEvent from "../../src/run/RunEvent.ts"
+import * as Draft from "./Drafts.ts"
+import { dice, models, texts } from "./Odd.ts"
+import * as Parts from "./Parts.ts"
+
+type Phase = "none" | "between" | "calling" | "tools" | "answered" | "ended"
+type Call = { readonly callId: string; readonly tool: string; phase: "pending" | "awaiting" | "started" }
+
+const add = (a: RunEvent.Totals["usage"], b: RunEvent.Totals["usage"]): RunEvent.Totals["usage"] => {
+  const keys = [...Object.keys(a), ...Object.keys(b)] as Array<keyof typeof a>
+  return Object.fromEntries(keys.map((key) => [key, (a[key] ?? 0) + (b[key] ?? 0)])) as typeof a
+}
+
+export class Player {
+  readonly log: Array<RunEvent.Durable> = []
+  readonly counted: Array<RunEvent.Totals> = []
+  readonly #oddness: number
+  #phase: Phase = "none"
+  #runs = 0
+  #drive = 0
+  #startedAt = 0
+  #at = 1_700_000_000_000
+  #attempt = 0
+  #calls: Array<Call> = []
+  #end: RunEvent.End["_tag"] | undefined
+  #totals = Draft.totals
+  /** places where all that was said before is settled */
+  #cuts: Array<number> = []
+  #taste: Parts.Taste
+
+  constructor(oddness: number) {
+    this.#oddness = oddness
+    this.#taste = { dice: dice(0), oddness }
+  }
+
+  move(seed: number): void {
+    this.#taste = { dice: dice(seed), oddness: this.#oddness }
+    const { dice: d } = this.#taste
+    const isOdd = d.chance(this.#oddness)
+    if (this.#phase === "none") return this.#start()
+    if (isOdd && d.chance(0.1)) return d.chance(0.5) ? this.#start() : this.#resume()
+    if (this.#phase === "ended") {
+      return this.#end === "RunCompleted" || d.chance(0.4) ? this.#start() : this.#resume()
+    }
+    if (d.chance(0.12)) return this.#say()
+    if (d.chance(0.05)) return this.#write({ _tag: "AbortRequested", reason: "requested" })
+    switch (this.#phase) {
+      case "between":
+        if (d.chance(0.08)) return this.#compact()
+        return d.chance(0.15) ? this.#stop() : this.#startTurn()
+      case "calling":
+        if (d.chance(0.1)) return this.#discard()
+        if (d.chance(0.05)) return this.#compact()
+        if (d.chance(0.05)) return this.#switch()
+        return d.chance(0.08) ? this.#stop() : this.#answer()
+      case "tools":
+        return d.chance(0.06) ? this.#stop() : this.#work()
+      case "answered":
+        return d.chance(0.04) ? this.#stop() : this.#finishTurn()
+    }
+  }
+
+  #write(draft: RunEvent.Draft): void {
+    this.#at += this.#taste.dice.int(50)
+    const base = { seq: this.log.length + 1, at: this.#at, runId: `run-${this.#runs}`, version: RunEvent.version }
+    this.log.push({ ...draft, ...base } as RunEvent.Durable)
+    this.counted.push(this.#totals)
+  }
+
+  #count(change: Partial<RunEvent.Totals>): void {
+    this.#totals = { ...this.#totals, ...change }
+  }
+
+  #start(): void {
+    if (this.#end === "RunSuspended" && !this.#taste.dice.chance(this.#oddness)) this.#settleAll()
+    this.#runs++
+    this.#drive = 1
+    this.#end = undefined
+    this.#totals = Draft.totals
+    this.#calls = []
+    this.#phase = "between"
+    const seq = this.log.length + 1
+    const input = Parts.input(this.#taste, `${seq}`, seq === 1)
+    this.#write({ _tag: "RunStarted", agent: "assistant", instructions: "00", input })
+    this.#startedAt = this.#at
+  }
+
+  #resume(): void {
+    this.#drive++
+    this.#end = undefined
+    this.#phase = this.#calls.length > 0 ? "tools" : "between"
+    this.#write({ _tag: "RunResumed", drive: this.#drive, cause: "resume" })
+    this.#startedAt = this.#at
+  }
+
+  #say(): void {
+    const { dice: d } = this.#taste
+    const mark = `${this.log.length + 1}`
+    if (d.chance(0.3)) {
+      const words = d.chance(this.#oddness) ? d.pick(texts) : `notice ${mark}`
+      return this.#write({ _tag: "NoticeAdded", kind: d.pick(["length", "resume", "limit"] as const), text: words })
+    }
+    const messages = Array.from({ length: 1 + d.int(2) }, (_, i) => ({
+      role: "user" as const,
+      content: Parts.userContent(this.#taste, `${mark}.${i}`)
+    }))
+    this.#write({ _tag: "InputReceived", kind: d.pick(["steer", "followUp"] as const), messages })
+  }
+
+  #startTurn(): void {
+    this.#cuts.push(this.log.length)
+    this.#attempt = 1
+    this.#phase = "calling"
+    const model = this.#taste.dice.pick(models)
+    const turn = this.#totals.turns + 1
+    this.#write({ _tag: "TurnStarted", turn, model, promptSeq: this.log.length, inputDigest: "11" })
+  }
+
+  #discard(): void {
+    const usage = Parts.usage(this.#taste)
+    this.#count({ errors: this.#totals.errors + 1, usage: add(this.#totals.usage, usage) })
+    const turn = this.#totals.turns + 1
+    const error = Parts.providerError(this.#taste)
+    this.#write({ _tag: "AttemptDiscarded", turn, attempt: this.#attempt++, error, usage })
+  }
+
+  #switch(): void {
+    const [from, to] = models
+    this.#write({ _tag: "ModelSwitched", turn: this.#totals.turns + 1, from: from!, to: to! })
+  }
+
+  #compact(): void {
+    const { dice: d } = this.#taste
+    const usage = Parts.usage(this.#taste)
+    const upTo = d.chance(this.#oddness) ? d.int(this.log.length + 1) : d.pick(this.#cuts) ?? 0
+    this.#count({ compactions: this.#totals.compactions + 1, usage: add(this.#totals.usage, usage) })
+    this.#phase = "between"
+    const replacement = Parts.replacement(this.#taste, `${upTo}`)
+    this.#write({ _tag: "ContextCompacted", strategy: "test", upTo, replacement, before: 9, after: 3, usage })
+  }
+
+  #answer(): void {
+    const { dice: d } = this.#taste
+    const turn = this.#totals.turns + 1
+    const content = Parts.assistantContent(this.#taste, `${this.log.length + 1}`)
+    const usage = Parts.usage(this.#taste)
+    const calls = content.filter((part) => part.type === "tool-call" && part.providerExecuted !== true)
+    this.#calls = calls.map((part, i) => ({
+      callId: `${turn}.${i}`,
+      tool: "name" in part ? part.name : "",
+      phase: "pending"
+    }))
+    this.#count({ turns: turn, usage: add(this.#totals.usage, usage) })
+    this.#phase = calls.length > 0 ? "tools" : "answered"
+    this.#write({
+      _tag: "AssistantMessage",
+      turn,
+      attempt: this.#attempt,
+      message: { role: "assistant", content },
+      finishReason: d.pick(RunEvent.FinishReason.literals),
+      model: d.pick(models),
+      usage
+    })
+  }
+
+  #work(): void {
+    const { dice: d } = this.#taste
+    if (this.#calls.length === 0) return this.#finishTurn()
+    const call = d.pick(this.#calls)
+    const { callId, tool } = call
+    const turn = this.#totals.turns
+    if (this.#calls.every((open) => open.phase === "awaiting") && d.chance(0.6)) return this.#finish("RunSuspended")
+    if (call.phase === "awaiting") {
+      call.phase = "pending"
+      return this.#write({ _tag: "ApprovalResolved", callId, approvalId: callId, approved: d.chance(0.7), by: "ann" })
+    }
+    if (call.phase === "pending" && d.chance(0.7)) {
+      if (d.chance(0.5)) {
+        call.phase = "awaiting"
+        return this.#write({
+          _tag: "ApprovalRequested",
+          turn,
+          callId,
+          tool,
+          approvalId: callId,
+          params: {},
+          digest: "22"
+        })
+      }
+      call.phase = "started"
+      return this.#write({ _tag: "ToolStarted", turn, callId, tool, params: {} })
+    }
+    this.#settle(call, Parts.outcome(this.#taste))
+  }
+
+  #settle(call: Call, outcome: ReturnType<typeof Parts.outcome>): void {
+    const { callId, tool } = call
+    this.#calls = this.#calls.filter((open) => open !== call)
+    const usage = this.#taste.dice.chance(0.1) ? Parts.usage(this.#taste) : undefined
+    const { errors, toolCalls, toolRounds, turns } = this.#totals
+    this.#count({
+      toolCalls: toolCalls + (call.phase === "started" ? 1 : 0),
+      toolRounds: toolRounds + (this.#calls.length === 0 ? 1 : 0),
+      errors: errors + (outcome._tag === "Failed" || outcome._tag === "TimedOut" ? 1 : 0),
+      usage: usage === undefined ? this.#totals.usage : add(this.#totals.usage, usage)
+    })
+    this.#write({
+      _tag: "ToolSettled",
+      turn: turns,
+      callId,
+      tool,
+      outcome,
+      duration: 7,
+      ...(usage === undefined ? {} : { usage })
+    })
+  }
+
+  #settleAll(): void {
+    for (const call of this.#calls) this.#settle(call, { _tag: "Denied", reason: "superseded" })
+  }
+
+  #finishTurn(): void {
+    const { dice: d } = this.#taste
+    this.#phase = "between"
+    this.#write({
+      _tag: "TurnFinished",
+      turn: this.#totals.turns,
+      finishReason: "stop",
+      latency: { firstPart: 1, model: 2, tools: 3 },
+      attempts: this.#attempt,
+      usage: Draft.totals.usage,
+      decision: { _tag: "Continue", reason: "other" }
+    })
+    if (d.chance(0.25)) this.#finish("RunCompleted")
+  }
+
+  /** An end that comes from outside: open calls get their outcome first, or in an odd log never. */
+  #stop(): void {
+    const { dice: d } = this.#taste
+    if (!d.chance(this.#oddness)) {
+      for (const call of this.#calls) {
+        this.#settle(
+          call,
+          call.phase === "started" ? { _tag: "Interrupted" } : { _tag: "NotExecuted", reason: "aborted" }
+        )
+      }
+    }
+    this.#finish(d.pick(["RunLimited", "RunFailed", "RunAborted"] as const))
+  }
+
+  #finish(tag: RunEvent.End["_tag"]): void {
+    this.#phase = "ended"
+    this.#end = tag
+    this.#count({ duration: this.#totals.duration + this.#at - this.#startedAt })
+    this.#write(Parts.end(this.#taste, tag, this.#totals))
+  }
+}

@@ -1,0 +1,99 @@
+/**
+ * A session store in memory whose appends a test counts, holds and breaks.
+ *
+ * Does not own what a store promises; that is `SessionStoreSuite`.
+ */
+import type * as Arr from "effect/Array"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Stream from "effect/Stream"
+import * as SessionStoreMemory from "../../src/layers/SessionStoreMemory.ts"
+import * as RunError from "../../src/run/RunError.ts"
+import type * as RunEvent from "../../src/run/RunEvent.ts"
+import * as SessionStore from "../../src/services/SessionStore.ts"
+
+export type Batch = Arr.NonEmptyReadonlyArray<RunEvent.Durable>
+type Append = Effect.Effect<void, SessionStore.StoreError>
+
+/** What becomes of an append: `n` counts all of them from 1, `store` carries it out. */
+export type OnAppend = (append: { readonly n: number; readonly events: Batch; readonly store: Append }) => Append
+
+export interface TestStore {
+  readonly service: SessionStore.SessionStore["Service"]
+  readonly layer: Layer.Layer<SessionStore.SessionStore>
+  /** the appends that went through, in order */
+  readonly appends: ReadonlyArray<Batch>
+  readonly log: (sessionId: string) => Effect.Effect<ReadonlyArray<RunEvent.Durable>>
+  /** `seq` of the last stored event of a session, 0 without one */
+  readonly head: (sessionId: string) => number
+  /** what holds now; replace it in the midst of a test */
+  onAppend: OnAppend
+}
+
+export const make = (onAppend: OnAppend = ({ store }) => store): Effect.Effect<TestStore> =>
+  Effect.map(SessionStoreMemory.make, (memory) => {
+    const appends: Array<Batch> = []
+    const heads = new Map<string, number>()
+    let n = 0
+    const append = (session: SessionStore.Session) => (events: Batch): Append =>
+      Effect.suspend(() => {
+        const store = Effect.tap(session.append(events), () =>
+          Effect.sync(() => {
+            appends.push(events)
+            heads.set(session.sessionId, events[events.length - 1]!.seq)
+          }))
+        return self.onAppend({ n: ++n, events, store })
+      })
+    const service: SessionStore.SessionStore["Service"] = {
+      ...memory,
+      open: (sessionId, options) =>
+        Effect.map(memory.open(sessionId, options), (session) => ({ ...session, append: append(session) }))
+    }
+    const self: TestStore = {
+      service,
+      layer: Layer.succeed(SessionStore.SessionStore, service),
+      appends,
+      log: (sessionId) =>
+        Stream.runCollect(memory.read(sessionId)).pipe(Effect.orElseSucceed((): Array<RunEvent.Durable> => [])),
+      head: (sessionId) => heads.get(sessionId) ?? 0,
+      onAppend
+    }
+    return self
+  })
+
+export const unavailable: SessionStore.StoreError = new RunError.RetryableError({
+  _tag: "StoreUnavailable",
+  message: "the test's store is down"
+})
+
+/** Appends for which `isBroken` holds fail, and nothing of them is stored. */
+export const failing = (isBroken: (n: number) => boolean): OnAppend => ({ n, store }) =>
+  isBroken(n) ? Effect.fail(unavailable) : store
+
+/** Appends for which `isBroken` holds are stored and reported as failed. */
+export const lying = (isBroken: (n: number) => boolean): OnAppend => ({ n, store }) =>
+  isBroken(n) ? Effect.andThen(store, Effect.fail(unavailable)) : store
+
+export interface Held {
+  readonly onAppend: OnAppend
+  /** the append waits */
+  readonly reached: Effect.Effect<void>
+  readonly release: Effect.Effect<void>
+}
+
+/** Holds the first append that `isHeld` names until it is released. */
+export const holding = (isHeld: (n: number, events: Batch) => boolean): Held => {
+  const reached = Deferred.makeUnsafe<void>()
+  const released = Deferred.makeUnsafe<void>()
+  let wasHeld = false
+  return {
+    onAppend: ({ events, n, store }) => {
+      if (wasHeld || !isHeld(n, events)) return store
+      wasHeld = true
+      return Deferred.succeed(reached, undefined).pipe(Effect.andThen(Deferred.await(released)), Effect.andThen(store))
+    },
+    reached: Deferred.await(reached),
+    release: Effect.asVoid(Deferred.succeed(released, undefined))
+  }
+}
