@@ -1,0 +1,199 @@
+/** The front door as README.md shows it: a program, its test, and what a client's inputs are held against. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Tool from "effect/ai/Tool"
+import * as Toolkit from "effect/ai/Toolkit"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
+import { Agent, Fiberloop, RunEvents, SessionStoreMemory } from "../src/index.ts"
+import type * as RunInput from "../src/run/RunInput.ts"
+import { ScriptedModel } from "../src/testing/index.ts"
+import * as TestAgent from "./support/TestAgent.ts"
+
+const Weather = Toolkit.make(
+  Tool.make("get_weather", {
+    description: "Current temperature of a city",
+    parameters: Schema.Struct({ city: Schema.String }),
+    success: Schema.Struct({ celsius: Schema.Finite })
+  }).annotate(Tool.Readonly, true)
+)
+
+class Assistant extends Agent.Service<Assistant>()("app/Assistant", {
+  instructions: "Answer in one sentence. Look facts up before you answer.",
+  toolkit: Weather,
+  limits: { maxTurns: 10 }
+}) {}
+
+const AssistantLive = Assistant.layer.pipe(Layer.provide([
+  Weather.toLayer({ get_weather: ({ city }) => Effect.succeed({ celsius: city === "Oslo" ? 4 : 19 }) }),
+  Fiberloop.layer
+]))
+
+const Test = Layer.provideMerge(Layer.mergeAll(
+  SessionStoreMemory.layer,
+  ScriptedModel.layer([ScriptedModel.call("get_weather", { city: "Oslo" }), ScriptedModel.text("It is ", "Rome.")])
+))
+
+describe("the README's agent", () => {
+  it.effect("answers", () =>
+    Effect.gen(function*() {
+      const result = yield* (yield* Assistant).run({ input: "Is it warmer in Oslo or in Rome?" })
+      assert.strictEqual(result._tag, "Completed")
+      if (result._tag === "Completed") assert.strictEqual(result.output, "It is Rome.")
+      assert.strictEqual(result.turns, 2)
+      assert.deepStrictEqual(result.usage, { inputTokens: 20, outputTokens: 10 })
+    }).pipe(Effect.provide(AssistantLive.pipe(Test))))
+
+  it.effect("streams its text", () =>
+    Effect.gen(function*() {
+      const assistant = yield* Assistant
+      const pieces = yield* assistant.stream({ input: "Oslo or Rome?" }).pipe(RunEvents.text, Stream.runCollect)
+      assert.deepStrictEqual(pieces, ["It is ", "Rome."])
+    }).pipe(Effect.provide(AssistantLive.pipe(Test))))
+
+  it.effect("tells the model its instructions, its tools and what they found", () =>
+    Effect.gen(function*() {
+      yield* (yield* Assistant).run({ input: "Oslo or Rome?" })
+      const [first, second] = yield* (yield* ScriptedModel.Script).requests
+      assert.deepStrictEqual(first?.messages, [
+        { role: "system", content: "Answer in one sentence. Look facts up before you answer." },
+        { role: "user", content: [{ type: "text", text: "Oslo or Rome?" }] }
+      ])
+      assert.deepStrictEqual(first?.tools.map((tool) => tool.name), ["get_weather"])
+      const last = second?.messages.at(-1)
+      assert.deepStrictEqual(last?.role === "tool" ? last.content.map((part) => part.result) : [], [{ celsius: 4 }])
+    }).pipe(Effect.provide(AssistantLive.pipe(Test))))
+
+  it.effect("goes on with a session's conversation", () =>
+    Effect.gen(function*() {
+      const { agent, script } = yield* TestAgent.make([ScriptedModel.text("I am Bo."), ScriptedModel.text("Bo.")])
+      yield* agent.run({ sessionId: "s", input: "Who are you?" })
+      yield* agent.run({ sessionId: "s", input: "Again?" })
+      const [, second] = yield* script.requests
+      assert.deepStrictEqual(second?.messages.map((message) => message.role), ["system", "user", "assistant", "user"])
+    }))
+})
+
+describe("a bad input is refused by name and before anything is stored", () => {
+  const bad: Record<string, RunInput.RunInput> = {
+    input: { input: "  \n" },
+    sessionId: { input: "x", sessionId: "" },
+    runId: { input: "x", runId: " r" },
+    "limits.maxTurns": { input: "x", limits: { maxTurns: 0 } },
+    "limits.maxDuration": { input: "x", limits: { maxDuration: 0 } },
+    allowedTools: { input: "x", allowedTools: ["nope"] },
+    toolOrder: { input: "x", toolOrder: ["nope"] },
+    "toolPolicy.allowList": { input: "x", toolPolicy: { allowList: ["nope"] } },
+    "toolPolicy.maxParallel": { input: "x", toolPolicy: { maxParallel: 0 } }
+  }
+  it.effect.each(Object.entries(bad))("%s", ([field, input]) =>
+    Effect.gen(function*() {
+      const { agent, store } = yield* TestAgent.make([])
+      const error = yield* Effect.flip(agent.run(input))
+      assert.strictEqual(error._tag, "NonRetryableError")
+      assert.strictEqual(error.reason._tag === "InvalidInput" ? error.reason.field : error.reason._tag, field)
+      assert.deepStrictEqual(yield* store.service.list(), [])
+    }))
+
+  it.effect("createSession false with an unknown session is SessionNotFound", () =>
+    Effect.gen(function*() {
+      const { agent, store } = yield* TestAgent.make([])
+      const error = yield* Effect.flip(agent.run({ input: "x", sessionId: "s", createSession: false }))
+      assert.strictEqual(error.reason._tag, "SessionNotFound")
+      assert.deepStrictEqual(yield* store.service.list(), [])
+    }))
+
+  it.effect("a history in a session that has messages", () =>
+    Effect.gen(function*() {
+      const { agent } = yield* TestAgent.make([ScriptedModel.text("a")])
+      yield* agent.run({ input: "x", sessionId: "s", history: [{ role: "user", content: "before" }] })
+      const error = yield* Effect.flip(
+        agent.run({ input: "y", sessionId: "s", history: [{ role: "user", content: "before" }] })
+      )
+      assert.strictEqual(error.reason._tag, "InvalidInput")
+    }))
+})
+
+describe("a run's input", () => {
+  it.effect("cuts and orders the tools that are offered", () =>
+    Effect.gen(function*() {
+      const offered = Effect.fnUntraced(function*(input: Omit<RunInput.RunInput, "input">) {
+        const { agent, script } = yield* TestAgent.make([ScriptedModel.text("a")])
+        yield* agent.run({ ...input, input: "x" })
+        const [request] = yield* script.requests
+        return request!.tools.map((tool) => tool.name)
+      })
+      assert.deepStrictEqual(yield* offered({}), ["work", "look", "again"])
+      assert.deepStrictEqual(yield* offered({ allowedTools: ["look", "work"] }), ["work", "look"])
+      assert.deepStrictEqual(yield* offered({ toolOrder: ["again"] }), ["again", "work", "look"])
+      assert.deepStrictEqual(yield* offered({ toolPolicy: { allowList: ["look"] }, allowedTools: ["work"] }), [])
+      assert.deepStrictEqual(yield* offered({ toolPolicy: { enabled: false } }), [])
+    }))
+
+  it.effect("replaces the instructions", () =>
+    Effect.gen(function*() {
+      const { agent, script } = yield* TestAgent.make([ScriptedModel.text("a"), ScriptedModel.text("b")])
+      yield* agent.run({ input: "x", instructions: "Shout." })
+      yield* agent.run({ input: "x", instructions: "" })
+      const [first, second] = yield* script.requests
+      assert.deepStrictEqual(first?.messages[0], { role: "system", content: "Shout." })
+      assert.strictEqual(second?.messages[0]?.role, "user")
+    }))
+
+  it.effect("without tools has no tool choice, and a call in the answer is an unknown tool", () =>
+    Effect.gen(function*() {
+      const { agent, script, store } = yield* TestAgent.make([TestAgent.work(1), ScriptedModel.text("b")])
+      yield* agent.run({ input: "x", sessionId: "s", toolPolicy: { enabled: false } })
+      const [first] = yield* script.requests
+      assert.strictEqual(first?.toolChoice, "none")
+      const log = yield* store.log("s")
+      const settled = log.find((event) => event._tag === "ToolSettled")
+      assert.deepStrictEqual(settled?.outcome, { _tag: "UnknownTool", available: [] })
+    }))
+})
+
+describe("a typed answer", () => {
+  const Total = Schema.Struct({ total: Schema.Finite })
+  const typed = Effect.fnUntraced(function*(turns: ReadonlyArray<ScriptedModel.Turn>) {
+    const store = SessionStoreMemory.layer
+    const below = Layer.mergeAll(Fiberloop.layer, store, ScriptedModel.layer(turns))
+    const context = yield* Layer.build(below)
+    const agent = yield* Agent.make({ instructions: "Add.", output: Total }).pipe(Effect.provide(context))
+    const script = yield* Effect.provide(ScriptedModel.Script, context)
+    return { agent, script }
+  })
+
+  it.effect("is decoded, also out of a fence", () =>
+    Effect.gen(function*() {
+      const { agent, script } = yield* typed([ScriptedModel.text("```json\n{\"total\": 3}\n```")])
+      const result = yield* agent.run({ input: "1 + 2" })
+      assert.deepStrictEqual(result._tag === "Completed" ? result.output : result._tag, { total: 3 })
+      const [request] = yield* script.requests
+      const system = request?.messages[0]
+      assert.include(system?.role === "system" ? system.content : "", "\"total\"")
+    }))
+
+  it.effect("that does not fit gets one corrective turn", () =>
+    Effect.gen(function*() {
+      const { agent, script } = yield* typed([ScriptedModel.text("three"), ScriptedModel.text("{\"total\": 3}")])
+      const result = yield* agent.run({ input: "1 + 2" })
+      assert.deepStrictEqual(result._tag === "Completed" ? result.output : result._tag, { total: 3 })
+      const [, second] = yield* script.requests
+      assert.strictEqual(second?.messages.at(-1)?.role, "user")
+    }))
+
+  it.effect("that does not fit twice fails the run", () =>
+    Effect.gen(function*() {
+      const { agent } = yield* typed([ScriptedModel.text("three"), ScriptedModel.text("four")])
+      const error = yield* Effect.flip(agent.run({ input: "1 + 2" }))
+      assert.strictEqual(error.reason._tag, "InvalidOutput")
+    }))
+
+  it.effect("that a content filter cut fails the run, since there is no answer to type", () =>
+    Effect.gen(function*() {
+      const { agent } = yield* typed([[ScriptedModel.text("{\"tot"), ScriptedModel.finish("content-filter")]])
+      const error = yield* Effect.flip(agent.run({ input: "1 + 2" }))
+      assert.strictEqual(error.reason._tag, "ContentPolicy")
+    }))
+})

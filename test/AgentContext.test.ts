@@ -1,0 +1,243 @@
+/** What an agent and its tools see of the world: the layer's services, and settings of options, caller and layer. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Tool from "effect/ai/Tool"
+import * as Toolkit from "effect/ai/Toolkit"
+import * as Context from "effect/Context"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as FileSystem from "effect/FileSystem"
+import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
+import * as TestClock from "effect/testing/TestClock"
+import { Agent, Fiberloop, Grace, Ids, RetryPolicy, RunError, SessionStoreMemory, ToolCall } from "../src/index.ts"
+import { ScriptedModel } from "../src/testing/index.ts"
+import * as RunLog from "./support/RunLog.ts"
+import * as TestAgent from "./support/TestAgent.ts"
+import * as Watch from "./support/Watch.ts"
+
+const overloaded = ScriptedModel.fail(
+  new RunError.RetryableError<RunError.ProviderReason>({ _tag: "Overloaded", message: "busy" })
+)
+
+class Books extends Context.Service<Books, { readonly name: string }>()("test/Books") {}
+
+const search = Tool.make("search", { success: Schema.String, dependencies: [Books] })
+const services = Layer.mergeAll(Fiberloop.layer, SessionStoreMemory.layer)
+
+/** The result of the last tool call that the model was told of. */
+const told = Effect.map(ScriptedModel.Script, (script) => script.requests).pipe(
+  Effect.flatten,
+  Effect.map((requests) => {
+    const last = requests.at(-1)?.messages.at(-1)
+    return last?.role === "tool" ? last.content[0]?.result : undefined
+  })
+)
+
+describe("two agents in one app", () => {
+  const kit = Toolkit.make(Tool.make("search", { success: Schema.String }))
+  class North extends Agent.Service<North>()("test/North", { instructions: "", toolkit: kit }) {}
+  class South extends Agent.Service<South>()("test/South", { instructions: "", toolkit: kit }) {}
+  const handler = (text: string) => kit.toLayer({ search: () => Effect.succeed(text) })
+
+  it.effect("with a tool of the same name each call their own", () =>
+    Effect.gen(function*() {
+      const [north, south] = [yield* North, yield* South]
+      const events = yield* Effect.all([
+        Stream.runCollect(north.stream({ input: "go" })),
+        Stream.runCollect(south.stream({ input: "go" }))
+      ], { concurrency: 2 })
+      const results = events.map((seen) => RunLog.only(seen, "ToolSettled").map((event) => event.outcome))
+      assert.deepStrictEqual(results, [[{ _tag: "Succeeded", result: "snow" }], [{ _tag: "Succeeded", result: "sun" }]])
+    }).pipe(Effect.provide(
+      Layer.mergeAll(
+        Layer.provide(North.layer, [
+          handler("snow"),
+          ScriptedModel.layer([ScriptedModel.call("search", {}), ScriptedModel.text("a")])
+        ]),
+        Layer.provide(South.layer, [
+          handler("sun"),
+          ScriptedModel.layer([ScriptedModel.call("search", {}), ScriptedModel.text("b")])
+        ])
+      ).pipe(Layer.provide(services))
+    )))
+
+  it.effect("a class's layer is one layer, built once", () =>
+    Effect.sync(() => {
+      assert.strictEqual(North.layer, North.layer)
+      assert.notStrictEqual<unknown>(North.layer, South.layer)
+    }))
+})
+
+describe("a tool", () => {
+  const turns = [ScriptedModel.call("search", {}), ScriptedModel.text("ok")]
+
+  it.effect("with dependencies uses the services of the agent's layer, whatever the caller has", () =>
+    Effect.gen(function*() {
+      const kit = Toolkit.make(search)
+      const handlers = kit.toLayer({ search: () => Effect.map(Books, ({ name }) => name) })
+      const below = Layer.mergeAll(services, ScriptedModel.layer(turns), Layer.succeed(Books, { name: "the layer's" }))
+      const context = yield* Layer.build(Layer.provideMerge(handlers, below))
+      const agent = yield* Agent.make({ instructions: "", toolkit: kit }).pipe(Effect.provide(context))
+      yield* agent.run({ input: "go" }).pipe(Effect.provideService(Books, { name: "the caller's" }))
+      assert.strictEqual(yield* Effect.provide(told, context), "the layer's")
+    }))
+
+  it.effect("with a service of Effect itself uses the layer's too", () =>
+    Effect.gen(function*() {
+      const named = (name: string) => FileSystem.makeNoop({ readFileString: () => Effect.succeed(name) })
+      const kit = Toolkit.make(Tool.make("search", { success: Schema.String, dependencies: [FileSystem.FileSystem] }))
+      const handlers = kit.toLayer({
+        search: () => Effect.flatMap(FileSystem.FileSystem, (fs) => Effect.orDie(fs.readFileString("x")))
+      })
+      const below = Layer.mergeAll(
+        services,
+        ScriptedModel.layer(turns),
+        Layer.succeed(FileSystem.FileSystem, named("the layer's"))
+      )
+      const context = yield* Layer.build(Layer.provideMerge(handlers, below))
+      const agent = yield* Agent.make({ instructions: "", toolkit: kit }).pipe(Effect.provide(context))
+      yield* agent.run({ input: "go" }).pipe(Effect.provideService(FileSystem.FileSystem, named("the caller's")))
+      assert.strictEqual(yield* Effect.provide(told, context), "the layer's")
+    }))
+
+  it.effect("is told who it is called for", () =>
+    Effect.gen(function*() {
+      const calls: Array<ToolCall["Service"]> = []
+      const { agent } = yield* TestAgent.make([
+        [TestAgent.work(1, "a"), TestAgent.work(2, "a")],
+        TestAgent.work(3, "a"),
+        ScriptedModel.text("ok")
+      ], { tool: () => Effect.map(ToolCall, (call) => `${calls.push(call)}`) })
+      yield* agent.run({ sessionId: "s", runId: "r", input: "go", data: { tenant: 7 } })
+      const { idempotencyKey, ...first } = calls[0]!
+      assert.deepStrictEqual(first, { sessionId: "s", runId: "r", callId: "1.0", attempt: 1, data: { tenant: 7 } })
+      assert.deepStrictEqual(calls.map((call) => call.callId), ["1.0", "1.1", "2.0"])
+      assert.strictEqual(new Set(calls.map((call) => call.idempotencyKey)).size, 3)
+      assert.include(idempotencyKey, "s")
+    }))
+
+  it.effect("has an idempotency key of its own in every session and run, whatever their ids look like", () =>
+    Effect.gen(function*() {
+      const keys: Array<string> = []
+      const ids = [["s", "r/1"], ["s/r", "1"], ["s", "r"], ["s/r/1", "1.0"]]
+      const { agent } = yield* TestAgent.make(ids.flatMap(() => [TestAgent.work(1), ScriptedModel.text("ok")]), {
+        tool: () => Effect.map(ToolCall, ({ idempotencyKey }) => `${keys.push(idempotencyKey)}`)
+      })
+      for (const [sessionId, runId] of ids) yield* agent.run({ sessionId, runId, input: "go" })
+      assert.strictEqual(new Set(keys).size, ids.length, keys.join(", "))
+    }))
+
+  it.effect("that runs another agent has its own call, and the other's tools have theirs", () =>
+    Effect.gen(function*() {
+      const seen: Array<string> = []
+      const note = Effect.map(ToolCall, ({ sessionId }) => `${seen.push(sessionId)}`)
+      const inner = yield* TestAgent.make([TestAgent.work(1), ScriptedModel.text("ok")], { tool: () => note })
+      const outer = yield* TestAgent.make([TestAgent.work(1), ScriptedModel.text("ok")], {
+        tool: () => inner.agent.run({ sessionId: "inner", input: "go" }).pipe(Effect.orDie, Effect.andThen(note))
+      })
+      yield* outer.agent.run({ sessionId: "outer", input: "go" })
+      assert.deepStrictEqual(seen, ["inner", "outer"])
+    }))
+})
+
+describe("a toolkit made by an effect", () => {
+  const kit = Toolkit.make(Tool.make("search", { success: Schema.String }))
+
+  it.effect("is made once, when the agent is", () =>
+    Effect.gen(function*() {
+      let made = 0
+      const source = Effect.suspend(() => {
+        made++
+        return Effect.provide(kit, kit.toLayer({ search: () => Effect.succeed("found") }))
+      })
+      const context = yield* Layer.build(Layer.merge(
+        services,
+        ScriptedModel.layer([
+          ScriptedModel.call("search", {}),
+          ScriptedModel.text("a"),
+          ScriptedModel.text("b")
+        ])
+      ))
+      const agent = yield* Agent.make({ instructions: "", toolkit: source }).pipe(Effect.provide(context))
+      yield* agent.run({ input: "go" })
+      yield* agent.run({ input: "go" })
+      assert.strictEqual(made, 1)
+    }))
+
+  it.effect("fails the making of the agent with its own error", () =>
+    Effect.gen(function*() {
+      const context = yield* Layer.build(Layer.merge(services, ScriptedModel.layer([])))
+      const error = yield* Effect.flip(
+        Agent.make({ instructions: "", toolkit: Effect.fail("no tools today") }).pipe(Effect.provide(context))
+      )
+      assert.strictEqual(error, "no tools today")
+    }))
+})
+
+describe("a setting", () => {
+  const policy = (millis: number) => RetryPolicy.make({ base: millis, cap: millis })
+  /** The delay before a retry, in units of the policy that made it. */
+  const delayOf = Effect.fnUntraced(function*(from: ReadonlyArray<"options" | "caller" | "layer">) {
+    const isIn = (place: "options" | "caller" | "layer") => from.includes(place)
+    const building = TestAgent.make([overloaded, ScriptedModel.text("ok")], {
+      agent: isIn("options") ? { retry: policy(100_000) } : {}
+    })
+    const { agent } = yield* isIn("layer")
+      ? Effect.provideService(building, RetryPolicy.RetryPolicy, policy(1_000_000))
+      : building
+    const events = agent.stream({ input: "go" })
+    const watch = yield* Watch.make(
+      isIn("caller") ? Stream.provideService(events, RetryPolicy.RetryPolicy, policy(10_000_000)) : events
+    )
+    const { delay } = yield* watch.until("RetryScheduled")
+    yield* TestClock.adjust(Duration.millis(delay + 1))
+    yield* watch.over
+    return Math.round(Math.log10(delay))
+  })
+
+  it.effect("of the agent's options comes first, then the caller's, then the layer's, then the default", () =>
+    Effect.gen(function*() {
+      assert.strictEqual(yield* delayOf(["options", "caller", "layer"]), 5)
+      assert.strictEqual(yield* delayOf(["caller", "layer"]), 7)
+      assert.strictEqual(yield* delayOf(["layer"]), 6)
+      assert.strictEqual(yield* delayOf([]), 3)
+    }))
+
+  it.effect("for ids is the caller's before the layer's", () =>
+    Effect.gen(function*() {
+      const numbered = (prefix: string) => {
+        let n = 0
+        return { next: Effect.sync(() => `${prefix}${++n}`) }
+      }
+      const { agent } = yield* Effect.provideService(
+        TestAgent.make([ScriptedModel.text("a"), ScriptedModel.text("b")]),
+        Ids,
+        numbered("layer")
+      )
+      const first = yield* agent.run({ input: "go" })
+      assert.deepStrictEqual([first.runId, first.sessionId], ["layer1", "layer2"])
+      const second = yield* Effect.provideService(agent.run({ input: "go" }), Ids, numbered("caller"))
+      assert.deepStrictEqual([second.runId, second.sessionId], ["caller1", "caller2"])
+    }))
+
+  it.effect("for the grace period is the layer's where the caller has none", () =>
+    Effect.gen(function*() {
+      const gate = yield* ScriptedModel.makeGate
+      const stuck = { ...gate, wait: Effect.uninterruptible(gate.wait) }
+      const { agent } = yield* Effect.provideService(
+        TestAgent.make([ScriptedModel.gate(stuck)]),
+        Grace,
+        Duration.seconds(2)
+      )
+      const fiber = yield* Effect.forkChild(agent.run({ input: "go" }))
+      yield* gate.started
+      const interrupting = yield* Effect.forkChild(Fiber.interrupt(fiber))
+      yield* TestClock.adjust("1999 millis")
+      assert.isUndefined(interrupting.pollUnsafe())
+      yield* TestClock.adjust("1 millis")
+      yield* Fiber.join(interrupting)
+      yield* gate.release
+    }))
+})

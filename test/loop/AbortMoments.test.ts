@@ -1,0 +1,182 @@
+/** Aborts at odd moments: before anything is stored, twice, too late, and with a store or a model that does not go along. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as Stream from "effect/Stream"
+import * as TestClock from "effect/testing/TestClock"
+import * as RunEvent from "../../src/run/RunEvent.ts"
+import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
+import * as Aborted from "../support/Aborted.ts"
+import * as RunLog from "../support/RunLog.ts"
+import * as TestAgent from "../support/TestAgent.ts"
+import * as TestStore from "../support/TestStore.ts"
+
+describe("an abort", () => {
+  it.effect("before the first append is through, by interrupting start, leaves nothing or an aborted run", () =>
+    Effect.gen(function*() {
+      const held = TestStore.holding((n) => n === 1)
+      const store = yield* TestStore.make(held.onAppend)
+      const made = yield* TestAgent.make([ScriptedModel.text("hello")], { store })
+      const fiber = yield* Effect.forkChild(made.agent.start({ sessionId: "s", input: "go" }))
+      yield* held.reached
+      const interrupting = yield* Effect.forkChild(Fiber.interrupt(fiber))
+      yield* Effect.yieldNow
+      yield* held.release
+      yield* Fiber.join(interrupting)
+      yield* Aborted.check(made, "consumer", undefined)
+      yield* Aborted.answers(made)
+    }))
+
+  it.effect("before the first append is through, by interrupting stream, leaves nothing or an aborted run", () =>
+    Effect.gen(function*() {
+      const held = TestStore.holding((n) => n === 1)
+      const store = yield* TestStore.make(held.onAppend)
+      const made = yield* TestAgent.make([ScriptedModel.text("hello")], { store })
+      const fiber = yield* Effect.forkChild(Stream.runDrain(made.agent.stream({ sessionId: "s", input: "go" })))
+      yield* held.reached
+      const interrupting = yield* Effect.forkChild(Fiber.interrupt(fiber))
+      yield* Effect.yieldNow
+      yield* held.release
+      yield* Fiber.join(interrupting)
+      yield* Aborted.check(made, "consumer", undefined)
+      yield* Aborted.answers(made)
+    }))
+
+  it.effect("by closing the layer before the first append is through ends the run", () =>
+    Effect.gen(function*() {
+      const held = TestStore.holding((n) => n === 1)
+      const store = yield* TestStore.make(held.onAppend)
+      const made = yield* TestAgent.make([ScriptedModel.text("hello")], { store })
+      const fiber = yield* Effect.forkChild(
+        Effect.flatMap(made.agent.start({ sessionId: "s", input: "go" }), (run) => run.result)
+      )
+      yield* held.reached
+      const closing = yield* Effect.forkChild(made.close)
+      yield* Effect.yieldNow
+      yield* held.release
+      yield* Fiber.join(closing)
+      const result = yield* Fiber.join(fiber)
+      assert.strictEqual(result._tag, "Aborted")
+      yield* Aborted.check({ ...made }, "shutdown", undefined)
+    }))
+
+  it.effect("does not wait for a first append that is stuck", () =>
+    Effect.gen(function*() {
+      const held = TestStore.holding((n) => n === 1)
+      const store = yield* TestStore.make(held.onAppend)
+      const made = yield* TestAgent.make([ScriptedModel.text("hello")], { store })
+      const fiber = yield* Effect.forkChild(made.agent.run({ sessionId: "s", input: "go" }))
+      yield* held.reached
+      const interrupting = yield* Effect.forkChild(Fiber.interrupt(fiber))
+      yield* TestClock.adjust("5 seconds")
+      yield* Fiber.join(interrupting)
+      yield* Aborted.answers(made)
+    }))
+
+  it.effect("twice is announced and ended once", () =>
+    Effect.gen(function*() {
+      const gate = yield* ScriptedModel.makeGate
+      const held = TestStore.holding((_, events) => events.some((event) => event._tag === "AbortRequested"))
+      const store = yield* TestStore.make(held.onAppend)
+      const made = yield* TestAgent.make([ScriptedModel.gate(gate), ScriptedModel.text("hello")], { store })
+      const run = yield* made.agent.start({ sessionId: "s", input: "go" })
+      yield* gate.started
+      const first = yield* Effect.forkChild(run.abort)
+      yield* held.reached
+      const second = yield* Effect.forkChild(run.abort)
+      yield* Effect.yieldNow
+      yield* held.release
+      yield* Fiber.join(first)
+      yield* Fiber.join(second)
+      yield* Aborted.check(made, "requested", undefined)
+      yield* Aborted.answers(made)
+    }))
+
+  it.effect("reaches a run that was started where nothing can be interrupted", () =>
+    Effect.gen(function*() {
+      const gate = yield* ScriptedModel.makeGate
+      const made = yield* TestAgent.make([ScriptedModel.gate(gate), ScriptedModel.text("hello")])
+      const running = yield* Effect.forkChild(
+        Effect.uninterruptible(made.agent.run({ sessionId: "s", runId: "r", input: "go" }))
+      )
+      yield* gate.started
+      const run = yield* made.agent.live("r")
+      yield* run!.abort
+      assert.strictEqual((yield* Fiber.join(running))._tag, "Aborted")
+      yield* Aborted.check(made, "requested", undefined)
+    }))
+
+  it.effect("of a run that has ended does nothing", () =>
+    Effect.gen(function*() {
+      const made = yield* TestAgent.make([ScriptedModel.text("hello")])
+      const run = yield* made.agent.start({ sessionId: "s", input: "go" })
+      yield* run.result
+      yield* run.abort
+      assert.strictEqual(RunLog.endOf(yield* made.store.log("s")), "RunCompleted(stop)")
+    }))
+
+  it.effect("whose announcement the store refuses is carried out all the same", () =>
+    Effect.gen(function*() {
+      const gate = yield* ScriptedModel.makeGate
+      const store = yield* TestStore.make()
+      const made = yield* TestAgent.make([ScriptedModel.gate(gate), ScriptedModel.text("hello")], { store })
+      const run = yield* made.agent.start({ sessionId: "s", input: "go" })
+      yield* gate.started
+      let refused = 0
+      store.onAppend = ({ store }) => refused++ === 0 ? Effect.fail(TestStore.unavailable) : store
+      yield* run.abort
+      yield* Aborted.check(made, "requested", undefined)
+      yield* Aborted.answers(made)
+    }))
+
+  it.effect("of a model that cannot be interrupted leaves it behind after the grace period", () =>
+    Effect.gen(function*() {
+      const gate = yield* ScriptedModel.makeGate
+      const stuck: ScriptedModel.Gate = { ...gate, wait: Effect.uninterruptible(gate.wait) }
+      const made = yield* TestAgent.make([
+        [ScriptedModel.gate(stuck), ScriptedModel.text("late")],
+        ScriptedModel.text("hello")
+      ])
+      const run = yield* made.agent.start({ sessionId: "s", input: "go" })
+      yield* gate.started
+      const aborting = yield* Effect.forkChild(run.abort)
+      yield* TestClock.adjust("5 seconds")
+      yield* Fiber.join(aborting)
+      const log = yield* made.store.log("s")
+      assert.strictEqual(RunLog.endOf(log), "RunAborted(requested)")
+      yield* gate.release
+      yield* gate.closed
+      assert.deepStrictEqual(yield* made.store.log("s"), log)
+      yield* Aborted.answers(made)
+    }))
+
+  it.effect("whose end the store does not take in time fails typed after the grace period", () =>
+    Effect.gen(function*() {
+      const gate = yield* ScriptedModel.makeGate
+      const held = TestStore.holding((_, events) => events.some(RunEvent.isEnd))
+      const made = yield* TestAgent.make([ScriptedModel.gate(gate)], { store: yield* TestStore.make(held.onAppend) })
+      const run = yield* made.agent.start({ sessionId: "s", input: "go" })
+      yield* gate.started
+      const aborting = yield* Effect.forkChild(run.abort)
+      yield* held.reached
+      yield* TestClock.adjust("5 seconds")
+      yield* Fiber.join(aborting)
+      const exit = yield* Effect.exit(run.result)
+      assert.isTrue(Exit.isFailure(exit))
+    }))
+
+  it.effect("of a run whose natural end the store does not take returns after the grace period", () =>
+    Effect.gen(function*() {
+      const held = TestStore.holding((_, events) => events.some(RunEvent.isEnd))
+      const made = yield* TestAgent.make([ScriptedModel.text("hi")], { store: yield* TestStore.make(held.onAppend) })
+      const fiber = yield* Effect.forkChild(made.agent.run({ sessionId: "s", input: "go" }))
+      yield* held.reached
+      const interrupting = yield* Effect.forkChild(Fiber.interrupt(fiber))
+      yield* TestClock.adjust("1 minute")
+      const hasReturned = interrupting.pollUnsafe() !== undefined
+      yield* held.release
+      yield* Fiber.join(interrupting)
+      assert.isTrue(hasReturned, "interrupting run waits for the store for ever")
+    }))
+})

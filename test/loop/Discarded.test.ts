@@ -1,0 +1,132 @@
+/** Attempts that count for nothing and are not tried again for ever: refusals, defects, cut and empty answers. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as RunError from "../../src/run/RunError.ts"
+import * as RetryPolicy from "../../src/services/RetryPolicy.ts"
+import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
+import * as RunLog from "../support/RunLog.ts"
+import * as TestAgent from "../support/TestAgent.ts"
+import * as Watch from "../support/Watch.ts"
+
+const overloaded = (retryAfter?: number) =>
+  ScriptedModel.fail(
+    new RunError.RetryableError<RunError.ProviderReason>({
+      _tag: "Overloaded",
+      message: "busy",
+      ...(retryAfter === undefined ? {} : { retryAfter })
+    })
+  )
+
+/** Starts the script and watches it. */
+const watched = Effect.fnUntraced(function*(turns: ReadonlyArray<ScriptedModel.Turn>, options?: TestAgent.Options) {
+  const made = yield* TestAgent.make(turns, options)
+  const watch = yield* Watch.make(made.agent.stream({ sessionId: "s", input: "go" }))
+  return { ...made, ...watch }
+})
+
+describe("a failure that is not retryable", () => {
+  const refusals = ["Authentication", "InvalidRequest", "QuotaExhausted", "ContentPolicy", "Unknown"] as const
+  it.effect.each(refusals)("ends the run at once: %s", (tag) =>
+    Effect.gen(function*() {
+      const failure = new RunError.NonRetryableError<RunError.ProviderRefusal>({ _tag: tag, message: "no" })
+      const { over, script, seen } = yield* watched([[ScriptedModel.text("par"), ScriptedModel.fail(failure)]])
+      const error = yield* Effect.flip(yield* over)
+      assert.strictEqual(error._tag, "NonRetryableError")
+      assert.strictEqual(error.reason._tag, tag)
+      assert.strictEqual((yield* script.requests).length, 1)
+      assert.strictEqual(RunLog.endOf(seen), `RunFailed(${tag})`)
+    }))
+
+  it.effect("a defect of the model is Unknown, with its cause", () =>
+    Effect.gen(function*() {
+      const defect = new Error("bug")
+      const { agent, store } = yield* TestAgent.make([ScriptedModel.die(defect), ScriptedModel.text("hello")])
+      const error = yield* Effect.flip(agent.run({ sessionId: "s", input: "go" }))
+      assert.strictEqual(error.reason._tag, "Unknown")
+      assert.strictEqual(error.cause, defect)
+      yield* agent.run({ sessionId: "s", input: "hello?" })
+      assert.deepStrictEqual(RunLog.violations(yield* store.log("s")), [])
+    }))
+
+  it.effect("a model that interrupts itself has failed; nobody has aborted the run", () =>
+    Effect.gen(function*() {
+      const gate = yield* ScriptedModel.makeGate
+      const { agent, store } = yield* TestAgent.make([ScriptedModel.gate({ ...gate, wait: Effect.interrupt })])
+      const exit = yield* Effect.exit(agent.run({ sessionId: "s", input: "go" }))
+      assert.strictEqual(RunLog.endOf(yield* store.log("s")), "RunFailed(Unknown)")
+      assert.strictEqual(exit._tag, "Failure")
+    }))
+})
+
+describe("an answer that counts for nothing", () => {
+  const atOnce = { agent: { retry: RetryPolicy.make({ base: 0 }) } }
+
+  it.effect("that ends without a finish is tried again", () =>
+    Effect.gen(function*() {
+      const { over, seen } = yield* watched(
+        [[ScriptedModel.text("par"), ScriptedModel.cut], ScriptedModel.text("ok")],
+        atOnce
+      )
+      yield* over
+      assert.deepStrictEqual(RunLog.only(seen, "AttemptDiscarded").map((event) => event.error._tag), [
+        "StreamTruncated"
+      ])
+      assert.strictEqual(RunLog.endOf(seen), "RunCompleted(stop)")
+    }))
+
+  it.effect("that ends without a finish runs none of its tool calls", () =>
+    Effect.gen(function*() {
+      let ran = 0
+      const { over, seen } = yield* watched([[TestAgent.work(1), ScriptedModel.cut], ScriptedModel.text("ok")], {
+        ...atOnce,
+        tool: () => Effect.sync(() => `${ran++}`)
+      })
+      yield* over
+      assert.strictEqual(ran, 0)
+      assert.deepStrictEqual(RunLog.only(seen, "ToolStarted"), [])
+    }))
+
+  it.effect("is tried again once when it is empty", () =>
+    Effect.gen(function*() {
+      const { over, seen } = yield* watched([ScriptedModel.text(" \n"), ScriptedModel.text("ok")], atOnce)
+      yield* over
+      assert.deepStrictEqual(RunLog.only(seen, "AttemptDiscarded").map((event) => event.error._tag), ["EmptyResponse"])
+      assert.include(RunLog.moves(seen), "streaming>retrying")
+      assert.strictEqual(RunLog.endOf(seen), "RunCompleted(stop)")
+    }))
+
+  it.effect("is accepted when it is empty twice", () =>
+    Effect.gen(function*() {
+      const { over, script, seen } = yield* watched([ScriptedModel.text(""), ScriptedModel.text("")], atOnce)
+      yield* over
+      assert.strictEqual((yield* script.requests).length, 2)
+      assert.strictEqual(RunLog.endOf(seen), "RunCompleted(stop)")
+    }))
+
+  it.effect("is accepted when it is empty a second time, also with another failure between", () =>
+    Effect.gen(function*() {
+      const { over, script } = yield* watched([
+        ScriptedModel.text(""),
+        overloaded(),
+        ScriptedModel.text(""),
+        ScriptedModel.text("a third time")
+      ], atOnce)
+      yield* over
+      assert.strictEqual((yield* script.requests).length, 3)
+    }))
+
+  it.effect("completes the run when it is empty after tool results", () =>
+    Effect.gen(function*() {
+      const { over, script, seen } = yield* watched([TestAgent.work(1), ScriptedModel.text("")], atOnce)
+      yield* over
+      assert.strictEqual((yield* script.requests).length, 2)
+      assert.strictEqual(RunLog.endOf(seen), "RunCompleted(emptyAfterTools)")
+    }))
+
+  it.effect("still costs what it used", () =>
+    Effect.gen(function*() {
+      const { agent } = yield* TestAgent.make([ScriptedModel.text(""), ScriptedModel.text("ok")], atOnce)
+      const { usage } = yield* agent.run({ input: "go" })
+      assert.deepStrictEqual(usage, { inputTokens: 20, outputTokens: 10 })
+    }))
+})

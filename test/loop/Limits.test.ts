@@ -1,0 +1,218 @@
+/** Guarantee 7, limits hold: checked before the spending, counted in the log, neither reset nor doubled by resuming. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Stream from "effect/Stream"
+import * as RunError from "../../src/run/RunError.ts"
+import type * as RunInput from "../../src/run/RunInput.ts"
+import type * as RunPolicy from "../../src/run/RunPolicy.ts"
+import * as RetryPolicy from "../../src/services/RetryPolicy.ts"
+import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
+import * as RunLog from "../support/RunLog.ts"
+import * as TestAgent from "../support/TestAgent.ts"
+
+const overloaded = ScriptedModel.fail(
+  new RunError.RetryableError<RunError.ProviderReason>({ _tag: "Overloaded", message: "busy" })
+)
+
+/** Runs the script to its end under `limits`. */
+const play = Effect.fnUntraced(function*(
+  turns: ReadonlyArray<ScriptedModel.Turn>,
+  limits: RunPolicy.LimitsInput,
+  options: TestAgent.Options = {}
+) {
+  let ran = 0
+  const made = yield* TestAgent.make(turns, { tool: ({ n }) => Effect.sync(() => `done ${n}, ${ran++}`), ...options })
+  const resume = Effect.fnUntraced(function*(input: Partial<RunInput.ResumeInput> = {}) {
+    return RunLog.endOf(yield* Stream.runCollect(made.agent.resume({ sessionId: "s", ...input })))
+  })
+  yield* Effect.exit(made.agent.run({ sessionId: "s", input: "go", limits }))
+  const log = yield* made.store.log("s")
+  assert.deepStrictEqual(RunLog.violations(log), [])
+  return {
+    ...made,
+    resume,
+    log,
+    ran: () => ran,
+    end: RunLog.endOf(log),
+    requests: Effect.map(made.script.requests, (requests) => requests.length)
+  }
+})
+
+describe("maxTurns", () => {
+  it.effect("1 takes one model call and runs none of its tools", () =>
+    Effect.gen(function*() {
+      const { end, log, ran, requests } = yield* play([[ScriptedModel.text("I'd"), TestAgent.work(1)]], { maxTurns: 1 })
+      assert.strictEqual(end, "RunLimited(turns)")
+      assert.strictEqual(ran(), 0)
+      assert.strictEqual(yield* requests, 1)
+      assert.deepStrictEqual(RunLog.outcomes(log), ["1.0 NotExecuted(limit)"])
+      assert.deepStrictEqual(RunLog.only(log, "ToolStarted"), [])
+    }))
+
+  it.effect("1 is enough for an answer without calls", () =>
+    Effect.gen(function*() {
+      const { end } = yield* play([ScriptedModel.text("ok")], { maxTurns: 1 })
+      assert.strictEqual(end, "RunCompleted(stop)")
+    }))
+
+  it.effect("2 runs the first call's tools and not the second's", () =>
+    Effect.gen(function*() {
+      const { end, log, ran } = yield* play([TestAgent.work(1), TestAgent.work(2)], { maxTurns: 2 })
+      assert.strictEqual(end, "RunLimited(turns)")
+      assert.strictEqual(ran(), 1)
+      assert.deepStrictEqual(RunLog.outcomes(log), ["1.0 Succeeded", "2.0 NotExecuted(limit)"])
+    }))
+
+  it.effect("is 20 when nobody says otherwise", () =>
+    Effect.gen(function*() {
+      const { end, requests } = yield* play(Array.from({ length: 21 }, (_, n) => TestAgent.work(n)), {})
+      assert.strictEqual(end, "RunLimited(turns)")
+      assert.strictEqual(yield* requests, 20)
+    }))
+
+  it.effect("is reached again at once by resuming without new limits", () =>
+    Effect.gen(function*() {
+      const { requests, resume, store } = yield* play([TestAgent.work(1)], { maxTurns: 1 })
+      const before = (yield* store.log("s")).length
+      assert.strictEqual(yield* resume(), "RunLimited(turns)")
+      assert.strictEqual(yield* requests, 1)
+      assert.deepStrictEqual(RunLog.tags((yield* store.log("s")).slice(before)), ["RunResumed", "RunLimited"])
+    }))
+
+  it.effect("counts what earlier drives took: resuming with more goes on from there", () =>
+    Effect.gen(function*() {
+      const { requests, resume, store } = yield* play([TestAgent.work(1), TestAgent.work(2), TestAgent.work(3)], {
+        maxTurns: 1
+      })
+      assert.strictEqual(yield* resume({ limits: { maxTurns: 3 } }), "RunLimited(turns)")
+      assert.strictEqual(yield* requests, 3)
+      const log = yield* store.log("s")
+      assert.strictEqual(RunLog.only(log, "RunLimited")[1]?.totals.turns, 3)
+      assert.deepStrictEqual(RunLog.violations(log), [])
+    }))
+
+  it.effect("resumed with more lets the model see that its calls did not run", () =>
+    Effect.gen(function*() {
+      const { resume, script } = yield* play([TestAgent.work(1), ScriptedModel.text("ok")], { maxTurns: 1 })
+      assert.strictEqual(yield* resume({ limits: { maxTurns: 2 } }), "RunCompleted(stop)")
+      const [, second] = yield* script.requests
+      const last = second?.messages.at(-1)
+      assert.isTrue(last?.role === "tool" && last.content[0]?.isFailure)
+    }))
+
+  it.effect("starts from nothing in the next run of the session", () =>
+    Effect.gen(function*() {
+      const { agent } = yield* play([TestAgent.work(1), ScriptedModel.text("ok")], { maxTurns: 1 })
+      const result = yield* agent.run({ sessionId: "s", input: "again", limits: { maxTurns: 1 } })
+      assert.strictEqual(result._tag, "Completed")
+      assert.strictEqual(result.turns, 1)
+    }))
+})
+
+describe("maxToolCalls", () => {
+  it.effect("inside one message runs the first calls and no others", () =>
+    Effect.gen(function*() {
+      const { end, log, ran } = yield* play(
+        [[TestAgent.work(1, "a"), TestAgent.work(2, "b"), TestAgent.work(3, "c")]],
+        { maxToolCalls: 2 }
+      )
+      assert.strictEqual(ran(), 2)
+      assert.deepStrictEqual(RunLog.outcomes(log), ["1.0 Succeeded", "1.1 Succeeded", "1.2 NotExecuted(limit)"])
+      assert.strictEqual(end, "RunLimited(toolCalls)")
+    }))
+
+  it.effect("counts calls over turns and over drives", () =>
+    Effect.gen(function*() {
+      const { ran, resume } = yield* play([TestAgent.work(1), TestAgent.work(2), TestAgent.work(3)], {
+        maxToolCalls: 1
+      })
+      assert.strictEqual(ran(), 1)
+      assert.strictEqual(yield* resume({ limits: { maxToolCalls: 1 } }), "RunLimited(toolCalls)")
+      assert.strictEqual(ran(), 1)
+    }))
+
+  it.effect("that is just enough does not end the run", () =>
+    Effect.gen(function*() {
+      const { end } = yield* play([TestAgent.work(1), ScriptedModel.text("ok")], { maxToolCalls: 1 })
+      assert.strictEqual(end, "RunCompleted(stop)")
+    }))
+
+  it.effect("0 runs no tool at all", () =>
+    Effect.gen(function*() {
+      const { end, ran } = yield* play([TestAgent.work(1)], { maxToolCalls: 0 })
+      assert.strictEqual(ran(), 0)
+      assert.strictEqual(end, "RunLimited(toolCalls)")
+    }))
+
+  it.effect("holds with parallel calls", () =>
+    Effect.gen(function*() {
+      const { ran } = yield* play(
+        [[1, 2, 3, 4, 5].map((n) => TestAgent.work(n, `${n}`))],
+        { maxToolCalls: 3 },
+        { agent: { toolPolicy: { maxParallel: 5 } } }
+      )
+      assert.strictEqual(ran(), 3)
+    }))
+})
+
+describe("maxToolRounds", () => {
+  it.effect("1 runs one round of several calls and no second", () =>
+    Effect.gen(function*() {
+      const { end, log, ran } = yield* play(
+        [[TestAgent.work(1, "a"), TestAgent.work(2, "b")], TestAgent.work(3)],
+        { maxToolRounds: 1 }
+      )
+      assert.strictEqual(ran(), 2)
+      assert.strictEqual(end, "RunLimited(toolRounds)")
+      assert.deepStrictEqual(RunLog.outcomes(log), ["1.0 Succeeded", "1.1 Succeeded", "2.0 NotExecuted(limit)"])
+    }))
+})
+
+describe("maxErrors", () => {
+  const atOnce = { retry: RetryPolicy.make({ base: 0, maxRetries: 10 }) }
+
+  it.effect("counts failed attempts", () =>
+    Effect.gen(function*() {
+      const { end, requests } = yield* play([overloaded, overloaded, ScriptedModel.text("late")], { maxErrors: 1 }, {
+        agent: atOnce
+      })
+      assert.strictEqual(end, "RunLimited(errors)")
+      assert.strictEqual(yield* requests, 2)
+    }))
+
+  it.effect("counts failed tool calls and not invalid ones", () =>
+    Effect.gen(function*() {
+      const { end, log } = yield* play(
+        [
+          ScriptedModel.call("work", {}),
+          ScriptedModel.call("nope", {}),
+          TestAgent.work(1),
+          TestAgent.work(2),
+          TestAgent.work(3)
+        ],
+        { maxErrors: 1 },
+        { tool: () => Effect.fail("no") }
+      )
+      assert.strictEqual(end, "RunLimited(errors)")
+      assert.strictEqual(RunLog.only(log, "RunLimited")[0]?.totals.errors, 2)
+      assert.strictEqual(RunLog.only(log, "AssistantMessage").length, 4)
+    }))
+
+  it.effect("stops inside a message: calls behind the one too many do not run", () =>
+    Effect.gen(function*() {
+      const { end, log } = yield* play(
+        [[1, 2, 3, 4, 5].map((n) => TestAgent.work(n, `${n}`)), ScriptedModel.text("late")],
+        { maxErrors: 1 },
+        { tool: () => Effect.fail("no") }
+      )
+      assert.strictEqual(end, "RunLimited(errors)")
+      assert.deepStrictEqual(RunLog.outcomes(log).slice(0, 3), ["1.0 Failed", "1.1 Failed", "1.2 NotExecuted(limit)"])
+    }))
+
+  it.effect("is not reset by resuming", () =>
+    Effect.gen(function*() {
+      const { requests, resume } = yield* play([overloaded, overloaded], { maxErrors: 1 }, { agent: atOnce })
+      assert.strictEqual(yield* resume(), "RunLimited(errors)")
+      assert.strictEqual(yield* requests, 2)
+    }))
+})

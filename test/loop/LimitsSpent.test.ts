@@ -1,0 +1,156 @@
+/** Guarantee 7, limits hold, for what is spent: tokens and time. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Stream from "effect/Stream"
+import * as TestClock from "effect/testing/TestClock"
+import * as RunError from "../../src/run/RunError.ts"
+import type * as RunInput from "../../src/run/RunInput.ts"
+import type * as RunPolicy from "../../src/run/RunPolicy.ts"
+import * as RetryPolicy from "../../src/services/RetryPolicy.ts"
+import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
+import * as RunLog from "../support/RunLog.ts"
+import * as TestAgent from "../support/TestAgent.ts"
+import * as Watch from "../support/Watch.ts"
+
+const overloaded = ScriptedModel.fail(
+  new RunError.RetryableError<RunError.ProviderReason>({ _tag: "Overloaded", message: "busy" })
+)
+
+/** Runs the script to its end under `limits`. */
+const play = Effect.fnUntraced(function*(
+  turns: ReadonlyArray<ScriptedModel.Turn>,
+  limits: RunPolicy.LimitsInput,
+  options: TestAgent.Options = {}
+) {
+  let ran = 0
+  const made = yield* TestAgent.make(turns, { tool: ({ n }) => Effect.sync(() => `done ${n}, ${ran++}`), ...options })
+  const resume = Effect.fnUntraced(function*(input: Partial<RunInput.ResumeInput> = {}) {
+    return RunLog.endOf(yield* Stream.runCollect(made.agent.resume({ sessionId: "s", ...input })))
+  })
+  yield* Effect.exit(made.agent.run({ sessionId: "s", input: "go", limits }))
+  const log = yield* made.store.log("s")
+  assert.deepStrictEqual(RunLog.violations(log), [])
+  return {
+    ...made,
+    resume,
+    log,
+    ran: () => ran,
+    end: RunLog.endOf(log),
+    requests: Effect.map(made.script.requests, (requests) => requests.length)
+  }
+})
+
+describe("maxTokens", () => {
+  it.effect("forbids the next model call, and overshoots by at most one", () =>
+    Effect.gen(function*() {
+      const { end, log, ran, requests } = yield* play([
+        TestAgent.work(1),
+        TestAgent.work(2),
+        ScriptedModel.text("late")
+      ], {
+        maxTokens: 30
+      })
+      assert.strictEqual(end, "RunLimited(tokens)")
+      assert.strictEqual(yield* requests, 2)
+      assert.strictEqual(ran(), 2)
+      assert.deepStrictEqual(RunLog.only(log, "RunLimited")[0]?.totals.usage, { inputTokens: 20, outputTokens: 10 })
+    }))
+
+  it.effect("does not take back an answer that is there", () =>
+    Effect.gen(function*() {
+      const { end } = yield* play([ScriptedModel.text("ok")], { maxTokens: 1 })
+      assert.strictEqual(end, "RunCompleted(stop)")
+    }))
+
+  it.effect("counts attempts that were discarded", () =>
+    Effect.gen(function*() {
+      const { end, requests } = yield* play([ScriptedModel.text(""), ScriptedModel.text("late")], { maxTokens: 10 }, {
+        agent: { retry: RetryPolicy.make({ base: 0 }) }
+      })
+      assert.strictEqual(end, "RunLimited(tokens)")
+      assert.strictEqual(yield* requests, 1)
+    }))
+})
+
+describe("maxDuration", () => {
+  const limits = { maxDuration: "10 seconds" } as const
+  const start = Effect.fnUntraced(function*(turns: ReadonlyArray<ScriptedModel.Turn>, options?: TestAgent.Options) {
+    const made = yield* TestAgent.make(turns, options)
+    const watch = yield* Watch.make(made.agent.stream({ sessionId: "s", input: "go", limits }))
+    const check = Effect.gen(function*() {
+      yield* watch.over
+      assert.strictEqual(RunLog.endOf(watch.seen), "RunLimited(duration)")
+      assert.strictEqual(RunLog.only(watch.seen, "RunLimited")[0]?.totals.duration, 10_000)
+      assert.strictEqual(yield* made.script.openStreams, 0)
+      assert.deepStrictEqual(RunLog.violations(yield* made.store.log("s")), [])
+    })
+    return { ...made, ...watch, check }
+  })
+
+  it.effect("cuts off a model call", () =>
+    Effect.gen(function*() {
+      const gate = yield* ScriptedModel.makeGate
+      const { check } = yield* start([[ScriptedModel.text("a"), ScriptedModel.gate(gate)]])
+      yield* gate.started
+      yield* TestClock.adjust("10 seconds")
+      yield* gate.closed
+      yield* check
+    }))
+
+  it.effect("cuts off a tool and waits for its finalizers", () =>
+    Effect.gen(function*() {
+      const started = yield* Deferred.make<void>()
+      let finalized = 0
+      const { check, seen } = yield* start([TestAgent.work(1)], {
+        tool: () =>
+          Deferred.succeed(started, undefined).pipe(
+            Effect.andThen(Effect.never),
+            Effect.onInterrupt(() => Effect.sync(() => finalized++))
+          )
+      })
+      yield* Deferred.await(started)
+      yield* TestClock.adjust("10 seconds")
+      yield* check
+      assert.strictEqual(finalized, 1)
+      assert.deepStrictEqual(RunLog.outcomes(seen), ["1.0 Interrupted"])
+    }))
+
+  it.effect("cuts off the wait for a retry", () =>
+    Effect.gen(function*() {
+      const { check, until } = yield* start([overloaded], {
+        agent: { retry: RetryPolicy.make({ base: "20 seconds", cap: "1 minute" }) }
+      })
+      yield* until("RetryScheduled")
+      yield* TestClock.adjust("10 seconds")
+      yield* check
+    }))
+
+  it.effect("counts drive time only, over all drives", () =>
+    Effect.gen(function*() {
+      const [first, second] = [yield* ScriptedModel.makeGate, yield* ScriptedModel.makeGate]
+      const made = yield* TestAgent.make([ScriptedModel.gate(first), ScriptedModel.gate(second)])
+      const run = yield* made.agent.start({ sessionId: "s", input: "go", limits })
+      yield* first.started
+      yield* TestClock.adjust("6 seconds")
+      yield* run.abort
+      yield* TestClock.adjust("1 hour")
+      const watch = yield* Watch.make(made.agent.resume({ sessionId: "s" }))
+      yield* second.started
+      yield* TestClock.adjust("3999 millis")
+      assert.isFalse(watch.seen.some((event) => event._tag === "RunLimited"))
+      yield* TestClock.adjust("1 millis")
+      yield* watch.over
+      assert.strictEqual(RunLog.endOf(watch.seen), "RunLimited(duration)")
+      assert.strictEqual(RunLog.only(watch.seen, "RunLimited")[0]?.totals.duration, 10_000)
+    }))
+
+  it.effect("does not end a run that is done in time", () =>
+    Effect.gen(function*() {
+      const made = yield* TestAgent.make([ScriptedModel.text("ok")])
+      const result = yield* made.agent.run({ sessionId: "s", input: "go", limits })
+      yield* TestClock.adjust("1 hour")
+      assert.strictEqual(result._tag, "Completed")
+      assert.strictEqual(RunLog.endOf(yield* made.store.log("s")), "RunCompleted(stop)")
+    }))
+})

@@ -1,0 +1,179 @@
+/** Guarantee 10, quiet secrets, and that nothing of a run stays behind: no fibers, no open streams, no noise. */
+import { assert, describe, it } from "@effect/vitest"
+import * as LanguageModel from "effect/ai/LanguageModel"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
+import * as Logger from "effect/Logger"
+import * as Metric from "effect/Metric"
+import * as References from "effect/References"
+import type * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import * as TestClock from "effect/testing/TestClock"
+import * as Tracer from "effect/Tracer"
+import * as Agent from "../../src/Agent.ts"
+import * as Fiberloop from "../../src/Fiberloop.ts"
+import * as ModelLanguageModel from "../../src/layers/ModelLanguageModel.ts"
+import * as SessionStoreMemory from "../../src/layers/SessionStoreMemory.ts"
+import * as RunError from "../../src/run/RunError.ts"
+import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
+import * as Scripted from "../support/ScriptedLanguageModel.ts"
+import * as TestAgent from "../support/TestAgent.ts"
+
+const secrets = ["PROMPT-1", "INSTRUCTIONS-2", "ANSWER-3", "424242", "RESULT-5", "FAILURE-6", "DATA-7"]
+
+describe("secrets", () => {
+  it.effect("are in no span and no log of a run: prompts, instructions, answers, arguments, results, data", () =>
+    Effect.gen(function*() {
+      const spans: Array<Tracer.NativeSpan> = []
+      const logs: Array<string> = []
+      const tracer = Tracer.make({
+        span: (options) => {
+          const span = new Tracer.NativeSpan(options)
+          spans.push(span)
+          return span
+        }
+      })
+      const logger = Logger.make((options) => {
+        logs.push(Logger.formatJson.log(options))
+      })
+      const { model } = yield* Scripted.make([
+        {
+          parts: [
+            { type: "tool-call", id: "a", name: "work", params: { n: 424242 } },
+            { type: "tool-call", id: "b", name: "look", params: { n: 1 } },
+            { type: "tool-call", id: "c", name: "again", params: { n: "424242" } },
+            Scripted.finish("tool-calls")
+          ]
+        },
+        { parts: [...Scripted.text("0", "ANSWER-3"), Scripted.finish()] }
+      ])
+      const handlers = TestAgent.kit.toLayer({
+        work: () => Effect.succeed("RESULT-5"),
+        look: () => Effect.fail("FAILURE-6"),
+        again: () => Effect.die(new Error("RESULT-5"))
+      })
+      const below = Layer.mergeAll(
+        Fiberloop.layer,
+        SessionStoreMemory.layer,
+        handlers,
+        Layer.provide(ModelLanguageModel.layer, Layer.succeed(LanguageModel.LanguageModel, model))
+      )
+      yield* Effect.gen(function*() {
+        const agent = yield* Agent.make({ instructions: "INSTRUCTIONS-2", toolkit: TestAgent.kit })
+        yield* Stream.runDrain(agent.stream({ sessionId: "s", input: "PROMPT-1", data: "DATA-7" }))
+      }).pipe(
+        Effect.provide(below),
+        Effect.withSpan("app"),
+        Effect.provideService(Tracer.Tracer, tracer),
+        Effect.provide(Logger.layer([logger])),
+        Effect.provideService(References.MinimumLogLevel, "Trace")
+      )
+      assert.isAbove(spans.length, 2)
+      const described = spans.map(({ attributes, events, name, status }) => [
+        name,
+        [...attributes],
+        events.map(([name, , more]) => [name, more]),
+        status._tag === "Ended" && status.exit._tag === "Failure" ? String(status.exit.cause) : ""
+      ])
+      const text = JSON.stringify(
+        [described, logs],
+        (_, value: unknown) => typeof value === "bigint" ? `${value}` : value
+      )
+      assert.deepStrictEqual(secrets.filter((secret) => text.includes(secret)), [])
+    }))
+})
+
+/** How many fibers `self` starts, and how many of them are alive afterwards. */
+const census = Effect.fnUntraced(function*<A, E, R>(self: Effect.Effect<A, E, R>) {
+  let started = 0
+  let ended = 0
+  const metrics: Metric.FiberRuntimeMetricsService = {
+    recordFiberStart: () => void started++,
+    recordFiberEnd: () => void ended++
+  }
+  yield* Effect.provideService(self, Metric.FiberRuntimeMetrics, metrics)
+  yield* Effect.yieldNow
+  return { started, left: started - ended }
+})
+
+describe("no fiber is left", () => {
+  const overloaded = ScriptedModel.fail(
+    new RunError.RetryableError<RunError.ProviderReason>({ _tag: "Overloaded", message: "busy" })
+  )
+  const scenarios: Record<string, Effect.Effect<unknown, unknown, Scope.Scope>> = {
+    "of a run with parallel tools": Effect.gen(function*() {
+      const { agent } = yield* TestAgent.make([
+        [1, 2, 3, 4].map((n) => TestAgent.work(n, `${n}`)),
+        ScriptedModel.text("ok")
+      ], { agent: { toolPolicy: { maxParallel: 3 } } })
+      yield* agent.run({ input: "go" })
+    }),
+    "of runs with readers that stay to the end": Effect.gen(function*() {
+      const { agent } = yield* TestAgent.make([TestAgent.work(1), ScriptedModel.text("ok")])
+      const run = yield* agent.start({ input: "go" })
+      yield* Effect.all([Stream.runDrain(run.events), Stream.runDrain(run.events)], { concurrency: 2 })
+    }),
+    "of a run that timed out and was tried again": Effect.gen(function*() {
+      const gate = yield* ScriptedModel.makeGate
+      const { agent } = yield* TestAgent.make([ScriptedModel.gate(gate), ScriptedModel.text("ok")])
+      const run = yield* agent.start({ input: "go" })
+      yield* gate.started
+      yield* TestClock.adjust("2 minutes")
+      yield* run.result
+    }),
+    "of a run whose tool timed out": Effect.gen(function*() {
+      const started = yield* Deferred.make<void>()
+      const { agent } = yield* TestAgent.make([TestAgent.work(1), ScriptedModel.text("ok")], {
+        tool: () => Effect.andThen(Deferred.succeed(started, undefined), Effect.never)
+      })
+      const run = yield* agent.start({ input: "go" })
+      yield* Deferred.await(started)
+      yield* TestClock.adjust("2 minutes")
+      yield* run.result
+    }),
+    "of a run that was aborted in a model call": Effect.gen(function*() {
+      const gate = yield* ScriptedModel.makeGate
+      const { agent } = yield* TestAgent.make([[ScriptedModel.text("a"), ScriptedModel.gate(gate)]])
+      const run = yield* agent.start({ input: "go" })
+      yield* gate.started
+      yield* run.abort
+    }),
+    "of a run that was aborted in a tool": Effect.gen(function*() {
+      const started = yield* Deferred.make<void>()
+      const { agent } = yield* TestAgent.make([TestAgent.work(1)], {
+        tool: () => Effect.andThen(Deferred.succeed(started, undefined), Effect.never)
+      })
+      const fiber = yield* Effect.forkChild(agent.run({ input: "go" }))
+      yield* Deferred.await(started)
+      yield* Fiber.interrupt(fiber)
+    }),
+    "of a run with a limit of time that was not reached": Effect.gen(function*() {
+      const { agent } = yield* TestAgent.make([ScriptedModel.text("ok")])
+      yield* agent.run({ input: "go", limits: { maxDuration: "1 hour" } })
+    }),
+    "of a run that failed": Effect.gen(function*() {
+      const { agent } = yield* TestAgent.make([overloaded])
+      yield* Effect.exit(agent.run({ input: "go", limits: { maxErrors: 0 } }))
+    })
+  }
+  for (const [name, scenario] of Object.entries(scenarios)) {
+    it.effect(name, () =>
+      Effect.gen(function*() {
+        const { left, started } = yield* census(scenario)
+        assert.isAbove(started, 3)
+        assert.strictEqual(left, 0)
+      }))
+  }
+
+  it.effect("of 200 runs at once", () =>
+    Effect.gen(function*() {
+      const ids = Array.from({ length: 200 }, (_, i) => `s${i}`)
+      const { left } = yield* census(Effect.gen(function*() {
+        const { agent } = yield* TestAgent.make(ids.map((id) => ScriptedModel.text(id)))
+        yield* Effect.forEach(ids, (sessionId) => agent.run({ sessionId, input: "go" }), { concurrency: "unbounded" })
+      }))
+      assert.strictEqual(left, 0)
+    }))
+})

@@ -1,0 +1,257 @@
+/** Readers of a run: they come, go, lag and stop without holding the run, and see the same facts (DESIGN 8). */
+import { assert, describe, it } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Stream from "effect/Stream"
+import type * as RunEvent from "../../src/run/RunEvent.ts"
+import * as RunEvents from "../../src/run/RunEvents.ts"
+import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
+import * as RunLog from "../support/RunLog.ts"
+import * as TestAgent from "../support/TestAgent.ts"
+
+const limits = { maxTurns: 1000 }
+
+/** `turns` tool turns with `deltas` deltas each, then a text; its whole text is `text`. */
+const long = (turns: number, deltas: number) => {
+  const pieces = (turn: number) => Array.from({ length: deltas }, (_, i) => `${turn}.${i} `)
+  const script = Array.from({ length: turns }, (_, turn) => [ScriptedModel.text(...pieces(turn)), TestAgent.work(turn)])
+  const text = Array.from({ length: turns }, (_, turn) => pieces(turn).join("")).join("")
+  return { script: [...script, [ScriptedModel.text("the end")]], text: `${text}the end` }
+}
+
+const isGapFree = (events: ReadonlyArray<RunEvent.Durable>) => events.every((event, at) => event.seq === at + 1)
+
+describe("a reader that stops reading", () => {
+  it.effect("holds neither tools nor the session, and gets every fact once and in order when it goes on", () =>
+    Effect.gen(function*() {
+      const { script } = long(200, 250)
+      const { agent, store } = yield* TestAgent.make([...script, ScriptedModel.text("hello")])
+      const stopped = yield* Deferred.make<void>()
+      const goOn = yield* Deferred.make<void>()
+      const facts: Array<RunEvent.Durable> = []
+      let longest = 0
+      const run = yield* agent.start({ sessionId: "s", input: "go", limits })
+      const reading = yield* run.events.pipe(
+        Stream.runForEachArray((events) => {
+          longest = Math.max(longest, events.length)
+          facts.push(...RunLog.durable(events))
+          return facts.length > 5
+            ? Effect.andThen(Deferred.succeed(stopped, undefined), Deferred.await(goOn))
+            : Effect.void
+        }),
+        Effect.forkChild
+      )
+      yield* Deferred.await(stopped)
+      yield* run.result
+      assert.isBelow(facts.length, 1000)
+      const next = yield* agent.run({ sessionId: "s", input: "hello?" })
+      assert.strictEqual(next._tag, "Completed")
+      yield* Deferred.succeed(goOn, undefined)
+      yield* Fiber.join(reading)
+      const log = yield* store.log("s")
+      assert.isTrue(isGapFree(facts))
+      assert.deepStrictEqual(facts, log.filter((event) => event.runId === run.runId))
+      assert.isAtMost(longest, 2048)
+    }))
+
+  it.effect("has the text complete through RunEvents.text", () =>
+    Effect.gen(function*() {
+      const { script, text } = long(200, 250)
+      const { agent } = yield* TestAgent.make(script)
+      const stopped = yield* Deferred.make<void>()
+      const goOn = yield* Deferred.make<void>()
+      const pieces: Array<string> = []
+      const run = yield* agent.start({ sessionId: "s", input: "go", limits })
+      const reading = yield* run.events.pipe(
+        RunEvents.text,
+        Stream.runForEach((piece) => {
+          pieces.push(piece)
+          return pieces.length === 300
+            ? Effect.andThen(Deferred.succeed(stopped, undefined), Deferred.await(goOn))
+            : Effect.void
+        }),
+        Effect.forkChild
+      )
+      yield* Deferred.await(stopped)
+      yield* run.result
+      yield* Deferred.succeed(goOn, undefined)
+      yield* Fiber.join(reading)
+      assert.strictEqual(pieces.join(""), text)
+    }))
+
+  it.effect("in the midst of one long message has its text complete", () =>
+    Effect.gen(function*() {
+      const pieces = Array.from({ length: 5000 }, (_, i) => `${i} `)
+      const gate = yield* ScriptedModel.makeGate
+      const { agent } = yield* TestAgent.make([
+        [
+          ...pieces.slice(0, 10).map((piece) => ScriptedModel.text(piece)),
+          ScriptedModel.gate(gate),
+          ...pieces.slice(10).map((piece) => ScriptedModel.text(piece))
+        ]
+      ])
+      const stopped = yield* Deferred.make<void>()
+      const goOn = yield* Deferred.make<void>()
+      const seen: Array<string> = []
+      const run = yield* agent.start({ sessionId: "s", input: "go" })
+      const reading = yield* run.events.pipe(
+        RunEvents.text,
+        Stream.runForEach((piece) => {
+          seen.push(piece)
+          return seen.length === 5
+            ? Effect.andThen(Deferred.succeed(stopped, undefined), Deferred.await(goOn))
+            : Effect.void
+        }),
+        Effect.forkChild
+      )
+      yield* Deferred.await(stopped)
+      yield* gate.release
+      yield* run.result
+      yield* Deferred.succeed(goOn, undefined)
+      yield* Fiber.join(reading)
+      assert.strictEqual(seen.join(""), pieces.join(""))
+      assert.isAtMost(seen.length, 1100)
+    }))
+
+  it.effect("and is interrupted leaves the run alone when it was started", () =>
+    Effect.gen(function*() {
+      const gate = yield* ScriptedModel.makeGate
+      const { agent } = yield* TestAgent.make([[
+        ScriptedModel.text("a"),
+        ScriptedModel.gate(gate),
+        ScriptedModel.text("b")
+      ]])
+      const run = yield* agent.start({ sessionId: "s", input: "go" })
+      const reading = yield* Effect.forkChild(Stream.runForEach(run.events, () => Effect.never))
+      yield* gate.started
+      yield* Fiber.interrupt(reading)
+      yield* gate.release
+      const result = yield* run.result
+      assert.strictEqual(result.text, "ab")
+    }))
+})
+
+describe("readers of one run", () => {
+  it.effect("see the same facts, early and late, live and after the end", () =>
+    Effect.gen(function*() {
+      const gate = yield* ScriptedModel.makeGate
+      const { agent, store } = yield* TestAgent.make([
+        [ScriptedModel.text("let me see"), TestAgent.work(1)],
+        [ScriptedModel.text("half "), ScriptedModel.gate(gate), ScriptedModel.text("whole")]
+      ])
+      const run = yield* agent.start({ sessionId: "s", input: "go" })
+      const early = yield* Effect.forkChild(Stream.runCollect(run.events))
+      const twin = yield* Effect.forkChild(Stream.runCollect(run.events))
+      yield* gate.started
+      const late = yield* Effect.forkChild(Stream.runCollect(run.events))
+      const live = yield* agent.live(run.runId)
+      assert.isDefined(live)
+      const other = yield* Effect.forkChild(Stream.runCollect(live!.events))
+      yield* Effect.yieldNow
+      yield* gate.release
+      yield* run.result
+      const after = yield* Stream.runCollect(run.events)
+      const log = yield* store.log("s")
+      for (const reader of [early, twin, late, other]) {
+        assert.deepStrictEqual(RunLog.durable(yield* Fiber.join(reader)), log)
+      }
+      assert.deepStrictEqual(RunLog.durable(after), log)
+    }))
+
+  it.effect("that was first sees every delta, however late it comes", () =>
+    Effect.gen(function*() {
+      const { agent } = yield* TestAgent.make([[ScriptedModel.text("a", "b", "c")]])
+      const run = yield* agent.start({ sessionId: "s", input: "go" })
+      yield* run.result
+      const events = yield* Stream.runCollect(run.events)
+      assert.deepStrictEqual(RunLog.only(events, "TextDelta").map((event) => event.delta), ["a", "b", "c"])
+    }))
+
+  it.effect("may leave and come back", () =>
+    Effect.gen(function*() {
+      const gate = yield* ScriptedModel.makeGate
+      const { agent, store } = yield* TestAgent.make([TestAgent.work(1), [
+        ScriptedModel.gate(gate),
+        ScriptedModel.text("b")
+      ]])
+      const run = yield* agent.start({ sessionId: "s", input: "go" })
+      const first = yield* Stream.runCollect(Stream.take(run.events, 3))
+      assert.strictEqual(first.length, 3)
+      yield* gate.started
+      const again = yield* Effect.forkChild(Stream.runCollect(run.events))
+      yield* gate.release
+      assert.deepStrictEqual(RunLog.durable(yield* Fiber.join(again)), yield* store.log("s"))
+    }))
+
+  it.effect("do not keep a started run alive or end it: it outlives them", () =>
+    Effect.gen(function*() {
+      const { agent, store } = yield* TestAgent.make([TestAgent.work(1), ScriptedModel.text("b")])
+      const run = yield* agent.start({ sessionId: "s", input: "go" })
+      yield* Stream.runDrain(Stream.take(run.events, 1))
+      const result = yield* run.result
+      assert.strictEqual(result._tag, "Completed")
+      assert.strictEqual(RunLog.endOf(yield* store.log("s")), "RunCompleted(stop)")
+    }))
+
+  it.effect("of a stream that was left early have aborted the run", () =>
+    Effect.gen(function*() {
+      const gate = yield* ScriptedModel.makeGate
+      const { agent, store } = yield* TestAgent.make([[ScriptedModel.text("a"), ScriptedModel.gate(gate)]])
+      yield* agent.stream({ sessionId: "s", input: "go" }).pipe(
+        Stream.takeUntil((event) => event._tag === "TextDelta"),
+        Stream.runDrain
+      )
+      assert.strictEqual(RunLog.endOf(yield* store.log("s")), "RunAborted(consumer)")
+    }))
+
+  it.effect("that break, by a failure or a defect, leave a started run alone", () =>
+    Effect.gen(function*() {
+      const gate = yield* ScriptedModel.makeGate
+      const { agent } = yield* TestAgent.make([[
+        ScriptedModel.text("a"),
+        ScriptedModel.gate(gate),
+        ScriptedModel.text("b")
+      ]])
+      const run = yield* agent.start({ sessionId: "s", input: "go" })
+      const broken = [
+        yield* Effect.forkChild(Stream.runForEach(run.events, () => Effect.fail("no"))),
+        yield* Effect.forkChild(Stream.runForEach(run.events, () => Effect.die("bug"))),
+        yield* Effect.forkChild(Stream.runForEach(run.events, (): Effect.Effect<void> => {
+          throw new Error("bug")
+        }))
+      ]
+      yield* gate.started
+      yield* gate.release
+      assert.strictEqual((yield* run.result).text, "ab")
+      for (const fiber of broken) assert.strictEqual((yield* Fiber.await(fiber))._tag, "Failure")
+    }))
+
+  it.effect("of a stream that break have aborted the run, and break with their own error", () =>
+    Effect.gen(function*() {
+      const gate = yield* ScriptedModel.makeGate
+      const { agent, store } = yield* TestAgent.make([[ScriptedModel.text("a"), ScriptedModel.gate(gate)]])
+      const error = yield* agent.stream({ sessionId: "s", input: "go" }).pipe(
+        Stream.mapEffect((event) => event._tag === "TextDelta" ? Effect.fail("no" as const) : Effect.void),
+        Stream.runDrain,
+        Effect.flip
+      )
+      assert.strictEqual(error, "no")
+      assert.strictEqual(RunLog.endOf(yield* store.log("s")), "RunAborted(consumer)")
+    }))
+
+  it.effect("of a failed run get its error after the end event", () =>
+    Effect.gen(function*() {
+      const { agent } = yield* TestAgent.make([ScriptedModel.finish("error")])
+      const run = yield* agent.start({ sessionId: "s", input: "go" })
+      for (let i = 0; i < 2; i++) {
+        const seen: Array<RunEvent.RunEvent> = []
+        const error = yield* run.events.pipe(
+          Stream.runForEach((event) => Effect.sync(() => seen.push(event))),
+          Effect.flip
+        )
+        assert.strictEqual(RunLog.endOf(seen), "RunFailed(Unknown)")
+        assert.strictEqual(error.reason._tag, "Unknown")
+      }
+    }))
+})

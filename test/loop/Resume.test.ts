@@ -1,0 +1,181 @@
+/** Going on with a run that ended otherwise than by completing. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Stream from "effect/Stream"
+import * as RunError from "../../src/run/RunError.ts"
+import type * as RunEvent from "../../src/run/RunEvent.ts"
+import type * as RunInput from "../../src/run/RunInput.ts"
+import { ToolCall } from "../../src/services/ToolExecutor.ts"
+import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
+import * as RunLog from "../support/RunLog.ts"
+import * as TestAgent from "../support/TestAgent.ts"
+
+const refused = ScriptedModel.fail(
+  new RunError.NonRetryableError<RunError.ProviderRefusal>({ _tag: "Authentication", message: "no key" })
+)
+
+const resumed = (agent: TestAgent.TestAgent["agent"], input: Partial<RunInput.ResumeInput> = {}) =>
+  Stream.runCollect(agent.resume({ sessionId: "s", ...input }))
+
+describe("a run is resumed", () => {
+  it.effect("after it failed: the same call is made again", () =>
+    Effect.gen(function*() {
+      const { agent, script, store } = yield* TestAgent.make([TestAgent.work(1), refused, ScriptedModel.text("ok")])
+      yield* Effect.flip(agent.run({ sessionId: "s", input: "go" }))
+      const events = yield* resumed(agent)
+      assert.strictEqual(RunLog.endOf(events), "RunCompleted(stop)")
+      const [, failed, again] = yield* script.requests
+      assert.deepStrictEqual(again?.messages, failed?.messages)
+      const log = yield* store.log("s")
+      assert.deepStrictEqual(RunLog.violations(log), [])
+      assert.strictEqual(RunLog.only(log, "RunCompleted")[0]?.totals.turns, 2)
+    }))
+
+  it.effect("after it was aborted in the midst of an answer", () =>
+    Effect.gen(function*() {
+      const gate = yield* ScriptedModel.makeGate
+      const { agent, store } = yield* TestAgent.make([
+        [ScriptedModel.text("half"), ScriptedModel.gate(gate)],
+        ScriptedModel.text("whole")
+      ])
+      const run = yield* agent.start({ sessionId: "s", input: "go" })
+      yield* gate.started
+      yield* run.abort
+      const events = yield* resumed(agent)
+      assert.strictEqual(RunLog.endOf(events), "RunCompleted(stop)")
+      assert.strictEqual(RunLog.only(events, "AssistantMessage")[0]?.turn, 1)
+      assert.deepStrictEqual(RunLog.violations(yield* store.log("s")), [])
+    }))
+
+  /** The dedupe keys of text deltas. */
+  const keys = (events: ReadonlyArray<RunEvent.RunEvent>) =>
+    RunLog.only(events, "TextDelta").map(({ attempt, index, runId, turn }) => [runId, turn, attempt, index].join())
+
+  it.effect("after it was aborted in the midst of an answer, with deltas under keys of their own", () =>
+    Effect.gen(function*() {
+      const gate = yield* ScriptedModel.makeGate
+      const { agent } = yield* TestAgent.make([
+        [ScriptedModel.text("half"), ScriptedModel.gate(gate)],
+        ScriptedModel.text("whole")
+      ])
+      const run = yield* agent.start({ sessionId: "s", input: "go" })
+      yield* gate.started
+      yield* run.abort
+      const before = keys(yield* Stream.runCollect(run.events))
+      const after = keys(yield* resumed(agent))
+      assert.deepStrictEqual(after.filter((key) => before.includes(key)), [])
+    }))
+
+  it.effect("after a defect in the midst of an answer, with deltas under keys of their own", () =>
+    Effect.gen(function*() {
+      const { agent } = yield* TestAgent.make([
+        [ScriptedModel.text("half"), ScriptedModel.die("bug")],
+        ScriptedModel.text("whole")
+      ])
+      const seen: Array<RunEvent.RunEvent> = []
+      yield* agent.stream({ sessionId: "s", input: "go" }).pipe(
+        Stream.runForEach((event) => Effect.sync(() => seen.push(event))),
+        Effect.exit
+      )
+      const after = keys(yield* resumed(agent))
+      assert.deepStrictEqual(after.filter((key) => keys(seen).includes(key)), [])
+    }))
+
+  it.effect("after it was aborted while a tool ran: the model is told, the tool does not run again", () =>
+    Effect.gen(function*() {
+      const started = yield* Deferred.make<void>()
+      let ran = 0
+      const { agent, script } = yield* TestAgent.make([TestAgent.work(1), ScriptedModel.text("ok")], {
+        tool: () =>
+          Effect.andThen(Effect.sync(() => ran++), Effect.andThen(Deferred.succeed(started, undefined), Effect.never))
+      })
+      const run = yield* agent.start({ sessionId: "s", input: "go" })
+      yield* Deferred.await(started)
+      yield* run.abort
+      yield* resumed(agent)
+      assert.strictEqual(ran, 1)
+      const [, second] = yield* script.requests
+      const last = second?.messages.at(-1)
+      assert.include(last?.role === "tool" ? last.content[0]?.result : "", "Interrupted")
+    }))
+
+  it.effect("by another agent of the same store, after the first one shut down", () =>
+    Effect.gen(function*() {
+      const gate = yield* ScriptedModel.makeGate
+      const first = yield* TestAgent.make([ScriptedModel.gate(gate)])
+      yield* first.agent.start({ sessionId: "s", input: "go" })
+      yield* gate.started
+      yield* first.close
+      const second = yield* TestAgent.make([ScriptedModel.text("ok")], { store: first.store })
+      assert.strictEqual(RunLog.endOf(yield* resumed(second.agent)), "RunCompleted(stop)")
+      assert.deepStrictEqual(RunLog.violations(yield* first.store.log("s")), [])
+    }))
+
+  it.effect("again and again, each drive with its number", () =>
+    Effect.gen(function*() {
+      const { agent, store } = yield* TestAgent.make([refused, refused, ScriptedModel.text("ok")])
+      yield* Effect.flip(agent.run({ sessionId: "s", input: "go" }))
+      yield* Effect.flip(resumed(agent))
+      yield* resumed(agent)
+      const log = yield* store.log("s")
+      assert.deepStrictEqual(RunLog.only(log, "RunResumed").map((event) => event.drive), [2, 3])
+      assert.deepStrictEqual(RunLog.only(log, "AttemptDiscarded").map((event) => event.attempt), [1, 2])
+      assert.deepStrictEqual(RunLog.only(log, "AssistantMessage").map((event) => event.attempt), [3])
+    }))
+
+  it.effect("with other data, which its tools read", () =>
+    Effect.gen(function*() {
+      const seen: Array<unknown> = []
+      const { agent } = yield* TestAgent.make([
+        refused,
+        TestAgent.work(1),
+        refused,
+        TestAgent.work(2),
+        ScriptedModel.text("ok")
+      ], {
+        tool: () => Effect.map(ToolCall, ({ data }) => `${seen.push(data)}`)
+      })
+      yield* Effect.flip(agent.run({ sessionId: "s", input: "go", data: "first" }))
+      yield* Effect.flip(resumed(agent, { data: "second" }))
+      yield* resumed(agent)
+      assert.deepStrictEqual(seen, ["second", "second"])
+    }))
+
+  it.effect("with instructions and tools it began with", () =>
+    Effect.gen(function*() {
+      const { agent, script } = yield* TestAgent.make([refused, ScriptedModel.text("ok")])
+      yield* Effect.flip(agent.run({ sessionId: "s", input: "go", instructions: "Shout.", allowedTools: ["look"] }))
+      yield* resumed(agent)
+      const [first, second] = yield* script.requests
+      assert.deepStrictEqual(second?.messages, first?.messages)
+      assert.deepStrictEqual(second?.tools.map((tool) => tool.name), ["look"])
+    }))
+
+  it.effect("where the model spoke last, with a word that it is to go on", () =>
+    Effect.gen(function*() {
+      const { agent, script, store } = yield* TestAgent.make([
+        [ScriptedModel.text("half"), ScriptedModel.finish("length")],
+        ScriptedModel.text("rest")
+      ])
+      yield* agent.run({ sessionId: "s", input: "go" })
+      yield* resumed(agent)
+      const [, second] = yield* script.requests
+      assert.strictEqual(second?.messages.at(-1)?.role, "user")
+      assert.deepStrictEqual(RunLog.only(yield* store.log("s"), "NoticeAdded").map((event) => event.kind), ["resume"])
+    }))
+
+  it.effect("and aborted by whoever leaves its stream", () =>
+    Effect.gen(function*() {
+      const gate = yield* ScriptedModel.makeGate
+      const { agent, store } = yield* TestAgent.make([refused, [ScriptedModel.text("a"), ScriptedModel.gate(gate)]])
+      yield* Effect.flip(agent.run({ sessionId: "s", input: "go" }))
+      yield* agent.resume({ sessionId: "s" }).pipe(
+        Stream.takeUntil((event) => event._tag === "TextDelta"),
+        Stream.runDrain
+      )
+      const log = yield* store.log("s")
+      assert.strictEqual(RunLog.endOf(log), "RunAborted(consumer)")
+      assert.deepStrictEqual(RunLog.violations(log), [])
+    }))
+})

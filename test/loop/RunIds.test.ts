@@ -1,0 +1,150 @@
+/** The same run id with the same input is the same run, live or long over. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Stream from "effect/Stream"
+import * as RunError from "../../src/run/RunError.ts"
+import type * as RunInput from "../../src/run/RunInput.ts"
+import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
+import * as RunLog from "../support/RunLog.ts"
+import * as TestAgent from "../support/TestAgent.ts"
+
+/** An agent with a run that waits at `gate`. */
+const waiting = Effect.fnUntraced(function*(...more: ReadonlyArray<ScriptedModel.Turn>) {
+  const gate = yield* ScriptedModel.makeGate
+  const made = yield* TestAgent.make([
+    [ScriptedModel.text("a"), ScriptedModel.gate(gate), ScriptedModel.text("b")],
+    ...more
+  ])
+  const input: RunInput.RunInput = { sessionId: "s", runId: "r", input: "go", data: { a: 1, b: 2 } }
+  const run = yield* made.agent.start(input)
+  yield* gate.started
+  return { ...made, gate, input, run }
+})
+
+describe("the same run id", () => {
+  it.effect("with equal input attaches to the live run: the same facts, and leaving does not abort it", () =>
+    Effect.gen(function*() {
+      const { agent, gate, input, run, script, store } = yield* waiting()
+      const reordered = { ...input, data: { b: 2, a: 1 } }
+      const leaving = yield* Effect.forkChild(Stream.runDrain(agent.stream(reordered)))
+      const attached = yield* agent.start(reordered)
+      const reading = yield* Effect.forkChild(Stream.runCollect(attached.events))
+      const result = yield* Effect.forkChild(agent.run(reordered))
+      yield* Effect.yieldNow
+      yield* Fiber.interrupt(leaving)
+      yield* gate.release
+      assert.deepStrictEqual(yield* Fiber.join(result), yield* run.result)
+      assert.deepStrictEqual(RunLog.durable(yield* Fiber.join(reading)), yield* store.log("s"))
+      assert.strictEqual((yield* script.requests).length, 1)
+    }))
+
+  it.effect("with equal input after the end replays its facts and gives its result", () =>
+    Effect.gen(function*() {
+      const { agent, gate, input, run, script, store } = yield* waiting()
+      yield* gate.release
+      const result = yield* run.result
+      const log = yield* store.log("s")
+      assert.deepStrictEqual(yield* agent.run(input), result)
+      assert.deepStrictEqual<unknown>(yield* Stream.runCollect(agent.stream(input)), log)
+      assert.strictEqual((yield* script.requests).length, 1)
+      assert.deepStrictEqual(yield* store.log("s"), log)
+    }))
+
+  it.effect("with equal input replays from a new agent over the same store", () =>
+    Effect.gen(function*() {
+      const { close, gate, input, run, store } = yield* waiting()
+      yield* gate.release
+      const result = yield* run.result
+      yield* close
+      const { agent } = yield* TestAgent.make([], { store })
+      assert.deepStrictEqual(yield* agent.run(input), result)
+    }))
+
+  it.effect("with equal input replays a run that is not the session's last", () =>
+    Effect.gen(function*() {
+      const { agent, gate, input, run, store } = yield* waiting(ScriptedModel.text("c"))
+      yield* gate.release
+      const result = yield* run.result
+      yield* agent.run({ sessionId: "s", input: "next" })
+      assert.deepStrictEqual(yield* agent.run(input), result)
+      const events = RunLog.durable(yield* Stream.runCollect(agent.stream(input)))
+      assert.deepStrictEqual(events, (yield* store.log("s")).filter((event) => event.runId === "r"))
+    }))
+
+  it.effect("of a failed run with equal input fails with its error", () =>
+    Effect.gen(function*() {
+      const { agent, script } = yield* TestAgent.make([ScriptedModel.finish("error")])
+      const input = { sessionId: "s", runId: "r", input: "go" }
+      const first = yield* Effect.flip(agent.run(input))
+      const again = yield* Effect.flip(agent.run(input))
+      assert.deepStrictEqual(RunError.toStored(again), RunError.toStored(first))
+      assert.strictEqual((yield* script.requests).length, 1)
+    }))
+
+  it.effect("with other input is RunConflict, live and after the end", () =>
+    Effect.gen(function*() {
+      const { agent, gate, input, run, store } = yield* waiting()
+      const conflicts = [
+        { ...input, input: "other" },
+        { ...input, data: { a: 2 } },
+        { ...input, limits: { maxTurns: 3 } }
+      ]
+      const refused = Effect.forEach(conflicts, (other) => Effect.flip(agent.run(other)))
+      const live = yield* refused
+      yield* gate.release
+      yield* run.result
+      const log = yield* store.log("s")
+      const ended = yield* refused
+      assert.deepStrictEqual([...live, ...ended].map((error) => error.reason._tag), Array(6).fill("RunConflict"))
+      assert.deepStrictEqual(yield* store.log("s"), log)
+    }))
+
+  it.effect("with equal input attaches to the drive that resumed it", () =>
+    Effect.gen(function*() {
+      const gate = yield* ScriptedModel.makeGate
+      const { agent, store } = yield* TestAgent.make([TestAgent.work(1), [
+        ScriptedModel.gate(gate),
+        ScriptedModel.text("b")
+      ]])
+      const input = { sessionId: "s", runId: "r", input: "go", limits: { maxTurns: 1 } }
+      yield* agent.run(input)
+      // the registration of the first drive is gone by then
+      yield* Effect.yieldNow
+      const resuming = yield* Effect.forkChild(
+        Stream.runCollect(agent.resume({ sessionId: "s", limits: { maxTurns: 2 } }))
+      )
+      yield* gate.started
+      const attached = yield* agent.start(input)
+      yield* gate.release
+      yield* Fiber.join(resuming)
+      assert.strictEqual((yield* attached.result).text, "b")
+      assert.deepStrictEqual(RunLog.violations(yield* store.log("s")), [])
+    }))
+
+  it.effect("with equal input attaches whether the session was to be made or not", () =>
+    Effect.gen(function*() {
+      const { agent, gate, input, run } = yield* waiting()
+      const attached = yield* agent.start({ ...input, createSession: false })
+      yield* gate.release
+      assert.deepStrictEqual(yield* attached.result, yield* run.result)
+    }))
+
+  it.effect("without a session id finds the session it made", () =>
+    Effect.gen(function*() {
+      const { agent, script } = yield* TestAgent.make([ScriptedModel.text("a")])
+      const input = { runId: "r", input: "go" }
+      const first = yield* agent.run(input)
+      assert.deepStrictEqual(yield* agent.run(input), first)
+      assert.strictEqual((yield* script.requests).length, 1)
+    }))
+
+  it.effect("in another session while it is live is RunConflict", () =>
+    Effect.gen(function*() {
+      const { agent, gate, input, run } = yield* waiting()
+      const error = yield* Effect.flip(agent.run({ ...input, sessionId: "t" }))
+      assert.strictEqual(error.reason._tag, "RunConflict")
+      yield* gate.release
+      yield* run.result
+    }))
+})

@@ -1,0 +1,143 @@
+/** Which runs there are: one a session; and what closing their layer does to them. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
+import * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import * as TestClock from "effect/testing/TestClock"
+import * as RunsLocal from "../../src/layers/RunsLocal.ts"
+import type * as RunInput from "../../src/run/RunInput.ts"
+import { Runs } from "../../src/services/Runs.ts"
+import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
+import * as Hang from "../support/Hang.ts"
+import * as RunLog from "../support/RunLog.ts"
+import * as TestAgent from "../support/TestAgent.ts"
+
+/** An agent with a run that waits at `gate`. */
+const waiting = Effect.fnUntraced(function*(...more: ReadonlyArray<ScriptedModel.Turn>) {
+  const gate = yield* ScriptedModel.makeGate
+  const made = yield* TestAgent.make([
+    [ScriptedModel.text("a"), ScriptedModel.gate(gate), ScriptedModel.text("b")],
+    ...more
+  ])
+  const input: RunInput.RunInput = { sessionId: "s", runId: "r", input: "go", data: { a: 1, b: 2 } }
+  const run = yield* made.agent.start(input)
+  yield* gate.started
+  return { ...made, gate, input, run }
+})
+
+describe("a session with a live run", () => {
+  it.effect("refuses another one and names the live one", () =>
+    Effect.gen(function*() {
+      const { agent, gate, run } = yield* waiting()
+      const asked = { sessionId: "s", input: "x" }
+      for (const other of [Effect.asVoid(agent.run(asked)), Effect.asVoid(agent.start(asked))]) {
+        const error = yield* Effect.flip(other)
+        assert.strictEqual(error._tag, "RetryableError")
+        assert.deepStrictEqual(error.reason._tag === "SessionBusy" ? error.reason.runId : error.reason._tag, "r")
+      }
+      yield* gate.release
+      assert.strictEqual((yield* run.result)._tag, "Completed")
+    }))
+
+  it.effect("refuses another agent of the same store too", () =>
+    Effect.gen(function*() {
+      const { gate, run, store } = yield* waiting()
+      const other = yield* TestAgent.make([], { store })
+      const error = yield* Effect.flip(other.agent.run({ sessionId: "s", input: "x" }))
+      assert.deepStrictEqual(error.reason._tag === "SessionBusy" ? error.reason.runId : error.reason._tag, "r")
+      yield* gate.release
+      yield* run.result
+    }))
+
+  it.effect("refuses to resume it, also by its id", () =>
+    Effect.gen(function*() {
+      const { agent, gate, run } = yield* waiting()
+      for (const input of [{ sessionId: "s" }, { sessionId: "s", runId: "r" }]) {
+        const error = yield* Effect.flip(Stream.runDrain(agent.resume(input)))
+        assert.deepStrictEqual(error.reason._tag === "SessionBusy" ? error.reason.runId : error.reason._tag, "r")
+      }
+      yield* gate.release
+      yield* run.result
+    }))
+
+  it.effect("does not hold other sessions", () =>
+    Effect.gen(function*() {
+      const { agent, gate, run } = yield* waiting(ScriptedModel.text("c"))
+      const other = yield* agent.run({ sessionId: "t", input: "x" })
+      assert.strictEqual(other.text, "c")
+      yield* gate.release
+      yield* run.result
+    }))
+
+  it.effect("takes the next run as soon as its result is there", () =>
+    Effect.gen(function*() {
+      const { agent } = yield* TestAgent.make(Array.from({ length: 20 }, (_, n) => ScriptedModel.text(`${n}`)))
+      for (let n = 0; n < 20; n++) {
+        const result = yield* agent.run({ sessionId: "s", input: "go" })
+        assert.strictEqual(result.text, `${n}`)
+      }
+    }))
+
+  it.effect("can be resumed as soon as its result is there", () =>
+    Effect.gen(function*() {
+      const { agent } = yield* TestAgent.make([TestAgent.work(1), ScriptedModel.text("ok")])
+      yield* agent.run({ sessionId: "s", input: "go", limits: { maxTurns: 1 } })
+      const events = yield* Stream.runCollect(agent.resume({ sessionId: "s", limits: { maxTurns: 2 } }))
+      assert.strictEqual(RunLog.endOf(events), "RunCompleted(stop)")
+    }))
+
+  it.effect("has no live run once the result is there", () =>
+    Effect.gen(function*() {
+      const { agent } = yield* TestAgent.make([ScriptedModel.text("ok")])
+      yield* agent.run({ sessionId: "s", runId: "r", input: "go" })
+      assert.isUndefined(yield* agent.live("r"))
+    }))
+})
+
+describe("live", () => {
+  it.effect("gives a run of this process by its id, and its abort", () =>
+    Effect.gen(function*() {
+      const { agent, run } = yield* waiting()
+      const live = yield* agent.live("r")
+      assert.deepStrictEqual([live?.runId, live?.sessionId], ["r", "s"])
+      assert.isUndefined(yield* agent.live("other"))
+      yield* live!.abort
+      assert.strictEqual((yield* run.result)._tag, "Aborted")
+      assert.isUndefined(yield* agent.live("r"))
+    }))
+})
+
+describe("a layer that closes", () => {
+  it.effect("starts no runs any more when it is closed, and says so", () =>
+    Effect.gen(function*() {
+      const { agent, close } = yield* TestAgent.make([ScriptedModel.text("a")])
+      yield* close
+      const refused = yield* Effect.forkDetach(Effect.flip(agent.run({ sessionId: "s", input: "go" })))
+      assert.isTrue(yield* Hang.ends(Fiber.await(refused)), "run waits for ever")
+      assert.strictEqual((yield* Fiber.join(refused))._tag, "RetryableError")
+    }))
+
+  it.effect("starts no runs while it waits for those it has", () =>
+    Effect.gen(function*() {
+      const gate = yield* ScriptedModel.makeGate
+      const stuck = { ...gate, wait: Effect.uninterruptible(gate.wait) }
+      const scope = yield* Scope.make()
+      const runs = yield* Scope.provide(RunsLocal.make, scope)
+      const { agent } = yield* TestAgent.make([ScriptedModel.gate(stuck), ScriptedModel.text("a")], {
+        runs: Layer.succeed(Runs, runs)
+      })
+      const first = yield* agent.start({ sessionId: "s", input: "go" })
+      yield* gate.started
+      const closing = yield* Effect.forkChild(Scope.close(scope, Exit.void))
+      yield* Effect.yieldNow
+      const second = yield* Effect.forkDetach(agent.run({ sessionId: "t", input: "go" }))
+      assert.isTrue(yield* Hang.ends(Fiber.await(second)), "run waits for ever")
+      yield* TestClock.adjust("5 seconds")
+      yield* Fiber.join(closing)
+      assert.strictEqual((yield* first.result)._tag, "Aborted")
+      yield* gate.release
+    }))
+})

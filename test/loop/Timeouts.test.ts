@@ -1,0 +1,208 @@
+/** Time limits of single steps: a model call as a whole, its first part, the gap between parts, a tool call. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Stream from "effect/Stream"
+import * as TestClock from "effect/testing/TestClock"
+import * as Agent from "../../src/Agent.ts"
+import * as Fiberloop from "../../src/Fiberloop.ts"
+import type * as RunEvent from "../../src/run/RunEvent.ts"
+import * as Model from "../../src/services/Model.ts"
+import * as RetryPolicy from "../../src/services/RetryPolicy.ts"
+import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
+import * as RunLog from "../support/RunLog.ts"
+import * as TestAgent from "../support/TestAgent.ts"
+import * as TestStore from "../support/TestStore.ts"
+import * as Watch from "../support/Watch.ts"
+
+const once = { retry: RetryPolicy.make({ maxRetries: 0 }) }
+
+const watched = Effect.fnUntraced(function*(turns: ReadonlyArray<ScriptedModel.Turn>, options?: TestAgent.Options) {
+  const made = yield* TestAgent.make(turns, options)
+  const watch = yield* Watch.make(made.agent.stream({ sessionId: "s", input: "go" }))
+  return { ...made, ...watch }
+})
+
+/** What the first discarded attempt was too slow for. */
+const scopeOf = (events: ReadonlyArray<RunEvent.RunEvent>) => {
+  const error = RunLog.only(events, "AttemptDiscarded")[0]?.error
+  return error?._tag === "TimedOut" ? error.scope : error?._tag
+}
+
+describe("a model call", () => {
+  it.effect("has 60 seconds for its first part, then its stream is closed", () =>
+    Effect.gen(function*() {
+      const gate = yield* ScriptedModel.makeGate
+      const { over, script, seen } = yield* watched([ScriptedModel.gate(gate)], { agent: once })
+      yield* gate.started
+      yield* TestClock.adjust("59999 millis")
+      assert.strictEqual(yield* script.openStreams, 1)
+      yield* TestClock.adjust("1 millis")
+      yield* over
+      yield* gate.closed
+      assert.strictEqual(yield* script.openStreams, 0)
+      assert.strictEqual(scopeOf(seen), "firstPart")
+    }))
+
+  it.effect("has 60 seconds from part to part", () =>
+    Effect.gen(function*() {
+      const [first, second] = [yield* ScriptedModel.makeGate, yield* ScriptedModel.makeGate]
+      const { over, seen, until } = yield* watched([
+        [ScriptedModel.gate(first), ScriptedModel.text("a"), ScriptedModel.gate(second)]
+      ], { agent: once })
+      yield* first.started
+      yield* TestClock.adjust("59 seconds")
+      yield* first.release
+      yield* until("TextDelta")
+      yield* second.started
+      yield* TestClock.adjust("59999 millis")
+      assert.strictEqual(scopeOf(seen), undefined)
+      yield* TestClock.adjust("1 millis")
+      yield* over
+      assert.strictEqual(scopeOf(seen), "gap")
+    }))
+
+  it.effect("has 120 seconds for all of it, however steadily parts come", () =>
+    Effect.gen(function*() {
+      const gates = [yield* ScriptedModel.makeGate, yield* ScriptedModel.makeGate, yield* ScriptedModel.makeGate]
+      const { over, seen, until } = yield* watched(
+        [gates.flatMap((gate) => [ScriptedModel.gate(gate), ScriptedModel.text("a")])],
+        { agent: once }
+      )
+      for (const [i, gate] of gates.slice(0, 2).entries()) {
+        yield* gate.started
+        yield* TestClock.adjust("50 seconds")
+        yield* gate.release
+        yield* until("TextDelta", i + 1)
+      }
+      yield* gates[2]!.started
+      yield* TestClock.adjust("20 seconds")
+      yield* over
+      assert.strictEqual(scopeOf(seen), "call")
+    }))
+
+  it.effect("that was too slow is tried again", () =>
+    Effect.gen(function*() {
+      const gate = yield* ScriptedModel.makeGate
+      const { over, seen, until } = yield* watched([ScriptedModel.gate(gate), ScriptedModel.text("ok")])
+      yield* gate.started
+      yield* TestClock.adjust("60 seconds")
+      yield* until("RetryScheduled")
+      yield* TestClock.adjust("2 seconds")
+      yield* over
+      assert.strictEqual(RunLog.endOf(seen), "RunCompleted(stop)")
+    }))
+
+  it.effect("that was too slow and cannot be interrupted is left behind, and what it says later is not heard", () =>
+    Effect.gen(function*() {
+      const [stuck, second] = [yield* ScriptedModel.makeGate, yield* ScriptedModel.makeGate]
+      const { over, seen, until } = yield* watched([
+        [ScriptedModel.gate({ ...stuck, wait: Effect.uninterruptible(stuck.wait) }), ScriptedModel.text("late")],
+        [ScriptedModel.gate(second), ScriptedModel.text("ok")]
+      ])
+      yield* stuck.started
+      yield* TestClock.adjust("65 seconds")
+      yield* until("RetryScheduled")
+      yield* TestClock.adjust("2 seconds")
+      yield* second.started
+      yield* stuck.release
+      yield* stuck.closed
+      yield* second.release
+      yield* over
+      assert.deepStrictEqual(RunLog.only(seen, "TextDelta").map((event) => event.delta), ["ok"])
+      assert.strictEqual(RunLog.endOf(seen), "RunCompleted(stop)")
+    }))
+
+  it.effect("has the time limits that the agent sets", () =>
+    Effect.gen(function*() {
+      const gate = yield* ScriptedModel.makeGate
+      const { over, seen } = yield* watched([ScriptedModel.gate(gate)], {
+        agent: { ...once, timeouts: { firstPart: "3 seconds" } }
+      })
+      yield* gate.started
+      yield* TestClock.adjust("3 seconds")
+      yield* over
+      assert.strictEqual(scopeOf(seen), "firstPart")
+    }))
+
+  it.effect("without limits waits as long as it takes", () =>
+    Effect.gen(function*() {
+      const gate = yield* ScriptedModel.makeGate
+      const { over, seen } = yield* watched([[ScriptedModel.gate(gate), ScriptedModel.text("ok")]], {
+        agent: { ...once, timeouts: { call: Infinity, firstPart: Infinity, gap: Infinity } }
+      })
+      yield* gate.started
+      yield* TestClock.adjust("10 days")
+      yield* gate.release
+      yield* over
+      assert.strictEqual(RunLog.endOf(seen), "RunCompleted(stop)")
+    }))
+})
+
+describe("a model call that is answered", () => {
+  it.effect("is answered, although its stream does not let itself be closed", () =>
+    Effect.gen(function*() {
+      const stuck = yield* Deferred.make<void>()
+      const stream = Stream.make<[Model.ModelPart, Model.ModelPart]>(
+        { type: "text-delta", block: "0", delta: "ok" },
+        { type: "finish", reason: "stop", usage: ScriptedModel.usage }
+      ).pipe(
+        Stream.ensuring(Deferred.await(stuck))
+      )
+      const model: Model.Model["Service"] = { info: { provider: "test", name: "test" }, stream: () => stream }
+      const store = yield* TestStore.make()
+      const below = yield* Layer.build(Layer.mergeAll(Fiberloop.layer, store.layer, Layer.succeed(Model.Model, model)))
+      const agent = yield* Agent.make({ instructions: "" }).pipe(Effect.provide(below))
+      const watch = yield* Watch.make(agent.stream({ sessionId: "s", input: "go" }))
+      yield* watch.until("TextDelta")
+      yield* TestClock.adjust("3 minutes")
+      yield* Deferred.succeed(stuck, undefined)
+      yield* watch.over
+      assert.deepStrictEqual(RunLog.only(watch.seen, "AttemptDiscarded"), [])
+      assert.strictEqual(RunLog.endOf(watch.seen), "RunCompleted(stop)")
+    }))
+})
+
+describe("a tool call", () => {
+  it.effect("has 120 seconds, then it is interrupted, settles TimedOut, and the run goes on", () =>
+    Effect.gen(function*() {
+      const started = yield* Deferred.make<void>()
+      let finalized = 0
+      const { over, script, seen } = yield* watched([TestAgent.work(1), ScriptedModel.text("ok")], {
+        tool: () =>
+          Deferred.succeed(started, undefined).pipe(
+            Effect.andThen(Effect.never),
+            Effect.onInterrupt(() => Effect.sync(() => finalized++))
+          )
+      })
+      yield* Deferred.await(started)
+      yield* TestClock.adjust("119999 millis")
+      assert.strictEqual(finalized, 0)
+      yield* TestClock.adjust("1 millis")
+      yield* over
+      assert.strictEqual(finalized, 1)
+      const [settled] = RunLog.only(seen, "ToolSettled")
+      assert.deepStrictEqual(settled?.outcome, { _tag: "TimedOut", limit: 120_000 })
+      assert.strictEqual(settled?.duration, 120_000)
+      assert.strictEqual((yield* script.requests).length, 2)
+      assert.isUndefined(RunLog.only(seen, "RunCompleted")[0]?.leftBehind)
+    }))
+
+  it.effect("that is slow does not take its siblings' time", () =>
+    Effect.gen(function*() {
+      const started = yield* Deferred.make<void>()
+      const { over, seen } = yield* watched([
+        [TestAgent.work(1, "a"), TestAgent.work(2, "b")],
+        ScriptedModel.text("ok")
+      ], {
+        agent: { timeouts: { tool: "10 seconds" } },
+        tool: ({ n }) =>
+          n === 1 ? Effect.andThen(Deferred.succeed(started, undefined), Effect.never) : Effect.succeed("ok")
+      })
+      yield* Deferred.await(started)
+      yield* TestClock.adjust("10 seconds")
+      yield* over
+      assert.deepStrictEqual(RunLog.outcomes(seen), ["1.0 TimedOut", "1.1 Succeeded"])
+    }))
+})

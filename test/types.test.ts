@@ -1,0 +1,187 @@
+/**
+ * What the compiler says of the front door: a missing handler or layer is an error, `ToolCall` is nobody's to provide.
+ * The programs here are compiled and never run; a `@ts-expect-error` without an error is one.
+ */
+import { it } from "@effect/vitest"
+import * as McpClient from "effect/ai/McpClient"
+import * as Tool from "effect/ai/Tool"
+import * as Toolkit from "effect/ai/Toolkit"
+import type * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
+import type * as Stream from "effect/Stream"
+import { Agent, Fiberloop, SessionStoreMemory, ToolCall } from "../src/index.ts"
+import type {
+  ContextManager,
+  Model,
+  RunError,
+  RunEvent,
+  RunResult,
+  Runs,
+  SessionStore,
+  ToolExecutor
+} from "../src/index.ts"
+import { ScriptedModel } from "../src/testing/index.ts"
+
+type Services =
+  | Model
+  | SessionStore
+  | ToolExecutor
+  | ContextManager
+  | Runs
+
+type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends (<T>() => T extends B ? 1 : 2) ? [] : ["not the same"]
+/** Compiles where both types are the same; `any` is only itself. */
+declare const same: <A>() => <B>(...proof: Same<A, B>) => void
+declare const run: <A, E>(program: Effect.Effect<A, E>) => void
+type LayerOf<T> = T extends { readonly layer: infer L } ? L : never
+
+const Kit = Toolkit.make(Tool.make("pay", {
+  parameters: Schema.Struct({ n: Schema.Finite }),
+  success: Schema.String,
+  dependencies: [ToolCall]
+}))
+
+class Payer extends Agent.Service<Payer>()("app/Payer", {
+  instructions: "",
+  toolkit: Kit,
+  output: Schema.Struct({ total: Schema.Finite })
+}) {}
+
+class Plain extends Agent.Service<Plain>()("app/Plain", { instructions: "" }) {}
+
+const use = Effect.gen(function*() {
+  const result = yield* (yield* Payer).run({ input: "x" })
+  return result._tag === "Completed" ? result.output.total : 0
+})
+const base = Layer.mergeAll(Fiberloop.layer, SessionStoreMemory.layer, ScriptedModel.layer([]))
+const handlers = Kit.toLayer({ pay: () => Effect.succeed("") })
+
+export const programs = {
+  missingHandler: () =>
+    // @ts-expect-error the handler of "pay" is missing
+    run(use.pipe(Effect.provide(Payer.layer.pipe(Layer.provide(base))))),
+
+  missingModel: () =>
+    run(
+      // @ts-expect-error the model is missing
+      use.pipe(
+        Effect.provide(Payer.layer.pipe(Layer.provide([Fiberloop.layer, SessionStoreMemory.layer, handlers])))
+      )
+    ),
+
+  missingStore: () =>
+    run(
+      // @ts-expect-error the session store is missing
+      use.pipe(Effect.provide(Payer.layer.pipe(Layer.provide([Fiberloop.layer, ScriptedModel.layer([]), handlers]))))
+    ),
+
+  toolCallStaysInside: () => {
+    const pay = Kit.toLayer({
+      pay: Effect.fnUntraced(function*({ n }) {
+        const { idempotencyKey } = yield* ToolCall
+        return `${n} ${idempotencyKey}`
+      })
+    })
+    run(use.pipe(Effect.provide(Payer.layer.pipe(Layer.provide(base), Layer.provide(pay)))))
+    same<Layer.Services<LayerOf<typeof Payer>>>()<Services | Tool.HandlersFor<typeof Kit.tools>>()
+  },
+
+  noToolkit: () => {
+    run(
+      Effect.flatMap(Plain, (plain) => plain.run({ input: "x" })).pipe(
+        Effect.provide(Plain.layer.pipe(Layer.provide(base)))
+      )
+    )
+    same<Layer.Services<LayerOf<typeof Plain>>>()<Services>()
+  },
+
+  // @ts-expect-error a handler of the wrong type is an error where it is given
+  wrongHandler: () => Kit.toLayer({ pay: () => Effect.succeed(1) }),
+
+  otherDependenciesReachTheLayer: () => {
+    class Db extends Object {}
+    type Needs = Context.ServiceClass<Db, "Db", {}>
+    const needs = undefined as unknown as Needs
+    const Other = Toolkit.make(Tool.make("query", { success: Schema.String, dependencies: [needs, ToolCall] }))
+    class Asker extends Agent.Service<Asker>()("app/Asker", { instructions: "", toolkit: Other }) {}
+    same<Layer.Services<LayerOf<typeof Asker>>>()<Services | Tool.HandlersFor<typeof Other.tools> | Db>()
+  },
+
+  // the caller's code is tested with a fake agent and no model at all
+  fake: () =>
+    Layer.mock(Payer, {
+      run: () =>
+        Effect.succeed({
+          _tag: "Completed",
+          runId: "r",
+          sessionId: "s",
+          text: "",
+          output: { total: 3 },
+          turns: 1,
+          explain: "",
+          usage: { inputTokens: 0, outputTokens: 0 }
+        })
+    }),
+
+  // tools known only at run time: MCP, or one toolkit per tenant
+  dynamic: () => {
+    const remote = Effect.flatMap(McpClient.McpClient, (client) => McpClient.toolkit(client, "srv__"))
+    const agent = Agent.make({ instructions: "", toolkit: remote })
+    same<Effect.Services<typeof agent>>()<Services | McpClient.McpClient>()
+    return Effect.flatMap(agent, (client) => client.run({ input: "x" }))
+  },
+
+  toolsOfAnyType: (resolved: Toolkit.WithHandler<Record<string, Tool.Any>>) => {
+    const agent = Agent.make({ instructions: "", toolkit: resolved })
+    same<Effect.Services<typeof agent>>()<Services>()
+  },
+
+  resolvedToolkit: (resolved: Effect.Success<typeof Kit>) => {
+    const agent = Agent.make({ instructions: "", toolkit: resolved })
+    same<Effect.Services<typeof agent>>()<Services>()
+  },
+
+  failingToolkit: () => {
+    const agent = Agent.make({ instructions: "", toolkit: Effect.fail("down" as const) })
+    same<Effect.Error<typeof agent>>()<"down">()
+  },
+
+  client: (client: Agent.Client<{ readonly total: number }>) => {
+    same<ReturnType<typeof client.stream>>()<Stream.Stream<RunEvent.RunEvent, RunError.RunError>>()
+    same<ReturnType<typeof client.run>>()<
+      Effect.Effect<RunResult.RunResult<{ readonly total: number }>, RunError.RunError>
+    >()
+    // @ts-expect-error an input has a text or messages
+    client.run({})
+    // @ts-expect-error only the user speaks in an input
+    client.run({ input: [{ role: "assistant", content: "x" }] })
+    // @ts-expect-error resume takes no input
+    client.resume({ sessionId: "s", input: "x" })
+  },
+
+  errors: (client: Agent.Client<string>) =>
+    client.run({ input: "x" }).pipe(
+      Effect.catchReason("RetryableError", "SessionBusy", (reason) => Effect.succeed(reason.runId)),
+      Effect.catchTag("RetryableError", (error) => Effect.succeed(error.retryAfter)),
+      Effect.catchTag("NonRetryableError", (error) => Effect.succeed(error.reason._tag)),
+      run
+    ),
+
+  wrongOptions: () => {
+    // @ts-expect-error an agent has instructions
+    Agent.make({})
+    // @ts-expect-error maxTurns is a number
+    Agent.make({ instructions: "", limits: { maxTurns: "3" } })
+    // @ts-expect-error there is no such limit
+    Agent.make({ instructions: "", limits: { maxTurn: 3 } })
+  },
+
+  asText: () => {
+    const agent = Agent.make({ instructions: "" })
+    same<Effect.Success<typeof agent>>()<Agent.Client<string>>()
+  }
+}
+
+it("compiles", () => {})
