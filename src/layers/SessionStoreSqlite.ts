@@ -6,7 +6,7 @@ import type * as Scope from "effect/Scope"
 import * as SqlClient from "effect/sql/SqlClient"
 import * as SessionStore from "../services/SessionStore.ts"
 import * as SessionStoreSql from "./SessionStoreSql.ts"
-import * as SqliteClient from "./SqliteClient.ts"
+import type * as SqliteClient from "./SqliteClient.ts"
 import * as SqliteErrors from "./SqliteErrors.ts"
 
 export type Options = SqliteClient.Options
@@ -19,6 +19,8 @@ export const make = Effect.fnUntraced(function*(
   options: Options
 ): Effect.fn.Return<SessionStore.SessionStore["Service"], SessionStore.StoreError, Scope.Scope> {
   const explain = SqliteErrors.explain(options.filename)
+  // loaded when it is used: Node 22 warns of its SQLite when that is imported
+  const SqliteClient = yield* Effect.promise(() => import("./SqliteClient.ts"))
   const client = yield* SqliteClient.make(options).pipe(
     Effect.mapError(explain),
     Effect.provide(Reactivity.layer)

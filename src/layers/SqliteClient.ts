@@ -18,6 +18,7 @@ import * as SqlError from "effect/sql/SqlError"
 import * as Statement from "effect/sql/Statement"
 import * as Stream from "effect/Stream"
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite"
+import * as SqliteErrors from "./SqliteErrors.ts"
 
 export interface Options {
   /** a path, or `:memory:` */
@@ -90,18 +91,14 @@ export const make = Effect.fnUntraced(function*(
 export const layer = (options: Options): Layer.Layer<SqlClient.SqlClient, SqlError.SqlError> =>
   Layer.effect(SqlClient.SqlClient, make(options)).pipe(Layer.provide(Reactivity.layer))
 
-/** SQLite's result code, extended, where `cause` came from SQLite. */
-export const codeOf = (cause: unknown): number | undefined =>
-  cause instanceof Error && "errcode" in cause && typeof cause.errcode === "number" ? cause.errcode : undefined
-
 /** SQLITE_BUSY and SQLITE_LOCKED, with their extensions. */
 const isLocked = (cause: unknown): boolean => {
-  const code = codeOf(cause)
+  const code = SqliteErrors.codeOf(cause)
   return code !== undefined && ((code & 0xff) === 5 || (code & 0xff) === 6)
 }
 
 const sqlError = (cause: unknown, operation: string): SqlError.SqlError => {
-  const code = codeOf(cause)
+  const code = SqliteErrors.codeOf(cause)
   return new SqlError.SqlError({
     reason: SqlError.classifySqliteError(
       code === undefined ? cause : Object.assign(cause as Error, { errno: code }),

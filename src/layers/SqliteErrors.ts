@@ -4,12 +4,11 @@ import { closeSync, constants, existsSync, openSync } from "node:fs"
 import { dirname, resolve } from "node:path"
 import type * as SessionStore from "../services/SessionStore.ts"
 import * as SessionErrors from "./SessionErrors.ts"
-import * as SqliteClient from "./SqliteClient.ts"
 
 /** By SQLite's primary result codes, see sqlite.org/rescode.html. */
 export const explain = (filename: string) => (error: SqlError.SqlError): SessionStore.StoreError => {
   const cause = error.reason.cause
-  const code = SqliteClient.codeOf(cause)
+  const code = codeOf(cause)
   const database = filename === ":memory:" ? "The session database in memory" : `The session database "${filename}"`
   const said = cause instanceof Error ? cause.message : String(cause)
   switch (code === undefined ? undefined : code & 0xff) {
@@ -73,3 +72,7 @@ const openingFault = (filename: string): unknown => {
     return cause instanceof Error && "code" in cause ? cause.code : undefined
   }
 }
+
+/** SQLite's result code, extended, where `cause` came from SQLite. */
+export const codeOf = (cause: unknown): number | undefined =>
+  cause instanceof Error && "errcode" in cause && typeof cause.errcode === "number" ? cause.errcode : undefined
