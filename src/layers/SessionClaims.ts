@@ -30,6 +30,8 @@ export interface SessionClaims {
   /** The owner that keeps others from a session at this time. */
   readonly ownerOf: (row: SessionRows.SessionRow, now: number) => { readonly runId: string } | undefined
   readonly claim: (sessionId: string, options: SessionStore.OpenOptions) => Effect.Effect<Claim, Fault>
+  /** Adds a session that nobody holds, still without events, in the transaction under way. Refuses an id that is in use. */
+  readonly add: (sessionId: string, now: number) => Effect.Effect<Claim["session"], Fault>
   /** Renews the lease, for ever. A failed try is made up for by the next; only an append must know that it is fenced. */
   readonly keep: (claim: Claim) => Effect.Effect<never>
   /** Gives the session back, and takes it away when it holds nothing. Does nothing once another has it. */
@@ -55,14 +57,14 @@ export const make = (sql: SqlClient.SqlClient, liveness: OwnerLiveness.Liveness)
     return Number(row.lease) > now && !liveness.isDead(owner) ? owner : undefined
   }
 
-  const create = (sessionId: string, runId: string, now: number) =>
+  const create = (sessionId: string, runId: string | undefined, now: number) =>
     sql<SessionRows.SessionRow>`
       INSERT INTO fiberloop_sessions ${
       sql.insert({
         id: sessionId,
         epoch: 1,
-        owner: JSON.stringify(OwnerLiveness.self(runId)),
-        lease: leaseFrom(now),
+        owner: runId === undefined ? null : JSON.stringify(OwnerLiveness.self(runId)),
+        lease: runId === undefined ? 0 : leaseFrom(now),
         head: 0,
         title: "",
         turns: 0,
@@ -99,6 +101,24 @@ export const make = (sql: SqlClient.SqlClient, liveness: OwnerLiveness.Liveness)
     }
   })
 
+  const add = Effect.fnUntraced(function*(sessionId: string, now: number) {
+    while (true) {
+      const row = yield* lookUp(sessionId)
+      if (row !== undefined) {
+        if (row.head > 0) return yield* Effect.fail(SessionErrors.taken(sessionId))
+        const owner = ownerOf(row, now)
+        if (owner !== undefined) return yield* Effect.fail(SessionErrors.busy(sessionId, owner.runId))
+        yield* removeUnwritten(row)
+      }
+      const [added] = yield* create(sessionId, undefined, now)
+      // None: another was faster. The next look finds what it made.
+      if (added !== undefined) return added.session
+    }
+  })
+
+  const removeUnwritten = ({ epoch, session }: Pick<Claim, "session" | "epoch">) =>
+    sql`DELETE FROM fiberloop_sessions WHERE session = ${session} AND epoch = ${epoch} AND head = 0`
+
   const renew = (claim: Claim) =>
     Effect.flatMap(Clock.currentTimeMillis, (now) =>
       sql`UPDATE fiberloop_sessions SET lease = ${leaseFrom(now)}
@@ -106,9 +126,7 @@ export const make = (sql: SqlClient.SqlClient, liveness: OwnerLiveness.Liveness)
 
   const release = Effect.fnUntraced(function*({ epoch, session }: Claim, head: number) {
     held.delete(keyOf({ session, epoch }))
-    if (head === 0) {
-      yield* sql`DELETE FROM fiberloop_sessions WHERE session = ${session} AND epoch = ${epoch} AND head = 0`
-    }
+    if (head === 0) yield* removeUnwritten({ session, epoch })
     yield* sql`UPDATE fiberloop_sessions SET owner = NULL, lease = 0 WHERE session = ${session} AND epoch = ${epoch}`
   })
 
@@ -116,6 +134,7 @@ export const make = (sql: SqlClient.SqlClient, liveness: OwnerLiveness.Liveness)
     find: (sessionId) => Effect.map(lookUp(sessionId), (row) => row === undefined || row.head === 0 ? undefined : row),
     ownerOf,
     claim,
+    add,
     keep: (claim) => renew(claim).pipe(Effect.ignore, Effect.delay(liveness.renewEvery), Effect.forever),
     release
   }

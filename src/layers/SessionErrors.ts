@@ -35,6 +35,31 @@ export const unavailable = (message: string): SessionStore.StoreError =>
 export const refused = (message: string): SessionStore.StoreError =>
   new RunError.NonRetryableError({ _tag: "StoreRefused", message })
 
+/** `near` are the events next to `at` behind which the log may be cut; none of them where there is none in the log. */
+export const noPlace = (
+  sessionId: string,
+  at: number | undefined,
+  near: ReadonlyArray<number>
+): SessionStore.StoreError =>
+  invalidInput(
+    "at",
+    near.length === 0
+      ? `Session "${sessionId}" cannot be forked yet: none of its turns has ended. Wait for the first one.`
+      : `Session "${sessionId}" cannot be forked at event ${at}, where neither a turn nor a run ends. ` +
+        (near.length === 1
+          ? `The nearest place is event ${near[0]}.`
+          : `The nearest places are events ${near.join(" and ")}.`)
+  )
+
+export const taken = (sessionId: string): SessionStore.StoreError =>
+  invalidInput(
+    "to",
+    `There is a session "${sessionId}" already; nothing was changed. Fork to another id, or remove it.`
+  )
+
+const invalidInput = (field: string, message: string): SessionStore.StoreError =>
+  new RunError.NonRetryableError({ _tag: "InvalidInput", field, message })
+
 /** A log that a newer version wrote to; nothing of it is delivered from this event on. */
 export const newerVersion = (
   sessionId: string,
@@ -95,8 +120,8 @@ export const checkSeq = (head: number, events: Arr.NonEmptyReadonlyArray<RunEven
 }
 
 /** Databases keep neither NUL nor lone surrogates in text: such ids would be equal to others. */
-export const checkIds = (sessionId: string, runId: string): SessionStore.StoreError | undefined => {
-  const bad = [sessionId, runId].find((id) => id.includes("\0") || !id.isWellFormed())
+export const checkIds = (...ids: ReadonlyArray<string>): SessionStore.StoreError | undefined => {
+  const bad = ids.find((id) => id.includes("\0") || !id.isWellFormed())
   return bad === undefined
     ? undefined
     : refused(`The id ${JSON.stringify(bad)} holds NUL or half a surrogate pair, which databases cannot keep.`)

@@ -24,6 +24,11 @@ export interface SessionLog {
     before: SessionStore.SessionInfo,
     next: SessionStore.SessionInfo
   ) => Effect.Effect<boolean, SqlError.SqlError>
+  /** Stores `events` without a fence, in the transaction under way. */
+  readonly add: (
+    session: Claim["session"],
+    events: Arr.NonEmptyReadonlyArray<RunEvent.Durable>
+  ) => Effect.Effect<void, SqlError.SqlError>
   /** A cursor at `from`: each call reads on, up to `to`, and gives a page; an empty one when it is past `to`. */
   readonly cursor: (row: { readonly session: Claim["session"]; readonly id: string }, from: number) => Cursor
 }
@@ -67,10 +72,8 @@ export const make = (sql: SqlClient.SqlClient, transact: Transact = transactWith
     return text
   }
 
-  const append: SessionLog["append"] = ({ epoch, session }, events, before, next) => {
-    const title = SessionRows.toTitle(next.title)
-    const head = [next.head, title, next.turns, next.end ?? null, next.updatedAt, session, epoch, before.head]
-    const statements: Arr.NonEmptyArray<Statement> = [[fence, head]]
+  const insertsOf = (session: Claim["session"], events: ReadonlyArray<RunEvent.Durable>): ReadonlyArray<Statement> => {
+    const statements: Array<Statement> = []
     for (let i = 0; i < events.length; i += rowsPerInsert) {
       const part = events.slice(i, i + rowsPerInsert)
       const values: Array<unknown> = []
@@ -80,8 +83,21 @@ export const make = (sql: SqlClient.SqlClient, transact: Transact = transactWith
       }
       statements.push([insertOf(part.length), values])
     }
-    return Effect.catchIf(transact(statements), isConflict, () => Effect.succeed(false))
+    return statements
   }
+
+  const append: SessionLog["append"] = ({ epoch, session }, events, before, next) => {
+    const title = SessionRows.toTitle(next.title)
+    const head = [next.head, title, next.turns, next.end ?? null, next.updatedAt, session, epoch, before.head]
+    return Effect.catchIf(
+      transact([[fence, head], ...insertsOf(session, events)]),
+      isConflict,
+      () => Effect.succeed(false)
+    )
+  }
+
+  const add: SessionLog["add"] = (session, events) =>
+    Effect.forEach(insertsOf(session, events), (statement) => sql.unsafe(...statement), { discard: true })
 
   const cursor: SessionLog["cursor"] = ({ id, session }, from) => {
     let next = Math.max(1, from)
@@ -106,7 +122,7 @@ export const make = (sql: SqlClient.SqlClient, transact: Transact = transactWith
       })
   }
 
-  return { append, cursor }
+  return { append, add, cursor }
 }
 
 /** Engines differ in what they call an event that is there already. */

@@ -8,7 +8,9 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
+import * as Fork from "../run/Fork.ts"
 import * as RunEvent from "../run/RunEvent.ts"
+import * as RunState from "../run/RunState.ts"
 import * as SessionStore from "../services/SessionStore.ts"
 import * as SessionErrors from "./SessionErrors.ts"
 import * as SessionSignals from "./SessionSignals.ts"
@@ -126,6 +128,34 @@ export const make: Effect.Effect<SessionStore.SessionStore["Service"]> = Effect.
     })
   )
 
+  const copy = (sessionId: string, { at, to }: SessionStore.ForkOptions, now: number) => {
+    const badId = SessionErrors.checkIds(to)
+    if (badId !== undefined) return Effect.fail(badId)
+    const log = find(sessionId)
+    if (log === undefined) return Effect.fail(SessionErrors.notFound(sessionId))
+    const places = Fork.places(log.events)
+    const place = places.findLast((seq) => at === undefined || !(seq > at))
+    if (place === undefined || at !== undefined && at !== place) {
+      const next = places.find((seq) => at !== undefined && seq > at)
+      return Effect.fail(SessionErrors.noPlace(sessionId, at, [place, next].filter((seq) => seq !== undefined)))
+    }
+    if (find(to) !== undefined) return Effect.fail(SessionErrors.taken(to))
+    const opener = logs.get(to)?.writer
+    if (opener !== undefined) return Effect.fail(SessionErrors.busy(to, opener.runId))
+    return Effect.map(pageOf(log, 1, place), (events) => {
+      const end = Fork.endOf(events.reduce(RunState.evolve, RunState.empty), events[place - 1]!, now)
+      if (end !== undefined) events.push(end)
+      const info = { ...events.reduce(SessionStore.evolveInfo, SessionStore.newInfo(to, now)), updatedAt: now }
+      logs.set(to, { info, events, writer: undefined })
+      signals.notify(to)
+      return info
+    })
+  }
+
+  const fork = Effect.fn("SessionStore.fork")((sessionId: string, options: SessionStore.ForkOptions) =>
+    Effect.flatMap(Clock.currentTimeMillis, (now) => copy(sessionId, options, now))
+  )
+
   const remove = Effect.fn("SessionStore.remove")((sessionId: string) =>
     Effect.suspend(() => {
       const log = find(sessionId)
@@ -143,6 +173,7 @@ export const make: Effect.Effect<SessionStore.SessionStore["Service"]> = Effect.
     watch,
     list,
     info: (sessionId) => Effect.sync(() => find(sessionId)?.info),
+    fork,
     remove
   }
 })

@@ -19,6 +19,7 @@ import * as SessionStore from "../services/SessionStore.ts"
 import * as OwnerLiveness from "./OwnerLiveness.ts"
 import * as SessionClaims from "./SessionClaims.ts"
 import * as SessionErrors from "./SessionErrors.ts"
+import * as SessionFork from "./SessionFork.ts"
 import * as SessionLog from "./SessionLog.ts"
 import * as SessionRows from "./SessionRows.ts"
 import * as SessionSignals from "./SessionSignals.ts"
@@ -47,6 +48,7 @@ export const make = Effect.fnUntraced(function*(
   yield* SessionTables.migrate(options.explain)
   const claims = SessionClaims.make(sql, yield* OwnerLiveness.OwnerLiveness)
   const log = SessionLog.make(sql, options.transact)
+  const copy = SessionFork.make(sql, claims, log)
   const signals = SessionSignals.make()
   const inUse = yield* SessionsInUse.make
 
@@ -135,6 +137,14 @@ export const make = Effect.fnUntraced(function*(
     Effect.map(explained(claims.find(sessionId)), (row) => row === undefined ? undefined : SessionRows.toInfo(row))
   )
 
+  const fork = Effect.fn("SessionStore.fork")(function*(sessionId: string, options: SessionStore.ForkOptions) {
+    const badId = SessionErrors.checkIds(options.to)
+    if (badId !== undefined) return yield* Effect.fail(badId)
+    const info = yield* explained(copy(sessionId, options))
+    signals.notify(options.to)
+    return info
+  })
+
   const remove = Effect.fn("SessionStore.remove")(function*(sessionId: string) {
     const now = yield* Clock.currentTimeMillis
     yield* explained(sql.withTransaction(Effect.gen(function*() {
@@ -149,7 +159,7 @@ export const make = Effect.fnUntraced(function*(
     signals.notify(sessionId)
   })
 
-  return { open, read, watch, list, info, remove }
+  return { open, read, watch, list, info, fork, remove }
 })
 
 export const layer = (

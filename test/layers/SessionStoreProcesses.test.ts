@@ -11,7 +11,7 @@ import * as SessionStoreSqlite from "../../src/layers/SessionStoreSqlite.ts"
 import type * as SessionStore from "../../src/services/SessionStore.ts"
 import { sessionProcess, startedProcess, temporaryFolder } from "../support/Processes.ts"
 import type { Answer } from "../support/SessionProcess.ts"
-import { notice } from "./SessionStoreSuite.ts"
+import { notice } from "./SessionStoreFixtures.ts"
 
 const newFile = Effect.map(temporaryFolder, (folder) => join(folder, "sessions.db"))
 const seqsOf = (store: SessionStore.SessionStore["Service"], sessionId: string) =>

@@ -20,7 +20,8 @@ import * as SqliteClient from "../../src/layers/SqliteClient.ts"
 import * as SqliteErrors from "../../src/layers/SqliteErrors.ts"
 import type * as SessionStore from "../../src/services/SessionStore.ts"
 import { temporaryFolder } from "../support/Processes.ts"
-import { notice, notices, started, suite } from "./SessionStoreSuite.ts"
+import { notice, notices, started } from "./SessionStoreFixtures.ts"
+import { suite } from "./SessionStoreSuite.ts"
 
 suite(
   "SessionStoreSqlite",
@@ -237,22 +238,21 @@ describe("a path that cannot be a store", () => {
     }))
 
   /** As a user that no file belongs to: who runs tests as root may write everywhere. */
-  const asNobody = <A>(f: () => A): A => {
-    if (process.geteuid?.() !== 0) return f()
-    process.seteuid!(65534)
-    try {
-      return f()
-    } finally {
-      process.seteuid!(0)
-    }
-  }
+  const asNobody = <A, E, R>(self: Effect.Effect<A, E, R>) =>
+    process.geteuid?.() !== 0
+      ? self
+      : Effect.acquireUseRelease(
+        Effect.sync(() => process.seteuid!(65534)),
+        () => self,
+        () => Effect.sync(() => process.seteuid!(0))
+      )
 
   const forbidden = (claim: string, forbid: (folder: string, file: string) => string, part: string) =>
     it.effect(`${claim} is refused in one line that says why`, () =>
       Effect.gen(function*() {
         const { file, folder } = yield* database
         const filename = forbid(folder, file)
-        const exit = yield* Effect.sync(() => asNobody(() => Effect.runSyncExit(Effect.scoped(make(filename)))))
+        const exit = yield* Effect.exit(asNobody(Effect.scoped(make(filename))))
         chmodSync(folder, 0o700)
         const { _tag, message } = yield* reasonOf(exit)
         assert.strictEqual(_tag, "StoreRefused")

@@ -6,87 +6,39 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Arr from "effect/Array"
 import * as Cause from "effect/Cause"
+import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
-import type * as Layer from "effect/Layer"
+import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
-import * as Message from "../../src/run/Message.ts"
-import type * as RunError from "../../src/run/RunError.ts"
 import * as RunEvent from "../../src/run/RunEvent.ts"
-import * as Usage from "../../src/run/Usage.ts"
 import * as SessionStore from "../../src/services/SessionStore.ts"
-
-type Durable = RunEvent.Durable
-type Place = { readonly seq: number; readonly at?: number; readonly runId?: string }
-
-const base = ({ at, runId = "run-1", seq }: Place) => ({ seq, at: at ?? seq * 10, runId, version: RunEvent.version })
-const totals = { turns: 1, toolRounds: 0, toolCalls: 0, errors: 0, compactions: 0, duration: 5, usage: Usage.zero }
-const model = { provider: "test", name: "model" }
-
-export const started = (place: Place, text = "hello"): Durable => ({
-  _tag: "RunStarted",
-  ...base(place),
-  agent: "assistant",
-  input: { messages: [Message.user(text)], toolPolicy: {}, limits: { maxTurns: 20 } },
-  instructions: "00"
-})
-
-export const notice = (place: Place, text = "notice"): Durable => ({
-  _tag: "NoticeAdded",
-  ...base(place),
-  kind: "resume",
-  text
-})
-
-export const answer = (place: Place, text = "answer"): Durable => ({
-  _tag: "AssistantMessage",
-  ...base(place),
-  turn: 1,
-  attempt: 1,
-  message: { role: "assistant", content: [Message.text(text)] },
-  finishReason: "stop",
-  model,
-  usage: Usage.zero
-})
-
-export const completed = (place: Place): Durable => ({ _tag: "RunCompleted", ...base(place), reason: "stop", totals })
-
-/** Notices with the sequence numbers `from` to `to`. */
-export const notices = (from: number, to: number, text?: string): Arr.NonEmptyArray<Durable> =>
-  Arr.map(Arr.range(from, to), (seq) => notice({ seq }, text))
-
-const open = (sessionId: string, options: Partial<SessionStore.OpenOptions> = {}) =>
-  Effect.flatMap(
-    SessionStore.SessionStore,
-    (store) => store.open(sessionId, { runId: "run-1", create: true, ...options })
-  )
-
-/** Opens the session for this one write. */
-const write = (sessionId: string, events: Arr.NonEmptyReadonlyArray<Durable>) =>
-  Effect.scoped(Effect.flatMap(open(sessionId), (session) => session.append(events)))
-
-const readAll = (sessionId: string, range?: { readonly from?: number; readonly to?: number }) =>
-  Effect.flatMap(SessionStore.SessionStore, (store) => Stream.runCollect(store.read(sessionId, range)))
-
-const seqs = (events: ReadonlyArray<Durable>) => events.map((event) => event.seq)
-
-/** Lets other fibers go on until they wait. */
-const idle = Effect.repeat(Effect.yieldNow, { times: 50 })
-
-/** The reason that `effect` fails with. */
-const reasonOf = <A, R>(effect: Effect.Effect<A, RunError.RunError | SessionStore.StoreError, R>) =>
-  Effect.map(Effect.flip(effect), (error): RunError.RunReason | RunError.RunRefusal => error.reason)
-
-const tagOf = <A, R>(effect: Effect.Effect<A, SessionStore.StoreError, R>) =>
-  Effect.map(reasonOf(effect), (reason) => reason._tag)
+import {
+  answer,
+  base,
+  completed,
+  type Durable,
+  idle,
+  notice,
+  notices,
+  open,
+  readAll,
+  reasonOf,
+  seqs,
+  started,
+  tagOf,
+  write
+} from "./SessionStoreFixtures.ts"
+import { forks } from "./SessionStoreForks.ts"
 
 export const suite = <E>(name: string, layer: Layer.Layer<SessionStore.SessionStore, E>): void => {
-  const test = <A, E2>(claim: string, body: Effect.Effect<A, E2, SessionStore.SessionStore | Scope.Scope>) =>
+  const test = <A, E2>(claim: string, body: Effect.Effect<A, E2, SessionStore.SessionStore | Scope.Scope>): void => {
     it.effect(claim, () => Effect.provide(Effect.scoped(body), layer))
+  }
 
   describe(`${name}: creation`, () => {
     test(
@@ -751,5 +703,27 @@ export const suite = <E>(name: string, layer: Layer.Layer<SessionStore.SessionSt
         assert.strictEqual(yield* tagOf((yield* SessionStore.SessionStore).remove("s")), "SessionNotFound")
       })
     )
+  })
+
+  forks(name, test)
+
+  describe(`${name}: closing`, () => {
+    it.effect("sessions that are open while their store closes still store their ends", () =>
+      Effect.gen(function*() {
+        const [storeScope, sessionScope, otherScope] = [yield* Scope.make(), yield* Scope.make(), yield* Scope.make()]
+        const store = Context.get(yield* Layer.buildWithScope(layer, storeScope), SessionStore.SessionStore)
+        const options = { runId: "run-1", create: true }
+        const session = yield* Scope.provide(store.open("s", options), sessionScope)
+        const other = yield* Scope.provide(store.open("other", options), otherScope)
+        const closing = yield* Effect.forkChild(Scope.close(storeScope, Exit.void))
+        yield* idle
+        yield* session.append([started({ seq: 1 })])
+        yield* Scope.close(sessionScope, Exit.void)
+        yield* idle
+        yield* other.append([started({ seq: 1 })])
+        yield* Scope.close(otherScope, Exit.void)
+        yield* Fiber.join(closing)
+        assert.deepStrictEqual([session.head(), other.head()], [1, 1])
+      }))
   })
 }

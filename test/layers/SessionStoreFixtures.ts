@@ -1,0 +1,78 @@
+/** Events, and calls of a session store, that the tests of stores share. */
+import * as Arr from "effect/Array"
+import * as Effect from "effect/Effect"
+import * as Stream from "effect/Stream"
+import * as Message from "../../src/run/Message.ts"
+import type * as RunError from "../../src/run/RunError.ts"
+import * as RunEvent from "../../src/run/RunEvent.ts"
+import * as Usage from "../../src/run/Usage.ts"
+import * as SessionStore from "../../src/services/SessionStore.ts"
+
+export type Durable = RunEvent.Durable
+type Place = { readonly seq: number; readonly at?: number; readonly runId?: string }
+
+export const base = ({ at, runId = "run-1", seq }: Place) => ({
+  seq,
+  at: at ?? seq * 10,
+  runId,
+  version: RunEvent.version
+})
+const totals = { turns: 1, toolRounds: 0, toolCalls: 0, errors: 0, compactions: 0, duration: 5, usage: Usage.zero }
+const model = { provider: "test", name: "model" }
+
+export const started = (place: Place, text = "hello"): Durable => ({
+  _tag: "RunStarted",
+  ...base(place),
+  agent: "assistant",
+  input: { messages: [Message.user(text)], toolPolicy: {}, limits: { maxTurns: 20 } },
+  instructions: "00"
+})
+
+export const notice = (place: Place, text = "notice"): Durable => ({
+  _tag: "NoticeAdded",
+  ...base(place),
+  kind: "resume",
+  text
+})
+
+export const answer = (place: Place, text = "answer"): Durable => ({
+  _tag: "AssistantMessage",
+  ...base(place),
+  turn: 1,
+  attempt: 1,
+  message: { role: "assistant", content: [Message.text(text)] },
+  finishReason: "stop",
+  model,
+  usage: Usage.zero
+})
+
+export const completed = (place: Place): Durable => ({ _tag: "RunCompleted", ...base(place), reason: "stop", totals })
+
+/** Notices with the sequence numbers `from` to `to`. */
+export const notices = (from: number, to: number, text?: string): Arr.NonEmptyArray<Durable> =>
+  Arr.map(Arr.range(from, to), (seq) => notice({ seq }, text))
+
+export const open = (sessionId: string, options: Partial<SessionStore.OpenOptions> = {}) =>
+  Effect.flatMap(
+    SessionStore.SessionStore,
+    (store) => store.open(sessionId, { runId: "run-1", create: true, ...options })
+  )
+
+/** Opens the session for this one write. */
+export const write = (sessionId: string, events: Arr.NonEmptyReadonlyArray<Durable>) =>
+  Effect.scoped(Effect.flatMap(open(sessionId), (session) => session.append(events)))
+
+export const readAll = (sessionId: string, range?: { readonly from?: number; readonly to?: number }) =>
+  Effect.flatMap(SessionStore.SessionStore, (store) => Stream.runCollect(store.read(sessionId, range)))
+
+export const seqs = (events: ReadonlyArray<Durable>) => events.map((event) => event.seq)
+
+/** Lets other fibers go on until they wait. */
+export const idle = Effect.repeat(Effect.yieldNow, { times: 50 })
+
+/** The reason that `effect` fails with. */
+export const reasonOf = <A, R>(effect: Effect.Effect<A, RunError.RunError | SessionStore.StoreError, R>) =>
+  Effect.map(Effect.flip(effect), (error): RunError.RunReason | RunError.RunRefusal => error.reason)
+
+export const tagOf = <A, R>(effect: Effect.Effect<A, SessionStore.StoreError, R>) =>
+  Effect.map(reasonOf(effect), (reason) => reason._tag)
