@@ -1,6 +1,6 @@
 /** fiberloop on a bare `Model`, its events read to the end. */
 import { NodeFileSystem } from "@effect/platform-node"
-import type { Layer} from "effect";
+import type { Layer } from "effect"
 import { Effect, FileSystem, Stream } from "effect"
 import { Agent, Fiberloop, type SessionStore, SessionStoreMemory, SessionStoreSqlite } from "../src/index.ts"
 import { type Counts, type Scenario, timed } from "./Scenario.ts"

@@ -51,14 +51,17 @@ export const layer: Layer.Layer<ContextManager.ContextManager> = layerWith({})
 /** Where to cut to keep that many messages, and what of the prefix stays; `undefined` when nothing would become shorter. */
 const cutEntries = (entries: Entries, keep: number): Cut | undefined => {
   const latestUser = entries.findLastIndex((entry) => entry.message.role === "user")
+  // the runtime's notices stand in the user's place, and are not what a person said
+  const latestSaid = entries.findLastIndex((entry) => entry.message.role === "user" && entry.isNotice !== true)
   let at = entries.length - keep
   // results stay with their calls: a cut between them moves behind them
   while (entries[at]?.message.role === "tool") at++
   const prefix = entries.slice(0, at)
-  const kept = prefix.filter((entry, i) => entry.message.role === "system" || i === latestUser)
-  const last = prefix[prefix.length - 1]
-  if (last === undefined || kept.length === prefix.length) return undefined
-  // one event may have made several messages: those behind the cut are kept in the replacement
-  const siblings = entries.slice(at).filter((entry) => entry.seq <= last.seq)
-  return { upTo: last.seq, replacement: [...kept, ...siblings].map((entry) => entry.message) }
+  const kept = prefix.filter((entry, i) => entry.message.role === "system" || i === latestUser || i === latestSaid)
+  if (kept.length === prefix.length) return undefined
+  // one event may have made several messages, and what came during a call stands behind its turn: messages behind the
+  // cut that are not newer than those before it are kept in the replacement
+  const upTo = prefix.reduce((max, entry) => Math.max(max, entry.seq), 0)
+  const siblings = entries.slice(at).filter((entry) => entry.seq <= upTo)
+  return { upTo, replacement: [...kept, ...siblings].map((entry) => entry.message) }
 }

@@ -19,24 +19,30 @@ export const truncate = (text: string, limit: number): Truncated => {
 }
 
 /** `at`, moved back out of a surrogate pair or a JSON escape. */
-const endOfUnit = (text: string, at: number): number => {
-  const escape = /\\(?:u[0-9a-fA-F]{0,3})?$/.exec(text.slice(Math.max(0, at - 5), at))
-  if (escape !== null) return at - escape[0].length
-  return isLow(text, at) ? at - 1 : at
-}
+const endOfUnit = (text: string, at: number): number => unitAt(text, at)[0]
 
 /** `at`, moved on out of a surrogate pair or a JSON escape. */
-const startOfUnit = (text: string, at: number): number => {
-  for (let back = 1; back <= 5; back++) {
-    const start = at - back
-    if (text[start] !== "\\") continue
-    const length = text[start + 1] === "u" ? 6 : 2
-    return Math.max(at, start + length)
+const startOfUnit = (text: string, at: number): number => unitAt(text, at)[1]
+
+/** Where the unit that `at` lies inside of begins and ends; `at` twice between two units. */
+const unitAt = (text: string, at: number): readonly [number, number] => {
+  for (let start = Math.max(0, at - 5); start < at; start++) {
+    const end = start + escapeLength(text, start)
+    if (end > at) return [start, end]
   }
-  return isLow(text, at) ? at + 1 : at
+  return isLow(text, at) && isHigh(text, at - 1) ? [at - 1, at + 1] : [at, at]
 }
 
-const isLow = (text: string, at: number): boolean => {
-  const code = text.charCodeAt(at)
-  return code >= 0xdc00 && code <= 0xdfff
+/** How long the JSON escape is that begins at `start`; 0 where none does. A backslash behind an odd number is escaped. */
+const escapeLength = (text: string, start: number): number => {
+  if (text[start] !== "\\") return 0
+  let before = start
+  while (text[before - 1] === "\\") before--
+  if ((start - before) % 2 === 1) return 0
+  return escape.exec(text.slice(start, start + 6))?.[0].length ?? 0
 }
+
+const escape = /^\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/
+
+const isHigh = (text: string, at: number): boolean => (text.charCodeAt(at) & 0xfc00) === 0xd800
+const isLow = (text: string, at: number): boolean => (text.charCodeAt(at) & 0xfc00) === 0xdc00

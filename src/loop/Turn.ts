@@ -156,9 +156,12 @@ const follow = Effect.fnUntraced(function*(
     case "Fail":
       if (journal.status() === "observing") journal.move("invalidOutput")
       return yield* RunError.fromStored(decision.error)
-    case "Compact":
+    case "Compact": {
+      const limit = RunState.limitReached(journal.state(), journal.now())
+      if (limit !== undefined) return limited(limit)
       journal.move("compactFirst")
       return yield* compact(env, view(env, "length"))
+    }
     case "Continue":
       journal.move("continue")
       if (decision.reason === "correction") {

@@ -15,6 +15,8 @@ import * as ToolOutcome from "./ToolOutcome.ts"
 export interface Entry {
   readonly seq: number
   readonly message: Message.Message
+  /** a user message of nothing but the runtime's notices */
+  readonly isNotice?: boolean
   readonly reasoned?: { readonly by: Message.ModelRef | undefined; readonly without: Message.Message }
 }
 

@@ -28,6 +28,7 @@ interface OpenTurn extends Entries.Turn {
 interface Input {
   readonly seq: number
   readonly content: Vector.Vector<Message.UserPart>
+  readonly isNotice: boolean
 }
 
 export interface Transcript {
@@ -67,7 +68,7 @@ export const append = (self: Transcript, event: RunEvent.Durable): Transcript =>
     case "InputReceived":
       return event.messages.reduce((next, message) => addInput(next, toInput(event.seq, message.content)), self)
     case "NoticeAdded":
-      return addInput(self, toInput(event.seq, [Message.text(event.text)]))
+      return addInput(self, toInput(event.seq, [Message.text(event.text)], true))
     case "ContextCompacted":
       return compact(self, event)
     case "TurnFinished":
@@ -117,7 +118,7 @@ export const awaitsModel = (self: Transcript): boolean => {
 /** Where a prefix may be cut off: all messages with their `seq`, oldest first, a call's results behind its message. */
 export const entries = (
   self: Transcript
-): ReadonlyArray<{ readonly seq: number; readonly message: Message.Message }> => all(self)
+): ReadonlyArray<Pick<Entries.Entry, "seq" | "message" | "isNotice">> => all(self)
 
 // ---- building -----------------------------------------------------------------------------------------------------
 
@@ -131,8 +132,9 @@ const push = (self: Transcript, ...added: ReadonlyArray<Entries.Entry>): Transcr
 const flushTail = (self: Transcript): Transcript =>
   self.tail === undefined ? self : { ...push(self, userEntry(self.tail)), tail: undefined }
 
-const userEntry = ({ content, seq }: Input): Entries.Entry => ({
+const userEntry = ({ content, isNotice, seq }: Input): Entries.Entry => ({
   seq,
+  ...(isNotice ? { isNotice } : {}),
   message: { role: "user", content: Vector.toArray(content) }
 })
 
@@ -143,7 +145,11 @@ const addUser = (self: Transcript, input: Input): Transcript => {
     ...self,
     tail: tail === undefined
       ? input
-      : { seq: input.seq, content: Vector.append(tail.content, ...Vector.toArray(input.content)) }
+      : {
+        seq: input.seq,
+        isNotice: tail.isNotice && input.isNotice,
+        content: Vector.append(tail.content, ...Vector.toArray(input.content))
+      }
   }
 }
 
@@ -152,8 +158,9 @@ const addInput = (self: Transcript, input: Input): Transcript =>
     ? { ...self, waiting: Vector.append(self.waiting, input) }
     : addUser(self, input)
 
-const toInput = (seq: number, content: ReadonlyArray<Message.UserPart>): Input => ({
+const toInput = (seq: number, content: ReadonlyArray<Message.UserPart>, isNotice = false): Input => ({
   seq,
+  isNotice,
   content: Vector.make(content.flatMap(Legality.cleanPart))
 })
 
@@ -194,10 +201,8 @@ const closeTurn = (self: Transcript): Transcript => {
 /** What closing the turn now would add behind the settled entries; leaves `self` and its siblings untouched. */
 const closing = (self: Transcript): ReadonlyArray<Entries.Entry> => {
   const out: Array<Entries.Entry> = []
-  if (self.open !== undefined) {
-    if (self.tail !== undefined) out.push(userEntry(self.tail))
-    out.push(...Entries.fromTurn(self.open))
-  }
+  // whatever was gathered got its place when the turn opened
+  if (self.open !== undefined) out.push(...Entries.fromTurn(self.open))
   const base: Transcript = { ...empty, tail: self.open === undefined ? self.tail : undefined }
   const { tail } = Vector.toArray(self.waiting).reduce(addUser, base)
   if (tail !== undefined) out.push(userEntry(tail))
@@ -212,7 +217,12 @@ const compact = (self: Transcript, event: Extract<RunEvent.Durable, { _tag: "Con
   const last = entries[entries.length - 1]
   if (last?.message.role !== "user") return { ...empty, taken, settled: Vector.make(entries) }
   entries.pop()
-  return { ...empty, taken, settled: Vector.make(entries), tail: toInput(last.seq, last.message.content) }
+  return {
+    ...empty,
+    taken,
+    settled: Vector.make(entries),
+    tail: toInput(last.seq, last.message.content, last.isNotice)
+  }
 }
 
 // ---- reading ------------------------------------------------------------------------------------------------------
