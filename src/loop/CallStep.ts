@@ -5,15 +5,15 @@
  */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import type * as OpenCall from "../run/OpenCall.ts"
 import * as RunInput from "../run/RunInput.ts"
-import type * as RunState from "../run/RunState.ts"
 import type * as ToolOutcome from "../run/ToolOutcome.ts"
 import * as Transcript from "../run/Transcript.ts"
 import type * as Approver from "../services/Approver.ts"
 import * as Digest from "./Digest.ts"
 import type * as Env from "./Env.ts"
 
-type Call = RunState.OpenCall
+type Call = OpenCall.OpenCall
 
 /** What a call needs next: to run, a person's word, or an outcome without running. */
 export type Verdict =

@@ -15,7 +15,6 @@ import * as Scope from "effect/Scope"
 import * as RunError from "../run/RunError.ts"
 import type * as RunEvent from "../run/RunEvent.ts"
 import * as RunInput from "../run/RunInput.ts"
-import * as RunPolicy from "../run/RunPolicy.ts"
 import * as RunState from "../run/RunState.ts"
 import * as Approver from "../services/Approver.ts"
 import type * as ContextManager from "../services/ContextManager.ts"
@@ -28,6 +27,7 @@ import type * as ToolExecutor from "../services/ToolExecutor.ts"
 import * as Ending from "./Ending.ts"
 import type * as Env from "./Env.ts"
 import * as Feed from "./Feed.ts"
+import * as FirstEvent from "./FirstEvent.ts"
 import * as Journal from "./Journal.ts"
 import * as Live from "./Live.ts"
 import * as Opening from "./Opening.ts"
@@ -150,7 +150,7 @@ const drive = (
 
       const { session, state } = opened.value
       const env = yield* makeEnv(services, request, live, opened.value)
-      const begun = yield* phase(firstEvent(env, request, state))
+      const begun = yield* phase(FirstEvent.write(env, request, state))
       // cut off meanwhile, the first event may be in the log all the same: then the run has begun
       if (Exit.isFailure(begun) && session.head() === state.seq) return yield* refuse(begun.cause)
       yield* Deferred.succeed(live.accepted, undefined)
@@ -195,37 +195,6 @@ const makeEnv = Effect.fnUntraced(function*(
     })
   }
 })
-
-/** Records and stores the drive's first event. */
-const firstEvent = (env: Env.Env, { begin, brief }: Request, before: RunState.RunState) =>
-  Effect.suspend(() => {
-    const { journal } = env
-    if (begin._tag === "Start") {
-      supersede(env, before)
-      journal.record({ _tag: "RunStarted", agent: brief.agent, input: begin.input, instructions: brief.instructions })
-      journal.move(before.status === "idle" ? "driveStarted" : "newInput")
-    } else {
-      journal.record({
-        _tag: "RunResumed",
-        drive: before.drive + 1,
-        cause: "resume",
-        ...(begin.limits === undefined ? {} : { limits: RunPolicy.merge(before.limits, begin.limits) }),
-        ...(begin.data === undefined ? {} : { data: begin.data })
-      })
-      journal.move(before.openCalls.length > 0 ? "resumedWithOpenCalls" : "resumed")
-    }
-    return journal.commit
-  })
-
-/** A new input settles the calls that an older run left waiting for a person. */
-const supersede = ({ journal }: Env.Env, before: RunState.RunState) => {
-  for (const { callId, phase, tool, turn } of before.openCalls) {
-    const outcome = phase === "awaiting" || phase === "pending"
-      ? { _tag: "Denied" as const, reason: "superseded by a new message" }
-      : { _tag: "OutcomeUnknown" as const }
-    journal.record({ _tag: "ToolSettled", turn, callId, tool, outcome, duration: 0 }, before.runId)
-  }
-}
 
 /** Takes turns until they end or are cut off, and says how it ended. */
 const takeTurns = Effect.fnUntraced(function*(

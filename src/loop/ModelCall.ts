@@ -8,9 +8,9 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Pull from "effect/Pull"
 import * as Schedule from "effect/Schedule"
+import * as RunDecision from "../run/RunDecision.ts"
 import * as RunError from "../run/RunError.ts"
 import type * as RunEvent from "../run/RunEvent.ts"
-import * as RunState from "../run/RunState.ts"
 import * as Transcript from "../run/Transcript.ts"
 import type * as RetryPolicy from "../services/RetryPolicy.ts"
 import * as Attempt from "./Attempt.ts"
@@ -59,7 +59,7 @@ export const run = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Return<R
       journal.move("modelFailed")
       return yield* retriesExhausted(error.reason, attempt - attempts)
     }
-    const limited = RunState.limitReached(journal.state(), journal.now())
+    const limited = RunDecision.limitReached(journal.state(), journal.now())
     if (limited !== undefined) return { _tag: "Limited", reason: limited }
 
     hadEmpty ||= isEmpty

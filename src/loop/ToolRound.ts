@@ -6,9 +6,10 @@
  * open.
  */
 import * as Effect from "effect/Effect"
+import type * as OpenCall from "../run/OpenCall.ts"
+import * as RunDecision from "../run/RunDecision.ts"
 import type * as RunError from "../run/RunError.ts"
 import type * as RunEvent from "../run/RunEvent.ts"
-import * as RunState from "../run/RunState.ts"
 import * as ToolOutcome from "../run/ToolOutcome.ts"
 import type * as SessionStore from "../services/SessionStore.ts"
 import * as CallStep from "./CallStep.ts"
@@ -23,7 +24,7 @@ export interface Round {
   readonly isWaiting: boolean
 }
 
-type Call = RunState.OpenCall
+type Call = OpenCall.OpenCall
 type NotExecuted = Extract<ToolOutcome.ToolOutcome, { _tag: "NotExecuted" }>["reason"]
 
 /** Takes up the open calls; in a drive that finds them in the log, the status says so already. */
@@ -42,7 +43,7 @@ export const run = Effect.fnUntraced(function*(
     journal.move("everyCallSettled")
     return { cutBy: undefined, toolError: undefined, isWaiting: false }
   }
-  const left = RunState.callsLeft(journal.state())
+  const left = RunDecision.callsLeft(journal.state())
   const allowed = calls.slice(0, left.count)
   const cutBy = allowed.length < calls.length ? left.reason : undefined
   enter(cutBy === "turns" ? "settledWithoutTurnLeft" : "settledWithCalls")
@@ -128,7 +129,7 @@ const runAll = Effect.fnUntraced(function*(
         watch(-1)
       }
       call = toolError !== undefined || (isWaiting && concurrency === 1) ? undefined : calls[next++]
-      if (call !== undefined) spent ??= RunState.budgetSpent(journal.state(), journal.now())
+      if (call !== undefined) spent ??= RunDecision.budgetSpent(journal.state(), journal.now())
       if (spent !== undefined) call = undefined
       if (call === undefined) workers--
       else {

@@ -4,9 +4,9 @@
  * Does not own how a call is retried (`ModelCall`) or how tools run (`ToolRound`), nor the end of a drive (`Drive`).
  */
 import * as Effect from "effect/Effect"
+import * as RunDecision from "../run/RunDecision.ts"
 import * as RunError from "../run/RunError.ts"
 import type * as RunEvent from "../run/RunEvent.ts"
-import * as RunState from "../run/RunState.ts"
 import * as Transcript from "../run/Transcript.ts"
 import * as Usage from "../run/Usage.ts"
 import type * as ContextManager from "../services/ContextManager.ts"
@@ -28,7 +28,7 @@ export const takeTurns = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Re
     if (ending !== undefined) return ending
   }
   while (true) {
-    const limit = RunState.limitReached(journal.state(), journal.now())
+    const limit = RunDecision.limitReached(journal.state(), journal.now())
     if (limit !== undefined) return limited(limit)
     const plan = env.context.plan(view(env, undefined))
     if (plan._tag === "Compact") {
@@ -119,7 +119,7 @@ const conclude = Effect.fnUntraced(function*(
   if (round.isWaiting) return { _tag: "RunSuspended", reason: "approval" }
   if (!hasCalls) journal.move("settledWithoutCalls")
 
-  const decision = RunState.decide(journal.state(), {
+  const decision = RunDecision.decide(journal.state(), {
     finishReason,
     hasCalls,
     isEmpty: text.trim() === "",
@@ -157,7 +157,7 @@ const follow = Effect.fnUntraced(function*(
       if (journal.status() === "observing") journal.move("invalidOutput")
       return yield* RunError.fromStored(decision.error)
     case "Compact": {
-      const limit = RunState.limitReached(journal.state(), journal.now())
+      const limit = RunDecision.limitReached(journal.state(), journal.now())
       if (limit !== undefined) return limited(limit)
       journal.move("compactFirst")
       return yield* compact(env, view(env, "length"))

@@ -107,3 +107,31 @@ const resultsOf = (
   })
   return HashMap.fromIterable(found)
 }
+
+/** The message as `reader` may see it: reasoning only where it made that itself. */
+export const forReader = (entry: Entry, reader: Message.ModelRef | undefined): Message.Message => {
+  const { message, reasoned } = entry
+  if (reasoned === undefined) return message
+  const { by, without } = reasoned
+  return by !== undefined && by.provider === reader?.provider && by.name === reader.name ? message : without
+}
+
+const earlier = Message.user("(The conversation began earlier.)")
+
+/**
+ * System messages come first, later ones are the user's; behind them a user speaks first. Neighbours of one role, as a log with holes or an older prefix may leave
+ * them, become one message.
+ */
+export const addMessage = (out: Array<Message.Message>, added: Message.Message): void => {
+  const last = out[out.length - 1]
+  const isLate = added.role === "system" && last !== undefined && last.role !== "system"
+  const message = isLate ? Message.user(added.content) : added
+  if (last?.role === "user" && message.role === "user") {
+    out[out.length - 1] = { role: "user", content: [...last.content, ...message.content] }
+  } else if (last?.role === "assistant" && message.role === "assistant") {
+    out[out.length - 1] = { role: "assistant", content: [...last.content, ...message.content] }
+  } else {
+    if ((last === undefined || last.role === "system") && message.role === "assistant") out.push(earlier)
+    out.push(message)
+  }
+}

@@ -1,30 +1,18 @@
 /**
- * The state of a session's current run: a fold of its durable events, and the decisions that follow from it.
+ * The state of a session's current run: a fold of its durable events. `evolve` is total, also on logs with holes, and
+ * pure; a live run and a replayed one cannot differ.
  *
- * `evolve` is total, also on logs with holes, and pure; a live run and a replayed one cannot differ. The moves between
- * statuses are in `RunStatus`; does not own messages, that is `Transcript`.
+ * Does not own what follows from a state (`RunDecision`), the moves between statuses (`RunStatus`), or messages
+ * (`Transcript`).
  */
 import * as Message from "./Message.ts"
-import * as RunError from "./RunError.ts"
+import * as OpenCall from "./OpenCall.ts"
 import type * as RunEvent from "./RunEvent.ts"
 import type * as RunInput from "./RunInput.ts"
 import type * as RunPolicy from "./RunPolicy.ts"
 import * as RunStatus from "./RunStatus.ts"
 import * as ToolOutcome from "./ToolOutcome.ts"
 import * as Usage from "./Usage.ts"
-
-/** A call that has no outcome yet. `started`: its intent is stored. */
-export interface OpenCall {
-  readonly turn: number
-  readonly callId: string
-  readonly tool: string
-  readonly params: Message.ToolCallPart["params"]
-  readonly phase: "pending" | "awaiting" | "started"
-  /** set once a person was asked */
-  readonly approvalId?: string
-  /** what the person said */
-  readonly decision?: { readonly approved: boolean; readonly reason?: string }
-}
 
 export interface RunState {
   readonly status: RunEvent.Status
@@ -48,7 +36,7 @@ export interface RunState {
   readonly totals: RunEvent.Totals
   readonly compactionsInARow: number
   readonly corrections: number
-  readonly openCalls: ReadonlyArray<OpenCall>
+  readonly openCalls: ReadonlyArray<OpenCall.OpenCall>
   /** the settled answer of the turn under way, until the turn is finished */
   readonly answer: Pick<Answer, "attempt" | "finishReason" | "usage"> | undefined
   /** text of the last assistant message of this run */
@@ -86,15 +74,6 @@ export const empty: RunState = {
   answer: undefined,
   text: "",
   end: undefined
-}
-
-/** The id of the n-th call (from 0) of a turn's message: unique in the run. */
-export const callId = (turn: number, index: number): string => `${turn}.${index}`
-
-/** The place from 0 of a call of `turn` in its message; NaN for an id that is no call's of that turn. */
-export const placeOf = (id: string, turn: number): number => {
-  const place = Number(id.slice(id.indexOf(".") + 1))
-  return callId(turn, place) === id ? place : NaN
 }
 
 /** Folds one durable event in. Events of a type this version does not know change nothing but `seq`. */
@@ -154,7 +133,7 @@ export const evolve = (state: RunState, event: RunEvent.Durable): RunState => {
     case "ApprovalRequested":
       return withCall(state, event, { phase: "awaiting", approvalId: event.approvalId })
     case "ApprovalResolved":
-      return withCall(state, event, { phase: "pending", decision: decisionOf(event) })
+      return withCall(state, event, { phase: "pending", decision: OpenCall.decisionOf(event) })
     case "ToolStarted":
       return withCall(state, event, { phase: "started", params: event.params })
     case "ToolSettled":
@@ -219,7 +198,7 @@ const settleMessage = (
     answer: { attempt: event.attempt, finishReason: event.finishReason, usage: event.usage },
     openCalls: calls.map((call, index) => ({
       turn: event.turn,
-      callId: callId(event.turn, index),
+      callId: OpenCall.callId(event.turn, index),
       tool: call.name,
       params: call.params,
       phase: "pending"
@@ -235,31 +214,10 @@ const settleMessage = (
 const withCall = (
   state: RunState,
   event: { readonly seq: number; readonly at: number; readonly callId: string },
-  change: Partial<OpenCall>
+  change: Partial<OpenCall.OpenCall>
 ): RunState => {
   const openCalls = state.openCalls.map((call) => call.callId === event.callId ? { ...call, ...change } : call)
-  return { ...state, seq: event.seq, ...inRound(state, openCalls, event.at) }
-}
-
-const decisionOf = (
-  { approved, reason }: Extract<RunEvent.Durable, { _tag: "ApprovalResolved" }>
-): NonNullable<OpenCall["decision"]> => ({ approved, ...(reason === undefined ? {} : { reason }) })
-
-/** A round waits for a person while one is asked and nothing runs; that time is not the drive's. */
-const inRound = (
-  state: RunState,
-  openCalls: ReadonlyArray<OpenCall>,
-  at: number
-): Pick<RunState, "openCalls" | "status" | "waitingSince" | "waited"> => {
-  const waits = openCalls.some((call) => call.phase === "awaiting") &&
-    !openCalls.some((call) => call.phase === "started")
-  const { waited, waitingSince } = state
-  return {
-    openCalls,
-    status: waits ? "awaiting_human" : "tool_running",
-    waitingSince: waits ? waitingSince ?? at : undefined,
-    waited: waits || waitingSince === undefined ? waited : waited + Math.max(0, at - waitingSince)
-  }
+  return { ...state, seq: event.seq, ...OpenCall.inRound(state, openCalls, event.at) }
 }
 
 const settleCall = (state: RunState, event: Extract<RunEvent.Durable, { _tag: "ToolSettled" }>): RunState => {
@@ -269,7 +227,7 @@ const settleCall = (state: RunState, event: Extract<RunEvent.Durable, { _tag: "T
   return {
     ...state,
     seq: event.seq,
-    ...inRound(state, openCalls, event.at),
+    ...OpenCall.inRound(state, openCalls, event.at),
     totals: {
       ...state.totals,
       toolCalls: state.totals.toolCalls + (call.phase === "started" ? 1 : 0),
@@ -296,71 +254,3 @@ export const totalsAt = (state: RunState, at: number): RunEvent.Totals => ({
   ...state.totals,
   duration: state.totals.duration + Math.max(0, (state.waitingSince ?? at) - state.driveStartedAt - state.waited)
 })
-
-/**
- * The limit that forbids the next model call, if any: checked before the spending, against what is settled. Turns come
- * first, so that a run at several limits names the one a user knows best.
- */
-export const limitReached = (state: RunState, at: number): RunEvent.LimitedReason | undefined =>
-  state.limits.maxTurns !== undefined && state.totals.turns >= state.limits.maxTurns ? "turns" : budgetSpent(state, at)
-
-/** The limit that forbids the next tool call of a round, if any: what is spent besides turns. */
-export const budgetSpent = (state: RunState, at: number): RunEvent.LimitedReason | undefined => {
-  const { limits, totals } = state
-  if (limits.maxDuration !== undefined && totalsAt(state, at).duration >= limits.maxDuration) return "duration"
-  if (limits.maxTokens !== undefined && Usage.total(totals.usage) >= limits.maxTokens) return "tokens"
-  if (limits.maxErrors !== undefined && totals.errors > limits.maxErrors) return "errors"
-  return undefined
-}
-
-/** How many of a message's calls the limits still allow to run; the rest settle `NotExecuted(limit)`. */
-export const callsLeft = (state: RunState): { readonly count: number; readonly reason: RunEvent.LimitedReason } => {
-  const { limits, totals } = state
-  if (limits.maxTurns !== undefined && totals.turns >= limits.maxTurns) return { count: 0, reason: "turns" }
-  if (limits.maxToolRounds !== undefined && totals.toolRounds >= limits.maxToolRounds) {
-    return { count: 0, reason: "toolRounds" }
-  }
-  const count = limits.maxToolCalls === undefined ? Infinity : Math.max(0, limits.maxToolCalls - totals.toolCalls)
-  return { count, reason: "toolCalls" }
-}
-
-/** What the settled turn was, for `decide`. */
-export interface Settled {
-  readonly finishReason: RunEvent.FinishReason
-  readonly hasCalls: boolean
-  readonly isEmpty: boolean
-  /** a limit cut the message's calls short */
-  readonly cutBy: RunEvent.LimitedReason | undefined
-  /** the answer does not fit the agent's output schema */
-  readonly invalidOutput: string | undefined
-  readonly toolError: RunError.Stored | undefined
-}
-
-/**
- * What happens after a turn, in `observing`. Parsed calls decide, not the finish reason; `length` compacts by force,
- * and goes on with a notice where nothing can shrink but something was said.
- */
-export const decide = (state: RunState, turn: Settled): RunEvent.Decision => {
-  if (turn.toolError !== undefined) return { _tag: "Fail", error: turn.toolError }
-  if (turn.finishReason === "length") return { _tag: "Compact", reason: "length" }
-  if (turn.cutBy !== undefined && turn.finishReason !== "content-filter") return { _tag: "Limit", reason: turn.cutBy }
-  if (turn.hasCalls && turn.finishReason !== "content-filter") return { _tag: "Continue", reason: "toolCalls" }
-  if (turn.invalidOutput !== undefined) {
-    if (turn.finishReason === "content-filter") return { _tag: "Fail", error: RunError.toStored(filtered) }
-    return state.corrections === 0
-      ? { _tag: "Continue", reason: "correction" }
-      : { _tag: "Fail", error: RunError.toStored(RunError.invalidOutput(turn.invalidOutput)) }
-  }
-  return { _tag: "Complete", reason: completion(state, turn) }
-}
-
-const filtered = new RunError.NonRetryableError({
-  _tag: "ContentPolicy",
-  message: "the provider's content filter ended the answer before it fitted the agent's output schema"
-})
-
-const completion = (state: RunState, turn: Settled): Extract<RunEvent.Decision, { _tag: "Complete" }>["reason"] => {
-  if (turn.finishReason === "content-filter") return "contentFilter"
-  if (turn.isEmpty && state.totals.toolRounds > 0) return "emptyAfterTools"
-  return turn.finishReason === "stop" ? "stop" : "other"
-}

@@ -13,8 +13,8 @@ import * as Calls from "./Calls.ts"
 import * as Entries from "./Entries.ts"
 import * as Legality from "./Legality.ts"
 import * as Message from "./Message.ts"
+import * as OpenCall from "./OpenCall.ts"
 import type * as RunEvent from "./RunEvent.ts"
-import * as RunState from "./RunState.ts"
 import * as ToolOutcome from "./ToolOutcome.ts"
 import * as Vector from "./Vector.ts"
 
@@ -100,8 +100,8 @@ export const messages = (
   const rest = closing(self)
   const out: Array<Message.Message> = system === undefined ? [] : [system]
   const { items, length } = self.settled
-  for (let i = 0; i < length; i++) addMessage(out, forReader(items[i]!, reader))
-  for (const entry of rest) addMessage(out, forReader(entry, reader))
+  for (let i = 0; i < length; i++) Entries.addMessage(out, Entries.forReader(items[i]!, reader))
+  for (const entry of rest) Entries.addMessage(out, Entries.forReader(entry, reader))
   return out
 }
 
@@ -186,7 +186,7 @@ const openTurn = (self: Transcript, event: Extract<RunEvent.Durable, { _tag: "As
 const settle = (self: Transcript, event: Extract<RunEvent.Durable, { _tag: "ToolSettled" }>): Transcript => {
   const { open } = self
   if (open === undefined || open.runId !== event.runId) return self
-  const place = RunState.placeOf(event.callId, open.turn)
+  const place = OpenCall.placeOf(event.callId, open.turn)
   if (open.calls[place] === undefined || HashMap.has(open.results, place)) return self
   return { ...self, open: { ...open, results: HashMap.set(open.results, place, ToolOutcome.toResult(event.outcome)) } }
 }
@@ -222,34 +222,5 @@ const compact = (self: Transcript, event: Extract<RunEvent.Durable, { _tag: "Con
     taken,
     settled: Vector.make(entries),
     tail: toInput(last.seq, last.message.content, last.isNotice)
-  }
-}
-
-// ---- reading ------------------------------------------------------------------------------------------------------
-
-const forReader = (entry: Entries.Entry, reader: Message.ModelRef | undefined): Message.Message => {
-  const { message, reasoned } = entry
-  if (reasoned === undefined) return message
-  const { by, without } = reasoned
-  return by !== undefined && by.provider === reader?.provider && by.name === reader.name ? message : without
-}
-
-const earlier = Message.user("(The conversation began earlier.)")
-
-/**
- * System messages come first, later ones are the user's; behind them a user speaks first. Neighbours of one role, as a log with holes or an older prefix may leave
- * them, become one message.
- */
-const addMessage = (out: Array<Message.Message>, added: Message.Message): void => {
-  const last = out[out.length - 1]
-  const isLate = added.role === "system" && last !== undefined && last.role !== "system"
-  const message = isLate ? Message.user(added.content) : added
-  if (last?.role === "user" && message.role === "user") {
-    out[out.length - 1] = { role: "user", content: [...last.content, ...message.content] }
-  } else if (last?.role === "assistant" && message.role === "assistant") {
-    out[out.length - 1] = { role: "assistant", content: [...last.content, ...message.content] }
-  } else {
-    if ((last === undefined || last.role === "system") && message.role === "assistant") out.push(earlier)
-    out.push(message)
   }
 }

@@ -1,5 +1,6 @@
 /** When a limit holds, how many calls it leaves, and what is decided after a turn. */
 import { assert, describe, it } from "@effect/vitest"
+import * as RunDecision from "../../src/run/RunDecision.ts"
 import * as RunError from "../../src/run/RunError.ts"
 import * as RunEvent from "../../src/run/RunEvent.ts"
 import type * as RunPolicy from "../../src/run/RunPolicy.ts"
@@ -24,7 +25,7 @@ const tokens = (inputTokens: number, outputTokens: number) => ({ usage: { inputT
 describe("the next model call", () => {
   it("is free where nothing limits it", () => {
     const used = { turns: 1e6, toolRounds: 1e6, toolCalls: 1e6, errors: 1e6, compactions: 1e6, duration: 1e12 }
-    assert.isUndefined(RunState.limitReached(state({}, { ...used, ...tokens(1e9, 1e9) }), 1e15))
+    assert.isUndefined(RunDecision.limitReached(state({}, { ...used, ...tokens(1e9, 1e9) }), 1e15))
   })
 
   it.each<readonly [string, RunPolicy.Limits, Partial<RunEvent.Totals>, RunEvent.LimitedReason | undefined]>([
@@ -45,7 +46,7 @@ describe("the next model call", () => {
     ["all rounds, of which the calls know", { maxToolRounds: 0 }, { toolRounds: 5 }, undefined],
     ["all calls, of which the calls know", { maxToolCalls: 0 }, { toolCalls: 5 }, undefined]
   ])("after %s", (_, limits, used, reason) => {
-    assert.strictEqual(RunState.limitReached(state(limits, used), 0), reason)
+    assert.strictEqual(RunDecision.limitReached(state(limits, used), 0), reason)
   })
 
   it.each<readonly [number, number, RunEvent.LimitedReason | undefined]>([
@@ -57,7 +58,7 @@ describe("the next model call", () => {
     [1000, 0, "duration"]
   ])("after %i ms in past drives and %i in this, of 1000, is %s", (duration, now, reason) => {
     const started = state({ maxDuration: 1000 }, { duration }, { driveStartedAt: 5000 })
-    assert.strictEqual(RunState.limitReached(started, 5000 + now), reason)
+    assert.strictEqual(RunDecision.limitReached(started, 5000 + now), reason)
   })
 
   it("names turns first, then time, tokens and errors", () => {
@@ -66,7 +67,7 @@ describe("the next model call", () => {
     const order = ["maxTurns", "maxDuration", "maxTokens", "maxErrors"] as const
     const reasons = order.map((_, i) => {
       const limits: RunPolicy.Limits = Object.fromEntries(order.slice(i).map((key) => [key, all[key]]))
-      return RunState.limitReached(state(limits, used), 0)
+      return RunDecision.limitReached(state(limits, used), 0)
     })
     assert.deepStrictEqual(reasons, ["turns", "duration", "tokens", "errors"])
   })
@@ -89,12 +90,12 @@ describe("the calls that are left", () => {
     [{ maxTurns: 1, maxToolRounds: 0, maxToolCalls: 0 }, { turns: 1 }, 0, "turns"],
     [{ maxToolRounds: 0, maxToolCalls: 5 }, {}, 0, "toolRounds"]
   ])("within %o after %o are %d, by %s", (limits, used, count, reason) => {
-    assert.deepStrictEqual(RunState.callsLeft(state(limits, used)), { count, reason })
+    assert.deepStrictEqual(RunDecision.callsLeft(state(limits, used)), { count, reason })
   })
 })
 
 describe("the decision", () => {
-  const settled = (turn: Partial<RunState.Settled>): RunState.Settled => ({
+  const settled = (turn: Partial<RunDecision.Settled>): RunDecision.Settled => ({
     finishReason: "stop",
     hasCalls: false,
     isEmpty: false,
@@ -103,8 +104,8 @@ describe("the decision", () => {
     toolError: undefined,
     ...turn
   })
-  const decide = (turn: Partial<RunState.Settled>, other: Partial<RunState.RunState> = {}) =>
-    RunState.decide(state({}, {}, other), settled(turn))
+  const decide = (turn: Partial<RunDecision.Settled>, other: Partial<RunState.RunState> = {}) =>
+    RunDecision.decide(state({}, {}, other), settled(turn))
 
   it.each<readonly [RunEvent.FinishReason, RunEvent.Decision]>([
     ["stop", { _tag: "Complete", reason: "stop" }],

@@ -1,6 +1,7 @@
 /** The state is a fold: total, counting each thing once, the same live and replayed. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Message from "../../src/run/Message.ts"
+import * as RunDecision from "../../src/run/RunDecision.ts"
 import type * as RunEvent from "../../src/run/RunEvent.ts"
 import * as RunState from "../../src/run/RunState.ts"
 import * as RunStatus from "../../src/run/RunStatus.ts"
@@ -35,8 +36,8 @@ describe("evolve", () => {
     const part = Logs.subsequence(log, seed)
     const state = fold(part)
     assert.strictEqual(state.seq, part.at(-1)?.seq ?? 0)
-    RunState.limitReached(state, 0)
-    RunState.callsLeft(state)
+    RunDecision.limitReached(state, 0)
+    RunDecision.callsLeft(state)
   }, check(500))
 
   it.prop("changes neither the state it is given nor the event", [Logs.odd], ([{ log }]) => {

@@ -2,8 +2,8 @@
  * What every log must be, whatever happened while it was written, and short forms of events for comparison.
  */
 import * as Message from "../../src/run/Message.ts"
+import * as OpenCall from "../../src/run/OpenCall.ts"
 import * as RunEvent from "../../src/run/RunEvent.ts"
-import * as RunState from "../../src/run/RunState.ts"
 import * as Transcript from "../../src/run/Transcript.ts"
 import * as StrictModel from "../../src/testing/StrictModel.ts"
 
@@ -50,7 +50,7 @@ export const violations = (log: Log, mayBeOpen = false): Array<string> => {
     isDriven = !RunEvent.isEnd(event)
     if (event._tag === "AssistantMessage") {
       calls = new Map(
-        Message.toolCalls(event.message.content).map((_, index) => [RunState.callId(event.turn, index), 0])
+        Message.toolCalls(event.message.content).map((_, index) => [OpenCall.callId(event.turn, index), 0])
       )
     }
     if (event._tag === "ToolStarted") {

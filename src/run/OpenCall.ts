@@ -1,0 +1,54 @@
+/**
+ * Tool calls without an outcome: their ids, their phases, and when a round of them waits for a person.
+ */
+import type * as Message from "./Message.ts"
+import type * as RunEvent from "./RunEvent.ts"
+
+/** A call that has no outcome yet. `started`: its intent is stored. */
+export interface OpenCall {
+  readonly turn: number
+  readonly callId: string
+  readonly tool: string
+  readonly params: Message.ToolCallPart["params"]
+  readonly phase: "pending" | "awaiting" | "started"
+  /** set once a person was asked */
+  readonly approvalId?: string
+  /** what the person said */
+  readonly decision?: { readonly approved: boolean; readonly reason?: string }
+}
+
+/** The id of the n-th call (from 0) of a turn's message: unique in the run. */
+export const callId = (turn: number, index: number): string => `${turn}.${index}`
+
+/** The place from 0 of a call of `turn` in its message; NaN for an id that is no call's of that turn. */
+export const placeOf = (id: string, turn: number): number => {
+  const place = Number(id.slice(id.indexOf(".") + 1))
+  return callId(turn, place) === id ? place : NaN
+}
+
+/** What a round knows of waiting: since when it does, and how long it has, in milliseconds. */
+export interface Round {
+  readonly waitingSince: number | undefined
+  readonly waited: number
+}
+
+export const decisionOf = (
+  { approved, reason }: Extract<RunEvent.Durable, { _tag: "ApprovalResolved" }>
+): NonNullable<OpenCall["decision"]> => ({ approved, ...(reason === undefined ? {} : { reason }) })
+
+/** A round waits for a person while one is asked and nothing runs; that time is not the drive's. */
+export const inRound = (
+  before: Round,
+  openCalls: ReadonlyArray<OpenCall>,
+  at: number
+): Round & { readonly status: "awaiting_human" | "tool_running"; readonly openCalls: ReadonlyArray<OpenCall> } => {
+  const waits = openCalls.some((call) => call.phase === "awaiting") &&
+    !openCalls.some((call) => call.phase === "started")
+  const { waited, waitingSince } = before
+  return {
+    openCalls,
+    status: waits ? "awaiting_human" : "tool_running",
+    waitingSince: waits ? waitingSince ?? at : undefined,
+    waited: waits || waitingSince === undefined ? waited : waited + Math.max(0, at - waitingSince)
+  }
+}

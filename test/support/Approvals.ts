@@ -1,0 +1,161 @@
+/**
+ * An agent whose tools ask for permission, an approver that a test answers, and what every log with questions in it must
+ * be.
+ */
+import * as Toolkit from "effect/ai/Toolkit"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import * as Message from "../../src/run/Message.ts"
+import * as RunEvent from "../../src/run/RunEvent.ts"
+import * as RunState from "../../src/run/RunState.ts"
+import * as Transcript from "../../src/run/Transcript.ts"
+import * as Approver from "../../src/services/Approver.ts"
+import type * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
+import * as StrictModel from "../../src/testing/StrictModel.ts"
+import * as TestAgent from "./TestAgent.ts"
+
+/** `work` asks, `look` says nothing of it, `again` says that it does not. */
+export const kit = Toolkit.make(
+  TestAgent.kit.tools.work.setNeedsApproval(true),
+  TestAgent.kit.tools.look,
+  TestAgent.kit.tools.again.setNeedsApproval(false)
+)
+
+export const yes: Approver.Answer = { approved: true, by: "ann" }
+export const no = (reason: string): Approver.Answer => ({ approved: false, by: "ann", reason })
+
+export const answering = (answer: (question: Approver.Question) => Approver.Answer | undefined): Approver.Approver => ({
+  ask: (question) => Effect.sync(() => answer(question))
+})
+
+export interface Desk extends Approver.Approver {
+  readonly questions: ReadonlyArray<Approver.Question>
+  /** calls whose question was cut off before it was answered */
+  readonly interrupted: ReadonlyArray<string>
+  /** the question about this call has come */
+  readonly asked: (callId: string) => Effect.Effect<Approver.Question>
+  /** answers the question about this call; `undefined` is nobody */
+  readonly answer: (callId: string, answer: Approver.Answer | undefined) => Effect.Effect<void>
+}
+
+/** An approver that answers when the test says so. */
+export const desk = (): Desk => {
+  const questions: Array<Approver.Question> = []
+  const interrupted: Array<string> = []
+  const gates = <A>() => {
+    const made = new Map<string, Deferred.Deferred<A>>()
+    return (callId: string) => {
+      const gate = made.get(callId) ?? Deferred.makeUnsafe<A>()
+      made.set(callId, gate)
+      return gate
+    }
+  }
+  const asked = gates<Approver.Question>()
+  const answers = gates<Approver.Answer | undefined>()
+  return {
+    questions,
+    interrupted,
+    ask: (question) =>
+      Effect.suspend(() => {
+        questions.push(question)
+        Deferred.doneUnsafe(asked(question.callId), Effect.succeed(question))
+        return Deferred.await(answers(question.callId))
+      }).pipe(Effect.onInterrupt(() => Effect.sync(() => interrupted.push(question.callId)))),
+    asked: (callId) => Deferred.await(asked(callId)),
+    answer: (callId, answer) => Effect.asVoid(Deferred.succeed(answers(callId), answer))
+  }
+}
+
+export interface Asking extends TestAgent.TestAgent {
+  /** `n` of every handler that ran, in order */
+  readonly ran: ReadonlyArray<number>
+}
+
+/** A test agent of `kit` whose layer has `approver`; without one nobody answers. */
+export const make = Effect.fnUntraced(function*(
+  turns: ReadonlyArray<ScriptedModel.Turn>,
+  options: TestAgent.Options & { readonly approver?: Approver.Approver } = {}
+): Effect.fn.Return<Asking, never, Scope.Scope> {
+  const { agent, approver, tool, ...rest } = options
+  const ran: Array<number> = []
+  const made = TestAgent.make(turns, {
+    ...rest,
+    agent: { toolkit: kit, ...agent },
+    tool: (params) =>
+      Effect.suspend(() => {
+        ran.push(params.n)
+        return tool?.(params) ?? Effect.succeed(`done ${params.n}`)
+      })
+  })
+  const asking = approver === undefined ? made : Effect.provideService(made, Approver.Approver, approver)
+  return { ...(yield* asking), ran }
+})
+
+export const fold = (log: ReadonlyArray<RunEvent.Durable>): RunState.RunState =>
+  log.reduce(RunState.evolve, RunState.empty)
+
+/** `ApprovalRequested 1.0`: the events of calls in their order, with the answer or the outcome. */
+export const steps = (events: ReadonlyArray<RunEvent.RunEvent>): Array<string> =>
+  events.flatMap((event) => {
+    switch (event._tag) {
+      case "ApprovalRequested":
+      case "ToolStarted":
+        return [`${event._tag} ${event.callId}`]
+      case "ApprovalResolved":
+        return [`${event._tag} ${event.callId} ${event.approved ? "yes" : "no"}`]
+      case "ToolSettled":
+        return [`${event._tag} ${event.callId} ${event.outcome._tag}`]
+      default:
+        return RunEvent.isEnd(event) || event._tag === "RunResumed" ? [event._tag] : []
+    }
+  })
+
+/** What is wrong with a log that may be suspended and gone on with, in words. */
+export const violations = (log: ReadonlyArray<RunEvent.Durable>): Array<string> => {
+  const found: Array<string> = []
+  const count = new Map<string, number>()
+  const times = (event: RunEvent.Durable, what: string) => count.get(`${event.runId} ${what}`) ?? 0
+  const add = (event: RunEvent.Durable, what: string) => count.set(`${event.runId} ${what}`, times(event, what) + 1)
+  let open: Array<string> = []
+  let transcript = Transcript.empty
+  log.forEach((event, at) => {
+    const say = (what: string) => found.push(`event ${at + 1} (${event._tag}): ${what}`)
+    if (event.seq !== at + 1) say(`seq ${event.seq}`)
+    if (event._tag === "AssistantMessage") {
+      open = Message.toolCalls(event.message.content).map((_, i) => RunState.callId(event.turn, i))
+    }
+    if ("callId" in event) {
+      const { callId } = event
+      const once = `${event._tag} ${callId}`
+      if (times(event, once) > 0) say(`a second one for ${callId}`)
+      add(event, once)
+      if (event._tag === "ApprovalResolved") add(event, `${event.approved ? "yes" : "no"} ${callId}`)
+      if (event._tag === "ApprovalResolved" && times(event, `ApprovalRequested ${callId}`) === 0) say("never asked")
+      if (event._tag === "ToolStarted") {
+        const wasAsked = times(event, `ApprovalRequested ${callId}`) > 0
+        if (wasAsked && times(event, `yes ${callId}`) === 0) say(`${callId} was not allowed`)
+      }
+      if (event._tag === "ToolSettled") {
+        if (!open.includes(callId)) say(`${callId} is not open`)
+        open = open.filter((other) => other !== callId)
+        if (times(event, `no ${callId}`) > 0 && event.outcome._tag !== "Denied") say(`${callId} was denied`)
+      }
+    }
+    const isOver = event._tag === "TurnFinished" || (RunEvent.isEnd(event) && event._tag !== "RunSuspended")
+    if (isOver && open.length > 0) say(`no outcome for ${open.join()}`)
+    transcript = Transcript.append(transcript, event)
+    found.push(...illegal(transcript).map((what) => `messages after event ${at + 1} (${event._tag}): ${what}`))
+  })
+  return found
+}
+
+const illegal = (transcript: Transcript.Transcript): ReadonlyArray<string> => {
+  const messages = Transcript.messages(transcript)
+  return StrictModel.violations({
+    messages: messages.at(-1)?.role === "assistant" ? [...messages, Message.user("go on")] : messages,
+    tools: [],
+    toolChoice: "none",
+    metadata: { sessionId: "", runId: "", turn: 1, attempt: 1 }
+  })
+}
