@@ -7,7 +7,7 @@ import type { Plan } from "./Plan.ts"
 import * as Wording from "./Wording.ts"
 
 const mostLines = 1_000
-const linesPerPage = 250
+const linesPerPage = 500
 /** Every one is a turn of the run. */
 const mostPages = 15
 
@@ -21,11 +21,11 @@ export interface Text {
   readonly cutLines: ReadonlyArray<number>
 }
 
-export function* plan({ lines, path }: Read): Plan<string> {
-  return yield* located(path, (path) => show(path, lines))
+export function* plan({ lines, path: asked }: Read): Plan<string> {
+  return yield* located(asked, (path) => show(path, lines, path === asked))
 }
 
-function* show(path: string, lines: Lines | undefined): Plan<string | Files.Refused> {
+function* show(path: string, lines: Lines | undefined, isAsked: boolean): Plan<string | Files.Refused> {
   let range = lines !== undefined && "from" in lines ? lines : { from: 1 }
   if (lines !== undefined && "last" in lines) {
     const first = yield* Files.read(path, 1, 1)
@@ -35,13 +35,13 @@ function* show(path: string, lines: Lines | undefined): Plan<string | Files.Refu
   const read = yield* readLines(path, range.from, "to" in range ? range.to! : Infinity, mostLines)
   if ("_tag" in read) return read
   if (read.total === 0) return `${Wording.name(read.path)} is empty.`
-  if (read.text.trim() === "") {
+  if (read.text.trim() === "" && read.cutLines.length === 0) {
     return `${Wording.name(read.path)}, ${spanOf(read)}: nothing but blanks.`
   }
   const isWhole = read.from === 1 && read.to >= read.total
   const wanted = Math.min("to" in range ? range.to! : Infinity, read.total)
   return Wording.lines(
-    isWhole ? "" : `${Wording.name(read.path)}, ${spanOf(read)}:`,
+    isWhole ? isAsked ? "" : `${Wording.name(read.path)}:` : `${Wording.name(read.path)}, ${spanOf(read)}:`,
     read.text.replace(/\r?\n$/, ""),
     read.cutLines.map((line) => `(Line ${line} is longer than what can be shown.)`),
     read.to < wanted

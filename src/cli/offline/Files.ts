@@ -5,7 +5,7 @@
 import type * as Tool from "effect/ai/Tool"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import * as FileError from "../files/FileError.ts"
+import type * as FileError from "../files/FileError.ts"
 import * as ListFiles from "../files/ListFiles.ts"
 import * as ReadFile from "../files/ReadFile.ts"
 import * as SearchText from "../files/SearchText.ts"
@@ -46,7 +46,11 @@ const decodeError = Schema.decodeUnknownOption(Schema.Struct({ reason: Schema.St
 /** What a failed call says, in words. */
 export const refused = (tool: string, { result }: Reply): Refused =>
   Option.match(decodeError(result), {
-    onNone: () => ({ _tag: "Refused", reason: undefined, message: `${tool} gave no answer: ${String(result)}` }),
+    onNone: () => ({
+      _tag: "Refused",
+      reason: undefined,
+      message: `${tool} gave no answer: ${typeof result === "string" ? result : JSON.stringify(result)}`
+    }),
     onSome: ({ message, reason }) => ({ _tag: "Refused", reason: reason as Refused["reason"], message })
   })
 

@@ -5,7 +5,7 @@ import { globOf, isGlob, kindOf, placeOf, takeFiles, takePlace } from "./Place.t
 
 const fillers = new Set(
   ("list ls show find print give which what are is the all there every any do does we i you have has exist name names " +
-    "of available please count me paths path").split(" ")
+    "of available please count me paths path here").split(" ")
 )
 const counting = /(?<=^|\s)(?:how many|count(?: the| all)?|(?:the )?(?:total )?number of)(?=\s|$)/i
 const bare = /^(?:list|ls|dir)(?:\s+(?:the |all )?(?<what>\S+|.+ (?:folder|directory)))?$/i
@@ -20,6 +20,7 @@ const bareList = (phrase: Phrase): List | undefined => {
   const found = bare.exec(phrase.words)
   if (found === null) return undefined
   const what = found.groups?.what
+  if (what !== undefined && /^(?:folders|directories|dirs)$/i.test(what)) return undefined
   if (what === undefined || /^(?:everything|all)$/i.test(what)) return list("paths", { folders: [] })
   const plain = phrase.plain(what)
   if (fileName.test(plain)) return list("paths", { folders: [], pattern: globOf(plain) })

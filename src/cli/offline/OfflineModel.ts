@@ -17,9 +17,9 @@ import * as Plan from "./Plan.ts"
 export const info: Model.ModelInfo = { provider: "fiberloop", name: "offline" }
 
 /** What it says to what it does not understand, on one line. */
-export const refusal = `the offline model answers only five kinds of question: ${
-  Grammar.examples.map(([kind, example]) => `${kind} ("${example}")`).join(", ")
-}; for anything else name a real model with --model or FIBERLOOP_MODEL (see fiberloop run --help)`
+export const refusal = "the offline model does not understand this task: it answers questions like " +
+  Grammar.examples.map(([, example]) => `"${example}"`).join(", ") +
+  " (more in fiberloop run --help); for anything else set OPENAI_API_KEY and give --model"
 
 /** The parts of its answer to the messages, or nothing when it does not understand the task. */
 export const respond = (messages: ReadonlyArray<Message.Message>): ReadonlyArray<Model.ModelPart> | undefined => {

@@ -65,7 +65,7 @@ export const make = (task: string): Phrase => {
   for (let before = ""; before !== words;) {
     before = words
     words = words.replace(politeness, "").replace(/[\s,]+please$/i, "").replace(/\s*\?+$/, "")
-      .replace(/(?<=[\p{L}\uE001-\uE064])\s*[!.]+$/u, "").replace(/(?<=[\d)%])\.$/, "")
+      .replace(/(?<=[\p{L}\uE001-\uE064])[!.]+$/u, "").replace(/(?<=[\d)%])\.$/, "")
       .replace(/^(show|give|list|print|find|read|get)\s+(?:me|us)\s+/i, "$1 ")
       .replace(/^what's\s/i, "what is ").replace(/^where's\s/i, "where is ")
   }

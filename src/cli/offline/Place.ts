@@ -2,12 +2,13 @@
 import type { Where } from "./Intent.ts"
 import type { Phrase } from "./Phrase.ts"
 
-const kinds: Record<string, string> = {
+const kinds = new Map(Object.entries({
   test: "*.{test,spec}.*",
   typescript: "*.{ts,tsx,mts,cts}",
   javascript: "*.{js,jsx,mjs,cjs}",
   markdown: "*.{md,markdown}",
   yaml: "*.{yaml,yml}",
+  source: "*.{ts,tsx,mts,cts,js,jsx,mjs,cjs,py,rs,go,java,kt,c,h,cc,cpp,hpp,cs,rb,php,swift,scala}",
   python: "*.py",
   rust: "*.rs",
   java: "*.java",
@@ -15,7 +16,7 @@ const kinds: Record<string, string> = {
   shell: "*.sh",
   image: "*.{png,jpg,jpeg,gif,svg,webp}",
   images: "*.{png,jpg,jpeg,gif,svg,webp}"
-}
+}))
 
 const extensions = new Set(
   ("ts tsx mts cts js jsx mjs cjs json jsonl json5 md mdx txt py rs go c h cc cpp hpp cs rb php swift kt scala clj ex erl hs lua pl r " +
@@ -34,7 +35,7 @@ export const kindOf = (word: string, phrase: Phrase): string | undefined => {
   if (isGlob(name)) return name
   if (/^\.[\w-][\w.-]*$/.test(name)) return `*${literal(name)}`
   const lower = name.toLowerCase()
-  return kinds[lower] ?? (extensions.has(lower) ? `*.${lower}` : undefined)
+  return kinds.get(lower) ?? (extensions.has(lower) ? `*.${lower}` : undefined)
 }
 
 const determiner = "(?:(?:this|the|my|our|current|whole|entire|all|of)\\s+)*"
@@ -77,12 +78,13 @@ const foldersOf = (words: string, phrase: Phrase): ReadonlyArray<string> => {
 
 const place =
   /(?<=^|\s)(?:in|under|underneath|below|beneath|within|inside|from)\s+(.+?)(?=\s+(?:are|is|have|has|with|by|that|which|there|do|does|exist|exists)(?:\s|$)|$)/i
+const owner = /(?<=^|\s)(?:does|do)\s+(?:the\s+)?(\S+(?:\s+(?:folder|directory))?)\s+(?:have|contain|hold)(?=\s|$)/i
 const ofRoot =
   /(?<=^|\s)of\s+(?:(?:the|this|my|our)\s+)+(?:(?:whole|entire|current)\s+)?(?:project|repository|repo|codebase|package|workspace|folder|directory)(?=\s|$)/i
 
 /** Takes the place out of the words; the root when none is named, `undefined` when it makes no sense. */
 export const takePlace = (phrase: Phrase): Where | undefined => {
-  const found = phrase.take(place)
+  const found = phrase.take(place) ?? phrase.take(owner)
   if (found !== undefined) return placeOf(found[1]!, phrase)
   phrase.take(ofRoot)
   return { folders: [] }

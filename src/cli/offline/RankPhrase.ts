@@ -4,14 +4,15 @@ import { numberPattern, type Phrase, toNumber } from "./Phrase.ts"
 import { takeFiles, takePlace } from "./Place.ts"
 
 const superlative =
-  /(?<=^|\s)(longest|largest|biggest|heaviest|shortest|smallest|(most|fewest|least|highest number of|lowest number of) (lines|bytes))(?: of code)?(?=\s|$)/i
+  /(?<=^|\s)(longest|largest|biggest|heaviest|shortest|smallest|(most|fewest|least|highest number of|lowest number of) (lines|bytes))(?: of code)?(?=[\s,]|$)/i
 const measure =
   /(?<=^|\s)(?:(?:by|in|in terms of|measured in|sorted by|according to)\s+(?:the |their )?)(?:number of )?(lines?(?: count| of code)?|length|file ?size|size|bytes)(?=\s|$)/i
+const howMuch = /^how (?:many (?:lines|bytes)|long|big|large) (?:is|are|does|do|has|have)(?=\s)/i
 const top = /(?<=^|\s)(?:top|first)(?=\s|$)/i
 const count = new RegExp(`(?<=^|\\s)${numberPattern}(?=\\s|$)`, "i")
 const fillers = new Set(
   ("which what are is the list show find name names give print tell me top with have has of there all that do does " +
-    "i we you how long big large many in").split(" ")
+    "i we you it in here").split(" ")
 )
 const most = 1_000
 const some = 5
@@ -19,6 +20,7 @@ const some = 5
 /** `undefined` unless every word has its part in it. */
 export const parse = (phrase: Phrase): Rank | undefined => {
   const found = phrase.take(superlative)
+  if (found !== undefined) phrase.take(howMuch)
   const measured = phrase.take(measure)?.[1]?.toLowerCase()
   const isTop = found === undefined && measured !== undefined && phrase.take(top) !== undefined
   if (found === undefined && !isTop) return undefined

@@ -16,7 +16,9 @@ const outlines = [
   form(
     `what (?:are|is) the (?:outline|structure|headings|sections|exports|exported declarations|declarations|symbols) ${of} (?<path>.+)`
   ),
-  form(`what (?:headings|sections|exports|declarations) (?:does|has|are in|are there in) (?<path>.+?)(?: have)?`)
+  form(
+    `(?:what|which) (?:headings|sections|exports|declarations) (?:does|has|are in|are there in) (?<path>.+?)(?: have)?`
+  )
 ]
 
 const measures = [

@@ -31,6 +31,12 @@ const files = (start: string, show: Search["show"]): Form =>
 
 /** In the order in which they are tried. */
 const forms: ReadonlyArray<Form> = [
+  form(
+    `where (?:do|does|did) (?:we|i|you|they|it|(?:the |this |our )?(?:code|project|repository|repo)) ` +
+      `(?:use|call|import|mention|define|declare|reference|need|have|set)s?\\s+(?<text>.+)`,
+    "lines"
+  ),
+  form("grep\\s+(?<text>\\S+)\\s+(?<place>(?!in\\s|under\\s)\\S+)", "lines"),
   files("how many(?: of the)?", "fileCount"),
   files(
     "(?:in )?(?:which|what|list|list all|list the|find|find all|find the|show|show all|show the|name|name all)(?: of the)?",
@@ -118,11 +124,19 @@ const described =
   /^(?:the\s+)?(?:exact\s+)?(?:word|text|string|term|symbol|name|phrase|identifier|function|class|variable|type|method|constant|interface)s?\s+(\S+)$/i
 const describedAfter = /^the\s+(\S+)\s+(?:function|class|variable|type|method|constant|interface|symbol)$/i
 
+/** Several words that begin like this describe what to find, and are not its text. */
+const vague =
+  /^(?:the|an?|out|me|us|some|which|what|how|why|where|who|it|this|that|these|those|my|our|its|more|most|everything|something)\s/i
+
 /** The text itself, without what says of which kind it is. Globs and nothing at all are no texts. */
-const subject = (words: string, phrase: Phrase): string => {
+const subject = (all: string, phrase: Phrase): string => {
+  const words = all.replace(/^(?:all the|all of the|all|every|each|any)\s+/i, "")
   const bare = described.exec(words)?.[1] ?? describedAfter.exec(words)?.[1] ?? words
   const quoted = phrase.quotedBy(bare)
   if (quoted !== undefined) return quoted
+  if (vague.test(bare)) return ""
+  const plural = /^([A-Z_]{2,})s$/.exec(bare)
+  if (plural !== null) return plural[1]!
   return isGlob(bare) && !/\s/.test(bare) && /^\*|\*$/.test(bare)
     ? ""
     : phrase.plain(bare.replace(/^the\s+(?=\S+$)/i, ""))

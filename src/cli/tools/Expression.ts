@@ -77,7 +77,7 @@ const number = (text: string): string => {
 }
 
 const tooLarge = () => problem("TooLarge", `The result has more than ${mostDigits} digits.`)
-const isNumber = (token: string | undefined): token is string => token !== undefined && /^[\d.]/.test(token)
+const isNumber = (token: string | undefined): boolean => token !== undefined && /^[\d.]/.test(token)
 
 class Parser {
   readonly #tokens: ReadonlyArray<string>
@@ -157,7 +157,7 @@ class Parser {
       return value
     }
     const next = this.#next
-    if (!isNumber(next)) {
+    if (next === undefined || !isNumber(next)) {
       throw problem("Syntax", `A number is missing ${next === undefined ? "at the end" : `before "${next}"`}.`)
     }
     this.#at++

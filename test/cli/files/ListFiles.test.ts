@@ -83,6 +83,42 @@ describe("list_files", () => {
       assert.strictEqual(listed.note, "The first 2 of 3 files: narrow with folder or pattern.")
     }))
 
+  it.effect("pages join to the whole, in both orders", () =>
+    Effect.gen(function*() {
+      const root = yield* sandbox({ c: "", b: "", a: "" })
+      for (const [order, all] of [["asc", "abc"], ["desc", "cba"]] as const) {
+        const pages = yield* Effect.forEach([0, 2, 4], (offset) => list(root, { limit: 2, offset, order }))
+        assert.strictEqual(pages.flatMap(paths).join(""), all)
+        assert.deepStrictEqual(pages.map((page) => page.note), [
+          "The first 2 of 3 files: narrow with folder or pattern.",
+          "3 to 3 of 3 files: narrow with folder or pattern.",
+          "None after the first 4 of 3 files: narrow with folder or pattern."
+        ])
+      }
+    }))
+
+  it.effect("sorts by lines, equal ones by path, files without lines last", () =>
+    Effect.gen(function*() {
+      const root = yield* sandbox({
+        b: "1\n2\n",
+        a: "1\n2",
+        c: "1\n2\n3\n",
+        bin: new Uint8Array([0, 10, 10, 10, 10]),
+        e: ""
+      })
+      const names = (params: object) => Effect.map(list(root, { sort: "lines", ...params }), (_) => paths(_).join())
+      assert.strictEqual(yield* names({ order: "desc" }), "c,a,b,e,bin")
+      assert.strictEqual(yield* names({ order: "asc" }), "e,a,b,c,bin")
+      assert.strictEqual(yield* names({ order: "desc", limit: 2, offset: 1 }), "a,b")
+    }))
+
+  it.effect("sorts by bytes, equal ones by path", () =>
+    Effect.gen(function*() {
+      const root = yield* sandbox({ b: "xx", a: "xx", c: "x", bin: new Uint8Array(9) })
+      const listed = yield* list(root, { sort: "bytes", order: "desc" })
+      assert.deepStrictEqual(listed.entries.map(({ bytes, path }) => `${path}${bytes}`), ["bin9", "a2", "b2", "c1"])
+    }))
+
   it.effect("a link to a file below the root is listed under its own path", () =>
     Effect.gen(function*() {
       const root = yield* sandbox({ "a/file.txt": "one\n", link: { link: "a/file.txt" } })

@@ -15,6 +15,7 @@ describe("search_text", () => {
         ],
         files: 2,
         total: 3,
+        occurrences: 3,
         truncated: false
       })
     }))
@@ -22,12 +23,39 @@ describe("search_text", () => {
   it.effect("nothing found is no failure", () =>
     Effect.gen(function*() {
       const found = yield* search(yield* sandbox({ a: "x" }), { text: "needle" })
-      assert.deepStrictEqual(found, { matches: [], files: 0, total: 0, truncated: false })
+      assert.deepStrictEqual(found, { matches: [], files: 0, total: 0, occurrences: 0, truncated: false })
     }))
 
-  it.effect("a line with several matches is found once", () =>
+  it.effect("a line with several matches is found once, its occurrences are counted", () =>
     Effect.gen(function*() {
-      assert.strictEqual((yield* search(yield* sandbox({ a: "xxx" }), { text: "x" })).total, 1)
+      const root = yield* sandbox({ a: "xxx", b: "XaX.x\nxx" })
+      const count = (params: { readonly ignoreCase?: boolean; readonly text?: string; readonly regex?: boolean }) =>
+        Effect.map(search(root, { text: "x", ...params }), ({ occurrences, total }) => [total, occurrences])
+      assert.deepStrictEqual(yield* count({}), [3, 6])
+      assert.deepStrictEqual(yield* count({ ignoreCase: true }), [3, 8])
+      assert.deepStrictEqual(yield* count({ text: "xx" }), [2, 2])
+      assert.deepStrictEqual(yield* count({ text: "[xX]", regex: true }), [3, 8])
+      assert.deepStrictEqual(yield* count({ text: "x+", regex: true }), [3, undefined])
+    }))
+
+  it.effect("one match a file lists the files that match", () =>
+    Effect.gen(function*() {
+      const root = yield* sandbox({ a: "n\nn\n", b: "x", c: "x\nn\nn" })
+      const found = yield* search(root, { text: "n", maxPerFile: 1 })
+      assert.deepStrictEqual(found.matches.map(({ line, path }) => [path, line]), [["a", 1], ["c", 2]])
+      assert.deepStrictEqual([found.files, found.total], [2, 4])
+    }))
+
+  it.effect("pages join to the whole", () =>
+    Effect.gen(function*() {
+      const root = yield* sandbox({ a: "n\nn\nn\n", b: "n\nn\n" })
+      const lines: Array<string> = []
+      for (const offset of [0, 2, 4, 6]) {
+        const page = yield* search(root, { text: "n", maxMatches: 2, offset })
+        lines.push(page.matches.map(({ line, path }) => `${path}${line}`).join())
+        assert.strictEqual(page.total, 5)
+      }
+      assert.deepStrictEqual(lines, ["a1,a2", "a3,b1", "b2", ""])
     }))
 
   it.effect("plain text is not an expression", () =>
@@ -66,6 +94,7 @@ describe("search_text", () => {
         matches: [{ path: "a", line: 1, text: "n" }, { path: "a", line: 2, text: "n" }],
         files: 2,
         total: 4,
+        occurrences: 4,
         truncated: true,
         note: "The first 2 of 4 matches: narrow with folder, pattern or text."
       })

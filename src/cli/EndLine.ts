@@ -1,0 +1,64 @@
+/** How a run ended, on one line, and how to go on with it. Pure. */
+import type * as RunEvent from "../run/RunEvent.ts"
+import type { Paint } from "./Paint.ts"
+import * as TerminalText from "./TerminalText.ts"
+import { count, duration } from "./ToolLine.ts"
+
+const limits: Partial<Record<RunEvent.LimitedReason, string>> = {
+  turns: "the limit of turns",
+  tokens: "the limit of tokens",
+  errors: "the limit of errors",
+  length: "the model's output limit",
+  doomLoop: "the same call again and again"
+}
+
+const ending = (event: RunEvent.End): string => {
+  switch (event._tag) {
+    case "RunCompleted":
+      return event.reason === "contentFilter" ? "completed, cut by the provider's content filter" : "completed"
+    case "RunLimited":
+      return `stopped at ${limits[event.reason] ?? `its limit (${event.reason})`}`
+    case "RunSuspended":
+      return "waits for an approval"
+    case "RunFailed":
+      return "failed"
+    case "RunAborted":
+      return "aborted"
+  }
+}
+
+/** `✓ completed · 2 turns · 1 tool call · 15 tokens · 120 ms · session 0199...` */
+export const line = (event: RunEvent.End, sessionId: string, paint: Paint): string => {
+  const { duration: millis, toolCalls, turns, usage } = event.totals
+  const tokens = usage.inputTokens + usage.outputTokens
+  const isGood = event._tag === "RunCompleted"
+  const details = [
+    count(turns, "turn"),
+    count(toolCalls, "tool call"),
+    ...(tokens === 0 ? [] : [`${tokens} tokens (${usage.inputTokens} in, ${usage.outputTokens} out)`]),
+    duration(millis),
+    `session ${TerminalText.line(sessionId)}`,
+    ...(event.leftBehind === undefined ? [] : [`left running: ${event.leftBehind.map(TerminalText.line).join(", ")}`])
+  ]
+  return `${isGood ? paint.green(`✓ ${ending(event)}`) : paint.red(`✗ ${ending(event)}`)}${
+    paint.dim(` · ${details.join(" · ")}`)
+  }`
+}
+
+/** The command that goes on with the run, where one does. */
+export const goOn = (event: RunEvent.End, sessionId: string, flags: ReadonlyArray<string>): string | undefined => {
+  const command = ["fiberloop run --session", quoted(sessionId), ...flags.map(quoted)].join(" ")
+  switch (event._tag) {
+    case "RunAborted":
+      return `Go on with: ${command}`
+    case "RunLimited":
+      return event.reason === "turns"
+        ? `Go on with: ${command} --max-turns ${event.totals.turns + 20}`
+        : `Go on with: ${command}`
+    default:
+      return undefined
+  }
+}
+
+/** As a POSIX shell reads it back. */
+const quoted = (word: string): string => /^[\w./:=@%+-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`

@@ -1,0 +1,33 @@
+/** What `--help` says besides the flags. */
+import * as Grammar from "./offline/Grammar.ts"
+
+const examplesOf = ([kind, ...examples]: (typeof Grammar.examples)[number]): ReadonlyArray<string> =>
+  examples.map((example, index) => `  ${(index === 0 ? kind : "").padEnd(15)}${example}`)
+
+const sections: Record<string, ReadonlyArray<string>> = {
+  "OUTPUT": [
+    "  Standard output gets the model's text, as it comes on a terminal; a file or a pipe gets the answer only.",
+    "  Standard error gets everything else: tool calls, notices, how the run ended. Colours and the spinner are for",
+    "  terminals only; --no-color, NO_COLOR and TERM=dumb leave them out there too."
+  ],
+  "OFFLINE MODEL": [
+    "  Answers when no model is named, without a network, by looking at the files. It understands:",
+    ...Grammar.examples.flatMap(examplesOf),
+    "  Longest and shortest go by lines, largest and smallest by bytes. Quote texts and names that have blanks.",
+    "  .git, node_modules and .fiberloop are left out."
+  ],
+  "ENVIRONMENT": [
+    "  FIBERLOOP_MODEL  the model when --model is not given (\"offline\" is the built-in one)",
+    "  OPENAI_API_KEY   the key of the OpenAI-compatible API",
+    "  OPENAI_BASE_URL  its address, default https://api.openai.com/v1 (Ollama: http://localhost:11434/v1)",
+    "  NO_COLOR         no colours, no spinner"
+  ],
+  "EXIT CODES": [
+    "  0  completed                     2    wrong usage: unknown flag, missing argument",
+    "  1  failed, limited, bad input    130  aborted (143 by SIGTERM, 141 when the reader of the output left)"
+  ]
+}
+
+/** Sections to put below the flags; titles through `bold`. */
+export const more = (bold: (text: string) => string): string =>
+  Object.entries(sections).map(([title, lines]) => `\n${bold(title)}\n${lines.join("\n")}\n`).join("")

@@ -1,0 +1,72 @@
+/** What each error means to who typed the command: one line that names the thing and what to do. Pure. */
+import type * as RunError from "../run/RunError.ts"
+import * as TerminalText from "./TerminalText.ts"
+
+type Reason = RunError.RunReason | RunError.RunRefusal | RunError.ProviderReason
+type Words = { readonly [Tag in Reason["_tag"]]: (reason: Extract<Reason, { readonly _tag: Tag }>) => string }
+
+const asSaid = ({ message }: { readonly message: string }): string => message
+
+/** How the command calls what the library calls by the name of a field. */
+const typed: Record<string, string> = { sessionId: "--session", input: "task", "limits.maxTurns": "--max-turns" }
+
+const words: Words = {
+  RateLimited: asSaid,
+  Overloaded: asSaid,
+  Network: asSaid,
+  TimedOut: asSaid,
+  StreamTruncated: asSaid,
+  InvalidResponse: asSaid,
+  EmptyResponse: asSaid,
+  Authentication: ({ message }) => `${message}; check OPENAI_API_KEY`,
+  InvalidRequest: asSaid,
+  QuotaExhausted: ({ message }) => `${message}; check the plan and billing of the provider`,
+  ContextOverflow: ({ message }) => `${message}; ask for less, or start a new session by leaving --session out`,
+  ContentPolicy: ({ message }) => `${message}; word the task another way`,
+  Unknown: asSaid,
+  RetriesExhausted: ({ attempts, last }) =>
+    `${last.message}; given up after ${attempts === 1 ? "one attempt" : `${attempts} attempts`}, try again later`,
+  SessionBusy: ({ sessionId }) =>
+    `session ${
+      JSON.stringify(sessionId)
+    } is busy with another run: wait for its end, or leave --session out for a new one`,
+  StoreUnavailable: asSaid,
+  ShuttingDown: asSaid,
+  InvalidInput: ({ field, message }) => message.replaceAll(field, typed[field] ?? field),
+  SessionNotFound: ({ sessionId }) =>
+    `there is no session ${
+      JSON.stringify(sessionId)
+    } in this database: check the id and --db, or leave --session out for a new one`,
+  RunConflict: asSaid,
+  NothingToResume: ({ sessionId }) =>
+    `session ${JSON.stringify(sessionId)} has no unfinished run to go on with: give it a new task`,
+  DriveDied: ({ sessionId }) =>
+    `the process that ran session ${
+      JSON.stringify(sessionId)
+    } died in the middle of it, and the session takes no more tasks: ` +
+    "leave --session out for a new one",
+  StaleWriter: ({ sessionId }) =>
+    `another process took session ${
+      JSON.stringify(sessionId)
+    } over, and this one stopped: look for it, then go on with --session`,
+  StoreRefused: asSaid,
+  EventTooLarge: asSaid,
+  CompactionFailed: ({ message }) => `${message}; ask for less, or start a new session by leaving --session out`,
+  ToolFailed: asSaid,
+  HookBlocked: asSaid,
+  InvalidOutput: asSaid
+}
+
+/** What a reason means, as a sentence. */
+export const ofReason = (reason: Reason): string => (words[reason._tag] as (reason: Reason) => string)(reason)
+
+/** What ended a run before it could say so itself. */
+export const ofRun = (error: RunError.RunError): string => ofReason(error.reason)
+
+/** `fiberloop: ...`, on one line and safe to show. */
+export const line = (sentence: string): string =>
+  `fiberloop: ${TerminalText.sentence(sentence).replace(/^[A-Z](?=[a-z ])/, (first) => first.toLowerCase())}`
+
+/** A bug of ours. */
+export const ofDefect = (defect: unknown): string =>
+  `this is a bug of fiberloop: ${defect instanceof Error ? defect.message : String(defect)}; please report it`

@@ -1,0 +1,42 @@
+/** Which model answers, loaded only when it is the one. */
+import type * as Config from "effect/Config"
+import type * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import type * as Scope from "effect/Scope"
+import type * as Model from "../services/Model.ts"
+import { badInput, type Refusal } from "./Refusal.ts"
+
+/** The name of the built-in model. */
+export const offline = "offline"
+
+/** The model of that name; the offline one when none is named. */
+export const build = (
+  name: string | undefined
+): Effect.Effect<Context.Context<Model.Model>, Refusal, Scope.Scope> =>
+  name === undefined || name === offline
+    ? Effect.flatMap(Effect.promise(() => import("./offline/OfflineModel.ts")), ({ layer }) => Layer.build(layer))
+    : Effect.promise(() => import("../layers/ModelOpenAi.ts")).pipe(
+      Effect.flatMap(({ layer }) => Layer.build(layer({ model: name }))),
+      Effect.mapError((error) => unusable(name, error))
+    )
+
+/** What to set; the words are those of who uses the command. */
+const unusable = (name: string, error: Config.ConfigError): Refusal => {
+  const { message } = error.cause
+  return badInput(
+    /OPENAI_API_KEY/.test(message)
+      ? `the model ${
+        JSON.stringify(name)
+      } needs a key: set OPENAI_API_KEY, or OPENAI_BASE_URL for a server that needs none ` +
+        "(Ollama: http://localhost:11434/v1), or leave --model out for the offline model"
+      : /OPENAI_BASE_URL/.test(message)
+      ? "OPENAI_BASE_URL is not an http(s) URL: it looks like https://api.openai.com/v1"
+      : message
+  )
+}
+
+/** Said when nobody named a model. */
+export const notice =
+  "fiberloop: no model is named, so the built-in offline model answers; for a real one set OPENAI_API_KEY and give --model " +
+  "or set FIBERLOOP_MODEL (see fiberloop run --help)"

@@ -1,0 +1,49 @@
+/** Where the command writes. Every write is awaited until it left the process, so that none is lost at its exit. */
+import * as Context from "effect/Context"
+import * as Data from "effect/Data"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+
+/** Nobody reads standard output any more (`isReaderGone`), or it cannot be written; `code` is Node's. */
+export class OutputClosed extends Data.TaggedError("OutputClosed")<{
+  readonly code: string
+  readonly isReaderGone: boolean
+}> {}
+
+export interface Screen {
+  readonly isTerminal: boolean
+  /** the width of the terminal, 80 where there is none */
+  readonly columns: () => number
+}
+
+export class Output extends Context.Service<Output, {
+  readonly stdout: Screen & { readonly write: (text: string) => Effect.Effect<void, OutputClosed> }
+  /** What cannot be written there is lost, and nobody could be told. */
+  readonly stderr: Screen & { readonly write: (text: string) => Effect.Effect<void> }
+}>()("fiberloop/cli/Output") {}
+
+const gone = new Set(["EPIPE", "EIO", "ECONNRESET", "ERR_STREAM_DESTROYED", "ERR_STREAM_WRITE_AFTER_END"])
+
+const write = (stream: NodeJS.WriteStream) => (text: string): Effect.Effect<void, OutputClosed> =>
+  text === "" ? Effect.void : Effect.callback((resume) => {
+    stream.write(text, (error) => {
+      const code = (error as NodeJS.ErrnoException | null | undefined)?.code ?? "unknown error"
+      resume(error ? Effect.fail(new OutputClosed({ code, isReaderGone: gone.has(code) })) : Effect.void)
+    })
+  })
+
+const screen = (stream: NodeJS.WriteStream): Screen => ({
+  isTerminal: stream.isTTY === true,
+  columns: () => stream.columns || 80
+})
+
+/** The standard output and error of this process. */
+export const layer: Layer.Layer<Output> = Layer.sync(Output, () => {
+  // A failed write is told to who wrote; without a listener it would also end the process.
+  for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {})
+  const toStderr = write(process.stderr)
+  return {
+    stdout: { ...screen(process.stdout), write: write(process.stdout) },
+    stderr: { ...screen(process.stderr), write: (text) => Effect.ignore(toStderr(text)) }
+  }
+})

@@ -1,0 +1,14 @@
+/** Colours of what the command says about a run; none at all where they are not wanted. */
+
+export interface Paint {
+  readonly dim: (text: string) => string
+  readonly green: (text: string) => string
+  readonly red: (text: string) => string
+  readonly yellow: (text: string) => string
+}
+
+const sgr = (code: number) => (text: string): string => `\u001b[${code}m${text}\u001b[0m`
+const same = (text: string): string => text
+
+export const plain: Paint = { dim: same, green: same, red: same, yellow: same }
+export const coloured: Paint = { dim: sgr(2), green: sgr(32), red: sgr(31), yellow: sgr(33) }

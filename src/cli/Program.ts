@@ -1,0 +1,108 @@
+/** From the words on the command line to an exit code. Does not own the process (`main.ts`). */
+import * as NodeServices from "@effect/platform-node/NodeServices"
+import * as Cause from "effect/Cause"
+import * as CliConfig from "effect/cli/CliConfig"
+import * as CliError from "effect/cli/CliError"
+import * as CliOutput from "effect/cli/CliOutput"
+import * as Command from "effect/cli/Command"
+import * as GlobalFlag from "effect/cli/GlobalFlag"
+import * as Effect from "effect/Effect"
+import * as Help from "./Help.ts"
+import * as Messages from "./Messages.ts"
+import { Output } from "./Output.ts"
+import { codes, Ended, Refusal } from "./Refusal.ts"
+import * as RunCommand from "./RunCommand.ts"
+import type { Signals } from "./Signals.ts"
+
+/** Says everything there is to say and never fails. */
+export const program = (
+  args: ReadonlyArray<string>,
+  version: string
+): Effect.Effect<number, never, Output | Signals> =>
+  Effect.gen(function*() {
+    const presenter = yield* presenterOf(args)
+    return yield* Command.runWith(RunCommand.command, { version })(operandsLast(args)).pipe(
+      Effect.as(codes.completed as number),
+      Effect.catchCause(codeOf),
+      Effect.provide([
+        NodeServices.layer,
+        CliOutput.layerPresenter(presenter),
+        CliConfig.layer({ builtIns: [GlobalFlag.Help, GlobalFlag.Version] })
+      ])
+    )
+  })
+
+/** A task such as "-5 + 3" is no flag: an expression that begins with a sign goes behind `--`. */
+const operandsLast = (args: ReadonlyArray<string>): ReadonlyArray<string> => {
+  const end = args.indexOf("--")
+  const isOperand = (arg: string, index: number) => (end === -1 || index < end) && /^-(?:[\d.]+[^\d.]|\()/.test(arg)
+  const operands = args.filter(isOperand)
+  if (operands.length === 0) return args
+  const rest = args.filter((arg, index) => !isOperand(arg, index))
+  return end === -1 ? [...rest, "--", ...operands] : [...rest, ...operands]
+}
+
+const codeOf = Effect.fnUntraced(function*(cause: Cause.Cause<unknown>): Effect.fn.Return<number, never, Output> {
+  const { stderr } = yield* Output
+  const error = Cause.squash(cause)
+  if (error instanceof Ended) return error.code
+  if (error instanceof Refusal) {
+    yield* stderr.write(`${Messages.line(error.line)}\n`)
+    return error.code
+  }
+  if (CliError.isCliError(error)) {
+    return error._tag === "ShowHelp" && error.errors.length === 0
+      ? codes.completed
+      : codes.usage
+  }
+  yield* stderr.write(`${Messages.line(Messages.ofDefect(error))}\n`)
+  return codes.failed
+})
+
+/** Help and version on standard output; a wrong invocation is one line on standard error. */
+const presenterOf = Effect.fnUntraced(function*(args: ReadonlyArray<string>) {
+  const { stderr, stdout } = yield* Output
+  const colors = stdout.isTerminal && !args.includes("--no-color") && !(yield* RunCommand.isPlain)
+  const formatter = CliOutput.defaultFormatter({ colors })
+  const bold = (text: string) => colors ? `\u001b[1m${text}\u001b[0m` : text
+  const presenter: CliOutput.Presenter = {
+    present: (event) => {
+      switch (event._tag) {
+        case "Help":
+          return Effect.ignore(stdout.write(spaced(`${formatter.formatHelpDoc(event.helpDoc)}\n`) + Help.more(bold)))
+        case "Version":
+          return Effect.ignore(stdout.write(`${formatter.formatVersion(event.name, event.version)}\n`))
+        case "InvalidInvocation":
+          return stderr.write(
+            `${Messages.line(`${usage(event.errors[0]!)} (see ${event.commandPath.join(" ")} --help)`)}\n`
+          )
+      }
+    }
+  }
+  return presenter
+})
+
+/** The formatter of effect/cli puts no blank line before its examples. */
+const spaced = (help: string): string => help.replace(/([^\n])\n(?=\S*EXAMPLES)/, "$1\n\n")
+
+const usage = (error: CliError.NonShowHelpErrors): string => {
+  switch (error._tag) {
+    case "UnrecognizedOption":
+      return `there is no flag ${error.option}${error.option.startsWith("--") ? meant(error.suggestions) : ""}`
+    case "InvalidValue": {
+      const times = /^(\d+) occurrences$/.exec(error.value)?.[1]
+      return times === undefined ? error.message : `--${error.option} is given ${times} times, and takes one value`
+    }
+    case "UnexpectedArgument":
+      return `the task must be one argument, so put it in quotes: ${JSON.stringify(error.arguments[0])} is left over`
+    case "UnknownSubcommand":
+      return `there is no command ${JSON.stringify(error.subcommand)}${
+        meant(error.suggestions)
+      }: fiberloop run "<task>"`
+    default:
+      return error.message
+  }
+}
+
+const meant = (suggestions: ReadonlyArray<string>): string =>
+  suggestions.length === 0 ? "" : `, did you mean ${suggestions.join(" or ")}?`

@@ -1,0 +1,170 @@
+/**
+ * What a run's events look like in plain text: the model's words on standard output, everything about them on standard
+ * error. A fold, and pure.
+ *
+ * On a terminal the words appear as they come. Anywhere else standard output gets the text of the settled messages that
+ * answer, so that a file or a pipe holds the answer and nothing that was discarded or only said on the way.
+ */
+import type * as Schema from "effect/Schema"
+import * as Message from "../run/Message.ts"
+import type * as RunEvent from "../run/RunEvent.ts"
+import { callId } from "../run/OpenCall.ts"
+import * as EndLine from "./EndLine.ts"
+import * as Messages from "./Messages.ts"
+import type { Paint } from "./Paint.ts"
+import * as TerminalText from "./TerminalText.ts"
+import * as ToolLine from "./ToolLine.ts"
+
+export interface Write {
+  readonly to: "stdout" | "stderr"
+  readonly text: string
+}
+
+export interface Look {
+  readonly isTerminal: boolean
+  readonly paint: Paint
+  readonly sessionId: string
+  /** flags that the command which goes on with the run needs */
+  readonly flags: ReadonlyArray<string>
+}
+
+export interface State {
+  /** the words of the attempt under way that were shown, and the index of the next delta */
+  readonly shown: string
+  readonly next: number
+  /** the end of a piece that may belong to the next one */
+  readonly held: string
+  /** the last thing on standard output was a piece of a line */
+  readonly isMidLine: boolean
+  readonly calls: ReadonlyMap<string, Schema.Json>
+  /** what the run waits for */
+  readonly waitsFor: string | undefined
+}
+
+export const initial: State = {
+  shown: "",
+  next: 0,
+  held: "",
+  isMidLine: false,
+  calls: new Map(),
+  waitsFor: "starting"
+}
+
+type Step = readonly [State, ReadonlyArray<Write>]
+
+const err = (text: string): Write => ({ to: "stderr", text: `${text}\n` })
+
+export const step = (look: Look, state: State, event: RunEvent.RunEvent): Step => {
+  switch (event._tag) {
+    case "TextDelta":
+      return look.isTerminal ? type(skip(state, event), event.delta) : [skip(state, event), []]
+    case "ReasoningDelta":
+    case "ToolParamsDelta":
+      return [skip(state, event), []]
+    case "TurnStarted":
+      return [{ ...state, waitsFor: "thinking" }, []]
+    case "AssistantMessage":
+      return settleMessage(look, state, event)
+    case "AttemptDiscarded":
+      return discard(look, state)
+    case "RetryScheduled": {
+      const [next, writes] = endLine(state)
+      const words = `${TerminalText.sentence(event.error.message)}; trying again in ${ToolLine.duration(event.delay)}`
+      return [{ ...next, waitsFor: "waiting to try again" }, [...writes, err(look.paint.yellow(`↻ ${words}`))]]
+    }
+    case "ToolStarted":
+      return [{
+        ...state,
+        calls: new Map(state.calls).set(event.callId, event.params),
+        waitsFor: ToolLine.call(event.tool, event.params)
+      }, []]
+    case "ToolSettled":
+      return [
+        { ...state, waitsFor: "thinking" },
+        [err(ToolLine.settled(event, state.calls.get(event.callId), look.paint))]
+      ]
+    case "ModelSwitched":
+      return [state, [err(look.paint.yellow(`↻ going on with the model ${TerminalText.line(event.to.name)}`))]]
+    case "ContextCompacted":
+      return [state, [
+        err(look.paint.dim(`· the conversation was shortened from ${event.before} to ${event.after} messages`))
+      ]]
+    case "RunCompleted":
+    case "RunLimited":
+    case "RunSuspended":
+    case "RunFailed":
+    case "RunAborted":
+      return end(look, state, event)
+    default:
+      return [state, []]
+  }
+}
+
+/** A delta that follows the ones before is shown; after a gap the settled message makes up for the rest. */
+const skip = (state: State, event: RunEvent.Delta): State =>
+  event.index === state.next ? { ...state, next: state.next + (event.count ?? 1) } : { ...state, next: NaN }
+
+const type = (state: State, delta: string): Step => {
+  if (Number.isNaN(state.next)) return [state, []]
+  const { held, text } = TerminalText.piece(state.held, delta)
+  return [
+    { ...state, shown: state.shown + delta, held, isMidLine: text === "" ? state.isMidLine : !text.endsWith("\n") },
+    text === "" ? [] : [{ to: "stdout", text }]
+  ]
+}
+
+const endLine = (state: State): Step => {
+  const rest = TerminalText.lines(state.held)
+  const isMidLine = rest === "" ? state.isMidLine : !rest.endsWith("\n")
+  const text = rest + (isMidLine ? "\n" : "")
+  return [{ ...state, held: "", isMidLine: false }, text === "" ? [] : [{ to: "stdout", text }]]
+}
+
+const settleMessage = (
+  look: Look,
+  state: State,
+  event: Extract<RunEvent.Durable, { _tag: "AssistantMessage" }>
+): Step => {
+  const { content } = event.message
+  const whole = Message.textOf(content)
+  const calls = new Map(state.calls)
+  for (const [index, call] of Message.toolCalls(content).entries()) calls.set(callId(event.turn, index), call.params)
+  const settled = { ...state, calls, shown: "", next: 0, waitsFor: "thinking" }
+  if (look.isTerminal) {
+    const missed = whole.startsWith(state.shown) ? whole.slice(state.shown.length) : whole
+    const [typed, writes] = type({ ...settled, next: 0 }, missed)
+    const [next, more] = endLine(typed)
+    return [{ ...next, shown: "" }, [...writes, ...more]]
+  }
+  if (whole.trim() === "") return [settled, []]
+  const isAnswer = Message.toolCalls(content).length === 0
+  return [settled, [
+    isAnswer ? { to: "stdout", text: ended(whole) } : err(look.paint.dim(TerminalText.lines(whole.trim())))
+  ]]
+}
+
+const ended = (text: string): string => text.endsWith("\n") ? text : `${text}\n`
+
+const discard = (look: Look, state: State): Step => {
+  const [next, writes] = endLine(state)
+  const isShown = look.isTerminal && state.shown.trim() !== ""
+  return [
+    { ...next, shown: "", next: 0 },
+    isShown ? [...writes, err(look.paint.yellow("↻ the answer broke off there and does not count"))] : writes
+  ]
+}
+
+const end = (look: Look, state: State, event: RunEvent.End): Step => {
+  const [next, writes] = endLine(state)
+  return [{ ...next, waitsFor: undefined }, [...writes, { to: "stderr", text: ending(look, event) }]]
+}
+
+/** The lines that tell how a run ended: why it failed, what it took, how to go on. */
+export const ending = (look: Look, event: RunEvent.End): string => {
+  const goOn = EndLine.goOn(event, look.sessionId, look.flags)
+  return [
+    ...(event._tag === "RunFailed" ? [Messages.line(Messages.ofReason(event.error.reason))] : []),
+    EndLine.line(event, look.sessionId, look.paint),
+    ...(goOn === undefined ? [] : [goOn])
+  ].map((line) => `${line}\n`).join("")
+}

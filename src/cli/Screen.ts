@@ -1,0 +1,101 @@
+/**
+ * Shows a run as it goes: events through a renderer, and a spinner while nothing is said. Owns the order of what is
+ * written; one write at a time, and the spinner is gone before any of them.
+ */
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import * as Semaphore from "effect/Semaphore"
+import * as RunEvent from "../run/RunEvent.ts"
+import { Output, type OutputClosed } from "./Output.ts"
+import * as Render from "./Render.ts"
+import * as RenderJson from "./RenderJson.ts"
+import * as Spinner from "./Spinner.ts"
+
+export interface Screen {
+  /** Shows events, in order; fails when standard output is closed. */
+  readonly show: (events: ReadonlyArray<RunEvent.RunEvent>) => Effect.Effect<void, OutputClosed>
+  /** A line on standard error. */
+  readonly say: (line: string) => Effect.Effect<void>
+}
+
+/** Every event as a line of JSON on standard output; how the run ended, with its session, on standard error. */
+export const json = (look: Render.Look): Effect.Effect<Screen, never, Output> =>
+  Effect.map(Output, ({ stderr, stdout }) => ({
+    show: (events) =>
+      Effect.gen(function*() {
+        yield* stdout.write(events.map(RenderJson.line).join(""))
+        const end = events.find(RunEvent.isEnd)
+        if (end !== undefined) yield* stderr.write(Render.ending(look, end))
+      }),
+    say: (line) => stderr.write(`${line}\n`)
+  }))
+
+/** Plain text; with `isAnimated`, standard error is a terminal that shows a spinner until the scope closes. */
+export const text = Effect.fnUntraced(function*(
+  look: Render.Look & { readonly isAnimated: boolean }
+): Effect.fn.Return<Screen, never, Output | Scope.Scope> {
+  const { stderr, stdout } = yield* Output
+  const permit = yield* Semaphore.make(1)
+  const startedAt = yield* Clock.currentTimeMillis
+  let state = Render.initial
+  let since = startedAt
+  let isSpinning = false
+
+  const stop = Effect.suspend(() => {
+    if (!isSpinning) return Effect.void
+    isSpinning = false
+    return stderr.write(Spinner.clear)
+  })
+
+  const write = (writes: ReadonlyArray<Render.Write>) =>
+    Effect.forEach(joined(writes), ({ text, to }) => (to === "stdout" ? stdout : stderr).write(text), { discard: true })
+
+  const show = (events: ReadonlyArray<RunEvent.RunEvent>) =>
+    Effect.gen(function*() {
+      const writes: Array<Render.Write> = []
+      const before = state.waitsFor
+      for (const event of events) {
+        const [next, more] = Render.step(look, state, event)
+        state = next
+        writes.push(...more)
+      }
+      if (state.waitsFor !== before) since = yield* Clock.currentTimeMillis
+      if (writes.length === 0) return
+      yield* stop
+      yield* write(writes)
+    }).pipe(permit.withPermit)
+
+  const say = (line: string) =>
+    Effect.gen(function*() {
+      yield* stop
+      const isMidLine = state.isMidLine
+      state = { ...state, isMidLine: false }
+      yield* Effect.ignore(stdout.write(isMidLine ? "\n" : ""))
+      yield* stderr.write(`${line}\n`)
+    }).pipe(permit.withPermit)
+
+  const turn = (frame: number) =>
+    Effect.gen(function*() {
+      if (state.waitsFor === undefined || state.isMidLine) return yield* stop
+      const waited = (yield* Clock.currentTimeMillis) - since
+      isSpinning = true
+      yield* stderr.write(Spinner.draw(frame, state.waitsFor, waited, stderr.columns()))
+    }).pipe(permit.withPermit)
+
+  if (look.isAnimated) {
+    yield* Effect.acquireRelease(Effect.forkScoped(Spinner.turning(turn)), () => stop)
+  }
+  return { show, say }
+})
+
+/** Neighbouring writes to one place are one write. */
+const joined = (writes: ReadonlyArray<Render.Write>): ReadonlyArray<Render.Write> => {
+  const out: Array<Render.Write> = []
+  for (const write of writes) {
+    const last = out[out.length - 1]
+    if (last?.to === write.to) out[out.length - 1] = { to: write.to, text: last.text + write.text }
+    else out.push(write)
+  }
+  return out
+}

@@ -1,0 +1,69 @@
+/** What was typed, checked. Does not own what exists: folders and files are looked at when they are opened. */
+import * as Effect from "effect/Effect"
+import { join } from "node:path"
+import { badInput, type Refusal } from "./Refusal.ts"
+
+/** What the flags of `fiberloop run` and the environment say. */
+export interface Typed {
+  readonly task: string | undefined
+  readonly root: string | undefined
+  readonly db: string | undefined
+  readonly model: string | undefined
+  readonly maxTurns: string | undefined
+  readonly session: string | undefined
+  readonly json: boolean
+  readonly isPlain: boolean
+}
+
+export interface Settings {
+  /** absent: goes on with the session's last run */
+  readonly task: string | undefined
+  readonly root: string
+  readonly db: string
+  readonly hasOwnDb: boolean
+  /** absent: the offline model, because nobody named one */
+  readonly model: string | undefined
+  readonly maxTurns: number | undefined
+  readonly session: string | undefined
+  readonly json: boolean
+  /** no colours, no spinner, no control codes */
+  readonly isPlain: boolean
+  /** the flags that another run needs to find the same session and files */
+  readonly flags: ReadonlyArray<string>
+}
+
+const defaultDb = join(".fiberloop", "sessions.db")
+
+const missing: Record<string, string> = {
+  task: "the task is empty: say what to do, as in fiberloop run \"which three files are the longest?\"",
+  session: "--session is empty: give the id that an earlier run printed, or leave it out for a new session",
+  root: "--root is empty: name the folder to look at, or leave it out for the current one",
+  db: `--db is empty: name the file that holds the sessions, or leave it out for ${defaultDb}`,
+  model: "--model is empty: name a model, or leave it out for the offline one"
+}
+
+export const check = Effect.fnUntraced(function*(typed: Typed): Effect.fn.Return<Settings, Refusal> {
+  for (const key of ["task", "session", "root", "db", "model"] as const) {
+    if (typed[key]?.trim() === "") return yield* badInput(missing[key]!)
+  }
+  const { db, json, isPlain, maxTurns, model, root, session, task } = typed
+  if (maxTurns !== undefined && !/^0*[1-9]\d{0,8}$/.test(maxTurns)) {
+    return yield* badInput(`--max-turns takes a whole number of at least 1, not ${JSON.stringify(maxTurns)}`)
+  }
+  return {
+    task,
+    root: root ?? ".",
+    db: db ?? defaultDb,
+    hasOwnDb: db === undefined,
+    model,
+    maxTurns: maxTurns === undefined ? undefined : Number(maxTurns),
+    session,
+    json,
+    isPlain,
+    flags: [
+      ...(root === undefined ? [] : ["--root", root]),
+      ...(db === undefined ? [] : ["--db", db]),
+      ...(model === undefined ? [] : ["--model", model])
+    ]
+  }
+})

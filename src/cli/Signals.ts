@@ -1,0 +1,35 @@
+/** The signals that ask the command to stop. The first one is an event; at the second the process leaves at once. */
+import * as Context from "effect/Context"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { codes } from "./Refusal.ts"
+
+export type Signal = "SIGINT" | "SIGTERM" | "SIGHUP"
+
+export class Signals extends Context.Service<Signals, {
+  /** Awaits the first signal, also one that came before. */
+  readonly first: Effect.Effect<Signal>
+}>()("fiberloop/cli/Signals") {}
+
+/** The signals of this process, while the layer lives. */
+export const layer: Layer.Layer<Signals> = Layer.effect(
+  Signals,
+  Effect.map(
+    Effect.acquireRelease(
+      Effect.sync(() => {
+        const first = Deferred.makeUnsafe<Signal>()
+        const onSignal = (signal: NodeJS.Signals) => {
+          const isFirst = Deferred.doneUnsafe(first, Effect.succeed(signal as Signal))
+          if (!isFirst) process.exit(codes[signal as Signal])
+        }
+        for (const signal of signals) process.on(signal, onSignal)
+        return { first, onSignal }
+      }),
+      ({ onSignal }) => Effect.sync(() => signals.forEach((signal) => process.off(signal, onSignal)))
+    ),
+    ({ first }) => ({ first: Deferred.await(first) })
+  )
+)
+
+const signals: ReadonlyArray<Signal> = ["SIGINT", "SIGTERM", "SIGHUP"]

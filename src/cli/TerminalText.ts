@@ -1,0 +1,51 @@
+/**
+ * Text from outside (models, files, arguments) made safe to show: what would move the cursor, change colours or the order
+ * of letters is shown as an escape instead. Pure.
+ */
+
+/** Control characters but tab and line feed, and what changes the direction or the end of lines. */
+// oxlint-disable-next-line no-control-regex
+const unsafe = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g
+
+const escape = (char: string): string => {
+  const hex = char.charCodeAt(0).toString(16)
+  return hex.length <= 2 ? `\\x${hex.padStart(2, "0")}` : `\\u${hex.padStart(4, "0")}`
+}
+
+/** Lines stay lines; a carriage return before a line feed is left out. */
+export const lines = (text: string): string => text.replace(/\r\n/g, "\n").replace(unsafe, escape)
+
+/** On one line. */
+export const line = (text: string): string =>
+  lines(text.replaceAll("\r\n", "\n")).replaceAll("\n", "\\n").replaceAll("\t", "\\t")
+
+/** A sentence on one line: line breaks become blanks. */
+export const sentence = (text: string): string => lines(text.replace(/\s+/g, " ").trim())
+
+/** JSON that is safe to show: the same value. */
+export const json = (text: string): string =>
+  text.replace(unsafe, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`)
+
+/** At most so many cells of a terminal, wide characters counted as two. */
+export const cut = (text: string, cells: number): string => {
+  let used = 0
+  let out = ""
+  let before = ""
+  for (const char of text) {
+    used += char.codePointAt(0)! >= 0x1100 ? 2 : 1
+    if (used > cells) return `${before}…`
+    before = out
+    out += char
+  }
+  return out
+}
+
+/**
+ * Text that comes in pieces: the end of a piece is held back while the next may belong to the same character or line
+ * ending.
+ */
+export const piece = (held: string, delta: string): { readonly text: string; readonly held: string } => {
+  const all = held + delta
+  const isOpen = /[\r\ud800-\udbff]$/.test(all)
+  return { text: lines(isOpen ? all.slice(0, -1) : all), held: isOpen ? all.slice(-1) : "" }
+}

@@ -1,0 +1,191 @@
+/** The command as users run it: real processes, signals, pipes, a real socket to a provider that hangs. */
+import { assert, describe, it } from "@effect/vitest"
+import { Deferred, Effect, Stream } from "effect"
+import { chmodSync, existsSync, readFileSync, statSync } from "node:fs"
+import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
+import * as SessionStoreSqlite from "../../src/layers/SessionStoreSqlite.ts"
+import type * as RunEvent from "../../src/run/RunEvent.ts"
+import * as SessionStore from "../../src/services/SessionStore.ts"
+import * as OpenAiServer from "../support/OpenAiServer.ts"
+import * as Child from "./Child.ts"
+import { sandbox } from "./files/Sandbox.ts"
+
+const text = (lines: number) => "line\n".repeat(lines)
+
+const sessions = (cwd: string) => SessionStoreSqlite.layer({ filename: join(cwd, ".fiberloop/sessions.db") })
+
+/** The log of the only session in a folder's default database. */
+const log = (cwd: string): Effect.Effect<ReadonlyArray<RunEvent.Durable>> =>
+  Effect.gen(function*() {
+    const store = yield* SessionStore.SessionStore
+    const list = yield* store.list()
+    assert.strictEqual(list.length, 1)
+    return yield* Stream.runCollect(store.read(list[0]!.sessionId))
+  }).pipe(Effect.provide(sessions(cwd)), Effect.orDie)
+
+describe("fiberloop run", () => {
+  it.effect("names the longest files and leaves the session below the current folder", () =>
+    Effect.gen(function*() {
+      const cwd = yield* sandbox({
+        "src/one.ts": text(30),
+        "src/deep/two two.ts": text(50),
+        "src/三.ts": text(40),
+        "src/four.ts": text(3),
+        "five.ts": text(99)
+      })
+      const { code, stderr, stdout } = yield* Child.run(["run", "which three files under src are the longest?"], {
+        cwd
+      })
+      assert.deepStrictEqual([code, stdout], [
+        0,
+        "The 3 longest files under src, by lines:\n1. src/deep/two two.ts (50 lines)\n2. src/三.ts (40 lines)\n3. src/one.ts (30 lines)\n"
+      ])
+      assert.include(stderr, "● list_files")
+      const events = yield* log(cwd)
+      assert.deepStrictEqual([events[0]?._tag, events.at(-1)?._tag], ["RunStarted", "RunCompleted"])
+      assert.isTrue(events.some((event) => event._tag === "ToolSettled"))
+      assert.strictEqual(readFileSync(join(cwd, ".fiberloop/.gitignore"), "utf8"), "*\n")
+    }))
+
+  it.effect("--json is a line of JSON an event, the last one RunCompleted", () =>
+    Effect.gen(function*() {
+      const cwd = yield* sandbox({ a: text(1) })
+      const { code, stdout } = yield* Child.run(["run", "--json", "list files"], { cwd })
+      const events = stdout.trimEnd().split("\n").map((line) => JSON.parse(line))
+      assert.deepStrictEqual([code, events.at(-1)._tag], [0, "RunCompleted"])
+    }))
+
+  it.effect("bad input and wrong usage are one line, without a stack trace, and leave nothing", () =>
+    Effect.gen(function*() {
+      const cwd = yield* sandbox()
+      const [bad, wrong] = yield* Effect.all([
+        Child.run(["run", "--root", "nowhere", "list files"], { cwd }),
+        Child.run(["run", "--unknown", "x"], { cwd })
+      ], { concurrency: 2 })
+      assert.deepStrictEqual([bad.code, wrong.code], [1, 2])
+      for (const { stderr, stdout } of [bad, wrong]) {
+        assert.match(stderr, /^fiberloop: [^\n]+\n$/)
+        assert.strictEqual(stdout, "")
+      }
+      assert.isFalse(existsSync(join(cwd, ".fiberloop")))
+    }))
+
+  it.effect("a folder that must not be written in is named", () =>
+    Effect.gen(function*() {
+      const cwd = yield* sandbox()
+      chmodSync(cwd, 0o555)
+      chmodSync(join(cwd, ".."), 0o755)
+      // root may write anywhere, so it becomes somebody else
+      const spawn = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}
+      const { code, stderr } = yield* Child.run(["run", "2+2"], { cwd, spawn })
+      chmodSync(cwd, 0o755)
+      assert.strictEqual(code, 1)
+      assert.match(stderr, /^fiberloop: the folder "\.fiberloop" for sessions cannot be made \(EACCES\)[^\n]*\n$/)
+    }))
+
+  it.effect("an answer that is larger than a pipe arrives whole", () =>
+    Effect.gen(function*() {
+      const cwd = yield* sandbox({ "a.txt": `${"x".repeat(119)}\n`.repeat(900) })
+      const { code, stdout } = yield* Child.run(["run", "show a.txt"], { cwd })
+      assert.deepStrictEqual([code, stdout.length], [0, 108_000])
+    }))
+
+  it.effect("a reader that leaves ends it quietly", () =>
+    Effect.gen(function*() {
+      const cwd = yield* sandbox({ a: text(1) })
+      const child = yield* Child.start(["run", "--json", "list files"], { cwd })
+      child.process.stdout?.destroy()
+      const { code, stderr } = yield* child.ended
+      assert.strictEqual(code, 141)
+      assert.match(stderr, /^fiberloop: no model is named[^\n]*\n$/)
+    }))
+})
+
+describe("a signal", () => {
+  const hanging = OpenAiServer.make(OpenAiServer.open(OpenAiServer.data(OpenAiServer.delta({ content: "Once upon" }))))
+
+  /** The command while its provider hangs behind the first words. */
+  const hung = Effect.gen(function*() {
+    const server = yield* hanging
+    const cwd = yield* sandbox()
+    const env = { OPENAI_BASE_URL: server.baseUrl, OPENAI_API_KEY: "key" }
+    const child = yield* Child.start(["run", "--model", "m", "--json", "tell a story"], { cwd, env })
+    yield* child.says("Once upon")
+    return { child, cwd, server }
+  })
+
+  for (const [signal, expected] of [["SIGINT", 130], ["SIGTERM", 143]] as const) {
+    it.effect(`${signal} aborts the run: code ${expected}, an end in the session, the socket closed`, () =>
+      Effect.gen(function*() {
+        const { child, cwd, server } = yield* hung
+        child.process.kill(signal)
+        yield* Deferred.await(server.left)
+        const { code, stderr, stdout } = yield* child.ended
+        assert.strictEqual(code, expected)
+        const events = stdout.trimEnd().split("\n").map((line) => JSON.parse(line)) as Array<RunEvent.RunEvent>
+        assert.deepStrictEqual(events.at(-1)?._tag, "RunAborted")
+        assert.match(stderr, /^Go on with: fiberloop run --session \S+ --model m$/m)
+        const end = (yield* log(cwd)).at(-1)
+        assert.deepStrictEqual([end?._tag, (end as { reason?: string }).reason], ["RunAborted", "requested"])
+      }))
+  }
+
+  it.live("is obeyed also when nobody reads what was written", () =>
+    Effect.gen(function*() {
+      const cwd = yield* sandbox({ "a.txt": `${"x".repeat(350)}\n`.repeat(1_000) })
+      const { stderr } = yield* Child.run(["run", "2+2"], { cwd })
+      const sessionId = /session (\S+)/.exec(stderr)![1]!
+      const child = yield* Child.start(["run", "--session", sessionId, "show a.txt"], { cwd })
+      child.process.stdout?.pause()
+      // The run ends, and its answer fills the pipe: the process waits for a reader.
+      const ends = SessionStore.SessionStore.use((store) =>
+        store.watch(sessionId).pipe(
+          Stream.filter((event) => event._tag === "RunCompleted"),
+          Stream.take(2),
+          Stream.runDrain
+        )
+      )
+      yield* Effect.provide(ends, sessions(cwd))
+      assert.isNull(child.process.exitCode)
+      child.process.kill("SIGINT")
+      yield* child.exited
+      assert.strictEqual(child.process.exitCode, 130)
+    }))
+
+  it.effect("the second one leaves at once, whatever the first one still waits for", () =>
+    Effect.gen(function*() {
+      const { child, cwd } = yield* hung
+      const filename = join(cwd, ".fiberloop/sessions.db")
+      yield* Effect.scoped(Effect.gen(function*() {
+        const locker = yield* Effect.acquireRelease(
+          Effect.sync(() => new DatabaseSync(filename)),
+          (database) => Effect.sync(() => database.close())
+        )
+        locker.exec("BEGIN EXCLUSIVE")
+        child.process.kill("SIGINT")
+        yield* child.says("once more leaves at once")
+        child.process.kill("SIGINT")
+        assert.strictEqual((yield* child.ended).code, 130)
+      }))
+      assert.strictEqual((yield* log(cwd)).at(-1)?._tag, "TurnStarted")
+    }))
+})
+
+describe("the entry", () => {
+  it("is started by a node that does not warn of SQLite", () => {
+    const main = join(import.meta.dirname, "../../src/cli/main.ts")
+    assert.strictEqual(
+      readFileSync(main, "utf8").split("\n")[0],
+      "#!/usr/bin/env -S node --disable-warning=ExperimentalWarning"
+    )
+    assert.isTrue(statSync(main).isFile())
+  })
+
+  it.effect("prints the version of the package", () =>
+    Effect.gen(function*() {
+      const { code, stdout } = yield* Child.run(["--version"], { cwd: yield* sandbox() })
+      const { version } = JSON.parse(readFileSync(join(import.meta.dirname, "../../package.json"), "utf8"))
+      assert.deepStrictEqual([code, stdout], [0, `fiberloop v${version}\n`])
+    }))
+})

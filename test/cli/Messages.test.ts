@@ -1,0 +1,43 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as Messages from "../../src/cli/Messages.ts"
+import * as RunError from "../../src/run/RunError.ts"
+
+const message = "Something\n  happened"
+const network = { _tag: "Network", message: "the line was cut" } as const
+
+/** Each reason with the words that its line must have. */
+const reasons: ReadonlyArray<readonly [Parameters<typeof Messages.ofReason>[0], string]> = [
+  [{ _tag: "Authentication", message }, "something happened; check OPENAI_API_KEY"],
+  [{ _tag: "QuotaExhausted", message }, "billing"],
+  [{ _tag: "ContextOverflow", message }, "--session"],
+  [{ _tag: "Unknown", message }, "something happened"],
+  [{ _tag: "RetriesExhausted", message, last: network, attempts: 4 }, "the line was cut; given up after 4 attempts"],
+  [{ _tag: "SessionBusy", message, sessionId: "s" }, "session \"s\" is busy with another run: wait for its end"],
+  [{ _tag: "SessionNotFound", message, sessionId: "s" }, "there is no session \"s\""],
+  [{ _tag: "DriveDied", message, sessionId: "s", runId: "r" }, "the process that ran session \"s\" died"],
+  [{ _tag: "NothingToResume", message, sessionId: "s" }, "session \"s\" has no unfinished run"],
+  [{ _tag: "StaleWriter", message, sessionId: "s" }, "another process took session \"s\" over"],
+  [
+    { _tag: "InvalidInput", message: "sessionId has 201 characters", field: "sessionId" },
+    "--session has 201 characters"
+  ],
+  [{ _tag: "StoreRefused", message: "\"x\" is no database" }, "\"x\" is no database"]
+]
+
+describe("what an error says", () => {
+  for (const [reason, words] of reasons) {
+    it(`${reason._tag} is one line with what to do`, () => {
+      const line = Messages.line(Messages.ofReason(reason))
+      assert.include(line, words)
+      assert.match(line, /^fiberloop: [^\n]+$/)
+    })
+  }
+
+  it("is safe to show", () => {
+    assert.strictEqual(Messages.line("The \u001b[31m end"), "fiberloop: the \\x1b[31m end")
+  })
+
+  it("is there for every error of a run", () => {
+    assert.include(Messages.ofRun(RunError.sessionBusy("s", "r")), "busy")
+  })
+})

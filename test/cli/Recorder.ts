@@ -1,0 +1,54 @@
+/** Standard output and error that remember what was written, as one tape and apart. */
+import { Effect, Layer } from "effect"
+import { Output, OutputClosed } from "../../src/cli/Output.ts"
+
+export interface Options {
+  readonly isTerminal?: boolean
+  readonly columns?: number
+  /** standard output fails from this write on, counted from 0 */
+  readonly closesAt?: number
+}
+
+export class Recorder {
+  /** what a terminal that shows both would get */
+  tape = ""
+  stdout = ""
+  stderr = ""
+  #writes = 0
+  readonly #options: Options
+
+  constructor(options: Options = {}) {
+    this.#options = options
+  }
+
+  get layer(): Layer.Layer<Output> {
+    const { closesAt = Infinity, columns = 80, isTerminal = false } = this.#options
+    const screen = { isTerminal, columns: () => columns }
+    return Layer.succeed(Output, {
+      stdout: {
+        ...screen,
+        write: (text) =>
+          Effect.suspend(() => {
+            if (text !== "" && this.#writes++ >= closesAt) {
+              return Effect.fail(new OutputClosed({ code: "EPIPE", isReaderGone: true }))
+            }
+            this.tape += text
+            this.stdout += text
+            return Effect.void
+          })
+      },
+      stderr: {
+        ...screen,
+        write: (text) =>
+          Effect.sync(() => {
+            this.tape += text
+            this.stderr += text
+          })
+      }
+    })
+  }
+}
+
+/** The lines that a terminal shows after all of this was written to it: `\r` and "erase line" are obeyed. */
+export const screenOf = (tape: string): ReadonlyArray<string> =>
+  tape.split("\n").map((line) => line.split("\r\u001b[2K").at(-1) ?? "")

@@ -1,0 +1,134 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Result, Schema } from "effect"
+import * as Expression from "../../../src/cli/tools/Expression.ts"
+import * as Rational from "../../../src/cli/tools/Rational.ts"
+
+/** What an expression comes to: `~` stands before a rounded result, the reason in capitals for none. */
+const value = (text: string): string => {
+  const result = Expression.evaluate(text)
+  if (Result.isFailure(result)) return result.failure.reason.toUpperCase()
+  const shown = Rational.toText(result.success.number)
+  return `${result.success.isExact && shown.isExact ? "" : "~"}${shown.text}`
+}
+
+const values: Record<string, string> = {
+  "12 * (3 + 4.5)": "90",
+  "2 + 3 * 4": "14",
+  "(2 + 3) * 4": "20",
+  "8 / 4 / 2": "1",
+  "10 - 4 - 3": "3",
+  "2^10": "1024",
+  "2**3": "8",
+  "2^3^2": "512",
+  "-2^2": "-4",
+  "(-2)^2": "4",
+  "2^-2": "0.25",
+  "2 * -3": "-6",
+  "--3": "3",
+  "-(3 - 5)": "2",
+  "+4": "4",
+  "0.1 + 0.2": "0.3",
+  ".5 + 5.": "5.5",
+  "1e3 + 1E-1": "1000.1",
+  "1,234,567 + 1": "1234568",
+  "17% of 230": "39.1",
+  "17%": "0.17",
+  "200 * 10%": "20",
+  "200 + 10%": "200.1",
+  "50% * 2": "1",
+  "10 % 3": "1",
+  "10 mod 3": "1",
+  "-7 mod 3": "-1",
+  "7.5 mod 2": "1.5",
+  "3 × 4 ÷ 2 − 1": "5",
+  "1 / 3": "~0.333333333333333",
+  "2 / 3": "~0.666666666666667",
+  "-2 / 3": "~-0.666666666666667",
+  "1 / 3 * 3": "1",
+  "1 / 3 / 1e30": "~3.33333333333333e-31",
+  "1e21 / 3": "~333333333333333000000",
+  "1e22 / 3": "~3.33333333333333e21",
+  "999999999999999.9999 / 7 * 7": "999999999999999.9999",
+  "2999999999999999999 / 3e18": "~1",
+  "2^0.5": "~1.4142135623730951",
+  "9007199254740993 * 1": "9007199254740993",
+  "2^100": "1267650600228229401496703205376",
+  "0^0": "1",
+  "0^5": "0",
+  "1^999999999999": "1",
+  "(-1)^1000000000001": "-1",
+  "(-1)^-3": "-1",
+  "1 / 0": "DIVISIONBYZERO",
+  "5 mod (2 - 2)": "DIVISIONBYZERO",
+  "5 % 0": "DIVISIONBYZERO",
+  "0^-1": "DIVISIONBYZERO",
+  "(-8)^0.5": "NOTREAL",
+  "9^9^9": "TOOLARGE",
+  "10^1000": "TOOLARGE",
+  "1e1001": "TOOLARGE",
+  "2^-4000": "TOOLARGE",
+  "1.5^(10^9)": "TOOLARGE",
+  "": "SYNTAX",
+  "2 +": "SYNTAX",
+  "2 3": "SYNTAX",
+  "2(3)": "SYNTAX",
+  "(2": "SYNTAX",
+  "2)": "SYNTAX",
+  "1,23": "SYNTAX",
+  "1.2.3": "SYNTAX",
+  "process.exit()": "SYNTAX",
+  "2 ^ ^ 2": "SYNTAX",
+  ")": "SYNTAX"
+}
+
+describe("an expression", () => {
+  for (const [text, expected] of Object.entries(values)) {
+    it(`${text === "" ? "nothing" : text} is ${expected}`, () => assert.strictEqual(value(text), expected))
+  }
+
+  it("that is very long or deep is refused", () => {
+    assert.strictEqual(value("1+".repeat(600) + "1"), "SYNTAX")
+    assert.strictEqual(value("(".repeat(400) + "1" + ")".repeat(400)), "SYNTAX")
+    assert.strictEqual(value("-".repeat(400) + "1"), "SYNTAX")
+  })
+
+  it("that is wrong is refused with what is wrong", () => {
+    const message = (text: string) => Result.getOrThrow(Result.flip(Expression.evaluate(text))).message
+    assert.strictEqual(message("2 + * 3"), `A number is missing before "*".`)
+    assert.strictEqual(message("2 +"), "A number is missing at the end.")
+    assert.strictEqual(message("2 3"), `An operator is missing before "3".`)
+    assert.strictEqual(message("2 apples"), `"apples" is no part of an expression.`)
+  })
+
+  const Small = Schema.Int.check(Schema.isBetween({ minimum: -999, maximum: 999 }))
+
+  it.effect.prop(
+    "agrees with JavaScript on whole numbers",
+    [Small, Small, Small, Schema.Literals(["+", "-", "*"]), Schema.Literals(["+", "-", "*"])],
+    ([a, b, c, first, second]) =>
+      Effect.sync(() => {
+        const apply = { "+": (x: number, y: number) => x + y, "-": (x: number, y: number) => x - y, "*": Math.imul }
+        const expected = second === "*" ? apply[first](a, b * c) : apply[second](apply[first](a, b), c)
+        assert.strictEqual(
+          value(`${a} ${first} ${b} ${second} ${c}`),
+          String(first === "*" ? apply[second](a * b, c) : expected)
+        )
+      })
+  )
+
+  it.effect.prop("of any text is a value or a refusal", [Schema.String], ([text]) =>
+    Effect.sync(() => {
+      value(text)
+    }))
+
+  it.effect.prop(
+    "of any symbols is a value or a refusal",
+    [Schema.Array(
+      Schema.Literals(["1", "0", "9", ".", "e", "(", ")", "+", "-", "*", "/", "^", "%", " of ", " mod ", ","])
+    )],
+    ([symbols]) =>
+      Effect.sync(() => {
+        value(symbols.join(""))
+      })
+  )
+})
