@@ -8,6 +8,7 @@ import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as Message from "../../src/run/Message.ts"
 import * as RunEvent from "../../src/run/RunEvent.ts"
+import * as OpenCall from "../../src/run/OpenCall.ts"
 import * as RunState from "../../src/run/RunState.ts"
 import * as Transcript from "../../src/run/Transcript.ts"
 import * as Approver from "../../src/services/Approver.ts"
@@ -123,7 +124,7 @@ export const violations = (log: ReadonlyArray<RunEvent.Durable>): Array<string> 
     const say = (what: string) => found.push(`event ${at + 1} (${event._tag}): ${what}`)
     if (event.seq !== at + 1) say(`seq ${event.seq}`)
     if (event._tag === "AssistantMessage") {
-      open = Message.toolCalls(event.message.content).map((_, i) => RunState.callId(event.turn, i))
+      open = Message.toolCalls(event.message.content).map((_, i) => OpenCall.callId(event.turn, i))
     }
     if ("callId" in event) {
       const { callId } = event
