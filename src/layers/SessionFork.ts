@@ -49,6 +49,7 @@ export const make = (
       SELECT seq FROM fiberloop_events WHERE session = ${session} AND seq > ${at} AND type IN ${sql.in(types)}
       ORDER BY seq LIMIT 1`.pipe(Effect.map((rows) => rows[0]?.seq))
 
+  /** Looks near `at`, whatever number that is: columns are compared with integers of their range. */
   const placeOf = Effect.fnUntraced(function*({ head, id, session }: SessionRows.SessionRow, at: number | undefined) {
     const limit = at === undefined || Number.isNaN(at) ? head : Math.floor(Math.max(0, Math.min(at, head)))
     const before = yield* lastOf(session, Fork.placeTypes, limit)
@@ -81,12 +82,12 @@ export const make = (
 
   const eventAt = (copy: Copy, seq: number) => Effect.map(log.cursor(copy, seq)(seq), (events) => events[0]!)
 
-  /** The title as of `place`: of the first input that has words. */
-  const titleOf = Effect.fnUntraced(function*(copy: Copy, place: number) {
+  /** The title of the first input that has words. */
+  const titleOf = Effect.fnUntraced(function*(copy: Copy) {
     let info = SessionStore.newInfo(copy.id, 0)
     while (info.title === "") {
       const seq = yield* nextOf(copy.session, ["RunStarted"], info.head)
-      if (seq === undefined || seq > place) break
+      if (seq === undefined) break
       info = SessionStore.evolveInfo(info, yield* eventAt(copy, seq))
     }
     return info.title
@@ -107,7 +108,7 @@ export const make = (
     const place = yield* placeOf(row, at)
     const copy = yield* copyEvents(row, yield* claims.add(to, now), place)
     const last = yield* eventAt(copy, place)
-    const title = row.title === "" ? "" : SessionRows.toTitle(yield* titleOf(copy, place))
+    const title = row.title === "" ? "" : SessionRows.toTitle(yield* titleOf(copy))
     let info = SessionStore.evolveInfo({ ...SessionStore.newInfo(to, now), title, turns: copy.turns }, last)
     const end = RunEvent.isEnd(last) ? undefined : Fork.endOf(yield* stateAt(copy, place), last, now)
     if (end !== undefined) {

@@ -51,7 +51,7 @@ describe("places", () => {
     for (const { copied } of copies(log)) {
       assert.notInclude(fold(copied).openCalls.map((call) => call.phase), "started")
     }
-  }, check(200))
+  }, check(100))
 })
 
 describe("endOf", () => {
@@ -60,34 +60,34 @@ describe("endOf", () => {
       assert.strictEqual(end === undefined, RunEvent.isEnd(copied.at(-1)!))
       assert.isFalse(RunState.isOpen(fold(whole)))
     }
-  }, check(300))
+  }, check(100))
 
   it.prop("makes a log that is as whole as the one it was cut from", [Logs.tidy], ([{ log }]) => {
     for (const { copied, log: whole } of copies(log)) {
       assert.deepStrictEqual(RunLog.violations(whole), RunLog.violations(copied, true))
     }
-  }, check(50))
+  }, check(30))
 
   it.prop("counts what the run had used up by then", [Logs.tidy], ([{ log, totals }]) => {
     for (const { end, place } of copies(log)) {
       if (end === undefined) continue
       assert.deepStrictEqual({ ...end.totals, duration: 0 }, { ...totals[place - 1]!, duration: 0 })
     }
-  }, check(200))
+  }, check(100))
 
   it.prop("counts no time between the copied log and the fork", [Logs.tidy], ([{ log }]) => {
     for (const { copied, end } of copies(log)) {
       const last = copied.at(-1)!
       assert.deepStrictEqual(end?.totals, Fork.endOf(fold(copied), last, last.at)?.totals)
     }
-  }, check(50))
+  }, check(30))
 
   it.prop("changes nothing of what the model gets", [Logs.odd], ([{ log }]) => {
     for (const { copied, log: whole } of copies(log)) {
       const [before, after] = [copied, whole].map((log) => Transcript.messages(Transcript.fromLog(log), Draft.model))
       assert.deepStrictEqual(after, before)
     }
-  }, check(50))
+  }, check(30))
 
   it("says who was forked, and when", () => {
     const log = Draft.log(Draft.started("x"), Draft.assistant([Message.text("y")]), Draft.turnFinished(1))

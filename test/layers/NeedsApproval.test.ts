@@ -1,0 +1,165 @@
+/** Which calls need a person's permission: what a tool says, what the policy says, and what happens when asking fails. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Tool from "effect/ai/Tool"
+import * as Toolkit from "effect/ai/Toolkit"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import * as SchemaGetter from "effect/SchemaGetter"
+import * as ToolExecutorToolkit from "../../src/layers/ToolExecutorToolkit.ts"
+import * as Message from "../../src/run/Message.ts"
+import type * as ToolExecutor from "../../src/services/ToolExecutor.ts"
+
+const At = Schema.Struct({ at: Schema.DateTimeUtcFromString })
+const plain = Tool.make("tool", { parameters: At, success: Schema.String })
+const good = { at: "2026-01-01T00:00:00.000Z" }
+
+/** Whether a call of `tool` asks. */
+const asks = Effect.fnUntraced(function*(
+  tool: Tool.Any,
+  given: Partial<ToolExecutor.Candidate> & { readonly byDefault?: boolean } = {}
+) {
+  const { byDefault = false, ...candidate } = given
+  const kit = Toolkit.make(tool)
+  const handlers = (yield* Effect.provide(
+    kit as never,
+    kit.toLayer({ [tool.name]: () => Effect.succeed("ok") } as never)
+  )) as ToolExecutor.Handlers
+  const call = { name: tool.name, params: good, callId: "1.0", messages: () => [], ...candidate }
+  return yield* ToolExecutorToolkit.make.needsApproval(handlers, call, byDefault)
+})
+
+const ruled = (rule: Tool.NeedsApprovalFunction<typeof At>) => plain.setNeedsApproval(rule)
+
+describe("a tool", () => {
+  const cases: ReadonlyArray<readonly [string, Tool.Any, byDefault: boolean, expected: boolean]> = [
+    ["that says nothing does not ask", plain, false, false],
+    ["that says nothing asks where the policy asks by default", plain, true, true],
+    ["that says true asks", plain.setNeedsApproval(true), false, true],
+    ["that says false does not ask where the policy asks by default", plain.setNeedsApproval(false), true, false],
+    ["that is destructive by its own word asks", plain.annotate(Tool.Destructive, true), false, true],
+    [
+      "that is destructive by its own word asks although it says false",
+      plain.setNeedsApproval(false).annotate(Tool.Destructive, true),
+      false,
+      true
+    ],
+    ["that is not destructive does not ask", plain.annotate(Tool.Destructive, false), false, false],
+    ["with another annotation is not destructive by default", plain.annotate(Tool.Readonly, true), false, false],
+    ["whose rule says true asks", ruled(() => true), false, true],
+    ["whose rule says false does not ask where the policy asks by default", ruled(() => false), true, false],
+    ["whose rule's effect says true asks", ruled(() => Effect.succeed(true)), false, true],
+    ["whose rule's effect says false does not ask", ruled(() => Effect.succeed(false)), false, false],
+    [
+      "that is destructive by its own word asks although its rule says false",
+      ruled(() => false).annotate(Tool.Destructive, true),
+      false,
+      true
+    ],
+    [
+      "whose rule throws asks",
+      ruled(() => {
+        throw new Error("bug")
+      }),
+      false,
+      true
+    ],
+    ["whose rule dies asks", ruled(() => Effect.die("bug")), false, true],
+    ["whose rule fails against its type asks", ruled(() => Effect.fail("no") as never), false, true],
+    ["whose rule interrupts itself asks", ruled(() => Effect.interrupt), false, true]
+  ]
+  for (const [name, tool, byDefault, expected] of cases) {
+    it.effect(name, () =>
+      Effect.gen(function*() {
+        assert.strictEqual(yield* asks(tool, { byDefault }), expected)
+      }))
+  }
+})
+
+describe("a rule", () => {
+  it.effect("gets the decoded arguments and the call's id", () =>
+    Effect.gen(function*() {
+      const seen: Array<unknown> = []
+      yield* asks(
+        ruled(({ at }, { toolCallId }) => {
+          seen.push(at.epochMilliseconds, toolCallId)
+          return true
+        }),
+        { callId: "3.1" }
+      )
+      assert.deepStrictEqual(seen, [Date.parse(good.at), "3.1"])
+    }))
+
+  it.effect("gets the messages as effect/ai has them", () =>
+    Effect.gen(function*() {
+      const seen: Array<string> = []
+      yield* asks(
+        ruled((_, { messages }) => {
+          seen.push(...messages.map((message) => message.role))
+          return true
+        }),
+        { messages: () => [Message.user("go")] }
+      )
+      assert.deepStrictEqual(seen, ["user"])
+    }))
+
+  it.effect("that fails while the messages are made asks", () =>
+    Effect.gen(function*() {
+      const messages = () => {
+        throw new Error("bug")
+      }
+      assert.isTrue(yield* asks(ruled(() => false), { messages }))
+    }))
+
+  it.effect("is not asked for messages where the answer is fixed", () =>
+    Effect.gen(function*() {
+      let made = 0
+      yield* asks(plain.setNeedsApproval(true), { messages: () => (made++, []) })
+      assert.strictEqual(made, 0)
+    }))
+
+  it.effect("of a tool made at run time gets the arguments as they are", () =>
+    Effect.gen(function*() {
+      const seen: Array<unknown> = []
+      const tool = Tool.dynamic("tool", {
+        parameters: { type: "object", properties: {} },
+        needsApproval: (params: unknown) => {
+          seen.push(params)
+          return true
+        }
+      })
+      assert.isTrue(yield* asks(tool, { params: { any: 1 } }))
+      assert.deepStrictEqual(seen, [{ any: 1 }])
+    }))
+})
+
+describe("a call that will not run", () => {
+  it.effect("does not ask when its arguments do not decode", () =>
+    Effect.gen(function*() {
+      for (const params of [{ at: "never" }, {}, null, "{\"at\":", []]) {
+        assert.isFalse(yield* asks(plain.setNeedsApproval(true), { params }))
+        assert.isFalse(yield* asks(plain.annotate(Tool.Destructive, true), { params }))
+        assert.isFalse(yield* asks(ruled(() => true), { params }))
+      }
+    }))
+
+  it.effect("does not ask when its tool is unknown, also by a name that every object has", () =>
+    Effect.gen(function*() {
+      for (const name of ["other", "toString", "constructor", "__proto__"]) {
+        assert.isFalse(yield* asks(plain.setNeedsApproval(true), { name, byDefault: true }), name)
+      }
+    }))
+})
+
+it.effect("a decoder that dies makes the call ask instead of ending the run", () =>
+  Effect.gen(function*() {
+    const parameters = Schema.Struct({
+      n: Schema.String.pipe(Schema.decodeTo(Schema.String, {
+        decode: SchemaGetter.transform((): string => {
+          throw new Error("bug")
+        }),
+        encode: SchemaGetter.passthrough()
+      }))
+    })
+    const tool = Tool.make("tool", { parameters, success: Schema.String, needsApproval: true })
+    assert.isTrue(yield* asks(tool, { params: { n: "x" } }))
+  }))

@@ -1,0 +1,48 @@
+/** What an agent makes of a fork that was taken in the midst of its run. */
+import { assert, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Stream from "effect/Stream"
+import * as Message from "../../src/run/Message.ts"
+import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
+import * as RunLog from "../support/RunLog.ts"
+import * as TestAgent from "../support/TestAgent.ts"
+
+/** A run in "s" whose second model call is held, and "copy", forked behind its first turn. `rest` is what the model says then. */
+const forked = Effect.fnUntraced(function*(...rest: ReadonlyArray<ScriptedModel.Turn>) {
+  const gate = yield* ScriptedModel.makeGate
+  const { agent, script, store } = yield* TestAgent.make([
+    TestAgent.work(1),
+    [ScriptedModel.gate(gate), ScriptedModel.text("first")],
+    ...rest
+  ])
+  const run = yield* agent.start({ sessionId: "s", runId: "run-1", input: "question" })
+  yield* gate.started
+  const info = yield* store.service.fork("s", { to: "copy" })
+  assert.strictEqual(info.end, "RunAborted")
+  return { agent, script, store, run, gate }
+})
+
+it.effect("it answers a new message there, knowing what was said, while the run goes on", () =>
+  Effect.gen(function*() {
+    const { agent, gate, run, script, store } = yield* forked(ScriptedModel.text("second"))
+    const result = yield* agent.run({ sessionId: "copy", input: "hello", createSession: false })
+    assert.strictEqual(result.text, "second")
+    const { messages } = (yield* script.requests)[2]!
+    assert.deepStrictEqual(messages.map(({ role }) => role), ["system", "user", "assistant", "tool", "user"])
+    assert.deepStrictEqual(messages.at(-1), Message.user("hello"))
+    yield* gate.release
+    assert.strictEqual((yield* run.result).text, "first")
+    for (const id of ["s", "copy"]) assert.deepStrictEqual(RunLog.violations(yield* store.log(id)), [])
+  }))
+
+it.effect("it resumes the run there once the run has ended in its own session", () =>
+  Effect.gen(function*() {
+    const { agent, gate, run, store } = yield* forked(ScriptedModel.text("resumed"))
+    yield* gate.release
+    yield* run.result
+    const events = yield* Stream.runCollect(agent.resume({ sessionId: "copy" }))
+    assert.strictEqual(RunLog.endOf(events), "RunCompleted(stop)")
+    assert.deepStrictEqual(RunLog.violations(yield* store.log("copy")), [])
+    const end = (yield* store.log("copy")).at(-1)
+    assert.isTrue(end?._tag === "RunCompleted" && end.totals.turns === 2 && end.totals.toolCalls === 1)
+  }))
