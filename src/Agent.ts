@@ -172,10 +172,11 @@ const construct = Effect.fnUntraced(function*<Tools extends Record<string, Tool.
     client: {
       stream: (input) => whileRead(begin(input, true)),
       run: (input) =>
-        Effect.flatMap(
-          begin(input, false),
-          ({ isAttached, run }) =>
-            isAttached ? toRun(run).result : Effect.onInterrupt(toRun(run).result, () => run.abort("consumer"))
+        Effect.uninterruptibleMask((restore) =>
+          Effect.flatMap(restore(begin(input, false)), ({ isAttached, run }) => {
+            const result = restore(toRun(run).result)
+            return isAttached ? result : Effect.onInterrupt(result, () => run.abort("consumer"))
+          })
         ),
       start: (input) => Effect.map(begin(input, true), ({ run }) => toRun(run)),
       resume: (input) => whileRead(inContext(launch.proceed(input))),

@@ -5,6 +5,7 @@
  */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import type * as OpenCall from "../run/OpenCall.ts"
 import * as RunInput from "../run/RunInput.ts"
 import type * as ToolOutcome from "../run/ToolOutcome.ts"
@@ -29,11 +30,13 @@ export const judge = (env: Env.Env, call: Call): Effect.Effect<Verdict> => {
   if (call.decision !== undefined) {
     return Effect.succeed(call.decision.approved ? { _tag: "Run" } : { _tag: "Settle", outcome: denied(call.decision) })
   }
+  // what was asked stays asked, whatever the tool's rule says by now
+  if (call.phase === "awaiting") return Effect.succeed({ _tag: "Ask" })
   const candidate = {
     name: call.tool,
     params: call.params,
     callId: call.callId,
-    messages: () => Transcript.messages(env.journal.transcript())
+    messages: () => Transcript.messages(Transcript.beforeTurn(env.journal.transcript()))
   }
   return Effect.map(
     env.executor.needsApproval(env.handlers, candidate, env.policy.requireApprovalByDefault ?? false),
@@ -52,6 +55,13 @@ export const request = Effect.fnUntraced(function*(env: Env.Env, call: Call): Ef
   }
   return { sessionId, runId: journal.runId, approvalId, callId, tool, params, digest }
 })
+
+/** The answer of whoever answers here; an approver that breaks is nobody. */
+export const ask = (env: Env.Env, question: Approver.Question): Effect.Effect<Approver.Answer | undefined> =>
+  Effect.map(
+    Effect.exit(Effect.suspend(() => env.approver.ask(question))),
+    (exit) => Exit.isSuccess(exit) ? exit.value : undefined
+  )
 
 /** Records what was answered, and where it is a no, the outcome. */
 export const resolve = (env: Env.Env, call: Call, question: Approver.Question, answer: Approver.Answer): void => {

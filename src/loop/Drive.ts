@@ -108,10 +108,16 @@ export const start = Effect.fnUntraced(function*(
       const untrack = Effect.sync(() => request.track.delete(run))
       return Effect.ensuring(drive(services, request, live, forget), untrack)
     })
-  const known = yield* services.runs.start(run, tracked)
-  if (known !== run) return { run: known, isAttached: true }
-  yield* Deferred.await(live.accepted).pipe(Effect.onInterrupt(() => run.abort("consumer")))
-  return { run, isAttached: false }
+  // no moment between the start and the wait in which an interruption could leave the run to itself
+  return yield* Effect.uninterruptibleMask((restore) =>
+    Effect.flatMap(services.runs.start(run, tracked), (known) =>
+      known === run
+        ? restore(Deferred.await(live.accepted)).pipe(
+          Effect.onInterrupt(() => run.abort("consumer")),
+          Effect.as({ run, isAttached: false })
+        )
+        : Effect.succeed({ run: known, isAttached: true }))
+  )
 })
 
 /**

@@ -56,7 +56,10 @@ export const fold = (
       transcript = Transcript.append(transcript, event)
       if (event.runId !== runId) return
       if (event._tag === "RunStarted") past = { input: event.input, from: event.seq, to: event.seq, state }
-      else if (past !== undefined) past = { ...past, to: event.seq, state }
+      // behind its end a run goes on only when it is resumed
+      else if (past !== undefined && (past.state.end === undefined || event._tag === "RunResumed")) {
+        past = { ...past, to: event.seq, state }
+      }
     }
     return store.read(sessionId, { from: state.seq + 1 }).pipe(
       Stream.runForEachArray((events) => Effect.sync(() => events.forEach(take))),

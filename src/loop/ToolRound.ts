@@ -49,14 +49,14 @@ export const run = Effect.fnUntraced(function*(
   enter(cutBy === "turns" ? "settledWithoutTurnLeft" : "settledWithCalls")
   const { isWaiting, spent, toolError } = yield* runAll(env, allowed)
   const isOver = toolError !== undefined || spent !== undefined || !isWaiting
-  const refused = isOver ? journal.state().openCalls : calls.slice(left.count)
-  for (const call of refused) {
+  if (!isOver) return { cutBy, toolError, isWaiting: true }
+  for (const call of journal.state().openCalls) {
     CallStep.settle(env, call, { _tag: "NotExecuted", reason: toolError === undefined ? "limit" : "failed" })
   }
-  if (isOver && journal.status() === "tool_running") {
+  if (journal.status() === "tool_running") {
     journal.move(toolError === undefined ? "everyCallSettled" : "toolFailed")
   }
-  return { cutBy: spent ?? cutBy, toolError, isWaiting: !isOver }
+  return { cutBy: spent ?? cutBy, toolError, isWaiting: false }
 })
 
 /**
@@ -103,7 +103,7 @@ const runAll = Effect.fnUntraced(function*(
     const question = yield* CallStep.request(env, call)
     yield* journal.commit
     watch(0)
-    const answer = yield* Effect.catchDefect(env.approver.ask(question), () => Effect.succeed(undefined))
+    const answer = yield* CallStep.ask(env, question)
     if (answer === undefined) {
       isWaiting = true
       return

@@ -105,6 +105,10 @@ export const messages = (
   return out
 }
 
+/** What the model was sent before its open turn, or all there is where none is open. */
+export const beforeTurn = (self: Transcript): Transcript =>
+  self.open === undefined ? self : { ...self, open: undefined, waiting: Vector.empty }
+
 /** How many messages there are. */
 export const size = (self: Transcript): number => self.settled.length + closing(self).length
 
