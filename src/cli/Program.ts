@@ -7,11 +7,11 @@ import * as CliOutput from "effect/cli/CliOutput"
 import * as Command from "effect/cli/Command"
 import * as GlobalFlag from "effect/cli/GlobalFlag"
 import * as Effect from "effect/Effect"
+import * as CommandLine from "./CommandLine.ts"
 import * as Help from "./Help.ts"
 import * as Messages from "./Messages.ts"
 import { Output } from "./Output.ts"
 import { codes, Ended, Refusal } from "./Refusal.ts"
-import * as RunCommand from "./RunCommand.ts"
 import type { Signals } from "./Signals.ts"
 
 /** Says everything there is to say and never fails. */
@@ -21,7 +21,7 @@ export const program = (
 ): Effect.Effect<number, never, Output | Signals> =>
   Effect.gen(function*() {
     const presenter = yield* presenterOf(args)
-    return yield* Command.runWith(RunCommand.command, { version })(operandsLast(args)).pipe(
+    return yield* Command.runWith(CommandLine.command, { version })(operandsLast(args)).pipe(
       Effect.as(codes.completed as number),
       Effect.catchCause(codeOf),
       Effect.provide([
@@ -62,7 +62,7 @@ const codeOf = Effect.fnUntraced(function*(cause: Cause.Cause<unknown>): Effect.
 /** Help and version on standard output; a wrong invocation is one line on standard error. */
 const presenterOf = Effect.fnUntraced(function*(args: ReadonlyArray<string>) {
   const { stderr, stdout } = yield* Output
-  const colors = stdout.isTerminal && !args.includes("--no-color") && !(yield* RunCommand.isPlain)
+  const colors = stdout.isTerminal && !args.includes("--no-color") && !(yield* CommandLine.isPlain)
   const formatter = CliOutput.defaultFormatter({ colors })
   const bold = (text: string) => colors ? `\u001b[1m${text}\u001b[0m` : text
   const presenter: CliOutput.Presenter = {

@@ -7,8 +7,8 @@
  */
 import type * as Schema from "effect/Schema"
 import * as Message from "../run/Message.ts"
-import type * as RunEvent from "../run/RunEvent.ts"
 import { callId } from "../run/OpenCall.ts"
+import type * as RunEvent from "../run/RunEvent.ts"
 import * as EndLine from "./EndLine.ts"
 import * as Messages from "./Messages.ts"
 import type { Paint } from "./Paint.ts"

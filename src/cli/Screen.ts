@@ -72,7 +72,8 @@ export const text = Effect.fnUntraced(function*(
       const isMidLine = state.isMidLine
       state = { ...state, isMidLine: false }
       yield* Effect.ignore(stdout.write(isMidLine ? "\n" : ""))
-      yield* stderr.write(`${line}\n`)
+      // A terminal has written "^C" where the line begins.
+      yield* stderr.write(`${look.isAnimated && !isMidLine ? Spinner.clear : ""}${line}\n`)
     }).pipe(permit.withPermit)
 
   const turn = (frame: number) =>

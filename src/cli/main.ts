@@ -1,10 +1,16 @@
 #!/usr/bin/env -S node --disable-warning=ExperimentalWarning
 /** The `fiberloop` command. Owns the process: its arguments, its signals, its end. */
 import { readFileSync } from "node:fs"
-import { enableCompileCache } from "node:module"
+import * as Module from "node:module"
 
-// Halves what loading effect costs from the second start on; where it cannot be kept, nothing is lost.
-enableCompileCache()
+const [major = 0, minor = 0] = process.versions.node.split(".").map(Number)
+if (major < 22 || (major === 22 && minor < 19)) {
+  process.stderr.write(`fiberloop: Node 22.19 or newer is needed, this is ${process.version}\n`)
+  process.exit(1)
+}
+
+// Saves a good part of what loading effect costs, from the second start on; where it cannot be kept, nothing is lost.
+Module.enableCompileCache()
 
 const { main } = await import("./Process.ts")
 const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as {

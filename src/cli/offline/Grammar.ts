@@ -28,8 +28,11 @@ export const examples: ReadonlyArray<readonly [kind: string, ...examples: Readon
   ["listing", "list all *.json files", "how many test files are there under test?"]
 ]
 
-/** `undefined` for what is none of the five. */
+const longest = 2_000
+
+/** `undefined` for what is none of the five, or longer than 2,000 characters. */
 export const parse = (task: string): Intent | undefined => {
+  if (task.length > longest) return undefined
   const phrase = Phrase.make(task)
   return calculate(phrase) ?? RankPhrase.parse(phrase.copy()) ?? ListPhrase.parse(phrase) ?? ReadPhrase.parse(phrase) ??
     SearchPhrase.parse(phrase)
