@@ -8,6 +8,7 @@ import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
 import * as RunsLocal from "../../src/layers/RunsLocal.ts"
+import * as RunEvent from "../../src/run/RunEvent.ts"
 import type * as RunInput from "../../src/run/RunInput.ts"
 import { Runs } from "../../src/services/Runs.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
@@ -70,6 +71,20 @@ describe("a session with a live run", () => {
       assert.strictEqual(other.text, "c")
       yield* gate.release
       yield* run.result
+    }))
+
+  it.effect("is given back before the end is seen, also where that takes its time", () =>
+    Effect.gen(function*() {
+      const { agent, store } = yield* TestAgent.make([ScriptedModel.text("a")])
+      store.onRelease = Effect.forEach([1, 2, 3], () => Effect.yieldNow, { discard: true })
+      const run = yield* agent.start({ sessionId: "s", runId: "r", input: "go" })
+      const free = store.service.open("s", { runId: "other", create: false }).pipe(Effect.scoped, Effect.as("free"))
+      const seen = yield* run.events.pipe(
+        Stream.filter(RunEvent.isEnd),
+        Stream.mapEffect(() => Effect.all([free, Effect.map(agent.live("r"), (live) => live === undefined)])),
+        Stream.runCollect
+      )
+      assert.deepStrictEqual(seen, [["free", true]])
     }))
 
   it.effect("takes the next run as soon as its result is there", () =>

@@ -29,6 +29,8 @@ export interface TestStore {
   readonly head: (sessionId: string) => number
   /** what holds now; replace it in the midst of a test */
   onAppend: OnAppend
+  /** comes before a session is given back */
+  onRelease: Effect.Effect<void>
 }
 
 export const make = (onAppend: OnAppend = ({ store }) => store): Effect.Effect<TestStore> =>
@@ -48,7 +50,11 @@ export const make = (onAppend: OnAppend = ({ store }) => store): Effect.Effect<T
     const service: SessionStore.SessionStore["Service"] = {
       ...memory,
       open: (sessionId, options) =>
-        Effect.map(memory.open(sessionId, options), (session) => ({ ...session, append: append(session) }))
+        Effect.gen(function*() {
+          const session = yield* memory.open(sessionId, options)
+          yield* Effect.addFinalizer(() => self.onRelease)
+          return { ...session, append: append(session) }
+        })
     }
     const self: TestStore = {
       service,
@@ -57,7 +63,8 @@ export const make = (onAppend: OnAppend = ({ store }) => store): Effect.Effect<T
       log: (sessionId) =>
         Stream.runCollect(memory.read(sessionId)).pipe(Effect.orElseSucceed((): Array<RunEvent.Durable> => [])),
       head: (sessionId) => heads.get(sessionId) ?? 0,
-      onAppend
+      onAppend,
+      onRelease: Effect.void
     }
     return self
   })
