@@ -34,7 +34,7 @@ type Result = Tool.HandlerResult<Tool.Any>
 
 const execute: ToolExecutor.ToolExecutor["Service"]["execute"] = Effect.fnUntraced(
   function*(handlers, call, observer) {
-    const tool = handlers.tools[call.name]
+    const tool = toolOf(handlers, call.name)
     if (tool === undefined) {
       return { outcome: { _tag: "UnknownTool", available: Object.keys(handlers.tools) } }
     }
@@ -59,7 +59,7 @@ const execute: ToolExecutor.ToolExecutor["Service"]["execute"] = Effect.fnUntrac
 )
 
 const needsApproval: ToolExecutor.ToolExecutor["Service"]["needsApproval"] = (handlers, call, byDefault) => {
-  const tool = handlers.tools[call.name]
+  const tool = toolOf(handlers, call.name)
   if (tool === undefined) return Effect.succeed(false)
   const { annotations, needsApproval: rule = byDefault } = tool
   // the annotation is true where nobody set it; only a tool that says so itself is meant
@@ -72,11 +72,16 @@ const needsApproval: ToolExecutor.ToolExecutor["Service"]["needsApproval"] = (ha
       const answer = rule(params, { toolCallId: call.callId, messages })
       return Effect.isEffect(answer) ? answer : Effect.succeed(answer)
     })
-  return Effect.matchEffect(decoded(tool, call.params), {
+  const question = Effect.matchEffect(decoded(tool, call.params), {
     onFailure: () => Effect.succeed(false),
-    onSuccess: (params) => Effect.catchDefect(asked(params), () => Effect.succeed(true))
+    onSuccess: asked
   })
+  return Effect.map(Effect.exit(question), (exit) => Exit.isSuccess(exit) ? exit.value : true)
 }
+
+/** A tool by name; a name that every object has is not one. */
+const toolOf = (handlers: ToolExecutor.Handlers, name: string): Tool.Any | undefined =>
+  Object.hasOwn(handlers.tools, name) ? handlers.tools[name] : undefined
 
 /** The arguments a handler would get; fails where it would get none. */
 const decoded = (tool: Tool.Any, params: Schema.Json): Effect.Effect<unknown, Schema.SchemaError> =>

@@ -5,7 +5,9 @@
  * Does not own the steps of one call (`CallStep`), nor the ends of runs; `settleOpen` is what an end does to calls still
  * open.
  */
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Semaphore from "effect/Semaphore"
 import type * as OpenCall from "../run/OpenCall.ts"
 import * as RunDecision from "../run/RunDecision.ts"
 import type * as RunError from "../run/RunError.ts"
@@ -60,8 +62,8 @@ export const run = Effect.fnUntraced(function*(
 })
 
 /**
- * Runs calls, at most `maxParallel` at once. Where one waits for a person, later ones wait with it when they run one by
- * one, else they go on.
+ * Runs calls, at most `maxParallel` at once; one that waits for a person takes no place. Later calls wait with it when they
+ * run one by one, else they go on. Calls that may not run any more stay open, for the round to settle.
  */
 const runAll = Effect.fnUntraced(function*(
   env: Env.Env,
@@ -71,88 +73,102 @@ const runAll = Effect.fnUntraced(function*(
   SessionStore.StoreError
 > {
   const { journal, policy } = env
-  const concurrency = Math.max(1, policy.maxParallel ?? 1)
-  const first = calls.slice(0, concurrency)
+  const places = Math.max(1, Math.min(policy.maxParallel ?? 1, calls.length))
+  const place = Semaphore.makeUnsafe(places)
+  const over = Deferred.makeUnsafe<void>()
   let toolError: RunError.Stored | undefined
-  let isWaiting = false
   let spent: RunEvent.LimitedReason | undefined
-  let workers = first.length
+  let left = calls.length
   let running = 0
-  let next = first.length
+  let waiting = 0
+  let unanswered = 0
 
   /** The round waits for a person while one is asked and nothing runs. */
-  const watch = (change: number) => {
-    running += change
-    if (running > 0) {
-      if (journal.status() === "awaiting_human") journal.move("answered")
-    } else if (change === 0 && journal.status() === "tool_running") journal.move("everyCallWaits")
+  const look = () => {
+    if (running === 0 && waiting > 0 && journal.status() === "tool_running") journal.move("everyCallWaits")
   }
-
-  const begin = (call: Call, verdict: CallStep.Verdict) => {
-    if (verdict._tag === "Run") CallStep.start(env, call)
-    if (verdict._tag === "Settle") CallStep.settle(env, call, verdict.outcome)
+  const goOn = () => {
+    if (journal.status() === "awaiting_human") journal.move("answered")
+  }
+  const mayRun = () => {
+    spent ??= RunDecision.budgetSpent(journal.state(), journal.now())
+    return toolError === undefined && spent === undefined
   }
 
   const execute = Effect.fnUntraced(function*(call: Call) {
+    running++
+    goOn()
     const outcome = yield* CallStep.execute(env, call)
-    if (policy.continueOnError === false && ToolOutcome.isError(outcome)) toolError ??= toolFailed(call)
+    running--
+    if (policy.continueOnError === false && ToolOutcome.isError(outcome)) {
+      toolError ??= toolFailed(call)
+      yield* Deferred.succeed(over, undefined)
+    }
+    look()
   })
 
-  /** Asks, and runs the call when it is allowed. */
-  const ask = Effect.fnUntraced(function*(call: Call) {
-    const question = yield* CallStep.request(env, call)
-    yield* journal.commit
-    watch(0)
-    const answer = yield* CallStep.ask(env, question)
-    if (answer === undefined) {
-      isWaiting = true
-      return
-    }
-    watch(1)
-    CallStep.resolve(env, call, question, answer)
-    if (answer.approved) {
+  const startAndExecute = (call: Call) =>
+    Effect.suspend(() => {
+      if (!mayRun()) return Effect.void
       CallStep.start(env, call)
-      yield* journal.commit
-      yield* execute(call)
+      return Effect.andThen(journal.commit, execute(call))
+    })
+
+  /** Whether a person allows the call; not while nobody answers, nor once the round is over. */
+  const isAllowed = Effect.fnUntraced(function*(call: Call) {
+    const question = yield* CallStep.request(env, call)
+    waiting++
+    yield* journal.commit
+    look()
+    const answer = yield* Effect.raceFirst(
+      CallStep.ask(env, question),
+      Effect.as(Deferred.await(over), "over" as const)
+    )
+    if (answer === undefined) {
+      unanswered++
+      return false
     }
-    watch(-1)
+    waiting--
+    goOn()
+    if (answer !== "over") CallStep.resolve(env, call, question, answer)
+    look()
+    return answer !== "over" && answer.approved
   })
 
-  const work = Effect.fnUntraced(function*(initial: Call, initialVerdict: CallStep.Verdict) {
-    let call: Call | undefined = initial
-    let verdict = initialVerdict
-    while (call !== undefined) {
-      if (verdict._tag === "Ask") yield* ask(call)
-      else if (verdict._tag === "Run") {
-        watch(1)
-        yield* execute(call)
-        watch(-1)
-      }
-      call = toolError !== undefined || (isWaiting && concurrency === 1) ? undefined : calls[next++]
-      if (call !== undefined) spent ??= RunDecision.budgetSpent(journal.state(), journal.now())
-      if (spent !== undefined) call = undefined
-      if (call === undefined) workers--
-      else {
-        verdict = yield* CallStep.judge(env, call)
-        begin(call, verdict)
-      }
-      // the last outcome of a round is stored with the end of the turn
-      if (workers > 0) yield* journal.commit
-    }
+  /** `isStarted`: the intent is stored already. */
+  const process = Effect.fnUntraced(function*(call: Call, verdict: CallStep.Verdict, isStarted: boolean) {
+    if (verdict._tag === "Settle") CallStep.settle(env, call, verdict.outcome)
+    else if (verdict._tag === "Run") yield* place.withPermit(isStarted ? execute(call) : startAndExecute(call))
+    else if (yield* isAllowed(call)) yield* place.withPermit(startAndExecute(call))
+    left--
+    // the last outcome of a round is stored with the end of the turn, and one behind another with its intent
+    if (left > 0 && places > 1) yield* journal.commit
   })
 
+  // the intents of the first calls are stored together
+  const first = calls.slice(0, places)
   const verdicts: Array<CallStep.Verdict> = []
   for (const call of first) {
     const verdict = yield* CallStep.judge(env, call)
-    begin(call, verdict)
+    if (verdict._tag === "Run") CallStep.start(env, call)
     verdicts.push(verdict)
   }
   yield* journal.commit
-  yield* first.length === 1
-    ? work(first[0]!, verdicts[0]!)
-    : Effect.forEach(first, (call, i) => work(call, verdicts[i]!), { concurrency: "unbounded", discard: true })
-  if (isWaiting && journal.status() === "tool_running") journal.move("everyCallWaits")
-  return { toolError, isWaiting, spent }
+
+  if (places === 1) {
+    for (const [i, call] of calls.entries()) {
+      if (i > 0 && (unanswered > 0 || !mayRun())) break
+      yield* process(call, verdicts[i] ?? (yield* CallStep.judge(env, call)), i === 0)
+    }
+  } else {
+    const work = (call: Call, i: number) =>
+      Effect.flatMap(
+        i < first.length ? Effect.succeed(verdicts[i]!) : CallStep.judge(env, call),
+        (verdict) => process(call, verdict, i < first.length)
+      )
+    yield* Effect.forEach(calls, work, { concurrency: "unbounded", discard: true })
+  }
+  return { toolError, isWaiting: unanswered > 0, spent }
 })
 
 /** Gives every call that is still open the outcome that an end leaves it with; nothing runs. */

@@ -36,19 +36,22 @@ export const decisionOf = (
   { approved, reason }: Extract<RunEvent.Durable, { _tag: "ApprovalResolved" }>
 ): NonNullable<OpenCall["decision"]> => ({ approved, ...(reason === undefined ? {} : { reason }) })
 
-/** A round waits for a person while one is asked and nothing runs; that time is not the drive's. */
+/** A round waits for a person while one is asked and nothing runs. */
+export const waits = (openCalls: ReadonlyArray<OpenCall>): boolean =>
+  openCalls.some((call) => call.phase === "awaiting") && !openCalls.some((call) => call.phase === "started")
+
+/** The round with these calls left; time spent waiting is not the drive's. */
 export const inRound = (
   before: Round,
   openCalls: ReadonlyArray<OpenCall>,
   at: number
 ): Round & { readonly status: "awaiting_human" | "tool_running"; readonly openCalls: ReadonlyArray<OpenCall> } => {
-  const waits = openCalls.some((call) => call.phase === "awaiting") &&
-    !openCalls.some((call) => call.phase === "started")
+  const isWaiting = waits(openCalls)
   const { waited, waitingSince } = before
   return {
     openCalls,
-    status: waits ? "awaiting_human" : "tool_running",
-    waitingSince: waits ? waitingSince ?? at : undefined,
-    waited: waits || waitingSince === undefined ? waited : waited + Math.max(0, at - waitingSince)
+    status: isWaiting ? "awaiting_human" : "tool_running",
+    waitingSince: isWaiting ? waitingSince ?? at : undefined,
+    waited: isWaiting || waitingSince === undefined ? waited : waited + Math.max(0, at - waitingSince)
   }
 }

@@ -94,12 +94,16 @@ export const evolve = (state: RunState, event: RunEvent.Durable): RunState => {
     case "RunResumed":
       return {
         ...state,
-        status: state.openCalls.length > 0 ? "tool_running" : "preparing",
+        status: state.openCalls.length === 0
+          ? "preparing"
+          : OpenCall.waits(state.openCalls)
+          ? "awaiting_human"
+          : "tool_running",
         seq: event.seq,
         drive: event.drive,
         driveStartedAt: event.at,
-        waitingSince: undefined,
         waited: 0,
+        waitingSince: OpenCall.waits(state.openCalls) ? event.at : undefined,
         // an attempt that was cut off left no trace but its deltas: the next one has a number of its own
         attempts: state.attempts + (isTraced(state.end) ? 0 : 1),
         limits: event.limits ?? state.limits,

@@ -13,17 +13,19 @@ const At = Schema.Struct({ at: Schema.DateTimeUtcFromString })
 const plain = Tool.make("tool", { parameters: At, success: Schema.String })
 const good = { at: "2026-01-01T00:00:00.000Z" }
 
+const handlersOf = (tool: Tool.Any): Effect.Effect<ToolExecutor.Handlers> => {
+  const kit = Toolkit.make(tool)
+  const layer = kit.toLayer({ [tool.name]: () => Effect.succeed("ok") } as never)
+  return Effect.provide(kit, layer) as never
+}
+
 /** Whether a call of `tool` asks. */
 const asks = Effect.fnUntraced(function*(
   tool: Tool.Any,
   given: Partial<ToolExecutor.Candidate> & { readonly byDefault?: boolean } = {}
-) {
+): Effect.fn.Return<boolean> {
   const { byDefault = false, ...candidate } = given
-  const kit = Toolkit.make(tool)
-  const handlers = (yield* Effect.provide(
-    kit as never,
-    kit.toLayer({ [tool.name]: () => Effect.succeed("ok") } as never)
-  )) as ToolExecutor.Handlers
+  const handlers = yield* handlersOf(tool)
   const call = { name: tool.name, params: good, callId: "1.0", messages: () => [], ...candidate }
   return yield* ToolExecutorToolkit.make.needsApproval(handlers, call, byDefault)
 })

@@ -6,9 +6,10 @@ import * as Toolkit from "effect/ai/Toolkit"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
 import * as Message from "../../src/run/Message.ts"
-import * as RunEvent from "../../src/run/RunEvent.ts"
 import * as OpenCall from "../../src/run/OpenCall.ts"
+import * as RunEvent from "../../src/run/RunEvent.ts"
 import * as RunState from "../../src/run/RunState.ts"
 import * as Transcript from "../../src/run/Transcript.ts"
 import * as Approver from "../../src/services/Approver.ts"
@@ -16,12 +17,12 @@ import type * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as StrictModel from "../../src/testing/StrictModel.ts"
 import * as TestAgent from "./TestAgent.ts"
 
-/** `work` asks, `look` says nothing of it, `again` says that it does not. */
-export const kit = Toolkit.make(
-  TestAgent.kit.tools.work.setNeedsApproval(true),
-  TestAgent.kit.tools.look,
-  TestAgent.kit.tools.again.setNeedsApproval(false)
-)
+/** `look` says nothing of approval, `again` says that it needs none, `work` says what is given. */
+export const withWork = (work: typeof TestAgent.kit.tools.work) =>
+  Toolkit.make(work, TestAgent.kit.tools.look, TestAgent.kit.tools.again.setNeedsApproval(false))
+
+/** `work` asks. */
+export const kit = withWork(TestAgent.kit.tools.work.setNeedsApproval(true))
 
 export const yes: Approver.Answer = { approved: true, by: "ann" }
 export const no = (reason: string): Approver.Answer => ({ approved: false, by: "ann", reason })
@@ -160,3 +161,7 @@ const illegal = (transcript: Transcript.Transcript): ReadonlyArray<string> => {
     metadata: { sessionId: "", runId: "", turn: 1, attempt: 1 }
   })
 }
+
+/** A stream of an agent in a process where `approver` answers. */
+export const by = <A, E, R>(approver: Approver.Approver, self: Stream.Stream<A, E, R>): Stream.Stream<A, E, R> =>
+  Stream.provideService(self, Approver.Approver, approver)

@@ -1,0 +1,195 @@
+/** A call that needs permission: nothing runs before the answer, and whatever the answer is, the run goes on in order. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Stream from "effect/Stream"
+import * as Digest from "../../src/loop/Digest.ts"
+import * as RunInput from "../../src/run/RunInput.ts"
+import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
+import * as Approvals from "../support/Approvals.ts"
+import * as RunLog from "../support/RunLog.ts"
+import * as TestAgent from "../support/TestAgent.ts"
+import * as Watch from "../support/Watch.ts"
+
+const turns = [TestAgent.work(1), ScriptedModel.text("ok")]
+const again = (n: number, id?: string) => ScriptedModel.call("again", { n }, id)
+
+/** What the model read of its calls in its last request. */
+const read = ({ script }: TestAgent.TestAgent) =>
+  Effect.map(script.requests, (requests) => {
+    const last = requests.at(-1)?.messages.at(-1)
+    return last?.role === "tool" ? last.content.map((part) => part.result) : []
+  })
+
+const start = Effect.fnUntraced(function*(made: TestAgent.TestAgent) {
+  const run = yield* made.agent.start({ sessionId: "s", runId: "r", input: "go" })
+  return { ...run, watch: yield* Watch.make(run.events) }
+})
+
+describe("a call that is allowed", () => {
+  it.effect("is asked, answered, started and settled, in that order", () =>
+    Effect.gen(function*() {
+      const made = yield* Approvals.make(turns, { approver: Approvals.answering(() => Approvals.yes) })
+      const events = yield* Stream.runCollect(made.agent.stream({ sessionId: "s", input: "go" }))
+      assert.deepStrictEqual(Approvals.steps(events), [
+        "ApprovalRequested 1.0",
+        "ApprovalResolved 1.0 yes",
+        "ToolStarted 1.0",
+        "ToolSettled 1.0 Succeeded",
+        "RunCompleted"
+      ])
+      assert.deepStrictEqual(RunLog.durable(events), yield* made.store.log("s"))
+      assert.deepStrictEqual(Approvals.violations(yield* made.store.log("s")), [])
+    }))
+
+  it.effect("does not run before the answer", () =>
+    Effect.gen(function*() {
+      const approver = Approvals.desk()
+      const made = yield* Approvals.make(turns, { approver })
+      const { result } = yield* start(made)
+      yield* approver.asked("1.0")
+      yield* Effect.yieldNow
+      assert.deepStrictEqual(made.ran, [])
+      assert.deepStrictEqual(RunLog.only(yield* made.store.log("s"), "ToolStarted"), [])
+      yield* approver.answer("1.0", Approvals.yes)
+      assert.strictEqual((yield* result)._tag, "Completed")
+      assert.deepStrictEqual(made.ran, [1])
+    }))
+
+  it.effect("is in the log as asked before anybody is asked", () =>
+    Effect.gen(function*() {
+      const approver = Approvals.desk()
+      const made = yield* Approvals.make(turns, { approver })
+      yield* start(made)
+      const question = yield* approver.asked("1.0")
+      const [event] = RunLog.only(yield* made.store.log("s"), "ApprovalRequested")
+      const { approvalId, callId, digest, params, tool } = event!
+      assert.deepStrictEqual(question, { sessionId: "s", runId: "r", approvalId, callId, digest, params, tool })
+      assert.deepStrictEqual(params, { n: 1 })
+      assert.strictEqual(digest, yield* Digest.sha256(RunInput.canonical({ n: 1 })))
+    }))
+
+  it.effect("has who decided in the log", () =>
+    Effect.gen(function*() {
+      const made = yield* Approvals.make(turns, { approver: Approvals.answering(() => Approvals.yes) })
+      yield* made.agent.run({ sessionId: "s", input: "go" })
+      const [event] = RunLog.only(yield* made.store.log("s"), "ApprovalResolved")
+      assert.deepInclude(event, { approved: true, by: "ann" })
+    }))
+})
+
+describe("a call that is denied", () => {
+  it.effect("settles with the reason, which the model reads; its siblings run and the run goes on", () =>
+    Effect.gen(function*() {
+      const made = yield* Approvals.make(
+        [[TestAgent.work(1, "a"), TestAgent.look(2, "b")], ScriptedModel.text("ok")],
+        { approver: Approvals.answering(() => Approvals.no("too dear")) }
+      )
+      const result = yield* made.agent.run({ sessionId: "s", input: "go" })
+      assert.strictEqual(result._tag, "Completed")
+      assert.deepStrictEqual(yield* read(made), ["Denied: too dear", "done 2"])
+      assert.deepStrictEqual(made.ran, [2])
+      assert.deepStrictEqual(Approvals.violations(yield* made.store.log("s")), [])
+    }))
+
+  it.effect("is no error: a run that does not continue on errors goes on, and nothing counts", () =>
+    Effect.gen(function*() {
+      const made = yield* Approvals.make(turns, {
+        approver: Approvals.answering(() => ({ approved: false })),
+        agent: { toolPolicy: { continueOnError: false } }
+      })
+      assert.strictEqual(
+        (yield* made.agent.run({ sessionId: "s", input: "go", limits: { maxErrors: 0 } }))._tag,
+        "Completed"
+      )
+      const { totals } = Approvals.fold(yield* made.store.log("s"))
+      assert.deepInclude(totals, { errors: 0, toolCalls: 0 })
+    }))
+
+  it.effect("is told legally whatever the reason is made of", () =>
+    Effect.gen(function*() {
+      for (const reason of ["", " ", "\0", "\uD800", "a\0\uDC00b"]) {
+        const made = yield* Approvals.make(turns, { approver: Approvals.answering(() => Approvals.no(reason)) })
+        assert.strictEqual((yield* made.agent.run({ sessionId: "s", input: "go" }))._tag, "Completed")
+      }
+    }))
+})
+
+describe("which calls ask", () => {
+  it.effect("undecodable arguments and unknown tools do not, and are told to the model", () =>
+    Effect.gen(function*() {
+      const approver = Approvals.desk()
+      const made = yield* Approvals.make(
+        [
+          [ScriptedModel.call("work", { n: "x" }, "a"), ScriptedModel.call("toString", {}, "b")],
+          ScriptedModel.text("ok")
+        ],
+        { approver, agent: { toolPolicy: { requireApprovalByDefault: true } } }
+      )
+      yield* made.agent.run({ sessionId: "s", input: "go" })
+      assert.deepStrictEqual(approver.questions, [])
+      assert.deepStrictEqual(RunLog.outcomes(yield* made.store.log("s")), ["1.0 InvalidArguments", "1.1 UnknownTool"])
+    }))
+
+  it.effect("by default tools that say nothing do, those that say no do not", () =>
+    Effect.gen(function*() {
+      const asked: Array<string> = []
+      const approver = Approvals.answering(({ tool }) => (asked.push(tool), Approvals.yes))
+      const made = yield* Approvals.make(
+        [[TestAgent.work(1, "a"), TestAgent.look(2, "b"), again(3, "c")], ScriptedModel.text("ok")],
+        { approver, agent: { toolPolicy: { requireApprovalByDefault: true } } }
+      )
+      yield* made.agent.run({ sessionId: "s", input: "go" })
+      assert.deepStrictEqual(asked, ["work", "look"])
+      assert.deepStrictEqual(made.ran, [1, 2, 3])
+    }))
+
+  it.effect("a call that no limit lets run does not", () =>
+    Effect.gen(function*() {
+      const approver = Approvals.desk()
+      const made = yield* Approvals.make([TestAgent.work(1)], { approver })
+      yield* made.agent.run({ sessionId: "s", input: "go", limits: { maxTurns: 1 } })
+      assert.deepStrictEqual(approver.questions, [])
+      assert.deepStrictEqual(RunLog.outcomes(yield* made.store.log("s")), ["1.0 NotExecuted(limit)"])
+    }))
+
+  it.effect("a rule reads the conversation up to the call, with no results made up for calls that wait", () =>
+    Effect.gen(function*() {
+      const seen: Array<string> = []
+      const rule = TestAgent.kit.tools.work.setNeedsApproval((_, { messages }) => {
+        seen.push(JSON.stringify(messages.filter((message) => message.role === "tool")))
+        return false
+      })
+      const made = yield* Approvals.make([[TestAgent.work(1, "a"), TestAgent.work(2, "b")], ScriptedModel.text("ok")], {
+        agent: { toolkit: Approvals.withWork(rule) }
+      })
+      yield* made.agent.run({ sessionId: "s", input: "go" })
+      assert.strictEqual(seen.length, 2)
+      assert.notInclude(seen.join(), "Outcome unknown")
+    }))
+})
+
+describe("an approver", () => {
+  const broken = {
+    "that dies": Effect.die("bug"),
+    "that interrupts itself": Effect.interrupt,
+    "that fails against its type": Effect.fail("no") as Effect.Effect<never>
+  }
+  for (const [name, ask] of Object.entries(broken)) {
+    it.effect(`${name} counts as nobody`, () =>
+      Effect.gen(function*() {
+        const made = yield* Approvals.make(turns, { approver: { ask: () => ask } })
+        assert.strictEqual((yield* made.agent.run({ sessionId: "s", input: "go" }))._tag, "Suspended")
+        assert.deepStrictEqual(made.ran, [])
+      }))
+  }
+
+  it.effect("that throws instead of giving an effect counts as nobody", () =>
+    Effect.gen(function*() {
+      const ask = () => {
+        throw new Error("bug")
+      }
+      const made = yield* Approvals.make(turns, { approver: { ask } })
+      assert.strictEqual((yield* made.agent.run({ sessionId: "s", input: "go" }))._tag, "Suspended")
+      assert.deepStrictEqual(made.ran, [])
+    }))
+})

@@ -1,0 +1,233 @@
+/** Several calls of one message where some need permission: what waits, what runs meanwhile, and what the status says. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Stream from "effect/Stream"
+import * as TestClock from "effect/testing/TestClock"
+import type * as Agent from "../../src/Agent.ts"
+import type * as Approver from "../../src/services/Approver.ts"
+import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
+import * as Approvals from "../support/Approvals.ts"
+import * as Hang from "../support/Hang.ts"
+import * as RunLog from "../support/RunLog.ts"
+import * as TestAgent from "../support/TestAgent.ts"
+import * as Watch from "../support/Watch.ts"
+
+const { look, work } = TestAgent
+const parallel = { toolkit: Approvals.kit, toolPolicy: { maxParallel: 4 } }
+const go = { sessionId: "s", runId: "r", input: "go" }
+
+const start = Effect.fnUntraced(function*(made: Approvals.Asking) {
+  const run: Agent.Run<string> = yield* made.agent.start(go)
+  return { ...run, watch: yield* Watch.make(run.events) }
+})
+
+/** The status that the events so far say, and the one that the log says. */
+const statuses = Effect.fnUntraced(function*(made: TestAgent.TestAgent, watch: Watch.Watch) {
+  const live = RunLog.only(watch.seen, "StatusChanged").at(-1)?.to
+  return { live, log: Approvals.fold(yield* made.store.log("s")).status }
+})
+
+describe("calls one by one", () => {
+  it.effect("wait behind one that waits, and run behind its answer", () =>
+    Effect.gen(function*() {
+      const approver = Approvals.desk()
+      const made = yield* Approvals.make(
+        [[look(1, "a"), work(2, "b"), look(3, "c")], ScriptedModel.text("ok")],
+        { approver }
+      )
+      const { result } = yield* start(made)
+      yield* approver.asked("1.1")
+      assert.deepStrictEqual(made.ran, [1])
+      yield* approver.answer("1.1", Approvals.yes)
+      yield* result
+      assert.deepStrictEqual(made.ran, [1, 2, 3])
+      assert.deepStrictEqual(Approvals.violations(yield* made.store.log("s")), [])
+    }))
+})
+
+describe("calls at once", () => {
+  it.effect("that need no permission run while another waits", () =>
+    Effect.gen(function*() {
+      const approver = Approvals.desk()
+      const made = yield* Approvals.make([[work(1, "a"), look(2, "b")], ScriptedModel.text("ok")], {
+        approver,
+        agent: parallel
+      })
+      const { result, watch } = yield* start(made)
+      yield* watch.until("ToolSettled")
+      assert.deepStrictEqual(made.ran, [2])
+      yield* approver.asked("1.0")
+      yield* approver.answer("1.0", Approvals.yes)
+      yield* result
+      assert.deepStrictEqual(made.ran, [2, 1])
+      assert.deepStrictEqual(Approvals.violations(yield* made.store.log("s")), [])
+    }))
+
+  it.effect("may end later than the answer", () =>
+    Effect.gen(function*() {
+      const approver = Approvals.desk()
+      const held = yield* Deferred.make<void>()
+      const made = yield* Approvals.make([[work(1, "a"), look(2, "b")], ScriptedModel.text("ok")], {
+        approver,
+        agent: parallel,
+        tool: ({ n }) => Effect.as(n === 2 ? Deferred.await(held) : Effect.void, `done ${n}`)
+      })
+      const { result, watch } = yield* start(made)
+      yield* approver.asked("1.0")
+      yield* approver.answer("1.0", Approvals.yes)
+      assert.strictEqual((yield* watch.until("ToolSettled")).callId, "1.0")
+      yield* Deferred.succeed(held, undefined)
+      assert.strictEqual((yield* result)._tag, "Completed")
+      assert.deepStrictEqual(RunLog.outcomes(yield* made.store.log("s")), ["1.0 Succeeded", "1.1 Succeeded"])
+    }))
+
+  it.effect("are not held up by questions that take all places: who waits runs nothing", () =>
+    Effect.gen(function*() {
+      const approver = Approvals.desk()
+      const made = yield* Approvals.make([[work(1, "a"), work(2, "b"), look(3, "c")], ScriptedModel.text("ok")], {
+        approver,
+        agent: { ...parallel, toolPolicy: { maxParallel: 2 } }
+      })
+      const { abort, watch } = yield* start(made)
+      yield* approver.asked("1.0")
+      yield* approver.asked("1.1")
+      const ends = yield* Hang.ends(watch.until("ToolSettled"))
+      yield* abort
+      assert.isTrue(ends)
+    }))
+
+  it.effect("that are equal are three questions: one allowed, one denied, one left waiting", () =>
+    Effect.gen(function*() {
+      for (const maxParallel of [1, 3]) {
+        const answers: Record<string, Approver.Answer> = { "1.0": Approvals.yes, "1.1": Approvals.no("no") }
+        const made = yield* Approvals.make([[work(1, "x"), work(1, "x"), work(1, "x")], ScriptedModel.text("ok")], {
+          approver: Approvals.answering(({ callId }) => answers[callId]),
+          agent: { ...parallel, toolPolicy: { maxParallel } }
+        })
+        const result = yield* made.agent.run(go)
+        assert.deepStrictEqual(result._tag === "Suspended" ? result.approvals.map(({ id }) => id) : [], ["r/1.2"])
+        assert.deepStrictEqual(made.ran, [1])
+        assert.sameMembers(RunLog.outcomes(yield* made.store.log("s")), ["1.0 Succeeded", "1.1 Denied"])
+        answers["1.2"] = Approvals.yes
+        const events = yield* Stream.runCollect(made.agent.resume({ sessionId: "s" }))
+        assert.strictEqual(RunLog.endOf(events), "RunCompleted(stop)")
+        assert.deepStrictEqual(made.ran, [1, 1])
+        assert.deepStrictEqual(Approvals.violations(yield* made.store.log("s")), [])
+      }
+    }))
+
+  it.effect("keep the limit of calls across a suspension", () =>
+    Effect.gen(function*() {
+      const script = [[work(1, "a"), look(2, "b"), look(3, "c"), look(4, "d")], ScriptedModel.text("ok")]
+      const made = yield* Approvals.make(script, { agent: parallel })
+      yield* made.agent.run({ ...go, limits: { maxToolCalls: 3 } })
+      assert.deepStrictEqual(made.ran, [2, 3])
+      const yes = Approvals.answering(() => Approvals.yes)
+      yield* Stream.runDrain(Approvals.by(yes, made.agent.resume({ sessionId: "s" })))
+      assert.deepStrictEqual(made.ran, [2, 3, 1])
+      const log = yield* made.store.log("s")
+      assert.include(RunLog.outcomes(log), "1.3 NotExecuted(limit)")
+      assert.deepStrictEqual(Approvals.violations(log), [])
+    }))
+})
+
+describe("a limit that is reached while a call waits", () => {
+  const failing: TestAgent.Handler = ({ n }) => n === 2 ? Effect.fail("no") : Effect.succeed("done")
+
+  it.effect("keeps the call from running although it is allowed then: errors", () =>
+    Effect.gen(function*() {
+      const approver = Approvals.desk()
+      const made = yield* Approvals.make([[work(1, "a"), look(2, "b")]], { approver, agent: parallel, tool: failing })
+      const run = yield* made.agent.start({ ...go, limits: { maxErrors: 0 } })
+      const watch = yield* Watch.make(run.events)
+      yield* watch.until("ToolSettled")
+      yield* approver.answer("1.0", Approvals.yes)
+      assert.strictEqual((yield* run.result)._tag, "Limited")
+      assert.deepStrictEqual(made.ran, [2])
+    }))
+
+  it.effect("and a failure that ends the run keeps it from running too", () =>
+    Effect.gen(function*() {
+      const approver = Approvals.desk()
+      const made = yield* Approvals.make([[work(1, "a"), look(2, "b")]], {
+        approver,
+        agent: { ...parallel, toolPolicy: { maxParallel: 2, continueOnError: false } },
+        tool: failing
+      })
+      const { result, watch } = yield* start(made)
+      yield* watch.until("ToolSettled")
+      yield* approver.answer("1.0", Approvals.yes)
+      assert.strictEqual((yield* Effect.flip(result)).reason._tag, "ToolFailed")
+      assert.deepStrictEqual(made.ran, [2])
+    }))
+
+  it.effect("and a failure that ends the run does not wait for the person", () =>
+    Effect.gen(function*() {
+      const approver = Approvals.desk()
+      const made = yield* Approvals.make([[work(1, "a"), look(2, "b")]], {
+        approver,
+        agent: { ...parallel, toolPolicy: { maxParallel: 2, continueOnError: false } },
+        tool: failing
+      })
+      const { abort, result } = yield* start(made)
+      const ends = yield* Hang.ends(result)
+      yield* abort
+      assert.isTrue(ends)
+    }))
+})
+
+describe("the status", () => {
+  it.effect("is awaiting_human only while no call has an intent without an outcome", () =>
+    Effect.gen(function*() {
+      const made = yield* Approvals.make(
+        [[work(1, "a"), look(2, "b"), work(3, "c"), look(4, "d")], ScriptedModel.text("ok")],
+        {
+          approver: Approvals.answering(({ callId }) => callId === "1.0" ? Approvals.yes : Approvals.no("no")),
+          agent: parallel
+        }
+      )
+      let running = 0
+      const wrong: Array<string> = []
+      for (const event of yield* Stream.runCollect(made.agent.stream(go))) {
+        if (event._tag === "ToolStarted") running++
+        if (event._tag === "ToolSettled" && event.outcome._tag !== "Denied") running--
+        if (event._tag === "StatusChanged" && event.to === "awaiting_human" && running > 0) wrong.push(`${running} run`)
+      }
+      assert.deepStrictEqual(wrong, [])
+    }))
+
+  it.effect("becomes awaiting_human when the last sibling of a call that waits has ended", () =>
+    Effect.gen(function*() {
+      const approver = Approvals.desk()
+      const made = yield* Approvals.make([[work(1, "a"), look(2, "b")], ScriptedModel.text("ok")], {
+        approver,
+        agent: parallel
+      })
+      const { abort, watch } = yield* start(made)
+      yield* approver.asked("1.0")
+      yield* watch.until("ToolSettled")
+      // whatever is ready runs before the status is looked at
+      yield* TestClock.adjust("1 second")
+      assert.deepStrictEqual(yield* statuses(made, watch), { live: "awaiting_human", log: "awaiting_human" })
+      yield* abort
+    }))
+
+  it.effect("becomes awaiting_human again when one of two questions was answered and its call is over", () =>
+    Effect.gen(function*() {
+      const approver = Approvals.desk()
+      const made = yield* Approvals.make([[work(1, "a"), work(2, "b")], ScriptedModel.text("ok")], {
+        approver,
+        agent: parallel
+      })
+      const { abort, watch } = yield* start(made)
+      yield* approver.asked("1.0")
+      yield* approver.asked("1.1")
+      yield* approver.answer("1.0", Approvals.yes)
+      yield* watch.until("ToolSettled")
+      // whatever is ready runs before the status is looked at
+      yield* TestClock.adjust("1 second")
+      assert.deepStrictEqual(yield* statuses(made, watch), { live: "awaiting_human", log: "awaiting_human" })
+      yield* abort
+    }))
+})
