@@ -116,7 +116,7 @@ const toPart = (part: StreamPart): Model.ModelPart => {
         type: "tool-call",
         id: part.id,
         name: part.name,
-        params: part.params as Schema.Json,
+        params: (part.params === undefined ? {} : part.params) as Schema.Json,
         ...(part.providerExecuted ? { providerExecuted: true } : {}),
         ...metadataOf(part)
       }

@@ -102,6 +102,7 @@ layer(Maze.layer)("confinement", (it) => {
 /** The same by the system's own means: the path leads to a file, and that is below the root. */
 const isReadable = (root: string, path: string): boolean => {
   try {
+    if (path.includes("\0")) return false
     const real = realpathSync(resolve(root, path))
     return path !== "" && real.startsWith(`${root}/`) && `${resolve(root, path)}/`.startsWith(`${root}/`) &&
       statSync(real).isFile() && readFileSync(real, "utf8") === inside
