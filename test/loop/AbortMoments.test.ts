@@ -179,4 +179,27 @@ describe("an abort", () => {
       yield* Fiber.join(interrupting)
       assert.isTrue(hasReturned, "interrupting run waits for the store for ever")
     }))
+
+  // a grace period each for the announcement and the end, two for the turns
+  it.effect("of a run whose store is stuck returns after at most four grace periods", () =>
+    Effect.gen(function*() {
+      const held = TestStore.holding((_, events) => events.some((event) => event._tag === "ToolStarted"))
+      let ran = 0
+      const made = yield* TestAgent.make([TestAgent.work(1)], {
+        store: yield* TestStore.make(held.onAppend),
+        tool: () => Effect.sync(() => `${ran++}`)
+      })
+      const run = yield* made.agent.start({ sessionId: "s", input: "go" })
+      yield* held.reached
+      const aborting = yield* Effect.forkChild(run.abort)
+      yield* TestClock.adjust("20 seconds")
+      const hasReturned = aborting.pollUnsafe() !== undefined
+      yield* held.release
+      yield* Fiber.join(aborting)
+      assert.isTrue(hasReturned, "the abort waits for the store for ever")
+      const error = yield* Effect.flip(run.result)
+      assert.strictEqual(error.reason._tag, "StoreUnavailable")
+      assert.strictEqual(ran, 0)
+      assert.deepStrictEqual(RunLog.violations(yield* made.store.log("s"), true), [])
+    }))
 })

@@ -1,5 +1,6 @@
 /** Time spent waiting for a person is not the run's: it does not count, also not in a drive that only waits. */
 import { assert, describe, it } from "@effect/vitest"
+import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -125,6 +126,29 @@ describe("maxDuration", () => {
       assert.strictEqual(durationOf(watch.seen), 0)
     }))
 })
+
+it.effect("a run near its limit of time does not look at the clock all the while that it waits", () =>
+  Effect.gen(function*() {
+    const clock = yield* Clock.Clock
+    let sleeps = 0
+    const counted: Clock.Clock = Object.create(clock, {
+      sleep: { value: (duration: Duration.Duration) => Effect.suspend(() => (sleeps++, clock.sleep(duration))) }
+    })
+    const slept = yield* Deferred.make<void>()
+    const approver = Approvals.desk()
+    const made = yield* Approvals.make([[TestAgent.look(2, "a"), TestAgent.work(1, "b")]], {
+      approver,
+      tool: () => Effect.andThen(Deferred.succeed(slept, undefined), Effect.as(Effect.sleep(59_999), "done"))
+    })
+    const run = yield* Effect.provideService(made.agent.start(go), Clock.Clock, counted)
+    yield* Deferred.await(slept)
+    yield* TestClock.adjust(59_999)
+    yield* approver.asked("1.1")
+    sleeps = 0
+    yield* TestClock.adjust("1 second")
+    assert.isAtMost(sleeps, 10)
+    yield* run.abort
+  }))
 
 it.effect("the time limit of a tool begins with the tool, not with the question", () =>
   Effect.gen(function*() {

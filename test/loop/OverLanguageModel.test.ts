@@ -7,6 +7,7 @@ import * as Toolkit from "effect/ai/Toolkit"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
 import * as Agent from "../../src/Agent.ts"
 import * as Fiberloop from "../../src/Fiberloop.ts"
 import * as ModelLanguageModel from "../../src/layers/ModelLanguageModel.ts"
@@ -50,8 +51,9 @@ describe("the loop over a LanguageModel", () => {
       toolkit: kit,
       retry: RetryPolicy.make({ base: 0 })
     }).pipe(Effect.provide(below))
-    const result = yield* agent.run({ sessionId: "s", input: "go" })
-    return { asked, result, log: yield* store.log("s") }
+    const run = yield* agent.start({ sessionId: "s", input: "go" })
+    const seen = yield* Stream.runCollect(run.events)
+    return { asked, seen, result: yield* run.result, log: yield* store.log("s") }
   })
   const assistant = (options: LanguageModel.ProviderOptions | undefined): ReadonlyArray<Prompt.AssistantMessagePart> =>
     options?.prompt.content.flatMap((message) => message.role === "assistant" ? message.content : []) ?? []
@@ -65,6 +67,32 @@ describe("the loop over a LanguageModel", () => {
       assert.strictEqual(result.text, "done")
       assert.deepStrictEqual(RunLog.outcomes(log), ["1.0 Succeeded"])
       assert.deepStrictEqual(RunLog.violations(log), [])
+    }))
+
+  it.effect("shows the fragments of a call's arguments as they come, under its tool's name", () =>
+    Effect.gen(function*() {
+      const { seen } = yield* play([
+        {
+          parts: [
+            { type: "tool-params-start", id: "x", name: "work" },
+            { type: "tool-params-delta", id: "x", delta: "{\"n\"" },
+            { type: "tool-params-start", id: "y", name: "look" },
+            { type: "tool-params-delta", id: "y", delta: "{\"n\":2}" },
+            { type: "tool-params-delta", id: "x", delta: ":1}" },
+            { type: "tool-params-end", id: "x" },
+            { type: "tool-params-end", id: "y" },
+            { type: "tool-call", id: "x", name: "work", params: { n: 1 } },
+            { type: "tool-call", id: "y", name: "look", params: { n: 2 } },
+            Scripted.finish("tool-calls")
+          ]
+        },
+        { parts: [...Scripted.text("0", "done"), Scripted.finish()] }
+      ])
+      const deltas = RunLog.only(seen, "ToolParamsDelta")
+      const of = (tool: string) => deltas.filter((event) => event.tool === tool).map((event) => event.delta).join("")
+      assert.deepStrictEqual([of("work"), of("look")], ["{\"n\":1}", "{\"n\":2}"])
+      assert.deepStrictEqual(deltas.map((event) => event.index), deltas.map((_, i) => i))
+      assert.deepStrictEqual(RunLog.outcomes(seen), ["1.0 Succeeded", "1.1 Succeeded"])
     }))
 
   it.effect("sends reasoning back with all its metadata, from wherever it came", () =>

@@ -1,5 +1,6 @@
 /** Which runs there are: one a session; and what closing their layer does to them. */
 import { assert, describe, it } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
@@ -10,11 +11,12 @@ import * as TestClock from "effect/testing/TestClock"
 import * as RunsLocal from "../../src/layers/RunsLocal.ts"
 import * as RunEvent from "../../src/run/RunEvent.ts"
 import type * as RunInput from "../../src/run/RunInput.ts"
-import { Runs } from "../../src/services/Runs.ts"
+import { type LiveRun, Runs } from "../../src/services/Runs.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as Hang from "../support/Hang.ts"
 import * as RunLog from "../support/RunLog.ts"
 import * as TestAgent from "../support/TestAgent.ts"
+import * as TestStore from "../support/TestStore.ts"
 
 /** An agent with a run that waits at `gate`. */
 const waiting = Effect.fnUntraced(function*(...more: ReadonlyArray<ScriptedModel.Turn>) {
@@ -154,5 +156,76 @@ describe("a layer that closes", () => {
       yield* Fiber.join(closing)
       assert.strictEqual((yield* first.result)._tag, "Aborted")
       yield* gate.release
+    }))
+
+  it.effect("aborts its own agent's runs and no others", () =>
+    Effect.gen(function*() {
+      const shared = { runs: Layer.succeed(Runs, yield* RunsLocal.make), store: yield* TestStore.make() }
+      const [mine, others] = [yield* ScriptedModel.makeGate, yield* ScriptedModel.makeGate]
+      const closing = yield* TestAgent.make([ScriptedModel.gate(mine)], shared)
+      const staying = yield* TestAgent.make([[ScriptedModel.gate(others), ScriptedModel.text("ok")]], shared)
+      const aborted = yield* closing.agent.start({ sessionId: "s", input: "go" })
+      const completed = yield* staying.agent.start({ sessionId: "t", input: "go" })
+      yield* mine.started
+      yield* others.started
+      yield* closing.close
+      assert.strictEqual(RunLog.endOf(yield* shared.store.log("s")), "RunAborted(shutdown)")
+      assert.strictEqual((yield* aborted.result)._tag, "Aborted")
+      yield* others.release
+      assert.strictEqual((yield* completed.result)._tag, "Completed")
+    }))
+})
+
+describe("the live runs of a process", () => {
+  const run = (runId: string, sessionId: string, fingerprint = "{}"): LiveRun => ({
+    runId,
+    sessionId,
+    fingerprint,
+    events: Stream.empty,
+    result: Effect.never,
+    abort: () => Effect.void
+  })
+  const start = (runs: Runs["Service"], live: LiveRun) => runs.start(live, () => Effect.never)
+
+  it.effect("are one a session, whatever the store says", () =>
+    Effect.gen(function*() {
+      const runs = yield* RunsLocal.make
+      yield* start(runs, run("r1", "s"))
+      const error = yield* Effect.flip(start(runs, run("r2", "s")))
+      assert.deepStrictEqual(error.reason._tag === "SessionBusy" ? error.reason.runId : error.reason._tag, "r1")
+      yield* start(runs, run("r2", "t"))
+    }))
+
+  it.effect("are one an id: the same input is the same run, other input a conflict", () =>
+    Effect.gen(function*() {
+      const runs = yield* RunsLocal.make
+      const first = run("r", "s")
+      yield* start(runs, first)
+      assert.strictEqual(yield* start(runs, run("r", "s")), first)
+      const conflicts = yield* Effect.forEach([run("r", "s", "[]"), run("r", "t")], (other) =>
+        Effect.flip(start(runs, other)))
+      assert.deepStrictEqual(
+        conflicts.map((error) =>
+          error.reason._tag
+        ),
+        ["RunConflict", "RunConflict"]
+      )
+    }))
+
+  it.effect("are forgotten when their drive says so, or ends, however it does", () =>
+    Effect.gen(function*() {
+      const runs = yield* RunsLocal.make
+      const said = yield* Deferred.make<void>()
+      yield* runs.start(run("a", "s"), (forget) =>
+        forget.pipe(Effect.andThen(Deferred.succeed(said, undefined)), Effect.andThen(Effect.never)))
+      yield* Deferred.await(said)
+      const died = yield* Deferred.make<void>()
+      yield* runs.start(run("b", "s"), () =>
+        Effect.ensuring(Effect.die("bug"), Deferred.succeed(died, undefined)))
+      yield* Deferred.await(died)
+      yield* Effect.yieldNow
+      assert.isUndefined(yield* runs.live("a"))
+      assert.isUndefined(yield* runs.live("b"))
+      yield* start(runs, run("c", "s"))
     }))
 })

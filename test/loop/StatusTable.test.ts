@@ -1,4 +1,4 @@
-/** Every row of the status table is made by a run, but for those whose cause does not exist yet. */
+/** Every row of the status table is made by a run, but for those whose cause is elsewhere or does not exist yet. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -27,14 +27,14 @@ import * as RunLog from "../support/RunLog.ts"
 import * as TestAgent from "../support/TestAgent.ts"
 import * as TestStore from "../support/TestStore.ts"
 
-/** Rows that nothing can cause yet, and why. */
+/** Rows that are not made here, and why. */
 const waiting: Partial<Record<RunStatus.Trigger, string>> = {
   driveStartedWithOpenCalls: "recovery: a drive that finds open calls in the log",
   resumedWithOpenCalls: "recovery and approvals: a resumed drive that finds open calls",
   modelSwitched: "model fallback",
-  everyCallWaits: "approvals",
-  answered: "approvals",
-  nobodyAnswers: "approvals",
+  everyCallWaits: "approvals have tests of their own",
+  answered: "approvals have tests of their own",
+  nobodyAnswers: "approvals have tests of their own",
   hookBlocked: "hooks"
 }
 

@@ -1,0 +1,202 @@
+/** Answers that come while siblings hold all places, limits that are reached meanwhile, and rules that take their time. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Latch from "effect/Latch"
+import * as Stream from "effect/Stream"
+import * as TestClock from "effect/testing/TestClock"
+import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
+import * as Approvals from "../support/Approvals.ts"
+import * as Hang from "../support/Hang.ts"
+import * as RunLog from "../support/RunLog.ts"
+import * as TestAgent from "../support/TestAgent.ts"
+import * as Watch from "../support/Watch.ts"
+
+const { look, work } = TestAgent
+const go = { sessionId: "s", runId: "r", input: "go" }
+const atOnce = (maxParallel: number) => ({ toolkit: Approvals.kit, toolPolicy: { maxParallel } })
+const ok = ScriptedModel.text("ok")
+
+/** One call that asks beside two that hold both places until `letGo`; the answer is yes. */
+const crowded = Effect.gen(function*() {
+  const approver = Approvals.desk()
+  const letGo = yield* Latch.make(false)
+  const full = yield* Deferred.make<void>()
+  let running = 0
+  const made = yield* Approvals.make([[work(1, "a"), look(2, "b"), look(3, "c")], ok], {
+    approver,
+    agent: atOnce(2),
+    tool: ({ n }) =>
+      Effect.suspend(() => {
+        if (++running === 2) Deferred.doneUnsafe(full, Effect.void)
+        return Effect.as(letGo.await, `done ${n}`)
+      }).pipe(Effect.ensuring(Effect.sync(() => running--)))
+  })
+  const run = yield* made.agent.start(go)
+  const watch = yield* Watch.make(run.events)
+  yield* approver.asked("1.0")
+  yield* Deferred.await(full)
+  yield* approver.answer("1.0", Approvals.yes)
+  // whatever is ready runs before anybody looks
+  yield* TestClock.adjust("1 second")
+  return { ...made, letGo, run, watch }
+})
+
+describe("an answer that comes while all places are taken", () => {
+  it.effect("is stored at once", () =>
+    Effect.gen(function*() {
+      const { run, store } = yield* crowded
+      assert.strictEqual(RunLog.only(yield* store.log("s"), "ApprovalResolved").length, 1)
+      yield* run.abort
+    }))
+
+  it.effect("lets the call run when a place is free", () =>
+    Effect.gen(function*() {
+      const { letGo, ran, run, store } = yield* crowded
+      assert.deepStrictEqual(ran, [2, 3])
+      yield* letGo.open
+      assert.strictEqual((yield* run.result)._tag, "Completed")
+      assert.deepStrictEqual(ran, [2, 3, 1])
+      assert.deepStrictEqual(Approvals.violations(yield* store.log("s")), [])
+    }))
+
+  it.effect("leaves a call that never started when the run is aborted first", () =>
+    Effect.gen(function*() {
+      const { ran, run, store } = yield* crowded
+      yield* run.abort
+      const log = yield* store.log("s")
+      assert.deepStrictEqual(ran, [2, 3])
+      assert.include(RunLog.outcomes(log), "1.0 NotExecuted(aborted)")
+      assert.deepStrictEqual(RunLog.violations(log), [])
+    }))
+})
+
+describe("calls that are all allowed at once", () => {
+  it.effect("run at most maxParallel at a time", () =>
+    Effect.gen(function*() {
+      let [running, most] = [0, 0]
+      const made = yield* Approvals.make([[1, 2, 3, 4, 5].map((n) => work(n, `${n}`)), ok], {
+        approver: Approvals.answering(() => Approvals.yes),
+        agent: atOnce(2),
+        tool: ({ n }) =>
+          Effect.sync(() => most = Math.max(most, ++running)).pipe(
+            Effect.andThen(Effect.yieldNow),
+            Effect.ensuring(Effect.sync(() => running--)),
+            Effect.as(`done ${n}`)
+          )
+      })
+      yield* made.agent.run(go)
+      assert.strictEqual(most, 2)
+      assert.strictEqual(made.ran.length, 5)
+    }))
+
+  it.effect("are asked about only as far as the limit of calls lets them run", () =>
+    Effect.gen(function*() {
+      for (const maxParallel of [1, 3]) {
+        const asked: Array<string> = []
+        const approver = Approvals.answering(({ callId }) => (asked.push(callId), Approvals.yes))
+        const made = yield* Approvals.make([[work(1, "a"), work(2, "b"), work(3, "c")]], {
+          approver,
+          agent: atOnce(maxParallel)
+        })
+        const result = yield* made.agent.run({ ...go, limits: { maxToolCalls: 2 } })
+        assert.strictEqual(result._tag, "Limited")
+        assert.deepStrictEqual(asked, ["1.0", "1.1"])
+      }
+    }))
+})
+
+describe("nobody here", () => {
+  it.effect("lets a sibling that runs come to its end before the run is suspended", () =>
+    Effect.gen(function*() {
+      const started = yield* Deferred.make<void>()
+      const letGo = yield* Latch.make(false)
+      const made = yield* Approvals.make([[work(1, "a"), look(2, "b")]], {
+        agent: atOnce(2),
+        tool: () => Deferred.succeed(started, undefined).pipe(Effect.andThen(letGo.await), Effect.as("done"))
+      })
+      const run = yield* made.agent.start(go)
+      yield* Deferred.await(started)
+      yield* TestClock.adjust("1 second")
+      assert.isDefined(yield* made.agent.live("r"))
+      yield* letGo.open
+      assert.strictEqual((yield* run.result)._tag, "Suspended")
+      assert.deepStrictEqual(RunLog.outcomes(yield* made.store.log("s")), ["1.1 Succeeded"])
+    }))
+
+  it.effect("and limits that leave no call: a resumed run asks nothing and is limited", () =>
+    Effect.gen(function*() {
+      const made = yield* Approvals.make([work(1)])
+      yield* made.agent.run(go)
+      const approver = Approvals.desk()
+      const resumed = made.agent.resume({ sessionId: "s", limits: { maxToolCalls: 0 } })
+      const events = yield* Stream.runCollect(Approvals.by(approver, resumed))
+      assert.strictEqual(RunLog.endOf(events), "RunLimited(toolCalls)")
+      assert.deepStrictEqual(approver.questions, [])
+      assert.deepStrictEqual(RunLog.outcomes(yield* made.store.log("s")), ["1.0 NotExecuted(limit)"])
+    }))
+
+  it.effect("and a new message: calls behind the one that waits were not denied, they were not run", () =>
+    Effect.gen(function*() {
+      const made = yield* Approvals.make([[work(1, "a"), look(2, "b")], ScriptedModel.text("hello")])
+      yield* made.agent.run(go)
+      yield* made.agent.run({ sessionId: "s", input: "never mind" })
+      assert.deepStrictEqual(RunLog.outcomes(yield* made.store.log("s")), [
+        "1.0 Denied",
+        "1.1 NotExecuted(superseded)"
+      ])
+    }))
+})
+
+describe("a limit that is reached while a person is asked", () => {
+  it.effect("ends the run without waiting for the answer", () =>
+    Effect.gen(function*() {
+      const made = yield* Approvals.make([[work(1, "a"), look(2, "b")]], {
+        approver: Approvals.desk(),
+        agent: atOnce(2),
+        tool: () => Effect.fail("no")
+      })
+      const run = yield* made.agent.start({ ...go, limits: { maxErrors: 0 } })
+      const ends = yield* Hang.ends(run.result)
+      yield* run.abort
+      assert.isTrue(ends)
+    }))
+})
+
+describe("a rule that takes its time", () => {
+  const slow = Effect.fnUntraced(function*(calls: ScriptedModel.Turn, approver = Approvals.desk()) {
+    const asked = yield* Deferred.make<void>()
+    const rule = TestAgent.kit.tools.work.setNeedsApproval(({ n }) =>
+      n < 2 ? n === 1 : Effect.andThen(Deferred.succeed(asked, undefined), Effect.never)
+    )
+    const made = yield* Approvals.make([calls], { approver, agent: { toolkit: Approvals.withWork(rule) } })
+    const run = yield* made.agent.start(go)
+    yield* Deferred.await(asked)
+    yield* TestClock.adjust("1 second")
+    return { ...made, run }
+  })
+
+  it.effect("does not keep the outcome of the call before it from the log", () =>
+    Effect.gen(function*() {
+      const { run, store } = yield* slow([work(0, "a"), work(2, "b")])
+      assert.deepStrictEqual(RunLog.outcomes(yield* store.log("s")), ["1.0 Succeeded"])
+      yield* run.abort
+    }))
+
+  it.effect("does not keep a person's no to the call before it from the log", () =>
+    Effect.gen(function*() {
+      const approver = Approvals.desk()
+      yield* approver.answer("1.0", Approvals.no("no"))
+      const { run, store } = yield* slow([work(1, "a"), work(2, "b")], approver)
+      assert.strictEqual(RunLog.only(yield* store.log("s"), "ApprovalResolved").length, 1)
+      yield* run.abort
+    }))
+
+  it.effect("is cut off by an abort; its call never ran", () =>
+    Effect.gen(function*() {
+      const { ran, run, store } = yield* slow([work(2, "a")])
+      yield* run.abort
+      assert.deepStrictEqual(ran, [])
+      assert.deepStrictEqual(RunLog.outcomes(yield* store.log("s")), ["1.0 NotExecuted(aborted)"])
+    }))
+})
