@@ -22,6 +22,7 @@ export type Verdict =
   | { readonly _tag: "Ask" }
   | { readonly _tag: "Settle"; readonly outcome: ToolOutcome.ToolOutcome }
 
+/** An `Exit` where nothing has to be waited for. */
 export const judge = (env: Env.Env, call: Call): Effect.Effect<Verdict> => {
   if (!env.tools.some((tool) => tool.name === call.tool)) {
     const available = env.tools.map((tool) => tool.name)
@@ -38,11 +39,14 @@ export const judge = (env: Env.Env, call: Call): Effect.Effect<Verdict> => {
     callId: call.callId,
     messages: () => Transcript.messages(Transcript.beforeTurn(env.journal.transcript()))
   }
-  return Effect.map(
-    env.executor.needsApproval(env.handlers, candidate, env.policy.requireApprovalByDefault ?? false),
-    (asks) => asks ? { _tag: "Ask" } : { _tag: "Run" }
-  )
+  const asks = env.executor.needsApproval(env.handlers, candidate, env.policy.requireApprovalByDefault ?? false)
+  return isSettled(asks) ? Exit.succeed(verdictOf(asks.value)) : Effect.map(asks, verdictOf)
 }
+
+const isSettled = (asks: Effect.Effect<boolean>): asks is Exit.Success<boolean> =>
+  Exit.isExit(asks) && Exit.isSuccess(asks)
+
+const verdictOf = (asks: boolean): Verdict => asks ? { _tag: "Ask" } : { _tag: "Run" }
 
 /** Records the question, unless it stands in the log already. */
 export const request = Effect.fnUntraced(function*(env: Env.Env, call: Call): Effect.fn.Return<Approver.Question> {
@@ -66,7 +70,9 @@ export const ask = (env: Env.Env, question: Approver.Question): Effect.Effect<Ap
 /** Records what was answered, and where it is a no, the outcome. */
 export const resolve = (env: Env.Env, call: Call, question: Approver.Question, answer: Approver.Answer): void => {
   const { approvalId, callId } = question
-  const { approved, by } = answer
+  const { by } = answer
+  // nothing but a yes is one, whatever untyped code answers
+  const approved = answer.approved === true
   const reason = answer.approved ? undefined : answer.reason
   env.journal.record({
     _tag: "ApprovalResolved",

@@ -240,7 +240,8 @@ const limitDuration = Effect.fnUntraced(function*(env: Env.Env, live: Live.Live)
   // time spent waiting for people does not count, so what is left is looked at again when it should be over
   const check: Effect.Effect<void> = Effect.suspend(() => {
     const left = maxDuration - RunState.totalsAt(journal.state(), journal.now()).duration
-    if (left > 0) return Effect.andThen(Effect.sleep(Duration.millis(left)), check)
+    const pause = journal.state().waitingSince === undefined ? left : Math.max(left, 1000)
+    if (left > 0) return Effect.andThen(Effect.sleep(Duration.millis(pause)), check)
     return Effect.sync(() => Live.cutOff(live, { _tag: "Duration" }))
   })
   return yield* Effect.forkChild(Effect.interruptible(check))

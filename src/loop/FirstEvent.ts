@@ -1,7 +1,9 @@
 /** How a drive begins in the log: a run started, or resumed, and what an older run left waiting settled before that. */
 import * as Effect from "effect/Effect"
+import type * as OpenCall from "../run/OpenCall.ts"
 import * as RunPolicy from "../run/RunPolicy.ts"
 import type * as RunState from "../run/RunState.ts"
+import type * as ToolOutcome from "../run/ToolOutcome.ts"
 import type * as Drive from "./Drive.ts"
 import type * as Env from "./Env.ts"
 
@@ -33,9 +35,13 @@ export const write = (
 /** A new input settles the calls that an older run left waiting for a person. */
 const supersede = ({ journal }: Env.Env, before: RunState.RunState) => {
   for (const { callId, phase, tool, turn } of before.openCalls) {
-    const outcome = phase === "awaiting" || phase === "pending"
-      ? { _tag: "Denied" as const, reason: "superseded by a new message" }
-      : { _tag: "OutcomeUnknown" as const }
+    const outcome = superseded[phase]
     journal.record({ _tag: "ToolSettled", turn, callId, tool, outcome, duration: 0 }, before.runId)
   }
+}
+
+const superseded: Record<OpenCall.OpenCall["phase"], ToolOutcome.ToolOutcome> = {
+  awaiting: { _tag: "Denied", reason: "superseded by a new message" },
+  pending: { _tag: "NotExecuted", reason: "superseded" },
+  started: { _tag: "OutcomeUnknown" }
 }

@@ -7,6 +7,7 @@
  */
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Semaphore from "effect/Semaphore"
 import type * as OpenCall from "../run/OpenCall.ts"
 import * as RunDecision from "../run/RunDecision.ts"
@@ -100,10 +101,8 @@ const runAll = Effect.fnUntraced(function*(
     goOn()
     const outcome = yield* CallStep.execute(env, call)
     running--
-    if (policy.continueOnError === false && ToolOutcome.isError(outcome)) {
-      toolError ??= toolFailed(call)
-      yield* Deferred.succeed(over, undefined)
-    }
+    if (policy.continueOnError === false && ToolOutcome.isError(outcome)) toolError ??= toolFailed(call)
+    if (!mayRun()) yield* Deferred.succeed(over, undefined)
     look()
   })
 
@@ -116,6 +115,7 @@ const runAll = Effect.fnUntraced(function*(
 
   /** Whether a person allows the call; not while nobody answers, nor once the round is over. */
   const isAllowed = Effect.fnUntraced(function*(call: Call) {
+    if (!mayRun()) return false
     const question = yield* CallStep.request(env, call)
     waiting++
     yield* journal.commit
@@ -130,9 +130,12 @@ const runAll = Effect.fnUntraced(function*(
     }
     waiting--
     goOn()
-    if (answer !== "over") CallStep.resolve(env, call, question, answer)
+    if (answer === "over") return false
+    CallStep.resolve(env, call, question, answer)
     look()
-    return answer !== "over" && answer.approved
+    // with the intent, where that follows at once
+    if (running >= places) yield* journal.commit
+    return answer.approved === true
   })
 
   /** `isStarted`: the intent is stored already. */
@@ -158,7 +161,10 @@ const runAll = Effect.fnUntraced(function*(
   if (places === 1) {
     for (const [i, call] of calls.entries()) {
       if (i > 0 && (unanswered > 0 || !mayRun())) break
-      yield* process(call, verdicts[i] ?? (yield* CallStep.judge(env, call)), i === 0)
+      const verdict = verdicts[i] ?? CallStep.judge(env, call)
+      // what is known is not kept back by a rule that takes its time
+      if (Effect.isEffect(verdict) && !Exit.isExit(verdict)) yield* journal.commit
+      yield* process(call, Effect.isEffect(verdict) ? yield* verdict : verdict, i === 0)
     }
   } else {
     const work = (call: Call, i: number) =>

@@ -1,0 +1,79 @@
+import { assert, it } from "@effect/vitest"
+import { Effect, Fiber, Option, Stream } from "effect"
+import { RunError, RunEvent, SessionStore } from "fiberloop"
+import { ScriptedModel } from "fiberloop/testing"
+import { answer, events, stream, watch } from "./http-client.ts"
+import { serving } from "./http-loopback.ts"
+
+// Real sockets take real time, hence `it.live`.
+
+it.live("streams a run's events; each fact has its place in the log as id", () =>
+  Effect.gen(function*() {
+    const response = yield* stream("one", { text: "Hi" })
+    assert.strictEqual(response.headers["content-type"], "text/event-stream")
+    const all = yield* Stream.runCollect(events(Effect.succeed(response)))
+    const facts = all.filter(({ event }) => RunEvent.isDurable(event))
+    const stored = yield* Stream.runCollect((yield* SessionStore).read("one"))
+    assert.deepStrictEqual(facts.map(({ event }) => event), stored)
+    assert.deepStrictEqual(facts.map(({ id }) => id), stored.map(({ seq }) => String(seq)))
+    const text = all.flatMap(({ event }) => event._tag === "TextDelta" ? [event.delta] : [])
+    assert.deepStrictEqual(text, ["Hello ", "you."])
+  }).pipe(Effect.provide(serving(ScriptedModel.text("Hello ", "you.")))))
+
+it.live("a client that leaves aborts the run, and the model's stream closes", () =>
+  Effect.gen(function*() {
+    const gate = yield* ScriptedModel.makeGate
+    yield* Effect.gen(function*() {
+      const story = events(stream("one", { text: "A story" }))
+      yield* Stream.runDrain(Stream.takeUntil(story, ({ event }) => event._tag === "TextDelta"))
+      yield* gate.closed
+      const end = yield* (yield* SessionStore).watch("one").pipe(Stream.filter(RunEvent.isEnd), Stream.runHead)
+      assert.deepInclude(Option.getOrUndefined(end), { _tag: "RunAborted", reason: "consumer" })
+    }).pipe(Effect.provide(serving([ScriptedModel.text("Once upon"), ScriptedModel.gate(gate)])))
+  }))
+
+it.live("a client that leaves before the answer is there aborts the run", () =>
+  Effect.gen(function*() {
+    const gate = yield* ScriptedModel.makeGate
+    yield* Effect.gen(function*() {
+      const asking = yield* Effect.forkChild(answer("one", { text: "A story" }))
+      yield* gate.started
+      yield* Fiber.interrupt(asking)
+      yield* gate.closed
+    }).pipe(Effect.provide(serving([ScriptedModel.gate(gate)])))
+  }))
+
+it.live("a reader that comes back with its last id misses nothing and sees nothing twice", () =>
+  Effect.gen(function*() {
+    const gate = yield* ScriptedModel.makeGate
+    yield* Effect.gen(function*() {
+      const run = yield* Effect.forkChild(Stream.runDrain(events(stream("one", { text: "A story" }))))
+      yield* gate.started
+      const before = yield* Stream.runCollect(Stream.take(events(watch("one")), 2))
+      yield* gate.release
+      const after = yield* Stream.runCollect(events(watch("one", before.at(-1)?.id)))
+      yield* Fiber.join(run)
+      const whole = yield* Stream.runCollect(events(watch("one")))
+      assert.deepStrictEqual([...before, ...after], whole)
+      assert.deepStrictEqual(whole.map(({ id }) => Number(id)), whole.map((_, i) => i + 1))
+      assert.strictEqual(whole.at(-1)?.event._tag, "RunCompleted")
+    }).pipe(
+      Effect.provide(serving([ScriptedModel.text("Once"), ScriptedModel.gate(gate), ScriptedModel.text(" more")]))
+    )
+  }))
+
+it.live("the whole answer is JSON", () =>
+  Effect.gen(function*() {
+    const { json, status } = yield* answer("one", { text: "Hi" })
+    assert.strictEqual(status, 200)
+    assert.deepInclude(yield* json, { end: "Completed", text: "Hello." })
+  }).pipe(Effect.provide(serving(ScriptedModel.text("Hello.")))))
+
+it.live("a run that fails while it streams says so as its last fact", () =>
+  Effect.gen(function*() {
+    const all = yield* Stream.runCollect(events(stream("one", { text: "Hi" })))
+    const end = all.at(-1)?.event
+    assert.isTrue(end?._tag === "RunFailed" && end.error.reason._tag === "Authentication")
+  }).pipe(Effect.provide(serving(
+    ScriptedModel.fail(new RunError.NonRetryableError({ _tag: "Authentication", message: "wrong key" }))
+  ))))

@@ -1,0 +1,93 @@
+/**
+ * An agent behind HTTP. `POST /sessions/:id/stream` runs it and streams its events as server-sent events; whoever leaves
+ * that stream aborts the run, and the model's connection closes. `GET /sessions/:id/events` reads along, from
+ * `Last-Event-ID` on: facts have their place in the log as `id`, so a reader that comes back misses none and sees none
+ * twice, also after a restart. `POST /sessions/:id/answer` waits for the end instead. Errors: `http-errors.ts`. Who may
+ * see which session is for your middleware to say.
+ *
+ * `npm run build`, set OPENAI_API_KEY or OPENAI_BASE_URL, `node examples/http-server.ts`, then
+ * `curl -N localhost:3000/sessions/one/stream --json '{"text":"Tell me a story"}'`
+ */
+import { NodeHttpServer, NodeRuntime } from "@effect/platform-node"
+import { Effect, Layer, Option, Schedule, Schema, Sink, Stream } from "effect"
+import { Sse } from "effect/encoding"
+import { HttpRouter, HttpServerResponse } from "effect/http"
+import { Agent, Fiberloop, ModelOpenAi, RunError, RunEvent, SessionStore, SessionStoreSqlite } from "fiberloop"
+import { createServer } from "node:http"
+import { toResponse } from "./http-errors.ts"
+
+export class Assistant extends Agent.Service<Assistant>()("http/Assistant", { instructions: "Be brief." }) {}
+
+const Ask = Schema.Struct({
+  pathParams: Schema.Struct({ id: Schema.String }),
+  /** `runId`, made by the client, makes it safe to send the same request again */
+  body: Schema.Struct({ text: Schema.String, runId: Schema.optionalKey(Schema.String) })
+})
+const asked = Effect.map(HttpRouter.schemaJson(Ask), ({ body, pathParams }) => ({
+  sessionId: pathParams.id,
+  input: body.text,
+  runId: body.runId
+}))
+
+const Read = Schema.Struct({
+  pathParams: Schema.Struct({ id: Schema.String }),
+  headers: Schema.Struct({ "last-event-id": Schema.optionalKey(Schema.FiniteFromString) })
+})
+
+const send = (event: string, data: unknown, id?: number) =>
+  Sse.encoder.write({ _tag: "Event", event, data: JSON.stringify(data), id: id === undefined ? id : String(id) })
+
+/** Facts carry an id. What fails the stream is said last, as `Broken`: behind `RunFailed`, or alone where the store failed. */
+const sse = (events: Stream.Stream<RunEvent.RunEvent, RunError.RunError>) =>
+  HttpServerResponse.stream(
+    events.pipe(
+      Stream.map((event) => send(event._tag, event, RunEvent.isDurable(event) ? event.seq : undefined)),
+      Stream.catch(({ reason }) => Stream.make(send("Broken", { error: reason._tag, message: reason.message }))),
+      Stream.merge(Stream.as(Stream.fromSchedule(Schedule.spaced("15 seconds")), ": ping\n\n"), {
+        haltStrategy: "left"
+      }),
+      Stream.encodeText
+    ),
+    { contentType: "text/event-stream", headers: { "cache-control": "no-cache, no-transform" } }
+  )
+
+export const Routes = HttpRouter.use(Effect.fnUntraced(function*(router) {
+  const assistant = yield* Assistant
+  const store = yield* SessionStore
+  const orRefuse = Effect.catchTags({
+    RetryableError: (error: RunError.RunError) => Effect.succeed(toResponse(error)),
+    NonRetryableError: (error: RunError.RunError) => Effect.succeed(toResponse(error)),
+    SchemaError: (error: Schema.SchemaError) =>
+      Effect.succeed(toResponse(RunError.invalidInput("request", error.message)))
+  })
+
+  const stream = Effect.gen(function*() {
+    // the first event says that the run began: what goes wrong before it still has a status
+    const [first, rest] = yield* Stream.peel(assistant.stream(yield* asked), Sink.head())
+    return sse(Stream.concat(Stream.fromIterable(Option.toArray(first)), rest))
+  })
+
+  const answer = Effect.gen(function*() {
+    const result = yield* assistant.run(yield* asked)
+    return HttpServerResponse.jsonUnsafe({ end: result._tag, text: result.text, explain: result.explain })
+  })
+
+  const events = Effect.gen(function*() {
+    const { headers, pathParams: { id } } = yield* HttpRouter.schemaNoBody(Read)
+    if ((yield* store.info(id)) === undefined) return yield* Effect.fail(RunError.sessionNotFound(id))
+    return sse(store.watch(id, (headers["last-event-id"] ?? 0) + 1))
+  })
+
+  yield* router.add("POST", "/sessions/:id/stream", orRefuse(stream))
+  yield* router.add("POST", "/sessions/:id/answer", orRefuse(answer))
+  yield* router.add("GET", "/sessions/:id/events", orRefuse(events))
+}))
+
+if (process.argv[1] === import.meta.filename) {
+  const Agents = Assistant.layer.pipe(
+    Layer.provide([Fiberloop.layer, ModelOpenAi.layer({ model: process.env.FIBERLOOP_MODEL ?? "gpt-5.5" })]),
+    Layer.provideMerge(SessionStoreSqlite.layer({ filename: "http-server.db" }))
+  )
+  const Server = NodeHttpServer.layer(createServer, { port: 3000, gracefulShutdownTimeout: "3 seconds" })
+  NodeRuntime.runMain(Layer.launch(HttpRouter.serve(Routes).pipe(Layer.provide([Agents, Server]))))
+}

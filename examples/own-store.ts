@@ -1,0 +1,85 @@
+/**
+ * A session store of one's own, over another one: whatever is stored is also copied to a folder, one file of JSON lines a
+ * session, for people and other tools to read. A store is one service of seven methods; this one changes three of them and
+ * hands on the rest. A copy is made from the log, after the event is stored: it may lag by a crash, and catches up when the
+ * session is next opened, so that it has each event once and in order. A copy that cannot be made is logged, and no run fails
+ * for it. For one process; the store below may be for many.
+ *
+ * Your own database instead: implement all seven, and run the suite that the test beside this file runs.
+ * `npm run build`, set OPENAI_API_KEY or OPENAI_BASE_URL, then `node examples/own-store.ts`
+ */
+import { NodeFileSystem, NodeRuntime } from "@effect/platform-node"
+import { Console, Effect, FileSystem, Layer, Semaphore, Stream } from "effect"
+import { Agent, Fiberloop, ModelOpenAi, SessionStore, SessionStoreMemory } from "fiberloop"
+import { createHash } from "node:crypto"
+import { join } from "node:path"
+
+/** The copy of a session. Ids may be anything, names of files may not. */
+export const fileOf = (folder: string, sessionId: string) =>
+  join(folder, `${createHash("sha256").update(sessionId).digest("hex").slice(0, 32)}.jsonl`)
+
+/** A store that copies what the store in the context keeps to `folder`, which exists. */
+export const make = Effect.fnUntraced(function*(folder: string) {
+  const store = yield* SessionStore
+  const fs = yield* FileSystem.FileSystem
+  const oneByOne = Semaphore.makeUnsafe(1)
+  const counts = new Map<string, number>()
+
+  /** How many events the copy has; half a line, which a crash left, is none. */
+  const count = Effect.fnUntraced(function*(file: string) {
+    const text = (yield* fs.exists(file)) ? yield* fs.readFileString(file) : ""
+    const whole = text.slice(0, text.lastIndexOf("\n") + 1)
+    if (whole !== text) yield* fs.writeFileString(file, whole)
+    return whole.split("\n").length - 1
+  })
+
+  /** Appends what the log has and the copy has not: `seq` is gap-free, so that the number of lines is where it is. */
+  const copy = (sessionId: string) =>
+    Effect.gen(function*() {
+      const file = fileOf(folder, sessionId)
+      const copied = counts.get(file) ?? (yield* count(file))
+      counts.delete(file)
+      const events = yield* Stream.runCollect(store.read(sessionId, { from: copied + 1 }))
+      const lines = events.map((event) => `${JSON.stringify(event)}\n`).join("")
+      yield* fs.writeFileString(file, lines, { flag: "a" })
+      counts.set(file, copied + events.length)
+    }).pipe(
+      Effect.catch((error) => Effect.logWarning(`session "${sessionId}" was not copied: ${error.message}`)),
+      oneByOne.withPermit
+    )
+
+  const forget = (sessionId: string) =>
+    Effect.suspend(() => {
+      counts.delete(fileOf(folder, sessionId))
+      return Effect.ignore(fs.remove(fileOf(folder, sessionId), { force: true }))
+    }).pipe(oneByOne.withPermit)
+
+  return SessionStore.of({
+    ...store,
+    open: Effect.fnUntraced(function*(sessionId, options) {
+      const session = yield* store.open(sessionId, options)
+      if (session.head() > 0) yield* copy(sessionId)
+      // the contract: an append cannot be interrupted, and fails only where nothing was stored
+      return {
+        ...session,
+        append: (events) => Effect.uninterruptible(Effect.andThen(session.append(events), copy(sessionId)))
+      }
+    }),
+    fork: (sessionId, options) => Effect.tap(store.fork(sessionId, options), () => copy(options.to)),
+    // the copy first: one that is gone too early is made again, one that is left would be another session's
+    remove: (sessionId) => Effect.andThen(forget(sessionId), store.remove(sessionId))
+  })
+})
+
+export const layer = (folder: string) => Layer.effect(SessionStore, make(folder))
+
+if (process.argv[1] === import.meta.filename) {
+  const Store = layer(".").pipe(Layer.provide([SessionStoreMemory.layer, NodeFileSystem.layer]))
+  const Model = ModelOpenAi.layer({ model: process.env.FIBERLOOP_MODEL ?? "gpt-5.5" })
+  const program = Effect.gen(function*() {
+    const agent = yield* Agent.make({ instructions: "Be brief." })
+    const { sessionId, text } = yield* agent.run({ input: "Hello!" })
+    yield* Console.log(`${text}\n\nall of it: ${fileOf(".", sessionId)}`)
+  })
+  NodeRuntime.runMain(Effect.provide(program, Layer.mergeAll(Fiberloop.layer, Store, Model)))
+}
