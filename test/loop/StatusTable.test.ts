@@ -20,6 +20,7 @@ import type * as RunInput from "../../src/run/RunInput.ts"
 import * as RunState from "../../src/run/RunState.ts"
 import * as RunStatus from "../../src/run/RunStatus.ts"
 import * as Transcript from "../../src/run/Transcript.ts"
+import * as Approver from "../../src/services/Approver.ts"
 import { ContextManager } from "../../src/services/ContextManager.ts"
 import * as RetryPolicy from "../../src/services/RetryPolicy.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
@@ -30,11 +31,7 @@ import * as TestStore from "../support/TestStore.ts"
 /** Rows that are not made here, and why. */
 const waiting: Partial<Record<RunStatus.Trigger, string>> = {
   driveStartedWithOpenCalls: "recovery: a drive that finds open calls in the log",
-  resumedWithOpenCalls: "recovery and approvals: a resumed drive that finds open calls",
   modelSwitched: "model fallback",
-  everyCallWaits: "approvals have tests of their own",
-  answered: "approvals have tests of their own",
-  nobodyAnswers: "approvals have tests of their own",
   hookBlocked: "hooks"
 }
 
@@ -60,6 +57,10 @@ interface Scenario {
 
 const again = (made: TestAgent.TestAgent) => made.agent.stream({ sessionId: "s", input: "again" })
 const resumed = (made: TestAgent.TestAgent) => made.agent.resume({ sessionId: "s", limits: { maxTurns: 9 } })
+const allowed = (made: TestAgent.TestAgent) =>
+  resumed(made).pipe(
+    Stream.provideService(Approver.Approver, { ask: () => Effect.succeed({ approved: true }) })
+  )
 const failingContext = Layer.succeed(ContextManager, {
   ...ContextWindow.make(),
   plan: (view) => ({ _tag: "Compact", request: view }),
@@ -67,6 +68,16 @@ const failingContext = Layer.succeed(ContextManager, {
 })
 
 const scenarios: ReadonlyArray<Scenario> = [
+  {
+    turns: [TestAgent.work(1), ScriptedModel.text("ok")],
+    input: { toolPolicy: { requireApprovalByDefault: true } },
+    next: allowed
+  },
+  {
+    turns: [TestAgent.work(1), ScriptedModel.text("ok")],
+    input: { toolPolicy: { requireApprovalByDefault: true } },
+    next: again
+  },
   { turns: [TestAgent.work(1), ScriptedModel.text("ok"), ScriptedModel.text("ok")], next: again },
   {
     turns: [TestAgent.work(1), ScriptedModel.text("ok"), ScriptedModel.text("ok")],
