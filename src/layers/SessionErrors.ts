@@ -5,22 +5,9 @@ import * as RunEvent from "../run/RunEvent.ts"
 import * as SessionStore from "../services/SessionStore.ts"
 
 /** `runId` is absent where the owner is not known yet, having just come. */
-export const busy = (sessionId: string, runId?: string): SessionStore.StoreError => {
-  const run = runId === undefined ? "run" : `run, "${runId}"`
-  return new RunError.RetryableError({
-    _tag: "SessionBusy",
-    sessionId,
-    ...(runId === undefined ? {} : { runId }),
-    message: `Session "${sessionId}" has a live ${run}: wait for its end, abort it, or take the session over.`
-  })
-}
+export const busy: (sessionId: string, runId?: string) => SessionStore.StoreError = RunError.sessionBusy
 
-export const notFound = (sessionId: string): SessionStore.StoreError =>
-  new RunError.NonRetryableError({
-    _tag: "SessionNotFound",
-    sessionId,
-    message: `There is no session "${sessionId}".`
-  })
+export const notFound: (sessionId: string) => SessionStore.StoreError = RunError.sessionNotFound
 
 export const stale = (sessionId: string): SessionStore.StoreError =>
   new RunError.NonRetryableError({

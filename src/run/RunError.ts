@@ -150,7 +150,7 @@ export const runConflict = (runId: string): NonRetryableError =>
 
 export const sessionBusy = (
   sessionId: string,
-  runId: string | undefined
+  runId?: string
 ): RetryableError<Extract<RunReason, { _tag: "SessionBusy" }>> =>
   new RetryableError({
     _tag: "SessionBusy",
