@@ -1,0 +1,94 @@
+/**
+ * Owns the one pipe that a command writes both its outputs to, so that they come in the order in which they were written.
+ *
+ * It is a FIFO, because Node makes a socket for each output of a child: two of them come in any order, and a script cannot
+ * open /dev/stderr when that is a socket.
+ */
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import { execFile } from "node:child_process"
+import { closeSync, constants, openSync } from "node:fs"
+import { mkdtemp, rm } from "node:fs/promises"
+import { Socket } from "node:net"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import * as CommandError from "./CommandError.ts"
+
+/** Both ends, until the scope closes. */
+export interface OutputPipe {
+  /** The descriptor to give to the command. */
+  readonly writeEnd: number
+  /** Closes the write end here: from then on only the command and what it started hold the pipe open. */
+  readonly handOver: Effect.Effect<void>
+  /**
+   * For when nobody of the command is left to write: takes what is in the pipe. `false` when a process that left the
+   * command's process group still holds it open.
+   */
+  readonly drain: Effect.Effect<boolean>
+}
+
+/** A pipe whose content goes to `onData` as it comes: who writes never waits for longer than that takes. */
+export const make = Effect.fnUntraced(function*(
+  onData: (chunk: Uint8Array) => void
+): Effect.fn.Return<OutputPipe, CommandError.CommandError, Scope.Scope> {
+  const { reader, writeEnd } = yield* Effect.acquireRelease(
+    Effect.scoped(open),
+    ({ reader, writeEnd }) =>
+      Effect.sync(() => {
+        writeEnd.close()
+        reader.destroy()
+      })
+  )
+  let hasEnded = false
+  reader.on("data", onData).on("close", () => hasEnded = true)
+  return {
+    writeEnd: writeEnd.descriptor,
+    handOver: Effect.sync(writeEnd.close),
+    drain: Effect.promise(async () => {
+      // A pipe holds less than Node reads in one turn of its loop; the end is told in the next.
+      for (let turn = 0; turn < 10 && !hasEnded; turn++) await new Promise((resolve) => setImmediate(resolve))
+      return hasEnded
+    })
+  }
+})
+
+/** The name is gone when the ends are open. */
+const open = Effect.gen(function*() {
+  const folder = yield* Effect.acquireRelease(
+    attempt(() => mkdtemp(join(tmpdir(), "fiberloop-"))),
+    (folder) => Effect.promise(() => rm(folder, { recursive: true, force: true }).catch(() => {}))
+  )
+  const path = join(folder, "output")
+  yield* attempt(() =>
+    new Promise<void>((resolve, reject) => {
+      execFile("mkfifo", ["-m", "600", path], (error) => error === null ? resolve() : reject(error))
+    })
+  )
+  return yield* attempt(async () => {
+    // The write end first exists where there is a reader, and the reader must not look before there is a writer.
+    const readEnd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
+    const descriptor = openSync(path, constants.O_WRONLY)
+    const reader = new Socket({ fd: readEnd, readable: true, writable: false }).on("error", () => {})
+    return { reader, writeEnd: { descriptor, close: once(() => closeSync(descriptor)) } }
+  })
+})
+
+const once = (run: () => void): () => void => {
+  let isDone = false
+  return () => {
+    if (!isDone) run()
+    isDone = true
+  }
+}
+
+const attempt = <A>(call: () => Promise<A>): Effect.Effect<A, CommandError.CommandError> =>
+  Effect.tryPromise({
+    try: call,
+    catch: (cause) =>
+      new CommandError.CommandError({
+        reason: "NotStarted",
+        message:
+          `No pipe could be made for the command's output (${(cause as NodeJS.ErrnoException).code ?? "unknown"}): ` +
+          "nothing was started."
+      })
+  })

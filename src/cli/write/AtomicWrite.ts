@@ -1,0 +1,60 @@
+/**
+ * Owns replacing a file as a whole: whoever reads it sees the old content or the new, also after a crash.
+ *
+ * The new file takes over mode, owner and group of the old one (the latter two where this user may), but not its hard
+ * links, extended attributes or access lists.
+ */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import { randomUUID } from "node:crypto"
+import { type FileHandle, open, rename, unlink } from "node:fs/promises"
+import * as ChangeError from "./ChangeError.ts"
+import * as CurrentFile from "./CurrentFile.ts"
+import type { OpenFolder } from "./OpenFolder.ts"
+
+/** Runs when the new content is on the disk and before it takes the file's place; for tests that swap things. */
+export const BeforeRename = Context.Reference<(path: string) => Effect.Effect<void>>(
+  "fiberloop/cli/write/BeforeRename",
+  { defaultValue: () => () => Effect.void }
+)
+
+/**
+ * Puts `bytes` at `name`, in place of `current`. Fails, and changes nothing, when something else is there by then; only
+ * where the kernel does not tell places, a folder that was swapped at the very last is told after the change. An
+ * interruption waits for it.
+ */
+export const write = (
+  folder: OpenFolder,
+  name: string,
+  bytes: Uint8Array,
+  current: CurrentFile.CurrentFile | undefined,
+  path: string
+): Effect.Effect<void, ChangeError.Failure> => {
+  const attempt = <A>(call: () => Promise<A>) => ChangeError.attempt(path, call)
+  const temporary = folder.at(`.fiberloop-${randomUUID()}.tmp`)
+  return Effect.acquireUseRelease(
+    // A file that only its owner could read is never readable by others, not for a moment.
+    attempt(() => open(temporary, "wx", current === undefined ? 0o666 : 0o600)),
+    (handle) =>
+      Effect.gen(function*() {
+        if (current !== undefined) yield* attempt(() => takeOver(handle, current))
+        yield* attempt(() => handle.writeFile(bytes))
+        yield* attempt(() => handle.sync())
+        yield* (yield* BeforeRename)(path)
+        yield* folder.check
+        yield* CurrentFile.requireSame(folder, name, current, path)
+        yield* attempt(() => rename(temporary, folder.at(name)))
+        yield* folder.check
+      }),
+    (handle) => Effect.promise(() => handle.close().then(() => unlink(temporary)).catch(() => {}))
+  ).pipe(Effect.uninterruptible)
+}
+
+/** Bits that run a program as somebody else are left out, as the kernel does when a file is written. */
+const takeOver = async (handle: FileHandle, { status }: CurrentFile.CurrentFile): Promise<void> => {
+  const made = await handle.stat({ bigint: true })
+  if (made.uid !== status.uid || made.gid !== status.gid) {
+    await handle.chown(Number(status.uid), Number(status.gid)).catch(() => {})
+  }
+  await handle.chmod(Number(status.mode) & 0o777)
+}

@@ -1,0 +1,141 @@
+/**
+ * Owns what a person sees of a call before allowing it: all of it, nothing abbreviated, nothing hidden. A change of a file
+ * is shown as a diff against what the file holds now, a command as a line that a shell would read back exactly.
+ *
+ * Does not own asking (the approver), and what it shows is what is there now: the file can change until the call runs.
+ */
+import type * as Tool from "effect/ai/Tool"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as CommandLine from "effect/process/CommandLine"
+import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
+import * as RunCommand from "../command/RunCommand.ts"
+import * as OpenFile from "../files/OpenFile.ts"
+import type * as Root from "../files/Root.ts"
+import type * as ChangeError from "./ChangeError.ts"
+import * as EditFile from "./EditFile.ts"
+import * as Target from "./Target.ts"
+import * as UnifiedDiff from "./UnifiedDiff.ts"
+import * as Utf8 from "./Utf8.ts"
+import * as Visible from "./Visible.ts"
+import * as WriteFile from "./WriteFile.ts"
+
+/** The text, several lines without a last line feed, safe to write to a terminal. Never fails: it says what is wrong. */
+export const describe = (root: Root.Root) => (tool: string, params: unknown): Effect.Effect<string> => {
+  switch (tool) {
+    case "write_file":
+      return decoded(WriteFile.tool.parametersSchema, tool, params, (params) => writing(root, params))
+    case "edit_file":
+      return decoded(EditFile.tool.parametersSchema, tool, params, (params) => editing(root, params))
+    case "run_command":
+      return decoded(RunCommand.tool.parametersSchema, tool, params, (params) => Effect.succeed(running(params)))
+    default:
+      return Effect.succeed(raw(tool, params))
+  }
+}
+
+const decoded = <A>(
+  schema: Schema.Decoder<A>,
+  tool: string,
+  params: unknown,
+  show: (params: A) => Effect.Effect<string>
+): Effect.Effect<string> =>
+  Option.match(Schema.decodeUnknownOption(schema)(params), {
+    onNone: () =>
+      Effect.succeed(`${raw(tool, params)}\nThese are not the parameters of this tool: the call will fail.`),
+    onSome: show
+  })
+
+/** Any call, as JSON. */
+const raw = (tool: string, params: unknown): string =>
+  `${Visible.line(tool)} ${Visible.lines(JSON.stringify(params, null, 2) ?? "")}`.trimEnd()
+
+const writing = Effect.fnUntraced(function*(root: Root.Root, params: Tool.Parameters<typeof WriteFile.tool>) {
+  const { content } = params
+  const [path, size] = [Visible.line(params.path), sizeOf(content)]
+  const current = yield* currentOf(root, params.path)
+  const whole = (title: string) => titled(`write_file ${path}: ${title}`, diffOf("", content))
+  if (current._tag === "Refused") return whole(refusal(current.message))
+  if (current._tag === "Missing") return whole(`new file, ${size}`)
+  const before = current._tag === "Large" ? undefined : Utf8.decode(current.bytes)
+  if (before === undefined) {
+    const what = current._tag === "Large" ? "that is too large to compare" : "that is not text"
+    return whole(`replaces a file of ${current.size} bytes ${what} by ${size}`)
+  }
+  if (before === content) return `write_file ${path}: the file has this content already, nothing changes`
+  return titled(`write_file ${path}: replaces ${sizeOf(before)} by ${size}`, diffOf(before, content))
+})
+
+const editing = Effect.fnUntraced(function*(root: Root.Root, params: Tool.Parameters<typeof EditFile.tool>) {
+  const title = `edit_file ${Visible.line(params.path)}`
+  const refused = (why: string) =>
+    `${title}${params.all ? ", every occurrence" : ""}: ${refusal(why)}\n${asked(params)}`
+  const current = yield* currentOf(root, params.path)
+  if (current._tag === "Refused") return refused(current.message)
+  if (current._tag === "Missing") return refused("the file does not exist.")
+  if (current._tag === "Large") return refused("the file is too large.")
+  return Result.match(EditFile.plan(current.bytes, params), {
+    onFailure: (error) => refused(error.message),
+    onSuccess: ({ after, before, replacements }) =>
+      titled(`${title}: ${replacements} replacement${replacements === 1 ? "" : "s"}`, diffOf(before, after))
+  })
+})
+
+/** Both texts of an edit that cannot be shown as a diff of the file. */
+const asked = ({ newText, oldText }: Tool.Parameters<typeof EditFile.tool>): string =>
+  [["-", oldText], ["+", newText]]
+    .flatMap(([mark, text]) => text === "" ? [] : text!.split("\n").map((line) => `${mark}${Visible.lines(line)}`))
+    .join("\n")
+
+const running = ({ command, cwd, timeoutSeconds }: Tool.Parameters<typeof RunCommand.tool>): string => {
+  const folder = cwd === undefined ? "the root folder" : `the folder ${quoteWord(cwd)}`
+  const limit = `${timeoutSeconds ?? RunCommand.defaultTimeout} s`
+  return `run_command in ${folder}, for at most ${limit}:\n${command.map(quoteWord).join(" ")}`
+}
+
+/** A word as a POSIX shell reads it back; one with characters that a terminal hides in the `$'...'` of bash and zsh. */
+const quoteWord = (word: string): string => {
+  // One word alone is quoted as a program's name, which includes words such as `if`; that does no harm elsewhere.
+  const quoted = Visible.hasHidden(word) ? Result.fail(undefined) : CommandLine.join([word])
+  return Result.getOrElse(quoted, () => Visible.ansiQuote(word))
+}
+
+const refusal = (message: string): string => `the call will fail, ${Visible.line(message)}`
+
+const titled = (title: string, body: string): string => body === "" ? title : `${title}\n${body.replace(/\n$/, "")}`
+
+const sizeOf = (text: string): string => {
+  const lines = Utf8.countLines(text)
+  return `${lines} line${lines === 1 ? "" : "s"}, ${Buffer.byteLength(text)} bytes`
+}
+
+type Current =
+  | { readonly _tag: "Present"; readonly bytes: Uint8Array; readonly size: number }
+  | { readonly _tag: "Large"; readonly size: number }
+  | { readonly _tag: "Missing" }
+  | { readonly _tag: "Refused"; readonly message: string }
+
+/** What the file at a path holds, read as any tool reads it. */
+const currentOf = (root: Root.Root, path: string): Effect.Effect<Current> =>
+  Effect.gen(function*() {
+    const target = yield* Target.locate(root, path)
+    if (!target.exists) return { _tag: "Missing" } as const
+    const { file } = yield* OpenFile.openPath(root, path)
+    const size = file.bytes
+    if (size > (yield* EditFile.MaxFileBytes)) return { _tag: "Large", size } as const
+    const chunks: Array<Uint8Array> = []
+    for (let chunk = yield* file.read; chunk.length > 0; chunk = yield* file.read) chunks.push(new Uint8Array(chunk))
+    return { _tag: "Present", bytes: Buffer.concat(chunks), size } as const
+  }).pipe(
+    Effect.scoped,
+    Effect.catch((error: ChangeError.Failure) => Effect.succeed({ _tag: "Refused", message: error.message } as const))
+  )
+
+/** A carriage return is shown where it tells lines apart; where every line has one, that is said once. */
+const diffOf = (before: string, after: string): string => {
+  const breaks = `${before}${after}`.match(/\r?\n|\r/g) ?? []
+  const isCrlf = breaks.length > 0 && breaks.every((it) => it === "\r\n")
+  const plain = (text: string) => isCrlf ? text.replaceAll("\r\n", "\n") : text
+  return Visible.lines(UnifiedDiff.make(plain(before), plain(after))) + (isCrlf ? "\\ Every line ends with CRLF\n" : "")
+}

@@ -1,0 +1,33 @@
+/**
+ * Owns the tools of the command that change something as one toolkit. Files that the tools write are below a root folder,
+ * also when paths are swapped meanwhile; a command is only started there and can do what its user can.
+ *
+ * Does not own asking first: the tools declare that they are destructive, and the loop asks.
+ */
+import type * as Tool from "effect/ai/Tool"
+import * as Toolkit from "effect/ai/Toolkit"
+import * as Effect from "effect/Effect"
+import type * as Layer from "effect/Layer"
+import * as Semaphore from "effect/Semaphore"
+import * as RunCommand from "../command/RunCommand.ts"
+import * as Root from "../files/Root.ts"
+import * as EditFile from "./EditFile.ts"
+import * as WriteFile from "./WriteFile.ts"
+
+/** `write_file`, `edit_file` and `run_command`; their failures go to the model as data. */
+export const toolkit = Toolkit.make(WriteFile.tool, EditFile.tool, RunCommand.tool)
+
+/** The handlers, for the folder `root`; fails when that is no folder that can be used. Files are changed one at a time. */
+export const layer = (
+  root: string
+): Layer.Layer<Tool.HandlersFor<Toolkit.Tools<typeof toolkit>>, Root.RootError> =>
+  toolkit.toLayer(Effect.gen(function*() {
+    const folder = yield* Root.make(root)
+    const turn = yield* Semaphore.make(1)
+    const [write, edit] = [WriteFile.handler(folder), EditFile.handler(folder)]
+    return toolkit.of({
+      write_file: (params) => turn.withPermit(write(params)),
+      edit_file: (params) => turn.withPermit(edit(params)),
+      run_command: RunCommand.handler(folder)
+    })
+  }))

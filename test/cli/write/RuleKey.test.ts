@@ -1,0 +1,78 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Schema } from "effect"
+import * as RuleKey from "../../../src/cli/write/RuleKey.ts"
+
+const run = (command: ReadonlyArray<string>, cwd?: string) =>
+  RuleKey.of("run_command", cwd === undefined ? { command } : { command, cwd })
+
+describe("a rule", () => {
+  it.effect("covers the same command in the same folder, however long it may take", () =>
+    Effect.sync(() => {
+      assert.isString(run(["git", "status"]))
+      assert.strictEqual(
+        run(["git", "status"]),
+        RuleKey.of("run_command", { command: ["git", "status"], timeoutSeconds: 5 })
+      )
+    }))
+
+  it.effect.each(
+    [
+      [["git"], undefined],
+      [["git", "status", "-s"], undefined],
+      [["git status"], undefined],
+      [["git", "status", ""], undefined],
+      [["git", "statu"], undefined],
+      [["git", "status"], "src"]
+    ] as const
+  )(
+    "on git status does not cover %j in %s",
+    ([command, cwd]) => Effect.sync(() => assert.notStrictEqual(run(command, cwd), run(["git", "status"])))
+  )
+
+  it.effect.prop(
+    "on a command covers no other one",
+    [Schema.NonEmptyArray(Schema.String), Schema.NonEmptyArray(Schema.String), Schema.Literals([".", "a", "a/b"])],
+    ([one, other, cwd]) =>
+      Effect.sync(() =>
+        assert.strictEqual(run(one, cwd) === run(other, cwd), JSON.stringify(one) === JSON.stringify(other))
+      )
+  )
+
+  it.effect.each([["src", "./src/"], ["src", "a/../src"], [".", ""], [".", "./."]])(
+    "is the same for the folders %s and %s",
+    ([one, other]) =>
+      Effect.sync(() => assert.strictEqual(run(["ls"], one), other === "" ? run(["ls"]) : run(["ls"], other)))
+  )
+
+  it.effect("on a file covers whatever is written there", () =>
+    Effect.sync(() => {
+      assert.strictEqual(
+        RuleKey.of("write_file", { path: "a.txt", content: "x" }),
+        RuleKey.of("write_file", { path: "./a.txt", content: "y" })
+      )
+    }))
+
+  it.effect("on a file covers no other file", () =>
+    Effect.sync(() => {
+      const key = RuleKey.of("write_file", { path: "src/a.txt", content: "x" })
+      for (const path of ["src/a.txt2", "src", "a.txt", "../src/a.txt", "/src/a.txt", "src/b/../../a.txt"]) {
+        assert.notStrictEqual(RuleKey.of("write_file", { path, content: "x" }), key, path)
+      }
+    }))
+
+  it.effect("on writing a file does not cover editing it", () =>
+    Effect.sync(() => {
+      assert.notStrictEqual(
+        RuleKey.of("write_file", { path: "a.txt", content: "x" }),
+        RuleKey.of("edit_file", { path: "a.txt", oldText: "x", newText: "y" })
+      )
+    }))
+
+  it.effect("cannot be made of parameters that the tool refuses, nor for other tools", () =>
+    Effect.sync(() => {
+      assert.isUndefined(run([]))
+      assert.isUndefined(RuleKey.of("run_command", { command: "git status" }))
+      assert.isUndefined(RuleKey.of("write_file", { path: "a.txt" }))
+      assert.isUndefined(RuleKey.of("delete_file", { path: "a.txt" }))
+    }))
+})

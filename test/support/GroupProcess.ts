@@ -1,0 +1,16 @@
+/** Starts a process group that ignores SIGTERM, and exits, without ending anything, when its input ends. */
+import { Effect } from "effect"
+import * as OutputPipe from "../../src/cli/command/OutputPipe.ts"
+import * as ProcessGroup from "../../src/cli/command/ProcessGroup.ts"
+
+const [beacon] = process.argv.slice(2)
+const script = `trap '' TERM; exec 3> "$1"; sleep 1000 & echo $$ $! >&3; wait`
+
+Effect.runFork(Effect.scoped(Effect.gen(function*() {
+  const pipe = yield* OutputPipe.make(() => {})
+  const command = ["sh", "-c", script, "sh", beacon!] as const
+  yield* ProcessGroup.start({ command, cwd: "/", env: { PATH: process.env.PATH! }, output: pipe.writeEnd })
+  yield* Effect.never
+})))
+
+process.stdin.resume().on("end", () => process.exit(0))
