@@ -1,31 +1,47 @@
 /** The command line: commands, flags and their help. What a run needs is loaded only when one starts. */
 import * as Argument from "effect/cli/Argument"
 import * as Command from "effect/cli/Command"
-import * as Flag from "effect/cli/Flag"
-import * as Config from "effect/Config"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import * as Flags from "./Flags.ts"
+import * as SessionCommands from "./SessionCommands.ts"
 import * as Settings from "./Settings.ts"
 
-const text = (name: string, metavar: string, description: string) =>
-  Flag.String(name).pipe(Flag.withMetavar(metavar), Flag.withDescription(description), Flag.optional)
-
-const switched = (name: string, description: string) =>
-  Flag.Boolean(name).pipe(Flag.withoutNegation, Flag.withDescription(description), Flag.withDefault(false))
-
-const flags = {
-  root: text("root", "<folder>", "The folder whose files are looked at; default: the current one"),
-  db: text("db", "<file>", "Where sessions are kept; default: .fiberloop/sessions.db in the current folder"),
-  model: text(
+/** What a run needs, however it comes about. */
+const running = {
+  root: Flags.text("root", "<folder>", "The folder whose files are looked at; default: the current one"),
+  db: Flags.db,
+  model: Flags.text(
     "model",
     "<name>",
     "A model of an OpenAI-compatible API; default: FIBERLOOP_MODEL, else the offline model"
   ),
-  maxTurns: text("max-turns", "<n>", "Stop after so many model calls; default: 20"),
-  session: text("session", "<id>", "Go on with a session; without a task, with its unfinished run"),
-  json: switched("json", "Print every event as a line of JSON, and nothing else, on standard output"),
-  noColor: switched("no-color", "No colours, no spinner, no control codes")
+  maxTurns: Flags.text("max-turns", "<n>", "Stop after so many model calls; default: 20"),
+  json: Flags.switched("json", "Print every event as a line of JSON, and nothing else, on standard output"),
+  noColor: Flags.noColor
 }
+
+interface Running {
+  readonly root: Option.Option<string>
+  readonly db: Option.Option<string>
+  readonly model: Option.Option<string>
+  readonly maxTurns: Option.Option<string>
+  readonly json: boolean
+  readonly noColor: boolean
+}
+
+const settingsOf = Effect.fnUntraced(function*(typed: Running & Partial<Pick<Settings.Typed, "task" | "session">>) {
+  return yield* Settings.check({
+    task: typed.task,
+    root: Option.getOrUndefined(typed.root),
+    db: Option.getOrUndefined(typed.db),
+    model: Option.getOrUndefined(typed.model) ?? (yield* Flags.environment("FIBERLOOP_MODEL")),
+    maxTurns: Option.getOrUndefined(typed.maxTurns),
+    session: typed.session,
+    json: typed.json,
+    isPlain: typed.noColor || (yield* Flags.isPlain)
+  })
+})
 
 const examples = [
   {
@@ -41,18 +57,6 @@ const examples = [
   { command: "fiberloop run --session <id> \"and which are the shortest?\"", description: "Go on with a session" }
 ]
 
-/** A setting of the environment; blank ones are as if they were absent. */
-const environment = (name: string): Effect.Effect<string | undefined> =>
-  Config.option(Config.String(name)).pipe(
-    Effect.map((value) => Option.getOrUndefined(value)?.trim() || undefined),
-    Effect.orElseSucceed(() => undefined)
-  )
-
-/** No colours are wanted, whatever the terminal can do. */
-export const isPlain: Effect.Effect<boolean> = Effect.gen(function*() {
-  return (yield* environment("NO_COLOR")) !== undefined || (yield* environment("TERM")) === "dumb"
-})
-
 const run = Command.make(
   "run",
   {
@@ -60,18 +64,14 @@ const run = Command.make(
       Argument.withDescription("What to do, in quotes; may be left out with --session"),
       Argument.optional
     ),
-    ...flags
+    session: Flags.text("session", "<id>", "Go on with a session; without a task, with its unfinished run"),
+    ...running
   },
-  Effect.fnUntraced(function*({ noColor, ...typed }) {
-    const settings = yield* Settings.check({
-      task: Option.getOrUndefined(typed.task),
-      root: Option.getOrUndefined(typed.root),
-      db: Option.getOrUndefined(typed.db),
-      model: Option.getOrUndefined(typed.model) ?? (yield* environment("FIBERLOOP_MODEL")),
-      maxTurns: Option.getOrUndefined(typed.maxTurns),
-      session: Option.getOrUndefined(typed.session),
-      json: typed.json,
-      isPlain: noColor || (yield* isPlain)
+  Effect.fnUntraced(function*({ session, task, ...typed }) {
+    const settings = yield* settingsOf({
+      ...typed,
+      task: Option.getOrUndefined(task),
+      session: Option.getOrUndefined(session)
     })
     const Run = yield* Effect.promise(() => import("./Run.ts"))
     yield* Run.run(settings)
@@ -82,8 +82,28 @@ const run = Command.make(
   Command.withExamples(examples)
 )
 
+const resume = Command.make(
+  "resume",
+  { session: SessionCommands.session, ...running },
+  Effect.fnUntraced(function*({ session, ...typed }) {
+    const settings = yield* settingsOf(typed)
+    const ResumeCommand = yield* Effect.promise(() => import("./ResumeCommand.ts"))
+    yield* ResumeCommand.run({ settings, session })
+  })
+).pipe(
+  Command.withShortDescription("Go on with the last run of a session"),
+  Command.withDescription("Goes on with a session's last run, where it was aborted or stopped at a limit."),
+  Command.withExamples([
+    { command: "fiberloop resume <session>", description: "Go on where it was aborted" },
+    { command: "fiberloop resume <session> --max-turns 40", description: "Go on where its turns were used up" }
+  ])
+)
+
 export const command = Command.make("fiberloop").pipe(
   Command.withDescription("Runs an agent on the files of a folder. Its sessions are kept and can be gone on with."),
-  Command.withSubcommands([run]),
-  Command.withExamples(examples)
+  Command.withSubcommands([run, resume, ...SessionCommands.commands]),
+  Command.withExamples([
+    ...examples,
+    { command: "fiberloop sessions", description: "Find a session; show, resume and fork take its id" }
+  ])
 )

@@ -1,10 +1,12 @@
 /** The file that holds the sessions: the folder of the default one is made, any other must be there. */
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
-import { existsSync, mkdirSync, writeFileSync } from "node:fs"
+import type * as Scope from "effect/Scope"
+import { existsSync, mkdirSync, statSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import * as SessionStoreSqlite from "../layers/SessionStoreSqlite.ts"
 import type * as SessionStore from "../services/SessionStore.ts"
+import * as Messages from "./Messages.ts"
 import { badInput, type Refusal } from "./Refusal.ts"
 import type { Settings } from "./Settings.ts"
 
@@ -12,12 +14,7 @@ import type { Settings } from "./Settings.ts"
 export const prepare = Effect.fnUntraced(function*(
   { db, hasOwnDb, session }: Pick<Settings, "db" | "hasOwnDb" | "session">
 ): Effect.fn.Return<void, Refusal> {
-  if (session !== undefined && !existsSync(db)) {
-    return yield* badInput(
-      `there is no session ${JSON.stringify(session)}, because there is no database ${JSON.stringify(db)}: ` +
-        "run it in the folder where the session began, or name its database with --db"
-    )
-  }
+  if (session !== undefined && !existsSync(db)) return yield* noDatabase(session, db)
   if (!hasOwnDb) return
   yield* Effect.try({
     try: () => {
@@ -33,5 +30,32 @@ export const prepare = Effect.fnUntraced(function*(
   })
 })
 
+export const noDatabase = (session: string, db: string): Refusal =>
+  badInput(
+    `there is no session ${JSON.stringify(session)}, because there is no database ${JSON.stringify(db)}: ` +
+      "run it in the folder where the session began, or name its database with --db"
+  )
+
 export const layer = ({ db }: Pick<Settings, "db">): Layer.Layer<SessionStore.SessionStore, SessionStore.StoreError> =>
   SessionStoreSqlite.layer({ filename: db })
+
+/** The store of a database that is there; `undefined` where opening it would make one. */
+export const existing = Effect.fnUntraced(function*(
+  { db }: Pick<Settings, "db">
+): Effect.fn.Return<SessionStore.SessionStore["Service"] | undefined, Refusal, Scope.Scope> {
+  if (isAbsent(db)) return undefined
+  return yield* Effect.mapError(
+    SessionStoreSqlite.make({ filename: db }),
+    (error) => badInput(Messages.ofRun(error))
+  )
+})
+
+/** An empty file is no database yet; of what cannot be looked at, opening it tells why. */
+const isAbsent = (db: string): boolean => {
+  try {
+    const stats = statSync(db, { throwIfNoEntry: false })
+    return stats === undefined || (stats.isFile() && stats.size === 0)
+  } catch {
+    return false
+  }
+}

@@ -27,16 +27,24 @@ const ending = (event: RunEvent.End): string => {
   }
 }
 
-/** `✓ completed · 2 turns · 1 tool call · 15 tokens · 120 ms · session 0199...` */
-export const line = (event: RunEvent.End, sessionId: string, paint: Paint): string => {
-  const { duration: millis, toolCalls, turns, usage } = event.totals
+/** What was used up: `2 turns`, `1 tool call`, `15 tokens (10 in, 5 out)`, `120 ms` */
+export const used = ({ duration: millis, toolCalls, turns, usage }: Used): ReadonlyArray<string> => {
   const tokens = usage.inputTokens + usage.outputTokens
-  const isGood = event._tag === "RunCompleted"
-  const details = [
+  return [
     count(turns, "turn"),
     count(toolCalls, "tool call"),
     ...(tokens === 0 ? [] : [`${tokens} tokens (${usage.inputTokens} in, ${usage.outputTokens} out)`]),
-    duration(millis),
+    duration(millis)
+  ]
+}
+
+export type Used = Pick<RunEvent.Totals, "duration" | "toolCalls" | "turns" | "usage">
+
+/** `✓ completed · 2 turns · 1 tool call · 15 tokens · 120 ms · session 0199...` */
+export const line = (event: RunEvent.End, sessionId: string, paint: Paint): string => {
+  const isGood = event._tag === "RunCompleted"
+  const details = [
+    ...used(event.totals),
     `session ${TerminalText.line(sessionId)}`,
     ...(event.leftBehind === undefined ? [] : [`left running: ${event.leftBehind.map(TerminalText.line).join(", ")}`])
   ]
@@ -47,18 +55,22 @@ export const line = (event: RunEvent.End, sessionId: string, paint: Paint): stri
 
 /** The command that goes on with the run, where one does. */
 export const goOn = (event: RunEvent.End, sessionId: string, flags: ReadonlyArray<string>): string | undefined => {
-  const command = ["fiberloop run --session", quoted(sessionId), ...flags.map(quoted)].join(" ")
+  const again = command("run", ["--session", sessionId], flags)
   switch (event._tag) {
     case "RunAborted":
-      return `Go on with: ${command}`
+      return `Go on with: ${again}`
     case "RunLimited":
       return event.reason === "turns"
-        ? `Go on with: ${command} --max-turns ${event.totals.turns + 20}`
-        : `Go on with: ${command}`
+        ? `Go on with: ${again} --max-turns ${event.totals.turns + 20}`
+        : `Go on with: ${again}`
     default:
       return undefined
   }
 }
+
+/** A command to type: `fiberloop run --session 0199... --db sessions.db` */
+export const command = (name: string, words: ReadonlyArray<string>, flags: ReadonlyArray<string>): string =>
+  ["fiberloop", name, ...words.map(quoted), ...flags.map(quoted)].join(" ")
 
 /** As a POSIX shell reads it back. */
 const quoted = (word: string): string => /^[\w./:=@%+-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`

@@ -28,6 +28,31 @@ const sections: Record<string, ReadonlyArray<string>> = {
   ]
 }
 
-/** Sections to put below the flags; titles through `bold`. */
-export const more = (bold: (text: string) => string): string =>
-  Object.entries(sections).map(([title, lines]) => `\n${bold(title)}\n${lines.join("\n")}\n`).join("")
+/** What a command that looks at kept sessions has to say. */
+const kept: Record<string, ReadonlyArray<string>> = {
+  "OUTPUT": [
+    "  Standard output gets what was asked for, standard error what is said about it. Colours are for terminals only;",
+    "  --no-color, NO_COLOR and TERM=dumb leave them out there too. No database is made where there is none."
+  ],
+  "EXIT CODES": [
+    "  0  done                          2    wrong usage: unknown flag, missing argument",
+    "  1  no such session, bad input    130  stopped (143 by SIGTERM, 141 when the reader of the output left)"
+  ]
+}
+
+/** What the command as a whole has to say. */
+const whole: Record<string, ReadonlyArray<string>> = {
+  "COMPLETIONS": [
+    "  bash  source <(fiberloop --completions bash)",
+    "  zsh   source <(fiberloop --completions zsh)",
+    "  fish  fiberloop --completions fish > ~/.config/fish/completions/fiberloop.fish"
+  ]
+}
+
+const keptCommands: ReadonlySet<string | undefined> = new Set(["sessions", "show", "fork"])
+
+/** Sections to put below the flags of a command (`["fiberloop", "run"]`); titles through `bold`. */
+export const more = (commandPath: ReadonlyArray<string>, bold: (text: string) => string): string => {
+  const shown = keptCommands.has(commandPath[1]) ? kept : commandPath.length > 1 ? sections : { ...sections, ...whole }
+  return Object.entries(shown).map(([title, lines]) => `\n${bold(title)}\n${lines.join("\n")}\n`).join("")
+}

@@ -5,9 +5,13 @@ import * as CliConfig from "effect/cli/CliConfig"
 import * as CliError from "effect/cli/CliError"
 import * as CliOutput from "effect/cli/CliOutput"
 import * as Command from "effect/cli/Command"
+import * as Completions from "effect/cli/Completions"
+import * as Flag from "effect/cli/Flag"
 import * as GlobalFlag from "effect/cli/GlobalFlag"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import * as CommandLine from "./CommandLine.ts"
+import * as Flags from "./Flags.ts"
 import * as Help from "./Help.ts"
 import * as Messages from "./Messages.ts"
 import { Output } from "./Output.ts"
@@ -27,10 +31,24 @@ export const program = (
       Effect.provide([
         NodeServices.layer,
         CliOutput.layerPresenter(presenter),
-        CliConfig.layer({ builtIns: [GlobalFlag.Help, GlobalFlag.Version] })
+        CliConfig.layer({ builtIns: [GlobalFlag.Help, GlobalFlag.Version, yield* completions] })
       ])
     )
   })
+
+/** The script for a shell, written as everything else is: to its end, and to a reader that may have left. */
+const completions = Effect.map(Output, ({ stdout }) =>
+  GlobalFlag.Action({
+    flag: GlobalFlag.Completions.flag.pipe(
+      Flag.withMetavar("<shell>"),
+      Flag.withDescription("Print a completion script")
+    ),
+    run: Effect.fnUntraced(function*(shell, { command }) {
+      if (Option.isNone(shell)) return
+      const script = Completions.generate(command.name, shell.value, Completions.fromCommand(command))
+      yield* Effect.ignore(stdout.write(`${script.trimEnd()}\n`))
+    })
+  }))
 
 /** A task such as "-5 + 3" is no flag: an expression that begins with a sign goes behind `--`. */
 const operandsLast = (args: ReadonlyArray<string>): ReadonlyArray<string> => {
@@ -62,19 +80,23 @@ const codeOf = Effect.fnUntraced(function*(cause: Cause.Cause<unknown>): Effect.
 /** Help and version on standard output; a wrong invocation is one line on standard error. */
 const presenterOf = Effect.fnUntraced(function*(args: ReadonlyArray<string>) {
   const { stderr, stdout } = yield* Output
-  const colors = stdout.isTerminal && !args.includes("--no-color") && !(yield* CommandLine.isPlain)
+  const colors = stdout.isTerminal && !args.includes("--no-color") && !(yield* Flags.isPlain)
   const formatter = CliOutput.defaultFormatter({ colors })
   const bold = (text: string) => colors ? `\u001b[1m${text}\u001b[0m` : text
   const presenter: CliOutput.Presenter = {
     present: (event) => {
       switch (event._tag) {
         case "Help":
-          return Effect.ignore(stdout.write(spaced(`${formatter.formatHelpDoc(event.helpDoc)}\n`) + Help.more(bold)))
+          return Effect.ignore(
+            stdout.write(spaced(`${formatter.formatHelpDoc(event.helpDoc)}\n`) + Help.more(event.commandPath, bold))
+          )
         case "Version":
           return Effect.ignore(stdout.write(`${formatter.formatVersion(event.name, event.version)}\n`))
         case "InvalidInvocation":
           return stderr.write(
-            `${Messages.line(`${usage(event.errors[0]!)} (see ${event.commandPath.join(" ")} --help)`)}\n`
+            `${
+              Messages.line(`${usage(event.errors[0]!, event.commandPath)} (see ${event.commandPath.join(" ")} --help)`)
+            }\n`
           )
       }
     }
@@ -85,7 +107,7 @@ const presenterOf = Effect.fnUntraced(function*(args: ReadonlyArray<string>) {
 /** The formatter of effect/cli puts no blank line before its examples. */
 const spaced = (help: string): string => help.replace(/([^\n])\n(?=\S*EXAMPLES)/, "$1\n\n")
 
-const usage = (error: CliError.NonShowHelpErrors): string => {
+const usage = (error: CliError.NonShowHelpErrors, [, command]: ReadonlyArray<string>): string => {
   switch (error._tag) {
     case "UnrecognizedOption":
       return `there is no flag ${error.option}${error.option.startsWith("--") ? meant(error.suggestions) : ""}`
@@ -94,7 +116,11 @@ const usage = (error: CliError.NonShowHelpErrors): string => {
       return times === undefined ? error.message : `--${error.option} is given ${times} times, and takes one value`
     }
     case "UnexpectedArgument":
-      return `the task must be one argument, so put it in quotes: ${JSON.stringify(error.arguments[0])} is left over`
+      return command === "run"
+        ? `the task must be one argument, so put it in quotes: ${JSON.stringify(error.arguments[0])} is left over`
+        : `${JSON.stringify(error.arguments[0])} is one argument too many`
+    case "MissingArgument":
+      return `the ${error.argument} is missing: fiberloop ${command} <${error.argument}>`
     case "UnknownSubcommand":
       return `there is no command ${JSON.stringify(error.subcommand)}${
         meant(error.suggestions)

@@ -42,21 +42,24 @@ const missing: Record<string, string> = {
   model: "--model is empty: name a model, or leave it out for the offline one"
 }
 
+/** The number that a flag was given, where it was. */
+export const whole = (flag: string, typed: string | undefined): Effect.Effect<number | undefined, Refusal> =>
+  typed === undefined || /^0*[1-9]\d{0,8}$/.test(typed)
+    ? Effect.succeed(typed === undefined ? undefined : Number(typed))
+    : Effect.fail(badInput(`${flag} takes a whole number of at least 1, not ${JSON.stringify(typed)}`))
+
 export const check = Effect.fnUntraced(function*(typed: Typed): Effect.fn.Return<Settings, Refusal> {
   for (const key of ["task", "session", "root", "db", "model"] as const) {
     if (typed[key]?.trim() === "") return yield* badInput(missing[key]!)
   }
   const { db, json, isPlain, maxTurns, model, root, session, task } = typed
-  if (maxTurns !== undefined && !/^0*[1-9]\d{0,8}$/.test(maxTurns)) {
-    return yield* badInput(`--max-turns takes a whole number of at least 1, not ${JSON.stringify(maxTurns)}`)
-  }
   return {
     task,
     root: root ?? ".",
     db: db ?? defaultDb,
     hasOwnDb: db === undefined,
     model,
-    maxTurns: maxTurns === undefined ? undefined : Number(maxTurns),
+    maxTurns: yield* whole("--max-turns", maxTurns),
     session,
     json,
     isPlain,

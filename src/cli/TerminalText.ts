@@ -26,13 +26,25 @@ export const sentence = (text: string): string => lines(text.replace(/\s+/g, " "
 export const json = (text: string): string =>
   text.replace(unsafe, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`)
 
+/** How many cells of a terminal a text takes at most. */
+export const width = (text: string): number => {
+  let cells = 0
+  for (const char of text) cells += cellsOf(char)
+  return cells
+}
+
+/** Blanks behind a text fill it up to so many cells. */
+export const pad = (text: string, cells: number): string => text + " ".repeat(Math.max(0, cells - width(text)))
+
+const cellsOf = (char: string): number => char.codePointAt(0)! >= 0x1100 ? 2 : 1
+
 /** At most so many cells of a terminal, wide characters counted as two. */
 export const cut = (text: string, cells: number): string => {
   let used = 0
   let out = ""
   let before = ""
   for (const char of text) {
-    used += char.codePointAt(0)! >= 0x1100 ? 2 : 1
+    used += cellsOf(char)
     if (used > cells) return `${before}…`
     before = out
     out += char

@@ -1,41 +1,11 @@
 /** The whole command in this process: what it refuses, in which words, with which code. */
 import { assert, describe, it } from "@effect/vitest"
-import { ConfigProvider, Effect, Layer, Stream } from "effect"
+import { Effect, Stream } from "effect"
 import { readdirSync } from "node:fs"
 import { join } from "node:path"
-import { program } from "../../src/cli/Program.ts"
-import { type Signal, Signals } from "../../src/cli/Signals.ts"
-import * as SessionStoreSqlite from "../../src/layers/SessionStoreSqlite.ts"
 import * as SessionStore from "../../src/services/SessionStore.ts"
 import { sandbox } from "./files/Sandbox.ts"
-import { type Options, Recorder } from "./Recorder.ts"
-
-interface Invocation extends Options {
-  readonly env?: Record<string, string>
-  readonly signal?: Signal
-}
-
-const invoke = (args: ReadonlyArray<string>, { env = {}, signal, ...options }: Invocation = {}) => {
-  const recorder = new Recorder(options)
-  const signals = Layer.succeed(Signals, { first: signal === undefined ? Effect.never : Effect.succeed(signal) })
-  return program(args, "1.2.3").pipe(
-    Effect.provide([recorder.layer, signals, ConfigProvider.layer(ConfigProvider.fromEnv({ env }))]),
-    Effect.map((code) => ({ code, stdout: recorder.stdout, stderr: recorder.stderr, tape: recorder.tape }))
-  )
-}
-
-/** `run` with a folder and a database of its own. */
-const workplace = Effect.fnUntraced(function*(files: Parameters<typeof sandbox>[0] = {}) {
-  const root = yield* sandbox(files)
-  const db = join(yield* sandbox(), "sessions.db")
-  return {
-    root,
-    db,
-    run: (args: ReadonlyArray<string>, options?: Invocation) =>
-      invoke(["run", "--root", root, "--db", db, ...args], options),
-    store: SessionStoreSqlite.layer({ filename: db })
-  }
-})
+import { type Invocation, invoke, workplace } from "./Invoke.ts"
 
 /** The one line of a refusal, with folder and database unless the arguments name them. */
 const refusal = (args: ReadonlyArray<string>, options?: Invocation) =>

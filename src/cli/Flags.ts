@@ -1,0 +1,26 @@
+/** How flags are written down, and the settings of the environment. */
+import * as Flag from "effect/cli/Flag"
+import * as Config from "effect/Config"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+
+export const text = (name: string, metavar: string, description: string) =>
+  Flag.String(name).pipe(Flag.withMetavar(metavar), Flag.withDescription(description), Flag.optional)
+
+export const switched = (name: string, description: string) =>
+  Flag.Boolean(name).pipe(Flag.withoutNegation, Flag.withDescription(description), Flag.withDefault(false))
+
+export const db = text("db", "<file>", "Where sessions are kept; default: .fiberloop/sessions.db in the current folder")
+export const noColor = switched("no-color", "No colours, no spinner, no control codes")
+
+/** A setting of the environment; blank ones are as if they were absent. */
+export const environment = (name: string): Effect.Effect<string | undefined> =>
+  Config.option(Config.String(name)).pipe(
+    Effect.map((value) => Option.getOrUndefined(value)?.trim() || undefined),
+    Effect.orElseSucceed(() => undefined)
+  )
+
+/** No colours are wanted, whatever the terminal can do. */
+export const isPlain: Effect.Effect<boolean> = Effect.gen(function*() {
+  return (yield* environment("NO_COLOR")) !== undefined || (yield* environment("TERM")) === "dumb"
+})

@@ -1,0 +1,50 @@
+/** `fiberloop fork`: a copy of a session up to the end of a turn, which goes on by itself. */
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import * as InputCheck from "../run/InputCheck.ts"
+import * as Ids from "../services/Ids.ts"
+import * as EndLine from "./EndLine.ts"
+import * as KeptSession from "./KeptSession.ts"
+import * as Messages from "./Messages.ts"
+import { Output } from "./Output.ts"
+import * as Print from "./Print.ts"
+import { badInput, type Ended, type Refusal } from "./Refusal.ts"
+import * as Settings from "./Settings.ts"
+import type { Signals } from "./Signals.ts"
+import * as TerminalText from "./TerminalText.ts"
+import { count } from "./ToolLine.ts"
+
+export interface Options {
+  readonly place: Settings.Settings
+  /** an id, or the beginning of one */
+  readonly session: string
+  readonly at: string | undefined
+  readonly to: string | undefined
+}
+
+const fork = Effect.fnUntraced(function*(
+  { at, place, session, to }: Options
+): Effect.fn.Return<void, Ended | Refusal, Output | Scope.Scope> {
+  const { stderr } = yield* Output
+  const seq = yield* Settings.whole("--at", at)
+  const id = to === undefined
+    ? yield* (yield* Ids.Ids).next
+    : yield* Effect.mapError(Effect.fromResult(InputCheck.id("--to", to)), (error) => badInput(Messages.ofRun(error)))
+  const { info, store } = yield* KeptSession.find(place, session)
+  const made = yield* KeptSession.refusing(
+    store.fork(info.sessionId, { to: id, ...(seq === undefined ? {} : { at: seq }) })
+  )
+  // the id alone is for programs
+  yield* Print.print(`${TerminalText.line(made.sessionId)}\n`)
+  const isUnfinished = made.end === "RunAborted" || made.end === "RunLimited"
+  yield* stderr.write(
+    [
+      `✓ forked from session ${TerminalText.line(info.sessionId)} with ${count(made.turns, "turn")}`,
+      `Go on with: ${EndLine.command("run", ["--session", id], place.flags)} "<task>"`,
+      ...(isUnfinished ? [`or its run:  ${EndLine.command("resume", [id], place.flags)}`] : [])
+    ].map((line) => `${line}\n`).join("")
+  )
+})
+
+export const run = (options: Options): Effect.Effect<void, Ended | Refusal, Output | Signals> =>
+  Print.untilSignal(Effect.scoped(fork(options)))

@@ -1,0 +1,70 @@
+/** A session that is in the database, found by its id or the beginning of it. Makes no database. */
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import type * as SessionStore from "../services/SessionStore.ts"
+import * as Database from "./Database.ts"
+import * as Messages from "./Messages.ts"
+import { badInput, type Refusal } from "./Refusal.ts"
+import type { Settings } from "./Settings.ts"
+
+export interface Kept {
+  readonly store: SessionStore.SessionStore["Service"]
+  readonly info: SessionStore.SessionInfo
+}
+
+/** The beginning of an id is at least this long. */
+const least = 6
+const mostNamed = 3
+
+export const find = Effect.fnUntraced(function*(
+  { db }: Pick<Settings, "db">,
+  typed: string
+): Effect.fn.Return<Kept, Refusal, Scope.Scope> {
+  if (typed.trim() === "") return yield* badInput("the session is empty: give an id that fiberloop sessions lists")
+  const store = yield* Database.existing({ db })
+  if (store === undefined) return yield* Database.noDatabase(typed, db)
+  const info = yield* refusing(store.info(typed))
+  if (info !== undefined) return { store, info }
+  const all = yield* refusing(store.list())
+  const found = match(all.map(({ sessionId }) => sessionId), typed)
+  if (typeof found !== "string") return yield* badInput(found.line)
+  return { store, info: all.find(({ sessionId }) => sessionId === found)! }
+})
+
+/** An error of the store, said on one line. */
+export const refusing = <A, R>(effect: Effect.Effect<A, SessionStore.StoreError, R>): Effect.Effect<A, Refusal, R> =>
+  Effect.mapError(effect, (error) => badInput(Messages.ofRun(error)))
+
+/** The one id that begins with `typed`, which is no id itself; else what is wrong with it. */
+export const match = (ids: ReadonlyArray<string>, typed: string): string | { readonly line: string } => {
+  const begun = ids.filter((id) => id.startsWith(typed))
+  const name = JSON.stringify(typed)
+  if (begun.length === 0) return { line: `there is no session ${name} in this database${near(ids, typed)}` }
+  if (typed.length < least) {
+    return { line: `${name} is too short, give at least ${least} characters of the id: ${listed(begun)}` }
+  }
+  return begun.length === 1
+    ? begun[0]!
+    : { line: `${begun.length} sessions begin with ${name}, give more of the id: ${listed(begun)}` }
+}
+
+/** The ids that have the longest beginning in common with a mistyped one. */
+const near = (ids: ReadonlyArray<string>, typed: string): string => {
+  const longest = ids.reduce((most, id) => Math.max(most, shared(id, typed)), 0)
+  return longest < least
+    ? ": fiberloop sessions lists those that are, and --db names another database"
+    : `, did you mean ${listed(ids.filter((id) => shared(id, typed) === longest))}?`
+}
+
+const shared = (a: string, b: string): number => {
+  let n = 0
+  while (n < a.length && a[n] === b[n]) n++
+  return n
+}
+
+const listed = (ids: ReadonlyArray<string>): string => {
+  const named = ids.slice(0, mostNamed)
+  const rest = ids.length - named.length
+  if (rest > 0) return `${named.join(", ")} and ${rest} more`
+  return named.length === 1 ? named[0]! : `${named.slice(0, -1).join(", ")} or ${named.at(-1)}`
+}

@@ -1,0 +1,22 @@
+/** `fiberloop resume`: goes on with the last run of a session, as `fiberloop run --session` without a task does. */
+import * as Effect from "effect/Effect"
+import * as KeptSession from "./KeptSession.ts"
+import type { Output } from "./Output.ts"
+import * as Print from "./Print.ts"
+import type { Ended, Refusal } from "./Refusal.ts"
+import type { Settings } from "./Settings.ts"
+import type { Signals } from "./Signals.ts"
+
+export interface Options {
+  readonly settings: Settings
+  /** an id, or the beginning of one */
+  readonly session: string
+}
+
+export const run = Effect.fnUntraced(function*(
+  { session, settings }: Options
+): Effect.fn.Return<void, Ended | Refusal, Output | Signals> {
+  const { info } = yield* Print.untilSignal(Effect.scoped(KeptSession.find(settings, session)))
+  const Run = yield* Effect.promise(() => import("./Run.ts"))
+  yield* Run.run({ ...settings, task: undefined, session: info.sessionId })
+})

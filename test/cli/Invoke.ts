@@ -1,0 +1,38 @@
+/** The whole command in this process. */
+import { ConfigProvider, Effect, Layer } from "effect"
+import { join } from "node:path"
+import { program } from "../../src/cli/Program.ts"
+import { type Signal, Signals } from "../../src/cli/Signals.ts"
+import * as SessionStoreSqlite from "../../src/layers/SessionStoreSqlite.ts"
+import { sandbox } from "./files/Sandbox.ts"
+import { type Options, Recorder } from "./Recorder.ts"
+
+export interface Invocation extends Options {
+  readonly env?: Record<string, string>
+  readonly signal?: Signal
+}
+
+export const invoke = (args: ReadonlyArray<string>, { env = {}, signal, ...options }: Invocation = {}) => {
+  const recorder = new Recorder(options)
+  const signals = Layer.succeed(Signals, { first: signal === undefined ? Effect.never : Effect.succeed(signal) })
+  return program(args, "1.2.3").pipe(
+    Effect.provide([recorder.layer, signals, ConfigProvider.layer(ConfigProvider.fromEnv({ env }))]),
+    Effect.map((code) => ({ code, stdout: recorder.stdout, stderr: recorder.stderr, tape: recorder.tape }))
+  )
+}
+
+/** `run` and the other commands with a folder and a database of its own. */
+export const workplace = Effect.fnUntraced(function*(files: Parameters<typeof sandbox>[0] = {}) {
+  const root = yield* sandbox(files)
+  const db = join(yield* sandbox(), "sessions.db")
+  return {
+    root,
+    db,
+    run: (args: ReadonlyArray<string>, options?: Invocation) =>
+      invoke(["run", "--root", root, "--db", db, ...args], options),
+    /** one of the other commands */
+    on: (command: string, args: ReadonlyArray<string> = [], options?: Invocation) =>
+      invoke([command, "--db", db, ...args], options),
+    store: SessionStoreSqlite.layer({ filename: db })
+  }
+})
