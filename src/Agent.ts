@@ -151,10 +151,10 @@ const construct = Effect.fnUntraced(function*<Tools extends Record<string, Tool.
     name,
     instructions: options.instructions,
     handlers,
-    timeouts: { ...RunPolicy.defaultTimeouts, ...options.timeouts },
+    timeouts: RunPolicy.timeouts(options.timeouts ?? {}),
     output: options.output === undefined ? undefined : Brief.makeOutput(options.output),
     limits: RunPolicy.merge(RunPolicy.defaultLimits, yield* agentLimits(options.limits)),
-    toolPolicy: options.toolPolicy ?? {}
+    toolPolicy: yield* agentPolicy(options.toolPolicy ?? {}, Object.keys(handlers.tools))
   }
   const launch = Launch.make(services, definition)
   const inContext = surround(yield* Effect.context<never>(), options)
@@ -173,7 +173,7 @@ const construct = Effect.fnUntraced(function*<Tools extends Record<string, Tool.
       stream: (input) => whileRead(begin(input, true)),
       run: (input) =>
         Effect.uninterruptibleMask((restore) =>
-          Effect.flatMap(restore(begin(input, false)), ({ isAttached, run }) => {
+          Effect.flatMap(begin(input, false), ({ isAttached, run }) => {
             const result = restore(toRun(run).result)
             return isAttached ? result : Effect.onInterrupt(result, () => run.abort("consumer"))
           })
@@ -186,9 +186,12 @@ const construct = Effect.fnUntraced(function*<Tools extends Record<string, Tool.
   }
 })
 
-/** Limits are the programmer's: wrong ones are a defect when the agent is made. */
+/** Limits and policy are the programmer's: wrong ones are a defect when the agent is made. */
 const agentLimits = (limits: RunPolicy.LimitsInput | undefined) =>
   Effect.orDie(Effect.fromResult(InputCheck.limits(limits ?? {})))
+
+const agentPolicy = (policy: RunPolicy.ToolPolicy, tools: ReadonlyArray<string>) =>
+  Effect.as(Effect.orDie(Effect.fromResult(InputCheck.policy(policy, tools))), policy)
 
 /** The events of a run that ends when its reader leaves. */
 const whileRead = (
@@ -197,8 +200,7 @@ const whileRead = (
   Stream.unwrap(
     Effect.acquireRelease(
       started,
-      ({ isAttached, run }) => isAttached ? Effect.void : run.abort("consumer"),
-      { interruptible: true }
+      ({ isAttached, run }) => isAttached ? Effect.void : run.abort("consumer")
     ).pipe(Effect.map(({ run }) => run.events))
   )
 

@@ -1,4 +1,7 @@
-/** fiberloop, the agent runtime for Effect applications. Every module is a namespace; each is also a subpath. */
+/**
+ * fiberloop, the agent runtime for Effect applications. Modules are namespaces, services and settings their class; all of
+ * it, with the types one implements a service by, is also under a subpath by folder: `fiberloop/services/SessionStore`.
+ */
 export * as Agent from "./Agent.ts"
 export * as Fiberloop from "./Fiberloop.ts"
 export * as ContextWindow from "./layers/ContextWindow.ts"

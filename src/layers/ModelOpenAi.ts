@@ -13,16 +13,13 @@ export interface Options {
   readonly baseUrl?: string | undefined
   /** Default: `OPENAI_API_KEY`, which only api.openai.com requires. */
   readonly apiKey?: Redacted.Redacted | undefined
-  /** tokens the model can read; default: unknown */
-  readonly contextWindow?: number | undefined
 }
 
 /** Fails when a setting is missing or unusable; the message names it. Over the platform's `fetch`. */
 export const layer = (options: Options): Layer.Layer<Model.Model, Config.ConfigError> =>
   ModelLanguageModel.layerWith({
     provider: "openai-compatible",
-    name: options.model,
-    ...(options.contextWindow === undefined ? {} : { contextWindow: options.contextWindow })
+    name: options.model
   }).pipe(
     Layer.provide(LanguageModelOpenAi.layer(options)),
     Layer.provide(FetchHttpClient.layer)

@@ -26,7 +26,7 @@ export const make: Effect.Effect<Runs.Runs["Service"], never, Scope.Scope> = Eff
       Effect.suspend(() => {
         const known = found(run)
         if (known !== undefined) return known
-        if (scope.state._tag === "Closed") return Effect.fail(shuttingDown)
+        if (scope.state._tag === "Closed") return Effect.fail(RunError.shuttingDown)
         byRun.set(run.runId, run)
         bySession.set(run.sessionId, run)
         const forget = Effect.sync(() => {
@@ -42,11 +42,6 @@ export const make: Effect.Effect<Runs.Runs["Service"], never, Scope.Scope> = Eff
       }),
     live: (runId) => Effect.sync(() => byRun.get(runId))
   }
-})
-
-const shuttingDown = new RunError.RetryableError({
-  _tag: "ShuttingDown",
-  message: "this process is shutting down and takes no more runs; start it in another one"
 })
 
 export const layer: Layer.Layer<Runs.Runs> = Layer.effect(Runs.Runs, make)

@@ -43,18 +43,19 @@ const execute: ToolExecutor.ToolExecutor["Service"]["execute"] = Effect.fnUntrac
       isLeftBehind = true
       return observer.leftBehind(leftBehind(tool))
     })
+    const limit = yield* ResultLimit
     const exit = yield* Grace.severed(handle(handlers, call, observer), onLeak).pipe(
       Effect.timeoutOption(call.timeout),
       Effect.exit
     )
-    if (Exit.isFailure(exit)) return cut(outcomeOfCause(tool, exit.cause), yield* ResultLimit)
+    if (Exit.isFailure(exit)) return cut(outcomeOfCause(tool, exit.cause), limit)
     if (Option.isNone(exit.value)) {
       const isUnknown = isLeftBehind && !isRepeatable(tool)
       return {
         outcome: isUnknown ? { _tag: "OutcomeUnknown" } : { _tag: "TimedOut", limit: Duration.toMillis(call.timeout) }
       }
     }
-    return settle(exit.value.value, yield* ResultLimit)
+    return settle(exit.value.value, limit)
   }
 )
 

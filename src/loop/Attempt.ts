@@ -2,7 +2,7 @@
  * One try at a model call: what came back, as data. Shows the deltas as they come, holds the time limits, and stops
  * reading at the finish, although the provider may keep its socket open.
  *
- * Does not own whether there is another try; that is `Turn`.
+ * Does not own whether there is another try; that is `ModelCall`.
  */
 import * as Arr from "effect/Array"
 import * as Cause from "effect/Cause"

@@ -96,41 +96,46 @@ export const start = (env: Env.Env, call: Call): void => {
   env.journal.record({ _tag: "ToolStarted", turn, callId, tool, params })
 }
 
-/** Gives a call an outcome without running it. */
+/** Gives a call an outcome without running it, or without waiting for it any longer. */
 export const settle = (env: Pick<Env.Env, "journal">, call: Call, outcome: ToolOutcome.ToolOutcome): void => {
   const { callId, tool, turn } = call
-  env.journal.record({ _tag: "ToolSettled", turn, callId, tool, outcome, duration: 0 })
+  const duration = call.startedAt === undefined ? 0 : Math.max(0, env.journal.now() - call.startedAt)
+  env.journal.record({ _tag: "ToolSettled", turn, callId, tool, outcome, duration })
 }
 
-/** Runs the handler of a call whose intent is stored, and records the outcome. */
-export const execute = Effect.fnUntraced(function*(
-  env: Env.Env,
-  call: Call
-): Effect.fn.Return<ToolOutcome.ToolOutcome> {
-  const { journal, sessionId } = env
-  const { callId, tool, turn } = call
-  const { runId } = journal
-  const startedAt = journal.now()
-  const settlement = yield* env.executor.execute(
-    env.handlers,
-    {
-      name: tool,
-      params: call.params,
-      timeout: Duration.fromInputUnsafe(env.timeouts.tool),
-      identity: {
-        sessionId,
-        runId,
-        callId,
-        idempotencyKey: [sessionId, runId, callId].map(encodeURIComponent).join("/"),
-        attempt: 1,
-        data: journal.state().input?.data
+/** Runs the handler of a call whose intent is stored, and records the outcome once there is one. */
+export const execute = (env: Env.Env, call: Call): Effect.Effect<ToolOutcome.ToolOutcome> =>
+  Effect.uninterruptibleMask(Effect.fnUntraced(function*(restore) {
+    const { journal, sessionId } = env
+    const { callId, tool, turn } = call
+    const { runId } = journal
+    const startedAt = journal.now()
+    let isSettled = false
+    const settlement = yield* restore(env.executor.execute(
+      env.handlers,
+      {
+        name: tool,
+        params: call.params,
+        timeout: Duration.fromInputUnsafe(env.timeouts.tool),
+        identity: {
+          sessionId,
+          runId,
+          callId,
+          idempotencyKey: [sessionId, runId, callId].map(encodeURIComponent).join("/"),
+          attempt: 1,
+          data: journal.state().input?.data
+        }
+      },
+      {
+        // a handler that was left behind is not heard any more
+        progress: (value) =>
+          Effect.sync(() => {
+            if (!isSettled) journal.emit({ _tag: "ToolProgress", turn, callId, tool, value })
+          }),
+        leftBehind: (outcome) => Effect.sync(() => env.leftBehind.set(callId, { name: tool, outcome }))
       }
-    },
-    {
-      progress: (value) => Effect.sync(() => journal.emit({ _tag: "ToolProgress", turn, callId, tool, value })),
-      leftBehind: (outcome) => Effect.sync(() => env.leftBehind.set(callId, { name: tool, outcome }))
-    }
-  )
-  journal.record({ _tag: "ToolSettled", turn, callId, tool, duration: journal.now() - startedAt, ...settlement })
-  return settlement.outcome
-})
+    ))
+    isSettled = true
+    journal.record({ _tag: "ToolSettled", turn, callId, tool, duration: journal.now() - startedAt, ...settlement })
+    return settlement.outcome
+  }))

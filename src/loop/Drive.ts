@@ -98,6 +98,7 @@ export const start = Effect.fnUntraced(function*(
     runId,
     sessionId,
     fingerprint: RunInput.canonical(begin._tag === "Start" ? begin.input : request.folded.state.input),
+    accepted: Deferred.await(live.accepted),
     events: live.feed.events,
     result: Deferred.await(live.result),
     abort: (reason) => Effect.andThen(abort(live, reason), Effect.asVoid(ended))
@@ -109,14 +110,13 @@ export const start = Effect.fnUntraced(function*(
       return Effect.ensuring(drive(services, request, live, forget), untrack)
     })
   // no moment between the start and the wait in which an interruption could leave the run to itself
-  return yield* Effect.uninterruptibleMask((restore) =>
-    Effect.flatMap(services.runs.start(run, tracked), (known) =>
-      known === run
-        ? restore(Deferred.await(live.accepted)).pipe(
-          Effect.onInterrupt(() => run.abort("consumer")),
-          Effect.as({ run, isAttached: false })
-        )
-        : Effect.succeed({ run: known, isAttached: true }))
+  return yield* Effect.uninterruptible(
+    Effect.flatMap(services.runs.start(run, tracked), (known) => {
+      const accepted = Effect.interruptible(known.accepted)
+      return known === run
+        ? Effect.as(Effect.onInterrupt(accepted, () => run.abort("consumer")), { run, isAttached: false })
+        : Effect.as(accepted, { run: known, isAttached: true })
+    })
   )
 })
 
@@ -131,7 +131,8 @@ const abort = (live: Live.Live, reason: RunEvent.AbortedReason): Effect.Effect<v
     if (live.isAnnounced) return Effect.void
     live.isAnnounced = true
     // the run may have ended by itself before its turn comes
-    return Effect.andThen(Grace.within(Effect.suspend(() => live.announce ?? Effect.void)), cutOff)
+    const announced = Grace.within(Effect.suspend(() => live.announce ?? Effect.void))
+    return Effect.uninterruptible(Effect.andThen(announced, cutOff))
   })
 
 const drive = (
@@ -140,14 +141,15 @@ const drive = (
   live: Live.Live,
   forget: Effect.Effect<void>
 ): Effect.Effect<void> =>
-  Effect.uninterruptibleMask((restore) =>
-    Effect.gen(function*() {
-      const scope = yield* Scope.make()
-      const release = Effect.andThen(Scope.close(scope, Exit.void), forget)
+  Effect.uninterruptibleMask((restore) => {
+    const scope = Scope.makeUnsafe()
+    // a store that is stuck is not waited for without end
+    const release = Effect.andThen(Grace.within(Scope.close(scope, Exit.void)), forget)
+    return Effect.gen(function*() {
       const { begin, folded, runId, sessionId } = request
       const phase = Phase.make(live, restore)
       const refuse = (cause: Cause.Cause<RunError.RunError>) =>
-        Effect.andThen(release, Ending.refuse(live, causeOf(cause)))
+        Effect.andThen(release, Ending.refuse(live, causeOf(live, cause)))
 
       const open = Opening.open(services.store, sessionId, runId, begin, folded)
       const opened = yield* phase(Scope.provide(open, scope))
@@ -163,19 +165,22 @@ const drive = (
       const ending = Exit.isFailure(begun) ? endingOf(live, begun.cause) : yield* takeTurns(env, live, phase)
       yield* Ending.finish(env, live, ending, release, restore)
     }).pipe(
-      // a bug of ours: nobody is left waiting for a run that has none left to drive it
-      Effect.catchCause((cause) => Ending.refuse(live, Ending.toRunError(cause)))
+      // a bug of ours: nobody is left waiting, and no session held, for a run that has none left to drive it
+      Effect.catchCause((cause) => Effect.andThen(release, Ending.refuse(live, Ending.toRunError(cause))))
     )
-  )
+  })
 
 /** Why a run that never began did not. */
-const causeOf = (cause: Cause.Cause<RunError.RunError>): RunError.RunError =>
-  Cause.hasInterruptsOnly(cause)
-    ? new RunError.RetryableError({
-      _tag: "StoreUnavailable",
-      message: "the run was aborted before its first event was stored"
-    })
-    : Ending.toRunError(cause)
+const causeOf = (live: Live.Live, cause: Cause.Cause<RunError.RunError>): RunError.RunError => {
+  if (!Cause.hasInterruptsOnly(cause)) return Ending.toRunError(cause)
+  const isShutdown = live.stopped?._tag === "Abort" && live.stopped.reason === "shutdown"
+  return isShutdown ? RunError.shuttingDown : abortedEarly
+}
+
+const abortedEarly = new RunError.RetryableError({
+  _tag: "StoreUnavailable",
+  message: "the run was aborted before its first event was stored"
+})
 
 const makeEnv = Effect.fnUntraced(function*(
   services: Services,

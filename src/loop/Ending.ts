@@ -11,6 +11,7 @@ import * as RunError from "../run/RunError.ts"
 import type * as RunEvent from "../run/RunEvent.ts"
 import * as RunResult from "../run/RunResult.ts"
 import * as RunState from "../run/RunState.ts"
+import * as RunStatus from "../run/RunStatus.ts"
 import type * as Env from "./Env.ts"
 import type * as Live from "./Live.ts"
 import type * as Opening from "./Opening.ts"
@@ -64,6 +65,8 @@ const notExecuted = {
 } as const
 
 const endMove = (status: RunEvent.Status, ending: Ending) => {
+  // what broke the turns may have moved already before they were cut off
+  if (RunStatus.isEnd(status)) return undefined
   switch (ending._tag) {
     case "RunCompleted":
       return "stop"
@@ -74,7 +77,7 @@ const endMove = (status: RunEvent.Status, ending: Ending) => {
     case "RunAborted":
       return "aborted"
     case "RunFailed":
-      return status === "failed" ? undefined : ending.error.reason._tag === "Unknown" ? "defect" : "storeFailed"
+      return ending.error.reason._tag === "Unknown" ? "defect" : "storeFailed"
   }
 }
 

@@ -23,7 +23,7 @@ export interface Env {
   readonly system: Message.SystemMessage | undefined
   /** the tools offered to the model, in order */
   readonly tools: Model.Tools
-  /** SHA-256 of what is sent besides the log, hex */
+  /** SHA-256 of the instructions and of the names and descriptions of the tools, hex */
   readonly inputDigest: string
   /** What is wrong with a final answer, in words for the model; `undefined` when nothing is. */
   readonly checkOutput: (text: string) => string | undefined

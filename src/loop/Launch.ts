@@ -58,7 +58,9 @@ export const make = (services: Drive.Services, definition: Brief.Definition): La
     const sessionId = yield* checkedId("sessionId", input.sessionId)
     const limits = input.limits === undefined ? undefined : yield* Effect.fromResult(InputCheck.limits(input.limits))
     const data = input.data === undefined ? undefined : yield* Effect.fromResult(InputCheck.json("data", input.data))
-    const folded = yield* Opening.fold(services.store, sessionId, undefined, Opening.nothing)
+    const folded = yield* Effect.interruptible(
+      Opening.fold(services.store, sessionId, undefined, Opening.nothing)
+    )
     const { state } = folded
     const runId = input.runId ?? state.runId
     if (runId === undefined || state.input === undefined) {

@@ -103,7 +103,7 @@ const driveDied = (sessionId: string, state: RunState.RunState) =>
     sessionId,
     runId: state.runId ?? "",
     message: `the process that ran "${state.runId}" in session "${sessionId}" died before the run ended; ` +
-      "the session is kept as it is, start a new one to go on"
+      "the session is kept as it is; fork it at its last finished turn to go on, or start a new one"
   })
 
 export const nothingToResume = (sessionId: string, runId: string | undefined, state: RunState.RunState) =>

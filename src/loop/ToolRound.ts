@@ -76,6 +76,7 @@ const runAll = Effect.fnUntraced(function*(
   const { journal, policy } = env
   const places = Math.max(1, Math.min(policy.maxParallel ?? 1, calls.length))
   const place = Semaphore.makeUnsafe(places)
+  const desk = Semaphore.makeUnsafe(1)
   const over = Deferred.makeUnsafe<void>()
   let toolError: RunError.Stored | undefined
   let spent: RunEvent.LimitedReason | undefined
@@ -94,6 +95,12 @@ const runAll = Effect.fnUntraced(function*(
   const mayRun = () => {
     spent ??= RunDecision.budgetSpent(journal.state(), journal.now())
     return toolError === undefined && spent === undefined
+  }
+
+  /** What is known is not kept back by a rule that takes its time. */
+  const judge = (call: Call): Effect.Effect<CallStep.Verdict, SessionStore.StoreError> => {
+    const verdict = CallStep.judge(env, call)
+    return Exit.isExit(verdict) ? verdict : Effect.andThen(journal.commit, verdict)
   }
 
   const execute = Effect.fnUntraced(function*(call: Call) {
@@ -116,7 +123,8 @@ const runAll = Effect.fnUntraced(function*(
   /** Whether a person allows the call; not while nobody answers, nor once the round is over. */
   const isAllowed = Effect.fnUntraced(function*(call: Call) {
     if (!mayRun()) return false
-    const question = yield* CallStep.request(env, call)
+    // one after the other, so that the log has the questions in call order
+    const question = yield* desk.withPermit(CallStep.request(env, call))
     waiting++
     yield* journal.commit
     look()
@@ -139,7 +147,7 @@ const runAll = Effect.fnUntraced(function*(
   })
 
   /** `isStarted`: the intent is stored already. */
-  const process = Effect.fnUntraced(function*(call: Call, verdict: CallStep.Verdict, isStarted: boolean) {
+  const workOff = Effect.fnUntraced(function*(call: Call, verdict: CallStep.Verdict, isStarted: boolean) {
     if (verdict._tag === "Settle") CallStep.settle(env, call, verdict.outcome)
     else if (verdict._tag === "Run") yield* place.withPermit(isStarted ? execute(call) : startAndExecute(call))
     else if (yield* isAllowed(call)) yield* place.withPermit(startAndExecute(call))
@@ -152,7 +160,7 @@ const runAll = Effect.fnUntraced(function*(
   const first = calls.slice(0, places)
   const verdicts: Array<CallStep.Verdict> = []
   for (const call of first) {
-    const verdict = yield* CallStep.judge(env, call)
+    const verdict = yield* judge(call)
     if (verdict._tag === "Run") CallStep.start(env, call)
     verdicts.push(verdict)
   }
@@ -161,16 +169,13 @@ const runAll = Effect.fnUntraced(function*(
   if (places === 1) {
     for (const [i, call] of calls.entries()) {
       if (i > 0 && (unanswered > 0 || !mayRun())) break
-      const verdict = verdicts[i] ?? CallStep.judge(env, call)
-      // what is known is not kept back by a rule that takes its time
-      if (Effect.isEffect(verdict) && !Exit.isExit(verdict)) yield* journal.commit
-      yield* process(call, Effect.isEffect(verdict) ? yield* verdict : verdict, i === 0)
+      yield* workOff(call, verdicts[i] ?? (yield* judge(call)), i === 0)
     }
   } else {
     const work = (call: Call, i: number) =>
       Effect.flatMap(
-        i < first.length ? Effect.succeed(verdicts[i]!) : CallStep.judge(env, call),
-        (verdict) => process(call, verdict, i < first.length)
+        i < first.length ? Effect.succeed(verdicts[i]!) : judge(call),
+        (verdict) => workOff(call, verdict, i < first.length)
       )
     yield* Effect.forEach(calls, work, { concurrency: "unbounded", discard: true })
   }
@@ -180,14 +185,13 @@ const runAll = Effect.fnUntraced(function*(
 /** Gives every call that is still open the outcome that an end leaves it with; nothing runs. */
 export const settleOpen = (env: Pick<Env.Env, "journal" | "leftBehind">, reason: NotExecuted): void => {
   for (const call of env.journal.state().openCalls) {
-    const left = env.leftBehind.get(call.callId)?.outcome
-    CallStep.settle(
-      env,
-      call,
-      call.phase === "started" ? left ?? { _tag: "Interrupted" } : { _tag: "NotExecuted", reason }
-    )
+    if (call.phase === "started") CallStep.settle(env, call, outcomeOfStarted(env, call))
+    else CallStep.settle(env, call, { _tag: "NotExecuted", reason })
   }
 }
+
+const outcomeOfStarted = (env: Pick<Env.Env, "leftBehind">, call: Call): ToolOutcome.ToolOutcome =>
+  env.leftBehind.get(call.callId)?.outcome ?? { _tag: "Interrupted" }
 
 const toolFailed = (call: Call): RunError.Stored => ({
   _tag: "NonRetryableError",

@@ -185,6 +185,8 @@ const compact = Effect.fnUntraced(function*(
   const { journal } = env
   const { compactionsInARow, limits } = journal.state()
   if (limits.maxCompactions !== undefined && compactionsInARow >= limits.maxCompactions) return limited("compactions")
+  // a strategy may take its time, and facts do not wait for it
+  yield* journal.commit
   const result = yield* Effect.result(env.context.compact(request))
   if (result._tag === "Failure") {
     if (request.force === "length") return limited("length")

@@ -26,8 +26,8 @@ export const effective = (input: RunInput.RunInput, defaults: Defaults): Checked
     const messages = yield* userMessages(input.input)
     const history = input.history === undefined ? undefined : yield* historyMessages(input.history)
     const given = yield* limits(input.limits ?? {})
-    const toolPolicy = { ...defaults.toolPolicy, ...input.toolPolicy }
-    yield* policy(toolPolicy, defaults.tools)
+    yield* policy(input.toolPolicy ?? {}, defaults.tools)
+    const toolPolicy = RunPolicy.narrow(defaults.toolPolicy, input.toolPolicy ?? {})
     yield* names("allowedTools", input.allowedTools, defaults.tools)
     yield* names("toolOrder", input.toolOrder, defaults.tools)
     const data = input.data === undefined ? undefined : yield* json("data", input.data)
@@ -104,7 +104,7 @@ const historyMessages = (
 const isBlank = (content: ReadonlyArray<Message.UserPart>): boolean =>
   content.every((part) => part.type === "text" && part.text.trim() === "")
 
-const policy = (given: RunPolicy.ToolPolicy, tools: ReadonlyArray<string>): Checked<void> => {
+export const policy = (given: RunPolicy.ToolPolicy, tools: ReadonlyArray<string>): Checked<void> => {
   const { allowList, maxParallel } = given
   if (maxParallel !== undefined && !(maxParallel >= 1 && (maxParallel === Infinity || Number.isInteger(maxParallel)))) {
     return refuse(

@@ -54,7 +54,8 @@ const write = (value: unknown): string | undefined => {
 }
 
 /** JSON escapes what is not legal, and little else. */
-const isCleanJson = (text: string): boolean => !text.includes("\\u")
+const isCleanJson = (text: string): boolean =>
+  !text.includes("\\u") || !/(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f])/i.test(text)
 
 const cleanNode = (_: string, value: unknown): unknown => {
   if (typeof value === "string") return cleanText(value)

@@ -13,6 +13,8 @@ export interface OpenCall {
   readonly phase: "pending" | "awaiting" | "started"
   /** set once a person was asked */
   readonly approvalId?: string
+  /** when its intent was stored, in milliseconds since the epoch */
+  readonly startedAt?: number
   /** what the person said */
   readonly decision?: { readonly approved: boolean; readonly reason?: string }
 }

@@ -12,8 +12,13 @@ import * as Usage from "./Usage.ts"
  * The limit that forbids the next model call, if any: checked before the spending, against what is settled. Turns come
  * first, so that a run at several limits names the one a user knows best.
  */
-export const limitReached = (state: RunState.RunState, at: number): RunEvent.LimitedReason | undefined =>
-  state.limits.maxTurns !== undefined && state.totals.turns >= state.limits.maxTurns ? "turns" : budgetSpent(state, at)
+export const limitReached = (state: RunState.RunState, at: number): RunEvent.LimitedReason | undefined => {
+  const { limitedBy, limits, totals } = state
+  if (limits.maxTurns !== undefined && totals.turns >= limits.maxTurns) return "turns"
+  // these forbid tools and not the call that asks for them: a drive resumed with nothing new would ask in vain
+  if (limitedBy === "toolRounds" || limitedBy === "toolCalls") return limitedBy
+  return budgetSpent(state, at)
+}
 
 /** The limit that forbids the next tool call of a round, if any: what is spent besides turns. */
 export const budgetSpent = (state: RunState.RunState, at: number): RunEvent.LimitedReason | undefined => {
@@ -51,7 +56,7 @@ export interface Settled {
 
 /**
  * What happens after a turn, in `observing`. Parsed calls decide, not the finish reason; `length` compacts by force,
- * and goes on with a notice where nothing can shrink but something was said.
+ * and ends the run where nothing can shrink.
  */
 export const decide = (state: RunState.RunState, turn: Settled): RunEvent.Decision => {
   if (turn.toolError !== undefined) return { _tag: "Fail", error: turn.toolError }

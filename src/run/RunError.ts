@@ -181,3 +181,8 @@ export const invalidOutput = (problem: string): NonRetryableError =>
     _tag: "InvalidOutput",
     message: `the model's final answer does not fit the agent's output schema: ${problem}`
   })
+
+export const shuttingDown = new RetryableError({
+  _tag: "ShuttingDown",
+  message: "this process is shutting down and takes no more runs; start it in another one"
+})

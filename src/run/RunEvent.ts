@@ -110,7 +110,7 @@ const durable = <const Tag extends string, const Fields extends Schema.Struct.Fi
 const call = { turn: Schema.Finite, callId: Schema.String, tool: Schema.String }
 const end = {
   totals: Totals,
-  /** tools that did not end within the grace period and were left behind */
+  /** tools, and the model, whose work did not end within the grace period and was left behind */
   leftBehind: Schema.optionalKey(Schema.Array(Schema.String))
 }
 
@@ -133,7 +133,7 @@ export const Durable = Schema.Union([
     model: Message.ModelRef,
     /** the log up to here was sent; later inputs stand after this turn */
     promptSeq: Schema.Finite,
-    /** SHA-256 of what is sent besides the log: instructions and tools, hex */
+    /** SHA-256 of the instructions and of the names and descriptions of the tools, hex */
     inputDigest: Schema.String
   }),
   durable("AttemptDiscarded", {

@@ -1,9 +1,9 @@
 /**
  * Limits, time limits and tool policy of a run, with their defaults: data, decided before a run starts.
  *
- * Does not own what happens when one is reached; that is `RunState.limitReached` and the loop.
+ * Does not own what happens when one is reached; that is `RunDecision` and the loop.
  */
-import type * as Duration from "effect/Duration"
+import * as Duration from "effect/Duration"
 import * as Schema from "effect/Schema"
 
 const limitFields = {
@@ -68,6 +68,23 @@ export const ToolPolicy = Schema.Struct({
 })
 export type ToolPolicy = typeof ToolPolicy.Type
 
+/** `base` and `over` together: guards of both add up, none replaces the other. */
+export const narrow = (base: ToolPolicy, over: ToolPolicy): ToolPolicy => {
+  const allowList = base.allowList === undefined || over.allowList === undefined
+    ? over.allowList ?? base.allowList
+    : base.allowList.filter((name) => over.allowList?.includes(name))
+  const maxParallel = over.maxParallel ?? base.maxParallel
+  return {
+    ...(base.enabled === false || over.enabled === false ? { enabled: false } : {}),
+    ...(base.continueOnError === false || over.continueOnError === false ? { continueOnError: false } : {}),
+    ...(base.requireApprovalByDefault === true || over.requireApprovalByDefault === true
+      ? { requireApprovalByDefault: true }
+      : {}),
+    ...(allowList === undefined ? {} : { allowList }),
+    ...(maxParallel === undefined ? {} : { maxParallel })
+  }
+}
+
 /** Time limits of single steps; a limit that passes is a retryable error for a model call, an outcome for a tool. */
 export interface Timeouts {
   /** one attempt at a model call, whole. Default 120 seconds. */
@@ -78,6 +95,12 @@ export interface Timeouts {
   readonly gap: Duration.Input
   /** one tool call. Default 120 seconds. */
   readonly tool: Duration.Input
+}
+
+/** `given` over the defaults, as durations. Throws on what is no duration. */
+export const timeouts = (given: Partial<Timeouts>): Timeouts => {
+  const of = (name: keyof Timeouts) => Duration.fromInputUnsafe(given[name] ?? defaultTimeouts[name])
+  return { call: of("call"), firstPart: of("firstPart"), gap: of("gap"), tool: of("tool") }
 }
 
 export const defaultTimeouts: Timeouts = {

@@ -26,9 +26,9 @@ export interface Approval {
 
 export type RunResult<A = string> =
   | Totals & { readonly _tag: "Completed"; readonly output: A }
-  | Totals & { readonly _tag: "Limited"; readonly reason: string }
+  | Totals & { readonly _tag: "Limited"; readonly reason: RunEvent.LimitedReason }
   | Totals & { readonly _tag: "Suspended"; readonly approvals: ReadonlyArray<Approval> }
-  | Totals & { readonly _tag: "Aborted"; readonly reason: string }
+  | Totals & { readonly _tag: "Aborted"; readonly reason: RunEvent.AbortedReason }
 
 /** The result of a state whose run has ended otherwise than by failing; `output` makes the typed answer of its text. */
 export const fromState = <A>(
@@ -104,7 +104,7 @@ export const explain = (end: RunEvent.End): string => {
     case "RunLimited":
       return `The run stopped at ${limited[end.reason]}, ${after}; resume it with other limits to go on.`
     case "RunSuspended":
-      return `The run waits for a person to approve a tool call, ${after}; decide, then resume it.`
+      return `The run waits for a person to approve a tool call, ${after}; provide an Approver, then resume it.`
     case "RunFailed":
       return `The run failed ${after}: ${end.error.reason.message}`
     case "RunAborted":

@@ -37,6 +37,10 @@ export interface RunState {
   readonly compactionsInARow: number
   readonly corrections: number
   readonly openCalls: ReadonlyArray<OpenCall.OpenCall>
+  /** a call of the round under way has run */
+  readonly hasRun: boolean
+  /** the limit that ended the drive before, where no new limits were given since */
+  readonly limitedBy: RunEvent.LimitedReason | undefined
   /** the settled answer of the turn under way, until the turn is finished */
   readonly answer: Pick<Answer, "attempt" | "finishReason" | "usage"> | undefined
   /** text of the last assistant message of this run */
@@ -71,6 +75,8 @@ export const empty: RunState = {
   compactionsInARow: 0,
   corrections: 0,
   openCalls: [],
+  hasRun: false,
+  limitedBy: undefined,
   answer: undefined,
   text: "",
   end: undefined
@@ -107,6 +113,7 @@ export const evolve = (state: RunState, event: RunEvent.Durable): RunState => {
         // an attempt that was cut off left no trace but its deltas: the next one has a number of its own
         attempts: state.attempts + (isTraced(state.end) ? 0 : 1),
         limits: event.limits ?? state.limits,
+        limitedBy: event.limits === undefined && state.end?._tag === "RunLimited" ? state.end.reason : undefined,
         input: event.data === undefined || state.input === undefined
           ? state.input
           : { ...state.input, data: event.data },
@@ -139,7 +146,7 @@ export const evolve = (state: RunState, event: RunEvent.Durable): RunState => {
     case "ApprovalResolved":
       return withCall(state, event, { phase: "pending", decision: OpenCall.decisionOf(event) })
     case "ToolStarted":
-      return withCall(state, event, { phase: "started", params: event.params })
+      return withCall(state, event, { phase: "started", params: event.params, startedAt: event.at })
     case "ToolSettled":
       return settleCall(state, event)
     case "TurnFinished":
@@ -198,6 +205,7 @@ const settleMessage = (
     turn: event.turn,
     attempts: event.attempt,
     compactionsInARow: 0,
+    hasRun: false,
     text: Message.textOf(event.message.content),
     answer: { attempt: event.attempt, finishReason: event.finishReason, usage: event.usage },
     openCalls: calls.map((call, index) => ({
@@ -228,14 +236,16 @@ const settleCall = (state: RunState, event: Extract<RunEvent.Durable, { _tag: "T
   const call = state.openCalls.find((open) => open.callId === event.callId)
   if (call === undefined) return { ...state, seq: event.seq }
   const openCalls = state.openCalls.filter((open) => open !== call)
+  const hasRun = state.hasRun || call.phase === "started"
   return {
     ...state,
     seq: event.seq,
+    hasRun,
     ...OpenCall.inRound(state, openCalls, event.at),
     totals: {
       ...state.totals,
       toolCalls: state.totals.toolCalls + (call.phase === "started" ? 1 : 0),
-      toolRounds: state.totals.toolRounds + (openCalls.length === 0 ? 1 : 0),
+      toolRounds: state.totals.toolRounds + (openCalls.length === 0 && hasRun ? 1 : 0),
       errors: state.totals.errors + (ToolOutcome.isError(event.outcome) ? 1 : 0),
       usage: event.usage === undefined ? state.totals.usage : Usage.add(state.totals.usage, event.usage)
     }

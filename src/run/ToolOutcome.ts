@@ -70,7 +70,7 @@ export const toResult = (outcome: ToolOutcome): { readonly result: Schema.Json; 
     case "TimedOut":
       return failure(`Timed out after ${outcome.limit} ms.`)
     case "Interrupted":
-      return failure("Interrupted: the run ended while this call was running.")
+      return failure("Interrupted: the run ended while this call was running; it may have taken effect. Check first.")
     case "NotExecuted":
       return failure(notExecuted[outcome.reason])
     case "OutcomeUnknown":

@@ -16,6 +16,8 @@ export interface LiveRun {
   readonly sessionId: string
   /** canonical JSON of the effective input: equal inputs are one run */
   readonly fingerprint: string
+  /** Awaits the drive's first event in the store; fails when the run is refused. */
+  readonly accepted: Effect.Effect<void, RunError.RunError>
   /** Every fact from the drive's first event on, then what happens live. Each reader may come, go and lag. */
   readonly events: Stream.Stream<RunEvent.RunEvent, RunError.RunError>
   /** Awaits the end. */

@@ -166,3 +166,19 @@ describe("a cooperative handler", () => {
       assert.isUndefined(end(log)?.leftBehind)
     }))
 })
+
+it.effect("a call that was cut off has the time that it took", () =>
+  Effect.gen(function*() {
+    const started = yield* Deferred.make<void>()
+    const { agent, store } = yield* TestAgent.make([TestAgent.work(1)], {
+      tool: () => Effect.andThen(Deferred.succeed(started, undefined), Effect.never)
+    })
+    const run = yield* Effect.forkChild(
+      agent.run({ sessionId: "s", input: "go", limits: { maxDuration: "3 seconds" } })
+    )
+    yield* Deferred.await(started)
+    yield* TestClock.adjust("3 seconds")
+    yield* Fiber.join(run)
+    const settled = RunLog.only(yield* store.log("s"), "ToolSettled")
+    assert.deepStrictEqual(settled.map((event) => [event.outcome._tag, event.duration]), [["Interrupted", 3000]])
+  }))

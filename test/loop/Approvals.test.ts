@@ -4,6 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import * as Digest from "../../src/loop/Digest.ts"
 import * as RunInput from "../../src/run/RunInput.ts"
+import * as Approver from "../../src/services/Approver.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as Approvals from "../support/Approvals.ts"
 import * as RunLog from "../support/RunLog.ts"
@@ -193,3 +194,16 @@ describe("an approver", () => {
       assert.deepStrictEqual(made.ran, [])
     }))
 })
+
+it.effect("nothing but a yes is one, whatever untyped code answers", () =>
+  Effect.gen(function*() {
+    let ran = 0
+    const { agent } = yield* TestAgent.make([TestAgent.work(1), ScriptedModel.text("ok")], {
+      tool: () => Effect.sync(() => `${++ran}`)
+    })
+    const answer = { approved: "false" } as unknown as Approver.Answer
+    yield* agent.run({ input: "go", toolPolicy: { requireApprovalByDefault: true } }).pipe(
+      Effect.provideService(Approver.Approver, { ask: () => Effect.succeed(answer) })
+    )
+    assert.strictEqual(ran, 0)
+  }))

@@ -216,3 +216,20 @@ describe("maxErrors", () => {
       assert.strictEqual(yield* requests, 2)
     }))
 })
+
+describe("a run limited by its tools", () => {
+  it.effect.each([{ maxToolRounds: 1 }, { maxToolCalls: 1 }])(
+    "is limited again at once when it is resumed with nothing new: %j",
+    (limits) =>
+      Effect.gen(function*() {
+        const turns = [TestAgent.work(1), TestAgent.work(2), ScriptedModel.text("never asked")]
+        const { agent, script } = yield* TestAgent.make(turns)
+        const first = yield* agent.run({ sessionId: "s", input: "go", limits })
+        const asked = (yield* script.requests).length
+        const events = yield* Stream.runCollect(agent.resume({ sessionId: "s" }))
+        const end = events.at(-1)
+        assert.strictEqual(end?._tag === "RunLimited" && first._tag === "Limited" && end.reason === first.reason, true)
+        assert.strictEqual((yield* script.requests).length, asked)
+      })
+  )
+})

@@ -181,6 +181,7 @@ describe("the live runs of a process", () => {
     runId,
     sessionId,
     fingerprint,
+    accepted: Effect.void,
     events: Stream.empty,
     result: Effect.never,
     abort: () => Effect.void

@@ -5,7 +5,7 @@ import * as Result from "effect/Result"
 import * as InputCheck from "../../src/run/InputCheck.ts"
 import * as Message from "../../src/run/Message.ts"
 import type * as RunInput from "../../src/run/RunInput.ts"
-import type * as RunPolicy from "../../src/run/RunPolicy.ts"
+import * as RunPolicy from "../../src/run/RunPolicy.ts"
 
 const defaults: InputCheck.Defaults = {
   limits: { maxTurns: 20, maxErrors: 20, maxCompactions: 3 },
@@ -196,5 +196,22 @@ describe("an id", () => {
     const { field, message } = refusal(InputCheck.id("runId", id))
     assert.strictEqual(field, "runId")
     assert.include(message, "runId")
+  })
+})
+
+describe("the tool policy", () => {
+  it("of a run narrows the agent's and never widens it", () => {
+    const base = { allowList: ["read", "pay"], requireApprovalByDefault: true, continueOnError: false, maxParallel: 2 }
+    const over = { allowList: ["pay", "drop"], requireApprovalByDefault: false, continueOnError: true, enabled: true }
+    assert.deepStrictEqual(RunPolicy.narrow(base, over), {
+      allowList: ["pay"],
+      requireApprovalByDefault: true,
+      continueOnError: false,
+      maxParallel: 2
+    })
+    assert.deepStrictEqual(RunPolicy.narrow({ enabled: false }, { enabled: true, maxParallel: 4 }), {
+      enabled: false,
+      maxParallel: 4
+    })
   })
 })

@@ -28,6 +28,7 @@ export class Player {
   #at = 1_700_000_000_000
   #attempt = 0
   #calls: Array<Call> = []
+  #hasRun = false
   #end: RunEvent.End["_tag"] | undefined
   #totals = Draft.totals
   /** places where all that was said before is settled */
@@ -151,6 +152,7 @@ export class Player {
     const content = Parts.assistantContent(this.#taste, `${this.log.length + 1}`)
     const usage = Parts.usage(this.#taste)
     const calls = content.filter((part) => part.type === "tool-call" && part.providerExecuted !== true)
+    this.#hasRun = false
     this.#calls = calls.map((part, i) => ({
       callId: `${turn}.${i}`,
       tool: "name" in part ? part.name : "",
@@ -203,10 +205,11 @@ export class Player {
     const { callId, tool } = call
     this.#calls = this.#calls.filter((open) => open !== call)
     const usage = this.#taste.dice.chance(0.1) ? Parts.usage(this.#taste) : undefined
+    if (call.phase === "started") this.#hasRun = true
     const { errors, toolCalls, toolRounds, turns } = this.#totals
     this.#count({
       toolCalls: toolCalls + (call.phase === "started" ? 1 : 0),
-      toolRounds: toolRounds + (this.#calls.length === 0 ? 1 : 0),
+      toolRounds: toolRounds + (this.#calls.length === 0 && this.#hasRun ? 1 : 0),
       errors: errors + (outcome._tag === "Failed" || outcome._tag === "TimedOut" ? 1 : 0),
       usage: usage === undefined ? this.#totals.usage : add(this.#totals.usage, usage)
     })
