@@ -18,6 +18,7 @@ const running = {
   ),
   maxTurns: Flags.text("max-turns", "<n>", "Stop after so many model calls; default: 20"),
   json: Flags.switched("json", "Print every event as a line of JSON, and nothing else, on standard output"),
+  yes: Flags.switched("yes", "Allow every change of a file and every command without asking"),
   noColor: Flags.noColor
 }
 
@@ -27,6 +28,7 @@ interface Running {
   readonly model: Option.Option<string>
   readonly maxTurns: Option.Option<string>
   readonly json: boolean
+  readonly yes: boolean
   readonly noColor: boolean
 }
 
@@ -39,7 +41,8 @@ const settingsOf = Effect.fnUntraced(function*(typed: Running & Partial<Pick<Set
     maxTurns: Option.getOrUndefined(typed.maxTurns),
     session: typed.session,
     json: typed.json,
-    isPlain: typed.noColor || (yield* Flags.isPlain)
+    isPlain: typed.noColor || (yield* Flags.isPlain),
+    yes: typed.yes
   })
 })
 
@@ -78,8 +81,31 @@ const run = Command.make(
   })
 ).pipe(
   Command.withShortDescription("Run a task"),
-  Command.withDescription("Runs a task on the files of a folder, which are only read, and prints the answer."),
+  Command.withDescription(
+    "Runs a task on the files of a folder, which are changed only where you allow it, and prints the answer."
+  ),
   Command.withExamples(examples)
+)
+
+const { json: _, ...conversing } = running
+
+const chat = Command.make(
+  "chat",
+  { session: Flags.text("session", "<id>", "Go on with a session; its beginning is enough"), ...conversing },
+  Effect.fnUntraced(function*({ session, ...typed }) {
+    const settings = yield* settingsOf({ ...typed, json: false, session: Option.getOrUndefined(session) })
+    const Chat = yield* Effect.promise(() => import("./chat/Chat.ts"))
+    yield* Chat.run(settings)
+  })
+).pipe(
+  Command.withShortDescription("Talk in the terminal"),
+  Command.withDescription(
+    "A conversation in one session. Without a terminal, every line of standard input is a message."
+  ),
+  Command.withExamples([
+    { command: "fiberloop chat --model gpt-5.5", description: "Talk about the files here, and let them be changed" },
+    { command: "fiberloop chat --session <id>", description: "Come back to a conversation" }
+  ])
 )
 
 const resume = Command.make(
@@ -101,7 +127,7 @@ const resume = Command.make(
 
 export const command = Command.make("fiberloop").pipe(
   Command.withDescription("Runs an agent on the files of a folder. Its sessions are kept and can be gone on with."),
-  Command.withSubcommands([run, resume, ...SessionCommands.commands]),
+  Command.withSubcommands([run, chat, resume, ...SessionCommands.commands]),
   Command.withExamples([
     ...examples,
     { command: "fiberloop sessions", description: "Find a session; show, resume and fork take its id" }

@@ -10,6 +10,12 @@ const sections: Record<string, ReadonlyArray<string>> = {
     "  Standard error gets everything else: tool calls, notices, how the run ended. Colours and the spinner are for",
     "  terminals only; --no-color, NO_COLOR and TERM=dumb leave them out there too."
   ],
+  "CHANGES": [
+    "  A named model may also write files below the folder and run commands in it. You see the whole of each, a diff or",
+    "  every word, and are asked first: yes, no (with a reason for the model), or always for this exact command or file",
+    "  until fiberloop ends. Without a terminal all are denied; --yes allows all. An AGENTS.md in the folder adds to what",
+    "  the model is told."
+  ],
   "OFFLINE MODEL": [
     "  Answers when no model is named, without a network, by looking at the files. It understands:",
     ...Grammar.examples.flatMap(examplesOf),
@@ -49,10 +55,27 @@ const whole: Record<string, ReadonlyArray<string>> = {
   ]
 }
 
+/** What a conversation has to say first. */
+const chat: Record<string, ReadonlyArray<string>> = {
+  "KEYS": [
+    "  Enter          sends the message; behind a backslash, and in what is pasted, it goes on in the next line",
+    "  Up, Down       lines typed before",
+    "  Ctrl-C         aborts the answer under way; at the prompt it clears the line, once more leaves",
+    "  Ctrl-D         leaves"
+  ]
+}
+
 const keptCommands: ReadonlySet<string | undefined> = new Set(["sessions", "show", "fork"])
 
 /** Sections to put below the flags of a command (`["fiberloop", "run"]`); titles through `bold`. */
 export const more = (commandPath: ReadonlyArray<string>, bold: (text: string) => string): string => {
-  const shown = keptCommands.has(commandPath[1]) ? kept : commandPath.length > 1 ? sections : { ...sections, ...whole }
+  const command = commandPath[1]
+  const shown = keptCommands.has(command)
+    ? kept
+    : command === undefined
+    ? { ...sections, ...whole }
+    : command === "chat"
+    ? { ...chat, ...sections }
+    : sections
   return Object.entries(shown).map(([title, lines]) => `\n${bold(title)}\n${lines.join("\n")}\n`).join("")
 }

@@ -10,11 +10,15 @@ import { badInput, type Refusal } from "./Refusal.ts"
 /** The name of the built-in model. */
 export const offline = "offline"
 
+/** Whether the built-in model is the one that a name, or none, means. */
+export const isOffline = (name: string | undefined): name is undefined | typeof offline =>
+  name === undefined || name === offline
+
 /** The model of that name; the offline one when none is named. */
 export const build = (
   name: string | undefined
 ): Effect.Effect<Context.Context<Model.Model>, Refusal, Scope.Scope> =>
-  name === undefined || name === offline
+  isOffline(name)
     ? Effect.flatMap(Effect.promise(() => import("./offline/OfflineModel.ts")), ({ layer }) => Layer.build(layer))
     : Effect.promise(() => import("../layers/ModelOpenAi.ts")).pipe(
       Effect.flatMap(({ layer }) => Layer.build(layer({ model: name }))),

@@ -3,12 +3,15 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Output from "./Output.ts"
+import * as ProcessInput from "./ProcessInput.ts"
 import { program } from "./Program.ts"
 import { codes } from "./Refusal.ts"
 import * as Signals from "./Signals.ts"
 
+const layer = Layer.mergeAll(ProcessInput.layer, Output.layer, Signals.layer)
+
 /** Everything that was written has left the process before it ends. */
 export const main = (args: ReadonlyArray<string>, version: string): void => {
-  const fiber = Effect.runFork(program(args, version).pipe(Effect.provide(Layer.mergeAll(Output.layer, Signals.layer))))
+  const fiber = Effect.runFork(program(args, version).pipe(Effect.provide(layer)))
   fiber.addObserver((exit) => process.exit(Exit.isSuccess(exit) ? exit.value : codes.failed))
 }

@@ -13,6 +13,7 @@ import * as Option from "effect/Option"
 import * as CommandLine from "./CommandLine.ts"
 import * as Flags from "./Flags.ts"
 import * as Help from "./Help.ts"
+import type { Input } from "./Input.ts"
 import * as Messages from "./Messages.ts"
 import { Output } from "./Output.ts"
 import { codes, Ended, Refusal } from "./Refusal.ts"
@@ -22,7 +23,7 @@ import type { Signals } from "./Signals.ts"
 export const program = (
   args: ReadonlyArray<string>,
   version: string
-): Effect.Effect<number, never, Output | Signals> =>
+): Effect.Effect<number, never, Input | Output | Signals> =>
   Effect.gen(function*() {
     const presenter = yield* presenterOf(args)
     return yield* Command.runWith(CommandLine.command, { version })(operandsLast(args)).pipe(

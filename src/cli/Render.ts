@@ -26,6 +26,8 @@ export interface Look {
   readonly sessionId: string
   /** flags that the command which goes on with the run needs */
   readonly flags: ReadonlyArray<string>
+  /** it is asked for the next message anyway: how to go on is left out */
+  readonly isChat?: boolean
 }
 
 export interface State {
@@ -161,7 +163,7 @@ const end = (look: Look, state: State, event: RunEvent.End): Step => {
 
 /** The lines that tell how a run ended: why it failed, what it took, how to go on. */
 export const ending = (look: Look, event: RunEvent.End): string => {
-  const goOn = EndLine.goOn(event, look.sessionId, look.flags)
+  const goOn = look.isChat ? undefined : EndLine.goOn(event, look.sessionId, look.flags)
   return [
     ...(event._tag === "RunFailed" ? [Messages.line(Messages.ofReason(event.error.reason))] : []),
     EndLine.line(event, look.sessionId, look.paint),

@@ -1,5 +1,6 @@
 /** `fiberloop resume`: goes on with the last run of a session, as `fiberloop run --session` without a task does. */
 import * as Effect from "effect/Effect"
+import type { Input } from "./Input.ts"
 import * as KeptSession from "./KeptSession.ts"
 import type { Output } from "./Output.ts"
 import * as Print from "./Print.ts"
@@ -15,7 +16,7 @@ export interface Options {
 
 export const run = Effect.fnUntraced(function*(
   { session, settings }: Options
-): Effect.fn.Return<void, Ended | Refusal, Output | Signals> {
+): Effect.fn.Return<void, Ended | Refusal, Input | Output | Signals> {
   const { info } = yield* Print.untilSignal(Effect.scoped(KeptSession.find(settings, session)))
   const Run = yield* Effect.promise(() => import("./Run.ts"))
   yield* Run.run({ ...settings, task: undefined, session: info.sessionId })

@@ -15,10 +15,14 @@ import type * as Agent from "../Agent.ts"
 import * as Fiberloop from "../Fiberloop.ts"
 import type * as RunError from "../run/RunError.ts"
 import * as RunEvent from "../run/RunEvent.ts"
+import * as Approver from "../services/Approver.ts"
 import * as Ids from "../services/Ids.ts"
-import { CliAgent } from "./CliAgent.ts"
+import * as CliAgent from "./CliAgent.ts"
 import * as Database from "./Database.ts"
 import * as FileTools from "./files/FileTools.ts"
+import * as Root from "./files/Root.ts"
+import { Input } from "./Input.ts"
+import * as Instructions from "./Instructions.ts"
 import * as Messages from "./Messages.ts"
 import * as ModelChoice from "./ModelChoice.ts"
 import { Output, type OutputClosed } from "./Output.ts"
@@ -27,51 +31,107 @@ import { badInput, codes, Ended, Refusal } from "./Refusal.ts"
 import * as Screen from "./Screen.ts"
 import type { Settings } from "./Settings.ts"
 import { type Signal, Signals } from "./Signals.ts"
+import * as TerminalApprover from "./TerminalApprover.ts"
 import * as Calculate from "./tools/Calculate.ts"
+import * as WriteTools from "./write/WriteTools.ts"
 
 /** Ends with success when the run completed; else with the exit code, once everything was said. */
 export const run = Effect.fnUntraced(function*(settings: Settings): Effect.fn.Return<
   void,
   Ended | Refusal,
-  Output | Signals | Scope.Scope
+  Input | Output | Signals | Scope.Scope
 > {
   if (settings.task === undefined && settings.session === undefined) {
     return yield* new Refusal({ line: "the task is missing: fiberloop run \"<task>\"", code: codes.usage })
   }
-  const { first } = yield* Signals
-  const client = yield* Effect.raceFirst(agent(settings), Effect.flatMap(first, beforeRun))
+  const worker = yield* open(settings)
   const sessionId = settings.session ?? (yield* (yield* Ids.Ids).next)
-  const screen = yield* screenOf(settings, sessionId)
-  const code = yield* drive(client, settings, sessionId, screen)
+  const screen = yield* screenOf(settings, { sessionId })
+  const { code } = yield* drive(worker, settings, sessionId, screen)
   if (code !== codes.completed) return yield* new Ended({ code })
 }, Effect.scoped)
+
+/** An agent that is ready, what there is to say about it, and who answers for its calls. */
+export interface Worker {
+  readonly client: Agent.Client<string>
+  /** lines that are said once a run has begun */
+  readonly notices: ReadonlyArray<string>
+  readonly approver: (screen: Screen.Screen) => Approver.Approver
+}
+
+/** Makes the agent, unless a signal comes first. */
+export const open = (
+  settings: Settings
+): Effect.Effect<Worker, Refusal, Input | Output | Signals | Scope.Scope> =>
+  Signals.use(({ first }) => Effect.raceFirst(agent(settings), Effect.flatMap(first, beforeRun)))
 
 const beforeRun = (signal: Signal) =>
   Effect.fail(new Refusal({ line: "aborted before the run began", code: codes[signal] as never }))
 
 /** The agent with all that it stands on. What can be checked without leaving a trace is checked first. */
 const agent = Effect.fnUntraced(function*(settings: Settings) {
-  const tools = yield* Layer.build(Layer.mergeAll(FileTools.layer(settings.root), Calculate.layer)).pipe(
-    Effect.mapError((error) => badInput(error.message))
+  const refusing = Effect.mapError((error: { readonly message: string }) => badInput(error.message))
+  const root = yield* refusing(Root.make(settings.root))
+  const tools = yield* refusing(
+    Layer.build(Layer.mergeAll(FileTools.layer(settings.root), Calculate.layer, WriteTools.layer(settings.root)))
   )
   const model = yield* ModelChoice.build(settings.model)
   yield* Database.prepare(settings)
   const store = yield* Layer.build(Database.layer(settings)).pipe(
     Effect.mapError((error) => badInput(Messages.ofRun(error)))
   )
+  const isOffline = ModelChoice.isOffline(settings.model)
+  const added = isOffline ? {} : yield* Instructions.read(root)
+  const layer = isOffline
+    ? CliAgent.reading(Instructions.reading)
+    : CliAgent.writing(Instructions.extend(Instructions.writing, added))
   const below = Layer.succeedContext(Context.merge(Context.merge(tools, model), store))
-  return Context.get(yield* Layer.build(CliAgent.layer.pipe(Layer.provide([below, Fiberloop.layer]))), CliAgent)
+  const built = yield* Layer.build(layer.pipe(Layer.provide([below, Fiberloop.layer])))
+  return {
+    client: Context.get(built, CliAgent.CliAgent),
+    notices: [
+      ...(settings.model === undefined ? [ModelChoice.notice] : []),
+      ...(added.notice === undefined ? [] : [Messages.line(added.notice)]),
+      ...(isOffline || !settings.allowsAll ? [] : [Messages.line(allowed)])
+    ],
+    approver: yield* approverOf(settings, root)
+  }
 })
 
-const screenOf = Effect.fnUntraced(function*(settings: Settings, sessionId: string) {
+const allowed = "--yes allows every change of a file and every command without asking"
+
+const approverOf = Effect.fnUntraced(function*(settings: Settings, root: Root.Root) {
+  const { answer, isTerminal } = yield* Input
+  const { stderr } = yield* Output
+  const rules = new Set<string>()
+  const paint = paintOf(settings, stderr)
+  return (screen: Screen.Screen): Approver.Approver => {
+    if (settings.allowsAll) return TerminalApprover.all
+    if (!isTerminal || !stderr.isTerminal) return TerminalApprover.nobody
+    return TerminalApprover.make({ root, screen, paint, write: stderr.write, answer, rules })
+  }
+})
+
+const paintOf = ({ isPlain }: Settings, { isTerminal }: { readonly isTerminal: boolean }): Paint.Paint =>
+  isTerminal && !isPlain ? Paint.coloured : Paint.plain
+
+/** What shows a run of this session; `isChat`: how to go on is nothing that has to be said. */
+export const screenOf = Effect.fnUntraced(function*(
+  settings: Settings,
+  { isChat = false, sessionId }: { readonly sessionId: string; readonly isChat?: boolean }
+) {
   const { stderr, stdout } = yield* Output
-  const isControlled = stderr.isTerminal && !settings.isPlain
-  const paint = isControlled ? Paint.coloured : Paint.plain
-  const look = { isTerminal: stdout.isTerminal, paint, sessionId, flags: settings.flags }
-  return yield* settings.json ? Screen.json(look) : Screen.text({ ...look, isAnimated: isControlled })
+  const isAnimated = stderr.isTerminal && !settings.isPlain
+  const paint = paintOf(settings, stderr)
+  const look = { isTerminal: stdout.isTerminal, paint, sessionId, flags: settings.flags, isChat }
+  return yield* settings.json ? Screen.json(look) : Screen.text({ ...look, isAnimated })
 })
 
-const eventsOf = (client: Agent.Client<string>, { maxTurns, session, task }: Settings, sessionId: string) => {
+const eventsOf = (
+  client: Agent.Client<string>,
+  { maxTurns, session, task }: Pick<Settings, "task" | "session" | "maxTurns">,
+  sessionId: string
+) => {
   const limits = maxTurns === undefined ? {} : { limits: { maxTurns } }
   return task === undefined
     ? client.resume({ sessionId, ...limits })
@@ -79,12 +139,12 @@ const eventsOf = (client: Agent.Client<string>, { maxTurns, session, task }: Set
 }
 
 /** Shows the run to its end. The first signal aborts it, and its end is shown like any other. */
-const drive = Effect.fnUntraced(function*(
-  client: Agent.Client<string>,
-  settings: Settings,
+export const drive = Effect.fnUntraced(function*(
+  { approver, client, notices }: Worker,
+  settings: Pick<Settings, "task" | "session" | "maxTurns">,
   sessionId: string,
   screen: Screen.Screen
-): Effect.fn.Return<number, never, Signals | Scope.Scope> {
+): Effect.fn.Return<Driven, never, Signals | Scope.Scope> {
   const { first } = yield* Signals
   const began = Deferred.makeUnsafe<string>()
   let end: RunEvent.End | undefined
@@ -94,9 +154,10 @@ const drive = Effect.fnUntraced(function*(
     Stream.runForEachArray((events) => {
       const isFirst = Deferred.doneUnsafe(began, Effect.succeed(events[0].runId))
       end = events.findLast(RunEvent.isEnd) ?? end
-      const notice = isFirst && settings.model === undefined ? screen.say(ModelChoice.notice) : Effect.void
+      const notice = isFirst ? Effect.forEach(notices, screen.say, { discard: true }) : Effect.void
       return Effect.andThen(notice, screen.show(events))
     }),
+    Effect.provideService(Approver.Approver, approver(screen)),
     Effect.forkChild
   )
   const abort = Effect.gen(function*() {
@@ -112,7 +173,8 @@ const drive = Effect.fnUntraced(function*(
   const aborting = yield* Effect.forkChild(abort)
   const exit = yield* Fiber.await(shown)
   yield* Fiber.interrupt(aborting)
-  return yield* codeOf(exit, { end, signal, hasBegun: Deferred.isDoneUnsafe(began) }, screen)
+  const course = { end, signal, hasBegun: Deferred.isDoneUnsafe(began) }
+  return { ...course, code: yield* codeOf(exit, course, screen) }
 })
 
 /** What became known of a run while it was shown. */
@@ -120,6 +182,11 @@ interface Course {
   readonly hasBegun: boolean
   readonly end: RunEvent.End | undefined
   readonly signal: Signal | undefined
+}
+
+/** How it came out. */
+export interface Driven extends Course {
+  readonly code: number
 }
 
 /** The exit code; says what the run could not say itself. */

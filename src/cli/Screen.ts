@@ -3,6 +3,7 @@
  * written; one write at a time, and the spinner is gone before any of them.
  */
 import * as Clock from "effect/Clock"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as Semaphore from "effect/Semaphore"
@@ -17,19 +18,47 @@ export interface Screen {
   readonly show: (events: ReadonlyArray<RunEvent.RunEvent>) => Effect.Effect<void, OutputClosed>
   /** A line on standard error. */
   readonly say: (line: string) => Effect.Effect<void>
+  /** Runs something while nothing else is written: no spinner, no unfinished line. */
+  readonly hold: <A, E, R>(self: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+  /** Awaits that all was shown that came before the question with this id. */
+  readonly asked: (approvalId: string) => Effect.Effect<void>
+}
+
+/** Which questions were reached in showing events. */
+const makeAsked = () => {
+  const reached = new Map<string, Deferred.Deferred<void>>()
+  const of = (approvalId: string) => {
+    const known = reached.get(approvalId) ?? Deferred.makeUnsafe<void>()
+    reached.set(approvalId, known)
+    return known
+  }
+  return {
+    asked: (approvalId: string) => Deferred.await(of(approvalId)),
+    reach: (events: ReadonlyArray<RunEvent.RunEvent>) => {
+      for (const event of events) {
+        if (event._tag === "ApprovalRequested") Deferred.doneUnsafe(of(event.approvalId), Effect.void)
+      }
+    }
+  }
 }
 
 /** Every event as a line of JSON on standard output; how the run ended, with its session, on standard error. */
 export const json = (look: Render.Look): Effect.Effect<Screen, never, Output> =>
-  Effect.map(Output, ({ stderr, stdout }) => ({
-    show: (events) =>
-      Effect.gen(function*() {
-        yield* stdout.write(events.map(RenderJson.line).join(""))
-        const end = events.find(RunEvent.isEnd)
-        if (end !== undefined) yield* stderr.write(Render.ending(look, end))
-      }),
-    say: (line) => stderr.write(`${line}\n`)
-  }))
+  Effect.map(Output, ({ stderr, stdout }) => {
+    const { asked, reach } = makeAsked()
+    return {
+      show: (events) =>
+        Effect.gen(function*() {
+          yield* stdout.write(events.map(RenderJson.line).join(""))
+          const end = events.find(RunEvent.isEnd)
+          if (end !== undefined) yield* stderr.write(Render.ending(look, end))
+          reach(events)
+        }),
+      say: (line) => stderr.write(`${line}\n`),
+      hold: (self) => self,
+      asked
+    }
+  })
 
 /** Plain text; with `isAnimated`, standard error is a terminal that shows a spinner until the scope closes. */
 export const text = Effect.fnUntraced(function*(
@@ -37,6 +66,7 @@ export const text = Effect.fnUntraced(function*(
 ): Effect.fn.Return<Screen, never, Output | Scope.Scope> {
   const { stderr, stdout } = yield* Output
   const permit = yield* Semaphore.make(1)
+  const { asked, reach } = makeAsked()
   const startedAt = yield* Clock.currentTimeMillis
   let state = Render.initial
   let since = startedAt
@@ -61,17 +91,24 @@ export const text = Effect.fnUntraced(function*(
         writes.push(...more)
       }
       if (state.waitsFor !== before) since = yield* Clock.currentTimeMillis
-      if (writes.length === 0) return
-      yield* stop
-      yield* write(writes)
+      if (writes.length > 0) {
+        yield* stop
+        yield* write(writes)
+      }
+      reach(events)
     }).pipe(permit.withPermit)
+
+  const endLine = Effect.gen(function*() {
+    yield* stop
+    const isMidLine = state.isMidLine
+    state = { ...state, isMidLine: false }
+    yield* Effect.ignore(stdout.write(isMidLine ? "\n" : ""))
+    return isMidLine
+  })
 
   const say = (line: string) =>
     Effect.gen(function*() {
-      yield* stop
-      const isMidLine = state.isMidLine
-      state = { ...state, isMidLine: false }
-      yield* Effect.ignore(stdout.write(isMidLine ? "\n" : ""))
+      const isMidLine = yield* endLine
       // A terminal has written "^C" where the line begins.
       yield* stderr.write(`${look.isAnimated && !isMidLine ? Spinner.clear : ""}${line}\n`)
     }).pipe(permit.withPermit)
@@ -87,7 +124,8 @@ export const text = Effect.fnUntraced(function*(
   if (look.isAnimated) {
     yield* Effect.acquireRelease(Effect.forkScoped(Spinner.turning(turn)), () => stop)
   }
-  return { show, say }
+  const hold: Screen["hold"] = (self) => permit.withPermit(Effect.andThen(endLine, self))
+  return { show, say, hold, asked }
 })
 
 /** Neighbouring writes to one place are one write. */

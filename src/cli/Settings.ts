@@ -13,6 +13,7 @@ export interface Typed {
   readonly session: string | undefined
   readonly json: boolean
   readonly isPlain: boolean
+  readonly yes?: boolean
 }
 
 export interface Settings {
@@ -28,6 +29,8 @@ export interface Settings {
   readonly json: boolean
   /** no colours, no spinner, no control codes */
   readonly isPlain: boolean
+  /** changes and commands are allowed without asking */
+  readonly allowsAll: boolean
   /** the flags that another run needs to find the same session and files */
   readonly flags: ReadonlyArray<string>
 }
@@ -52,7 +55,7 @@ export const check = Effect.fnUntraced(function*(typed: Typed): Effect.fn.Return
   for (const key of ["task", "session", "root", "db", "model"] as const) {
     if (typed[key]?.trim() === "") return yield* badInput(missing[key]!)
   }
-  const { db, json, isPlain, maxTurns, model, root, session, task } = typed
+  const { db, json, isPlain, maxTurns, model, root, session, task, yes = false } = typed
   return {
     task,
     root: root ?? ".",
@@ -63,6 +66,7 @@ export const check = Effect.fnUntraced(function*(typed: Typed): Effect.fn.Return
     session,
     json,
     isPlain,
+    allowsAll: yes,
     flags: [
       ...(root === undefined ? [] : ["--root", root]),
       ...(db === undefined ? [] : ["--db", db]),

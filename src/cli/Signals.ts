@@ -10,6 +10,8 @@ export type Signal = "SIGINT" | "SIGTERM" | "SIGHUP"
 export class Signals extends Context.Service<Signals, {
   /** Awaits the first signal, also one that came before. */
   readonly first: Effect.Effect<Signal>
+  /** From now on the next signal is the first one. */
+  readonly forget: Effect.Effect<void>
 }>()("fiberloop/cli/Signals") {}
 
 /** The signals of this process, while the layer lives. */
@@ -18,17 +20,22 @@ export const layer: Layer.Layer<Signals> = Layer.effect(
   Effect.map(
     Effect.acquireRelease(
       Effect.sync(() => {
-        const first = Deferred.makeUnsafe<Signal>()
+        const course = { first: Deferred.makeUnsafe<Signal>() }
         const onSignal = (signal: NodeJS.Signals) => {
-          const isFirst = Deferred.doneUnsafe(first, Effect.succeed(signal as Signal))
+          const isFirst = Deferred.doneUnsafe(course.first, Effect.succeed(signal as Signal))
           if (!isFirst) process.exit(codes[signal as Signal])
         }
         for (const signal of signals) process.on(signal, onSignal)
-        return { first, onSignal }
+        return { course, onSignal }
       }),
       ({ onSignal }) => Effect.sync(() => signals.forEach((signal) => process.off(signal, onSignal)))
     ),
-    ({ first }) => ({ first: Deferred.await(first) })
+    ({ course }) => ({
+      first: Effect.suspend(() => Deferred.await(course.first)),
+      forget: Effect.sync(() => {
+        course.first = Deferred.makeUnsafe()
+      })
+    })
   )
 )
 

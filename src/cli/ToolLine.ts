@@ -74,8 +74,26 @@ const summaries = new Map<string, (result: Result) => string | undefined>(Object
     typeof from === "number" && typeof to === "number" && typeof lines === "number"
       ? from === 1 && to >= lines ? count(lines, "line") : `lines ${from}-${to} of ${lines}`
       : undefined,
-  calculate: ({ result }: Result) => typeof result === "string" ? result : undefined
+  calculate: ({ result }: Result) => typeof result === "string" ? result : undefined,
+  write_file: ({ created, lines }: Result) =>
+    typeof lines === "number" ? `${created === true ? "created" : "replaced"}, ${count(lines, "line")}` : undefined,
+  edit_file: ({ replacements }: Result) =>
+    typeof replacements === "number" ? count(replacements, "replacement") : undefined,
+  run_command: ({ exitCode, output, signal, timedOut }: Result) =>
+    typeof output === "string" ? `${ended({ exitCode, signal, timedOut })}, ${outputOf(output)}` : undefined
 }))
+
+const ended = ({ exitCode, signal, timedOut }: Result): string =>
+  timedOut === true
+    ? "out of time"
+    : typeof exitCode === "number"
+    ? `exit code ${exitCode}`
+    : `ended by ${String(signal)}`
+
+const outputOf = (output: string): string => {
+  const text = output.trim()
+  return text === "" ? "no output" : count(text.split("\n").length, "line")
+}
 
 const part = (shown: number, total: number, noun: string): string =>
   shown === total ? count(total, noun) : `${shown} of ${count(total, noun)}`

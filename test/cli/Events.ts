@@ -55,6 +55,17 @@ export const started = (tool: string, params: Message.ToolCallPart["params"], ca
   params
 })
 
+export const asked = (approvalId: string): RunEvent.RunEvent => ({
+  ...durable,
+  _tag: "ApprovalRequested",
+  turn: 1,
+  callId: "1.0",
+  tool: "t",
+  approvalId,
+  params: {},
+  digest: ""
+})
+
 export const settled = (
   tool: string,
   outcome: ToolOutcome.ToolOutcome,

@@ -5,18 +5,32 @@ import { program } from "../../src/cli/Program.ts"
 import { type Signal, Signals } from "../../src/cli/Signals.ts"
 import * as SessionStoreSqlite from "../../src/layers/SessionStoreSqlite.ts"
 import { sandbox } from "./files/Sandbox.ts"
+import * as Keyboard from "./Keyboard.ts"
 import { type Options, Recorder } from "./Recorder.ts"
 
 export interface Invocation extends Options {
   readonly env?: Record<string, string>
   readonly signal?: Signal
+  /** instead of `signal` */
+  readonly signals?: Signals["Service"]
+  /** what is piped in, or typed where `isTerminal` */
+  readonly input?: Keyboard.Script
 }
 
-export const invoke = (args: ReadonlyArray<string>, { env = {}, signal, ...options }: Invocation = {}) => {
+export const invoke = (
+  args: ReadonlyArray<string>,
+  { env = {}, input = [], signal, signals, ...options }: Invocation = {}
+) => {
   const recorder = new Recorder(options)
-  const signals = Layer.succeed(Signals, { first: signal === undefined ? Effect.never : Effect.succeed(signal) })
+  const first = signal === undefined ? Effect.never : Effect.succeed(signal)
+  const signalled = Layer.succeed(Signals, signals ?? { first, forget: Effect.void })
   return program(args, "1.2.3").pipe(
-    Effect.provide([recorder.layer, signals, ConfigProvider.layer(ConfigProvider.fromEnv({ env }))]),
+    Effect.provide([
+      recorder.layer,
+      Keyboard.layer(recorder, input, options),
+      signalled,
+      ConfigProvider.layer(ConfigProvider.fromEnv({ env }))
+    ]),
     Effect.map((code) => ({ code, stdout: recorder.stdout, stderr: recorder.stderr, tape: recorder.tape }))
   )
 }

@@ -259,8 +259,10 @@ describe("the command", () => {
 
   it.effect("has no line of help wider than 120 characters", () =>
     Effect.gen(function*() {
-      const { stdout } = yield* invoke(["run", "--help"])
-      assert.deepStrictEqual(stdout.split("\n").filter((line) => line.length > 120), [])
+      for (const command of ["run", "chat"]) {
+        const { stdout } = yield* invoke([command, "--help"])
+        assert.deepStrictEqual(stdout.split("\n").filter((line) => line.length > 120), [])
+      }
     }))
 
   it.effect("prints its version", () =>

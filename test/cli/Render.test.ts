@@ -171,7 +171,10 @@ describe("a tool call's line", () => {
     assert.strictEqual(line("t", { _tag: "Failed", result: { _tag: "E", message: "no such file" } }), "✗ no such file")
     assert.strictEqual(line("t", { _tag: "Failed", result: { code: 1 } }), "✗ {\"code\":1}")
     assert.strictEqual(line("t", { _tag: "TimedOut", limit: 5 }), "✗ Timed out after 5 ms.")
-    assert.strictEqual(line("t", { _tag: "Interrupted" }), "✗ Interrupted: the run ended while this call was running.")
+    assert.strictEqual(
+      line("t", { _tag: "Interrupted" }),
+      "✗ Interrupted: the run ended while this call was running; it may have taken effect. Check first."
+    )
     assert.strictEqual(line("t", { _tag: "Succeeded", result: "x…" }, 45_000), "✓ cut, it has 45000 characters")
   })
 

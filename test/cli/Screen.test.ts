@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Deferred, Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import * as Paint from "../../src/cli/Paint.ts"
 import * as Screen from "../../src/cli/Screen.ts"
@@ -97,6 +97,41 @@ describe("a notice", () => {
         Effect.andThen(screen.show(Events.deltas(0, "Once")), screen.say("stopping"))
       )
       assert.deepStrictEqual([tape, stderr], ["Once\nstopping\n", "stopping\n"])
+    }))
+})
+
+describe("a question", () => {
+  it.effect("is reached when the events before it are shown", () =>
+    using((screen, recorder) =>
+      Effect.gen(function*() {
+        const asking = yield* Effect.forkChild(
+          Effect.andThen(screen.asked("q"), Effect.sync(() => recorder.tape)),
+          { startImmediately: true }
+        )
+        yield* screen.show([Events.turn, ...Events.deltas(0, "May I?"), Events.asked("q")])
+        assert.strictEqual(yield* Fiber.join(asking), "May I?")
+      })
+    ))
+
+  it.effect("stands on a line of its own, and nothing is written until it is answered", () =>
+    Effect.gen(function*() {
+      const { tape } = yield* using((screen, recorder) =>
+        Effect.gen(function*() {
+          yield* screen.show([Events.turn, ...Events.deltas(0, "May I?")])
+          const answered = yield* Deferred.make<void>()
+          const asking = yield* Effect.forkChild(
+            screen.hold(Effect.andThen(Effect.sync(() => (recorder.tape += "ask ")), Deferred.await(answered))),
+            { startImmediately: true }
+          )
+          yield* Effect.forkChild(screen.say("later"), { startImmediately: true })
+          yield* TestClock.adjust("1 second")
+          recorder.tape += "y\n"
+          yield* Deferred.succeed(answered, undefined)
+          yield* Fiber.join(asking)
+          yield* TestClock.adjust("1 milli")
+        })
+      )
+      assert.deepStrictEqual(screenOf(tape), ["May I?", "ask y", "later", ""])
     }))
 })
 

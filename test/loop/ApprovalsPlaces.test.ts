@@ -75,11 +75,15 @@ describe("calls that are all allowed at once", () => {
   it.effect("run at most maxParallel at a time", () =>
     Effect.gen(function*() {
       let [running, most] = [0, 0]
+      const two = yield* Deferred.make<void>()
       const made = yield* Approvals.make([[1, 2, 3, 4, 5].map((n) => work(n, `${n}`)), ok], {
         approver: Approvals.answering(() => Approvals.yes),
         agent: atOnce(2),
         tool: ({ n }) =>
-          Effect.sync(() => most = Math.max(most, ++running)).pipe(
+          Effect.suspend(() => {
+            most = Math.max(most, ++running)
+            return running === 2 ? Deferred.succeed(two, undefined) : Deferred.await(two)
+          }).pipe(
             Effect.andThen(Effect.yieldNow),
             Effect.ensuring(Effect.sync(() => running--)),
             Effect.as(`done ${n}`)

@@ -3,8 +3,9 @@
  * is held against the strictest provider.
  */
 import { Effect, Layer, Stream } from "effect"
-import { CliAgent } from "../../../src/cli/CliAgent.ts"
+import { CliAgent, reading } from "../../../src/cli/CliAgent.ts"
 import * as FileTools from "../../../src/cli/files/FileTools.ts"
+import * as Instructions from "../../../src/cli/Instructions.ts"
 import * as OfflineModel from "../../../src/cli/offline/OfflineModel.ts"
 import * as Calculate from "../../../src/cli/tools/Calculate.ts"
 import * as Fiberloop from "../../../src/Fiberloop.ts"
@@ -16,7 +17,7 @@ import * as StrictModel from "../../../src/testing/StrictModel.ts"
 const Model = Layer.effect(ModelService.Model, StrictModel.make(OfflineModel.make))
 
 export const agent = (root: string) =>
-  CliAgent.layer.pipe(
+  reading(Instructions.reading).pipe(
     Layer.provide([FileTools.layer(root), Calculate.layer, Model, Fiberloop.layer]),
     Layer.provideMerge(SessionStoreMemory.layer)
   )

@@ -1,0 +1,130 @@
+/**
+ * The standard input of this process. A terminal is in its usual mode, where it edits lines and Ctrl-C is a signal, but for
+ * the time a message is edited. Nothing is read before it is asked for.
+ */
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import type * as Scope from "effect/Scope"
+import * as Readline from "node:readline"
+import type { Readable, Writable } from "node:stream"
+import * as Continuation from "./chat/Continuation.ts"
+import { Input, type Typed } from "./Input.ts"
+
+/** Where lines come from, and where the terminal shows them while they are edited. */
+export interface Streams {
+  readonly input: Readable
+  readonly output: Writable
+  readonly isTerminal: boolean
+}
+
+export const make = (streams: Streams): Input["Service"] => ({
+  isTerminal: streams.isTerminal,
+  answer: answer(streams),
+  message: streams.isTerminal ? edited(streams, []) : piped(streams)
+})
+
+export const layer: Layer.Layer<Input> = Layer.sync(Input, () =>
+  make({
+    input: process.stdin,
+    output: process.stderr,
+    isTerminal: process.stdin.isTTY === true && process.stderr.isTTY === true
+  }))
+
+const hasEnded = ({ input }: Streams) => input.readableEnded || input.destroyed
+
+/** Reads lines until the scope closes; then the input is left alone again. */
+const reader = (options: Readline.ReadLineOptions): Effect.Effect<Readline.Interface, never, Scope.Scope> =>
+  Effect.acquireRelease(
+    Effect.sync(() => Readline.createInterface(options)),
+    (lines) => Effect.sync(() => lines.close())
+  )
+
+/** What the terminal kept back before the question is read and thrown away. */
+const answer = (streams: Streams): Effect.Effect<string | undefined> =>
+  Effect.scoped(Effect.gen(function*() {
+    if (hasEnded(streams)) return undefined
+    const lines = yield* reader({ input: streams.input, terminal: false })
+    return yield* Effect.callback<string | undefined>((resume) => {
+      let isAsked = false
+      setImmediate(() => setImmediate(() => (isAsked = true)))
+      lines.on("line", (line) => isAsked && resume(Effect.succeed(line)))
+      lines.on("close", () => resume(Effect.succeed(undefined)))
+    })
+  }))
+
+/** One line after the other; the reader stays from the first on, so that no line is lost between two. */
+const piped = ({ input }: Streams): Effect.Effect<Typed> => {
+  let lines: AsyncIterator<string> | undefined
+  return Effect.map(
+    Effect.promise(() => {
+      lines ??= Readline.createInterface({ input })[Symbol.asyncIterator]()
+      return lines.next()
+    }),
+    ({ done, value }) => done === true ? { _tag: "Ended" } : { _tag: "Message", text: value }
+  )
+}
+
+const prompts = { first: "› ", more: "… " }
+/** The terminal marks what is pasted, so that its line feeds can be told from Enter. */
+const marking = { on: "\u001b[?2004h", off: "\u001b[?2004l" }
+
+/** A line editor for one message; `history`, the newest first, is kept from one to the next. */
+const edited = (streams: Streams, history: Array<string>): Effect.Effect<Typed> =>
+  Effect.scoped(Effect.gen(function*() {
+    if (hasEnded(streams)) return { _tag: "Ended" } as const
+    const { input, output } = streams
+    yield* Effect.acquireRelease(
+      Effect.sync(() => output.write(marking.on)),
+      () => Effect.sync(() => output.write(marking.off))
+    )
+    const editor = yield* reader({
+      input,
+      output,
+      prompt: prompts.first,
+      history: [...history],
+      historySize: 200,
+      removeHistoryDuplicates: true,
+      terminal: true
+    })
+    editor.on("history", (lines: Array<string>) => history.splice(0, history.length, ...lines))
+    const paste = yield* pasting(input)
+    return yield* Effect.callback<Typed>((resume) => {
+      let before: string | undefined
+      let burst: Array<Continuation.Line> = []
+      const take = () => {
+        const { isComplete, text } = Continuation.join(before, burst, editor.line !== "")
+        before = text
+        burst = []
+        if (isComplete) return resume(Effect.succeed({ _tag: "Message", text }))
+        editor.setPrompt(prompts.more)
+        editor.prompt(true)
+      }
+      editor.on("line", (text) => {
+        burst.push({ text, isPasted: paste.isOpen })
+        if (burst.length === 1) setImmediate(take)
+      })
+      editor.on("SIGINT", () => {
+        const wasEmpty = before === undefined && burst.length === 0 && editor.line === ""
+        output.write("\n")
+        resume(Effect.succeed({ _tag: "Interrupted", wasEmpty }))
+      })
+      editor.on("close", () => resume(Effect.succeed({ _tag: "Ended" })))
+      editor.prompt()
+    })
+  }))
+
+/** Whether the keys that come now are a paste, for terminals that mark it. */
+const pasting = (input: Readable) => {
+  const paste = { isOpen: false }
+  const onKey = (_: string | undefined, key: { readonly name?: string } | undefined) => {
+    if (key?.name === "paste-start") paste.isOpen = true
+    if (key?.name === "paste-end") paste.isOpen = false
+  }
+  return Effect.acquireRelease(
+    Effect.sync(() => {
+      input.on("keypress", onKey)
+      return paste
+    }),
+    () => Effect.sync(() => input.off("keypress", onKey))
+  )
+}

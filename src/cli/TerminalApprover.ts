@@ -1,0 +1,111 @@
+/**
+ * Who answers for the command when a call asks for permission: a person at the terminal who has seen all of it, a rule that
+ * this person made, or `--yes`. Nothing but a clear yes is one.
+ *
+ * Does not own what a person sees (`write/Describe.ts`) nor what a rule covers (`write/RuleKey.ts`).
+ */
+import * as Effect from "effect/Effect"
+import * as Semaphore from "effect/Semaphore"
+import type * as Approver from "../services/Approver.ts"
+import type * as Root from "./files/Root.ts"
+import type { Paint } from "./Paint.ts"
+import type { Screen } from "./Screen.ts"
+import * as Describe from "./write/Describe.ts"
+import * as RuleKey from "./write/RuleKey.ts"
+
+/** Allows everything. */
+export const all: Approver.Approver = { ask: () => Effect.succeed({ approved: true, by: "--yes" }) }
+
+/** Denies everything, because nobody can be asked. */
+export const nobody: Approver.Approver = {
+  ask: () =>
+    Effect.succeed({
+      approved: false,
+      by: "no terminal",
+      reason:
+        "there is no terminal to ask the user at; the user can run fiberloop in one, or allow everything with --yes"
+    })
+}
+
+export interface Desk {
+  readonly root: Root.Root
+  readonly screen: Pick<Screen, "asked" | "hold">
+  readonly paint: Paint
+  /** Writes to the terminal. */
+  readonly write: (text: string) => Effect.Effect<void>
+  /** A line that the person types; `undefined` when nothing more comes. */
+  readonly answer: Effect.Effect<string | undefined>
+  /** What was allowed for the session; a yes "always" adds to it. */
+  readonly rules: Set<string>
+}
+
+/** Asks a person, one question at a time, while nothing else is written. */
+export const make = (desk: Desk): Approver.Approver => {
+  const turn = Semaphore.makeUnsafe(1)
+  return {
+    ask: (question) =>
+      Effect.gen(function*() {
+        const rule = RuleKey.of(question.tool, question.params)
+        if (rule !== undefined && desk.rules.has(rule)) return { approved: true, by: "rule" } as const
+        yield* desk.screen.asked(question.approvalId)
+        return yield* desk.screen.hold(askPerson(desk, question, rule))
+      }).pipe(turn.withPermit)
+  }
+}
+
+const askPerson = Effect.fnUntraced(function*(
+  { answer, paint, root, rules, write }: Desk,
+  { params, tool }: Approver.Question,
+  rule: string | undefined
+): Effect.fn.Return<Approver.Answer> {
+  yield* write(`${painted(yield* Describe.describe(root)(tool, params), tool, paint)}\n`)
+  for (;;) {
+    yield* write(paint.yellow(rule === undefined ? choices : `${choices}, a = ${always(tool)}`) + " › ")
+    const line = yield* Effect.onInterrupt(answer, () => write("\n"))
+    if (line === undefined) yield* write("\n")
+    const reply = read(line, rule !== undefined)
+    switch (reply._tag) {
+      case "Unclear":
+        continue
+      case "No":
+        return { approved: false, by: "terminal", ...(reply.reason !== undefined && { reason: reply.reason }) }
+      case "Always":
+        rules.add(rule!)
+        return { approved: true, by: "terminal" }
+      case "Yes":
+        return { approved: true, by: "terminal" }
+    }
+  }
+})
+
+const choices = "Allow? y = yes, n = no, n and a reason tells the model why"
+
+const always = (tool: string): string =>
+  tool === "run_command" ? "yes, and always this exact command" : `yes, and always ${tool} on this file`
+
+export type Reply =
+  | { readonly _tag: "Yes" }
+  | { readonly _tag: "Always" }
+  | { readonly _tag: "No"; readonly reason?: string }
+  | { readonly _tag: "Unclear" }
+
+/** What a typed line says. Enter alone says nothing; the end of the input is a no. */
+export const read = (line: string | undefined, hasRule: boolean): Reply => {
+  if (line === undefined) return { _tag: "No", reason: "the input ended before the user answered" }
+  const typed = line.trim()
+  if (/^(?:y|yes)$/i.test(typed)) return { _tag: "Yes" }
+  if (/^(?:a|always)$/i.test(typed)) return hasRule ? { _tag: "Always" } : { _tag: "Unclear" }
+  const no = /^(?:no|n)(?:[\s,:;.-]+(.*))?$/is.exec(typed)
+  if (no === null) return { _tag: "Unclear" }
+  const reason = no[1]?.trim()
+  return reason === undefined || reason === "" ? { _tag: "No" } : { _tag: "No", reason: `the user said: ${reason}` }
+}
+
+/** The lines of a diff in colours; those of a command may begin with anything and have none. */
+const painted = (text: string, tool: string, paint: Paint): string => {
+  if (tool === "run_command") return text
+  const [title = "", ...lines] = text.split("\n")
+  const colour = (line: string) =>
+    line.startsWith("+") ? paint.green(line) : line.startsWith("-") ? paint.red(line) : line
+  return [title, ...lines.map(colour)].join("\n")
+}

@@ -1,0 +1,103 @@
+/**
+ * `fiberloop chat`: a conversation in one session, turn by turn, until the person leaves or the input ends.
+ *
+ *     prompt -- message --> turn --> prompt          Ctrl-C in a turn aborts it; Ctrl-C at the prompt right after that,
+ *       |                                            or twice there, leaves; so does Ctrl-D
+ *       +-- Ctrl-C, Ctrl-C | Ctrl-D | signal --> left
+ *
+ * Does not own how a line is edited (`ProcessInput.ts`) nor how a run is shown (`Run.ts`).
+ */
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import * as Ids from "../../services/Ids.ts"
+import * as EndLine from "../EndLine.ts"
+import { Input } from "../Input.ts"
+import * as KeptSession from "../KeptSession.ts"
+import { Output } from "../Output.ts"
+import * as Print from "../Print.ts"
+import { codes, Ended, type Refusal } from "../Refusal.ts"
+import * as Run from "../Run.ts"
+import type { Settings } from "../Settings.ts"
+import { type Signal, Signals } from "../Signals.ts"
+
+/** Ends with success when the person left, or when the last message of a piped input was answered. */
+export const run = Effect.fnUntraced(function*(
+  settings: Settings
+): Effect.fn.Return<void, Ended | Refusal, Input | Output | Signals | Scope.Scope> {
+  const session = yield* kept(settings)
+  const worker = yield* Run.open({ ...settings, session })
+  const sessionId = session ?? (yield* (yield* Ids.Ids).next)
+  const { stderr } = yield* Output
+  for (const notice of worker.notices) yield* stderr.write(`${notice}\n`)
+  const { code, hasBegun } = yield* talk(worker, settings, { sessionId, isNew: session === undefined })
+  if (hasBegun || session !== undefined) {
+    const back = EndLine.command("chat", ["--session", sessionId], settings.flags)
+    yield* stderr.write(`Come back with: ${back}\n`)
+  }
+  if (code !== codes.completed) return yield* new Ended({ code })
+}, Effect.scoped)
+
+/** The whole id of the session to go on with. */
+const kept = ({ db, session }: Settings) =>
+  session === undefined
+    ? Effect.succeed(undefined)
+    : Effect.map(
+      Print.untilSignal(Effect.scoped(KeptSession.find({ db }, session))),
+      ({ info }) => info.sessionId
+    )
+
+interface Talked {
+  readonly code: number
+  readonly hasBegun: boolean
+}
+
+const talk = Effect.fnUntraced(function*(
+  worker: Run.Worker,
+  settings: Settings,
+  { isNew, sessionId }: { readonly sessionId: string; readonly isNew: boolean }
+): Effect.fn.Return<Talked, never, Input | Output | Signals> {
+  const [{ isTerminal, message }, { stderr }, { first, forget }] = [yield* Input, yield* Output, yield* Signals]
+  let hasBegun = false
+  let code: number = codes.completed
+  /** The next Ctrl-C at the prompt leaves. */
+  let isLeaving = false
+
+  if (isTerminal) yield* stderr.write(`${greeting}\n`)
+  for (;;) {
+    const typed = yield* Effect.raceFirst(
+      message,
+      Effect.map(first, (signal) => ({ _tag: "Signal", signal }) as const)
+    )
+    if (typed._tag === "Signal") return { code: codes[typed.signal], hasBegun }
+    if (typed._tag === "Ended") {
+      if (isTerminal) yield* stderr.write("\n")
+      return { code, hasBegun }
+    }
+    if (typed._tag === "Interrupted") {
+      if (isLeaving && typed.wasEmpty) return { code, hasBegun }
+      isLeaving = true
+      yield* stderr.write(`${onceMore}\n`)
+      continue
+    }
+    if (typed.text.trim() === "") continue
+    const said = { task: typed.text, session: isNew ? undefined : sessionId, maxTurns: settings.maxTurns }
+    const turn = yield* Effect.scoped(Effect.flatMap(
+      Run.screenOf(settings, { sessionId, isChat: true }),
+      (screen) => Run.drive({ ...worker, notices: [] }, said, sessionId, screen)
+    ))
+    hasBegun ||= turn.hasBegun
+    if (mustLeave(turn, isTerminal)) return { code: turn.code, hasBegun }
+    code = isTerminal ? codes.completed : turn.code
+    isLeaving = turn.signal !== undefined
+    if (isLeaving) yield* Effect.andThen(forget, stderr.write(`${onceMore}\n`))
+  }
+})
+
+const greeting = "A line ending in \\ goes on in the next. Ctrl-C aborts an answer, Ctrl-D leaves."
+const onceMore = "Ctrl-C once more leaves."
+
+/** Only Ctrl-C at a terminal ends no more than the turn; and nobody reads on where nobody reads. */
+const mustLeave = (
+  { code, signal }: { readonly code: number; readonly signal: Signal | undefined },
+  isTerminal: boolean
+): boolean => signal === undefined ? code === codes.readerLeft : signal !== "SIGINT" || !isTerminal

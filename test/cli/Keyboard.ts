@@ -1,0 +1,33 @@
+/** Who types what a test scripted, and sees on the recorder's tape what they typed. */
+import { Effect, Layer } from "effect"
+import { Input, type Typed } from "../../src/cli/Input.ts"
+import type { Recorder } from "./Recorder.ts"
+
+/** Messages and answers in the order they are asked for; the input ends behind them. */
+export type Script = ReadonlyArray<string | Typed>
+
+export const layer = (
+  recorder: Recorder,
+  script: Script,
+  { isTerminal = false }: { readonly isTerminal?: boolean }
+): Layer.Layer<Input> => {
+  const left = [...script]
+  const next = Effect.sync(() => {
+    const typed = left.shift()
+    if (isTerminal && typed !== undefined) {
+      recorder.tape += typeof typed === "string"
+        ? `${typed}\n`
+        : `<${typed._tag}>\n`
+    }
+    return typed
+  })
+  return Layer.succeed(Input, {
+    isTerminal,
+    answer: Effect.map(next, (typed) => typeof typed === "string" ? typed : undefined),
+    message: Effect.map(
+      next,
+      (typed): Typed =>
+        typed === undefined ? { _tag: "Ended" } : typeof typed === "string" ? { _tag: "Message", text: typed } : typed
+    )
+  })
+}

@@ -1,0 +1,124 @@
+/** The keys of a terminal, and lines of a pipe, on streams in this process. */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Fiber } from "effect"
+import { PassThrough } from "node:stream"
+import * as ProcessInput from "../../src/cli/ProcessInput.ts"
+
+const open = (isTerminal: boolean) => {
+  const [input, output] = [new PassThrough(), new PassThrough()]
+  output.resume()
+  return { ...ProcessInput.make({ input, output, isTerminal }), input }
+}
+
+/** What comes of `ask` when these keys are pressed while it waits. */
+const pressing = <A>({ input }: { readonly input: PassThrough }, ask: Effect.Effect<A>, keys: string) =>
+  Effect.gen(function*() {
+    const asking = yield* Effect.forkChild(ask, { startImmediately: true })
+    input.write(keys)
+    return yield* Fiber.join(asking)
+  })
+
+/** What was written is read by then. */
+const whenRead = Effect.promise(async () => {
+  for (let turn = 0; turn < 3; turn++) await new Promise<void>((resolve) => setImmediate(resolve))
+})
+
+const up = "\u001b[A"
+const down = "\u001b[B"
+
+describe("a message at a terminal", () => {
+  const cases: Record<string, readonly [keys: string, text: string]> = {
+    "is what is typed before Enter": ["hello\r", "hello"],
+    "can be edited": ["helo\u001b[Dl\r", "hello"],
+    "goes on behind a backslash": ["one\\\rtwo\r", "one\ntwo"],
+    "takes a marked paste whole": ["\u001b[200~one\rtwo\r\u001b[201~three\r", "one\ntwo\nthree"],
+    "takes a paste without marks whole": ["one\ntwo\n", "one\ntwo"]
+  }
+  for (const [what, [keys, text]] of Object.entries(cases)) {
+    it.effect(what, () =>
+      Effect.gen(function*() {
+        const terminal = open(true)
+        assert.deepStrictEqual(yield* pressing(terminal, terminal.message, keys), { _tag: "Message", text })
+      }))
+  }
+
+  it.effect("takes a marked paste whole also when it comes in pieces", () =>
+    Effect.gen(function*() {
+      const terminal = open(true)
+      const asking = yield* Effect.forkChild(terminal.message, { startImmediately: true })
+      for (const piece of ["\u001b[200~one\r", "two\r", "\u001b[201~three\r"]) {
+        terminal.input.write(piece)
+        yield* whenRead
+      }
+      assert.deepStrictEqual(yield* Fiber.join(asking), { _tag: "Message", text: "one\ntwo\nthree" })
+    }))
+
+  it.effect("can be one from before, by the arrows", () =>
+    Effect.gen(function*() {
+      const terminal = open(true)
+      for (const text of ["first", "second"]) yield* pressing(terminal, terminal.message, `${text}\r`)
+      const typed = yield* pressing(terminal, terminal.message, `${up}${up}${down}${up}\r`)
+      assert.deepStrictEqual(typed, { _tag: "Message", text: "first" })
+    }))
+
+  it.effect("is given up by Ctrl-C", () =>
+    Effect.gen(function*() {
+      const terminal = open(true)
+      const typed = yield* pressing(terminal, terminal.message, "hel\u0003")
+      assert.deepStrictEqual(typed, { _tag: "Interrupted", wasEmpty: false })
+      assert.deepStrictEqual(yield* pressing(terminal, terminal.message, "\u0003"), {
+        _tag: "Interrupted",
+        wasEmpty: true
+      })
+    }))
+
+  it.effect("is none after Ctrl-D", () =>
+    Effect.gen(function*() {
+      const terminal = open(true)
+      assert.deepStrictEqual(yield* pressing(terminal, terminal.message, "\u0004"), { _tag: "Ended" })
+    }))
+
+  it.effect("is none when the terminal is gone", () =>
+    Effect.gen(function*() {
+      const terminal = open(true)
+      const asking = yield* Effect.forkChild(terminal.message, { startImmediately: true })
+      terminal.input.end()
+      assert.deepStrictEqual(yield* Fiber.join(asking), { _tag: "Ended" })
+      assert.deepStrictEqual(yield* terminal.message, { _tag: "Ended" })
+    }))
+})
+
+describe("an answer", () => {
+  it.effect("is not what was typed before the question", () =>
+    Effect.gen(function*() {
+      const terminal = open(true)
+      terminal.input.write("y\n")
+      const asking = yield* Effect.forkChild(terminal.answer, { startImmediately: true })
+      yield* whenRead
+      terminal.input.write("n\n")
+      assert.strictEqual(yield* Fiber.join(asking), "n")
+    }))
+
+  it.effect("is none when the input has ended", () =>
+    Effect.gen(function*() {
+      const terminal = open(true)
+      const asking = yield* Effect.forkChild(terminal.answer, { startImmediately: true })
+      terminal.input.end()
+      assert.isUndefined(yield* Fiber.join(asking))
+      assert.isUndefined(yield* terminal.answer)
+    }))
+})
+
+describe("a pipe", () => {
+  it.effect("gives its lines one by one, also those that came at once", () =>
+    Effect.gen(function*() {
+      const pipe = open(false)
+      pipe.input.end("one\\\ntwo")
+      const typed = [yield* pipe.message, yield* pipe.message, yield* pipe.message]
+      assert.deepStrictEqual(typed, [
+        { _tag: "Message", text: "one\\" },
+        { _tag: "Message", text: "two" },
+        { _tag: "Ended" }
+      ])
+    }))
+})

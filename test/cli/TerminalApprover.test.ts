@@ -1,0 +1,164 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Deferred, Effect, Fiber } from "effect"
+import * as Root from "../../src/cli/files/Root.ts"
+import * as Paint from "../../src/cli/Paint.ts"
+import * as TerminalApprover from "../../src/cli/TerminalApprover.ts"
+import type * as Approver from "../../src/services/Approver.ts"
+import { sandbox } from "./files/Sandbox.ts"
+
+const question = (tool: string, params: any, approvalId = "q"): Approver.Question => ({
+  sessionId: "s",
+  runId: "r",
+  approvalId,
+  callId: "1.0",
+  tool,
+  params,
+  digest: ""
+})
+const running = (...command: ReadonlyArray<string>) => question("run_command", { command })
+
+/** A desk where these lines are typed, and what it showed. */
+const desk = Effect.fnUntraced(function*(...typed: ReadonlyArray<string>) {
+  const root = yield* Root.make(yield* sandbox({ "a.txt": "one\n" }))
+  const left = [...typed]
+  const seen = { text: "" }
+  const approver = TerminalApprover.make({
+    root,
+    screen: { asked: () => Effect.void, hold: (self) => self },
+    paint: Paint.plain,
+    write: (text) => Effect.sync(() => void (seen.text += text)),
+    answer: Effect.sync(() => left.shift()),
+    rules: new Set()
+  })
+  return { ask: approver.ask, seen, left }
+})
+
+describe("at a terminal", () => {
+  for (const [typed, approved] of [["y", true], ["YES", true], ["n", false], [" no ", false]] as const) {
+    it.effect(`${JSON.stringify(typed)} is a ${approved ? "yes" : "no"}`, () =>
+      Effect.gen(function*() {
+        const { ask } = yield* desk(typed)
+        assert.deepStrictEqual(yield* ask(running("ls")), { approved, by: "terminal" } as Approver.Answer)
+      }))
+  }
+
+  it.effect("a no takes its reason along", () =>
+    Effect.gen(function*() {
+      const { ask } = yield* desk("n, use pnpm instead")
+      const answer = yield* ask(running("npm", "i"))
+      assert.deepStrictEqual(answer, { approved: false, by: "terminal", reason: "the user said: use pnpm instead" })
+    }))
+
+  it.effect("what is neither yes nor no, and Enter alone, is asked again", () =>
+    Effect.gen(function*() {
+      const { ask, left } = yield* desk("", "yep", "now", "y y", "n", "y")
+      assert.isFalse((yield* ask(running("ls")))!.approved)
+      assert.deepStrictEqual(left, ["y"])
+    }))
+
+  it.effect("the end of the input is a no", () =>
+    Effect.gen(function*() {
+      const { ask } = yield* desk()
+      assert.deepStrictEqual(yield* ask(running("ls")), {
+        approved: false,
+        by: "terminal",
+        reason: "the input ended before the user answered"
+      })
+    }))
+
+  it.effect("the whole command is shown before it is asked", () =>
+    Effect.gen(function*() {
+      const { ask, seen } = yield* desk("n")
+      yield* ask(running("rm", "-rf", "my files"))
+      const [title, command, asked] = seen.text.split("\n")
+      assert.match(title!, /^run_command in the root folder/)
+      assert.strictEqual(command, "rm -rf 'my files'")
+      assert.match(asked!, /^Allow\?/)
+    }))
+
+  it.effect("a change is shown as a diff", () =>
+    Effect.gen(function*() {
+      const { ask, seen } = yield* desk("n")
+      yield* ask(question("edit_file", { path: "a.txt", oldText: "one", newText: "two" }))
+      assert.include(seen.text, "\n-one\n+two\n")
+    }))
+
+  it.effect("always allows the same command again without asking", () =>
+    Effect.gen(function*() {
+      const { ask } = yield* desk("a")
+      assert.deepStrictEqual(yield* ask(running("git", "status")), { approved: true, by: "terminal" })
+      assert.deepStrictEqual(yield* ask(running("git", "status")), { approved: true, by: "rule" })
+    }))
+
+  it.effect("always does not allow a longer command", () =>
+    Effect.gen(function*() {
+      const { ask } = yield* desk("a", "n")
+      yield* ask(running("git", "status"))
+      assert.isFalse((yield* ask(running("git", "status", "--short")))!.approved)
+    }))
+
+  it.effect("always is no answer where no rule can be made", () =>
+    Effect.gen(function*() {
+      const { ask, left, seen } = yield* desk("a", "n")
+      assert.isFalse((yield* ask(question("other_tool", {})))!.approved)
+      assert.deepStrictEqual(left, [])
+      assert.notInclude(seen.text, "always")
+    }))
+
+  it.effect("a question waits for the one before it, and for what that allowed", () =>
+    Effect.gen(function*() {
+      const typed = yield* Deferred.make<string>()
+      let asked = 0
+      const { ask } = TerminalApprover.make({
+        root: yield* Root.make(yield* sandbox()),
+        screen: { asked: () => Effect.void, hold: (self) => self },
+        paint: Paint.plain,
+        write: () => Effect.void,
+        answer: Effect.suspend(() => (asked++, Deferred.await(typed))),
+        rules: new Set()
+      })
+      const both = yield* Effect.forkChild(
+        Effect.all([ask(running("ls")), ask(running("ls"))], { concurrency: 2 }),
+        { startImmediately: true }
+      )
+      yield* Deferred.succeed(typed, "a")
+      const [first, second] = yield* Fiber.join(both)
+      assert.deepStrictEqual([first?.by, second?.by, asked], ["terminal", "rule", 1])
+    }))
+
+  it.effect("nothing is asked before what led to it was shown", () =>
+    Effect.gen(function*() {
+      const shown = yield* Deferred.make<void>()
+      const order: Array<string> = []
+      const { ask } = TerminalApprover.make({
+        root: yield* Root.make(yield* sandbox()),
+        screen: {
+          asked: (id) => Effect.andThen(Deferred.await(shown), Effect.sync(() => order.push(id))),
+          hold: (self) => self
+        },
+        paint: Paint.plain,
+        write: () => Effect.sync(() => void order.push("written")),
+        answer: Effect.succeed("y"),
+        rules: new Set()
+      })
+      const asking = yield* Effect.forkChild(ask(running("ls")), { startImmediately: true })
+      assert.deepStrictEqual(order, [])
+      yield* Deferred.succeed(shown, undefined)
+      yield* Fiber.join(asking)
+      assert.deepStrictEqual(order.slice(0, 2), ["q", "written"])
+    }))
+})
+
+describe("without a person", () => {
+  it.effect("--yes allows", () =>
+    Effect.gen(function*() {
+      assert.deepStrictEqual(yield* TerminalApprover.all.ask(running("ls")), { approved: true, by: "--yes" })
+    }))
+
+  it.effect("nobody denies, and says so", () =>
+    Effect.gen(function*() {
+      const answer = yield* TerminalApprover.nobody.ask(running("ls"))
+      assert.deepStrictEqual([answer?.approved, answer?.by], [false, "no terminal"])
+      assert.include((answer as { reason?: string }).reason, "there is no terminal")
+    }))
+})

@@ -1,0 +1,171 @@
+/** Conversations in this process, on scripted input. */
+import { assert, describe, it } from "@effect/vitest"
+import { Deferred, Effect, Stream } from "effect"
+import type { Signals } from "../../../src/cli/Signals.ts"
+import * as SessionStore from "../../../src/services/SessionStore.ts"
+import * as OpenAiServer from "../../support/OpenAiServer.ts"
+import * as Child from "../Child.ts"
+import { sandbox } from "../files/Sandbox.ts"
+import { type Invocation, workplace } from "../Invoke.ts"
+import type { Script } from "../Keyboard.ts"
+import * as Replies from "../Replies.ts"
+
+const chat = Effect.fnUntraced(function*(input: Script, args: ReadonlyArray<string> = [], options: Invocation = {}) {
+  const place = yield* workplace({ "a.txt": "one\n" })
+  const talk = (input: Script, args: ReadonlyArray<string> = []) =>
+    place.on("chat", ["--root", place.root, "--no-color", ...args], { ...options, input })
+  const end = yield* talk(input, args)
+  const sessions = SessionStore.SessionStore.use((store) => store.list()).pipe(Effect.provide(place.store))
+  return { ...place, ...end, talk, sessions, id: /--session (\S+)/.exec(end.stderr)?.[1] }
+})
+
+const interrupted = { _tag: "Interrupted", wasEmpty: true } as const
+
+describe("without a terminal", () => {
+  it.effect("every line is a message of one session, and the end of the input ends it", () =>
+    Effect.gen(function*() {
+      const { code, sessions, stdout } = yield* chat(["2+2", "", "3*3"])
+      assert.deepStrictEqual([code, stdout], [0, "2+2 = 4\n3*3 = 9\n"])
+      assert.deepStrictEqual((yield* sessions).map(({ turns }) => turns), [4])
+    }))
+
+  it.effect("it says how to come back, and there it goes on", () =>
+    Effect.gen(function*() {
+      const { id, sessions, stderr, talk } = yield* chat(["2+2"])
+      assert.match(stderr, /\nCome back with: fiberloop chat --session \S+ --root \S+ --db \S+\n$/)
+      yield* talk(["3*3"], ["--session", id!])
+      assert.deepStrictEqual((yield* sessions).map(({ turns }) => turns), [4])
+    }))
+
+  it.effect("it leaves no session when nothing was said", () =>
+    Effect.gen(function*() {
+      const { code, sessions, stderr } = yield* chat([])
+      assert.deepStrictEqual([code, yield* sessions], [0, []])
+      assert.notInclude(stderr, "Come back")
+    }))
+
+  it.effect("a message that fails does not end it, and the last one decides the code", () =>
+    Effect.gen(function*() {
+      const good = yield* chat(["write a poem", "2+2"])
+      assert.deepStrictEqual([good.code, good.stdout], [0, "2+2 = 4\n"])
+      assert.strictEqual((yield* chat(["2+2", "write a poem"])).code, 1)
+    }))
+
+  it.effect("Ctrl-C ends all of it", () =>
+    Effect.gen(function*() {
+      const model = yield* OpenAiServer.make(OpenAiServer.open(), Replies.says("Hi."))
+      const { code, stdout } = yield* chat(["hang", "hello"], ["--model", "m"], {
+        signals: ctrlC(Deferred.await(model.received)),
+        env: Replies.env(model)
+      })
+      assert.deepStrictEqual([code, stdout], [130, ""])
+    }))
+
+  it.live("a process of its own answers what is piped into it", () =>
+    Effect.gen(function*() {
+      const child = yield* Child.start(["chat"], { cwd: yield* sandbox(), spawn: { stdio: "pipe" } })
+      child.process.stdin?.end("2+2\n3*3")
+      const { code, stdout } = yield* child.ended
+      assert.deepStrictEqual([code, stdout], [0, "2+2 = 4\n3*3 = 9\n"])
+    }))
+
+  it.effect("a session that is not there is refused", () =>
+    Effect.gen(function*() {
+      const { code, stderr } = yield* chat(["2+2"], ["--session", "abcdef"])
+      assert.strictEqual(code, 1)
+      assert.match(stderr, /^fiberloop: there is no session "abcdef"[^\n]*\n$/)
+    }))
+})
+
+/** One Ctrl-C, at this time. */
+const ctrlC = (when: Effect.Effect<void>): Signals["Service"] => {
+  let isForgotten = false
+  return {
+    first: Effect.suspend(() => isForgotten ? Effect.never : Effect.as(when, "SIGINT" as const)),
+    forget: Effect.sync(() => void (isForgotten = true))
+  }
+}
+
+describe("at a terminal", () => {
+  const terminal = { isTerminal: true }
+
+  it.effect("the answer follows the message", () =>
+    Effect.gen(function*() {
+      const { code, tape } = yield* chat(["2+2"], [], terminal)
+      assert.strictEqual(code, 0)
+      assert.match(tape, /2\+2\n[^]*2\+2 = 4\n✓ completed/)
+    }))
+
+  it.effect("Ctrl-C at the prompt leaves at the second time only", () =>
+    Effect.gen(function*() {
+      const { code, stdout, tape } = yield* chat([interrupted, interrupted, "2+2"], [], terminal)
+      assert.deepStrictEqual([code, stdout], [0, ""])
+      assert.strictEqual(tape.split("Ctrl-C once more leaves.").length, 2)
+    }))
+
+  it.effect("a message between two Ctrl-C keeps it open", () =>
+    Effect.gen(function*() {
+      const { stdout } = yield* chat([interrupted, "2+2", interrupted, "3*3"], [], terminal)
+      assert.include(stdout, "3*3 = 9")
+    }))
+
+  it.effect("a message may have several lines", () =>
+    Effect.gen(function*() {
+      const model = yield* OpenAiServer.make(Replies.says("Hi."))
+      yield* chat(["one\ntwo"], ["--model", "m"], { ...terminal, env: Replies.env(model) })
+      assert.include(JSON.stringify(model.requests[0]!.body.messages), "one\\ntwo")
+    }))
+
+  it.effect("what was allowed always is allowed in the next turn too", () =>
+    Effect.gen(function*() {
+      const command = Replies.calls(["run_command", { command: ["true"] }])
+      const model = yield* OpenAiServer.make(command, Replies.says("Ran."), command, Replies.says("Again."))
+      const { stdout, tape } = yield* chat(["run it", "a", "again"], ["--model", "m"], {
+        ...terminal,
+        env: Replies.env(model)
+      })
+      assert.include(stdout, "Again.")
+      assert.strictEqual(tape.split("Allow?").length, 2)
+    }))
+
+  it.effect("Ctrl-C ends the answer under way, and the next message is answered", () =>
+    Effect.gen(function*() {
+      const model = yield* OpenAiServer.make(OpenAiServer.open(), Replies.says("Hi."))
+      const { code, stdout, tape } = yield* chat(["hang", "hello"], ["--model", "m"], {
+        ...terminal,
+        signals: ctrlC(Deferred.await(model.received)),
+        env: Replies.env(model)
+      })
+      yield* Deferred.await(model.left)
+      assert.strictEqual(code, 0)
+      assert.include(tape, "Ctrl-C once more leaves.")
+      assert.include(stdout, "Hi.")
+    }))
+
+  it.effect("Ctrl-C right after an answer was ended leaves", () =>
+    Effect.gen(function*() {
+      const model = yield* OpenAiServer.make(OpenAiServer.open(), Replies.says("Hi."))
+      const { stdout } = yield* chat(["hang", interrupted, "hello"], ["--model", "m"], {
+        ...terminal,
+        signals: ctrlC(Deferred.await(model.received)),
+        env: Replies.env(model)
+      })
+      assert.notInclude(stdout, "Hi.")
+    }))
+
+  it.effect("a denied call is in the session with its reason, and the model goes on", () =>
+    Effect.gen(function*() {
+      const command = Replies.calls(["run_command", { command: ["false"] }])
+      const model = yield* OpenAiServer.make(command, Replies.says("Then not."))
+      const { id, stdout, store } = yield* chat(["run it", "n too risky"], ["--model", "m"], {
+        ...terminal,
+        env: Replies.env(model)
+      })
+      const log = yield* SessionStore.SessionStore.use((store) => Stream.runCollect(store.read(id!))).pipe(
+        Effect.provide(store)
+      )
+      const resolved = log.find((event) => event._tag === "ApprovalResolved")
+      assert.deepInclude(resolved, { approved: false, by: "terminal", reason: "the user said: too risky" })
+      assert.include(stdout, "Then not.")
+    }))
+})
