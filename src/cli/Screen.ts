@@ -49,7 +49,7 @@ export const json = (look: Render.Look): Effect.Effect<Screen, never, Output> =>
     return {
       show: (events) =>
         Effect.gen(function*() {
-          yield* stdout.write(events.map(RenderJson.line).join(""))
+          yield* stdout.write(events.map(RenderJson.line(look.sessionId)).join(""))
           const end = events.find(RunEvent.isEnd)
           if (end !== undefined) yield* stderr.write(Render.ending(look, end))
           reach(events)

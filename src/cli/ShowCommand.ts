@@ -29,7 +29,9 @@ const show = Effect.fnUntraced(function*(
       Stream.mapError((error) => badInput(Messages.ofRun(error))),
       Stream.runForEachArray(print)
     )
-  if (place.json) return yield* forEachPage((events) => Print.print(events.map(RenderJson.line).join("")))
+  if (place.json) {
+    return yield* forEachPage((events) => Print.print(events.map(RenderJson.line(info.sessionId)).join("")))
+  }
 
   const look = { paint: yield* Print.paintOf(place.isPlain), sessionId: info.sessionId, flags: place.flags, isFull }
   let state = RenderLog.initial

@@ -185,7 +185,10 @@ describe("the command", () => {
       const log = yield* SessionStore.SessionStore.use((_) => Stream.runCollect(_.read(sessionId))).pipe(
         Effect.provide(store)
       )
-      assert.deepStrictEqual(events.filter((event) => "seq" in event), JSON.parse(JSON.stringify(log)))
+      assert.deepStrictEqual(
+        events.filter((event) => "seq" in event),
+        JSON.parse(JSON.stringify(log.map((event) => ({ sessionId, ...event }))))
+      )
       assert.match(stderr, new RegExp(`^fiberloop: no model is named.*\n✓ completed · .* · session ${sessionId}\n$`))
     }))
 

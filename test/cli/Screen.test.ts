@@ -145,7 +145,8 @@ describe("JSON", () => {
         yield* screen.say("a notice")
       }).pipe(Effect.provide(recorder.layer))
       const lines = recorder.stdout.trimEnd().split("\n").map((line) => JSON.parse(line))
-      assert.deepStrictEqual(lines, [Events.turn, ...Events.deltas(0, "a\nb\u009b"), Events.completed])
+      const shown = [Events.turn, ...Events.deltas(0, "a\nb\u009b"), Events.completed]
+      assert.deepStrictEqual(lines, shown.map((event) => ({ sessionId: "s", ...event })))
       assert.notInclude(recorder.stdout, "\u009b")
       assert.strictEqual(recorder.stderr, "✓ completed · 2 turns · 1 tool call · 1.2 s · session s\na notice\n")
     }))
