@@ -58,6 +58,7 @@ export const goOn = (event: RunEvent.End, sessionId: string, flags: ReadonlyArra
   const again = command("run", ["--session", sessionId], flags)
   switch (event._tag) {
     case "RunAborted":
+    case "RunFailed":
       return `Go on with: ${again}`
     case "RunLimited":
       return event.reason === "turns"

@@ -138,7 +138,8 @@ describe("how a run ended", () => {
   it("a failure is told on one line, before the end", () => {
     assert.strictEqual(
       shown([...Events.deltas(0, "Well"), Events.failed]),
-      "Well\n! fiberloop: the key is wrong; check OPENAI_API_KEY\n! ✗ failed · 2 turns · 1 tool call · 1.2 s · session s-1\n"
+      "Well\n! fiberloop: the key is wrong; check OPENAI_API_KEY\n! ✗ failed · 2 turns · 1 tool call · 1.2 s · session s-1\n" +
+        "! Go on with: fiberloop run --session s-1\n"
     )
   })
 
