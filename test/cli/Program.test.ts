@@ -181,7 +181,8 @@ describe("the command", () => {
       const events = stdout.trimEnd().split("\n").map((line) => JSON.parse(line))
       assert.deepStrictEqual([code, events[0]._tag, events.at(-1)._tag], [0, "RunStarted", "RunCompleted"])
       assert.isTrue(events.some((event) => event._tag === "TextDelta"))
-      const [{ sessionId }] = (yield* SessionStore.SessionStore.use((_) => _.list()).pipe(Effect.provide(store))) as any
+      const [info] = yield* SessionStore.SessionStore.use((_) => _.list()).pipe(Effect.provide(store))
+      const { sessionId } = info!
       const log = yield* SessionStore.SessionStore.use((_) => Stream.runCollect(_.read(sessionId))).pipe(
         Effect.provide(store)
       )

@@ -129,7 +129,8 @@ describe("fiberloop show", () => {
     Effect.gen(function*() {
       const { on, run, store } = yield* workplace()
       const { stdout } = yield* run(["2+2", "--json"])
-      const [{ sessionId }] = (yield* SessionStore.SessionStore.use((_) => _.list()).pipe(Effect.provide(store))) as any
+      const [info] = yield* SessionStore.SessionStore.use((_) => _.list()).pipe(Effect.provide(store))
+      const { sessionId } = info!
       const eventsOf = (text: string) => text.trimEnd().split("\n").map((line) => JSON.parse(line))
       const shown = yield* on("show", [sessionId, "--json"])
       assert.deepStrictEqual(eventsOf(shown.stdout), eventsOf(stdout).filter((event) => "seq" in event))
