@@ -93,6 +93,24 @@ describe("an abort", () => {
       yield* Aborted.answers(made)
     }))
 
+  it.effect("by one who leaves while it is announced is carried out all the same", () =>
+    Effect.gen(function*() {
+      const gate = yield* ScriptedModel.makeGate
+      const held = TestStore.holding((_, events) => events.some((event) => event._tag === "AbortRequested"))
+      const store = yield* TestStore.make(held.onAppend)
+      const made = yield* TestAgent.make([ScriptedModel.gate(gate), ScriptedModel.text("hello")], { store })
+      const run = yield* made.agent.start({ sessionId: "s", input: "go" })
+      yield* gate.started
+      const aborting = yield* Effect.forkChild(run.abort)
+      yield* held.reached
+      const leaving = yield* Effect.forkChild(Fiber.interrupt(aborting))
+      yield* Effect.yieldNow
+      yield* held.release
+      yield* Fiber.join(leaving)
+      assert.strictEqual((yield* run.result)._tag, "Aborted")
+      yield* Aborted.check(made, "requested", undefined)
+    }))
+
   it.effect("reaches a run that was started where nothing can be interrupted", () =>
     Effect.gen(function*() {
       const gate = yield* ScriptedModel.makeGate

@@ -1,5 +1,6 @@
 /** When a conversation is made shorter, and what becomes of a run where that does not help. */
 import { assert, describe, it } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as ContextWindow from "../../src/layers/ContextWindow.ts"
@@ -134,6 +135,21 @@ describe("an answer cut by length", () => {
       assert.deepStrictEqual(RunLog.only(log, "NoticeAdded").map((event) => event.kind), ["length"])
       const [, second] = yield* script.requests
       assert.strictEqual(second?.messages.at(-1)?.role, "user")
+    }))
+
+  it.effect("is in the log before a strategy sets to work", () =>
+    Effect.gen(function*() {
+      const working = yield* Deferred.make<void>()
+      const context = Layer.succeed(ContextManager, {
+        plan: () => ({ _tag: "Send" }),
+        compact: () => Effect.andThen(Deferred.succeed(working, undefined), Effect.never)
+      })
+      const turns = [[ScriptedModel.text("half"), ScriptedModel.finish("length")]]
+      const { agent, store } = yield* TestAgent.make(turns, { context })
+      yield* agent.start({ sessionId: "s", input: "go" })
+      yield* Deferred.await(working)
+      const tags = (yield* store.log("s")).map((event) => event._tag)
+      assert.includeMembers(tags, ["AssistantMessage", "TurnFinished"])
     }))
 
   it.effect("ends the run limited where nothing can be left out", () =>

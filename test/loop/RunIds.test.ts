@@ -8,6 +8,7 @@ import type * as RunInput from "../../src/run/RunInput.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as RunLog from "../support/RunLog.ts"
 import * as TestAgent from "../support/TestAgent.ts"
+import * as TestStore from "../support/TestStore.ts"
 
 /** An agent with a run that waits at `gate`. */
 const waiting = Effect.fnUntraced(function*(...more: ReadonlyArray<ScriptedModel.Turn>) {
@@ -120,6 +121,25 @@ describe("the same run id", () => {
       yield* Fiber.join(resuming)
       assert.strictEqual((yield* attached.result).text, "b")
       assert.deepStrictEqual(RunLog.violations(yield* store.log("s")), [])
+    }))
+
+  it.effect("attached to before its first event is stored is given once that is", () =>
+    Effect.gen(function*() {
+      const held = TestStore.holding((n) => n === 1)
+      const store = yield* TestStore.make(held.onAppend)
+      const input: RunInput.RunInput = { sessionId: "s", runId: "r", input: "go" }
+      const { agent } = yield* TestAgent.make([ScriptedModel.text("a")], { store })
+      const first = yield* Effect.forkChild(agent.start(input))
+      yield* held.reached
+      const heads: Array<number> = []
+      const attaching = yield* Effect.forkChild(
+        Effect.tap(agent.start(input), () => Effect.sync(() => heads.push(store.head("s"))))
+      )
+      for (let i = 0; i < 20; i++) yield* Effect.yieldNow
+      yield* held.release
+      yield* Fiber.join(first)
+      yield* Fiber.join(attaching)
+      assert.isAbove(heads[0]!, 0)
     }))
 
   it.effect("with equal input attaches whether the session was to be made or not", () =>

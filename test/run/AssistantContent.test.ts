@@ -42,6 +42,15 @@ const end = (
 })
 
 describe("reasoning", () => {
+  // written as JSON, the text looks much like an escape of what no provider takes
+  it.each(["\\u0000", "a \\ud800 b", "\\\\u0000", "caf\u00e9 \u001b"])(
+    "that spells an escape goes back: %j",
+    (delta) => {
+      const parts = [start("r"), thought(delta), end("r"), text("hi")]
+      assert.deepStrictEqual(sent(parts)[0], { type: "reasoning", text: delta })
+    }
+  )
+
   it("in pieces is one part, with the signature that came last", () => {
     const parts = [
       start("r"),
