@@ -14,10 +14,10 @@ export class Input extends Context.Service<Input, {
   /** whether a person types */
   readonly isTerminal: boolean
   /**
-   * One line that is typed after this was asked for; what was typed before does not answer. `undefined` at the end of the
-   * input. Ctrl-C is a signal as ever. For terminals.
+   * One line that is typed from `ask` on, which writes the question; what was typed before does not answer. `undefined` at
+   * the end of the input. Ctrl-C is a signal as ever. For terminals.
    */
-  readonly answer: Effect.Effect<string | undefined>
+  readonly answer: (ask: Effect.Effect<void>) => Effect.Effect<string | undefined>
   /**
    * A message. On a terminal it is edited at a prompt, with the history of this process, and may have several lines; else
    * it is the next line.

@@ -2,6 +2,7 @@
  * The standard input of this process. A terminal is in its usual mode, where it edits lines and Ctrl-C is a signal, but for
  * the time a message is edited. Nothing is read before it is asked for.
  */
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
@@ -39,18 +40,25 @@ const reader = (options: Readline.ReadLineOptions): Effect.Effect<Readline.Inter
     (lines) => Effect.sync(() => lines.close())
   )
 
-/** What the terminal kept back before the question is read and thrown away. */
-const answer = (streams: Streams): Effect.Effect<string | undefined> =>
+/** What the terminal kept back is read and thrown away before the question is asked, so that no answer to it is lost. */
+const answer = (streams: Streams): Input["Service"]["answer"] => (ask) =>
   Effect.scoped(Effect.gen(function*() {
     if (hasEnded(streams)) return undefined
     const lines = yield* reader({ input: streams.input, terminal: false })
-    return yield* Effect.callback<string | undefined>((resume) => {
-      let isAsked = false
-      setImmediate(() => setImmediate(() => (isAsked = true)))
-      lines.on("line", (line) => isAsked && resume(Effect.succeed(line)))
-      lines.on("close", () => resume(Effect.succeed(undefined)))
-    })
+    const typed = Deferred.makeUnsafe<string | undefined>()
+    let isAsked = false
+    lines.on("line", (line) => isAsked && Deferred.doneUnsafe(typed, Effect.succeed(line)))
+    lines.on("close", () => Deferred.doneUnsafe(typed, Effect.succeed(undefined)))
+    yield* whenRead
+    isAsked = true
+    yield* ask
+    return yield* Deferred.await(typed)
   }))
+
+/** Once everything has been read that was there to read. */
+const whenRead = Effect.callback<void>((resume) => {
+  setImmediate(() => setImmediate(() => resume(Effect.void)))
+})
 
 /** One line after the other; the reader stays from the first on, so that no line is lost between two. */
 const piped = ({ input }: Streams): Effect.Effect<Typed> => {

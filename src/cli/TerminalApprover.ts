@@ -8,6 +8,7 @@ import * as Effect from "effect/Effect"
 import * as Semaphore from "effect/Semaphore"
 import type * as Approver from "../services/Approver.ts"
 import type * as Root from "./files/Root.ts"
+import type { Input } from "./Input.ts"
 import type { Paint } from "./Paint.ts"
 import type { Screen } from "./Screen.ts"
 import * as Describe from "./write/Describe.ts"
@@ -33,8 +34,8 @@ export interface Desk {
   readonly paint: Paint
   /** Writes to the terminal. */
   readonly write: (text: string) => Effect.Effect<void>
-  /** A line that the person types; `undefined` when nothing more comes. */
-  readonly answer: Effect.Effect<string | undefined>
+  /** A line that the person types from the question on; `undefined` when nothing more comes. */
+  readonly answer: Input["Service"]["answer"]
   /** What was allowed for the session; a yes "always" adds to it. */
   readonly rules: Set<string>
 }
@@ -60,8 +61,8 @@ const askPerson = Effect.fnUntraced(function*(
 ): Effect.fn.Return<Approver.Answer> {
   yield* write(`${painted(yield* Describe.describe(root)(tool, params), tool, paint)}\n`)
   for (;;) {
-    yield* write(paint.yellow(rule === undefined ? choices : `${choices}, a = ${always(tool)}`) + " › ")
-    const line = yield* Effect.onInterrupt(answer, () => write("\n"))
+    const ask = write(paint.yellow(rule === undefined ? choices : `${choices}, a = ${always(tool)}`) + " › ")
+    const line = yield* Effect.onInterrupt(answer(ask), () => write("\n"))
     if (line === undefined) yield* write("\n")
     const reply = read(line, rule !== undefined)
     switch (reply._tag) {

@@ -23,7 +23,7 @@ export const layer = (
   })
   return Layer.succeed(Input, {
     isTerminal,
-    answer: Effect.map(next, (typed) => typeof typed === "string" ? typed : undefined),
+    answer: (ask) => Effect.map(Effect.andThen(ask, next), (typed) => typeof typed === "string" ? typed : undefined),
     message: Effect.map(
       next,
       (typed): Typed =>

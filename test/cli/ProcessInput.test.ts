@@ -93,19 +93,17 @@ describe("an answer", () => {
     Effect.gen(function*() {
       const terminal = open(true)
       terminal.input.write("y\n")
-      const asking = yield* Effect.forkChild(terminal.answer, { startImmediately: true })
-      yield* whenRead
-      terminal.input.write("n\n")
-      assert.strictEqual(yield* Fiber.join(asking), "n")
+      const typing = Effect.sync(() => terminal.input.write("n\n"))
+      assert.strictEqual(yield* terminal.answer(typing), "n")
     }))
 
   it.effect("is none when the input has ended", () =>
     Effect.gen(function*() {
       const terminal = open(true)
-      const asking = yield* Effect.forkChild(terminal.answer, { startImmediately: true })
+      const asking = yield* Effect.forkChild(terminal.answer(Effect.void), { startImmediately: true })
       terminal.input.end()
       assert.isUndefined(yield* Fiber.join(asking))
-      assert.isUndefined(yield* terminal.answer)
+      assert.isUndefined(yield* terminal.answer(Effect.void))
     }))
 })
 

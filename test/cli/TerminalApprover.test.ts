@@ -27,7 +27,7 @@ const desk = Effect.fnUntraced(function*(...typed: ReadonlyArray<string>) {
     screen: { asked: () => Effect.void, hold: (self) => self },
     paint: Paint.plain,
     write: (text) => Effect.sync(() => void (seen.text += text)),
-    answer: Effect.sync(() => left.shift()),
+    answer: (ask) => Effect.andThen(ask, Effect.sync(() => left.shift())),
     rules: new Set()
   })
   return { ask: approver.ask, seen, left }
@@ -114,7 +114,7 @@ describe("at a terminal", () => {
         screen: { asked: () => Effect.void, hold: (self) => self },
         paint: Paint.plain,
         write: () => Effect.void,
-        answer: Effect.suspend(() => (asked++, Deferred.await(typed))),
+        answer: () => Effect.suspend(() => (asked++, Deferred.await(typed))),
         rules: new Set()
       })
       const both = yield* Effect.forkChild(
@@ -138,7 +138,7 @@ describe("at a terminal", () => {
         },
         paint: Paint.plain,
         write: () => Effect.sync(() => void order.push("written")),
-        answer: Effect.succeed("y"),
+        answer: () => Effect.succeed("y"),
         rules: new Set()
       })
       const asking = yield* Effect.forkChild(ask(running("ls")), { startImmediately: true })
