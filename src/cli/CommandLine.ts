@@ -118,7 +118,10 @@ const resume = Command.make(
   })
 ).pipe(
   Command.withShortDescription("Go on with the last run of a session"),
-  Command.withDescription("Goes on with a session's last run, where it was aborted or stopped at a limit."),
+  Command.withDescription(
+    "Goes on with a session's last run, where it was aborted, failed or stopped at a limit. At a terminal, a session " +
+      "whose last run is complete goes on as a conversation."
+  ),
   Command.withExamples([
     { command: "fiberloop resume <session>", description: "Go on where it was aborted" },
     { command: "fiberloop resume <session> --max-turns 40", description: "Go on where its turns were used up" }

@@ -1,5 +1,6 @@
 /** What each error means to who typed the command: one line that names the thing and what to do. Pure. */
 import type * as RunError from "../run/RunError.ts"
+import * as EndLine from "./EndLine.ts"
 import * as TerminalText from "./TerminalText.ts"
 
 type Reason = RunError.RunReason | RunError.RunRefusal | RunError.ProviderReason
@@ -39,7 +40,8 @@ const words: Words = {
     } in this database: check the id and --db, or leave --session out for a new one`,
   RunConflict: asSaid,
   NothingToResume: ({ sessionId }) =>
-    `session ${JSON.stringify(sessionId)} has no unfinished run to go on with: give it a new task`,
+    `session ${JSON.stringify(sessionId)} has no unfinished run to go on with: give it a new task, as in ` +
+    `${EndLine.command("run", ["--session", sessionId], [])} "<task>"`,
   DriveDied: ({ sessionId }) =>
     `the process that ran session ${
       JSON.stringify(sessionId)

@@ -1,8 +1,11 @@
-/** `fiberloop resume`: goes on with the last run of a session, as `fiberloop run --session` without a task does. */
+/**
+ * `fiberloop resume`: goes on with the last run of a session, as `fiberloop run --session` without a task does. At a
+ * terminal, a session whose last run is complete goes on as a conversation.
+ */
 import * as Effect from "effect/Effect"
-import type { Input } from "./Input.ts"
+import { Input } from "./Input.ts"
 import * as KeptSession from "./KeptSession.ts"
-import type { Output } from "./Output.ts"
+import { Output } from "./Output.ts"
 import * as Print from "./Print.ts"
 import type { Ended, Refusal } from "./Refusal.ts"
 import type { Settings } from "./Settings.ts"
@@ -18,6 +21,13 @@ export const run = Effect.fnUntraced(function*(
   { session, settings }: Options
 ): Effect.fn.Return<void, Ended | Refusal, Input | Output | Signals> {
   const { info } = yield* Print.untilSignal(Effect.scoped(KeptSession.find(settings, session)))
+  const { isTerminal } = yield* Input
+  const { stderr } = yield* Output
+  if (info.end === "RunCompleted" && isTerminal && !settings.json) {
+    yield* stderr.write("Its last run is complete: go on with a message.\n")
+    const Chat = yield* Effect.promise(() => import("./chat/Chat.ts"))
+    return yield* Chat.run({ ...settings, session: info.sessionId })
+  }
   const Run = yield* Effect.promise(() => import("./Run.ts"))
   yield* Run.run({ ...settings, task: undefined, session: info.sessionId })
 })

@@ -3,7 +3,8 @@ import { Effect, type Scope } from "effect"
 import { type ChildProcess, spawn, type SpawnOptions } from "node:child_process"
 import { join } from "node:path"
 
-const main = join(import.meta.dirname, "../../src/cli/main.ts")
+/** The entry of the command. */
+export const main = join(import.meta.dirname, "../../src/cli/main.ts")
 
 export interface Ended {
   /** the exit code, or the signal that ended it */
@@ -28,7 +29,7 @@ export interface Options {
 }
 
 /** The environment of a shell that knows neither a provider nor settings of ours. */
-const outside = Object.fromEntries(
+export const environment = Object.fromEntries(
   Object.entries(process.env).filter(([name]) =>
     !/^(OPENAI_|FIBERLOOP_|NO_COLOR$|FORCE_COLOR$|VITEST|NODE_)/i.test(name)
   )
@@ -40,7 +41,7 @@ export const start = (args: ReadonlyArray<string>, options: Options): Effect.Eff
       Effect.sync(() =>
         spawn(process.execPath, [main, ...args], {
           cwd: options.cwd,
-          env: { ...outside, ...options.env },
+          env: { ...environment, ...options.env },
           stdio: ["ignore", "pipe", "pipe"],
           ...options.spawn
         })

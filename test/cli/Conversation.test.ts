@@ -1,0 +1,181 @@
+/** A conversation in a real terminal, and what is done with it afterwards: the command as a person sees it. */
+import { assert, describe, it } from "@effect/vitest"
+import { Deferred, Effect } from "effect"
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
+import * as OpenAiServer from "../support/OpenAiServer.ts"
+import { sandbox } from "./files/Sandbox.ts"
+import * as Replies from "./Replies.ts"
+import * as Terminal from "./Terminal.ts"
+
+const edit = ["edit_file", { path: "list.md", oldText: "milk", newText: "oat milk" }] as const
+const remove = ["run_command", { command: ["rm", "list.md"] }] as const
+const half = OpenAiServer.open(OpenAiServer.data(OpenAiServer.delta({ content: "Once upon" })))
+const ctrl = { c: "\x03", d: "\x04" }
+
+/** A folder with a provider for it. */
+const place = Effect.fnUntraced(function*(...replies: ReadonlyArray<OpenAiServer.Reply>) {
+  const cwd = yield* sandbox({ "list.md": "# Buy\n\nmilk\n" })
+  const model = yield* OpenAiServer.make(...replies)
+  const options = { cwd, env: Replies.env(model) }
+  return {
+    cwd,
+    model,
+    start: (...args: ReadonlyArray<string>) => Terminal.start(args, options),
+    run: (...args: ReadonlyArray<string>) => Terminal.run(args, options)
+  }
+})
+
+/** Three messages: a change that is allowed, a command that is not, and an answer cut off by Ctrl-C, which then leaves. */
+const conversation = Effect.gen(function*() {
+  const here = yield* place(
+    Replies.calls(edit),
+    Replies.says("Now it says oat milk."),
+    Replies.calls(remove),
+    Replies.says("Then I leave it."),
+    half,
+    Replies.says("Once upon a time.")
+  )
+  const chat = yield* here.start("chat", "--model", "m")
+  yield* chat.sees("›")
+  yield* chat.type("oat milk, please\r")
+  yield* chat.sees("Allow?")
+  yield* chat.type("y\r")
+  yield* chat.sees("›")
+  yield* chat.type("delete it\r")
+  yield* chat.sees("Allow?")
+  yield* chat.type("n, I need it\r")
+  yield* chat.sees("›")
+  yield* chat.type("tell a story\r")
+  yield* chat.sees("Once upon")
+  yield* chat.type(ctrl.c)
+  yield* Deferred.await(here.model.left)
+  yield* chat.sees("Ctrl-C once more leaves.\n›")
+  yield* chat.type(ctrl.c)
+  const { code, screen } = yield* chat.ended
+  return { ...here, code, screen, id: /chat --session (\S+)/.exec(screen)?.[1] ?? "" }
+})
+
+/** The results that the last request told the model. */
+const told = (model: OpenAiServer.Server) => JSON.stringify(Replies.results(model))
+
+describe("a conversation of three messages", () => {
+  it.live("shows what it asks for, does what was allowed, and not what was denied", () =>
+    Effect.gen(function*() {
+      const { code, cwd, model, screen } = yield* conversation
+      assert.strictEqual(code, 0)
+      assert.include(screen, "-milk\n+oat milk\nAllow?")
+      assert.include(screen, "rm list.md\nAllow?")
+      assert.match(screen, /● run_command .*✗ Denied: the user said: I need it/)
+      assert.match(screen, /Once upon.*\nAborting[^]*✗ aborted/)
+      assert.strictEqual(readFileSync(join(cwd, "list.md"), "utf8"), "# Buy\n\noat milk\n")
+      assert.include(told(model), "the user said: I need it")
+    }))
+
+  it.live("is shown with the denied call and its reason, and the ends", () =>
+    Effect.gen(function*() {
+      const { id, run } = yield* conversation
+      const { code, screen } = yield* run("show", id)
+      assert.strictEqual(code, 0)
+      for (
+        const line of [
+          "> oat milk, please",
+          "✓ edit_file approved by terminal",
+          "✗ run_command denied by terminal: the user said: I need it",
+          "Then I leave it.",
+          "> tell a story"
+        ]
+      ) assert.include(screen, `\n${line}\n`)
+      assert.match(screen, /\n✗ .*aborted.*\n[^]*── session \S+ · 3 runs/)
+    }))
+
+  it.live("goes on where it was aborted", () =>
+    Effect.gen(function*() {
+      const { id, model, run } = yield* conversation
+      const { code, screen } = yield* run("resume", id, "--model", "m")
+      assert.strictEqual(code, 0)
+      assert.match(screen, /^Once upon a time\.\n✓ completed/)
+      assert.include(told(model), "the user said: I need it")
+    }))
+
+  it.live("is forked, and the copy resumed by itself", () =>
+    Effect.gen(function*() {
+      const { id, run } = yield* conversation
+      const fork = yield* run("fork", id)
+      const copy = fork.screen.split("\n")[0]!
+      assert.include(fork.screen, `fiberloop resume ${copy}`)
+      assert.include((yield* run("resume", copy, "--model", "m")).screen, "Once upon a time.")
+      const [first, second] = [yield* run("show", copy), yield* run("show", id)]
+      assert.include(first.screen, "Once upon a time.")
+      assert.notInclude(second.screen, "Once upon a time.")
+    }))
+})
+
+describe("Ctrl-C at a question", () => {
+  it.live("is no yes: the answer is aborted, and nothing was run", () =>
+    Effect.gen(function*() {
+      const { cwd, start } = yield* place(Replies.calls(remove), Replies.says("Hello."))
+      const chat = yield* start("chat", "--model", "m")
+      yield* chat.sees("›")
+      yield* chat.type("delete it\r")
+      yield* chat.sees("Allow?")
+      yield* chat.type(ctrl.c)
+      yield* chat.sees("Ctrl-C once more leaves.\n›")
+      yield* chat.type("hi\r")
+      yield* chat.sees("Hello.")
+      yield* chat.sees("›")
+      yield* chat.type(ctrl.d)
+      const { code, screen } = yield* chat.ended
+      assert.strictEqual(code, 0)
+      assert.include(screen, "✗ aborted")
+      assert.strictEqual(readFileSync(join(cwd, "list.md"), "utf8"), "# Buy\n\nmilk\n")
+    }))
+})
+
+describe("fiberloop resume at a terminal", () => {
+  it.live("goes on with a conversation that left nothing open", () =>
+    Effect.gen(function*() {
+      const { model, run, start } = yield* place(Replies.says("Hello."), Replies.says("Still here."))
+      const { screen } = yield* run("run", "--model", "m", "hi")
+      const chat = yield* start("resume", /session (\S+)/.exec(screen)![1]!, "--model", "m")
+      yield* chat.sees("›")
+      yield* chat.type("are you there?\r")
+      yield* chat.sees("✓ completed")
+      yield* chat.type(ctrl.d)
+      const end = yield* chat.ended
+      assert.strictEqual(end.code, 0)
+      assert.include(end.screen, "Still here.")
+      assert.deepStrictEqual(
+        model.requests[1]!.body.messages.slice(1).map(({ content }: any) => content),
+        ["hi", "Hello.", "are you there?"]
+      )
+    }))
+})
+
+describe("a line in the terminal", () => {
+  it.live("is edited, goes on in the next behind a backslash, and comes back with Up", () =>
+    Effect.gen(function*() {
+      const { model, start } = yield* place(Replies.says("One."), Replies.says("Two."))
+      const chat = yield* start("chat", "--model", "m")
+      yield* chat.sees("›")
+      yield* chat.type("firsy\x7ft\\\r")
+      yield* chat.sees("…")
+      yield* chat.type("second\r")
+      yield* chat.sees("›")
+      yield* chat.type("\x1b[A\r")
+      yield* chat.sees("›")
+      yield* chat.type(ctrl.d)
+      assert.strictEqual((yield* chat.ended).code, 0)
+      const typed = model.requests.map(({ body }) => body.messages.at(-1).content)
+      assert.deepStrictEqual(typed, ["first\nsecond", "second"])
+    }))
+
+  it.live("has no colours and no control codes with NO_COLOR", () =>
+    Effect.gen(function*() {
+      const cwd = yield* sandbox()
+      const coloured = yield* Terminal.run(["run", "2+2"], { cwd })
+      const plain = yield* Terminal.run(["run", "2+2"], { cwd, env: { NO_COLOR: "1" } })
+      assert.include(coloured.bytes, "\x1b[")
+      assert.notInclude(plain.bytes, "\x1b")
+    }))
+})
