@@ -21,6 +21,7 @@ import * as Stream from "effect/Stream"
 import * as ChatRequest from "./openai/ChatRequest.ts"
 import * as ChatResponse from "./openai/ChatResponse.ts"
 import * as ChatStream from "./openai/ChatStream.ts"
+import * as Closing from "./openai/Closing.ts"
 import * as Endpoint from "./openai/Endpoint.ts"
 import * as Errors from "./openai/Errors.ts"
 import * as Json from "./openai/Json.ts"
@@ -96,7 +97,8 @@ const refused = (error: HttpClientError.HttpClientError) =>
 
 /**
  * The model. Every failure is an `AiError` that names the host and what to check, and never holds the key or the prompt.
- * Interrupting a call, or leaving its stream, closes the connection. Fails when the settings are missing or unusable.
+ * Interrupting a call, or leaving its stream, closes the connection; an interrupted one has ended once its server could see
+ * the close. Fails when the settings are missing or unusable.
  */
 export const make = Effect.fnUntraced(function*(
   options: Options
@@ -105,6 +107,7 @@ export const make = Effect.fnUntraced(function*(
   const endpoint = yield* Endpoint.make(options)
 
   const open = Effect.fnUntraced(function*(call: LanguageModel.ProviderOptions) {
+    yield* Closing.awaited
     const body = yield* ChatRequest.encode(call, {
       model: options.model,
       body: { ...options.body, ...(yield* Body) },

@@ -1,0 +1,95 @@
+/** Runs over a real provider connection: whatever ends one, the server has seen the close before the end is shown. */
+import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
+import { assert, describe, it } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as FetchHttpClient from "effect/http/FetchHttpClient"
+import * as Layer from "effect/Layer"
+import * as Stream from "effect/Stream"
+import * as Agent from "../../src/Agent.ts"
+import * as Fiberloop from "../../src/Fiberloop.ts"
+import * as LanguageModelOpenAi from "../../src/layers/LanguageModelOpenAi.ts"
+import * as ModelLanguageModel from "../../src/layers/ModelLanguageModel.ts"
+import * as SessionStoreMemory from "../../src/layers/SessionStoreMemory.ts"
+import * as OpenAi from "../support/OpenAiServer.ts"
+
+const begun = OpenAi.open(OpenAi.data(OpenAi.delta({ content: "Once upon" })))
+
+/** An agent, and whether its provider has seen a client leave. */
+const place = Effect.fnUntraced(function*(
+  reply: OpenAi.Reply,
+  client: typeof FetchHttpClient.layer = FetchHttpClient.layer
+) {
+  const server = yield* OpenAi.make(reply)
+  const model = ModelLanguageModel.layer.pipe(
+    Layer.provide(LanguageModelOpenAi.layer({ model: "m", baseUrl: server.baseUrl, apiKey: OpenAi.key })),
+    Layer.provide(client)
+  )
+  const below = yield* Layer.build(Layer.mergeAll(Fiberloop.layer, SessionStoreMemory.layer, model))
+  const agent = yield* Agent.make({ instructions: "Tell a story." }).pipe(Effect.provide(below))
+  return { agent, server, hasLeft: () => Deferred.isDoneUnsafe(server.left) }
+})
+
+const clients = {
+  fetch: FetchHttpClient.layer,
+  undici: NodeHttpClient.layerUndici,
+  "node:http": NodeHttpClient.layerNodeHttp
+}
+
+describe("the server has seen the close", () => {
+  for (const [name, client] of Object.entries(clients)) {
+    it.live(`before the end of an aborted run is shown, over ${name}`, () =>
+      Effect.gen(function*() {
+        const { agent, hasLeft } = yield* place(begun, client)
+        const run = yield* agent.start({ input: "A long one." })
+        const seen: Array<readonly [tag: string, hasLeft: boolean]> = []
+        yield* run.events.pipe(Stream.runForEach((event) => {
+          seen.push([event._tag, hasLeft()])
+          return event._tag === "TextDelta" ? Effect.forkChild(run.abort) : Effect.void
+        }))
+        assert.deepStrictEqual(seen.at(-1), ["RunAborted", true])
+        assert.isFalse(seen.some(([tag, hasLeft]) => tag === "TextDelta" && hasLeft))
+      }))
+  }
+
+  it.live("when an answer that had not begun was aborted", () =>
+    Effect.gen(function*() {
+      const { agent, hasLeft, server } = yield* place(OpenAi.silence)
+      const run = yield* agent.start({ input: "A long one." })
+      yield* Deferred.await(server.received)
+      yield* run.abort
+      assert.deepStrictEqual([(yield* run.result)._tag, hasLeft()], ["Aborted", true])
+    }))
+
+  it.live("when a consumer has left", () =>
+    Effect.gen(function*() {
+      const { agent, hasLeft } = yield* place(begun)
+      const told = yield* Deferred.make<void>()
+      const reader = yield* agent.stream({ input: "A long one." }).pipe(
+        Stream.runForEach((event) => event._tag === "TextDelta" ? Deferred.succeed(told, undefined) : Effect.void),
+        Effect.forkChild
+      )
+      yield* Deferred.await(told)
+      yield* Fiber.interrupt(reader)
+      assert.isTrue(hasLeft())
+    }))
+
+  it.live("when the layer has closed", () =>
+    Effect.gen(function*() {
+      const { hasLeft } = yield* Effect.scoped(Effect.gen(function*() {
+        const here = yield* place(begun)
+        const run = yield* here.agent.start({ input: "A long one." })
+        yield* run.events.pipe(Stream.takeUntil((event) => event._tag === "TextDelta"), Stream.runDrain)
+        return here
+      }))
+      assert.isTrue(hasLeft())
+    }))
+
+  it.live("when a limit of time has ended the run", () =>
+    Effect.gen(function*() {
+      const { agent, hasLeft } = yield* place(begun)
+      const result = yield* agent.run({ input: "A long one.", limits: { maxDuration: 50 } })
+      assert.deepStrictEqual([result._tag, hasLeft()], ["Limited", true])
+    }))
+})
