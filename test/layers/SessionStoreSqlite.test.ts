@@ -19,9 +19,9 @@ import * as SessionStoreSqlite from "../../src/layers/SessionStoreSqlite.ts"
 import * as SqliteClient from "../../src/layers/SqliteClient.ts"
 import * as SqliteErrors from "../../src/layers/SqliteErrors.ts"
 import type * as SessionStore from "../../src/services/SessionStore.ts"
+import { notice, notices, started } from "../../src/testing/sessions/Fixtures.ts"
+import { suite } from "../../src/testing/SessionStoreSuite.ts"
 import { temporaryFolder } from "../support/Processes.ts"
-import { notice, notices, started } from "./SessionStoreFixtures.ts"
-import { suite } from "./SessionStoreSuite.ts"
 
 suite(
   "SessionStoreSqlite",
