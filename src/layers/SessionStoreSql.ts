@@ -17,6 +17,7 @@ import * as Stream from "effect/Stream"
 import type * as RunEvent from "../run/RunEvent.ts"
 import * as SessionStore from "../services/SessionStore.ts"
 import * as OwnerLiveness from "./OwnerLiveness.ts"
+import type * as SessionAppend from "./SessionAppend.ts"
 import * as SessionClaims from "./SessionClaims.ts"
 import * as SessionErrors from "./SessionErrors.ts"
 import * as SessionFork from "./SessionFork.ts"
@@ -31,11 +32,10 @@ export interface Options {
   /** What an error of the engine means to a caller: names the database, and what to check. */
   readonly explain: (error: SqlError.SqlError) => SessionStore.StoreError
   /** The engine's own way to append, where it has one. */
-  readonly transact?: SessionLog.Transact
+  readonly append?: SessionAppend.Append
+  /** The engine's own way to wake watchers, where it has one: also those of other processes. */
+  readonly signals?: SessionSignals.SessionSignals
 }
-
-/** How often a watcher looks for what other processes appended; what this one appends is signalled. */
-const pollEvery = "250 millis"
 
 /**
  * Brings the tables up to date and opens the store. Captures `OwnerLiveness`. Closing it waits for sessions that are still
@@ -47,9 +47,9 @@ export const make = Effect.fnUntraced(function*(
   const sql = yield* SqlClient.SqlClient
   yield* SessionTables.migrate(options.explain)
   const claims = SessionClaims.make(sql, yield* OwnerLiveness.OwnerLiveness)
-  const log = SessionLog.make(sql, options.transact)
+  const log = SessionLog.make(sql, options.append)
   const copy = SessionFork.make(sql, claims, log)
-  const signals = SessionSignals.make()
+  const signals = options.signals ?? SessionSignals.make()
   const inUse = yield* SessionsInUse.make
 
   const explained = <A, R>(effect: Effect.Effect<A, SqlError.SqlError | SessionStore.StoreError, R>) =>
@@ -116,7 +116,7 @@ export const make = Effect.fnUntraced(function*(
             const events = yield* pageOf(row, watched.cursor, row.head)
             if (Arr.isReadonlyArrayNonEmpty(events)) return events
           }
-          yield* Effect.timeoutOption(latch.await, pollEvery)
+          yield* Effect.timeoutOption(latch.await, signals.pollEvery())
         }
       })
       return Stream.fromPull(Effect.succeed(pull))

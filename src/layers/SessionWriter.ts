@@ -52,7 +52,7 @@ export const make = (options: {
   /** A commit whose outcome is unknown, because the connection was lost, may have happened: then the log tells. */
   const store = (events: Events, next: SessionStore.SessionInfo) =>
     Effect.catchTag(
-      log.append(claim, events, info, next),
+      log.append({ session: claim.session, epoch: claim.epoch, before: info.head, next }, events),
       "SqlError",
       Effect.fnUntraced(function*(error) {
         const row = yield* claims.find(sessionId)

@@ -14,6 +14,7 @@ import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from "n
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import * as OwnerLiveness from "../../src/layers/OwnerLiveness.ts"
+import * as SessionAppend from "../../src/layers/SessionAppend.ts"
 import * as SessionStoreSql from "../../src/layers/SessionStoreSql.ts"
 import * as SessionStoreSqlite from "../../src/layers/SessionStoreSqlite.ts"
 import * as SqliteClient from "../../src/layers/SqliteClient.ts"
@@ -458,7 +459,10 @@ it.effect("an append whose connection was lost after the commit has succeeded", 
     const lost = new SqlError.SqlError({ reason: new SqlError.ConnectionError({ cause: "reset", message: "reset" }) })
     const store = yield* SessionStoreSql.make({
       explain: SqliteErrors.explain(":memory:"),
-      transact: (statements) => Effect.andThen(client.transact(statements), Effect.fail(lost))
+      append: SessionAppend.make(
+        client,
+        (statements) => Effect.andThen(client.transact(statements), Effect.fail(lost))
+      )
     }).pipe(Effect.provideService(SqlClient.SqlClient, client))
     const session = yield* store.open("s", options)
     yield* session.append(notices(1, 2))
