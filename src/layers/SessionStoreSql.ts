@@ -46,7 +46,7 @@ export const make = Effect.fnUntraced(function*(
 ): Effect.fn.Return<SessionStore.SessionStore["Service"], SessionStore.StoreError, SqlClient.SqlClient | Scope.Scope> {
   const sql = yield* SqlClient.SqlClient
   yield* SessionTables.migrate(options.explain)
-  const claims = SessionClaims.make(sql, yield* OwnerLiveness.OwnerLiveness)
+  const claims = yield* SessionClaims.make(sql, yield* OwnerLiveness.OwnerLiveness)
   const log = SessionLog.make(sql, options.append)
   const copy = SessionFork.make(sql, claims, log)
   const signals = options.signals ?? SessionSignals.make()

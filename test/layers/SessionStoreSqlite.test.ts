@@ -4,17 +4,13 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
-import * as Reactivity from "effect/reactivity/Reactivity"
 import * as Scope from "effect/Scope"
-import * as SqlClient from "effect/sql/SqlClient"
-import * as SqlError from "effect/sql/SqlError"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
 import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import * as OwnerLiveness from "../../src/layers/OwnerLiveness.ts"
-import * as SessionAppend from "../../src/layers/SessionAppend.ts"
 import * as SessionStoreSql from "../../src/layers/SessionStoreSql.ts"
 import * as SessionStoreSqlite from "../../src/layers/SessionStoreSqlite.ts"
 import * as SqliteClient from "../../src/layers/SqliteClient.ts"
@@ -452,23 +448,6 @@ describe("a lock that another connection holds", () => {
       assert.strictEqual((yield* Fiber.join(fiber))._tag, "StoreUnavailable")
     }))
 })
-
-it.effect("an append whose connection was lost after the commit has succeeded", () =>
-  Effect.gen(function*() {
-    const client = yield* Effect.provide(SqliteClient.make({ filename: ":memory:" }), Reactivity.layer)
-    const lost = new SqlError.SqlError({ reason: new SqlError.ConnectionError({ cause: "reset", message: "reset" }) })
-    const store = yield* SessionStoreSql.make({
-      explain: SqliteErrors.explain(":memory:"),
-      append: SessionAppend.make(
-        client,
-        (statements) => Effect.andThen(client.transact(statements), Effect.fail(lost))
-      )
-    }).pipe(Effect.provideService(SqlClient.SqlClient, client))
-    const session = yield* store.open("s", options)
-    yield* session.append(notices(1, 2))
-    yield* session.append([notice({ seq: 3 })])
-    assert.deepStrictEqual(yield* Stream.runCollect(store.read("s")), notices(1, 3))
-  }))
 
 describe("a lease", () => {
   /** Two stores on one file, in one process: neither knows what the other holds. */
