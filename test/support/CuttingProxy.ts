@@ -1,0 +1,48 @@
+/** A door to a server that loses connections: what a client sent arrives, and the answer does not. */
+import * as Effect from "effect/Effect"
+import { once } from "node:events"
+import { connect, createServer, type Socket } from "node:net"
+
+export interface CuttingProxy {
+  readonly port: number
+  /** From now on each connection is cut once the server answers on it, `times` times. */
+  readonly cut: (times: number) => void
+}
+
+export const make = (port: number) =>
+  Effect.acquireRelease(
+    Effect.promise(async () => {
+      let cuts = 0
+      const sockets = new Set<Socket>()
+      const server = createServer((client) => {
+        const upstream = connect(port, "127.0.0.1")
+        const end = () => {
+          client.destroy()
+          upstream.destroy()
+        }
+        for (const socket of [client, upstream]) {
+          sockets.add(socket)
+          socket.on("error", end).on("close", end)
+        }
+        client.pipe(upstream)
+        upstream.on("data", (bytes) => {
+          if (cuts === 0) return void client.write(bytes)
+          cuts--
+          end()
+        })
+      }).listen(0, "127.0.0.1")
+      await once(server, "listening")
+      const close = () => {
+        server.close()
+        for (const socket of sockets) socket.destroy()
+      }
+      const proxy: CuttingProxy = {
+        port: (server.address() as { readonly port: number }).port,
+        cut: (times) => {
+          cuts = times
+        }
+      }
+      return { proxy, close }
+    }),
+    ({ close }) => Effect.sync(close)
+  ).pipe(Effect.map(({ proxy }) => proxy))
