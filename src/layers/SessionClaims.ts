@@ -115,9 +115,9 @@ export const make = Effect.fnUntraced(function*(
       }
       const owner = row === undefined || options.takeOver === true ? undefined : ownerOf(row, now)
       if (owner !== undefined) return yield* Effect.fail(SessionErrors.busy(sessionId, owner.runId))
-      const [claimed] = row === undefined
-        ? yield* create(sessionId, name, now)
-        : yield* raise(row, name, now)
+      const taking = row === undefined ? create(sessionId, name, now) : raise(row, name, now)
+      // An answer that got lost may have been that it is ours, which nobody would know.
+      const [claimed] = yield* Effect.onError(taking, () => giveLater(sessionId, name, row?.head ?? 0))
       // None: another was faster. The next look finds it as the owner.
       if (claimed === undefined) continue
       held.add(name)
@@ -154,26 +154,32 @@ export const make = Effect.fnUntraced(function*(
       ([row]) => row === undefined ? undefined : { claim: toClaim(row, owner), head: row.head }
     )
 
-  const give = Effect.fnUntraced(function*({ owner, session }: Claim, head: number) {
-    if (head === 0) {
-      yield* sql`DELETE FROM fiberloop_sessions WHERE session = ${session} AND owner = ${owner} AND head = 0`
-    }
-    yield* sql`UPDATE fiberloop_sessions SET owner = NULL, lease = 0 WHERE session = ${session} AND owner = ${owner}`
+  const give = Effect.fnUntraced(function*(sessionId: string, owner: string, head: number) {
+    if (head === 0) yield* sql`DELETE FROM fiberloop_sessions WHERE id = ${sessionId} AND owner = ${owner} AND head = 0`
+    yield* sql`UPDATE fiberloop_sessions SET owner = NULL, lease = 0 WHERE id = ${sessionId} AND owner = ${owner}`
   })
 
-  const release = (claim: Claim, head: number) =>
+  const isGiven = (owner: string) => Effect.sync(() => given.delete(owner))
+
+  /** Gives back, in the background, what this store holds no more although the row may say that it does. */
+  const giveLater = (sessionId: string, owner: string, head: number) => {
+    given.add(owner)
+    return give(sessionId, owner, head).pipe(
+      Effect.delay(releaseEvery),
+      Effect.eventually,
+      Effect.timeoutOption(liveness.lease),
+      Effect.andThen(isGiven(owner)),
+      Effect.forkIn(scope)
+    )
+  }
+
+  const release = ({ info: { sessionId }, owner }: Claim, head: number) =>
     Effect.suspend(() => {
-      held.delete(claim.owner)
-      given.add(claim.owner)
-      const isGiven = Effect.sync(() => given.delete(claim.owner))
-      const again = Effect.delay(give(claim, head), releaseEvery).pipe(
-        Effect.eventually,
-        Effect.timeoutOption(liveness.lease),
-        Effect.andThen(isGiven)
-      )
-      return Effect.matchEffect(give(claim, head), {
-        onFailure: (error) => Effect.andThen(Effect.logDebug(error), Effect.forkIn(again, scope)),
-        onSuccess: () => isGiven
+      held.delete(owner)
+      given.add(owner)
+      return Effect.matchEffect(give(sessionId, owner, head), {
+        onFailure: (error) => Effect.andThen(Effect.logDebug(error), giveLater(sessionId, owner, head)),
+        onSuccess: () => isGiven(owner)
       })
     })
 

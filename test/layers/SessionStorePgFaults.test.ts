@@ -239,6 +239,27 @@ describe("an append", () => {
     }))
 })
 
+for (const isThere of [true, false]) {
+  it.live(`an opening whose answer is cut does not lock ${isThere ? "the session" : "a new session"} to its own store`, () =>
+    Effect.gen(function*() {
+      const proxy = yield* CuttingProxy.make(Number(new URL(postgres.url).port))
+      const url = yield* database()
+      const store = yield* SessionStorePg.make({ url: on(url, proxy.port), maxConnections: 1 })
+      const write = (id: string) =>
+        Effect.scoped(Effect.flatMap(store.open(id, options), (_) => _.append(notices(1, 2))))
+      yield* write("s")
+      yield* Effect.scoped(store.open("s", options))
+      const sessionId = isThere ? "s" : "t"
+      // the first answer tells who holds it
+      proxy.cut(1, 1)
+      assert.strictEqual((yield* reasonOf(Effect.scoped(store.open(sessionId, options))))._tag, "StoreUnavailable")
+      const owners = yield* PgDatabases.query(url, `SELECT owner FROM fiberloop_sessions WHERE id = '${sessionId}'`)
+      assert.isTrue(typeof owners[0]?.["owner"] === "string")
+      const session = yield* store.open(sessionId, options)
+      yield* session.append([notice({ seq: session.head() + 1 })])
+    }))
+}
+
 describe("a server", () => {
   it.live("that stops and starts again is ridden out by appends", () =>
     Effect.gen(function*() {

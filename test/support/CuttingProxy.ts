@@ -5,14 +5,15 @@ import { connect, createServer, type Socket } from "node:net"
 
 export interface CuttingProxy {
   readonly port: number
-  /** From now on each connection is cut once the server answers on it, `times` times. */
-  readonly cut: (times: number) => void
+  /** Each connection is cut once the server answers on it, `times` times, behind the next `after` answers. */
+  readonly cut: (times: number, after?: number) => void
 }
 
 export const make = (port: number) =>
   Effect.acquireRelease(
     Effect.promise(async () => {
       let cuts = 0
+      let answers = 0
       const sockets = new Set<Socket>()
       const server = createServer((client) => {
         const upstream = connect(port, "127.0.0.1")
@@ -26,7 +27,7 @@ export const make = (port: number) =>
         }
         client.pipe(upstream)
         upstream.on("data", (bytes) => {
-          if (cuts === 0) return void client.write(bytes)
+          if (cuts === 0 || answers-- > 0) return void client.write(bytes)
           cuts--
           end()
         })
@@ -38,8 +39,9 @@ export const make = (port: number) =>
       }
       const proxy: CuttingProxy = {
         port: (server.address() as { readonly port: number }).port,
-        cut: (times) => {
+        cut: (times, after = 0) => {
           cuts = times
+          answers = after
         }
       }
       return { proxy, close }
