@@ -22,7 +22,10 @@ export const explain = (place: Place) => (error: SqlError.SqlError): SessionStor
         ? SessionErrors.refused(`${database} and this program found no way to encrypt (${said}). Check sslmode.`)
         : SessionErrors.unavailable(`The connection to ${lower(database)} was lost or not made (${said}).`)
     case "AuthenticationError":
-      return SessionErrors.refused(`${database} asks the user "${place.user}" for a password that it takes (${said}).`)
+      return SessionErrors.refused(
+        `Postgres on ${place.host} does not let the user "${place.user}" in (${said}). ` +
+          "Put the password into the URL, or into PGPASSWORD."
+      )
     case "UnknownError":
       return SessionErrors.unavailable(`${database} failed: ${said}.`)
     default:
@@ -62,7 +65,7 @@ const stateFault = (
 ): SessionStore.StoreError | undefined => {
   switch (code) {
     case "28P01":
-      return SessionErrors.refused(`Postgres on ${host} refuses the password of the user "${user}". Check the URL.`)
+      return SessionErrors.refused(`Postgres on ${host} refuses the password of the user "${user}". Check it.`)
     case "28000":
       return SessionErrors.refused(`Postgres on ${host} does not let the user "${user}" in (${said}).`)
     case "3D000":

@@ -27,12 +27,17 @@ export const ofUrl = (url: Redacted.Redacted): Place | undefined => {
   }
 }
 
-/** The URL without what lets somebody in: `postgres://user@localhost:5432/app` */
+/** Whether a text is meant as a URL of Postgres. */
+export const isUrl = (text: string): boolean => /^postgres(ql)?:/i.test(text)
+
+/** The URL without its password: `postgres://user@localhost:5432/app` */
 export const shown = (url: string): string => {
   if (!URL.canParse(url)) return "postgres://..."
   const parsed = new URL(url)
   parsed.password = ""
   parsed.searchParams.delete("password")
-  parsed.searchParams.delete("sslpassword")
   return parsed.href
 }
+
+export const hasPassword = (url: string): boolean =>
+  URL.canParse(url) && (new URL(url).password !== "" || new URL(url).searchParams.has("password"))

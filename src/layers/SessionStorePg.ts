@@ -5,9 +5,11 @@
 import * as PgClient from "@effect/sql-pg/PgClient"
 import * as PgConnection from "@effect/sql-pg/PgConnection"
 import * as PgTypes from "@effect/sql-pg/PgTypes"
+import * as Config from "effect/Config"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import * as Reactivity from "effect/reactivity/Reactivity"
 import * as Redacted from "effect/Redacted"
 import * as Result from "effect/Result"
@@ -22,7 +24,10 @@ import * as SessionErrors from "./SessionErrors.ts"
 import * as SessionStoreSql from "./SessionStoreSql.ts"
 
 export interface Options {
-  /** `postgres://user:password@host:5432/database`, with the query parameters of libpq, `sslmode` among them. */
+  /**
+   * `postgres://user:password@host:5432/database`, with the query parameters of libpq, `sslmode` among them. The setting
+   * `PGPASSWORD` is the password where the URL has none.
+   */
   readonly url: string | Redacted.Redacted
   /** Connections at most, made when they are needed; one more while sessions are watched. Default: 10. */
   readonly maxConnections?: number | undefined
@@ -50,9 +55,11 @@ export const make = Effect.fnUntraced(function*(
     )
   }
   const explain = PgErrors.explain(place)
+  const password = PgPlace.hasPassword(Redacted.value(url)) ? undefined : yield* environmentPassword
   const config = {
     ...options,
     url,
+    password,
     applicationName: "fiberloop",
     keepAlive: "30 seconds",
     maxMessageSize,
@@ -72,6 +79,11 @@ export const layer = (options: Options): Layer.Layer<SessionStore.SessionStore, 
   Layer.effect(SessionStore.SessionStore, make(options))
 
 const channel = "fiberloop_sessions"
+
+const environmentPassword = Config.option(Config.Redacted("PGPASSWORD")).pipe(
+  Effect.map(Option.getOrUndefined),
+  Effect.orElseSucceed(() => undefined)
+)
 
 /** A row is one message: an event and its columns. */
 const maxMessageSize = 2 * SessionStore.maxEventBytes

@@ -92,10 +92,10 @@ export const start = async (settings: Record<string, string> = {}): Promise<Post
     ["-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"],
     { ...identity, cwd: run }
   )
-  // A role of this name is asked for its password, all others are let in.
+  // Members of this role are asked for their password, all others are let in.
   FileSystem.writeFileSync(
     join(data, "pg_hba.conf"),
-    "host all guarded 127.0.0.1/32 scram-sha-256\nhost all all 127.0.0.1/32 trust\n"
+    "host all guarded,+guarded 127.0.0.1/32 scram-sha-256\nhost all all 127.0.0.1/32 trust\n"
   )
   const flags = Object.entries({ ...defaults, ...settings }).flatMap(([name, value]) => ["-c", `${name}=${value}`])
   const args = ["-D", data, "-p", String(port), "-k", run, ...flags]
