@@ -12,6 +12,7 @@ import type * as Scope from "effect/Scope"
 import type * as SqlClient from "effect/sql/SqlClient"
 import type * as SqlError from "effect/sql/SqlError"
 import type * as SessionStore from "../services/SessionStore.ts"
+import type * as Answered from "./Answered.ts"
 import * as OwnerLiveness from "./OwnerLiveness.ts"
 import * as SessionErrors from "./SessionErrors.ts"
 import * as SessionRows from "./SessionRows.ts"
@@ -58,7 +59,8 @@ const releaseEvery = "500 millis"
 /** Claims that could not be released are tried again until the scope closes. */
 export const make = Effect.fnUntraced(function*(
   sql: SqlClient.SqlClient,
-  liveness: OwnerLiveness.Liveness
+  liveness: OwnerLiveness.Liveness,
+  answered: Answered.Answered
 ): Effect.fn.Return<SessionClaims, never, Scope.Scope> {
   const scope = yield* Effect.scope
   /** Claims of this store are live until they are released, also when it was too busy to renew a lease in time. */
@@ -149,15 +151,15 @@ export const make = Effect.fnUntraced(function*(
 
   const refence = ({ owner, session }: Claim) =>
     Effect.map(
-      sql<SessionRows.SessionRow>`
-        UPDATE fiberloop_sessions SET epoch = epoch + 1 WHERE session = ${session} AND owner = ${owner} RETURNING *`,
+      answered(sql<SessionRows.SessionRow>`
+        UPDATE fiberloop_sessions SET epoch = epoch + 1 WHERE session = ${session} AND owner = ${owner} RETURNING *`),
       ([row]) => row === undefined ? undefined : { claim: toClaim(row, owner), head: row.head }
     )
 
   const give = Effect.fnUntraced(function*(sessionId: string, owner: string, head: number) {
     if (head === 0) yield* sql`DELETE FROM fiberloop_sessions WHERE id = ${sessionId} AND owner = ${owner} AND head = 0`
     yield* sql`UPDATE fiberloop_sessions SET owner = NULL, lease = 0 WHERE id = ${sessionId} AND owner = ${owner}`
-  })
+  }, answered)
 
   const isGiven = (owner: string) => Effect.sync(() => given.delete(owner))
 

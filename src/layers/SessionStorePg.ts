@@ -35,6 +35,8 @@ export interface Options {
   readonly idleTimeout?: Duration.Input | undefined
   /** How long to wait for a connection to be made. Default: 5 seconds. */
   readonly connectTimeout?: Duration.Input | undefined
+  /** How long to wait for an answer: a server that cannot be reached any more may never give one. Default: 30 seconds. */
+  readonly timeout?: Duration.Input | undefined
 }
 
 /**
@@ -70,7 +72,12 @@ export const make = Effect.fnUntraced(function*(
     send: (sessionIds) => client`SELECT pg_notify(${channel}, id) FROM unnest(${sessionIds}::text[]) AS id`,
     receive: Effect.flatMap(PgConnection.make(config), (connection) => connection.listen(channel))
   })
-  return yield* SessionStoreSql.make({ explain, append: PgAppend.make(client), signals }).pipe(
+  return yield* SessionStoreSql.make({
+    explain,
+    timeout: options.timeout ?? "30 seconds",
+    append: PgAppend.make(client),
+    signals
+  }).pipe(
     Effect.provideService(SqlClient.SqlClient, client)
   )
 })

@@ -43,11 +43,11 @@ const mostTries = 3
 export const make = (options: {
   readonly claim: SessionClaims.Claim
   readonly claims: SessionClaims.SessionClaims
-  readonly log: SessionLog.SessionLog
+  readonly append: SessionLog.SessionLog["append"]
   /** called when events were stored */
   readonly onAppend: () => void
 }): SessionWriter => {
-  const { claims, log, onAppend } = options
+  const { claims, onAppend } = options
   const { sessionId } = options.claim.info
   const permit = Semaphore.makeUnsafe(1)
   let claim = options.claim
@@ -84,7 +84,7 @@ export const make = (options: {
     for (let tries = 1; !isLost && info.head < next.head; tries++) {
       const { epoch, session } = claim
       const isStored = yield* Effect.catch(
-        log.append({ session, epoch, before: info.head, next }, events),
+        options.append({ session, epoch, before: info.head, next }, events),
         Effect.fnUntraced(function*(error) {
           if (!isUnknown(error)) return yield* Effect.fail(error)
           open = { events, next }

@@ -223,6 +223,25 @@ describe("an append", () => {
       assert.deepStrictEqual(yield* Stream.runCollect(store.read("s")), notices(1, 10))
     }))
 
+  it.live(
+    "fails when nothing answers any more, and holds up neither the session nor the store",
+    () =>
+      Effect.gen(function*() {
+        const proxy = yield* CuttingProxy.make(Number(new URL(postgres.url).port))
+        const url = on(yield* database(), proxy.port)
+        yield* Effect.scoped(Effect.gen(function*() {
+          const store = yield* SessionStorePg.make({ url, timeout: "200 millis", connectTimeout: "200 millis" })
+          const session = yield* store.open("s", options)
+          proxy.hold()
+          const reason = yield* reasonOf(session.append([notice({ seq: 1 })]))
+          assert.strictEqual(reason._tag, "StoreUnavailable")
+          assertSaid(reason.message, `127.0.0.1:${proxy.port}`)
+          assert.strictEqual((yield* reasonOf(store.list()))._tag, "StoreUnavailable")
+        }))
+      }),
+    40_000
+  )
+
   it.live("fails when its connection stays cut, and what it stored is not stored again", () =>
     Effect.gen(function*() {
       const proxy = yield* CuttingProxy.make(Number(new URL(postgres.url).port))

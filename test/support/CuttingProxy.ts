@@ -1,4 +1,4 @@
-/** A door to a server that loses connections: what a client sent arrives, and the answer does not. */
+/** A door to a server that loses connections, what a client sent having arrived and the answer not, or goes silent. */
 import * as Effect from "effect/Effect"
 import { once } from "node:events"
 import { connect, createServer, type Socket } from "node:net"
@@ -7,6 +7,8 @@ export interface CuttingProxy {
   readonly port: number
   /** Each connection is cut once the server answers on it, `times` times, behind the next `after` answers. */
   readonly cut: (times: number, after?: number) => void
+  /** From now on nothing comes through, either way, and no connection is lost. */
+  readonly hold: () => void
 }
 
 export const make = (port: number) =>
@@ -14,6 +16,7 @@ export const make = (port: number) =>
     Effect.promise(async () => {
       let cuts = 0
       let answers = 0
+      let isHeld = false
       const sockets = new Set<Socket>()
       const server = createServer((client) => {
         const upstream = connect(port, "127.0.0.1")
@@ -25,8 +28,9 @@ export const make = (port: number) =>
           sockets.add(socket)
           socket.on("error", end).on("close", end)
         }
-        client.pipe(upstream)
+        client.on("data", (bytes) => isHeld || upstream.write(bytes))
         upstream.on("data", (bytes) => {
+          if (isHeld) return
           if (cuts === 0 || answers-- > 0) return void client.write(bytes)
           cuts--
           end()
@@ -42,6 +46,9 @@ export const make = (port: number) =>
         cut: (times, after = 0) => {
           cuts = times
           answers = after
+        },
+        hold: () => {
+          isHeld = true
         }
       }
       return { proxy, close }
