@@ -42,11 +42,6 @@ const words: Words = {
   NothingToResume: ({ sessionId }) =>
     `session ${JSON.stringify(sessionId)} has no unfinished run to go on with: give it a new task, as in ` +
     `${EndLine.command("run", ["--session", sessionId], [])} "<task>"`,
-  DriveDied: ({ sessionId }) =>
-    `the process that ran session ${
-      JSON.stringify(sessionId)
-    } died in the middle of it, and the session takes no more tasks: ` +
-    "leave --session out for a new one",
   StaleWriter: ({ sessionId }) =>
     `another process took session ${
       JSON.stringify(sessionId)

@@ -46,8 +46,14 @@ export const violations = (log: Log, mayBeOpen = false): Array<string> => {
     const say = (what: string) => found.push(`event ${at + 1} (${event._tag}): ${what}`)
     if (event.seq !== at + 1) say(`seq ${event.seq}`)
     const begins = event._tag === "RunStarted" || event._tag === "RunResumed"
-    if (begins === isDriven) say(begins ? "a drive begins inside another" : "outside a drive")
-    isDriven = !RunEvent.isEnd(event)
+    // what a drive left open when it died or was suspended is settled before the next message's run begins
+    const isSettling = event._tag === "ToolSettled" && calls.get(event.callId) === 0
+    if (!isSettling && begins === isDriven) say(begins ? "a drive begins inside another" : "outside a drive")
+    if (!isSettling || isDriven) isDriven = !RunEvent.isEnd(event)
+    if (event._tag === "RunStarted" || event._tag === "TurnStarted") {
+      for (const [callId, count] of calls) if (count !== 1) say(`${count} outcomes for ${callId}`)
+      calls = new Map()
+    }
     if (event._tag === "AssistantMessage") {
       calls = new Map(
         Message.toolCalls(event.message.content).map((_, index) => [OpenCall.callId(event.turn, index), 0])
@@ -59,7 +65,9 @@ export const violations = (log: Log, mayBeOpen = false): Array<string> => {
       intents.add(`${event.runId} ${event.callId}`)
     }
     if (event._tag === "ToolSettled") calls.set(event.callId, (calls.get(event.callId) ?? NaN) + 1)
-    if (event._tag === "TurnFinished" || RunEvent.isEnd(event)) {
+    const staysOpen = event._tag === "RunSuspended" || (event._tag === "RunAborted" && event.reason === "crashed")
+    if (staysOpen) intents.clear()
+    else if (event._tag === "TurnFinished" || RunEvent.isEnd(event)) {
       for (const [callId, count] of calls) if (count !== 1) say(`${count} outcomes for ${callId}`)
       calls = new Map()
     }
