@@ -1,3 +1,8 @@
-/** What a test of an agent needs: a scripted model, and a model that fails the test on an illegal request. */
+/**
+ * What a test of an agent needs: a scripted model, a model that fails the test on an illegal request, what every log must
+ * be, and a sweep that kills the agent's process at every point.
+ */
+export * as CrashSweep from "./CrashSweep.ts"
+export * as LogRules from "./LogRules.ts"
 export * as ScriptedModel from "./ScriptedModel.ts"
 export * as StrictModel from "./StrictModel.ts"
