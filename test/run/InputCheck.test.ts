@@ -164,6 +164,15 @@ describe("tools", () => {
     assert.strictEqual(refused({ toolPolicy: { maxParallel } }).field, "toolPolicy.maxParallel")
   })
 
+  it.each<readonly [string, InputCheck.Defaults, RunPolicy.ToolPolicy]>([
+    ["run", defaults, { maxParallel: Infinity }],
+    ["agent", { ...defaults, toolPolicy: { maxParallel: Infinity } }, {}]
+  ])("may all run at once by the %s's word, also when it is read back", (_, given, toolPolicy) => {
+    const { toolPolicy: policy } = Result.getOrThrow(InputCheck.effective({ input: "hello", toolPolicy }, given))
+    assert.deepStrictEqual(JSON.parse(JSON.stringify(policy)), policy)
+    assert.isAtLeast(policy.maxParallel ?? 1, 1_000_000)
+  })
+
   it("may be none of the agent's", () => {
     assert.deepStrictEqual(effective({ allowedTools: [] }).allowedTools, [])
   })
