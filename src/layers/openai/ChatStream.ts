@@ -13,13 +13,13 @@ import type * as HttpClientError from "effect/http/HttpClientError"
 import * as Pull from "effect/Pull"
 import * as Result from "effect/Result"
 import * as Stream from "effect/Stream"
+import * as Json from "../Json.ts"
+import * as ProviderError from "../ProviderError.ts"
 import * as ChatChunk from "./ChatChunk.ts"
 import * as ChatResponse from "./ChatResponse.ts"
 import type { Endpoint } from "./Endpoint.ts"
 import * as Errors from "./Errors.ts"
 import * as EventStream from "./EventStream.ts"
-import * as Json from "./Json.ts"
-import * as ProviderError from "./ProviderError.ts"
 
 type Part = Response.StreamPartEncoded
 

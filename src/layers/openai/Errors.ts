@@ -7,9 +7,9 @@
 import * as AiError from "effect/ai/AiError"
 import * as Duration from "effect/Duration"
 import type * as HttpClientError from "effect/http/HttpClientError"
+import * as Json from "../Json.ts"
+import * as ProviderError from "../ProviderError.ts"
 import type { Endpoint } from "./Endpoint.ts"
-import * as Json from "./Json.ts"
-import * as ProviderError from "./ProviderError.ts"
 
 /** `InvalidRequestError.constraint` of a conversation that is longer than the model can read. */
 export const contextLengthExceeded = "context_length_exceeded"
