@@ -1,8 +1,9 @@
 /** How a run ended, on one line, and how to go on with it. Pure. */
+import { count } from "../run/Quantity.ts"
 import type * as RunEvent from "../run/RunEvent.ts"
 import type { Paint } from "./Paint.ts"
 import * as TerminalText from "./TerminalText.ts"
-import { count, duration } from "./ToolLine.ts"
+import { duration } from "./ToolLine.ts"
 
 const limits: Partial<Record<RunEvent.LimitedReason, string>> = {
   turns: "the limit of turns",

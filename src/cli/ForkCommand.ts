@@ -2,6 +2,7 @@
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as InputCheck from "../run/InputCheck.ts"
+import { count } from "../run/Quantity.ts"
 import * as Ids from "../services/Ids.ts"
 import * as EndLine from "./EndLine.ts"
 import * as KeptSession from "./KeptSession.ts"
@@ -12,7 +13,6 @@ import { badInput, type Ended, type Refusal } from "./Refusal.ts"
 import * as Settings from "./Settings.ts"
 import type { Signals } from "./Signals.ts"
 import * as TerminalText from "./TerminalText.ts"
-import { count } from "./ToolLine.ts"
 
 export interface Options {
   readonly place: Settings.Settings

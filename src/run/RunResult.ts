@@ -2,6 +2,7 @@
  * What a run gives back: one of four ends that are not errors, with what was used up and a sentence that says why.
  */
 import type * as Schema from "effect/Schema"
+import { count } from "./Quantity.ts"
 import type * as RunEvent from "./RunEvent.ts"
 import type * as RunState from "./RunState.ts"
 import type * as Usage from "./Usage.ts"
@@ -111,5 +112,3 @@ export const explain = (end: RunEvent.End): string => {
       return `The run was aborted because ${aborted[end.reason]}, ${after}; it can be resumed.`
   }
 }
-
-const count = (n: number, noun: string) => `${n} ${noun}${n === 1 ? "" : "s"}`
