@@ -9,7 +9,7 @@ import * as KeptSession from "./KeptSession.ts"
 import * as Messages from "./Messages.ts"
 import { Output } from "./Output.ts"
 import * as Print from "./Print.ts"
-import { badInput, type Ended, type Refusal } from "./Refusal.ts"
+import type { Ended, Refusal } from "./Refusal.ts"
 import * as Settings from "./Settings.ts"
 import type { Signals } from "./Signals.ts"
 import * as TerminalText from "./TerminalText.ts"
@@ -29,10 +29,10 @@ const fork = Effect.fnUntraced(function*(
   const seq = yield* Settings.whole("--at", at)
   const id = to === undefined
     ? yield* (yield* Ids.Ids).next
-    : yield* Effect.mapError(Effect.fromResult(InputCheck.id("--to", to)), (error) => badInput(Messages.ofRun(error)))
+    : yield* Effect.mapError(Effect.fromResult(InputCheck.id("--to", to)), Messages.refusal)
   const { info, store } = yield* KeptSession.find(place, session)
-  const made = yield* KeptSession.refusing(
-    store.fork(info.sessionId, { to: id, ...(seq === undefined ? {} : { at: seq }) })
+  const made = yield* store.fork(info.sessionId, { to: id, ...(seq === undefined ? {} : { at: seq }) }).pipe(
+    Effect.mapError(Messages.refusal)
   )
   // the id alone is for programs
   yield* Print.print(`${TerminalText.line(made.sessionId)}\n`)

@@ -1,6 +1,7 @@
 /** What each error means to who typed the command: one line that names the thing and what to do. Pure. */
 import type * as RunError from "../run/RunError.ts"
 import * as EndLine from "./EndLine.ts"
+import { badInput, type Refusal } from "./Refusal.ts"
 import * as TerminalText from "./TerminalText.ts"
 
 type Reason = RunError.RunReason | RunError.RunRefusal | RunError.ProviderReason
@@ -64,6 +65,9 @@ export const ofReason = (reason: Reason): string => (words[reason._tag] as (reas
 
 /** What ended a run before it could say so itself. */
 export const ofRun = (error: RunError.RunError): string => ofReason(error.reason)
+
+/** The same, where the command ends with it. */
+export const refusal = (error: RunError.RunError): Refusal => badInput(ofRun(error))
 
 /** `fiberloop: ...`, on one line and safe to show. */
 export const line = (sentence: string): string =>
