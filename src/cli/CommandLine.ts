@@ -111,8 +111,7 @@ const resume = Command.make(
 ).pipe(
   Command.withShortDescription("Go on with the last run of a session"),
   Command.withDescription(
-    "Goes on with a session's last run, where it was aborted, failed or stopped at a limit. At a terminal, a session " +
-      "whose last run is complete goes on as a conversation."
+    "Goes on with a session's unfinished run; at a terminal, with a session whose last run is complete, by talking."
   ),
   Command.withExamples([
     { command: "fiberloop resume <session>", description: "Go on where it was aborted" },
