@@ -3,6 +3,7 @@ import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as InputCheck from "../run/InputCheck.ts"
 import { count } from "../run/Quantity.ts"
+import type * as RunEvent from "../run/RunEvent.ts"
 import * as Ids from "../services/Ids.ts"
 import * as EndLine from "./EndLine.ts"
 import * as KeptSession from "./KeptSession.ts"
@@ -36,15 +37,20 @@ const fork = Effect.fnUntraced(function*(
   )
   // the id alone is for programs
   yield* Print.print(`${TerminalText.line(made.sessionId)}\n`)
-  const isUnfinished = made.end === "RunAborted" || made.end === "RunLimited"
   yield* stderr.write(
     [
       `✓ forked from session ${TerminalText.line(info.sessionId)} with ${count(made.turns, "turn")}`,
       `Go on with: ${EndLine.command("run", ["--session", id], place.flags)} "<task>"`,
-      ...(isUnfinished ? [`or its run:  ${EndLine.command("resume", [id], place.flags)}`] : [])
+      ...(made.end === undefined || made.end === "RunCompleted"
+        ? []
+        : [`or its run:  ${resume(made.end, id, place.flags)}`])
     ].map((line) => `${line}\n`).join("")
   )
 })
+
+/** The command that goes on with the copied run; at a limit it takes a higher one. */
+const resume = (end: RunEvent.End["_tag"], id: string, flags: ReadonlyArray<string>): string =>
+  `${EndLine.command("resume", [id], flags)}${end === "RunLimited" ? " --max-turns <n>" : ""}`
 
 export const run = (options: Options): Effect.Effect<void, Ended | Refusal, Output | Signals> =>
   Print.untilSignal(Effect.scoped(fork(options)))
