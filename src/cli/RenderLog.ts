@@ -209,7 +209,7 @@ const resolved = (state: State, event: Of<"ApprovalResolved">, paint: Paint): st
 }
 
 const endRun = ({ paint }: Look, state: State, event: RunEvent.End): Step => {
-  const explained = TerminalText.sentence(RunResult.explain(event))
+  const explained = TerminalText.sentence(RunResult.outcome(event))
   const left = event.leftBehind === undefined
     ? []
     : [`left running: ${event.leftBehind.map(TerminalText.line).join(", ")}`]

@@ -145,6 +145,13 @@ describe("how a run ended", () => {
     assert.notInclude(shown([Events.completed]), "Go on")
   })
 
+  it("at a limit that no flag lifts, the session goes on with a new task", () => {
+    for (const reason of ["errors", "length"] as const) {
+      const out = shown([{ ...Events.limited, reason } as RunEvent.RunEvent])
+      assert.include(out, `! Go on with: fiberloop run --session s-1 "<task>"\n`)
+    }
+  })
+
   it("a failure is told on one line, before the end", () => {
     assert.strictEqual(
       shown([...Events.deltas(0, "Well"), Events.failed]),
