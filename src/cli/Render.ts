@@ -69,7 +69,9 @@ export const step = (look: Look, state: State, event: RunEvent.RunEvent): Step =
       return discard(look, state)
     case "RetryScheduled": {
       const [next, writes] = endLine(state)
-      const words = `${TerminalText.sentence(event.error.message)}; trying again in ${ToolLine.duration(event.delay)}`
+      const words = `${TerminalText.sentence(Messages.ofAttempt(event.error))}; trying again in ${
+        ToolLine.duration(event.delay)
+      }`
       return [{ ...next, waitsFor: "waiting to try again" }, [...writes, err(look.paint.yellow(`↻ ${words}`))]]
     }
     case "ToolStarted":

@@ -109,9 +109,8 @@ const factsOf = (error: AiError.AiError): Facts => {
   const { reason } = error
   const status = "http" in reason ? reason.http?.response?.status : undefined
   const retryAfter = OpenAiErrors.retryAfter(error)
-  const description = "description" in reason ? reason.description : undefined
   return {
-    message: description ?? error.message,
+    message: OpenAiErrors.description(error) ?? error.message,
     ...(status === undefined ? {} : { status }),
     ...(retryAfter === undefined ? {} : { retryAfter: Duration.toMillis(retryAfter) })
   }
