@@ -22,15 +22,7 @@ const running = {
   noColor: Flags.noColor
 }
 
-interface Running {
-  readonly root: Option.Option<string>
-  readonly db: Option.Option<string>
-  readonly model: Option.Option<string>
-  readonly maxTurns: Option.Option<string>
-  readonly json: boolean
-  readonly yes: boolean
-  readonly noColor: boolean
-}
+type Running = Command.Command.Config.Infer<typeof running>
 
 const settingsOf = Effect.fnUntraced(function*(typed: Running & Partial<Pick<Settings.Typed, "task" | "session">>) {
   return yield* Settings.check({

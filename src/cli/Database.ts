@@ -44,10 +44,7 @@ export const existing = Effect.fnUntraced(function*(
   { db }: Pick<Settings, "db">
 ): Effect.fn.Return<SessionStore.SessionStore["Service"] | undefined, Refusal, Scope.Scope> {
   if (isAbsent(db)) return undefined
-  return yield* Effect.mapError(
-    SessionStoreSqlite.make({ filename: db }),
-    (error) => badInput(Messages.ofRun(error))
-  )
+  return yield* Effect.mapError(SessionStoreSqlite.make({ filename: db }), Messages.refusal)
 })
 
 /** An empty file is no database yet; of what cannot be looked at, opening it tells why. */

@@ -23,17 +23,13 @@ export const find = Effect.fnUntraced(function*(
   if (typed.trim() === "") return yield* badInput("the session is empty: give an id that fiberloop sessions lists")
   const store = yield* Database.existing({ db })
   if (store === undefined) return yield* Database.noDatabase(typed, db)
-  const info = yield* refusing(store.info(typed))
+  const info = yield* Effect.mapError(store.info(typed), Messages.refusal)
   if (info !== undefined) return { store, info }
-  const all = yield* refusing(store.list())
+  const all = yield* Effect.mapError(store.list(), Messages.refusal)
   const found = match(all.map(({ sessionId }) => sessionId), typed)
   if (typeof found !== "string") return yield* badInput(found.line)
   return { store, info: all.find(({ sessionId }) => sessionId === found)! }
 })
-
-/** An error of the store, said on one line. */
-export const refusing = <A, R>(effect: Effect.Effect<A, SessionStore.StoreError, R>): Effect.Effect<A, Refusal, R> =>
-  Effect.mapError(effect, (error) => badInput(Messages.ofRun(error)))
 
 /** The one id that begins with `typed`, which is no id itself; else what is wrong with it. */
 export const match = (ids: ReadonlyArray<string>, typed: string): string | { readonly line: string } => {

@@ -77,9 +77,7 @@ const agent = Effect.fnUntraced(function*(settings: Settings) {
   )
   const model = yield* ModelChoice.build(settings.model)
   yield* Database.prepare(settings)
-  const store = yield* Layer.build(Database.layer(settings)).pipe(
-    Effect.mapError((error) => badInput(Messages.ofRun(error)))
-  )
+  const store = yield* Effect.mapError(Layer.build(Database.layer(settings)), Messages.refusal)
   const isOffline = ModelChoice.isOffline(settings.model)
   const added = isOffline ? {} : yield* Instructions.read(root)
   const layer = isOffline

@@ -247,6 +247,16 @@ describe("fiberloop fork", () => {
       assert.strictEqual((yield* on("resume", ["copy"])).stdout, "2+2 = 4\n")
     }))
 
+  it.effect("says that a run which failed, or stopped at a limit, can be resumed", () =>
+    Effect.gen(function*() {
+      const failed = yield* withSession("compose a sonnet")
+      const { stderr } = yield* failed.on("fork", [failed.id, "--to", "copy"])
+      assert.include(stderr, `or its run:  fiberloop resume copy --db ${failed.db}\n`)
+      const limited = yield* withSession("2+2", ["--max-turns", "1"])
+      const { stderr: said } = yield* limited.on("fork", [limited.id, "--to", "copy"])
+      assert.include(said, `or its run:  fiberloop resume copy --db ${limited.db} --max-turns <n>\n`)
+    }))
+
   it.effect("names the nearest places where an event is none", () =>
     Effect.gen(function*() {
       const { id, on } = yield* withSession()
