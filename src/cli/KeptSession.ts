@@ -4,8 +4,10 @@ import type * as Scope from "effect/Scope"
 import type * as SessionStore from "../services/SessionStore.ts"
 import * as Database from "./Database.ts"
 import * as Messages from "./Messages.ts"
-import { badInput, type Refusal } from "./Refusal.ts"
+import * as Print from "./Print.ts"
+import { badInput, type Ended, type Refusal } from "./Refusal.ts"
 import type { Settings } from "./Settings.ts"
+import type { Signals } from "./Signals.ts"
 
 export interface Kept {
   readonly store: SessionStore.SessionStore["Service"]
@@ -30,6 +32,15 @@ export const find = Effect.fnUntraced(function*(
   if (typeof found !== "string") return yield* badInput(found.line)
   return { store, info: all.find(({ sessionId }) => sessionId === found)! }
 })
+
+/** The settings with the whole id of their session, where they name one. */
+export const whole = (settings: Settings): Effect.Effect<Settings, Ended | Refusal, Signals> =>
+  settings.session === undefined
+    ? Effect.succeed(settings)
+    : Effect.map(
+      Print.untilSignal(Effect.scoped(find(settings, settings.session))),
+      ({ info }) => ({ ...settings, session: info.sessionId })
+    )
 
 /** The one id that begins with `typed`, which is no id itself; else what is wrong with it. */
 export const match = (ids: ReadonlyArray<string>, typed: string): string | { readonly line: string } => {
