@@ -1,7 +1,7 @@
 /** Sessions on their way between databases, as files and through pipes. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Stream } from "effect"
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
+import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import * as SessionStore from "../../src/services/SessionStore.ts"
 import * as SessionLines from "../../src/SessionLines.ts"
