@@ -71,14 +71,13 @@ const resultOf = (sessionId: string, state: RunState.RunState): object | undefin
 
 /** What is for ever in a state, however the rest of it is kept. */
 const standingOf = (
-  { attempts, drive, limits, openCalls, runId, seq, status, text, totals, turn }: RunState.RunState
+  { drive, limits, openCalls, runId, seq, status, text, totals, turn }: RunState.RunState
 ) => ({
   seq,
   runId,
   status,
   drive,
   turn,
-  attempts,
   openCalls: openCalls.map(({ callId, phase }) => `${callId} ${phase}`),
   text,
   limits,
