@@ -20,7 +20,7 @@ export interface Options {
   readonly place: Settings
   /** an id, or the beginning of one */
   readonly session: string
-  /** a file that is not there; absent: standard output */
+  /** a file that is not there; absent or `-`: standard output */
   readonly to: string | undefined
 }
 
@@ -36,7 +36,7 @@ const exportLines = Effect.fnUntraced(function*(
       Stream.runForEachArray((lines) => write(lines.map((line) => `${line}\n`).join(""))),
       Effect.provideService(SessionStore.SessionStore, store)
     )
-  if (to === undefined) {
+  if (to === undefined || to === "-") {
     return yield* eachPage((text) => Print.print(stdout.isTerminal ? shown(text) : text))
   }
   yield* LineFile.writeNew(to, eachPage)

@@ -31,7 +31,7 @@ export interface SessionLog {
     events: Arr.NonEmptyReadonlyArray<RunEvent.Durable>
   ) => Effect.Effect<void, SqlError.SqlError>
   /** Fails where a newer version wrote the last event of the log, so that this one may not go on with it. */
-  readonly check: (row: SessionRows.SessionRow) => Effect.Effect<void, Fault>
+  readonly check: (sessionId: string) => Effect.Effect<void, Fault>
   /** A cursor at `from`: each call reads on, up to `to`, and gives a page; an empty one when it is past `to`. */
   readonly cursor: (row: { readonly session: Claim["session"]; readonly id: string }, from: number) => Cursor
 }
@@ -106,11 +106,12 @@ export const make = (
   const add: SessionLog["add"] = (session, events) =>
     Effect.forEach(insertsOf(session, events), (statement) => sql.unsafe(...statement), { discard: true })
 
-  const check: SessionLog["check"] = Effect.fnUntraced(function*({ head, id, session }) {
+  const check: SessionLog["check"] = Effect.fnUntraced(function*(sessionId) {
     const [last] = yield* sql<{ readonly seq: number; readonly version: number }>`
-      SELECT seq, version FROM fiberloop_events WHERE session = ${session} AND seq = ${head}`
+      SELECT e.seq, e.version FROM fiberloop_sessions s JOIN fiberloop_events e ON e.session = s.session AND e.seq = s.head
+      WHERE s.id = ${sessionId}`
     if (last !== undefined && last.version > RunEvent.version) {
-      return yield* Effect.fail(SessionErrors.newerVersion(id, last))
+      return yield* Effect.fail(SessionErrors.newerVersion(sessionId, last))
     }
   })
 

@@ -81,8 +81,7 @@ export const make = Effect.fnUntraced(function*(
   const open = Effect.fn("SessionStore.open")(function*(sessionId: string, options: SessionStore.OpenOptions) {
     const badId = SessionErrors.checkIds(sessionId, options.runId)
     if (badId !== undefined) return yield* Effect.fail(badId)
-    const row = yield* explained(claims.find(sessionId))
-    if (row !== undefined) yield* explained(log.check(row))
+    yield* explained(log.check(sessionId))
     yield* inUse.hold
     const writer = yield* Effect.acquireRelease(acquire(sessionId, options), (writer) => writer.close)
     yield* Effect.forkScoped(claims.keep(writer.claim))

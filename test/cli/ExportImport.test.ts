@@ -35,8 +35,10 @@ describe("fiberloop export", () => {
   it.effect("prints the lines, and nothing else", () =>
     Effect.gen(function*() {
       const { id, on, text } = yield* withSession()
-      const { code, stderr, stdout } = yield* on("export", [id.slice(0, 6)])
-      assert.deepStrictEqual([code, stderr, stdout], [0, "", text])
+      for (const to of [[], ["--to", "-"]]) {
+        const { code, stderr, stdout } = yield* on("export", [id.slice(0, 6), ...to])
+        assert.deepStrictEqual([code, stderr, stdout], [0, "", text])
+      }
     }))
 
   it.effect("makes the file that it is told to, and says how it is imported", () =>
