@@ -1,8 +1,9 @@
 /** Sessions on their way between databases, as files and through pipes. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Stream } from "effect"
-import { existsSync, readdirSync, readFileSync } from "node:fs"
+import { existsSync, readdirSync, readFileSync, statSync, watch } from "node:fs"
 import { dirname, join } from "node:path"
+import * as SessionLine from "../../src/run/SessionLine.ts"
 import * as SessionStore from "../../src/services/SessionStore.ts"
 import * as SessionLines from "../../src/SessionLines.ts"
 import * as Child from "./Child.ts"
@@ -27,6 +28,21 @@ const withFile = Effect.fnUntraced(function*(text: string | Uint8Array) {
   const importing = (...args: ReadonlyArray<string>) => invoke(["import", file, "--db", db, ...args])
   return { file, db, importing }
 })
+
+/** 40 MB: more than a database keeps from its file until the end of a write. */
+const largeSession = [
+  SessionLine.fromHeader({ sessionId: "large", events: 400 }),
+  ...Array.from({ length: 400 }, (_, at) =>
+    SessionLine.fromEvent({
+      _tag: "NoticeAdded",
+      seq: at + 1,
+      at,
+      runId: "run-1",
+      version: 1,
+      kind: "resume",
+      text: "x".repeat(100_000)
+    }))
+].map((line) => `${line}\n`).join("")
 
 const storedIn = (store: Effect.Success<ReturnType<typeof workplace>>["store"]) =>
   Effect.provide(SessionStore.SessionStore.use((_) => _.list()), store)
@@ -215,6 +231,31 @@ describe("as processes", () => {
       assert.strictEqual((yield* Child.run(["export", sessionId], { cwd: to })).stdout, exported.stdout)
       assert.strictEqual((yield* Child.run(["run", "3+3", "--session", sessionId], { cwd: to })).stdout, "3+3 = 6\n")
     }))
+
+  /** Awaits that the log of a database has grown to so many bytes. */
+  const grown = (db: string, bytes: number) =>
+    Effect.callback<void>((resume) => {
+      const log = `${db}-wal`
+      const watcher = watch(dirname(db), () => {
+        if ((statSync(log, { throwIfNoEntry: false })?.size ?? 0) >= bytes) resume(Effect.void)
+      })
+      return Effect.sync(() => watcher.close())
+    })
+
+  for (const megabytes of [1, 10, 30]) {
+    it.effect(`an import that is killed when it has written ${megabytes} MB leaves the whole session or nothing`, () =>
+      Effect.gen(function*() {
+        const { db, file } = yield* withFile(largeSession)
+        const child = yield* Child.start(["import", file, "--db", db], { cwd: dirname(file) })
+        yield* Effect.raceFirst(grown(db, megabytes * 1e6), child.exited)
+        child.process.kill("SIGKILL")
+        yield* child.exited
+        const isThere = (yield* invoke(["sessions", "--db", db])).stdout !== ""
+        const again = yield* invoke(["import", file, "--db", db])
+        assert.strictEqual(again.code, isThere ? 1 : 0)
+        assert.strictEqual((yield* invoke(["export", "large", "--db", db])).stdout, largeSession)
+      }))
+  }
 
   it.effect("the first wrong line of standard input ends the import, though more could come", () =>
     Effect.gen(function*() {
