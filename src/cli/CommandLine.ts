@@ -145,6 +145,6 @@ export const command = Command.make("fiberloop").pipe(
   Command.withSubcommands([run, chat, resume, recover, ...SessionCommands.commands]),
   Command.withExamples([
     ...examples,
-    { command: "fiberloop sessions", description: "Find a session; show, resume and fork take its id" }
+    { command: "fiberloop sessions", description: "Find a session; show, resume, fork and export take its id" }
   ])
 )

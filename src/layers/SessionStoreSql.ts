@@ -15,6 +15,7 @@ import * as SqlClient from "effect/sql/SqlClient"
 import * as SqlError from "effect/sql/SqlError"
 import * as Stream from "effect/Stream"
 import type * as RunEvent from "../run/RunEvent.ts"
+import { Migrations } from "../services/Migrations.ts"
 import * as SessionStore from "../services/SessionStore.ts"
 import * as OwnerLiveness from "./OwnerLiveness.ts"
 import * as SessionClaims from "./SessionClaims.ts"
@@ -38,7 +39,7 @@ export interface Options {
 const pollEvery = "250 millis"
 
 /**
- * Brings the tables up to date and opens the store. Captures `OwnerLiveness`. Closing it waits for sessions that are still
+ * Brings the tables up to date and opens the store. Captures `OwnerLiveness` and `Migrations`. Closing it waits for sessions that are still
  * open, at most the grace period: layers close side by side, and runs that end with them have an end to write.
  */
 export const make = Effect.fnUntraced(function*(
@@ -47,7 +48,7 @@ export const make = Effect.fnUntraced(function*(
   const sql = yield* SqlClient.SqlClient
   yield* SessionTables.migrate(options.explain)
   const claims = SessionClaims.make(sql, yield* OwnerLiveness.OwnerLiveness)
-  const log = SessionLog.make(sql, options.transact)
+  const log = SessionLog.make(sql, yield* Migrations, options.transact)
   const copy = SessionFork.make(sql, claims, log)
   const signals = SessionSignals.make()
   const inUse = yield* SessionsInUse.make
@@ -80,6 +81,7 @@ export const make = Effect.fnUntraced(function*(
   const open = Effect.fn("SessionStore.open")(function*(sessionId: string, options: SessionStore.OpenOptions) {
     const badId = SessionErrors.checkIds(sessionId, options.runId)
     if (badId !== undefined) return yield* Effect.fail(badId)
+    yield* explained(log.check(sessionId))
     yield* inUse.hold
     const writer = yield* Effect.acquireRelease(acquire(sessionId, options), (writer) => writer.close)
     yield* Effect.forkScoped(claims.keep(writer.claim))
