@@ -2,6 +2,7 @@
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
+import { count } from "../run/Quantity.ts"
 import * as SessionStore from "../services/SessionStore.ts"
 import * as SessionLines from "../SessionLines.ts"
 import * as EndLine from "./EndLine.ts"
@@ -14,7 +15,6 @@ import { badInput, type Ended, type Refusal } from "./Refusal.ts"
 import type { Settings } from "./Settings.ts"
 import type { Signals } from "./Signals.ts"
 import * as TerminalText from "./TerminalText.ts"
-import { count } from "./ToolLine.ts"
 
 export interface Options {
   readonly place: Settings

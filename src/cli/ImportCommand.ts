@@ -1,6 +1,7 @@
 /** `fiberloop import`: a session from the lines of JSON that an export made, whole or not at all. */
 import * as Effect from "effect/Effect"
 import * as InputCheck from "../run/InputCheck.ts"
+import { count } from "../run/Quantity.ts"
 import * as SessionLines from "../SessionLines.ts"
 import * as Database from "./Database.ts"
 import * as EndLine from "./EndLine.ts"
@@ -12,7 +13,6 @@ import { badInput, type Ended, Refusal } from "./Refusal.ts"
 import type { Settings } from "./Settings.ts"
 import type { Signals } from "./Signals.ts"
 import * as TerminalText from "./TerminalText.ts"
-import { count } from "./ToolLine.ts"
 
 export interface Options {
   readonly place: Settings

@@ -52,7 +52,7 @@ export const run = Effect.fnUntraced(function*(
     if (driven.signal !== undefined || driven.code === codes.readerLeft) break
   }
   if (code !== codes.completed) return yield* new Ended({ code })
-})
+}, Effect.scoped)
 
 /** Sessions whose last run has no end and no process that drives it; oldest first. */
 const leftBehind = Effect.fnUntraced(function*(
