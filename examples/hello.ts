@@ -26,7 +26,7 @@ export const program = Effect.gen(function*() {
   const assistant = yield* Assistant
   const text = assistant.stream({ input: "Is it warmer in Oslo or in Rome?" }).pipe(RunEvents.text)
   return yield* Stream.mkString(text)
-}).pipe(Effect.catchTag("RetryableError", (e) => Effect.succeed(`try again later: ${e.reason._tag}`)))
+}).pipe(Effect.catchTag("RetryableError", (e) => Effect.succeed(`try again later: ${e.message}`)))
 
 const Prod = Layer.provide([
   SessionStoreSqlite.layer({ filename: "sessions.db" }),

@@ -52,7 +52,6 @@ for (
   const [status, error] of [
     [503, new RunError.RetryableError({ _tag: "ShuttingDown", message: "" })],
     [503, new RunError.RetryableError({ _tag: "StoreUnavailable", message: "" })],
-    [409, new RunError.NonRetryableError({ _tag: "DriveDied", message: "", sessionId: "", runId: "" })],
     [413, new RunError.NonRetryableError({ _tag: "EventTooLarge", message: "", bytes: 2, limit: 1 })],
     [422, new RunError.NonRetryableError({ _tag: "ContentPolicy", message: "" })],
     [500, new RunError.NonRetryableError({ _tag: "StoreRefused", message: "" })]

@@ -22,15 +22,7 @@ const running = {
   noColor: Flags.noColor
 }
 
-interface Running {
-  readonly root: Option.Option<string>
-  readonly db: Option.Option<string>
-  readonly model: Option.Option<string>
-  readonly maxTurns: Option.Option<string>
-  readonly json: boolean
-  readonly yes: boolean
-  readonly noColor: boolean
-}
+type Running = Command.Command.Config.Infer<typeof running>
 
 const settingsOf = Effect.fnUntraced(function*(typed: Running & Partial<Pick<Settings.Typed, "task" | "session">>) {
   return yield* Settings.check({
@@ -76,8 +68,10 @@ const run = Command.make(
       task: Option.getOrUndefined(task),
       session: Option.getOrUndefined(session)
     })
-    const Run = yield* Effect.promise(() => import("./Run.ts"))
-    yield* Run.run(settings)
+    const [Run, KeptSession] = yield* Effect.promise(() =>
+      Promise.all([import("./Run.ts"), import("./KeptSession.ts")])
+    )
+    yield* Run.run(yield* KeptSession.whole(settings))
   })
 ).pipe(
   Command.withShortDescription("Run a task"),
@@ -119,8 +113,7 @@ const resume = Command.make(
 ).pipe(
   Command.withShortDescription("Go on with the last run of a session"),
   Command.withDescription(
-    "Goes on with a session's last run, where it was aborted, failed or stopped at a limit. At a terminal, a session " +
-      "whose last run is complete goes on as a conversation."
+    "Goes on with a session's last run: aborted, failed, limited, or cut short by a crash. A complete one becomes a chat."
   ),
   Command.withExamples([
     { command: "fiberloop resume <session>", description: "Go on where it was aborted" },
@@ -128,11 +121,30 @@ const resume = Command.make(
   ])
 )
 
+const recover = Command.make(
+  "recover",
+  { list: Flags.switched("list", "Only say which sessions there are"), ...running },
+  Effect.fnUntraced(function*({ list, ...typed }) {
+    const settings = yield* settingsOf(typed)
+    const RecoverCommand = yield* Effect.promise(() => import("./RecoverCommand.ts"))
+    yield* RecoverCommand.run({ settings, isList: list })
+  })
+).pipe(
+  Command.withShortDescription("Go on with what a crash left behind"),
+  Command.withDescription(
+    "Goes on with every run whose process died. Of calls that were under way, only those of tools that may run again do."
+  ),
+  Command.withExamples([
+    { command: "fiberloop recover --list", description: "What there is" },
+    { command: "fiberloop recover --model gpt-5.5", description: "Go on with all of it" }
+  ])
+)
+
 export const command = Command.make("fiberloop").pipe(
   Command.withDescription("Runs an agent on the files of a folder. Its sessions are kept and can be gone on with."),
-  Command.withSubcommands([run, chat, resume, ...SessionCommands.commands]),
+  Command.withSubcommands([run, chat, resume, recover, ...SessionCommands.commands]),
   Command.withExamples([
     ...examples,
-    { command: "fiberloop sessions", description: "Find a session; show, resume and fork take its id" }
+    { command: "fiberloop sessions", description: "Find a session; show, resume, fork and export take its id" }
   ])
 )

@@ -54,7 +54,7 @@ const open = (db: string): Effect.Effect<SessionStore.SessionStore["Service"], R
   const opened = PgPlace.isUrl(db)
     ? Effect.flatMap(postgres, (SessionStorePg) => SessionStorePg.make({ url: db }))
     : SessionStoreSqlite.make({ filename: db })
-  return Effect.mapError(opened, (error) => error._tag === "Refusal" ? error : badInput(Messages.ofRun(error)))
+  return Effect.mapError(opened, (error) => error._tag === "Refusal" ? error : Messages.refusal(error))
 }
 
 /** Loaded when it is used: who keeps sessions in a file need not have what it stands on. */

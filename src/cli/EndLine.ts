@@ -1,23 +1,17 @@
 /** How a run ended, on one line, and how to go on with it. Pure. */
+import { count } from "../run/Quantity.ts"
 import type * as RunEvent from "../run/RunEvent.ts"
+import * as RunResult from "../run/RunResult.ts"
 import type { Paint } from "./Paint.ts"
 import * as TerminalText from "./TerminalText.ts"
-import { count, duration } from "./ToolLine.ts"
-
-const limits: Partial<Record<RunEvent.LimitedReason, string>> = {
-  turns: "the limit of turns",
-  tokens: "the limit of tokens",
-  errors: "the limit of errors",
-  length: "the model's output limit",
-  doomLoop: "the same call again and again"
-}
+import { duration } from "./ToolLine.ts"
 
 const ending = (event: RunEvent.End): string => {
   switch (event._tag) {
     case "RunCompleted":
       return event.reason === "contentFilter" ? "completed, cut by the provider's content filter" : "completed"
     case "RunLimited":
-      return `stopped at ${limits[event.reason] ?? `its limit (${event.reason})`}`
+      return `stopped at ${RunResult.limited[event.reason]}`
     case "RunSuspended":
       return "waits for an approval"
     case "RunFailed":
@@ -53,7 +47,7 @@ export const line = (event: RunEvent.End, sessionId: string, paint: Paint): stri
   }`
 }
 
-/** The command that goes on with the run, where one does. */
+/** The command that goes on with the run, where one does; with its session, where only a new task does. */
 export const goOn = (event: RunEvent.End, sessionId: string, flags: ReadonlyArray<string>): string | undefined => {
   const again = command("run", ["--session", sessionId], flags)
   switch (event._tag) {
@@ -63,7 +57,7 @@ export const goOn = (event: RunEvent.End, sessionId: string, flags: ReadonlyArra
     case "RunLimited":
       return event.reason === "turns"
         ? `Go on with: ${again} --max-turns ${event.totals.turns + 20}`
-        : `Go on with: ${again}`
+        : `Go on with: ${again} "<task>"`
     default:
       return undefined
   }

@@ -2,17 +2,18 @@
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as InputCheck from "../run/InputCheck.ts"
+import { count } from "../run/Quantity.ts"
+import type * as RunEvent from "../run/RunEvent.ts"
 import * as Ids from "../services/Ids.ts"
 import * as EndLine from "./EndLine.ts"
 import * as KeptSession from "./KeptSession.ts"
 import * as Messages from "./Messages.ts"
 import { Output } from "./Output.ts"
 import * as Print from "./Print.ts"
-import { badInput, type Ended, type Refusal } from "./Refusal.ts"
+import type { Ended, Refusal } from "./Refusal.ts"
 import * as Settings from "./Settings.ts"
 import type { Signals } from "./Signals.ts"
 import * as TerminalText from "./TerminalText.ts"
-import { count } from "./ToolLine.ts"
 
 export interface Options {
   readonly place: Settings.Settings
@@ -29,22 +30,27 @@ const fork = Effect.fnUntraced(function*(
   const seq = yield* Settings.whole("--at", at)
   const id = to === undefined
     ? yield* (yield* Ids.Ids).next
-    : yield* Effect.mapError(Effect.fromResult(InputCheck.id("--to", to)), (error) => badInput(Messages.ofRun(error)))
+    : yield* Effect.mapError(Effect.fromResult(InputCheck.id("--to", to)), Messages.refusal)
   const { info, store } = yield* KeptSession.find(place, session)
-  const made = yield* KeptSession.refusing(
-    store.fork(info.sessionId, { to: id, ...(seq === undefined ? {} : { at: seq }) })
+  const made = yield* store.fork(info.sessionId, { to: id, ...(seq === undefined ? {} : { at: seq }) }).pipe(
+    Effect.mapError(Messages.refusal)
   )
   // the id alone is for programs
   yield* Print.print(`${TerminalText.line(made.sessionId)}\n`)
-  const isUnfinished = made.end === "RunAborted" || made.end === "RunLimited"
   yield* stderr.write(
     [
       `✓ forked from session ${TerminalText.line(info.sessionId)} with ${count(made.turns, "turn")}`,
       `Go on with: ${EndLine.command("run", ["--session", id], place.flags)} "<task>"`,
-      ...(isUnfinished ? [`or its run:  ${EndLine.command("resume", [id], place.flags)}`] : [])
+      ...(made.end === undefined || made.end === "RunCompleted"
+        ? []
+        : [`or its run:  ${resume(made.end, id, place.flags)}`])
     ].map((line) => `${line}\n`).join("")
   )
 })
+
+/** The command that goes on with the copied run; at a limit it takes a higher one. */
+const resume = (end: RunEvent.End["_tag"], id: string, flags: ReadonlyArray<string>): string =>
+  `${EndLine.command("resume", [id], flags)}${end === "RunLimited" ? " --max-turns <n>" : ""}`
 
 export const run = (options: Options): Effect.Effect<void, Ended | Refusal, Output | Signals> =>
   Print.untilSignal(Effect.scoped(fork(options)))

@@ -39,7 +39,7 @@ const sections: Record<string, ReadonlyArray<string>> = {
 const kept: Record<string, ReadonlyArray<string>> = {
   "OUTPUT": [
     "  Standard output gets what was asked for, standard error what is said about it. Colours are for terminals only;",
-    "  --no-color, NO_COLOR and TERM=dumb leave them out there too. No file is made where there is none.",
+    "  --no-color, NO_COLOR and TERM=dumb leave them out there too. Only import makes a file where there is none.",
     "  PGPASSWORD is the password of --db postgres://user@host/database, which is better not typed there."
   ],
   "EXIT CODES": [
@@ -67,7 +67,7 @@ const chat: Record<string, ReadonlyArray<string>> = {
   ]
 }
 
-const keptCommands: ReadonlySet<string | undefined> = new Set(["sessions", "show", "fork"])
+const keptCommands: ReadonlySet<string | undefined> = new Set(["sessions", "show", "fork", "export", "import"])
 
 /** Sections to put below the flags of a command (`["fiberloop", "run"]`); titles through `bold`. */
 export const more = (commandPath: ReadonlyArray<string>, bold: (text: string) => string): string => {

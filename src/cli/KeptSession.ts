@@ -4,8 +4,10 @@ import type * as Scope from "effect/Scope"
 import type * as SessionStore from "../services/SessionStore.ts"
 import * as Database from "./Database.ts"
 import * as Messages from "./Messages.ts"
-import { badInput, type Refusal } from "./Refusal.ts"
+import * as Print from "./Print.ts"
+import { badInput, type Ended, type Refusal } from "./Refusal.ts"
 import type { Settings } from "./Settings.ts"
+import type { Signals } from "./Signals.ts"
 
 export interface Kept {
   readonly store: SessionStore.SessionStore["Service"]
@@ -23,17 +25,22 @@ export const find = Effect.fnUntraced(function*(
   if (typed.trim() === "") return yield* badInput("the session is empty: give an id that fiberloop sessions lists")
   const store = yield* Database.existing({ db })
   if (store === undefined) return yield* Database.noDatabase(typed, db)
-  const info = yield* refusing(store.info(typed))
+  const info = yield* Effect.mapError(store.info(typed), Messages.refusal)
   if (info !== undefined) return { store, info }
-  const all = yield* refusing(store.list())
+  const all = yield* Effect.mapError(store.list(), Messages.refusal)
   const found = match(all.map(({ sessionId }) => sessionId), typed)
   if (typeof found !== "string") return yield* badInput(found.line)
   return { store, info: all.find(({ sessionId }) => sessionId === found)! }
 })
 
-/** An error of the store, said on one line. */
-export const refusing = <A, R>(effect: Effect.Effect<A, SessionStore.StoreError, R>): Effect.Effect<A, Refusal, R> =>
-  Effect.mapError(effect, (error) => badInput(Messages.ofRun(error)))
+/** The settings with the whole id of their session, where they name one. */
+export const whole = (settings: Settings): Effect.Effect<Settings, Ended | Refusal, Signals> =>
+  settings.session === undefined
+    ? Effect.succeed(settings)
+    : Effect.map(
+      Print.untilSignal(Effect.scoped(find(settings, settings.session))),
+      ({ info }) => ({ ...settings, session: info.sessionId })
+    )
 
 /** The one id that begins with `typed`, which is no id itself; else what is wrong with it. */
 export const match = (ids: ReadonlyArray<string>, typed: string): string | { readonly line: string } => {

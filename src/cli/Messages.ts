@@ -1,7 +1,9 @@
 /** What each error means to who typed the command: one line that names the thing and what to do. Pure. */
 import type * as RunError from "../run/RunError.ts"
 import * as EndLine from "./EndLine.ts"
+import { badInput, type Refusal } from "./Refusal.ts"
 import * as TerminalText from "./TerminalText.ts"
+import { duration } from "./ToolLine.ts"
 
 type Reason = RunError.RunReason | RunError.RunRefusal | RunError.ProviderReason
 type Words = { readonly [Tag in Reason["_tag"]]: (reason: Extract<Reason, { readonly _tag: Tag }>) => string }
@@ -11,6 +13,19 @@ const asSaid = ({ message }: { readonly message: string }): string => message
 /** How the command calls what the library calls by the name of a field. */
 const typed: Record<string, string> = { sessionId: "--session", input: "task", "limits.maxTurns": "--max-turns" }
 
+/** What an adapter puts behind a message; where the command has better advice, that stands alone. */
+const advice = / \((check|shorten|change|try again) [^()]*\)$/
+
+const unadvised = (message: string): string => message.replace(advice, "")
+
+/** When to try again, unless the message says what to do. */
+const later = ({ message, retryAfter }: RunError.ProviderReason): string =>
+  /; (check|try again) /.test(message)
+    ? ""
+    : retryAfter === undefined || retryAfter <= 0
+    ? ", try again later"
+    : `, try again in ${duration(retryAfter)}`
+
 const words: Words = {
   RateLimited: asSaid,
   Overloaded: asSaid,
@@ -19,14 +34,18 @@ const words: Words = {
   StreamTruncated: asSaid,
   InvalidResponse: asSaid,
   EmptyResponse: asSaid,
-  Authentication: ({ message }) => `${message}; check OPENAI_API_KEY`,
+  Authentication: ({ message }) =>
+    advice.test(message) ? message.replace(" or the option apiKey", "") : `${message}; check OPENAI_API_KEY`,
   InvalidRequest: asSaid,
-  QuotaExhausted: ({ message }) => `${message}; check the plan and billing of the provider`,
-  ContextOverflow: ({ message }) => `${message}; ask for less, or start a new session by leaving --session out`,
-  ContentPolicy: ({ message }) => `${message}; word the task another way`,
+  QuotaExhausted: ({ message }) => `${unadvised(message)}; check the plan and billing of the provider`,
+  ContextOverflow: ({ message }) =>
+    `${unadvised(message)}; ask for less, or start a new session by leaving --session out`,
+  ContentPolicy: ({ message }) => `${unadvised(message)}; word the task another way`,
   Unknown: asSaid,
   RetriesExhausted: ({ attempts, last }) =>
-    `${last.message}; given up after ${attempts === 1 ? "one attempt" : `${attempts} attempts`}, try again later`,
+    `${unadvised(last.message)}; given up after ${attempts === 1 ? "one attempt" : `${attempts} attempts`}${
+      later(last)
+    }`,
   SessionBusy: ({ sessionId }) =>
     `session ${
       JSON.stringify(sessionId)
@@ -42,11 +61,6 @@ const words: Words = {
   NothingToResume: ({ sessionId }) =>
     `session ${JSON.stringify(sessionId)} has no unfinished run to go on with: give it a new task, as in ` +
     `${EndLine.command("run", ["--session", sessionId], [])} "<task>"`,
-  DriveDied: ({ sessionId }) =>
-    `the process that ran session ${
-      JSON.stringify(sessionId)
-    } died in the middle of it, and the session takes no more tasks: ` +
-    "leave --session out for a new one",
   StaleWriter: ({ sessionId }) =>
     `another process took session ${
       JSON.stringify(sessionId)
@@ -62,8 +76,14 @@ const words: Words = {
 /** What a reason means, as a sentence. */
 export const ofReason = (reason: Reason): string => (words[reason._tag] as (reason: Reason) => string)(reason)
 
+/** What happened to an attempt that is made again. */
+export const ofAttempt = ({ message }: RunError.ProviderReason): string => unadvised(message)
+
 /** What ended a run before it could say so itself. */
 export const ofRun = (error: RunError.RunError): string => ofReason(error.reason)
+
+/** The same, where the command ends with it. */
+export const refusal = (error: RunError.RunError): Refusal => badInput(ofRun(error))
 
 /** `fiberloop: ...`, on one line and safe to show. */
 export const line = (sentence: string): string =>

@@ -35,7 +35,7 @@ const unusable = (name: string, error: Config.ConfigError): Refusal => {
       } needs a key: set OPENAI_API_KEY, or OPENAI_BASE_URL for a server that needs none ` +
         "(Ollama: http://localhost:11434/v1), or leave --model out for the offline model"
       : /OPENAI_BASE_URL/.test(message)
-      ? "OPENAI_BASE_URL is not an http(s) URL: it looks like https://api.openai.com/v1"
+      ? "OPENAI_BASE_URL is not an http(s) URL: set one such as https://api.openai.com/v1 or http://localhost:11434/v1"
       : message
   )
 }

@@ -9,6 +9,7 @@ import type * as Schema from "effect/Schema"
 import * as Message from "../run/Message.ts"
 import { callId } from "../run/OpenCall.ts"
 import type * as RunEvent from "../run/RunEvent.ts"
+import * as RunEvents from "../run/RunEvents.ts"
 import * as EndLine from "./EndLine.ts"
 import * as Messages from "./Messages.ts"
 import type { Paint } from "./Paint.ts"
@@ -31,9 +32,8 @@ export interface Look {
 }
 
 export interface State {
-  /** the words of the attempt under way that were shown, and the index of the next delta */
-  readonly shown: string
-  readonly next: number
+  /** the words of the attempt under way that were shown; elsewhere than on a terminal none are */
+  readonly shown: RunEvents.Reading
   /** the end of a piece that may belong to the next one */
   readonly held: string
   /** the last thing on standard output was a piece of a line */
@@ -44,8 +44,7 @@ export interface State {
 }
 
 export const initial: State = {
-  shown: "",
-  next: 0,
+  shown: RunEvents.unread,
   held: "",
   isMidLine: false,
   calls: new Map(),
@@ -59,10 +58,9 @@ const err = (text: string): Write => ({ to: "stderr", text: `${text}\n` })
 export const step = (look: Look, state: State, event: RunEvent.RunEvent): Step => {
   switch (event._tag) {
     case "TextDelta":
-      return look.isTerminal ? type(skip(state, event), event.delta) : [skip(state, event), []]
     case "ReasoningDelta":
     case "ToolParamsDelta":
-      return [skip(state, event), []]
+      return look.isTerminal ? read(state, event) : [state, []]
     case "TurnStarted":
       return [{ ...state, waitsFor: "thinking" }, []]
     case "AssistantMessage":
@@ -71,7 +69,9 @@ export const step = (look: Look, state: State, event: RunEvent.RunEvent): Step =
       return discard(look, state)
     case "RetryScheduled": {
       const [next, writes] = endLine(state)
-      const words = `${TerminalText.sentence(event.error.message)}; trying again in ${ToolLine.duration(event.delay)}`
+      const words = `${TerminalText.sentence(Messages.ofAttempt(event.error))}; trying again in ${
+        ToolLine.duration(event.delay)
+      }`
       return [{ ...next, waitsFor: "waiting to try again" }, [...writes, err(look.paint.yellow(`↻ ${words}`))]]
     }
     case "ToolStarted":
@@ -102,15 +102,12 @@ export const step = (look: Look, state: State, event: RunEvent.RunEvent): Step =
   }
 }
 
-/** A delta that follows the ones before is shown; after a gap the settled message makes up for the rest. */
-const skip = (state: State, event: RunEvent.Delta): State =>
-  event.index === state.next ? { ...state, next: state.next + (event.count ?? 1) } : { ...state, next: NaN }
-
-const type = (state: State, delta: string): Step => {
-  if (Number.isNaN(state.next)) return [state, []]
-  const { held, text } = TerminalText.piece(state.held, delta)
+/** Shows what an event adds to the words. */
+const read = (state: State, event: RunEvent.RunEvent): Step => {
+  const [shown, pieces] = RunEvents.readText(state.shown, event)
+  const { held, text } = TerminalText.piece(state.held, pieces.join(""))
   return [
-    { ...state, shown: state.shown + delta, held, isMidLine: text === "" ? state.isMidLine : !text.endsWith("\n") },
+    { ...state, shown, held, isMidLine: text === "" ? state.isMidLine : !text.endsWith("\n") },
     text === "" ? [] : [{ to: "stdout", text }]
   ]
 }
@@ -128,16 +125,15 @@ const settleMessage = (
   event: Extract<RunEvent.Durable, { _tag: "AssistantMessage" }>
 ): Step => {
   const { content } = event.message
-  const whole = Message.textOf(content)
   const calls = new Map(state.calls)
   for (const [index, call] of Message.toolCalls(content).entries()) calls.set(callId(event.turn, index), call.params)
-  const settled = { ...state, calls, shown: "", next: 0, waitsFor: "thinking" }
+  const settled = { ...state, calls, waitsFor: "thinking" }
   if (look.isTerminal) {
-    const missed = whole.startsWith(state.shown) ? whole.slice(state.shown.length) : whole
-    const [typed, writes] = type({ ...settled, next: 0 }, missed)
-    const [next, more] = endLine(typed)
-    return [{ ...next, shown: "" }, [...writes, ...more]]
+    const [complete, writes] = read(settled, event)
+    const [next, more] = endLine(complete)
+    return [next, [...writes, ...more]]
   }
+  const whole = Message.textOf(content)
   if (whole.trim() === "") return [settled, []]
   const isAnswer = Message.toolCalls(content).length === 0
   return [settled, [
@@ -149,9 +145,9 @@ const ended = (text: string): string => text.endsWith("\n") ? text : `${text}\n`
 
 const discard = (look: Look, state: State): Step => {
   const [next, writes] = endLine(state)
-  const isShown = look.isTerminal && state.shown.trim() !== ""
+  const isShown = state.shown.seen.trim() !== ""
   return [
-    { ...next, shown: "", next: 0 },
+    { ...next, shown: RunEvents.unread },
     isShown ? [...writes, err(look.paint.yellow("↻ the answer broke off there and does not count"))] : writes
   ]
 }

@@ -7,6 +7,7 @@
 import type * as Schema from "effect/Schema"
 import * as Message from "../run/Message.ts"
 import { callId } from "../run/OpenCall.ts"
+import { count } from "../run/Quantity.ts"
 import type * as RunEvent from "../run/RunEvent.ts"
 import * as RunResult from "../run/RunResult.ts"
 import * as Usage from "../run/Usage.ts"
@@ -85,7 +86,7 @@ export const step = (look: Look, state: State, event: RunEvent.Durable): Step =>
       return note(`the model was told: ${TerminalText.sentence(event.text)}`)
     case "ContextCompacted":
       return warn(
-        `the conversation was shortened from ${event.before} to ${ToolLine.count(event.after, "message")} ` +
+        `the conversation was shortened from ${event.before} to ${count(event.after, "message")} ` +
           `(${TerminalText.line(event.strategy)})`
       )
     case "RunCompleted":
@@ -111,7 +112,7 @@ export const finish = (look: Look, state: State): string => {
   ]
   const [next, before] = open.length === 0 ? [state, ""] : say(state, "line", open)
   const goOn = state.end === undefined ? undefined : EndLine.goOn(state.end, look.sessionId, look.flags)
-  const totals = [ToolLine.count(state.runs, "run"), ...EndLine.used(sum(state.totals.values()))].join(" · ")
+  const totals = [count(state.runs, "run"), ...EndLine.used(sum(state.totals.values()))].join(" · ")
   const [, after] = say(next, "heading", [
     paint.dim(`── session ${TerminalText.line(look.sessionId)} · ${totals}`),
     ...(goOn === undefined ? [] : [goOn])
@@ -131,7 +132,7 @@ const startRun = ({ paint }: Look, state: State, event: Of<"RunStarted">): Step 
   const runs = state.runs + 1
   const [headed, heading] = say({ ...state, runs, open: new Map(), end: undefined }, "heading", [
     paint.dim(`── run ${runs} · ${time(event.at)} · ${TerminalText.line(event.runId)}`),
-    ...(history === undefined ? [] : [paint.dim(`· behind ${ToolLine.count(history.length, "earlier message")}`)])
+    ...(history === undefined ? [] : [paint.dim(`· behind ${count(history.length, "earlier message")}`)])
   ])
   const [next, words] = say(headed, "words", messages.flatMap(input))
   return [next, heading + words]
@@ -208,7 +209,7 @@ const resolved = (state: State, event: Of<"ApprovalResolved">, paint: Paint): st
 }
 
 const endRun = ({ paint }: Look, state: State, event: RunEvent.End): Step => {
-  const explained = TerminalText.sentence(RunResult.explain(event))
+  const explained = TerminalText.sentence(RunResult.outcome(event))
   const left = event.leftBehind === undefined
     ? []
     : [`left running: ${event.leftBehind.map(TerminalText.line).join(", ")}`]

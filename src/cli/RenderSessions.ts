@@ -1,9 +1,9 @@
 /** What a list of sessions looks like: a line each, as wide as the terminal at most. Pure. */
+import { count } from "../run/Quantity.ts"
 import type * as RunEvent from "../run/RunEvent.ts"
 import type * as SessionStore from "../services/SessionStore.ts"
 import type { Paint } from "./Paint.ts"
 import * as TerminalText from "./TerminalText.ts"
-import { count } from "./ToolLine.ts"
 
 export interface Look {
   readonly paint: Paint

@@ -107,4 +107,57 @@ const fork = Command.make(
   ])
 )
 
-export const commands = [sessions, show, fork] as const
+const exporting = Command.make(
+  "export",
+  {
+    session,
+    to: Flags.text("to", "<file>", "The file to make; default: standard output"),
+    db,
+    noColor
+  },
+  Effect.fnUntraced(function*({ session, to, ...typed }) {
+    const place = yield* placeOf(typed)
+    const ExportCommand = yield* Effect.promise(() => import("./ExportCommand.ts"))
+    yield* ExportCommand.run({ place, session, to: Option.getOrUndefined(to) })
+  })
+).pipe(
+  Command.withShortDescription("Write a session as lines of JSON"),
+  Command.withDescription(
+    "Writes a session as lines of JSON, a header and every event exactly, for fiberloop import and other tools."
+  ),
+  Command.withExamples([
+    { command: "fiberloop export <session> --to session.jsonl", description: "Keep a session, or give it to somebody" },
+    {
+      command: "fiberloop export <session> | fiberloop import - --db other.db",
+      description: "Copy it to another database"
+    }
+  ])
+)
+
+const importing = Command.make(
+  "import",
+  {
+    file: Argument.String("file").pipe(
+      Argument.withDescription("A file that fiberloop export made; - for standard input")
+    ),
+    to: Flags.text("to", "<id>", "The id of the session; default: the one it had"),
+    db,
+    noColor
+  },
+  Effect.fnUntraced(function*({ file, to, ...typed }) {
+    const place = yield* placeOf(typed)
+    const ImportCommand = yield* Effect.promise(() => import("./ImportCommand.ts"))
+    yield* ImportCommand.run({ place, file, to: Option.getOrUndefined(to) })
+  })
+).pipe(
+  Command.withShortDescription("Add a session that was exported"),
+  Command.withDescription(
+    "Adds a session that was exported and prints its id. All lines are checked first: it is added whole or not at all."
+  ),
+  Command.withExamples([
+    { command: "fiberloop import session.jsonl", description: "Under the id it had" },
+    { command: "fiberloop import session.jsonl --to copy", description: "Under another one" }
+  ])
+)
+
+export const commands = [sessions, show, fork, exporting, importing] as const

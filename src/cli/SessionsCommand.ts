@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as Database from "./Database.ts"
 import * as EndLine from "./EndLine.ts"
-import * as KeptSession from "./KeptSession.ts"
+import * as Messages from "./Messages.ts"
 import { Output } from "./Output.ts"
 import * as Print from "./Print.ts"
 import type { Ended, Refusal } from "./Refusal.ts"
@@ -28,7 +28,7 @@ const list = Effect.fnUntraced(function*(
   const store = yield* Database.existing(place)
   const found = store === undefined
     ? []
-    : yield* KeptSession.refusing(store.list(most === undefined ? {} : { limit: most + 1 }))
+    : yield* Effect.mapError(store.list(most === undefined ? {} : { limit: most + 1 }), Messages.refusal)
   if (found.length === 0) {
     return yield* stderr.write(
       `fiberloop: there are no sessions yet in ${JSON.stringify(Settings.shown(place.db))}: ` +

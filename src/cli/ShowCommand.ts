@@ -7,7 +7,7 @@ import * as KeptSession from "./KeptSession.ts"
 import * as Messages from "./Messages.ts"
 import type { Output } from "./Output.ts"
 import * as Print from "./Print.ts"
-import { badInput, type Ended, type Refusal } from "./Refusal.ts"
+import type { Ended, Refusal } from "./Refusal.ts"
 import * as RenderJson from "./RenderJson.ts"
 import * as RenderLog from "./RenderLog.ts"
 import type { Settings } from "./Settings.ts"
@@ -26,7 +26,7 @@ const show = Effect.fnUntraced(function*(
   const { info, store } = yield* KeptSession.find(place, session)
   const forEachPage = <E, R>(print: (events: ReadonlyArray<RunEvent.Durable>) => Effect.Effect<void, E, R>) =>
     store.read(info.sessionId).pipe(
-      Stream.mapError((error) => badInput(Messages.ofRun(error))),
+      Stream.mapError(Messages.refusal),
       Stream.runForEachArray(print)
     )
   if (place.json) {

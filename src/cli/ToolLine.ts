@@ -1,5 +1,6 @@
 /** A tool call on one line: its name, a short form of its arguments, what came of it, and how long it took. Pure. */
 import type * as Schema from "effect/Schema"
+import { count } from "../run/Quantity.ts"
 import type * as RunEvent from "../run/RunEvent.ts"
 import * as ToolOutcome from "../run/ToolOutcome.ts"
 import type { Paint } from "./Paint.ts"
@@ -35,8 +36,6 @@ export const duration = (millis: number): string =>
     : millis < 60_000
     ? `${(millis / 1_000).toFixed(1)} s`
     : `${Math.floor(millis / 60_000)} min ${Math.floor(millis % 60_000 / 1_000)} s`
-
-export const count = (n: number, noun: string): string => `${n} ${noun}${n === 1 ? "" : "s"}`
 
 const summary = ({ originalSize, outcome, tool }: Settled): string => {
   if (outcome._tag !== "Succeeded") return failure(ToolOutcome.toResult(outcome).result)

@@ -1,8 +1,8 @@
 /** What a tool call gave back, below its line: whole, or the first few lines. Pure. */
 import type * as Schema from "effect/Schema"
+import { count } from "../run/Quantity.ts"
 import * as ToolOutcome from "../run/ToolOutcome.ts"
 import * as TerminalText from "./TerminalText.ts"
-import { count } from "./ToolLine.ts"
 
 const mostLines = 4
 const longestLine = 110

@@ -1,14 +1,14 @@
 /**
  * What effect/ai reports as an error, as the reason a run knows it by: the table of which failure may be tried again.
  *
- * Does not own when it is tried again; that is `RetryPolicy`.
+ * Does not own what a provider's status and words mean (`ProviderError`), nor when it is tried again (`RetryPolicy`).
  */
 import * as AiError from "effect/ai/AiError"
 import * as Duration from "effect/Duration"
 import * as RunError from "../run/RunError.ts"
+import * as Json from "./Json.ts"
 import * as OpenAiErrors from "./openai/Errors.ts"
-import * as Json from "./openai/Json.ts"
-import * as ProviderError from "./openai/ProviderError.ts"
+import * as ProviderError from "./ProviderError.ts"
 
 type Retryable = RunError.ProviderReason["_tag"]
 type Refusal = RunError.ProviderRefusal["_tag"]
@@ -38,7 +38,7 @@ export const fromAiError = (error: AiError.AiError): RunError.ModelError => {
     case "RateLimitError":
       return retryable("RateLimited", facts)
     case "InternalProviderError":
-      return retryable("Overloaded", facts)
+      return fromKind.server(facts)
     case "NetworkError":
       return reason.reason === "TransportError" ? retryable("Network", facts) : refusal("InvalidRequest", facts)
     case "InvalidResponseError":
@@ -55,9 +55,11 @@ export const fromAiError = (error: AiError.AiError): RunError.ModelError => {
     case "UnsupportedSchemaError":
     case "ToolConfigurationError":
     case "ToolkitRequiredError":
-      return refusal(isOverflow(facts.message) ? "ContextOverflow" : "InvalidRequest", facts)
+      return fromWords(facts, 400)
     default:
-      return facts.status === undefined ? refusal("Unknown", facts) : fromStatus(facts.status, facts)
+      return facts.status === undefined || facts.status < 400
+        ? refusal("Unknown", facts)
+        : fromWords(facts, facts.status)
   }
 }
 
@@ -74,12 +76,15 @@ export const fromPart = (error: unknown): RunError.ModelError => {
   }
   // an error without a name is told by its words
   const named = read.code === undefined && read.type === undefined ? { ...read, code: words } : read
-  const kind = ProviderError.kind(named, status)
-  return kind === "request" && isOverflow(words) ? refusal("ContextOverflow", facts) : fromKind[kind](facts)
+  return fromKind[ProviderError.kind(named, status)](facts)
 }
 
+/** By status and words, where nothing else is known. */
+const fromWords = (facts: Facts, status: number): RunError.ModelError =>
+  fromKind[ProviderError.kind(ProviderError.fromWords(facts.message), status)](facts)
+
 const fromKind: Record<ProviderError.Kind, (facts: Facts) => RunError.ModelError> = {
-  server: (facts) => retryable("Overloaded", facts),
+  server: (facts) => facts.status === 408 ? timedOut(facts) : retryable("Overloaded", facts),
   rateLimit: (facts) => retryable("RateLimited", facts),
   quota: (facts) => refusal("QuotaExhausted", facts),
   authentication: (facts) => refusal("Authentication", facts),
@@ -100,28 +105,13 @@ const toJson = (error: unknown): Json.Json | undefined => {
   }
 }
 
-/** By HTTP status: 408, 409 and 5xx may be tried again, 429 is a rate limit. */
-const fromStatus = (status: number, facts: Facts): RunError.ModelError => {
-  if (status === 429) return retryable("RateLimited", facts)
-  if (status === 408) return timedOut(facts)
-  if (status === 409 || status >= 500) return retryable("Overloaded", facts)
-  if (status === 401 || status === 403) return refusal("Authentication", facts)
-  if (status === 400 || status === 404 || status === 413 || status === 422) return refusal("InvalidRequest", facts)
-  return refusal("Unknown", facts)
-}
-
 const factsOf = (error: AiError.AiError): Facts => {
   const { reason } = error
   const status = "http" in reason ? reason.http?.response?.status : undefined
   const retryAfter = OpenAiErrors.retryAfter(error)
-  const description = "description" in reason ? reason.description : undefined
   return {
-    message: description ?? error.message,
+    message: OpenAiErrors.description(error) ?? error.message,
     ...(status === undefined ? {} : { status }),
     ...(retryAfter === undefined ? {} : { retryAfter: Duration.toMillis(retryAfter) })
   }
 }
-
-const isOverflow = (text: string): boolean =>
-  /context.?length|context window|maximum context|prompt is too long|input.{0,20}too long|too many tokens|input token count.*exceeds/i
-    .test(text)

@@ -1,6 +1,9 @@
-/** Our messages as those of effect/ai: the same content, metadata as provider options. */
+/**
+ * Our messages as those of effect/ai: the same content, metadata as provider options. Total: a file whose address is no
+ * URL, which every provider would refuse again and again, becomes a text that says so.
+ */
 import * as Prompt from "effect/ai/Prompt"
-import type * as Message from "../run/Message.ts"
+import * as Message from "../run/Message.ts"
 
 const optionsOf = (part: { readonly metadata?: Message.Metadata }): { readonly options?: Prompt.ProviderOptions } =>
   part.metadata === undefined ? {} : { options: part.metadata as Prompt.ProviderOptions }
@@ -53,10 +56,15 @@ const resultPart = (part: Message.ToolResultPart): Prompt.ToolResultPart =>
     ...optionsOf(part)
   })
 
-const filePart = (part: Message.FilePart): Prompt.FilePart =>
-  Prompt.filePart({
+const lostFile = "[a file is missing here: its address is not a valid URL]"
+
+const filePart = (part: Message.FilePart): Prompt.FilePart | Prompt.TextPart => {
+  const url = Message.isAddress(part) ? URL.parse(part.data) : undefined
+  if (url === null) return Prompt.textPart({ text: lostFile })
+  return Prompt.filePart({
     mediaType: part.mediaType,
-    data: /^(https?|data):/.test(part.data) ? new URL(part.data) : part.data,
+    data: url ?? part.data,
     ...(part.fileName === undefined ? {} : { fileName: part.fileName }),
     ...optionsOf(part)
   })
+}

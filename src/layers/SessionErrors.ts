@@ -57,6 +57,15 @@ export const newerVersion = (
       `${RunEvent.version}; nothing was changed. Update fiberloop to read it.`
   )
 
+/** An event of which `EventMigrations` makes none of this version. */
+export const unreadable = (
+  sessionId: string,
+  event: { readonly seq: number; readonly version: number }
+): SessionStore.StoreError =>
+  event.version > RunEvent.version
+    ? newerVersion(sessionId, event)
+    : damaged(sessionId, event.seq, `is of version ${event.version} and cannot be read as one`)
+
 export const damaged = (sessionId: string, seq: number, how: string): SessionStore.StoreError =>
   refused(`Event ${seq} of session "${sessionId}" ${how}: its log is damaged. Nothing was changed; restore a backup.`)
 

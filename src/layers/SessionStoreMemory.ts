@@ -8,9 +8,11 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
+import * as EventMigrations from "../run/EventMigrations.ts"
 import * as Fork from "../run/Fork.ts"
 import * as RunEvent from "../run/RunEvent.ts"
 import * as RunState from "../run/RunState.ts"
+import { Migrations } from "../services/Migrations.ts"
 import * as SessionStore from "../services/SessionStore.ts"
 import * as SessionErrors from "./SessionErrors.ts"
 import * as SessionSignals from "./SessionSignals.ts"
@@ -26,7 +28,7 @@ interface Writer {
   readonly runId: string
 }
 
-export const make: Effect.Effect<SessionStore.SessionStore["Service"]> = Effect.sync(() => {
+export const make: Effect.Effect<SessionStore.SessionStore["Service"]> = Effect.map(Migrations, (steps) => {
   const logs = new Map<string, Log>()
   const signals = SessionSignals.make()
 
@@ -43,6 +45,10 @@ export const make: Effect.Effect<SessionStore.SessionStore["Service"]> = Effect.
     const log = logs.get(sessionId) ?? { info: SessionStore.newInfo(sessionId, now), events: [], writer: undefined }
     if (log.writer !== undefined && options.takeOver !== true) {
       return Effect.fail(SessionErrors.busy(sessionId, log.writer.runId))
+    }
+    const last = log.events.at(-1)
+    if (last !== undefined && last.version > RunEvent.version) {
+      return Effect.fail(SessionErrors.newerVersion(sessionId, last))
     }
     logs.set(sessionId, log)
     const writer: Writer = { runId: options.runId }
@@ -85,11 +91,13 @@ export const make: Effect.Effect<SessionStore.SessionStore["Service"]> = Effect.
   })
 
   const pageOf = (log: Log, from: number, to?: number) => {
-    const events = log.events.slice(Math.max(0, from - 1), to)
-    const newer = events.find((event) => event.version > RunEvent.version)
-    return newer === undefined
-      ? Effect.succeed(events)
-      : Effect.fail(SessionErrors.newerVersion(log.info.sessionId, newer))
+    const events: Array<RunEvent.Durable> = []
+    for (const stored of log.events.slice(Math.max(0, from - 1), to)) {
+      const event = EventMigrations.migrate(stored, steps)
+      if (event === undefined) return Effect.fail(SessionErrors.unreadable(log.info.sessionId, stored))
+      events.push(event)
+    }
+    return Effect.succeed(events)
   }
 
   const read = (sessionId: string, range: { readonly from?: number; readonly to?: number } = {}) =>
@@ -146,7 +154,8 @@ export const make: Effect.Effect<SessionStore.SessionStore["Service"]> = Effect.
       const end = Fork.endOf(events.reduce(RunState.evolve, RunState.empty), events[place - 1]!, now)
       if (end !== undefined) events.push(end)
       const info = { ...events.reduce(SessionStore.evolveInfo, SessionStore.newInfo(to, now)), updatedAt: now }
-      logs.set(to, { info, events, writer: undefined })
+      const stored = end === undefined ? log.events.slice(0, place) : [...log.events.slice(0, place), end]
+      logs.set(to, { info, events: stored, writer: undefined })
       signals.notify(to)
       return info
     })

@@ -16,6 +16,7 @@ import * as SqlClient from "effect/sql/SqlClient"
 import * as SqlError from "effect/sql/SqlError"
 import * as Stream from "effect/Stream"
 import type * as RunEvent from "../run/RunEvent.ts"
+import { Migrations } from "../services/Migrations.ts"
 import * as SessionStore from "../services/SessionStore.ts"
 import * as Answered from "./Answered.ts"
 import * as OwnerLiveness from "./OwnerLiveness.ts"
@@ -42,8 +43,8 @@ export interface Options {
 }
 
 /**
- * Brings the tables up to date and opens the store. Captures `OwnerLiveness`. Closing it waits for sessions that are still
- * open, at most the grace period: layers close side by side, and runs that end with them have an end to write.
+ * Brings the tables up to date and opens the store. Captures `OwnerLiveness` and `Migrations`. Closing it waits for sessions
+ * that are still open, at most the grace period: layers close side by side, and runs that end with them have one to write.
  */
 export const make = Effect.fnUntraced(function*(
   options: Options
@@ -52,7 +53,7 @@ export const make = Effect.fnUntraced(function*(
   yield* SessionTables.migrate(options.explain)
   const answered = Answered.within(options.timeout)
   const claims = yield* SessionClaims.make(sql, yield* OwnerLiveness.OwnerLiveness, answered)
-  const log = SessionLog.make(sql, options.append)
+  const log = SessionLog.make(sql, yield* Migrations, options.append)
   const copy = SessionFork.make(sql, claims, log)
   const signals = options.signals ?? SessionSignals.make()
   const inUse = yield* SessionsInUse.make
@@ -93,6 +94,7 @@ export const make = Effect.fnUntraced(function*(
   const open = Effect.fn("SessionStore.open")(function*(sessionId: string, options: SessionStore.OpenOptions) {
     const badId = SessionErrors.checkIds(sessionId, options.runId)
     if (badId !== undefined) return yield* Effect.fail(badId)
+    yield* asked(log.check(sessionId))
     yield* inUse.hold
     const writer = yield* Effect.acquireRelease(acquire(sessionId, options), (writer) => writer.close)
     yield* Effect.forkScoped(claims.keep(writer.claim))

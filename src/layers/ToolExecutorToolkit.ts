@@ -88,7 +88,14 @@ const toolOf = (handlers: ToolExecutor.Handlers, name: string): Tool.Any | undef
 const decoded = (tool: Tool.Any, params: Schema.Json): Effect.Effect<unknown, Schema.SchemaError> =>
   Schema.decodeUnknownEffect(tool.parametersSchema as Schema.Codec<unknown>)(params)
 
-export const make: ToolExecutor.ToolExecutor["Service"] = { execute, needsApproval }
+export const make: ToolExecutor.ToolExecutor["Service"] = {
+  execute,
+  needsApproval,
+  isRepeatable: (handlers, name) => {
+    const tool = toolOf(handlers, name)
+    return tool !== undefined && isRepeatable(tool)
+  }
+}
 
 export const layer: Layer.Layer<ToolExecutor.ToolExecutor> = Layer.succeed(ToolExecutor.ToolExecutor, make)
 

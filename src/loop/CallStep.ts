@@ -96,12 +96,25 @@ export const start = (env: Env.Env, call: Call): void => {
   env.journal.record({ _tag: "ToolStarted", turn, callId, tool, params })
 }
 
-/** Gives a call an outcome without running it, or without waiting for it any longer. */
-export const settle = (env: Pick<Env.Env, "journal">, call: Call, outcome: ToolOutcome.ToolOutcome): void => {
-  const { callId, tool, turn } = call
-  const duration = call.startedAt === undefined ? 0 : Math.max(0, env.journal.now() - call.startedAt)
-  env.journal.record({ _tag: "ToolSettled", turn, callId, tool, outcome, duration })
+/** Gives a call an outcome without running it, or without waiting for it any longer; `ofRun` where that is an older one. */
+export const settle = (
+  { journal }: Pick<Env.Env, "journal">,
+  call: Call,
+  outcome: ToolOutcome.ToolOutcome,
+  ofRun?: string
+): void => {
+  const { callId, startedAt, tool, turn } = call
+  const duration = isOurs(journal, call) ? Math.max(0, journal.now() - (startedAt ?? Infinity)) : 0
+  journal.record({ _tag: "ToolSettled", turn, callId, tool, outcome, duration }, ofRun)
 }
+
+/** This drive started it, and not one that died. */
+export const isOurs = (journal: Env.Env["journal"], { startedAt }: Call): boolean =>
+  startedAt !== undefined && startedAt >= journal.state().driveStartedAt
+
+/** The same on every try at a call, and unique among all sessions: the ids may hold anything. */
+export const idempotencyKey = (sessionId: string, runId: string, callId: string): string =>
+  [sessionId, runId, callId].map(encodeURIComponent).join("/")
 
 /** Runs the handler of a call whose intent is stored, and records the outcome once there is one. */
 export const execute = (env: Env.Env, call: Call): Effect.Effect<ToolOutcome.ToolOutcome> =>
@@ -121,8 +134,8 @@ export const execute = (env: Env.Env, call: Call): Effect.Effect<ToolOutcome.Too
           sessionId,
           runId,
           callId,
-          idempotencyKey: [sessionId, runId, callId].map(encodeURIComponent).join("/"),
-          attempt: 1,
+          idempotencyKey: idempotencyKey(sessionId, runId, callId),
+          attempt: journal.state().openCalls.find((open) => open.callId === callId)?.tries ?? 1,
           data: journal.state().input?.data
         }
       },

@@ -20,6 +20,7 @@ import * as Approver from "../services/Approver.ts"
 import type * as ContextManager from "../services/ContextManager.ts"
 import * as Grace from "../services/Grace.ts"
 import type * as Model from "../services/Model.ts"
+import * as Reconciler from "../services/Reconciler.ts"
 import * as RetryPolicy from "../services/RetryPolicy.ts"
 import type * as Runs from "../services/Runs.ts"
 import type * as SessionStore from "../services/SessionStore.ts"
@@ -32,6 +33,7 @@ import * as Journal from "./Journal.ts"
 import * as Live from "./Live.ts"
 import * as Opening from "./Opening.ts"
 import * as Phase from "./Phase.ts"
+import * as Recovery from "./Recovery.ts"
 import * as Turn from "./Turn.ts"
 
 /** The services a drive works with. */
@@ -152,13 +154,13 @@ const drive = (
         Effect.andThen(release, Ending.refuse(live, causeOf(live, cause)))
 
       const open = Opening.open(services.store, sessionId, runId, begin, folded)
-      const opened = yield* phase(Scope.provide(open, scope))
+      const opened = yield* phase(Scope.provide(Effect.flatMap(open, (_) => mend(services, request, _)), scope))
       if (Exit.isFailure(opened)) return yield* refuse(opened.cause)
       if (opened.value._tag === "Replay") return yield* Effect.andThen(release, Ending.replay(live, opened.value))
 
       const { session, state } = opened.value
-      const env = yield* makeEnv(services, request, live, opened.value)
-      const begun = yield* phase(FirstEvent.write(env, request, state))
+      const env = yield* makeEnv(services, request, live.feed, opened.value)
+      const begun = yield* phase(FirstEvent.write(env, opened.value.begin, request.brief))
       // cut off meanwhile, the first event may be in the log all the same: then the run has begun
       if (Exit.isFailure(begun) && session.head() === state.seq) return yield* refuse(begun.cause)
       yield* Deferred.succeed(live.accepted, undefined)
@@ -182,11 +184,31 @@ const abortedEarly = new RunError.RetryableError({
   message: "the run was aborted before its first event was stored"
 })
 
+/** Whoever reads this drive is not shown the end of one that died before it. */
+const unseen = { publish: () => {} }
+
+/** Writes the end of a drive that died, where one did; a run that is not gone on with then is as it is. */
+const mend = Effect.fnUntraced(function*(
+  services: Services,
+  request: Request,
+  opened: Opening.Opened
+): Effect.fn.Return<Opening.Opened, SessionStore.StoreError> {
+  if (opened._tag === "Replay" || !RunState.isOpen(opened.state)) return opened
+  const env = yield* makeEnv(services, request, unseen, opened)
+  const isResumed = opened.begin._tag === "Resume"
+  yield* Recovery.repair(env, isResumed)
+  const state = env.journal.state()
+  const wasAborted = state.end?._tag === "RunAborted" && state.end.reason !== "crashed"
+  return isResumed && (state.end?._tag === "RunLimited" || (wasAborted && request.begin._tag === "Start"))
+    ? { _tag: "Replay", past: { from: opened.from, to: state.seq, state } }
+    : { ...opened, state, transcript: env.journal.transcript() }
+})
+
 const makeEnv = Effect.fnUntraced(function*(
   services: Services,
   request: Request,
-  live: Live.Live,
-  opened: Extract<Opening.Opened, { _tag: "Ready" }>
+  feed: Pick<Feed.Feed, "publish">,
+  opened: Opening.Ready
 ): Effect.fn.Return<Env.Env> {
   const { session, state, transcript } = opened
   return {
@@ -194,6 +216,7 @@ const makeEnv = Effect.fnUntraced(function*(
     ...request.brief,
     sessionId: request.sessionId,
     approver: yield* Approver.Approver,
+    reconciler: yield* Reconciler.Reconciler,
     retry: yield* RetryPolicy.RetryPolicy,
     leftBehind: new Map(),
     journal: Journal.make({
@@ -201,7 +224,7 @@ const makeEnv = Effect.fnUntraced(function*(
       state,
       transcript,
       runId: request.runId,
-      feed: live.feed,
+      feed,
       clock: yield* Clock.Clock
     })
   }

@@ -5,6 +5,7 @@ import type * as ToolOutcome from "../run/ToolOutcome.ts"
 import type * as Approver from "../services/Approver.ts"
 import type * as ContextManager from "../services/ContextManager.ts"
 import type * as Model from "../services/Model.ts"
+import type * as Reconciler from "../services/Reconciler.ts"
 import type * as RetryPolicy from "../services/RetryPolicy.ts"
 import type * as ToolExecutor from "../services/ToolExecutor.ts"
 import type * as Journal from "./Journal.ts"
@@ -16,6 +17,7 @@ export interface Env {
   readonly executor: ToolExecutor.ToolExecutor["Service"]
   readonly context: ContextManager.ContextManager["Service"]
   readonly approver: Approver.Approver
+  readonly reconciler: Reconciler.Reconciler
   readonly retry: RetryPolicy.RetryPolicy
   readonly timeouts: RunPolicy.Timeouts
   readonly policy: RunPolicy.ToolPolicy

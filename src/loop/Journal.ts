@@ -48,7 +48,7 @@ export const make = (options: {
   readonly runId: string
   readonly state: RunState.RunState
   readonly transcript: Transcript.Transcript
-  readonly feed: Feed.Feed
+  readonly feed: Pick<Feed.Feed, "publish">
   readonly clock: Clock.Clock
 }): Journal => {
   const { clock, feed, runId, session } = options

@@ -7,6 +7,7 @@ import * as Effect from "effect/Effect"
 import * as InputCheck from "../run/InputCheck.ts"
 import * as RunError from "../run/RunError.ts"
 import type * as RunInput from "../run/RunInput.ts"
+import * as RunPolicy from "../run/RunPolicy.ts"
 import * as Ids from "../services/Ids.ts"
 import type * as Runs from "../services/Runs.ts"
 import * as Brief from "./Brief.ts"
@@ -71,7 +72,11 @@ export const make = (services: Drive.Services, definition: Brief.Definition): La
       sessionId,
       runId,
       begin: { _tag: "Resume", limits, data },
-      brief: yield* Brief.make(definition, data === undefined ? state.input : { ...state.input, data }),
+      // tools and policy are the run's, as far as the agent still allows them
+      brief: yield* Brief.make(definition, {
+        ...state.input,
+        toolPolicy: RunPolicy.narrow(definition.toolPolicy, state.input.toolPolicy)
+      }),
       folded,
       isWatched: true,
       track

@@ -1,6 +1,6 @@
 /**
  * How a drive gets its session: taken for writing, its log folded, and the question answered whether this run may begin.
- * Writes nothing; a refusal leaves the session as it was.
+ * Writes nothing; a refusal leaves the session as it was. Does not own what a dead drive left open (`Recovery`).
  */
 import * as Effect from "effect/Effect"
 import type { Json } from "effect/Schema"
@@ -27,17 +27,29 @@ export interface Folded {
 
 export const nothing: Folded = { state: RunState.empty, transcript: Transcript.empty }
 
-/** A run of this id that is in the log already, between two places of it. */
+/** What is in the log already of a run, between two places of it. */
 export interface Past {
-  readonly input: RunInput.Effective
   readonly from: number
   readonly to: number
   readonly state: RunState.RunState
 }
 
-export type Opened =
-  | { readonly _tag: "Ready"; readonly session: SessionStore.Session } & Folded
-  | { readonly _tag: "Replay"; readonly past: Past; readonly end: RunEvent.End }
+/** A run of the id that was asked for. */
+interface Known extends Past {
+  readonly input: RunInput.Effective
+}
+
+/** The session is this drive's. */
+export interface Ready extends Folded {
+  readonly _tag: "Ready"
+  readonly session: SessionStore.Session
+  /** a start that finds its run cut short by a crash goes on with it */
+  readonly begin: Begin
+  /** `seq` of the first event that is this request's to see */
+  readonly from: number
+}
+
+export type Opened = Ready | { readonly _tag: "Replay"; readonly past: Past }
 
 type Store = SessionStore.SessionStore["Service"]
 
@@ -47,10 +59,10 @@ export const fold = (
   sessionId: string,
   runId: string | undefined,
   folded: Folded
-): Effect.Effect<Folded & { readonly past: Past | undefined }, SessionStore.StoreError> =>
+): Effect.Effect<Folded & { readonly past: Known | undefined }, SessionStore.StoreError> =>
   Effect.suspend(() => {
     let { state, transcript } = folded
-    let past: Past | undefined
+    let past: Known | undefined
     const take = (event: RunEvent.Durable) => {
       state = RunState.evolve(state, event)
       transcript = Transcript.append(transcript, event)
@@ -78,33 +90,24 @@ export const open = Effect.fnUntraced(function*(
   const { past, state, transcript } = session.head() === 0
     ? { ...nothing, past: undefined }
     : yield* fold(store, sessionId, runId, known)
-  if (RunState.isOpen(state)) return yield* driveDied(sessionId, state)
+  const isDead = RunState.isOpen(state)
+  const ready: Ready = { _tag: "Ready", session, state, transcript, begin, from: state.seq + 1 }
   if (begin._tag === "Resume") {
-    if (state.runId === runId && RunStatus.isResumable(state.status)) {
-      return { _tag: "Ready", session, state, transcript }
-    }
-    return yield* nothingToResume(sessionId, runId, state)
+    return state.runId === runId && (isDead || RunStatus.isResumable(state.status))
+      ? ready
+      : yield* nothingToResume(sessionId, runId, state)
   }
   if (past !== undefined) {
-    if (RunInput.canonical(past.input) !== RunInput.canonical(begin.input) || past.state.end === undefined) {
-      return yield* RunError.runConflict(runId)
-    }
-    return { _tag: "Replay", past, end: past.state.end }
+    if (RunInput.canonical(past.input) !== RunInput.canonical(begin.input)) return yield* RunError.runConflict(runId)
+    return isDead && state.runId === runId ? { ...ready, begin: goOn, from: past.from } : { _tag: "Replay", past }
   }
   if (begin.input.history !== undefined && state.seq > 0) {
     return yield* RunError.invalidInput("history", "history is for new sessions; this session has messages already")
   }
-  return { _tag: "Ready", session, state, transcript }
+  return ready
 })
 
-const driveDied = (sessionId: string, state: RunState.RunState) =>
-  new RunError.NonRetryableError({
-    _tag: "DriveDied",
-    sessionId,
-    runId: state.runId ?? "",
-    message: `the process that ran "${state.runId}" in session "${sessionId}" died before the run ended; ` +
-      "the session is kept as it is; fork it at its last finished turn to go on, or start a new one"
-  })
+const goOn: Begin = { _tag: "Resume", limits: undefined, data: undefined }
 
 export const nothingToResume = (sessionId: string, runId: string | undefined, state: RunState.RunState) =>
   new RunError.NonRetryableError({

@@ -17,6 +17,7 @@ import * as ToolOutcome from "../run/ToolOutcome.ts"
 import type * as SessionStore from "../services/SessionStore.ts"
 import * as CallStep from "./CallStep.ts"
 import type * as Env from "./Env.ts"
+import * as Recovery from "./Recovery.ts"
 
 export interface Round {
   /** the limit that kept calls of this message from running */
@@ -53,9 +54,7 @@ export const run = Effect.fnUntraced(function*(
   const { isWaiting, spent, toolError } = yield* runAll(env, allowed)
   const isOver = toolError !== undefined || spent !== undefined || !isWaiting
   if (!isOver) return { cutBy, toolError, isWaiting: true }
-  for (const call of journal.state().openCalls) {
-    CallStep.settle(env, call, { _tag: "NotExecuted", reason: toolError === undefined ? "limit" : "failed" })
-  }
+  settleOpen(env, toolError === undefined ? "limit" : "failed")
   if (journal.status() === "tool_running") {
     journal.move(toolError === undefined ? "everyCallSettled" : "toolFailed")
   }
@@ -99,7 +98,7 @@ const runAll = Effect.fnUntraced(function*(
 
   /** What is known is not kept back by a rule that takes its time. */
   const judge = (call: Call): Effect.Effect<CallStep.Verdict, SessionStore.StoreError> => {
-    const verdict = CallStep.judge(env, call)
+    const verdict = call.phase === "started" ? Recovery.judge(env, call) : CallStep.judge(env, call)
     return Exit.isExit(verdict) ? verdict : Effect.andThen(journal.commit, verdict)
   }
 
@@ -183,15 +182,17 @@ const runAll = Effect.fnUntraced(function*(
 })
 
 /** Gives every call that is still open the outcome that an end leaves it with; nothing runs. */
-export const settleOpen = (env: Pick<Env.Env, "journal" | "leftBehind">, reason: NotExecuted): void => {
+export const settleOpen = (env: Env.Env, reason: NotExecuted): void => {
   for (const call of env.journal.state().openCalls) {
     if (call.phase === "started") CallStep.settle(env, call, outcomeOfStarted(env, call))
     else CallStep.settle(env, call, { _tag: "NotExecuted", reason })
   }
 }
 
-const outcomeOfStarted = (env: Pick<Env.Env, "leftBehind">, call: Call): ToolOutcome.ToolOutcome =>
-  env.leftBehind.get(call.callId)?.outcome ?? { _tag: "Interrupted" }
+const outcomeOfStarted = (env: Env.Env, call: Call): ToolOutcome.ToolOutcome => {
+  const isKnown = CallStep.isOurs(env.journal, call) || env.executor.isRepeatable(env.handlers, call.tool)
+  return env.leftBehind.get(call.callId)?.outcome ?? { _tag: isKnown ? "Interrupted" : "OutcomeUnknown" }
+}
 
 const toolFailed = (call: Call): RunError.Stored => ({
   _tag: "NonRetryableError",

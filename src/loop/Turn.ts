@@ -7,6 +7,7 @@ import * as Effect from "effect/Effect"
 import * as RunDecision from "../run/RunDecision.ts"
 import * as RunError from "../run/RunError.ts"
 import type * as RunEvent from "../run/RunEvent.ts"
+import * as RunState from "../run/RunState.ts"
 import * as Transcript from "../run/Transcript.ts"
 import * as Usage from "../run/Usage.ts"
 import type * as ContextManager from "../services/ContextManager.ts"
@@ -20,11 +21,13 @@ export type Ending =
   | { readonly _tag: "RunLimited"; readonly reason: RunEvent.LimitedReason }
   | { readonly _tag: "RunSuspended"; readonly reason: "approval" }
 
-/** Takes turns until the run ends, beginning with the calls that an earlier drive left open. */
+/** Takes turns until the run ends, beginning with the one that an earlier drive left open. */
 export const takeTurns = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Return<Ending, RunError.RunError> {
   const { journal } = env
-  if (journal.state().openCalls.length > 0) {
-    const ending = yield* conclude(env, true, noLatency)
+  const before = journal.state()
+  if (RunState.isTurnOpen(before)) {
+    const calls = before.answer?.calls ?? before.openCalls.length
+    const ending = yield* conclude(env, calls > 0, noLatency)
     if (ending !== undefined) return ending
   }
   while (true) {
@@ -115,9 +118,11 @@ const conclude = Effect.fnUntraced(function*(
   const { answer, text, turn } = journal.state()
   const { attempt: attempts, finishReason, usage } = answer ?? noAnswer
   const startedAt = journal.now()
-  const round = hasCalls ? yield* ToolRound.run(env, finishReason) : noRound
+  // a turn taken up again stands at its round, also one without calls
+  const isRound = hasCalls || journal.status() === "tool_running"
+  const round = isRound ? yield* ToolRound.run(env, finishReason) : noRound
   if (round.isWaiting) return { _tag: "RunSuspended", reason: "approval" }
-  if (!hasCalls) journal.move("settledWithoutCalls")
+  if (!isRound) journal.move("settledWithoutCalls")
 
   const decision = RunDecision.decide(journal.state(), {
     finishReason,

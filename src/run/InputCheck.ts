@@ -89,7 +89,7 @@ const userMessages = (input: RunInput.RunInput["input"]): Checked<ReadonlyArray<
   }
   return messages.length === 0 || messages.some((message) => isBlank(message.content))
     ? refuse("input", "the input is empty; say what the agent is to do")
-    : Result.succeed(messages)
+    : addresses("input", messages)
 }
 
 const historyMessages = (
@@ -97,8 +97,26 @@ const historyMessages = (
 ): Checked<NonNullable<RunInput.Effective["history"]>> => {
   const messages = history.map(({ content, role }) => ({ role, content: Message.user(content).content }))
   return messages.every(Schema.is(Schema.Union([Message.UserMessage, Message.AssistantMessage])))
-    ? Result.succeed(messages)
+    ? addresses("history", messages)
     : refuse("history", "the history must be user and assistant messages, of text and file parts")
+}
+
+/** The messages, unless a file of theirs is at an address that is no URL; the address is not repeated. */
+const addresses = <M extends Message.UserMessage | Message.AssistantMessage>(
+  field: string,
+  messages: ReadonlyArray<M>
+): Checked<ReadonlyArray<M>> => {
+  for (const [index, { content }] of messages.entries()) {
+    const bad = content.findIndex((part) => part.type === "file" && Message.isAddress(part) && !URL.canParse(part.data))
+    if (bad !== -1) {
+      return refuse(
+        field,
+        `part ${bad + 1} of message ${index + 1} of the ${field} is a file whose address is not a valid URL; ` +
+          "correct the address, or give the file as base64"
+      )
+    }
+  }
+  return Result.succeed(messages)
 }
 
 const isBlank = (content: ReadonlyArray<Message.UserPart>): boolean =>

@@ -13,8 +13,10 @@ export interface OpenCall {
   readonly phase: "pending" | "awaiting" | "started"
   /** set once a person was asked */
   readonly approvalId?: string
-  /** when its intent was stored, in milliseconds since the epoch */
+  /** when its intent was last stored, in milliseconds since the epoch */
   readonly startedAt?: number
+  /** how often its intent was stored: more than once when a drive died while it ran */
+  readonly tries?: number
   /** what the person said */
   readonly decision?: { readonly approved: boolean; readonly reason?: string }
 }

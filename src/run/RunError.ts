@@ -68,7 +68,6 @@ export const RunRefusal = Schema.Union([
   /** `resume` found no run that can go on */
   Schema.TaggedStruct("NothingToResume", { ...message, sessionId: Schema.String }),
   /** the process that drove the session's last run died; nothing may be appended before that is settled */
-  Schema.TaggedStruct("DriveDied", { ...message, sessionId: Schema.String, runId: Schema.String }),
   /** another writer took the session over */
   Schema.TaggedStruct("StaleWriter", { ...message, sessionId: Schema.String }),
   /** the store holds what this version cannot read; nothing was changed */

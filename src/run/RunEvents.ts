@@ -1,7 +1,6 @@
 /** Views of a stream of run events, for consumers. */
 import type * as Cause from "effect/Cause"
 import type * as Duration from "effect/Duration"
-import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import * as Message from "./Message.ts"
 import * as RunEvent from "./RunEvent.ts"
@@ -60,54 +59,44 @@ export const coalesce =
  * line.
  */
 export const text = <E, R>(self: Stream.Stream<RunEvent.RunEvent, E, R>): Stream.Stream<string, E, R> =>
-  Stream.unwrap(Effect.sync(() => {
-    const reader = new TextReader()
-    return Stream.flattenIterable(Stream.map(self, (event) => reader.read(event)))
-  }))
+  self.pipe(Stream.mapAccum(() => unread, readText))
 
-class TextReader {
-  #attempt = ""
-  #seen = ""
-  #next = 0
+/** What a reader has seen of the text of the attempt under way. */
+export interface Reading {
+  readonly attempt: string
+  readonly seen: string
+  /** the index of the next delta */
+  readonly next: number
+}
 
-  read(event: RunEvent.RunEvent): ReadonlyArray<string> {
-    switch (event._tag) {
-      case "TextDelta":
-      case "ReasoningDelta":
-      case "ToolParamsDelta":
-        return this.#delta(event)
-      case "AssistantMessage":
-        return this.#settle(Message.textOf(event.message.content))
-      default:
-        return []
-    }
-  }
+export const unread: Reading = { attempt: "", seen: "", next: 0 }
 
-  #delta(event: RunEvent.Delta): ReadonlyArray<string> {
-    const attempt = `${event.runId} ${event.turn} ${event.attempt}`
-    const isNew = attempt !== this.#attempt
-    const before = isNew && this.#seen !== "" ? ["\n"] : []
-    if (isNew) this.#reset(attempt)
-    // behind a gap the settled message says the rest
-    if (event.index !== this.#next) return before
-    this.#next += event.count ?? 1
-    if (event._tag !== "TextDelta") return before
-    this.#seen += event.delta
-    return [...before, event.delta]
-  }
+/** One step of `text`: what an event adds to what was read. Pure. */
+export const readText = (
+  reading: Reading,
+  event: RunEvent.RunEvent
+): readonly [reading: Reading, pieces: ReadonlyArray<string>] => {
+  if (RunEvent.isDelta(event)) return readDelta(reading, event)
+  return event._tag === "AssistantMessage"
+    ? [unread, missing(reading.seen, Message.textOf(event.message.content))]
+    : [reading, []]
+}
 
-  #settle(whole: string): ReadonlyArray<string> {
-    const seen = this.#seen
-    this.#reset("")
-    // blocks that came interleaved stand one behind the other in the message: all of it was seen
-    if (whole.length === seen.length) return []
-    if (whole.startsWith(seen)) return [whole.slice(seen.length)]
-    return ["\n", whole]
-  }
+const readDelta = (reading: Reading, event: RunEvent.Delta): readonly [Reading, ReadonlyArray<string>] => {
+  const attempt = `${event.runId} ${event.turn} ${event.attempt}`
+  const isNew = attempt !== reading.attempt
+  const { next, seen } = isNew ? unread : reading
+  const before = isNew && reading.seen !== "" ? ["\n"] : []
+  // behind a gap the settled message says the rest
+  if (event.index !== next) return [{ attempt, seen, next }, before]
+  const after = next + (event.count ?? 1)
+  return event._tag === "TextDelta"
+    ? [{ attempt, seen: seen + event.delta, next: after }, [...before, event.delta]]
+    : [{ attempt, seen, next: after }, before]
+}
 
-  #reset(attempt: string): void {
-    this.#attempt = attempt
-    this.#seen = ""
-    this.#next = 0
-  }
+const missing = (seen: string, whole: string): ReadonlyArray<string> => {
+  // blocks that came interleaved stand one behind the other in the message: all of it was seen
+  if (whole.length === seen.length) return []
+  return whole.startsWith(seen) ? [whole.slice(seen.length)] : ["\n", whole]
 }

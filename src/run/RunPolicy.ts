@@ -57,7 +57,7 @@ export const leastLimit: Record<keyof Limits, 0 | 1> = {
 export const ToolPolicy = Schema.Struct({
   /** `false` offers no tools. Default `true`. */
   enabled: Schema.optionalKey(Schema.Boolean),
-  /** How many calls of one message may run at once. Default 1. */
+  /** How many calls of one message may run at once; `Infinity`, stored as the greatest safe integer, for all. Default 1. */
   maxParallel: Schema.optionalKey(Schema.Finite),
   /** `false` ends the run with `ToolFailed` when a call fails. Default `true`. */
   continueOnError: Schema.optionalKey(Schema.Boolean),
@@ -68,7 +68,7 @@ export const ToolPolicy = Schema.Struct({
 })
 export type ToolPolicy = typeof ToolPolicy.Type
 
-/** `base` and `over` together: guards of both add up, none replaces the other. */
+/** `base` and `over` together, as JSON holds them: guards of both add up, none replaces the other. */
 export const narrow = (base: ToolPolicy, over: ToolPolicy): ToolPolicy => {
   const allowList = base.allowList === undefined || over.allowList === undefined
     ? over.allowList ?? base.allowList
@@ -81,7 +81,7 @@ export const narrow = (base: ToolPolicy, over: ToolPolicy): ToolPolicy => {
       ? { requireApprovalByDefault: true }
       : {}),
     ...(allowList === undefined ? {} : { allowList }),
-    ...(maxParallel === undefined ? {} : { maxParallel })
+    ...(maxParallel === undefined ? {} : { maxParallel: Math.min(maxParallel, Number.MAX_SAFE_INTEGER) })
   }
 }
 

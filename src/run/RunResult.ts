@@ -1,8 +1,10 @@
 /**
- * What a run gives back: one of four ends that are not errors, with what was used up and a sentence that says why.
+ * What a run gives back: one of four ends that are not errors, with what was used up and words that say why.
  */
 import type * as Schema from "effect/Schema"
+import { count } from "./Quantity.ts"
 import type * as RunEvent from "./RunEvent.ts"
+import type * as RunPolicy from "./RunPolicy.ts"
 import type * as RunState from "./RunState.ts"
 import type * as Usage from "./Usage.ts"
 
@@ -13,7 +15,7 @@ export interface Totals {
   readonly text: string
   readonly turns: number
   readonly usage: Usage.Usage
-  /** one sentence for a person: how it ended and what to do next */
+  /** for a person: how it ended and what to do next */
   readonly explain: string
 }
 
@@ -72,7 +74,8 @@ const completed: Record<Extract<RunEvent.End, { _tag: "RunCompleted" }>["reason"
   other: "The model ended its answer without giving a usual reason"
 }
 
-const limited: Record<RunEvent.LimitedReason, string> = {
+/** What stopped a limited run: it "stopped at ...". */
+export const limited: Record<RunEvent.LimitedReason, string> = {
   turns: "the limit of turns",
   toolRounds: "the limit of tool rounds",
   toolCalls: "the limit of tool calls",
@@ -86,6 +89,23 @@ const limited: Record<RunEvent.LimitedReason, string> = {
   crashLoop: "one crash after the other"
 }
 
+const higher = (limit: keyof RunPolicy.Limits) => `Resume it with a higher ${limit} to go on.`
+
+/** What to do about a limit: not every one of them can be lifted. */
+const pastLimit: Record<RunEvent.LimitedReason, string> = {
+  turns: higher("maxTurns"),
+  toolRounds: higher("maxToolRounds"),
+  toolCalls: higher("maxToolCalls"),
+  errors: higher("maxErrors"),
+  compactions: higher("maxCompactions"),
+  tokens: higher("maxTokens"),
+  cost: "Give the session a new message to go on.",
+  duration: higher("maxDuration"),
+  length: "Give the session a new message that asks for a shorter answer.",
+  doomLoop: "Give the session a new message that says what to do instead.",
+  crashLoop: "Find out what ends its process before resuming it."
+}
+
 const aborted: Record<RunEvent.AbortedReason, string> = {
   consumer: "whoever read its events left",
   requested: "it was asked to",
@@ -94,22 +114,36 @@ const aborted: Record<RunEvent.AbortedReason, string> = {
   forked: "the session was forked there"
 }
 
+/** How a run ended, and what to do to go on with it. */
+export const explain = (end: RunEvent.End): string => [outcome(end), ...advice(end)].join(" ")
+
 /** How a run ended, in one sentence. */
-export const explain = (end: RunEvent.End): string => {
+export const outcome = (end: RunEvent.End): string => {
   const { toolCalls, turns } = end.totals
   const after = `after ${count(turns, "turn")} and ${count(toolCalls, "tool call")}`
   switch (end._tag) {
     case "RunCompleted":
       return `${completed[end.reason]}, ${after}.`
     case "RunLimited":
-      return `The run stopped at ${limited[end.reason]}, ${after}; resume it with other limits to go on.`
+      return `The run stopped at ${limited[end.reason]}, ${after}.`
     case "RunSuspended":
-      return `The run waits for a person to approve a tool call, ${after}; provide an Approver, then resume it.`
+      return `The run waits for a person to approve a tool call, ${after}.`
     case "RunFailed":
       return `The run failed ${after}: ${end.error.reason.message}`
     case "RunAborted":
-      return `The run was aborted because ${aborted[end.reason]}, ${after}; it can be resumed.`
+      return `The run was aborted because ${aborted[end.reason]}, ${after}.`
   }
 }
 
-const count = (n: number, noun: string) => `${n} ${noun}${n === 1 ? "" : "s"}`
+const advice = (end: RunEvent.End): ReadonlyArray<string> => {
+  switch (end._tag) {
+    case "RunLimited":
+      return [pastLimit[end.reason]]
+    case "RunSuspended":
+      return ["Provide an Approver, then resume it."]
+    case "RunAborted":
+      return ["It can be resumed."]
+    default:
+      return []
+  }
+}

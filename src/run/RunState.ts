@@ -2,22 +2,23 @@
  * The state of a session's current run: a fold of its durable events. `evolve` is total, also on logs with holes, and
  * pure; a live run and a replayed one cannot differ.
  *
- * Does not own what follows from a state (`RunDecision`), the moves between statuses (`RunStatus`), or messages
- * (`Transcript`).
+ * Does not own what a message's calls do to it (`RunRound`), what follows from it (`RunDecision`), the moves between
+ * statuses (`RunStatus`), or messages (`Transcript`).
  */
-import * as Message from "./Message.ts"
 import * as OpenCall from "./OpenCall.ts"
 import type * as RunEvent from "./RunEvent.ts"
 import type * as RunInput from "./RunInput.ts"
 import type * as RunPolicy from "./RunPolicy.ts"
+import * as RunRound from "./RunRound.ts"
 import * as RunStatus from "./RunStatus.ts"
-import * as ToolOutcome from "./ToolOutcome.ts"
 import * as Usage from "./Usage.ts"
 
 export interface RunState {
   readonly status: RunEvent.Status
   /** `seq` of the last event folded in; 0 in an empty session */
   readonly seq: number
+  /** when that was recorded, in milliseconds since the epoch */
+  readonly at: number
   /** undefined before the session's first run */
   readonly runId: string | undefined
   readonly agent: string
@@ -41,11 +42,15 @@ export interface RunState {
   readonly hasRun: boolean
   /** the limit that ended the drive before, where no new limits were given since */
   readonly limitedBy: RunEvent.LimitedReason | undefined
-  /** the settled answer of the turn under way, until the turn is finished */
-  readonly answer: Pick<Answer, "attempt" | "finishReason" | "usage"> | undefined
+  /** the settled answer of the turn under way, with the number of its calls, until the turn is finished */
+  readonly answer: RunRound.Answer | undefined
   /** text of the last assistant message of this run */
   readonly text: string
   readonly end: RunEvent.End | undefined
+  /** an abort was accepted, and the drive that accepted it has no end yet */
+  readonly abortRequested: RunEvent.AbortedReason | undefined
+  /** drives that died, one after the other, with no turn between them whose outcomes are all known */
+  readonly crashes: number
 }
 
 const noTotals: RunEvent.Totals = {
@@ -61,6 +66,7 @@ const noTotals: RunEvent.Totals = {
 export const empty: RunState = {
   status: "idle",
   seq: 0,
+  at: 0,
   runId: undefined,
   agent: "",
   input: undefined,
@@ -79,17 +85,21 @@ export const empty: RunState = {
   limitedBy: undefined,
   answer: undefined,
   text: "",
-  end: undefined
+  end: undefined,
+  abortRequested: undefined,
+  crashes: 0
 }
 
-/** Folds one durable event in. Events of a type this version does not know change nothing but `seq`. */
-export const evolve = (state: RunState, event: RunEvent.Durable): RunState => {
+/** Folds one durable event in. Events of a type this version does not know change nothing but `seq` and `at`. */
+export const evolve = (before: RunState, event: RunEvent.Durable): RunState => {
+  const state = { ...before, seq: event.seq, at: event.at }
   switch (event._tag) {
     case "RunStarted":
       return {
         ...empty,
         status: "preparing",
         seq: event.seq,
+        at: event.at,
         runId: event.runId,
         agent: event.agent,
         input: event.input,
@@ -100,12 +110,11 @@ export const evolve = (state: RunState, event: RunEvent.Durable): RunState => {
     case "RunResumed":
       return {
         ...state,
-        status: state.openCalls.length === 0
+        status: !isTurnOpen(state)
           ? "preparing"
           : OpenCall.waits(state.openCalls)
           ? "awaiting_human"
           : "tool_running",
-        seq: event.seq,
         drive: event.drive,
         driveStartedAt: event.at,
         waited: 0,
@@ -117,13 +126,13 @@ export const evolve = (state: RunState, event: RunEvent.Durable): RunState => {
         input: event.data === undefined || state.input === undefined
           ? state.input
           : { ...state.input, data: event.data },
-        end: undefined
+        end: undefined,
+        abortRequested: undefined
       }
     case "TurnStarted":
       return {
         ...state,
         status: "preparing",
-        seq: event.seq,
         turn: event.turn,
         attempts: event.turn === state.turn ? state.attempts : 0,
         answer: undefined
@@ -131,7 +140,6 @@ export const evolve = (state: RunState, event: RunEvent.Durable): RunState => {
     case "AttemptDiscarded":
       return {
         ...state,
-        seq: event.seq,
         attempts: event.attempt,
         totals: {
           ...state.totals,
@@ -140,27 +148,30 @@ export const evolve = (state: RunState, event: RunEvent.Durable): RunState => {
         }
       }
     case "AssistantMessage":
-      return settleMessage(state, event)
+      return RunRound.settleMessage(state, event)
     case "ApprovalRequested":
-      return withCall(state, event, { phase: "awaiting", approvalId: event.approvalId })
+      return RunRound.withCall(state, event, { phase: "awaiting", approvalId: event.approvalId })
     case "ApprovalResolved":
-      return withCall(state, event, { phase: "pending", decision: OpenCall.decisionOf(event) })
+      return RunRound.withCall(state, event, { phase: "pending", decision: OpenCall.decisionOf(event) })
     case "ToolStarted":
-      return withCall(state, event, { phase: "started", params: event.params, startedAt: event.at })
+      return RunRound.startCall(state, event)
     case "ToolSettled":
-      return settleCall(state, event)
+      return RunRound.settleCall(state, event)
     case "TurnFinished":
-      return { ...state, status: "preparing", seq: event.seq, answer: undefined }
+      return {
+        ...state,
+        status: "preparing",
+        answer: undefined,
+        crashes: state.answer?.isKnown === false ? state.crashes : 0
+      }
     case "NoticeAdded":
       return {
         ...state,
-        seq: event.seq,
         corrections: state.corrections + (event.kind === "invalidOutput" ? 1 : 0)
       }
     case "ContextCompacted":
       return {
         ...state,
-        seq: event.seq,
         compactionsInARow: state.compactionsInARow + 1,
         totals: {
           ...state.totals,
@@ -178,12 +189,10 @@ export const evolve = (state: RunState, event: RunEvent.Durable): RunState => {
       return ended(state, event, "failed")
     case "RunAborted":
       return ended(state, event, "aborted")
-    case "ModelSwitched":
-    case "InputReceived":
     case "AbortRequested":
-      return { ...state, seq: event.seq }
+      return { ...state, abortRequested: event.reason }
     default:
-      return { ...state, seq: (event as RunEvent.Durable).seq }
+      return state
   }
 }
 
@@ -191,74 +200,17 @@ export const evolve = (state: RunState, event: RunEvent.Durable): RunState => {
 const isTraced = (end: RunEvent.End | undefined): boolean =>
   end?._tag === "RunFailed" && end.error.reason._tag !== "Unknown" && end.error.reason._tag !== "StoreUnavailable"
 
-type Answer = Extract<RunEvent.Durable, { _tag: "AssistantMessage" }>
-
-const settleMessage = (
-  state: RunState,
-  event: Answer
-): RunState => {
-  const calls = Message.toolCalls(event.message.content)
-  return {
-    ...state,
-    status: calls.length > 0 ? "tool_running" : "preparing",
-    seq: event.seq,
-    turn: event.turn,
-    attempts: event.attempt,
-    compactionsInARow: 0,
-    hasRun: false,
-    text: Message.textOf(event.message.content),
-    answer: { attempt: event.attempt, finishReason: event.finishReason, usage: event.usage },
-    openCalls: calls.map((call, index) => ({
-      turn: event.turn,
-      callId: OpenCall.callId(event.turn, index),
-      tool: call.name,
-      params: call.params,
-      phase: "pending"
-    })),
-    totals: {
-      ...state.totals,
-      turns: state.totals.turns + 1,
-      usage: Usage.add(state.totals.usage, event.usage)
-    }
-  }
-}
-
-const withCall = (
-  state: RunState,
-  event: { readonly seq: number; readonly at: number; readonly callId: string },
-  change: Partial<OpenCall.OpenCall>
-): RunState => {
-  const openCalls = state.openCalls.map((call) => call.callId === event.callId ? { ...call, ...change } : call)
-  return { ...state, seq: event.seq, ...OpenCall.inRound(state, openCalls, event.at) }
-}
-
-const settleCall = (state: RunState, event: Extract<RunEvent.Durable, { _tag: "ToolSettled" }>): RunState => {
-  const call = state.openCalls.find((open) => open.callId === event.callId)
-  if (call === undefined) return { ...state, seq: event.seq }
-  const openCalls = state.openCalls.filter((open) => open !== call)
-  const hasRun = state.hasRun || call.phase === "started"
-  return {
-    ...state,
-    seq: event.seq,
-    hasRun,
-    ...OpenCall.inRound(state, openCalls, event.at),
-    totals: {
-      ...state.totals,
-      toolCalls: state.totals.toolCalls + (call.phase === "started" ? 1 : 0),
-      toolRounds: state.totals.toolRounds + (openCalls.length === 0 && hasRun ? 1 : 0),
-      errors: state.totals.errors + (ToolOutcome.isError(event.outcome) ? 1 : 0),
-      usage: event.usage === undefined ? state.totals.usage : Usage.add(state.totals.usage, event.usage)
-    }
-  }
-}
-
 const ended = (state: RunState, event: RunEvent.End, status: RunEvent.Status): RunState => ({
   ...state,
   status,
-  seq: event.seq,
   totals: event.totals,
-  end: event
+  end: event,
+  abortRequested: undefined,
+  crashes: event._tag === "RunAborted" && event.reason === "crashed" ? state.crashes + 1 : 0
 })
+
+/** True when the log has an answer or calls whose turn is not finished: the next drive takes that turn up. */
+export const isTurnOpen = (state: RunState): boolean => state.openCalls.length > 0 || state.answer !== undefined
 
 /** True when a drive began and never wrote its end: its process died, or its store did. */
 export const isOpen = (state: RunState): boolean => state.status !== "idle" && !RunStatus.isEnd(state.status)

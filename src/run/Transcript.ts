@@ -75,8 +75,10 @@ export const append = (self: Transcript, event: RunEvent.Durable): Transcript =>
     case "RunCompleted":
     case "RunLimited":
     case "RunFailed":
-    case "RunAborted":
       return closeTurn(self)
+    case "RunAborted":
+      // the drive died in its turn, which the next one takes up where the run goes on
+      return event.reason === "crashed" ? self : closeTurn(self)
     default:
       return self
   }

@@ -82,12 +82,14 @@ export interface Session {
 export class SessionStore extends Context.Service<SessionStore, {
   /**
    * Takes the session for writing until the scope closes. Fails with `SessionBusy` while another owner lives, here or
-   * in another process. A session that is only opened and never written to does not come into being.
+   * in another process, and with `StoreRefused`, leaving it as it is, where a newer version wrote the end of the log. A
+   * session that is only opened and never written to does not come into being.
    */
   readonly open: (sessionId: string, options: OpenOptions) => Effect.Effect<Session, StoreError, Scope.Scope>
   /**
    * The log from `from` (default 1) to `to` (default: its end now), both included. `SessionNotFound` when unknown;
-   * `StoreRefused` in place of an event that a newer version wrote.
+   * `StoreRefused` in place of an event that a newer version wrote. Events of older versions come as this one would have
+   * written them (`EventMigrations`); types that are not known come as they are.
    */
   readonly read: (
     sessionId: string,

@@ -24,7 +24,7 @@ export class ToolCall extends Context.Service<ToolCall, {
   readonly callId: string
   /** the same on every try at this call, unique among all sessions: give it to whatever must not happen twice */
   readonly idempotencyKey: string
-  /** tries at this call, from 1; more than 1 after a crash */
+  /** tries at this call, from 1; more than 1 where a process died in the one before */
   readonly attempt: number
   /** the run's `data` */
   readonly data: Schema.Json | undefined
@@ -69,6 +69,8 @@ export class ToolExecutor extends Context.Service<ToolExecutor, {
    * will not run.
    */
   readonly needsApproval: (handlers: Handlers, call: Candidate, byDefault: boolean) => Effect.Effect<boolean>
+  /** The tool says that it may run again after nobody saw how it ended: it is read-only or idempotent. */
+  readonly isRepeatable: (handlers: Handlers, name: string) => boolean
   /**
    * Runs one call: decodes its arguments, limits its time, encodes and truncates its result. Every failure and defect of
    * the handler is an outcome. Interrupting it interrupts the handler, waits for it at most the grace period, and then

@@ -1,6 +1,6 @@
 /**
- * A model that says what a test scripted, one turn a request, and remembers what it was asked. Every request is held
- * against `StrictModel`; one that was not scripted dies and fails the test.
+ * A model that says what a test scripted, one turn a request or as the request says, and remembers what it was asked. Every
+ * request is held against `StrictModel`; one that was not scripted dies and fails the test.
  */
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
@@ -100,8 +100,11 @@ export const makeGate: Effect.Effect<Gate> = Effect.sync(() => {
 
 // ---- the model ----------------------------------------------------------------------------------------------------
 
+/** Turns in their order, or what follows from a request, which is the same in every process that makes it. */
+export type Turns = ReadonlyArray<Turn> | ((request: Model.ModelRequest) => Turn | undefined)
+
 export const make = Effect.fnUntraced(function*(
-  turns: ReadonlyArray<Turn>,
+  turns: Turns,
   options: Options = {}
 ): Effect.fn.Return<Context.Context<Model.Model | Script>, never, Scope.Scope> {
   const requests: Array<Model.ModelRequest> = []
@@ -113,7 +116,7 @@ export const make = Effect.fnUntraced(function*(
     stream: (request) =>
       Stream.suspend(() => {
         requests.push(request)
-        const turn = turns[requests.length - 1]
+        const turn = typeof turns === "function" ? turns(request) : turns[requests.length - 1]
         if (turn === undefined) {
           unscripted++
           return Stream.die(notScripted(turns, requests.length))
@@ -135,11 +138,15 @@ export const make = Effect.fnUntraced(function*(
   )
 })
 
-export const layer = (turns: ReadonlyArray<Turn>, options?: Options): Layer.Layer<Model.Model | Script> =>
+export const layer = (turns: Turns, options?: Options): Layer.Layer<Model.Model | Script> =>
   Layer.effectContext(make(turns, options))
 
-const notScripted = (turns: ReadonlyArray<Turn>, request: number) =>
-  new Error(`ScriptedModel: request ${request} was not scripted; the script has ${turns.length} turns`)
+const notScripted = (turns: Turns, request: number) => {
+  const script = typeof turns === "function"
+    ? "the script has no turn for it"
+    : `the script has ${turns.length} ${turns.length === 1 ? "turn" : "turns"}`
+  return new Error(`ScriptedModel: request ${request} was not scripted; ${script}`)
+}
 
 type Played = Stream.Stream<Model.ModelPart, RunError.ModelError>
 

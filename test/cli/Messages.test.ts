@@ -14,7 +14,6 @@ const reasons: ReadonlyArray<readonly [Parameters<typeof Messages.ofReason>[0], 
   [{ _tag: "RetriesExhausted", message, last: network, attempts: 4 }, "the line was cut; given up after 4 attempts"],
   [{ _tag: "SessionBusy", message, sessionId: "s" }, "session \"s\" is busy with another run: wait for its end"],
   [{ _tag: "SessionNotFound", message, sessionId: "s" }, "there is no session \"s\""],
-  [{ _tag: "DriveDied", message, sessionId: "s", runId: "r" }, "the process that ran session \"s\" died"],
   [{ _tag: "NothingToResume", message, sessionId: "s" }, "session \"s\" has no unfinished run"],
   [{ _tag: "StaleWriter", message, sessionId: "s" }, "another process took session \"s\" over"],
   [

@@ -2,6 +2,7 @@
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { readdirSync } from "node:fs"
+import { join } from "node:path"
 import * as PgDatabases from "../support/PgDatabases.ts"
 import * as Child from "./Child.ts"
 import { sandbox } from "./files/Sandbox.ts"
@@ -45,6 +46,17 @@ it.live("a run that stopped at a limit is resumed", () =>
     assert.strictEqual(limited.code, 1)
     const resumed = yield* on("resume", idOf(limited), "--root", root, "--max-turns", "5")
     assert.deepStrictEqual([resumed.code, resumed.stdout], [0, "2+2 = 4\n"])
+  }))
+
+it.live("a session is exported, and imported again", () =>
+  Effect.gen(function*() {
+    const { on, root, run } = yield* workplace
+    const id = idOf(yield* run("2+2"))
+    const file = join(root, "session.jsonl")
+    assert.strictEqual((yield* on("export", id, "--to", file)).code, 0)
+    assert.strictEqual((yield* on("import", file, "--to", "copy")).stdout, "copy\n")
+    assert.strictEqual((yield* run("3+3", "--session", "copy")).stdout, "3+3 = 6\n")
+    assert.strictEqual((yield* on("recover")).code, 0)
   }))
 
 it.live("what goes on with a session names the database without its password", () =>

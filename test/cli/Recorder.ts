@@ -7,6 +7,8 @@ export interface Options {
   readonly columns?: number
   /** standard output fails from this write on, counted from 0 */
   readonly closesAt?: number
+  /** gets what is written on standard error, as it is */
+  readonly onError?: (text: string) => void
 }
 
 export class Recorder {
@@ -22,7 +24,7 @@ export class Recorder {
   }
 
   get layer(): Layer.Layer<Output> {
-    const { closesAt = Infinity, columns = 80, isTerminal = false } = this.#options
+    const { closesAt = Infinity, columns = 80, isTerminal = false, onError } = this.#options
     const screen = { isTerminal, columns: () => columns }
     return Layer.succeed(Output, {
       stdout: {
@@ -43,6 +45,7 @@ export class Recorder {
           Effect.sync(() => {
             this.tape += text
             this.stderr += text
+            onError?.(text)
           })
       }
     })

@@ -55,6 +55,16 @@ describe("on a terminal", () => {
     assert.strictEqual(shown([Events.message(Events.text("abc"))]), "abc\n")
   })
 
+  it("words of blocks that come interleaved are shown once", () => {
+    const [a, b, c] = Events.deltas(0, "one ", "three", "two ")
+    const events = [a!, { ...b!, block: "1" }, c!, Events.message(Events.text("one two "), Events.text("three"))]
+    assert.strictEqual(shown(events), "one threetwo \n")
+  })
+
+  it("words that turn out to be others are shown on a new line", () => {
+    assert.strictEqual(shown([...Events.deltas(0, "abc"), Events.message(Events.text("xyz!"))]), "abc\nxyz!\n")
+  })
+
   it("words joined by a slow reader are followed on", () => {
     const joined = { ...Events.deltas(0, "abc")[0]!, count: 3 }
     assert.strictEqual(shown([joined, ...Events.deltas(3, "d"), Events.message(Events.text("abcd"))]), "abcd\n")
@@ -133,6 +143,13 @@ describe("how a run ended", () => {
     assert.include(shown([Events.limited]), "! ✗ stopped at the limit of turns · ")
     assert.include(shown([Events.limited]), "! Go on with: fiberloop run --session s-1 --max-turns 22\n")
     assert.notInclude(shown([Events.completed]), "Go on")
+  })
+
+  it("at a limit that no flag lifts, the session goes on with a new task", () => {
+    for (const reason of ["errors", "length"] as const) {
+      const out = shown([{ ...Events.limited, reason } as RunEvent.RunEvent])
+      assert.include(out, `! Go on with: fiberloop run --session s-1 "<task>"\n`)
+    }
   })
 
   it("a failure is told on one line, before the end", () => {

@@ -18,7 +18,7 @@ const withSession = Effect.fnUntraced(function*(task = "2+2", flags: ReadonlyArr
 
 const logOf = (id: string) => SessionStore.SessionStore.use((store) => Stream.runCollect(store.read(id)))
 
-const commands = ["sessions", "show", "resume", "fork"]
+const commands = ["sessions", "show", "resume", "fork", "export", "import"]
 
 describe("without a database", () => {
   it.effect("sessions says that there are none, and how to begin one", () =>
@@ -32,7 +32,7 @@ describe("without a database", () => {
       )
     }))
 
-  for (const command of ["show", "resume", "fork"]) {
+  for (const command of ["show", "resume", "fork", "export"]) {
     it.effect(`${command} says where it looked`, () =>
       Effect.gen(function*() {
         const { on } = yield* workplace()
@@ -245,6 +245,16 @@ describe("fiberloop fork", () => {
       assert.strictEqual(stdout, "copy\n")
       assert.include(stderr, "fiberloop resume copy --db")
       assert.strictEqual((yield* on("resume", ["copy"])).stdout, "2+2 = 4\n")
+    }))
+
+  it.effect("says that a run which failed, or stopped at a limit, can be resumed", () =>
+    Effect.gen(function*() {
+      const failed = yield* withSession("compose a sonnet")
+      const { stderr } = yield* failed.on("fork", [failed.id, "--to", "copy"])
+      assert.include(stderr, `or its run:  fiberloop resume copy --db ${failed.db}\n`)
+      const limited = yield* withSession("2+2", ["--max-turns", "1"])
+      const { stderr: said } = yield* limited.on("fork", [limited.id, "--to", "copy"])
+      assert.include(said, `or its run:  fiberloop resume copy --db ${limited.db} --max-turns <n>\n`)
     }))
 
   it.effect("names the nearest places where an event is none", () =>

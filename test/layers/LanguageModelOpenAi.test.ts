@@ -383,11 +383,9 @@ describe("interruption", () => {
       })))
 
   it.effect("a call whose response comes to its end behind the last part leaves the connection to the next call", () =>
-    OpenAi.using(OpenAi.open(hello, OpenAi.data(OpenAi.finish("stop", counts))), (server) =>
+    OpenAi.using(OpenAi.late(hello, OpenAi.data(OpenAi.finish("stop", counts))), (server) =>
       Effect.gen(function*() {
-        const call = OpenAi.stream().pipe(
-          Stream.runForEach((part) => part.type === "finish" ? server.end : Effect.void)
-        )
+        const call = OpenAi.stream().pipe(Stream.takeUntil((part) => part.type === "finish"), Stream.runDrain)
         yield* call
         // The client frees a connection in a later turn of the event loop than the one in which the response ended.
         yield* Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))

@@ -47,6 +47,8 @@ describe("statuses", () => {
     [400, { error: { message: "Please reduce", type: "invalid_request_error", code: "context_length_exceeded" } }],
     [400, { message: "This model's maximum context length is 4096 tokens. However, you requested 5000", code: 400 }],
     [400, { error: { code: 400, message: "request exceeds", type: "exceed_context_size_error" } }],
+    [400, { error: { message: "Your input exceeds the context window of this model" } }],
+    [400, { error: { message: "too many tokens: total number of tokens in the prompt cannot exceed 4081" } }],
     [400, {
       code: "400",
       error: "This model's maximum prompt length is 131072 but the request contains 537812 tokens"

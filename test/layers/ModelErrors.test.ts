@@ -32,7 +32,10 @@ describe("a status, as effect/ai's own adapters report it,", () => {
     [503, retryable("Overloaded")],
     [504, retryable("Overloaded")],
     [529, retryable("Overloaded")],
-    [418, refusal("Unknown")]
+    [402, refusal("QuotaExhausted")],
+    [418, refusal("InvalidRequest")],
+    [425, retryable("Overloaded")],
+    [304, refusal("Unknown")]
   ])("%i is %j", (status, expected) => {
     const error = ModelErrors.fromAiError(make(AiError.reasonFromHttpStatus({ status, http: http(status) })))
     assert.deepStrictEqual(kind(error), expected)
@@ -96,7 +99,9 @@ describe("a reason of effect/ai", () => {
     "input is too long for requested model",
     "Requested tokens (9000) exceed context_length_exceeded",
     "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576)",
-    "Request too large: too many tokens"
+    "Request too large: too many tokens",
+    "the request exceeds the available context size",
+    "Please reduce the length of the messages"
   ])("that says %j is a context overflow", (description) => {
     const error = ModelErrors.fromAiError(make(new AiError.InvalidRequestError({ description })))
     assert.deepStrictEqual(kind(error), refusal("ContextOverflow"))
@@ -123,6 +128,13 @@ describe("an error of our own OpenAI adapter", () => {
   it("of a conversation that is too long is a context overflow", () => {
     const error = OpenAiErrors.fromProvider(endpoint, { ...said, code: "context_length_exceeded" })
     assert.deepStrictEqual(kind(ModelErrors.fromAiError(error)), refusal("ContextOverflow"))
+  })
+
+  it.each([408, 425, 402, 418])("of status %i is what it is by any other adapter", (status) => {
+    const answer = { status, headers: {}, retryAfter: undefined }
+    const ours = ModelErrors.fromAiError(OpenAiErrors.fromProvider(endpoint, said, answer))
+    const other = ModelErrors.fromAiError(make(AiError.reasonFromHttpStatus({ status, http: http(status) })))
+    assert.deepStrictEqual(kind(ours), kind(other))
   })
 
   it("keeps the wait of a 503", () => {
@@ -173,7 +185,10 @@ describe("an error part counts as the status it names:", () => {
     [{ status: 529, message: "busy" }, retryable("Overloaded")],
     // words only
     ["Overloaded", retryable("Overloaded")],
-    ["Too many requests", retryable("RateLimited")]
+    ["Too many requests", retryable("RateLimited")],
+    ["Too many tokens, please wait before trying again", retryable("Overloaded")],
+    ["the request exceeds the available context size", refusal("ContextOverflow")],
+    [{ code: "rate_limit_exceeded", message: "the maximum of your context window a minute" }, retryable("RateLimited")]
   ])("%j is %j", (error, expected) => assert.deepStrictEqual(kind(ModelErrors.fromPart(error)), expected))
 
   it("an invalid request stays one when its message happens to speak of something internal", () => {

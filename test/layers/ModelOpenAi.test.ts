@@ -1,4 +1,7 @@
-/** Runs over a real provider connection: whatever ends one, the server has seen the close before the end is shown. */
+/**
+ * Runs over a real provider connection: whatever ends one, the server has seen the close before the end is shown; and one
+ * that has come to its end carries the next call.
+ */
 import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
@@ -36,6 +39,22 @@ const clients = {
   undici: NodeHttpClient.layerUndici,
   "node:http": NodeHttpClient.layerNodeHttp
 }
+
+describe("one connection", () => {
+  for (const [name, client] of Object.entries(clients)) {
+    // its agent keeps no connection
+    if (name === "node:http") continue
+    it.live(`carries all calls of a conversation whose answers come to their end in time, over ${name}`, () =>
+      Effect.gen(function*() {
+        const { data, delta, finish, late, usage } = OpenAi
+        const counts = { prompt_tokens: 1, completion_tokens: 1 }
+        const answer = [data(delta({ content: "Hello" })), data(finish("stop")), data(usage(counts))]
+        const { agent, server } = yield* place(late(...answer), client)
+        for (const _ of Array(5)) yield* agent.run({ input: "hello", sessionId: "s" })
+        assert.deepStrictEqual(server.requests.map(({ connection }) => connection), [1, 1, 1, 1, 1])
+      }))
+  }
+})
 
 describe("the server has seen the close", () => {
   for (const [name, client] of Object.entries(clients)) {

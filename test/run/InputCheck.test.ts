@@ -50,6 +50,19 @@ describe("an input", () => {
     ["a blank message among others", [{ role: "user", content: "hi" }, { role: "user", content: [Message.text("")] }]]
   ])("that is %s is refused", (_, input) => assert.strictEqual(refused({ input }).field, "input"))
 
+  it("of a file at what is no URL is refused, there and in the history, and not shown", () => {
+    const file: Message.FilePart = { type: "file", mediaType: "image/png", data: "https://exa mple.com/x.png" }
+    const content = [Message.text("look"), file]
+    const given = refused({ input: [{ role: "user", content: "hi" }, { role: "user", content }] })
+    assert.strictEqual(given.field, "input")
+    assert.include(given.message, "part 2 of message 2")
+    assert.notInclude(given.message, "exa mple")
+    assert.strictEqual(refused({ history: [{ role: "user", content }] }).field, "history")
+    const urls = ["https://example.com/x.png", "data:image/png;base64,AA==", "AA=="]
+    const files = urls.map((data): Message.FilePart => ({ ...file, data }))
+    assert.deepStrictEqual(effective({ input: [{ role: "user", content: files }] }).messages, [Message.user(files)])
+  })
+
   it("keeps what was given and nothing that was not", () => {
     const given = {
       history: [{ role: "user" as const, content: "hi" }, { role: "assistant" as const, content: "hello" }],
@@ -149,6 +162,15 @@ describe("tools", () => {
 
   it.each([0, -1, 1.5, NaN])("may not run %d at once", (maxParallel) => {
     assert.strictEqual(refused({ toolPolicy: { maxParallel } }).field, "toolPolicy.maxParallel")
+  })
+
+  it.each<readonly [string, InputCheck.Defaults, RunPolicy.ToolPolicy]>([
+    ["run", defaults, { maxParallel: Infinity }],
+    ["agent", { ...defaults, toolPolicy: { maxParallel: Infinity } }, {}]
+  ])("may all run at once by the %s's word, also when it is read back", (_, given, toolPolicy) => {
+    const { toolPolicy: policy } = Result.getOrThrow(InputCheck.effective({ input: "hello", toolPolicy }, given))
+    assert.deepStrictEqual(JSON.parse(JSON.stringify(policy)), policy)
+    assert.isAtLeast(policy.maxParallel ?? 1, 1_000_000)
   })
 
   it("may be none of the agent's", () => {

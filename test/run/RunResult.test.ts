@@ -12,6 +12,7 @@ import * as Fiberloop from "../../src/Fiberloop.ts"
 import * as SessionStoreMemory from "../../src/layers/SessionStoreMemory.ts"
 import * as Message from "../../src/run/Message.ts"
 import * as RunEvent from "../../src/run/RunEvent.ts"
+import * as RunPolicy from "../../src/run/RunPolicy.ts"
 import * as RunResult from "../../src/run/RunResult.ts"
 import * as RunState from "../../src/run/RunState.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
@@ -90,6 +91,14 @@ describe("an explanation", () => {
     const text = RunResult.explain(event as RunEvent.End)
     assert.match(text, /^[A-Z].*\.$/s)
     assert.include(text, "1 turn and 2 tool calls")
+  })
+
+  it.each(RunEvent.LimitedReason.literals)("of the limit %s says what to do about it", (reason) => {
+    const [event] = Draft.log({ ...Draft.limited(), reason } as RunEvent.Draft)
+    const text = RunResult.explain(event as RunEvent.End)
+    const limit = `max${reason[0]!.toUpperCase()}${reason.slice(1)}`
+    if (limit in RunPolicy.leastLimit) assert.include(text, `Resume it with a higher ${limit}`)
+    else assert.match(text, /\. (Give the session a new message|Find out) .+\.$/)
   })
 
   it("of a failed run has the error's message", () => {

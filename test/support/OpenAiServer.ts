@@ -26,7 +26,8 @@ export interface Reply {
   readonly headers: Readonly<Record<string, string>>
   /** Written one after the other, each when the one before has left. */
   readonly pieces: ReadonlyArray<string | Uint8Array>
-  readonly ending: "end" | "open" | "reset"
+  /** `late`: a few turns of the event loop after the last piece, so that a client has read that piece alone */
+  readonly ending: "end" | "late" | "open" | "reset"
 }
 
 export interface Request {
@@ -56,6 +57,8 @@ const ok = { status: 200, headers: { "content-type": "text/event-stream" } }
 
 /** A stream that ends as it should. */
 export const events = (...pieces: ReadonlyArray<string | Uint8Array>): Reply => ({ ...ok, pieces, ending: "end" })
+/** The same, whose end comes by itself. */
+export const late = (...pieces: ReadonlyArray<string | Uint8Array>): Reply => ({ ...ok, pieces, ending: "late" })
 /** A stream whose socket stays open. */
 export const open = (...pieces: ReadonlyArray<string | Uint8Array>): Reply => ({ ...ok, pieces, ending: "open" })
 /** A stream whose socket is reset. */
@@ -115,7 +118,10 @@ export const make = (...replies: ReadonlyArray<Reply>): Effect.Effect<Server, ne
         for (const piece of reply.pieces) {
           await new Promise((resolve) => response.write(piece, resolve))
         }
-        if (reply.ending === "end") response.end()
+        if (reply.ending === "late") {
+          for (let turn = 0; turn < 10; turn++) await new Promise((resolve) => setImmediate(resolve))
+        }
+        if (reply.ending === "end" || reply.ending === "late") response.end()
         if (reply.ending === "reset") request.socket.resetAndDestroy()
       })
     })

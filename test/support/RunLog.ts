@@ -1,13 +1,7 @@
 /**
- * What every log must be, whatever happened while it was written, and short forms of events for comparison.
+ * Short forms of events for comparison.
  */
-import * as Message from "../../src/run/Message.ts"
-import * as OpenCall from "../../src/run/OpenCall.ts"
 import * as RunEvent from "../../src/run/RunEvent.ts"
-import * as Transcript from "../../src/run/Transcript.ts"
-import * as StrictModel from "../../src/testing/StrictModel.ts"
-
-type Log = ReadonlyArray<RunEvent.Durable>
 
 export const tags = (events: ReadonlyArray<RunEvent.RunEvent>): Array<string> => events.map((event) => event._tag)
 
@@ -35,49 +29,4 @@ export const endOf = (events: ReadonlyArray<RunEvent.RunEvent>): string => {
   return `${last._tag}(${last._tag === "RunFailed" ? last.error.reason._tag : last.reason})`
 }
 
-/** What is wrong with a log, in words; empty when nothing is. An unfinished last drive is wrong unless `mayBeOpen`. */
-export const violations = (log: Log, mayBeOpen = false): Array<string> => {
-  const found: Array<string> = []
-  const intents = new Set<string>()
-  let calls = new Map<string, number>()
-  let isDriven = false
-  let transcript = Transcript.empty
-  log.forEach((event, at) => {
-    const say = (what: string) => found.push(`event ${at + 1} (${event._tag}): ${what}`)
-    if (event.seq !== at + 1) say(`seq ${event.seq}`)
-    const begins = event._tag === "RunStarted" || event._tag === "RunResumed"
-    if (begins === isDriven) say(begins ? "a drive begins inside another" : "outside a drive")
-    isDriven = !RunEvent.isEnd(event)
-    if (event._tag === "AssistantMessage") {
-      calls = new Map(
-        Message.toolCalls(event.message.content).map((_, index) => [OpenCall.callId(event.turn, index), 0])
-      )
-    }
-    if (event._tag === "ToolStarted") {
-      if (!calls.has(event.callId)) say(`an intent for no call, ${event.callId}`)
-      if (intents.has(`${event.runId} ${event.callId}`)) say(`a second intent for ${event.callId}`)
-      intents.add(`${event.runId} ${event.callId}`)
-    }
-    if (event._tag === "ToolSettled") calls.set(event.callId, (calls.get(event.callId) ?? NaN) + 1)
-    if (event._tag === "TurnFinished" || RunEvent.isEnd(event)) {
-      for (const [callId, count] of calls) if (count !== 1) say(`${count} outcomes for ${callId}`)
-      calls = new Map()
-    }
-    transcript = Transcript.append(transcript, event)
-    found.push(...illegal(transcript).map((what) => `messages after event ${at + 1} (${event._tag}): ${what}`))
-  })
-  if (isDriven && !mayBeOpen) found.push("the last drive has no end")
-  return found
-}
-
-/** What the strictest provider has against a transcript that a user message is added to. */
-const illegal = (transcript: Transcript.Transcript): ReadonlyArray<string> => {
-  const messages = Transcript.messages(transcript)
-  const awaited = messages.at(-1)?.role === "assistant" ? [...messages, Message.user("go on")] : messages
-  return StrictModel.violations({
-    messages: awaited,
-    tools: [],
-    toolChoice: "none",
-    metadata: { sessionId: "", runId: "", turn: 1, attempt: 1 }
-  })
-}
+export { violations } from "../../src/testing/LogRules.ts"

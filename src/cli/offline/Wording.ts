@@ -2,7 +2,7 @@
 import type { Refused } from "./Files.ts"
 import type { Where } from "./Intent.ts"
 
-export const count = (n: number, noun: string): string => `${n} ${noun}${n === 1 ? "" : "s"}`
+export { count } from "../../run/Quantity.ts"
 
 /** A path as it is; in quotes and escaped when it has characters that would not show. */
 export const name = (path: string): string => /^\s|\s$|[\p{C}\u2028\u2029]/u.test(path) ? JSON.stringify(path) : path

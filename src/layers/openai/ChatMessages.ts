@@ -6,7 +6,7 @@
  */
 import * as Prompt from "effect/ai/Prompt"
 import * as Base64 from "effect/encoding/Base64"
-import * as Json from "./Json.ts"
+import * as Json from "../Json.ts"
 
 export interface Options {
   /** Send reasoning back as `reasoning_content`. */

@@ -8,8 +8,8 @@
  * own the connection (`ChatStream`), nor the shapes of chunks (`ChatChunk`).
  */
 import type * as Response from "effect/ai/Response"
+import type { JsonObject } from "../Json.ts"
 import type { ChatChunk } from "./ChatChunk.ts"
-import type { JsonObject } from "./Json.ts"
 import * as TokenUsage from "./TokenUsage.ts"
 import * as ToolCalls from "./ToolCalls.ts"
 

@@ -13,13 +13,13 @@ import type * as HttpClientError from "effect/http/HttpClientError"
 import * as Pull from "effect/Pull"
 import * as Result from "effect/Result"
 import * as Stream from "effect/Stream"
+import * as Json from "../Json.ts"
+import * as ProviderError from "../ProviderError.ts"
 import * as ChatChunk from "./ChatChunk.ts"
 import * as ChatResponse from "./ChatResponse.ts"
 import type { Endpoint } from "./Endpoint.ts"
 import * as Errors from "./Errors.ts"
 import * as EventStream from "./EventStream.ts"
-import * as Json from "./Json.ts"
-import * as ProviderError from "./ProviderError.ts"
 
 type Part = Response.StreamPartEncoded
 
@@ -119,7 +119,10 @@ const moment = Effect.callback<void>((resume) => {
   return Effect.sync(() => clearTimeout(timer))
 })
 
-/** Reads on for a moment: a connection can carry the next call when its response has come to its end. */
+/**
+ * Reads on for a moment: a connection can carry the next call when its response has come to its end. This is before the
+ * last parts are handed out, because who has read them leaves.
+ */
 const drain = <A, E>(pull: Pull.Pull<A, E>): Effect.Effect<void> =>
   Effect.raceFirst(Effect.exit(Effect.forever(pull)), moment).pipe(Effect.asVoid)
 
@@ -142,9 +145,11 @@ export const parts = (
       const reader = makeReader(endpoint, contentType)
       const next: Pull.Pull<Arr.NonEmptyReadonlyArray<Part>, AiError.AiError> = Effect.suspend(() => {
         const read = reader.take()
-        if (Arr.isArrayNonEmpty(read)) return Effect.succeed(read)
         const outcome = reader.outcome()
-        if (outcome === "settled") return Effect.andThen(drain(pull), Cause.done())
+        if (Arr.isArrayNonEmpty(read)) {
+          return outcome === "settled" ? Effect.as(drain(pull), read) : Effect.succeed(read)
+        }
+        if (outcome === "settled") return Cause.done()
         if (outcome !== undefined) return Effect.fail(outcome)
         return Pull.matchEffect(pull, {
           onSuccess: (pieces) => {

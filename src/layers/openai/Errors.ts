@@ -7,9 +7,9 @@
 import * as AiError from "effect/ai/AiError"
 import * as Duration from "effect/Duration"
 import type * as HttpClientError from "effect/http/HttpClientError"
+import * as Json from "../Json.ts"
+import * as ProviderError from "../ProviderError.ts"
 import type { Endpoint } from "./Endpoint.ts"
-import * as Json from "./Json.ts"
-import * as ProviderError from "./ProviderError.ts"
 
 /** `InvalidRequestError.constraint` of a conversation that is longer than the model can read. */
 export const contextLengthExceeded = "context_length_exceeded"
@@ -34,12 +34,20 @@ export const retryAfter = (error: AiError.AiError): Duration.Duration | undefine
   return millis === undefined ? undefined : Duration.millis(millis)
 }
 
+/** What happened, at which host, and what to check, also where effect/ai has no field for it (quotas and rate limits). */
+export const description = ({ reason }: AiError.AiError): string | undefined =>
+  "description" in reason
+    ? reason.description
+    : "metadata" in reason
+    ? Json.text(Json.object(reason.metadata.openai)?.description)
+    : undefined
+
 export const truncated = (endpoint: Endpoint): AiError.AiError =>
   make(
     endpoint,
     new AiError.InternalProviderError({
       description: `${endpoint.host} ended the stream before the answer was finished; `
-        + `the server or a proxy before it closed the connection early`,
+        + `the server or a proxy before it closed the connection early; try again later`,
       metadata: { openai: { truncated: true } }
     })
   )
@@ -64,20 +72,35 @@ export const notAStream = (endpoint: Endpoint, what: string): AiError.AiError =>
       + `(most end in /v1) and that the model can stream`
   )
 
-const networkWords: ReadonlyMap<string, string> = new Map([
-  ["ECONNREFUSED", "refused the connection; check that the server runs and that the base URL names its port"],
-  ["ENOTFOUND", "was not found; check the base URL"],
-  ["EAI_AGAIN", "could not be looked up; check the network's name server"],
-  ["ECONNRESET", "reset the connection"],
-  ["UND_ERR_SOCKET", "closed the connection"],
-  ["ETIMEDOUT", "did not answer in time"],
-  ["UND_ERR_CONNECT_TIMEOUT", "did not answer in time"]
-])
+const closed = "try again later, and if it stays so, check the port of the base URL and the proxies on the way"
+
+/** By code, or by the name of an error without one. */
+const networkWords: ReadonlyArray<readonly [codes: RegExp, words: string]> = [
+  [/^ECONNREFUSED$/, "refused the connection; check that the server runs and that the base URL names its port"],
+  [/^ENOTFOUND$/, "was not found; check the base URL"],
+  [/^EAI_AGAIN$/, "could not be looked up; check the base URL and the network's name server"],
+  [/^ECONNRESET$|^EPIPE$/, `reset the connection; ${closed}`],
+  [/^UND_ERR_SOCKET$/, `closed the connection; ${closed}`],
+  [
+    /TIMEDOUT$|TIMEOUT$/,
+    "did not answer in time; try again later, and if it stays so, check the base URL and the network"
+  ],
+  [/^HPE_|^HTTPParserError$/, "does not speak HTTP; check that the base URL names the right port"],
+  [/^ERR_SSL_|^EPROTO$/, "does not speak TLS; check whether the base URL begins with http: or https:"],
+  [
+    /CERT|SIGNATURE/,
+    "has a certificate that is not trusted here; check the base URL, or name its issuer in NODE_EXTRA_CA_CERTS"
+  ]
+]
+
+const unknownNetwork =
+  "could not be reached, or broke off; try again later, and if it stays so, check the base URL and the network"
 
 /** The code of an error or of one of its causes, such as `ECONNREFUSED`. */
 const codeOf = (error: unknown, depth = 5): string | undefined => {
   if (typeof error !== "object" || error === null || depth === 0) return undefined
   if ("code" in error && typeof error.code === "string") return error.code
+  if ("name" in error && error.name === "HTTPParserError") return error.name
   return "cause" in error ? codeOf(error.cause, depth - 1) : undefined
 }
 
@@ -85,7 +108,7 @@ const codeOf = (error: unknown, depth = 5): string | undefined => {
 export const network = (endpoint: Endpoint, error: HttpClientError.HttpClientError): AiError.AiError => {
   const { _tag } = error.reason
   const code = codeOf(error)
-  const words = (code === undefined ? undefined : networkWords.get(code)) ?? "could not be reached, or broke off"
+  const words = networkWords.find(([codes]) => code !== undefined && codes.test(code))?.[1] ?? unknownNetwork
   return make(
     endpoint,
     new AiError.NetworkError({
@@ -97,11 +120,17 @@ export const network = (endpoint: Endpoint, error: HttpClientError.HttpClientErr
   )
 }
 
-const hint = (kind: ProviderError.Kind, status: number | undefined): string => {
+const hint = (
+  kind: ProviderError.Kind,
+  status: number | undefined,
+  retryAfter: Duration.Duration | undefined
+): string => {
   switch (kind) {
     case "server":
     case "rateLimit":
-      return "try again later"
+      return retryAfter === undefined || Duration.isZero(retryAfter)
+        ? "try again later"
+        : `try again in ${Duration.format(Duration.seconds(Math.ceil(Duration.toSeconds(retryAfter))))}`
     case "quota":
       return "check the account's billing and limits"
     case "authentication":
@@ -140,9 +169,9 @@ export const fromProvider = (
     const safe = endpoint.redact(text)
     return safe.length > longestMessage ? `${safe.slice(0, longestMessage).toWellFormed()}...` : safe
   }
-  const said = error.message === undefined ? "" : `: ${clean(error.message)}`
+  const said = error.message === undefined ? "" : `: ${clean(error.message.trimEnd().replace(/(?<!\.)\.$/, ""))}`
   const description = `${endpoint.host} answered ${status === undefined ? "with an error" : `HTTP ${status}`}${said} `
-    + `(${hint(kind, status)})`
+    + `(${hint(kind, status, answer?.retryAfter)})`
   const openai: Json.JsonObject = {}
   for (const field of ["message", "code", "type", "param"] as const) {
     if (error[field] !== undefined) openai[field] = clean(error[field])
@@ -162,8 +191,10 @@ export const fromProvider = (
     case "permission":
       return make(endpoint, new AiError.AuthenticationError({ kind: "InsufficientPermissions", ...common }))
     case "quota":
+      openai.description = description
       return make(endpoint, new AiError.QuotaExhaustedError(common))
     case "rateLimit":
+      openai.description = description
       return make(endpoint, new AiError.RateLimitError({ ...common, retryAfter: answer?.retryAfter }))
     case "policy":
       return make(endpoint, new AiError.ContentPolicyError(common))

@@ -1,7 +1,7 @@
 /**
- * Reads the errors that OpenAI-compatible servers send, as a status or inside a stream, and says what kind they are.
+ * Reads the errors that providers send, as a status or inside a stream, and says what kind they are: the one table of it.
  *
- * Owns the shapes, the names and the words of such errors. Does not own the errors that a caller sees (`Errors`).
+ * Owns the shapes, the names and the words of such errors. Does not own the errors that a caller sees.
  */
 import * as Json from "./Json.ts"
 
@@ -14,6 +14,15 @@ export interface ProviderError {
   /** the HTTP status that the error names */
   readonly status: number | undefined
 }
+
+/** An error of which only the words are known. */
+export const fromWords = (message: string): ProviderError => ({
+  message,
+  code: undefined,
+  type: undefined,
+  param: undefined,
+  status: undefined
+})
 
 export type Kind =
   | "authentication"
@@ -85,13 +94,16 @@ const kindOfName = (name: string | undefined): Kind | undefined => {
 /** What servers without a code for it say when a conversation is longer than the model can read. */
 const overflowWords = new RegExp(
   [
-    "maximum (context|prompt) length", // vLLM, OpenRouter, DeepSeek, Mistral, xAI
-    "exceeds the (available )?context", // OpenAI, llama.cpp
-    "greater than the context length", // LM Studio
-    "context (length|window|size) (is )?exceed",
+    // OpenAI, vLLM, OpenRouter, DeepSeek, Mistral, xAI, LM Studio
+    "(exceed|maximum|greater|longer|larger).{0,60}context.?(length|limit|size|window)",
+    "context.?(length|limit|size|window).{0,30}exceed",
+    "exceeds the (available )?context", // llama.cpp
+    "maximum (context|prompt)", // Mistral, xAI
     "exceeded model token limit", // Moonshot
     "reduce the length of the (messages|prompt|input)", // Groq, vLLM
-    "(prompt|input) is too long",
+    "prompt is too long", // Anthropic
+    "input.{0,20}too long",
+    "too many tokens(?! per|, please)", // Cohere, and not a rate
     "input token count.*exceeds" // Gemini
   ].join("|"),
   "i"
@@ -101,14 +113,16 @@ const isOneOf = (kind: Kind | undefined, ...kinds: ReadonlyArray<Kind>): kind is
   kind !== undefined && kinds.includes(kind)
 
 /**
- * What kind of failure an error is. The status decides where there is one, refined by names: 429 is a quota or a rate, 400
- * an overflow, a policy or a key. Without a status the names decide; without names it is the server's failure.
+ * What kind of failure an error is. The status (400 or more) decides where there is one, refined by names: 429 is a quota or
+ * a rate, 400 an overflow, a policy or a key. Without a status the names decide; without names it is the server's failure.
  */
 export const kind = (error: ProviderError, status: number | undefined): Kind => {
   const named = kindOfName(error.code) ?? kindOfName(error.type)
   if (named === "overflow" || kindOfName(error.type) === "overflow") return "overflow"
   const isOverflow = overflowWords.test(error.message ?? "")
-  if (status === undefined) return isOverflow ? "overflow" : named ?? "server"
+  if (status === undefined) {
+    return isOverflow && !isOneOf(named, "rateLimit", "quota") ? "overflow" : named ?? "server"
+  }
   if (status >= 500 || status === 408 || status === 409 || status === 425) return "server"
   switch (status) {
     case 401:

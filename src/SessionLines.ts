@@ -1,0 +1,112 @@
+/**
+ * Sessions out of a store and into one, as lines of JSON (`run/SessionLine`): for people, golden files, other tools, and for
+ * moving a session to another database. What was imported is exported as the same bytes, but for the session's id.
+ *
+ * Does not own files, pipes or line ends.
+ */
+import type * as Arr from "effect/Array"
+import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
+import * as Stream from "effect/Stream"
+import * as RunError from "./run/RunError.ts"
+import type * as RunEvent from "./run/RunEvent.ts"
+import * as RunState from "./run/RunState.ts"
+import * as SessionLine from "./run/SessionLine.ts"
+import { Migrations } from "./services/Migrations.ts"
+import * as SessionStore from "./services/SessionStore.ts"
+
+/**
+ * The lines of a session, without line ends: read page by page, never held in full. One that is being written to ends with
+ * what was stored when the export began. Fails as the store's `read` does.
+ */
+export const toLines = (
+  sessionId: string
+): Stream.Stream<string, SessionStore.StoreError, SessionStore.SessionStore> =>
+  Stream.unwrap(Effect.gen(function*() {
+    const store = yield* SessionStore.SessionStore
+    const info = yield* store.info(sessionId)
+    if (info === undefined) return yield* RunError.sessionNotFound(sessionId)
+    const header = SessionLine.fromHeader({ sessionId, events: info.head })
+    const events = store.read(sessionId, { to: info.head })
+    return Stream.concat(Stream.make(header), Stream.map(events, SessionLine.fromEvent))
+  }))
+
+export interface Options {
+  /** the id of the imported session; default: the one it had */
+  readonly to?: string | undefined
+}
+
+/** Lines that were found to be a session. */
+export interface Decoded {
+  readonly sessionId: string
+  readonly events: Arr.NonEmptyReadonlyArray<RunEvent.Durable>
+}
+
+/**
+ * Adds the session that these lines are to the store, whole or not at all, also when the process dies meanwhile: they are
+ * checked to the last one first, then written by one append. That takes the memory of its events once.
+ *
+ * `InvalidInput` names the line that is damaged, missing or too many, or the id that is in use; `StoreRefused` the line that
+ * a newer version made. Events of older versions are stored as this one writes them, those of types that are not known as
+ * they are. A log that ends inside a run is taken too, and is what a crash leaves; inside a tool round only under its own
+ * id, since the session that it was exported from may carry those calls out.
+ */
+export const fromLines = <E, R>(
+  lines: Stream.Stream<string, E, R>,
+  options: Options = {}
+): Effect.Effect<SessionStore.SessionInfo, E | SessionStore.StoreError, R | SessionStore.SessionStore> =>
+  Effect.flatMap(decode(lines, options), add)
+
+/** The first half of `fromLines`: all checks that need no store. */
+export const decode = Effect.fnUntraced(function*<E, R>(
+  lines: Stream.Stream<string, E, R>,
+  { to }: Options = {}
+): Effect.fn.Return<Decoded, E | SessionStore.StoreError, R> {
+  const steps = yield* Migrations
+  const events: Array<RunEvent.Durable> = []
+  let header: SessionLine.Header | undefined
+  const take = (line: string): Result.Result<unknown, SessionLine.LineError> => {
+    if (header === undefined) return Result.map(SessionLine.toHeader(line), (found) => (header = found))
+    return Result.map(SessionLine.toEvent(line, events.length + 1, steps), (event) => events.push(event))
+  }
+  yield* Stream.runForEach(lines, (line) => Effect.fromResult(take(line)))
+  const problem = header === undefined
+    ? SessionLine.invalid("There is no line")
+    : SessionLine.checkCount(header, events.length)
+  if (problem !== undefined) return yield* problem
+  const { sessionId } = header!
+  if (to !== undefined && to !== sessionId) yield* checkCopy(sessionId, events)
+  return { sessionId: to ?? sessionId, events: events as unknown as Decoded["events"] }
+})
+
+/** The second half of `fromLines`. */
+export const add = Effect.fnUntraced(function*(
+  { events, sessionId }: Decoded
+): Effect.fn.Return<SessionStore.SessionInfo, SessionStore.StoreError, SessionStore.SessionStore> {
+  const store = yield* SessionStore.SessionStore
+  // before it is opened, which takes over what another left behind
+  if ((yield* store.info(sessionId)) !== undefined) return yield* inUse(sessionId)
+  yield* Effect.scoped(Effect.gen(function*() {
+    const session = yield* store.open(sessionId, { runId: events[events.length - 1]!.runId, create: true })
+    if (session.head() > 0) return yield* inUse(sessionId)
+    yield* session.append(events)
+  }))
+  return (yield* store.info(sessionId)) ?? (yield* RunError.sessionNotFound(sessionId))
+})
+
+/** A copy, as a fork is one, shares no call with its original: idempotency keys contain the session's id. */
+const checkCopy = (sessionId: string, events: ReadonlyArray<RunEvent.Durable>) => {
+  const state = events.reduce(RunState.evolve, RunState.empty)
+  return RunState.isOpen(state) && state.openCalls.length > 0
+    ? Effect.fail(invalidTo(
+      `The log ends among tool calls that session "${sessionId}" may still carry out; nothing was imported. Import it ` +
+        "under its own id, or export it again when its turn has ended."
+    ))
+    : Effect.void
+}
+
+const inUse = (sessionId: string) =>
+  invalidTo(`There is a session "${sessionId}" already; nothing was changed. Import under another id, or remove it.`)
+
+const invalidTo = (message: string): SessionStore.StoreError =>
+  new RunError.NonRetryableError({ _tag: "InvalidInput", field: "to", message })

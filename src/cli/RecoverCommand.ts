@@ -1,0 +1,75 @@
+/** `fiberloop recover`: finds runs whose process died, and goes on with each, one after the other. */
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
+import type * as Scope from "effect/Scope"
+import { count } from "../run/Quantity.ts"
+import type * as SessionStore from "../services/SessionStore.ts"
+import * as Database from "./Database.ts"
+import type { Input } from "./Input.ts"
+import * as Messages from "./Messages.ts"
+import { Output } from "./Output.ts"
+import * as Print from "./Print.ts"
+import { codes, Ended, type Refusal } from "./Refusal.ts"
+import * as RenderSessions from "./RenderSessions.ts"
+import type { Settings } from "./Settings.ts"
+import type { Signals } from "./Signals.ts"
+import * as TerminalText from "./TerminalText.ts"
+
+export interface Options {
+  readonly settings: Settings
+  /** says which there are, and leaves them alone */
+  readonly isList: boolean
+}
+
+export const run = Effect.fnUntraced(function*(
+  { isList, settings }: Options
+): Effect.fn.Return<void, Ended | Refusal, Input | Output | Signals | Scope.Scope> {
+  const { stderr, stdout } = yield* Output
+  const left = yield* Print.untilSignal(Effect.scoped(leftBehind(settings)))
+  if (left.length === 0) return yield* stderr.write("Nothing was left behind.\n")
+  if (isList) {
+    const look = {
+      paint: yield* Print.paintOf(settings.isPlain),
+      columns: stdout.isTerminal ? stdout.columns() : Infinity,
+      now: yield* Clock.currentTimeMillis
+    }
+    return yield* Print.print(
+      settings.json ? left.map(RenderSessions.json).join("") : RenderSessions.lines(left, look)
+    )
+  }
+  const Run = yield* Effect.promise(() => import("./Run.ts"))
+  const worker = yield* Run.open(settings)
+  let code: number = codes.completed
+  for (const { sessionId, title } of left) {
+    yield* stderr.write(`── ${TerminalText.line(sessionId)}  ${TerminalText.line(title)}\n`)
+    const resumed = { task: undefined, session: sessionId, maxTurns: settings.maxTurns }
+    const driven = yield* Effect.scoped(Effect.flatMap(
+      Run.screenOf(settings, { sessionId }),
+      (screen) => Run.drive(worker, resumed, sessionId, screen)
+    ))
+    if (driven.code !== codes.completed) code = driven.code
+    if (driven.signal !== undefined || driven.code === codes.readerLeft) break
+  }
+  if (code !== codes.completed) return yield* new Ended({ code })
+}, Effect.scoped)
+
+/** Sessions whose last run has no end and no process that drives it; oldest first. */
+const leftBehind = Effect.fnUntraced(function*(
+  settings: Settings
+): Effect.fn.Return<ReadonlyArray<SessionStore.SessionInfo>, Refusal, Output | Scope.Scope> {
+  const { stderr } = yield* Output
+  const store = yield* Database.existing(settings)
+  if (store === undefined) return []
+  const unfinished = (yield* Effect.mapError(store.list(), Messages.refusal)).filter(({ end }) => end === undefined)
+  const left: Array<SessionStore.SessionInfo> = []
+  let alive = 0
+  for (const info of unfinished) {
+    const opened = yield* Effect.result(Effect.scoped(store.open(info.sessionId, { runId: "recover", create: false })))
+    if (Result.isSuccess(opened)) left.unshift(info)
+    else if (opened.failure.reason._tag === "SessionBusy") alive++
+    else yield* stderr.write(`${Messages.line(Messages.ofRun(opened.failure))}\n`)
+  }
+  if (alive > 0) yield* stderr.write(`${count(alive, "run")} still going on, left alone.\n`)
+  return left
+})

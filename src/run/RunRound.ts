@@ -1,0 +1,91 @@
+/**
+ * What the message of a turn and its tool calls do to the state of a run. Total and pure, as `RunState.evolve`, of which
+ * this is a part.
+ */
+import * as Message from "./Message.ts"
+import * as OpenCall from "./OpenCall.ts"
+import type * as RunEvent from "./RunEvent.ts"
+import type { RunState } from "./RunState.ts"
+import * as ToolOutcome from "./ToolOutcome.ts"
+import * as Usage from "./Usage.ts"
+
+type Settled = Extract<RunEvent.Durable, { _tag: "AssistantMessage" }>
+
+/** What a turn still needs to know of its settled answer. */
+export interface Answer extends Pick<Settled, "attempt" | "finishReason" | "usage"> {
+  readonly calls: number
+  /** no outcome of its calls is unknown */
+  readonly isKnown: boolean
+}
+
+export const settleMessage = (state: RunState, event: Settled): RunState => {
+  const calls = Message.toolCalls(event.message.content)
+  return {
+    ...state,
+    status: calls.length > 0 ? "tool_running" : "preparing",
+    turn: event.turn,
+    attempts: event.attempt,
+    compactionsInARow: 0,
+    hasRun: false,
+    text: Message.textOf(event.message.content),
+    answer: {
+      attempt: event.attempt,
+      finishReason: event.finishReason,
+      usage: event.usage,
+      calls: calls.length,
+      isKnown: true
+    },
+    openCalls: calls.map((call, index) => ({
+      turn: event.turn,
+      callId: OpenCall.callId(event.turn, index),
+      tool: call.name,
+      params: call.params,
+      phase: "pending"
+    })),
+    totals: {
+      ...state.totals,
+      turns: state.totals.turns + 1,
+      usage: Usage.add(state.totals.usage, event.usage)
+    }
+  }
+}
+
+/** An open call that went a step further. */
+export const withCall = (
+  state: RunState,
+  event: { readonly at: number; readonly callId: string },
+  change: Partial<OpenCall.OpenCall>
+): RunState => {
+  const openCalls = state.openCalls.map((call) => call.callId === event.callId ? { ...call, ...change } : call)
+  return { ...state, ...OpenCall.inRound(state, openCalls, event.at) }
+}
+
+/** An intent, the first one of its call or another try. */
+export const startCall = (state: RunState, event: Extract<RunEvent.Durable, { _tag: "ToolStarted" }>): RunState => {
+  const { at, callId, params } = event
+  const { tries = 0 } = state.openCalls.find((call) => call.callId === callId) ?? {}
+  return withCall(state, event, { phase: "started", params, startedAt: at, tries: tries + 1 })
+}
+
+/** An outcome; one of a call that is not open changes nothing. */
+export const settleCall = (state: RunState, event: Extract<RunEvent.Durable, { _tag: "ToolSettled" }>): RunState => {
+  const call = state.openCalls.find((open) => open.callId === event.callId)
+  if (call === undefined) return state
+  const openCalls = state.openCalls.filter((open) => open !== call)
+  const hasRun = state.hasRun || call.phase === "started"
+  return {
+    ...state,
+    hasRun,
+    answer: state.answer === undefined || event.outcome._tag !== "OutcomeUnknown"
+      ? state.answer
+      : { ...state.answer, isKnown: false },
+    ...OpenCall.inRound(state, openCalls, event.at),
+    totals: {
+      ...state.totals,
+      toolCalls: state.totals.toolCalls + (call.phase === "started" ? 1 : 0),
+      toolRounds: state.totals.toolRounds + (openCalls.length === 0 && hasRun ? 1 : 0),
+      errors: state.totals.errors + (ToolOutcome.isError(event.outcome) ? 1 : 0),
+      usage: event.usage === undefined ? state.totals.usage : Usage.add(state.totals.usage, event.usage)
+    }
+  }
+}

@@ -1,0 +1,39 @@
+/**
+ * Who knows what became of a tool call whose process died between its start and its outcome: a setting; by default nobody,
+ * and then the outcome is unknown.
+ */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import type * as Schema from "effect/Schema"
+
+/** A call that was started and has no outcome. */
+export interface Question {
+  readonly sessionId: string
+  readonly runId: string
+  readonly callId: string
+  readonly tool: string
+  readonly params: Schema.Json
+  /** what the handler got as `ToolCall.idempotencyKey` */
+  readonly idempotencyKey: string
+  /** when it was started, in milliseconds since the epoch */
+  readonly startedAt: number
+}
+
+/** `result` is what the model reads, as the tool's success schema encodes it; default `null`. */
+export type Answer =
+  | { readonly _tag: "Done"; readonly result?: Schema.Json }
+  /** It took no effect: it runs again, with the same idempotency key, where the run goes on. */
+  | { readonly _tag: "NotDone" }
+  | { readonly _tag: "Unknown" }
+
+export interface Reconciler {
+  /**
+   * Asked once for each such call of a tool that is neither `Tool.Readonly` nor `Tool.Idempotent`, before the run goes on
+   * or a new one begins. A failure, a defect, and no answer within the time limit of tools are `Unknown`.
+   */
+  readonly reconcile: (question: Question) => Effect.Effect<Answer, unknown>
+}
+
+export const Reconciler = Context.Reference<Reconciler>("fiberloop/services/Reconciler", {
+  defaultValue: () => ({ reconcile: () => Effect.succeed({ _tag: "Unknown" }) })
+})

@@ -1,0 +1,20 @@
+/** The process that dies: started by `CrashSweep` with a module, a subject of it, its place, and the point of its death. */
+import * as Effect from "effect/Effect"
+import { enableCompileCache } from "node:module"
+import type { Subjects } from "./CrashSweep.ts"
+
+// hundreds of processes load the same modules
+enableCompileCache()
+
+const [module = "", name = "", folder = "", sessionId = "", at = ""] = process.argv.slice(2)
+
+const { subjects } = await (import(module) as Promise<{ readonly subjects: Subjects }>)
+const subject = subjects[name]!({ folder, sessionId })
+
+await Effect.runPromise(subject.use(subject.play, (n, what) => {
+  if (n < Number(at)) return
+  process.stderr.write(`${n}, ${what}\n`)
+  process.kill(process.pid, "SIGKILL")
+  // not a step further, however long the signal takes
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)
+}))

@@ -1,0 +1,62 @@
+/** What must hold of a session whose process was killed, before and after it goes on. Pure. */
+import * as Cause from "effect/Cause"
+import type * as RunEvent from "../run/RunEvent.ts"
+import * as LogRules from "./LogRules.ts"
+
+/** One effect of a tool, in the world. */
+export interface Done {
+  /** the `ToolCall.idempotencyKey` that it was done with */
+  readonly key: string
+  /** its tool is declared read-only or idempotent, or its reconciler said that it was not done */
+  readonly mayRepeat: boolean
+}
+
+type Log = ReadonlyArray<RunEvent.Durable>
+type Effects = ReadonlyArray<Done> | undefined
+
+/** Of what the killed process left: nothing is done whose intent is not stored, and nothing is said that was not done. */
+export const afterDeath = (log: Log, effects: Effects): ReadonlyArray<string> => [
+  ...LogRules.violations(log, true),
+  ...effectsWithoutIntent(log, effects)
+]
+
+/** Of a session that goes on: what was stored stays, every run has its end, nothing was done twice. */
+export const afterRecovery = (before: Log, after: Log, effects: Effects): ReadonlyArray<string> => [
+  ...LogRules.violations(after),
+  ...before.flatMap((event, at) =>
+    JSON.stringify(after[at]) === JSON.stringify(event) ? [] : [`event ${at + 1} (${event._tag}) is not what it was`]
+  ),
+  ...effectsWithoutIntent(after, effects),
+  ...outcomesWithoutEffect(after, effects),
+  ...doneTwice(effects)
+]
+
+/** The key of a call as its handler gets it. */
+const isOf = (event: { readonly runId: string; readonly callId: string }) => (done: Done) =>
+  done.key.endsWith(`/${encodeURIComponent(event.runId)}/${encodeURIComponent(event.callId)}`)
+
+const effectsWithoutIntent = (log: Log, effects: Effects = []) =>
+  effects
+    .filter((done) => !log.some((event) => event._tag === "ToolStarted" && isOf(event)(done)))
+    .map(({ key }) => `${key} was done without a stored intent`)
+
+const outcomesWithoutEffect = (log: Log, effects: Effects) =>
+  effects === undefined ?
+    [] :
+    log.flatMap((event) =>
+      event._tag === "ToolSettled" && event.outcome._tag === "Succeeded" && !effects.some(isOf(event))
+        ? [`call ${event.callId} of ${event.tool} is said to have succeeded, and was not done`]
+        : []
+    )
+
+const doneTwice = (effects: Effects = []) => {
+  const times = new Map<string, number>()
+  for (const { key, mayRepeat } of effects) if (!mayRepeat) times.set(key, (times.get(key) ?? 0) + 1)
+  return [...times].flatMap(([key, n]) => n > 1 ? [`${key} was done ${n} times`] : [])
+}
+
+/** A cause in words, without a stack. */
+export const words = (cause: Cause.Cause<unknown>): string => {
+  const error = Cause.squash(cause)
+  return error instanceof Error ? error.message : String(error)
+}

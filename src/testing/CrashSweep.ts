@@ -1,0 +1,208 @@
+/**
+ * Kills a process of an agent with SIGKILL before and after every write and every tool call in turn, and looks at what is
+ * left: the log, what was done outside, and whether the session goes on. For agents of one's own, with their own tools
+ * and store.
+ *
+ * ```ts
+ * // subjects.ts, loaded by the processes that die and by the one that looks
+ * export const subjects: CrashSweep.Subjects = {
+ *   "one payment": ({ folder, sessionId }) => CrashSweep.subject({ agent: Payer, layer, input: { input: "pay", sessionId } })
+ * }
+ * // in a test
+ * const report = yield* CrashSweep.sweep({ module: new URL("./subjects.ts", import.meta.url) })
+ * assert.deepStrictEqual(report.failures, [])
+ * ```
+ */
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import type * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import { spawn } from "node:child_process"
+import { mkdtemp, rm } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import type * as Agent from "../Agent.ts"
+import * as ToolExecutorToolkit from "../layers/ToolExecutorToolkit.ts"
+import type * as RunEvent from "../run/RunEvent.ts"
+import type * as RunInput from "../run/RunInput.ts"
+import * as SessionStore from "../services/SessionStore.ts"
+import type * as ToolExecutor from "../services/ToolExecutor.ts"
+import * as CrashPoints from "./CrashPoints.ts"
+import * as CrashRules from "./CrashRules.ts"
+
+/** Where one death takes place: a folder of its own, that is removed afterwards, and a session of its own. */
+export interface Place {
+  readonly folder: string
+  readonly sessionId: string
+}
+
+export interface Options<I, A, E> {
+  /** gives the client of the agent under test: its class, or `Agent.make` */
+  readonly agent: Effect.Effect<Agent.Client<A>, never, I>
+  /** the agent with its model, handlers and all, but for the two services that the sweep watches */
+  readonly layer: Layer.Layer<I, E, SessionStore.SessionStore | ToolExecutor.ToolExecutor>
+  /** a store that outlives its process */
+  readonly store: Layer.Layer<SessionStore.SessionStore, E>
+  readonly input: RunInput.RunInput
+  /** what the process does; default: `run` the input */
+  readonly play?: (client: Agent.Client<A>) => Effect.Effect<unknown, unknown, Scope.Scope>
+  /** What the tools have done, as it is known outside of the process. Default: nothing is known. */
+  readonly effects?: Effect.Effect<ReadonlyArray<CrashRules.Done>>
+}
+
+/** An agent with its store, made anew in each process. */
+export interface Subject extends Pick<Options<never, unknown, unknown>, "input" | "effects" | "store"> {
+  readonly use: <B, E2>(
+    body: (client: Agent.Client<unknown>) => Effect.Effect<B, E2, Scope.Scope>,
+    onPoint?: CrashPoints.OnPoint
+  ) => Effect.Effect<B, unknown>
+  readonly play: (client: Agent.Client<unknown>) => Effect.Effect<unknown, unknown, Scope.Scope>
+}
+
+export type Subjects = Readonly<Record<string, (place: Place) => Subject>>
+
+export const subject = <I, A, E>({ agent, effects, input, layer, play, store }: Options<I, A, E>): Subject => {
+  const below = Layer.merge(store, ToolExecutorToolkit.layer)
+  return {
+    input,
+    store,
+    ...(effects === undefined ? {} : { effects }),
+    play: (play as Subject["play"] | undefined) ?? ((client) => client.run(input)),
+    use: (body, onPoint) =>
+      Effect.flatMap(agent as Effect.Effect<Agent.Client<unknown>, never, I>, body).pipe(
+        Effect.scoped,
+        Effect.provide(Layer.provide(layer, onPoint === undefined ? below : CrashPoints.layer(below, onPoint)))
+      )
+  }
+}
+
+/** How a session goes on after a death: its run is resumed and then a message sent, or a message sent at once. */
+export type GoOn = "resume" | "hello"
+
+export interface Sweep {
+  /** of a module that exports `subjects` */
+  readonly module: URL
+  /** by name; default all */
+  readonly only?: ReadonlyArray<string>
+  /** default both: each takes a death of its own */
+  readonly goOn?: ReadonlyArray<GoOn>
+  /** try every n-th point; default 1, all of them */
+  readonly every?: number
+  /** how many processes at once. Default 2. */
+  readonly concurrency?: number
+}
+
+export interface Failure {
+  readonly subject: string
+  /** `3, after storing ToolStarted` */
+  readonly point: string
+  readonly goOn: GoOn
+  readonly what: string
+}
+
+export interface Report {
+  /** points tried, over all subjects and ways to go on */
+  readonly points: number
+  readonly failures: ReadonlyArray<Failure>
+}
+
+export const sweep = Effect.fnUntraced(function*(options: Sweep): Effect.fn.Return<Report> {
+  const { subjects } = yield* Effect.promise(() => import(options.module.href) as Promise<{ subjects: Subjects }>)
+  const names = options.only ?? Object.keys(subjects)
+  const ways = names.flatMap((name) => (options.goOn ?? ["resume", "hello"]).map((goOn) => ({ name, goOn })))
+  const reports = yield* Effect.forEach(
+    ways,
+    ({ goOn, name }) =>
+      sweepOne({ module: options.module, name, goOn, make: subjects[name]!, every: options.every ?? 1 }),
+    { concurrency: options.concurrency ?? 2 }
+  )
+  return { points: reports.reduce((n, { points }) => n + points, 0), failures: reports.flatMap((_) => _.failures) }
+})
+
+interface One {
+  readonly module: URL
+  readonly name: string
+  readonly goOn: GoOn
+  readonly make: Subjects[string]
+  readonly every: number
+}
+
+const sweepOne = Effect.fnUntraced(function*({ every, goOn, make, module, name }: One): Effect.fn.Return<Report> {
+  const failures: Array<Failure> = []
+  let points = 0
+  for (let at = 1;; at += every) {
+    const isOver = yield* Effect.scoped(Effect.gen(function*() {
+      const folder = yield* temporary
+      const place = { folder, sessionId: `${name} ${goOn} ${at} ${process.pid}` }
+      const death = yield* kill(module, name, place, at)
+      if (death._tag === "Finished") return true
+      points++
+      const fail = (what: string) => failures.push({ subject: name, point: death.point, goOn, what })
+      if (death._tag === "Broke") fail(death.output)
+      else (yield* look(make(place), place, goOn)).forEach(fail)
+      return false
+    }))
+    if (isOver) return { points, failures }
+  }
+})
+
+const temporary = Effect.acquireRelease(
+  Effect.promise(() => mkdtemp(join(tmpdir(), "fiberloop-crash-"))),
+  (folder) => Effect.promise(() => rm(folder, { recursive: true, force: true }))
+)
+
+type Death =
+  | { readonly _tag: "Killed"; readonly point: string }
+  /** there are not so many points */
+  | { readonly _tag: "Finished" }
+  | { readonly _tag: "Broke"; readonly point: string; readonly output: string }
+
+const child = fileURLToPath(new URL(`./CrashChild.${import.meta.url.endsWith(".ts") ? "ts" : "js"}`, import.meta.url))
+
+/** Starts a process that dies at a point, and awaits its end. */
+const kill = (module: URL, name: string, { folder, sessionId }: Place, at: number): Effect.Effect<Death> =>
+  Effect.callback<Death>((resume) => {
+    const args = [
+      ...process.execArgv.filter((arg) => !/inspect/.test(arg)),
+      child,
+      module.href,
+      name,
+      folder,
+      sessionId
+    ]
+    const dying = spawn(process.execPath, [...args, String(at)], { stdio: ["ignore", "ignore", "pipe"] })
+    let output = ""
+    dying.stderr.setEncoding("utf8").on("data", (text: string) => (output += text))
+    dying.on("close", (code, signal) => {
+      const [point = `${at}`] = output.split("\n")
+      resume(Effect.succeed(
+        signal === "SIGKILL"
+          ? { _tag: "Killed", point }
+          : code === 0
+          ? { _tag: "Finished" }
+          : { _tag: "Broke", point: `${at}`, output: `the process ended with ${code ?? signal}: ${output.trim()}` }
+      ))
+    })
+    return Effect.sync(() => dying.kill("SIGKILL"))
+  })
+
+/** What is wrong with what a death left, and with how it goes on. */
+const look = (subject: Subject, { sessionId }: Place, goOn: GoOn): Effect.Effect<ReadonlyArray<string>> => {
+  const log = Effect.provide(
+    SessionStore.SessionStore.use((store) => Stream.runCollect(store.read(sessionId))),
+    subject.store
+  ).pipe(Effect.orElseSucceed((): Array<RunEvent.Durable> => []))
+  const effects = subject.effects ?? Effect.succeed(undefined)
+  return Effect.gen(function*() {
+    const before = yield* log
+    const found = [...CrashRules.afterDeath(before, yield* effects)]
+    const said = yield* subject.use(Effect.fnUntraced(function*(client) {
+      const isUnfinished = before.length > 0 && before.at(-1)!._tag !== "RunCompleted"
+      if (goOn === "resume" && isUnfinished) yield* Stream.runDrain(client.resume({ sessionId }))
+      return yield* client.run({ input: "hello", sessionId })
+    }))
+    if (said._tag !== "Completed") found.push(`"hello" was not answered: ${said.explain}`)
+    return [...found, ...CrashRules.afterRecovery(before, yield* log, yield* effects)]
+  }).pipe(Effect.catchCause((cause) => Effect.succeed([`it does not go on: ${CrashRules.words(cause)}`])))
+}

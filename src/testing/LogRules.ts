@@ -1,0 +1,67 @@
+/**
+ * What every log must be, whatever happened while it was written: the guarantees that can be read off one. Pure.
+ *
+ * Does not own what happened outside, such as what tools did; see `CrashSweep`.
+ */
+import * as Message from "../run/Message.ts"
+import * as OpenCall from "../run/OpenCall.ts"
+import * as RunEvent from "../run/RunEvent.ts"
+import * as Transcript from "../run/Transcript.ts"
+import * as StrictModel from "./StrictModel.ts"
+
+/**
+ * What is wrong with a log, in words; empty when nothing is: `seq` without gap or double, events only inside drives, one
+ * end a drive, one outcome a call, one intent a call and drive, an intent before an outcome that needs one, and messages
+ * that `StrictModel` accepts after every event. A last drive without an end is wrong unless `mayBeOpen`.
+ */
+export const violations = (log: ReadonlyArray<RunEvent.Durable>, mayBeOpen = false): Array<string> => {
+  const found: Array<string> = []
+  const intents = new Set<string>()
+  let calls = new Map<string, number>()
+  let isDriven = false
+  let transcript = Transcript.empty
+  log.forEach((event, at) => {
+    const say = (what: string) => found.push(`event ${at + 1} (${event._tag}): ${what}`)
+    const sayUnsettled = () => {
+      for (const [callId, count] of calls) if (count !== 1) say(`${count} outcomes for ${callId}`)
+      calls = new Map()
+    }
+    if (event.seq !== at + 1) say(`seq ${event.seq}`)
+    const begins = event._tag === "RunStarted" || event._tag === "RunResumed"
+    // what a drive left open when it died or was suspended is settled before the next message's run begins
+    const isSettling = event._tag === "ToolSettled" && calls.get(event.callId) === 0
+    if (!isSettling && begins === isDriven) say(begins ? "a drive begins inside another" : "outside a drive")
+    if (!isSettling || isDriven) isDriven = !RunEvent.isEnd(event)
+    if (event._tag === "RunStarted" || event._tag === "TurnStarted") sayUnsettled()
+    if (event._tag === "AssistantMessage") {
+      calls = new Map(
+        Message.toolCalls(event.message.content).map((_, index) => [OpenCall.callId(event.turn, index), 0])
+      )
+    }
+    if (event._tag === "ToolStarted") {
+      if (!calls.has(event.callId)) say(`an intent for no call, ${event.callId}`)
+      if (intents.has(`${event.runId} ${event.callId}`)) say(`a second intent for ${event.callId}`)
+      intents.add(`${event.runId} ${event.callId}`)
+    }
+    if (event._tag === "ToolSettled") calls.set(event.callId, (calls.get(event.callId) ?? NaN) + 1)
+    const staysOpen = event._tag === "RunSuspended" || (event._tag === "RunAborted" && event.reason === "crashed")
+    if (staysOpen) intents.clear()
+    else if (event._tag === "TurnFinished" || RunEvent.isEnd(event)) sayUnsettled()
+    transcript = Transcript.append(transcript, event)
+    found.push(...illegal(transcript).map((what) => `messages after event ${at + 1} (${event._tag}): ${what}`))
+  })
+  if (isDriven && !mayBeOpen) found.push("the last drive has no end")
+  return found
+}
+
+/** What the strictest provider has against a transcript that a user message is added to. */
+const illegal = (transcript: Transcript.Transcript): ReadonlyArray<string> => {
+  const messages = Transcript.messages(transcript)
+  const awaited = messages.at(-1)?.role === "assistant" ? [...messages, Message.user("go on")] : messages
+  return StrictModel.violations({
+    messages: awaited,
+    tools: [],
+    toolChoice: "none",
+    metadata: { sessionId: "", runId: "", turn: 1, attempt: 1 }
+  })
+}

@@ -1,0 +1,319 @@
+/** Sessions as lines of JSON: out of each store and into each, and what is refused without a trace. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import * as SessionStoreMemory from "../src/layers/SessionStoreMemory.ts"
+import * as SessionStoreSqlite from "../src/layers/SessionStoreSqlite.ts"
+import type * as RunError from "../src/run/RunError.ts"
+import * as RunEvent from "../src/run/RunEvent.ts"
+import { Migrations } from "../src/services/Migrations.ts"
+import * as SessionStore from "../src/services/SessionStore.ts"
+import * as SessionLines from "../src/SessionLines.ts"
+import * as ScriptedModel from "../src/testing/ScriptedModel.ts"
+import * as Fixtures from "../src/testing/sessions/Fixtures.ts"
+import * as Draft from "./support/Drafts.ts"
+import * as Logs from "./support/Logs.ts"
+import * as TestAgent from "./support/TestAgent.ts"
+import * as TestStore from "./support/TestStore.ts"
+
+type Lines = ReadonlyArray<string>
+type Store = SessionStore.SessionStore["Service"]
+type Make = Effect.Effect<Store, SessionStore.StoreError, Scope.Scope>
+
+const stores: Record<string, Make> = {
+  "memory": SessionStoreMemory.make,
+  "SQLite": SessionStoreSqlite.make({ filename: ":memory:" })
+}
+
+const on = (store: Store) => Effect.provideService(SessionStore.SessionStore, store)
+const exported = (store: Store, sessionId = "s") =>
+  Effect.map(on(store)(Stream.runCollect(SessionLines.toLines(sessionId))), (lines): Lines => lines)
+const imported = (store: Store, lines: Lines, options?: SessionLines.Options) =>
+  on(store)(SessionLines.fromLines(Stream.fromIterable(lines), options))
+
+/** The lines of a log that no store held. */
+const linesOf = (events: ReadonlyArray<RunEvent.Durable>) =>
+  Effect.gen(function*() {
+    const store = yield* SessionStoreMemory.make
+    yield* on(store)(Fixtures.write("s", events as SessionLines.Decoded["events"]))
+    return yield* exported(store)
+  })
+
+const { answer, completed, notice, started } = Fixtures
+const strange = { _tag: "FromTomorrow", ...Fixtures.base({ seq: 2 }), payload: { deep: [1, null, "\ud800\0"] } }
+const log = [started({ seq: 1 }), strange as unknown as RunEvent.Durable, answer({ seq: 3 }), completed({ seq: 4 })]
+
+/** A refusal, after which there is no session, and what it says. */
+const refusal = (lines: Lines, options?: SessionLines.Options) =>
+  Effect.gen(function*() {
+    const store = yield* SessionStoreMemory.make
+    const reason = yield* Fixtures.reasonOf(imported(store, lines, options))
+    assert.deepStrictEqual(yield* store.list(), [])
+    // the id is free
+    yield* Effect.scoped(store.open("s", { runId: "r", create: true }))
+    return reason
+  })
+
+const messageOf = (reason: RunError.RunReason | RunError.RunRefusal, tag: string): string => {
+  assert.strictEqual(reason._tag, tag)
+  return reason.message
+}
+
+describe("an export", () => {
+  for (const [name, make] of Object.entries(stores)) {
+    it.effect(`of ${name} is a header and an event a line, whatever its type`, () =>
+      Effect.gen(function*() {
+        const store = yield* make
+        yield* on(store)(Fixtures.write("s", log as unknown as SessionLines.Decoded["events"]))
+        const [header, ...events] = yield* exported(store)
+        assert.deepStrictEqual(JSON.parse(header!), {
+          format: "fiberloop/session",
+          version: 1,
+          sessionId: "s",
+          events: 4
+        })
+        assert.deepStrictEqual<unknown>(events.map((line) => JSON.parse(line)), log)
+        assert.isTrue(
+          events.every((line) => /^\{"_tag":"\w+","seq":\d,"at":\d+,"runId":"run-1","version":1[,}]/.test(line))
+        )
+      }))
+  }
+
+  it.effect("of a session that goes on ends with what there was when it began", () =>
+    Effect.gen(function*() {
+      const store = yield* SessionStoreSqlite.make({ filename: ":memory:" })
+      const session = yield* store.open("s", { runId: "r", create: true })
+      yield* session.append(Fixtures.notices(1, 2000))
+      const lines = yield* SessionLines.toLines("s").pipe(
+        Stream.tap((line) => line.includes("\"seq\":1,") ? session.append([notice({ seq: 2001 })]) : Effect.void),
+        Stream.runCollect,
+        on(store)
+      )
+      assert.strictEqual(lines.length, 2001)
+      assert.strictEqual((yield* imported(yield* SessionStoreMemory.make, lines)).head, 2000)
+    }))
+
+  it.effect("of a session that is not there is SessionNotFound", () =>
+    Effect.gen(function*() {
+      const store = yield* SessionStoreMemory.make
+      assert.strictEqual((yield* Fixtures.reasonOf(exported(store)))._tag, "SessionNotFound")
+    }))
+
+  it.effect("of a session of a newer version is refused", () =>
+    Effect.gen(function*() {
+      const store = yield* SessionStoreMemory.make
+      yield* on(store)(Fixtures.write("s", [{ ...notice({ seq: 1 }), version: RunEvent.version + 1 }]))
+      assert.strictEqual((yield* Fixtures.reasonOf(exported(store)))._tag, "StoreRefused")
+    }))
+})
+
+describe("an import", () => {
+  for (const [from, makeFrom] of Object.entries(stores)) {
+    for (const [to, makeTo] of Object.entries(stores)) {
+      it.effect.prop(
+        `of what ${from} exported is exported by ${to} as the same bytes`,
+        [Logs.odd],
+        ([{ log }]) =>
+          Effect.gen(function*() {
+            const [first, second] = [yield* makeFrom, yield* makeTo]
+            yield* on(first)(Fixtures.write("s", log as SessionLines.Decoded["events"]))
+            const lines = yield* exported(first)
+            yield* imported(second, lines)
+            assert.deepStrictEqual(yield* exported(second), lines)
+            assert.deepStrictEqual<unknown>(yield* Stream.runCollect(second.read("s")), log)
+          }),
+        { arbitrary: { runs: 30, size: 60, seed: "lines" } }
+      )
+    }
+  }
+
+  for (const [name, make] of Object.entries(stores)) {
+    it.effect(`to another id in ${name} differs in the header only, and is listed as the session it was`, () =>
+      Effect.gen(function*() {
+        const store = yield* make
+        const lines = yield* linesOf(log)
+        const original = yield* imported(store, lines)
+        const copy = yield* imported(store, lines, { to: "copy" })
+        const { createdAt: _1, ...shown } = original
+        const { createdAt: _2, ...copied } = copy
+        assert.deepStrictEqual(copied, { ...shown, sessionId: "copy" })
+        const [header, ...events] = yield* exported(store, "copy")
+        assert.strictEqual(header, lines[0]!.replace("\"s\"", "\"copy\""))
+        assert.deepStrictEqual(events, lines.slice(1))
+      }))
+
+    it.effect(`into ${name} answers a hello`, () =>
+      Effect.gen(function*() {
+        const store = yield* make
+        yield* imported(store, yield* linesOf(log))
+        const { agent } = yield* TestAgent.make([ScriptedModel.text("hello!")], { store: TestStore.over(store) })
+        assert.strictEqual((yield* agent.run({ input: "hello", sessionId: "s" })).text, "hello!")
+      }))
+  }
+
+  it.effect("is one append, so that nobody sees a part of it", () =>
+    Effect.gen(function*() {
+      const store = yield* TestStore.make()
+      yield* imported(store.service, yield* linesOf(Fixtures.notices(1, 3000)))
+      assert.deepStrictEqual(store.appends.map((batch) => batch.length), [3000])
+    }))
+
+  it.effect("that the store refuses leaves nothing", () =>
+    Effect.gen(function*() {
+      const store = yield* TestStore.make(TestStore.failing(() => true))
+      const reason = yield* Fixtures.reasonOf(imported(store.service, yield* linesOf(log)))
+      assert.strictEqual(reason._tag, "StoreUnavailable")
+      assert.deepStrictEqual(yield* store.service.list(), [])
+    }))
+
+  it.effect("takes lines that an editor ended with carriage returns", () =>
+    Effect.gen(function*() {
+      const store = yield* SessionStoreMemory.make
+      yield* imported(store, (yield* linesOf(log)).map((line) => `${line}\r`))
+      assert.deepStrictEqual<unknown>(yield* Stream.runCollect(store.read("s")), log)
+    }))
+
+  it.effect("of older events stores them as this version writes them", () =>
+    Effect.gen(function*() {
+      const store = yield* SessionStoreMemory.make
+      const lines = (yield* linesOf(log)).map((line, at) =>
+        at === 3 ? line.replace("\"version\":1", "\"version\":0") : line
+      )
+      const steps = { 0: { AssistantMessage: (event: object) => ({ ...event, attempt: 7 }) } }
+      yield* Effect.provideService(imported(store, lines), Migrations, steps)
+      const [, , message] = yield* Stream.runCollect(store.read("s"))
+      assert.deepStrictEqual(message, { ...log[2], attempt: 7 } as RunEvent.Durable)
+    }))
+})
+
+describe("an import of an id that is in use", () => {
+  for (const [name, make] of Object.entries(stores)) {
+    it.effect(`is refused by ${name} and changes nothing`, () =>
+      Effect.gen(function*() {
+        const store = yield* make
+        yield* on(store)(Fixtures.write("s", Fixtures.notices(1, 2)))
+        const before = yield* exported(store)
+        const message = messageOf(yield* Fixtures.reasonOf(imported(store, yield* linesOf(log))), "InvalidInput")
+        assert.include(message, "There is a session \"s\" already")
+        assert.deepStrictEqual(yield* exported(store), before)
+      }))
+
+    it.effect(`is busy in ${name} while somebody has it open`, () =>
+      Effect.scoped(Effect.gen(function*() {
+        const store = yield* make
+        yield* store.open("s", { runId: "r", create: true })
+        assert.strictEqual((yield* Fixtures.reasonOf(imported(store, yield* linesOf(log))))._tag, "SessionBusy")
+      })))
+  }
+})
+
+describe("an import of a log that ends inside a run", () => {
+  const inTurn = Draft.log(Draft.started("go"), Draft.turnStarted(1), Draft.assistant([Draft.call("work", { n: 1 })]))
+  const inRound = Draft.log(
+    Draft.started("go"),
+    Draft.turnStarted(1),
+    Draft.assistant([Draft.call("work", { n: 1 })]),
+    Draft.toolStarted("1.0")
+  )
+  const between = Draft.log(Draft.started("go"), Draft.turnStarted(1))
+
+  for (const [claim, log] of [["before its tools", inTurn], ["in a tool", inRound]] as const) {
+    it.effect(`${claim} is taken under its own id`, () =>
+      Effect.gen(function*() {
+        const store = yield* SessionStoreMemory.make
+        assert.strictEqual((yield* imported(store, yield* linesOf(log), { to: "s" })).end, undefined)
+        assert.deepStrictEqual(yield* Stream.runCollect(store.read("s")), [...log])
+      }))
+
+    it.effect(`${claim} is refused under another, where its calls could be made twice`, () =>
+      Effect.gen(function*() {
+        const message = messageOf(yield* refusal(yield* linesOf(log), { to: "copy" }), "InvalidInput")
+        for (const words of ["session \"s\"", "under its own id"]) assert.include(message, words)
+      }))
+  }
+
+  it.effect("and waits for no tool is taken under any id", () =>
+    Effect.gen(function*() {
+      const store = yield* SessionStoreMemory.make
+      assert.strictEqual((yield* imported(store, yield* linesOf(between), { to: "copy" })).head, 2)
+    }))
+})
+
+describe("lines that are no session are refused, named by their number, and leave nothing", () => {
+  const at = (line: number, change: (text: string) => string) => (lines: Lines) =>
+    lines.map((text, index) => index === line - 1 ? change(text) : text)
+  const replaced = (line: number, from: string | RegExp, to: string) => at(line, (text) => text.replace(from, to))
+
+  for (
+    const [claim, damage, ...parts] of [
+      ["none at all", () => [], "There is no line"],
+      ["a file that is something else", at(1, () => "# Notes"), "Line 1 holds no JSON object"],
+      ["JSON that is something else", at(1, () => "{\"name\":\"x\"}"), "Line 1 is not the header"],
+      ["a header without an id", replaced(1, "\"s\"", "\"\""), "Line 1 is no whole header"],
+      ["a header without a count", replaced(1, /,"events":\d+/, ""), "Line 1 is no whole header"],
+      ["no header", (lines: Lines) => lines.slice(1), "Line 1 is not the header"],
+      ["a line that was cut", at(3, (text) => text.slice(0, -5)), "Line 3 holds no JSON object"],
+      ["a list", at(3, () => "[]"), "Line 3 holds no JSON object"],
+      ["an empty line", (lines: Lines) => [...lines.slice(0, 2), "", ...lines.slice(2)], "Line 3 is empty"],
+      ["an event without a type", replaced(3, "\"FromTomorrow\"", "null"), "Line 3 is no event"],
+      ["a time that is none", replaced(3, "\"at\":20", "\"at\":2.5"), "Line 3 is no event"],
+      ["a run that no database keeps", replaced(3, "\"run-1\"", "\"a\\u0000\""), "Line 3 is no event"],
+      ["a missing event", (lines: Lines) => lines.toSpliced(2, 1), "Line 3 holds event 3 where event 2 is next"],
+      ["an event twice", (lines: Lines) => lines.toSpliced(2, 0, lines[1]!), "Line 3 holds event 1"],
+      [
+        "a field that is wrong",
+        replaced(4, "\"attempt\":1", "\"attempt\":\"one\""),
+        "Line 4",
+        "AssistantMessage",
+        "\"attempt\""
+      ],
+      ["a field that is missing", replaced(4, /"message":.*?\]\},/, ""), "Line 4", "\"message\""],
+      ["a version before the first", replaced(4, "\"version\":1", "\"version\":0"), "Line 4", "version 0"],
+      ["an end that was cut off", (lines: Lines) => lines.slice(0, -1), "names 4 events and there are 3", "cut off"],
+      [
+        "lines behind the end",
+        (lines: Lines) => [...lines, lines[2]!.replace("\"seq\":2", "\"seq\":5")],
+        "there are 5"
+      ],
+      [
+        "data nested without end",
+        replaced(4, "\"usage\":{", `"usage":{"x":${"[".repeat(1e5)}${"]".repeat(1e5)},`),
+        "Line 4"
+      ]
+    ] as const
+  ) {
+    it.effect(claim, () =>
+      Effect.gen(function*() {
+        const message = messageOf(yield* refusal(damage(yield* linesOf(log))), "InvalidInput")
+        for (const part of [...parts, "nothing was imported"]) assert.include(message, part)
+        assert.notInclude(message, "\n")
+      }))
+  }
+
+  for (
+    const [claim, damage] of [
+      ["lines", replaced(1, "\"version\":1", "\"version\":2")],
+      ["an event", replaced(3, "\"version\":1", "\"version\":2")]
+    ] as const
+  ) {
+    it.effect(`${claim} of a newer version`, () =>
+      Effect.gen(function*() {
+        const message = messageOf(yield* refusal(damage(yield* linesOf(log))), "StoreRefused")
+        for (const part of ["version 2", "up to version 1", "Update fiberloop"]) assert.include(message, part)
+      }))
+  }
+
+  it.effect("an event that is larger than a store takes", () =>
+    Effect.gen(function*() {
+      const large = `"text":"${"x".repeat(SessionStore.maxEventBytes)}"`
+      const lines = (yield* linesOf([notice({ seq: 1 })])).map((line) => line.replace("\"text\":\"notice\"", large))
+      assert.strictEqual((yield* refusal(lines))._tag, "EventTooLarge")
+    }))
+
+  it.effect("without telling what they hold", () =>
+    Effect.gen(function*() {
+      const lines = (yield* linesOf(log)).map((line) => line.replace("\"attempt\":1", "\"attempt\":\"secret\""))
+      assert.notInclude(messageOf(yield* refusal(lines), "InvalidInput"), "secret")
+    }))
+})

@@ -1,0 +1,292 @@
+/** Sessions on their way between databases, as files and through pipes. */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Stream } from "effect"
+import { existsSync, readdirSync, readFileSync, statSync, watch } from "node:fs"
+import { dirname, join } from "node:path"
+import * as SessionLine from "../../src/run/SessionLine.ts"
+import * as SessionStore from "../../src/services/SessionStore.ts"
+import * as SessionLines from "../../src/SessionLines.ts"
+import * as Child from "./Child.ts"
+import { sandbox } from "./files/Sandbox.ts"
+import { invoke, workplace } from "./Invoke.ts"
+
+/** A workplace with a session, its id, and the lines that it is exported as. */
+const withSession = Effect.fnUntraced(function*(task = "2+2", flags: ReadonlyArray<string> = []) {
+  const place = yield* workplace()
+  const { stderr } = yield* place.run([task, ...flags])
+  const id = /session (\S+)/.exec(stderr)![1]!
+  const lines = yield* Stream.runCollect(SessionLines.toLines(id)).pipe(Effect.provide(place.store))
+  const text = lines.map((line) => `${line}\n`).join("")
+  return { ...place, id, text, folder: dirname(place.db) }
+})
+
+/** A file with this text, and where a database could be. */
+const withFile = Effect.fnUntraced(function*(text: string | Uint8Array) {
+  const folder = yield* sandbox({ "session.jsonl": text })
+  const file = join(folder, "session.jsonl")
+  const db = join(folder, "new.db")
+  const importing = (...args: ReadonlyArray<string>) => invoke(["import", file, "--db", db, ...args])
+  return { file, db, importing }
+})
+
+/** 40 MB: more than a database keeps from its file until the end of a write. */
+const largeSession = [
+  SessionLine.fromHeader({ sessionId: "large", events: 400 }),
+  ...Array.from({ length: 400 }, (_, at) =>
+    SessionLine.fromEvent({
+      _tag: "NoticeAdded",
+      seq: at + 1,
+      at,
+      runId: "run-1",
+      version: 1,
+      kind: "resume",
+      text: "x".repeat(100_000)
+    }))
+].map((line) => `${line}\n`).join("")
+
+const storedIn = (store: Effect.Success<ReturnType<typeof workplace>>["store"]) =>
+  Effect.provide(SessionStore.SessionStore.use((_) => _.list()), store)
+
+describe("fiberloop export", () => {
+  it.effect("prints the lines, and nothing else", () =>
+    Effect.gen(function*() {
+      const { id, on, text } = yield* withSession()
+      for (const to of [[], ["--to", "-"]]) {
+        const { code, stderr, stdout } = yield* on("export", [id.slice(0, 6), ...to])
+        assert.deepStrictEqual([code, stderr, stdout], [0, "", text])
+      }
+    }))
+
+  it.effect("makes the file that it is told to, and says how it is imported", () =>
+    Effect.gen(function*() {
+      const { folder, id, on, text } = yield* withSession()
+      const file = join(folder, "session.jsonl")
+      const { code, stderr, stdout } = yield* on("export", [id, "--to", file])
+      assert.deepStrictEqual([code, stdout], [0, ""])
+      assert.include(stderr, `✓ exported session ${id} with 2 turns\nImport it with: fiberloop import ${file} `)
+      assert.strictEqual(readFileSync(file, "utf8"), text)
+    }))
+
+  it.effect("leaves a file that is there as it is", () =>
+    Effect.gen(function*() {
+      const { id, on } = yield* withSession()
+      const { file } = yield* withFile("mine")
+      const { code, stderr } = yield* on("export", [id, "--to", file])
+      assert.strictEqual(code, 1)
+      assert.match(stderr, /^fiberloop: there is a file "[^"]+" already: name another one, or remove it\n$/)
+      assert.strictEqual(readFileSync(file, "utf8"), "mine")
+    }))
+
+  it.effect("says why a file cannot be made", () =>
+    Effect.gen(function*() {
+      const { folder, id, on } = yield* withSession()
+      const missing = yield* on("export", [id, "--to", join(folder, "no", "s.jsonl")])
+      const empty = yield* on("export", [id, "--to", " "])
+      assert.deepStrictEqual([missing.code, empty.code], [1, 1])
+      assert.match(missing.stderr, /^fiberloop: the file "[^"]+" cannot be written \(it does not exist\)\n$/)
+      assert.include(empty.stderr, "--to is empty")
+    }))
+
+  it.effect("leaves no file behind when the session cannot be read to its end", () =>
+    Effect.gen(function*() {
+      const { folder, on, store } = yield* withSession()
+      const event = { _tag: "AbortRequested", at: 1, runId: "r", reason: "requested" } as const
+      yield* SessionStore.SessionStore.use((_) => _.open("newer", { runId: "r", create: true })).pipe(
+        Effect.flatMap((_) => _.append([{ ...event, seq: 1, version: 1 }, { ...event, seq: 2, version: 2 }])),
+        Effect.scoped,
+        Effect.provide(store)
+      )
+      const { code, stderr } = yield* on("export", ["newer", "--to", join(folder, "s.jsonl")])
+      assert.strictEqual(code, 1)
+      assert.match(stderr, /^fiberloop: event 2 of session "newer" has version 2, [^\n]+\n$/)
+      assert.notInclude(readdirSync(folder), "s.jsonl")
+    }))
+
+  it.effect("is safe to show on a terminal, and still the same session", () =>
+    Effect.gen(function*() {
+      const { id, on, text } = yield* withSession("2+2 \u009b31m\u202e")
+      const { stdout } = yield* on("export", [id], { isTerminal: true })
+      assert.notMatch(stdout, /[\u009b\u202e]/)
+      const eventsOf = (lines: string) => lines.trimEnd().split("\n").map((line) => JSON.parse(line))
+      assert.deepStrictEqual(eventsOf(stdout), eventsOf(text))
+    }))
+
+  it.effect("stops quietly when nobody reads its output any more", () =>
+    Effect.gen(function*() {
+      const { id, on } = yield* withSession()
+      const { code, stderr } = yield* on("export", [id], { closesAt: 0 })
+      assert.deepStrictEqual([code, stderr], [141, ""])
+    }))
+})
+
+describe("fiberloop import", () => {
+  it.effect("prints the id alone on standard output, and how to go on", () =>
+    Effect.gen(function*() {
+      const { id, text } = yield* withSession()
+      const { db, importing } = yield* withFile(text)
+      const { code, stderr, stdout } = yield* importing()
+      assert.deepStrictEqual([code, stdout], [0, `${id}\n`])
+      assert.strictEqual(
+        stderr,
+        `✓ imported session ${id} with 2 turns\nLook at it: fiberloop show ${id} --db ${db}\n` +
+          `Go on with: fiberloop run --session ${id} --db ${db} "<task>"\n`
+      )
+      assert.strictEqual((yield* invoke(["export", id, "--db", db])).stdout, text)
+    }))
+
+  it.effect("takes another id, under which the session goes on", () =>
+    Effect.gen(function*() {
+      const { id, on, run, text } = yield* withSession("2+2", ["--max-turns", "1"])
+      const { file } = yield* withFile(text)
+      assert.strictEqual((yield* on("import", [file, "--to", "copy"])).stdout, "copy\n")
+      assert.strictEqual((yield* on("resume", ["copy", "--max-turns", "5"])).stdout, "2+2 = 4\n")
+      assert.strictEqual((yield* run(["3+3", "--session", "copy"])).stdout, "3+3 = 6\n")
+      assert.strictEqual((yield* on("export", [id])).stdout, text)
+    }))
+
+  it.effect("refuses an id that is in use, or that no session can have", () =>
+    Effect.gen(function*() {
+      const { id, on, store, text } = yield* withSession()
+      const { file } = yield* withFile(text)
+      const taken = yield* on("import", [file])
+      const bad = yield* on("import", [file, "--to", " "])
+      assert.deepStrictEqual([taken.code, bad.code], [1, 1])
+      assert.include(taken.stderr, `fiberloop: there is a session "${id}" already`)
+      assert.include(bad.stderr, "--to is empty")
+      assert.strictEqual((yield* storedIn(store)).length, 1)
+    }))
+
+  it.effect("says of a session that was exported in the midst of a run that it has no end", () =>
+    Effect.gen(function*() {
+      const { text } = yield* withSession()
+      const { importing } = yield* withFile(
+        text.replace("\"events\":10", "\"events\":2").split("\n").slice(0, 3).join("\n")
+      )
+      const { code, stderr } = yield* importing()
+      assert.strictEqual(code, 0)
+      assert.include(stderr, "Its last run has not ended in what was exported.\n")
+    }))
+
+  for (
+    const [claim, change, part] of [
+      ["is something else", () => "# Notes\n", "cannot be imported: line 1 holds no JSON object"],
+      ["is empty", () => "", "cannot be imported: there is no line"],
+      ["was cut off", (text: string) => text.slice(0, -20), "cannot be imported: line 11 holds no JSON object"],
+      ["is no UTF-8", () => new Uint8Array([0x7b, 0xff, 0x7d]), "is no text in UTF-8"],
+      ["ends inside a character", () => new Uint8Array([0x7b, 0xe2, 0x82]), "is no text in UTF-8"]
+    ] as const
+  ) {
+    it.effect(`refuses a file that ${claim} on one line, and makes no database`, () =>
+      Effect.gen(function*() {
+        const { text } = yield* withSession()
+        const { db, importing } = yield* withFile(change(text))
+        const { code, stderr, stdout } = yield* importing()
+        assert.deepStrictEqual([code, stdout], [1, ""])
+        assert.match(stderr, /^fiberloop: the file "[^"]+" [^\n]+\n$/)
+        assert.include(stderr, part)
+        assert.isFalse(existsSync(db))
+      }))
+  }
+
+  it.effect("takes a file with a byte order mark and other line ends", () =>
+    Effect.gen(function*() {
+      const { text } = yield* withSession()
+      const { importing } = yield* withFile(`\ufeff${text.replaceAll("\n", "\r\n")}`)
+      assert.strictEqual((yield* importing()).code, 0)
+    }))
+
+  it.effect("says why a file cannot be read", () =>
+    Effect.gen(function*() {
+      const { folder, on } = yield* withSession()
+      const said = (file: string) => Effect.map(on("import", [file]), ({ code, stderr }) => `${code} ${stderr}`)
+      assert.match(
+        yield* said(join(folder, "no")),
+        /^1 fiberloop: the file "[^"]+" cannot be read \(it does not exist\)\n$/
+      )
+      assert.match(yield* said(folder), /^1 fiberloop: the file "[^"]+" cannot be read \(it is a folder\)\n$/)
+      assert.match(yield* said(" "), /^1 fiberloop: the file is empty[^\n]+\n$/)
+    }))
+
+  it.effect("asks for the file that is missing", () =>
+    Effect.gen(function*() {
+      const { code, stderr } = yield* invoke(["import"])
+      assert.deepStrictEqual([code, stderr], [
+        2,
+        "fiberloop: the file is missing: fiberloop import <file> (see fiberloop import --help)\n"
+      ])
+    }))
+})
+
+describe("as processes", () => {
+  it.effect("a session goes through a pipe into another folder, and is answered there", () =>
+    Effect.gen(function*() {
+      const [from, to] = [yield* sandbox(), yield* sandbox()]
+      yield* Child.run(["run", "2+2"], { cwd: from })
+      const { sessionId } = JSON.parse((yield* Child.run(["sessions", "--json"], { cwd: from })).stdout)
+      const exported = yield* Child.run(["export", sessionId], { cwd: from })
+      const importing = yield* Child.start(["import", "-"], { cwd: to, spawn: { stdio: "pipe" } })
+      importing.process.stdin!.end(exported.stdout)
+      const { code, stdout } = yield* importing.ended
+      assert.deepStrictEqual([code, stdout], [0, `${sessionId}\n`])
+      assert.strictEqual((yield* Child.run(["export", sessionId], { cwd: to })).stdout, exported.stdout)
+      assert.strictEqual((yield* Child.run(["run", "3+3", "--session", sessionId], { cwd: to })).stdout, "3+3 = 6\n")
+    }))
+
+  /** Awaits that the log of a database has grown to so many bytes. */
+  const grown = (db: string, bytes: number) =>
+    Effect.callback<void>((resume) => {
+      const log = `${db}-wal`
+      const watcher = watch(dirname(db), () => {
+        if ((statSync(log, { throwIfNoEntry: false })?.size ?? 0) >= bytes) resume(Effect.void)
+      })
+      return Effect.sync(() => watcher.close())
+    })
+
+  for (const megabytes of [1, 10, 30]) {
+    it.effect(`an import that is killed when it has written ${megabytes} MB leaves the whole session or nothing`, () =>
+      Effect.gen(function*() {
+        const { db, file } = yield* withFile(largeSession)
+        const child = yield* Child.start(["import", file, "--db", db], { cwd: dirname(file) })
+        yield* Effect.raceFirst(grown(db, megabytes * 1e6), child.exited)
+        child.process.kill("SIGKILL")
+        yield* child.exited
+        const isThere = (yield* invoke(["sessions", "--db", db])).stdout !== ""
+        const again = yield* invoke(["import", file, "--db", db])
+        assert.strictEqual(again.code, isThere ? 1 : 0)
+        assert.strictEqual((yield* invoke(["export", "large", "--db", db])).stdout, largeSession)
+      }))
+  }
+
+  it.effect("the first wrong line of standard input ends the import, though more could come", () =>
+    Effect.gen(function*() {
+      const cwd = yield* sandbox()
+      const child = yield* Child.start(["import", "-"], { cwd, spawn: { stdio: "pipe" } })
+      child.process.stdin!.write("{\n")
+      const { code, stderr } = yield* child.ended
+      assert.strictEqual(code, 1)
+      assert.match(stderr, /^fiberloop: standard input cannot be imported: line 1 [^\n]+\n$/)
+    }))
+})
+
+describe("a session of a newer version", () => {
+  for (const command of ["show", "resume", "fork", "export"]) {
+    it.effect(`is refused by ${command} on one line, and its file is left as it is`, () =>
+      Effect.gen(function*() {
+        const { db, on, text } = yield* withSession()
+        const { file } = yield* withFile(text)
+        yield* on("import", [file, "--to", "newer"])
+        const { DatabaseSync } = yield* Effect.promise(() => import("node:sqlite"))
+        const database = new DatabaseSync(db)
+        database.exec(
+          "UPDATE fiberloop_events SET version = 2 WHERE seq = 10 AND session = " +
+            "(SELECT session FROM fiberloop_sessions WHERE id = 'newer')"
+        )
+        database.close()
+        const before = readFileSync(db)
+        const { code, stderr } = yield* on(command, ["newer"])
+        assert.strictEqual(code, 1)
+        assert.match(stderr, /^fiberloop: event 10 of session "newer" has version 2, [^\n]+ Update fiberloop[^\n]+\n$/)
+        assert.isTrue(before.equals(readFileSync(db)))
+      }))
+  }
+})

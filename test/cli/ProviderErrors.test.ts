@@ -1,0 +1,215 @@
+/** What the command says when its provider does not answer as it should: one line with the host and what to do. */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Queue, type Scope } from "effect"
+import { TestClock } from "effect/testing"
+import * as Net from "node:net"
+import * as OpenAi from "../support/OpenAiServer.ts"
+import { workplace } from "./Invoke.ts"
+
+const key = "sk-secret-0123456789"
+const prompt = "the launch code is 0000"
+
+/** A turn of the event loop: whoever has just said that it will wait, waits. */
+const turn = Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
+
+/** Passes the time of every wait that was announced. */
+const passing = Effect.fnUntraced(function*(waits: Queue.Dequeue<number>) {
+  const millis = yield* Queue.take(waits)
+  yield* turn
+  yield* TestClock.adjust(millis)
+})
+
+/** The line of the command, asked to run a task with this base URL, and how often it was going to try again. */
+const lineOf = Effect.fnUntraced(function*(baseUrl: string) {
+  const { run } = yield* workplace()
+  const waits = yield* Queue.unbounded<number>()
+  let retries = 0
+  const onError = (text: string) => {
+    const [, time, unit] = /^↻ .*; trying again in ([\d.]+) (ms|s)\n$/.exec(text) ?? []
+    if (time === undefined) return
+    retries++
+    // what is shown is rounded
+    Queue.offerUnsafe(waits, unit === "s" ? Number(time) * 1000 + 50 : Number(time) + 1)
+  }
+  yield* Effect.forkScoped(Effect.forever(passing(waits)))
+  const env = { OPENAI_BASE_URL: baseUrl, OPENAI_API_KEY: key }
+  const { code, stderr, stdout } = yield* run(["--model", "m", prompt], { env, onError })
+  assert.deepStrictEqual([code, stdout], [1, ""])
+  for (const secret of [key, "launch code"]) assert.notInclude(stderr, secret)
+  const [line = "", ...more] = stderr.trimEnd().split("\n").filter((line) =>
+    !/^(↻ |✗ failed · |Go on with: )/.test(line)
+  )
+  assert.deepStrictEqual(more, [])
+  return { line, retries }
+})
+
+/** A port on which something listens that is no HTTP server. */
+const listening = (onConnection: (socket: Net.Socket) => void): Effect.Effect<string, never, Scope.Scope> =>
+  Effect.acquireRelease(
+    Effect.promise(() =>
+      new Promise<Net.Server>((resolve) => {
+        const server = Net.createServer((socket) => onConnection(socket.on("error", () => {})))
+        server.listen(0, "127.0.0.1", () => resolve(server))
+      })
+    ),
+    (server) => Effect.promise(() => new Promise<void>((resolve) => server.close(() => resolve())))
+  ).pipe(Effect.map((server) => `127.0.0.1:${(server.address() as Net.AddressInfo).port}`))
+
+const page = (status: number): OpenAi.Reply => ({
+  status,
+  headers: { "content-type": "text/html" },
+  pieces: ["<!doctype html>\n<html><title>Sign in</title></html>"],
+  ending: "end"
+})
+
+const error = (message: string, code: string | null = null) => ({ error: { message, code, type: "any_error" } })
+const begun = OpenAi.data(OpenAi.delta({ reasoning: "Once" }))
+const slower = { "retry-after": "120" }
+const oops = error("The server had an error.")
+
+/** What a server answers, and the line behind its host. */
+const answers: ReadonlyArray<readonly [what: string, reply: OpenAi.Reply, said: string, retries: 0 | 3]> = [
+  [
+    "a web page",
+    page(200),
+    "answered with a web page and not with a stream of events; check that the base URL is that of an OpenAI-compatible " +
+    "API (most end in /v1) and that the model can stream; given up after 4 attempts",
+    3
+  ],
+  ["a web page that is not found", page(404), "answered HTTP 404 (check the base URL and the name of the model)", 0],
+  ["a web page of a proxy", page(502), "answered HTTP 502; given up after 4 attempts, try again later", 3],
+  [
+    "401",
+    OpenAi.status(401, error(`Incorrect API key provided: ${key}.`, "invalid_api_key")),
+    "answered HTTP 401: Incorrect API key provided: <redacted> (check OPENAI_API_KEY)",
+    0
+  ],
+  [
+    "403",
+    OpenAi.status(403, error("You have no access\nto m")),
+    "answered HTTP 403: You have no access to m (check what the API key may use)",
+    0
+  ],
+  [
+    "404 for the model",
+    OpenAi.status(404, error("The model `m` does not exist", "model_not_found")),
+    "answered HTTP 404: The model `m` does not exist (check the base URL and the name of the model)",
+    0
+  ],
+  [
+    "429 with a wait above the cap",
+    OpenAi.status(429, error("Rate limit reached", "rate_limit_exceeded"), slower),
+    "answered HTTP 429: Rate limit reached; given up after one attempt, try again in 2 min 0 s",
+    0
+  ],
+  [
+    "429 for a quota",
+    OpenAi.status(429, error("You exceeded your current quota.", "insufficient_quota")),
+    "answered HTTP 429: You exceeded your current quota; check the plan and billing of the provider",
+    0
+  ],
+  [
+    "400 for a long conversation",
+    OpenAi.status(400, error("Maximum context length is 9 tokens", "context_length_exceeded")),
+    "answered HTTP 400: Maximum context length is 9 tokens; ask for less, or start a new session by leaving --session out",
+    0
+  ],
+  [
+    "500",
+    OpenAi.status(500, oops),
+    "answered HTTP 500: The server had an error; given up after 4 attempts, try again later",
+    3
+  ],
+  [
+    "an error inside a stream",
+    OpenAi.events(begun, OpenAi.data(oops)),
+    "answered with an error: The server had an error; given up after 4 attempts, try again later",
+    3
+  ],
+  [
+    "half an answer",
+    OpenAi.events(begun),
+    "ended the stream before the answer was finished; the server or a proxy before it closed the connection early; " +
+    "try again later; given up after 4 attempts",
+    3
+  ],
+  [
+    "half an answer and a reset",
+    OpenAi.reset(begun),
+    "reset the connection; try again later, and if it stays so, check the port of the base URL and the proxies on the " +
+    "way (ECONNRESET); given up after 4 attempts",
+    3
+  ]
+]
+
+describe("a provider that answers with", () => {
+  for (const [what, reply, said, retries] of answers) {
+    it.effect(`${what} is told on one line`, () =>
+      Effect.gen(function*() {
+        const server = yield* OpenAi.make(reply)
+        const line = `fiberloop: ${server.host} ${said}`
+        assert.deepStrictEqual(yield* lineOf(server.baseUrl), { line, retries })
+        assert.strictEqual(server.requests.length, 1 + retries)
+      }))
+  }
+})
+
+/** Where nothing answers: the base URL for a host, and the line behind it. */
+const silences: ReadonlyArray<readonly [what: string, host: Effect.Effect<string, never, Scope.Scope>, said: RegExp]> =
+  [
+    [
+      "that nobody listens on",
+      Effect.scoped(listening(() => {})),
+      /^refused the connection; check that the server runs and that the base URL names its port \(ECONNREFUSED\)$/
+    ],
+    [
+      "that speaks no HTTP",
+      listening((socket) => socket.resume().end("SSH-2.0-OpenSSH_9.6\r\n")),
+      /^does not speak HTTP; check that the base URL names the right port \(HTTPParserError\)$/
+    ],
+    [
+      "that closes at once",
+      listening((socket) => socket.destroy()),
+      /^(closed|reset) the connection; try again later, and if it stays so, check the port of the base URL and [^;]+$/
+    ],
+    // the second where there is no name server
+    [
+      "of a host that is not known",
+      Effect.succeed("no-such-host.invalid"),
+      /^(was not found|could not be looked up); check/
+    ]
+  ]
+
+describe("a port", () => {
+  for (const [what, hosted, said] of silences) {
+    it.effect(`${what} is told on one line`, () =>
+      Effect.gen(function*() {
+        const host = yield* hosted
+        const { line, retries } = yield* lineOf(`http://${host}/v1`)
+        const [, words = "", rest] = /^(.*)(; given up after 4 attempts)$/.exec(line) ?? []
+        assert.deepStrictEqual([retries, rest], [3, "; given up after 4 attempts"], line)
+        assert.isTrue(words.startsWith(`fiberloop: ${host} `), line)
+        assert.match(words.slice(`fiberloop: ${host} `.length), said)
+      }))
+  }
+
+  it.effect("that speaks no TLS is told on one line", () =>
+    Effect.gen(function*() {
+      const { baseUrl, host } = yield* OpenAi.make(OpenAi.silence)
+      const { line } = yield* lineOf(baseUrl.replace("http:", "https:"))
+      assert.include(line, `${host} does not speak TLS; check whether the base URL begins with http: or https: (`)
+    }))
+})
+
+describe("a base URL", () => {
+  for (const baseUrl of ["localhost:11434/v1", "nonsense", "ftp://user:password@host"]) {
+    it.effect(`that is none is told on one line: ${baseUrl}`, () =>
+      Effect.gen(function*() {
+        assert.deepStrictEqual(yield* lineOf(baseUrl), {
+          line: "fiberloop: OPENAI_BASE_URL is not an http(s) URL: set one such as https://api.openai.com/v1 or " +
+            "http://localhost:11434/v1",
+          retries: 0
+        })
+      }))
+  }
+})

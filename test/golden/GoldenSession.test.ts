@@ -1,0 +1,181 @@
+/**
+ * Golden sessions mean for ever what they meant when their version was released.
+ *
+ * A golden session MUST NEVER CHANGE: neither its lines (`session-v1.jsonl`, whose digest stands below) nor what they mean
+ * (`session-v1.json`). Where a test here fails, the code is wrong. A type of event or outcome that is new comes in a golden
+ * session that is added.
+ */
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import { createHash } from "node:crypto"
+import * as SessionStoreMemory from "../../src/layers/SessionStoreMemory.ts"
+import * as SessionStoreSqlite from "../../src/layers/SessionStoreSqlite.ts"
+import * as Message from "../../src/run/Message.ts"
+import * as RunEvent from "../../src/run/RunEvent.ts"
+import * as RunResult from "../../src/run/RunResult.ts"
+import * as RunState from "../../src/run/RunState.ts"
+import * as ToolOutcome from "../../src/run/ToolOutcome.ts"
+import * as Transcript from "../../src/run/Transcript.ts"
+import * as SessionStore from "../../src/services/SessionStore.ts"
+import * as SessionLines from "../../src/SessionLines.ts"
+import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
+import * as Approvals from "../support/Approvals.ts"
+import * as RunLog from "../support/RunLog.ts"
+import * as TestAgent from "../support/TestAgent.ts"
+import * as TestStore from "../support/TestStore.ts"
+import * as GoldenSession from "./GoldenSession.ts"
+
+type Store = SessionStore.SessionStore["Service"]
+
+const stores: Record<string, Effect.Effect<Store, SessionStore.StoreError, Scope.Scope>> = {
+  "memory": SessionStoreMemory.make,
+  "SQLite": SessionStoreSqlite.make({ filename: ":memory:" })
+}
+
+const digests: Record<string, string> = {
+  "session-v1": "c762f25a8cbf07242e7388c8db5482663e2efe3043a737bdbf005d8feed76f7c"
+}
+
+/** The model that most of the sessions' answers are from. */
+const reader: Message.ModelRef = { provider: "scripted", name: "scripted" }
+
+const logOf = ({ lines }: GoldenSession.GoldenSession) =>
+  Effect.map(SessionLines.decode(Stream.fromIterable(lines)), ({ events }) => events)
+
+const importInto = (store: Store, { lines }: GoldenSession.GoldenSession) =>
+  Effect.provideService(SessionLines.fromLines(Stream.fromIterable(lines)), SessionStore.SessionStore, store)
+
+const exportOf = (store: Store, sessionId: string) =>
+  SessionLines.toLines(sessionId).pipe(
+    Stream.runCollect,
+    Effect.provideService(SessionStore.SessionStore, store),
+    Effect.map((lines) => lines.map((line) => `${line}\n`).join(""))
+  )
+
+/** The state behind each event, by `seq`. */
+const statesOf = (log: ReadonlyArray<RunEvent.Durable>) => {
+  let state = RunState.empty
+  return new Map(log.map((event) => [event.seq, state = RunState.evolve(state, event)]))
+}
+
+/** What a run gives back, without the sentence for a person, which may be put better. */
+const resultOf = (sessionId: string, state: RunState.RunState): object | undefined => {
+  const { end } = state
+  if (end === undefined) return undefined
+  if (end._tag === "RunFailed") return { _tag: "Failed", error: end.error }
+  const { explain: _, ...result } = RunResult.fromState(sessionId, state, end, (text) => text)
+  return result
+}
+
+/** What is for ever in a state, however the rest of it is kept. */
+const standingOf = (
+  { drive, limits, openCalls, runId, seq, status, text, totals, turn }: RunState.RunState
+) => ({
+  seq,
+  runId,
+  status,
+  drive,
+  turn,
+  openCalls: openCalls.map(({ callId, phase }) => `${callId} ${phase}`),
+  text,
+  limits,
+  totals
+})
+
+const messagesOf = (log: ReadonlyArray<RunEvent.Durable>) => Transcript.messages(Transcript.fromLog(log), reader)
+
+for (const golden of GoldenSession.all) {
+  const { meaning, name, text, version, written } = golden
+
+  describe(`the golden session ${name}`, () => {
+    it("is what it was", () => {
+      assert.strictEqual(createHash("sha256").update(text).digest("hex"), digests[name])
+      assert.isTrue(written.every((event) => event.version === version))
+    })
+
+    it.effect("is read, field by field, and is a sound log", () =>
+      Effect.gen(function*() {
+        const log = yield* logOf(golden)
+        if (version === RunEvent.version) assert.deepStrictEqual<unknown>(log, written)
+        assert.deepStrictEqual(Approvals.violations(log), [])
+      }))
+
+    it.effect("ends its drives as it did", () =>
+      Effect.gen(function*() {
+        const states = statesOf(yield* logOf(golden))
+        const ends = Array.from(states).filter(([seq, state]) => state.end?.seq === seq)
+        const results = Object.fromEntries(ends.map(([seq, state]) => [seq, resultOf(name, state)]))
+        assert.deepStrictEqual<unknown>(results, meaning.results)
+      }))
+
+    it.effect("stands where it stood, in the midst of its runs too", () =>
+      Effect.gen(function*() {
+        const states = statesOf(yield* logOf(golden))
+        const standing = Object.keys(meaning.states).map((seq) => [seq, standingOf(states.get(Number(seq))!)] as const)
+        assert.deepStrictEqual<unknown>(Object.fromEntries(standing), meaning.states)
+      }))
+
+    it.effect("gives a model the messages that it gave", () =>
+      Effect.gen(function*() {
+        const log = yield* logOf(golden)
+        for (const [seq, messages] of Object.entries(meaning.messages)) {
+          const shown = messagesOf(log.slice(0, Number(seq)))
+          assert.strictEqual(JSON.stringify(shown, undefined, 1), JSON.stringify(messages, undefined, 1))
+        }
+      }))
+
+    for (const [where, make] of Object.entries(stores)) {
+      if (version === RunEvent.version) {
+        it.effect(`comes out of ${where} as the same bytes`, () =>
+          Effect.gen(function*() {
+            const store = yield* make
+            const { sessionId } = yield* importInto(store, golden)
+            assert.strictEqual(yield* exportOf(store, sessionId), text)
+          }))
+      }
+
+      it.effect(`answers a hello in ${where}`, () =>
+        Effect.gen(function*() {
+          const store = yield* make
+          const { sessionId } = yield* importInto(store, golden)
+          const { agent, script } = yield* TestAgent.make([ScriptedModel.text("hello!")], {
+            store: TestStore.over(store)
+          })
+          const result = yield* agent.run({ sessionId, input: "hello" })
+          assert.deepStrictEqual([result._tag, result.text], ["Completed", "hello!"])
+          const [request] = yield* script.requests
+          const before = Object.values(meaning.messages).at(-1)!
+          const [, ...sent] = request!.messages
+          assert.deepStrictEqual(sent, [...before, Message.user("hello")])
+          assert.deepStrictEqual(Approvals.violations(yield* Stream.runCollect(store.read(sessionId))), [])
+        }))
+    }
+  })
+}
+
+describe("the golden sessions", () => {
+  const current = GoldenSession.all.filter((golden) => golden.version === RunEvent.version).flatMap((_) => _.written)
+  const tagsOf = (
+    members: ReadonlyArray<{ readonly fields: { readonly _tag: { readonly schema: { readonly literal: string } } } }>
+  ) => members.map((member) => member.fields._tag.schema.literal)
+  const missing = (all: ReadonlyArray<string>, found: ReadonlyArray<string>) =>
+    all.filter((tag) => !found.includes(tag))
+
+  it("of this version hold every type of durable event", () => {
+    assert.deepStrictEqual(missing(tagsOf(RunEvent.Durable.members), current.map((event) => event._tag)), [])
+  })
+
+  it("of this version hold every outcome of a call, and every reason not to execute one", () => {
+    const outcomes = RunLog.only(current, "ToolSettled").map((event) => event.outcome)
+    assert.deepStrictEqual(missing(tagsOf(ToolOutcome.ToolOutcome.members), outcomes.map(({ _tag }) => _tag)), [])
+    const reasons = outcomes.flatMap((outcome) => outcome._tag === "NotExecuted" ? [outcome.reason] : [])
+    assert.deepStrictEqual(missing(ToolOutcome.NotExecuted.fields.reason.literals, reasons), [])
+  })
+
+  it("are there for every version", () => {
+    const versions = Array.from({ length: RunEvent.version }, (_, at) => at + 1)
+    assert.deepStrictEqual(versions.filter((version) => !GoldenSession.all.some((_) => _.version === version)), [])
+  })
+})

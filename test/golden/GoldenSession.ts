@@ -1,0 +1,47 @@
+/**
+ * The golden sessions: one of each released version, as it was exported then. They never change, and are read, projected and
+ * continued for ever; what the current version adds comes in a session of its own.
+ */
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
+import type * as Message from "../../src/run/Message.ts"
+import type * as RunEvent from "../../src/run/RunEvent.ts"
+import type * as RunResult from "../../src/run/RunResult.ts"
+
+/** What a session means, once and for all. */
+export interface Meaning {
+  /** how each drive ended, by the `seq` of its end; a failed one has no result */
+  readonly results: Readonly<Record<string, RunResult.RunResult | { readonly _tag: "Failed" }>>
+  /** where the session's last run stands behind the event of that `seq` */
+  readonly states: Readonly<Record<string, object>>
+  /** the messages that its own model reads, behind the event of that `seq` */
+  readonly messages: Readonly<Record<string, ReadonlyArray<Message.Message>>>
+}
+
+export interface GoldenSession {
+  readonly name: string
+  /** of its events */
+  readonly version: number
+  /** as exported, with line ends */
+  readonly text: string
+  readonly lines: ReadonlyArray<string>
+  /** the events as their version wrote them */
+  readonly written: ReadonlyArray<RunEvent.Durable>
+  readonly meaning: Meaning
+}
+
+const load = (name: string, version: number): GoldenSession => {
+  const read = (ending: string) => readFileSync(join(import.meta.dirname, `${name}${ending}`), "utf8")
+  const text = read(".jsonl")
+  const lines = text.trimEnd().split("\n")
+  return {
+    name,
+    version,
+    text,
+    lines,
+    written: lines.slice(1).map((line) => JSON.parse(line) as RunEvent.Durable),
+    meaning: JSON.parse(read(".json")) as Meaning
+  }
+}
+
+export const all: ReadonlyArray<GoldenSession> = [load("session-v1", 1)]

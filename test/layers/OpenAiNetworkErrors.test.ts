@@ -1,0 +1,37 @@
+/** What the codes of broken connections mean, also those that no test can make happen. */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { HttpClientError, HttpClientRequest } from "effect/http"
+import * as Endpoint from "../../src/layers/openai/Endpoint.ts"
+import * as Errors from "../../src/layers/openai/Errors.ts"
+
+const endpoint = Effect.runSync(Endpoint.make({ baseUrl: "https://example.com/v1" }))
+
+/** What is said of a client's error with this cause. */
+const said = (cause: unknown): string => {
+  const request = HttpClientRequest.post("https://example.com/v1")
+  const reason = new HttpClientError.TransportError({ request, cause })
+  return Errors.description(Errors.network(endpoint, new HttpClientError.HttpClientError({ reason }))) ?? ""
+}
+
+describe("a connection that broke with", () => {
+  it.each([
+    ["EAI_AGAIN", "could not be looked up; check"],
+    ["ETIMEDOUT", "did not answer in time; try again later"],
+    ["UND_ERR_CONNECT_TIMEOUT", "did not answer in time; try again later"],
+    ["HPE_INVALID_CONSTANT", "does not speak HTTP; check"],
+    ["CERT_HAS_EXPIRED", "has a certificate that is not trusted here; check"],
+    ["DEPTH_ZERO_SELF_SIGNED_CERT", "has a certificate that is not trusted here; check"],
+    ["UNABLE_TO_VERIFY_LEAF_SIGNATURE", "has a certificate that is not trusted here; check"],
+    ["E_ANYTHING", "could not be reached, or broke off; try again later"]
+  ])("%s is told with the host and what to do", (code, words) => {
+    const text = said(new TypeError("fetch failed", { cause: Object.assign(new Error("secret"), { code }) }))
+    assert.isTrue(text.startsWith(`example.com ${words}`), text)
+    assert.include(text, `(${code})`)
+    assert.notInclude(text, "secret")
+  })
+
+  it("nothing that is known is told too", () => {
+    assert.match(said(undefined), /^example\.com could not be reached, or broke off; try again later/)
+  })
+})

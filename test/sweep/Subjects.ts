@@ -1,0 +1,159 @@
+/**
+ * The agents that the sweeps kill: every kind of run that there is, with tools whose effects are lines of a file that
+ * outlives them.
+ */
+import * as Tool from "effect/ai/Tool"
+import * as Toolkit from "effect/ai/Toolkit"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
+import { appendFileSync, existsSync, readFileSync } from "node:fs"
+import { join } from "node:path"
+import * as Agent from "../../src/Agent.ts"
+import * as ContextWindow from "../../src/layers/ContextWindow.ts"
+import * as RunsLocal from "../../src/layers/RunsLocal.ts"
+import * as Message from "../../src/run/Message.ts"
+import * as RunError from "../../src/run/RunError.ts"
+import type * as RunInput from "../../src/run/RunInput.ts"
+import type * as RunPolicy from "../../src/run/RunPolicy.ts"
+import type * as Model from "../../src/services/Model.ts"
+import * as Reconciler from "../../src/services/Reconciler.ts"
+import * as RetryPolicy from "../../src/services/RetryPolicy.ts"
+import type * as SessionStore from "../../src/services/SessionStore.ts"
+import { ToolCall } from "../../src/services/ToolExecutor.ts"
+import * as CrashSweep from "../../src/testing/CrashSweep.ts"
+import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
+
+const options = {
+  parameters: Schema.Struct({ n: Schema.Finite }),
+  success: Schema.String,
+  failure: Schema.String,
+  dependencies: [ToolCall]
+}
+
+/** `pay` says nothing of itself; `settle` can be asked for; the others may run again. */
+const kit = Toolkit.make(
+  Tool.make("pay", options),
+  Tool.make("settle", options),
+  Tool.make("look", options).annotate(Tool.Readonly, true),
+  Tool.make("put", options).annotate(Tool.Idempotent, true)
+)
+
+const ledgerOf = (folder: string) => join(folder, "ledger")
+
+const linesOf = (folder: string): ReadonlyArray<string> =>
+  existsSync(ledgerOf(folder)) ? readFileSync(ledgerOf(folder), "utf8").trim().split("\n") : []
+
+/** Does it, by writing it down; a negative number fails behind that. */
+const act = (folder: string, tool: string) => ({ n }: { readonly n: number }) =>
+  Effect.gen(function*() {
+    const { idempotencyKey } = yield* ToolCall
+    appendFileSync(ledgerOf(folder), `${tool} ${idempotencyKey}\n`)
+    return n < 0 ? yield* Effect.fail(`${n} is too little`) : `${tool} ${n}`
+  })
+
+/** Knows of `settle`, from the ledger. */
+const reconciler = (folder: string): Reconciler.Reconciler => ({
+  reconcile: ({ idempotencyKey, tool }) =>
+    Effect.sync(() =>
+      tool !== "settle"
+        ? { _tag: "Unknown" }
+        : linesOf(folder).includes(`settle ${idempotencyKey}`)
+        ? { _tag: "Done", result: "settled" }
+        : { _tag: "NotDone" }
+    )
+})
+
+const call = (name: "pay" | "settle" | "look" | "put", n = 1) => ScriptedModel.call(name, { n })
+const overloaded = ScriptedModel.fail(
+  new RunError.RetryableError<RunError.ProviderReason>({ _tag: "Overloaded", message: "busy" })
+)
+
+interface Scenario {
+  /** by turn; behind the last one the model says "done" */
+  readonly turns: ReadonlyArray<ScriptedModel.Turn>
+  readonly policy?: RunPolicy.ToolPolicy
+  /** the first try at every answer fails */
+  readonly isBusy?: boolean
+  /** the process aborts the run when it sees this event */
+  readonly abortsAt?: "ToolStarted" | "TextDelta" | "AssistantMessage"
+}
+
+const scenarios: Readonly<Record<string, Scenario>> = {
+  "text only": { turns: [] },
+  "an undeclared tool": { turns: [call("pay")] },
+  "a failing tool": { turns: [call("pay", -1)] },
+  "a read-only tool": { turns: [call("look")] },
+  "an idempotent tool": { turns: [call("put")] },
+  "a reconciled tool": { turns: [call("settle")] },
+  "tools one by one": { turns: [[call("pay"), call("put"), call("settle")], call("pay")] },
+  "tools in parallel": {
+    turns: [[call("pay"), call("look"), call("put"), call("settle"), call("pay", -1)]],
+    policy: { maxParallel: 5 }
+  },
+  "an answer that is tried again": { turns: [call("pay")], isBusy: true },
+  "an abort in a tool round": { turns: [[call("pay"), call("put")]], abortsAt: "ToolStarted" },
+  "an abort in an answer": { turns: [], abortsAt: "TextDelta" }
+}
+
+const isHello = ({ messages }: Model.ModelRequest): boolean => {
+  const last = messages.findLast(({ role }) => role === "user")
+  return last !== undefined && Message.textOf(last.content as ReadonlyArray<Message.UserPart>).endsWith("hello")
+}
+
+const model = ({ isBusy = false, turns }: Scenario) => (request: Model.ModelRequest): ScriptedModel.Turn => {
+  if (isHello(request)) return ScriptedModel.text("hello!")
+  const { attempt, turn } = request.metadata
+  return isBusy && attempt === 1 ? overloaded : turns[turn - 1] ?? ScriptedModel.text("done")
+}
+
+/** Every scenario on one store. */
+export const make = <E>(
+  storeOf: (place: CrashSweep.Place) => Layer.Layer<SessionStore.SessionStore, E>
+): CrashSweep.Subjects =>
+  Object.fromEntries(
+    Object.entries(scenarios).map(([name, scenario]) => [name, (place: CrashSweep.Place) => {
+      const { folder, sessionId } = place
+      class Swept extends Agent.Service<Swept>()("test/Swept", {
+        instructions: "Be brief.",
+        toolkit: kit,
+        toolPolicy: scenario.policy ?? {},
+        retry: RetryPolicy.make({ base: 0 })
+      }) {}
+      const handlers = kit.toLayer({
+        pay: act(folder, "pay"),
+        settle: act(folder, "settle"),
+        look: act(folder, "look"),
+        put: act(folder, "put")
+      })
+      const { abortsAt } = scenario
+      const input = { sessionId, runId: "r", input: "go" }
+      return CrashSweep.subject({
+        agent: Swept,
+        layer: Swept.layer.pipe(
+          Layer.provide([handlers, ScriptedModel.layer(model(scenario)), ContextWindow.layer, RunsLocal.layer]),
+          Layer.provide(Layer.succeed(Reconciler.Reconciler, reconciler(folder)))
+        ),
+        store: storeOf(place),
+        input,
+        ...(abortsAt === undefined ? {} : { play: abortAt(abortsAt, input) }),
+        effects: Effect.sync(() =>
+          linesOf(folder).map((line) => {
+            const [tool = "", key = ""] = line.split(" ")
+            return { key, mayRepeat: tool === "look" || tool === "put" }
+          })
+        )
+      })
+    }])
+  )
+
+/** Aborts the run from outside when it has come to an event. */
+const abortAt = (tag: NonNullable<Scenario["abortsAt"]>, input: RunInput.RunInput) => (client: Agent.Client<string>) =>
+  Effect.gen(function*() {
+    const run = yield* client.start(input)
+    yield* run.events.pipe(
+      Stream.runForEach((event) => event._tag === tag ? Effect.forkScoped(run.abort) : Effect.void)
+    )
+    return yield* Effect.exit(run.result)
+  })
