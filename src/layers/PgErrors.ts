@@ -95,6 +95,9 @@ const stateFault = (
       return SessionErrors.refused(`${database} does not hold the tables of this version (${said}).`)
   }
   switch (code.slice(0, 2)) {
+    case "22":
+    case "54":
+      return SessionErrors.refused(`${database} cannot keep this (${said}).`)
     case "23":
       return SessionErrors.refused(`${database} refused a write that does not fit what it holds (${said}).`)
     case "08":

@@ -74,6 +74,17 @@ it.live("a watcher whose connection is lost goes on", () =>
       seq % 10 === 0 ? PgDatabases.query(url, listeners) : Effect.void)
   }))
 
+it.live("a session of a name too long to be told is found by looking", () =>
+  Effect.gen(function*() {
+    const url = yield* PgDatabases.database
+    const [one, two] = [yield* make(url), yield* make(url)]
+    const id = "x".repeat(2500)
+    const fiber = yield* Effect.forkChild(Stream.runCollect(Stream.take(two.watch(id), 2)))
+    const session = yield* one.open(id, options)
+    for (const seq of [1, 2]) yield* session.append([notice({ seq })])
+    assert.deepStrictEqual(yield* Fiber.join(fiber), notices(1, 2))
+  }))
+
 it.effect("a removed session ends the watchers of other stores", () =>
   Effect.gen(function*() {
     const url = yield* PgDatabases.database
