@@ -269,8 +269,8 @@ for (const isThere of [true, false]) {
       yield* write("s")
       yield* Effect.scoped(store.open("s", options))
       const sessionId = isThere ? "s" : "t"
-      // the first answer tells who holds it
-      proxy.cut(1, 1)
+      // the first answers tell its version and who holds it
+      proxy.cut(1, 2)
       assert.strictEqual((yield* reasonOf(Effect.scoped(store.open(sessionId, options))))._tag, "StoreUnavailable")
       const owners = yield* PgDatabases.query(url, `SELECT owner FROM fiberloop_sessions WHERE id = '${sessionId}'`)
       assert.isTrue(typeof owners[0]?.["owner"] === "string")
