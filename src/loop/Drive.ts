@@ -159,9 +159,10 @@ const drive = (
       const { session, state } = opened.value
       const env = yield* makeEnv(services, request, live, opened.value)
       const begun = yield* phase(FirstEvent.write(env, request, state))
-      // cut off meanwhile, the first event may be in the log all the same: then the run has begun
-      if (Exit.isFailure(begun) && session.head() === state.seq) return yield* refuse(begun.cause)
-      yield* Deferred.succeed(live.accepted, undefined)
+      const isStored = Exit.isSuccess(begun) || session.head() > state.seq
+      if (isStored) yield* Deferred.succeed(live.accepted, undefined)
+      // cut off before the store has answered, the run may have begun all the same: its end stands behind that answer
+      else if (!isPending(begun.cause, env.journal, state)) return yield* refuse(begun.cause)
       const ending = Exit.isFailure(begun) ? endingOf(live, begun.cause) : yield* takeTurns(env, live, phase)
       yield* Ending.finish(env, live, ending, release, restore)
     }).pipe(
@@ -169,6 +170,10 @@ const drive = (
       Effect.catchCause((cause) => Effect.andThen(release, Ending.refuse(live, Ending.toRunError(cause))))
     )
   })
+
+/** What was recorded is with the store, which has not said yet what became of it. */
+const isPending = (cause: Cause.Cause<RunError.RunError>, journal: Journal.Journal, before: RunState.RunState) =>
+  Cause.hasInterruptsOnly(cause) && journal.state().seq > before.seq
 
 /** Why a run that never began did not. */
 const causeOf = (live: Live.Live, cause: Cause.Cause<RunError.RunError>): RunError.RunError => {

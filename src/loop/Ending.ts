@@ -5,8 +5,10 @@
  */
 import * as Cause from "effect/Cause"
 import * as Deferred from "effect/Deferred"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
 import * as RunError from "../run/RunError.ts"
 import type * as RunEvent from "../run/RunEvent.ts"
 import * as RunResult from "../run/RunResult.ts"
@@ -45,12 +47,19 @@ export const finish = Effect.fnUntraced(function*(
       ? { _tag: "RunFailed", error: RunError.toStored(ending.error), ...end }
       : { ...ending, ...end }
   )
-  const sealed = yield* Phase.patiently(live, journal.seal(release), storeStuck, restore)
-  yield* release
+  // given back before the store has answered, the session would not take this end any more
+  const sealing = yield* Effect.forkDetach(Effect.ensuring(journal.seal(release), release))
+  const sealed = yield* Phase.patiently(live, sealing, storeStuck, restore)
+  if (sealing.pollUnsafe() === undefined) {
+    yield* Effect.forkDetach(Effect.andThen(Effect.raceFirst(Fiber.await(sealing), Effect.sleep(patience)), release))
+  }
   if (ending._tag === "RunFailed") return yield* conclude(live, Exit.fail(ending.error))
   if (Exit.isFailure(sealed)) return yield* conclude(live, Exit.fail(toRunError(sealed.cause)))
   return yield* conclude(live, resultOf(live, journal.state()))
 })
+
+/** How long a store may take over an end before the session is given back without it. */
+const patience = Duration.seconds(30)
 
 const storeStuck = new RunError.RetryableError({
   _tag: "StoreUnavailable",
@@ -97,19 +106,19 @@ const resultOf = (
 }
 
 /** The run never began; whoever started it learns why. */
-export const refuse = (live: Live.Live, error: RunError.RunError) =>
-  Effect.andThen(conclude(live, Exit.fail(error)), Deferred.fail(live.accepted, error))
+export const refuse = (live: Live.Live, error: RunError.RunError) => conclude(live, Exit.fail(error))
 
 /** The run is in the log: its readers get its events from there, and its result is what it was. */
 export const replay = (live: Live.Live, { past }: Extract<Opening.Opened, { _tag: "Replay" }>) => {
   live.feed.replay(past.from, past.to)
-  return Effect.andThen(conclude(live, resultOf(live, past.state)), Deferred.succeed(live.accepted, undefined))
+  return Effect.andThen(Deferred.succeed(live.accepted, undefined), conclude(live, resultOf(live, past.state)))
 }
 
+/** Answers whoever waits; for the first event, where that did not come before. */
 const conclude = (live: Live.Live, result: Exit.Exit<RunResult.RunResult<unknown>, RunError.RunError>) =>
   Effect.suspend(() => {
     live.feed.end(Exit.asVoid(result))
-    return Deferred.done(live.result, result)
+    return Effect.andThen(Deferred.done(live.result, result), Deferred.done(live.accepted, Exit.asVoid(result)))
   })
 
 /** The typed error of a cause; a defect is `Unknown`, with the defect as its `cause`. */

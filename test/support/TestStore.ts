@@ -1,5 +1,5 @@
 /**
- * A session store in memory whose appends a test counts, holds and breaks.
+ * A session store, in memory unless told otherwise, whose appends a test counts, holds and breaks.
  *
  * Does not own what a store promises; that is `SessionStoreSuite`.
  */
@@ -31,43 +31,52 @@ export interface TestStore {
   onAppend: OnAppend
   /** comes before a session is given back */
   onRelease: Effect.Effect<void>
+  /** comes when a session was given back */
+  onReleased: Effect.Effect<void>
 }
 
-export const make = (onAppend: OnAppend = ({ store }) => store): Effect.Effect<TestStore> =>
-  Effect.map(SessionStoreMemory.make, (memory) => {
-    const appends: Array<Batch> = []
-    const heads = new Map<string, number>()
-    let n = 0
-    const append = (session: SessionStore.Session) => (events: Batch): Append =>
-      Effect.suspend(() => {
-        const store = Effect.tap(session.append(events), () =>
-          Effect.sync(() => {
-            appends.push(events)
-            heads.set(session.sessionId, events[events.length - 1]!.seq)
-          }))
-        return self.onAppend({ n: ++n, events, store })
+export const make = (onAppend?: OnAppend): Effect.Effect<TestStore> =>
+  Effect.map(SessionStoreMemory.make, (memory) => over(memory, onAppend))
+
+export const over = (
+  base: SessionStore.SessionStore["Service"],
+  onAppend: OnAppend = ({ store }) => store
+): TestStore => {
+  const appends: Array<Batch> = []
+  const heads = new Map<string, number>()
+  let n = 0
+  const append = (session: SessionStore.Session) => (events: Batch): Append =>
+    Effect.suspend(() => {
+      const store = Effect.tap(session.append(events), () =>
+        Effect.sync(() => {
+          appends.push(events)
+          heads.set(session.sessionId, events[events.length - 1]!.seq)
+        }))
+      return self.onAppend({ n: ++n, events, store })
+    })
+  const service: SessionStore.SessionStore["Service"] = {
+    ...base,
+    open: (sessionId, options) =>
+      Effect.gen(function*() {
+        yield* Effect.addFinalizer(() => self.onReleased)
+        const session = yield* base.open(sessionId, options)
+        yield* Effect.addFinalizer(() => self.onRelease)
+        return { ...session, append: append(session) }
       })
-    const service: SessionStore.SessionStore["Service"] = {
-      ...memory,
-      open: (sessionId, options) =>
-        Effect.gen(function*() {
-          const session = yield* memory.open(sessionId, options)
-          yield* Effect.addFinalizer(() => self.onRelease)
-          return { ...session, append: append(session) }
-        })
-    }
-    const self: TestStore = {
-      service,
-      layer: Layer.succeed(SessionStore.SessionStore, service),
-      appends,
-      log: (sessionId) =>
-        Stream.runCollect(memory.read(sessionId)).pipe(Effect.orElseSucceed((): Array<RunEvent.Durable> => [])),
-      head: (sessionId) => heads.get(sessionId) ?? 0,
-      onAppend,
-      onRelease: Effect.void
-    }
-    return self
-  })
+  }
+  const self: TestStore = {
+    service,
+    layer: Layer.succeed(SessionStore.SessionStore, service),
+    appends,
+    log: (sessionId) =>
+      Stream.runCollect(base.read(sessionId)).pipe(Effect.orElseSucceed((): Array<RunEvent.Durable> => [])),
+    head: (sessionId) => heads.get(sessionId) ?? 0,
+    onAppend,
+    onRelease: Effect.void,
+    onReleased: Effect.void
+  }
+  return self
+}
 
 export const unavailable: SessionStore.StoreError = new RunError.RetryableError({
   _tag: "StoreUnavailable",
