@@ -4,6 +4,7 @@
  */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import * as Bounds from "../run/Bounds.ts"
 import type * as RunInput from "../run/RunInput.ts"
 import type * as RunPolicy from "../run/RunPolicy.ts"
 import type * as Model from "../services/Model.ts"
@@ -73,7 +74,7 @@ const problem = (output: Output, text: string): string | undefined => {
     output.decode(text)
     return undefined
   } catch (error) {
-    return error instanceof Error ? error.message : "it could not be read"
+    return error instanceof Error ? Bounds.message(error.message) : "it could not be read"
   }
 }
 

@@ -14,6 +14,7 @@ import type * as RunEvent from "../run/RunEvent.ts"
 import * as RunResult from "../run/RunResult.ts"
 import * as RunState from "../run/RunState.ts"
 import * as RunStatus from "../run/RunStatus.ts"
+import type * as SessionStore from "../services/SessionStore.ts"
 import type * as Env from "./Env.ts"
 import type * as Live from "./Live.ts"
 import type * as Opening from "./Opening.ts"
@@ -35,6 +36,27 @@ export const finish = Effect.fnUntraced(function*(
   restore: Phase.Restore
 ) {
   const { journal } = env
+  record(env, ending)
+  const seal = Effect.catchIf(journal.seal(release), isTooLarge, (error) =>
+    Effect.suspend(() => {
+      // it was left out, and the end with it
+      record(env, { _tag: "RunFailed", error })
+      return Effect.andThen(journal.seal(release), Effect.fail(error))
+    }))
+  // given back before the store has answered, the session would not take this end any more
+  const sealing = yield* Effect.forkDetach(Effect.ensuring(seal, release))
+  const sealed = yield* Phase.patiently(live, sealing, storeStuck, restore)
+  if (sealing.pollUnsafe() === undefined) {
+    yield* Effect.forkDetach(Effect.andThen(Effect.raceFirst(Fiber.await(sealing), Effect.sleep(patience)), release))
+  }
+  if (ending._tag === "RunFailed") return yield* conclude(live, Exit.fail(ending.error))
+  if (Exit.isFailure(sealed)) return yield* conclude(live, Exit.fail(toRunError(sealed.cause)))
+  return yield* conclude(live, resultOf(live, journal.state()))
+})
+
+/** Settles what is open and records the end. */
+const record = (env: Env.Env, ending: Ending): void => {
+  const { journal } = env
   // a suspended run keeps its questions open
   if (ending._tag !== "RunSuspended") ToolRound.settleOpen(env, notExecuted[ending._tag])
   const move = endMove(journal.status(), ending)
@@ -47,16 +69,9 @@ export const finish = Effect.fnUntraced(function*(
       ? { _tag: "RunFailed", error: RunError.toStored(ending.error), ...end }
       : { ...ending, ...end }
   )
-  // given back before the store has answered, the session would not take this end any more
-  const sealing = yield* Effect.forkDetach(Effect.ensuring(journal.seal(release), release))
-  const sealed = yield* Phase.patiently(live, sealing, storeStuck, restore)
-  if (sealing.pollUnsafe() === undefined) {
-    yield* Effect.forkDetach(Effect.andThen(Effect.raceFirst(Fiber.await(sealing), Effect.sleep(patience)), release))
-  }
-  if (ending._tag === "RunFailed") return yield* conclude(live, Exit.fail(ending.error))
-  if (Exit.isFailure(sealed)) return yield* conclude(live, Exit.fail(toRunError(sealed.cause)))
-  return yield* conclude(live, resultOf(live, journal.state()))
-})
+}
+
+const isTooLarge = (error: SessionStore.StoreError): boolean => error.reason._tag === "EventTooLarge"
 
 /** How long a store may take over an end before the session is given back without it. */
 const patience = Duration.seconds(30)

@@ -4,12 +4,14 @@
  * Does not own how a call is retried (`ModelCall`) or how tools run (`ToolRound`), nor the end of a drive (`Drive`).
  */
 import * as Effect from "effect/Effect"
+import * as Bounds from "../run/Bounds.ts"
 import * as RunDecision from "../run/RunDecision.ts"
 import * as RunError from "../run/RunError.ts"
 import type * as RunEvent from "../run/RunEvent.ts"
 import * as Transcript from "../run/Transcript.ts"
 import * as Usage from "../run/Usage.ts"
 import type * as ContextManager from "../services/ContextManager.ts"
+import * as SessionStore from "../services/SessionStore.ts"
 import type * as Env from "./Env.ts"
 import * as ModelCall from "./ModelCall.ts"
 import * as ToolRound from "./ToolRound.ts"
@@ -187,7 +189,7 @@ const compact = Effect.fnUntraced(function*(
   if (limits.maxCompactions !== undefined && compactionsInARow >= limits.maxCompactions) return limited("compactions")
   // a strategy may take its time, and facts do not wait for it
   yield* journal.commit
-  const result = yield* Effect.result(env.context.compact(request))
+  const result = yield* Effect.result(Effect.flatMap(env.context.compact(request), storable))
   if (result._tag === "Failure") {
     if (request.force === "length") return limited("length")
     journal.move("compactionFailed")
@@ -214,5 +216,13 @@ const compact = Effect.fnUntraced(function*(
   journal.move("shrank")
   return undefined
 })
+
+/** A replacement that is more than a store holds is none. */
+const storable = (compaction: ContextManager.Compaction) => {
+  const bytes = Bounds.above(compaction.replacement, SessionStore.maxContentBytes)
+  return bytes === undefined
+    ? Effect.succeed(compaction)
+    : Effect.fail(RunError.tooLarge("the compacted context", bytes, SessionStore.maxContentBytes))
+}
 
 const compactionFailed = (message: string) => new RunError.NonRetryableError({ _tag: "CompactionFailed", message })
