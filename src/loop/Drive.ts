@@ -149,7 +149,7 @@ const drive = (
       const { begin, folded, runId, sessionId } = request
       const phase = Phase.make(live, restore)
       const refuse = (cause: Cause.Cause<RunError.RunError>) =>
-        Effect.andThen(release, Ending.refuse(live, causeOf(live, cause)))
+        Effect.andThen(release, Ending.refuse(live, causeOf(live, runId, cause)))
 
       const open = Opening.open(services.store, sessionId, runId, begin, folded)
       const opened = yield* phase(Scope.provide(open, scope))
@@ -176,16 +176,11 @@ const isPending = (cause: Cause.Cause<RunError.RunError>, journal: Journal.Journ
   Cause.hasInterruptsOnly(cause) && journal.state().seq > before.seq
 
 /** Why a run that never began did not. */
-const causeOf = (live: Live.Live, cause: Cause.Cause<RunError.RunError>): RunError.RunError => {
+const causeOf = (live: Live.Live, runId: string, cause: Cause.Cause<RunError.RunError>): RunError.RunError => {
   if (!Cause.hasInterruptsOnly(cause)) return Ending.toRunError(cause)
   const isShutdown = live.stopped?._tag === "Abort" && live.stopped.reason === "shutdown"
-  return isShutdown ? RunError.shuttingDown : abortedEarly
+  return isShutdown ? RunError.shuttingDown : RunError.abortedBeforeStart(runId)
 }
-
-const abortedEarly = new RunError.RetryableError({
-  _tag: "StoreUnavailable",
-  message: "the run was aborted before its first event was stored"
-})
 
 const makeEnv = Effect.fnUntraced(function*(
   services: Services,

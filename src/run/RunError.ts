@@ -78,6 +78,8 @@ export const RunRefusal = Schema.Union([
   Schema.TaggedStruct("RunConflict", { ...message, runId: Schema.String }),
   /** `resume` found no run that can go on */
   Schema.TaggedStruct("NothingToResume", { ...message, sessionId: Schema.String }),
+  /** the run was aborted while it was being started; nothing of it is in the log */
+  Schema.TaggedStruct("AbortedBeforeStart", { ...message, runId: Schema.String }),
   /** the process that drove the session's last run died; nothing may be appended before that is settled */
   Schema.TaggedStruct("DriveDied", { ...message, sessionId: Schema.String, runId: Schema.String }),
   /** another writer took the session over */
@@ -186,6 +188,13 @@ export const sessionBusy = (
     message: `session "${sessionId}" has a live run${
       runId === undefined ? "" : ` ("${runId}")`
     }; wait for its end, or abort it`
+  })
+
+export const abortedBeforeStart = (runId: string): NonRetryableError =>
+  new NonRetryableError({
+    _tag: "AbortedBeforeStart",
+    runId,
+    message: `run "${runId}" was aborted before its first event was stored; nothing of it is in the log`
   })
 
 export const sessionNotFound = (
