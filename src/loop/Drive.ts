@@ -75,7 +75,7 @@ export interface Started {
 
 /**
  * Starts a drive in the scope of `Runs` and returns once its first event is stored. A run that is live or in the log
- * with equal input is attached to instead. Interrupted before that, it aborts the run.
+ * with equal input is attached to instead; one that lives is not resumed. Interrupted before that, it aborts the run.
  */
 export const start = Effect.fnUntraced(function*(
   services: Services,
@@ -109,14 +109,18 @@ export const start = Effect.fnUntraced(function*(
       const untrack = Effect.sync(() => request.track.delete(run))
       return Effect.ensuring(drive(services, request, live, forget), untrack)
     })
+  const isResume = begin._tag === "Resume"
+  const busy = RunError.sessionBusy(sessionId, runId)
   // no moment between the start and the wait in which an interruption could leave the run to itself
   return yield* Effect.uninterruptible(
-    Effect.flatMap(services.runs.start(run, tracked), (known) => {
+    Effect.flatMap(services.runs.start(run, tracked), (known): Effect.Effect<Started, RunError.RunError> => {
+      // limits and data of its own are nothing to attach with
+      if (isResume && known !== run) return Effect.fail(busy)
       const accepted = Effect.interruptible(known.accepted)
       return known === run
         ? Effect.as(Effect.onInterrupt(accepted, () => run.abort("consumer")), { run, isAttached: false })
         : Effect.as(accepted, { run: known, isAttached: true })
-    })
+    }).pipe(Effect.mapError((error) => isResume && error.reason._tag === "RunConflict" ? busy : error))
   )
 })
 

@@ -5,7 +5,7 @@
  */
 import * as Effect from "effect/Effect"
 import * as InputCheck from "../run/InputCheck.ts"
-import * as RunError from "../run/RunError.ts"
+import type * as RunError from "../run/RunError.ts"
 import type * as RunInput from "../run/RunInput.ts"
 import * as Ids from "../services/Ids.ts"
 import type * as Runs from "../services/Runs.ts"
@@ -66,7 +66,6 @@ export const make = (services: Drive.Services, definition: Brief.Definition): La
     if (runId === undefined || state.input === undefined) {
       return yield* Opening.nothingToResume(sessionId, input.runId, state)
     }
-    if ((yield* services.runs.live(runId)) !== undefined) return yield* RunError.sessionBusy(sessionId, runId)
     return yield* Drive.start(services, {
       sessionId,
       runId,
