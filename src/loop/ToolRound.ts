@@ -64,7 +64,8 @@ export const run = Effect.fnUntraced(function*(
 
 /**
  * Runs calls, at most `maxParallel` at once; one that waits for a person takes no place. Later calls wait with it when they
- * run one by one, else they go on. Calls that may not run any more stay open, for the round to settle.
+ * run one by one, else they go on. Calls that may not run any more, all of them where a limit was reached before, stay
+ * open for the round to settle.
  */
 const runAll = Effect.fnUntraced(function*(
   env: Env.Env,
@@ -156,6 +157,7 @@ const runAll = Effect.fnUntraced(function*(
     if (left > 0 && places > 1) yield* journal.commit
   })
 
+  if (calls.length === 0 || !mayRun()) return { toolError, isWaiting: false, spent }
   // the intents of the first calls are stored together
   const first = calls.slice(0, places)
   const verdicts: Array<CallStep.Verdict> = []
