@@ -26,7 +26,7 @@ export type Ending =
 export const takeTurns = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Return<Ending, RunError.RunError> {
   const { journal } = env
   if (journal.state().openCalls.length > 0) {
-    const ending = yield* conclude(env, true, noLatency)
+    const ending = yield* conclude(env, { hasCalls: true, isEmpty: false, latency: noLatency })
     if (ending !== undefined) return ending
   }
   while (true) {
@@ -85,7 +85,7 @@ const settle = (
   result: Extract<ModelCall.Result, { _tag: "Settled" }>
 ): Effect.Effect<Ending | undefined, RunError.RunError> => {
   const { journal } = env
-  const { attempt, content, duration, finishReason, firstPart, usage } = result
+  const { attempt, content, duration, finishReason, firstPart, isEmpty, usage } = result
   const { name, provider } = env.model.info
   journal.record({
     _tag: "AssistantMessage",
@@ -96,7 +96,15 @@ const settle = (
     model: { provider, name },
     usage
   })
-  return conclude(env, journal.state().openCalls.length > 0, { firstPart, model: duration })
+  const hasCalls = journal.state().openCalls.length > 0
+  return conclude(env, { hasCalls, isEmpty, latency: { firstPart, model: duration } })
+}
+
+/** The settled answer that a turn is concluded from. */
+interface Answer {
+  readonly hasCalls: boolean
+  readonly isEmpty: boolean
+  readonly latency: Latency
 }
 
 interface Latency {
@@ -110,8 +118,7 @@ const noLatency: Latency = { firstPart: 0, model: 0 }
 /** From the answer through its tool round to the decision; gives the ending, or nothing where another turn follows. */
 const conclude = Effect.fnUntraced(function*(
   env: Env.Env,
-  hasCalls: boolean,
-  latency: Latency
+  { hasCalls, isEmpty, latency }: Answer
 ): Effect.fn.Return<Ending | undefined, RunError.RunError> {
   const { journal } = env
   const { answer, text, turn } = journal.state()
@@ -124,7 +131,7 @@ const conclude = Effect.fnUntraced(function*(
   const decision = RunDecision.decide(journal.state(), {
     finishReason,
     hasCalls,
-    isEmpty: text.trim() === "",
+    isEmpty,
     cutBy: round.cutBy,
     toolError: round.toolError,
     invalidOutput: hasCalls ? undefined : env.checkOutput(text)
