@@ -101,8 +101,19 @@ const endMove = (status: RunEvent.Status, ending: Ending) => {
     case "RunAborted":
       return "aborted"
     case "RunFailed":
-      return ending.error.reason._tag === "Unknown" ? "defect" : "storeFailed"
+      // whatever else fails a run has moved by itself
+      return ending.error.reason._tag in ofStore ? "storeFailed" : "defect"
   }
+}
+
+const ofStore: Record<SessionStore.StoreError["reason"]["_tag"], true> = {
+  StoreUnavailable: true,
+  StoreRefused: true,
+  StaleWriter: true,
+  EventTooLarge: true,
+  SessionBusy: true,
+  SessionNotFound: true,
+  InvalidInput: true
 }
 
 const resultOf = (

@@ -56,6 +56,8 @@ export const run = Effect.fnUntraced(function*(
   for (const call of journal.state().openCalls) {
     CallStep.settle(env, call, { _tag: "NotExecuted", reason: toolError === undefined ? "limit" : "failed" })
   }
+  // nobody is waited for any more
+  if (journal.status() === "awaiting_human") journal.move("answered")
   if (journal.status() === "tool_running") {
     journal.move(toolError === undefined ? "everyCallSettled" : "toolFailed")
   }
