@@ -17,13 +17,9 @@ import type * as RunEvent from "../run/RunEvent.ts"
 import * as RunInput from "../run/RunInput.ts"
 import * as RunState from "../run/RunState.ts"
 import * as Approver from "../services/Approver.ts"
-import type * as ContextManager from "../services/ContextManager.ts"
 import * as Grace from "../services/Grace.ts"
-import type * as Model from "../services/Model.ts"
 import * as RetryPolicy from "../services/RetryPolicy.ts"
 import type * as Runs from "../services/Runs.ts"
-import type * as SessionStore from "../services/SessionStore.ts"
-import type * as ToolExecutor from "../services/ToolExecutor.ts"
 import * as Ending from "./Ending.ts"
 import type * as Env from "./Env.ts"
 import * as Feed from "./Feed.ts"
@@ -33,39 +29,6 @@ import * as Live from "./Live.ts"
 import * as Opening from "./Opening.ts"
 import * as Phase from "./Phase.ts"
 import * as Turn from "./Turn.ts"
-
-/** The services a drive works with. */
-export interface Services {
-  readonly model: Model.Model["Service"]
-  readonly store: SessionStore.SessionStore["Service"]
-  readonly executor: ToolExecutor.ToolExecutor["Service"]
-  readonly context: ContextManager.ContextManager["Service"]
-  readonly runs: Runs.Runs["Service"]
-}
-
-/** What the agent brings, made for the input of this run. */
-export interface Brief
-  extends Pick<Env.Env, "handlers" | "system" | "tools" | "inputDigest" | "timeouts" | "policy" | "checkOutput">
-{
-  readonly agent: string
-  /** SHA-256 of the instructions, hex */
-  readonly instructions: string
-  /** The typed answer of a final text that `checkOutput` accepts. */
-  readonly output: (text: string) => unknown
-}
-
-export interface Request {
-  readonly sessionId: string
-  readonly runId: string
-  readonly begin: Opening.Begin
-  readonly brief: Brief
-  /** what is known of the log already */
-  readonly folded: Opening.Folded
-  /** somebody will read the events from the first on */
-  readonly isWatched: boolean
-  /** holds the run while it is driven */
-  readonly track: Set<Runs.LiveRun>
-}
 
 /** A run that was started, or one that was there already and is attached to: that one is somebody else's to abort. */
 export interface Started {
@@ -78,8 +41,8 @@ export interface Started {
  * with equal input is attached to instead; one that lives is not resumed. Interrupted before that, it aborts the run.
  */
 export const start = Effect.fnUntraced(function*(
-  services: Services,
-  request: Request
+  services: Env.Services,
+  request: Env.Request
 ): Effect.fn.Return<Started, RunError.RunError> {
   const { begin, runId, sessionId } = request
   const live: Live.Live = {
@@ -140,8 +103,8 @@ const abort = (live: Live.Live, reason: RunEvent.AbortedReason): Effect.Effect<v
   })
 
 const drive = (
-  services: Services,
-  request: Request,
+  services: Env.Services,
+  request: Env.Request,
   live: Live.Live,
   forget: Effect.Effect<void>
 ): Effect.Effect<void> =>
@@ -187,8 +150,8 @@ const causeOf = (live: Live.Live, runId: string, cause: Cause.Cause<RunError.Run
 }
 
 const makeEnv = Effect.fnUntraced(function*(
-  services: Services,
-  request: Request,
+  services: Env.Services,
+  request: Env.Request,
   live: Live.Live,
   opened: Extract<Opening.Opened, { _tag: "Ready" }>
 ): Effect.fn.Return<Env.Env> {

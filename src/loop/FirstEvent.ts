@@ -4,13 +4,12 @@ import type * as OpenCall from "../run/OpenCall.ts"
 import * as RunPolicy from "../run/RunPolicy.ts"
 import type * as RunState from "../run/RunState.ts"
 import type * as ToolOutcome from "../run/ToolOutcome.ts"
-import type * as Drive from "./Drive.ts"
 import type * as Env from "./Env.ts"
 
 /** Records and stores the drive's first event. */
 export const write = (
   env: Env.Env,
-  { begin, brief }: Pick<Drive.Request, "begin" | "brief">,
+  { begin, brief }: Pick<Env.Request, "begin" | "brief">,
   before: RunState.RunState
 ) =>
   Effect.suspend(() => {

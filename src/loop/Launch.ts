@@ -11,6 +11,7 @@ import * as Ids from "../services/Ids.ts"
 import type * as Runs from "../services/Runs.ts"
 import * as Brief from "./Brief.ts"
 import * as Drive from "./Drive.ts"
+import type * as Env from "./Env.ts"
 import * as Opening from "./Opening.ts"
 
 type Launched = Effect.Effect<Drive.Started, RunError.RunError>
@@ -24,7 +25,7 @@ export interface Launch {
   readonly shutdown: Effect.Effect<void>
 }
 
-export const make = (services: Drive.Services, definition: Brief.Definition): Launch => {
+export const make = (services: Env.Services, definition: Brief.Definition): Launch => {
   const track = new Set<Runs.LiveRun>()
   const defaults: InputCheck.Defaults = {
     limits: definition.limits,
