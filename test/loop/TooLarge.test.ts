@@ -4,10 +4,12 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
 import * as ToolExecutorToolkit from "../../src/layers/ToolExecutorToolkit.ts"
 import * as Bounds from "../../src/run/Bounds.ts"
 import * as Message from "../../src/run/Message.ts"
 import * as RunError from "../../src/run/RunError.ts"
+import type * as RunEvent from "../../src/run/RunEvent.ts"
 import * as Usage from "../../src/run/Usage.ts"
 import * as ContextManager from "../../src/services/ContextManager.ts"
 import * as SessionStore from "../../src/services/SessionStore.ts"
@@ -15,6 +17,7 @@ import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as RunLog from "../support/RunLog.ts"
 import * as TestAgent from "../support/TestAgent.ts"
 import * as TestStore from "../support/TestStore.ts"
+import * as Watch from "../support/Watch.ts"
 
 const tooMuch = "x".repeat(SessionStore.maxEventBytes + 1)
 const image = (data: string) => ScriptedModel.parts({ type: "file", mediaType: "image/png", data })
@@ -170,5 +173,18 @@ describe("what a store says is too large", () => {
       assert.strictEqual((yield* Fiber.join(fiber)).reason._tag, "EventTooLarge")
       const log = yield* goesOn(made, "RunFailed(EventTooLarge)")
       assert.deepStrictEqual(RunLog.outcomes(log), ["1.0 Succeeded", "1.2 Succeeded", "1.1 Interrupted"])
+    }))
+
+  it.effect("leaves deltas under keys that no later attempt has", () =>
+    Effect.gen(function*() {
+      const store = yield* TestStore.make(narrow(4000))
+      const { agent } = yield* TestAgent.make([ScriptedModel.text(long), ScriptedModel.text("ok")], { store })
+      const run = yield* agent.start({ sessionId: "s", input: "go" })
+      const before = yield* Watch.make(run.events)
+      yield* before.over
+      const after = yield* Stream.runCollect(agent.resume({ sessionId: "s" }))
+      const keys = (events: ReadonlyArray<RunEvent.RunEvent>) =>
+        RunLog.only(events, "TextDelta").map(({ attempt, index, turn }) => [turn, attempt, index].join())
+      assert.deepStrictEqual([keys(before.seen), keys(after)], [["1,1,0"], ["1,2,0"]])
     }))
 })
