@@ -17,6 +17,7 @@ const status: Record<RunError.RunReason["_tag"] | RunError.RunRefusal["_tag"], n
   SessionBusy: 409,
   RunConflict: 409,
   NothingToResume: 409,
+  AbortedBeforeStart: 409,
   StaleWriter: 409,
   // of no use to try at once
   RetriesExhausted: 503,

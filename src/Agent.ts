@@ -12,6 +12,7 @@ import type * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import * as Brief from "./loop/Brief.ts"
 import type * as Drive from "./loop/Drive.ts"
+import type * as Env from "./loop/Env.ts"
 import * as Launch from "./loop/Launch.ts"
 import * as InputCheck from "./run/InputCheck.ts"
 import type * as RunError from "./run/RunError.ts"
@@ -139,7 +140,7 @@ const construct = Effect.fnUntraced(function*<Tools extends Record<string, Tool.
   E,
   Requires<Tools, R>
 > {
-  const services: Drive.Services = {
+  const services: Env.Services = {
     model: yield* Model.Model,
     store: yield* SessionStore.SessionStore,
     executor: yield* ToolExecutor.ToolExecutor,

@@ -61,6 +61,7 @@ const words: Words = {
   NothingToResume: ({ sessionId }) =>
     `session ${JSON.stringify(sessionId)} has no unfinished run to go on with: give it a new task, as in ` +
     `${EndLine.command("run", ["--session", sessionId], [])} "<task>"`,
+  AbortedBeforeStart: () => "the run was aborted before it began",
   StaleWriter: ({ sessionId }) =>
     `another process took session ${
       JSON.stringify(sessionId)

@@ -150,7 +150,8 @@ export const drive = Effect.fnUntraced(function*(
 
   const shown = yield* eventsOf(client, settings, sessionId).pipe(
     Stream.runForEachArray((events) => {
-      const isFirst = Deferred.doneUnsafe(began, Effect.succeed(events[0].runId))
+      const begin = events.find(isBegin)
+      const isFirst = begin !== undefined && Deferred.doneUnsafe(began, Effect.succeed(begin.runId))
       end = events.findLast(RunEvent.isEnd) ?? end
       const notice = isFirst ? Effect.forEach(notices, screen.say, { discard: true }) : Effect.void
       return Effect.andThen(notice, screen.show(events))
@@ -174,6 +175,9 @@ export const drive = Effect.fnUntraced(function*(
   const course = { end, signal, hasBegun: Deferred.isDoneUnsafe(began) }
   return { ...course, code: yield* codeOf(exit, course, screen) }
 })
+
+/** What comes before it settles the calls that an older run left waiting. */
+const isBegin = (event: RunEvent.RunEvent): boolean => event._tag === "RunStarted" || event._tag === "RunResumed"
 
 /** What became known of a run while it was shown. */
 interface Course {

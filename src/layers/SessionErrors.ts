@@ -1,5 +1,6 @@
 /** The errors of session stores, worded once, and the checks on an append that every store makes. */
 import type * as Arr from "effect/Array"
+import * as Bounds from "../run/Bounds.ts"
 import * as RunError from "../run/RunError.ts"
 import * as RunEvent from "../run/RunEvent.ts"
 import * as SessionStore from "../services/SessionStore.ts"
@@ -72,37 +73,12 @@ export const damaged = (sessionId: string, seq: number, how: string): SessionSto
 /** The first of `events` with more than `maxEventBytes` of JSON, as an error. */
 export const tooLarge = (events: Arr.NonEmptyReadonlyArray<RunEvent.Durable>): SessionStore.StoreError | undefined => {
   for (const event of events) {
-    if (atMost(event, SessionStore.maxEventBytes) <= SessionStore.maxEventBytes) continue
-    const bytes = new TextEncoder().encode(JSON.stringify(event)).length
-    if (bytes > SessionStore.maxEventBytes) return eventTooLarge(event, bytes)
+    const bytes = Bounds.above(event, SessionStore.maxEventBytes)
+    if (bytes !== undefined) {
+      return RunError.tooLarge(`Event ${event.seq} (${event._tag})`, bytes, SessionStore.maxEventBytes)
+    }
   }
   return undefined
-}
-
-const eventTooLarge = (event: RunEvent.Durable, bytes: number): SessionStore.StoreError =>
-  new RunError.NonRetryableError({
-    _tag: "EventTooLarge",
-    bytes,
-    limit: SessionStore.maxEventBytes,
-    message:
-      `Event ${event.seq} (${event._tag}) has ${bytes} bytes of JSON, the limit is ${SessionStore.maxEventBytes}; ` +
-      "nothing was written. Store large data elsewhere and keep a reference to it."
-  })
-
-/** An upper bound of a value's bytes of JSON, without making them; stops adding once it is over `limit`. */
-const atMost = (value: unknown, limit: number): number => {
-  if (typeof value === "string") return value.length * 6 + 2
-  if (typeof value !== "object" || value === null) return 26
-  let sum = 2
-  if (Array.isArray(value)) {
-    for (let i = 0; i < value.length && sum <= limit; i++) sum += atMost(value[i], limit) + 1
-    return sum
-  }
-  for (const key in value) {
-    if (sum > limit) return sum
-    sum += key.length * 6 + 4 + atMost((value as Record<string, unknown>)[key], limit)
-  }
-  return sum
 }
 
 /** The defect of a caller whose events do not go on from `head`, one by one. */

@@ -13,6 +13,7 @@ import * as Option from "effect/Option"
 import * as Pull from "effect/Pull"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
+import * as Bounds from "../run/Bounds.ts"
 import type * as Message from "../run/Message.ts"
 import * as RunError from "../run/RunError.ts"
 import type * as RunEvent from "../run/RunEvent.ts"
@@ -20,6 +21,7 @@ import type * as RunPolicy from "../run/RunPolicy.ts"
 import * as Usage from "../run/Usage.ts"
 import * as Grace from "../services/Grace.ts"
 import type * as Model from "../services/Model.ts"
+import * as SessionStore from "../services/SessionStore.ts"
 import { Collector } from "./Collector.ts"
 import type * as Journal from "./Journal.ts"
 
@@ -35,7 +37,7 @@ export interface Settled {
 
 export interface Failed {
   readonly _tag: "Failed"
-  readonly error: RunError.ModelError
+  readonly error: RunError.ModelError | RunError.NonRetryableError<typeof RunError.EventTooLarge.Type>
   readonly usage: Usage.Usage
 }
 
@@ -110,9 +112,14 @@ const settle = (collector: Collector, watch: Watch, now: number): Settled | Fail
       collector
     )
   }
+  const content = collector.content()
+  const bytes = Bounds.above(content, SessionStore.maxContentBytes)
+  if (bytes !== undefined) {
+    return failed(RunError.tooLarge("the model's answer", bytes, SessionStore.maxContentBytes), collector)
+  }
   return {
     _tag: "Settled",
-    content: collector.content(),
+    content,
     finishReason: finish.reason,
     usage: finish.usage,
     firstPart: (watch.firstPartAt ?? now) - watch.startedAt,
@@ -120,7 +127,7 @@ const settle = (collector: Collector, watch: Watch, now: number): Settled | Fail
   }
 }
 
-const failed = (error: RunError.ModelError, collector: Collector): Failed => ({
+const failed = (error: Failed["error"], collector: Collector): Failed => ({
   _tag: "Failed",
   error,
   usage: collector.finish?.usage ?? Usage.zero

@@ -4,12 +4,13 @@
  */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import * as Bounds from "../run/Bounds.ts"
+import type * as Message from "../run/Message.ts"
 import type * as RunInput from "../run/RunInput.ts"
 import type * as RunPolicy from "../run/RunPolicy.ts"
 import type * as Model from "../services/Model.ts"
 import type * as ToolExecutor from "../services/ToolExecutor.ts"
 import * as Digest from "./Digest.ts"
-import type * as Drive from "./Drive.ts"
 
 /** What an agent is made of, the same for all its runs. */
 export interface Definition {
@@ -20,6 +21,25 @@ export interface Definition {
   readonly output: Output | undefined
   readonly limits: RunPolicy.Limits
   readonly toolPolicy: RunPolicy.ToolPolicy
+}
+
+/** What the agent brings to a run, made for its input. */
+export interface Brief {
+  readonly agent: string
+  /** SHA-256 of the instructions, hex */
+  readonly instructions: string
+  readonly system: Message.SystemMessage | undefined
+  /** the tools offered to the model, in order */
+  readonly tools: Model.Tools
+  readonly handlers: ToolExecutor.Handlers
+  readonly timeouts: RunPolicy.Timeouts
+  readonly policy: RunPolicy.ToolPolicy
+  /** SHA-256 of the instructions and of the names and descriptions of the tools, hex */
+  readonly inputDigest: string
+  /** What is wrong with a final answer, in words for the model; `undefined` when nothing is. */
+  readonly checkOutput: (text: string) => string | undefined
+  /** The typed answer of a final text that `checkOutput` accepts. */
+  readonly output: (text: string) => unknown
 }
 
 /** The schema of an agent's final answers. */
@@ -44,7 +64,7 @@ const unfenced = (text: string): string => /^\s*```(?:json)?\s*\n([\s\S]*?)\n\s*
 export const make = Effect.fnUntraced(function*(
   definition: Definition,
   input: RunInput.Effective
-): Effect.fn.Return<Drive.Brief> {
+): Effect.fn.Return<Brief> {
   const { handlers, name, output, timeouts } = definition
   const instructions = input.instructions ?? definition.instructions
   const system = [
@@ -73,7 +93,7 @@ const problem = (output: Output, text: string): string | undefined => {
     output.decode(text)
     return undefined
   } catch (error) {
-    return error instanceof Error ? error.message : "it could not be read"
+    return error instanceof Error ? Bounds.message(error.message) : "it could not be read"
   }
 }
 

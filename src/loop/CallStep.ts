@@ -6,11 +6,13 @@
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Bounds from "../run/Bounds.ts"
 import type * as OpenCall from "../run/OpenCall.ts"
 import * as RunInput from "../run/RunInput.ts"
 import type * as ToolOutcome from "../run/ToolOutcome.ts"
 import * as Transcript from "../run/Transcript.ts"
 import type * as Approver from "../services/Approver.ts"
+import * as SessionStore from "../services/SessionStore.ts"
 import * as Digest from "./Digest.ts"
 import type * as Env from "./Env.ts"
 
@@ -149,6 +151,18 @@ export const execute = (env: Env.Env, call: Call): Effect.Effect<ToolOutcome.Too
       }
     ))
     isSettled = true
-    journal.record({ _tag: "ToolSettled", turn, callId, tool, duration: journal.now() - startedAt, ...settlement })
-    return settlement.outcome
+    const outcome = storable(settlement.outcome)
+    const duration = journal.now() - startedAt
+    journal.record({ _tag: "ToolSettled", turn, callId, tool, duration, ...settlement, outcome })
+    return outcome
   }))
+
+/** The outcome, or where it is more than a store holds, what became of it. */
+const storable = (outcome: ToolOutcome.ToolOutcome): ToolOutcome.ToolOutcome => {
+  const bytes = Bounds.above(outcome, SessionStore.maxContentBytes)
+  if (bytes === undefined) return outcome
+  const message = `it has ${bytes} bytes of JSON, the limit is ${SessionStore.maxContentBytes}`
+  return outcome._tag === "Succeeded"
+    ? { _tag: "NotEncodable", message }
+    : { _tag: "Failed", result: `The tool failed, and what it said is left out: ${message}.` }
+}

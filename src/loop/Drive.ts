@@ -17,14 +17,11 @@ import type * as RunEvent from "../run/RunEvent.ts"
 import * as RunInput from "../run/RunInput.ts"
 import * as RunState from "../run/RunState.ts"
 import * as Approver from "../services/Approver.ts"
-import type * as ContextManager from "../services/ContextManager.ts"
 import * as Grace from "../services/Grace.ts"
-import type * as Model from "../services/Model.ts"
 import * as Reconciler from "../services/Reconciler.ts"
 import * as RetryPolicy from "../services/RetryPolicy.ts"
 import type * as Runs from "../services/Runs.ts"
 import type * as SessionStore from "../services/SessionStore.ts"
-import type * as ToolExecutor from "../services/ToolExecutor.ts"
 import * as Ending from "./Ending.ts"
 import type * as Env from "./Env.ts"
 import * as Feed from "./Feed.ts"
@@ -36,39 +33,6 @@ import * as Phase from "./Phase.ts"
 import * as Recovery from "./Recovery.ts"
 import * as Turn from "./Turn.ts"
 
-/** The services a drive works with. */
-export interface Services {
-  readonly model: Model.Model["Service"]
-  readonly store: SessionStore.SessionStore["Service"]
-  readonly executor: ToolExecutor.ToolExecutor["Service"]
-  readonly context: ContextManager.ContextManager["Service"]
-  readonly runs: Runs.Runs["Service"]
-}
-
-/** What the agent brings, made for the input of this run. */
-export interface Brief
-  extends Pick<Env.Env, "handlers" | "system" | "tools" | "inputDigest" | "timeouts" | "policy" | "checkOutput">
-{
-  readonly agent: string
-  /** SHA-256 of the instructions, hex */
-  readonly instructions: string
-  /** The typed answer of a final text that `checkOutput` accepts. */
-  readonly output: (text: string) => unknown
-}
-
-export interface Request {
-  readonly sessionId: string
-  readonly runId: string
-  readonly begin: Opening.Begin
-  readonly brief: Brief
-  /** what is known of the log already */
-  readonly folded: Opening.Folded
-  /** somebody will read the events from the first on */
-  readonly isWatched: boolean
-  /** holds the run while it is driven */
-  readonly track: Set<Runs.LiveRun>
-}
-
 /** A run that was started, or one that was there already and is attached to: that one is somebody else's to abort. */
 export interface Started {
   readonly run: Runs.LiveRun
@@ -77,11 +41,11 @@ export interface Started {
 
 /**
  * Starts a drive in the scope of `Runs` and returns once its first event is stored. A run that is live or in the log
- * with equal input is attached to instead. Interrupted before that, it aborts the run.
+ * with equal input is attached to instead; one that lives is not resumed. Interrupted before that, it aborts the run.
  */
 export const start = Effect.fnUntraced(function*(
-  services: Services,
-  request: Request
+  services: Env.Services,
+  request: Env.Request
 ): Effect.fn.Return<Started, RunError.RunError> {
   const { begin, runId, sessionId } = request
   const live: Live.Live = {
@@ -111,14 +75,18 @@ export const start = Effect.fnUntraced(function*(
       const untrack = Effect.sync(() => request.track.delete(run))
       return Effect.ensuring(drive(services, request, live, forget), untrack)
     })
+  const isResume = begin._tag === "Resume"
+  const busy = RunError.sessionBusy(sessionId, runId)
   // no moment between the start and the wait in which an interruption could leave the run to itself
   return yield* Effect.uninterruptible(
-    Effect.flatMap(services.runs.start(run, tracked), (known) => {
+    Effect.flatMap(services.runs.start(run, tracked), (known): Effect.Effect<Started, RunError.RunError> => {
+      // limits and data of its own are nothing to attach with
+      if (isResume && known !== run) return Effect.fail(busy)
       const accepted = Effect.interruptible(known.accepted)
       return known === run
         ? Effect.as(Effect.onInterrupt(accepted, () => run.abort("consumer")), { run, isAttached: false })
         : Effect.as(accepted, { run: known, isAttached: true })
-    })
+    }).pipe(Effect.mapError((error) => isResume && error.reason._tag === "RunConflict" ? busy : error))
   )
 })
 
@@ -138,8 +106,8 @@ const abort = (live: Live.Live, reason: RunEvent.AbortedReason): Effect.Effect<v
   })
 
 const drive = (
-  services: Services,
-  request: Request,
+  services: Env.Services,
+  request: Env.Request,
   live: Live.Live,
   forget: Effect.Effect<void>
 ): Effect.Effect<void> =>
@@ -151,7 +119,7 @@ const drive = (
       const { begin, folded, runId, sessionId } = request
       const phase = Phase.make(live, restore)
       const refuse = (cause: Cause.Cause<RunError.RunError>) =>
-        Effect.andThen(release, Ending.refuse(live, causeOf(live, cause)))
+        Effect.andThen(release, Ending.refuse(live, causeOf(live, runId, cause)))
 
       const open = Opening.open(services.store, sessionId, runId, begin, folded)
       const opened = yield* phase(Scope.provide(Effect.flatMap(open, (_) => mend(services, request, _)), scope))
@@ -161,9 +129,10 @@ const drive = (
       const { session, state } = opened.value
       const env = yield* makeEnv(services, request, live.feed, opened.value)
       const begun = yield* phase(FirstEvent.write(env, opened.value.begin, request.brief))
-      // cut off meanwhile, the first event may be in the log all the same: then the run has begun
-      if (Exit.isFailure(begun) && session.head() === state.seq) return yield* refuse(begun.cause)
-      yield* Deferred.succeed(live.accepted, undefined)
+      const isStored = Exit.isSuccess(begun) || session.head() > state.seq
+      if (isStored) yield* Deferred.succeed(live.accepted, undefined)
+      // cut off before the store has answered, the run may have begun all the same: its end stands behind that answer
+      else if (!isPending(begun.cause, env.journal, state)) return yield* refuse(begun.cause)
       const ending = Exit.isFailure(begun) ? endingOf(live, begun.cause) : yield* takeTurns(env, live, phase)
       yield* Ending.finish(env, live, ending, release, restore)
     }).pipe(
@@ -172,25 +141,24 @@ const drive = (
     )
   })
 
+/** What was recorded is with the store, which has not said yet what became of it. */
+const isPending = (cause: Cause.Cause<RunError.RunError>, journal: Journal.Journal, before: RunState.RunState) =>
+  Cause.hasInterruptsOnly(cause) && journal.state().seq > before.seq
+
 /** Why a run that never began did not. */
-const causeOf = (live: Live.Live, cause: Cause.Cause<RunError.RunError>): RunError.RunError => {
+const causeOf = (live: Live.Live, runId: string, cause: Cause.Cause<RunError.RunError>): RunError.RunError => {
   if (!Cause.hasInterruptsOnly(cause)) return Ending.toRunError(cause)
   const isShutdown = live.stopped?._tag === "Abort" && live.stopped.reason === "shutdown"
-  return isShutdown ? RunError.shuttingDown : abortedEarly
+  return isShutdown ? RunError.shuttingDown : RunError.abortedBeforeStart(runId)
 }
-
-const abortedEarly = new RunError.RetryableError({
-  _tag: "StoreUnavailable",
-  message: "the run was aborted before its first event was stored"
-})
 
 /** Whoever reads this drive is not shown the end of one that died before it. */
 const unseen = { publish: () => {} }
 
 /** Writes the end of a drive that died, where one did; a run that is not gone on with then is as it is. */
 const mend = Effect.fnUntraced(function*(
-  services: Services,
-  request: Request,
+  services: Env.Services,
+  request: Env.Request,
   opened: Opening.Opened
 ): Effect.fn.Return<Opening.Opened, SessionStore.StoreError> {
   if (opened._tag === "Replay" || !RunState.isOpen(opened.state)) return opened
@@ -205,8 +173,8 @@ const mend = Effect.fnUntraced(function*(
 })
 
 const makeEnv = Effect.fnUntraced(function*(
-  services: Services,
-  request: Request,
+  services: Env.Services,
+  request: Env.Request,
   feed: Pick<Feed.Feed, "publish">,
   opened: Opening.Ready
 ): Effect.fn.Return<Env.Env> {

@@ -5,13 +5,16 @@
  */
 import * as Cause from "effect/Cause"
 import * as Deferred from "effect/Deferred"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
 import * as RunError from "../run/RunError.ts"
 import type * as RunEvent from "../run/RunEvent.ts"
 import * as RunResult from "../run/RunResult.ts"
 import * as RunState from "../run/RunState.ts"
 import * as RunStatus from "../run/RunStatus.ts"
+import type * as SessionStore from "../services/SessionStore.ts"
 import type * as Env from "./Env.ts"
 import type * as Live from "./Live.ts"
 import type * as Opening from "./Opening.ts"
@@ -33,6 +36,27 @@ export const finish = Effect.fnUntraced(function*(
   restore: Phase.Restore
 ) {
   const { journal } = env
+  record(env, ending)
+  const seal = Effect.catchIf(journal.seal(release), isTooLarge, (error) =>
+    Effect.suspend(() => {
+      // it was left out, and the end with it
+      record(env, { _tag: "RunFailed", error })
+      return Effect.andThen(journal.seal(release), Effect.fail(error))
+    }))
+  // given back before the store has answered, the session would not take this end any more
+  const sealing = yield* Effect.forkDetach(Effect.ensuring(seal, release))
+  const sealed = yield* Phase.patiently(live, sealing, storeStuck, restore)
+  if (sealing.pollUnsafe() === undefined) {
+    yield* Effect.forkDetach(Effect.andThen(Effect.raceFirst(Fiber.await(sealing), Effect.sleep(patience)), release))
+  }
+  if (ending._tag === "RunFailed") return yield* conclude(live, Exit.fail(ending.error))
+  if (Exit.isFailure(sealed)) return yield* conclude(live, Exit.fail(toRunError(sealed.cause)))
+  return yield* conclude(live, resultOf(live, journal.state()))
+})
+
+/** Settles what is open and records the end. */
+const record = (env: Env.Env, ending: Ending): void => {
+  const { journal } = env
   // a suspended run keeps its questions open
   if (ending._tag !== "RunSuspended") ToolRound.settleOpen(env, notExecuted[ending._tag])
   const move = endMove(journal.status(), ending)
@@ -45,12 +69,12 @@ export const finish = Effect.fnUntraced(function*(
       ? { _tag: "RunFailed", error: RunError.toStored(ending.error), ...end }
       : { ...ending, ...end }
   )
-  const sealed = yield* Phase.patiently(live, journal.seal(release), storeStuck, restore)
-  yield* release
-  if (ending._tag === "RunFailed") return yield* conclude(live, Exit.fail(ending.error))
-  if (Exit.isFailure(sealed)) return yield* conclude(live, Exit.fail(toRunError(sealed.cause)))
-  return yield* conclude(live, resultOf(live, journal.state()))
-})
+}
+
+const isTooLarge = (error: SessionStore.StoreError): boolean => error.reason._tag === "EventTooLarge"
+
+/** How long a store may take over an end before the session is given back without it. */
+const patience = Duration.seconds(30)
 
 const storeStuck = new RunError.RetryableError({
   _tag: "StoreUnavailable",
@@ -77,8 +101,19 @@ const endMove = (status: RunEvent.Status, ending: Ending) => {
     case "RunAborted":
       return "aborted"
     case "RunFailed":
-      return ending.error.reason._tag === "Unknown" ? "defect" : "storeFailed"
+      // whatever else fails a run has moved by itself
+      return ending.error.reason._tag in ofStore ? "storeFailed" : "defect"
   }
+}
+
+const ofStore: Record<SessionStore.StoreError["reason"]["_tag"], true> = {
+  StoreUnavailable: true,
+  StoreRefused: true,
+  StaleWriter: true,
+  EventTooLarge: true,
+  SessionBusy: true,
+  SessionNotFound: true,
+  InvalidInput: true
 }
 
 const resultOf = (
@@ -97,19 +132,19 @@ const resultOf = (
 }
 
 /** The run never began; whoever started it learns why. */
-export const refuse = (live: Live.Live, error: RunError.RunError) =>
-  Effect.andThen(conclude(live, Exit.fail(error)), Deferred.fail(live.accepted, error))
+export const refuse = (live: Live.Live, error: RunError.RunError) => conclude(live, Exit.fail(error))
 
 /** The run is in the log: its readers get its events from there, and its result is what it was. */
 export const replay = (live: Live.Live, { past }: Extract<Opening.Opened, { _tag: "Replay" }>) => {
   live.feed.replay(past.from, past.to)
-  return Effect.andThen(conclude(live, resultOf(live, past.state)), Deferred.succeed(live.accepted, undefined))
+  return Effect.andThen(Deferred.succeed(live.accepted, undefined), conclude(live, resultOf(live, past.state)))
 }
 
+/** Answers whoever waits; for the first event, where that did not come before. */
 const conclude = (live: Live.Live, result: Exit.Exit<RunResult.RunResult<unknown>, RunError.RunError>) =>
   Effect.suspend(() => {
     live.feed.end(Exit.asVoid(result))
-    return Deferred.done(live.result, result)
+    return Effect.andThen(Deferred.done(live.result, result), Deferred.done(live.accepted, Exit.asVoid(result)))
   })
 
 /** The typed error of a cause; a defect is `Unknown`, with the defect as its `cause`. */

@@ -1,34 +1,51 @@
-/** What one drive works with: the agent's parts and the run's place, fixed for the length of the drive. */
-import type * as Message from "../run/Message.ts"
-import type * as RunPolicy from "../run/RunPolicy.ts"
+/**
+ * What one drive works with: the services, what was asked of it, and from both the environment that is fixed for its
+ * length.
+ */
 import type * as ToolOutcome from "../run/ToolOutcome.ts"
 import type * as Approver from "../services/Approver.ts"
 import type * as ContextManager from "../services/ContextManager.ts"
 import type * as Model from "../services/Model.ts"
 import type * as Reconciler from "../services/Reconciler.ts"
 import type * as RetryPolicy from "../services/RetryPolicy.ts"
+import type * as Runs from "../services/Runs.ts"
+import type * as SessionStore from "../services/SessionStore.ts"
 import type * as ToolExecutor from "../services/ToolExecutor.ts"
+import type * as Brief from "./Brief.ts"
 import type * as Journal from "./Journal.ts"
+import type * as Opening from "./Opening.ts"
 
-export interface Env {
-  readonly sessionId: string
-  readonly journal: Journal.Journal
+export interface Services {
   readonly model: Model.Model["Service"]
+  readonly store: SessionStore.SessionStore["Service"]
   readonly executor: ToolExecutor.ToolExecutor["Service"]
   readonly context: ContextManager.ContextManager["Service"]
+  readonly runs: Runs.Runs["Service"]
+}
+
+export interface Request {
+  readonly sessionId: string
+  readonly runId: string
+  readonly begin: Opening.Begin
+  readonly brief: Brief.Brief
+  /** what is known of the log already */
+  readonly folded: Opening.Folded
+  /** somebody will read the events from the first on */
+  readonly isWatched: boolean
+  /** holds the run while it is driven */
+  readonly track: Set<Runs.LiveRun>
+}
+
+export interface Env
+  extends
+    Pick<Services, "model" | "executor" | "context">,
+    Pick<Brief.Brief, "handlers" | "system" | "tools" | "inputDigest" | "timeouts" | "policy" | "checkOutput">
+{
+  readonly sessionId: string
+  readonly journal: Journal.Journal
   readonly approver: Approver.Approver
   readonly reconciler: Reconciler.Reconciler
   readonly retry: RetryPolicy.RetryPolicy
-  readonly timeouts: RunPolicy.Timeouts
-  readonly policy: RunPolicy.ToolPolicy
-  readonly handlers: ToolExecutor.Handlers
-  readonly system: Message.SystemMessage | undefined
-  /** the tools offered to the model, in order */
-  readonly tools: Model.Tools
-  /** SHA-256 of the instructions and of the names and descriptions of the tools, hex */
-  readonly inputDigest: string
-  /** What is wrong with a final answer, in words for the model; `undefined` when nothing is. */
-  readonly checkOutput: (text: string) => string | undefined
   /** what did not end in time, by call id where it was a call, and what that makes of the call */
   readonly leftBehind: Map<string, { readonly name: string; readonly outcome?: ToolOutcome.ToolOutcome }>
 }

@@ -28,7 +28,7 @@ export interface Feed {
   readonly end: (exit: End) => void
   /** All facts from `from` on, the earlier ones from the store; then live. May be read by many, at any time. */
   readonly events: Stream.Stream<RunEvent.RunEvent, RunError.RunError>
-  /** Says which events the store already holds for readers that come from now on. */
+  /** Says which events the store already holds: every reader, there or still to come, gets them from it first. */
   readonly replay: (from: number, to: number) => void
 }
 

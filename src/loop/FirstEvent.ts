@@ -2,14 +2,14 @@
 import * as Effect from "effect/Effect"
 import * as RunPolicy from "../run/RunPolicy.ts"
 import * as RunState from "../run/RunState.ts"
-import type * as Drive from "./Drive.ts"
+import type * as Brief from "./Brief.ts"
 import type * as Env from "./Env.ts"
 import type * as Opening from "./Opening.ts"
 import * as Recovery from "./Recovery.ts"
 
 /** Records and stores the drive's first event. */
 export const write = Effect.fnUntraced(
-  function*(env: Env.Env, begin: Opening.Begin, brief: Drive.Brief) {
+  function*(env: Env.Env, begin: Opening.Begin, brief: Brief.Brief) {
     const { journal } = env
     const before = journal.state()
     if (begin._tag === "Start") {

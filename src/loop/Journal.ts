@@ -5,6 +5,7 @@
  * Does not own what happens next; the drive reads `state` and decides.
  */
 import * as Arr from "effect/Array"
+import * as Cause from "effect/Cause"
 import type * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Semaphore from "effect/Semaphore"
@@ -14,6 +15,7 @@ import * as RunStatus from "../run/RunStatus.ts"
 import * as Transcript from "../run/Transcript.ts"
 import type * as SessionStore from "../services/SessionStore.ts"
 import type * as Feed from "./Feed.ts"
+import * as LeftOut from "./LeftOut.ts"
 
 type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never
 type TransientDraft = DistributiveOmit<RunEvent.Transient, "runId">
@@ -35,12 +37,19 @@ export interface Journal {
   readonly emitAll: (events: Arr.NonEmptyReadonlyArray<RunEvent.Transient>) => void
   /**
    * Stores what was recorded, in one write, then shows it. Uninterruptible. When the store refuses, all of it stays for
-   * the next commit: the facts are facts, and a drive's end is the last try to keep them.
+   * the next commit: the facts are facts, and a drive's end is the last try to keep them. Only what is more than the store
+   * holds is left out (`EventTooLarge`), with what follows from it: `state` is then what it would be without.
    */
   readonly commit: Effect.Effect<void, SessionStore.StoreError>
   /** The last commit: `release` runs between storing and showing. Later commits write nothing. */
   readonly seal: (release: Effect.Effect<void>) => Effect.Effect<void, SessionStore.StoreError>
   readonly now: () => number
+}
+
+/** The most that the store holds of an event, where that was the failure. */
+const limitOf = (cause: Cause.Cause<SessionStore.StoreError>): number | undefined => {
+  const error = Cause.findErrorOption(cause)
+  return error._tag === "Some" && error.value.reason._tag === "EventTooLarge" ? error.value.reason.limit : undefined
 }
 
 export const make = (options: {
@@ -56,6 +65,7 @@ export const make = (options: {
   let state = options.state
   let transcript = options.transcript
   let status = options.state.status
+  let stored = { state, transcript }
   let recorded: Array<RunEvent.RunEvent> = []
   let isCommitting = false
   let isSealed = false
@@ -65,29 +75,43 @@ export const make = (options: {
     else feed.publish([event])
   }
 
+  /** Goes on as if what the store does not hold had not been recorded. */
+  const leaveOut = (limit: number) => {
+    const rest = LeftOut.rest(stored, recorded, limit)
+    state = rest.state
+    transcript = rest.transcript
+    recorded = rest.recorded
+    status = rest.status ?? status
+  }
+
   const write = (before: Effect.Effect<void>): Effect.Effect<void, SessionStore.StoreError> =>
     Effect.suspend(() => {
       if (!Arr.isReadonlyArrayNonEmpty(recorded)) return before
       const batch = recorded
+      const folded = { state, transcript }
       recorded = []
       isCommitting = true
       const show = Effect.sync(() => {
         isCommitting = false
+        stored = folded
         feed.publish(batch)
         const next = recorded.findIndex(RunEvent.isDurable)
         const ready = recorded.splice(0, next < 0 ? recorded.length : next)
         if (Arr.isReadonlyArrayNonEmpty(ready)) feed.publish(ready)
       })
       const durable = batch.filter(RunEvent.isDurable)
-      const keep = Effect.suspend(() => {
-        // what the store holds although it reported a failure is a fact, and is not written twice
-        if (session.head() >= (durable.at(-1)?.seq ?? Infinity)) return show
-        isCommitting = false
-        recorded = [...batch, ...recorded]
-        return Effect.void
-      })
+      const keep = (cause: Cause.Cause<SessionStore.StoreError>) =>
+        Effect.suspend(() => {
+          // what the store holds although it reported a failure is a fact, and is not written twice
+          if (session.head() >= (durable.at(-1)?.seq ?? Infinity)) return show
+          isCommitting = false
+          recorded = [...batch, ...recorded]
+          const limit = limitOf(cause)
+          if (limit !== undefined) leaveOut(limit)
+          return Effect.void
+        })
       return Arr.isReadonlyArrayNonEmpty(durable)
-        ? session.append(durable).pipe(Effect.andThen(before), Effect.andThen(show), Effect.onError(() => keep))
+        ? session.append(durable).pipe(Effect.andThen(before), Effect.andThen(show), Effect.onError(keep))
         : Effect.andThen(before, show)
     })
 

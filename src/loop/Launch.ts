@@ -5,13 +5,14 @@
  */
 import * as Effect from "effect/Effect"
 import * as InputCheck from "../run/InputCheck.ts"
-import * as RunError from "../run/RunError.ts"
+import type * as RunError from "../run/RunError.ts"
 import type * as RunInput from "../run/RunInput.ts"
 import * as RunPolicy from "../run/RunPolicy.ts"
 import * as Ids from "../services/Ids.ts"
 import type * as Runs from "../services/Runs.ts"
 import * as Brief from "./Brief.ts"
 import * as Drive from "./Drive.ts"
+import type * as Env from "./Env.ts"
 import * as Opening from "./Opening.ts"
 
 type Launched = Effect.Effect<Drive.Started, RunError.RunError>
@@ -25,7 +26,7 @@ export interface Launch {
   readonly shutdown: Effect.Effect<void>
 }
 
-export const make = (services: Drive.Services, definition: Brief.Definition): Launch => {
+export const make = (services: Env.Services, definition: Brief.Definition): Launch => {
   const track = new Set<Runs.LiveRun>()
   const defaults: InputCheck.Defaults = {
     limits: definition.limits,
@@ -67,7 +68,6 @@ export const make = (services: Drive.Services, definition: Brief.Definition): La
     if (runId === undefined || state.input === undefined) {
       return yield* Opening.nothingToResume(sessionId, input.runId, state)
     }
-    if ((yield* services.runs.live(runId)) !== undefined) return yield* RunError.sessionBusy(sessionId, runId)
     return yield* Drive.start(services, {
       sessionId,
       runId,

@@ -8,6 +8,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Pull from "effect/Pull"
 import * as Schedule from "effect/Schedule"
+import * as Message from "../run/Message.ts"
 import * as RunDecision from "../run/RunDecision.ts"
 import * as RunError from "../run/RunError.ts"
 import type * as RunEvent from "../run/RunEvent.ts"
@@ -86,9 +87,7 @@ const emptyResponse = new RunError.RetryableError<RunError.ProviderReason>({
 /** Nothing a reader or a tool could use, and no reason given for it. */
 const saysNothing = (result: Attempt.Settled): boolean =>
   result.finishReason !== "length" && result.finishReason !== "content-filter" &&
-  !result.content.some((part) =>
-    part.type === "tool-call" || part.type === "file" || (part.type === "text" && part.text.trim() !== "")
-  )
+  Message.isBlank(result.content)
 
 interface Delay {
   readonly duration: Duration.Duration

@@ -30,15 +30,14 @@ export const make = (
     return exit
   })
 
-/** Awaits what must not be interrupted, but only for the grace period once the run is, or was, cut off; else `late`. */
+/** Awaits what goes on by itself, but only for the grace period once the run is, or was, cut off; else `late`. */
 export const patiently = <A, E, E2>(
   live: Live.Live,
-  self: Effect.Effect<A, E>,
+  fiber: Fiber.Fiber<A, E>,
   late: E2,
   restore: Restore
 ): Effect.Effect<Exit.Exit<A, E | E2>> =>
   Effect.gen(function*() {
-    const fiber = yield* Effect.forkDetach(self)
     const grace = yield* Grace.Grace
     const cutOff = Effect.callback<void>((resume) => {
       live.interrupt = () => resume(Effect.void)

@@ -2,10 +2,9 @@
  * The tool calls of one assistant message: each gets exactly one outcome, or waits for a person. An intent is stored
  * before its handler runs; outcomes are stored as they come; one call's trouble is never a sibling's.
  *
- * Does not own the steps of one call (`CallStep`), nor the ends of runs; `settleOpen` is what an end does to calls still
- * open.
+ * Does not own the steps of one call (`CallStep`), what a round knows of itself (`RoundProgress`), nor the ends of runs;
+ * `settleOpen` is what an end does to calls still open.
  */
-import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Semaphore from "effect/Semaphore"
@@ -13,11 +12,12 @@ import type * as OpenCall from "../run/OpenCall.ts"
 import * as RunDecision from "../run/RunDecision.ts"
 import type * as RunError from "../run/RunError.ts"
 import type * as RunEvent from "../run/RunEvent.ts"
-import * as ToolOutcome from "../run/ToolOutcome.ts"
+import type * as ToolOutcome from "../run/ToolOutcome.ts"
 import type * as SessionStore from "../services/SessionStore.ts"
 import * as CallStep from "./CallStep.ts"
 import type * as Env from "./Env.ts"
 import * as Recovery from "./Recovery.ts"
+import { RoundProgress } from "./RoundProgress.ts"
 
 export interface Round {
   /** the limit that kept calls of this message from running */
@@ -51,10 +51,12 @@ export const run = Effect.fnUntraced(function*(
   const allowed = calls.slice(0, left.count)
   const cutBy = allowed.length < calls.length ? left.reason : undefined
   enter(cutBy === "turns" ? "settledWithoutTurnLeft" : "settledWithCalls")
-  const { isWaiting, spent, toolError } = yield* runAll(env, allowed)
+  const { isUnanswered: isWaiting, spent, toolError } = yield* runAll(env, allowed)
   const isOver = toolError !== undefined || spent !== undefined || !isWaiting
   if (!isOver) return { cutBy, toolError, isWaiting: true }
   settleOpen(env, toolError === undefined ? "limit" : "failed")
+  // nobody is waited for any more
+  if (journal.status() === "awaiting_human") journal.move("answered")
   if (journal.status() === "tool_running") {
     journal.move(toolError === undefined ? "everyCallSettled" : "toolFailed")
   }
@@ -63,93 +65,31 @@ export const run = Effect.fnUntraced(function*(
 
 /**
  * Runs calls, at most `maxParallel` at once; one that waits for a person takes no place. Later calls wait with it when they
- * run one by one, else they go on. Calls that may not run any more stay open, for the round to settle.
+ * run one by one, else they go on. Calls that may not run any more, all of them where a limit was reached before, stay
+ * open for the round to settle.
  */
 const runAll = Effect.fnUntraced(function*(
   env: Env.Env,
   calls: ReadonlyArray<Call>
-): Effect.fn.Return<
-  Pick<Round, "toolError" | "isWaiting"> & { readonly spent: RunEvent.LimitedReason | undefined },
-  SessionStore.StoreError
-> {
+): Effect.fn.Return<RoundProgress, SessionStore.StoreError> {
   const { journal, policy } = env
+  const progress = new RoundProgress(env)
+  if (calls.length === 0 || !progress.mayRun()) return progress
   const places = Math.max(1, Math.min(policy.maxParallel ?? 1, calls.length))
   const place = Semaphore.makeUnsafe(places)
   const desk = Semaphore.makeUnsafe(1)
-  const over = Deferred.makeUnsafe<void>()
-  let toolError: RunError.Stored | undefined
-  let spent: RunEvent.LimitedReason | undefined
   let left = calls.length
-  let running = 0
-  let waiting = 0
-  let unanswered = 0
-
-  /** The round waits for a person while one is asked and nothing runs. */
-  const look = () => {
-    if (running === 0 && waiting > 0 && journal.status() === "tool_running") journal.move("everyCallWaits")
-  }
-  const goOn = () => {
-    if (journal.status() === "awaiting_human") journal.move("answered")
-  }
-  const mayRun = () => {
-    spent ??= RunDecision.budgetSpent(journal.state(), journal.now())
-    return toolError === undefined && spent === undefined
-  }
-
-  /** What is known is not kept back by a rule that takes its time. */
-  const judge = (call: Call): Effect.Effect<CallStep.Verdict, SessionStore.StoreError> => {
-    const verdict = call.phase === "started" ? Recovery.judge(env, call) : CallStep.judge(env, call)
-    return Exit.isExit(verdict) ? verdict : Effect.andThen(journal.commit, verdict)
-  }
-
-  const execute = Effect.fnUntraced(function*(call: Call) {
-    running++
-    goOn()
-    const outcome = yield* CallStep.execute(env, call)
-    running--
-    if (policy.continueOnError === false && ToolOutcome.isError(outcome)) toolError ??= toolFailed(call)
-    if (!mayRun()) yield* Deferred.succeed(over, undefined)
-    look()
-  })
-
-  const startAndExecute = (call: Call) =>
-    Effect.suspend(() => {
-      if (!mayRun()) return Effect.void
-      CallStep.start(env, call)
-      return Effect.andThen(journal.commit, execute(call))
-    })
-
-  /** Whether a person allows the call; not while nobody answers, nor once the round is over. */
-  const isAllowed = Effect.fnUntraced(function*(call: Call) {
-    if (!mayRun()) return false
-    // one after the other, so that the log has the questions in call order
-    const question = yield* desk.withPermit(CallStep.request(env, call))
-    waiting++
-    yield* journal.commit
-    look()
-    const answer = yield* Effect.raceFirst(
-      CallStep.ask(env, question),
-      Effect.as(Deferred.await(over), "over" as const)
-    )
-    if (answer === undefined) {
-      unanswered++
-      return false
-    }
-    waiting--
-    goOn()
-    if (answer === "over") return false
-    CallStep.resolve(env, call, question, answer)
-    look()
-    // with the intent, where that follows at once
-    if (running >= places) yield* journal.commit
-    return answer.approved === true
-  })
 
   /** `isStarted`: the intent is stored already. */
   const workOff = Effect.fnUntraced(function*(call: Call, verdict: CallStep.Verdict, isStarted: boolean) {
+    const run = isStarted ? execute(env, progress, call) : startAndExecute(env, progress, call)
     if (verdict._tag === "Settle") CallStep.settle(env, call, verdict.outcome)
-    else if (verdict._tag === "Run") yield* place.withPermit(isStarted ? execute(call) : startAndExecute(call))
-    else if (yield* isAllowed(call)) yield* place.withPermit(startAndExecute(call))
+    else if (verdict._tag === "Run") yield* place.withPermit(run)
+    else if (yield* isAllowed(env, progress, call, desk)) {
+      // with the intent, where that follows at once
+      if (progress.running >= places) yield* journal.commit
+      yield* place.withPermit(startAndExecute(env, progress, call))
+    }
     left--
     // the last outcome of a round is stored with the end of the turn, and one behind another with its intent
     if (left > 0 && places > 1) yield* journal.commit
@@ -159,7 +99,7 @@ const runAll = Effect.fnUntraced(function*(
   const first = calls.slice(0, places)
   const verdicts: Array<CallStep.Verdict> = []
   for (const call of first) {
-    const verdict = yield* judge(call)
+    const verdict = yield* judge(env, call)
     if (verdict._tag === "Run") CallStep.start(env, call)
     verdicts.push(verdict)
   }
@@ -167,18 +107,62 @@ const runAll = Effect.fnUntraced(function*(
 
   if (places === 1) {
     for (const [i, call] of calls.entries()) {
-      if (i > 0 && (unanswered > 0 || !mayRun())) break
-      yield* workOff(call, verdicts[i] ?? (yield* judge(call)), i === 0)
+      if (i > 0 && (progress.isUnanswered || !progress.mayRun())) break
+      yield* workOff(call, verdicts[i] ?? (yield* judge(env, call)), i === 0)
     }
   } else {
     const work = (call: Call, i: number) =>
       Effect.flatMap(
-        i < first.length ? Effect.succeed(verdicts[i]!) : judge(call),
+        i < first.length ? Effect.succeed(verdicts[i]!) : judge(env, call),
         (verdict) => workOff(call, verdict, i < first.length)
       )
     yield* Effect.forEach(calls, work, { concurrency: "unbounded", discard: true })
   }
-  return { toolError, isWaiting: unanswered > 0, spent }
+  return progress
+})
+
+/** What is known is not kept back by a rule that takes its time. */
+const judge = (env: Env.Env, call: Call): Effect.Effect<CallStep.Verdict, SessionStore.StoreError> => {
+  const verdict = call.phase === "started" ? Recovery.judge(env, call) : CallStep.judge(env, call)
+  return Exit.isExit(verdict) ? verdict : Effect.andThen(env.journal.commit, verdict)
+}
+
+const execute = (env: Env.Env, progress: RoundProgress, call: Call) =>
+  Effect.suspend(() => {
+    progress.began()
+    return Effect.map(CallStep.execute(env, call), (outcome) => progress.ended(call, outcome))
+  })
+
+const startAndExecute = (env: Env.Env, progress: RoundProgress, call: Call) =>
+  Effect.suspend(() => {
+    if (!progress.mayRun()) return Effect.void
+    CallStep.start(env, call)
+    return Effect.andThen(env.journal.commit, execute(env, progress, call))
+  })
+
+/** Whether a person allows the call; not while nobody answers, nor once the round is over. */
+const isAllowed = Effect.fnUntraced(function*(
+  env: Env.Env,
+  progress: RoundProgress,
+  call: Call,
+  desk: Semaphore.Semaphore
+) {
+  if (!progress.mayRun()) return false
+  // one after the other, so that the log has the questions in call order
+  const question = yield* desk.withPermit(CallStep.request(env, call))
+  progress.asked()
+  yield* env.journal.commit
+  progress.look()
+  const answer = yield* Effect.raceFirst(CallStep.ask(env, question), Effect.as(progress.over, "over" as const))
+  if (answer === undefined) {
+    progress.unanswered()
+    return false
+  }
+  progress.answered()
+  if (answer === "over") return false
+  CallStep.resolve(env, call, question, answer)
+  progress.look()
+  return answer.approved === true
 })
 
 /** Gives every call that is still open the outcome that an end leaves it with; nothing runs. */
@@ -193,13 +177,3 @@ const outcomeOfStarted = (env: Env.Env, call: Call): ToolOutcome.ToolOutcome => 
   const isKnown = CallStep.isOurs(env.journal, call) || env.executor.isRepeatable(env.handlers, call.tool)
   return env.leftBehind.get(call.callId)?.outcome ?? { _tag: isKnown ? "Interrupted" : "OutcomeUnknown" }
 }
-
-const toolFailed = (call: Call): RunError.Stored => ({
-  _tag: "NonRetryableError",
-  reason: {
-    _tag: "ToolFailed",
-    tool: call.tool,
-    callId: call.callId,
-    message: `tool "${call.tool}" failed, and this run does not continue on errors`
-  }
-})

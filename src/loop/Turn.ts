@@ -4,6 +4,7 @@
  * Does not own how a call is retried (`ModelCall`) or how tools run (`ToolRound`), nor the end of a drive (`Drive`).
  */
 import * as Effect from "effect/Effect"
+import * as Bounds from "../run/Bounds.ts"
 import * as RunDecision from "../run/RunDecision.ts"
 import * as RunError from "../run/RunError.ts"
 import type * as RunEvent from "../run/RunEvent.ts"
@@ -11,6 +12,7 @@ import * as RunState from "../run/RunState.ts"
 import * as Transcript from "../run/Transcript.ts"
 import * as Usage from "../run/Usage.ts"
 import type * as ContextManager from "../services/ContextManager.ts"
+import * as SessionStore from "../services/SessionStore.ts"
 import type * as Env from "./Env.ts"
 import * as ModelCall from "./ModelCall.ts"
 import * as ToolRound from "./ToolRound.ts"
@@ -26,8 +28,9 @@ export const takeTurns = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Re
   const { journal } = env
   const before = journal.state()
   if (RunState.isTurnOpen(before)) {
-    const calls = before.answer?.calls ?? before.openCalls.length
-    const ending = yield* conclude(env, calls > 0, noLatency)
+    const hasCalls = (before.answer?.calls ?? before.openCalls.length) > 0
+    const isEmpty = before.answer?.isBlank ?? false
+    const ending = yield* conclude(env, { hasCalls, isEmpty, latency: noLatency })
     if (ending !== undefined) return ending
   }
   while (true) {
@@ -86,7 +89,7 @@ const settle = (
   result: Extract<ModelCall.Result, { _tag: "Settled" }>
 ): Effect.Effect<Ending | undefined, RunError.RunError> => {
   const { journal } = env
-  const { attempt, content, duration, finishReason, firstPart, usage } = result
+  const { attempt, content, duration, finishReason, firstPart, isEmpty, usage } = result
   const { name, provider } = env.model.info
   journal.record({
     _tag: "AssistantMessage",
@@ -97,7 +100,15 @@ const settle = (
     model: { provider, name },
     usage
   })
-  return conclude(env, journal.state().openCalls.length > 0, { firstPart, model: duration })
+  const hasCalls = journal.state().openCalls.length > 0
+  return conclude(env, { hasCalls, isEmpty, latency: { firstPart, model: duration } })
+}
+
+/** The settled answer that a turn is concluded from. */
+interface Answer {
+  readonly hasCalls: boolean
+  readonly isEmpty: boolean
+  readonly latency: Latency
 }
 
 interface Latency {
@@ -111,8 +122,7 @@ const noLatency: Latency = { firstPart: 0, model: 0 }
 /** From the answer through its tool round to the decision; gives the ending, or nothing where another turn follows. */
 const conclude = Effect.fnUntraced(function*(
   env: Env.Env,
-  hasCalls: boolean,
-  latency: Latency
+  { hasCalls, isEmpty, latency }: Answer
 ): Effect.fn.Return<Ending | undefined, RunError.RunError> {
   const { journal } = env
   const { answer, text, turn } = journal.state()
@@ -127,7 +137,7 @@ const conclude = Effect.fnUntraced(function*(
   const decision = RunDecision.decide(journal.state(), {
     finishReason,
     hasCalls,
-    isEmpty: text.trim() === "",
+    isEmpty,
     cutBy: round.cutBy,
     toolError: round.toolError,
     invalidOutput: hasCalls ? undefined : env.checkOutput(text)
@@ -192,7 +202,7 @@ const compact = Effect.fnUntraced(function*(
   if (limits.maxCompactions !== undefined && compactionsInARow >= limits.maxCompactions) return limited("compactions")
   // a strategy may take its time, and facts do not wait for it
   yield* journal.commit
-  const result = yield* Effect.result(env.context.compact(request))
+  const result = yield* Effect.result(Effect.flatMap(env.context.compact(request), storable))
   if (result._tag === "Failure") {
     if (request.force === "length") return limited("length")
     journal.move("compactionFailed")
@@ -219,5 +229,13 @@ const compact = Effect.fnUntraced(function*(
   journal.move("shrank")
   return undefined
 })
+
+/** A replacement that is more than a store holds is none. */
+const storable = (compaction: ContextManager.Compaction) => {
+  const bytes = Bounds.above(compaction.replacement, SessionStore.maxContentBytes)
+  return bytes === undefined
+    ? Effect.succeed(compaction)
+    : Effect.fail(RunError.tooLarge("the compacted context", bytes, SessionStore.maxContentBytes))
+}
 
 const compactionFailed = (message: string) => new RunError.NonRetryableError({ _tag: "CompactionFailed", message })

@@ -100,6 +100,12 @@ export const textOf = (content: ReadonlyArray<AssistantPart>): string => {
   return out
 }
 
+/** Nothing that a reader or a tool could use: no text but white space, no file, no call. */
+export const isBlank = (content: ReadonlyArray<AssistantPart>): boolean =>
+  !content.some((part) =>
+    part.type === "tool-call" || part.type === "file" || (part.type === "text" && part.text.trim() !== "")
+  )
+
 /** The calls of an assistant message that are ours to execute, in order. */
 export const toolCalls = (content: ReadonlyArray<AssistantPart>): ReadonlyArray<ToolCallPart> =>
   content.filter((part): part is ToolCallPart => part.type === "tool-call" && part.providerExecuted !== true)

@@ -8,6 +8,7 @@
 import * as Data from "effect/Data"
 import * as Duration from "effect/Duration"
 import * as Schema from "effect/Schema"
+import * as Bounds from "./Bounds.ts"
 
 /** `status` is the HTTP status where there was one, `retryAfter` in milliseconds. Messages hold no secrets. */
 const provider = {
@@ -42,6 +43,16 @@ export const ProviderRefusal = Schema.Union([
 ])
 export type ProviderRefusal = typeof ProviderRefusal.Type
 
+/** A store holds no event of that size. */
+export const EventTooLarge = Schema.TaggedStruct("EventTooLarge", {
+  ...message,
+  bytes: Schema.Finite,
+  limit: Schema.Finite
+})
+
+/** Why an attempt at a model call does not count: the model's word, or an answer that is more than a store holds. */
+export const AttemptReason = Schema.Union([...ProviderReason.members, ...ProviderRefusal.members, EventTooLarge])
+
 /** Why a run may work when started or resumed again. */
 export const RunReason = Schema.Union([
   Schema.TaggedStruct("RetriesExhausted", { ...message, last: ProviderReason, attempts: Schema.Finite }),
@@ -67,12 +78,14 @@ export const RunRefusal = Schema.Union([
   Schema.TaggedStruct("RunConflict", { ...message, runId: Schema.String }),
   /** `resume` found no run that can go on */
   Schema.TaggedStruct("NothingToResume", { ...message, sessionId: Schema.String }),
+  /** the run was aborted while it was being started; nothing of it is in the log */
+  Schema.TaggedStruct("AbortedBeforeStart", { ...message, runId: Schema.String }),
   /** the process that drove the session's last run died; nothing may be appended before that is settled */
   /** another writer took the session over */
   Schema.TaggedStruct("StaleWriter", { ...message, sessionId: Schema.String }),
   /** the store holds what this version cannot read; nothing was changed */
   Schema.TaggedStruct("StoreRefused", message),
-  Schema.TaggedStruct("EventTooLarge", { ...message, bytes: Schema.Finite, limit: Schema.Finite }),
+  EventTooLarge,
   Schema.TaggedStruct("CompactionFailed", message),
   Schema.TaggedStruct("ToolFailed", { ...message, tool: Schema.String, callId: Schema.String }),
   Schema.TaggedStruct("HookBlocked", { ...message, hook: Schema.String }),
@@ -87,12 +100,18 @@ interface Reason {
   readonly last?: { readonly retryAfter?: number }
 }
 
+/** A reason can be stored, whatever a provider or a defect has to say. */
+const bounded = <R extends Reason>(reason: R): R => {
+  const message = Bounds.message(reason.message)
+  return message === reason.message ? reason : { ...reason, message }
+}
+
 /** Trying again later may help, after `retryAfter` when that is known. */
 export class RetryableError<const R extends Reason = RunReason> extends Data.TaggedError("RetryableError")<{}> {
   readonly reason: R
   constructor(reason: R) {
     super()
-    this.reason = reason
+    this.reason = bounded(reason)
   }
   override get message(): string {
     return this.reason.message
@@ -108,7 +127,7 @@ export class NonRetryableError<const R extends Reason = RunRefusal> extends Data
   readonly reason: R
   constructor(reason: R) {
     super()
-    this.reason = reason
+    this.reason = bounded(reason)
   }
   override get message(): string {
     return this.reason.message
@@ -147,6 +166,16 @@ export const runConflict = (runId: string): NonRetryableError =>
     message: `run "${runId}" exists with other input; use another run id, or the same input to attach to it`
   })
 
+/** `what` has `bytes` of JSON, and may have at most `limit`. */
+export const tooLarge = (what: string, bytes: number, limit: number): NonRetryableError<typeof EventTooLarge.Type> =>
+  new NonRetryableError({
+    _tag: "EventTooLarge",
+    bytes,
+    limit,
+    message: `${what} has ${bytes} bytes of JSON, the limit is ${limit}; ` +
+      "it was not stored. Keep large data elsewhere, and a reference to it here."
+  })
+
 export const sessionBusy = (
   sessionId: string,
   runId?: string
@@ -158,6 +187,13 @@ export const sessionBusy = (
     message: `session "${sessionId}" has a live run${
       runId === undefined ? "" : ` ("${runId}")`
     }; wait for its end, or abort it`
+  })
+
+export const abortedBeforeStart = (runId: string): NonRetryableError =>
+  new NonRetryableError({
+    _tag: "AbortedBeforeStart",
+    runId,
+    message: `run "${runId}" was aborted before its first event was stored; nothing of it is in the log`
   })
 
 export const sessionNotFound = (

@@ -139,7 +139,7 @@ export const Durable = Schema.Union([
   durable("AttemptDiscarded", {
     turn: Schema.Finite,
     attempt: Schema.Finite,
-    error: Schema.Union([...RunError.ProviderReason.members, ...RunError.ProviderRefusal.members]),
+    error: RunError.AttemptReason,
     usage: Usage.Usage
   }),
   durable("ModelSwitched", { turn: Schema.Finite, from: Message.ModelRef, to: Message.ModelRef }),

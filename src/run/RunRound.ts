@@ -14,6 +14,8 @@ type Settled = Extract<RunEvent.Durable, { _tag: "AssistantMessage" }>
 /** What a turn still needs to know of its settled answer. */
 export interface Answer extends Pick<Settled, "attempt" | "finishReason" | "usage"> {
   readonly calls: number
+  /** nothing a reader or a tool could use */
+  readonly isBlank: boolean
   /** no outcome of its calls is unknown */
   readonly isKnown: boolean
 }
@@ -33,6 +35,7 @@ export const settleMessage = (state: RunState, event: Settled): RunState => {
       finishReason: event.finishReason,
       usage: event.usage,
       calls: calls.length,
+      isBlank: Message.isBlank(event.message.content),
       isKnown: true
     },
     openCalls: calls.map((call, index) => ({

@@ -198,7 +198,9 @@ export const evolve = (before: RunState, event: RunEvent.Durable): RunState => {
 
 /** A provider's refusal is in the log as the attempt's end; anything else may have cut an attempt off. */
 const isTraced = (end: RunEvent.End | undefined): boolean =>
-  end?._tag === "RunFailed" && end.error.reason._tag !== "Unknown" && end.error.reason._tag !== "StoreUnavailable"
+  end?._tag === "RunFailed" && !untraced.has(end.error.reason._tag)
+
+const untraced: ReadonlySet<string> = new Set(["Unknown", "StoreUnavailable", "EventTooLarge"])
 
 const ended = (state: RunState, event: RunEvent.End, status: RunEvent.Status): RunState => ({
   ...state,

@@ -27,6 +27,9 @@ export type StoreError = RunError.RetryableError<Retryable> | RunError.NonRetrya
 /** One event is at most this many bytes of JSON. */
 export const maxEventBytes = 16 * 1024 * 1024
 
+/** What others say in an event is at most this many: the event, and those of a message's calls, hold more than that. */
+export const maxContentBytes = maxEventBytes - 64 * 1024
+
 /** What `list` shows of a session; times in milliseconds since the epoch. A fork was created and updated when it was made. */
 export interface SessionInfo {
   readonly sessionId: string

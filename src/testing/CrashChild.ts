@@ -2,13 +2,14 @@
 import * as Effect from "effect/Effect"
 import { enableCompileCache } from "node:module"
 import type { Subjects } from "./CrashSweep.ts"
+import * as UserModule from "./UserModule.ts"
 
 // hundreds of processes load the same modules
 enableCompileCache()
 
 const [module = "", name = "", folder = "", sessionId = "", at = ""] = process.argv.slice(2)
 
-const { subjects } = await (import(module) as Promise<{ readonly subjects: Subjects }>)
+const { subjects } = await UserModule.load<{ readonly subjects: Subjects }>(module)
 const subject = subjects[name]!({ folder, sessionId })
 
 await Effect.runPromise(subject.use(subject.play, (n, what) => {

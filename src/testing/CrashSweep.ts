@@ -30,6 +30,7 @@ import * as SessionStore from "../services/SessionStore.ts"
 import type * as ToolExecutor from "../services/ToolExecutor.ts"
 import * as CrashPoints from "./CrashPoints.ts"
 import * as CrashRules from "./CrashRules.ts"
+import * as UserModule from "./UserModule.ts"
 
 /** Where one death takes place: a folder of its own, that is removed afterwards, and a session of its own. */
 export interface Place {
@@ -108,7 +109,9 @@ export interface Report {
 }
 
 export const sweep = Effect.fnUntraced(function*(options: Sweep): Effect.fn.Return<Report> {
-  const { subjects } = yield* Effect.promise(() => import(options.module.href) as Promise<{ subjects: Subjects }>)
+  const { subjects } = yield* Effect.promise(() =>
+    UserModule.load<{ readonly subjects: Subjects }>(options.module.href)
+  )
   const names = options.only ?? Object.keys(subjects)
   const ways = names.flatMap((name) => (options.goOn ?? ["resume", "hello"]).map((goOn) => ({ name, goOn })))
   const reports = yield* Effect.forEach(

@@ -140,7 +140,7 @@ describe("fiberloop resume at a terminal", () => {
       const chat = yield* start("resume", /session (\S+)/.exec(screen)![1]!, "--model", "m")
       yield* chat.sees("›")
       yield* chat.type("are you there?\r")
-      yield* chat.sees("✓ completed")
+      yield* chat.sees("›")
       yield* chat.type(ctrl.d)
       const end = yield* chat.ended
       assert.strictEqual(end.code, 0)

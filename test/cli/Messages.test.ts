@@ -15,6 +15,7 @@ const reasons: ReadonlyArray<readonly [Parameters<typeof Messages.ofReason>[0], 
   [{ _tag: "SessionBusy", message, sessionId: "s" }, "session \"s\" is busy with another run: wait for its end"],
   [{ _tag: "SessionNotFound", message, sessionId: "s" }, "there is no session \"s\""],
   [{ _tag: "NothingToResume", message, sessionId: "s" }, "session \"s\" has no unfinished run"],
+  [{ _tag: "AbortedBeforeStart", message, runId: "r" }, "the run was aborted before it began"],
   [{ _tag: "StaleWriter", message, sessionId: "s" }, "another process took session \"s\" over"],
   [
     { _tag: "InvalidInput", message: "sessionId has 201 characters", field: "sessionId" },

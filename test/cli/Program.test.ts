@@ -105,7 +105,7 @@ describe("the command refuses", () => {
       yield* run(["2+2"])
       const { code, stderr } = yield* run(["2+2", "--session", "a\nb"])
       assert.strictEqual(code, 1)
-      assert.include(stderr, "--session may not begin or end with a blank or hold control characters")
+      assert.include(stderr, "there is no session \"a\\nb\" in this database")
     }))
 
   it.effect("a command that is none", () =>

@@ -1,10 +1,12 @@
 /** Aborts at odd moments: before anything is stored, twice, too late, and with a store or a model that does not go along. */
 import { assert, describe, it } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
+import * as SessionStoreMemory from "../../src/layers/SessionStoreMemory.ts"
 import * as RunEvent from "../../src/run/RunEvent.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as Aborted from "../support/Aborted.ts"
@@ -61,7 +63,8 @@ describe("an abort", () => {
       yield* Aborted.check({ ...made }, "shutdown", undefined)
     }))
 
-  it.effect("does not wait for a first append that is stuck", () =>
+  // a grace period for the first append and one for the end that stands behind it
+  it.effect("does not wait for a first append that is stuck, nor the session for ever", () =>
     Effect.gen(function*() {
       const held = TestStore.holding((n) => n === 1)
       const store = yield* TestStore.make(held.onAppend)
@@ -69,9 +72,24 @@ describe("an abort", () => {
       const fiber = yield* Effect.forkChild(made.agent.run({ sessionId: "s", input: "go" }))
       yield* held.reached
       const interrupting = yield* Effect.forkChild(Fiber.interrupt(fiber))
-      yield* TestClock.adjust("5 seconds")
+      yield* TestClock.adjust("10 seconds")
       yield* Fiber.join(interrupting)
+      yield* TestClock.adjust("30 seconds")
       yield* Aborted.answers(made)
+    }))
+
+  it.effect("while the session is opened fails the start typed, as nothing to try again", () =>
+    Effect.gen(function*() {
+      const memory = yield* SessionStoreMemory.make
+      const opening = Deferred.makeUnsafe<void>()
+      const open = () => Effect.andThen(Deferred.succeed(opening, undefined), Effect.never)
+      const { agent, store } = yield* TestAgent.make([], { store: TestStore.over({ ...memory, open }) })
+      const starting = yield* Effect.forkChild(Effect.flip(agent.start({ sessionId: "s", runId: "r", input: "go" })))
+      yield* Deferred.await(opening)
+      yield* (yield* agent.live("r"))!.abort
+      const error = yield* Fiber.join(starting)
+      assert.deepStrictEqual([error._tag, error.reason._tag], ["NonRetryableError", "AbortedBeforeStart"])
+      assert.deepStrictEqual(yield* store.log("s"), [])
     }))
 
   it.effect("twice is announced and ended once", () =>

@@ -230,4 +230,21 @@ describe("the status", () => {
       assert.deepStrictEqual(yield* statuses(made, watch), { live: "awaiting_human", log: "awaiting_human" })
       yield* abort
     }))
+
+  it.effect("fails from tool_running where a failure settles the calls that nobody answers for", () =>
+    Effect.gen(function*() {
+      const made = yield* Approvals.make([[work(1, "a"), look(2, "b")]], {
+        approver: Approvals.answering(() => undefined),
+        agent: { ...parallel, toolPolicy: { maxParallel: 2, continueOnError: false } },
+        tool: () => Effect.fail("no")
+      })
+      const { result, watch } = yield* start(made)
+      assert.strictEqual((yield* Effect.flip(result)).reason._tag, "ToolFailed")
+      yield* watch.over
+      assert.deepStrictEqual(RunLog.moves(watch.seen).slice(-3), [
+        "tool_running>awaiting_human",
+        "awaiting_human>tool_running",
+        "tool_running>failed"
+      ])
+    }))
 })

@@ -123,6 +123,15 @@ describe("an answer that counts for nothing", () => {
       assert.strictEqual(RunLog.endOf(seen), "RunCompleted(emptyAfterTools)")
     }))
 
+  it.effect("is not one that is a file and nothing else, also after tool results", () =>
+    Effect.gen(function*() {
+      const file = ScriptedModel.parts({ type: "file", mediaType: "image/png", data: "aGk=" })
+      const { over, script, seen } = yield* watched([TestAgent.work(1), file], atOnce)
+      yield* over
+      assert.strictEqual((yield* script.requests).length, 2)
+      assert.strictEqual(RunLog.endOf(seen), "RunCompleted(stop)")
+    }))
+
   it.effect("still costs what it used", () =>
     Effect.gen(function*() {
       const { agent } = yield* TestAgent.make([ScriptedModel.text(""), ScriptedModel.text("ok")], atOnce)

@@ -53,9 +53,23 @@ describe("maxTokens", () => {
       })
       assert.strictEqual(end, "RunLimited(tokens)")
       assert.strictEqual(yield* requests, 2)
-      assert.strictEqual(ran(), 2)
+      assert.strictEqual(ran(), 1)
+      assert.deepStrictEqual(RunLog.outcomes(log), ["1.0 Succeeded", "2.0 NotExecuted(limit)"])
       assert.deepStrictEqual(RunLog.only(log, "RunLimited")[0]?.totals.usage, { inputTokens: 20, outputTokens: 10 })
     }))
+
+  it.effect.each([1, 4])(
+    "that the call has used up lets none of its tools run, %i at once",
+    (maxParallel) =>
+      Effect.gen(function*() {
+        const five = [1, 2, 3, 4, 5].map((n) => TestAgent.work(n, `${n}`))
+        const { end, log, ran } = yield* play([five], { maxTokens: 1 }, { agent: { toolPolicy: { maxParallel } } })
+        assert.strictEqual(end, "RunLimited(tokens)")
+        assert.strictEqual(ran(), 0)
+        assert.deepStrictEqual(RunLog.only(log, "ToolStarted"), [])
+        assert.deepStrictEqual(RunLog.outcomes(log), [0, 1, 2, 3, 4].map((place) => `1.${place} NotExecuted(limit)`))
+      })
+  )
 
   it.effect("does not take back an answer that is there", () =>
     Effect.gen(function*() {

@@ -2,6 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as Stream from "effect/Stream"
 import * as RunError from "../../src/run/RunError.ts"
 import type * as RunEvent from "../../src/run/RunEvent.ts"
@@ -163,6 +164,35 @@ describe("a run is resumed", () => {
       const [, second] = yield* script.requests
       assert.strictEqual(second?.messages.at(-1)?.role, "user")
       assert.deepStrictEqual(RunLog.only(yield* store.log("s"), "NoticeAdded").map((event) => event.kind), ["resume"])
+    }))
+
+  it.effect("by one of two that try at once; the other one's limits are not dropped without a word", () =>
+    Effect.gen(function*() {
+      const gate = yield* ScriptedModel.makeGate
+      const { agent, store } = yield* TestAgent.make([refused, [ScriptedModel.gate(gate), ScriptedModel.text("ok")]])
+      yield* Effect.flip(agent.run({ sessionId: "s", runId: "r", input: "go" }))
+      const first = yield* Effect.forkChild(resumed(agent))
+      const second = yield* Effect.forkChild(Effect.flip(resumed(agent, { limits: { maxTurns: 7 }, data: 1 })))
+      const error = yield* Fiber.join(second)
+      assert.strictEqual(error.reason._tag, "SessionBusy")
+      yield* gate.started
+      const again = yield* Effect.flip(resumed(agent))
+      assert.deepStrictEqual(again.reason, error.reason)
+      yield* gate.release
+      yield* Fiber.join(first)
+      assert.strictEqual(RunLog.only(yield* store.log("s"), "RunResumed").length, 1)
+    }))
+
+  it.effect("by nobody while it lives, whatever data it was resumed with", () =>
+    Effect.gen(function*() {
+      const gate = yield* ScriptedModel.makeGate
+      const { agent } = yield* TestAgent.make([refused, [ScriptedModel.gate(gate), ScriptedModel.text("ok")]])
+      yield* Effect.flip(agent.run({ sessionId: "s", runId: "r", input: "go" }))
+      const first = yield* Effect.forkChild(resumed(agent, { data: 1 }))
+      yield* gate.started
+      assert.strictEqual((yield* Effect.flip(resumed(agent, { data: 2 }))).reason._tag, "SessionBusy")
+      yield* gate.release
+      yield* Fiber.join(first)
     }))
 
   it.effect("and aborted by whoever leaves its stream", () =>

@@ -31,13 +31,15 @@ export interface TestStore {
   onAppend: OnAppend
   /** comes before a session is given back */
   onRelease: Effect.Effect<void>
+  /** comes when a session was given back */
+  onReleased: Effect.Effect<void>
 }
 
-export const make = (onAppend: OnAppend = ({ store }) => store): Effect.Effect<TestStore> =>
+export const make = (onAppend?: OnAppend): Effect.Effect<TestStore> =>
   Effect.map(SessionStoreMemory.make, (memory) => over(memory, onAppend))
 
 export const over = (
-  below: SessionStore.SessionStore["Service"],
+  base: SessionStore.SessionStore["Service"],
   onAppend: OnAppend = ({ store }) => store
 ): TestStore => {
   const appends: Array<Batch> = []
@@ -53,10 +55,11 @@ export const over = (
       return self.onAppend({ n: ++n, events, store })
     })
   const service: SessionStore.SessionStore["Service"] = {
-    ...below,
+    ...base,
     open: (sessionId, options) =>
       Effect.gen(function*() {
-        const session = yield* below.open(sessionId, options)
+        yield* Effect.addFinalizer(() => self.onReleased)
+        const session = yield* base.open(sessionId, options)
         yield* Effect.addFinalizer(() => self.onRelease)
         return { ...session, append: append(session) }
       })
@@ -66,10 +69,11 @@ export const over = (
     layer: Layer.succeed(SessionStore.SessionStore, service),
     appends,
     log: (sessionId) =>
-      Stream.runCollect(below.read(sessionId)).pipe(Effect.orElseSucceed((): Array<RunEvent.Durable> => [])),
+      Stream.runCollect(base.read(sessionId)).pipe(Effect.orElseSucceed((): Array<RunEvent.Durable> => [])),
     head: (sessionId) => heads.get(sessionId) ?? 0,
     onAppend,
-    onRelease: Effect.void
+    onRelease: Effect.void,
+    onReleased: Effect.void
   }
   return self
 }

@@ -1,0 +1,75 @@
+/** Aborts while an append waits for a lock of the database, longer than a drive waits, and is stored after all. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as TestClock from "effect/testing/TestClock"
+import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
+import * as SessionStoreSqlite from "../../src/layers/SessionStoreSqlite.ts"
+import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
+import * as Aborted from "../support/Aborted.ts"
+import * as Processes from "../support/Processes.ts"
+import * as TestAgent from "../support/TestAgent.ts"
+import * as TestStore from "../support/TestStore.ts"
+
+/** A database that another connection locks just before the first append that `isLocked` names. */
+const locking = Effect.fnUntraced(function*(isLocked: (events: TestStore.Batch) => boolean) {
+  const filename = join(yield* Processes.temporaryFolder, "sessions.db")
+  const base = yield* Effect.orDie(SessionStoreSqlite.make({ filename, busyTimeout: "1 hour" }))
+  const other = yield* Effect.acquireRelease(
+    Effect.sync(() => new DatabaseSync(filename)),
+    (db) => Effect.sync(() => db.close())
+  )
+  const locked = Deferred.makeUnsafe<void>()
+  const released = Deferred.makeUnsafe<void>()
+  const store = TestStore.over(base, ({ events, store }) =>
+    Effect.suspend(() => {
+      if (isLocked(events) && Deferred.doneUnsafe(locked, Effect.void)) other.exec("BEGIN IMMEDIATE")
+      return store
+    }))
+  store.onReleased = Deferred.succeed(released, undefined)
+  const unlock = Effect.andThen(
+    Effect.suspend(() => {
+      other.exec("COMMIT")
+      return TestClock.adjust("1 second")
+    }),
+    Deferred.await(released)
+  )
+  return { store, locked: Deferred.await(locked), unlock }
+})
+
+describe("an abort while the store waits for a lock", () => {
+  it.effect("that its first event needs closes the run that is stored after all", () =>
+    Effect.gen(function*() {
+      const { locked, store, unlock } = yield* locking((events) => events.some(({ _tag }) => _tag === "RunStarted"))
+      const made = yield* TestAgent.make([ScriptedModel.text("hello")], { store })
+      const fiber = yield* Effect.forkChild(made.agent.run({ sessionId: "s", input: "go" }))
+      yield* locked
+      const interrupting = yield* Effect.forkChild(Fiber.interrupt(fiber))
+      yield* TestClock.adjust("20 seconds")
+      yield* Fiber.join(interrupting)
+      yield* unlock
+      yield* Aborted.check(made, "consumer", undefined)
+      yield* Aborted.answers(made)
+    }))
+
+  it.effect("that an intent needs closes the run, and the tool does not run", () =>
+    Effect.gen(function*() {
+      let ran = 0
+      const { locked, store, unlock } = yield* locking((events) => events.some(({ _tag }) => _tag === "ToolStarted"))
+      const made = yield* TestAgent.make([TestAgent.work(1), ScriptedModel.text("hello")], {
+        store,
+        tool: () => Effect.sync(() => `${ran++}`)
+      })
+      const fiber = yield* Effect.forkChild(made.agent.run({ sessionId: "s", input: "go" }))
+      yield* locked
+      const interrupting = yield* Effect.forkChild(Fiber.interrupt(fiber))
+      yield* TestClock.adjust("20 seconds")
+      yield* Fiber.join(interrupting)
+      yield* unlock
+      assert.strictEqual(ran, 0)
+      yield* Aborted.check(made, "consumer", undefined)
+      yield* Aborted.answers(made)
+    }))
+})

@@ -1,0 +1,190 @@
+/** What is more than a store holds: it is left out, typed, and the run has its end all the same. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
+import * as ToolExecutorToolkit from "../../src/layers/ToolExecutorToolkit.ts"
+import * as Bounds from "../../src/run/Bounds.ts"
+import * as Message from "../../src/run/Message.ts"
+import * as RunError from "../../src/run/RunError.ts"
+import type * as RunEvent from "../../src/run/RunEvent.ts"
+import * as Usage from "../../src/run/Usage.ts"
+import * as ContextManager from "../../src/services/ContextManager.ts"
+import * as SessionStore from "../../src/services/SessionStore.ts"
+import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
+import * as RunLog from "../support/RunLog.ts"
+import * as TestAgent from "../support/TestAgent.ts"
+import * as TestStore from "../support/TestStore.ts"
+import * as Watch from "../support/Watch.ts"
+
+const tooMuch = "x".repeat(SessionStore.maxEventBytes + 1)
+const image = (data: string) => ScriptedModel.parts({ type: "file", mediaType: "image/png", data })
+
+const untruncated = Effect.provideService(ToolExecutorToolkit.ResultLimit, Infinity)
+
+/** The log is closed and legal, and the session answers. */
+const goesOn = Effect.fnUntraced(function*({ agent, store }: TestAgent.TestAgent, end: string) {
+  const log = yield* store.log("s")
+  assert.deepStrictEqual(RunLog.violations(log), [])
+  assert.strictEqual(RunLog.endOf(log), end)
+  const result = yield* agent.run({ sessionId: "s", input: "hello?" })
+  assert.strictEqual(result._tag, "Completed")
+  assert.deepStrictEqual(RunLog.violations(yield* store.log("s")), [])
+  return log
+})
+
+describe("what is more than an event holds", () => {
+  it.effect("as an answer fails the attempt, whose cost counts", () =>
+    Effect.gen(function*() {
+      const made = yield* TestAgent.make([image(tooMuch), ScriptedModel.text("hello")])
+      const error = yield* Effect.flip(made.agent.run({ sessionId: "s", input: "go" }))
+      assert.strictEqual(error.reason._tag, "EventTooLarge")
+      const log = yield* goesOn(made, "RunFailed(EventTooLarge)")
+      const [discarded] = RunLog.only(log, "AttemptDiscarded")
+      assert.deepStrictEqual([discarded?.error._tag, discarded?.usage], ["EventTooLarge", ScriptedModel.usage])
+    }))
+
+  it.effect("as a tool's result is NotEncodable, and the run goes on", () =>
+    Effect.gen(function*() {
+      const made = yield* TestAgent.make([TestAgent.work(1), ScriptedModel.text("ok"), ScriptedModel.text("hello")], {
+        tool: () => Effect.succeed(tooMuch)
+      })
+      yield* untruncated(made.agent.run({ sessionId: "s", input: "go" }))
+      const log = yield* goesOn(made, "RunCompleted(stop)")
+      assert.deepStrictEqual(RunLog.outcomes(log), ["1.0 NotEncodable"])
+    }))
+
+  it.effect("as a tool's failure is a shorter one", () =>
+    Effect.gen(function*() {
+      const made = yield* TestAgent.make([TestAgent.work(1), ScriptedModel.text("ok"), ScriptedModel.text("hello")], {
+        tool: () => Effect.fail(tooMuch)
+      })
+      yield* untruncated(made.agent.run({ sessionId: "s", input: "go" }))
+      const log = yield* goesOn(made, "RunCompleted(stop)")
+      assert.deepStrictEqual(RunLog.outcomes(log), ["1.0 Failed"])
+    }))
+
+  it.effect("as an input is refused, and leaves no session", () =>
+    Effect.gen(function*() {
+      const { agent, store } = yield* TestAgent.make([])
+      const error = yield* Effect.flip(agent.run({ sessionId: "s", input: tooMuch }))
+      assert.strictEqual(error.reason._tag, "EventTooLarge")
+      assert.isUndefined(yield* store.service.info("s"))
+    }))
+
+  it.effect("as words of a provider is cut", () =>
+    Effect.gen(function*() {
+      const refusal = new RunError.NonRetryableError<RunError.ProviderRefusal>({ _tag: "Unknown", message: tooMuch })
+      const made = yield* TestAgent.make([ScriptedModel.fail(refusal), ScriptedModel.text("hello")])
+      yield* Effect.flip(made.agent.run({ sessionId: "s", input: "go" }))
+      yield* goesOn(made, "RunFailed(Unknown)")
+    }))
+
+  it.effect("as a defect's message is cut", () =>
+    Effect.gen(function*() {
+      const made = yield* TestAgent.make([ScriptedModel.die(new Error(tooMuch)), ScriptedModel.text("hello")])
+      yield* Effect.flip(made.agent.run({ sessionId: "s", input: "go" }))
+      yield* goesOn(made, "RunFailed(Unknown)")
+    }))
+})
+
+describe("what is made of what is too large", () => {
+  it.effect("as a compacted context fails the compaction", () =>
+    Effect.gen(function*() {
+      const context = Layer.succeed(ContextManager.ContextManager, {
+        plan: (request) => isFirst ? { _tag: "Compact", request } : { _tag: "Send" },
+        compact: () => {
+          isFirst = false
+          return Effect.succeed({ strategy: "test", upTo: 1, replacement: [Message.user(tooMuch)], usage: Usage.zero })
+        }
+      })
+      let isFirst = true
+      const made = yield* TestAgent.make([ScriptedModel.text("hello")], { context })
+      const error = yield* Effect.flip(made.agent.run({ sessionId: "s", input: "go" }))
+      assert.strictEqual(error.reason._tag, "CompactionFailed")
+      yield* goesOn(made, "RunFailed(CompactionFailed)")
+    }))
+
+  it.effect("as what is wrong with an answer is cut", () =>
+    Effect.gen(function*() {
+      const output = Schema.Struct({ [`a${"\"".repeat(20_000)}`]: Schema.String })
+      const { agent, store } = yield* TestAgent.make([ScriptedModel.text("{}"), ScriptedModel.text("{}")], {
+        agent: { output: output as never }
+      })
+      yield* Effect.flip(agent.run({ sessionId: "s", input: "go" }))
+      const [notice] = RunLog.only(yield* store.log("s"), "NoticeAdded")
+      assert.isBelow(notice!.text.length, 11_000)
+    }))
+})
+
+/** A store that holds less than this library's own do. */
+const narrow = (limit: number): TestStore.OnAppend => ({ events, store }) => {
+  const event = events.find((event) => Bounds.above(event, limit) !== undefined)
+  return event === undefined ? store : Effect.fail(RunError.tooLarge(event._tag, limit + 1, limit))
+}
+
+describe("what a store says is too large", () => {
+  const long = "x".repeat(5000)
+  const run = Effect.fnUntraced(function*(turns: ReadonlyArray<ScriptedModel.Turn>, options?: TestAgent.Options) {
+    const store = yield* TestStore.make(narrow(4000))
+    const made = yield* TestAgent.make(turns, { store, ...options })
+    const error = yield* Effect.flip(made.agent.run({ sessionId: "s", input: "go" }))
+    assert.strictEqual(error.reason._tag, "EventTooLarge")
+    return yield* goesOn(made, "RunFailed(EventTooLarge)")
+  })
+
+  it.effect("is left out with what follows from it: the last answer and its completion", () =>
+    Effect.gen(function*() {
+      const log = yield* run([ScriptedModel.text(long), ScriptedModel.text("hello")])
+      assert.deepStrictEqual(RunLog.tags(log), ["RunStarted", "TurnStarted", "RunFailed"])
+    }))
+
+  it.effect("is left out with what follows from it: an answer with calls, which do not run", () =>
+    Effect.gen(function*() {
+      let ran = 0
+      const log = yield* run([[ScriptedModel.text(long), TestAgent.work(1)], ScriptedModel.text("hello")], {
+        tool: () => Effect.sync(() => `${ran++}`)
+      })
+      assert.deepStrictEqual(RunLog.tags(log), ["RunStarted", "TurnStarted", "RunFailed"])
+      assert.strictEqual(ran, 0)
+    }))
+
+  it.effect("is left out where it is one of several outcomes; the others stand", () =>
+    Effect.gen(function*() {
+      const held = TestStore.holding((_, events) => events.some(({ _tag }) => _tag === "ToolSettled"))
+      const store = yield* TestStore.make(({ events, n, store }) =>
+        narrow(4000)({ events, n, store: held.onAppend({ events, n, store }) })
+      )
+      const made = yield* TestAgent.make([
+        [TestAgent.work(1, "a"), TestAgent.work(2, "b"), TestAgent.work(3, "c")],
+        ScriptedModel.text("hello")
+      ], {
+        store,
+        agent: { toolPolicy: { maxParallel: 3 } },
+        // the second and the third are stored together, behind the first
+        tool: ({ n }) => n === 1 ? Effect.succeed("short") : Effect.as(held.reached, n === 2 ? long : "short")
+      })
+      const fiber = yield* Effect.forkChild(Effect.flip(made.agent.run({ sessionId: "s", input: "go" })))
+      yield* held.reached
+      yield* Effect.repeat(Effect.yieldNow, { times: 50 })
+      yield* held.release
+      assert.strictEqual((yield* Fiber.join(fiber)).reason._tag, "EventTooLarge")
+      const log = yield* goesOn(made, "RunFailed(EventTooLarge)")
+      assert.deepStrictEqual(RunLog.outcomes(log), ["1.0 Succeeded", "1.2 Succeeded", "1.1 Interrupted"])
+    }))
+
+  it.effect("leaves deltas under keys that no later attempt has", () =>
+    Effect.gen(function*() {
+      const store = yield* TestStore.make(narrow(4000))
+      const { agent } = yield* TestAgent.make([ScriptedModel.text(long), ScriptedModel.text("ok")], { store })
+      const run = yield* agent.start({ sessionId: "s", input: "go" })
+      const before = yield* Watch.make(run.events)
+      yield* before.over
+      const after = yield* Stream.runCollect(agent.resume({ sessionId: "s" }))
+      const keys = (events: ReadonlyArray<RunEvent.RunEvent>) =>
+        RunLog.only(events, "TextDelta").map(({ attempt, index, turn }) => [turn, attempt, index].join())
+      assert.deepStrictEqual([keys(before.seen), keys(after)], [["1,1,0"], ["1,2,0"]])
+    }))
+})

@@ -1,0 +1,8 @@
+/** The stores that outlive a process, by name, for processes that are told which one to open and where. */
+import * as SessionStoreSqlite from "../../src/layers/SessionStoreSqlite.ts"
+
+export const stores = {
+  Sqlite: (filename: string) => SessionStoreSqlite.layer({ filename })
+}
+
+export type Name = keyof typeof stores
