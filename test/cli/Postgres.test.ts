@@ -138,3 +138,18 @@ it.live("the command ends with its answer and makes no file", () =>
     assert.deepStrictEqual([code, stdout], [0, "2+2 = 4\n"], stderr)
     assert.deepStrictEqual(readdirSync(root), [])
   }))
+
+it.live("where its client is not installed the command says how to", () =>
+  Effect.gen(function*() {
+    const hook = `import { registerHooks } from "node:module"
+      registerHooks({
+        resolve: (name, context, next) => next(name.replace("@effect/sql-pg", "@effect/is-not-there"), context)
+      })`
+    const child = yield* Child.start(["sessions", "--db", "postgres://me@127.0.0.1:1/app"], {
+      cwd: yield* sandbox(),
+      env: { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(hook)}` }
+    })
+    const { code, stderr } = yield* child.ended
+    assert.deepStrictEqual([code, stderr.split("\n").length], [1, 2], stderr)
+    assert.include(stderr, "npm install @effect/sql-pg@4.0.5")
+  }))
