@@ -10,6 +10,7 @@ import { once } from "node:events"
 import { join } from "node:path"
 import { createInterface } from "node:readline"
 import * as SessionStore from "../../src/services/SessionStore.ts"
+import * as PgDatabases from "../support/PgDatabases.ts"
 import { temporaryFolder } from "../support/Processes.ts"
 import { type Name, stores } from "./Stores.ts"
 
@@ -58,7 +59,8 @@ const fighter = Effect.fnUntraced(function*(args: ReadonlyArray<string>) {
 })
 
 const targets: Record<Name, Effect.Effect<string, never, Scope.Scope>> = {
-  Sqlite: Effect.map(temporaryFolder, (folder) => join(folder, "sessions.db"))
+  Sqlite: Effect.map(temporaryFolder, (folder) => join(folder, "sessions.db")),
+  Pg: PgDatabases.database
 }
 
 for (const name of Object.keys(stores) as ReadonlyArray<Name>) {

@@ -5,6 +5,7 @@ export default defineConfig({
   test: {
     include: ["test/sweep/**/*.test.ts"],
     env: { FIBERLOOP_SWEEP: "all" },
+    globalSetup: ["test/support/PostgresServer.ts"],
     pool: "forks",
     maxWorkers: 1,
     testTimeout: 1_800_000
