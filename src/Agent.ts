@@ -51,8 +51,11 @@ export interface Client<A> {
   readonly start: (input: RunInput.RunInput) => Effect.Effect<Run<A>, RunError.RunError>
   /** Goes on with a session's last run after any end but completion, as a `stream`. Never creates a session. */
   readonly resume: (input: RunInput.ResumeInput) => Stream.Stream<RunEvent.RunEvent, RunError.RunError>
-  /** The run with this id, when it is live in this process. */
-  readonly live: (runId: string) => Effect.Effect<Run<A> | undefined>
+  /**
+   * The run with this id, when it is live in this process. Forks have the run ids of what they were copied from: name the
+   * session where both may be live, else it is the one that was started first.
+   */
+  readonly live: (runId: string, sessionId?: string) => Effect.Effect<Run<A> | undefined>
 }
 
 /** A toolkit, one with its handlers, or an effect that makes one (MCP, per tenant). */
@@ -181,7 +184,8 @@ const construct = Effect.fnUntraced(function*<Tools extends Record<string, Tool.
         ),
       start: (input) => Effect.map(begin(input, true), ({ run }) => toRun(run)),
       resume: (input) => whileRead(inContext(launch.proceed(input))),
-      live: (runId) => Effect.map(services.runs.live(runId), (run) => (run === undefined ? undefined : toRun(run)))
+      live: (runId, sessionId) =>
+        Effect.map(services.runs.live(runId, sessionId), (run) => (run === undefined ? undefined : toRun(run)))
     },
     shutdown: launch.shutdown
   }

@@ -164,7 +164,7 @@ export const drive = Effect.fnUntraced(function*(
     if (!Deferred.isDoneUnsafe(began)) return yield* Fiber.interrupt(shown)
     // A reader that has stopped reading must hold up neither the abort nor, for long, the end.
     yield* Effect.forkChild(screen.say("Aborting the run; once more leaves at once."), { startImmediately: true })
-    const live = yield* client.live(yield* Deferred.await(began))
+    const live = yield* client.live(yield* Deferred.await(began), sessionId)
     yield* live?.abort ?? Effect.void
     yield* Effect.sleep("1 second")
     yield* Fiber.interrupt(shown)

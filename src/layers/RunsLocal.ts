@@ -1,4 +1,4 @@
-/** The live runs of this process, in memory. */
+/** The live runs of this process, in memory: at most one a session. */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
@@ -7,18 +7,13 @@ import * as Runs from "../services/Runs.ts"
 
 export const make: Effect.Effect<Runs.Runs["Service"], never, Scope.Scope> = Effect.gen(function*() {
   const scope = yield* Effect.scope
-  const byRun = new Map<string, Runs.LiveRun>()
-  const bySession = new Map<string, Runs.LiveRun>()
+  const live = new Map<string, Runs.LiveRun>()
 
   const found = (run: Runs.LiveRun): Effect.Effect<Runs.LiveRun, RunError.RunError> | undefined => {
-    const same = byRun.get(run.runId)
-    if (same !== undefined) {
-      return same.fingerprint === run.fingerprint && same.sessionId === run.sessionId
-        ? Effect.succeed(same)
-        : Effect.fail(RunError.runConflict(run.runId))
-    }
-    const other = bySession.get(run.sessionId)
-    return other === undefined ? undefined : Effect.fail(RunError.sessionBusy(run.sessionId, other.runId))
+    const known = live.get(run.sessionId)
+    if (known === undefined) return undefined
+    if (known.runId !== run.runId) return Effect.fail(RunError.sessionBusy(run.sessionId, known.runId))
+    return known.fingerprint === run.fingerprint ? Effect.succeed(known) : Effect.fail(RunError.runConflict(run.runId))
   }
 
   return {
@@ -27,11 +22,9 @@ export const make: Effect.Effect<Runs.Runs["Service"], never, Scope.Scope> = Eff
         const known = found(run)
         if (known !== undefined) return known
         if (scope.state._tag === "Closed") return Effect.fail(RunError.shuttingDown)
-        byRun.set(run.runId, run)
-        bySession.set(run.sessionId, run)
+        live.set(run.sessionId, run)
         const forget = Effect.sync(() => {
-          if (byRun.get(run.runId) === run) byRun.delete(run.runId)
-          if (bySession.get(run.sessionId) === run) bySession.delete(run.sessionId)
+          if (live.get(run.sessionId) === run) live.delete(run.sessionId)
         })
         // started at once: a fiber interrupted before its first step would never say how the run ended
         return drive(forget).pipe(
@@ -40,7 +33,12 @@ export const make: Effect.Effect<Runs.Runs["Service"], never, Scope.Scope> = Eff
           Effect.as(run)
         )
       }),
-    live: (runId) => Effect.sync(() => byRun.get(runId))
+    live: (runId, sessionId) =>
+      Effect.sync(() => {
+        if (sessionId === undefined) return live.values().find((run) => run.runId === runId)
+        const run = live.get(sessionId)
+        return run?.runId === runId ? run : undefined
+      })
   }
 })
 

@@ -15,6 +15,7 @@ import type * as Approver from "../services/Approver.ts"
 import * as SessionStore from "../services/SessionStore.ts"
 import * as Digest from "./Digest.ts"
 import type * as Env from "./Env.ts"
+import * as Severed from "./Severed.ts"
 
 type Call = OpenCall.OpenCall
 
@@ -42,7 +43,9 @@ export const judge = (env: Env.Env, call: Call): Effect.Effect<Verdict> => {
     messages: () => Transcript.messages(Transcript.beforeTurn(env.journal.transcript()))
   }
   const asks = env.executor.needsApproval(env.handlers, candidate, env.policy.requireApprovalByDefault ?? false)
-  return isSettled(asks) ? Exit.succeed(verdictOf(asks.value)) : Effect.map(asks, verdictOf)
+  return isSettled(asks)
+    ? Exit.succeed(verdictOf(asks.value))
+    : Effect.map(Severed.run(env, `approval of ${call.tool}`, call.callId, asks), verdictOf)
 }
 
 const isSettled = (asks: Effect.Effect<boolean>): asks is Exit.Success<boolean> =>
@@ -65,7 +68,14 @@ export const request = Effect.fnUntraced(function*(env: Env.Env, call: Call): Ef
 /** The answer of whoever answers here; an approver that breaks is nobody. */
 export const ask = (env: Env.Env, question: Approver.Question): Effect.Effect<Approver.Answer | undefined> =>
   Effect.map(
-    Effect.exit(Effect.suspend(() => env.approver.ask(question))),
+    Effect.exit(
+      Severed.run(
+        env,
+        `approval of ${question.tool}`,
+        question.callId,
+        Effect.suspend(() => env.approver.ask(question))
+      )
+    ),
     (exit) => Exit.isSuccess(exit) ? exit.value : undefined
   )
 

@@ -133,7 +133,7 @@ const drive = (
       if (isStored) yield* Deferred.succeed(live.accepted, undefined)
       // cut off before the store has answered, the run may have begun all the same: its end stands behind that answer
       else if (!isPending(begun.cause, env.journal, state)) return yield* refuse(begun.cause)
-      const ending = Exit.isFailure(begun) ? endingOf(live, begun.cause) : yield* takeTurns(env, live, phase)
+      const ending = Exit.isFailure(begun) ? endingOf(env, live, begun.cause) : yield* takeTurns(env, live, phase)
       yield* Ending.finish(env, live, ending, release, restore)
     }).pipe(
       // a bug of ours: nobody is left waiting, and no session held, for a run that has none left to drive it
@@ -141,9 +141,11 @@ const drive = (
     )
   })
 
-/** What was recorded is with the store, which has not said yet what became of it. */
-const isPending = (cause: Cause.Cause<RunError.RunError>, journal: Journal.Journal, before: RunState.RunState) =>
-  Cause.hasInterruptsOnly(cause) && journal.state().seq > before.seq
+/** The first event is with the store, which has not said yet what became of it. */
+const isPending = (cause: Cause.Cause<RunError.RunError>, journal: Journal.Journal, before: RunState.RunState) => {
+  const { drive, runId } = journal.state()
+  return Cause.hasInterruptsOnly(cause) && (runId !== before.runId || drive > before.drive)
+}
 
 /** Why a run that never began did not. */
 const causeOf = (live: Live.Live, runId: string, cause: Cause.Cause<RunError.RunError>): RunError.RunError => {
@@ -213,19 +215,23 @@ const takeTurns = Effect.fnUntraced(function*(
   const exit = yield* phase(Turn.takeTurns(env), 2)
   live.announce = undefined
   if (timer !== undefined) yield* Fiber.interrupt(timer)
-  return Exit.isSuccess(exit) ? exit.value : endingOf(live, exit.cause)
+  return Exit.isSuccess(exit) ? exit.value : endingOf(env, live, exit.cause)
 })
 
 /** How a drive ends whose turns did not: what broke them, or who cut them off. */
-const endingOf = (live: Live.Live, cause: Cause.Cause<RunError.RunError>): Ending.Ending => {
+const endingOf = (
+  { journal }: Env.Env,
+  live: Live.Live,
+  cause: Cause.Cause<RunError.RunError>
+): Ending.Ending => {
   const { stopped } = live
   // an interruption that nobody here asked for came from inside: a model or a strategy interrupted itself
   if (!Cause.hasInterruptsOnly(cause) || stopped === undefined) {
     return { _tag: "RunFailed", error: Ending.toRunError(cause) }
   }
-  return stopped._tag === "Duration"
-    ? { _tag: "RunLimited", reason: "duration" }
-    : { _tag: "RunAborted", reason: stopped.reason }
+  if (stopped._tag === "Duration") return { _tag: "RunLimited", reason: "duration" }
+  // one that was announced is what happened, also where another reason came before it was carried out
+  return { _tag: "RunAborted", reason: journal.state().abortRequested ?? stopped.reason }
 }
 
 const limitDuration = Effect.fnUntraced(function*(env: Env.Env, live: Live.Live) {

@@ -16,6 +16,7 @@ import type * as Reconciler from "../services/Reconciler.ts"
 import type * as SessionStore from "../services/SessionStore.ts"
 import * as CallStep from "./CallStep.ts"
 import type * as Env from "./Env.ts"
+import * as Severed from "./Severed.ts"
 
 /** A run that died so often in a row, with nothing finished between, is not gone on with by itself. */
 const mostCrashes = 5
@@ -101,14 +102,16 @@ const unknown: Reconciler.Answer = { _tag: "Unknown" }
 
 /** What the application knows of a call; whatever goes wrong in asking, nothing is known. */
 const reconcile = (
-  { journal, reconciler, sessionId, timeouts }: Env.Env,
+  env: Env.Env,
   { callId, params, startedAt, tool }: OpenCall.OpenCall
 ): Effect.Effect<Reconciler.Answer> => {
+  const { journal, reconciler, sessionId, timeouts } = env
   const runId = journal.state().runId ?? journal.runId
   const idempotencyKey = CallStep.idempotencyKey(sessionId, runId, callId)
-  return Effect.suspend(() =>
+  const asked = Effect.suspend(() =>
     reconciler.reconcile({ sessionId, runId, callId, tool, params, idempotencyKey, startedAt: startedAt ?? 0 })
-  ).pipe(
+  )
+  return Severed.run(env, `reconciler of ${tool}`, callId, asked).pipe(
     Effect.timeoutOption(Duration.fromInputUnsafe(timeouts.tool)),
     Effect.map(Option.getOrElse(() => unknown)),
     Effect.catchCause((cause) => Cause.hasInterruptsOnly(cause) ? Effect.interrupt : Effect.succeed(unknown))

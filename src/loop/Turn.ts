@@ -15,6 +15,7 @@ import type * as ContextManager from "../services/ContextManager.ts"
 import * as SessionStore from "../services/SessionStore.ts"
 import type * as Env from "./Env.ts"
 import * as ModelCall from "./ModelCall.ts"
+import * as Severed from "./Severed.ts"
 import * as ToolRound from "./ToolRound.ts"
 
 /** How a drive ends when nothing breaks. */
@@ -202,7 +203,8 @@ const compact = Effect.fnUntraced(function*(
   if (limits.maxCompactions !== undefined && compactionsInARow >= limits.maxCompactions) return limited("compactions")
   // a strategy may take its time, and facts do not wait for it
   yield* journal.commit
-  const result = yield* Effect.result(Effect.flatMap(env.context.compact(request), storable))
+  const compacted = Severed.run(env, "compaction", "", env.context.compact(request))
+  const result = yield* Effect.result(Effect.flatMap(compacted, storable))
   if (result._tag === "Failure") {
     if (request.force === "length") return limited("length")
     journal.move("compactionFailed")

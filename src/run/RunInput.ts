@@ -23,7 +23,8 @@ export interface HistoryInput {
  * - `input`: a text, or user messages; not blank.
  * - `sessionId`: continues that session; created when unknown, unless `createSession` is `false`. Default: `runId` when
  *   that is given, so that the same request sent twice is one run, else a new id.
- * - `runId`: the same id again with equal input attaches to that run; with other input it is `RunConflict`.
+ * - `runId`: the same id again, in the same session, with equal input attaches to that run; with other input it is
+ *   `RunConflict`.
  * - `history`: messages before the first one, for new sessions only.
  * - `instructions`: replaces the agent's for this run.
  * - `allowedTools`, `toolOrder`: cut and order the agent's tools, by name.

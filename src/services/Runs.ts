@@ -30,12 +30,17 @@ export class Runs extends Context.Service<Runs, {
   /**
    * Makes `run` known and drives it in the layer's scope; closing the layer interrupts it and waits. The run is forgotten
    * when the drive says so, before it shows its end, so that whoever sees that may start the next run; or when it ends.
-   * A live run with the same id and input is returned instead; with other input it is `RunConflict`. Another live run
-   * in the session is `SessionBusy`.
+   * Where the session has a live run with the same id and input, that is returned instead; with other input it is
+   * `RunConflict`. Another live run in the session is `SessionBusy`. Sessions know nothing of each other: a fork shares run
+   * ids with what it was copied from, and both may be driven at once.
    */
   readonly start: (
     run: LiveRun,
     drive: (forget: Effect.Effect<void>) => Effect.Effect<void>
   ) => Effect.Effect<LiveRun, RunError.RunError>
-  readonly live: (runId: string) => Effect.Effect<LiveRun | undefined>
+  /**
+   * The live run with this id, in this session where one is named. Without, and with the id live in a session and in forks
+   * of it, the one that was started first.
+   */
+  readonly live: (runId: string, sessionId?: string) => Effect.Effect<LiveRun | undefined>
 }>()("fiberloop/services/Runs") {}

@@ -1,6 +1,7 @@
 /** What an agent makes of a fork that was taken in the midst of its run. */
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as Stream from "effect/Stream"
 import * as Message from "../../src/run/Message.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
@@ -30,6 +31,19 @@ it.effect("it answers a new message there, knowing what was said, while the run 
     const { messages } = (yield* script.requests)[2]!
     assert.deepStrictEqual(messages.map(({ role }) => role), ["system", "user", "assistant", "tool", "user"])
     assert.deepStrictEqual(messages.at(-1), Message.user("hello"))
+    yield* gate.release
+    assert.strictEqual((yield* run.result).text, "first")
+    for (const id of ["s", "copy"]) assert.deepStrictEqual(RunLog.violations(yield* store.log(id)), [])
+  }))
+
+it.effect("it resumes the run there while the run goes on in its own session, and aborts the one that is meant", () =>
+  Effect.gen(function*() {
+    const held = yield* ScriptedModel.makeGate
+    const { agent, gate, run, store } = yield* forked(ScriptedModel.gate(held))
+    const resuming = yield* Effect.forkChild(Stream.runCollect(agent.resume({ sessionId: "copy" })))
+    yield* held.started
+    yield* (yield* agent.live("run-1", "copy"))!.abort
+    assert.strictEqual(RunLog.endOf(yield* Fiber.join(resuming)), "RunAborted(requested)")
     yield* gate.release
     assert.strictEqual((yield* run.result).text, "first")
     for (const id of ["s", "copy"]) assert.deepStrictEqual(RunLog.violations(yield* store.log(id)), [])

@@ -197,20 +197,24 @@ describe("the live runs of a process", () => {
       yield* start(runs, run("r2", "t"))
     }))
 
-  it.effect("are one an id: the same input is the same run, other input a conflict", () =>
+  it.effect("are one an id in a session: the same input is the same run, other input a conflict", () =>
     Effect.gen(function*() {
       const runs = yield* RunsLocal.make
       const first = run("r", "s")
       yield* start(runs, first)
       assert.strictEqual(yield* start(runs, run("r", "s")), first)
-      const conflicts = yield* Effect.forEach([run("r", "s", "[]"), run("r", "t")], (other) =>
-        Effect.flip(start(runs, other)))
-      assert.deepStrictEqual(
-        conflicts.map((error) =>
-          error.reason._tag
-        ),
-        ["RunConflict", "RunConflict"]
-      )
+      const conflict = yield* Effect.flip(start(runs, run("r", "s", "[]")))
+      assert.strictEqual(conflict.reason._tag, "RunConflict")
+    }))
+
+  it.effect("may have one id in a session and its forks: told apart by session, else the first one is meant", () =>
+    Effect.gen(function*() {
+      const runs = yield* RunsLocal.make
+      const [original, fork] = [run("r", "s"), run("r", "t")]
+      yield* start(runs, original)
+      assert.strictEqual(yield* start(runs, fork), fork)
+      const found = [runs.live("r", "s"), runs.live("r", "t"), runs.live("r"), runs.live("r", "u"), runs.live("q", "s")]
+      assert.deepStrictEqual(yield* Effect.all(found), [original, fork, original, undefined, undefined])
     }))
 
   it.effect("are forgotten when their drive says so, or ends, however it does", () =>
