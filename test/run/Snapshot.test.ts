@@ -1,0 +1,144 @@
+/** Reading from a compaction on gives what reading the whole log gives: the same state, and byte for byte the same messages. */
+import { assert, describe, it } from "@effect/vitest"
+import type { Json } from "effect/Schema"
+import * as Message from "../../src/run/Message.ts"
+import type * as RunEvent from "../../src/run/RunEvent.ts"
+import * as RunState from "../../src/run/RunState.ts"
+import * as Snapshot from "../../src/run/Snapshot.ts"
+import * as Transcript from "../../src/run/Transcript.ts"
+import * as Draft from "../support/Drafts.ts"
+import * as Logs from "../support/Logs.ts"
+import { dice, models } from "../support/Odd.ts"
+import * as Parts from "../support/Parts.ts"
+
+const check = (runs: number) => ({ arbitrary: { runs, size: 60, seed: "snapshot" } })
+
+type Compacted = Extract<RunEvent.Durable, { _tag: "ContextCompacted" }>
+
+/** The log with more compactions in it, anywhere, also in the midst of turns. */
+const compacting = (log: Logs.Log, seed: number, oddness: number): Logs.Log => {
+  const die = dice(seed)
+  const taste = { dice: die, oddness }
+  const out: Array<RunEvent.Durable> = []
+  const write = (event: RunEvent.Durable) => out.push({ ...event, seq: out.length + 1 })
+  for (const event of log) {
+    write(event)
+    if (!die.chance(0.15)) continue
+    const near = die.chance(0.5) ? Math.max(0, out.length - die.int(12)) : die.int(out.length + 2)
+    const { at, runId, version } = event
+    write({ ...Draft.compacted(near, Parts.replacement(taste, `${near}`)), seq: 0, at, runId, version })
+  }
+  return out
+}
+
+/** The log as it comes out of a store, each compaction with the snapshot that it would have been written with. */
+const withSnapshots = (log: Logs.Log): Logs.Log => {
+  let state = RunState.empty
+  let transcript = Transcript.empty
+  return log.map((given) => {
+    const snapshot = given._tag === "ContextCompacted" ? Snapshot.take(state, transcript, given.upTo) : undefined
+    const event = snapshot === undefined ? given : { ...given, snapshot } as Compacted
+    state = RunState.evolve(state, event)
+    transcript = Transcript.append(transcript, event)
+    return JSON.parse(JSON.stringify(event)) as RunEvent.Durable
+  })
+}
+
+const bytes = (transcript: Transcript.Transcript) =>
+  JSON.stringify([undefined, ...models].map((reader) => Transcript.messages(transcript, reader)))
+
+/** The states and messages at the compaction and behind each event that follows, read from its snapshot. */
+const fromSnapshot = (log: Logs.Log, compacted: Compacted) => {
+  const start = Snapshot.startOf(compacted)!
+  const started = log[start.startSeq - 1]!
+  assert(started._tag === "RunStarted")
+  let state = start.stateOf(started)
+  let transcript = start.transcript
+  for (const event of log.slice(start.from - 1, compacted.seq)) transcript = Transcript.append(transcript, event)
+  const read = [{ state, messages: bytes(transcript) }]
+  for (const event of log.slice(compacted.seq)) {
+    state = RunState.evolve(state, event)
+    transcript = Transcript.append(transcript, event)
+    read.push({ state, messages: bytes(transcript) })
+  }
+  return read
+}
+
+const whole = (log: Logs.Log) => {
+  let state = RunState.empty
+  let transcript = Transcript.empty
+  return log.map((event) => {
+    state = RunState.evolve(state, event)
+    transcript = Transcript.append(transcript, event)
+    return { state, messages: bytes(transcript) }
+  })
+}
+
+const isSame = (played: Logs.Log) => {
+  const log = withSnapshots(played)
+  const read = whole(log)
+  for (const event of log) {
+    if (event._tag !== "ContextCompacted" || event.snapshot === undefined) continue
+    assert.deepStrictEqual(fromSnapshot(log, event), read.slice(event.seq - 1))
+  }
+}
+
+describe("reading from a compaction", () => {
+  it.prop("of a tidy session gives what the whole log gives", [Logs.tidy], ([{ log }]) => isSame(log), check(300))
+
+  it.prop("that comes anywhere in a tidy session does", [Logs.tidy, Logs.seed], ([{ log }, seed]) => {
+    isSame(compacting(log, seed, 0))
+  }, check(400))
+
+  it.prop("that comes anywhere in what is left of an odd session does", [Logs.odd, Logs.seed], ([{ log }, seed]) => {
+    isSame(compacting(Logs.subsequence(log, seed), seed, 0.3))
+  }, check(400))
+})
+
+describe("a snapshot", () => {
+  const text = (value: string) => [Message.text(value)]
+  const drafts = [
+    Draft.started("go", { data: { secret: 1 } }),
+    Draft.turnStarted(1),
+    Draft.assistant(text("a long answer")),
+    Draft.turnFinished(1),
+    Draft.completed(),
+    { ...Draft.started("more", { data: { secret: 2 } }), runId: "run-2" },
+    { ...Draft.turnStarted(1), runId: "run-2" },
+    { ...Draft.compacted(3, [Message.user("summary")]), runId: "run-2" }
+  ] as const
+  const compacted = withSnapshots(Draft.log(...drafts)).at(-1) as Compacted
+  const changed = (change: Record<string, unknown>): Compacted => ({
+    ...compacted,
+    snapshot: { ...compacted.snapshot as object, ...change } as Json
+  })
+  const state = (compacted.snapshot as { readonly state: Record<string, Json> }).state
+
+  it("says where the messages that are kept begin, and repeats none of them", () => {
+    const start = Snapshot.startOf(compacted)!
+    assert.deepStrictEqual([start.from, start.startSeq], [6, 6])
+    assert.notInclude(JSON.stringify(compacted.snapshot), "more")
+  })
+
+  it("is none before the first run", () => {
+    assert.isUndefined(Snapshot.take(RunState.empty, Transcript.empty, 0))
+  })
+
+  const { crashes: _, ...older } = state
+  const unreadable: Record<string, Compacted> = {
+    "is missing": { ...compacted, snapshot: null },
+    "is no object": { ...compacted, snapshot: "snapshot" },
+    "is of another version": changed({ version: Snapshot.version + 1 }),
+    "has events of another version": changed({ events: 0 }),
+    "begins behind its compaction": changed({ from: compacted.seq + 1 }),
+    "begins nowhere": changed({ from: 0.5 }),
+    "has no state": changed({ state: null }),
+    "has a state that lacks what this version keeps": changed({ state: older })
+  }
+  for (const [what, event] of Object.entries(unreadable)) {
+    it(`that ${what} is not read`, () => {
+      assert.isDefined(Snapshot.startOf(compacted))
+      assert.isUndefined(Snapshot.startOf(event))
+    })
+  }
+})
