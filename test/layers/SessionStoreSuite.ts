@@ -34,6 +34,7 @@ import {
   write
 } from "./SessionStoreFixtures.ts"
 import { forks } from "./SessionStoreForks.ts"
+import { landmarks } from "./SessionStoreLandmarks.ts"
 
 export const suite = <E>(name: string, layer: Layer.Layer<SessionStore.SessionStore, E>): void => {
   const test = <A, E2>(claim: string, body: Effect.Effect<A, E2, SessionStore.SessionStore | Scope.Scope>): void => {
@@ -705,6 +706,7 @@ export const suite = <E>(name: string, layer: Layer.Layer<SessionStore.SessionSt
     )
   })
 
+  landmarks(name, test)
   forks(name, test)
 
   describe(`${name}: closing`, () => {
