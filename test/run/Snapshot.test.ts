@@ -6,43 +6,14 @@ import type * as RunEvent from "../../src/run/RunEvent.ts"
 import * as RunState from "../../src/run/RunState.ts"
 import * as Snapshot from "../../src/run/Snapshot.ts"
 import * as Transcript from "../../src/run/Transcript.ts"
+import * as Compactions from "../support/Compactions.ts"
 import * as Draft from "../support/Drafts.ts"
 import * as Logs from "../support/Logs.ts"
-import { dice, models } from "../support/Odd.ts"
-import * as Parts from "../support/Parts.ts"
+import { models } from "../support/Odd.ts"
 
 const check = (runs: number) => ({ arbitrary: { runs, size: 60, seed: "snapshot" } })
 
 type Compacted = Extract<RunEvent.Durable, { _tag: "ContextCompacted" }>
-
-/** The log with more compactions in it, anywhere, also in the midst of turns. */
-const compacting = (log: Logs.Log, seed: number, oddness: number): Logs.Log => {
-  const die = dice(seed)
-  const taste = { dice: die, oddness }
-  const out: Array<RunEvent.Durable> = []
-  const write = (event: RunEvent.Durable) => out.push({ ...event, seq: out.length + 1 })
-  for (const event of log) {
-    write(event)
-    if (!die.chance(0.15)) continue
-    const near = die.chance(0.5) ? Math.max(0, out.length - die.int(12)) : die.int(out.length + 2)
-    const { at, runId, version } = event
-    write({ ...Draft.compacted(near, Parts.replacement(taste, `${near}`)), seq: 0, at, runId, version })
-  }
-  return out
-}
-
-/** The log as it comes out of a store, each compaction with the snapshot that it would have been written with. */
-const withSnapshots = (log: Logs.Log): Logs.Log => {
-  let state = RunState.empty
-  let transcript = Transcript.empty
-  return log.map((given) => {
-    const snapshot = given._tag === "ContextCompacted" ? Snapshot.take(state, transcript, given.upTo) : undefined
-    const event = snapshot === undefined ? given : { ...given, snapshot } as Compacted
-    state = RunState.evolve(state, event)
-    transcript = Transcript.append(transcript, event)
-    return JSON.parse(JSON.stringify(event)) as RunEvent.Durable
-  })
-}
 
 const bytes = (transcript: Transcript.Transcript) =>
   JSON.stringify([undefined, ...models].map((reader) => Transcript.messages(transcript, reader)))
@@ -75,7 +46,7 @@ const whole = (log: Logs.Log) => {
 }
 
 const isSame = (played: Logs.Log) => {
-  const log = withSnapshots(played)
+  const log = Compactions.withSnapshots(played)
   const read = whole(log)
   for (const event of log) {
     if (event._tag !== "ContextCompacted" || event.snapshot === undefined) continue
@@ -87,11 +58,11 @@ describe("reading from a compaction", () => {
   it.prop("of a tidy session gives what the whole log gives", [Logs.tidy], ([{ log }]) => isSame(log), check(300))
 
   it.prop("that comes anywhere in a tidy session does", [Logs.tidy, Logs.seed], ([{ log }, seed]) => {
-    isSame(compacting(log, seed, 0))
+    isSame(Compactions.insert(log, seed, 0))
   }, check(400))
 
   it.prop("that comes anywhere in what is left of an odd session does", [Logs.odd, Logs.seed], ([{ log }, seed]) => {
-    isSame(compacting(Logs.subsequence(log, seed), seed, 0.3))
+    isSame(Compactions.insert(Logs.subsequence(log, seed), seed, 0.3))
   }, check(400))
 })
 
@@ -107,7 +78,7 @@ describe("a snapshot", () => {
     { ...Draft.turnStarted(1), runId: "run-2" },
     { ...Draft.compacted(3, [Message.user("summary")]), runId: "run-2" }
   ] as const
-  const compacted = withSnapshots(Draft.log(...drafts)).at(-1) as Compacted
+  const compacted = Compactions.withSnapshots(Draft.log(...drafts)).at(-1) as Compacted
   const changed = (change: Record<string, unknown>): Compacted => ({
     ...compacted,
     snapshot: { ...compacted.snapshot as object, ...change } as Json
