@@ -6,8 +6,8 @@
  *             |            |                  |
  *        the run's input   messages kept      state from here on
  *
- * No fact is stored twice: messages that are kept are read again from the events that they are made of, and the run's input
- * from its `RunStarted`. Does not own the reading; that is the loop's.
+ * What is large is not stored twice: messages that are kept are read again from the events that they are made of, and the
+ * run's input from its `RunStarted`. Does not own the reading; that is the loop's.
  */
 import * as HashSet from "effect/HashSet"
 import type { Json } from "effect/Schema"
@@ -17,7 +17,7 @@ import * as RunEvent from "./RunEvent.ts"
 import * as RunState from "./RunState.ts"
 import * as Transcript from "./Transcript.ts"
 
-/** Goes up when a fold of the same events gives other states or messages. */
+/** Goes up when a fold of the same events gives other states or messages; a golden session tells when it must. */
 export const version = 1
 
 type Compacted = Extract<RunEvent.Durable, { _tag: "ContextCompacted" }>

@@ -9,50 +9,12 @@ import * as Transcript from "../../src/run/Transcript.ts"
 import * as Compactions from "../support/Compactions.ts"
 import * as Draft from "../support/Drafts.ts"
 import * as Logs from "../support/Logs.ts"
-import { models } from "../support/Odd.ts"
 
 const check = (runs: number) => ({ arbitrary: { runs, size: 60, seed: "snapshot" } })
 
 type Compacted = Extract<RunEvent.Durable, { _tag: "ContextCompacted" }>
 
-const bytes = (transcript: Transcript.Transcript) =>
-  JSON.stringify([undefined, ...models].map((reader) => Transcript.messages(transcript, reader)))
-
-/** The states and messages at the compaction and behind each event that follows, read from its snapshot. */
-const fromSnapshot = (log: Logs.Log, compacted: Compacted) => {
-  const start = Snapshot.startOf(compacted)!
-  const started = log[start.startSeq - 1]!
-  assert(started._tag === "RunStarted")
-  let state = start.stateOf(started)
-  let transcript = start.transcript
-  for (const event of log.slice(start.from - 1, compacted.seq)) transcript = Transcript.append(transcript, event)
-  const read = [{ state, messages: bytes(transcript) }]
-  for (const event of log.slice(compacted.seq)) {
-    state = RunState.evolve(state, event)
-    transcript = Transcript.append(transcript, event)
-    read.push({ state, messages: bytes(transcript) })
-  }
-  return read
-}
-
-const whole = (log: Logs.Log) => {
-  let state = RunState.empty
-  let transcript = Transcript.empty
-  return log.map((event) => {
-    state = RunState.evolve(state, event)
-    transcript = Transcript.append(transcript, event)
-    return { state, messages: bytes(transcript) }
-  })
-}
-
-const isSame = (played: Logs.Log) => {
-  const log = Compactions.withSnapshots(played)
-  const read = whole(log)
-  for (const event of log) {
-    if (event._tag !== "ContextCompacted" || event.snapshot === undefined) continue
-    assert.deepStrictEqual(fromSnapshot(log, event), read.slice(event.seq - 1))
-  }
-}
+const isSame = (played: Logs.Log) => Compactions.checkSame(Compactions.withSnapshots(played))
 
 describe("reading from a compaction", () => {
   it.prop("of a tidy session gives what the whole log gives", [Logs.tidy], ([{ log }]) => isSame(log), check(300))
