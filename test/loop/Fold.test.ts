@@ -181,6 +181,20 @@ describe("a session of 10,000 turns that was compacted near its end", () => {
       }))
   }
 
+  it.effect("is read in full where its snapshot is of another version", () =>
+    Effect.gen(function*() {
+      const { log } = yield* make(yield* SessionStoreMemory.make)
+      const older = log.map((event): RunEvent.Durable =>
+        event._tag === "ContextCompacted" ? { ...event, snapshot: { ...event.snapshot as object, version: 0 } } : event
+      )
+      const { count, store } = counted(yield* SessionStoreMemory.make)
+      yield* write(store, older)
+      const { state, transcript } = yield* Fold.fold(store, "s", Fold.nothing)
+      assert.deepStrictEqual(state, log.reduce(RunState.evolve, RunState.empty))
+      assert.strictEqual(bytes(transcript), bytes(Transcript.fromLog(log)))
+      assert.isAtLeast(count.read, log.length)
+    }))
+
   it.effect("tells a run that is sent again by its id", () =>
     Effect.gen(function*() {
       const { agent, most, readBy } = yield* make(yield* SessionStoreMemory.make)
