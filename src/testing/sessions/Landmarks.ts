@@ -1,12 +1,9 @@
 /** What `lastOf` finds in every session store; a part of `SessionStoreSuite`. */
-import { assert, describe } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import type * as Scope from "effect/Scope"
-import * as SessionStore from "../../src/services/SessionStore.ts"
-import * as Draft from "../support/Drafts.ts"
-import { completed, notice, open, started, write } from "./SessionStoreFixtures.ts"
-
-type Test = <A, E>(claim: string, body: Effect.Effect<A, E, SessionStore.SessionStore | Scope.Scope>) => void
+import * as SessionStore from "../../services/SessionStore.ts"
+import * as Draft from "./Drafts.ts"
+import { completed, notice, open, started, write } from "./Fixtures.ts"
+import { assert, describe, type Test } from "./TestRunner.ts"
 
 const lastOf = (sessionId: string, type: SessionStore.Landmark, runId?: string) =>
   Effect.flatMap(SessionStore.SessionStore, (store) => store.lastOf(sessionId, type, runId))
