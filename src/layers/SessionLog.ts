@@ -67,12 +67,13 @@ export const make = (
   })
 
   const lastOf: SessionLog["lastOf"] = (sessionId, type, runId) => {
-    const ofRun = runId === undefined ? sql.literal("") : sql`AND e.run = ${runId}`
+    const ofRun = runId === undefined ? sql.literal("") : sql`AND run = ${runId}`
     // not a parameter: an index of some rows is for queries whose text says that they want no others
     return Effect.map(
       sql<{ readonly seq: number }>`
-        SELECT e.seq FROM fiberloop_sessions s JOIN fiberloop_events e ON e.session = s.session
-        WHERE s.id = ${sessionId} AND e.type = ${sql.literal(`'${type}'`)} ${ofRun} ORDER BY e.seq DESC LIMIT 1`,
+        SELECT seq FROM fiberloop_events
+        WHERE session = (SELECT session FROM fiberloop_sessions WHERE id = ${sessionId})
+          AND type = ${sql.literal(`'${type}'`)} ${ofRun} ORDER BY seq DESC LIMIT 1`,
       (rows) => rows[0]?.seq
     )
   }
