@@ -28,6 +28,12 @@ export interface SessionLog {
   ) => Effect.Effect<void, SqlError.SqlError>
   /** Fails where a newer version wrote the last event of the log, so that this one may not go on with it. */
   readonly check: (sessionId: string) => Effect.Effect<void, Fault>
+  /** `seq` of the last event of this type, from its index. */
+  readonly lastOf: (
+    sessionId: string,
+    type: SessionStore.Landmark,
+    runId?: string
+  ) => Effect.Effect<number | undefined, SqlError.SqlError>
   /** A cursor at `from`: each call reads on, up to `to`, and gives a page; an empty one when it is past `to`. */
   readonly cursor: (row: { readonly session: Claim["session"]; readonly id: string }, from: number) => Cursor
 }
@@ -60,6 +66,18 @@ export const make = (
     }
   })
 
+  const lastOf: SessionLog["lastOf"] = (sessionId, type, runId) => {
+    const ofRun = runId === undefined ? sql.literal("") : sql`AND run = ${runId}`
+    // not a parameter: an index of some rows is for queries whose text says that they want no others
+    return Effect.map(
+      sql<{ readonly seq: number }>`
+        SELECT seq FROM fiberloop_events
+        WHERE session = (SELECT session FROM fiberloop_sessions WHERE id = ${sessionId})
+          AND type = ${sql.literal(`'${type}'`)} ${ofRun} ORDER BY seq DESC LIMIT 1`,
+      (rows) => rows[0]?.seq
+    )
+  }
+
   const cursor: SessionLog["cursor"] = ({ id, session }, from) => {
     let next = Math.max(1, from)
     let limit = 100
@@ -83,7 +101,7 @@ export const make = (
       })
   }
 
-  return { append, add, check, cursor }
+  return { append, add, check, lastOf, cursor }
 }
 
 /** Engines differ in what they call an event that is there already. */

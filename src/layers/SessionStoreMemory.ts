@@ -107,6 +107,13 @@ export const make: Effect.Effect<SessionStore.SessionStore["Service"]> = Effect.
       return Effect.map(pageOf(log, range.from ?? 1, range.to), Stream.fromArray)
     }))
 
+  const lastOf = Effect.fn("SessionStore.lastOf")((sessionId: string, type: SessionStore.Landmark, runId?: string) =>
+    Effect.sync(() => {
+      const isIt = (event: RunEvent.Durable) => event._tag === type && (runId === undefined || event.runId === runId)
+      return find(sessionId)?.events.findLast(isIt)?.seq
+    })
+  )
+
   const watch = (sessionId: string, from = 1) =>
     Stream.unwrap(Effect.map(signals.listen(sessionId), (latch) => {
       let next = from
@@ -179,6 +186,7 @@ export const make: Effect.Effect<SessionStore.SessionStore["Service"]> = Effect.
   return {
     open,
     read,
+    lastOf,
     watch,
     list,
     info: (sessionId) => Effect.sync(() => find(sessionId)?.info),

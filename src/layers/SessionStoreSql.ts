@@ -116,6 +116,10 @@ export const make = Effect.fnUntraced(function*(
       return Stream.fromPull(Effect.succeed(pull))
     }))
 
+  const lastOf = Effect.fn("SessionStore.lastOf")((sessionId: string, type: SessionStore.Landmark, runId?: string) =>
+    explained(log.lastOf(sessionId, type, runId))
+  )
+
   const watch = (sessionId: string, from = 1) =>
     Stream.unwrap(Effect.map(signals.listen(sessionId), (latch) => {
       let watched: { readonly session: SessionClaims.Claim["session"]; readonly cursor: SessionLog.Cursor } | undefined
@@ -174,7 +178,7 @@ export const make = Effect.fnUntraced(function*(
     signals.notify(sessionId)
   })
 
-  return { open, read, watch, list, info, fork, remove }
+  return { open, read, lastOf, watch, list, info, fork, remove }
 })
 
 export const layer = (

@@ -49,8 +49,15 @@ const createSessions = Effect.gen(function*() {
     )`
 })
 
+/** Where a reader begins: few events of a log, so that an append of others costs nothing. */
+const indexLandmarks = Effect.gen(function*() {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql`CREATE INDEX fiberloop_compactions ON fiberloop_events (session, seq) WHERE type = 'ContextCompacted'`
+  yield* sql`CREATE INDEX fiberloop_runs ON fiberloop_events (session, run, seq) WHERE type = 'RunStarted'`
+})
+
 /** By `<number>_<name>`; what is released never changes, what comes is added. */
-const migrations = { "1_sessions": createSessions }
+const migrations = { "1_sessions": createSessions, "2_landmarks": indexLandmarks }
 
 const table = "fiberloop_migrations"
 const latest = Math.max(...Object.keys(migrations).map((name) => Number.parseInt(name, 10)))

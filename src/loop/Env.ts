@@ -12,6 +12,7 @@ import type * as Runs from "../services/Runs.ts"
 import type * as SessionStore from "../services/SessionStore.ts"
 import type * as ToolExecutor from "../services/ToolExecutor.ts"
 import type * as Brief from "./Brief.ts"
+import type * as Fold from "./Fold.ts"
 import type * as Journal from "./Journal.ts"
 import type * as Opening from "./Opening.ts"
 
@@ -29,7 +30,7 @@ export interface Request {
   readonly begin: Opening.Begin
   readonly brief: Brief.Brief
   /** what is known of the log already */
-  readonly folded: Opening.Folded
+  readonly folded: Fold.Folded
   /** somebody will read the events from the first on */
   readonly isWatched: boolean
   /** holds the run while it is driven */

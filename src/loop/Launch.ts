@@ -13,6 +13,7 @@ import type * as Runs from "../services/Runs.ts"
 import * as Brief from "./Brief.ts"
 import * as Drive from "./Drive.ts"
 import type * as Env from "./Env.ts"
+import * as Fold from "./Fold.ts"
 import * as Opening from "./Opening.ts"
 
 type Launched = Effect.Effect<Drive.Started, RunError.RunError>
@@ -48,7 +49,7 @@ export const make = (services: Env.Services, definition: Brief.Definition): Laun
       runId,
       begin: { _tag: "Start", input: effective, create: input.createSession ?? true },
       brief: yield* Brief.make(definition, effective),
-      folded: Opening.nothing,
+      folded: Fold.nothing,
       isWatched,
       track
     })
@@ -61,7 +62,7 @@ export const make = (services: Env.Services, definition: Brief.Definition): Laun
     const limits = input.limits === undefined ? undefined : yield* Effect.fromResult(InputCheck.limits(input.limits))
     const data = input.data === undefined ? undefined : yield* Effect.fromResult(InputCheck.json("data", input.data))
     const folded = yield* Effect.interruptible(
-      Opening.fold(services.store, sessionId, undefined, Opening.nothing)
+      Fold.fold(services.store, sessionId, Fold.nothing)
     )
     const { state } = folded
     const runId = input.runId ?? state.runId

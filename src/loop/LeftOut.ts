@@ -5,9 +5,9 @@ import * as Bounds from "../run/Bounds.ts"
 import * as RunEvent from "../run/RunEvent.ts"
 import * as RunState from "../run/RunState.ts"
 import * as Transcript from "../run/Transcript.ts"
-import type * as Opening from "./Opening.ts"
+import type * as Fold from "./Fold.ts"
 
-export interface Rest extends Opening.Folded {
+export interface Rest extends Fold.Folded {
   readonly recorded: Array<RunEvent.RunEvent>
   /** the live status before what was left out; `undefined` where it is the same */
   readonly status: RunEvent.Status | undefined
@@ -17,7 +17,7 @@ export interface Rest extends Opening.Folded {
  * `stored` and `events` without what has more than `limit` bytes of JSON and what comes behind it, but for the outcomes
  * of other calls, which stand by themselves. Without all of them where none is found to be too large.
  */
-export const rest = (stored: Opening.Folded, events: ReadonlyArray<RunEvent.RunEvent>, limit: number): Rest => {
+export const rest = (stored: Fold.Folded, events: ReadonlyArray<RunEvent.RunEvent>, limit: number): Rest => {
   const isTooLarge = (event: RunEvent.RunEvent) => RunEvent.isDurable(event) && Bounds.above(event, limit) !== undefined
   const at = events.findIndex(isTooLarge)
   const recorded = events.slice(0, Math.max(0, at))

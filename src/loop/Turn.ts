@@ -9,6 +9,7 @@ import * as RunDecision from "../run/RunDecision.ts"
 import * as RunError from "../run/RunError.ts"
 import type * as RunEvent from "../run/RunEvent.ts"
 import * as RunState from "../run/RunState.ts"
+import * as Snapshot from "../run/Snapshot.ts"
 import * as Transcript from "../run/Transcript.ts"
 import * as Usage from "../run/Usage.ts"
 import type * as ContextManager from "../services/ContextManager.ts"
@@ -219,7 +220,8 @@ const compact = Effect.fnUntraced(function*(
     replacement,
     before: all.length,
     after: replacement.length + all.filter((entry) => entry.seq > upTo).length,
-    usage
+    usage,
+    ...snapshotOf(env, result.success)
   })
   if (request.force === "length") {
     journal.record({
@@ -238,6 +240,13 @@ const storable = (compaction: ContextManager.Compaction) => {
   return bytes === undefined
     ? Effect.succeed(compaction)
     : Effect.fail(RunError.tooLarge("the compacted context", bytes, SessionStore.maxContentBytes))
+}
+
+/** Left out where the event would be more than a store holds; readers begin at the beginning then. */
+const snapshotOf = ({ journal }: Env.Env, { replacement, upTo }: ContextManager.Compaction) => {
+  const snapshot = Snapshot.take(journal.state(), journal.transcript(), upTo)
+  const isTooLarge = Bounds.above([replacement, snapshot ?? null], SessionStore.maxContentBytes) !== undefined
+  return snapshot === undefined || isTooLarge ? {} : { snapshot }
 }
 
 const compactionFailed = (message: string) => new RunError.NonRetryableError({ _tag: "CompactionFailed", message })

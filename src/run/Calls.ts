@@ -24,7 +24,8 @@ export interface Prepared {
 const derivedId = (prefix: "c" | "p", seq: number, index: number): string =>
   `${prefix}${seq.toString(36).padStart(6, "0")}${index.toString(36).padStart(2, "0")}`
 
-const isDerived = (id: string): boolean => /^[cp][0-9a-z]{8,}$/.test(id)
+/** True for ids that we make ourselves. */
+export const isDerived = (id: string): boolean => /^[cp][0-9a-z]{8,}$/.test(id)
 
 /**
  * Prepares the content of the event `seq`; `from` is the number of calls prepared under that `seq` before. Ids are
@@ -61,6 +62,10 @@ const withName = (
   id: string,
   name: string
 ): Message.AssistantPart => ({ ...part, id, name })
+
+/** The ids of a message's calls that its provider executed itself. */
+export const foreignIds = ({ content }: Message.AssistantMessage): ReadonlyArray<string> =>
+  content.flatMap((part) => part.type === "tool-call" && part.providerExecuted === true ? [part.id] : [])
 
 /** The ids and names of provider-executed calls and their results, by place in the content; one without the other has none. */
 const pairForeign = (

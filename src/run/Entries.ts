@@ -11,8 +11,16 @@ import * as Legality from "./Legality.ts"
 import * as Message from "./Message.ts"
 import * as ToolOutcome from "./ToolOutcome.ts"
 
+/** Where a message begins in the log. */
+export interface Origin {
+  /** `seq` of the first event that it is made of */
+  readonly from: number
+  /** that is an input, and came while the model was called */
+  readonly isDuringCall?: boolean | undefined
+}
+
 /** A message in its place. Where it holds reasoning: by which model, and the message without it for all others. */
-export interface Entry {
+export interface Entry extends Origin {
   readonly seq: number
   readonly message: Message.Message
   /** a user message of nothing but the runtime's notices */
@@ -25,6 +33,8 @@ type Result = Pick<Message.ToolResultPart, "result" | "isFailure">
 /** An assistant message and what is known of its calls. */
 export interface Turn {
   readonly seq: number
+  /** where that is not `seq` */
+  readonly from?: number
   readonly model: Message.ModelRef | undefined
   readonly content: ReadonlyArray<Message.AssistantPart>
   readonly calls: ReadonlyArray<Calls.Call>
@@ -39,6 +49,7 @@ export const fromTurn = (turn: Turn): ReadonlyArray<Entry> => {
   const others = content.filter((part) => part.type !== "reasoning")
   const message: Entry = {
     seq,
+    from: turn.from ?? seq,
     message: { role: "assistant", content },
     ...(others.length === content.length
       ? {}
@@ -48,7 +59,7 @@ export const fromTurn = (turn: Turn): ReadonlyArray<Entry> => {
   const answers = calls.map(({ id, name }, i) =>
     toolResult(id, name, Option.getOrElse(HashMap.get(results, i), () => noResult))
   )
-  return [message, { seq, message: { role: "tool", content: answers } }]
+  return [message, { seq, from: message.from, message: { role: "tool", content: answers } }]
 }
 
 const noResult: Result = ToolOutcome.toResult({ _tag: "OutcomeUnknown" })
@@ -60,7 +71,8 @@ const toolResult = (id: string, name: string, { isFailure, result }: Result): Me
 }
 
 /**
- * Anybody's messages, a history or a strategy's replacement, made legal: entries of `seq`, ids derived from `idSeq`. System
+ * Anybody's messages, a history or a strategy's replacement, made legal: entries of `seq`, made of the event `idSeq`, from which
+ * ids are derived. System
  * messages behind others become user messages; reasoning, whose model is not known, goes to nobody.
  */
 export const fromMessages = (
@@ -79,7 +91,7 @@ export const fromMessages = (
       count += message.content.length
       const after = messages[at + 1]
       const results = resultsOf(calls, after?.role === "tool" ? after.content : [])
-      entries.push(...fromTurn({ seq, model: undefined, content, calls, results }))
+      entries.push(...fromTurn({ seq, from: idSeq, model: undefined, content, calls, results }))
     } else if (message.role !== "tool") {
       const parts = message.role === "user" ? message.content : [Message.text(message.content)]
       const content = parts.flatMap(Legality.cleanPart)
@@ -87,6 +99,7 @@ export const fromMessages = (
       const isSystem = message.role === "system" && entries.every((entry) => entry.message.role === "system")
       entries.push({
         seq,
+        from: idSeq,
         message: isSystem ? { role: "system", content: Message.textOf(content) } : { role: "user", content }
       })
     }

@@ -207,7 +207,7 @@ export const Durable = Schema.Union([
     before: Schema.Finite,
     after: Schema.Finite,
     usage: Usage.Usage,
-    /** the run's state with this event applied, so that reading can start here */
+    /** what a reader that starts here needs of the log before it; see `Snapshot` */
     snapshot: Schema.optionalKey(Schema.Json)
   }),
   durable("AbortRequested", { reason: AbortedReason }),

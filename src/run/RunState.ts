@@ -21,6 +21,8 @@ export interface RunState {
   readonly at: number
   /** undefined before the session's first run */
   readonly runId: string | undefined
+  /** `seq` of its `RunStarted`, 0 before the first */
+  readonly startSeq: number
   readonly agent: string
   readonly input: RunInput.Effective | undefined
   readonly limits: RunPolicy.Limits
@@ -68,6 +70,7 @@ export const empty: RunState = {
   seq: 0,
   at: 0,
   runId: undefined,
+  startSeq: 0,
   agent: "",
   input: undefined,
   limits: {},
@@ -101,6 +104,7 @@ export const evolve = (before: RunState, event: RunEvent.Durable): RunState => {
         seq: event.seq,
         at: event.at,
         runId: event.runId,
+        startSeq: event.seq,
         agent: event.agent,
         input: event.input,
         limits: event.input.limits,

@@ -25,7 +25,7 @@ interface OpenTurn extends Entries.Turn {
 }
 
 /** What one input adds. */
-interface Input {
+interface Input extends Entries.Origin {
   readonly seq: number
   readonly content: Vector.Vector<Message.UserPart>
   readonly isNotice: boolean
@@ -122,9 +122,7 @@ export const awaitsModel = (self: Transcript): boolean => {
 }
 
 /** Where a prefix may be cut off: all messages with their `seq`, oldest first, a call's results behind its message. */
-export const entries = (
-  self: Transcript
-): ReadonlyArray<Pick<Entries.Entry, "seq" | "message" | "isNotice">> => all(self)
+export const entries = (self: Transcript): ReadonlyArray<Entries.Entry> => all(self)
 
 // ---- building -----------------------------------------------------------------------------------------------------
 
@@ -138,8 +136,10 @@ const push = (self: Transcript, ...added: ReadonlyArray<Entries.Entry>): Transcr
 const flushTail = (self: Transcript): Transcript =>
   self.tail === undefined ? self : { ...push(self, userEntry(self.tail)), tail: undefined }
 
-const userEntry = ({ content, isNotice, seq }: Input): Entries.Entry => ({
+const userEntry = ({ content, from, isDuringCall, isNotice, seq }: Input): Entries.Entry => ({
   seq,
+  from,
+  ...(isDuringCall === true ? { isDuringCall } : {}),
   ...(isNotice ? { isNotice } : {}),
   message: { role: "user", content: Vector.toArray(content) }
 })
@@ -152,6 +152,7 @@ const addUser = (self: Transcript, input: Input): Transcript => {
     tail: tail === undefined
       ? input
       : {
+        ...tail,
         seq: input.seq,
         isNotice: tail.isNotice && input.isNotice,
         content: Vector.append(tail.content, ...Vector.toArray(input.content))
@@ -161,11 +162,12 @@ const addUser = (self: Transcript, input: Input): Transcript => {
 
 const addInput = (self: Transcript, input: Input): Transcript =>
   self.calling || self.open !== undefined
-    ? { ...self, waiting: Vector.append(self.waiting, input) }
+    ? { ...self, waiting: Vector.append(self.waiting, { ...input, isDuringCall: self.calling }) }
     : addUser(self, input)
 
 const toInput = (seq: number, content: ReadonlyArray<Message.UserPart>, isNotice = false): Input => ({
   seq,
+  from: seq,
   isNotice,
   content: Vector.make(content.flatMap(Legality.cleanPart))
 })
@@ -217,16 +219,15 @@ const closing = (self: Transcript): ReadonlyArray<Entries.Entry> => {
 
 /** Replaces a prefix. A strategy may be anybody's, so its messages are made legal like everything else. */
 const compact = (self: Transcript, event: Extract<RunEvent.Durable, { _tag: "ContextCompacted" }>): Transcript => {
-  const kept = all(self).filter((entry) => entry.seq > event.upTo)
-  const { entries: replaced, taken } = Entries.fromMessages(event.replacement, event.upTo, event.seq, self.taken)
+  // no message is made of events that are still to come
+  const upTo = Math.min(event.upTo, event.seq)
+  const kept = all(self).filter((entry) => entry.seq > upTo)
+  const { entries: replaced, taken } = Entries.fromMessages(event.replacement, upTo, event.seq, self.taken)
   const entries = [...replaced, ...kept]
   const last = entries[entries.length - 1]
   if (last?.message.role !== "user") return { ...empty, taken, settled: Vector.make(entries) }
   entries.pop()
-  return {
-    ...empty,
-    taken,
-    settled: Vector.make(entries),
-    tail: toInput(last.seq, last.message.content, last.isNotice)
-  }
+  const { from, isDuringCall } = last
+  const tail = { ...toInput(last.seq, last.message.content, last.isNotice), from, isDuringCall }
+  return { ...empty, taken, settled: Vector.make(entries), tail }
 }

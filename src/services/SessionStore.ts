@@ -79,6 +79,9 @@ export interface Session {
   readonly append: (events: Arr.NonEmptyReadonlyArray<RunEvent.Durable>) => Effect.Effect<void, StoreError>
 }
 
+/** Events that a reader looks for without reading the log. */
+export type Landmark = "RunStarted" | "ContextCompacted"
+
 /**
  * While a store closes, its open sessions can still be written to, at most for the grace period: runs that end with it
  * have an end to store.
@@ -99,6 +102,11 @@ export class SessionStore extends Context.Service<SessionStore, {
     sessionId: string,
     range?: { readonly from?: number; readonly to?: number }
   ) => Stream.Stream<RunEvent.Durable, StoreError>
+  /**
+   * `seq` of the session's last event of this type, of any run or of `runId`; `undefined` where there is none. What it costs
+   * does not grow with the log.
+   */
+  readonly lastOf: (sessionId: string, type: Landmark, runId?: string) => Effect.Effect<number | undefined, StoreError>
   /**
    * The log from `from`, then what is appended, also by other processes: no gap, no double, never retracted. Waits for a
    * session that is not there yet; `SessionNotFound` once it is removed.

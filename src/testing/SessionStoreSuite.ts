@@ -14,6 +14,7 @@ import { forkCopies } from "./sessions/ForkCopies.ts"
 import { forkedRuns } from "./sessions/ForkedRuns.ts"
 import { forkLists } from "./sessions/ForkLists.ts"
 import { forkRefusals } from "./sessions/ForkRefusals.ts"
+import { landmarks } from "./sessions/Landmarks.ts"
 import { listing } from "./sessions/Listing.ts"
 import { reading } from "./sessions/Reading.ts"
 import { removal } from "./sessions/Removal.ts"
@@ -26,6 +27,7 @@ const parts = [
   appends,
   writers,
   reading,
+  landmarks,
   watching,
   listing,
   removal,

@@ -283,8 +283,27 @@ describe("a database of another state", () => {
       const reason = yield* reasonOf(Effect.scoped(make(file)))
       assert.strictEqual(reason._tag, "StoreRefused")
       assert.include(reason.message, "version 7")
-      assert.include(reason.message, "knows 1")
+      assert.include(reason.message, "knows 2")
       assert.isTrue(before.equals(readFileSync(file)))
+    }))
+
+  it.effect("of an older version is brought up to date, its logs as they are", () =>
+    Effect.gen(function*() {
+      const { file } = yield* database
+      const log = [started({ seq: 1 }), ...notices(2, 5)] as const
+      yield* Effect.scoped(Effect.gen(function*() {
+        const session = yield* (yield* make(file)).open("t", options)
+        yield* session.append(log)
+      }))
+      sqlOn(file, (db) =>
+        db.exec(`DROP INDEX fiberloop_compactions; DROP INDEX fiberloop_runs;
+          DELETE FROM fiberloop_migrations WHERE migration_id = 2`))
+      const store = yield* make(file)
+      assert.strictEqual(yield* store.lastOf("t", "RunStarted"), 1)
+      assert.deepStrictEqual(yield* Stream.runCollect(store.read("t")), [...log])
+      const indexes = sqlOn(file, (db) => db.prepare("SELECT name FROM sqlite_master WHERE type = 'index'").all())
+      const names = indexes.map(({ name }) => name)
+      assert.includeMembers(names, ["fiberloop_compactions", "fiberloop_runs"])
     }))
 
   it.effect("with damaged pages is refused, naming the file", () =>

@@ -107,6 +107,25 @@ describe("what is made of what is too large", () => {
       yield* goesOn(made, "RunFailed(CompactionFailed)")
     }))
 
+  it.effect("with the snapshot of a compacted context leaves that out", () =>
+    Effect.gen(function*() {
+      let isFirst = true
+      const replacement = [Message.user("x".repeat(SessionStore.maxContentBytes / 2))]
+      const context = Layer.succeed(ContextManager.ContextManager, {
+        plan: (request) => isFirst ? { _tag: "Compact", request } : { _tag: "Send" },
+        compact: () => {
+          isFirst = false
+          return Effect.succeed({ strategy: "test", upTo: 1, replacement, usage: Usage.zero })
+        }
+      })
+      const { agent, store } = yield* TestAgent.make([ScriptedModel.text("hello")], { context })
+      const data = "y".repeat(SessionStore.maxContentBytes / 2)
+      yield* agent.run({ sessionId: "s", input: "go", data })
+      const log = yield* store.log("s")
+      assert.strictEqual(RunLog.endOf(log), "RunCompleted(stop)")
+      assert.isUndefined(RunLog.only(log, "ContextCompacted")[0]!.snapshot)
+    }))
+
   it.effect("as what is wrong with an answer is cut", () =>
     Effect.gen(function*() {
       const output = Schema.Struct({ [`a${"\"".repeat(20_000)}`]: Schema.String })

@@ -1,0 +1,54 @@
+/**
+ * Snapshots that a version wrote are read by those that fold events as it did, and by no other.
+ *
+ * Where a test here fails, a fold gives other states or messages than it did, and databases hold snapshots of the old ones:
+ * raise `Snapshot.version` and add the file that `FIBERLOOP_GOLDEN=write` makes. Files that are there MUST NEVER CHANGE.
+ */
+import { assert, describe, it } from "@effect/vitest"
+import { readdirSync, readFileSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import type * as RunEvent from "../../src/run/RunEvent.ts"
+import * as Snapshot from "../../src/run/Snapshot.ts"
+import * as Compactions from "../support/Compactions.ts"
+import * as Logs from "../support/Logs.ts"
+import { dice } from "../support/Odd.ts"
+
+const folder = import.meta.dirname
+const nameOf = (version: number) => `snapshots-v${version}.jsonl`
+
+/** Sessions with every type of event, one a line. */
+const generate = () => {
+  const die = dice(1)
+  const moves = () => Array.from({ length: 50 }, () => die.int(2 ** 31))
+  const logs = Array.from({ length: 4 }, (_, i) => Compactions.insert(Logs.play(moves(), i % 2 * 0.3).log, i, 0.1))
+  return logs.map((log) => `${JSON.stringify(Compactions.withSnapshots(log))}\n`).join("")
+}
+
+if (process.env["FIBERLOOP_GOLDEN"] === "write") {
+  writeFileSync(join(folder, nameOf(Snapshot.version)), generate(), { flag: "wx" })
+}
+
+const logsOf = (name: string) =>
+  readFileSync(join(folder, name), "utf8").trimEnd().split("\n").map((line) => JSON.parse(line) as Logs.Log)
+
+const snapshotsOf = (log: Logs.Log) =>
+  log.flatMap((event: RunEvent.Durable) =>
+    event._tag === "ContextCompacted" && event.snapshot !== undefined ? [event] : []
+  )
+
+describe("golden snapshots", () => {
+  it("are there of this version", () => {
+    assert.isAtLeast(logsOf(nameOf(Snapshot.version)).flatMap(snapshotsOf).length, 10)
+  })
+
+  for (const name of readdirSync(folder).filter((name) => /^snapshots-v\d+\.jsonl$/.test(name))) {
+    const isOwn = name === nameOf(Snapshot.version)
+
+    it(`${name} are ${isOwn ? "what reading the whole log gives" : "not read"}`, () => {
+      for (const log of logsOf(name)) {
+        if (isOwn) Compactions.checkSame(log)
+        else for (const event of snapshotsOf(log)) assert.isUndefined(Snapshot.startOf(event))
+      }
+    })
+  }
+})
