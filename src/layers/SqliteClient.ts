@@ -19,6 +19,7 @@ import * as Statement from "effect/sql/Statement"
 import * as Stream from "effect/Stream"
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite"
 import * as SqliteErrors from "./SqliteErrors.ts"
+import * as SqliteFile from "./SqliteFile.ts"
 
 export interface Options {
   /** a path, or `:memory:` */
@@ -49,6 +50,7 @@ export const make = Effect.fnUntraced(function*(
     Effect.try({ try: () => new DatabaseSync(options.filename), catch: (cause) => sqlError(cause, "open") }),
     (db) => Effect.sync(() => db.close())
   )
+  SqliteFile.unlock(db)
   const execute = executor(db)
   const attempt = attempts(db, options.busyTimeout ?? "5 seconds")
   const connection = connectionOf((text, params, shape) => attempt(() => execute(text, params, shape)))
@@ -108,16 +110,19 @@ const sqlError = (cause: unknown, operation: string): SqlError.SqlError => {
 }
 
 /**
- * Runs `f`, and runs it again while another connection holds a lock that it needs, at most for `timeout`. Outside of a
- * transaction what found a lock has done nothing. Waits on the clock instead of in SQLite, which would block the process,
- * and with it the very transaction it waits for when that is another connection of this process.
+ * Runs a statement on the files that were opened, and runs it again while another connection holds a lock that it needs,
+ * at most for `timeout`. Outside of a transaction what found a lock has done nothing. Waits on the clock instead of in
+ * SQLite, which would block the process, and with it the very transaction it waits for when that is another connection of
+ * this process.
  */
 const attempts = (db: DatabaseSync, timeout: Duration.Input) => {
+  const guarded = SqliteFile.guarded(db)
   const schedule = Schedule.min([Schedule.exponential("1 millis"), Schedule.spaced("25 millis")]).pipe(
     Schedule.upTo({ duration: timeout })
   )
-  return <A>(f: () => A): Effect.Effect<A, SqlError.SqlError> =>
+  return <A>(statement: () => A): Effect.Effect<A, SqlError.SqlError> =>
     Effect.suspend(() => {
+      const f = () => guarded(statement)
       try {
         return Effect.succeed(f())
       } catch (cause) {
