@@ -28,6 +28,8 @@ export interface Options {
   readonly durability?: "os" | "fsync" | undefined
   /** How long a statement waits for a lock that another connection holds. Default: 5 seconds. */
   readonly busyTimeout?: Duration.Input | undefined
+  /** A database that holds tables, but not this one, is refused and left as it is (`SqliteFile.Foreign`). */
+  readonly ownTable?: string | undefined
 }
 
 export interface SqliteClient extends SqlClient.SqlClient {
@@ -55,6 +57,8 @@ export const make = Effect.fnUntraced(function*(
   const attempt = attempts(db, options.busyTimeout ?? "5 seconds")
   const connection = connectionOf((text, params, shape) => attempt(() => execute(text, params, shape)))
 
+  const { ownTable } = options
+  if (ownTable !== undefined) yield* attempt(() => SqliteFile.checkOwner(db, ownTable))
   yield* attempt(() => execute("PRAGMA journal_mode = WAL"))
   yield* attempt(() => execute(`PRAGMA synchronous = ${options.durability === "fsync" ? "FULL" : "NORMAL"}`))
 

@@ -11,6 +11,15 @@ export const explain = (filename: string) => (error: SqlError.SqlError): Session
   const cause = error.reason.cause
   const code = codeOf(cause)
   const database = filename === ":memory:" ? "The session database in memory" : `The session database "${filename}"`
+  if (cause instanceof SqliteFile.Foreign) {
+    const [first = "", ...more] = cause.tables
+    return SessionErrors.refused(
+      `${database} holds the tables of another program (${first}${
+        more.length === 0 ? "" : ", ..."
+      }); it was left as it ` +
+        "is. Choose another file for sessions."
+    )
+  }
   const said = cause instanceof Error ? cause.message : String(cause)
   switch (code === undefined ? undefined : code & 0xff) {
     case undefined:

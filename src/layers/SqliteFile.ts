@@ -1,5 +1,5 @@
 /**
- * Whether the files of an open database are still those at its path. SQLite goes on writing to a file that was deleted,
+ * Whether the file at a path is ours to write to: no other program's, and still the one that was opened. SQLite goes on writing to a file that was deleted,
  * moved away or replaced: what is stored there is gone with the process, and nobody else reads it.
  */
 import { chmodSync, statSync } from "node:fs"
@@ -7,6 +7,24 @@ import type { DatabaseSync } from "node:sqlite"
 
 /** SQLITE_READONLY_DBMOVED, see sqlite.org/rescode.html: SQLite itself finds this only where it keeps a rollback journal. */
 export const moved = 1032
+
+/** The database holds tables, and none of them is the one that was asked for. */
+export class Foreign extends Error {
+  readonly tables: ReadonlyArray<string>
+  constructor(tables: ReadonlyArray<string>) {
+    super("the database is another program's")
+    this.tables = tables
+  }
+}
+
+/** Throws `Foreign` where another program's tables are. Writes nothing; an empty database is everybody's. */
+export const checkOwner = (db: DatabaseSync, table: string): void => {
+  const rows = db.prepare(
+    "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
+  )
+  const tables = rows.all().map(({ name }) => String(name))
+  if (tables.length > 0 && !tables.includes(table)) throw new Foreign(tables)
+}
 
 /**
  * Runs statements, but fails with the code `moved` once a file is not the one that was there before. Databases in memory
