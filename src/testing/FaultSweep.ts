@@ -2,6 +2,11 @@
  * Lets the n-th operation of an agent's store fail, n = 1, 2, 3 ... until a run has no such operation, and looks at what is
  * left: how the run ended, the log, what was done outside, and whether the session goes on, here and in a new store. For
  * the same subjects as `CrashSweep`, in one process.
+ *
+ * ```ts
+ * const report = yield* FaultSweep.sweep({ subjects })
+ * assert.deepStrictEqual(report.failures, [])
+ * ```
  */
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"

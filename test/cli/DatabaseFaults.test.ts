@@ -1,19 +1,21 @@
-/** The command on databases that it cannot use: one line that names the file, nothing is changed, and it works when mended. */
+/** The command on databases that it cannot use: one line that names the file, nothing changed; when mended, it works. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, Stream } from "effect"
 import { TestClock } from "effect/testing"
 import { execFile } from "node:child_process"
-import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { promisify } from "node:util"
 import * as SessionStore from "../../src/services/SessionStore.ts"
 import * as LogRules from "../../src/testing/LogRules.ts"
 import * as FullDisk from "../support/FullDisk.ts"
+import * as OpenAiServer from "../support/OpenAiServer.ts"
 import { faults } from "../support/SqliteFaults.ts"
 import * as Child from "./Child.ts"
 import { sandbox, withPermissions } from "./files/Sandbox.ts"
 import { workplace } from "./Invoke.ts"
+import * as Replies from "./Replies.ts"
 
 /** A workplace with a session of one completed run. */
 const withSession = Effect.fnUntraced(function*() {
@@ -24,7 +26,7 @@ const withSession = Effect.fnUntraced(function*() {
     SessionStore.SessionStore.use((store) => Stream.runCollect(store.read(id))),
     place.store
   )
-  return { ...place, goOn: place.run(["--session", id, "3+3"]), log }
+  return { ...place, id, goOn: place.run(["--session", id, "3+3"]), log }
 })
 
 type Place = Effect.Success<ReturnType<typeof withSession>>
@@ -124,6 +126,24 @@ it.effect("a database that another program has locked is waited for, then named,
     assert.strictEqual(code, 1)
     assertLine(stderr, place.db, "is locked by another program")
     yield* unlock
+    yield* assertGoesOn(place)
+  }))
+
+it.live("a database that is moved away ends the run under way before its next tool, which goes on when it is back", () =>
+  Effect.gen(function*() {
+    const place = yield* withSession()
+    const { db, id, root } = place
+    const model = yield* OpenAiServer.make(Replies.calls(
+      ["run_command", { command: ["mv", db, `${db}.old`] }],
+      ["write_file", { path: "second.txt", content: "" }]
+    ))
+    const flags = ["--root", root, "--db", db, "--session", id, "--model", "m", "--yes"]
+    const { code, stderr } = yield* Child.run(["run", ...flags, "go"], { cwd: root, env: Replies.env(model) })
+    assert.strictEqual(code, 1)
+    assertLine(stderr.slice(stderr.lastIndexOf("fiberloop: ")), db, "was deleted, moved or replaced while it was open")
+    assert.isFalse(existsSync(join(root, "second.txt")))
+    assert.isFalse(existsSync(db))
+    renameSync(`${db}.old`, db)
     yield* assertGoesOn(place)
   }))
 
