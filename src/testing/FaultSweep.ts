@@ -22,13 +22,15 @@ export interface Sweep {
   readonly subjects: CrashSweep.Subjects
   /** default all */
   readonly faults?: ReadonlyArray<StoreFaults.Fault>
+  /** what happens to the store itself, such as a lock on its file; default nothing */
+  readonly outages?: (place: CrashSweep.Place) => ReadonlyArray<StoreFaults.Outage>
   /** try every n-th operation; default 1, all of them */
   readonly every?: number
 }
 
 export interface Failure {
   readonly subject: string
-  readonly fault: StoreFaults.Fault
+  readonly fault: string
   /** `3, storing ToolStarted` */
   readonly point: string
   readonly what: string
@@ -41,20 +43,26 @@ export interface Report {
 }
 
 export const sweep = Effect.fnUntraced(function*(options: Sweep): Effect.fn.Return<Report> {
-  const { every = 1, faults = StoreFaults.faults, subjects } = options
+  const { every = 1, faults = StoreFaults.faults, outages = () => [], subjects } = options
   const failures: Array<Failure> = []
   let points = 0
+  // those that are left out are others each time
+  let way = 0
+  const ofPlace = (place: CrashSweep.Place) => [...faults, ...outages(place)]
+  const kinds = ofPlace({ folder: "", sessionId: "" }).length
   for (const [name, make] of Object.entries(subjects)) {
-    for (const fault of faults) {
-      for (let at = 1;; at += every) {
+    for (let kind = 0; kind < kinds; kind++) {
+      for (let at = 1 + way++ % every;; at += every) {
         const tried = yield* Effect.scoped(Effect.gen(function*() {
-          const place = { folder: yield* CrashSweep.temporary, sessionId: `${name} ${fault} ${at}` }
-          return yield* attempt(make(place), place, StoreFaults.make(fault, at))
+          const place = { folder: yield* CrashSweep.temporary, sessionId: `${name} ${kind} ${at}` }
+          const fault = ofPlace(place)[kind]!
+          const result = yield* attempt(make(place), place, StoreFaults.make(fault, at))
+          return result && { ...result, fault: typeof fault === "string" ? fault : fault.name }
         }))
         if (tried === undefined) break
         points++
-        const point = `${at}, ${tried.hit}`
-        failures.push(...tried.found.map((what) => ({ subject: name, fault, point, what })))
+        const { fault, found, hit } = tried
+        failures.push(...found.map((what) => ({ subject: name, fault, point: `${at}, ${hit}`, what })))
       }
     }
   }
@@ -84,9 +92,9 @@ const attempt = Effect.fnUntraced(function*(
       const exit = yield* Effect.exit(subject.play(client))
       const hit = faults.hit()
       if (hit === undefined) return
+      yield* faults.clear
       const left = yield* log
       found.push(...untyped(exit), ...CrashRules.afterDeath(left, yield* effects), ...unended(left, faults))
-      yield* faults.clear
       yield* hello(client, "the agent")
     }),
     faults.around

@@ -22,6 +22,12 @@ import type * as ToolExecutor from "../services/ToolExecutor.ts"
  */
 export type Fault = "fails" | "answerLost" | "down" | "answerLostThenDown"
 
+/** Something that happens to the store itself, just before the n-th operation; what `begin` gives ends it. */
+export interface Outage {
+  readonly name: string
+  readonly begin: Effect.Effect<Effect.Effect<void>>
+}
+
 export const faults: ReadonlyArray<Fault> = ["fails", "answerLost", "down", "answerLostThenDown"]
 
 type Services = SessionStore.SessionStore | ToolExecutor.ToolExecutor
@@ -44,7 +50,9 @@ const begins = ({ _tag }: RunEvent.Durable) => _tag === "RunStarted" || _tag ===
 /** What becomes of an operation. */
 type Fate = "carriedOut" | "refused" | "answerLost"
 
-export const make = (fault: Fault, at: number): StoreFaults => {
+export const make = (fault: Fault | Outage, at: number): StoreFaults => {
+  const outage = typeof fault === "string" ? undefined : fault
+  let end: Effect.Effect<void> = Effect.void
   let n = 0
   let hit: string | undefined
   let isOver = false
@@ -55,27 +63,32 @@ export const make = (fault: Fault, at: number): StoreFaults => {
     n++
     if (isOver || n < at) return "carriedOut"
     hit ??= what
+    if (outage !== undefined) return "carriedOut"
     if (n === at) return fault === "fails" || fault === "down" ? "refused" : "answerLost"
     return fault === "down" || fault === "answerLostThenDown" ? "refused" : "carriedOut"
   }
 
+  const begin = Effect.suspend(() =>
+    outage === undefined || n + 1 !== at || isOver ? Effect.void : Effect.map(outage.begin, (_) => (end = _))
+  )
+
   const around = <A, R>(what: string, self: Effect.Effect<A, SessionStore.StoreError, R>) =>
-    Effect.suspend(() => {
+    Effect.andThen(begin, () => {
       const fate = next(what)
       if (fate === "carriedOut") return self
       return fate === "refused" ? Effect.fail(unavailable) : Effect.andThen(self, Effect.fail(unavailable))
     })
 
   const streamed = <A>(what: string, self: Stream.Stream<A, SessionStore.StoreError>) =>
-    Stream.suspend(() => {
+    Stream.unwrap(Effect.map(begin, () => {
       const fate = next(what)
       if (fate === "carriedOut") return self
       return fate === "refused" ? Stream.fail(unavailable) : Stream.concat(self, Stream.fail(unavailable))
-    })
+    }))
 
   /** A session that is not given back now is given back when the fault is over. */
   const giveBack = (scope: Scope.Closeable) =>
-    Effect.suspend(() => {
+    Effect.andThen(begin, () => {
       const close = Scope.close(scope, Exit.void)
       if (next("giving the session back") !== "refused") return close
       kept = [...kept, close]
@@ -118,12 +131,12 @@ export const make = (fault: Fault, at: number): StoreFaults => {
           Context.add(context, SessionStore.SessionStore, over(Context.get(context, SessionStore.SessionStore))))
       ),
     hit: () => hit,
-    mayLackEnd: () => fault === "down" || fault === "answerLostThenDown" || wasEnd || !hasBegun,
+    mayLackEnd: () => outage !== undefined || fault === "down" || fault === "answerLostThenDown" || wasEnd || !hasBegun,
     clear: Effect.suspend(() => {
       isOver = true
       const left = kept
       kept = []
-      return Effect.all(left, { discard: true })
+      return Effect.andThen(end, Effect.all(left, { discard: true }))
     })
   }
 }
