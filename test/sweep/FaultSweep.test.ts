@@ -19,8 +19,8 @@ const isWhole = process.env["FIBERLOOP_SWEEP"] === "all"
 
 for (
   const [name, subjects, every] of [
-    ["memory", MemorySubjects.subjects, isWhole ? 1 : 2],
-    ["SQLite", SqliteSubjects.subjects, isWhole ? 1 : 6]
+    ["memory", MemorySubjects.subjects, isWhole ? 1 : 3],
+    ["SQLite", SqliteSubjects.subjects, isWhole ? 1 : 10]
   ] as const
 ) {
   it.live(
@@ -30,7 +30,7 @@ for (
         const report = yield* FaultSweep.sweep({ subjects, every })
         if (isWhole) console.log(`${name}: ${report.points} points tried, ${report.failures.length} failed`)
         assert.deepStrictEqual(report.failures, [])
-        assert.isAbove(report.points, 60)
+        assert.isAbove(report.points, 30)
       }),
     600_000
   )
@@ -61,11 +61,11 @@ it.live(
             name,
             begin: Scope.provide(fault.begin(fileIn(folder)), scope)
           })),
-        every: isWhole ? 1 : 9
+        every: isWhole ? 1 : 16
       })
       if (isWhole) console.log(`files: ${report.points} points tried, ${report.failures.length} failed`)
       assert.deepStrictEqual(report.failures, [])
-      assert.isAbove(report.points, 40)
+      assert.isAbove(report.points, 20)
     }),
   600_000
 )
