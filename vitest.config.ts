@@ -17,6 +17,8 @@ export default defineConfig({
     exclude: ["test/recordings/**"],
     // Processes, because tests send signals and open databases; kept between files, because loading effect costs more than
     // most files run for. A test file leaves no global state behind.
+    // the Postgres of those tests that ask for one
+    globalSetup: ["test/support/PostgresServer.ts"],
     pool: "forks",
     isolate: false,
     maxWorkers: 2,

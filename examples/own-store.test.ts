@@ -2,14 +2,13 @@ import { NodeFileSystem } from "@effect/platform-node"
 import { assert, it } from "@effect/vitest"
 import { Effect, FileSystem, Layer, Stream } from "effect"
 import { Agent, Fiberloop, SessionStore, SessionStoreMemory } from "fiberloop"
-import { ScriptedModel } from "fiberloop/testing"
-import { suite } from "../test/layers/SessionStoreSuite.ts"
+import { ScriptedModel, SessionStoreSuite } from "fiberloop/testing"
 import { fileOf, layer, make } from "./own-store.ts"
 
 const temporaryFolder = Effect.flatMap(FileSystem.FileSystem, (fs) => fs.makeTempDirectoryScoped())
 
 // what every store must do, whoever wrote it
-suite(
+SessionStoreSuite.suite(
   "own-store",
   Layer.unwrap(Effect.map(temporaryFolder, layer)).pipe(Layer.provide([SessionStoreMemory.layer, NodeFileSystem.layer]))
 )

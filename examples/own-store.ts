@@ -5,7 +5,7 @@
  * session is next opened, so that it has each event once and in order. A copy that cannot be made is logged, and no run fails
  * for it. For one process; the store below may be for many.
  *
- * Your own database instead: implement all seven, and run the suite that the test beside this file runs.
+ * Your own database instead: implement all seven, and run `SessionStoreSuite`, as the test beside this file does.
  * `npm run build`, set OPENAI_API_KEY or OPENAI_BASE_URL, then `node examples/own-store.ts`
  */
 import { NodeFileSystem, NodeRuntime } from "@effect/platform-node"

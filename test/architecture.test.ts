@@ -78,11 +78,13 @@ const imports: Record<string, ReadonlyArray<readonly [statement: string, report:
   ],
   "src/layers/Case.ts": [
     [`import "effect/ai/LanguageModel"`, undefined],
+    [`import "@effect/sql-pg/PgClient"`, undefined],
     [`import "node:fs"`, undefined],
     [`import "./SessionStoreMemory.ts"`, undefined],
     [`import "../run/Message.ts"`, undefined],
     [`import "../services/Model.ts"`, undefined],
     [`import "effect/ai"`, path],
+    [`import "@effect/sql-pg"`, path],
     [`import "@effect/platform-node"`, path],
     [`import "../loop/Drive.ts"`, "src/layers imports src/run and src/services only"],
     [`import "../testing/index.ts"`, "src/layers imports src/run and src/services only"],
@@ -101,10 +103,21 @@ const imports: Record<string, ReadonlyArray<readonly [statement: string, report:
     [`import "effect/testing/TestClock"`, undefined],
     [`import "../layers/SessionStoreMemory.ts"`, undefined],
     [`import "../Agent.ts"`, undefined],
+    [`import "@effect/vitest"`, undefined],
     [`import "effect/testing"`, path],
+    [`import "@effect/platform-node"`, path],
     [`import "../loop/Drive.ts"`, "src/testing imports"],
     [`import "../cli/main.ts"`, "src/testing imports"],
     [`import "../index.ts"`, "src/testing imports"]
+  ],
+  "src/testing/folder/Case.ts": [
+    [`import "@effect/vitest"`, undefined],
+    [`import "../ScriptedModel.ts"`, undefined],
+    [`import "../../run/Message.ts"`, undefined],
+    [`import "../../layers/SessionStoreMemory.ts"`, undefined],
+    [`import "effect/testing"`, path],
+    [`import "../../loop/Drive.ts"`, "src/testing imports"],
+    [`import "../../cli/main.ts"`, "src/testing imports"]
   ],
   "src/Agent.ts": [
     [`import type { Any } from "effect/ai/Tool"`, undefined],

@@ -1,11 +1,15 @@
-/** The file that holds the sessions: the folder of the default one is made, any other must be there. */
+/**
+ * The database that holds the sessions: a file, of which the folder of the default one is made and any other must be there,
+ * or a Postgres, of which the password is never shown.
+ */
 import * as Effect from "effect/Effect"
-import type * as Layer from "effect/Layer"
+import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import { existsSync, mkdirSync, statSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
+import * as PgPlace from "../layers/PgPlace.ts"
 import * as SessionStoreSqlite from "../layers/SessionStoreSqlite.ts"
-import type * as SessionStore from "../services/SessionStore.ts"
+import * as SessionStore from "../services/SessionStore.ts"
 import * as Messages from "./Messages.ts"
 import { badInput, type Refusal } from "./Refusal.ts"
 import type { Settings } from "./Settings.ts"
@@ -14,6 +18,7 @@ import type { Settings } from "./Settings.ts"
 export const prepare = Effect.fnUntraced(function*(
   { db, hasOwnDb, session }: Pick<Settings, "db" | "hasOwnDb" | "session">
 ): Effect.fn.Return<void, Refusal> {
+  if (PgPlace.isUrl(db)) return
   if (session !== undefined && !existsSync(db)) return yield* noDatabase(session, db)
   if (!hasOwnDb) return
   yield* Effect.try({
@@ -36,19 +41,36 @@ export const noDatabase = (session: string, db: string): Refusal =>
       "run it in the folder where the session began, or name its database with --db"
   )
 
-export const layer = ({ db }: Pick<Settings, "db">): Layer.Layer<SessionStore.SessionStore, SessionStore.StoreError> =>
-  SessionStoreSqlite.layer({ filename: db })
+export const layer = ({ db }: Pick<Settings, "db">): Layer.Layer<SessionStore.SessionStore, Refusal> =>
+  Layer.effect(SessionStore.SessionStore, open(db))
 
-/** The store of a database that is there; `undefined` where opening it would make one. */
-export const existing = Effect.fnUntraced(function*(
+/** The store of a database that is there; `undefined` where opening it would make a file. */
+export const existing = (
   { db }: Pick<Settings, "db">
-): Effect.fn.Return<SessionStore.SessionStore["Service"] | undefined, Refusal, Scope.Scope> {
-  if (isAbsent(db)) return undefined
-  return yield* Effect.mapError(SessionStoreSqlite.make({ filename: db }), Messages.refusal)
+): Effect.Effect<SessionStore.SessionStore["Service"] | undefined, Refusal, Scope.Scope> =>
+  isAbsent(db) ? Effect.succeed(undefined) : open(db)
+
+const open = (db: string): Effect.Effect<SessionStore.SessionStore["Service"], Refusal, Scope.Scope> => {
+  const opened = PgPlace.isUrl(db)
+    ? Effect.flatMap(postgres, (SessionStorePg) => SessionStorePg.make({ url: db }))
+    : SessionStoreSqlite.make({ filename: db })
+  return Effect.mapError(opened, (error) => error._tag === "Refusal" ? error : Messages.refusal(error))
+}
+
+/** Loaded when it is used: who keeps sessions in a file need not have what it stands on. */
+const postgres = Effect.tryPromise({
+  try: () => import("../layers/SessionStorePg.ts"),
+  catch: (cause) =>
+    badInput(
+      (cause as NodeJS.ErrnoException).code === "ERR_MODULE_NOT_FOUND"
+        ? "sessions in Postgres need a package that is not installed: npm install @effect/sql-pg@4.0.5"
+        : `what keeps sessions in Postgres cannot be loaded (${String(cause)})`
+    )
 })
 
 /** An empty file is no database yet; of what cannot be looked at, opening it tells why. */
 const isAbsent = (db: string): boolean => {
+  if (PgPlace.isUrl(db)) return false
   try {
     const stats = statSync(db, { throwIfNoEntry: false })
     return stats === undefined || (stats.isFile() && stats.size === 0)

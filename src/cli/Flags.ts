@@ -10,7 +10,11 @@ export const text = (name: string, metavar: string, description: string) =>
 export const switched = (name: string, description: string) =>
   Flag.Boolean(name).pipe(Flag.withoutNegation, Flag.withDescription(description), Flag.withDefault(false))
 
-export const db = text("db", "<file>", "Where sessions are kept; default: .fiberloop/sessions.db in the current folder")
+export const db = text(
+  "db",
+  "<file|url>",
+  "Where sessions are kept: a file or postgres://...; default: .fiberloop/sessions.db here"
+)
 export const noColor = switched("no-color", "No colours, no spinner, no control codes")
 
 /** A setting of the environment; blank ones are as if they were absent. */

@@ -26,6 +26,7 @@ const sections: Record<string, ReadonlyArray<string>> = {
     "  FIBERLOOP_MODEL  the model when --model is not given (\"offline\" is the built-in one)",
     "  OPENAI_API_KEY   the key of the OpenAI-compatible API",
     "  OPENAI_BASE_URL  its address, default https://api.openai.com/v1 (Ollama: http://localhost:11434/v1)",
+    "  PGPASSWORD       the password of --db postgres://user@host/database, which is better not typed there",
     "  NO_COLOR         no colours, no spinner"
   ],
   "EXIT CODES": [
@@ -38,7 +39,8 @@ const sections: Record<string, ReadonlyArray<string>> = {
 const kept: Record<string, ReadonlyArray<string>> = {
   "OUTPUT": [
     "  Standard output gets what was asked for, standard error what is said about it. Colours are for terminals only;",
-    "  --no-color, NO_COLOR and TERM=dumb leave them out there too. Only import makes a database where there is none."
+    "  --no-color, NO_COLOR and TERM=dumb leave them out there too. Only import makes a file where there is none.",
+    "  PGPASSWORD is the password of --db postgres://user@host/database, which is better not typed there."
   ],
   "EXIT CODES": [
     "  0  done                          2    wrong usage: unknown flag, missing argument",

@@ -38,7 +38,7 @@ const importLines = Effect.fnUntraced(function*(
   yield* Database.prepare({ ...place, session: undefined })
   const info = yield* SessionLines.add(session).pipe(
     Effect.provide(Database.layer(place)),
-    Effect.mapError((error) => badInput(Messages.ofRun(error)))
+    Effect.mapError((error) => error instanceof Refusal ? error : badInput(Messages.ofRun(error)))
   )
   // the id alone is for programs
   yield* Print.print(`${TerminalText.line(info.sessionId)}\n`)

@@ -29,12 +29,12 @@ export const build = (
 const unusable = (name: string, error: Config.ConfigError): Refusal => {
   const { message } = error.cause
   return badInput(
-    /OPENAI_API_KEY/.test(message)
+    /needs an API key/.test(message)
       ? `the model ${
         JSON.stringify(name)
       } needs a key: set OPENAI_API_KEY, or OPENAI_BASE_URL for a server that needs none ` +
         "(Ollama: http://localhost:11434/v1), or leave --model out for the offline model"
-      : /OPENAI_BASE_URL/.test(message)
+      : /not an http/.test(message)
       ? "OPENAI_BASE_URL is not an http(s) URL: set one such as https://api.openai.com/v1 or http://localhost:11434/v1"
       : message
   )

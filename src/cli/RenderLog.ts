@@ -31,6 +31,8 @@ export interface State {
   readonly last: "nothing" | "heading" | "words" | "line" | "end"
   readonly runs: number
   readonly model: string | undefined
+  /** the flags that name the last model, where the command can */
+  readonly modelFlags: ReadonlyArray<string>
   /** calls without an outcome so far, by id */
   readonly open: ReadonlyMap<string, { readonly tool: string; readonly params: Schema.Json }>
   /** what each run has used up, where it has ended */
@@ -43,6 +45,7 @@ export const initial: State = {
   last: "nothing",
   runs: 0,
   model: undefined,
+  modelFlags: [],
   open: new Map(),
   totals: new Map(),
   end: undefined
@@ -62,7 +65,9 @@ export const step = (look: Look, state: State, event: RunEvent.Durable): Step =>
       return say({ ...state, end: undefined }, "line", [paint.dim(`· ${resumed[event.cause]} · ${time(event.at)}`)])
     case "TurnStarted": {
       const model = name(event.model)
-      return model === state.model ? [state, ""] : say({ ...state, model }, "line", [paint.dim(`· model ${model}`)])
+      if (model === state.model) return [state, ""]
+      const modelFlags = event.model.provider === "openai-compatible" ? ["--model", event.model.name] : []
+      return say({ ...state, model, modelFlags }, "line", [paint.dim(`· model ${model}`)])
     }
     case "AttemptDiscarded":
       return warn(`an attempt does not count: ${TerminalText.sentence(event.error.message)}`)
@@ -103,15 +108,17 @@ export const step = (look: Look, state: State, event: RunEvent.Durable): Step =>
 /** What stands below the log: calls that nothing is known of, totals of the session, how to go on. */
 export const finish = (look: Look, state: State): string => {
   const { paint } = look
+  const flags = [...look.flags, ...state.modelFlags]
   const open = state.end !== undefined ? [] : [
     ...Array.from(
       state.open.values(),
       ({ params, tool }) => `● ${ToolLine.call(tool, params)}  ${paint.yellow("… no outcome yet")}`
     ),
-    paint.yellow("… The run has not ended: it goes on now, or its process died.")
+    paint.yellow("… The run has not ended: it goes on now, or its process died."),
+    `Where it died, go on with: ${EndLine.command("resume", [look.sessionId], flags)}`
   ]
   const [next, before] = open.length === 0 ? [state, ""] : say(state, "line", open)
-  const goOn = state.end === undefined ? undefined : EndLine.goOn(state.end, look.sessionId, look.flags)
+  const goOn = state.end === undefined ? undefined : EndLine.goOn(state.end, look.sessionId, flags)
   const totals = [count(state.runs, "run"), ...EndLine.used(sum(state.totals.values()))].join(" · ")
   const [, after] = say(next, "heading", [
     paint.dim(`── session ${TerminalText.line(look.sessionId)} · ${totals}`),

@@ -77,7 +77,7 @@ const agent = Effect.fnUntraced(function*(settings: Settings) {
   )
   const model = yield* ModelChoice.build(settings.model)
   yield* Database.prepare(settings)
-  const store = yield* Effect.mapError(Layer.build(Database.layer(settings)), Messages.refusal)
+  const store = yield* Layer.build(Database.layer(settings))
   const isOffline = ModelChoice.isOffline(settings.model)
   const added = isOffline ? {} : yield* Instructions.read(root)
   const layer = isOffline

@@ -31,7 +31,7 @@ const list = Effect.fnUntraced(function*(
     : yield* Effect.mapError(store.list(most === undefined ? {} : { limit: most + 1 }), Messages.refusal)
   if (found.length === 0) {
     return yield* stderr.write(
-      `fiberloop: there are no sessions yet in ${JSON.stringify(place.db)}: ` +
+      `fiberloop: there are no sessions yet in ${JSON.stringify(Settings.shown(place.db))}: ` +
         `${EndLine.command("run", [], place.flags)} "<task>" begins one\n`
     )
   }

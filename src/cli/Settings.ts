@@ -1,6 +1,7 @@
 /** What was typed, checked. Does not own what exists: folders and files are looked at when they are opened. */
 import * as Effect from "effect/Effect"
 import { join } from "node:path"
+import * as PgPlace from "../layers/PgPlace.ts"
 import { badInput, type Refusal } from "./Refusal.ts"
 
 /** What the flags of `fiberloop run` and the environment say. */
@@ -20,6 +21,7 @@ export interface Settings {
   /** absent: goes on with the session's last run */
   readonly task: string | undefined
   readonly root: string
+  /** a file, or the URL of a Postgres, which may hold a password */
   readonly db: string
   readonly hasOwnDb: boolean
   /** absent: the offline model, because nobody named one */
@@ -31,7 +33,7 @@ export interface Settings {
   readonly isPlain: boolean
   /** changes and commands are allowed without asking */
   readonly allowsAll: boolean
-  /** the flags that another run needs to find the same session and files */
+  /** the flags that another run needs to find the same session and files; they hold no password */
   readonly flags: ReadonlyArray<string>
 }
 
@@ -41,9 +43,12 @@ const missing: Record<string, string> = {
   task: "the task is empty: say what to do, as in fiberloop run \"which three files are the longest?\"",
   session: "--session is empty: give the id that an earlier run printed, or leave it out for a new session",
   root: "--root is empty: name the folder to look at, or leave it out for the current one",
-  db: `--db is empty: name the file that holds the sessions, or leave it out for ${defaultDb}`,
+  db: `--db is empty: name the file that holds the sessions, or a Postgres, or leave it out for ${defaultDb}`,
   model: "--model is empty: name a model, or leave it out for the offline one"
 }
+
+/** The database as it may be printed. */
+export const shown = (db: string): string => PgPlace.isUrl(db) ? PgPlace.shown(db) : db
 
 /** The number that a flag was given, where it was. */
 export const whole = (flag: string, typed: string | undefined): Effect.Effect<number | undefined, Refusal> =>
@@ -54,6 +59,10 @@ export const whole = (flag: string, typed: string | undefined): Effect.Effect<nu
 export const check = Effect.fnUntraced(function*(typed: Typed): Effect.fn.Return<Settings, Refusal> {
   for (const key of ["task", "session", "root", "db", "model"] as const) {
     if (typed[key]?.trim() === "") return yield* badInput(missing[key]!)
+  }
+  const scheme = /^([\w+.-]+):\/\//.exec(typed.db ?? "")?.[1]
+  if (scheme !== undefined && !PgPlace.isUrl(typed.db!)) {
+    return yield* badInput(`--db takes a file, or a URL that begins with postgres://, not with ${scheme}://`)
   }
   const { db, json, isPlain, maxTurns, model, root, session, task, yes = false } = typed
   return {
@@ -69,7 +78,7 @@ export const check = Effect.fnUntraced(function*(typed: Typed): Effect.fn.Return
     allowsAll: yes,
     flags: [
       ...(root === undefined ? [] : ["--root", root]),
-      ...(db === undefined ? [] : ["--db", db]),
+      ...(db === undefined ? [] : ["--db", shown(db)]),
       ...(model === undefined ? [] : ["--model", model])
     ]
   }

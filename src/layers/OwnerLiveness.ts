@@ -40,6 +40,12 @@ export const OwnerLiveness = Context.Reference<Liveness>("fiberloop/layers/Owner
 /** This process as the owner of a session. */
 export const self = (runId: string): Owner => ({ ...thisProcess(), runId })
 
+let named = 0
+
+/** This process as the owner of a session, as JSON that no other claim has, of this process or another. */
+export const name = (runId: string): string =>
+  JSON.stringify({ ...self(runId), claim: `${performance.timeOrigin}.${++named}` })
+
 export const isDead = (owner: Owner): boolean => {
   const { boot, host } = thisProcess()
   if (owner.host !== host) return false

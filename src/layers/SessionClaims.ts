@@ -8,17 +8,21 @@
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
 import type * as SqlClient from "effect/sql/SqlClient"
 import type * as SqlError from "effect/sql/SqlError"
 import type * as SessionStore from "../services/SessionStore.ts"
+import type * as Answered from "./Answered.ts"
 import * as OwnerLiveness from "./OwnerLiveness.ts"
 import * as SessionErrors from "./SessionErrors.ts"
 import * as SessionRows from "./SessionRows.ts"
 
-/** A session that this process holds: `epoch` is its fence. */
+/** A session that this store holds: `epoch` is its fence. */
 export interface Claim {
   readonly session: SessionRows.SessionRow["session"]
   readonly epoch: SessionRows.SessionRow["epoch"]
+  /** as it stands in the row; no two claims have the same */
+  readonly owner: string
   readonly info: SessionStore.SessionInfo
 }
 
@@ -34,14 +38,35 @@ export interface SessionClaims {
   readonly add: (sessionId: string, now: number) => Effect.Effect<Claim["session"], Fault>
   /** Renews the lease, for ever. A failed try is made up for by the next; only an append must know that it is fenced. */
   readonly keep: (claim: Claim) => Effect.Effect<never>
-  /** Gives the session back, and takes it away when it holds nothing. Does nothing once another has it. */
-  readonly release: (claim: Claim, head: number) => Effect.Effect<void, SqlError.SqlError>
+  /**
+   * Raises the fence over a claim of ours and gives it with the head behind it: nothing that was sent before is stored any
+   * more. `undefined` once another has the session.
+   */
+  readonly refence: (
+    claim: Claim
+  ) => Effect.Effect<{ readonly claim: Claim; readonly head: number } | undefined, SqlError.SqlError>
+  /**
+   * Gives the session back, and takes it away when it holds nothing. Does nothing once another has it. This store takes it
+   * for free from now on; where the database does not answer, others do so once a later try got through, or the lease is
+   * over.
+   */
+  readonly release: (claim: Claim, head: number) => Effect.Effect<void>
 }
 
-export const make = (sql: SqlClient.SqlClient, liveness: OwnerLiveness.Liveness): SessionClaims => {
-  /** Claims of this process are live until they are released, also when it was too busy to renew a lease in time. */
+/** How often a release is tried again. */
+const releaseEvery = "500 millis"
+
+/** Claims that could not be released are tried again until the scope closes. */
+export const make = Effect.fnUntraced(function*(
+  sql: SqlClient.SqlClient,
+  liveness: OwnerLiveness.Liveness,
+  answered: Answered.Answered
+): Effect.fn.Return<SessionClaims, never, Scope.Scope> {
+  const scope = yield* Effect.scope
+  /** Claims of this store are live until they are released, also when it was too busy to renew a lease in time. */
   const held = new Set<string>()
-  const keyOf = (row: Pick<Claim, "session" | "epoch">) => `${row.session}.${row.epoch}`
+  /** Claims of this store that it has given up, and whose rows may not say so yet. */
+  const given = new Set<string>()
   const leaseFrom = (now: number) => now + Duration.toMillis(liveness.lease)
 
   const lookUp = (sessionId: string) =>
@@ -52,19 +77,19 @@ export const make = (sql: SqlClient.SqlClient, liveness: OwnerLiveness.Liveness)
 
   const ownerOf = (row: SessionRows.SessionRow, now: number) => {
     const owner = SessionRows.toOwner(row)
-    if (owner === undefined) return undefined
-    if (held.has(keyOf(row))) return owner
+    if (row.owner === null || owner === undefined || given.has(row.owner)) return undefined
+    if (held.has(row.owner)) return owner
     return Number(row.lease) > now && !liveness.isDead(owner) ? owner : undefined
   }
 
-  const create = (sessionId: string, runId: string | undefined, now: number) =>
+  const create = (sessionId: string, owner: string | null, now: number) =>
     sql<SessionRows.SessionRow>`
       INSERT INTO fiberloop_sessions ${
       sql.insert({
         id: sessionId,
         epoch: 1,
-        owner: runId === undefined ? null : JSON.stringify(OwnerLiveness.self(runId)),
-        lease: runId === undefined ? 0 : leaseFrom(now),
+        owner,
+        lease: owner === null ? 0 : leaseFrom(now),
         head: 0,
         title: "",
         turns: 0,
@@ -73,16 +98,17 @@ export const make = (sql: SqlClient.SqlClient, liveness: OwnerLiveness.Liveness)
       })
     } ON CONFLICT (id) DO NOTHING RETURNING *`
 
-  const raise = (row: SessionRows.SessionRow, runId: string, now: number) =>
+  const raise = (row: SessionRows.SessionRow, owner: string, now: number) =>
     sql<SessionRows.SessionRow>`
       UPDATE fiberloop_sessions
       SET epoch = epoch + 1,
-        owner = ${JSON.stringify(OwnerLiveness.self(runId))},
+        owner = ${owner},
         lease = ${leaseFrom(now)},
         created_at = CASE WHEN head = 0 THEN ${now} ELSE created_at END
       WHERE session = ${row.session} AND epoch = ${row.epoch} RETURNING *`
 
   const claim = Effect.fnUntraced(function*(sessionId: string, options: SessionStore.OpenOptions) {
+    const name = OwnerLiveness.name(options.runId)
     while (true) {
       const now = yield* Clock.currentTimeMillis
       const row = yield* lookUp(sessionId)
@@ -91,13 +117,13 @@ export const make = (sql: SqlClient.SqlClient, liveness: OwnerLiveness.Liveness)
       }
       const owner = row === undefined || options.takeOver === true ? undefined : ownerOf(row, now)
       if (owner !== undefined) return yield* Effect.fail(SessionErrors.busy(sessionId, owner.runId))
-      const [claimed] = row === undefined
-        ? yield* create(sessionId, options.runId, now)
-        : yield* raise(row, options.runId, now)
+      const taking = row === undefined ? create(sessionId, name, now) : raise(row, name, now)
+      // An answer that got lost may have been that it is ours, which nobody would know.
+      const [claimed] = yield* Effect.onError(taking, () => giveLater(sessionId, name, row?.head ?? 0))
       // None: another was faster. The next look finds it as the owner.
       if (claimed === undefined) continue
-      held.add(keyOf(claimed))
-      return { session: claimed.session, epoch: claimed.epoch, info: SessionRows.toInfo(claimed) }
+      held.add(name)
+      return toClaim(claimed, name)
     }
   })
 
@@ -108,34 +134,71 @@ export const make = (sql: SqlClient.SqlClient, liveness: OwnerLiveness.Liveness)
         if (row.head > 0) return yield* Effect.fail(SessionErrors.taken(sessionId))
         const owner = ownerOf(row, now)
         if (owner !== undefined) return yield* Effect.fail(SessionErrors.busy(sessionId, owner.runId))
-        yield* removeUnwritten(row)
+        yield* sql`DELETE FROM fiberloop_sessions WHERE session = ${row.session} AND epoch = ${row.epoch} AND head = 0`
       }
-      const [added] = yield* create(sessionId, undefined, now)
+      const [added] = yield* create(sessionId, null, now)
       // None: another was faster. The next look finds what it made.
       if (added !== undefined) return added.session
     }
   })
 
-  const removeUnwritten = ({ epoch, session }: Pick<Claim, "session" | "epoch">) =>
-    sql`DELETE FROM fiberloop_sessions WHERE session = ${session} AND epoch = ${epoch} AND head = 0`
+  const renew = ({ owner, session }: Claim) =>
+    Effect.flatMap(
+      Clock.currentTimeMillis,
+      (now) =>
+        sql`UPDATE fiberloop_sessions SET lease = ${leaseFrom(now)} WHERE session = ${session} AND owner = ${owner}`
+    )
 
-  const renew = (claim: Claim) =>
-    Effect.flatMap(Clock.currentTimeMillis, (now) =>
-      sql`UPDATE fiberloop_sessions SET lease = ${leaseFrom(now)}
-        WHERE session = ${claim.session} AND epoch = ${claim.epoch}`)
+  const refence = ({ owner, session }: Claim) =>
+    Effect.map(
+      answered(sql<SessionRows.SessionRow>`
+        UPDATE fiberloop_sessions SET epoch = epoch + 1 WHERE session = ${session} AND owner = ${owner} RETURNING *`),
+      ([row]) => row === undefined ? undefined : { claim: toClaim(row, owner), head: row.head }
+    )
 
-  const release = Effect.fnUntraced(function*({ epoch, session }: Claim, head: number) {
-    held.delete(keyOf({ session, epoch }))
-    if (head === 0) yield* removeUnwritten({ session, epoch })
-    yield* sql`UPDATE fiberloop_sessions SET owner = NULL, lease = 0 WHERE session = ${session} AND epoch = ${epoch}`
-  })
+  const give = Effect.fnUntraced(function*(sessionId: string, owner: string, head: number) {
+    if (head === 0) yield* sql`DELETE FROM fiberloop_sessions WHERE id = ${sessionId} AND owner = ${owner} AND head = 0`
+    yield* sql`UPDATE fiberloop_sessions SET owner = NULL, lease = 0 WHERE id = ${sessionId} AND owner = ${owner}`
+  }, answered)
+
+  const isGiven = (owner: string) => Effect.sync(() => given.delete(owner))
+
+  /** Gives back, in the background, what this store holds no more although the row may say that it does. */
+  const giveLater = (sessionId: string, owner: string, head: number) => {
+    given.add(owner)
+    return give(sessionId, owner, head).pipe(
+      Effect.delay(releaseEvery),
+      Effect.eventually,
+      Effect.timeoutOption(liveness.lease),
+      Effect.andThen(isGiven(owner)),
+      Effect.forkIn(scope)
+    )
+  }
+
+  const release = ({ info: { sessionId }, owner }: Claim, head: number) =>
+    Effect.suspend(() => {
+      held.delete(owner)
+      given.add(owner)
+      return Effect.matchEffect(give(sessionId, owner, head), {
+        onFailure: (error) => Effect.andThen(Effect.logDebug(error), giveLater(sessionId, owner, head)),
+        onSuccess: () => isGiven(owner)
+      })
+    })
 
   return {
     find: (sessionId) => Effect.map(lookUp(sessionId), (row) => row === undefined || row.head === 0 ? undefined : row),
     ownerOf,
     claim,
     add,
+    refence,
     keep: (claim) => renew(claim).pipe(Effect.ignore, Effect.delay(liveness.renewEvery), Effect.forever),
     release
   }
-}
+})
+
+const toClaim = (row: SessionRows.SessionRow, owner: string): Claim => ({
+  session: row.session,
+  epoch: row.epoch,
+  owner,
+  info: SessionRows.toInfo(row)
+})

@@ -54,6 +54,15 @@ export const toTitle = (title: string): string => title.replaceAll("\0", "\ufffd
 export const toBody = (event: RunEvent.Durable): string =>
   JSON.stringify({ ...event, _tag: undefined, seq: undefined, at: undefined, runId: undefined, version: undefined })
 
+export const toRow = (event: RunEvent.Durable): EventRow => [
+  event.seq,
+  event.runId,
+  event._tag,
+  event.version,
+  event.at,
+  toBody(event)
+]
+
 /** `undefined` where the body is no JSON object. Its keys stand in a fixed order: those of columns, then the body's. */
 export const toEvent = ([seq, runId, _tag, version, at, text]: EventRow): RunEvent.Durable | undefined => {
   const body = parseObject(text)

@@ -2,6 +2,7 @@
  * Wakes the watchers of a session in this process. Carries no events: a watcher reads the log from its own cursor, which
  * is why it sees each event once, in order, whatever is signalled.
  */
+import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Latch from "effect/Latch"
 import type * as Scope from "effect/Scope"
@@ -9,8 +10,12 @@ import type * as Scope from "effect/Scope"
 export interface SessionSignals {
   /** Opens the latch of every watcher of the session. */
   readonly notify: (sessionId: string) => void
+  /** Opens all latches. */
+  readonly notifyAll: () => void
   /** A latch that opens when the session changes. Close it, then read, then wait for it: no change is missed. */
   readonly listen: (sessionId: string) => Effect.Effect<Latch.Latch, never, Scope.Scope>
+  /** How long a watcher waits at most until it looks for what nobody signalled: other processes may not. */
+  readonly pollEvery: () => Duration.Input
 }
 
 export const make = (): SessionSignals => {
@@ -29,6 +34,8 @@ export const make = (): SessionSignals => {
     })
   return {
     notify: (sessionId) => latches.get(sessionId)?.forEach((latch) => latch.openUnsafe()),
-    listen: (sessionId) => Effect.acquireRelease(add(sessionId), (latch) => remove(sessionId, latch))
+    notifyAll: () => latches.forEach((set) => set.forEach((latch) => latch.openUnsafe())),
+    listen: (sessionId) => Effect.acquireRelease(add(sessionId), (latch) => remove(sessionId, latch)),
+    pollEvery: () => "250 millis"
   }
 }

@@ -8,6 +8,7 @@
 import * as Arr from "effect/Array"
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
+import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
@@ -17,7 +18,9 @@ import * as Stream from "effect/Stream"
 import type * as RunEvent from "../run/RunEvent.ts"
 import { Migrations } from "../services/Migrations.ts"
 import * as SessionStore from "../services/SessionStore.ts"
+import * as Answered from "./Answered.ts"
 import * as OwnerLiveness from "./OwnerLiveness.ts"
+import type * as SessionAppend from "./SessionAppend.ts"
 import * as SessionClaims from "./SessionClaims.ts"
 import * as SessionErrors from "./SessionErrors.ts"
 import * as SessionFork from "./SessionFork.ts"
@@ -31,41 +34,46 @@ import * as SessionWriter from "./SessionWriter.ts"
 export interface Options {
   /** What an error of the engine means to a caller: names the database, and what to check. */
   readonly explain: (error: SqlError.SqlError) => SessionStore.StoreError
+  /** How long the database may take to answer; by default for ever. */
+  readonly timeout?: Duration.Input
   /** The engine's own way to append, where it has one. */
-  readonly transact?: SessionLog.Transact
+  readonly append?: SessionAppend.Append
+  /** The engine's own way to wake watchers, where it has one: also those of other processes. */
+  readonly signals?: SessionSignals.SessionSignals
 }
 
-/** How often a watcher looks for what other processes appended; what this one appends is signalled. */
-const pollEvery = "250 millis"
-
 /**
- * Brings the tables up to date and opens the store. Captures `OwnerLiveness` and `Migrations`. Closing it waits for sessions that are still
- * open, at most the grace period: layers close side by side, and runs that end with them have an end to write.
+ * Brings the tables up to date and opens the store. Captures `OwnerLiveness` and `Migrations`. Closing it waits for sessions
+ * that are still open, at most the grace period: layers close side by side, and runs that end with them have one to write.
  */
 export const make = Effect.fnUntraced(function*(
   options: Options
 ): Effect.fn.Return<SessionStore.SessionStore["Service"], SessionStore.StoreError, SqlClient.SqlClient | Scope.Scope> {
   const sql = yield* SqlClient.SqlClient
   yield* SessionTables.migrate(options.explain)
-  const claims = SessionClaims.make(sql, yield* OwnerLiveness.OwnerLiveness)
-  const log = SessionLog.make(sql, yield* Migrations, options.transact)
+  const answered = Answered.within(options.timeout)
+  const claims = yield* SessionClaims.make(sql, yield* OwnerLiveness.OwnerLiveness, answered)
+  const log = SessionLog.make(sql, yield* Migrations, options.append)
   const copy = SessionFork.make(sql, claims, log)
-  const signals = SessionSignals.make()
+  const signals = options.signals ?? SessionSignals.make()
   const inUse = yield* SessionsInUse.make
 
   const explained = <A, R>(effect: Effect.Effect<A, SqlError.SqlError | SessionStore.StoreError, R>) =>
     Effect.mapError(effect, (error) => SqlError.isSqlError(error) ? options.explain(error) : error)
 
+  const asked = <A, R>(effect: Effect.Effect<A, SqlError.SqlError | SessionStore.StoreError, R>) =>
+    explained(answered(effect))
+
   /** The row of a session that is there. */
   const get = Effect.fnUntraced(function*(sessionId: string) {
-    const row = yield* explained(claims.find(sessionId))
+    const row = yield* asked(claims.find(sessionId))
     return row ?? (yield* Effect.fail(SessionErrors.notFound(sessionId)))
   })
 
   /** The next page. While its session is being removed a log looks damaged. */
   const pageOf = (row: SessionRows.SessionRow, cursor: SessionLog.Cursor, to: number) =>
     Effect.catch(
-      explained(cursor(to)),
+      asked(cursor(to)),
       Effect.fnUntraced(function*(error) {
         const found = yield* get(row.id)
         return yield* Effect.fail(found.session === row.session ? error : SessionErrors.notFound(row.id))
@@ -73,15 +81,20 @@ export const make = Effect.fnUntraced(function*(
     )
 
   const acquire = (sessionId: string, options: SessionStore.OpenOptions) =>
-    Effect.map(explained(claims.claim(sessionId, options)), (claim) => {
+    Effect.map(asked(claims.claim(sessionId, options)), (claim) => {
       const onAppend = () => signals.notify(sessionId)
-      return SessionWriter.make({ claim, claims, log, onAppend })
+      return SessionWriter.make({
+        claim,
+        claims,
+        append: (head, events) => answered(log.append(head, events)),
+        onAppend
+      })
     })
 
   const open = Effect.fn("SessionStore.open")(function*(sessionId: string, options: SessionStore.OpenOptions) {
     const badId = SessionErrors.checkIds(sessionId, options.runId)
     if (badId !== undefined) return yield* Effect.fail(badId)
-    yield* explained(log.check(sessionId))
+    yield* asked(log.check(sessionId))
     yield* inUse.hold
     const writer = yield* Effect.acquireRelease(acquire(sessionId, options), (writer) => writer.close)
     yield* Effect.forkScoped(claims.keep(writer.claim))
@@ -109,7 +122,7 @@ export const make = Effect.fnUntraced(function*(
       const pull = Effect.gen(function*() {
         while (true) {
           latch.closeUnsafe()
-          const row = yield* explained(claims.find(sessionId))
+          const row = yield* asked(claims.find(sessionId))
           if (watched !== undefined && row?.session !== watched.session) {
             return yield* Effect.fail(SessionErrors.notFound(sessionId))
           }
@@ -118,7 +131,7 @@ export const make = Effect.fnUntraced(function*(
             const events = yield* pageOf(row, watched.cursor, row.head)
             if (Arr.isReadonlyArrayNonEmpty(events)) return events
           }
-          yield* Effect.timeoutOption(latch.await, pollEvery)
+          yield* Effect.timeoutOption(latch.await, signals.pollEvery())
         }
       })
       return Stream.fromPull(Effect.succeed(pull))
@@ -129,27 +142,27 @@ export const make = Effect.fnUntraced(function*(
     const before = after === undefined
       ? sql.literal("")
       : sql`AND (updated_at, id) < (${after.updatedAt}, ${after.sessionId})`
-    const rows = yield* explained(sql<SessionRows.InfoRow>`
+    const rows = yield* asked(sql<SessionRows.InfoRow>`
       SELECT id, head, title, turns, ended, created_at, updated_at FROM fiberloop_sessions
       WHERE head > 0 ${before} ORDER BY updated_at DESC, id DESC LIMIT ${limit ?? Number.MAX_SAFE_INTEGER}`)
     return rows.map(SessionRows.toInfo)
   })
 
   const info = Effect.fn("SessionStore.info")((sessionId: string) =>
-    Effect.map(explained(claims.find(sessionId)), (row) => row === undefined ? undefined : SessionRows.toInfo(row))
+    Effect.map(asked(claims.find(sessionId)), (row) => row === undefined ? undefined : SessionRows.toInfo(row))
   )
 
   const fork = Effect.fn("SessionStore.fork")(function*(sessionId: string, options: SessionStore.ForkOptions) {
     const badId = SessionErrors.checkIds(options.to)
     if (badId !== undefined) return yield* Effect.fail(badId)
-    const info = yield* explained(copy(sessionId, options))
+    const info = yield* asked(copy(sessionId, options))
     signals.notify(options.to)
     return info
   })
 
   const remove = Effect.fn("SessionStore.remove")(function*(sessionId: string) {
     const now = yield* Clock.currentTimeMillis
-    yield* explained(sql.withTransaction(Effect.gen(function*() {
+    yield* asked(sql.withTransaction(Effect.gen(function*() {
       const row = yield* get(sessionId)
       const owner = claims.ownerOf(row, now)
       if (owner !== undefined) return yield* Effect.fail(SessionErrors.busy(sessionId, owner.runId))

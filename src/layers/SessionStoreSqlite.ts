@@ -5,6 +5,7 @@ import * as Reactivity from "effect/reactivity/Reactivity"
 import type * as Scope from "effect/Scope"
 import * as SqlClient from "effect/sql/SqlClient"
 import * as SessionStore from "../services/SessionStore.ts"
+import * as SessionAppend from "./SessionAppend.ts"
 import * as SessionStoreSql from "./SessionStoreSql.ts"
 import type * as SqliteClient from "./SqliteClient.ts"
 import * as SqliteErrors from "./SqliteErrors.ts"
@@ -25,7 +26,7 @@ export const make = Effect.fnUntraced(function*(
     Effect.mapError(explain),
     Effect.provide(Reactivity.layer)
   )
-  return yield* SessionStoreSql.make({ explain, transact: client.transact }).pipe(
+  return yield* SessionStoreSql.make({ explain, append: SessionAppend.make(client, client.transact) }).pipe(
     Effect.provideService(SqlClient.SqlClient, client)
   )
 })

@@ -55,15 +55,24 @@ const migrations = { "1_sessions": createSessions }
 const table = "fiberloop_migrations"
 const latest = Math.max(...Object.keys(migrations).map((name) => Number.parseInt(name, 10)))
 
-/** Brings the tables up to date. Refuses, and leaves alone, what a newer version has changed. */
+/**
+ * Brings the tables up to date; processes that do so at once take turns. Refuses, and leaves alone, what a newer version has
+ * changed. On Postgres, tables that are up to date are only looked at: to change them takes a lock on all who use them, and
+ * permissions that a writer does not need.
+ */
 export const migrate = (
   explain: (error: SqlError.SqlError) => SessionStore.StoreError
 ): Effect.Effect<void, SessionStore.StoreError, SqlClient.SqlClient> =>
   Effect.gen(function*() {
     const sql = yield* SqlClient.SqlClient
-    yield* Migrator.make({})({ table, loader: Migrator.fromRecord(migrations) })
-    const rows = yield* sql<{ readonly found: number }>`SELECT max(migration_id) AS found FROM ${sql(table)}`
-    const found = Number(rows[0]?.found)
+    const isThere = sql.onDialectOrElse({
+      pg: () => Effect.map(sql`SELECT to_regclass(${table}) AS found`, ([row]) => row?.["found"] !== null),
+      orElse: () => Effect.succeed(false)
+    })
+    if (!(yield* isThere) || (yield* versionOf(sql)) < latest) {
+      yield* Migrator.make({})({ table, loader: Migrator.fromRecord(migrations) })
+    }
+    const found = yield* versionOf(sql)
     if (found > latest) {
       return yield* Effect.fail(SessionErrors.refused(
         `A newer fiberloop made the tables of the session database (version ${found}, this one knows ${latest}); ` +
@@ -73,6 +82,12 @@ export const migrate = (
   }).pipe(
     Effect.catchTag("SqlError", (error) => Effect.fail(explain(error))),
     Effect.catchTag("MigrationError", (error) => Effect.fail(causeOf(error, explain)))
+  )
+
+const versionOf = (sql: SqlClient.SqlClient) =>
+  Effect.map(
+    sql<{ readonly found: number | null }>`SELECT max(migration_id) AS found FROM ${sql(table)}`,
+    ([row]) => row?.found ?? 0
   )
 
 const causeOf = (

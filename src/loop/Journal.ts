@@ -124,12 +124,14 @@ export const make = (options: {
     status: () => status,
     now: () => clock.currentTimeMillisUnsafe(),
     record: (draft, ofRun = runId) => {
+      // in the order that stores give them back in, so that their JSON is the same
       const event = {
-        ...draft,
+        _tag: draft._tag,
         seq: state.seq + 1,
         at: clock.currentTimeMillisUnsafe(),
         runId: ofRun,
-        version: RunEvent.version
+        version: RunEvent.version,
+        ...(draft as Partial<RunEvent.Draft>)
       } as RunEvent.Durable
       state = RunState.evolve(state, event)
       transcript = Transcript.append(transcript, event)

@@ -73,7 +73,8 @@ export interface Session {
    * Stores events whose `seq` go on from `head` (others are a defect), all or none, durable when it returns.
    * Uninterruptible; appends that are made at once are stored one after the other. Fails with `StaleWriter` once another
    * writer has opened the session or the scope has closed, with `EventTooLarge` above `maxEventBytes`, and writes nothing
-   * then.
+   * then. After `StoreUnavailable` the same events may be appended again, with more behind them: what was stored although
+   * the answer got lost is not stored twice, and nothing that was not is stored later.
    */
   readonly append: (events: Arr.NonEmptyReadonlyArray<RunEvent.Durable>) => Effect.Effect<void, StoreError>
 }

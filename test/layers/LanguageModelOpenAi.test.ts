@@ -450,6 +450,23 @@ describe("settings", () => {
       })
   )
 
+  it.effect("credentials in the base URL are refused, and not repeated", () =>
+    Effect.gen(function*() {
+      const { message } = yield* refusal({ OPENAI_BASE_URL: "http://me:hunter2@localhost:1/v1" })
+      assert.include(message, "has a user or a password in it")
+      assert.notInclude(message, "hunter2")
+    }))
+
+  it.effect.each(["sk-ü", "sk-a\nb", "“sk-a”"])(
+    "the key %o, which no header can hold, is refused, and not repeated",
+    (key) =>
+      Effect.gen(function*() {
+        const { message } = yield* refusal({ OPENAI_API_KEY: key })
+        assert.include(message, "check OPENAI_API_KEY or the option apiKey for blanks, line ends and quotes")
+        assert.notInclude(message, "sk-")
+      })
+  )
+
   it.effect("the environment names server and key; a trailing slash and the query are kept in order", () =>
     Effect.gen(function*() {
       const server = yield* OpenAi.make(OpenAi.events(hello, OpenAi.data(OpenAi.finish("stop", counts))))

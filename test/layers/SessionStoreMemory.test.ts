@@ -1,4 +1,4 @@
 import * as SessionStoreMemory from "../../src/layers/SessionStoreMemory.ts"
-import { suite } from "./SessionStoreSuite.ts"
+import { suite } from "../../src/testing/SessionStoreSuite.ts"
 
 suite("SessionStoreMemory", SessionStoreMemory.layer)

@@ -9,9 +9,9 @@ import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import * as SessionStoreSqlite from "../../src/layers/SessionStoreSqlite.ts"
 import type * as SessionStore from "../../src/services/SessionStore.ts"
+import { notice } from "../../src/testing/sessions/Fixtures.ts"
 import { sessionProcess, startedProcess, temporaryFolder } from "../support/Processes.ts"
 import type { Answer } from "../support/SessionProcess.ts"
-import { notice } from "./SessionStoreFixtures.ts"
 
 const newFile = Effect.map(temporaryFolder, (folder) => join(folder, "sessions.db"))
 const seqsOf = (store: SessionStore.SessionStore["Service"], sessionId: string) =>

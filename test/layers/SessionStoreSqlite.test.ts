@@ -4,10 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
-import * as Reactivity from "effect/reactivity/Reactivity"
 import * as Scope from "effect/Scope"
-import * as SqlClient from "effect/sql/SqlClient"
-import * as SqlError from "effect/sql/SqlError"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
 import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
@@ -19,9 +16,9 @@ import * as SessionStoreSqlite from "../../src/layers/SessionStoreSqlite.ts"
 import * as SqliteClient from "../../src/layers/SqliteClient.ts"
 import * as SqliteErrors from "../../src/layers/SqliteErrors.ts"
 import type * as SessionStore from "../../src/services/SessionStore.ts"
+import { notice, notices, started } from "../../src/testing/sessions/Fixtures.ts"
+import { suite } from "../../src/testing/SessionStoreSuite.ts"
 import { temporaryFolder } from "../support/Processes.ts"
-import { notice, notices, started } from "./SessionStoreFixtures.ts"
-import { suite } from "./SessionStoreSuite.ts"
 
 suite(
   "SessionStoreSqlite",
@@ -467,20 +464,6 @@ describe("a lock that another connection holds", () => {
       assert.strictEqual((yield* Fiber.join(fiber))._tag, "StoreUnavailable")
     }))
 })
-
-it.effect("an append whose connection was lost after the commit has succeeded", () =>
-  Effect.gen(function*() {
-    const client = yield* Effect.provide(SqliteClient.make({ filename: ":memory:" }), Reactivity.layer)
-    const lost = new SqlError.SqlError({ reason: new SqlError.ConnectionError({ cause: "reset", message: "reset" }) })
-    const store = yield* SessionStoreSql.make({
-      explain: SqliteErrors.explain(":memory:"),
-      transact: (statements) => Effect.andThen(client.transact(statements), Effect.fail(lost))
-    }).pipe(Effect.provideService(SqlClient.SqlClient, client))
-    const session = yield* store.open("s", options)
-    yield* session.append(notices(1, 2))
-    yield* session.append([notice({ seq: 3 })])
-    assert.deepStrictEqual(yield* Stream.runCollect(store.read("s")), notices(1, 3))
-  }))
 
 describe("a lease", () => {
   /** Two stores on one file, in one process: neither knows what the other holds. */

@@ -11,8 +11,8 @@ import { DatabaseSync } from "node:sqlite"
 import * as OwnerLiveness from "../../src/layers/OwnerLiveness.ts"
 import * as SessionStoreSqlite from "../../src/layers/SessionStoreSqlite.ts"
 import type * as SessionStore from "../../src/services/SessionStore.ts"
+import { completed, type Durable, notice, notices, started } from "../../src/testing/sessions/Fixtures.ts"
 import { startedProcess, temporaryFolder } from "../support/Processes.ts"
-import { completed, type Durable, notice, notices, started } from "./SessionStoreFixtures.ts"
 
 const log: Arr.NonEmptyReadonlyArray<Durable> = [started({ seq: 1 }), ...notices(2, 9), completed({ seq: 10 })]
 const options = { runId: "run-1", create: true }

@@ -16,11 +16,11 @@ import * as RunEvent from "../../src/run/RunEvent.ts"
 import { Migrations } from "../../src/services/Migrations.ts"
 import * as SessionStore from "../../src/services/SessionStore.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
+import * as Fixtures from "../../src/testing/sessions/Fixtures.ts"
 import { temporaryFolder } from "../support/Processes.ts"
 import * as RunLog from "../support/RunLog.ts"
 import * as TestAgent from "../support/TestAgent.ts"
 import * as TestStore from "../support/TestStore.ts"
-import * as Fixtures from "./SessionStoreFixtures.ts"
 
 type Events = readonly [RunEvent.Durable, ...ReadonlyArray<RunEvent.Durable>]
 type Store = SessionStore.SessionStore["Service"]

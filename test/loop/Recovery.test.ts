@@ -137,6 +137,26 @@ describe("a process that died at any write", () => {
         }
       }))
 
+    it.effect(`of a run with ${name}: dying once more, at any write of what follows, is like dying once`, () =>
+      Effect.gen(function*() {
+        for (const { batches, result } of yield* places(scenario)) {
+          const first = yield* left(batches)
+          yield* resumed((yield* make(rest(scenario, batches.flat()), first)).agent)
+          for (let length = batches.length + 1; length < first.appends.length; length++) {
+            const before = first.appends.slice(0, length)
+            const store = yield* left(before)
+            const { agent, ran } = yield* make(rest(scenario, before.flat()), store)
+            yield* resumed(agent)
+            const log = yield* store.log("s")
+            assert.deepStrictEqual(RunLog.violations(log), [])
+            assert.strictEqual(RunLog.only(log, "RunCompleted")[0]?.totals.turns, result.turns)
+            const { started } = open(before.flat())
+            const undeclared = started.filter(({ tool }) => tool === "work").map(({ callId }) => callId)
+            for (const { tool } of ran) assert.notInclude(undeclared, tool)
+          }
+        }
+      }))
+
     it.effect(`of a run with ${name}: a new message is answered, and no tool runs`, () =>
       Effect.gen(function*() {
         for (const { batches } of yield* places(scenario)) {

@@ -23,11 +23,11 @@ export interface SessionProcess {
   readonly kill: Effect.Effect<void>
 }
 
-/** A process for the sessions in `filename` that waits for its first command, `start`. */
-export const sessionProcess = Effect.fnUntraced(function*(filename: string) {
+/** A process for the sessions in a file, or at a URL of Postgres, that waits for its first command, `start`. */
+export const sessionProcess = Effect.fnUntraced(function*(place: string) {
   const script = fileURLToPath(new URL("./SessionProcess.ts", import.meta.url))
   const child = yield* Effect.acquireRelease(
-    Effect.sync(() => spawn(process.execPath, [script, filename], { stdio: ["pipe", "pipe", "inherit"] })),
+    Effect.sync(() => spawn(process.execPath, [script, place], { stdio: ["pipe", "pipe", "inherit"] })),
     kill
   )
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
@@ -62,5 +62,5 @@ const kill = (child: ChildProcessByStdio<Writable, Readable, null>) =>
   })
 
 /** A process that has opened the database. */
-export const startedProcess = (filename: string) =>
-  Effect.tap(sessionProcess(filename), (child) => child.ask({ do: "start" }))
+export const startedProcess = (place: string) =>
+  Effect.tap(sessionProcess(place), (child) => child.ask({ do: "start" }))

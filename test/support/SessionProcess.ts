@@ -1,11 +1,12 @@
 /**
  * A process that works on a session database as it is told: one JSON command a line on stdin, one JSON answer a line on
- * stdout. Started by `Processes.ts` with the file name as its argument.
+ * stdout. Started by `Processes.ts` with the name of the file, or the URL of Postgres, as its argument.
  */
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Scope from "effect/Scope"
 import { createInterface } from "node:readline"
+import * as SessionStorePg from "../../src/layers/SessionStorePg.ts"
 import * as SessionStoreSqlite from "../../src/layers/SessionStoreSqlite.ts"
 import * as RunEvent from "../../src/run/RunEvent.ts"
 import type * as SessionStore from "../../src/services/SessionStore.ts"
@@ -30,9 +31,12 @@ const notice = (seq: number, runId: string, text: string): RunEvent.Durable => (
   text
 })
 
+const make = (place: string) =>
+  place.startsWith("postgres") ? SessionStorePg.make({ url: place }) : SessionStoreSqlite.make({ filename: place })
+
 const main = Effect.gen(function*() {
   const scope = yield* Scope.Scope
-  const filename = process.argv[2]!
+  const place = process.argv[2]!
   let store: SessionStore.SessionStore["Service"]
   let session: SessionStore.Session
   let runId = ""
@@ -41,7 +45,7 @@ const main = Effect.gen(function*() {
   const perform = Effect.fnUntraced(function*(command: Command) {
     switch (command.do) {
       case "start":
-        store = yield* Scope.provide(SessionStoreSqlite.make({ filename }), scope)
+        store = yield* Scope.provide(make(place), scope)
         return
       case "open":
         runId = command.runId

@@ -1,5 +1,13 @@
-/** `npm run test:sweep`: the sweeps at full size, on every platform the same. */
-import { defineConfig, mergeConfig } from "vitest/config"
-import config from "../../vitest.config.ts"
+/** `npm run test:sweep`: the sweeps at full size, each a test of minutes that says how many points it tried. */
+import { defineConfig } from "vitest/config"
 
-export default mergeConfig(config, defineConfig({ test: { env: { FIBERLOOP_SWEEP: "all" } } }))
+export default defineConfig({
+  test: {
+    include: ["test/sweep/**/*.test.ts"],
+    env: { FIBERLOOP_SWEEP: "all" },
+    globalSetup: ["test/support/PostgresServer.ts"],
+    pool: "forks",
+    maxWorkers: 1,
+    testTimeout: 1_800_000
+  }
+})

@@ -37,8 +37,8 @@ const chatUrl = (baseUrl: string): URL | undefined => {
 const isOpenAi = (url: URL) => /(^|\.)api\.openai\.com$/.test(url.hostname)
 
 /**
- * Fails when the base URL is not an http(s) URL, and when api.openai.com is asked without a key. Blank settings are as if
- * they were absent.
+ * Fails when the base URL is not an http(s) URL or holds credentials, when the key cannot be sent, and when api.openai.com is
+ * asked without one. Blank settings are as if they were absent.
  */
 export const make = Effect.fnUntraced(function*(options: {
   readonly baseUrl?: string | undefined
@@ -52,12 +52,23 @@ export const make = Effect.fnUntraced(function*(options: {
         + `which look like ${openAiBaseUrl}`
     )
   }
+  if (url.username !== "" || url.password !== "") {
+    return yield* fail(
+      `The base URL of the OpenAI-compatible API has a user or a password in it (the option baseUrl, or OPENAI_BASE_URL): `
+        + `leave them out, and give the key by OPENAI_API_KEY or the option apiKey`
+    )
+  }
   const given = options.apiKey ?? Option.getOrUndefined(yield* Config.option(Config.Redacted("OPENAI_API_KEY")))
   const key = given === undefined ? "" : Redacted.value(given).trim()
   if (key === "" && isOpenAi(url)) {
     return yield* fail(
       `${url.host} needs an API key: set OPENAI_API_KEY or pass the option apiKey. A server without keys is named by `
         + `OPENAI_BASE_URL or the option baseUrl`
+    )
+  }
+  if (!/^[\x21-\x7e]*$/.test(key)) {
+    return yield* fail(
+      `The API key holds characters that no header can: check OPENAI_API_KEY or the option apiKey for blanks, line ends and quotes`
     )
   }
   const empty = HttpClientRequest.post(url).pipe(HttpClientRequest.accept("text/event-stream"))

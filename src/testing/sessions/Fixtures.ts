@@ -2,11 +2,11 @@
 import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
-import * as Message from "../../src/run/Message.ts"
-import type * as RunError from "../../src/run/RunError.ts"
-import * as RunEvent from "../../src/run/RunEvent.ts"
-import * as Usage from "../../src/run/Usage.ts"
-import * as SessionStore from "../../src/services/SessionStore.ts"
+import * as Message from "../../run/Message.ts"
+import type * as RunError from "../../run/RunError.ts"
+import * as RunEvent from "../../run/RunEvent.ts"
+import * as Usage from "../../run/Usage.ts"
+import * as SessionStore from "../../services/SessionStore.ts"
 
 export type Durable = RunEvent.Durable
 type Place = { readonly seq: number; readonly at?: number; readonly runId?: string }

@@ -1,0 +1,43 @@
+/** Which database a URL of Postgres names, in words that may be shown: without its password. */
+import * as Redacted from "effect/Redacted"
+
+export interface Place {
+  /** `localhost:5432`, or the folder of a socket */
+  readonly host: string
+  readonly database: string
+  readonly user: string
+}
+
+/** `undefined` where it is no URL of Postgres. Host and the rest may also stand in the query, as libpq has it. */
+export const ofUrl = (url: Redacted.Redacted): Place | undefined => {
+  const parsed = URL.canParse(Redacted.value(url)) ? new URL(Redacted.value(url)) : undefined
+  if (parsed?.protocol !== "postgres:" && parsed?.protocol !== "postgresql:") return undefined
+  const query = (name: string) => parsed.searchParams.get(name) ?? undefined
+  try {
+    const user = query("user") ?? (decodeURIComponent(parsed.username) || (process.env["USER"] ?? ""))
+    const host = query("host") ?? (decodeURIComponent(parsed.hostname) || "localhost")
+    const port = query("port") ?? (parsed.port || "5432")
+    return {
+      host: host.startsWith("/") ? host : `${host}:${port}`,
+      database: query("dbname") ?? (decodeURIComponent(parsed.pathname.slice(1)) || user),
+      user
+    }
+  } catch {
+    return undefined
+  }
+}
+
+/** Whether a text is meant as a URL of Postgres. */
+export const isUrl = (text: string): boolean => /^postgres(ql)?:/i.test(text)
+
+/** The URL without its password: `postgres://user@localhost:5432/app` */
+export const shown = (url: string): string => {
+  if (!URL.canParse(url)) return "postgres://..."
+  const parsed = new URL(url)
+  parsed.password = ""
+  parsed.searchParams.delete("password")
+  return parsed.href
+}
+
+export const hasPassword = (url: string): boolean =>
+  URL.canParse(url) && (new URL(url).password !== "" || new URL(url).searchParams.has("password"))

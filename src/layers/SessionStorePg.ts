@@ -1,0 +1,108 @@
+/**
+ * Sessions in a Postgres database, for many processes and machines. Needs `@effect/sql-pg`, which is why it is not among
+ * the names of `fiberloop`: `import * as SessionStorePg from "fiberloop/layers/SessionStorePg"`.
+ */
+import * as PgClient from "@effect/sql-pg/PgClient"
+import * as PgConnection from "@effect/sql-pg/PgConnection"
+import * as PgTypes from "@effect/sql-pg/PgTypes"
+import * as Config from "effect/Config"
+import type * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Reactivity from "effect/reactivity/Reactivity"
+import * as Redacted from "effect/Redacted"
+import * as Result from "effect/Result"
+import type * as Scope from "effect/Scope"
+import * as SqlClient from "effect/sql/SqlClient"
+import * as SessionStore from "../services/SessionStore.ts"
+import * as PgAppend from "./PgAppend.ts"
+import * as PgErrors from "./PgErrors.ts"
+import * as PgPlace from "./PgPlace.ts"
+import * as PgSignals from "./PgSignals.ts"
+import * as SessionErrors from "./SessionErrors.ts"
+import * as SessionStoreSql from "./SessionStoreSql.ts"
+
+export interface Options {
+  /**
+   * `postgres://user:password@host:5432/database`, with the query parameters of libpq, `sslmode` among them. The setting
+   * `PGPASSWORD` is the password where the URL has none.
+   */
+  readonly url: string | Redacted.Redacted
+  /** Connections at most, made when they are needed; one more while sessions are watched. Default: 10. */
+  readonly maxConnections?: number | undefined
+  /** How long a connection is kept that nobody uses. Default: 60 seconds. */
+  readonly idleTimeout?: Duration.Input | undefined
+  /** How long to wait for a connection to be made. Default: 5 seconds. */
+  readonly connectTimeout?: Duration.Input | undefined
+  /** How long to wait for an answer: a server that cannot be reached any more may never give one. Default: 30 seconds. */
+  readonly timeout?: Duration.Input | undefined
+}
+
+/**
+ * Connects, and makes the tables where they are missing, in the first schema of the user's search path; processes that do
+ * so at once make them once. Fails when the server cannot be reached, or the database is not what it takes. Once it is made,
+ * a connection that is lost is made again when the next operation needs it.
+ */
+export const make = Effect.fnUntraced(function*(
+  options: Options
+): Effect.fn.Return<SessionStore.SessionStore["Service"], SessionStore.StoreError, Scope.Scope> {
+  const url = typeof options.url === "string" ? Redacted.make(options.url) : options.url
+  const place = PgPlace.ofUrl(url)
+  if (place === undefined) {
+    return yield* Effect.fail(
+      SessionErrors.refused(
+        "The URL of the session database is not one of Postgres: postgres://user@host:5432/database"
+      )
+    )
+  }
+  const explain = PgErrors.explain(place)
+  const password = PgPlace.hasPassword(Redacted.value(url)) ? undefined : yield* environmentPassword
+  const config = {
+    ...options,
+    url,
+    password,
+    applicationName: "fiberloop",
+    keepAlive: "30 seconds",
+    maxMessageSize,
+    types
+  } as const
+  const client = yield* PgClient.make(config).pipe(Effect.mapError(explain), Effect.provide(Reactivity.layer))
+  const signals = yield* PgSignals.make({
+    send: (sessionIds) => client`SELECT pg_notify(${channel}, id) FROM unnest(${sessionIds}::text[]) AS id`,
+    receive: Effect.flatMap(PgConnection.make(config), (connection) => connection.listen(channel))
+  })
+  return yield* SessionStoreSql.make({
+    explain,
+    timeout: options.timeout ?? "30 seconds",
+    append: PgAppend.make(client),
+    signals
+  }).pipe(
+    Effect.provideService(SqlClient.SqlClient, client)
+  )
+})
+
+export const layer = (options: Options): Layer.Layer<SessionStore.SessionStore, SessionStore.StoreError> =>
+  Layer.effect(SessionStore.SessionStore, make(options))
+
+const channel = "fiberloop_sessions"
+
+const environmentPassword = Config.option(Config.Redacted("PGPASSWORD")).pipe(
+  Effect.map(Option.getOrUndefined),
+  Effect.orElseSucceed(() => undefined)
+)
+
+/** A row is one message: an event and its columns. */
+const maxMessageSize = 2 * SessionStore.maxEventBytes
+
+/** Integers of 64 bits as numbers: none of ours is larger than those hold. */
+const types = PgTypes.makeRegistry()
+types.register<number | bigint>(PgTypes.OID.int8, {
+  encode: (value) => {
+    const bytes = new Uint8Array(8)
+    new DataView(bytes.buffer).setBigInt64(0, BigInt(value))
+    return Result.succeed(bytes)
+  },
+  decode: (bytes) =>
+    Result.succeed(Number(new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength).getBigInt64(0)))
+})

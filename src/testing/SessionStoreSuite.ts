@@ -1,0 +1,45 @@
+/**
+ * What every session store does, as tests for vitest: `suite(name, layer)` in a test file declares them. Each test builds
+ * the layer anew and needs it empty.
+ *
+ * Does not own what only some stores have: files, processes, connections.
+ */
+import * as Effect from "effect/Effect"
+import type * as Layer from "effect/Layer"
+import type * as SessionStore from "../services/SessionStore.ts"
+import { appends } from "./sessions/Appends.ts"
+import { closing } from "./sessions/Closing.ts"
+import { creation } from "./sessions/Creation.ts"
+import { forkCopies } from "./sessions/ForkCopies.ts"
+import { forkedRuns } from "./sessions/ForkedRuns.ts"
+import { forkLists } from "./sessions/ForkLists.ts"
+import { forkRefusals } from "./sessions/ForkRefusals.ts"
+import { listing } from "./sessions/Listing.ts"
+import { reading } from "./sessions/Reading.ts"
+import { removal } from "./sessions/Removal.ts"
+import * as TestRunner from "./sessions/TestRunner.ts"
+import { watching } from "./sessions/Watching.ts"
+import { writers } from "./sessions/Writers.ts"
+
+const parts = [
+  creation,
+  appends,
+  writers,
+  reading,
+  watching,
+  listing,
+  removal,
+  forkCopies,
+  forkedRuns,
+  forkRefusals,
+  forkLists
+]
+
+/** Declares the tests under `name`; needs vitest and @effect/vitest, and throws elsewhere. */
+export const suite = <E>(name: string, layer: Layer.Layer<SessionStore.SessionStore, E>): void => {
+  TestRunner.check()
+  const test: TestRunner.Test = (claim, body) =>
+    TestRunner.it.effect(claim, () => Effect.provide(Effect.scoped(body), layer))
+  for (const part of parts) part(name, test)
+  closing(name, layer)
+}

@@ -1,0 +1,97 @@
+/** How sessions come into being in every session store; a part of `SessionStoreSuite`. */
+import * as Effect from "effect/Effect"
+import * as TestClock from "effect/testing/TestClock"
+import * as SessionStore from "../../services/SessionStore.ts"
+import { open, readAll, reasonOf, seqs, started, tagOf, write } from "./Fixtures.ts"
+import { assert, describe, type Test } from "./TestRunner.ts"
+
+export const creation = (name: string, test: Test): void => {
+  describe(`${name}: creation`, () => {
+    test(
+      "a session comes into being with its first event",
+      Effect.gen(function*() {
+        const session = yield* open("s")
+        assert.strictEqual(session.head(), 0)
+        yield* session.append([started({ seq: 1 })])
+        assert.strictEqual(session.head(), 1)
+        assert.deepStrictEqual(yield* readAll("s"), [started({ seq: 1 })])
+      })
+    )
+
+    test(
+      "opening an unknown session without creating it is SessionNotFound",
+      Effect.gen(function*() {
+        const reason = yield* reasonOf(open("s", { create: false }))
+        assert.strictEqual(reason._tag, "SessionNotFound")
+        assert.include(reason.message, `"s"`)
+      })
+    )
+
+    test(
+      "a session that is open and not yet written to is not there",
+      Effect.gen(function*() {
+        const store = yield* SessionStore.SessionStore
+        yield* open("s")
+        assert.isUndefined(yield* store.info("s"))
+        assert.deepStrictEqual(yield* store.list(), [])
+        assert.strictEqual(yield* tagOf(readAll("s")), "SessionNotFound")
+        assert.strictEqual(yield* tagOf(store.remove("s")), "SessionNotFound")
+        assert.strictEqual(yield* tagOf(open("s", { create: false })), "SessionNotFound")
+      })
+    )
+
+    test(
+      "nothing is left of a session that was closed without a write",
+      Effect.gen(function*() {
+        const store = yield* SessionStore.SessionStore
+        yield* Effect.scoped(open("s"))
+        assert.isUndefined(yield* store.info("s"))
+        assert.strictEqual(yield* tagOf(Effect.scoped(open("s", { create: false }))), "SessionNotFound")
+        yield* write("s", [started({ seq: 1 })])
+        assert.deepStrictEqual(seqs(yield* readAll("s")), [1])
+      })
+    )
+
+    test(
+      "a session that was closed without a write is created by who writes to it",
+      Effect.gen(function*() {
+        const store = yield* SessionStore.SessionStore
+        yield* Effect.scoped(open("s"))
+        yield* TestClock.adjust("5 seconds")
+        yield* write("s", [started({ seq: 1 })])
+        assert.strictEqual((yield* store.info("s"))?.createdAt, 5000)
+      })
+    )
+
+    test(
+      "a session that is open and not yet written to is busy",
+      Effect.gen(function*() {
+        yield* open("s", { runId: "first" })
+        const reason = yield* reasonOf(open("s"))
+        assert.isTrue(reason._tag === "SessionBusy" && reason.runId === "first")
+      })
+    )
+
+    for (const id of ["a'b\"c`; DROP TABLE x --", "日本語 👩‍👩‍👧", "%_*", "x".repeat(1000), " "]) {
+      test(
+        `a session may be called ${JSON.stringify(id.slice(0, 24))}`,
+        Effect.gen(function*() {
+          const store = yield* SessionStore.SessionStore
+          yield* write(id, [started({ seq: 1 })])
+          assert.deepStrictEqual(seqs(yield* readAll(id)), [1])
+          assert.strictEqual((yield* store.info(id))?.sessionId, id)
+        })
+      )
+    }
+
+    for (const id of ["a\0b", "a\ud800b"]) {
+      test(
+        `an id that a database cannot keep is refused: ${JSON.stringify(id)}`,
+        Effect.gen(function*() {
+          assert.strictEqual(yield* tagOf(open(id)), "StoreRefused")
+          assert.strictEqual(yield* tagOf(open("s", { runId: id })), "StoreRefused")
+        })
+      )
+    }
+  })
+}

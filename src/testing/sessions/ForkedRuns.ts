@@ -1,0 +1,108 @@
+/** How the copy of a session ends that was cut inside a run; a part of `SessionStoreSuite`. */
+import * as Arr from "effect/Array"
+import * as Effect from "effect/Effect"
+import * as TestClock from "effect/testing/TestClock"
+import * as Message from "../../run/Message.ts"
+import type * as RunEvent from "../../run/RunEvent.ts"
+import * as RunState from "../../run/RunState.ts"
+import * as Draft from "./Drafts.ts"
+import { base, type Durable, open, readAll, seqs, started, write } from "./Fixtures.ts"
+import { conversation, fork, usage } from "./Forking.ts"
+import { assert, describe, type Test } from "./TestRunner.ts"
+
+export const forkedRuns = (name: string, test: Test): void => {
+  describe(`${name}: fork, inside a run`, () => {
+    test(
+      "the copy ends with an abort, at the time of the fork",
+      Effect.gen(function*() {
+        yield* write("s", conversation)
+        yield* TestClock.adjust("1 hour")
+        yield* fork("s", "copy", 6)
+        const { totals: _, ...end } = (yield* readAll("copy")).at(-1) as RunEvent.End
+        assert.deepStrictEqual(end, {
+          _tag: "RunAborted",
+          ...base({ seq: 7, at: 3_600_000 }),
+          reason: "forked"
+        })
+      })
+    )
+
+    test(
+      "the abort counts what the run had used up by then, and no time since",
+      Effect.gen(function*() {
+        yield* write("s", conversation)
+        yield* TestClock.adjust("1 hour")
+        yield* fork("s", "copy", 6)
+        const end = (yield* readAll("copy")).at(-1) as RunEvent.End
+        assert.deepStrictEqual(end.totals, {
+          turns: 1,
+          toolRounds: 1,
+          toolCalls: 1,
+          errors: 0,
+          compactions: 0,
+          duration: 5,
+          usage: { inputTokens: 20, outputTokens: 10 }
+        })
+      })
+    )
+
+    test(
+      "the abort counts that run only",
+      Effect.gen(function*() {
+        const turn = [Draft.turnStarted(1), Draft.assistant([Message.text("Sun.")], { usage }), Draft.turnFinished(1)]
+        const second = turn.map((draft, i) => ({ ...draft, ...base({ seq: 12 + i, runId: "run-2" }) }) as Durable)
+        yield* write("s", [...Arr.take(conversation, 11), ...second] as unknown as Arr.NonEmptyArray<Durable>)
+        yield* fork("s", "copy")
+        const end = (yield* readAll("copy")).at(-1) as RunEvent.End
+        assert.strictEqual(end.runId, "run-2")
+        assert.strictEqual(end.totals.turns, 1)
+        assert.deepStrictEqual(end.totals.usage, usage)
+      })
+    )
+
+    test(
+      "the abort counts a run of many turns",
+      Effect.gen(function*() {
+        const turns = Arr.range(1, 700).flatMap((turn) => [
+          Draft.turnStarted(turn),
+          Draft.assistant([Message.text("on")], { turn, usage }),
+          Draft.turnFinished(turn)
+        ])
+        yield* write("s", Draft.log(Draft.started("count"), ...turns) as unknown as Arr.NonEmptyArray<Durable>)
+        yield* fork("s", "copy")
+        const end = (yield* readAll("copy")).at(-1) as RunEvent.End
+        assert.deepStrictEqual(end.totals, {
+          ...Draft.totals,
+          turns: 700,
+          duration: 2100,
+          usage: { inputTokens: 7000, outputTokens: 3500 }
+        })
+      })
+    )
+
+    test(
+      "the copy takes the next run at once",
+      Effect.gen(function*() {
+        yield* write("s", conversation)
+        yield* fork("s", "copy", 6)
+        const state = (yield* readAll("copy")).reduce(RunState.evolve, RunState.empty)
+        assert.isFalse(RunState.isOpen(state))
+        const session = yield* open("copy", { create: false })
+        assert.strictEqual(session.head(), 7)
+        yield* session.append([started({ seq: 8, runId: "run-3" })])
+        assert.deepStrictEqual(seqs(yield* readAll("copy")), Arr.range(1, 8))
+      })
+    )
+
+    test(
+      "the session itself is not ended",
+      Effect.gen(function*() {
+        const session = yield* open("s", { runId: "live" })
+        yield* session.append(Arr.take(conversation, 6) as Arr.NonEmptyArray<Durable>)
+        yield* fork("s", "copy")
+        yield* session.append([conversation[6]])
+        assert.deepStrictEqual(yield* readAll("s"), conversation.slice(0, 7))
+      })
+    )
+  })
+}

@@ -1,0 +1,105 @@
+/** What `list` and `info` show in every session store; a part of `SessionStoreSuite`. */
+import * as Effect from "effect/Effect"
+import * as RunEvent from "../../run/RunEvent.ts"
+import * as SessionStore from "../../services/SessionStore.ts"
+import { answer, completed, notice, started, write } from "./Fixtures.ts"
+import { assert, describe, type Test } from "./TestRunner.ts"
+
+export const listing = (name: string, test: Test): void => {
+  describe(`${name}: list`, () => {
+    test(
+      "shows what evolveInfo makes of a log",
+      Effect.gen(function*() {
+        const store = yield* SessionStore.SessionStore
+        const at = 1_700_000_000_000
+        const events = [
+          started({ seq: 1, at }, "What is\nthe weather?"),
+          answer({ seq: 2, at: at + 5 }),
+          answer({ seq: 3, at: at + 9 }),
+          completed({ seq: 4, at: at + 12 })
+        ] as const
+        yield* write("s", events)
+        const expected: SessionStore.SessionInfo = {
+          ...events.reduce(SessionStore.evolveInfo, SessionStore.newInfo("s", 0)),
+          createdAt: 0
+        }
+        assert.deepStrictEqual(yield* store.info("s"), expected)
+        assert.deepStrictEqual(yield* store.list(), [expected])
+        assert.strictEqual(expected.title, "What is the weather?")
+        yield* write("s", [started({ seq: 5, at: at + 20 }, "again")])
+        assert.deepStrictEqual(yield* store.info("s"), { ...expected, head: 5, updatedAt: at + 20, end: undefined })
+      })
+    )
+
+    test(
+      "a title may hold any text",
+      Effect.gen(function*() {
+        const store = yield* SessionStore.SessionStore
+        yield* write("s", [started({ seq: 1 }, `a\0b 👩‍👧 ${"\ud83d"}`)])
+        const title = (yield* store.info("s"))?.title
+        assert.isTrue(title?.startsWith("a"))
+        assert.isTrue(title?.includes("👩‍👧"))
+      })
+    )
+
+    test(
+      "the session that changed last comes first",
+      Effect.gen(function*() {
+        const store = yield* SessionStore.SessionStore
+        const ids = Effect.map(store.list(), (infos) => infos.map((info) => info.sessionId))
+        yield* write("a", [started({ seq: 1, at: 100 })])
+        yield* write("b", [started({ seq: 1, at: 200 })])
+        yield* write("c", [started({ seq: 1, at: 300 })])
+        assert.deepStrictEqual(yield* ids, ["c", "b", "a"])
+        yield* write("a", [notice({ seq: 2, at: 400 })])
+        assert.deepStrictEqual(yield* ids, ["a", "c", "b"])
+      })
+    )
+
+    test(
+      "pages hold every session once, also of one time",
+      Effect.gen(function*() {
+        const store = yield* SessionStore.SessionStore
+        for (let n = 0; n < 25; n++) yield* write(`s${n}`, [started({ seq: 1, at: 100 + n % 3 })])
+        const all = yield* store.list()
+        const paged: Array<SessionStore.SessionInfo> = []
+        for (let page = yield* store.list({ limit: 4 }); page.length > 0;) {
+          assert.isAtMost(page.length, 4)
+          paged.push(...page)
+          page = yield* store.list({ limit: 4, after: page[page.length - 1]! })
+        }
+        assert.strictEqual(all.length, 25)
+        assert.deepStrictEqual(paged, [...all])
+      })
+    )
+
+    test(
+      "a session that moves to the front does not disturb the pages behind it",
+      Effect.gen(function*() {
+        const store = yield* SessionStore.SessionStore
+        for (let n = 1; n <= 6; n++) yield* write(`s${n}`, [started({ seq: 1, at: n })])
+        const first = yield* store.list({ limit: 2 })
+        yield* write("s1", [notice({ seq: 2, at: 99 })])
+        const rest = yield* store.list({ after: first[1]! })
+        assert.deepStrictEqual(rest.map((info) => info.sessionId), ["s4", "s3", "s2"])
+      })
+    )
+
+    test(
+      "a session whose log cannot be read is listed",
+      Effect.gen(function*() {
+        const store = yield* SessionStore.SessionStore
+        yield* write("s", [started({ seq: 1 }, "words"), { ...notice({ seq: 2 }), version: RunEvent.version + 1 }])
+        const [info] = yield* store.list()
+        assert.deepStrictEqual([info?.title, info?.head], ["words", 2])
+      })
+    )
+
+    test(
+      "an unknown session has no info",
+      Effect.gen(function*() {
+        assert.isUndefined(yield* (yield* SessionStore.SessionStore).info("s"))
+      })
+    )
+  })
+}

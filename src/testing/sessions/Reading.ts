@@ -1,0 +1,95 @@
+/** What `read` gives in every session store; a part of `SessionStoreSuite`. */
+import * as Effect from "effect/Effect"
+import * as Stream from "effect/Stream"
+import * as RunEvent from "../../run/RunEvent.ts"
+import * as SessionStore from "../../services/SessionStore.ts"
+import { base, type Durable, notice, notices, readAll, reasonOf, seqs, started, tagOf, write } from "./Fixtures.ts"
+import { assert, describe, type Test } from "./TestRunner.ts"
+
+export const reading = (name: string, test: Test): void => {
+  describe(`${name}: read`, () => {
+    for (
+      const [range, expected] of [
+        [{ from: 8 }, [8, 9, 10]],
+        [{ to: 2 }, [1, 2]],
+        [{ from: 4, to: 6 }, [4, 5, 6]],
+        [{ from: 10, to: 99 }, [10]],
+        [{ from: 11 }, []],
+        [{ from: 6, to: 5 }, []],
+        [{ to: 0 }, []],
+        [{ from: -3, to: 2 }, [1, 2]]
+      ] as const
+    ) {
+      test(
+        `reads ${JSON.stringify(range)}, both ends included`,
+        Effect.gen(function*() {
+          yield* write("s", notices(1, 10))
+          assert.deepStrictEqual(seqs(yield* readAll("s", range)), [...expected])
+        })
+      )
+    }
+
+    test(
+      "an unknown session is SessionNotFound",
+      Effect.map(tagOf(readAll("s")), (tag) => assert.strictEqual(tag, "SessionNotFound"))
+    )
+
+    test(
+      "a long log is read while only its first events are wanted",
+      Effect.gen(function*() {
+        const store = yield* SessionStore.SessionStore
+        yield* write("s", notices(1, 2000))
+        assert.deepStrictEqual(seqs(yield* Stream.runCollect(Stream.take(store.read("s"), 3))), [1, 2, 3])
+      })
+    )
+
+    test(
+      "events of a type that is not known are kept and delivered as they are",
+      Effect.gen(function*() {
+        const event = {
+          _tag: "FromTomorrow",
+          ...base({ seq: 1 }),
+          payload: { deep: [1, null, "x"] }
+        } as unknown as Durable
+        yield* write("s", [event])
+        assert.deepStrictEqual(yield* readAll("s"), [event])
+      })
+    )
+
+    test(
+      "an event of a newer version is refused with both versions, and nothing is changed",
+      Effect.gen(function*() {
+        const newer = { ...notice({ seq: 2 }), version: RunEvent.version + 1 }
+        yield* write("s", [started({ seq: 1 }), newer])
+        const reason = yield* reasonOf(readAll("s"))
+        assert.strictEqual(reason._tag, "StoreRefused")
+        assert.include(reason.message, `version ${RunEvent.version + 1}`)
+        assert.include(reason.message, `version ${RunEvent.version};`)
+        assert.deepStrictEqual(seqs(yield* readAll("s", { to: 1 })), [1])
+        assert.strictEqual((yield* (yield* SessionStore.SessionStore).info("s"))?.head, 2)
+      })
+    )
+
+    for (
+      const [claim, text] of [
+        ["emoji and their joiners", "👩‍👩‍👧‍👦 🏳️‍🌈 é e\u0301"],
+        ["right-to-left marks", "שלום \u202eabc\u202c"],
+        ["NUL and other control characters", "a\0b\u0001\u001f\u007f\r\n\t"],
+        ["a lone high surrogate", "a\ud800b"],
+        ["a lone low surrogate", "\udfff"],
+        ["line separators and non-characters", "\u2028\u2029\ufeff\ufffe\uffff"],
+        ["quotes and backslashes", `"'\`\\" \\u0000 \\`],
+        ["nothing", ""]
+      ] as const
+    ) {
+      test(
+        `text survives: ${claim}`,
+        Effect.gen(function*() {
+          const event = notice({ seq: 2 }, text)
+          yield* write("s", [started({ seq: 1 }, `${text}.`), event])
+          assert.deepStrictEqual(yield* readAll("s"), [started({ seq: 1 }, `${text}.`), event])
+        })
+      )
+    }
+  })
+}

@@ -1,0 +1,115 @@
+/** Who may write to a session in every session store; a part of `SessionStoreSuite`. */
+import * as Arr from "effect/Array"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Scope from "effect/Scope"
+import * as SessionStore from "../../services/SessionStore.ts"
+import { notice, notices, open, readAll, reasonOf, seqs, started, tagOf, write } from "./Fixtures.ts"
+import { assert, describe, type Test } from "./TestRunner.ts"
+
+export const writers = (name: string, test: Test): void => {
+  describe(`${name}: one writer`, () => {
+    test(
+      "a second writer is refused with the run of the first",
+      Effect.gen(function*() {
+        const session = yield* open("s", { runId: "first" })
+        yield* session.append([started({ seq: 1 })])
+        const reason = yield* reasonOf(open("s", { runId: "second" }))
+        assert.isTrue(reason._tag === "SessionBusy" && reason.runId === "first" && reason.sessionId === "s")
+        assert.include(reason.message, "first")
+      })
+    )
+
+    test(
+      "of many openers at once one gets the session",
+      Effect.gen(function*() {
+        const tags = yield* Effect.forEach(
+          Arr.range(1, 20),
+          (n) =>
+            Effect.match(open("s", { runId: `run-${n}` }), {
+              onFailure: (_) => _.reason._tag,
+              onSuccess: () => "open"
+            }),
+          { concurrency: "unbounded" }
+        )
+        assert.deepStrictEqual(tags.filter((tag) => tag === "open"), ["open"])
+        assert.strictEqual(tags.filter((tag) => tag === "SessionBusy").length, 19)
+      })
+    )
+
+    test(
+      "a session whose writer left opens again where it ended",
+      Effect.gen(function*() {
+        yield* write("s", notices(1, 3))
+        const session = yield* open("s", { create: false })
+        assert.strictEqual(session.head(), 3)
+        yield* session.append([notice({ seq: 4 })])
+        assert.deepStrictEqual(seqs(yield* readAll("s")), [1, 2, 3, 4])
+      })
+    )
+
+    test(
+      "a writer that was taken over is stale and writes nothing",
+      Effect.gen(function*() {
+        const first = yield* open("s")
+        yield* first.append([started({ seq: 1 })])
+        const second = yield* open("s", { runId: "second", takeOver: true })
+        assert.strictEqual(yield* tagOf(first.append([notice({ seq: 2 }, "stale")])), "StaleWriter")
+        assert.deepStrictEqual(seqs(yield* readAll("s")), [1])
+        yield* second.append([notice({ seq: 2 }, "fresh")])
+        assert.strictEqual(yield* tagOf(first.append([notice({ seq: 3 }, "stale")])), "StaleWriter")
+        assert.deepStrictEqual(yield* readAll("s"), [started({ seq: 1 }), notice({ seq: 2 }, "fresh")])
+      })
+    )
+
+    test(
+      "a writer that was taken over before its first write is stale",
+      Effect.gen(function*() {
+        const first = yield* open("s")
+        yield* Effect.scoped(open("s", { takeOver: true }))
+        assert.strictEqual(yield* tagOf(first.append([started({ seq: 1 })])), "StaleWriter")
+        const second = yield* open("s", { takeOver: true })
+        assert.strictEqual(yield* tagOf(first.append([started({ seq: 1 })])), "StaleWriter")
+        yield* second.append([started({ seq: 1 }, "fresh")])
+        assert.deepStrictEqual(yield* readAll("s"), [started({ seq: 1 }, "fresh")])
+      })
+    )
+
+    test(
+      "a stale writer that leaves does not release the session of the other",
+      Effect.gen(function*() {
+        const scope = yield* Scope.make()
+        yield* Scope.provide(open("s"), scope)
+        const second = yield* open("s", { runId: "second", takeOver: true })
+        yield* Scope.close(scope, Exit.void)
+        const reason = yield* reasonOf(open("s"))
+        assert.isTrue(reason._tag === "SessionBusy" && reason.runId === "second")
+        yield* second.append([started({ seq: 1 })])
+      })
+    )
+
+    test(
+      "a writer whose scope has closed is stale",
+      Effect.gen(function*() {
+        const session = yield* Effect.scoped(Effect.tap(open("s"), (_) => _.append([started({ seq: 1 })])))
+        assert.strictEqual(yield* tagOf(session.append([notice({ seq: 2 })])), "StaleWriter")
+        assert.deepStrictEqual(seqs(yield* readAll("s")), [1])
+      })
+    )
+
+    test(
+      "a stale writer stays stale when its session is removed and made again",
+      Effect.gen(function*() {
+        const store = yield* SessionStore.SessionStore
+        const first = yield* open("s")
+        yield* first.append([started({ seq: 1 })])
+        yield* Effect.scoped(open("s", { takeOver: true }))
+        yield* store.remove("s")
+        const second = yield* open("s")
+        yield* second.append([started({ seq: 1 })])
+        assert.strictEqual(yield* tagOf(first.append([notice({ seq: 2 })])), "StaleWriter")
+        assert.deepStrictEqual(seqs(yield* readAll("s")), [1])
+      })
+    )
+  })
+}

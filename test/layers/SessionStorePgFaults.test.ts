@@ -1,0 +1,341 @@
+/** What becomes of a store when its Postgres refuses it, goes away and comes back: a real one, of this file's own. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as Stream from "effect/Stream"
+import { once } from "node:events"
+import { createServer } from "node:net"
+import { afterAll, beforeAll } from "vitest"
+import * as SessionStorePg from "../../src/layers/SessionStorePg.ts"
+import type * as SessionStore from "../../src/services/SessionStore.ts"
+import { notice, notices, started } from "../../src/testing/sessions/Fixtures.ts"
+import * as CuttingProxy from "../support/CuttingProxy.ts"
+import * as PgDatabases from "../support/PgDatabases.ts"
+import * as Postgres from "../support/Postgres.ts"
+
+let postgres: Postgres.Postgres
+beforeAll(async () => {
+  postgres = await Postgres.start()
+})
+afterAll(() => postgres.remove())
+
+let made = 0
+/** A new database of the server, with what `statements` make in it. */
+const database = Effect.fnUntraced(function*(...statements: ReadonlyArray<string>) {
+  const name = `faults_${++made}`
+  yield* PgDatabases.query(postgres.url, `CREATE DATABASE ${name}`)
+  const url = PgDatabases.named(postgres.url, name)
+  for (const statement of statements) yield* PgDatabases.query(url, statement)
+  return url
+})
+
+const as = (url: string, user: string, password: string) => {
+  const named = new URL(url)
+  named.username = user
+  named.password = password
+  return named.href
+}
+const on = (url: string, port: number) => {
+  const named = new URL(url)
+  named.port = String(port)
+  return named.href
+}
+
+const options = { runId: "run-1", create: true }
+const reasonOf = <A, R>(effect: Effect.Effect<A, SessionStore.StoreError, R>) =>
+  Effect.map(Effect.flip(effect), ({ reason }): { readonly _tag: string; readonly message: string } => reason)
+const opening = (url: string) => reasonOf(Effect.scoped(SessionStorePg.make({ url })))
+const secret = "s3cret-w0rd"
+
+/** One line that names the thing and gives nothing away. */
+const assertSaid = (message: string, ...parts: ReadonlyArray<string>) => {
+  assert.notInclude(message, "\n")
+  assert.notInclude(message, secret)
+  for (const part of parts) assert.include(message, part)
+}
+
+describe("a store cannot be made", () => {
+  it.live("where nobody listens: it may be tried again", () =>
+    Effect.gen(function*() {
+      const reason = yield* opening(`postgres://me:${secret}@127.0.0.1:1/app`)
+      assert.strictEqual(reason._tag, "StoreUnavailable")
+      assertSaid(reason.message, "127.0.0.1:1", "Start it")
+    }))
+
+  it.live("where the host is not found: it may be tried again", () =>
+    Effect.gen(function*() {
+      const reason = yield* opening(`postgres://me:${secret}@no-such-host.invalid/app`)
+      assert.strictEqual(reason._tag, "StoreUnavailable")
+      assertSaid(reason.message, "no-such-host.invalid")
+    }))
+
+  it.live("where another program listens: it may be tried again", () =>
+    Effect.gen(function*() {
+      const other = createServer((socket) => socket.end("HTTP/1.1 400 Bad Request\r\n\r\n")).listen(0, "127.0.0.1")
+      yield* Effect.promise(() => once(other, "listening"))
+      const { port } = other.address() as { readonly port: number }
+      const reason = yield* opening(`postgres://me:${secret}@127.0.0.1:${port}/app`)
+      other.close()
+      assert.strictEqual(reason._tag, "StoreUnavailable")
+      assertSaid(reason.message, `127.0.0.1:${port}`, "app")
+    }))
+
+  it.live("where every connection is taken: it may be tried again", () =>
+    Effect.gen(function*() {
+      const url = as(yield* database("CREATE ROLE few LOGIN CONNECTION LIMIT 0"), "few", secret)
+      const reason = yield* opening(url)
+      assert.strictEqual(reason._tag, "StoreUnavailable")
+      assertSaid(reason.message, "no connection left", "few")
+    }))
+
+  for (
+    const url of ["https://example.com/app", `postgres//me:${secret}@host/app`, "sessions.db", "postgres://%zz@host"]
+  ) {
+    it.live(`where ${url.replace(secret, "...")} is no URL of Postgres`, () =>
+      Effect.gen(function*() {
+        const reason = yield* opening(url)
+        assert.strictEqual(reason._tag, "StoreRefused")
+        assertSaid(reason.message, "postgres://user@host:5432/database")
+      }))
+  }
+
+  it.live("where there is no such database", () =>
+    Effect.gen(function*() {
+      const reason = yield* opening(PgDatabases.named(as(postgres.url, "postgres", secret), "nowhere"))
+      assert.strictEqual(reason._tag, "StoreRefused")
+      assertSaid(reason.message, "\"nowhere\"", "Create it")
+    }))
+
+  it.live("where the password is wrong, or none is given", () =>
+    Effect.gen(function*() {
+      const url = yield* database("CREATE ROLE guarded LOGIN PASSWORD 'right'")
+      const wrong = yield* opening(as(url, "guarded", secret))
+      assert.strictEqual(wrong._tag, "StoreRefused")
+      assertSaid(wrong.message, "password", "\"guarded\"")
+      const none = yield* opening(as(url, "guarded", ""))
+      assert.strictEqual(none._tag, "StoreRefused")
+      assertSaid(none.message, "password", "\"guarded\"")
+      yield* PgDatabases.query(url, "GRANT ALL ON SCHEMA public TO guarded")
+      yield* Effect.scoped(SessionStorePg.make({ url: as(url, "guarded", "right") }))
+    }))
+
+  it.live("where the user may not make tables", () =>
+    Effect.gen(function*() {
+      const reason = yield* opening(as(yield* database("CREATE ROLE reader LOGIN"), "reader", ""))
+      assert.strictEqual(reason._tag, "StoreRefused")
+      assertSaid(reason.message, "does not permit", "\"reader\"", "schema public")
+    }))
+
+  it.live("where the database is read-only", () =>
+    Effect.gen(function*() {
+      const url = yield* database()
+      yield* PgDatabases.query(
+        postgres.url,
+        `ALTER DATABASE ${new URL(url).pathname.slice(1)}
+        SET default_transaction_read_only = on`
+      )
+      const reason = yield* opening(url)
+      assert.strictEqual(reason._tag, "StoreRefused")
+      assertSaid(reason.message, "read-only")
+    }))
+
+  it.live("where other tables have these names", () =>
+    Effect.gen(function*() {
+      const reason = yield* opening(yield* database("CREATE TABLE fiberloop_sessions (x INT)"))
+      assert.strictEqual(reason._tag, "StoreRefused")
+      assertSaid(reason.message, "does not hold the tables of this version")
+    }))
+
+  it.live("where a newer version made the tables, which stay as they are", () =>
+    Effect.gen(function*() {
+      const url = yield* database()
+      yield* Effect.scoped(SessionStorePg.make({ url }))
+      yield* PgDatabases.query(url, "INSERT INTO fiberloop_migrations (migration_id, name) VALUES (7, 'tomorrow')")
+      const reason = yield* opening(url)
+      assert.strictEqual(reason._tag, "StoreRefused")
+      assertSaid(reason.message, "version 7", "knows 1")
+    }))
+})
+
+it.live("tables that are there need no permission to make any", () =>
+  Effect.gen(function*() {
+    const url = yield* database("CREATE ROLE writer LOGIN")
+    yield* Effect.scoped(SessionStorePg.make({ url }))
+    yield* PgDatabases.query(url, "GRANT SELECT ON fiberloop_migrations TO writer")
+    yield* PgDatabases.query(url, "GRANT ALL ON fiberloop_sessions, fiberloop_events TO writer")
+    const store = yield* SessionStorePg.make({ url: as(url, "writer", "") })
+    yield* Effect.flatMap(store.open("s", options), (session) => session.append([started({ seq: 1 })]))
+  }))
+
+/** A store with an open session "s" of two events. */
+const writing = Effect.fnUntraced(function*(more: Partial<SessionStorePg.Options> = {}) {
+  const url = yield* database()
+  const store = yield* SessionStorePg.make({ url, ...more })
+  const session = yield* store.open("s", options)
+  yield* session.append(notices(1, 2))
+  return { log: Stream.runCollect(store.read("s")), session, store, url }
+})
+
+describe("an append", () => {
+  for (
+    const [claim, state, tag, part] of [
+      ["for which the disk is full may be tried again", "53100", "StoreUnavailable", "disk is full"],
+      ["that the server cannot do now may be tried again", "55000", "StoreUnavailable", "could not do this now"],
+      ["that is not permitted is refused", "42501", "StoreRefused", "does not permit"],
+      ["to a read-only database is refused", "25006", "StoreRefused", "read-only"],
+      ["that a damaged table stops is refused", "XX001", "StoreRefused", "damaged"]
+    ] as const
+  ) {
+    it.live(`${claim}, and works once the cause is gone`, () =>
+      Effect.gen(function*() {
+        const { log, session, url } = yield* writing()
+        yield* PgDatabases.query(
+          url,
+          `CREATE FUNCTION fail() RETURNS trigger AS 'BEGIN RAISE EXCEPTION ''failed'' USING ERRCODE = ''${state}''; END'
+            LANGUAGE plpgsql`
+        )
+        yield* PgDatabases.query(
+          url,
+          "CREATE TRIGGER fail BEFORE INSERT ON fiberloop_events FOR EACH ROW EXECUTE FUNCTION fail()"
+        )
+        const reason = yield* reasonOf(session.append([notice({ seq: 3 })]))
+        assert.strictEqual(reason._tag, tag)
+        assertSaid(reason.message, part)
+        assert.strictEqual(session.head(), 2)
+        yield* PgDatabases.query(url, "DROP TRIGGER fail ON fiberloop_events")
+        yield* session.append([notice({ seq: 3 })])
+        assert.deepStrictEqual(yield* log, notices(1, 3))
+      }))
+  }
+
+  it.live("is stored once when its connection is cut before the answer", () =>
+    Effect.gen(function*() {
+      const proxy = yield* CuttingProxy.make(Number(new URL(postgres.url).port))
+      const url = on(yield* database(), proxy.port)
+      const store = yield* SessionStorePg.make({ url })
+      const session = yield* store.open("s", options)
+      for (let seq = 1; seq <= 10; seq++) {
+        proxy.cut(seq % 3)
+        yield* session.append([notice({ seq })])
+      }
+      assert.deepStrictEqual(yield* Stream.runCollect(store.read("s")), notices(1, 10))
+    }))
+
+  it.live(
+    "fails when nothing answers any more, and holds up neither the session nor the store",
+    () =>
+      Effect.gen(function*() {
+        const proxy = yield* CuttingProxy.make(Number(new URL(postgres.url).port))
+        const url = on(yield* database(), proxy.port)
+        yield* Effect.scoped(Effect.gen(function*() {
+          const store = yield* SessionStorePg.make({ url, timeout: "200 millis", connectTimeout: "200 millis" })
+          const session = yield* store.open("s", options)
+          proxy.hold()
+          const reason = yield* reasonOf(session.append([notice({ seq: 1 })]))
+          assert.strictEqual(reason._tag, "StoreUnavailable")
+          assertSaid(reason.message, `127.0.0.1:${proxy.port}`)
+          assert.strictEqual((yield* reasonOf(store.list()))._tag, "StoreUnavailable")
+        }))
+      }),
+    40_000
+  )
+
+  it.live("fails when its connection stays cut, and what it stored is not stored again", () =>
+    Effect.gen(function*() {
+      const proxy = yield* CuttingProxy.make(Number(new URL(postgres.url).port))
+      const url = on(yield* database(), proxy.port)
+      const store = yield* SessionStorePg.make({ url })
+      const session = yield* store.open("s", options)
+      proxy.cut(Infinity)
+      const reason = yield* reasonOf(session.append(notices(1, 2)))
+      assert.strictEqual(reason._tag, "StoreUnavailable")
+      assertSaid(reason.message, `127.0.0.1:${proxy.port}`, "lost")
+      proxy.cut(0)
+      yield* session.append(notices(1, 3))
+      assert.deepStrictEqual(yield* Stream.runCollect(store.read("s")), notices(1, 3))
+    }))
+})
+
+for (const isThere of [true, false]) {
+  it.live(`an opening whose answer is cut does not lock ${isThere ? "the session" : "a new session"} to its own store`, () =>
+    Effect.gen(function*() {
+      const proxy = yield* CuttingProxy.make(Number(new URL(postgres.url).port))
+      const url = yield* database()
+      const store = yield* SessionStorePg.make({ url: on(url, proxy.port), maxConnections: 1 })
+      const write = (id: string) =>
+        Effect.scoped(Effect.flatMap(store.open(id, options), (_) => _.append(notices(1, 2))))
+      yield* write("s")
+      yield* Effect.scoped(store.open("s", options))
+      const sessionId = isThere ? "s" : "t"
+      // the first answers tell its version and who holds it
+      proxy.cut(1, 2)
+      assert.strictEqual((yield* reasonOf(Effect.scoped(store.open(sessionId, options))))._tag, "StoreUnavailable")
+      const owners = yield* PgDatabases.query(url, `SELECT owner FROM fiberloop_sessions WHERE id = '${sessionId}'`)
+      assert.isTrue(typeof owners[0]?.["owner"] === "string")
+      const session = yield* store.open(sessionId, options)
+      yield* session.append([notice({ seq: session.head() + 1 })])
+    }))
+}
+
+describe("a server", () => {
+  it.live("that stops and starts again is ridden out by appends", () =>
+    Effect.gen(function*() {
+      const { log, session } = yield* writing()
+      yield* Effect.promise(() => postgres.kill())
+      const fiber = yield* Effect.forkChild(session.append([notice({ seq: 3 })]), { startImmediately: true })
+      yield* Effect.promise(() => postgres.start())
+      yield* Fiber.join(fiber)
+      assert.deepStrictEqual(yield* log, notices(1, 3))
+    }))
+
+  it.live("that is gone is StoreUnavailable to everyone, until it is back", () =>
+    Effect.gen(function*() {
+      const { log, session, store } = yield* writing()
+      yield* Effect.promise(() => postgres.stop())
+      const calls: ReadonlyArray<Effect.Effect<unknown, SessionStore.StoreError>> = [
+        log,
+        store.list(),
+        store.info("s"),
+        store.remove("t"),
+        store.fork("s", { to: "t" }),
+        Effect.scoped(store.open("t", options)),
+        Stream.runDrain(store.watch("s")),
+        session.append([notice({ seq: 3 })])
+      ]
+      for (const call of calls) {
+        const reason = yield* reasonOf(call)
+        assert.strictEqual(reason._tag, "StoreUnavailable")
+        assertSaid(reason.message, new URL(postgres.url).host)
+      }
+      yield* Effect.promise(() => postgres.start())
+      yield* session.append([notice({ seq: 3 })])
+      assert.deepStrictEqual(yield* log, notices(1, 3))
+      yield* store.open("t", options)
+    }))
+
+  it.live("that dies under many writers loses nothing that was acknowledged", () =>
+    Effect.gen(function*() {
+      const store = yield* SessionStorePg.make({ url: yield* database(), maxConnections: 5 })
+      let dying: Promise<void> | undefined
+      const die = async () => {
+        await postgres.kill()
+        await postgres.start()
+      }
+      const write = Effect.fnUntraced(function*(id: string) {
+        const session = yield* store.open(id, options)
+        for (let seq = 1; seq <= 40; seq++) {
+          yield* session.append([notice({ seq }, id)])
+          if (id === "s1" && seq === 20) dying = die()
+        }
+      }, Effect.scoped)
+      const ids = Array.from({ length: 12 }, (_, n) => `s${n}`)
+      const exits = yield* Effect.forEach(ids, (id) => Effect.exit(write(id)), { concurrency: "unbounded" })
+      yield* Effect.promise(async () => dying)
+      for (const exit of exits) {
+        assert.isTrue(Exit.isSuccess(exit), Exit.isFailure(exit) ? Cause.pretty(exit.cause) : "")
+      }
+      for (const id of ids) assert.deepStrictEqual(yield* Stream.runCollect(store.read(id)), notices(1, 40, id))
+    }))
+})

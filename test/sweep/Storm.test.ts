@@ -1,0 +1,100 @@
+/** Processes that fight for one session, one of them stopped past its lease: what was acknowledged is there, once. */
+import { assert, it } from "@effect/vitest"
+import * as Arr from "effect/Array"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import { spawn } from "node:child_process"
+import { once } from "node:events"
+import { join } from "node:path"
+import { createInterface } from "node:readline"
+import * as SessionStore from "../../src/services/SessionStore.ts"
+import * as PgDatabases from "../support/PgDatabases.ts"
+import { temporaryFolder } from "../support/Processes.ts"
+import { type Name, stores } from "./Stores.ts"
+
+const isWhole = process.env["FIBERLOOP_SWEEP"] === "all"
+const script = join(import.meta.dirname, "StormProcess.ts")
+
+interface Fighter {
+  readonly acks: ReadonlyArray<readonly [seq: number, text: string]>
+  /** Awaits that this many more were acknowledged than now, or its end. */
+  readonly acked: (more: number) => Effect.Effect<void>
+  readonly signal: (signal: "SIGSTOP" | "SIGCONT") => void
+  readonly ended: Effect.Effect<number | NodeJS.Signals>
+}
+
+const fighter = Effect.fnUntraced(function*(args: ReadonlyArray<string>) {
+  const child = yield* Effect.acquireRelease(
+    Effect.sync(() => spawn(process.execPath, [script, ...args], { stdio: ["ignore", "pipe", "inherit"] })),
+    (child) => Effect.sync(() => child.kill("SIGKILL"))
+  )
+  const acks: Array<readonly [number, string]> = []
+  const waiting = new Set<{ readonly at: number; readonly done: Deferred.Deferred<void> }>()
+  const look = (isOver: boolean) => {
+    for (const { at, done } of waiting) if (isOver || acks.length >= at) Deferred.doneUnsafe(done, Effect.void)
+  }
+  createInterface({ input: child.stdout }).on("line", (line) => {
+    const [, seq, text = ""] = line.split(" ")
+    acks.push([Number(seq), text])
+    look(false)
+  })
+  const end = once(child, "close").then(([code, signal]) => {
+    look(true)
+    return (code ?? signal) as number | NodeJS.Signals
+  })
+  const self: Fighter = {
+    acks,
+    acked: (more) =>
+      Effect.suspend(() => {
+        const done = Deferred.makeUnsafe<void>()
+        waiting.add({ at: acks.length + more, done })
+        return Deferred.await(done)
+      }),
+    signal: (signal) => child.kill(signal),
+    ended: Effect.promise(() => end)
+  }
+  return self
+})
+
+const targets: Record<Name, Effect.Effect<string, never, Scope.Scope>> = {
+  Sqlite: Effect.map(temporaryFolder, (folder) => join(folder, "sessions.db")),
+  Pg: PgDatabases.database
+}
+
+for (const name of Object.keys(stores) as ReadonlyArray<Name>) {
+  it.live(
+    `${name}: of many writers, one stopped past its lease, what was acknowledged is there, once and in order`,
+    () =>
+      Effect.gen(function*() {
+        const target = yield* targets[name]
+        const rounds = isWhole ? "400" : "60"
+        const [stopped, ...others] = yield* Effect.forEach(
+          ["a", "b", "c", "d"],
+          (seed) => fighter([name, target, "s", rounds, seed]),
+          { concurrency: "unbounded" }
+        )
+        yield* stopped!.acked(3)
+        stopped!.signal("SIGSTOP")
+        // they get on without it, however it held the session
+        yield* Effect.forEach(others, (other) => other.acked(10), { concurrency: "unbounded", discard: true })
+        stopped!.signal("SIGCONT")
+        const all = [stopped!, ...others]
+        const ends = yield* Effect.forEach(all, ({ ended }) => ended, { concurrency: "unbounded" })
+        assert.deepStrictEqual(ends, [0, 0, 0, 0])
+
+        const log = yield* SessionStore.SessionStore.use((store) => Stream.runCollect(store.read("s"))).pipe(
+          Effect.provide(stores[name](target))
+        )
+        assert.deepStrictEqual(log.map(({ seq }) => seq), Arr.range(1, log.length))
+        const texts = log.map((event) => event._tag === "NoticeAdded" ? event.text : event._tag)
+        assert.strictEqual(new Set(texts).size, texts.length)
+        for (const { acks } of all) {
+          for (const [seq, text] of acks) assert.strictEqual(texts[seq - 1], text)
+          assert.isAbove(acks.length, 10)
+        }
+      }),
+    300_000
+  )
+}
