@@ -10,7 +10,7 @@ import * as SessionStoreSql from "./SessionStoreSql.ts"
 import type * as SqliteClient from "./SqliteClient.ts"
 import * as SqliteErrors from "./SqliteErrors.ts"
 
-export type Options = SqliteClient.Options
+export type Options = Omit<SqliteClient.Options, "ownTable">
 
 /**
  * Opens the database, or creates the file, never its folder. Fails when the path cannot be one, when it holds something
@@ -22,7 +22,7 @@ export const make = Effect.fnUntraced(function*(
   const explain = SqliteErrors.explain(options.filename)
   // loaded when it is used: Node 22 warns of its SQLite when that is imported
   const SqliteClient = yield* Effect.promise(() => import("./SqliteClient.ts"))
-  const client = yield* SqliteClient.make(options).pipe(
+  const client = yield* SqliteClient.make({ ...options, ownTable: "fiberloop_migrations" }).pipe(
     Effect.mapError(explain),
     Effect.provide(Reactivity.layer)
   )

@@ -19,6 +19,7 @@ import * as Statement from "effect/sql/Statement"
 import * as Stream from "effect/Stream"
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite"
 import * as SqliteErrors from "./SqliteErrors.ts"
+import * as SqliteFile from "./SqliteFile.ts"
 
 export interface Options {
   /** a path, or `:memory:` */
@@ -27,6 +28,8 @@ export interface Options {
   readonly durability?: "os" | "fsync" | undefined
   /** How long a statement waits for a lock that another connection holds. Default: 5 seconds. */
   readonly busyTimeout?: Duration.Input | undefined
+  /** A database that holds tables, but not this one, is refused and left as it is (`SqliteFile.Foreign`). */
+  readonly ownTable?: string | undefined
 }
 
 export interface SqliteClient extends SqlClient.SqlClient {
@@ -49,10 +52,13 @@ export const make = Effect.fnUntraced(function*(
     Effect.try({ try: () => new DatabaseSync(options.filename), catch: (cause) => sqlError(cause, "open") }),
     (db) => Effect.sync(() => db.close())
   )
+  SqliteFile.unlock(db)
   const execute = executor(db)
   const attempt = attempts(db, options.busyTimeout ?? "5 seconds")
   const connection = connectionOf((text, params, shape) => attempt(() => execute(text, params, shape)))
 
+  const { ownTable } = options
+  if (ownTable !== undefined) yield* attempt(() => SqliteFile.checkOwner(db, ownTable))
   yield* attempt(() => execute("PRAGMA journal_mode = WAL"))
   yield* attempt(() => execute(`PRAGMA synchronous = ${options.durability === "fsync" ? "FULL" : "NORMAL"}`))
 
@@ -108,16 +114,19 @@ const sqlError = (cause: unknown, operation: string): SqlError.SqlError => {
 }
 
 /**
- * Runs `f`, and runs it again while another connection holds a lock that it needs, at most for `timeout`. Outside of a
- * transaction what found a lock has done nothing. Waits on the clock instead of in SQLite, which would block the process,
- * and with it the very transaction it waits for when that is another connection of this process.
+ * Runs a statement on the files that were opened, and runs it again while another connection holds a lock that it needs,
+ * at most for `timeout`. Outside of a transaction what found a lock has done nothing. Waits on the clock instead of in
+ * SQLite, which would block the process, and with it the very transaction it waits for when that is another connection of
+ * this process.
  */
 const attempts = (db: DatabaseSync, timeout: Duration.Input) => {
+  const guarded = SqliteFile.guarded(db)
   const schedule = Schedule.min([Schedule.exponential("1 millis"), Schedule.spaced("25 millis")]).pipe(
     Schedule.upTo({ duration: timeout })
   )
-  return <A>(f: () => A): Effect.Effect<A, SqlError.SqlError> =>
+  return <A>(statement: () => A): Effect.Effect<A, SqlError.SqlError> =>
     Effect.suspend(() => {
+      const f = () => guarded(statement)
       try {
         return Effect.succeed(f())
       } catch (cause) {

@@ -4,12 +4,22 @@ import { closeSync, constants, existsSync, openSync } from "node:fs"
 import { dirname, resolve } from "node:path"
 import type * as SessionStore from "../services/SessionStore.ts"
 import * as SessionErrors from "./SessionErrors.ts"
+import * as SqliteFile from "./SqliteFile.ts"
 
 /** By SQLite's primary result codes, see sqlite.org/rescode.html. */
 export const explain = (filename: string) => (error: SqlError.SqlError): SessionStore.StoreError => {
   const cause = error.reason.cause
   const code = codeOf(cause)
   const database = filename === ":memory:" ? "The session database in memory" : `The session database "${filename}"`
+  if (cause instanceof SqliteFile.Foreign) {
+    const [first = "", ...more] = cause.tables
+    return SessionErrors.refused(
+      `${database} holds the tables of another program (${first}${
+        more.length === 0 ? "" : ", ..."
+      }); it was left as it ` +
+        "is. Choose another file for sessions."
+    )
+  }
   const said = cause instanceof Error ? cause.message : String(cause)
   switch (code === undefined ? undefined : code & 0xff) {
     case undefined:
@@ -20,7 +30,15 @@ export const explain = (filename: string) => (error: SqlError.SqlError): Session
         `${database} is locked by another program. Look for one that holds it open in a transaction, then try again.`
       )
     case 8:
-      return SessionErrors.refused(`${database} is read-only. Let this user write the file and its folder.`)
+      if (code === SqliteFile.moved) {
+        return SessionErrors.refused(
+          `${database} was deleted, moved or replaced while it was open; nothing was written. Put it back, or start the ` +
+            "program again to use what is there now."
+        )
+      }
+      return SessionErrors.refused(
+        `${database} is read-only. Let this user write the file and its folder, then start the program again.`
+      )
     case 10:
       return SessionErrors.unavailable(`${database} could not be read or written (${said}). Check its disk.`)
     case 11:

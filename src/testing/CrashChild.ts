@@ -1,6 +1,7 @@
 /** The process that dies: started by `CrashSweep` with a module, a subject of it, its place, and the point of its death. */
 import * as Effect from "effect/Effect"
 import { enableCompileCache } from "node:module"
+import * as CrashPoints from "./CrashPoints.ts"
 import type { Subjects } from "./CrashSweep.ts"
 import * as UserModule from "./UserModule.ts"
 
@@ -12,10 +13,12 @@ const [module = "", name = "", folder = "", sessionId = "", at = ""] = process.a
 const { subjects } = await UserModule.load<{ readonly subjects: Subjects }>(module)
 const subject = subjects[name]!({ folder, sessionId })
 
-await Effect.runPromise(subject.use(subject.play, (n, what) => {
+const onPoint: CrashPoints.OnPoint = (n, what) => {
   if (n < Number(at)) return
   process.stderr.write(`${n}, ${what}\n`)
   process.kill(process.pid, "SIGKILL")
   // not a step further, however long the signal takes
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)
-}))
+}
+
+await Effect.runPromise(subject.use(subject.play, (below) => CrashPoints.layer(below, onPoint)))

@@ -28,7 +28,6 @@ import type * as RunEvent from "../run/RunEvent.ts"
 import type * as RunInput from "../run/RunInput.ts"
 import * as SessionStore from "../services/SessionStore.ts"
 import type * as ToolExecutor from "../services/ToolExecutor.ts"
-import * as CrashPoints from "./CrashPoints.ts"
 import * as CrashRules from "./CrashRules.ts"
 import * as UserModule from "./UserModule.ts"
 
@@ -52,11 +51,16 @@ export interface Options<I, A, E> {
   readonly effects?: Effect.Effect<ReadonlyArray<CrashRules.Done>>
 }
 
+/** Puts something between an agent and its store and executor. */
+export type Around = <E>(
+  below: Layer.Layer<SessionStore.SessionStore | ToolExecutor.ToolExecutor, E>
+) => Layer.Layer<SessionStore.SessionStore | ToolExecutor.ToolExecutor, E>
+
 /** An agent with its store, made anew in each process. */
 export interface Subject extends Pick<Options<never, unknown, unknown>, "input" | "effects" | "store"> {
   readonly use: <B, E2>(
     body: (client: Agent.Client<unknown>) => Effect.Effect<B, E2, Scope.Scope>,
-    onPoint?: CrashPoints.OnPoint
+    around?: Around
   ) => Effect.Effect<B, unknown>
   readonly play: (client: Agent.Client<unknown>) => Effect.Effect<unknown, unknown, Scope.Scope>
 }
@@ -70,10 +74,10 @@ export const subject = <I, A, E>({ agent, effects, input, layer, play, store }: 
     store,
     ...(effects === undefined ? {} : { effects }),
     play: (play as Subject["play"] | undefined) ?? ((client) => client.run(input)),
-    use: (body, onPoint) =>
+    use: (body, around = (below) => below) =>
       Effect.flatMap(agent as Effect.Effect<Agent.Client<unknown>, never, I>, body).pipe(
         Effect.scoped,
-        Effect.provide(Layer.provide(layer, onPoint === undefined ? below : CrashPoints.layer(below, onPoint)))
+        Effect.provide(Layer.provide(layer, around(below)), { local: true })
       )
   }
 }
@@ -150,7 +154,8 @@ const sweepOne = Effect.fnUntraced(function*({ every, goOn, make, module, name }
   }
 })
 
-const temporary = Effect.acquireRelease(
+/** A folder that goes with its scope. */
+export const temporary: Effect.Effect<string, never, Scope.Scope> = Effect.acquireRelease(
   Effect.promise(() => mkdtemp(join(tmpdir(), "fiberloop-crash-"))),
   (folder) => Effect.promise(() => rm(folder, { recursive: true, force: true }))
 )
@@ -190,12 +195,16 @@ const kill = (module: URL, name: string, { folder, sessionId }: Place, at: numbe
     return Effect.sync(() => dying.kill("SIGKILL"))
   })
 
-/** What is wrong with what a death left, and with how it goes on. */
-const look = (subject: Subject, { sessionId }: Place, goOn: GoOn): Effect.Effect<ReadonlyArray<string>> => {
-  const log = Effect.provide(
+/** What is stored, read by a store of its own. */
+export const logOf = (subject: Subject, sessionId: string): Effect.Effect<ReadonlyArray<RunEvent.Durable>> =>
+  Effect.provide(
     SessionStore.SessionStore.use((store) => Stream.runCollect(store.read(sessionId))),
     subject.store
   ).pipe(Effect.orElseSucceed((): Array<RunEvent.Durable> => []))
+
+/** What is wrong with what a death left, and with how it goes on. */
+const look = (subject: Subject, { sessionId }: Place, goOn: GoOn): Effect.Effect<ReadonlyArray<string>> => {
+  const log = logOf(subject, sessionId)
   const effects = subject.effects ?? Effect.succeed(undefined)
   return Effect.gen(function*() {
     const before = yield* log

@@ -224,6 +224,22 @@ describe("a path that cannot be a store", () => {
     return join(folder, "s.db")
   }, "tables")
 
+  refused("a database of another program", (folder) => {
+    sqlOn(join(folder, "s.db"), (db) => db.exec("CREATE TABLE customers (x); CREATE TABLE orders (y)"))
+    return join(folder, "s.db")
+  }, "another program (customers, ...)")
+
+  it.effect("a database of another program is left as it is", () =>
+    Effect.gen(function*() {
+      const folder = yield* temporaryFolder
+      const file = join(folder, "s.db")
+      sqlOn(file, (db) => db.exec("CREATE TABLE customers (x)"))
+      const before = readFileSync(file)
+      yield* reasonOf(Effect.scoped(make(file)))
+      assert.isTrue(before.equals(readFileSync(file)))
+      assert.deepStrictEqual(readdirSync(folder), ["s.db"])
+    }))
+
   it.effect("a text is left as it is", () =>
     Effect.gen(function*() {
       const folder = yield* temporaryFolder

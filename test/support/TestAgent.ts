@@ -57,7 +57,7 @@ export interface TestAgent {
 }
 
 export const make = Effect.fnUntraced(function*(
-  turns: ReadonlyArray<ScriptedModel.Turn>,
+  turns: Parameters<typeof ScriptedModel.layer>[0],
   given: Options = {}
 ): Effect.fn.Return<TestAgent, never, Scope.Scope> {
   class Tested

@@ -24,6 +24,7 @@ import type * as SessionStore from "../../src/services/SessionStore.ts"
 import { ToolCall } from "../../src/services/ToolExecutor.ts"
 import * as CrashSweep from "../../src/testing/CrashSweep.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
+import * as StoreFaults from "../../src/testing/StoreFaults.ts"
 
 const options = {
   parameters: Schema.Struct({ n: Schema.Finite }),
@@ -78,6 +79,14 @@ interface Scenario {
   readonly isBusy?: boolean
   /** the process aborts the run when it sees this event */
   readonly abortsAt?: "ToolStarted" | "TextDelta" | "AssistantMessage"
+  /** an earlier process lost its store at this operation, and what is under test goes on with what it left */
+  readonly cut?: { readonly at: number; readonly goOn: CrashSweep.GoOn }
+}
+
+/** Calls of every kind, of which one has its outcome when the store is gone. */
+const cutInRound = {
+  turns: [[call("pay"), call("look"), call("put"), call("settle"), call("pay", -1)]],
+  policy: { maxParallel: 5 }
 }
 
 const scenarios: Readonly<Record<string, Scenario>> = {
@@ -94,7 +103,9 @@ const scenarios: Readonly<Record<string, Scenario>> = {
   },
   "an answer that is tried again": { turns: [call("pay")], isBusy: true },
   "an abort in a tool round": { turns: [[call("pay"), call("put")]], abortsAt: "ToolStarted" },
-  "an abort in an answer": { turns: [], abortsAt: "TextDelta" }
+  "an abort in an answer": { turns: [], abortsAt: "TextDelta" },
+  "a resumed run": { ...cutInRound, cut: { at: 6, goOn: "resume" } },
+  "a message to a run that was cut short": { ...cutInRound, cut: { at: 6, goOn: "hello" } }
 }
 
 const isHello = ({ messages }: Model.ModelRequest): boolean => {
@@ -127,9 +138,9 @@ export const make = <E>(
         look: act(folder, "look"),
         put: act(folder, "put")
       })
-      const { abortsAt } = scenario
+      const { abortsAt, cut } = scenario
       const input = { sessionId, runId: "r", input: "go" }
-      return CrashSweep.subject({
+      const options = {
         agent: Swept,
         layer: Swept.layer.pipe(
           Layer.provide([handlers, ScriptedModel.layer(model(scenario)), ContextWindow.layer, RunsLocal.layer]),
@@ -137,16 +148,33 @@ export const make = <E>(
         ),
         store: storeOf(place),
         input,
-        ...(abortsAt === undefined ? {} : { play: abortAt(abortsAt, input) }),
         effects: Effect.sync(() =>
           linesOf(folder).map((line) => {
             const [tool = "", key = ""] = line.split(" ")
             return { key, mayRepeat: tool === "look" || tool === "put" }
           })
         )
+      }
+      return CrashSweep.subject({
+        ...options,
+        ...(abortsAt === undefined ? {} : { play: abortAt(abortsAt, input) }),
+        ...(cut === undefined ? {} : { play: goOnFrom(CrashSweep.subject(options), sessionId, cut) })
       })
     }])
   )
+
+/** Has a run of `subject` lose its store, and goes on with that. */
+const goOnFrom = (subject: CrashSweep.Subject, sessionId: string, { at, goOn }: NonNullable<Scenario["cut"]>) => {
+  const faults = StoreFaults.make("down", at)
+  const lose = subject.use((client) => Effect.andThen(Effect.exit(subject.play(client)), faults.clear), faults.around)
+  return (client: Agent.Client<string>) =>
+    Effect.andThen(
+      lose,
+      goOn === "hello"
+        ? client.run({ sessionId, input: "hello" })
+        : Stream.runDrain(client.resume({ sessionId }))
+    )
+}
 
 /** Aborts the run from outside when it has come to an event. */
 const abortAt = (tag: NonNullable<Scenario["abortsAt"]>, input: RunInput.RunInput) => (client: Agent.Client<string>) =>
@@ -155,5 +183,5 @@ const abortAt = (tag: NonNullable<Scenario["abortsAt"]>, input: RunInput.RunInpu
     yield* run.events.pipe(
       Stream.runForEach((event) => event._tag === tag ? Effect.forkScoped(run.abort) : Effect.void)
     )
-    return yield* Effect.exit(run.result)
+    return yield* run.result
   })

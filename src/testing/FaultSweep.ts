@@ -1,0 +1,123 @@
+/**
+ * Lets the n-th operation of an agent's store fail, n = 1, 2, 3 ... until a run has no such operation, and looks at what is
+ * left: how the run ended, the log, what was done outside, and whether the session goes on, here and in a new store. For
+ * the same subjects as `CrashSweep`, in one process.
+ *
+ * ```ts
+ * const report = yield* FaultSweep.sweep({ subjects })
+ * assert.deepStrictEqual(report.failures, [])
+ * ```
+ */
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import type * as Agent from "../Agent.ts"
+import type * as RunEvent from "../run/RunEvent.ts"
+import * as CrashRules from "./CrashRules.ts"
+import * as CrashSweep from "./CrashSweep.ts"
+import * as LogRules from "./LogRules.ts"
+import * as StoreFaults from "./StoreFaults.ts"
+
+export interface Sweep {
+  readonly subjects: CrashSweep.Subjects
+  /** default all */
+  readonly faults?: ReadonlyArray<StoreFaults.Fault>
+  /** what happens to the store itself, such as a lock on its file; default nothing */
+  readonly outages?: (place: CrashSweep.Place) => ReadonlyArray<StoreFaults.Outage>
+  /** try every n-th operation; default 1, all of them */
+  readonly every?: number
+}
+
+export interface Failure {
+  readonly subject: string
+  readonly fault: string
+  /** `3, storing ToolStarted` */
+  readonly point: string
+  readonly what: string
+}
+
+export interface Report {
+  /** points tried, over all subjects and faults */
+  readonly points: number
+  readonly failures: ReadonlyArray<Failure>
+}
+
+export const sweep = Effect.fnUntraced(function*(options: Sweep): Effect.fn.Return<Report> {
+  const { every = 1, faults = StoreFaults.faults, outages = () => [], subjects } = options
+  const failures: Array<Failure> = []
+  let points = 0
+  // those that are left out are others each time
+  let way = 0
+  const ofPlace = (place: CrashSweep.Place) => [...faults, ...outages(place)]
+  const kinds = ofPlace({ folder: "", sessionId: "" }).length
+  for (const [name, make] of Object.entries(subjects)) {
+    for (let kind = 0; kind < kinds; kind++) {
+      for (let at = 1 + way++ % every;; at += every) {
+        const tried = yield* Effect.scoped(Effect.gen(function*() {
+          const place = { folder: yield* CrashSweep.temporary, sessionId: `${name} ${kind} ${at}` }
+          const fault = ofPlace(place)[kind]!
+          const result = yield* attempt(make(place), place, StoreFaults.make(fault, at))
+          return result && { ...result, fault: typeof fault === "string" ? fault : fault.name }
+        }))
+        if (tried === undefined) break
+        points++
+        const { fault, found, hit } = tried
+        failures.push(...found.map((what) => ({ subject: name, fault, point: `${at}, ${hit}`, what })))
+      }
+    }
+  }
+  return { points, failures }
+})
+
+/** What was found; `undefined` where nothing failed, because there are not so many operations. */
+const attempt = Effect.fnUntraced(function*(
+  subject: CrashSweep.Subject,
+  { sessionId }: CrashSweep.Place,
+  faults: StoreFaults.StoreFaults
+) {
+  const log = CrashSweep.logOf(subject, sessionId)
+  const effects = subject.effects ?? Effect.succeed(undefined)
+  const found: Array<string> = []
+
+  const hello = Effect.fnUntraced(function*(client: Agent.Client<unknown>, who: string) {
+    const before = yield* log
+    const said = yield* Effect.exit(client.run({ input: "hello", sessionId }))
+    if (Exit.isFailure(said)) found.push(`${who} does not answer "hello": ${CrashRules.words(said.cause)}`)
+    else if (said.value._tag !== "Completed") found.push(`${who} does not answer "hello": ${said.value.explain}`)
+    found.push(...CrashRules.afterRecovery(before, yield* log, yield* effects))
+  })
+
+  const used = yield* Effect.exit(subject.use(
+    Effect.fnUntraced(function*(client) {
+      const exit = yield* Effect.exit(subject.play(client))
+      const hit = faults.hit()
+      if (hit === undefined) return
+      yield* faults.clear
+      const left = yield* log
+      found.push(...untyped(exit), ...CrashRules.afterDeath(left, yield* effects), ...unended(left, faults))
+      yield* hello(client, "the agent")
+    }),
+    faults.around
+  ))
+  if (Exit.isFailure(used)) found.push(`the agent breaks: ${CrashRules.words(used.cause)}`)
+  const hit = faults.hit()
+  if (hit === undefined) return undefined
+  const again = yield* Effect.exit(subject.use((client) => hello(client, "the agent on a new store")))
+  if (Exit.isFailure(again)) found.push(`the agent on a new store breaks: ${CrashRules.words(again.cause)}`)
+  return { hit, found }
+})
+
+/** A run ends with a result or a typed error, never with a defect or an interruption that nobody asked for. */
+const untyped = (exit: Exit.Exit<unknown, unknown>): ReadonlyArray<string> => {
+  if (Exit.isSuccess(exit)) return []
+  const error = Cause.findErrorOption(exit.cause)
+  if (error._tag === "None") return [`the run ended without a typed error: ${CrashRules.words(exit.cause)}`]
+  const { _tag: tag, reason } = error.value as { readonly _tag?: unknown; readonly reason?: { readonly _tag: string } }
+  return (tag === "RetryableError" || tag === "NonRetryableError") && reason?._tag !== "Unknown"
+    ? []
+    : [`the run ended with an error that is not of the store: ${CrashRules.words(exit.cause)}`]
+}
+
+/** A store that takes the end has it. */
+const unended = (log: ReadonlyArray<RunEvent.Durable>, faults: StoreFaults.StoreFaults): ReadonlyArray<string> =>
+  faults.mayLackEnd() ? [] : LogRules.violations(log)

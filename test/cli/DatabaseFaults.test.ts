@@ -1,0 +1,170 @@
+/** The command on databases that it cannot use: one line that names the file, nothing changed; when mended, it works. */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Fiber, Stream } from "effect"
+import { TestClock } from "effect/testing"
+import { execFile } from "node:child_process"
+import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs"
+import { dirname, join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
+import { promisify } from "node:util"
+import * as SessionStore from "../../src/services/SessionStore.ts"
+import * as LogRules from "../../src/testing/LogRules.ts"
+import * as FullDisk from "../support/FullDisk.ts"
+import * as OpenAiServer from "../support/OpenAiServer.ts"
+import { faults } from "../support/SqliteFaults.ts"
+import * as Child from "./Child.ts"
+import { sandbox, withPermissions } from "./files/Sandbox.ts"
+import { workplace } from "./Invoke.ts"
+import * as Replies from "./Replies.ts"
+
+/** A workplace with a session of one completed run. */
+const withSession = Effect.fnUntraced(function*() {
+  const place = yield* workplace()
+  const { stderr } = yield* place.run(["2+2"])
+  const id = /session (\S+)/.exec(stderr)![1]!
+  const log = Effect.provide(
+    SessionStore.SessionStore.use((store) => Stream.runCollect(store.read(id))),
+    place.store
+  )
+  return { ...place, id, goOn: place.run(["--session", id, "3+3"]), log }
+})
+
+type Place = Effect.Success<ReturnType<typeof withSession>>
+
+const assertLine = (stderr: string, db: string, says: string) => {
+  assert.match(stderr, /^fiberloop: [^\n]+\n$/)
+  assert.include(stderr, `"${db}"`)
+  assert.include(stderr, says)
+}
+
+/** A session goes on where it was. */
+const assertGoesOn = Effect.fnUntraced(function*({ goOn, log }: Place) {
+  const { code, stdout } = yield* goOn
+  assert.deepStrictEqual([code, stdout], [0, "3+3 = 6\n"])
+  const events = yield* log
+  assert.deepStrictEqual(LogRules.violations(events), [])
+  assert.strictEqual(events.filter(({ _tag }) => _tag === "RunCompleted").length, 2)
+})
+
+/** Overwrites bytes of the file. */
+const overwrite = (from: number, to: number) => (bytes: Buffer) => Buffer.from(bytes).fill(7, from, to)
+
+describe("a database that is damaged", () => {
+  for (
+    const [where, damage, says] of [
+      ["in its header", overwrite(0, 100), "is not a SQLite database"],
+      ["in its first table", overwrite(100, 4096), "is damaged"],
+      ["in the middle", overwrite(4096, 5 * 4096), "is damaged"],
+      ["at its end, which is missing", (bytes: Buffer) => bytes.subarray(0, 5000), "is damaged"]
+    ] as const
+  ) {
+    it.effect(`${where} is refused, left as it is, and used when a backup is there`, () =>
+      Effect.gen(function*() {
+        const place = yield* withSession()
+        const { db, goOn, on } = place
+        const backup = readFileSync(db)
+        writeFileSync(db, damage(backup))
+        const damaged = readFileSync(db)
+        for (const { code, stderr } of [yield* goOn, yield* on("sessions")]) {
+          assert.strictEqual(code, 1)
+          assertLine(stderr, db, says)
+        }
+        assert.isTrue(damaged.equals(readFileSync(db)))
+        writeFileSync(db, backup)
+        yield* assertGoesOn(place)
+      }))
+  }
+})
+
+it.effect("a database of another program is refused, and left as it is, by every command", () =>
+  Effect.gen(function*() {
+    const { db, on, run } = yield* workplace()
+    const other = new DatabaseSync(db)
+    other.exec("CREATE TABLE customers (name TEXT)")
+    other.close()
+    const before = readFileSync(db)
+    for (const { code, stderr } of [yield* run(["2+2"]), yield* on("sessions"), yield* on("show", ["abcdef"])]) {
+      assert.strictEqual(code, 1)
+      assertLine(stderr, db, "holds the tables of another program (customers)")
+    }
+    assert.isTrue(before.equals(readFileSync(db)))
+  }))
+
+describe("a database that may not be written", () => {
+  for (
+    const [claim, forbid] of [
+      ["because of its file", (db: string) => chmodSync(db, 0o444)],
+      ["because of its folder", (db: string) => chmodSync(dirname(db), 0o555)]
+    ] as const
+  ) {
+    it.effect(`${claim} is refused, and used when it may`, () =>
+      Effect.gen(function*() {
+        const place = yield* withSession()
+        const { db, goOn } = place
+        const permit = () => {
+          chmodSync(dirname(db), 0o777)
+          chmodSync(db, 0o666)
+        }
+        permit()
+        forbid(db)
+        const { code, stderr } = yield* withPermissions(goOn)
+        assert.strictEqual(code, 1)
+        assertLine(stderr, db, "is read-only. Let this user write the file and its folder")
+        permit()
+        yield* withPermissions(assertGoesOn(place))
+      }))
+  }
+})
+
+it.effect("a database that another program has locked is waited for, then named, and used when it is free", () =>
+  Effect.gen(function*() {
+    const place = yield* withSession()
+    const unlock = yield* faults["locked by another program"]!.begin(place.db)
+    const fiber = yield* Effect.forkChild(place.goOn)
+    while (fiber.pollUnsafe() === undefined) yield* TestClock.adjust("1 second")
+    const { code, stderr } = yield* Fiber.join(fiber)
+    assert.strictEqual(code, 1)
+    assertLine(stderr, place.db, "is locked by another program")
+    yield* unlock
+    yield* assertGoesOn(place)
+  }))
+
+it.live("a database that is moved away ends the run under way before its next tool, which goes on when it is back", () =>
+  Effect.gen(function*() {
+    const place = yield* withSession()
+    const { db, id, root } = place
+    const model = yield* OpenAiServer.make(Replies.calls(
+      ["run_command", { command: ["mv", db, `${db}.old`] }],
+      ["write_file", { path: "second.txt", content: "" }]
+    ))
+    const flags = ["--root", root, "--db", db, "--session", id, "--model", "m", "--yes"]
+    const { code, stderr } = yield* Child.run(["run", ...flags, "go"], { cwd: root, env: Replies.env(model) })
+    assert.strictEqual(code, 1)
+    assertLine(stderr.slice(stderr.lastIndexOf("fiberloop: ")), db, "was deleted, moved or replaced while it was open")
+    assert.isFalse(existsSync(join(root, "second.txt")))
+    assert.isFalse(existsSync(db))
+    renameSync(`${db}.old`, db)
+    yield* assertGoesOn(place)
+  }))
+
+it.live.skipIf(!FullDisk.canMount)(
+  "a database on a full disk is named, and used when there is room",
+  () =>
+    Effect.gen(function*() {
+      const cwd = yield* sandbox()
+      mkdirSync(join(cwd, "small"))
+      const script = `
+      cat /dev/zero > small/filler 2> /dev/null; "$@"; echo "code $?"
+      rm small/filler; "$@"; echo "code $?"`
+      const run = [process.execPath, Child.main, "run", "--db", "small/s.db", "2+2"]
+      const [command, ...args] = FullDisk.mounted("small", "sh", "-c", script, "sh", ...run)
+      const { stderr, stdout } = yield* Effect.promise(() =>
+        promisify(execFile)(command, args, { cwd, env: Child.environment })
+      )
+      assert.strictEqual(stdout, "code 1\n2+2 = 4\ncode 0\n")
+      assert.include(
+        stderr,
+        "fiberloop: the session database \"small/s.db\" could not grow: its disk is full. Make room"
+      )
+    })
+)

@@ -1,0 +1,103 @@
+/**
+ * An agent whose disk is full in the midst of a tool round, and has room again: started with the file of its sessions and how
+ * the disk is full. Prints what came of it, as JSON.
+ */
+import * as Effect from "effect/Effect"
+import * as Stream from "effect/Stream"
+import { execFileSync } from "node:child_process"
+import { appendFileSync, rmSync, statSync } from "node:fs"
+import * as OwnerLiveness from "../../src/layers/OwnerLiveness.ts"
+import * as SessionStoreSqlite from "../../src/layers/SessionStoreSqlite.ts"
+import type * as Model from "../../src/services/Model.ts"
+import * as LogRules from "../../src/testing/LogRules.ts"
+import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
+import * as TestAgent from "./TestAgent.ts"
+import * as TestStore from "./TestStore.ts"
+
+/** `tmpfs`: nothing is left of the file system. `limit`: no file of this process may grow. */
+export type How = "tmpfs" | "limit"
+
+export interface Report {
+  readonly reason: { readonly _tag: string; readonly message: string }
+  /** the calls that ran */
+  readonly ran: ReadonlyArray<number>
+  /** what came of "hello", from the same store and from a new one */
+  readonly said: readonly [string, string]
+  readonly violations: ReadonlyArray<string>
+}
+
+const [file = "", how = ""] = process.argv.slice(2)
+const filler = `${file}-filler`
+
+const fill = () => {
+  if (how === "limit") {
+    const size = statSync(`${file}-wal`).size
+    execFileSync("prlimit", ["--pid", String(process.pid), `--fsize=${size}:`])
+    return
+  }
+  // to the last byte
+  for (let bytes = 65_536; bytes >= 1; bytes /= 2) {
+    try {
+      while (true) appendFileSync(filler, Buffer.alloc(bytes))
+    } catch {
+      // less may still find room
+    }
+  }
+}
+
+const free = Effect.sync(() => {
+  if (how === "limit") execFileSync("prlimit", ["--pid", String(process.pid), "--fsize=unlimited:"])
+  else rmSync(filler)
+})
+
+const reply = ({ messages, metadata }: Model.ModelRequest): ScriptedModel.Turn =>
+  JSON.stringify(messages.at(-1)).includes("hello")
+    ? ScriptedModel.text("hello!")
+    : metadata.turn === 1
+    ? [TestAgent.work(1), TestAgent.work(2)]
+    : ScriptedModel.text("done")
+
+const hello = { sessionId: "s", input: "hello" }
+const ran: Array<number> = []
+
+const open = Effect.gen(function*() {
+  const store = yield* SessionStoreSqlite.make({ filename: file })
+  const { agent } = yield* TestAgent.make(reply, {
+    store: TestStore.over(store),
+    tool: ({ n }) =>
+      Effect.sync(() => {
+        ran.push(n)
+        fill()
+        return "x".repeat(20_000)
+      })
+  })
+  return { agent, store }
+})
+
+const first = Effect.scoped(Effect.gen(function*() {
+  const { agent } = yield* open
+  yield* agent.run(hello)
+  const { reason } = yield* Effect.flip(agent.run({ sessionId: "s", input: "go" }))
+  yield* free
+  return { reason, said: (yield* agent.run(hello))._tag }
+}))
+
+const again = Effect.scoped(Effect.gen(function*() {
+  const { agent, store } = yield* open
+  const said = (yield* agent.run(hello))._tag
+  return { said, violations: LogRules.violations(yield* Stream.runCollect(store.read("s"))) }
+}))
+
+const report = Effect.gen(function*() {
+  const before = yield* first
+  const after = yield* again
+  return { reason: before.reason, ran, said: [before.said, after.said], violations: after.violations } satisfies Report
+}).pipe(
+  // a session that could not be given back is nobody's
+  Effect.provideService(OwnerLiveness.OwnerLiveness, {
+    ...Effect.runSync(OwnerLiveness.OwnerLiveness),
+    isDead: () => true
+  })
+)
+
+process.stdout.write(JSON.stringify(await Effect.runPromise(report)))
