@@ -118,6 +118,7 @@ export const make = (fault: Fault | Outage, at: number): StoreFaults => {
     open: open(store),
     read: (sessionId, range) => streamed("reading", store.read(sessionId, range)),
     watch: (sessionId, from) => streamed("watching", store.watch(sessionId, from)),
+    lastOf: (sessionId, type, runId) => around("looking for a landmark", store.lastOf(sessionId, type, runId)),
     list: (options) => around("listing", store.list(options)),
     info: (sessionId) => around("looking a session up", store.info(sessionId)),
     fork: (sessionId, options) => around("forking", store.fork(sessionId, options)),
