@@ -3,7 +3,7 @@ import { defineConfig } from "vitest/config"
 
 export default defineConfig({
   test: {
-    include: ["test/sweep/**/*.test.ts"],
+    include: ["test/sweep/**/*.{test,sweep}.ts"],
     env: { FIBERLOOP_SWEEP: "all" },
     globalSetup: ["test/support/PostgresServer.ts"],
     pool: "forks",
