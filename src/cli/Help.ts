@@ -17,7 +17,8 @@ const sections: Record<string, ReadonlyArray<string>> = {
     "  the model is told."
   ],
   "OFFLINE MODEL": [
-    "  Answers when no model is named, without a network, by looking at the files. It understands:",
+    "  Answers when no model is named and the session has none of its own, without a network, by looking at the files.",
+    "  It understands:",
     ...Grammar.examples.flatMap(examplesOf),
     "  Longest and shortest go by lines, largest and smallest by bytes. Quote texts and names that have blanks.",
     "  .git, node_modules and .fiberloop are left out."

@@ -75,7 +75,7 @@ const agent = Effect.fnUntraced(function*(settings: Settings) {
   const tools = yield* refusing(
     Layer.build(Layer.mergeAll(FileTools.layer(settings.root), Calculate.layer, WriteTools.layer(settings.root)))
   )
-  const model = yield* ModelChoice.build(settings.model)
+  const model = yield* ModelChoice.build(settings)
   yield* Database.prepare(settings)
   const store = yield* Layer.build(Database.layer(settings))
   const isOffline = ModelChoice.isOffline(settings.model)
@@ -88,7 +88,7 @@ const agent = Effect.fnUntraced(function*(settings: Settings) {
   return {
     client: Context.get(built, CliAgent.CliAgent),
     notices: [
-      ...(settings.model === undefined ? [ModelChoice.notice] : []),
+      ...ModelChoice.notices(settings),
       ...(added.notice === undefined ? [] : [Messages.line(added.notice)]),
       ...(isOffline || !settings.allowsAll ? [] : [Messages.line(allowed)])
     ],
