@@ -12,8 +12,8 @@ const sections: Record<string, ReadonlyArray<string>> = {
   ],
   "CHANGES": [
     "  A named model may also write files below the folder and run commands in it. You see the whole of each, a diff or",
-    "  every word, and are asked first: yes, no (with a reason for the model), or always for this exact command or file",
-    "  until fiberloop ends. Without a terminal all are denied; --yes allows all. An AGENTS.md in the folder adds to what",
+    "  every word, and are asked first: yes, no (with a reason for the model), or, for a command, always for exactly this",
+    "  one until fiberloop ends. Without a terminal all are denied; --yes allows all. An AGENTS.md in the folder adds to what",
     "  the model is told."
   ],
   "OFFLINE MODEL": [

@@ -61,7 +61,7 @@ const askPerson = Effect.fnUntraced(function*(
 ): Effect.fn.Return<Approver.Answer> {
   yield* write(`${painted(yield* Describe.describe(root)(tool, params), tool, paint)}\n`)
   for (;;) {
-    const ask = write(paint.yellow(rule === undefined ? choices : `${choices}, a = ${always(tool)}`) + " › ")
+    const ask = write(paint.yellow(rule === undefined ? choices : `${choices}, a = ${always}`) + " › ")
     const line = yield* Effect.onInterrupt(answer(ask), () => write("\n"))
     if (line === undefined) yield* write("\n")
     const reply = read(line, rule !== undefined)
@@ -81,8 +81,7 @@ const askPerson = Effect.fnUntraced(function*(
 
 const choices = "Allow? y = yes, n = no, n and a reason tells the model why"
 
-const always = (tool: string): string =>
-  tool === "run_command" ? "yes, and always this exact command" : `yes, and always ${tool} on this file`
+const always = "yes, and always this exact command"
 
 export type Reply =
   | { readonly _tag: "Yes" }

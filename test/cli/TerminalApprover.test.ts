@@ -97,6 +97,25 @@ describe("at a terminal", () => {
       assert.isFalse((yield* ask(running("git", "status", "--short")))!.approved)
     }))
 
+  it.effect("always does not allow the same command for longer", () =>
+    Effect.gen(function*() {
+      const { ask } = yield* desk("a", "n")
+      yield* ask(question("run_command", { command: ["sleep", "60"], timeoutSeconds: 10 }))
+      const longer = question("run_command", { command: ["sleep", "60"], timeoutSeconds: 3_600 })
+      assert.isFalse((yield* ask(longer))!.approved)
+    }))
+
+  it.effect("always is no answer to a change of a file, which is shown every time", () =>
+    Effect.gen(function*() {
+      const { ask, left, seen } = yield* desk("a", "y", "n")
+      const write = (content: string) => ask(question("write_file", { path: "package.json", content }))
+      assert.isTrue((yield* write("{}\n"))!.approved)
+      assert.isFalse((yield* write("{ \"scripts\": {} }\n"))!.approved)
+      assert.deepStrictEqual(left, [])
+      assert.include(seen.text, "scripts")
+      assert.notInclude(seen.text, "always")
+    }))
+
   it.effect("always is no answer where no rule can be made", () =>
     Effect.gen(function*() {
       const { ask, left, seen } = yield* desk("a", "n")
