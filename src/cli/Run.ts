@@ -33,6 +33,7 @@ import type { Settings } from "./Settings.ts"
 import { type Signal, Signals } from "./Signals.ts"
 import * as TerminalApprover from "./TerminalApprover.ts"
 import * as Calculate from "./tools/Calculate.ts"
+import * as ShownFiles from "./write/ShownFiles.ts"
 import * as WriteTools from "./write/WriteTools.ts"
 
 /** Ends with success when the run completed; else with the exit code, once everything was said. */
@@ -72,9 +73,9 @@ const beforeRun = (signal: Signal) =>
 const agent = Effect.fnUntraced(function*(settings: Settings) {
   const refusing = Effect.mapError((error: { readonly message: string }) => badInput(error.message))
   const root = yield* refusing(Root.make(settings.root))
-  const tools = yield* refusing(
-    Layer.build(Layer.mergeAll(FileTools.layer(settings.root), Calculate.layer, WriteTools.layer(settings.root)))
-  )
+  const shown = ShownFiles.make()
+  const handlers = [FileTools.layer(settings.root), Calculate.layer, WriteTools.layer(settings.root, shown)] as const
+  const tools = yield* refusing(Layer.build(Layer.mergeAll(...handlers)))
   const model = yield* ModelChoice.build(settings)
   yield* Database.prepare(settings)
   const store = yield* Layer.build(Database.layer(settings))
@@ -92,13 +93,13 @@ const agent = Effect.fnUntraced(function*(settings: Settings) {
       ...(added.notice === undefined ? [] : [Messages.line(added.notice)]),
       ...(isOffline || !settings.allowsAll ? [] : [Messages.line(allowed)])
     ],
-    approver: yield* approverOf(settings, root)
+    approver: yield* approverOf(settings, root, shown)
   }
 })
 
 const allowed = "--yes allows every change of a file and every command without asking"
 
-const approverOf = Effect.fnUntraced(function*(settings: Settings, root: Root.Root) {
+const approverOf = Effect.fnUntraced(function*(settings: Settings, root: Root.Root, shown: ShownFiles.ShownFiles) {
   const { answer, isTerminal } = yield* Input
   const { stderr } = yield* Output
   const rules = new Set<string>()
@@ -106,7 +107,7 @@ const approverOf = Effect.fnUntraced(function*(settings: Settings, root: Root.Ro
   return (screen: Screen.Screen): Approver.Approver => {
     if (settings.allowsAll) return TerminalApprover.all
     if (!isTerminal || !stderr.isTerminal) return TerminalApprover.nobody
-    return TerminalApprover.make({ root, screen, paint, write: stderr.write, answer, rules })
+    return TerminalApprover.make({ root, screen, paint, write: stderr.write, answer, shown, rules })
   }
 })
 

@@ -1,7 +1,7 @@
 /** A conversation in a real terminal, and what is done with it afterwards: the command as a person sees it. */
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect } from "effect"
-import { readFileSync } from "node:fs"
+import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import * as OpenAiServer from "../support/OpenAiServer.ts"
 import { sandbox } from "./files/Sandbox.ts"
@@ -108,6 +108,43 @@ describe("a conversation of three messages", () => {
       const [first, second] = [yield* run("show", copy), yield* run("show", id)]
       assert.include(first.screen, "Once upon a time.")
       assert.notInclude(second.screen, "Once upon a time.")
+    }))
+})
+
+describe("a file that somebody writes while the question about it waits", () => {
+  /** What the model is told, and what the file holds, when the yes comes after the work of another. */
+  const allowed = Effect.fnUntraced(function*(name: string, call: readonly [name: string, params: object]) {
+    const { cwd, model, start } = yield* place(Replies.calls(call), Replies.says("I look again."))
+    const chat = yield* start("chat", "--model", "m")
+    yield* chat.sees("›")
+    yield* chat.type("write it\r")
+    yield* chat.sees("Allow?")
+    writeFileSync(join(cwd, name), "milk, and the work of another\n")
+    yield* chat.type("y\r")
+    yield* chat.sees("I look again.")
+    yield* chat.sees("\n›")
+    yield* chat.type(ctrl.d)
+    const { screen } = yield* chat.ended
+    return { screen, result: told(model), content: readFileSync(join(cwd, name), "utf8") }
+  })
+
+  it.live("is kept where a new file was shown", () =>
+    Effect.gen(function*() {
+      const { content, result, screen } = yield* allowed("notes.md", [
+        "write_file",
+        { path: "notes.md", content: "mine\n" }
+      ])
+      assert.include(screen, "write_file notes.md: new file")
+      assert.strictEqual(content, "milk, and the work of another\n")
+      assert.include(result, "changed after it was shown")
+    }))
+
+  it.live("is kept where a diff against the older content was shown", () =>
+    Effect.gen(function*() {
+      const { content, result, screen } = yield* allowed("list.md", edit)
+      assert.include(screen, "-milk\n+oat milk\nAllow?")
+      assert.strictEqual(content, "milk, and the work of another\n")
+      assert.include(result, "ChangedMeanwhile")
     }))
 })
 

@@ -3,6 +3,7 @@ import { Deferred, Effect, Fiber } from "effect"
 import * as Root from "../../src/cli/files/Root.ts"
 import * as Paint from "../../src/cli/Paint.ts"
 import * as TerminalApprover from "../../src/cli/TerminalApprover.ts"
+import * as ShownFiles from "../../src/cli/write/ShownFiles.ts"
 import type * as Approver from "../../src/services/Approver.ts"
 import { sandbox } from "./files/Sandbox.ts"
 
@@ -28,6 +29,7 @@ const desk = Effect.fnUntraced(function*(...typed: ReadonlyArray<string>) {
     paint: Paint.plain,
     write: (text) => Effect.sync(() => void (seen.text += text)),
     answer: (ask) => Effect.andThen(ask, Effect.sync(() => left.shift())),
+    shown: ShownFiles.make(),
     rules: new Set()
   })
   return { ask: approver.ask, seen, left }
@@ -134,6 +136,7 @@ describe("at a terminal", () => {
         paint: Paint.plain,
         write: () => Effect.void,
         answer: () => Effect.suspend(() => (asked++, Deferred.await(typed))),
+        shown: ShownFiles.make(),
         rules: new Set()
       })
       const both = yield* Effect.forkChild(
@@ -158,6 +161,7 @@ describe("at a terminal", () => {
         paint: Paint.plain,
         write: () => Effect.sync(() => void order.push("written")),
         answer: () => Effect.succeed("y"),
+        shown: ShownFiles.make(),
         rules: new Set()
       })
       const asking = yield* Effect.forkChild(ask(running("ls")), { startImmediately: true })
