@@ -62,7 +62,7 @@ const whole: Record<string, ReadonlyArray<string>> = {
 const chat: Record<string, ReadonlyArray<string>> = {
   "KEYS": [
     "  Enter          sends the message; behind a backslash, and in what is pasted, it goes on in the next line",
-    "  Up, Down       lines typed before",
+    "  Up, Down       messages typed before",
     "  Ctrl-C         aborts the answer under way; at the prompt it clears the line, once more leaves",
     "  Ctrl-D         leaves"
   ]

@@ -19,7 +19,7 @@ const place = Effect.fnUntraced(function*(...replies: ReadonlyArray<OpenAiServer
   const model = yield* OpenAiServer.make(...replies)
   const options = { cwd, env: Replies.env(model) }
   return {
-    cwd,
+    ...options,
     model,
     start: (...args: ReadonlyArray<string>) => Terminal.start(args, options),
     run: (...args: ReadonlyArray<string>) => Terminal.run(args, options)
@@ -204,7 +204,21 @@ describe("a line in the terminal", () => {
       yield* chat.type(ctrl.d)
       assert.strictEqual((yield* chat.ended).code, 0)
       const typed = model.requests.map(({ body }) => body.messages.at(-1).content)
-      assert.deepStrictEqual(typed, ["first\nsecond", "second"])
+      assert.deepStrictEqual(typed, ["first\nsecond", "first\nsecond"])
+    }))
+
+  it.live("comes without control codes to a terminal that knows none", () =>
+    Effect.gen(function*() {
+      const { cwd, env } = yield* place(Replies.says("One."))
+      const chat = yield* Terminal.start(["chat", "--model", "m"], { cwd, env: { ...env, TERM: "dumb" } })
+      yield* chat.sees("›")
+      yield* chat.type("hi\r")
+      yield* chat.sees("One.")
+      yield* chat.sees("\n›")
+      yield* chat.type(ctrl.d)
+      const { bytes, code } = yield* chat.ended
+      assert.strictEqual(code, 0)
+      assert.notInclude(bytes, "\x1b")
     }))
 
   it.live("has no colours and no control codes with NO_COLOR", () =>
