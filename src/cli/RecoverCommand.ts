@@ -55,7 +55,7 @@ export const run = Effect.fnUntraced(function*(
       code = codes.failed
       continue
     }
-    const resumed = { task: undefined, session: sessionId, maxTurns: settings.maxTurns }
+    const resumed = { ...settings, task: undefined, session: sessionId }
     const driven = yield* Effect.scoped(Effect.flatMap(
       screenOf(settings, { sessionId }),
       (screen) => drive(worker.success, resumed, sessionId, screen)

@@ -164,7 +164,7 @@ const end = (look: Look, state: State, event: RunEvent.End): Step => {
 export const ending = (look: Look, event: RunEvent.End): string => {
   const goOn = look.isChat ? undefined : EndLine.goOn(event, look.sessionId, look.flags)
   return [
-    ...(event._tag === "RunFailed" ? [Messages.line(Messages.ofReason(event.error.reason))] : []),
+    ...(event._tag === "RunFailed" ? [Messages.line(Messages.ofReason(event.error.reason, look.flags))] : []),
     EndLine.line(event, look.sessionId, look.paint),
     ...(goOn === undefined ? [] : [goOn])
   ].map((line) => `${line}\n`).join("")

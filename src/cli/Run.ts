@@ -140,7 +140,7 @@ const eventsOf = (
 /** Shows the run to its end. The first signal aborts it, and its end is shown like any other. */
 export const drive = Effect.fnUntraced(function*(
   { approver, client, notices }: Worker,
-  settings: Pick<Settings, "task" | "session" | "maxTurns">,
+  settings: Pick<Settings, "task" | "session" | "maxTurns" | "flags">,
   sessionId: string,
   screen: Screen.Screen
 ): Effect.fn.Return<Driven, never, Signals | Scope.Scope> {
@@ -174,7 +174,7 @@ export const drive = Effect.fnUntraced(function*(
   const exit = yield* Fiber.await(shown)
   yield* Fiber.interrupt(aborting)
   const course = { end, signal, hasBegun: Deferred.isDoneUnsafe(began) }
-  return { ...course, code: yield* codeOf(exit, course, screen) }
+  return { ...course, code: yield* codeOf(exit, course, { screen, flags: settings.flags }) }
 })
 
 /** What comes before it settles the calls that an older run left waiting. */
@@ -196,7 +196,7 @@ export interface Driven extends Course {
 const codeOf = Effect.fnUntraced(function*(
   exit: Exit.Exit<void, RunError.RunError | OutputClosed>,
   { end, hasBegun, signal }: Course,
-  screen: Screen.Screen
+  { flags, screen }: { readonly screen: Screen.Screen; readonly flags: ReadonlyArray<string> }
 ): Effect.fn.Return<number> {
   if (Exit.isFailure(exit)) {
     if (Cause.hasInterruptsOnly(exit.cause)) {
@@ -210,7 +210,7 @@ const codeOf = Effect.fnUntraced(function*(
       return codes.failed
     }
     if (!("_tag" in error)) yield* screen.say(Messages.line(Messages.ofDefect(error)))
-    else if (end?._tag !== "RunFailed") yield* screen.say(Messages.line(Messages.ofRun(error)))
+    else if (end?._tag !== "RunFailed") yield* screen.say(Messages.line(Messages.ofRun(error, flags)))
     return codes.failed
   }
   switch (end?._tag) {

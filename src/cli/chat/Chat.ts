@@ -71,7 +71,7 @@ const talk = Effect.fnUntraced(function*(
       continue
     }
     if (typed.text.trim() === "") continue
-    const said = { task: typed.text, session: isNew ? undefined : sessionId, maxTurns: settings.maxTurns }
+    const said = { ...settings, task: typed.text, session: isNew ? undefined : sessionId }
     const turn = yield* Effect.scoped(Effect.flatMap(
       Run.screenOf(settings, { sessionId, isChat: true }),
       (screen) => Run.drive({ ...worker, notices: [] }, said, sessionId, screen)
