@@ -11,6 +11,7 @@ import * as Messages from "./Messages.ts"
 import { Output } from "./Output.ts"
 import * as Print from "./Print.ts"
 import type { Ended, Refusal } from "./Refusal.ts"
+import * as SessionModel from "./SessionModel.ts"
 import * as Settings from "./Settings.ts"
 import type { Signals } from "./Signals.ts"
 import * as TerminalText from "./TerminalText.ts"
@@ -32,6 +33,7 @@ const fork = Effect.fnUntraced(function*(
     ? yield* (yield* Ids.Ids).next
     : yield* Effect.mapError(Effect.fromResult(InputCheck.id("--to", to)), Messages.refusal)
   const { info, store } = yield* KeptSession.find(place, session)
+  const flags = [...place.flags, ...(yield* SessionModel.flagsOf({ store, info }))]
   const made = yield* store.fork(info.sessionId, { to: id, ...(seq === undefined ? {} : { at: seq }) }).pipe(
     Effect.mapError(Messages.refusal)
   )
@@ -40,10 +42,10 @@ const fork = Effect.fnUntraced(function*(
   yield* stderr.write(
     [
       `✓ forked from session ${TerminalText.line(info.sessionId)} with ${count(made.turns, "turn")}`,
-      `Go on with: ${EndLine.command("run", ["--session", id], place.flags)} "<task>"`,
+      `Go on with: ${EndLine.command("run", ["--session", id], flags)} "<task>"`,
       ...(made.end === undefined || made.end === "RunCompleted"
         ? []
-        : [`or its run:  ${resume(made.end, id, place.flags)}`])
+        : [`or its run:  ${resume(made.end, id, flags)}`])
     ].map((line) => `${line}\n`).join("")
   )
 })

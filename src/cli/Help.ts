@@ -12,12 +12,13 @@ const sections: Record<string, ReadonlyArray<string>> = {
   ],
   "CHANGES": [
     "  A named model may also write files below the folder and run commands in it. You see the whole of each, a diff or",
-    "  every word, and are asked first: yes, no (with a reason for the model), or always for this exact command or file",
-    "  until fiberloop ends. Without a terminal all are denied; --yes allows all. An AGENTS.md in the folder adds to what",
+    "  every word, and are asked first: yes, no (with a reason for the model), or, for a command, always for exactly this",
+    "  one until fiberloop ends. Without a terminal all are denied; --yes allows all. An AGENTS.md in the folder adds to what",
     "  the model is told."
   ],
   "OFFLINE MODEL": [
-    "  Answers when no model is named, without a network, by looking at the files. It understands:",
+    "  Answers when no model is named and the session has none of its own, without a network, by looking at the files.",
+    "  It understands:",
     ...Grammar.examples.flatMap(examplesOf),
     "  Longest and shortest go by lines, largest and smallest by bytes. Quote texts and names that have blanks.",
     "  .git, node_modules and .fiberloop are left out."
@@ -61,7 +62,7 @@ const whole: Record<string, ReadonlyArray<string>> = {
 const chat: Record<string, ReadonlyArray<string>> = {
   "KEYS": [
     "  Enter          sends the message; behind a backslash, and in what is pasted, it goes on in the next line",
-    "  Up, Down       lines typed before",
+    "  Up, Down       messages typed before",
     "  Ctrl-C         aborts the answer under way; at the prompt it clears the line, once more leaves",
     "  Ctrl-D         leaves"
   ]

@@ -2,6 +2,7 @@
 import * as Effect from "effect/Effect"
 import * as InputCheck from "../run/InputCheck.ts"
 import { count } from "../run/Quantity.ts"
+import * as SessionStore from "../services/SessionStore.ts"
 import * as SessionLines from "../SessionLines.ts"
 import * as Database from "./Database.ts"
 import * as EndLine from "./EndLine.ts"
@@ -10,6 +11,7 @@ import * as Messages from "./Messages.ts"
 import { Output } from "./Output.ts"
 import * as Print from "./Print.ts"
 import { badInput, type Ended, Refusal } from "./Refusal.ts"
+import * as SessionModel from "./SessionModel.ts"
 import type { Settings } from "./Settings.ts"
 import type { Signals } from "./Signals.ts"
 import * as TerminalText from "./TerminalText.ts"
@@ -36,7 +38,11 @@ const importLines = Effect.fnUntraced(function*(
     (error) => error instanceof Refusal ? error : unusable(file, Messages.ofRun(error))
   )
   yield* Database.prepare({ ...place, session: undefined })
-  const info = yield* SessionLines.add(session).pipe(
+  const { flags, info } = yield* Effect.gen(function*() {
+    const info = yield* SessionLines.add(session)
+    const store = yield* SessionStore.SessionStore
+    return { info, flags: yield* SessionModel.flagsOf({ store, info }) }
+  }).pipe(
     Effect.provide(Database.layer(place)),
     Effect.mapError((error) => error instanceof Refusal ? error : badInput(Messages.ofRun(error)))
   )
@@ -47,7 +53,7 @@ const importLines = Effect.fnUntraced(function*(
       `✓ imported session ${TerminalText.line(info.sessionId)} with ${count(info.turns, "turn")}`,
       ...(info.end === undefined ? ["Its last run has not ended in what was exported."] : []),
       `Look at it: ${EndLine.command("show", [info.sessionId], place.flags)}`,
-      `Go on with: ${EndLine.command("run", ["--session", info.sessionId], place.flags)} "<task>"`
+      `Go on with: ${EndLine.command("run", ["--session", info.sessionId], [...place.flags, ...flags])} "<task>"`
     ].map((line) => `${line}\n`).join("")
   )
 })

@@ -6,6 +6,7 @@ import * as Database from "./Database.ts"
 import * as Messages from "./Messages.ts"
 import * as Print from "./Print.ts"
 import { badInput, type Ended, type Refusal } from "./Refusal.ts"
+import * as SessionModel from "./SessionModel.ts"
 import type { Settings } from "./Settings.ts"
 import type { Signals } from "./Signals.ts"
 
@@ -33,14 +34,28 @@ export const find = Effect.fnUntraced(function*(
   return { store, info: all.find(({ sessionId }) => sessionId === found)! }
 })
 
-/** The settings with the whole id of their session, where they name one. */
+/** The settings with the whole id of their session, and its model, where they name a session. */
 export const whole = (settings: Settings): Effect.Effect<Settings, Ended | Refusal, Signals> =>
   settings.session === undefined
     ? Effect.succeed(settings)
-    : Effect.map(
-      Print.untilSignal(Effect.scoped(find(settings, settings.session))),
-      ({ info }) => ({ ...settings, session: info.sessionId })
+    : Print.untilSignal(goingOn(settings, settings.session)).pipe(
+      Effect.map(({ settings }) => settings)
     )
+
+interface GoingOn {
+  readonly settings: Settings
+  readonly info: SessionStore.SessionInfo
+}
+
+/** A session, and the settings to go on with it. */
+export const goingOn = Effect.fnUntraced(function*(
+  settings: Settings,
+  typed: string
+): Effect.fn.Return<GoingOn, Refusal, Scope.Scope> {
+  const kept = yield* find(settings, typed)
+  const adopted = yield* SessionModel.adopt(settings, kept)
+  return { settings: { ...adopted, session: kept.info.sessionId }, info: kept.info }
+}, Effect.scoped)
 
 /** The one id that begins with `typed`, which is no id itself; else what is wrong with it. */
 export const match = (ids: ReadonlyArray<string>, typed: string): string | { readonly line: string } => {

@@ -6,7 +6,12 @@ import * as TerminalText from "./TerminalText.ts"
 import { duration } from "./ToolLine.ts"
 
 type Reason = RunError.RunReason | RunError.RunRefusal | RunError.ProviderReason
-type Words = { readonly [Tag in Reason["_tag"]]: (reason: Extract<Reason, { readonly _tag: Tag }>) => string }
+type Words = {
+  readonly [Tag in Reason["_tag"]]: (
+    reason: Extract<Reason, { readonly _tag: Tag }>,
+    flags: ReadonlyArray<string>
+  ) => string
+}
 
 const asSaid = ({ message }: { readonly message: string }): string => message
 
@@ -58,9 +63,9 @@ const words: Words = {
       JSON.stringify(sessionId)
     } in this database: check the id and --db, or leave --session out for a new one`,
   RunConflict: asSaid,
-  NothingToResume: ({ sessionId }) =>
+  NothingToResume: ({ sessionId }, flags) =>
     `session ${JSON.stringify(sessionId)} has no unfinished run to go on with: give it a new task, as in ` +
-    `${EndLine.command("run", ["--session", sessionId], [])} "<task>"`,
+    `${EndLine.command("run", ["--session", sessionId], flags)} "<task>"`,
   AbortedBeforeStart: () => "the run was aborted before it began",
   StaleWriter: ({ sessionId }) =>
     `another process took session ${
@@ -74,14 +79,16 @@ const words: Words = {
   InvalidOutput: asSaid
 }
 
-/** What a reason means, as a sentence. */
-export const ofReason = (reason: Reason): string => (words[reason._tag] as (reason: Reason) => string)(reason)
+/** What a reason means, as a sentence; `flags` go into commands that it advises. */
+export const ofReason = (reason: Reason, flags: ReadonlyArray<string> = []): string =>
+  (words[reason._tag] as (reason: Reason, flags: ReadonlyArray<string>) => string)(reason, flags)
 
 /** What happened to an attempt that is made again. */
 export const ofAttempt = ({ message }: RunError.ProviderReason): string => unadvised(message)
 
 /** What ended a run before it could say so itself. */
-export const ofRun = (error: RunError.RunError): string => ofReason(error.reason)
+export const ofRun = (error: RunError.RunError, flags: ReadonlyArray<string> = []): string =>
+  ofReason(error.reason, flags)
 
 /** The same, where the command ends with it. */
 export const refusal = (error: RunError.RunError): Refusal => badInput(ofRun(error))

@@ -16,6 +16,8 @@ export interface Streams {
   readonly input: Readable
   readonly output: Writable
   readonly isTerminal: boolean
+  /** the terminal knows no control codes; Node's line editor asks TERM for that by itself */
+  readonly isDumb?: boolean
 }
 
 export const make = (streams: Streams): Input["Service"] => ({
@@ -28,7 +30,8 @@ export const layer: Layer.Layer<Input> = Layer.sync(Input, () =>
   make({
     input: process.stdin,
     output: process.stderr,
-    isTerminal: process.stdin.isTTY === true && process.stderr.isTTY === true
+    isTerminal: process.stdin.isTTY === true && process.stderr.isTTY === true,
+    isDumb: process.env["TERM"] === "dumb"
   }))
 
 const hasEnded = ({ input }: Streams) => input.readableEnded || input.destroyed
@@ -76,25 +79,25 @@ const prompts = { first: "› ", more: "… " }
 /** The terminal marks what is pasted, so that its line feeds can be told from Enter. */
 const marking = { on: "\u001b[?2004h", off: "\u001b[?2004l" }
 
-/** A line editor for one message; `history`, the newest first, is kept from one to the next. */
+/** A line editor for one message; `history`, the newest first, has the messages before it, and gets this one. */
 const edited = (streams: Streams, history: Array<string>): Effect.Effect<Typed> =>
   Effect.scoped(Effect.gen(function*() {
     if (hasEnded(streams)) return { _tag: "Ended" } as const
-    const { input, output } = streams
-    yield* Effect.acquireRelease(
-      Effect.sync(() => output.write(marking.on)),
-      () => Effect.sync(() => output.write(marking.off))
-    )
+    const { input, isDumb = false, output } = streams
+    if (!isDumb) {
+      yield* Effect.acquireRelease(
+        Effect.sync(() => output.write(marking.on)),
+        () => Effect.sync(() => output.write(marking.off))
+      )
+    }
     const editor = yield* reader({
       input,
       output,
       prompt: prompts.first,
       history: [...history],
-      historySize: 200,
-      removeHistoryDuplicates: true,
+      historySize: mostRemembered,
       terminal: true
     })
-    editor.on("history", (lines: Array<string>) => history.splice(0, history.length, ...lines))
     const paste = yield* pasting(input)
     return yield* Effect.callback<Typed>((resume) => {
       let before: string | undefined
@@ -103,11 +106,16 @@ const edited = (streams: Streams, history: Array<string>): Effect.Effect<Typed> 
         const { isComplete, text } = Continuation.join(before, burst, editor.line !== "")
         before = text
         burst = []
-        if (isComplete) return resume(Effect.succeed({ _tag: "Message", text }))
+        if (isComplete) {
+          remember(history, text)
+          return resume(Effect.succeed({ _tag: "Message", text }))
+        }
         editor.setPrompt(prompts.more)
         editor.prompt(true)
       }
-      editor.on("line", (text) => {
+      editor.on("line", (line) => {
+        // A message of several lines comes back from the history of Node 24 with other ends of lines than it went in with.
+        const text = line.replaceAll("\r", "\n")
         burst.push({ text, isPasted: paste.isOpen })
         if (burst.length === 1) setImmediate(take)
       })
@@ -120,6 +128,14 @@ const edited = (streams: Streams, history: Array<string>): Effect.Effect<Typed> 
       editor.prompt()
     })
   }))
+
+const mostRemembered = 200
+
+/** Puts a message in front, once, and drops the oldest of too many. */
+const remember = (history: Array<string>, text: string): void => {
+  if (text.trim() === "") return
+  history.splice(0, history.length, ...[text, ...history.filter((it) => it !== text)].slice(0, mostRemembered))
+}
 
 /** Whether the keys that come now are a paste, for terminals that mark it. */
 const pasting = (input: Readable) => {

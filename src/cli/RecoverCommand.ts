@@ -12,6 +12,8 @@ import { Output } from "./Output.ts"
 import * as Print from "./Print.ts"
 import { codes, Ended, type Refusal } from "./Refusal.ts"
 import * as RenderSessions from "./RenderSessions.ts"
+import type * as Run from "./Run.ts"
+import * as SessionModel from "./SessionModel.ts"
 import type { Settings } from "./Settings.ts"
 import type { Signals } from "./Signals.ts"
 import * as TerminalText from "./TerminalText.ts"
@@ -29,24 +31,34 @@ export const run = Effect.fnUntraced(function*(
   const left = yield* Print.untilSignal(Effect.scoped(leftBehind(settings)))
   if (left.length === 0) return yield* stderr.write("Nothing was left behind.\n")
   if (isList) {
+    const infos = left.map(({ info }) => info)
     const look = {
       paint: yield* Print.paintOf(settings.isPlain),
       columns: stdout.isTerminal ? stdout.columns() : Infinity,
       now: yield* Clock.currentTimeMillis
     }
     return yield* Print.print(
-      settings.json ? left.map(RenderSessions.json).join("") : RenderSessions.lines(left, look)
+      settings.json ? infos.map(RenderSessions.json).join("") : RenderSessions.lines(infos, look)
     )
   }
-  const Run = yield* Effect.promise(() => import("./Run.ts"))
-  const worker = yield* Run.open(settings)
+  const { drive, open, screenOf } = yield* Effect.promise(() => import("./Run.ts"))
+  const workers = new Map<string | undefined, Run.Worker>()
   let code: number = codes.completed
-  for (const { sessionId, title } of left) {
+  for (const { info: { sessionId, title }, settings } of left) {
+    const worker = yield* Effect.result(opened(open, workers, settings))
+    if (Result.isFailure(worker) && !(settings.isModelOfSession && worker.failure.code === codes.failed)) {
+      return yield* worker.failure
+    }
     yield* stderr.write(`── ${TerminalText.line(sessionId)}  ${TerminalText.line(title)}\n`)
-    const resumed = { task: undefined, session: sessionId, maxTurns: settings.maxTurns }
+    if (Result.isFailure(worker)) {
+      yield* stderr.write(`${Messages.line(worker.failure.line)}\n`)
+      code = codes.failed
+      continue
+    }
+    const resumed = { ...settings, task: undefined, session: sessionId }
     const driven = yield* Effect.scoped(Effect.flatMap(
-      Run.screenOf(settings, { sessionId }),
-      (screen) => Run.drive(worker, resumed, sessionId, screen)
+      screenOf(settings, { sessionId }),
+      (screen) => drive(worker.success, resumed, sessionId, screen)
     ))
     if (driven.code !== codes.completed) code = driven.code
     if (driven.signal !== undefined || driven.code === codes.readerLeft) break
@@ -54,19 +66,36 @@ export const run = Effect.fnUntraced(function*(
   if (code !== codes.completed) return yield* new Ended({ code })
 }, Effect.scoped)
 
+/** One worker for each model that sessions talked to. */
+const opened = Effect.fnUntraced(function*(
+  open: typeof Run.open,
+  workers: Map<string | undefined, Run.Worker>,
+  settings: Settings
+) {
+  const worker = workers.get(settings.model) ?? (yield* open(settings))
+  workers.set(settings.model, worker)
+  return worker
+})
+
+interface Left {
+  readonly info: SessionStore.SessionInfo
+  /** the settings to go on with it */
+  readonly settings: Settings
+}
+
 /** Sessions whose last run has no end and no process that drives it; oldest first. */
 const leftBehind = Effect.fnUntraced(function*(
   settings: Settings
-): Effect.fn.Return<ReadonlyArray<SessionStore.SessionInfo>, Refusal, Output | Scope.Scope> {
+): Effect.fn.Return<ReadonlyArray<Left>, Refusal, Output | Scope.Scope> {
   const { stderr } = yield* Output
   const store = yield* Database.existing(settings)
   if (store === undefined) return []
   const unfinished = (yield* Effect.mapError(store.list(), Messages.refusal)).filter(({ end }) => end === undefined)
-  const left: Array<SessionStore.SessionInfo> = []
+  const left: Array<Left> = []
   let alive = 0
   for (const info of unfinished) {
     const opened = yield* Effect.result(Effect.scoped(store.open(info.sessionId, { runId: "recover", create: false })))
-    if (Result.isSuccess(opened)) left.unshift(info)
+    if (Result.isSuccess(opened)) left.unshift({ info, settings: yield* SessionModel.adopt(settings, { store, info }) })
     else if (opened.failure.reason._tag === "SessionBusy") alive++
     else yield* stderr.write(`${Messages.line(Messages.ofRun(opened.failure))}\n`)
   }

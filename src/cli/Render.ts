@@ -39,6 +39,8 @@ export interface State {
   /** the last thing on standard output was a piece of a line */
   readonly isMidLine: boolean
   readonly calls: ReadonlyMap<string, Schema.Json>
+  /** why the last attempt at this answer is made again */
+  readonly trouble: string | undefined
   /** what the run waits for */
   readonly waitsFor: string | undefined
 }
@@ -48,6 +50,7 @@ export const initial: State = {
   held: "",
   isMidLine: false,
   calls: new Map(),
+  trouble: undefined,
   waitsFor: "starting"
 }
 
@@ -69,10 +72,10 @@ export const step = (look: Look, state: State, event: RunEvent.RunEvent): Step =
       return discard(look, state)
     case "RetryScheduled": {
       const [next, writes] = endLine(state)
-      const words = `${TerminalText.sentence(Messages.ofAttempt(event.error))}; trying again in ${
-        ToolLine.duration(event.delay)
-      }`
-      return [{ ...next, waitsFor: "waiting to try again" }, [...writes, err(look.paint.yellow(`↻ ${words}`))]]
+      const trouble = TerminalText.sentence(Messages.ofAttempt(event.error))
+      const why = trouble === state.trouble ? "the same again" : trouble
+      const words = `${why}; trying again in ${ToolLine.duration(event.delay)}`
+      return [{ ...next, trouble, waitsFor: "waiting to try again" }, [...writes, err(look.paint.yellow(`↻ ${words}`))]]
     }
     case "ToolStarted":
       return [{
@@ -127,7 +130,7 @@ const settleMessage = (
   const { content } = event.message
   const calls = new Map(state.calls)
   for (const [index, call] of Message.toolCalls(content).entries()) calls.set(callId(event.turn, index), call.params)
-  const settled = { ...state, calls, waitsFor: "thinking" }
+  const settled = { ...state, calls, trouble: undefined, waitsFor: "thinking" }
   if (look.isTerminal) {
     const [complete, writes] = read(settled, event)
     const [next, more] = endLine(complete)
@@ -161,7 +164,7 @@ const end = (look: Look, state: State, event: RunEvent.End): Step => {
 export const ending = (look: Look, event: RunEvent.End): string => {
   const goOn = look.isChat ? undefined : EndLine.goOn(event, look.sessionId, look.flags)
   return [
-    ...(event._tag === "RunFailed" ? [Messages.line(Messages.ofReason(event.error.reason))] : []),
+    ...(event._tag === "RunFailed" ? [Messages.line(Messages.ofReason(event.error.reason, look.flags))] : []),
     EndLine.line(event, look.sessionId, look.paint),
     ...(goOn === undefined ? [] : [goOn])
   ].map((line) => `${line}\n`).join("")

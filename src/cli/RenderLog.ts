@@ -13,6 +13,7 @@ import * as RunResult from "../run/RunResult.ts"
 import * as Usage from "../run/Usage.ts"
 import * as EndLine from "./EndLine.ts"
 import type { Paint } from "./Paint.ts"
+import * as SessionModel from "./SessionModel.ts"
 import * as TerminalText from "./TerminalText.ts"
 import * as ToolLine from "./ToolLine.ts"
 import * as ToolResult from "./ToolResult.ts"
@@ -66,7 +67,7 @@ export const step = (look: Look, state: State, event: RunEvent.Durable): Step =>
     case "TurnStarted": {
       const model = name(event.model)
       if (model === state.model) return [state, ""]
-      const modelFlags = event.model.provider === "openai-compatible" ? ["--model", event.model.name] : []
+      const modelFlags = SessionModel.flags(event.model)
       return say({ ...state, model, modelFlags }, "line", [paint.dim(`· model ${model}`)])
     }
     case "AttemptDiscarded":

@@ -18,16 +18,16 @@ export interface Options {
 }
 
 export const run = Effect.fnUntraced(function*(
-  { session, settings }: Options
+  { session, settings: typed }: Options
 ): Effect.fn.Return<void, Ended | Refusal, Input | Output | Signals> {
-  const { info } = yield* Print.untilSignal(Effect.scoped(KeptSession.find(settings, session)))
+  const { info, settings } = yield* Print.untilSignal(KeptSession.goingOn(typed, session))
   const { isTerminal } = yield* Input
   const { stderr } = yield* Output
   if (info.end === "RunCompleted" && isTerminal && !settings.json) {
     yield* stderr.write("Its last run is complete: go on with a message.\n")
     const Chat = yield* Effect.promise(() => import("./chat/Chat.ts"))
-    return yield* Chat.run({ ...settings, session: info.sessionId })
+    return yield* Chat.run(settings)
   }
   const Run = yield* Effect.promise(() => import("./Run.ts"))
-  yield* Run.run({ ...settings, task: undefined, session: info.sessionId })
+  yield* Run.run({ ...settings, task: undefined })
 })

@@ -33,6 +33,7 @@ import type { Settings } from "./Settings.ts"
 import { type Signal, Signals } from "./Signals.ts"
 import * as TerminalApprover from "./TerminalApprover.ts"
 import * as Calculate from "./tools/Calculate.ts"
+import * as ShownFiles from "./write/ShownFiles.ts"
 import * as WriteTools from "./write/WriteTools.ts"
 
 /** Ends with success when the run completed; else with the exit code, once everything was said. */
@@ -72,10 +73,10 @@ const beforeRun = (signal: Signal) =>
 const agent = Effect.fnUntraced(function*(settings: Settings) {
   const refusing = Effect.mapError((error: { readonly message: string }) => badInput(error.message))
   const root = yield* refusing(Root.make(settings.root))
-  const tools = yield* refusing(
-    Layer.build(Layer.mergeAll(FileTools.layer(settings.root), Calculate.layer, WriteTools.layer(settings.root)))
-  )
-  const model = yield* ModelChoice.build(settings.model)
+  const shown = ShownFiles.make()
+  const handlers = [FileTools.layer(settings.root), Calculate.layer, WriteTools.layer(settings.root, shown)] as const
+  const tools = yield* refusing(Layer.build(Layer.mergeAll(...handlers)))
+  const model = yield* ModelChoice.build(settings)
   yield* Database.prepare(settings)
   const store = yield* Layer.build(Database.layer(settings))
   const isOffline = ModelChoice.isOffline(settings.model)
@@ -88,17 +89,17 @@ const agent = Effect.fnUntraced(function*(settings: Settings) {
   return {
     client: Context.get(built, CliAgent.CliAgent),
     notices: [
-      ...(settings.model === undefined ? [ModelChoice.notice] : []),
+      ...ModelChoice.notices(settings),
       ...(added.notice === undefined ? [] : [Messages.line(added.notice)]),
       ...(isOffline || !settings.allowsAll ? [] : [Messages.line(allowed)])
     ],
-    approver: yield* approverOf(settings, root)
+    approver: yield* approverOf(settings, root, shown)
   }
 })
 
 const allowed = "--yes allows every change of a file and every command without asking"
 
-const approverOf = Effect.fnUntraced(function*(settings: Settings, root: Root.Root) {
+const approverOf = Effect.fnUntraced(function*(settings: Settings, root: Root.Root, shown: ShownFiles.ShownFiles) {
   const { answer, isTerminal } = yield* Input
   const { stderr } = yield* Output
   const rules = new Set<string>()
@@ -106,7 +107,7 @@ const approverOf = Effect.fnUntraced(function*(settings: Settings, root: Root.Ro
   return (screen: Screen.Screen): Approver.Approver => {
     if (settings.allowsAll) return TerminalApprover.all
     if (!isTerminal || !stderr.isTerminal) return TerminalApprover.nobody
-    return TerminalApprover.make({ root, screen, paint, write: stderr.write, answer, rules })
+    return TerminalApprover.make({ root, screen, paint, write: stderr.write, answer, shown, rules })
   }
 })
 
@@ -139,7 +140,7 @@ const eventsOf = (
 /** Shows the run to its end. The first signal aborts it, and its end is shown like any other. */
 export const drive = Effect.fnUntraced(function*(
   { approver, client, notices }: Worker,
-  settings: Pick<Settings, "task" | "session" | "maxTurns">,
+  settings: Pick<Settings, "task" | "session" | "maxTurns" | "flags">,
   sessionId: string,
   screen: Screen.Screen
 ): Effect.fn.Return<Driven, never, Signals | Scope.Scope> {
@@ -173,7 +174,7 @@ export const drive = Effect.fnUntraced(function*(
   const exit = yield* Fiber.await(shown)
   yield* Fiber.interrupt(aborting)
   const course = { end, signal, hasBegun: Deferred.isDoneUnsafe(began) }
-  return { ...course, code: yield* codeOf(exit, course, screen) }
+  return { ...course, code: yield* codeOf(exit, course, { screen, flags: settings.flags }) }
 })
 
 /** What comes before it settles the calls that an older run left waiting. */
@@ -195,7 +196,7 @@ export interface Driven extends Course {
 const codeOf = Effect.fnUntraced(function*(
   exit: Exit.Exit<void, RunError.RunError | OutputClosed>,
   { end, hasBegun, signal }: Course,
-  screen: Screen.Screen
+  { flags, screen }: { readonly screen: Screen.Screen; readonly flags: ReadonlyArray<string> }
 ): Effect.fn.Return<number> {
   if (Exit.isFailure(exit)) {
     if (Cause.hasInterruptsOnly(exit.cause)) {
@@ -209,7 +210,7 @@ const codeOf = Effect.fnUntraced(function*(
       return codes.failed
     }
     if (!("_tag" in error)) yield* screen.say(Messages.line(Messages.ofDefect(error)))
-    else if (end?._tag !== "RunFailed") yield* screen.say(Messages.line(Messages.ofRun(error)))
+    else if (end?._tag !== "RunFailed") yield* screen.say(Messages.line(Messages.ofRun(error, flags)))
     return codes.failed
   }
   switch (end?._tag) {

@@ -26,6 +26,8 @@ export interface Settings {
   readonly hasOwnDb: boolean
   /** absent: the offline model, because nobody named one */
   readonly model: string | undefined
+  /** nobody named the model: the session talked to it before */
+  readonly isModelOfSession: boolean
   readonly maxTurns: number | undefined
   readonly session: string | undefined
   readonly json: boolean
@@ -44,7 +46,7 @@ const missing: Record<string, string> = {
   session: "--session is empty: give the id that an earlier run printed, or leave it out for a new session",
   root: "--root is empty: name the folder to look at, or leave it out for the current one",
   db: `--db is empty: name the file that holds the sessions, or a Postgres, or leave it out for ${defaultDb}`,
-  model: "--model is empty: name a model, or leave it out for the offline one"
+  model: "--model is empty: name a model, or leave it out"
 }
 
 /** The database as it may be printed. */
@@ -71,6 +73,7 @@ export const check = Effect.fnUntraced(function*(typed: Typed): Effect.fn.Return
     db: db ?? defaultDb,
     hasOwnDb: db === undefined,
     model,
+    isModelOfSession: false,
     maxTurns: yield* whole("--max-turns", maxTurns),
     session,
     json,

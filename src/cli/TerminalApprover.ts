@@ -13,6 +13,7 @@ import type { Paint } from "./Paint.ts"
 import type { Screen } from "./Screen.ts"
 import * as Describe from "./write/Describe.ts"
 import * as RuleKey from "./write/RuleKey.ts"
+import type * as ShownFiles from "./write/ShownFiles.ts"
 
 /** Allows everything. */
 export const all: Approver.Approver = { ask: () => Effect.succeed({ approved: true, by: "--yes" }) }
@@ -36,6 +37,8 @@ export interface Desk {
   readonly write: (text: string) => Effect.Effect<void>
   /** A line that the person types from the question on; `undefined` when nothing more comes. */
   readonly answer: Input["Service"]["answer"]
+  /** What the person sees of files is noted there. */
+  readonly shown: ShownFiles.ShownFiles
   /** What was allowed for the session; a yes "always" adds to it. */
   readonly rules: Set<string>
 }
@@ -55,13 +58,13 @@ export const make = (desk: Desk): Approver.Approver => {
 }
 
 const askPerson = Effect.fnUntraced(function*(
-  { answer, paint, root, rules, write }: Desk,
+  { answer, paint, root, rules, shown, write }: Desk,
   { params, tool }: Approver.Question,
   rule: string | undefined
 ): Effect.fn.Return<Approver.Answer> {
-  yield* write(`${painted(yield* Describe.describe(root)(tool, params), tool, paint)}\n`)
+  yield* write(`${painted(yield* Describe.describe(root, shown)(tool, params), tool, paint)}\n`)
   for (;;) {
-    const ask = write(paint.yellow(rule === undefined ? choices : `${choices}, a = ${always(tool)}`) + " › ")
+    const ask = write(paint.yellow(rule === undefined ? choices : `${choices}, a = ${always}`) + " › ")
     const line = yield* Effect.onInterrupt(answer(ask), () => write("\n"))
     if (line === undefined) yield* write("\n")
     const reply = read(line, rule !== undefined)
@@ -81,8 +84,7 @@ const askPerson = Effect.fnUntraced(function*(
 
 const choices = "Allow? y = yes, n = no, n and a reason tells the model why"
 
-const always = (tool: string): string =>
-  tool === "run_command" ? "yes, and always this exact command" : `yes, and always ${tool} on this file`
+const always = "yes, and always this exact command"
 
 export type Reply =
   | { readonly _tag: "Yes" }

@@ -30,7 +30,12 @@ describe("a signal", () => {
           })
       }
       const worker: Run.Worker = { client: agent, notices: [], approver: () => TerminalApprover.nobody }
-      const driving = yield* Run.drive(worker, { task: "hello?", session: "s", maxTurns: undefined }, "s", screen).pipe(
+      const driving = yield* Run.drive(
+        worker,
+        { task: "hello?", session: "s", maxTurns: undefined, flags: [] },
+        "s",
+        screen
+      ).pipe(
         Effect.provideService(Signals, { first: Effect.as(gate.started, "SIGINT"), forget: Effect.void }),
         Effect.forkChild
       )

@@ -1,7 +1,7 @@
 /** A conversation in a real terminal, and what is done with it afterwards: the command as a person sees it. */
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect } from "effect"
-import { readFileSync } from "node:fs"
+import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import * as OpenAiServer from "../support/OpenAiServer.ts"
 import { sandbox } from "./files/Sandbox.ts"
@@ -19,7 +19,7 @@ const place = Effect.fnUntraced(function*(...replies: ReadonlyArray<OpenAiServer
   const model = yield* OpenAiServer.make(...replies)
   const options = { cwd, env: Replies.env(model) }
   return {
-    cwd,
+    ...options,
     model,
     start: (...args: ReadonlyArray<string>) => Terminal.start(args, options),
     run: (...args: ReadonlyArray<string>) => Terminal.run(args, options)
@@ -111,6 +111,43 @@ describe("a conversation of three messages", () => {
     }))
 })
 
+describe("a file that somebody writes while the question about it waits", () => {
+  /** What the model is told, and what the file holds, when the yes comes after the work of another. */
+  const allowed = Effect.fnUntraced(function*(name: string, call: readonly [name: string, params: object]) {
+    const { cwd, model, start } = yield* place(Replies.calls(call), Replies.says("I look again."))
+    const chat = yield* start("chat", "--model", "m")
+    yield* chat.sees("›")
+    yield* chat.type("write it\r")
+    yield* chat.sees("Allow?")
+    writeFileSync(join(cwd, name), "milk, and the work of another\n")
+    yield* chat.type("y\r")
+    yield* chat.sees("I look again.")
+    yield* chat.sees("\n›")
+    yield* chat.type(ctrl.d)
+    const { screen } = yield* chat.ended
+    return { screen, result: told(model), content: readFileSync(join(cwd, name), "utf8") }
+  })
+
+  it.live("is kept where a new file was shown", () =>
+    Effect.gen(function*() {
+      const { content, result, screen } = yield* allowed("notes.md", [
+        "write_file",
+        { path: "notes.md", content: "mine\n" }
+      ])
+      assert.include(screen, "write_file notes.md: new file")
+      assert.strictEqual(content, "milk, and the work of another\n")
+      assert.include(result, "changed after it was shown")
+    }))
+
+  it.live("is kept where a diff against the older content was shown", () =>
+    Effect.gen(function*() {
+      const { content, result, screen } = yield* allowed("list.md", edit)
+      assert.include(screen, "-milk\n+oat milk\nAllow?")
+      assert.strictEqual(content, "milk, and the work of another\n")
+      assert.include(result, "ChangedMeanwhile")
+    }))
+})
+
 describe("Ctrl-C at a question", () => {
   it.live("is no yes: the answer is aborted, and nothing was run", () =>
     Effect.gen(function*() {
@@ -167,7 +204,21 @@ describe("a line in the terminal", () => {
       yield* chat.type(ctrl.d)
       assert.strictEqual((yield* chat.ended).code, 0)
       const typed = model.requests.map(({ body }) => body.messages.at(-1).content)
-      assert.deepStrictEqual(typed, ["first\nsecond", "second"])
+      assert.deepStrictEqual(typed, ["first\nsecond", "first\nsecond"])
+    }))
+
+  it.live("comes without control codes to a terminal that knows none", () =>
+    Effect.gen(function*() {
+      const { cwd, env } = yield* place(Replies.says("One."))
+      const chat = yield* Terminal.start(["chat", "--model", "m"], { cwd, env: { ...env, TERM: "dumb" } })
+      yield* chat.sees("›")
+      yield* chat.type("hi\r")
+      yield* chat.sees("One.")
+      yield* chat.sees("\n›")
+      yield* chat.type(ctrl.d)
+      const { bytes, code } = yield* chat.ended
+      assert.strictEqual(code, 0)
+      assert.notInclude(bytes, "\x1b")
     }))
 
   it.live("has no colours and no control codes with NO_COLOR", () =>

@@ -90,7 +90,7 @@ export const discarded: RunEvent.RunEvent = {
   usage: Usage.zero
 }
 
-export const retry: RunEvent.RunEvent = {
+export const retry: Extract<RunEvent.RunEvent, { _tag: "RetryScheduled" }> = {
   _tag: "RetryScheduled",
   runId: "r",
   turn: 1,

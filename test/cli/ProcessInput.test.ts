@@ -61,6 +61,16 @@ describe("a message at a terminal", () => {
       assert.deepStrictEqual(typed, { _tag: "Message", text: "first" })
     }))
 
+  it.effect("comes back whole by the arrows where it had several lines, and once where it was sent twice", () =>
+    Effect.gen(function*() {
+      const terminal = open(true)
+      for (const keys of ["first\r", "one\\\rtwo\r", "one\\\rtwo\r"]) yield* pressing(terminal, terminal.message, keys)
+      const again = yield* pressing(terminal, terminal.message, `${up}\r`)
+      assert.deepStrictEqual(again, { _tag: "Message", text: "one\ntwo" })
+      const older = yield* pressing(terminal, terminal.message, `${up}${up}${up}\r`)
+      assert.deepStrictEqual(older, { _tag: "Message", text: "first" })
+    }))
+
   it.effect("is given up by Ctrl-C", () =>
     Effect.gen(function*() {
       const terminal = open(true)

@@ -77,6 +77,20 @@ describe("on a terminal", () => {
     )
   })
 
+  it("trouble that comes again is said once, until an answer has come or it is another", () => {
+    const other = { ...Events.retry, error: { _tag: "Network", message: "no answer" } } as const
+    const again = "! ↻ the same again; trying again in 1.5 s\n"
+    assert.strictEqual(
+      shown([Events.retry, Events.discarded, { ...Events.retry, delay: 2_100 }, Events.retry]),
+      `! ↻ the line was cut; trying again in 1.5 s\n! ↻ the same again; trying again in 2.1 s\n${again}`
+    )
+    assert.strictEqual(
+      shown([Events.retry, other, Events.retry, Events.message(), Events.retry], { isTerminal: false }),
+      ["the line was cut", "no answer", "the line was cut", "the line was cut"]
+        .map((why) => `! ↻ ${why}; trying again in 1.5 s\n`).join("")
+    )
+  })
+
   it("an attempt that said nothing leaves no mark", () => {
     assert.strictEqual(shown([Events.discarded]), "")
   })

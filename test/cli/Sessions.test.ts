@@ -217,10 +217,11 @@ describe("fiberloop resume", () => {
 
   it.effect("says so where there is nothing to go on with", () =>
     Effect.gen(function*() {
-      const { id, on } = yield* withSession()
+      const { db, id, on } = yield* withSession()
       const { code, stderr } = yield* on("resume", [id])
       assert.strictEqual(code, 1)
       assert.include(stderr, "has no unfinished run to go on with")
+      assert.include(stderr, `as in fiberloop run --session ${id} --db ${db} "<task>"\n`)
     }))
 })
 

@@ -40,7 +40,7 @@ export const start = (args: ReadonlyArray<string>, options: Options): Effect.Eff
         spawn(process.execPath, ["--disable-warning=ExperimentalWarning", main, ...args], {
           ...size,
           cwd: options.cwd,
-          env: { ...environment, ...options.env, TERM: "xterm-256color" }
+          env: { ...environment, TERM: "xterm-256color", ...options.env }
         })
       ),
       (child) => Effect.promise(() => watch.hasEnded() ? Promise.resolve() : killed(child))

@@ -3,6 +3,7 @@ import { Deferred, Effect, Fiber } from "effect"
 import * as Root from "../../src/cli/files/Root.ts"
 import * as Paint from "../../src/cli/Paint.ts"
 import * as TerminalApprover from "../../src/cli/TerminalApprover.ts"
+import * as ShownFiles from "../../src/cli/write/ShownFiles.ts"
 import type * as Approver from "../../src/services/Approver.ts"
 import { sandbox } from "./files/Sandbox.ts"
 
@@ -28,6 +29,7 @@ const desk = Effect.fnUntraced(function*(...typed: ReadonlyArray<string>) {
     paint: Paint.plain,
     write: (text) => Effect.sync(() => void (seen.text += text)),
     answer: (ask) => Effect.andThen(ask, Effect.sync(() => left.shift())),
+    shown: ShownFiles.make(),
     rules: new Set()
   })
   return { ask: approver.ask, seen, left }
@@ -97,6 +99,25 @@ describe("at a terminal", () => {
       assert.isFalse((yield* ask(running("git", "status", "--short")))!.approved)
     }))
 
+  it.effect("always does not allow the same command for longer", () =>
+    Effect.gen(function*() {
+      const { ask } = yield* desk("a", "n")
+      yield* ask(question("run_command", { command: ["sleep", "60"], timeoutSeconds: 10 }))
+      const longer = question("run_command", { command: ["sleep", "60"], timeoutSeconds: 3_600 })
+      assert.isFalse((yield* ask(longer))!.approved)
+    }))
+
+  it.effect("always is no answer to a change of a file, which is shown every time", () =>
+    Effect.gen(function*() {
+      const { ask, left, seen } = yield* desk("a", "y", "n")
+      const write = (content: string) => ask(question("write_file", { path: "package.json", content }))
+      assert.isTrue((yield* write("{}\n"))!.approved)
+      assert.isFalse((yield* write("{ \"scripts\": {} }\n"))!.approved)
+      assert.deepStrictEqual(left, [])
+      assert.include(seen.text, "scripts")
+      assert.notInclude(seen.text, "always")
+    }))
+
   it.effect("always is no answer where no rule can be made", () =>
     Effect.gen(function*() {
       const { ask, left, seen } = yield* desk("a", "n")
@@ -115,6 +136,7 @@ describe("at a terminal", () => {
         paint: Paint.plain,
         write: () => Effect.void,
         answer: () => Effect.suspend(() => (asked++, Deferred.await(typed))),
+        shown: ShownFiles.make(),
         rules: new Set()
       })
       const both = yield* Effect.forkChild(
@@ -139,6 +161,7 @@ describe("at a terminal", () => {
         paint: Paint.plain,
         write: () => Effect.sync(() => void order.push("written")),
         answer: () => Effect.succeed("y"),
+        shown: ShownFiles.make(),
         rules: new Set()
       })
       const asking = yield* Effect.forkChild(ask(running("ls")), { startImmediately: true })

@@ -14,7 +14,6 @@ import * as EndLine from "../EndLine.ts"
 import { Input } from "../Input.ts"
 import * as KeptSession from "../KeptSession.ts"
 import { Output } from "../Output.ts"
-import * as Print from "../Print.ts"
 import { codes, Ended, type Refusal } from "../Refusal.ts"
 import * as Run from "../Run.ts"
 import type { Settings } from "../Settings.ts"
@@ -22,10 +21,11 @@ import { type Signal, Signals } from "../Signals.ts"
 
 /** Ends with success when the person left, or when the last message of a piped input was answered. */
 export const run = Effect.fnUntraced(function*(
-  settings: Settings
+  typed: Settings
 ): Effect.fn.Return<void, Ended | Refusal, Input | Output | Signals | Scope.Scope> {
-  const session = yield* kept(settings)
-  const worker = yield* Run.open({ ...settings, session })
+  const settings = yield* KeptSession.whole(typed)
+  const { session } = settings
+  const worker = yield* Run.open(settings)
   const sessionId = session ?? (yield* (yield* Ids.Ids).next)
   const { stderr } = yield* Output
   for (const notice of worker.notices) yield* stderr.write(`${notice}\n`)
@@ -36,15 +36,6 @@ export const run = Effect.fnUntraced(function*(
   }
   if (code !== codes.completed) return yield* new Ended({ code })
 }, Effect.scoped)
-
-/** The whole id of the session to go on with. */
-const kept = ({ db, session }: Settings) =>
-  session === undefined
-    ? Effect.succeed(undefined)
-    : Effect.map(
-      Print.untilSignal(Effect.scoped(KeptSession.find({ db }, session))),
-      ({ info }) => info.sessionId
-    )
 
 interface Talked {
   readonly code: number
@@ -80,7 +71,7 @@ const talk = Effect.fnUntraced(function*(
       continue
     }
     if (typed.text.trim() === "") continue
-    const said = { task: typed.text, session: isNew ? undefined : sessionId, maxTurns: settings.maxTurns }
+    const said = { ...settings, task: typed.text, session: isNew ? undefined : sessionId }
     const turn = yield* Effect.scoped(Effect.flatMap(
       Run.screenOf(settings, { sessionId, isChat: true }),
       (screen) => Run.drive({ ...worker, notices: [] }, said, sessionId, screen)

@@ -72,6 +72,13 @@ export const changedMeanwhile = (path: string): ChangeError =>
     message: `${quote(path)} was changed by somebody else meanwhile and was left as it is: read it again.`
   })
 
+/** Somebody else changed the file after a person was shown what the change would do. */
+export const changedSinceShown = (path: string): ChangeError =>
+  new ChangeError({
+    reason: "ChangedMeanwhile",
+    message: `${quote(path)} changed after it was shown to the user, and was left as it is: read it again.`
+  })
+
 /** What a `FileError` about looking says about changing. */
 export const fromLooking = (path: string) => (error: FileError.FileError): FileError.FileError | ChangeError =>
   error.reason === "OutsideRoot"

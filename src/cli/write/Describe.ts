@@ -2,7 +2,8 @@
  * Owns what a person sees of a call before allowing it: all of it, nothing abbreviated, nothing hidden. A change of a file
  * is shown as a diff against what the file holds now, a command as a line that a shell would read back exactly.
  *
- * Does not own asking (the approver), and what it shows is what is there now: the file can change until the call runs.
+ * Does not own asking (the approver). It shows what is there now and notes that it did (`ShownFiles.ts`), as the file can
+ * change until the call runs.
  */
 import type * as Tool from "effect/ai/Tool"
 import * as Effect from "effect/Effect"
@@ -15,6 +16,7 @@ import * as OpenFile from "../files/OpenFile.ts"
 import type * as Root from "../files/Root.ts"
 import type * as ChangeError from "./ChangeError.ts"
 import * as EditFile from "./EditFile.ts"
+import * as ShownFiles from "./ShownFiles.ts"
 import * as Target from "./Target.ts"
 import * as UnifiedDiff from "./UnifiedDiff.ts"
 import * as Utf8 from "./Utf8.ts"
@@ -22,18 +24,19 @@ import * as Visible from "./Visible.ts"
 import * as WriteFile from "./WriteFile.ts"
 
 /** The text, several lines without a last line feed, safe to write to a terminal. Never fails: it says what is wrong. */
-export const describe = (root: Root.Root) => (tool: string, params: unknown): Effect.Effect<string> => {
-  switch (tool) {
-    case "write_file":
-      return decoded(WriteFile.tool.parametersSchema, tool, params, (params) => writing(root, params))
-    case "edit_file":
-      return decoded(EditFile.tool.parametersSchema, tool, params, (params) => editing(root, params))
-    case "run_command":
-      return decoded(RunCommand.tool.parametersSchema, tool, params, (params) => Effect.succeed(running(params)))
-    default:
-      return Effect.succeed(raw(tool, params))
+export const describe =
+  (root: Root.Root, shown: ShownFiles.ShownFiles) => (tool: string, params: unknown): Effect.Effect<string> => {
+    switch (tool) {
+      case "write_file":
+        return decoded(WriteFile.tool.parametersSchema, tool, params, (params) => writing(root, params, shown))
+      case "edit_file":
+        return decoded(EditFile.tool.parametersSchema, tool, params, (params) => editing(root, params, shown))
+      case "run_command":
+        return decoded(RunCommand.tool.parametersSchema, tool, params, (params) => Effect.succeed(running(params)))
+      default:
+        return Effect.succeed(raw(tool, params))
+    }
   }
-}
 
 const decoded = <A>(
   schema: Schema.Decoder<A>,
@@ -51,10 +54,15 @@ const decoded = <A>(
 const raw = (tool: string, params: unknown): string =>
   `${Visible.line(tool)} ${Visible.lines(JSON.stringify(params, null, 2) ?? "")}`.trimEnd()
 
-const writing = Effect.fnUntraced(function*(root: Root.Root, params: Tool.Parameters<typeof WriteFile.tool>) {
+const writing = Effect.fnUntraced(function*(
+  root: Root.Root,
+  params: Tool.Parameters<typeof WriteFile.tool>,
+  shown: ShownFiles.ShownFiles
+) {
   const { content } = params
   const [path, size] = [Visible.line(params.path), sizeOf(content)]
   const current = yield* currentOf(root, params.path)
+  shown.remember(WriteFile.tool.name, params, contentOf(current))
   const whole = (title: string) => titled(`write_file ${path}: ${title}`, diffOf("", content))
   if (current._tag === "Refused") return whole(refusal(current.message))
   if (current._tag === "Missing") return whole(`new file, ${size}`)
@@ -67,11 +75,16 @@ const writing = Effect.fnUntraced(function*(root: Root.Root, params: Tool.Parame
   return titled(`write_file ${path}: replaces ${sizeOf(before)} by ${size}`, diffOf(before, content))
 })
 
-const editing = Effect.fnUntraced(function*(root: Root.Root, params: Tool.Parameters<typeof EditFile.tool>) {
+const editing = Effect.fnUntraced(function*(
+  root: Root.Root,
+  params: Tool.Parameters<typeof EditFile.tool>,
+  shown: ShownFiles.ShownFiles
+) {
   const title = `edit_file ${Visible.line(params.path)}`
   const refused = (why: string) =>
     `${title}${params.all ? ", every occurrence" : ""}: ${refusal(why)}\n${asked(params)}`
   const current = yield* currentOf(root, params.path)
+  shown.remember(EditFile.tool.name, params, contentOf(current))
   if (current._tag === "Refused") return refused(current.message)
   if (current._tag === "Missing") return refused("the file does not exist.")
   if (current._tag === "Large") return refused("the file is too large.")
@@ -115,6 +128,19 @@ type Current =
   | { readonly _tag: "Large"; readonly size: number }
   | { readonly _tag: "Missing" }
   | { readonly _tag: "Refused"; readonly message: string }
+
+const contentOf = (current: Current): ShownFiles.Content => {
+  switch (current._tag) {
+    case "Present":
+      return ShownFiles.of(current.bytes)
+    case "Large":
+      return ShownFiles.large(current.size)
+    case "Missing":
+      return ShownFiles.absent
+    case "Refused":
+      return ShownFiles.refused
+  }
+}
 
 /** What the file at a path holds, read as any tool reads it. */
 const currentOf = (root: Root.Root, path: string): Effect.Effect<Current> =>

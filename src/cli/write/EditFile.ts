@@ -12,6 +12,7 @@ import * as Changing from "./Changing.ts"
 import * as CurrentFile from "./CurrentFile.ts"
 import * as Excerpt from "./Excerpt.ts"
 import * as Replacement from "./Replacement.ts"
+import * as ShownFiles from "./ShownFiles.ts"
 import * as Target from "./Target.ts"
 import * as UnifiedDiff from "./UnifiedDiff.ts"
 import * as Utf8 from "./Utf8.ts"
@@ -47,13 +48,14 @@ export const tool = Tool.make("edit_file", {
 }).annotateMerge(Changing.annotations)
 
 /** Answers a call. Line endings and a byte order mark stay as they are. */
-export const handler = (root: Root.Root) =>
+export const handler = (root: Root.Root, shown: ShownFiles.ShownFiles) =>
   Effect.fn("FileTools.edit_file")(function*(
     params: Tool.Parameters<typeof tool>
   ): Effect.fn.Return<Tool.Success<typeof tool>, ChangeError.Failure> {
+    const seen = shown.take(tool.name, params)
     const target = yield* Target.locate(root, params.path)
     if (!target.exists) return yield* missing(params.path)
-    const { after, before, replacements } = yield* Effect.scoped(edit(root, target, params))
+    const { after, before, replacements } = yield* Effect.scoped(edit(root, target, params, seen))
     const { text } = Excerpt.ofText(UnifiedDiff.make(before, after), yield* MaxDiff)
     return { path: target.path, replacements, diff: text }
   })
@@ -61,14 +63,17 @@ export const handler = (root: Root.Root) =>
 const edit = Effect.fnUntraced(function*(
   root: Root.Root,
   target: Target.Target,
-  params: Tool.Parameters<typeof tool>
+  params: Tool.Parameters<typeof tool>,
+  seen: ShownFiles.Content | undefined
 ) {
   const folder = yield* Target.openFolder(root, target)
   const current = yield* CurrentFile.open(folder, target.name, target.path)
   if (current === undefined) return yield* missing(params.path)
   const maxBytes = yield* MaxFileBytes
   if (current.status.size > maxBytes) return yield* tooLarge(params.path, maxBytes)
-  const change = yield* Effect.fromResult(plan(yield* current.read, params))
+  const bytes = yield* current.read
+  yield* ShownFiles.requireSame(seen, ShownFiles.of(bytes), target.path)
+  const change = yield* Effect.fromResult(plan(bytes, params))
   yield* AtomicWrite.write(folder, target.name, Buffer.from(change.after), current, target.path)
   return change
 })

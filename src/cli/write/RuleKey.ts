@@ -1,43 +1,28 @@
 /**
- * Owns what "allow this for the session" covers: one tool and one file, whatever its new content, or one command, word by
- * word, in one folder. Never a prefix or a pattern. Pure.
+ * Owns what "allow this for the session" covers: one command, word by word, in one folder, for as long at most. Never a
+ * prefix or a pattern; never a change of a file, of which every one is shown before it is made. Pure.
  */
+import type * as Tool from "effect/ai/Tool"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { normalize } from "node:path"
 import * as RunCommand from "../command/RunCommand.ts"
-import * as EditFile from "./EditFile.ts"
-import * as WriteFile from "./WriteFile.ts"
 
 /**
- * Equal keys are the same rule. Paths are compared by their text: one file under two names is two rules, which asks once
+ * Equal keys are the same rule. Folders are compared by their text: one folder under two names is two rules, which asks once
  * too often. `undefined` for parameters that the tool refuses and for any other tool: no rule can be made.
  */
-export const of = (tool: string, params: unknown): string | undefined => {
-  switch (tool) {
-    case "write_file":
-      return decoded(WriteFile.tool.parametersSchema, params, ({ path }) => [tool, pathOf(path)])
-    case "edit_file":
-      return decoded(EditFile.tool.parametersSchema, params, ({ path }) => [tool, pathOf(path)])
-    case "run_command":
-      return decoded(RunCommand.tool.parametersSchema, params, ({ command, cwd }) => [
-        tool,
-        pathOf(cwd ?? "."),
-        ...command
-      ])
-    default:
-      return undefined
-  }
-}
+export const of = (tool: string, params: unknown): string | undefined =>
+  tool === RunCommand.tool.name
+    ? Option.getOrUndefined(Option.map(decode(params), (params) => JSON.stringify(whole(params))))
+    : undefined
 
-const decoded = <A>(
-  schema: Schema.Decoder<A>,
-  params: unknown,
-  key: (params: A) => ReadonlyArray<string>
-): string | undefined =>
-  Option.getOrUndefined(
-    Option.map(Schema.decodeUnknownOption(schema)(params), (params) => JSON.stringify(key(params)))
-  )
+const decode = Schema.decodeUnknownOption(RunCommand.tool.parametersSchema)
+
+/** Every argument, those that were left out as what they stand for. */
+const whole = (
+  { command, cwd = ".", timeoutSeconds = RunCommand.defaultTimeout }: Tool.Parameters<typeof RunCommand.tool>
+) => [pathOf(cwd), timeoutSeconds, ...command]
 
 /** Without "./", "a/../" and a slash at the end. */
 const pathOf = (path: string): string => normalize(`${path}/`).replace(/(?<=.)\/+$/, "")

@@ -8,6 +8,8 @@ import * as AtomicWrite from "./AtomicWrite.ts"
 import * as ChangeError from "./ChangeError.ts"
 import * as Changing from "./Changing.ts"
 import * as CurrentFile from "./CurrentFile.ts"
+import * as EditFile from "./EditFile.ts"
+import * as ShownFiles from "./ShownFiles.ts"
 import * as Target from "./Target.ts"
 import * as Utf8 from "./Utf8.ts"
 
@@ -31,23 +33,40 @@ export const tool = Tool.make("write_file", {
 }).annotateMerge(Changing.annotations)
 
 /** Answers a call. A file that has this content already is not touched. */
-export const handler = (root: Root.Root) =>
+export const handler = (root: Root.Root, shown: ShownFiles.ShownFiles) =>
   Effect.fn("FileTools.write_file")(function*(
-    { content, path }: Tool.Parameters<typeof tool>
+    params: Tool.Parameters<typeof tool>
   ): Effect.fn.Return<Tool.Success<typeof tool>, ChangeError.Failure> {
+    const { content, path } = params
+    const seen = shown.take(tool.name, params)
     const bytes = Utf8.encode(content)
     if (bytes === undefined) return yield* notText(path)
     const target = yield* Target.locate(root, path)
-    const isCreated = yield* Effect.scoped(put(root, target, bytes))
+    const isCreated = yield* Effect.scoped(put(root, target, bytes, seen))
     return { path: target.path, bytes: bytes.length, lines: Utf8.countLines(content), created: isCreated }
   })
 
-const put = Effect.fnUntraced(function*(root: Root.Root, target: Target.Target, bytes: Uint8Array) {
+const put = Effect.fnUntraced(function*(
+  root: Root.Root,
+  target: Target.Target,
+  bytes: Uint8Array,
+  seen: ShownFiles.Content | undefined
+) {
   const folder = yield* Target.openFolder(root, target)
   const current = yield* CurrentFile.open(folder, target.name, target.path)
-  const isSame = current !== undefined && Number(current.status.size) === bytes.length &&
-    (yield* current.read).equals(bytes)
-  if (!isSame) yield* AtomicWrite.write(folder, target.name, bytes, current, target.path)
+  const isRead = current !== undefined && current.status.size <= (yield* EditFile.MaxFileBytes)
+  const before = isRead ? yield* current.read : undefined
+  if (before?.equals(bytes) === true) return false
+  yield* ShownFiles.requireSame(
+    seen,
+    before !== undefined
+      ? ShownFiles.of(before)
+      : current === undefined
+      ? ShownFiles.absent
+      : ShownFiles.large(current.status.size),
+    target.path
+  )
+  yield* AtomicWrite.write(folder, target.name, bytes, current, target.path)
   return current === undefined
 })
 

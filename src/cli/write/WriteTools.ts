@@ -12,19 +12,24 @@ import * as Semaphore from "effect/Semaphore"
 import * as RunCommand from "../command/RunCommand.ts"
 import * as Root from "../files/Root.ts"
 import * as EditFile from "./EditFile.ts"
+import type * as ShownFiles from "./ShownFiles.ts"
 import * as WriteFile from "./WriteFile.ts"
 
 /** `write_file`, `edit_file` and `run_command`; their failures go to the model as data. */
 export const toolkit = Toolkit.make(WriteFile.tool, EditFile.tool, RunCommand.tool)
 
-/** The handlers, for the folder `root`; fails when that is no folder that can be used. Files are changed one at a time. */
+/**
+ * The handlers, for the folder `root`; fails when that is no folder that can be used. Files are changed one at a time, and
+ * not when they are not what a person was shown for the call.
+ */
 export const layer = (
-  root: string
+  root: string,
+  shown: ShownFiles.ShownFiles
 ): Layer.Layer<Tool.HandlersFor<Toolkit.Tools<typeof toolkit>>, Root.RootError> =>
   toolkit.toLayer(Effect.gen(function*() {
     const folder = yield* Root.make(root)
     const turn = yield* Semaphore.make(1)
-    const [write, edit] = [WriteFile.handler(folder), EditFile.handler(folder)]
+    const [write, edit] = [WriteFile.handler(folder, shown), EditFile.handler(folder, shown)]
     return toolkit.of({
       write_file: (params) => turn.withPermit(write(params)),
       edit_file: (params) => turn.withPermit(edit(params)),

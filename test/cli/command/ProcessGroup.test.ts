@@ -4,6 +4,7 @@ import { TestClock } from "effect/testing"
 import { execFileSync, spawn } from "node:child_process"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
+import * as ShownFiles from "../../../src/cli/write/ShownFiles.ts"
 import * as WriteTools from "../../../src/cli/write/WriteTools.ts"
 import * as ToolExecutorToolkit from "../../../src/layers/ToolExecutorToolkit.ts"
 import type { ToolOutcome } from "../../../src/run/ToolOutcome.ts"
@@ -111,7 +112,7 @@ describe("when a command is interrupted", () => {
           },
           { progress: () => Effect.void, leftBehind: (outcome) => Effect.sync(() => void left.push(outcome)) }
         )
-      }).pipe(Effect.provide(WriteTools.layer(root)))
+      }).pipe(Effect.provide(WriteTools.layer(root, ShownFiles.make())))
       const fiber = yield* Effect.forkChild(execution)
       const [pid] = pids(yield* line)
       const interrupted = yield* Effect.forkChild(Fiber.interrupt(fiber))

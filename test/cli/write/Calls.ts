@@ -4,6 +4,7 @@ import { Effect, Stream } from "effect"
 import type { Tool } from "effect/ai"
 import { lstatSync, readdirSync, readFileSync, readlinkSync } from "node:fs"
 import { dirname, join } from "node:path"
+import * as ShownFiles from "../../../src/cli/write/ShownFiles.ts"
 import * as WriteTools from "../../../src/cli/write/WriteTools.ts"
 
 type Tools = typeof WriteTools.toolkit["tools"]
@@ -14,7 +15,7 @@ export const call = <Name extends keyof Tools>(root: string, name: Name, params:
     const tools = yield* WriteTools.toolkit
     const results = yield* Stream.runCollect(yield* tools.handle(name, params))
     return results[results.length - 1]!
-  }).pipe(Effect.provide(WriteTools.layer(root)))
+  }).pipe(Effect.provide(WriteTools.layer(root, ShownFiles.make())))
 
 const success = <Name extends keyof Tools>(name: Name) => (root: string, params: Tool.ParametersEncoded<Tools[Name]>) =>
   Effect.map(call(root, name, params), (result) => {

@@ -5,12 +5,13 @@ import { truncateSync } from "node:fs"
 import { join } from "node:path"
 import * as Root from "../../../src/cli/files/Root.ts"
 import * as Describe from "../../../src/cli/write/Describe.ts"
+import * as ShownFiles from "../../../src/cli/write/ShownFiles.ts"
 import { type Content, sandbox } from "../files/Sandbox.ts"
 import { treeOf } from "./Calls.ts"
 
 const shown = Effect.fnUntraced(function*(files: Record<string, Content>, tool: string, params: unknown) {
   const root = yield* sandbox(files)
-  return yield* Describe.describe(yield* Root.make(root))(tool, params)
+  return yield* Describe.describe(yield* Root.make(root), ShownFiles.make())(tool, params)
 })
 
 describe("what is shown of write_file", () => {
@@ -55,7 +56,10 @@ describe("what is shown of write_file", () => {
       const root = yield* sandbox({ "a.txt": "" })
       truncateSync(join(root, "a.txt"), 50_000_000_000)
       assert.include(
-        yield* Describe.describe(yield* Root.make(root))("write_file", { path: "a.txt", content: "new" }),
+        yield* Describe.describe(yield* Root.make(root), ShownFiles.make())("write_file", {
+          path: "a.txt",
+          content: "new"
+        }),
         "replaces a file of 50000000000 bytes that is too large to compare by 1 line, 3 bytes\n@@ -0,0 +1 @@\n+new"
       )
     }))
@@ -72,7 +76,10 @@ describe("what is shown of write_file", () => {
   it.effect("makes nothing", () =>
     Effect.gen(function*() {
       const root = yield* sandbox({ "a.txt": "old" })
-      yield* Describe.describe(yield* Root.make(root))("write_file", { path: "b/c.txt", content: "new" })
+      yield* Describe.describe(yield* Root.make(root), ShownFiles.make())("write_file", {
+        path: "b/c.txt",
+        content: "new"
+      })
       assert.deepStrictEqual(treeOf(root), { "a.txt": "old" })
     }))
 

@@ -4,6 +4,7 @@ import { chmodSync, statSync, truncateSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { BeforeRename } from "../../../src/cli/write/AtomicWrite.ts"
 import { MaxDiff, MaxFileBytes } from "../../../src/cli/write/EditFile.ts"
+import * as ShownFiles from "../../../src/cli/write/ShownFiles.ts"
 import * as WriteTools from "../../../src/cli/write/WriteTools.ts"
 import { sandbox } from "../files/Sandbox.ts"
 import { edit, refusal, textOf, treeOf, write } from "./Calls.ts"
@@ -122,7 +123,7 @@ describe("calls side by side", () => {
             ),
           { concurrency: "unbounded" }
         )
-      }).pipe(Effect.provide(WriteTools.layer(root)))
+      }).pipe(Effect.provide(WriteTools.layer(root, ShownFiles.make())))
       assert.strictEqual(textOf(root, "a.txt"), "A B C D E F")
     }))
 
