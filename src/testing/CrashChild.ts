@@ -2,16 +2,16 @@
 import * as Effect from "effect/Effect"
 import { enableCompileCache } from "node:module"
 import * as CrashPoints from "./CrashPoints.ts"
-import type { Subjects } from "./CrashSweep.ts"
+import type { Place, Subjects } from "./CrashSweep.ts"
 import * as UserModule from "./UserModule.ts"
 
 // hundreds of processes load the same modules
 enableCompileCache()
 
-const [module = "", name = "", folder = "", sessionId = "", at = ""] = process.argv.slice(2)
+const [module = "", name = "", place = "", at = ""] = process.argv.slice(2)
 
 const { subjects } = await UserModule.load<{ readonly subjects: Subjects }>(module)
-const subject = subjects[name]!({ folder, sessionId })
+const subject = subjects[name]!(JSON.parse(place) as Place)
 
 const onPoint: CrashPoints.OnPoint = (n, what) => {
   if (n < Number(at)) return

@@ -35,6 +35,8 @@ import * as UserModule from "./UserModule.ts"
 export interface Place {
   readonly folder: string
   readonly sessionId: string
+  /** what the sweep was given */
+  readonly argument: string
 }
 
 export interface Options<I, A, E> {
@@ -88,6 +90,8 @@ export type GoOn = "resume" | "hello"
 export interface Sweep {
   /** of a module that exports `subjects` */
   readonly module: URL
+  /** given to the subjects in every process, such as the URL of a database; default "" */
+  readonly argument?: string
   /** by name; default all */
   readonly only?: ReadonlyArray<string>
   /** default both: each takes a death of its own */
@@ -120,8 +124,10 @@ export const sweep = Effect.fnUntraced(function*(options: Sweep): Effect.fn.Retu
   const ways = names.flatMap((name) => (options.goOn ?? ["resume", "hello"]).map((goOn) => ({ name, goOn })))
   const reports = yield* Effect.forEach(
     ways,
-    ({ goOn, name }) =>
-      sweepOne({ module: options.module, name, goOn, make: subjects[name]!, every: options.every ?? 1 }),
+    ({ goOn, name }) => {
+      const { argument = "", every = 1, module } = options
+      return sweepOne({ module, name, goOn, make: subjects[name]!, every, argument })
+    },
     { concurrency: options.concurrency ?? 2 }
   )
   return { points: reports.reduce((n, { points }) => n + points, 0), failures: reports.flatMap((_) => _.failures) }
@@ -133,26 +139,29 @@ interface One {
   readonly goOn: GoOn
   readonly make: Subjects[string]
   readonly every: number
+  readonly argument: string
 }
 
-const sweepOne = Effect.fnUntraced(function*({ every, goOn, make, module, name }: One): Effect.fn.Return<Report> {
-  const failures: Array<Failure> = []
-  let points = 0
-  for (let at = 1;; at += every) {
-    const isOver = yield* Effect.scoped(Effect.gen(function*() {
-      const folder = yield* temporary
-      const place = { folder, sessionId: `${name} ${goOn} ${at} ${process.pid}` }
-      const death = yield* kill(module, name, place, at)
-      if (death._tag === "Finished") return true
-      points++
-      const fail = (what: string) => failures.push({ subject: name, point: death.point, goOn, what })
-      if (death._tag === "Broke") fail(death.output)
-      else (yield* look(make(place), place, goOn)).forEach(fail)
-      return false
-    }))
-    if (isOver) return { points, failures }
+const sweepOne = Effect.fnUntraced(
+  function*({ argument, every, goOn, make, module, name }: One): Effect.fn.Return<Report> {
+    const failures: Array<Failure> = []
+    let points = 0
+    for (let at = 1;; at += every) {
+      const isOver = yield* Effect.scoped(Effect.gen(function*() {
+        const folder = yield* temporary
+        const place = { folder, sessionId: `${name} ${goOn} ${at} ${process.pid}`, argument }
+        const death = yield* kill(module, name, place, at)
+        if (death._tag === "Finished") return true
+        points++
+        const fail = (what: string) => failures.push({ subject: name, point: death.point, goOn, what })
+        if (death._tag === "Broke") fail(death.output)
+        else (yield* look(make(place), place, goOn)).forEach(fail)
+        return false
+      }))
+      if (isOver) return { points, failures }
+    }
   }
-})
+)
 
 /** A folder that goes with its scope. */
 export const temporary: Effect.Effect<string, never, Scope.Scope> = Effect.acquireRelease(
@@ -169,15 +178,14 @@ type Death =
 const child = fileURLToPath(new URL(`./CrashChild.${import.meta.url.endsWith(".ts") ? "ts" : "js"}`, import.meta.url))
 
 /** Starts a process that dies at a point, and awaits its end. */
-const kill = (module: URL, name: string, { folder, sessionId }: Place, at: number): Effect.Effect<Death> =>
+const kill = (module: URL, name: string, place: Place, at: number): Effect.Effect<Death> =>
   Effect.callback<Death>((resume) => {
     const args = [
       ...process.execArgv.filter((arg) => !/inspect/.test(arg)),
       child,
       module.href,
       name,
-      folder,
-      sessionId
+      JSON.stringify(place)
     ]
     const dying = spawn(process.execPath, [...args, String(at)], { stdio: ["ignore", "ignore", "pipe"] })
     let output = ""

@@ -49,12 +49,12 @@ export const sweep = Effect.fnUntraced(function*(options: Sweep): Effect.fn.Retu
   // those that are left out are others each time
   let way = 0
   const ofPlace = (place: CrashSweep.Place) => [...faults, ...outages(place)]
-  const kinds = ofPlace({ folder: "", sessionId: "" }).length
+  const kinds = ofPlace({ folder: "", sessionId: "", argument: "" }).length
   for (const [name, make] of Object.entries(subjects)) {
     for (let kind = 0; kind < kinds; kind++) {
       for (let at = 1 + way++ % every;; at += every) {
         const tried = yield* Effect.scoped(Effect.gen(function*() {
-          const place = { folder: yield* CrashSweep.temporary, sessionId: `${name} ${kind} ${at}` }
+          const place = { folder: yield* CrashSweep.temporary, sessionId: `${name} ${kind} ${at}`, argument: "" }
           const fault = ofPlace(place)[kind]!
           const result = yield* attempt(make(place), place, StoreFaults.make(fault, at))
           return result && { ...result, fault: typeof fault === "string" ? fault : fault.name }

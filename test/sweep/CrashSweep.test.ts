@@ -6,14 +6,13 @@ import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as CrashSweep from "../../src/testing/CrashSweep.ts"
 import * as PgDatabases from "../support/PgDatabases.ts"
-import { database } from "./PgSubjects.ts"
 
 const limit = 1_800_000
 const isWhole = process.env["FIBERLOOP_SWEEP"] === "all"
 
-const sweep = Effect.fnUntraced(function*(name: "Sqlite" | "Pg", every: number) {
+const sweep = Effect.fnUntraced(function*(name: "Sqlite" | "Pg", every: number, argument = "") {
   const module = new URL(`./${name}Subjects.ts`, import.meta.url)
-  const report = yield* CrashSweep.sweep({ module, every: isWhole ? 1 : every })
+  const report = yield* CrashSweep.sweep({ module, argument, every: isWhole ? 1 : every })
   if (isWhole) console.log(`${name}: ${report.points} points tried, ${report.failures.length} failed`)
   assert.deepStrictEqual(report.failures, [])
   assert.isAbove(report.points, 20)
@@ -27,11 +26,6 @@ it.live(
 
 it.live(
   "Postgres: wherever a process is killed, nothing is lost and nothing is done twice",
-  () =>
-    Effect.gen(function*() {
-      // the processes that die find it in their environment
-      process.env[database] = yield* PgDatabases.database
-      yield* sweep("Pg", 17)
-    }),
+  () => Effect.flatMap(PgDatabases.database, (url) => sweep("Pg", 17, url)),
   limit
 )
