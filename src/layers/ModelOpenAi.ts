@@ -2,18 +2,11 @@
 import type * as Config from "effect/Config"
 import * as FetchHttpClient from "effect/http/FetchHttpClient"
 import * as Layer from "effect/Layer"
-import type * as Redacted from "effect/Redacted"
 import type * as Model from "../services/Model.ts"
 import * as LanguageModelOpenAi from "./LanguageModelOpenAi.ts"
 import * as ModelLanguageModel from "./ModelLanguageModel.ts"
 
-export interface Options {
-  readonly model: string
-  /** Default: `OPENAI_BASE_URL`, else `https://api.openai.com/v1`. */
-  readonly baseUrl?: string | undefined
-  /** Default: `OPENAI_API_KEY`, which only api.openai.com requires. */
-  readonly apiKey?: Redacted.Redacted | undefined
-}
+export type Options = LanguageModelOpenAi.Options
 
 /** Fails when a setting is missing or unusable; the message names it. Over the platform's `fetch`. */
 export const layer = (options: Options): Layer.Layer<Model.Model, Config.ConfigError> =>

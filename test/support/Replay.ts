@@ -22,7 +22,7 @@ const read = (pieces: Iterable<Uint8Array>) =>
   Effect.gen(function*() {
     const parts: Array<any> = []
     const body = Stream.rechunk(Stream.fromIterable(pieces), 1)
-    const error = yield* ChatStream.parts(body, yield* endpoint, "text/event-stream").pipe(
+    const error = yield* ChatStream.parts(body, yield* endpoint, "text/event-stream", "m-1").pipe(
       Stream.runForEach((part) => Effect.sync(() => parts.push(part))),
       Effect.as(undefined),
       Effect.catch((error) => Effect.succeed(error))

@@ -13,6 +13,8 @@ export interface ChatChunk {
   /** seconds since 1970 */
   readonly created: number | undefined
   readonly reasoning: string
+  /** whether the reasoning came as `reasoning_content` */
+  readonly isReasoningContent: boolean
   readonly text: string
   readonly toolCalls: ReadonlyArray<Fragment>
   readonly finishReason: string | undefined
@@ -87,6 +89,7 @@ export const read = (chunk: Json.JsonObject): ChatChunk => {
     model: Json.text(chunk.model),
     created: Json.number(chunk.created),
     reasoning: reasoning(delta),
+    isReasoningContent: Json.text(delta.reasoning_content) !== undefined,
     text: text(delta),
     toolCalls: toolCalls(delta),
     finishReason: Json.text(choice?.finish_reason),

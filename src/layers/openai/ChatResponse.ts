@@ -10,6 +10,7 @@
 import type * as Response from "effect/ai/Response"
 import type { JsonObject } from "../Json.ts"
 import type { ChatChunk } from "./ChatChunk.ts"
+import * as ReasoningContent from "./ReasoningContent.ts"
 import * as TokenUsage from "./TokenUsage.ts"
 import * as ToolCalls from "./ToolCalls.ts"
 
@@ -47,8 +48,10 @@ const timestamp = (created: number | undefined): string | undefined => {
   return Number.isNaN(date.getTime()) ? undefined : date.toISOString()
 }
 
-export const make = (): ChatResponse => {
+/** The response of the model that was asked for by this name. */
+export const make = (model: string): ChatResponse => {
   const calls = ToolCalls.make()
+  const madeBy = ReasoningContent.by(model)
   let isAnnounced = false
   let open: "text" | "reasoning" | undefined
   let blocks = 0
@@ -61,11 +64,11 @@ export const make = (): ChatResponse => {
     open = undefined
   }
 
-  const append = (kind: "text" | "reasoning", delta: string, out: Parts) => {
+  const append = (kind: "text" | "reasoning", delta: string, out: Parts, metadata: Response.ProviderMetadata) => {
     if (open !== kind) {
       close(out)
       open = kind
-      out.push({ type: `${kind}-start`, id: String(++blocks) })
+      out.push({ type: `${kind}-start`, id: String(++blocks), metadata })
     }
     out.push({ type: `${kind}-delta`, id: String(blocks), delta })
   }
@@ -79,8 +82,8 @@ export const make = (): ChatResponse => {
         const { created, id, model } = chunk
         out.push({ type: "response-metadata", id, modelId: model, timestamp: timestamp(created) })
       }
-      if (chunk.reasoning !== "") append("reasoning", chunk.reasoning, out)
-      if (chunk.text !== "") append("text", chunk.text, out)
+      if (chunk.reasoning !== "") append("reasoning", chunk.reasoning, out, chunk.isReasoningContent ? madeBy : {})
+      if (chunk.text !== "") append("text", chunk.text, out, {})
       if (chunk.toolCalls.length > 0) {
         close(out)
         calls.push(chunk.toolCalls, out)
@@ -109,11 +112,14 @@ export const make = (): ChatResponse => {
 export const collect = (parts: Iterable<Response.StreamPartEncoded>): Array<Response.PartEncoded> => {
   const whole: Array<Response.PartEncoded> = []
   let block = ""
+  let metadata: Response.ProviderMetadata = {}
   for (const part of parts) {
-    if (part.type === "text-start" || part.type === "reasoning-start") block = ""
-    else if (part.type === "text-delta" || part.type === "reasoning-delta") block += part.delta
+    if (part.type === "text-start" || part.type === "reasoning-start") {
+      block = ""
+      metadata = part.metadata ?? {}
+    } else if (part.type === "text-delta" || part.type === "reasoning-delta") block += part.delta
     else if (part.type === "text-end") whole.push({ type: "text", text: block })
-    else if (part.type === "reasoning-end") whole.push({ type: "reasoning", text: block })
+    else if (part.type === "reasoning-end") whole.push({ type: "reasoning", text: block, metadata })
     else if (part.type === "response-metadata" || part.type === "tool-call" || part.type === "finish") whole.push(part)
   }
   return whole

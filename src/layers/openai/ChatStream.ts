@@ -35,8 +35,8 @@ interface Reader {
   readonly outcome: () => "settled" | AiError.AiError | undefined
 }
 
-const makeReader = (endpoint: Endpoint, contentType: string): Reader => {
-  const response = ChatResponse.make()
+const makeReader = (endpoint: Endpoint, contentType: string, model: string): Reader => {
+  const response = ChatResponse.make(model)
   let parts: Array<Part> = []
   let outcome: "settled" | AiError.AiError | undefined
   let hasEvents = false
@@ -134,7 +134,8 @@ const drain = <A, E>(pull: Pull.Pull<A, E>): Effect.Effect<void> =>
 export const parts = (
   body: Stream.Stream<Uint8Array, HttpClientError.HttpClientError>,
   endpoint: Endpoint,
-  contentType: string
+  contentType: string,
+  model: string
 ): Stream.Stream<Part, AiError.AiError> => {
   const texts = body.pipe(
     Stream.decodeText,
@@ -142,7 +143,7 @@ export const parts = (
   )
   return Stream.transformPull(texts, (pull) =>
     Effect.sync(() => {
-      const reader = makeReader(endpoint, contentType)
+      const reader = makeReader(endpoint, contentType, model)
       const next: Pull.Pull<Arr.NonEmptyReadonlyArray<Part>, AiError.AiError> = Effect.suspend(() => {
         const read = reader.take()
         const outcome = reader.outcome()
