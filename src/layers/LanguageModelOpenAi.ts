@@ -87,7 +87,7 @@ const statusError = Effect.fnUntraced(function*(
 ): Effect.fn.Return<never, AiError.AiError> {
   const { headers, status } = response
   if (status < 400) {
-    return yield* Errors.invalidResponse(endpoint, `answered HTTP ${status}, which is no answer; check the base URL`)
+    return yield* Errors.notAnswered(endpoint, status, headers["location"])
   }
   const error = parseError(yield* readError(response))
   const retryAfter = RetryAfter.fromHeaders(headers, yield* Clock.currentTimeMillis)

@@ -69,6 +69,22 @@ describe("a model that thinks", () => {
     }))
 })
 
+describe("a server that is none", () => {
+  it.live.each<readonly [string, OpenAi.Reply]>([
+    ["redirects", OpenAi.status(302, "", { location: "/login" })],
+    ["answers with a web page", OpenAi.status(200, "<html></html>", { "content-type": "text/html" })]
+  ])("is asked once when it %s", ([, reply]) =>
+    Effect.gen(function*() {
+      const server = yield* OpenAi.make(reply)
+      const model = ModelOpenAi.layer({ model: "m", baseUrl: server.baseUrl, apiKey: OpenAi.key })
+      const below = yield* Layer.build(Layer.mergeAll(Fiberloop.layer, SessionStoreMemory.layer, model))
+      const agent = yield* Agent.make({ instructions: "Tell a story." }).pipe(Effect.provide(below))
+      const error = yield* Effect.flip(agent.run({ input: "hello" }))
+      assert.deepStrictEqual([error._tag, error.reason._tag], ["NonRetryableError", "InvalidRequest"])
+      assert.lengthOf(server.requests, 1)
+    }))
+})
+
 describe("one connection", () => {
   for (const [name, client] of Object.entries(clients)) {
     // its agent keeps no connection
