@@ -99,6 +99,12 @@ describe("parts", () => {
     ["content_filter", "content-filter"],
     ["tool_calls", "tool-calls"],
     ["function_call", "tool-calls"],
+    ["STOP", "stop"],
+    ["end_turn", "stop"],
+    ["stop_sequence", "stop"],
+    ["MAX_TOKENS", "length"],
+    ["SAFETY", "content-filter"],
+    ["tool_use", "tool-calls"],
     ["constructor", "other"]
   ])("the finish reason %s is %s", ([reason, expected]) =>
     Effect.gen(function*() {

@@ -257,7 +257,7 @@ describe("errors inside a stream", () => {
       })
   )
 
-  it.effect.each(["error", "insufficient_system_resource"])(
+  it.effect.each(["error", "ERROR", "insufficient_system_resource"])(
     "the finish reason %s is a failure of the provider",
     (reason) =>
       Effect.gen(function*() {

@@ -50,12 +50,16 @@ const reasoning = (delta: Json.JsonObject): string =>
 const text = (delta: Json.JsonObject): string =>
   Json.text(delta.content) ?? (blockText(Json.array(delta.content)) || Json.text(delta.refusal) || "")
 
+/** Some servers write the number as text. */
+const index = (value: Json.Json | undefined): number | undefined =>
+  typeof value === "string" && /^\d+$/.test(value) ? Number(value) : Json.number(value)
+
 const fragment = (item: Json.Json): Fragment => {
   const call = Json.object(item)
   const fn = Json.object(call?.function)
   const args = fn?.arguments
   return {
-    index: Json.number(call?.index),
+    index: index(call?.index),
     id: Json.text(call?.id),
     name: Json.text(fn?.name),
     text: typeof args === "string" ? args : args === undefined || args === null ? "" : JSON.stringify(args)

@@ -28,19 +28,26 @@ export interface ChatResponse {
   readonly end: (out: Parts) => Defect | undefined
 }
 
+/** In lower case: OpenAI's, and those that gateways pass on of Anthropic, Gemini, Mistral, TGI and Cohere. */
 const finishReasons: ReadonlyMap<string, Response.FinishReason> = new Map([
   ["stop", "stop"],
   ["eos", "stop"],
+  ["eos_token", "stop"],
   ["end_turn", "stop"],
+  ["stop_sequence", "stop"],
+  ["complete", "stop"],
   ["length", "length"],
   ["max_tokens", "length"],
   ["model_length", "length"],
   ["content_filter", "content-filter"],
+  ["safety", "content-filter"],
+  ["refusal", "content-filter"],
   ["tool_calls", "tool-calls"],
+  ["tool_use", "tool-calls"],
   ["function_call", "tool-calls"]
 ])
 
-/** Finish reasons of a server that gave up: Mistral and OpenRouter, DeepSeek. */
+/** Finish reasons of a server that gave up, in lower case: Mistral and OpenRouter, DeepSeek. */
 const failures = new Set(["error", "insufficient_system_resource"])
 
 const timestamp = (created: number | undefined): string | undefined => {
@@ -94,12 +101,12 @@ export const make = (model: string): ChatResponse => {
     },
     end(out) {
       if (finishReason === undefined) return "truncated"
-      if (failures.has(finishReason)) return "failed"
+      if (failures.has(finishReason.toLowerCase())) return "failed"
       close(out)
       if (!calls.end(out)) return "nameless"
       out.push({
         type: "finish",
-        reason: finishReasons.get(finishReason) ?? "other",
+        reason: finishReasons.get(finishReason.toLowerCase()) ?? "other",
         usage: TokenUsage.read(usage),
         metadata: { openai: { finishReason, ...(usage === undefined ? {} : { usage }) } }
       })
