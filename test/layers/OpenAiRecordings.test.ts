@@ -34,6 +34,10 @@ const shapes: Record<string, readonly [ReadonlyArray<Recording.Payload>, Partial
     { choices: [{ index: 1, delta: { content: "b" }, finish_reason: "length" }] },
     ...stop
   ], { text: "a" }],
+  "two choices in one payload": [[
+    { choices: [{ index: 1, delta: { content: "b" } }, { index: 0, delta: { content: "a" } }] },
+    ...stop
+  ], { text: "a" }],
   "usage in the choice": [
     [delta({ content: "Hi" }), { choices: [{ index: 0, delta: {}, finish_reason: "stop", usage: counts }] }],
     { text: "Hi" }

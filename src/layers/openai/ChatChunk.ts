@@ -83,10 +83,18 @@ const usage = (chunk: Json.JsonObject, choice: Json.JsonObject | undefined): Jso
 
 const nothing: Json.JsonObject = {}
 
+/** The choice with index 0, wherever it is in the list, or without an index. */
+const firstChoice = (chunk: Json.JsonObject): Json.JsonObject | undefined => {
+  for (const item of Json.array(chunk.choices)) {
+    const choice = Json.object(item)
+    if (choice !== undefined && (choice.index ?? 0) === 0) return choice
+  }
+  return undefined
+}
+
 /** Only the first choice is read. */
 export const read = (chunk: Json.JsonObject): ChatChunk => {
-  const first = Json.object(Json.array(chunk.choices)[0])
-  const choice = first?.index === undefined || first.index === null || first.index === 0 ? first : undefined
+  const choice = firstChoice(chunk)
   const delta = Json.object(choice?.delta) ?? nothing
   return {
     id: Json.text(chunk.id),
