@@ -41,8 +41,11 @@ export interface Options {
    * that field out, for servers that refuse it.
    */
   readonly body?: Readonly<Record<string, unknown>> | undefined
-  /** Send reasoning back as `reasoning_content`, as DeepSeek wants it within a tool round. Default `false`. */
-  readonly sendReasoning?: boolean | undefined
+  /**
+   * Whether reasoning goes back as `reasoning_content`. Default `"auto"`: with the tool calls that it led to, where it came
+   * under that name from this model, as DeepSeek wants it. Never to api.openai.com, which has no such field.
+   */
+  readonly sendReasoning?: boolean | "auto" | undefined
 }
 
 /** Fields added to the request bodies of the calls made with it, over those of `Options.body`: settings of one call. */
@@ -84,7 +87,7 @@ const statusError = Effect.fnUntraced(function*(
 ): Effect.fn.Return<never, AiError.AiError> {
   const { headers, status } = response
   if (status < 400) {
-    return yield* Errors.invalidResponse(endpoint, `answered HTTP ${status}, which is no answer; check the base URL`)
+    return yield* Errors.notAnswered(endpoint, status, headers["location"])
   }
   const error = parseError(yield* readError(response))
   const retryAfter = RetryAfter.fromHeaders(headers, yield* Clock.currentTimeMillis)
@@ -111,14 +114,14 @@ export const make = Effect.fnUntraced(function*(
     const body = yield* ChatRequest.encode(call, {
       model: options.model,
       body: { ...options.body, ...(yield* Body) },
-      sendReasoning: options.sendReasoning === true
+      sendReasoning: !endpoint.isOpenAi && (options.sendReasoning ?? "auto")
     }).pipe(Effect.mapError((reason) => Errors.make(endpoint, reason)))
     const response = yield* client.execute(endpoint.request(body)).pipe(
       Effect.catch(refused),
       Effect.mapError((error) => Errors.network(endpoint, error))
     )
     if (response.status < 200 || response.status > 299) return yield* statusError(endpoint, response)
-    return ChatStream.parts(response.stream, endpoint, response.headers["content-type"] ?? "")
+    return ChatStream.parts(response.stream, endpoint, response.headers["content-type"] ?? "", options.model)
   })
 
   const streamText = (

@@ -73,8 +73,8 @@ const answers: ReadonlyArray<readonly [what: string, reply: OpenAi.Reply, said: 
     "a web page",
     page(200),
     "answered with a web page and not with a stream of events; check that the base URL is that of an OpenAI-compatible " +
-    "API (most end in /v1) and that the model can stream; given up after 4 attempts",
-    3
+    "API (most end in /v1) and that the model can stream",
+    0
   ],
   ["a web page that is not found", page(404), "answered HTTP 404 (check the base URL and the name of the model)", 0],
   ["a web page of a proxy", page(502), "answered HTTP 502; given up after 4 attempts, try again later", 3],

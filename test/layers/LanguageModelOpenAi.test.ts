@@ -4,6 +4,8 @@ import { assert, describe, it } from "@effect/vitest"
 import { ConfigProvider, Deferred, Effect, Fiber, Layer, Redacted, Schema, Stream } from "effect"
 import { AiError, LanguageModel } from "effect/ai"
 import * as LanguageModelOpenAi from "../../src/layers/LanguageModelOpenAi.ts"
+import * as ChatStream from "../../src/layers/openai/ChatStream.ts"
+import * as Endpoint from "../../src/layers/openai/Endpoint.ts"
 import * as OpenAi from "../support/OpenAiServer.ts"
 
 const hello = OpenAi.data(OpenAi.delta({ role: "assistant", content: "Hel" }), OpenAi.delta({ content: "lo" }))
@@ -97,6 +99,12 @@ describe("parts", () => {
     ["content_filter", "content-filter"],
     ["tool_calls", "tool-calls"],
     ["function_call", "tool-calls"],
+    ["STOP", "stop"],
+    ["end_turn", "stop"],
+    ["stop_sequence", "stop"],
+    ["MAX_TOKENS", "length"],
+    ["SAFETY", "content-filter"],
+    ["tool_use", "tool-calls"],
     ["constructor", "other"]
   ])("the finish reason %s is %s", ([reason, expected]) =>
     Effect.gen(function*() {
@@ -233,7 +241,8 @@ describe("the end", () => {
   it.effect.each<readonly [string, string]>([
     ["[DONE]", OpenAi.data(OpenAi.finish("stop")) + OpenAi.done],
     ["a finish reason with usage", OpenAi.data(OpenAi.finish("stop", counts))],
-    ["a finish reason before usage", OpenAi.data(OpenAi.finish("stop"), OpenAi.usage(counts))]
+    ["a finish reason before usage", OpenAi.data(OpenAi.finish("stop"), OpenAi.usage(counts))],
+    ["a finish reason alone", OpenAi.data(OpenAi.finish("stop"))]
   ])(
     "%s ends a call whose socket stays open, and closes it",
     ([, end]) =>
@@ -245,6 +254,16 @@ describe("the end", () => {
           yield* Deferred.await(server.left)
         }))
   )
+
+  it.effect("pings behind the finish reason do not hold a call", () =>
+    Effect.gen(function*() {
+      const turn = Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
+      const text = Stream.make(hello + OpenAi.data(OpenAi.finish("stop")))
+      const body = Stream.concat(text, Stream.fromEffectRepeat(Effect.as(turn, ": ping\n\n"))).pipe(Stream.encodeText)
+      const endpoint = yield* Endpoint.make({ baseUrl: "http://pinging.test/v1", apiKey: OpenAi.key })
+      const parts = yield* Stream.runCollect(ChatStream.parts(body, endpoint, "text/event-stream", "m-1"))
+      assert.strictEqual(parts.at(-1)?.type, "finish")
+    }))
 
   it.effect("what comes after the end is not read", () =>
     Effect.gen(function*() {

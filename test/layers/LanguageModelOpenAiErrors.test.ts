@@ -128,11 +128,20 @@ describe("statuses", () => {
       assert.include((yield* OpenAi.failure(endless)).message, "bad")
     }))
 
-  it.effect("a redirect is an invalid response that names the base URL as what to check", () =>
+  it.effect("a redirect is told, without its query", () =>
     Effect.gen(function*() {
-      const error = yield* OpenAi.failure(OpenAi.status(301, "", { location: "/elsewhere" }))
-      assert.strictEqual(error.reason._tag, "InvalidResponseError")
-      assert.include(error.message, "HTTP 301")
+      const server = yield* OpenAi.make(OpenAi.status(302, "", { location: "/login?token=secret" }))
+      const { error } = yield* Effect.provide(OpenAi.outcome(), OpenAi.model(server))
+      assert.deepStrictEqual([error?.reason._tag, error?.isRetryable], ["InvalidRequestError", false])
+      assert.include(error?.message, `${server.host} redirects to http://${server.host}/login (HTTP 302), which is not`)
+      assert.notInclude(error?.message, "secret")
+    }))
+
+  it.effect("another status below 400 names the base URL as what to check", () =>
+    Effect.gen(function*() {
+      const error = yield* OpenAi.failure(OpenAi.status(300, ""))
+      assert.deepStrictEqual([error.reason._tag, error.isRetryable], ["InvalidRequestError", false])
+      assert.include(error.message, "answered HTTP 300, which is no answer; check the base URL")
     }))
 
   it.effect("a body that nobody reads is left", () =>
@@ -248,7 +257,7 @@ describe("errors inside a stream", () => {
       })
   )
 
-  it.effect.each(["error", "insufficient_system_resource"])(
+  it.effect.each(["error", "ERROR", "insufficient_system_resource"])(
     "the finish reason %s is a failure of the provider",
     (reason) =>
       Effect.gen(function*() {
@@ -283,12 +292,13 @@ describe("bodies that are no stream", () => {
     ["JSON that never ends", as("application/json", "{\"object\":\"chat.completion\"}", "open")],
     ["lines of JSON", as("application/x-ndjson", "{\"message\":{}}\n{\"done\":true}\n")],
     ["a list", as("application/json", "[1]")],
-    ["plain text", as("text/plain", "It works!")]
-  ])("%s is an invalid response that names the host", ([, reply]) =>
+    ["plain text", as("text/plain", "It works!")],
+    ["nothing", as("text/html", "")]
+  ])("%s is no API, now nor later, and the host is named", ([, reply]) =>
     Effect.gen(function*() {
       const server = yield* OpenAi.make(reply)
       const { error } = yield* Effect.provide(OpenAi.outcome(), OpenAi.model(server))
-      assert.strictEqual(error?.reason._tag, "InvalidResponseError")
+      assert.deepStrictEqual([error?.reason._tag, error?.isRetryable], ["InvalidRequestError", false])
       assert.include(error?.message, `${server.host} answered with`)
       assert.include(error?.message, "check that the base URL")
     }))

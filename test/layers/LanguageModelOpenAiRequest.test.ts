@@ -1,7 +1,8 @@
 /** The request: messages, tools, tool choice and the fields of the body. */
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Schema } from "effect"
+import { Effect, Layer, Schema } from "effect"
 import { type AiError, LanguageModel, Prompt, Tool, Toolkit } from "effect/ai"
+import { HttpClient, HttpClientResponse } from "effect/http"
 import * as LanguageModelOpenAi from "../../src/layers/LanguageModelOpenAi.ts"
 import * as OpenAi from "../support/OpenAiServer.ts"
 
@@ -111,6 +112,86 @@ describe("messages", () => {
         tool_calls: toolCalls
       })
     }))
+
+  describe("reasoning that came as reasoning_content", () => {
+    const called = OpenAi.data(
+      OpenAi.toolCalls({ index: 0, id: "a", function: { name: "f", arguments: "{}" } }),
+      OpenAi.finish("tool_calls", { prompt_tokens: 1 })
+    )
+    const result = Prompt.make([{
+      role: "tool",
+      content: [{ type: "tool-result", id: "a", name: "f", isFailure: false, result: "3" }]
+    }])
+
+    /** The assistant message that goes back when the model answered so. */
+    const sentBack = Effect.fnUntraced(function*(
+      answer: string,
+      options: Partial<LanguageModelOpenAi.Options> = {},
+      next: Partial<LanguageModelOpenAi.Options> = options
+    ) {
+      const server = yield* OpenAi.make(OpenAi.events(answer), reply)
+      const { parts } = yield* Effect.provide(OpenAi.outcome(), OpenAi.model(server, options))
+      const prompt = Prompt.concat(Prompt.fromResponseParts(parts as never), result)
+      yield* Effect.provide(OpenAi.outcome({ prompt }), OpenAi.model(server, next))
+      return server.requests[1]?.body.messages[0]
+    })
+    const thought = OpenAi.data(
+      OpenAi.delta({ reasoning_content: "Two " }),
+      OpenAi.delta({ reasoning_content: "cities." })
+    )
+
+    it.effect("goes back with the tool calls that it led to", () =>
+      Effect.gen(function*() {
+        const message = yield* sentBack(thought + called)
+        assert.deepStrictEqual([message.reasoning_content, message.tool_calls.length], ["Two cities.", 1])
+      }))
+
+    it.effect.each<
+      readonly [string, string, Partial<LanguageModelOpenAi.Options>?, Partial<LanguageModelOpenAi.Options>?]
+    >([
+      ["under another name", OpenAi.data(OpenAi.delta({ reasoning: "Two cities." })) + called],
+      ["without a tool call", thought + OpenAi.data(OpenAi.finish("stop", { prompt_tokens: 1 }))],
+      ["from another model", thought + called, {}, { model: "m-2" }],
+      ["and is not to be sent", thought + called, { sendReasoning: false }]
+    ])("stays here when it came %s", ([, answer, options, next]) =>
+      Effect.gen(function*() {
+        assert.notProperty(yield* sentBack(answer, options, next), "reasoning_content")
+      }))
+
+    it.effect.each(["auto", true] as const)(
+      "never goes to api.openai.com, sendReasoning being %s",
+      (sendReasoning) =>
+        Effect.gen(function*() {
+          const bodies: Array<any> = []
+          const client = HttpClient.make((request) =>
+            Effect.sync(() => {
+              const { body } = request
+              if (body._tag === "Uint8Array") bodies.push(JSON.parse(new TextDecoder().decode(body.body)))
+              return HttpClientResponse.fromWeb(request, new Response("", { status: 400 }))
+            })
+          )
+          const assistant: Prompt.AssistantMessageEncoded = {
+            role: "assistant",
+            content: [
+              { type: "reasoning", text: "hm", options: { openai: { reasoningContentOf: "m" } } },
+              { type: "tool-call", id: "a", name: "f", params: {} }
+            ]
+          }
+          const model = LanguageModelOpenAi.layer({
+            model: "m",
+            baseUrl: "https://api.openai.com/v1",
+            apiKey: OpenAi.key,
+            sendReasoning
+          })
+          yield* Effect.provide(
+            OpenAi.outcome({ prompt: [assistant] }),
+            Layer.provide(model, Layer.succeed(HttpClient.HttpClient, client))
+          )
+          assert.notProperty(bodies[0].messages[0], "reasoning_content")
+          assert.lengthOf(bodies[0].messages[0].tool_calls, 1)
+        })
+    )
+  })
 
   it.effect("calls without text have content null; an assistant message without either has empty content", () =>
     Effect.gen(function*() {

@@ -89,6 +89,33 @@ describe("fragments", () => {
       [{ index: 0, ...fn("weather") }],
       [{ index: 0, ...fn(undefined, oslo) }]
     ], [call("a", "get_weather", { city: "Oslo" })]],
+    ["by an index that is a text, interleaved", [
+      [{ index: "0", id: "a", ...fn("f", "{\"city\":") }, { index: "1", id: "b", ...fn("g", "{\"city\":") }],
+      [{ index: "0", ...fn(undefined, "\"Oslo\"}") }, { index: "1", ...fn(undefined, "\"Rome\"}") }]
+    ], both],
+    ["without index and id, name before arguments", [
+      [fn("f", "")],
+      [fn(undefined, oslo)],
+      [fn("f", "")],
+      [fn(undefined, rome)]
+    ], [call("call_0", "f", { city: "Oslo" }), call("call_1", "f", { city: "Rome" })]],
+    ["without an id, the name in every fragment, the last one empty", [
+      [{ index: 0, ...fn("f", "") }],
+      [{ index: 0, ...fn("f", oslo) }],
+      [{ index: 0, ...fn("f", "") }]
+    ], [call("call_0", "f", { city: "Oslo" })]],
+    ["of two equal calls without arguments, ids and indices of their own", [
+      [{ index: 0, ...fn("now", "") }],
+      [{ index: 0, ...fn("now", "") }]
+    ], [call("call_0", "now", {}), call("call_1", "now", {})]],
+    ["without an id and arguments, the name in pieces", [
+      [{ index: 0, ...fn("get_", "") }],
+      [{ index: 0, ...fn("weather", "") }]
+    ], [call("call_0", "get_weather", {})]],
+    ["with one id, the name in every fragment, and no arguments", [
+      [{ index: 0, id: "a", ...fn("now", "") }],
+      [{ index: 0, id: "a", ...fn("now", "") }]
+    ], [call("a", "now", {})]],
     ["out of order and with gaps in the index", [
       [{ index: 7, id: "a", ...fn("f", "{\"city\":") }],
       [{ index: 3, id: "b", ...fn("g", rome) }],

@@ -4,16 +4,20 @@
  */
 import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
 import { assert, describe, it } from "@effect/vitest"
+import * as Tool from "effect/ai/Tool"
+import * as Toolkit from "effect/ai/Toolkit"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as FetchHttpClient from "effect/http/FetchHttpClient"
 import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import * as Agent from "../../src/Agent.ts"
 import * as Fiberloop from "../../src/Fiberloop.ts"
 import * as LanguageModelOpenAi from "../../src/layers/LanguageModelOpenAi.ts"
 import * as ModelLanguageModel from "../../src/layers/ModelLanguageModel.ts"
+import * as ModelOpenAi from "../../src/layers/ModelOpenAi.ts"
 import * as SessionStoreMemory from "../../src/layers/SessionStoreMemory.ts"
 import * as OpenAi from "../support/OpenAiServer.ts"
 
@@ -39,6 +43,47 @@ const clients = {
   undici: NodeHttpClient.layerUndici,
   "node:http": NodeHttpClient.layerNodeHttp
 }
+
+describe("a model that thinks", () => {
+  it.live("gets its reasoning_content back behind a tool call, and the fields of the body", () =>
+    Effect.gen(function*() {
+      const { data, delta, finish, toolCalls } = OpenAi
+      const call = { index: 0, id: "a", function: { name: "look", arguments: "{\"n\":1}" } }
+      const server = yield* OpenAi.make(
+        OpenAi.events(data(delta({ reasoning_content: "I look." }), toolCalls(call), finish("tool_calls"))),
+        OpenAi.events(data(delta({ reasoning_content: "Seen." }), delta({ content: "One." }), finish("stop")))
+      )
+      const options = { model: "m", baseUrl: server.baseUrl, apiKey: OpenAi.key, body: { temperature: 0 } }
+      const model = ModelOpenAi.layer(options)
+      const look = Tool.make("look", { parameters: Schema.Struct({ n: Schema.Finite }), success: Schema.String })
+      const toolkit = Toolkit.make(look)
+      const tools = toolkit.toLayer({ look: () => Effect.succeed("one") })
+      const below = yield* Layer.build(Layer.mergeAll(Fiberloop.layer, SessionStoreMemory.layer, model, tools))
+      const agent = yield* Agent.make({ instructions: "Look.", toolkit }).pipe(Effect.provide(below))
+      yield* agent.run({ input: "how many?", sessionId: "s" })
+      yield* agent.run({ input: "sure?", sessionId: "s" })
+      const reasoning = (at: number) =>
+        server.requests[at]?.body.messages.flatMap((_: any) => _.role === "assistant" ? [_.reasoning_content] : [])
+      assert.deepStrictEqual([reasoning(1), reasoning(2)], [["I look."], ["I look.", undefined]])
+      assert.deepStrictEqual(server.requests.map(({ body }) => body.temperature), [0, 0, 0])
+    }))
+})
+
+describe("a server that is none", () => {
+  it.live.each<readonly [string, OpenAi.Reply]>([
+    ["redirects", OpenAi.status(302, "", { location: "/login" })],
+    ["answers with a web page", OpenAi.status(200, "<html></html>", { "content-type": "text/html" })]
+  ])("is asked once when it %s", ([, reply]) =>
+    Effect.gen(function*() {
+      const server = yield* OpenAi.make(reply)
+      const model = ModelOpenAi.layer({ model: "m", baseUrl: server.baseUrl, apiKey: OpenAi.key })
+      const below = yield* Layer.build(Layer.mergeAll(Fiberloop.layer, SessionStoreMemory.layer, model))
+      const agent = yield* Agent.make({ instructions: "Tell a story." }).pipe(Effect.provide(below))
+      const error = yield* Effect.flip(agent.run({ input: "hello" }))
+      assert.deepStrictEqual([error._tag, error.reason._tag], ["NonRetryableError", "InvalidRequest"])
+      assert.lengthOf(server.requests, 1)
+    }))
+})
 
 describe("one connection", () => {
   for (const [name, client] of Object.entries(clients)) {

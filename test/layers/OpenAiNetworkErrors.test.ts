@@ -7,12 +7,13 @@ import * as Errors from "../../src/layers/openai/Errors.ts"
 
 const endpoint = Effect.runSync(Endpoint.make({ baseUrl: "https://example.com/v1" }))
 
-/** What is said of a client's error with this cause. */
-const said = (cause: unknown): string => {
+/** A client's error with this cause. */
+const failed = (cause: unknown): HttpClientError.HttpClientError => {
   const request = HttpClientRequest.post("https://example.com/v1")
-  const reason = new HttpClientError.TransportError({ request, cause })
-  return Errors.description(Errors.network(endpoint, new HttpClientError.HttpClientError({ reason }))) ?? ""
+  return new HttpClientError.HttpClientError({ reason: new HttpClientError.TransportError({ request, cause }) })
 }
+
+const said = (cause: unknown): string => Errors.description(Errors.network(endpoint, failed(cause))) ?? ""
 
 describe("a connection that broke with", () => {
   it.each([
@@ -29,6 +30,15 @@ describe("a connection that broke with", () => {
     assert.isTrue(text.startsWith(`example.com ${words}`), text)
     assert.include(text, `(${code})`)
     assert.notInclude(text, "secret")
+  })
+
+  it.each([
+    ["bad port", "has a port that fetch does not call; check the base URL"],
+    ["redirect count exceeded", "redirects again and again; check the base URL"]
+  ])("%s is a mistake in the base URL", (message, words) => {
+    const error = Errors.network(endpoint, failed(new TypeError("fetch failed", { cause: new Error(message) })))
+    assert.include(Errors.description(error), `example.com ${words}`)
+    assert.isFalse(error.isRetryable)
   })
 
   it("nothing that is known is told too", () => {

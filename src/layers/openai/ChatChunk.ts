@@ -13,6 +13,8 @@ export interface ChatChunk {
   /** seconds since 1970 */
   readonly created: number | undefined
   readonly reasoning: string
+  /** whether the reasoning came as `reasoning_content` */
+  readonly isReasoningContent: boolean
   readonly text: string
   readonly toolCalls: ReadonlyArray<Fragment>
   readonly finishReason: string | undefined
@@ -48,12 +50,16 @@ const reasoning = (delta: Json.JsonObject): string =>
 const text = (delta: Json.JsonObject): string =>
   Json.text(delta.content) ?? (blockText(Json.array(delta.content)) || Json.text(delta.refusal) || "")
 
+/** Some servers write the number as text. */
+const index = (value: Json.Json | undefined): number | undefined =>
+  typeof value === "string" && /^\d+$/.test(value) ? Number(value) : Json.number(value)
+
 const fragment = (item: Json.Json): Fragment => {
   const call = Json.object(item)
   const fn = Json.object(call?.function)
   const args = fn?.arguments
   return {
-    index: Json.number(call?.index),
+    index: index(call?.index),
     id: Json.text(call?.id),
     name: Json.text(fn?.name),
     text: typeof args === "string" ? args : args === undefined || args === null ? "" : JSON.stringify(args)
@@ -77,16 +83,25 @@ const usage = (chunk: Json.JsonObject, choice: Json.JsonObject | undefined): Jso
 
 const nothing: Json.JsonObject = {}
 
+/** The choice with index 0, wherever it is in the list, or without an index. */
+const firstChoice = (chunk: Json.JsonObject): Json.JsonObject | undefined => {
+  for (const item of Json.array(chunk.choices)) {
+    const choice = Json.object(item)
+    if (choice !== undefined && (choice.index ?? 0) === 0) return choice
+  }
+  return undefined
+}
+
 /** Only the first choice is read. */
 export const read = (chunk: Json.JsonObject): ChatChunk => {
-  const first = Json.object(Json.array(chunk.choices)[0])
-  const choice = first?.index === undefined || first.index === null || first.index === 0 ? first : undefined
+  const choice = firstChoice(chunk)
   const delta = Json.object(choice?.delta) ?? nothing
   return {
     id: Json.text(chunk.id),
     model: Json.text(chunk.model),
     created: Json.number(chunk.created),
     reasoning: reasoning(delta),
+    isReasoningContent: Json.text(delta.reasoning_content) !== undefined,
     text: text(delta),
     toolCalls: toolCalls(delta),
     finishReason: Json.text(choice?.finish_reason),

@@ -7,10 +7,15 @@
 import * as Prompt from "effect/ai/Prompt"
 import * as Base64 from "effect/encoding/Base64"
 import * as Json from "../Json.ts"
+import * as ReasoningContent from "./ReasoningContent.ts"
 
 export interface Options {
-  /** Send reasoning back as `reasoning_content`. */
-  readonly sendReasoning: boolean
+  readonly model: string
+  /**
+   * Which reasoning goes back as `reasoning_content`: all, none, or ("auto") that of messages with tool calls which came so
+   * from this model.
+   */
+  readonly sendReasoning: boolean | "auto"
 }
 
 interface FunctionCall {
@@ -70,12 +75,13 @@ const argumentsText = (params: unknown): string => {
 }
 
 const assistant = (message: Prompt.AssistantMessage, options: Options): ChatMessage => {
+  const isAuto = options.sendReasoning === "auto"
   let content = ""
   let reasoning = ""
   const calls: Array<FunctionCall> = []
   for (const part of message.content) {
     if (part.type === "text") content += part.text
-    if (part.type === "reasoning") reasoning += part.text
+    if (part.type === "reasoning" && (!isAuto || ReasoningContent.isBy(part, options.model))) reasoning += part.text
     if (part.type === "tool-call" && !part.providerExecuted) {
       const { id, name, params } = part
       calls.push({ id, type: "function", function: { name, arguments: argumentsText(params) } })
@@ -84,7 +90,9 @@ const assistant = (message: Prompt.AssistantMessage, options: Options): ChatMess
   return {
     role: "assistant",
     content: content === "" && calls.length > 0 ? null : content,
-    ...(options.sendReasoning && reasoning !== "" ? { reasoning_content: reasoning } : {}),
+    ...(options.sendReasoning !== false && reasoning !== "" && (!isAuto || calls.length > 0)
+      ? { reasoning_content: reasoning }
+      : {}),
     ...(calls.length > 0 ? { tool_calls: calls } : {})
   }
 }

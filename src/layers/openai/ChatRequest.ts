@@ -8,7 +8,6 @@ import type * as JsonSchema from "effect/JsonSchema"
 import * as ChatMessages from "./ChatMessages.ts"
 
 export interface Options extends ChatMessages.Options {
-  readonly model: string
   /** Fields that the call does not decide. `stream_options: undefined` takes that field away. */
   readonly body: Readonly<Record<string, unknown>>
 }

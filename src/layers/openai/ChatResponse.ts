@@ -10,6 +10,7 @@
 import type * as Response from "effect/ai/Response"
 import type { JsonObject } from "../Json.ts"
 import type { ChatChunk } from "./ChatChunk.ts"
+import * as ReasoningContent from "./ReasoningContent.ts"
 import * as TokenUsage from "./TokenUsage.ts"
 import * as ToolCalls from "./ToolCalls.ts"
 
@@ -27,19 +28,26 @@ export interface ChatResponse {
   readonly end: (out: Parts) => Defect | undefined
 }
 
+/** In lower case: OpenAI's, and those that gateways pass on of Anthropic, Gemini, Mistral, TGI and Cohere. */
 const finishReasons: ReadonlyMap<string, Response.FinishReason> = new Map([
   ["stop", "stop"],
   ["eos", "stop"],
+  ["eos_token", "stop"],
   ["end_turn", "stop"],
+  ["stop_sequence", "stop"],
+  ["complete", "stop"],
   ["length", "length"],
   ["max_tokens", "length"],
   ["model_length", "length"],
   ["content_filter", "content-filter"],
+  ["safety", "content-filter"],
+  ["refusal", "content-filter"],
   ["tool_calls", "tool-calls"],
+  ["tool_use", "tool-calls"],
   ["function_call", "tool-calls"]
 ])
 
-/** Finish reasons of a server that gave up: Mistral and OpenRouter, DeepSeek. */
+/** Finish reasons of a server that gave up, in lower case: Mistral and OpenRouter, DeepSeek. */
 const failures = new Set(["error", "insufficient_system_resource"])
 
 const timestamp = (created: number | undefined): string | undefined => {
@@ -47,8 +55,10 @@ const timestamp = (created: number | undefined): string | undefined => {
   return Number.isNaN(date.getTime()) ? undefined : date.toISOString()
 }
 
-export const make = (): ChatResponse => {
+/** The response of the model that was asked for by this name. */
+export const make = (model: string): ChatResponse => {
   const calls = ToolCalls.make()
+  const madeBy = ReasoningContent.by(model)
   let isAnnounced = false
   let open: "text" | "reasoning" | undefined
   let blocks = 0
@@ -61,11 +71,11 @@ export const make = (): ChatResponse => {
     open = undefined
   }
 
-  const append = (kind: "text" | "reasoning", delta: string, out: Parts) => {
+  const append = (kind: "text" | "reasoning", delta: string, out: Parts, metadata: Response.ProviderMetadata) => {
     if (open !== kind) {
       close(out)
       open = kind
-      out.push({ type: `${kind}-start`, id: String(++blocks) })
+      out.push({ type: `${kind}-start`, id: String(++blocks), metadata })
     }
     out.push({ type: `${kind}-delta`, id: String(blocks), delta })
   }
@@ -79,8 +89,8 @@ export const make = (): ChatResponse => {
         const { created, id, model } = chunk
         out.push({ type: "response-metadata", id, modelId: model, timestamp: timestamp(created) })
       }
-      if (chunk.reasoning !== "") append("reasoning", chunk.reasoning, out)
-      if (chunk.text !== "") append("text", chunk.text, out)
+      if (chunk.reasoning !== "") append("reasoning", chunk.reasoning, out, chunk.isReasoningContent ? madeBy : {})
+      if (chunk.text !== "") append("text", chunk.text, out, {})
       if (chunk.toolCalls.length > 0) {
         close(out)
         calls.push(chunk.toolCalls, out)
@@ -91,12 +101,12 @@ export const make = (): ChatResponse => {
     },
     end(out) {
       if (finishReason === undefined) return "truncated"
-      if (failures.has(finishReason)) return "failed"
+      if (failures.has(finishReason.toLowerCase())) return "failed"
       close(out)
       if (!calls.end(out)) return "nameless"
       out.push({
         type: "finish",
-        reason: finishReasons.get(finishReason) ?? "other",
+        reason: finishReasons.get(finishReason.toLowerCase()) ?? "other",
         usage: TokenUsage.read(usage),
         metadata: { openai: { finishReason, ...(usage === undefined ? {} : { usage }) } }
       })
@@ -109,11 +119,14 @@ export const make = (): ChatResponse => {
 export const collect = (parts: Iterable<Response.StreamPartEncoded>): Array<Response.PartEncoded> => {
   const whole: Array<Response.PartEncoded> = []
   let block = ""
+  let metadata: Response.ProviderMetadata = {}
   for (const part of parts) {
-    if (part.type === "text-start" || part.type === "reasoning-start") block = ""
-    else if (part.type === "text-delta" || part.type === "reasoning-delta") block += part.delta
+    if (part.type === "text-start" || part.type === "reasoning-start") {
+      block = ""
+      metadata = part.metadata ?? {}
+    } else if (part.type === "text-delta" || part.type === "reasoning-delta") block += part.delta
     else if (part.type === "text-end") whole.push({ type: "text", text: block })
-    else if (part.type === "reasoning-end") whole.push({ type: "reasoning", text: block })
+    else if (part.type === "reasoning-end") whole.push({ type: "reasoning", text: block, metadata })
     else if (part.type === "response-metadata" || part.type === "tool-call" || part.type === "finish") whole.push(part)
   }
   return whole

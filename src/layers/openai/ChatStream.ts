@@ -1,8 +1,9 @@
 /**
  * Turns the body of a 200 response into arrays of parts, one array for what arrived together.
  *
- * Owns when a call is over: `[DONE]`, a finish reason with usage, or the end of the body. The stream then ends, which
- * closes a connection that the server leaves open. Does not own the request (`LanguageModelOpenAi`).
+ * Owns when a call is over: `[DONE]`, a finish reason with usage, a finish reason and no more within a while, or the end of
+ * the body. The stream then ends, which closes a connection that the server leaves open. Does not own the request
+ * (`LanguageModelOpenAi`).
  */
 import type * as AiError from "effect/ai/AiError"
 import type * as Response from "effect/ai/Response"
@@ -29,14 +30,16 @@ interface Reader {
   readonly push: (text: string) => void
   /** The body ended, or broke off with `error`. */
   readonly end: (error?: AiError.AiError) => void
+  /** The model finished: what may still come is usage. */
+  readonly isFinished: () => boolean
   /** Takes the parts that were read. */
   readonly take: () => Array<Part>
   /** Once defined, nothing more is read. */
   readonly outcome: () => "settled" | AiError.AiError | undefined
 }
 
-const makeReader = (endpoint: Endpoint, contentType: string): Reader => {
-  const response = ChatResponse.make()
+const makeReader = (endpoint: Endpoint, contentType: string, model: string): Reader => {
+  const response = ChatResponse.make(model)
   let parts: Array<Part> = []
   let outcome: "settled" | AiError.AiError | undefined
   let hasEvents = false
@@ -104,6 +107,7 @@ const makeReader = (endpoint: Endpoint, contentType: string): Reader => {
       else if (hasEvents || contentType === "" || contentType.includes("event-stream")) settle()
       else outcome = Errors.notAStream(endpoint, contentType)
     },
+    isFinished: response.isFinished,
     take() {
       const taken = parts
       parts = []
@@ -113,11 +117,17 @@ const makeReader = (endpoint: Endpoint, contentType: string): Reader => {
   }
 }
 
-/** 50 ms of real time, whatever the clock: it is the socket's and nobody's policy. */
-const moment = Effect.callback<void>((resume) => {
-  const timer = setTimeout(() => resume(Effect.void), 50)
-  return Effect.sync(() => clearTimeout(timer))
-})
+/** Real time, whatever the clock: it is the socket's and nobody's policy. */
+const wait = (millis: number) =>
+  Effect.callback<void>((resume) => {
+    const timer = setTimeout(() => resume(Effect.void), millis)
+    return Effect.sync(() => clearTimeout(timer))
+  })
+
+const moment = wait(50)
+
+/** How long usage may come behind the finish reason, and what was read last. */
+const usageWait = 2000
 
 /**
  * Reads on for a moment: a connection can carry the next call when its response has come to its end. This is before the
@@ -129,12 +139,13 @@ const drain = <A, E>(pull: Pull.Pull<A, E>): Effect.Effect<void> =>
 /**
  * Parts come as they arrive; those read before a failure come before it. Tool calls come only when the model finished:
  * a body that ends earlier fails with an error that `Errors.isTruncated` recognises. When the connection breaks after the
- * finish reason the answer is whole, and only its usage may be missing.
+ * finish reason, or stays open, the answer is whole, and only its usage may be missing.
  */
 export const parts = (
   body: Stream.Stream<Uint8Array, HttpClientError.HttpClientError>,
   endpoint: Endpoint,
-  contentType: string
+  contentType: string,
+  model: string
 ): Stream.Stream<Part, AiError.AiError> => {
   const texts = body.pipe(
     Stream.decodeText,
@@ -142,16 +153,30 @@ export const parts = (
   )
   return Stream.transformPull(texts, (pull) =>
     Effect.sync(() => {
-      const reader = makeReader(endpoint, contentType)
+      const reader = makeReader(endpoint, contentType, model)
+      let quietSince: number | undefined
+      let isLeft = false
+      /** The body's end, from a while after the finish reason on: the answer is whole, whatever else a server sends. */
+      const onward = Effect.suspend(() => {
+        if (!reader.isFinished()) return pull
+        quietSince ??= performance.now()
+        const left = quietSince + usageWait - performance.now()
+        const leave = Effect.suspend(() => {
+          isLeft = true
+          return Cause.done()
+        })
+        return left <= 0 ? leave : Effect.raceFirst(pull, Effect.flatMap(wait(left), () => leave))
+      })
       const next: Pull.Pull<Arr.NonEmptyReadonlyArray<Part>, AiError.AiError> = Effect.suspend(() => {
-        const read = reader.take()
+        const taken = reader.take()
         const outcome = reader.outcome()
-        if (Arr.isArrayNonEmpty(read)) {
-          return outcome === "settled" ? Effect.as(drain(pull), read) : Effect.succeed(read)
+        if (Arr.isArrayNonEmpty(taken)) {
+          quietSince = undefined
+          return outcome === "settled" && !isLeft ? Effect.as(drain(pull), taken) : Effect.succeed(taken)
         }
         if (outcome === "settled") return Cause.done()
         if (outcome !== undefined) return Effect.fail(outcome)
-        return Pull.matchEffect(pull, {
+        return Pull.matchEffect(onward, {
           onSuccess: (pieces) => {
             for (const piece of pieces) reader.push(piece)
             return next

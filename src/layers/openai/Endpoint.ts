@@ -15,6 +15,8 @@ export interface Endpoint {
   readonly host: string
   /** The address without credentials and query. */
   readonly url: string
+  /** Whether it is OpenAI's own. */
+  readonly isOpenAi: boolean
   readonly hasKey: boolean
   /** A request with a JSON body, authorised. */
   readonly request: (body: string) => HttpClientRequest.HttpClientRequest
@@ -76,6 +78,7 @@ export const make = Effect.fnUntraced(function*(options: {
   return {
     host: url.host,
     url: `${url.origin}${url.pathname}`,
+    isOpenAi: isOpenAi(url),
     hasKey: key !== "",
     request: (body) => HttpClientRequest.setBody(authorised, HttpBody.text(body, "application/json")),
     redact: (text) => key === "" ? text : text.replaceAll(key, "<redacted>")

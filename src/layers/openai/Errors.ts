@@ -65,12 +65,30 @@ export const gaveUp = (endpoint: Endpoint): AiError.AiError =>
 export const invalidResponse = (endpoint: Endpoint, what: string): AiError.AiError =>
   make(endpoint, new AiError.InvalidResponseError({ description: `${endpoint.host} ${what}` }))
 
+/** What was asked is no such API, and does not become one when it is asked again; `what` continues "<host> ...". */
+const notTheApi = (endpoint: Endpoint, what: string): AiError.AiError =>
+  make(endpoint, new AiError.InvalidRequestError({ description: `${endpoint.host} ${what}` }))
+
 export const notAStream = (endpoint: Endpoint, what: string): AiError.AiError =>
-  invalidResponse(
+  notTheApi(
     endpoint,
     `answered with ${what} and not with a stream of events; check that the base URL is that of an OpenAI-compatible API `
       + `(most end in /v1) and that the model can stream`
   )
+
+/** A status below 400 that is no 2xx. Where it leads is told without the query, which may hold a secret. */
+export const notAnswered = (endpoint: Endpoint, status: number, location: string | undefined): AiError.AiError => {
+  const url = location === undefined ? null : URL.parse(location, endpoint.url)
+  return notTheApi(
+    endpoint,
+    url === null
+      ? `answered HTTP ${status}, which is no answer; check the base URL`
+      : endpoint.redact(
+        `redirects to ${url.origin}${url.pathname} (HTTP ${status}), which is not followed; check the base URL, and if the `
+          + `API has moved there, name that address in it`
+      )
+  )
+}
 
 const closed = "try again later, and if it stays so, check the port of the base URL and the proxies on the way"
 
@@ -87,6 +105,8 @@ const networkWords: ReadonlyArray<readonly [codes: RegExp, words: string]> = [
   ],
   [/^HPE_|^HTTPParserError$/, "does not speak HTTP; check that the base URL names the right port"],
   [/^ERR_SSL_|^EPROTO$/, "does not speak TLS; check whether the base URL begins with http: or https:"],
+  [/^redirect count exceeded$/, "redirects again and again; check the base URL"],
+  [/^bad port$/, "has a port that fetch does not call; check the base URL, or let the server listen on another port"],
   [
     /CERT|SIGNATURE/,
     "has a certificate that is not trusted here; check the base URL, or name its issuer in NODE_EXTRA_CA_CERTS"
@@ -96,11 +116,15 @@ const networkWords: ReadonlyArray<readonly [codes: RegExp, words: string]> = [
 const unknownNetwork =
   "could not be reached, or broke off; try again later, and if it stays so, check the base URL and the network"
 
-/** The code of an error or of one of its causes, such as `ECONNREFUSED`. */
+/** What `fetch` refuses without a code: a port that the Fetch standard blocks, redirects without an end. */
+const refusals: ReadonlySet<string> = new Set(["bad port", "redirect count exceeded"])
+
+/** The code of an error or of one of its causes, such as `ECONNREFUSED`; the message, where that is all there is. */
 const codeOf = (error: unknown, depth = 5): string | undefined => {
   if (typeof error !== "object" || error === null || depth === 0) return undefined
   if ("code" in error && typeof error.code === "string") return error.code
   if ("name" in error && error.name === "HTTPParserError") return error.name
+  if ("message" in error && refusals.has(String(error.message))) return String(error.message)
   return "cause" in error ? codeOf(error.cause, depth - 1) : undefined
 }
 
@@ -112,7 +136,11 @@ export const network = (endpoint: Endpoint, error: HttpClientError.HttpClientErr
   return make(
     endpoint,
     new AiError.NetworkError({
-      reason: _tag === "InvalidUrlError" || _tag === "EncodeError" ? _tag : "TransportError",
+      reason: _tag === "EncodeError"
+        ? _tag
+        : _tag === "InvalidUrlError" || refusals.has(code ?? "")
+        ? "InvalidUrlError"
+        : "TransportError",
       method: "POST",
       url: endpoint.url,
       description: `${endpoint.host} ${words}${code === undefined ? "" : ` (${code})`}`

@@ -23,6 +23,8 @@ interface Call {
   chunk: number
   providerId: string | undefined
   name: string
+  /** how many fragments gave it the same name */
+  named: number
   text: string
   /** what of `text` was not yet emitted, because the name is not known */
   unsent: string
@@ -44,14 +46,16 @@ const isWhole = (text: string): boolean => /^\s*[{["]/.test(text) && Json.parse(
 
 /**
  * Whether a fragment that was found to match `call` begins another one: some providers give every call index 0, or all
- * calls one id, or neither, and some repeat the name with every fragment. Only a fragment with a name begins a call.
+ * calls one id, or neither, and some repeat the name with every fragment. Only a fragment with a name begins a call; behind
+ * whole arguments one without an id begins it also before its own arguments, unless the name came again all along.
  */
 const beginsAnother = (call: Call, fragment: Fragment, chunk: number): boolean => {
   if (fragment.name === undefined || call.name === "") return false
   if (fragment.id !== undefined && call.providerId !== undefined && fragment.id !== call.providerId) return true
   if (call.chunk === chunk) return true
   if (call.text === "") return fragment.index === undefined && fragment.name !== call.name
-  return fragment.name !== call.name || (fragment.text !== "" && isWhole(call.text))
+  if (fragment.name !== call.name) return true
+  return (fragment.text !== "" || (fragment.id === undefined && call.named === 1)) && isWhole(call.text)
 }
 
 /**
@@ -75,6 +79,12 @@ export const parameters = (text: string): unknown => {
   return typeof inner === "object" && inner !== null ? inner : text
 }
 
+/** A name that came again and again without an id and without arguments was as many calls: nothing else tells them apart. */
+const apart = (call: Call): ReadonlyArray<Call> =>
+  call.text !== "" || call.providerId !== undefined || call.named < 2
+    ? [call]
+    : [call, ...Array.from({ length: call.named - 1 }, (): Call => ({ ...call, id: undefined }))]
+
 export const make = (): ToolCalls => {
   const calls: Array<Call> = []
   const ids = new Set<string>()
@@ -97,6 +107,7 @@ export const make = (): ToolCalls => {
       chunk,
       providerId: undefined,
       name: "",
+      named: 0,
       text: "",
       unsent: "",
       id: undefined
@@ -108,6 +119,7 @@ export const make = (): ToolCalls => {
   const add = (call: Call, fragment: Fragment) => {
     call.chunk = chunk
     call.providerId ??= fragment.id
+    if (fragment.name !== undefined) call.named = fragment.name === call.name ? call.named + 1 : 1
     if (fragment.name !== undefined && (call.text === "" || call.name === "")) {
       call.name = fragment.name.startsWith(call.name) ? fragment.name : call.name + fragment.name
     }
@@ -145,7 +157,7 @@ export const make = (): ToolCalls => {
     },
     end(out) {
       if (calls.some((call) => call.name === "" && call.text !== "")) return false
-      for (const call of calls) {
+      for (const call of calls.flatMap(apart)) {
         if (call.name === "") continue
         const id = start(call, out)
         out.push(

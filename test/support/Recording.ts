@@ -1,0 +1,208 @@
+/**
+ * A recorded chat completion and what it says, read in the plainest way and apart from the adapter.
+ *
+ * Owns the forms of a file (JSON lines, or the text of server-sent events) and the reading that an adapter is held against.
+ * Where fragments of calls can be read in several ways it gives them all, or none when none makes sense.
+ */
+export type Payload = Record<string, any>
+
+export interface Call {
+  readonly name: string
+  readonly params: unknown
+}
+
+/** How a stream ends: `open` when neither a finish reason nor an error came, `either` when an error came behind a finish. */
+export type Ending = "open" | "whole" | "error" | "either"
+
+export interface Reading {
+  readonly ending: Ending
+  /** The finish reason, where its name can mean one thing only. */
+  readonly reason: string | undefined
+  readonly text: string
+  readonly reasoning: string
+  /** The readings of the tool calls, one where the fragments are plain; without any, nothing is said of them. */
+  readonly calls: ReadonlyArray<ReadonlyArray<Call>>
+  /** The prompt tokens that may be told; one value where usage came once. */
+  readonly input: ReadonlyArray<number | undefined>
+}
+
+/** The payloads of a file, `undefined` when it holds no stream: one document, such as an answer that was not streamed. */
+export const parse = (file: string): ReadonlyArray<Payload> | undefined => {
+  const lines = file.replace(/^\uFEFF/, "").split(/\r\n|\n|\r/)
+  const payloads: Array<Payload> = []
+  let event = ""
+  for (const line of lines) {
+    const [, name, value = line] = /^(event|data|id|retry)?: ?(.*)$/s.exec(line) ?? []
+    if (name === "event") event = value
+    if (line.trim() === "") event = ""
+    if ((name !== undefined && name !== "data") || line.startsWith(":") || value.trim() === "") continue
+    if (value.trim() === "[DONE]") continue
+    let payload: unknown
+    try {
+      payload = JSON.parse(value)
+    } catch (cause) {
+      if (isDocument(file)) return undefined
+      throw new Error(`not a line of JSON nor of server-sent events: ${line.slice(0, 80)}`, { cause })
+    }
+    if (typeof payload !== "object" || payload === null) throw new Error(`not a payload: ${line.slice(0, 80)}`)
+    payloads.push(event === "error" && !isError(payload) ? { error: payload } : payload)
+  }
+  return payloads.every((payload) => payload["choices"]?.[0]?.message) ? undefined : payloads
+}
+
+const isDocument = (text: string): boolean => {
+  try {
+    return typeof JSON.parse(text) === "object"
+  } catch {
+    return false
+  }
+}
+
+const isError = (payload: Payload): boolean =>
+  Boolean(payload["error"]) || payload["object"] === "error" || payload["type"] === "error"
+
+const failing = ["error", "insufficient_system_resource"]
+
+const choiceOf = (payload: Payload): Payload =>
+  payload["choices"]?.find?.((choice: Payload | null) => (choice?.["index"] ?? 0) === 0) ?? {}
+
+const joined = (blocks: unknown, field: string): string =>
+  Array.isArray(blocks) ? blocks.map((block) => typeof block?.[field] === "string" ? block[field] : "").join("") : ""
+
+/** The first of texts that says anything. */
+const firstOf = (...texts: ReadonlyArray<unknown>): string =>
+  texts.find((text): text is string => typeof text === "string" && text !== "") ?? ""
+
+const textOf = ({ content, refusal }: Payload): string => firstOf(content, joined(content, "text"), refusal)
+
+const reasoningOf = ({ content, reasoning, reasoning_content, reasoning_details }: Payload): string =>
+  firstOf(
+    reasoning_content,
+    reasoning,
+    joined(reasoning_details, "text") + joined(reasoning_details, "summary"),
+    Array.isArray(content) ? content.map((block) => joined(block?.thinking, "text")).join("") : ""
+  )
+
+// ---- tool calls ---------------------------------------------------------------------------------------------------
+
+interface Fragment {
+  readonly index: unknown
+  readonly id: string
+  readonly name: string
+  readonly args: string
+}
+
+const fragmentsOf = (delta: Payload): ReadonlyArray<Fragment> => {
+  const items = delta["tool_calls"]?.length > 0
+    ? delta["tool_calls"]
+    : delta["function_call"]
+    ? [{ index: 0, function: delta["function_call"] }]
+    : []
+  return items.map(({ function: fn, id, index }: Payload) => {
+    const args = fn?.arguments ?? ""
+    return { index, id: id || "", name: fn?.name || "", args: typeof args === "string" ? args : JSON.stringify(args) }
+  })
+}
+
+const json = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+const isObject = (value: unknown) => typeof value === "object" && value !== null
+
+/** No text, null and [] are no parameters; JSON in a JSON text is read; what is no JSON stays text. */
+const paramsOf = (args: string): unknown => {
+  const value = args.trim() === "" ? null : json(args)
+  if (value === undefined) return args
+  if (value === null || (Array.isArray(value) && value.length === 0)) return {}
+  if (typeof value !== "string") return value
+  const inner = value.trim() === "" ? {} : json(value)
+  return isObject(inner) ? inner : args
+}
+
+type Groups = ReadonlyArray<ReadonlyArray<Fragment>>
+
+const callsOf = (groups: Groups): ReadonlyArray<Call> =>
+  groups.map((group) => ({
+    name: group.find(({ name }) => name !== "")?.name ?? "",
+    params: paramsOf(group.map(({ args }) => args).join(""))
+  }))
+
+const by = (fragments: ReadonlyArray<Fragment>, key: (fragment: Fragment) => unknown): Groups => [
+  ...Map.groupBy(fragments, key).values()
+]
+
+/** Each call has an index of its own, at most one id, and its name in its first fragment only. */
+const isPlain = (fragments: ReadonlyArray<Fragment>, groups: Groups): boolean =>
+  fragments.every(({ index }) => typeof index === "number") &&
+  groups.every((group) =>
+    group[0]?.name !== "" && group.slice(1).every(({ id, name }) => name === "" && (id === "" || id === group[0]?.id))
+  )
+
+/** Every call has a name and parameters, all its names being one. */
+const makesSense = (groups: Groups): boolean =>
+  callsOf(groups).every(({ params }) => isObject(params))
+  && groups.every((group) => new Set(group.flatMap(({ name }) => name || [])).size === 1)
+
+const callReadings = (fragments: ReadonlyArray<Fragment>): Reading["calls"] => {
+  const byIndex = by(fragments, ({ index }) => index)
+  if (isPlain(fragments, byIndex)) return [callsOf(byIndex)]
+  const inTurn = (begins: (fragment: Fragment, last: Fragment | undefined) => boolean): Groups => {
+    const groups: Array<Array<Fragment>> = []
+    for (const fragment of fragments) {
+      const last = groups.at(-1)
+      if (last === undefined || begins(fragment, last.at(-1))) groups.push([fragment])
+      else last.push(fragment)
+    }
+    return groups
+  }
+  const readings = [
+    byIndex,
+    ...(fragments.every(({ id }) => id !== "") ? [by(fragments, ({ id }) => id)] : []),
+    inTurn(() => true),
+    inTurn(({ name }) => name !== ""),
+    inTurn(({ name }, last) => name !== "" && name !== last?.name),
+    inTurn(({ id }, last) => id !== "" && id !== last?.id)
+  ]
+  return readings.filter(makesSense).map(callsOf)
+}
+
+// ---- the whole ----------------------------------------------------------------------------------------------------
+
+const plainReasons: Payload = {
+  stop: "stop",
+  length: "length",
+  content_filter: "content-filter",
+  tool_calls: "tool-calls",
+  function_call: "tool-calls"
+}
+
+const finishOf = (payload: Payload): string => firstOf(choiceOf(payload)["finish_reason"])
+
+const promptTokens = (payload: Payload): ReadonlyArray<number> => {
+  const usage = payload["usage"] ?? choiceOf(payload)["usage"] ?? payload["x_groq"]?.usage
+  return Number.isInteger(usage?.prompt_tokens) && usage.prompt_tokens >= 0 ? [usage.prompt_tokens] : []
+}
+
+const endingOf = (finished: number, failed: number): Ending =>
+  finished === -1 ? failed === -1 ? "open" : "error" : failed === -1 ? "whole" : failed <= finished ? "error" : "either"
+
+export const read = (payloads: ReadonlyArray<Payload>): Reading => {
+  const finished = payloads.findIndex((payload) => finishOf(payload) !== "")
+  const failed = payloads.findIndex((payload) => isError(payload) || failing.includes(finishOf(payload)))
+  const ending = endingOf(finished, failed)
+  const deltas = (ending === "error" ? payloads.slice(0, failed) : payloads).map((_) => choiceOf(_)["delta"] ?? {})
+  const late = finished === -1 ? [] : payloads.slice(finished).flatMap(promptTokens)
+  return {
+    ending,
+    reason: finished === -1 ? undefined : plainReasons[finishOf(payloads[finished] ?? {})],
+    text: deltas.map(textOf).join(""),
+    reasoning: deltas.map(reasoningOf).join(""),
+    calls: callReadings(deltas.flatMap(fragmentsOf)),
+    input: late.length > 0 ? late : [payloads.flatMap(promptTokens).at(-1)]
+  }
+}
