@@ -144,7 +144,7 @@ it.live("a database that is moved away ends the run under way before its next to
     assert.isFalse(existsSync(join(root, "second.txt")))
     assert.isFalse(existsSync(db))
     renameSync(`${db}.old`, db)
-    yield* assertGoesOn(place)
+    yield* assertGoesOn({ ...place, goOn: place.run(["--session", id, "--model", "offline", "3+3"]) })
   }))
 
 it.live.skipIf(!FullDisk.canMount)(
