@@ -153,7 +153,7 @@ describe("the server has seen the close", () => {
   it.live("when a limit of time has ended the run", () =>
     Effect.gen(function*() {
       const { agent, hasLeft } = yield* place(begun)
-      const result = yield* agent.run({ input: "A long one.", limits: { maxDuration: 50 } })
+      const result = yield* agent.run({ input: "A long one.", limits: { maxDuration: 1_000 } })
       assert.deepStrictEqual([result._tag, hasLeft()], ["Limited", true])
     }))
 })
