@@ -11,9 +11,9 @@ import * as Layer from "effect/Layer"
 import type * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import * as Brief from "./loop/Brief.ts"
-import type * as Drive from "./loop/Drive.ts"
 import type * as Env from "./loop/Env.ts"
 import * as Launch from "./loop/Launch.ts"
+import type * as Start from "./loop/Start.ts"
 import * as InputCheck from "./run/InputCheck.ts"
 import type * as RunError from "./run/RunError.ts"
 import type * as RunEvent from "./run/RunEvent.ts"
@@ -200,7 +200,7 @@ const agentPolicy = (policy: RunPolicy.ToolPolicy, tools: ReadonlyArray<string>)
 
 /** The events of a run that ends when its reader leaves. */
 const whileRead = (
-  started: Effect.Effect<Drive.Started, RunError.RunError>
+  started: Effect.Effect<Start.Started, RunError.RunError>
 ): Stream.Stream<RunEvent.RunEvent, RunError.RunError> =>
   Stream.unwrap(
     Effect.acquireRelease(

@@ -11,12 +11,12 @@ import * as RunPolicy from "../run/RunPolicy.ts"
 import * as Ids from "../services/Ids.ts"
 import type * as Runs from "../services/Runs.ts"
 import * as Brief from "./Brief.ts"
-import * as Drive from "./Drive.ts"
 import type * as Env from "./Env.ts"
 import * as Fold from "./Fold.ts"
 import * as Opening from "./Opening.ts"
+import * as Start from "./Start.ts"
 
-type Launched = Effect.Effect<Drive.Started, RunError.RunError>
+type Launched = Effect.Effect<Start.Started, RunError.RunError>
 
 export interface Launch {
   /** Starts a run, or attaches to the one that this id and input made before. */
@@ -38,13 +38,13 @@ export const make = (services: Env.Services, definition: Brief.Definition): Laun
   const begin = Effect.fnUntraced(function*(
     input: RunInput.RunInput,
     isWatched: boolean
-  ): Effect.fn.Return<Drive.Started, RunError.RunError> {
+  ): Effect.fn.Return<Start.Started, RunError.RunError> {
     const ids = yield* Ids.Ids
     const runId = yield* checkedId("runId", input.runId ?? (yield* ids.next))
     // the same request sent twice with a run id and nothing else is one run, so the session follows from it
     const sessionId = yield* checkedId("sessionId", input.sessionId ?? input.runId ?? (yield* ids.next))
     const effective = yield* Effect.fromResult(InputCheck.effective(input, defaults))
-    return yield* Drive.start(services, {
+    return yield* Start.start(services, {
       sessionId,
       runId,
       begin: { _tag: "Start", input: effective, create: input.createSession ?? true },
@@ -57,7 +57,7 @@ export const make = (services: Env.Services, definition: Brief.Definition): Laun
 
   const proceed = Effect.fnUntraced(function*(
     input: RunInput.ResumeInput
-  ): Effect.fn.Return<Drive.Started, RunError.RunError> {
+  ): Effect.fn.Return<Start.Started, RunError.RunError> {
     const sessionId = yield* checkedId("sessionId", input.sessionId)
     const limits = input.limits === undefined ? undefined : yield* Effect.fromResult(InputCheck.limits(input.limits))
     const data = input.data === undefined ? undefined : yield* Effect.fromResult(InputCheck.json("data", input.data))
@@ -69,7 +69,7 @@ export const make = (services: Env.Services, definition: Brief.Definition): Laun
     if (runId === undefined || state.input === undefined) {
       return yield* Opening.nothingToResume(sessionId, input.runId, state)
     }
-    return yield* Drive.start(services, {
+    return yield* Start.start(services, {
       sessionId,
       runId,
       begin: { _tag: "Resume", limits, data },

@@ -60,6 +60,21 @@ export const open = Effect.fnUntraced(function*(
   return ready
 })
 
+/** The run that a start asks for, where it has ended; looked for without taking the session. */
+export const past = Effect.fnUntraced(function*(
+  store: Store,
+  sessionId: string,
+  runId: string,
+  begin: Begin
+): Effect.fn.Return<Fold.Past | undefined, RunError.RunError> {
+  if (begin._tag === "Resume") return undefined
+  const found = yield* Fold.find(store, sessionId, runId, Fold.nothing)
+  if (found?.state.end === undefined) return undefined
+  return RunInput.canonical(found.input) === RunInput.canonical(begin.input)
+    ? found
+    : yield* RunError.runConflict(runId)
+})
+
 const goOn: Begin = { _tag: "Resume", limits: undefined, data: undefined }
 
 export const nothingToResume = (sessionId: string, runId: string | undefined, state: RunState.RunState) =>

@@ -52,6 +52,25 @@ describe("the same run id", () => {
       assert.deepStrictEqual(yield* store.log("s"), log)
     }))
 
+  it.effect("of a run that has ended is told again while another run has the session, and refused with other input", () =>
+    Effect.gen(function*() {
+      const second = yield* ScriptedModel.makeGate
+      const { agent, gate, input, run, script } = yield* waiting(ScriptedModel.gate(second))
+      yield* gate.release
+      const result = yield* run.result
+      const other = yield* agent.start({ ...input, runId: "r2", input: "more" })
+      yield* second.started
+      assert.deepStrictEqual(yield* agent.run(input), result)
+      const events = yield* Stream.runCollect(agent.stream(input))
+      assert.deepStrictEqual([events[0]?.runId, RunLog.endOf(events)], ["r", "RunCompleted(stop)"])
+      const conflict = yield* Effect.flip(agent.run({ ...input, input: "else" }))
+      assert.strictEqual(conflict.reason._tag, "RunConflict")
+      const busy = yield* Effect.flip(agent.run({ ...input, runId: "r3" }))
+      assert.strictEqual(busy.reason._tag, "SessionBusy")
+      assert.strictEqual((yield* script.requests).length, 2)
+      yield* other.abort
+    }))
+
   it.effect("with equal input replays from a new agent over the same store", () =>
     Effect.gen(function*() {
       const { close, gate, input, run, store } = yield* waiting()
