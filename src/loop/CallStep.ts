@@ -116,13 +116,13 @@ export const settle = (
   ofRun?: string
 ): void => {
   const { callId, startedAt, tool, turn } = call
-  const duration = isOurs(journal, call) ? Math.max(0, journal.now() - (startedAt ?? Infinity)) : 0
+  const hasRunHere = ofRun === undefined && startedAt !== undefined && isOurs(journal, call)
+  const duration = hasRunHere ? Math.max(0, journal.now() - startedAt) : 0
   journal.record({ _tag: "ToolSettled", turn, callId, tool, outcome, duration }, ofRun)
 }
 
-/** This drive started it, and not one that died. */
-export const isOurs = (journal: Env.Env["journal"], { startedAt }: Call): boolean =>
-  startedAt !== undefined && startedAt >= journal.state().driveStartedAt
+/** This drive started it, and not one that died: told by the log, because clocks of machines differ. */
+export const isOurs = (journal: Env.Env["journal"], { drive }: Call): boolean => drive === journal.state().drive
 
 /** The same on every try at a call, and unique among all sessions: the ids may hold anything. */
 export const idempotencyKey = (sessionId: string, runId: string, callId: string): string =>

@@ -15,6 +15,8 @@ export interface OpenCall {
   readonly approvalId?: string
   /** when its intent was last stored, in milliseconds since the epoch */
   readonly startedAt?: number
+  /** the drive that last stored its intent */
+  readonly drive?: number
   /** how often its intent was stored: more than once when a drive died while it ran */
   readonly tries?: number
   /** what the person said */

@@ -67,7 +67,7 @@ export const withCall = (
 export const startCall = (state: RunState, event: Extract<RunEvent.Durable, { _tag: "ToolStarted" }>): RunState => {
   const { at, callId, params } = event
   const { tries = 0 } = state.openCalls.find((call) => call.callId === callId) ?? {}
-  return withCall(state, event, { phase: "started", params, startedAt: at, tries: tries + 1 })
+  return withCall(state, event, { phase: "started", params, startedAt: at, tries: tries + 1, drive: state.drive })
 }
 
 /** An outcome; one of a call that is not open changes nothing. */

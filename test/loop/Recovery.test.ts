@@ -393,6 +393,15 @@ describe("what was stored of a run that died", () => {
       ])
     }))
 
+  it.effect("keeps a call unknown where a limit comes before anybody asks for it", () =>
+    Effect.gen(function*() {
+      const store = yield* died([TestAgent.work(1), TestAgent.look(2)])
+      const { agent, ran } = yield* make({ turns: [] }, store)
+      yield* Stream.runDrain(agent.resume({ sessionId: "s", limits: { maxTurns: 1 } }))
+      assert.deepStrictEqual(RunLog.outcomes(yield* store.log("s")), ["1.0 OutcomeUnknown", "1.1 Interrupted"])
+      assert.deepStrictEqual(ran, [])
+    }))
+
   it.effect("a turn whose calls were all settled is concluded and not called again", () =>
     Effect.gen(function*() {
       const { batches } = yield* whole({ turns: [TestAgent.work(1), ScriptedModel.text("done")] })
