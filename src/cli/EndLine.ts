@@ -2,6 +2,7 @@
 import { count } from "../run/Quantity.ts"
 import type * as RunEvent from "../run/RunEvent.ts"
 import * as RunResult from "../run/RunResult.ts"
+import * as Usage from "../run/Usage.ts"
 import type { Paint } from "./Paint.ts"
 import * as TerminalText from "./TerminalText.ts"
 import { duration } from "./ToolLine.ts"
@@ -33,6 +34,20 @@ export const used = ({ duration: millis, toolCalls, turns, usage }: Used): Reado
 }
 
 export type Used = Pick<RunEvent.Totals, "duration" | "toolCalls" | "turns" | "usage">
+
+/** What several runs have used up together. */
+export const sum = (all: Iterable<RunEvent.Totals>): Used => {
+  let total: Used = { turns: 0, toolCalls: 0, duration: 0, usage: Usage.zero }
+  for (const { duration, toolCalls, turns, usage } of all) {
+    total = {
+      turns: total.turns + turns,
+      toolCalls: total.toolCalls + toolCalls,
+      duration: total.duration + duration,
+      usage: Usage.add(total.usage, usage)
+    }
+  }
+  return total
+}
 
 /** `✓ completed · 2 turns · 1 tool call · 15 tokens · 120 ms · session 0199...` */
 export const line = (event: RunEvent.End, sessionId: string, paint: Paint): string => {

@@ -10,7 +10,6 @@ import { callId } from "../run/OpenCall.ts"
 import { count } from "../run/Quantity.ts"
 import type * as RunEvent from "../run/RunEvent.ts"
 import * as RunResult from "../run/RunResult.ts"
-import * as Usage from "../run/Usage.ts"
 import * as EndLine from "./EndLine.ts"
 import type { Paint } from "./Paint.ts"
 import * as SessionModel from "./SessionModel.ts"
@@ -120,7 +119,7 @@ export const finish = (look: Look, state: State): string => {
   ]
   const [next, before] = open.length === 0 ? [state, ""] : say(state, "line", open)
   const goOn = state.end === undefined ? undefined : EndLine.goOn(state.end, look.sessionId, flags)
-  const totals = [count(state.runs, "run"), ...EndLine.used(sum(state.totals.values()))].join(" · ")
+  const totals = [count(state.runs, "run"), ...EndLine.used(EndLine.sum(state.totals.values()))].join(" · ")
   const [, after] = say(next, "heading", [
     paint.dim(`── session ${TerminalText.line(look.sessionId)} · ${totals}`),
     ...(goOn === undefined ? [] : [goOn])
@@ -226,19 +225,6 @@ const endRun = ({ paint }: Look, state: State, event: RunEvent.End): Step => {
     event._tag === "RunCompleted" ? paint.green(`✓ ${explained}`) : paint.red(`✗ ${explained}`),
     paint.dim(`  ${[...EndLine.used(event.totals), ...left].join(" · ")}`)
   ])
-}
-
-const sum = (all: Iterable<RunEvent.Totals>): EndLine.Used => {
-  let total: EndLine.Used = { turns: 0, toolCalls: 0, duration: 0, usage: Usage.zero }
-  for (const { duration, toolCalls, turns, usage } of all) {
-    total = {
-      turns: total.turns + turns,
-      toolCalls: total.toolCalls + toolCalls,
-      duration: total.duration + duration,
-      usage: Usage.add(total.usage, usage)
-    }
-  }
-  return total
 }
 
 const input = ({ content }: Message.UserMessage): ReadonlyArray<string> =>

@@ -1,22 +1,20 @@
 /**
  * One turn: the context is made to fit, the model is called, its tools run, and it is decided what goes on.
  *
- * Does not own how a call is retried (`ModelCall`) or how tools run (`ToolRound`), nor the end of a drive (`Drive`).
+ * Does not own how the context is made smaller (`Compacting`), a call retried (`ModelCall`), tools run (`ToolRound`), nor the
+ * end of a drive (`Drive`).
  */
 import * as Effect from "effect/Effect"
-import * as Bounds from "../run/Bounds.ts"
 import * as RunDecision from "../run/RunDecision.ts"
 import * as RunError from "../run/RunError.ts"
 import type * as RunEvent from "../run/RunEvent.ts"
 import * as RunState from "../run/RunState.ts"
-import * as Snapshot from "../run/Snapshot.ts"
 import * as Transcript from "../run/Transcript.ts"
 import * as Usage from "../run/Usage.ts"
 import type * as ContextManager from "../services/ContextManager.ts"
-import * as SessionStore from "../services/SessionStore.ts"
+import * as Compacting from "./Compacting.ts"
 import type * as Env from "./Env.ts"
 import * as ModelCall from "./ModelCall.ts"
-import * as Severed from "./Severed.ts"
 import * as ToolRound from "./ToolRound.ts"
 
 /** How a drive ends when nothing breaks. */
@@ -41,7 +39,7 @@ export const takeTurns = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Re
     const plan = env.context.plan(view(env, undefined))
     if (plan._tag === "Compact") {
       journal.move("contextMustShrink")
-      const ending = yield* compact(env, plan.request)
+      const ending = yield* Compacting.compact(env, plan.request)
       if (ending !== undefined) return ending
       continue
     }
@@ -52,7 +50,7 @@ export const takeTurns = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Re
     if (result._tag === "Limited") return limited(result.reason)
     if (result._tag === "Overflow") {
       journal.move("contextOverflow")
-      const ending = yield* compact(env, view(env, "overflow"), result.error)
+      const ending = yield* Compacting.compact(env, view(env, "overflow"), result.error)
       if (ending !== undefined) return ending
       continue
     }
@@ -177,7 +175,7 @@ const follow = Effect.fnUntraced(function*(
       const limit = RunDecision.limitReached(journal.state(), journal.now())
       if (limit !== undefined) return limited(limit)
       journal.move("compactFirst")
-      return yield* compact(env, view(env, "length"))
+      return yield* Compacting.compact(env, view(env, "length"))
     }
     case "Continue":
       journal.move("continue")
@@ -192,61 +190,3 @@ const follow = Effect.fnUntraced(function*(
       return undefined
   }
 })
-
-/** Makes the context smaller; when it cannot be, the run ends as what asked for it says. */
-const compact = Effect.fnUntraced(function*(
-  env: Env.Env,
-  request: ContextManager.View,
-  overflow?: RunError.RunError
-): Effect.fn.Return<Ending | undefined, RunError.RunError> {
-  const { journal } = env
-  const { compactionsInARow, limits } = journal.state()
-  if (limits.maxCompactions !== undefined && compactionsInARow >= limits.maxCompactions) return limited("compactions")
-  // a strategy may take its time, and facts do not wait for it
-  yield* journal.commit
-  const compacted = Severed.run(env, "compaction", "", env.context.compact(request))
-  const result = yield* Effect.result(Effect.flatMap(compacted, storable))
-  if (result._tag === "Failure") {
-    if (request.force === "length") return limited("length")
-    journal.move("compactionFailed")
-    return yield* Effect.fail<RunError.RunError>(overflow ?? compactionFailed(result.failure.message))
-  }
-  const { replacement, strategy, upTo, usage } = result.success
-  const all = Transcript.entries(journal.transcript())
-  journal.record({
-    _tag: "ContextCompacted",
-    strategy,
-    upTo,
-    replacement,
-    before: all.length,
-    after: replacement.length + all.filter((entry) => entry.seq > upTo).length,
-    usage,
-    ...snapshotOf(env, result.success)
-  })
-  if (request.force === "length") {
-    journal.record({
-      _tag: "NoticeAdded",
-      kind: "length",
-      text: "Your last answer was cut at the output limit. Go on where it ended, in smaller steps."
-    })
-  }
-  journal.move("shrank")
-  return undefined
-})
-
-/** A replacement that is more than a store holds is none. */
-const storable = (compaction: ContextManager.Compaction) => {
-  const bytes = Bounds.above(compaction.replacement, SessionStore.maxContentBytes)
-  return bytes === undefined
-    ? Effect.succeed(compaction)
-    : Effect.fail(RunError.tooLarge("the compacted context", bytes, SessionStore.maxContentBytes))
-}
-
-/** Left out where the event would be more than a store holds; readers begin at the beginning then. */
-const snapshotOf = ({ journal }: Env.Env, { replacement, upTo }: ContextManager.Compaction) => {
-  const snapshot = Snapshot.take(journal.state(), journal.transcript(), upTo)
-  const isTooLarge = Bounds.above([replacement, snapshot ?? null], SessionStore.maxContentBytes) !== undefined
-  return snapshot === undefined || isTooLarge ? {} : { snapshot }
-}
-
-const compactionFailed = (message: string) => new RunError.NonRetryableError({ _tag: "CompactionFailed", message })
