@@ -1,45 +1,56 @@
 /** The live runs of this process, in memory: at most one a session. */
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import * as RunError from "../run/RunError.ts"
 import * as Runs from "../services/Runs.ts"
 
+interface Entry {
+  readonly run: Runs.LiveRun
+  readonly forgotten: Deferred.Deferred<void>
+}
+
 export const make: Effect.Effect<Runs.Runs["Service"], never, Scope.Scope> = Effect.gen(function*() {
   const scope = yield* Effect.scope
-  const live = new Map<string, Runs.LiveRun>()
+  const live = new Map<string, Entry>()
 
-  const found = (run: Runs.LiveRun): Effect.Effect<Runs.LiveRun, RunError.RunError> | undefined => {
-    const known = live.get(run.sessionId)
-    if (known === undefined) return undefined
-    if (known.runId !== run.runId) return Effect.fail(RunError.sessionBusy(run.sessionId, known.runId))
-    return known.fingerprint === run.fingerprint ? Effect.succeed(known) : Effect.fail(RunError.runConflict(run.runId))
-  }
+  const start: Runs.Runs["Service"]["start"] = (run, drive) =>
+    Effect.suspend(() => {
+      const known = live.get(run.sessionId)
+      if (known?.run.isOver() === true) {
+        return Effect.andThen(Effect.interruptible(Deferred.await(known.forgotten)), start(run, drive))
+      }
+      if (known !== undefined) return attach(known.run, run)
+      if (scope.state._tag === "Closed") return Effect.fail(RunError.shuttingDown)
+      const entry: Entry = { run, forgotten: Deferred.makeUnsafe() }
+      live.set(run.sessionId, entry)
+      const forget = Effect.suspend(() => {
+        if (live.get(run.sessionId) === entry) live.delete(run.sessionId)
+        return Deferred.succeed(entry.forgotten, undefined)
+      })
+      // started at once: a fiber interrupted before its first step would never say how the run ended
+      return drive(Effect.asVoid(forget)).pipe(
+        Effect.ensuring(forget),
+        Effect.forkIn(scope, { startImmediately: true }),
+        Effect.as(run)
+      )
+    })
 
   return {
-    start: (run, drive) =>
-      Effect.suspend(() => {
-        const known = found(run)
-        if (known !== undefined) return known
-        if (scope.state._tag === "Closed") return Effect.fail(RunError.shuttingDown)
-        live.set(run.sessionId, run)
-        const forget = Effect.sync(() => {
-          if (live.get(run.sessionId) === run) live.delete(run.sessionId)
-        })
-        // started at once: a fiber interrupted before its first step would never say how the run ended
-        return drive(forget).pipe(
-          Effect.ensuring(forget),
-          Effect.forkIn(scope, { startImmediately: true }),
-          Effect.as(run)
-        )
-      }),
+    start,
     live: (runId, sessionId) =>
       Effect.sync(() => {
-        if (sessionId === undefined) return live.values().find((run) => run.runId === runId)
-        const run = live.get(sessionId)
-        return run?.runId === runId ? run : undefined
+        const runs = sessionId === undefined ? live.values() : [live.get(sessionId)].values()
+        return runs.find((entry) => entry?.run.runId === runId && !entry.run.isOver())?.run
       })
   }
 })
+
+/** Of two runs in a session, the one that is there, where they are one; else the refusal. */
+const attach = (known: Runs.LiveRun, run: Runs.LiveRun): Effect.Effect<Runs.LiveRun, RunError.RunError> => {
+  if (known.runId !== run.runId) return Effect.fail(RunError.sessionBusy(run.sessionId, known.runId))
+  return known.fingerprint === run.fingerprint ? Effect.succeed(known) : Effect.fail(RunError.runConflict(run.runId))
+}
 
 export const layer: Layer.Layer<Runs.Runs> = Layer.effect(Runs.Runs, make)

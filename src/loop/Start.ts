@@ -82,6 +82,7 @@ const makeRun = (services: Env.Services, { begin, brief, folded, isWatched, runI
     accepted: Deferred.await(live.accepted),
     events: live.feed.events,
     result: Deferred.await(live.result),
+    isOver: () => Deferred.isDoneUnsafe(live.result),
     abort: (reason) => Effect.andThen(abort(live, reason), Effect.asVoid(ended))
   }
   return { live, run }

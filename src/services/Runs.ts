@@ -22,6 +22,8 @@ export interface LiveRun {
   readonly events: Stream.Stream<RunEvent.RunEvent, RunError.RunError>
   /** Awaits the end. */
   readonly result: Effect.Effect<RunResult.RunResult<unknown>, RunError.RunError>
+  /** Its end was told; the session may not be given back yet, where a store does not answer. */
+  readonly isOver: () => boolean
   /** Ends the run and returns when it has ended; does nothing to one that has. */
   readonly abort: (reason: RunEvent.AbortedReason) => Effect.Effect<void>
 }
@@ -31,8 +33,9 @@ export class Runs extends Context.Service<Runs, {
    * Makes `run` known and drives it in the layer's scope; closing the layer interrupts it and waits. The run is forgotten
    * when the drive says so, before it shows its end, so that whoever sees that may start the next run; or when it ends.
    * Where the session has a live run with the same id and input, that is returned instead; with other input it is
-   * `RunConflict`. Another live run in the session is `SessionBusy`. Sessions know nothing of each other: a fork shares run
-   * ids with what it was copied from, and both may be driven at once.
+   * `RunConflict`. Another live run in the session is `SessionBusy`; one that is over is waited for until it is forgotten,
+   * interruptibly. Sessions know nothing of each other: a fork shares run ids with what it was copied from, and both may be
+   * driven at once.
    */
   readonly start: (
     run: LiveRun,

@@ -216,6 +216,27 @@ describe("an abort", () => {
       assert.isTrue(hasReturned, "interrupting run waits for the store for ever")
     }))
 
+  it.effect("whose end the store has not taken yet leaves a session that takes a message once it did", () =>
+    Effect.gen(function*() {
+      const gate = yield* ScriptedModel.makeGate
+      const held = TestStore.holding((_, events) => events.some(RunEvent.isEnd))
+      const made = yield* TestAgent.make([ScriptedModel.gate(gate), ScriptedModel.text("hello")], {
+        store: yield* TestStore.make(held.onAppend)
+      })
+      const run = yield* made.agent.start({ sessionId: "s", input: "go" })
+      yield* gate.started
+      const aborting = yield* Effect.forkChild(run.abort)
+      yield* held.reached
+      yield* TestClock.adjust("5 seconds")
+      yield* Fiber.join(aborting)
+      const next = yield* Effect.forkChild(Aborted.answers(made), { startImmediately: true })
+      assert.isUndefined(next.pollUnsafe())
+      yield* held.release
+      yield* Fiber.join(next)
+      const ends = (yield* made.store.log("s")).filter(RunEvent.isEnd)
+      assert.deepStrictEqual(ends.map(({ _tag }) => _tag), ["RunAborted", "RunCompleted"])
+    }))
+
   // a grace period each for the announcement and the end, two for the turns
   it.effect("of a run whose store is stuck returns after at most four grace periods", () =>
     Effect.gen(function*() {

@@ -184,6 +184,7 @@ describe("the live runs of a process", () => {
     accepted: Effect.void,
     events: Stream.empty,
     result: Effect.never,
+    isOver: () => false,
     abort: () => Effect.void
   })
   const start = (runs: Runs["Service"], live: LiveRun) => runs.start(live, () => Effect.never)
@@ -215,6 +216,25 @@ describe("the live runs of a process", () => {
       assert.strictEqual(yield* start(runs, fork), fork)
       const found = [runs.live("r", "s"), runs.live("r", "t"), runs.live("r"), runs.live("r", "u"), runs.live("q", "s")]
       assert.deepStrictEqual(yield* Effect.all(found), [original, fork, original, undefined, undefined])
+    }))
+
+  it.effect("are waited for when they are over and not forgotten, and are not live any more", () =>
+    Effect.gen(function*() {
+      const runs = yield* RunsLocal.make
+      const isForgotten = yield* Deferred.make<void>()
+      yield* runs.start(
+        { ...run("r1", "s"), isOver: () => true },
+        (forget) => Effect.andThen(Deferred.await(isForgotten), forget)
+      )
+      assert.isUndefined(yield* runs.live("r1"))
+      const next = run("r2", "s")
+      const left = yield* Effect.forkChild(start(runs, run("r3", "s")), { startImmediately: true })
+      yield* Fiber.interrupt(left)
+      const starting = yield* Effect.forkChild(start(runs, next), { startImmediately: true })
+      assert.isUndefined(starting.pollUnsafe())
+      yield* Deferred.succeed(isForgotten, undefined)
+      assert.strictEqual(yield* Fiber.join(starting), next)
+      assert.strictEqual(yield* runs.live("r2"), next)
     }))
 
   it.effect("are forgotten when their drive says so, or ends, however it does", () =>
