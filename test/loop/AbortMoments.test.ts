@@ -4,10 +4,13 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
+import * as RunsLocal from "../../src/layers/RunsLocal.ts"
 import * as SessionStoreMemory from "../../src/layers/SessionStoreMemory.ts"
 import * as RunEvent from "../../src/run/RunEvent.ts"
+import { Runs } from "../../src/services/Runs.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as Aborted from "../support/Aborted.ts"
 import * as RunLog from "../support/RunLog.ts"
@@ -220,8 +223,21 @@ describe("an abort", () => {
     Effect.gen(function*() {
       const gate = yield* ScriptedModel.makeGate
       const held = TestStore.holding((_, events) => events.some(RunEvent.isEnd))
+      const isAsked = Deferred.makeUnsafe<void>()
+      const noting = Layer.effect(
+        Runs,
+        Effect.map(RunsLocal.make, (runs) => ({
+          ...runs,
+          start: (...[run, drive]: Parameters<typeof runs.start>) =>
+            Effect.andThen(
+              Effect.suspend(() => run.runId === "next" ? Deferred.succeed(isAsked, undefined) : Effect.void),
+              runs.start(run, drive)
+            )
+        }))
+      )
       const made = yield* TestAgent.make([ScriptedModel.gate(gate), ScriptedModel.text("hello")], {
-        store: yield* TestStore.make(held.onAppend)
+        store: yield* TestStore.make(held.onAppend),
+        runs: noting
       })
       const run = yield* made.agent.start({ sessionId: "s", input: "go" })
       yield* gate.started
@@ -229,10 +245,10 @@ describe("an abort", () => {
       yield* held.reached
       yield* TestClock.adjust("5 seconds")
       yield* Fiber.join(aborting)
-      const next = yield* Effect.forkChild(Aborted.answers(made), { startImmediately: true })
-      assert.isUndefined(next.pollUnsafe())
+      const next = yield* Effect.forkChild(made.agent.run({ sessionId: "s", runId: "next", input: "hello?" }))
+      yield* Deferred.await(isAsked)
       yield* held.release
-      yield* Fiber.join(next)
+      assert.strictEqual((yield* Fiber.join(next))._tag, "Completed")
       const ends = (yield* made.store.log("s")).filter(RunEvent.isEnd)
       assert.deepStrictEqual(ends.map(({ _tag }) => _tag), ["RunAborted", "RunCompleted"])
     }))
