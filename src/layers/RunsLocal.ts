@@ -31,7 +31,7 @@ export const make: Effect.Effect<Runs.Runs["Service"], never, Scope.Scope> = Eff
       })
       // started at once: a fiber interrupted before its first step would never say how the run ended
       return drive(Effect.asVoid(forget)).pipe(
-        Effect.ensuring(forget),
+        Effect.onError(() => forget),
         Effect.forkIn(scope, { startImmediately: true }),
         Effect.as(run)
       )

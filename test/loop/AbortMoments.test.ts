@@ -247,6 +247,8 @@ describe("an abort", () => {
       yield* Fiber.join(aborting)
       const next = yield* Effect.forkChild(made.agent.run({ sessionId: "s", runId: "next", input: "hello?" }))
       yield* Deferred.await(isAsked)
+      // whoever completed that goes on first
+      yield* Effect.yieldNow
       yield* held.release
       assert.strictEqual((yield* Fiber.join(next))._tag, "Completed")
       const ends = (yield* made.store.log("s")).filter(RunEvent.isEnd)

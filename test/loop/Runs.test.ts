@@ -237,7 +237,7 @@ describe("the live runs of a process", () => {
       assert.strictEqual(yield* runs.live("r2"), next)
     }))
 
-  it.effect("are forgotten when their drive says so, or ends, however it does", () =>
+  it.effect("are forgotten when their drive says so, or dies", () =>
     Effect.gen(function*() {
       const runs = yield* RunsLocal.make
       const said = yield* Deferred.make<void>()
