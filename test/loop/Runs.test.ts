@@ -224,7 +224,7 @@ describe("the live runs of a process", () => {
       const isForgotten = yield* Deferred.make<void>()
       yield* runs.start(
         { ...run("r1", "s"), isOver: () => true },
-        (forget) => Effect.andThen(Deferred.await(isForgotten), forget)
+        (forget) => Effect.asVoid(Effect.forkDetach(Effect.andThen(Deferred.await(isForgotten), forget)))
       )
       assert.isUndefined(yield* runs.live("r1"))
       const next = run("r2", "s")
