@@ -19,6 +19,7 @@ import * as Tracer from "effect/Tracer"
 import type * as ToolOutcome from "../run/ToolOutcome.ts"
 import * as Grace from "../services/Grace.ts"
 import * as ToolExecutor from "../services/ToolExecutor.ts"
+import * as PlainJson from "./PlainJson.ts"
 import * as PromptMessages from "./PromptMessages.ts"
 import { truncate } from "./Truncation.ts"
 
@@ -111,8 +112,8 @@ const handle = (
       last = result
       return Effect.void
     }
-    const json = toJson(result.encodedResult)
-    return json._tag === "Json" ? observer.progress(json.value) : Effect.void
+    const json = PlainJson.of(result.encodedResult)
+    return json._tag === "Json" ? observer.progress(PlainJson.value(json)) : Effect.void
   }
   return handlers.handle(call.name, call.params, call.identity.callId).pipe(
     Effect.flatMap((results) => Stream.runForEach(results, take)),
@@ -147,40 +148,29 @@ const leftBehind = (tool: Tool.Any): ToolOutcome.ToolOutcome => ({
 const settle = (result: Result | undefined, limit: number): ToolExecutor.Settlement => {
   if (result === undefined) return { outcome: { _tag: "Failed", result: "The tool ended without a result." } }
   if (result.isFailure && AiError.isAiError(result.result)) return cut(outcomeOfAiError(result.result), limit)
-  const encoded = result.modelOutput === undefined
-    ? toJson(result.encodedResult)
-    : { _tag: "Json" as const, value: Prompt.toolModelOutputToText(result.modelOutput), text: undefined }
+  const encoded = PlainJson.of(
+    result.modelOutput === undefined ? result.encodedResult : Prompt.toolModelOutputToText(result.modelOutput)
+  )
   if (encoded._tag === "NotJson") return { outcome: { _tag: "NotEncodable", message: encoded.message } }
-  return cut({ _tag: result.isFailure ? "Failed" : "Succeeded", result: encoded.value }, limit, encoded.text)
+  return settled(result.isFailure ? "Failed" : "Succeeded", encoded, limit)
 }
 
-/** Cuts what a model will read of an outcome; `text` is the JSON of a result that is no text, where it is known. */
-const cut = (outcome: ToolOutcome.ToolOutcome, limit: number, text?: string): ToolExecutor.Settlement => {
+/** The outcome with as much of its result as a model will read. */
+const settled = (_tag: "Failed" | "Succeeded", json: PlainJson.Json, limit: number): ToolExecutor.Settlement => {
+  const { originalSize, text } = truncate(json.text, limit)
+  return originalSize === undefined
+    ? { outcome: { _tag, result: PlainJson.value(json) } }
+    : { outcome: { _tag, result: text }, originalSize }
+}
+
+/** Cuts what a model will read of an outcome that is no handler's result. */
+const cut = (outcome: ToolOutcome.ToolOutcome, limit: number): ToolExecutor.Settlement => {
   if ("message" in outcome) return { outcome: { ...outcome, message: truncate(outcome.message, limit).text } }
   if (!("result" in outcome)) return { outcome }
-  const { result } = outcome
-  const truncated = truncate(typeof result === "string" ? result : text ?? JSON.stringify(result), limit)
-  return truncated.originalSize === undefined
+  const json = PlainJson.of(outcome.result)
+  return json._tag === "NotJson" || (outcome._tag !== "Failed" && outcome._tag !== "Succeeded")
     ? { outcome }
-    : { outcome: { ...outcome, result: truncated.text }, originalSize: truncated.originalSize }
-}
-
-type Encoded =
-  | { readonly _tag: "Json"; readonly value: Schema.Json; readonly text: string | undefined }
-  | { readonly _tag: "NotJson"; readonly message: string }
-
-/** A value as plain JSON, encoded once; nothing at all is `null`. */
-const toJson = (value: unknown): Encoded => {
-  if (typeof value === "string") return { _tag: "Json", value, text: undefined }
-  if (value === undefined) return { _tag: "Json", value: null, text: "null" }
-  try {
-    const text: string | undefined = JSON.stringify(value)
-    return text === undefined
-      ? { _tag: "NotJson", message: `a ${typeof value} is not JSON` }
-      : { _tag: "Json", value: JSON.parse(text), text }
-  } catch (error) {
-    return { _tag: "NotJson", message: error instanceof Error ? error.message : "it is not JSON" }
-  }
+    : settled(outcome._tag, json, limit)
 }
 
 const outcomeOfCause = (tool: Tool.Any, cause: Cause.Cause<unknown>): ToolOutcome.ToolOutcome => {
@@ -211,8 +201,8 @@ const outcomeOfAiError = (error: AiError.AiError): ToolOutcome.ToolOutcome => {
 /** A typed failure as its schema encodes it; one that does not fit its schema as a sentence. */
 const encodeFailure = (tool: Tool.Any, error: unknown): Schema.Json => {
   const encoded = Schema.encodeUnknownOption(Schema.toCodecJson(tool.failureSchema as Schema.Codec<unknown>))(error)
-  const json = toJson(Option.getOrUndefined(encoded))
-  return Option.isSome(encoded) && json._tag === "Json" ? json.value : `The tool failed: ${describe(error)}`
+  const json = PlainJson.of(Option.getOrUndefined(encoded))
+  return Option.isSome(encoded) && json._tag === "Json" ? PlainJson.value(json) : `The tool failed: ${describe(error)}`
 }
 
 /** What an error says of itself; code that is not ours made it, so even asking may throw. */

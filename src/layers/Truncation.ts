@@ -6,7 +6,10 @@ export interface Truncated {
   readonly originalSize?: number
 }
 
-/** At most `limit` characters of `text` and a marker between head and tail; pairs and JSON escapes stay whole. */
+/**
+ * At most `limit` characters of `text` and a marker between head and tail; surrogate pairs, JSON escapes, and escape
+ * sequences of terminals (ECMA-48, also as JSON) stay whole.
+ */
 export const truncate = (text: string, limit: number): Truncated => {
   if (text.length <= limit) return { text }
   const headEnd = endOfUnit(text, Math.ceil(limit / 2))
@@ -26,8 +29,8 @@ const startOfUnit = (text: string, at: number): number => unitAt(text, at)[1]
 
 /** Where the unit that `at` lies inside of begins and ends; `at` twice between two units. */
 const unitAt = (text: string, at: number): readonly [number, number] => {
-  for (let start = Math.max(0, at - 5); start < at; start++) {
-    const end = start + escapeLength(text, start)
+  for (let start = Math.max(0, at - longestSequence); start < at; start++) {
+    const end = start + (sequenceLength(text, start) || escapeLength(text, start))
     if (end > at) return [start, end]
   }
   return isLow(text, at) && isHigh(text, at - 1) ? [at - 1, at + 1] : [at, at]
@@ -43,6 +46,20 @@ const escapeLength = (text: string, start: number): number => {
 }
 
 const escape = /^\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/
+
+/** How long the escape sequence of a terminal is that begins at `start`; 0 where none does. */
+const sequenceLength = (text: string, start: number): number =>
+  text[start] === "\u001b" || text.startsWith("\\u001b", start)
+    ? sequence.exec(text.slice(start, start + longestSequence))?.[0].length ?? 0
+    : 0
+
+/** Colours and the like are a few characters; what is longer is no sequence that somebody would miss. */
+const longestSequence = 64
+
+/** CSI, with parameters and a final character, and OSC, up to its terminator; see ECMA-48, 5.4 and 8.3.89. */
+// oxlint-disable-next-line no-control-regex
+const sequence =
+  /^(?:\u001b|\\u001b)(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b\\]*(?:\u0007|\\u0007|(?:\u001b|\\u001b)\\{1,2}))/
 
 const isHigh = (text: string, at: number): boolean => (text.charCodeAt(at) & 0xfc00) === 0xd800
 const isLow = (text: string, at: number): boolean => (text.charCodeAt(at) & 0xfc00) === 0xdc00

@@ -112,7 +112,10 @@ describe("a handler that succeeds", () => {
     ["an object with undefined in it", { a: undefined, b: [undefined] }, { b: [null] }],
     ["NaN", { a: NaN }, { a: null }],
     ["a Date", new Date(0), "1970-01-01T00:00:00.000Z"],
-    ["a Map", new Map([[1, 2]]), {}]
+    ["a Map", new Map([[1, 2]]), {}],
+    ["bytes", new Uint8Array([1, 2, 255]), "AQL/"],
+    ["a Buffer", Buffer.from("hi"), "aGk="],
+    ["bytes in a field", { name: "x", data: new Uint8Array([0]).buffer }, { name: "x", data: "AA==" }]
   ]
   it.effect.each(plain)("with %s settles with plain JSON", ([, value, result]) =>
     Effect.gen(function*() {

@@ -69,6 +69,20 @@ describe("a long text", () => {
     assert.isTrue(tail.isWellFormed(), "tail")
   }, check(500))
 
+  const sequences = ["\u001b[31m", "\u001b[0m", "\u001b[1;38;5;208m", "\u001b[2K", "\u001b]8;;http://x.y\u0007"]
+
+  it.prop("has no half of a terminal's escape sequence", [seed, limits], ([seed, limit]) => {
+    const text = textOf([...sequences, "a", "\n", "\u{1f600}"], limit + 20, seed)
+    const { head, tail } = cut(text, limit)
+    const rest = (part: string) => sequences.reduce((left, each) => left.replaceAll(each, ""), part)
+    assert.notInclude(rest(head), "\u001b")
+    assert.match(rest(tail), /^[a\n\u{1f600}]*$/u)
+    const json = JSON.stringify(text).slice(1, -1)
+    const asJson = cut(json, limit)
+    assert.notInclude(rest(JSON.parse(`"${asJson.head}"`)), "\u001b")
+    assert.match(rest(JSON.parse(`"${asJson.tail}"`)), /^[a\n\u{1f600}]*$/u)
+  }, check(1000))
+
   it.prop("that is JSON has no half of an escape", [seed, limits], ([seed, limit]) => {
     const pieces = ["a", "\n", "\"", "\\", "\\\\", "\u0001", "\u001f", "\ud800", "\u{1f600}", "u", "n"]
     const json = JSON.stringify(textOf(pieces, limit + 1, seed)).slice(1, -1)

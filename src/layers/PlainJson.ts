@@ -1,0 +1,43 @@
+/**
+ * What a tool's code gives, as the JSON that a log can keep: made once, and read back only where somebody needs the value. A
+ * text stands for itself, nothing at all is `null`, bytes are base64.
+ */
+import * as Base64 from "effect/encoding/Base64"
+import type * as Schema from "effect/Schema"
+
+/** `text` is what a model reads: the JSON, or the text where the value is one. */
+export interface Json {
+  readonly _tag: "Json"
+  readonly text: string
+  readonly isText: boolean
+}
+
+export type PlainJson = Json | { readonly _tag: "NotJson"; readonly message: string }
+
+export const of = (given: unknown): PlainJson => {
+  try {
+    const value = withoutBytes(given)
+    if (typeof value === "string") return { _tag: "Json", text: value, isText: true }
+    if (value === undefined) return { _tag: "Json", text: "null", isText: false }
+    const text: string | undefined = JSON.stringify(value)
+    return text === undefined
+      ? { _tag: "NotJson", message: `a ${typeof value} is not JSON` }
+      : { _tag: "Json", text, isText: false }
+  } catch (error) {
+    return { _tag: "NotJson", message: error instanceof Error ? error.message : "it is not JSON" }
+  }
+}
+
+export const value = ({ isText, text }: Json): Schema.Json => isText ? text : JSON.parse(text) as Schema.Json
+
+/** Bytes are a number a line in JSON; those that are the value, or a field of it, are base64. */
+const withoutBytes = (value: unknown): unknown => {
+  if (value instanceof Uint8Array) return Base64.encode(value)
+  if (value instanceof ArrayBuffer) return Base64.encode(new Uint8Array(value))
+  if (typeof value !== "object" || value === null || Object.getPrototypeOf(value) !== Object.prototype) return value
+  const fields = Object.getOwnPropertyDescriptors(value)
+  const isBytes = (field: PropertyDescriptor) => field.value instanceof Uint8Array || field.value instanceof ArrayBuffer
+  return Object.values(fields).some(isBytes)
+    ? Object.fromEntries(Object.entries(value).map(([key, field]) => [key, withoutBytes(field)]))
+    : value
+}
