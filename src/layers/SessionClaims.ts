@@ -146,7 +146,9 @@ export const make = Effect.fnUntraced(function*(
     Effect.flatMap(
       Clock.currentTimeMillis,
       (now) =>
-        sql`UPDATE fiberloop_sessions SET lease = ${leaseFrom(now)} WHERE session = ${session} AND owner = ${owner}`
+        answered(
+          sql`UPDATE fiberloop_sessions SET lease = ${leaseFrom(now)} WHERE session = ${session} AND owner = ${owner}`
+        )
     )
 
   const refence = ({ owner, session }: Claim) =>

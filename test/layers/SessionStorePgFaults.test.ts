@@ -236,7 +236,17 @@ describe("an append", () => {
           const reason = yield* reasonOf(session.append([notice({ seq: 1 })]))
           assert.strictEqual(reason._tag, "StoreUnavailable")
           assertSaid(reason.message, `127.0.0.1:${proxy.port}`)
-          assert.strictEqual((yield* reasonOf(store.list()))._tag, "StoreUnavailable")
+          const asked: ReadonlyArray<Effect.Effect<unknown, SessionStore.StoreError>> = [
+            store.list(),
+            store.info("s"),
+            store.lastOf("s", "RunStarted"),
+            Stream.runDrain(store.read("s")),
+            Stream.runDrain(store.watch("s")),
+            store.fork("s", { to: "t" }),
+            store.remove("s"),
+            Effect.scoped(store.open("u", options))
+          ]
+          for (const each of asked) assert.strictEqual((yield* reasonOf(each))._tag, "StoreUnavailable")
         }))
       }),
     40_000
