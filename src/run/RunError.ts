@@ -80,7 +80,6 @@ export const RunRefusal = Schema.Union([
   Schema.TaggedStruct("NothingToResume", { ...message, sessionId: Schema.String }),
   /** the run was aborted while it was being started; nothing of it is in the log */
   Schema.TaggedStruct("AbortedBeforeStart", { ...message, runId: Schema.String }),
-  /** the process that drove the session's last run died; nothing may be appended before that is settled */
   /** another writer took the session over */
   Schema.TaggedStruct("StaleWriter", { ...message, sessionId: Schema.String }),
   /** the store holds what this version cannot read; nothing was changed */
