@@ -1,11 +1,11 @@
 /**
  * A session store of one's own, over another one: whatever is stored is also copied to a folder, one file of JSON lines a
- * session, for people and other tools to read. A store is one service of seven methods; this one changes three of them and
- * hands on the rest. A copy is made from the log, after the event is stored: it may lag by a crash, and catches up when the
+ * session, for people and other tools to read. A store is one service; this one changes three of its methods and hands on
+ * the rest. A copy is made from the log, after the event is stored: it may lag by a crash, and catches up when the
  * session is next opened, so that it has each event once and in order. A copy that cannot be made is logged, and no run fails
  * for it. For one process; the store below may be for many.
  *
- * Your own database instead: implement all seven, and run `SessionStoreSuite`, as the test beside this file does.
+ * Your own database instead: implement all of them, and run `SessionStoreSuite`, as the test beside this file does.
  * `npm run build`, set OPENAI_API_KEY or OPENAI_BASE_URL, then `node examples/own-store.ts`
  */
 import { NodeFileSystem, NodeRuntime } from "@effect/platform-node"

@@ -1,6 +1,7 @@
 /**
- * Whether the file at a path is ours to write to: no other program's, and still the one that was opened. SQLite goes on writing to a file that was deleted,
- * moved away or replaced: what is stored there is gone with the process, and nobody else reads it.
+ * Whether the file at a path is ours to write to: no other program's, and still the one that was opened. SQLite goes on
+ * writing to a file that was deleted, moved away or replaced: what is stored there is gone with the process, and nobody else
+ * reads it.
  */
 import { chmodSync, statSync } from "node:fs"
 import type { DatabaseSync } from "node:sqlite"

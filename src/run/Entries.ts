@@ -132,8 +132,8 @@ export const forReader = (entry: Entry, reader: Message.ModelRef | undefined): M
 const earlier = Message.user("(The conversation began earlier.)")
 
 /**
- * System messages come first, later ones are the user's; behind them a user speaks first. Neighbours of one role, as a log with holes or an older prefix may leave
- * them, become one message.
+ * System messages come first, later ones are the user's; behind them a user speaks first. Neighbours of one role, as a log
+ * with holes or an older prefix may leave them, become one message.
  */
 export const addMessage = (out: Array<Message.Message>, added: Message.Message): void => {
   const last = out[out.length - 1]

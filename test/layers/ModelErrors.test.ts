@@ -1,4 +1,4 @@
-/** The table of DESIGN 7: which failure of a provider may be tried again, and by what name a run knows it. */
+/** A table: which failure of a provider may be tried again, and by what name a run knows it. */
 import { assert, describe, it } from "@effect/vitest"
 import * as AiError from "effect/ai/AiError"
 import * as Duration from "effect/Duration"

@@ -1,4 +1,4 @@
-/** What a healthy run emits, in what order, and in which writes (DESIGN 5). */
+/** What a healthy run emits, in what order, and in which writes. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"

@@ -1,4 +1,4 @@
-/** Readers of a run: they come, go, lag and stop without holding the run, and see the same facts (DESIGN 8). */
+/** Readers of a run: they come, go, lag and stop without holding the run, and see the same facts. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"

@@ -1,4 +1,4 @@
-/** The machine of DESIGN 6, written out from the page: each of its moves, and no other. */
+/** The machine, written out once more by hand: each of its moves, and no other. */
 import { assert, describe, it } from "@effect/vitest"
 import * as RunEvent from "../../src/run/RunEvent.ts"
 import * as RunStatus from "../../src/run/RunStatus.ts"
