@@ -168,7 +168,7 @@ export const execute = (env: Env.Env, call: Call): Effect.Effect<ToolOutcome.Too
   }))
 
 /** The outcome, or where it is more than a store holds, what became of it. */
-const storable = (outcome: ToolOutcome.ToolOutcome): ToolOutcome.ToolOutcome => {
+export const storable = (outcome: ToolOutcome.ToolOutcome): ToolOutcome.ToolOutcome => {
   const bytes = Bounds.above(outcome, SessionStore.maxContentBytes)
   if (bytes === undefined) return outcome
   const message = `it has ${bytes} bytes of JSON, the limit is ${SessionStore.maxContentBytes}`
