@@ -31,8 +31,10 @@ export const repair = Effect.fnUntraced(function*(
   const state = journal.state()
   if (!RunState.isOpen(state)) return
   const ending = endingOf(state, isResumed)
+  // what passed since its last event is not the drive's, also where settling ends a wait for a person
+  const { duration } = RunState.totalsAt(state, state.at)
   if (ending.settles !== undefined) yield* settleAll(env, ending.settles)
-  journal.record({ ...ending.end, totals: RunState.totalsAt(journal.state(), state.at) }, state.runId)
+  journal.record({ ...ending.end, totals: { ...journal.state().totals, duration } }, state.runId)
   yield* journal.commit
 })
 
@@ -74,10 +76,12 @@ const outcomeOfStarted = (
   env: Env.Env,
   call: OpenCall.OpenCall,
   reason: NotExecuted
-): Effect.Effect<ToolOutcome.ToolOutcome> =>
-  env.executor.isRepeatable(env.handlers, call.tool)
-    ? Effect.succeed({ _tag: "Interrupted" })
-    : Effect.map(Reconciling.ask(env, call), (known) => known ?? { _tag: "NotExecuted", reason })
+): Effect.Effect<ToolOutcome.ToolOutcome> => {
+  if (env.executor.isRepeatable(env.handlers, call.tool)) return Effect.succeed({ _tag: "Interrupted" })
+  // the reconciler of a run that dies again and again may be what it dies of
+  if (reason === "limit") return Effect.succeed({ _tag: "OutcomeUnknown" })
+  return Effect.map(Reconciling.ask(env, call), (known) => known ?? { _tag: "NotExecuted", reason })
+}
 
 /** What a call that a drive before this one started needs: to run again, or the outcome that is known of it. */
 export const judge = (env: Env.Env, call: OpenCall.OpenCall): Effect.Effect<CallStep.Verdict> => {

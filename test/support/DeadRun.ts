@@ -23,6 +23,13 @@ export const inTools = (...tools: ReadonlyArray<string>): ReadonlyArray<Drafts.P
   ...tools.map((tool, n) => ({ ...Drafts.toolStarted(`1.${n}`, { n }), tool }))
 ]
 
+/** The end of a drive that died. */
+export const crashed: Drafts.Placed = { _tag: "RunAborted", reason: "crashed", totals: Drafts.totals }
+
+/** What follows the first death of a run that dies again as soon as it is resumed, `times` in all. */
+export const again = (times: number): ReadonlyArray<Drafts.Placed> =>
+  Array.from({ length: times - 1 }, (_, n) => [crashed, Drafts.resumed(n + 2, { cause: "recovery" })]).flat()
+
 /**
  * A store with the session "s", in which the run "dead" has two calls of `work` started, and with `wasAborted` was asked
  * to abort.
