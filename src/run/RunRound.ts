@@ -6,6 +6,7 @@ import * as Message from "./Message.ts"
 import * as OpenCall from "./OpenCall.ts"
 import type * as RunEvent from "./RunEvent.ts"
 import type { RunState } from "./RunState.ts"
+import * as RunStatus from "./RunStatus.ts"
 import * as ToolOutcome from "./ToolOutcome.ts"
 import * as Usage from "./Usage.ts"
 
@@ -83,6 +84,8 @@ export const settleCall = (state: RunState, event: Extract<RunEvent.Durable, { _
     hasRun,
     answer: state.answer === undefined ? undefined : withOutcome(state.answer, event),
     ...OpenCall.inRound(state, openCalls, event.at),
+    // what is settled behind an end begins nothing
+    ...(RunStatus.isEnd(state.status) ? { status: state.status } : {}),
     totals: {
       ...state.totals,
       toolCalls: state.totals.toolCalls + (call.phase === "started" ? 1 : 0),
