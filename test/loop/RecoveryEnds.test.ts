@@ -66,3 +66,32 @@ it.effect("the time that a dead drive took is counted, without what it waited fo
     assert.strictEqual(RunLog.only(log, "RunAborted")[0]?.totals.duration, 60_000)
     assert.deepStrictEqual(RunLog.outcomes(log), ["1.0 NotExecuted(aborted)"])
   }))
+
+describe("an abort that was accepted when the process died", () => {
+  const log = [...DeadRun.inTools("work", "look"), { _tag: "AbortRequested", reason: "requested" } as const]
+
+  it.effect("is what the run ends with for a new message, and the reconciler is asked", () =>
+    Effect.gen(function*() {
+      const store = yield* DeadRun.of(log)
+      const { agent, script } = yield* TestAgent.make([ScriptedModel.text("hello!")], { store })
+      const reconcile = () => Effect.succeed({ _tag: "Done", result: "paid" } as const)
+      const result = yield* Effect.provideService(
+        agent.run({ sessionId: "s", input: "hello" }),
+        Reconciler.Reconciler,
+        { reconcile }
+      )
+      assert.deepStrictEqual([result._tag, result.turns, result.text], ["Completed", 1, "hello!"])
+      const after = yield* store.log("s")
+      assert.deepStrictEqual(RunLog.only(after, "RunAborted").map(({ reason }) => reason), ["requested"])
+      assert.deepStrictEqual(RunLog.outcomes(after), ["1.0 Succeeded", "1.1 Interrupted"])
+      assert.deepStrictEqual(RunLog.violations(after), [])
+      assert.include(JSON.stringify((yield* script.requests)[0]?.messages), "paid")
+    }))
+
+  it.effect("does not count as a death: the run that is resumed has all its lives", () =>
+    Effect.gen(function*() {
+      const store = yield* DeadRun.of([...DeadRun.inTools("look"), ...DeadRun.again(5), log.at(-1)!])
+      const { agent } = yield* TestAgent.make([ScriptedModel.text("done")], { store })
+      assert.strictEqual(RunLog.endOf(yield* resumed(agent)), "RunCompleted(stop)")
+    }))
+})

@@ -1,7 +1,10 @@
 /** Reconcilers that do what they should not: whatever they do, the call has one outcome and the session goes on. */
 import { assert, describe, it } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as Stream from "effect/Stream"
+import * as TestClock from "effect/testing/TestClock"
 import * as Reconciler from "../../src/services/Reconciler.ts"
 import * as SessionStore from "../../src/services/SessionStore.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
@@ -63,4 +66,33 @@ describe("a reconciler that answers with", () => {
       const [settled] = RunLog.only(yield* log, "ToolSettled")
       assert.deepStrictEqual(settled?.outcome, { _tag: "Succeeded", result: { at: "1970-01-01T00:00:00.000Z" } })
     }))
+})
+
+describe("a reconciler that does not answer", () => {
+  for (
+    const [claim, hangs, leftBehind] of [
+      ["is waited for as long as a tool", Effect.never, undefined],
+      ["and goes on behind its interruption is left behind", Effect.uninterruptible(Effect.never), [
+        "reconciler of work"
+      ]]
+    ] as const
+  ) {
+    for (const next of ["resume", "hello"] as const) {
+      it.effect(`${claim}, then the session goes on, at ${next}`, () =>
+        Effect.gen(function*() {
+          const reached = yield* Deferred.make<void>()
+          const made = yield* asked(() => Effect.andThen(Deferred.succeed(reached, undefined), hangs))
+          const going = yield* Effect.forkChild(
+            next === "resume" ? Effect.asVoid(made.resume) : Effect.asVoid(made.hello)
+          )
+          yield* Deferred.await(reached)
+          yield* TestClock.adjust("120 seconds")
+          yield* TestClock.adjust("5 seconds")
+          yield* Fiber.join(going)
+          const log = yield* made.log
+          assert.deepStrictEqual(RunLog.outcomes(log), ["1.0 OutcomeUnknown"])
+          assert.deepStrictEqual(RunLog.only(log, "RunCompleted")[0]?.leftBehind, leftBehind)
+        }))
+    }
+  }
 })
