@@ -24,7 +24,7 @@ export const inTools = (...tools: ReadonlyArray<string>): ReadonlyArray<Drafts.P
 ]
 
 /** The end of a drive that died. */
-export const crashed: Drafts.Placed = { _tag: "RunAborted", reason: "crashed", totals: Drafts.totals }
+export const crashed = { ...Drafts.aborted, reason: "crashed" as const }
 
 /** What follows the first death of a run that dies again as soon as it is resumed, `times` in all. */
 export const again = (times: number): ReadonlyArray<Drafts.Placed> =>
