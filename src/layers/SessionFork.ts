@@ -1,6 +1,7 @@
 /**
  * Copies of sessions in their tables: one transaction, in which rows are copied by the database. What is read is the place
- * where the log is cut, the inputs up to the first title, and, where the copy ends inside a run, the events of that run.
+ * where the log is cut, the inputs up to the first title, and, where the copy ends inside a run or behind one with calls
+ * open, the events of that run.
  *
  * Does not own where a log may be cut; that is `run/Fork`.
  */
