@@ -8,6 +8,7 @@ import type * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import * as Stream from "effect/Stream"
+import * as Fork from "./run/Fork.ts"
 import * as RunError from "./run/RunError.ts"
 import type * as RunEvent from "./run/RunEvent.ts"
 import * as RunState from "./run/RunState.ts"
@@ -97,7 +98,7 @@ export const add = Effect.fnUntraced(function*(
 /** A copy, as a fork is one, shares no call with its original: idempotency keys contain the session's id. */
 const checkCopy = (sessionId: string, events: ReadonlyArray<RunEvent.Durable>) => {
   const state = events.reduce(RunState.evolve, RunState.empty)
-  return RunState.isOpen(state) && state.openCalls.length > 0
+  return Fork.underWay(state).length > 0
     ? Effect.fail(invalidTo(
       `The log ends among tool calls that session "${sessionId}" may still carry out; nothing was imported. Import it ` +
         "under its own id, or export it again when its turn has ended."

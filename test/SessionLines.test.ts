@@ -216,13 +216,26 @@ describe("an import of a log that ends inside a run", () => {
     Draft.assistant([Draft.call("work", { n: 1 })]),
     Draft.toolStarted("1.0")
   )
+  const dead = Draft.log(
+    Draft.started("go"),
+    Draft.turnStarted(1),
+    Draft.assistant([Draft.call("work", { n: 1 })]),
+    Draft.toolStarted("1.0"),
+    { ...Draft.aborted, reason: "crashed" as const }
+  )
   const between = Draft.log(Draft.started("go"), Draft.turnStarted(1))
 
-  for (const [claim, log] of [["before its tools", inTurn], ["in a tool", inRound]] as const) {
+  for (
+    const [claim, log, end] of [
+      ["before its tools", inTurn, undefined],
+      ["in a tool", inRound, undefined],
+      ["in a tool, and was found dead,", dead, "RunAborted"]
+    ] as const
+  ) {
     it.effect(`${claim} is taken under its own id`, () =>
       Effect.gen(function*() {
         const store = yield* SessionStoreMemory.make
-        assert.strictEqual((yield* imported(store, yield* linesOf(log), { to: "s" })).end, undefined)
+        assert.strictEqual((yield* imported(store, yield* linesOf(log), { to: "s" })).end, end)
         assert.deepStrictEqual(yield* Stream.runCollect(store.read("s")), [...log])
       }))
 

@@ -3,6 +3,7 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import type * as Scope from "effect/Scope"
+import * as Fold from "../loop/Fold.ts"
 import { count } from "../run/Quantity.ts"
 import type * as SessionStore from "../services/SessionStore.ts"
 import * as Database from "./Database.ts"
@@ -83,7 +84,7 @@ interface Left {
   readonly settings: Settings
 }
 
-/** Sessions whose last run has no end and no process that drives it; oldest first. */
+/** Sessions whose last run has no end, no process that drives it, and was not being aborted; oldest first. */
 const leftBehind = Effect.fnUntraced(function*(
   settings: Settings
 ): Effect.fn.Return<ReadonlyArray<Left>, Refusal, Output | Scope.Scope> {
@@ -94,10 +95,15 @@ const leftBehind = Effect.fnUntraced(function*(
   const left: Array<Left> = []
   let alive = 0
   for (const info of unfinished) {
-    const opened = yield* Effect.result(Effect.scoped(store.open(info.sessionId, { runId: "recover", create: false })))
-    if (Result.isSuccess(opened)) left.unshift({ info, settings: yield* SessionModel.adopt(settings, { store, info }) })
-    else if (opened.failure.reason._tag === "SessionBusy") alive++
-    else yield* stderr.write(`${Messages.line(Messages.ofRun(opened.failure))}\n`)
+    const { sessionId } = info
+    const open = store.open(sessionId, { runId: "recover", create: false })
+    const folded = yield* Effect.result(Effect.scoped(Effect.andThen(open, Fold.fold(store, sessionId, Fold.nothing))))
+    if (Result.isFailure(folded)) {
+      if (folded.failure.reason._tag === "SessionBusy") alive++
+      else yield* stderr.write(`${Messages.line(Messages.ofRun(folded.failure))}\n`)
+    } else if (folded.success.state.abortRequested !== undefined) {
+      yield* stderr.write(`${TerminalText.line(sessionId)} was being aborted when its process died, left alone.\n`)
+    } else left.unshift({ info, settings: yield* SessionModel.adopt(settings, { store, info }) })
   }
   if (alive > 0) yield* stderr.write(`${count(alive, "run")} still going on, left alone.\n`)
   return left

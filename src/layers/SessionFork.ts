@@ -1,9 +1,11 @@
 /**
  * Copies of sessions in their tables: one transaction, in which rows are copied by the database. What is read is the place
- * where the log is cut, the inputs up to the first title, and, where the copy ends inside a run, the events of that run.
+ * where the log is cut, the inputs up to the first title, and, where the copy ends inside a run or behind one with calls
+ * open, the events of that run.
  *
  * Does not own where a log may be cut; that is `run/Fork`.
  */
+import * as Arr from "effect/Array"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type * as SqlClient from "effect/sql/SqlClient"
@@ -110,10 +112,10 @@ export const make = (
     const last = yield* eventAt(copy, place)
     const title = row.title === "" ? "" : SessionRows.toTitle(yield* titleOf(copy))
     let info = SessionStore.evolveInfo({ ...SessionStore.newInfo(to, now), title, turns: copy.turns }, last)
-    const end = RunEvent.isEnd(last) ? undefined : Fork.endOf(yield* stateAt(copy, place), last, now)
-    if (end !== undefined) {
-      yield* log.add(copy.session, [end])
-      info = SessionStore.evolveInfo(info, end)
+    const closing = Fork.isWhole(last) ? [] : Fork.closing(yield* stateAt(copy, place), last, now)
+    if (Arr.isReadonlyArrayNonEmpty(closing)) {
+      yield* log.add(copy.session, closing)
+      info = closing.reduce(SessionStore.evolveInfo, info)
     }
     yield* sql`
       UPDATE fiberloop_sessions SET head = ${info.head}, title = ${title}, turns = ${info.turns},

@@ -158,11 +158,12 @@ export const make: Effect.Effect<SessionStore.SessionStore["Service"]> = Effect.
     const opener = logs.get(to)?.writer
     if (opener !== undefined) return Effect.fail(SessionErrors.busy(to, opener.runId))
     return Effect.map(pageOf(log, 1, place), (events) => {
-      const end = Fork.endOf(events.reduce(RunState.evolve, RunState.empty), events[place - 1]!, now)
-      if (end !== undefined) events.push(end)
-      const info = { ...events.reduce(SessionStore.evolveInfo, SessionStore.newInfo(to, now)), updatedAt: now }
-      const stored = end === undefined ? log.events.slice(0, place) : [...log.events.slice(0, place), end]
-      logs.set(to, { info, events: stored, writer: undefined })
+      const closing = Fork.closing(events.reduce(RunState.evolve, RunState.empty), events[place - 1]!, now)
+      const info = {
+        ...[...events, ...closing].reduce(SessionStore.evolveInfo, SessionStore.newInfo(to, now)),
+        updatedAt: now
+      }
+      logs.set(to, { info, events: [...log.events.slice(0, place), ...closing], writer: undefined })
       signals.notify(to)
       return info
     })

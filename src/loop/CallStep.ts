@@ -135,6 +135,7 @@ export const execute = (env: Env.Env, call: Call): Effect.Effect<ToolOutcome.Too
     const { callId, tool, turn } = call
     const { runId } = journal
     const startedAt = journal.now()
+    const attempt = journal.state().openCalls.find((open) => open.callId === callId)?.tries ?? 1
     let isSettled = false
     const settlement = yield* restore(env.executor.execute(
       env.handlers,
@@ -147,7 +148,7 @@ export const execute = (env: Env.Env, call: Call): Effect.Effect<ToolOutcome.Too
           runId,
           callId,
           idempotencyKey: idempotencyKey(sessionId, runId, callId),
-          attempt: journal.state().openCalls.find((open) => open.callId === callId)?.tries ?? 1,
+          attempt,
           data: journal.state().input?.data
         }
       },
@@ -161,14 +162,16 @@ export const execute = (env: Env.Env, call: Call): Effect.Effect<ToolOutcome.Too
       }
     ))
     isSettled = true
-    const outcome = storable(settlement.outcome)
+    // arguments that do not fit any more say nothing of the try before, which they did
+    const isUnknown = attempt > 1 && settlement.outcome._tag === "InvalidArguments"
+    const outcome = isUnknown ? { _tag: "OutcomeUnknown" as const } : storable(settlement.outcome)
     const duration = journal.now() - startedAt
     journal.record({ _tag: "ToolSettled", turn, callId, tool, duration, ...settlement, outcome })
     return outcome
   }))
 
 /** The outcome, or where it is more than a store holds, what became of it. */
-const storable = (outcome: ToolOutcome.ToolOutcome): ToolOutcome.ToolOutcome => {
+export const storable = (outcome: ToolOutcome.ToolOutcome): ToolOutcome.ToolOutcome => {
   const bytes = Bounds.above(outcome, SessionStore.maxContentBytes)
   if (bytes === undefined) return outcome
   const message = `it has ${bytes} bytes of JSON, the limit is ${SessionStore.maxContentBytes}`

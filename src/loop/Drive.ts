@@ -23,6 +23,7 @@ import * as Ending from "./Ending.ts"
 import type * as Env from "./Env.ts"
 import type * as Feed from "./Feed.ts"
 import * as FirstEvent from "./FirstEvent.ts"
+import * as HeldBack from "./HeldBack.ts"
 import * as Journal from "./Journal.ts"
 import * as Live from "./Live.ts"
 import * as Opening from "./Opening.ts"
@@ -83,21 +84,26 @@ const causeOf = (live: Live.Live, runId: string, cause: Cause.Cause<RunError.Run
 /** Whoever reads this drive is not shown the end of one that died before it. */
 const unseen = { publish: () => {} }
 
-/** Writes the end of a drive that died, where one did; a run that is not gone on with then is as it is. */
+/**
+ * Ends a drive that died, where one did. Its end is stored with the first event of what follows, so that nobody finds one
+ * without the other; a run that is not gone on with then is as it is.
+ */
 const mend = Effect.fnUntraced(function*(
   services: Env.Services,
   request: Env.Request,
   opened: Opening.Opened
 ): Effect.fn.Return<Opening.Opened, SessionStore.StoreError> {
   if (opened._tag === "Replay" || !RunState.isOpen(opened.state)) return opened
-  const env = yield* makeEnv(services, request, unseen, opened)
+  const { first, flush, second } = HeldBack.make(opened.session)
+  const env = yield* makeEnv(services, request, unseen, { ...opened, session: first })
   const isResumed = opened.begin._tag === "Resume"
   yield* Recovery.repair(env, isResumed)
   const state = env.journal.state()
   const wasAborted = state.end?._tag === "RunAborted" && state.end.reason !== "crashed"
-  return isResumed && (state.end?._tag === "RunLimited" || (wasAborted && request.begin._tag === "Start"))
-    ? { _tag: "Replay", past: { from: opened.from, to: state.seq, state } }
-    : { ...opened, state, transcript: env.journal.transcript() }
+  const isOver = isResumed && (state.end?._tag === "RunLimited" || (wasAborted && request.begin._tag === "Start"))
+  if (!isOver) return { ...opened, session: second, state, transcript: env.journal.transcript() }
+  yield* flush
+  return { _tag: "Replay", past: { from: opened.from, to: state.seq, state } }
 })
 
 const makeEnv = Effect.fnUntraced(function*(

@@ -2,21 +2,18 @@
  * What a drive leaves behind when its process dies, and how it is mended by appending: the end that it could not write,
  * and what becomes of calls that it started.
  *
- * Does not own how the run goes on: behind its end it is like one that was aborted, with its calls still open.
+ * Does not own how the run goes on: behind its end it is like one that was aborted, with its calls still open; nor how the
+ * application is asked about a call (`Reconciling`).
  */
-import * as Cause from "effect/Cause"
-import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
 import type * as OpenCall from "../run/OpenCall.ts"
 import type * as RunEvent from "../run/RunEvent.ts"
 import * as RunState from "../run/RunState.ts"
 import type * as ToolOutcome from "../run/ToolOutcome.ts"
-import type * as Reconciler from "../services/Reconciler.ts"
 import type * as SessionStore from "../services/SessionStore.ts"
 import * as CallStep from "./CallStep.ts"
 import type * as Env from "./Env.ts"
-import * as Severed from "./Severed.ts"
+import * as Reconciling from "./Reconciling.ts"
 
 /** A run that died so often in a row, with nothing finished between, is not gone on with by itself. */
 const mostCrashes = 5
@@ -34,8 +31,10 @@ export const repair = Effect.fnUntraced(function*(
   const state = journal.state()
   if (!RunState.isOpen(state)) return
   const ending = endingOf(state, isResumed)
+  // what passed since its last event is not the drive's, also where settling ends a wait for a person
+  const { duration } = RunState.totalsAt(state, state.at)
   if (ending.settles !== undefined) yield* settleAll(env, ending.settles)
-  journal.record({ ...ending.end, totals: RunState.totalsAt(journal.state(), state.at) }, state.runId)
+  journal.record({ ...ending.end, totals: { ...journal.state().totals, duration } }, state.runId)
   yield* journal.commit
 })
 
@@ -77,43 +76,21 @@ const outcomeOfStarted = (
   env: Env.Env,
   call: OpenCall.OpenCall,
   reason: NotExecuted
-): Effect.Effect<ToolOutcome.ToolOutcome> =>
-  env.executor.isRepeatable(env.handlers, call.tool)
-    ? Effect.succeed({ _tag: "Interrupted" })
-    : Effect.map(reconcile(env, call), (answer) =>
-      answer._tag === "NotDone" ? { _tag: "NotExecuted", reason } : outcomeOf(answer))
+): Effect.Effect<ToolOutcome.ToolOutcome> => {
+  if (env.executor.isRepeatable(env.handlers, call.tool)) return Effect.succeed({ _tag: "Interrupted" })
+  // the reconciler of a run that dies again and again may be what it dies of
+  if (reason === "limit") return Effect.succeed({ _tag: "OutcomeUnknown" })
+  return Effect.map(Reconciling.ask(env, call), (known) => known ?? { _tag: "NotExecuted", reason })
+}
 
 /** What a call that a drive before this one started needs: to run again, or the outcome that is known of it. */
 export const judge = (env: Env.Env, call: OpenCall.OpenCall): Effect.Effect<CallStep.Verdict> => {
   const isOffered = env.tools.some((tool) => tool.name === call.tool)
   if (isOffered && env.executor.isRepeatable(env.handlers, call.tool)) return Effect.succeed({ _tag: "Run" })
-  return Effect.map(reconcile(env, call), (answer) =>
-    answer._tag !== "NotDone"
-      ? { _tag: "Settle", outcome: outcomeOf(answer) }
+  return Effect.map(Reconciling.ask(env, call), (known) =>
+    known !== undefined
+      ? { _tag: "Settle", outcome: known }
       : isOffered
       ? { _tag: "Run" }
       : { _tag: "Settle", outcome: { _tag: "NotExecuted", reason: "stopped" } })
-}
-
-const outcomeOf = (answer: Exclude<Reconciler.Answer, { _tag: "NotDone" }>): ToolOutcome.ToolOutcome =>
-  answer._tag === "Done" ? { _tag: "Succeeded", result: answer.result ?? null } : { _tag: "OutcomeUnknown" }
-
-const unknown: Reconciler.Answer = { _tag: "Unknown" }
-
-/** What the application knows of a call; whatever goes wrong in asking, nothing is known. */
-const reconcile = (
-  env: Env.Env,
-  { callId, params, startedAt, tool }: OpenCall.OpenCall
-): Effect.Effect<Reconciler.Answer> => {
-  const { journal, reconciler, sessionId, timeouts } = env
-  const runId = journal.state().runId ?? journal.runId
-  const idempotencyKey = CallStep.idempotencyKey(sessionId, runId, callId)
-  const asked = Effect.suspend(() =>
-    reconciler.reconcile({ sessionId, runId, callId, tool, params, idempotencyKey, startedAt: startedAt ?? 0 })
-  )
-  return Severed.run(env, `reconciler of ${tool}`, callId, asked).pipe(
-    Effect.timeoutOption(Duration.fromInputUnsafe(timeouts.tool)),
-    Effect.map(Option.getOrElse(() => unknown)),
-    Effect.catchCause((cause) => Cause.hasInterruptsOnly(cause) ? Effect.interrupt : Effect.succeed(unknown))
-  )
 }

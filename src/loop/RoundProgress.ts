@@ -2,7 +2,8 @@
  * How far a tool round is: what runs, who is asked, and whether another call may start. Makes the moves between running and
  * waiting for a person.
  *
- * Does not own which call is next (`ToolRound`), nor its steps (`CallStep`).
+ * A round that an earlier drive began stands where that one left it. Does not own which call is next (`ToolRound`), nor its
+ * steps (`CallStep`).
  */
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -27,6 +28,8 @@ export class RoundProgress {
 
   constructor(env: Pick<Env.Env, "journal" | "policy">) {
     this.#env = env
+    const { failed } = env.journal.state().answer ?? {}
+    if (failed !== undefined) this.#failed(failed)
   }
 
   /** Comes when a call has ended behind which no other may start. */
@@ -47,7 +50,7 @@ export class RoundProgress {
 
   ended(call: OpenCall.OpenCall, outcome: ToolOutcome.ToolOutcome): void {
     this.running--
-    if (this.#env.policy.continueOnError === false && ToolOutcome.isError(outcome)) this.toolError ??= toolFailed(call)
+    if (ToolOutcome.isError(outcome)) this.#failed(call)
     if (!this.mayRun()) Deferred.doneUnsafe(this.#over, Effect.void)
     this.look()
   }
@@ -72,13 +75,19 @@ export class RoundProgress {
     if (this.running === 0 && this.#waiting > 0 && journal.status() === "tool_running") journal.move("everyCallWaits")
   }
 
+  #failed(call: Failed): void {
+    if (this.#env.policy.continueOnError === false) this.toolError ??= toolFailed(call)
+  }
+
   #goOn(): void {
     const { journal } = this.#env
     if (journal.status() === "awaiting_human") journal.move("answered")
   }
 }
 
-const toolFailed = (call: OpenCall.OpenCall): RunError.Stored => ({
+type Failed = Pick<OpenCall.OpenCall, "callId" | "tool">
+
+const toolFailed = (call: Failed): RunError.Stored => ({
   _tag: "NonRetryableError",
   reason: {
     _tag: "ToolFailed",

@@ -6,6 +6,7 @@ import * as Message from "./Message.ts"
 import * as OpenCall from "./OpenCall.ts"
 import type * as RunEvent from "./RunEvent.ts"
 import type { RunState } from "./RunState.ts"
+import * as RunStatus from "./RunStatus.ts"
 import * as ToolOutcome from "./ToolOutcome.ts"
 import * as Usage from "./Usage.ts"
 
@@ -18,6 +19,8 @@ export interface Answer extends Pick<Settled, "attempt" | "finishReason" | "usag
   readonly isBlank: boolean
   /** no outcome of its calls is unknown */
   readonly isKnown: boolean
+  /** the first of its calls that failed */
+  readonly failed?: Pick<OpenCall.OpenCall, "callId" | "tool">
 }
 
 export const settleMessage = (state: RunState, event: Settled): RunState => {
@@ -79,10 +82,10 @@ export const settleCall = (state: RunState, event: Extract<RunEvent.Durable, { _
   return {
     ...state,
     hasRun,
-    answer: state.answer === undefined || event.outcome._tag !== "OutcomeUnknown"
-      ? state.answer
-      : { ...state.answer, isKnown: false },
+    answer: state.answer === undefined ? undefined : withOutcome(state.answer, event),
     ...OpenCall.inRound(state, openCalls, event.at),
+    // what is settled behind an end begins nothing
+    ...(RunStatus.isEnd(state.status) ? { status: state.status } : {}),
     totals: {
       ...state.totals,
       toolCalls: state.totals.toolCalls + (call.phase === "started" ? 1 : 0),
@@ -91,4 +94,12 @@ export const settleCall = (state: RunState, event: Extract<RunEvent.Durable, { _
       usage: event.usage === undefined ? state.totals.usage : Usage.add(state.totals.usage, event.usage)
     }
   }
+}
+
+const withOutcome = (
+  answer: Answer,
+  { callId, outcome, tool }: Extract<RunEvent.Durable, { _tag: "ToolSettled" }>
+): Answer => {
+  if (outcome._tag === "OutcomeUnknown") return { ...answer, isKnown: false }
+  return answer.failed === undefined && ToolOutcome.isError(outcome) ? { ...answer, failed: { callId, tool } } : answer
 }

@@ -29,7 +29,9 @@ export type Answer =
 export interface Reconciler {
   /**
    * Asked once for each such call of a tool that is neither `Tool.Readonly` nor `Tool.Idempotent`, before the run goes on
-   * or a new one begins. A failure, a defect, and no answer within the time limit of tools are `Unknown`.
+   * or a new one begins. A failure, a defect, its own interruption, and no answer within the time limit of tools are
+   * `Unknown`. A `result` that is not JSON, or more than a store holds, makes the outcome `NotEncodable`. Where a limit ends
+   * the run before it goes on, `crashLoop` too, nobody is asked.
    */
   readonly reconcile: (question: Question) => Effect.Effect<Answer, unknown>
 }

@@ -126,7 +126,8 @@ export class SessionStore extends Context.Service<SessionStore, {
    * new message, or resumes, at once.
    *
    * No call is under way at such a place, and idempotency keys contain the session id: what the two do later never shares
-   * a key. `SessionNotFound` when unknown; `SessionBusy` while another has `to` open and has not written to it.
+   * a key. Behind a drive that died, calls that had started are `OutcomeUnknown` in the copy and others `NotExecuted`:
+   * they are the original's. `SessionNotFound` when unknown; `SessionBusy` while another has `to` open and has not written to it.
    */
   readonly fork: (sessionId: string, options: ForkOptions) => Effect.Effect<SessionInfo, StoreError>
   /** Deletes the session and its log. `SessionBusy` while it has a live owner, `SessionNotFound` when unknown. */

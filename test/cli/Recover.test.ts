@@ -5,14 +5,17 @@ import * as SessionStore from "../../src/services/SessionStore.ts"
 import * as Drafts from "../support/Drafts.ts"
 import { workplace } from "./Invoke.ts"
 
-/** A place with these sessions, of which each began to work and was left. */
-const withDead = Effect.fnUntraced(function*(dead: Record<string, string>) {
+/** A place with these sessions, of which each began to work, came to `rest`, and was left. */
+const withDead = Effect.fnUntraced(function*(
+  dead: Record<string, string>,
+  ...rest: ReadonlyArray<Drafts.Placed>
+) {
   const place = yield* workplace()
   for (const [sessionId, task] of Object.entries(dead)) {
     yield* SessionStore.SessionStore.use((store) =>
       Effect.scoped(Effect.flatMap(
         store.open(sessionId, { runId: "run-1", create: true }),
-        (session) => session.append(Drafts.log(Drafts.started(task)) as never)
+        (session) => session.append(Drafts.log(Drafts.started(task), ...rest) as never)
       ))
     ).pipe(Effect.provide(place.store))
   }
@@ -49,6 +52,15 @@ describe("fiberloop recover", () => {
       const { code, stderr, stdout } = yield* Effect.provide(Effect.scoped(open), store)
       assert.deepStrictEqual([code, stdout], [0, ""])
       assert.include(stderr, "1 run still going on, left alone.\n")
+    }))
+
+  it.effect("does not go on with one that was being aborted, which resume still does", () =>
+    Effect.gen(function*() {
+      const { on } = yield* withDead({ "dead-one": "2+2" }, { _tag: "AbortRequested", reason: "requested" })
+      const { code, stderr, stdout } = yield* on("recover")
+      assert.deepStrictEqual([code, stdout], [0, ""])
+      assert.include(stderr, "dead-one was being aborted when its process died, left alone.\n")
+      assert.strictEqual((yield* on("resume", ["dead-one"])).stdout, "2+2 = 4\n")
     }))
 
   it.effect("goes on with the others behind one that fails, and says so by its code", () =>

@@ -4,7 +4,10 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Stream from "effect/Stream"
 import * as Message from "../../src/run/Message.ts"
+import * as Reconciler from "../../src/services/Reconciler.ts"
+import { ToolCall } from "../../src/services/ToolExecutor.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
+import * as DeadRun from "../support/DeadRun.ts"
 import * as RunLog from "../support/RunLog.ts"
 import * as TestAgent from "../support/TestAgent.ts"
 
@@ -59,4 +62,24 @@ it.effect("it resumes the run there once the run has ended in its own session", 
     assert.deepStrictEqual(RunLog.violations(yield* store.log("copy")), [])
     const end = (yield* store.log("copy")).at(-1)
     assert.isTrue(end?._tag === "RunCompleted" && end.totals.turns === 2 && end.totals.toolCalls === 1)
+  }))
+
+it.effect("it repeats no call there that a process died in, and asks nobody for it: the keys are the session's", () =>
+  Effect.gen(function*() {
+    const store = yield* DeadRun.of([...DeadRun.inTools("work", "again"), DeadRun.crashed])
+    yield* store.service.fork("s", { to: "copy" })
+    const keys: Array<string> = []
+    const note = Effect.flatMap(ToolCall, (call) => Effect.sync(() => `${keys.push(call.idempotencyKey)}`))
+    const { agent } = yield* TestAgent.make([ScriptedModel.text("copied"), ScriptedModel.text("done")], {
+      store,
+      tool: () => note
+    })
+    const reconcile = (question: Reconciler.Question) =>
+      Effect.as(Effect.sync(() => keys.push(question.idempotencyKey)), { _tag: "NotDone" } as const)
+    for (const sessionId of ["copy", "s"]) {
+      yield* Effect.provideService(Stream.runDrain(agent.resume({ sessionId })), Reconciler.Reconciler, { reconcile })
+      assert.deepStrictEqual(RunLog.violations(yield* store.log(sessionId)), [])
+    }
+    assert.deepStrictEqual(RunLog.outcomes(yield* store.log("copy")), ["1.0 OutcomeUnknown", "1.1 OutcomeUnknown"])
+    assert.deepStrictEqual(keys, ["s/run-1/1.0", "s/run-1/1.0", "s/run-1/1.1"])
   }))

@@ -17,8 +17,9 @@ const fold = (log: Logs.Log) => log.reduce(RunState.evolve, RunState.empty)
 const copies = (log: Logs.Log) =>
   Fork.places(log).map((place) => {
     const copied = log.slice(0, place)
-    const end = Fork.endOf(fold(copied), copied[place - 1]!, 2e12)
-    return { place, copied, end, log: end === undefined ? copied : [...copied, end] }
+    const state = fold(copied)
+    const closing = Fork.closing(state, copied[place - 1]!, 2e12)
+    return { place, copied, closing, end: Fork.endOf(state, copied[place - 1]!, 2e12), log: [...copied, ...closing] }
   })
 
 describe("places", () => {
@@ -47,11 +48,27 @@ describe("places", () => {
     assert.deepStrictEqual(Fork.places([{ ...event, _tag: "Invented" } as unknown as RunEvent.Durable]), [])
   })
 
-  it.prop("have no call before them that is under way", [Logs.tidy], ([{ log }]) => {
+  it.prop("have no call before them that is under way, unless a drive died in it", [Logs.tidy], ([{ log }]) => {
     for (const { copied } of copies(log)) {
-      assert.notInclude(fold(copied).openCalls.map((call) => call.phase), "started")
+      const { crashes, openCalls } = fold(copied)
+      if (crashes === 0) assert.notInclude(openCalls.map((call) => call.phase), "started")
     }
   }, check(100))
+})
+
+describe("closing", () => {
+  it.prop(
+    "is nothing where a copy is whole, and leaves no call that its original may carry out",
+    [Logs.odd],
+    ([{ log }]) => {
+      for (const { closing, copied, log: whole } of copies(log)) {
+        const last = copied.at(-1)!
+        if (Fork.isWhole(last) && Fork.underWay(fold(copied)).length === 0) assert.deepStrictEqual(closing, [])
+        if (RunEvent.isEnd(last)) assert.deepStrictEqual(Fork.underWay(fold(whole)), [])
+      }
+    },
+    check(100)
+  )
 })
 
 describe("endOf", () => {

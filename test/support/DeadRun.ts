@@ -1,8 +1,34 @@
-/** What a process leaves that died while two tool calls were under way. */
+/** What a process leaves that died: two tool calls under way, or whatever log is given. */
 import * as Effect from "effect/Effect"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
+import * as Drafts from "./Drafts.ts"
 import * as TestAgent from "./TestAgent.ts"
 import * as TestStore from "./TestStore.ts"
+
+/** A store with the session "s", whose log is these events, of "run-1" unless a draft says otherwise. */
+export const of = Effect.fnUntraced(function*(drafts: ReadonlyArray<Drafts.Placed>) {
+  const store = yield* TestStore.make()
+  yield* Effect.scoped(Effect.flatMap(
+    store.service.open("s", { runId: "run-1", create: true }),
+    (session) => session.append(Drafts.log(...drafts) as never)
+  ))
+  return store
+}, Effect.orDie)
+
+/** A run that died in these tools: each was called with its place, and started. */
+export const inTools = (...tools: ReadonlyArray<string>): ReadonlyArray<Drafts.Placed> => [
+  Drafts.started("go"),
+  Drafts.turnStarted(1),
+  Drafts.assistant(tools.map((tool, n) => Drafts.call(tool, { n }))),
+  ...tools.map((tool, n) => ({ ...Drafts.toolStarted(`1.${n}`, { n }), tool }))
+]
+
+/** The end of a drive that died. */
+export const crashed = { ...Drafts.aborted, reason: "crashed" as const }
+
+/** What follows the first death of a run that dies again as soon as it is resumed, `times` in all. */
+export const again = (times: number): ReadonlyArray<Drafts.Placed> =>
+  Array.from({ length: times - 1 }, (_, n) => [crashed, Drafts.resumed(n + 2, { cause: "recovery" })]).flat()
 
 /**
  * A store with the session "s", in which the run "dead" has two calls of `work` started, and with `wasAborted` was asked

@@ -30,6 +30,8 @@ export class Player {
   #calls: Array<Call> = []
   #hasRun = false
   #end: RunEvent.End["_tag"] | undefined
+  /** what a drive died in */
+  #died: Phase | undefined
   #totals = Draft.totals
   /** places where all that was said before is settled */
   #cuts: Array<number> = []
@@ -51,6 +53,7 @@ export class Player {
     }
     if (d.chance(0.12)) return this.#say()
     if (d.chance(0.05)) return this.#write({ _tag: "AbortRequested", reason: "requested" })
+    if (d.chance(0.03)) return this.#die()
     switch (this.#phase) {
       case "between":
         if (d.chance(0.08)) return this.#compact()
@@ -79,7 +82,9 @@ export class Player {
   }
 
   #start(): void {
-    if (this.#end === "RunSuspended" && !this.#taste.dice.chance(this.#oddness)) this.#settleAll()
+    const staysOpen = this.#end === "RunSuspended" || this.#died !== undefined
+    if (staysOpen && !this.#taste.dice.chance(this.#oddness)) this.#settleAll()
+    this.#died = undefined
     this.#runs++
     this.#drive = 1
     this.#end = undefined
@@ -95,7 +100,9 @@ export class Player {
   #resume(): void {
     this.#drive++
     this.#end = undefined
-    this.#phase = this.#calls.length > 0 ? "tools" : "between"
+    const isAnswered = this.#died === "tools" || this.#died === "answered"
+    this.#phase = isAnswered ? this.#died! : this.#calls.length > 0 ? "tools" : "between"
+    this.#died = undefined
     this.#write({ _tag: "RunResumed", drive: this.#drive, cause: "resume" })
     this.#startedAt = this.#at
   }
@@ -255,6 +262,15 @@ export class Player {
       }
     }
     this.#finish(d.pick(["RunLimited", "RunFailed", "RunAborted"] as const))
+  }
+
+  /** The end that the next drive writes: all that is open stays so. */
+  #die(): void {
+    this.#died = this.#phase
+    this.#phase = "ended"
+    this.#end = "RunAborted"
+    this.#count({ duration: this.#totals.duration + this.#at - this.#startedAt })
+    this.#write({ _tag: "RunAborted", reason: "crashed", totals: this.#totals })
   }
 
   #finish(tag: RunEvent.End["_tag"]): void {

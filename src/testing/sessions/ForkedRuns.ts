@@ -95,6 +95,32 @@ export const forkedRuns = (name: string, test: Test): void => {
     )
 
     test(
+      "calls of a drive that died are settled in the copy, and stay open in the session",
+      Effect.gen(function*() {
+        const log = Draft.log(
+          Draft.started("What is the weather?"),
+          Draft.turnStarted(1),
+          Draft.assistant([Draft.call("search"), Draft.call("search")]),
+          Draft.toolStarted("1.0"),
+          { ...Draft.aborted, reason: "crashed" as const },
+          Draft.resumed(2)
+        )
+        yield* write("s", log)
+        const info = yield* fork("s", "copy", 5)
+        const copy = yield* readAll("copy")
+        assert.deepStrictEqual([info.head, info.end, seqs(copy)], [7, "RunAborted", Arr.range(1, 7)])
+        const outcomes = copy.flatMap((event) => event._tag === "ToolSettled" ? [[event.callId, event.outcome]] : [])
+        assert.deepStrictEqual(outcomes, [
+          ["1.0", { _tag: "OutcomeUnknown" }],
+          ["1.1", { _tag: "NotExecuted", reason: "stopped" }]
+        ])
+        const state = copy.reduce(RunState.evolve, RunState.empty)
+        assert.deepStrictEqual([state.status, state.openCalls], ["aborted", []])
+        assert.deepStrictEqual(yield* readAll("s"), [...log])
+      })
+    )
+
+    test(
       "the session itself is not ended",
       Effect.gen(function*() {
         const session = yield* open("s", { runId: "live" })

@@ -1,0 +1,97 @@
+/** What the end that is written for a dead drive counts and settles. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Stream from "effect/Stream"
+import * as TestClock from "effect/testing/TestClock"
+import * as Reconciler from "../../src/services/Reconciler.ts"
+import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
+import * as DeadRun from "../support/DeadRun.ts"
+import * as Drafts from "../support/Drafts.ts"
+import * as RunLog from "../support/RunLog.ts"
+import * as TestAgent from "../support/TestAgent.ts"
+
+const resumed = (agent: TestAgent.TestAgent["agent"], limits = {}) =>
+  Stream.runCollect(agent.resume({ sessionId: "s", limits }))
+
+describe("a run that died five times in a row", () => {
+  const loop = Effect.gen(function*() {
+    const store = yield* DeadRun.of([...DeadRun.inTools("work", "look"), ...DeadRun.again(5)])
+    const { agent } = yield* TestAgent.make([ScriptedModel.text("hello!")], { store })
+    return { agent, store }
+  })
+
+  it.effect("parks without asking its reconciler, which may be what it died of", () =>
+    Effect.gen(function*() {
+      const { agent, store } = yield* loop
+      let asked = 0
+      const reconcile = () => Effect.as(Effect.sync(() => asked++), { _tag: "Done" } as const)
+      const events = yield* Effect.provideService(resumed(agent), Reconciler.Reconciler, { reconcile })
+      assert.deepStrictEqual([RunLog.endOf(events), asked], ["RunLimited(crashLoop)", 0])
+      assert.deepStrictEqual(RunLog.outcomes(events), ["1.0 OutcomeUnknown", "1.1 Interrupted"])
+      assert.deepStrictEqual(RunLog.violations(yield* store.log("s")), [])
+    }))
+
+  it.effect("parks also where it is given new limits, and its reader sees nothing but that", () =>
+    Effect.gen(function*() {
+      const { agent } = yield* loop
+      const events = yield* resumed(agent, { maxTurns: 50 })
+      assert.deepStrictEqual(RunLog.tags(events), ["ToolSettled", "ToolSettled", "RunLimited"])
+      assert.strictEqual((yield* agent.run({ sessionId: "s", input: "hello" })).text, "hello!")
+    }))
+
+  it.effect("has five more lives once a person has resumed it", () =>
+    Effect.gen(function*() {
+      const log = [...DeadRun.inTools("look"), ...DeadRun.again(5)]
+      const parked: Drafts.Placed = { _tag: "RunLimited", reason: "crashLoop", totals: Drafts.totals }
+      const settled = Drafts.settled("1.0", { _tag: "Interrupted" })
+      const store = yield* DeadRun.of([...log, settled, parked, Drafts.resumed(6), ...DeadRun.again(4)])
+      const { agent } = yield* TestAgent.make([ScriptedModel.text("done")], { store })
+      assert.strictEqual(RunLog.endOf(yield* resumed(agent)), "RunCompleted(stop)")
+    }))
+})
+
+it.effect("the time that a dead drive took is counted, without what it waited for a person", () =>
+  Effect.gen(function*() {
+    const store = yield* DeadRun.of([
+      { ...Drafts.started("go"), at: 0 },
+      { ...Drafts.turnStarted(1), at: 0 },
+      { ...Drafts.assistant([Drafts.call("work", { n: 1 })]), at: 60_000 },
+      { ...Drafts.approvalRequested("1.0"), at: 60_000 },
+      { _tag: "AbortRequested", reason: "requested", at: 70_000 }
+    ])
+    const { agent } = yield* TestAgent.make([ScriptedModel.text("done")], { store })
+    yield* TestClock.setTime(86_400_000)
+    yield* resumed(agent)
+    const log = yield* store.log("s")
+    assert.strictEqual(RunLog.only(log, "RunAborted")[0]?.totals.duration, 60_000)
+    assert.deepStrictEqual(RunLog.outcomes(log), ["1.0 NotExecuted(aborted)"])
+  }))
+
+describe("an abort that was accepted when the process died", () => {
+  const log = [...DeadRun.inTools("work", "look"), { _tag: "AbortRequested", reason: "requested" } as const]
+
+  it.effect("is what the run ends with for a new message, and the reconciler is asked", () =>
+    Effect.gen(function*() {
+      const store = yield* DeadRun.of(log)
+      const { agent, script } = yield* TestAgent.make([ScriptedModel.text("hello!")], { store })
+      const reconcile = () => Effect.succeed({ _tag: "Done", result: "paid" } as const)
+      const result = yield* Effect.provideService(
+        agent.run({ sessionId: "s", input: "hello" }),
+        Reconciler.Reconciler,
+        { reconcile }
+      )
+      assert.deepStrictEqual([result._tag, result.turns, result.text], ["Completed", 1, "hello!"])
+      const after = yield* store.log("s")
+      assert.deepStrictEqual(RunLog.only(after, "RunAborted").map(({ reason }) => reason), ["requested"])
+      assert.deepStrictEqual(RunLog.outcomes(after), ["1.0 Succeeded", "1.1 Interrupted"])
+      assert.deepStrictEqual(RunLog.violations(after), [])
+      assert.include(JSON.stringify((yield* script.requests)[0]?.messages), "paid")
+    }))
+
+  it.effect("does not count as a death: the run that is resumed has all its lives", () =>
+    Effect.gen(function*() {
+      const store = yield* DeadRun.of([...DeadRun.inTools("look"), ...DeadRun.again(5), log.at(-1)!])
+      const { agent } = yield* TestAgent.make([ScriptedModel.text("done")], { store })
+      assert.strictEqual(RunLog.endOf(yield* resumed(agent)), "RunCompleted(stop)")
+    }))
+})

@@ -1,0 +1,98 @@
+/** Reconcilers that do what they should not: whatever they do, the call has one outcome and the session goes on. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Stream from "effect/Stream"
+import * as TestClock from "effect/testing/TestClock"
+import * as Reconciler from "../../src/services/Reconciler.ts"
+import * as SessionStore from "../../src/services/SessionStore.ts"
+import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
+import * as DeadRun from "../support/DeadRun.ts"
+import * as RunLog from "../support/RunLog.ts"
+import * as TestAgent from "../support/TestAgent.ts"
+
+/** A run that died in its tool, an agent that goes on with it, and a reconciler that does `answer`. */
+const asked = Effect.fnUntraced(function*(answer: () => unknown) {
+  const store = yield* DeadRun.of(DeadRun.inTools("work"))
+  const { agent } = yield* TestAgent.make([ScriptedModel.text("hello!")], { store })
+  const by = Effect.provideService(Reconciler.Reconciler, { reconcile: answer as never })
+  return {
+    log: store.log("s"),
+    resume: by(Stream.runCollect(agent.resume({ sessionId: "s" }))),
+    hello: by(agent.run({ sessionId: "s", input: "hello" }))
+  }
+})
+
+const circular: { self?: unknown } = {}
+circular.self = circular
+const tooMuch = "x".repeat(SessionStore.maxEventBytes)
+const done = (result: unknown) => () => Effect.succeed({ _tag: "Done", result })
+
+const odd: Record<string, readonly [answer: () => unknown, outcome: string]> = {
+  "a result that JSON has no word for": [done(1n), "NotEncodable"],
+  "a result that contains itself": [done(circular), "NotEncodable"],
+  "a function as result": [done(() => "paid"), "NotEncodable"],
+  "a result that is more than the store holds": [done(tooMuch), "NotEncodable"],
+  "an answer of an unknown kind": [() => Effect.succeed({ _tag: "Perhaps" }), "OutcomeUnknown"],
+  "nothing": [() => Effect.void, "OutcomeUnknown"],
+  "no effect at all": [() => undefined, "OutcomeUnknown"],
+  "its own interruption": [() => Effect.interrupt, "OutcomeUnknown"]
+}
+
+describe("a reconciler that answers with", () => {
+  for (const [what, [answer, outcome]] of Object.entries(odd)) {
+    it.effect(`${what}: the run goes on`, () =>
+      Effect.gen(function*() {
+        const { log, resume } = yield* asked(answer)
+        assert.strictEqual(RunLog.endOf(yield* resume), "RunCompleted(stop)")
+        assert.deepStrictEqual(RunLog.outcomes(yield* log), [`1.0 ${outcome}`])
+        assert.deepStrictEqual(RunLog.violations(yield* log), [])
+      }))
+
+    it.effect(`${what}: a new message is answered`, () =>
+      Effect.gen(function*() {
+        const { hello, log } = yield* asked(answer)
+        assert.strictEqual((yield* hello).text, "hello!")
+        assert.deepStrictEqual(RunLog.outcomes(yield* log), [`1.0 ${outcome}`])
+        assert.deepStrictEqual(RunLog.violations(yield* log), [])
+      }))
+  }
+
+  it.effect("a date as result: it is stored as the JSON that a model reads", () =>
+    Effect.gen(function*() {
+      const { log, resume } = yield* asked(done({ at: new Date(0), gone: undefined }))
+      yield* resume
+      const [settled] = RunLog.only(yield* log, "ToolSettled")
+      assert.deepStrictEqual(settled?.outcome, { _tag: "Succeeded", result: { at: "1970-01-01T00:00:00.000Z" } })
+    }))
+})
+
+describe("a reconciler that does not answer", () => {
+  for (
+    const [claim, hangs, leftBehind] of [
+      ["is waited for as long as a tool", Effect.never, undefined],
+      ["and goes on behind its interruption is left behind", Effect.uninterruptible(Effect.never), [
+        "reconciler of work"
+      ]]
+    ] as const
+  ) {
+    for (const next of ["resume", "hello"] as const) {
+      it.effect(`${claim}, then the session goes on, at ${next}`, () =>
+        Effect.gen(function*() {
+          const reached = yield* Deferred.make<void>()
+          const made = yield* asked(() => Effect.andThen(Deferred.succeed(reached, undefined), hangs))
+          const going = yield* Effect.forkChild(
+            next === "resume" ? Effect.asVoid(made.resume) : Effect.asVoid(made.hello)
+          )
+          yield* Deferred.await(reached)
+          yield* TestClock.adjust("120 seconds")
+          yield* TestClock.adjust("5 seconds")
+          yield* Fiber.join(going)
+          const log = yield* made.log
+          assert.deepStrictEqual(RunLog.outcomes(log), ["1.0 OutcomeUnknown"])
+          assert.deepStrictEqual(RunLog.only(log, "RunCompleted")[0]?.leftBehind, leftBehind)
+        }))
+    }
+  }
+})

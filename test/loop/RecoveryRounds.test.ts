@@ -1,0 +1,152 @@
+/** Rounds of several calls that a drive died in: each call is taken up as it stands. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Stream from "effect/Stream"
+import type * as RunPolicy from "../../src/run/RunPolicy.ts"
+import * as Approver from "../../src/services/Approver.ts"
+import { ToolCall } from "../../src/services/ToolExecutor.ts"
+import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
+import * as DeadRun from "../support/DeadRun.ts"
+import * as Drafts from "../support/Drafts.ts"
+import * as RunLog from "../support/RunLog.ts"
+import * as TestAgent from "../support/TestAgent.ts"
+
+const turn = (toolPolicy: RunPolicy.ToolPolicy, ...tools: ReadonlyArray<string>): ReadonlyArray<Drafts.Placed> => [
+  Drafts.started("go", { toolPolicy }),
+  Drafts.turnStarted(1),
+  Drafts.assistant(tools.map((tool, n) => Drafts.call(tool, { n })))
+]
+const started = (tool: string, n: number): Drafts.Placed => ({ ...Drafts.toolStarted(`1.${n}`, { n }), tool })
+const failed = (n: number) => Drafts.settled(`1.${n}`, { _tag: "Failed", result: "no" })
+
+/** Resumes what this log left, and says which handlers ran, by `n`, with their keys. */
+const resume = Effect.fnUntraced(function*(
+  log: ReadonlyArray<Drafts.Placed>,
+  options: TestAgent.Options & { readonly turns?: ReadonlyArray<ScriptedModel.Turn> } = {}
+) {
+  const { turns = [ScriptedModel.text("done")], ...rest } = options
+  const store = yield* DeadRun.of(log)
+  const ran: Array<string> = []
+  const { agent, script } = yield* TestAgent.make(turns, {
+    ...rest,
+    store,
+    tool: () => Effect.flatMap(ToolCall, (call) => Effect.sync(() => `ran ${ran.push(call.idempotencyKey)}`))
+  })
+  yield* Effect.exit(Stream.runDrain(agent.resume({ sessionId: "s" })))
+  const after = yield* store.log("s")
+  return { agent, log: after, ran, script, store, outcomes: RunLog.outcomes(after), end: RunLog.endOf(after) }
+})
+
+describe("a round that had failed when its drive died, with a policy that does not continue on errors,", () => {
+  const policy = { maxParallel: 2, continueOnError: false }
+
+  it.effect("fails its run: what was not started does not run, and the model is not asked", () =>
+    Effect.gen(function*() {
+      const { end, log, outcomes, ran, script } = yield* resume([
+        ...turn(policy, "work", "work", "look"),
+        started("work", 0),
+        started("work", 1),
+        failed(0)
+      ])
+      assert.deepStrictEqual([end, ran], ["RunFailed(ToolFailed)", []])
+      assert.deepStrictEqual(outcomes, ["1.0 Failed", "1.1 OutcomeUnknown", "1.2 NotExecuted(failed)"])
+      assert.deepStrictEqual(RunLog.violations(log), [])
+      assert.lengthOf(yield* script.requests, 0)
+    }))
+
+  it.effect("goes on once it is resumed behind that", () =>
+    Effect.gen(function*() {
+      const { agent, store } = yield* resume([...turn(policy, "work"), started("work", 0), failed(0)])
+      yield* Stream.runDrain(agent.resume({ sessionId: "s" }))
+      assert.strictEqual(RunLog.endOf(yield* store.log("s")), "RunCompleted(stop)")
+    }))
+})
+
+describe("a parallel round in mixed states", () => {
+  const log = [
+    ...turn({ maxParallel: 4 }, "work", "look", "again", "work", "look"),
+    started("work", 0),
+    started("look", 1),
+    started("again", 2),
+    Drafts.settled("1.1", "seen")
+  ]
+
+  it.effect("counts each of its calls once, and the round", () =>
+    Effect.gen(function*() {
+      const { log: after } = yield* resume(log)
+      const { toolCalls, toolRounds, turns } = RunLog.only(after, "RunCompleted")[0]!.totals
+      assert.deepStrictEqual([toolCalls, toolRounds, turns], [5, 1, 2])
+    }))
+
+  it.effect("runs no more than its limit of calls lets it: what was started counts", () =>
+    Effect.gen(function*() {
+      const limited = log.map((draft) =>
+        draft._tag === "RunStarted" ? { ...draft, input: { ...draft.input, limits: { maxToolCalls: 3 } } } : draft
+      )
+      const { end, outcomes, ran } = yield* resume(limited)
+      assert.strictEqual(end, "RunLimited(toolCalls)")
+      assert.deepStrictEqual(ran, ["s/run-1/1.2"])
+      assert.includeMembers(outcomes, ["1.3 NotExecuted(limit)", "1.4 NotExecuted(limit)"])
+    }))
+
+  it.effect("of tools that the agent has no more: those that never started are unknown tools", () =>
+    Effect.gen(function*() {
+      const { end, outcomes } = yield* resume(log, { agent: { toolPolicy: { allowList: ["again"] } } })
+      assert.strictEqual(end, "RunCompleted(stop)")
+      assert.sameMembers(outcomes, [
+        "1.0 OutcomeUnknown",
+        "1.1 Succeeded",
+        "1.2 Succeeded",
+        "1.3 UnknownTool",
+        "1.4 UnknownTool"
+      ])
+    }))
+})
+
+describe("a question that was open when its drive died", () => {
+  const ask = (callId: string): Drafts.Placed => ({ ...Drafts.approvalRequested(callId), tool: "work" })
+  const asked = [...turn({ requireApprovalByDefault: true }, "work"), ask("1.0")]
+  const unasked = Effect.provideService(Approver.Approver, { ask: () => Effect.die("asked again") })
+
+  it.effect("and answered with yes: the call runs without being asked for again", () =>
+    Effect.gen(function*() {
+      const { end, ran } = yield* unasked(resume([...asked, Drafts.approvalResolved("1.0")]))
+      assert.deepStrictEqual([end, ran], ["RunCompleted(stop)", ["s/run-1/1.0"]])
+    }))
+
+  it.effect("and answered with no, without its outcome: the call is denied and does not run", () =>
+    Effect.gen(function*() {
+      const { ran, outcomes } = yield* unasked(resume([...asked, Drafts.approvalResolved("1.0", false)]))
+      assert.deepStrictEqual([outcomes, ran], [["1.0 Denied"], []])
+    }))
+
+  it.effect("and answered with yes, and started: it is not asked for again, but what became of it is", () =>
+    Effect.gen(function*() {
+      const { outcomes, ran } = yield* unasked(
+        resume([...asked, Drafts.approvalResolved("1.0"), started("work", 0)])
+      )
+      assert.deepStrictEqual([outcomes, ran], [["1.0 OutcomeUnknown"], []])
+    }))
+
+  it.effect("and answered with yes: a new message keeps the call from running", () =>
+    Effect.gen(function*() {
+      const store = yield* DeadRun.of([...asked, Drafts.approvalResolved("1.0")])
+      const { agent } = yield* TestAgent.make([ScriptedModel.text("hello!")], { store })
+      assert.strictEqual((yield* agent.run({ sessionId: "s", input: "hello" })).text, "hello!")
+      const log = yield* store.log("s")
+      assert.deepStrictEqual(RunLog.outcomes(log), ["1.0 NotExecuted(superseded)"])
+      assert.deepStrictEqual(RunLog.violations(log), [])
+    }))
+})
+
+describe("an outcome that nobody knows", () => {
+  it.effect("is words for the model, and data for whoever reads the stream or the log", () =>
+    Effect.gen(function*() {
+      const { log, script } = yield* resume([...turn({}, "work"), started("work", 0)])
+      const [request] = yield* script.requests
+      const result = request?.messages.at(-1)?.content[0]
+      assert.isTrue(typeof result === "object" && result.type === "tool-result" && result.isFailure)
+      assert.include(JSON.stringify(result), "Outcome unknown")
+      assert.deepStrictEqual(RunLog.outcomes(log), ["1.0 OutcomeUnknown"])
+    }))
+})
