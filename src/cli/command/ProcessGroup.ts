@@ -93,7 +93,7 @@ const make = (members: Members, leader: Deferred.Deferred<Ended>): ProcessGroup 
     // Asked twice: who forks, or becomes another program, while it is looked at may be on no list.
     yield* pause(lookAgain)
     isOver = isEmpty(members)
-    if (isOver) living.delete(members)
+    if (isOver) forget(members)
     return isOver
   })
   const gone = (meanwhile: () => void) =>
@@ -119,12 +119,16 @@ const make = (members: Members, leader: Deferred.Deferred<Ended>): ProcessGroup 
 const living = new Set<Members>()
 
 const watch = (members: Members): void => {
-  if (!process.listeners("exit").includes(killLiving)) process.on("exit", killLiving)
+  if (living.size === 0) process.on("exit", killLiving)
   living.add(members)
 }
 
+const forget = (members: Members): void => {
+  living.delete(members)
+  if (living.size === 0) process.off("exit", killLiving)
+}
+
 const killLiving = (): void => {
-  if (living.size === 0) return
   const kill = () => living.forEach((members) => signal(members, ["SIGKILL"]))
   kill()
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, lookAgain)
