@@ -70,7 +70,7 @@ const spawn = ({ command: [program, ...args], cwd, env, output }: Options) =>
       })
       child.on("error", refuse)
       child.on("exit", (code, signal) => Deferred.doneUnsafe(ended, Effect.succeed({ code, signal })))
-      child.on("spawn", () => resume(Effect.succeed(make({ pid: child.pid!, mark }, ended))))
+      child.on("spawn", () => resume(Effect.succeed(make({ pid: child.pid!, mark, hasGroup: true }, ended))))
     } catch (cause) {
       refuse(cause)
     }
@@ -80,10 +80,11 @@ const spawn = ({ command: [program, ...args], cwd, env, output }: Options) =>
 interface Members {
   readonly pid: number
   readonly mark: CommandMark.CommandMark
+  /** `false` once nobody is in the group: from then on its number may be another's. */
+  hasGroup: boolean
 }
 
 const make = (members: Members, leader: Deferred.Deferred<Ended>): ProcessGroup => {
-  // A group that is gone is not looked at again: its number may be another's by then.
   let isOver = false
   watch(members)
   const ended = Deferred.await(leader)
@@ -139,13 +140,13 @@ const killLiving = (): void => {
 const lookAgain = 2
 
 /** Sends the signals to all members, but for those that were told before. */
-const signal = ({ mark, pid }: Members, names: ReadonlyArray<NodeJS.Signals>, told?: Set<number>): void => {
+const signal = ({ hasGroup, mark, pid }: Members, names: ReadonlyArray<NodeJS.Signals>, told?: Set<number>): void => {
   const tell = (target: number) => {
     if (told?.has(target)) return
     told?.add(target)
     for (const name of names) send(target, name)
   }
-  tell(-pid)
+  if (hasGroup) tell(-pid)
   // Looked for after that: who leaves the group at this moment was told with it, or is found.
   mark.outside(pid).forEach(tell)
 }
@@ -165,8 +166,11 @@ const pause = (millis: number): Effect.Effect<void> =>
     return Effect.sync(() => clearTimeout(timer))
   })
 
-const isEmpty = ({ mark, pid }: Members): boolean =>
-  (!isThere(pid) || hasOnlyZombies(pid)) && mark.outside(pid).length === 0
+const isEmpty = (members: Members): boolean => {
+  const { mark, pid } = members
+  members.hasGroup &&= isThere(pid)
+  return (!members.hasGroup || hasOnlyZombies(pid)) && mark.outside(pid).length === 0
+}
 
 const isThere = (group: number): boolean => {
   try {
