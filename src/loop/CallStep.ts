@@ -12,6 +12,7 @@ import * as RunInput from "../run/RunInput.ts"
 import type * as ToolOutcome from "../run/ToolOutcome.ts"
 import * as Transcript from "../run/Transcript.ts"
 import type * as Approver from "../services/Approver.ts"
+import * as LeaveBehind from "../services/LeaveBehind.ts"
 import * as SessionStore from "../services/SessionStore.ts"
 import * as Digest from "./Digest.ts"
 import type * as Env from "./Env.ts"
@@ -137,7 +138,11 @@ export const execute = (env: Env.Env, call: Call): Effect.Effect<ToolOutcome.Too
     const startedAt = journal.now()
     const attempt = journal.state().openCalls.find((open) => open.callId === callId)?.tries ?? 1
     let isSettled = false
-    const settlement = yield* restore(env.executor.execute(
+    const leaveBehind = (name: string) =>
+      Effect.sync(() => {
+        env.leftBehind.set(`${name} of ${callId}`, { name })
+      })
+    const execution = env.executor.execute(
       env.handlers,
       {
         name: tool,
@@ -160,7 +165,8 @@ export const execute = (env: Env.Env, call: Call): Effect.Effect<ToolOutcome.Too
           }),
         leftBehind: (outcome) => Effect.sync(() => env.leftBehind.set(callId, { name: tool, outcome }))
       }
-    ))
+    )
+    const settlement = yield* restore(Effect.provideService(execution, LeaveBehind.LeaveBehind, leaveBehind))
     isSettled = true
     // arguments that do not fit any more say nothing of the try before, which they did
     const isUnknown = attempt > 1 && settlement.outcome._tag === "InvalidArguments"

@@ -110,7 +110,7 @@ const durable = <const Tag extends string, const Fields extends Schema.Struct.Fi
 const call = { turn: Schema.Finite, callId: Schema.String, tool: Schema.String }
 const end = {
   totals: Totals,
-  /** tools, and the model, whose work did not end within the grace period and was left behind */
+  /** tools, and the model, whose work did not end within the grace period and was left behind, and what tools could not end */
   leftBehind: Schema.optionalKey(Schema.Array(Schema.String))
 }
 

@@ -1,14 +1,22 @@
 /** Aborts while an append waits for a lock of the database, longer than a drive waits, and is stored after all. */
+import * as PgConnection from "@effect/sql-pg/PgConnection"
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
+import * as Redacted from "effect/Redacted"
+import * as Scope from "effect/Scope"
 import * as TestClock from "effect/testing/TestClock"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
+import * as SessionStorePg from "../../src/layers/SessionStorePg.ts"
 import * as SessionStoreSqlite from "../../src/layers/SessionStoreSqlite.ts"
+import type * as SessionStore from "../../src/services/SessionStore.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as Aborted from "../support/Aborted.ts"
+import * as Hang from "../support/Hang.ts"
+import * as PgDatabases from "../support/PgDatabases.ts"
 import * as Processes from "../support/Processes.ts"
 import * as TestAgent from "../support/TestAgent.ts"
 import * as TestStore from "../support/TestStore.ts"
@@ -71,5 +79,67 @@ describe("an abort while the store waits for a lock", () => {
       assert.strictEqual(ran, 0)
       yield* Aborted.check(made, "consumer", undefined)
       yield* Aborted.answers(made)
+    }))
+})
+
+describe("an abort of a run whose session cannot be opened yet", () => {
+  const check = Effect.fnUntraced(function*(
+    base: SessionStore.SessionStore["Service"],
+    waits: Effect.Effect<unknown>,
+    unlock: Effect.Effect<unknown>
+  ) {
+    const opening = Deferred.makeUnsafe<void>()
+    const released = Deferred.makeUnsafe<void>()
+    const store = TestStore.over({
+      ...base,
+      open: (...args) => Effect.andThen(Deferred.succeed(opening, undefined), base.open(...args))
+    })
+    store.onReleased = Deferred.succeed(released, undefined)
+    const made = yield* TestAgent.make([ScriptedModel.text("hello")], { store })
+    const fiber = yield* Effect.forkChild(Effect.flip(made.agent.run({ sessionId: "s", runId: "r", input: "go" })))
+    yield* Deferred.await(opening)
+    yield* waits
+    const run = yield* made.agent.live("r", "s")
+    const aborting = yield* Effect.forkChild(run!.abort)
+    yield* TestClock.adjust("5 seconds")
+    assert.isTrue(yield* Hang.ends(Fiber.await(aborting)), "the abort does not return")
+    assert.strictEqual((yield* Fiber.join(fiber)).reason._tag, "AbortedBeforeStart")
+    yield* unlock
+    yield* TestClock.adjust("1 second")
+    yield* Deferred.await(released)
+    assert.deepStrictEqual(yield* store.log("s"), [])
+    yield* Aborted.answers(made)
+  })
+
+  it.effect("because another program has locked the file, waits at most the grace period and leaves nothing", () =>
+    Effect.gen(function*() {
+      const filename = join(yield* Processes.temporaryFolder, "sessions.db")
+      const base = yield* Effect.orDie(SessionStoreSqlite.make({ filename, busyTimeout: "1 hour" }))
+      const other = yield* Effect.acquireRelease(
+        Effect.sync(() => new DatabaseSync(filename)),
+        (db) => Effect.sync(() => db.close())
+      )
+      other.exec("BEGIN EXCLUSIVE")
+      yield* check(base, TestClock.adjust("1 second"), Effect.sync(() => other.exec("COMMIT")))
+    }))
+
+  it.effect("because another connection has locked the tables of Postgres, does so, too", () =>
+    Effect.gen(function*() {
+      const url = yield* PgDatabases.database
+      const base = yield* Effect.orDie(SessionStorePg.make({ url }))
+      const locked = yield* Scope.make()
+      const other = yield* Effect.orDie(
+        Scope.provide(PgConnection.make({ url: Redacted.make(url) }), locked)
+      )
+      yield* Effect.orDie(other.query("BEGIN", [], false))
+      yield* Effect.orDie(other.query("LOCK TABLE fiberloop_sessions IN ACCESS EXCLUSIVE MODE", [], false))
+      const waiting = "SELECT FROM pg_locks WHERE NOT granted AND relation = 'fiberloop_sessions'::regclass"
+      const waits = PgDatabases.query(
+        url,
+        `DO $$ BEGIN
+        WHILE NOT EXISTS (${waiting}) LOOP PERFORM pg_sleep(0.001); END LOOP;
+      END $$`
+      )
+      yield* check(base, waits, Scope.close(locked, Exit.void))
     }))
 })

@@ -4,6 +4,7 @@ import * as Effect from "effect/Effect"
 import * as RunEvent from "../../src/run/RunEvent.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as AbortPhase from "./AbortPhase.ts"
+import * as Holdings from "./Holdings.ts"
 import * as TestAgent from "./TestAgent.ts"
 import * as TestStore from "./TestStore.ts"
 
@@ -107,6 +108,13 @@ export const kinds: Record<string, AbortPhase.Kind> = {
       AbortPhase.tool({ turns: [TestAgent.work(1)], hasStuckReader: true }, { tool: AbortPhase.telling(obstacle) })(
         obstacle
       )
+  },
+  "a tool that has a server, a connection and a timer": {
+    manners: interruptible,
+    make: (obstacle) =>
+      AbortPhase.tool({ turns: [TestAgent.work(1)] }, {
+        tool: () => Effect.scoped(Effect.as(Effect.andThen(Holdings.hold, obstacle.wait), "done after all"))
+      })(obstacle)
   },
   "waiting for an approver": {
     manners: interruptible,

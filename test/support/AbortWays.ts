@@ -12,7 +12,7 @@ import type * as TestAgent from "./TestAgent.ts"
 
 export interface Given {
   readonly made: TestAgent.TestAgent
-  readonly phase: AbortPhase.Phase
+  readonly phase: Pick<AbortPhase.Phase, "around" | "begins" | "runId">
   /** of the live runs of the process, below the agent */
   readonly runs: Scope.Closeable
   readonly see: (event: RunEvent.RunEvent) => Effect.Effect<void>
@@ -44,7 +44,7 @@ const reading = (given: Given) => Effect.forkScoped(given.phase.around(Stream.ru
 const runOf = ({ made, phase }: Given) => Effect.map(made.agent.live(phase.runId, "s"), (run) => run!)
 
 /** Someone reads to the end, someone else aborts. */
-const fromElsewhere = (abort: (given: Given) => Effect.Effect<unknown>): Way["begin"] => (given) =>
+export const fromElsewhere = (abort: (given: Given) => Effect.Effect<unknown>): Way["begin"] => (given) =>
   Effect.map(reading(given), (fiber) => ({ abort: Effect.asVoid(abort(given)), told: Fiber.await(fiber) }))
 
 const requested = (given: Given) => Effect.flatMap(runOf(given), (run) => run.abort)

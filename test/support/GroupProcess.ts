@@ -1,10 +1,11 @@
-/** Starts a process group that ignores SIGTERM, and exits, without ending anything, when its input ends. */
+/** Starts a process group that ignores SIGTERM, with a process that left it, and exits, without ending anything, when its input ends. */
 import { Effect } from "effect"
 import * as OutputPipe from "../../src/cli/command/OutputPipe.ts"
 import * as ProcessGroup from "../../src/cli/command/ProcessGroup.ts"
 
 const [beacon] = process.argv.slice(2)
-const script = `trap '' TERM; exec 3> "$1"; sleep 1000 & echo $$ $! >&3; wait`
+const script = `trap '' TERM; exec 3> "$1"; mkfifo "$1.gate"; sleep 1000 &
+  setsid sh -c 'echo $1 >&3; : < "$2"' sh $$ "$1.gate" & wait`
 
 Effect.runFork(Effect.scoped(Effect.gen(function*() {
   const pipe = yield* OutputPipe.make(() => {})

@@ -47,6 +47,8 @@ export interface Server {
   readonly received: Deferred.Deferred<void>
   /** Completes when a client leaves a response that the server has not ended. */
   readonly left: Deferred.Deferred<void>
+  /** Connections that are open. */
+  readonly open: () => number
   /** Ends every response that is open. */
   readonly end: Effect.Effect<void>
   /** Resets every connection. */
@@ -139,7 +141,8 @@ export const make = (...replies: ReadonlyArray<Reply>): Effect.Effect<Server, ne
     const end = Effect.sync(() => responses.forEach((response) => response.end()))
     const reset = Effect.sync(() => sockets.forEach((socket) => socket.resetAndDestroy()))
     const host = `127.0.0.1:${(server.address() as AddressInfo).port}`
-    return { baseUrl: `http://${host}/v1`, host, requests, received, left, end, reset }
+    const open = () => sockets.filter((socket) => !socket.destroyed).length
+    return { baseUrl: `http://${host}/v1`, host, requests, received, left, open, end, reset }
   })
 
 export const key = Redacted.make("sk-secret-0123456789")

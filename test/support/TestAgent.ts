@@ -15,6 +15,7 @@ import * as ContextWindow from "../../src/layers/ContextWindow.ts"
 import * as RunsLocal from "../../src/layers/RunsLocal.ts"
 import * as ToolExecutorToolkit from "../../src/layers/ToolExecutorToolkit.ts"
 import type * as ContextManager from "../../src/services/ContextManager.ts"
+import type * as Model from "../../src/services/Model.ts"
 import type * as Runs from "../../src/services/Runs.ts"
 import { ToolCall } from "../../src/services/ToolExecutor.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
@@ -44,6 +45,8 @@ export interface Options {
   readonly context?: Layer.Layer<ContextManager.ContextManager>
   readonly runs?: Layer.Layer<Runs.Runs>
   readonly info?: ScriptedModel.Options["info"]
+  /** in the place of the scripted one */
+  readonly model?: Layer.Layer<Model.Model>
   /** the handler of all three tools */
   readonly tool?: Handler
 }
@@ -75,7 +78,8 @@ export const make = Effect.fnUntraced(function*(
     given.runs ?? RunsLocal.layer,
     kit.toLayer({ work: tool, look: tool, again: tool })
   )
-  const context = yield* Layer.buildWithScope(Layer.provideMerge(Tested.layer, below), scope)
+  const all = Layer.provideMerge(Tested.layer, given.model === undefined ? below : Layer.mergeAll(below, given.model))
+  const context = yield* Layer.buildWithScope(all, scope)
   return {
     agent: Context.get(context, Tested),
     script: Context.get(context, ScriptedModel.Script),

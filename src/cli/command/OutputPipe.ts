@@ -20,11 +20,8 @@ export interface OutputPipe {
   readonly writeEnd: number
   /** Closes the write end here: from then on only the command and what it started hold the pipe open. */
   readonly handOver: Effect.Effect<void>
-  /**
-   * For when nobody of the command is left to write: takes what is in the pipe. `false` when a process that left the
-   * command's process group still holds it open.
-   */
-  readonly drain: Effect.Effect<boolean>
+  /** For when nobody of the command should be left to write: takes what is in the pipe. Whether somebody has it open. */
+  readonly isHeld: Effect.Effect<boolean>
 }
 
 /** A pipe whose content goes to `onData` as it comes: who writes never waits for longer than that takes. */
@@ -44,10 +41,10 @@ export const make = Effect.fnUntraced(function*(
   return {
     writeEnd: writeEnd.descriptor,
     handOver: Effect.sync(writeEnd.close),
-    drain: Effect.promise(async () => {
+    isHeld: Effect.promise(async () => {
       // A pipe holds less than Node reads in one turn of its loop; the end is told in the next.
       for (let turn = 0; turn < 10 && !hasEnded; turn++) await new Promise((resolve) => setImmediate(resolve))
-      return hasEnded
+      return !hasEnded
     })
   }
 })

@@ -9,6 +9,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { lstat } from "node:fs/promises"
+import * as LeaveBehind from "../../services/LeaveBehind.ts"
 import { BetweenCheckAndOpen } from "../files/OpenFile.ts"
 import * as Root from "../files/Root.ts"
 import * as ChangeError from "../write/ChangeError.ts"
@@ -60,7 +61,10 @@ export const tool = Tool.make("run_command", {
   failureMode: "return"
 }).annotateMerge(Changing.annotations).annotate(Tool.OpenWorld, true)
 
-/** Answers a call. When this is over, also by interruption, no process of the command's group is left. */
+/**
+ * Answers a call. When this is over, also by interruption, no process of the command is left but one that could not be
+ * found, and that is left behind by name where it holds the output.
+ */
 export const handler = (root: Root.Root) =>
   Effect.fn("CommandTools.run_command")(function*(
     { command, cwd = ".", timeoutSeconds = defaultTimeout }: Tool.Parameters<typeof tool>
@@ -72,7 +76,7 @@ export const handler = (root: Root.Root) =>
     const notes = [
       ...(run.timedOut ? [`Ended after ${timeoutSeconds} s, the time it had.`] : []),
       ...(run.leftRunning ? ["Processes that it left running were ended."] : []),
-      ...(run.isHeld ? ["A process that left its process group holds the output open and was not ended."] : []),
+      ...(run.isHeld ? ["A process that left its process group holds the output open and could not be ended."] : []),
       ...(run.output.isText ? [] : ["Some of the output is no UTF-8 text and is shown as \ufffd."]),
       ...(isCut ? ["The output is cut: narrow the command, or write to a file and read that."] : [])
     ]
@@ -97,15 +101,19 @@ const runIn = Effect.fnUntraced(function*(root: Root.Root, { command, cwd, timeo
   const kept = HeadTail.make(yield* MaxOutput)
   const pipe = yield* OutputPipe.make(kept.push)
   const env = Environment.make(process.env, folder.real)
+  const isHeld = Effect.andThen(pipe.handOver, pipe.isHeld)
+  // Behind the end of all that is found: who still holds the output was not.
+  yield* Effect.addFinalizer(() => Effect.flatMap(isHeld, (yes) => yes ? nameProcess : Effect.void))
   const group = yield* ProcessGroup.start({ command, cwd: folder.at("."), env, output: pipe.writeEnd })
   yield* pipe.handOver
   const inTime = yield* Effect.timeoutOption(group.ended, timeout)
   const timedOut = Option.isNone(inTime)
   const leftRunning = !timedOut && !(yield* group.isGone)
   yield* group.terminate
-  const isHeld = !(yield* pipe.drain)
-  return { ended: yield* group.ended, timedOut, leftRunning, isHeld, output: kept.end() }
+  return { ended: yield* group.ended, timedOut, leftRunning, isHeld: yield* isHeld, output: kept.end() }
 })
+
+const nameProcess = Effect.flatMap(LeaveBehind.LeaveBehind, (leaveBehind) => leaveBehind(`process of ${tool.name}`))
 
 /** The folder that a command runs in; it does not matter what happens to its path until the command has started. */
 const openFolder = Effect.fnUntraced(function*(root: Root.Root, cwd: string) {

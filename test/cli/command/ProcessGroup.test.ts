@@ -8,6 +8,7 @@ import * as ShownFiles from "../../../src/cli/write/ShownFiles.ts"
 import * as WriteTools from "../../../src/cli/write/WriteTools.ts"
 import * as ToolExecutorToolkit from "../../../src/layers/ToolExecutorToolkit.ts"
 import type { ToolOutcome } from "../../../src/run/ToolOutcome.ts"
+import * as LeaveBehind from "../../../src/services/LeaveBehind.ts"
 import type { Handlers } from "../../../src/services/ToolExecutor.ts"
 import { beacon, isAlive } from "../../support/Beacon.ts"
 import { sandbox } from "../files/Sandbox.ts"
@@ -19,6 +20,16 @@ const sh = (script: string, ...args: ReadonlyArray<string>) => ({
 
 /** Says that SIGTERM came and goes on, also without its children. */
 const stubborn = `trap 'echo term > "$1"' TERM; echo $$ > "$1"; while :; do sleep 1000 & wait $!; done`
+
+/** A session of its own that tells its pid, in the place of the shell that runs this. */
+const leaving = `exec setsid sh -c 'echo $$ > "$1"; exec sleep 1000' sh "$1"`
+/** Such a one that nothing ties to its command, but for the output. */
+const vanishing = leaving.replace("setsid", `env -i PATH="$PATH" setsid`)
+
+const killed = (pid: number) => Effect.addFinalizer(() => Effect.ignore(Effect.try(() => process.kill(pid, "SIGKILL"))))
+
+const naming = (left: Array<string>) =>
+  Effect.provideService(LeaveBehind.LeaveBehind, (name) => Effect.sync(() => void left.push(name)))
 
 const pids = (line: string) => line.trim().split(/\s+/).map(Number)
 
@@ -75,6 +86,43 @@ describe("when a command is interrupted", () => {
       yield* TestClock.adjust("2500 millis")
       yield* Fiber.join(interrupted)
       assert.isFalse(isAlive(pid!))
+    }))
+
+  it.effect("a process that left its group ends when it is told to", () =>
+    Effect.gen(function*() {
+      const root = yield* sandbox()
+      const { line, path } = yield* beacon
+      const script = `(setsid sh -c 'sleep 1000 & echo $$ $! > "$1"; wait' sh "$1" &) & wait; sleep 1000`
+      const fiber = yield* Effect.forkChild(run(root, sh(script, path)))
+      const processes = pids(yield* line)
+      assert.deepStrictEqual(areAlive(processes), [true, true])
+      yield* Fiber.interrupt(fiber)
+      assert.deepStrictEqual(areAlive(processes), [false, false])
+    }))
+
+  it.effect("one that left its group and ignores SIGTERM is killed after it", () =>
+    Effect.gen(function*() {
+      const root = yield* sandbox()
+      const { line, path } = yield* beacon
+      const fiber = yield* Effect.forkChild(run(root, sh(`setsid sh -c "$2" sh "$1" & wait`, path, stubborn)))
+      const [pid] = pids(yield* line)
+      const interrupted = yield* Effect.forkChild(Fiber.interrupt(fiber))
+      assert.strictEqual(yield* line, "term")
+      yield* TestClock.adjust("2500 millis")
+      yield* Fiber.join(interrupted)
+      assert.isFalse(isAlive(pid!))
+    }))
+
+  it.effect("a process that cannot be found and holds its output is named as left behind", () =>
+    Effect.gen(function*() {
+      const root = yield* sandbox()
+      const { line, path } = yield* beacon
+      const left: Array<string> = []
+      const fiber = yield* Effect.forkChild(naming(left)(run(root, sh(`(${vanishing}) & wait`, path))))
+      const [pid] = pids(yield* line)
+      yield* killed(pid!)
+      yield* Fiber.interrupt(fiber)
+      assert.deepStrictEqual([left, isAlive(pid!)], [["process of run_command"], true])
     }))
 
   it.effect("one that is stopped is ended at once", () =>
@@ -180,25 +228,39 @@ describe("when a command ends", () => {
       execFileSync("mkfifo", [join(root, "fifo")])
       return join(root, "fifo")
     })
-  /** A session of its own that tells its pid, in the place of the shell that runs this. */
-  const leaving = `exec setsid sh -c 'echo $$ > "$1"; exec sleep 1000' sh "$1"`
-  const killed = (pid: number) => Effect.addFinalizer(() => Effect.sync(() => process.kill(pid, "SIGKILL")))
+  it.effect.each([["and holds its output", ""], ["and its output", "> /dev/null 2>&1"]])(
+    "a process that left its group %s is ended and told",
+    ([, redirection]) =>
+      Effect.gen(function*() {
+        const root = yield* sandbox()
+        const script = `(${leaving} ${redirection}) & read pid < "$1"; echo $pid`
+        const { note, output } = yield* run(root, sh(script, yield* fifoIn(root)))
+        assert.strictEqual(note, "Processes that it left running were ended.")
+        assert.isFalse(isAlive(Number(output)))
+      })
+  )
 
-  it.effect("a process that left its group is not waited for, and told", () =>
+  it.effect("a process that left its group and its environment is not waited for, told, and named as left behind", () =>
     Effect.gen(function*() {
       const root = yield* sandbox()
-      const script = `(${leaving}) & read pid < "$1"; echo $pid`
-      const { note, output } = yield* run(root, sh(script, yield* fifoIn(root)))
+      const script = `(${vanishing}) & read pid < "$1"; echo $pid`
+      const left: Array<string> = []
+      const { note, output } = yield* run(root, sh(script, yield* fifoIn(root))).pipe(naming(left))
       yield* killed(Number(output))
       assert.isTrue(isAlive(Number(output)))
-      assert.strictEqual(note, "A process that left its process group holds the output open and was not ended.")
+      assert.strictEqual(
+        note,
+        "A process that left its process group holds the output open and could not be ended."
+      )
+      assert.deepStrictEqual(left, ["process of run_command"])
     }))
 
   it.effect("a process of it that is dead, and whose parent does not care, does not hold it up", () =>
     Effect.gen(function*() {
       const root = yield* sandbox()
       // The parent of the one that is dead has left the group, so that it is reaped by nobody.
-      const script = `(exec > /dev/null 2>&1; true & ${leaving}) & read pid < "$1"; echo $pid`
+      const dying = `mkfifo gate; (exec > /dev/null 2>&1; : > gate & ${vanishing}) & cat gate`
+      const script = `${dying}; read pid < "$1"; echo $pid`
       const { note, output } = yield* run(root, sh(script, yield* fifoIn(root)))
       yield* killed(Number(output))
       assert.isUndefined(note)

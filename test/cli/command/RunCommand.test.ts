@@ -100,7 +100,7 @@ describe("run_command", () => {
       const { output } = yield* run(yield* sandbox(), { command: ["env"] })
       assert.include(output, "PATH=")
       assert.notInclude(output, "sk-secret")
-      const known = /^(PATH|HOME|USER|SHELL|TERM|TMPDIR|TZ|LANG|LC_[A-Z]+|PWD)=/
+      const known = /^(PATH|HOME|USER|SHELL|TERM|TMPDIR|TZ|LANG|LC_[A-Z]+|PWD|FIBERLOOP_COMMAND)=/
       assert.deepStrictEqual(output.split("\n").filter((line) => line !== "" && !known.test(line)), [])
     }))
 })

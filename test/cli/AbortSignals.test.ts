@@ -1,0 +1,40 @@
+/** Ctrl-C and SIGTERM where the command waits for others: for its provider, for a person. */
+import { assert, describe, it } from "@effect/vitest"
+import { Deferred, Effect } from "effect"
+import * as OpenAiServer from "../support/OpenAiServer.ts"
+import * as Child from "./Child.ts"
+import { sandbox } from "./files/Sandbox.ts"
+import * as Replies from "./Replies.ts"
+import * as Terminal from "./Terminal.ts"
+
+/** How the last run of a folder ended, as `show` tells it. */
+const shown = (cwd: string, id: string) => Effect.map(Child.run(["show", id], { cwd }), ({ stdout }) => stdout)
+
+describe("a signal while the command waits", () => {
+  it.live("for its provider to answer at all aborts the run and closes the connection", () =>
+    Effect.gen(function*() {
+      const server = yield* OpenAiServer.make(OpenAiServer.silence)
+      const cwd = yield* sandbox()
+      const child = yield* Child.start(["run", "--model", "m", "go"], { cwd, env: Replies.env(server) })
+      yield* Deferred.await(server.received)
+      child.process.kill("SIGTERM")
+      const { code, stderr } = yield* child.ended
+      assert.deepStrictEqual([code, server.open()], [143, 0])
+      assert.include(yield* shown(cwd, /--session (\S+)/.exec(stderr)![1]!), "aborted")
+    }))
+
+  it.live("for a person's word aborts the run, and nothing is done", () =>
+    Effect.gen(function*() {
+      const server = yield* OpenAiServer.make(Replies.calls(["write_file", { path: "new.txt", content: "x" }]))
+      const cwd = yield* sandbox()
+      const terminal = yield* Terminal.start(["run", "--model", "m", "go"], { cwd, env: Replies.env(server) })
+      yield* terminal.sees("Allow?")
+      yield* terminal.type("\x03")
+      const { code, screen } = yield* terminal.ended
+      assert.strictEqual(code, 130)
+      const id = /--session (\S+)/.exec(screen)![1]!
+      const log = yield* shown(cwd, id)
+      assert.include(log, "aborted")
+      assert.include(log, "Not executed: the run was aborted before this call.")
+    }))
+})
