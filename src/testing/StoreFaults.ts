@@ -39,6 +39,8 @@ export interface StoreFaults {
   readonly hit: () => string | undefined
   /** whether the last drive may be without an end, because the store did not take that, or not even its beginning */
   readonly mayLackEnd: () => boolean
+  /** the events that the store said it had stored */
+  readonly acknowledged: () => ReadonlyArray<RunEvent.Durable>
   /** Ends the fault. What could not be given back is given back now. */
   readonly clear: Effect.Effect<void>
 }
@@ -58,6 +60,7 @@ export const make = (fault: Fault | Outage, at: number): StoreFaults => {
   let isOver = false
   let [hasBegun, wasEnd] = [false, false]
   let kept: ReadonlyArray<Effect.Effect<void>> = []
+  const acknowledged: Array<RunEvent.Durable> = []
 
   const next = (what: string): Fate => {
     n++
@@ -109,7 +112,10 @@ export const make = (fault: Fault | Outage, at: number): StoreFaults => {
               Effect.sync(() => {
                 hasBegun ||= events.some(begins)
               }))
-            return around(`storing ${events.map(({ _tag }) => _tag).join(", ")}`, store)
+            return Effect.tap(
+              around(`storing ${events.map(({ _tag }) => _tag).join(", ")}`, store),
+              () => Effect.sync(() => acknowledged.push(...events))
+            )
           }))
       }
     })
@@ -133,6 +139,7 @@ export const make = (fault: Fault | Outage, at: number): StoreFaults => {
       ),
     hit: () => hit,
     mayLackEnd: () => outage !== undefined || fault === "down" || fault === "answerLostThenDown" || wasEnd || !hasBegun,
+    acknowledged: () => acknowledged,
     clear: Effect.suspend(() => {
       isOver = true
       const left = kept
