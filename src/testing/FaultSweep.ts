@@ -20,8 +20,7 @@ import * as LogRules from "./LogRules.ts"
 import * as StoreFaults from "./StoreFaults.ts"
 
 /** Something that happens to the store itself, such as a lock on its file. */
-export interface Outage {
-  readonly name: string
+export interface Outage extends Omit<StoreFaults.Outage, "begin"> {
   /** What it gives ends the outage; what else it leaves goes with the scope. */
   readonly begin: Effect.Effect<Effect.Effect<void>, never, Scope.Scope>
   /** the one reason of the store that runs may fail with while it lasts; default any */

@@ -25,6 +25,8 @@ export type Fault = "fails" | "answerLost" | "down" | "answerLostThenDown"
 /** Something that happens to the store itself, just before the n-th operation; what `begin` gives ends it. */
 export interface Outage {
   readonly name: string
+  /** it is over at once, so that the store takes the end of the run; default `false` */
+  readonly passes?: boolean
   readonly begin: Effect.Effect<Effect.Effect<void>>
 }
 
@@ -54,6 +56,7 @@ type Fate = "carriedOut" | "refused" | "answerLost"
 
 export const make = (fault: Fault | Outage, at: number): StoreFaults => {
   const outage = typeof fault === "string" ? undefined : fault
+  const lasts = outage === undefined ? fault === "down" || fault === "answerLostThenDown" : outage.passes !== true
   let end: Effect.Effect<void> = Effect.void
   let n = 0
   let hit: string | undefined
@@ -138,7 +141,7 @@ export const make = (fault: Fault | Outage, at: number): StoreFaults => {
           Context.add(context, SessionStore.SessionStore, over(Context.get(context, SessionStore.SessionStore))))
       ),
     hit: () => hit,
-    mayLackEnd: () => outage !== undefined || fault === "down" || fault === "answerLostThenDown" || wasEnd || !hasBegun,
+    mayLackEnd: () => lasts || wasEnd || !hasBegun,
     acknowledged: () => acknowledged,
     clear: Effect.suspend(() => {
       isOver = true
