@@ -62,7 +62,9 @@ it.live.runIf(isWhole)(
         unreachable("every answer is lost", (proxy) => Effect.sync(() => proxy.cut(Infinity))),
         unreachable("nobody listens", (proxy) => proxy.shut),
         unreachable("nothing comes through", (proxy) => Effect.sync(() => proxy.hold()))
-      ]
+      ],
+      // most of them wait most of the time
+      concurrency: 39
     }).pipe(Effect.map(check("out of reach"))),
   1_800_000
 )

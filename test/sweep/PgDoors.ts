@@ -25,10 +25,12 @@ export interface Options {
   readonly outages: ReadonlyArray<Make>
   /** try every n-th operation, and each kind of run under one outage alone; default all under all */
   readonly every?: number | undefined
+  /** kinds of runs at once; default 13 */
+  readonly concurrency?: number
 }
 
 export const sweep = Effect.fnUntraced(
-  function*({ every, outages }: Options): Effect.fn.Return<FaultSweep.Report, never, Scope.Scope> {
+  function*({ concurrency = 13, every, outages }: Options): Effect.fn.Return<FaultSweep.Report, never, Scope.Scope> {
     const database = yield* PgDatabases.database
     const names = Object.keys(MemorySubjects.subjects)
     const each = outages.flatMap((make, kind) =>
@@ -47,7 +49,7 @@ export const sweep = Effect.fnUntraced(
           every: every ?? 1
         })
       }, Effect.scoped),
-      { concurrency: 13 }
+      { concurrency }
     )
     return { points: reports.reduce((n, { points }) => n + points, 0), failures: reports.flatMap((_) => _.failures) }
   },
