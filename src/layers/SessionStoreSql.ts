@@ -117,7 +117,7 @@ export const make = Effect.fnUntraced(function*(
     }))
 
   const lastOf = Effect.fn("SessionStore.lastOf")((sessionId: string, type: SessionStore.Landmark, runId?: string) =>
-    explained(log.lastOf(sessionId, type, runId))
+    asked(log.lastOf(sessionId, type, runId))
   )
 
   const watch = (sessionId: string, from = 1) =>
