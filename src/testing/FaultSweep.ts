@@ -117,10 +117,12 @@ const attempt = Effect.fnUntraced(function*(
       if (refuses.includes("open")) found.push(...accepted(yield* Effect.exit(greet(client)), reason))
       if (refuses.includes("new")) found.push(...accepted(yield* Effect.exit(subject.use(greet)), reason))
       yield* faults.clear
+      // an end may still be on its way to the store
+      const acknowledged = faults.acknowledged()
       const left = yield* log
       found.push(
         ...CrashRules.afterDeath(left, yield* effects),
-        ...CrashRules.lost(faults.acknowledged(), left),
+        ...CrashRules.lost(acknowledged, left),
         ...unended(left, faults)
       )
       if (!needsRestart) yield* hello(client, "the agent")

@@ -41,7 +41,7 @@ export interface StoreFaults {
   readonly hit: () => string | undefined
   /** whether the last drive may be without an end, because the store did not take that, or not even its beginning */
   readonly mayLackEnd: () => boolean
-  /** the events that the store said it had stored */
+  /** the events that the store has said it stored, so far */
   readonly acknowledged: () => ReadonlyArray<RunEvent.Durable>
   /** Ends the fault. What could not be given back is given back now. */
   readonly clear: Effect.Effect<void>
@@ -142,7 +142,7 @@ export const make = (fault: Fault | Outage, at: number): StoreFaults => {
       ),
     hit: () => hit,
     mayLackEnd: () => lasts || wasEnd || !hasBegun,
-    acknowledged: () => acknowledged,
+    acknowledged: () => [...acknowledged],
     clear: Effect.suspend(() => {
       isOver = true
       const left = kept
