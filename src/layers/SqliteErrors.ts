@@ -42,7 +42,9 @@ export const explain = (filename: string) => (error: SqlError.SqlError): Session
     case 10:
       return SessionErrors.unavailable(`${database} could not be read or written (${said}). Check its disk.`)
     case 11:
-      return SessionErrors.refused(`${database} is damaged (${said}); it was left as it is. Restore a backup.`)
+      return SessionErrors.refused(
+        `${database} is damaged (${said}); it was left as it is. Restore a backup, then start the program again.`
+      )
     case 13:
       return SessionErrors.unavailable(`${database} could not grow: its disk is full. Make room, then try again.`)
     case 14:

@@ -23,13 +23,19 @@ export const afterDeath = (log: Log, effects: Effects): ReadonlyArray<string> =>
 /** Of a session that goes on: what was stored stays, every run has its end, nothing was done twice. */
 export const afterRecovery = (before: Log, after: Log, effects: Effects): ReadonlyArray<string> => [
   ...LogRules.violations(after),
-  ...before.flatMap((event, at) =>
-    JSON.stringify(after[at]) === JSON.stringify(event) ? [] : [`event ${at + 1} (${event._tag}) is not what it was`]
-  ),
+  ...lost(before, after),
   ...effectsWithoutIntent(after, effects),
   ...outcomesWithoutEffect(after, effects),
   ...doneTwice(effects)
 ]
+
+/** Which of these events a log does not have as they were. */
+export const lost = (events: Log, log: Log): ReadonlyArray<string> =>
+  events.flatMap((event) =>
+    JSON.stringify(log[event.seq - 1]) === JSON.stringify(event)
+      ? []
+      : [`event ${event.seq} (${event._tag}) is not as it was stored`]
+  )
 
 /** The key of a call as its handler gets it. */
 const isOf = (event: { readonly runId: string; readonly callId: string }) => (done: Done) =>

@@ -11,6 +11,7 @@
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Scope from "effect/Scope"
 import type * as Agent from "../Agent.ts"
 import type * as RunEvent from "../run/RunEvent.ts"
 import * as CrashRules from "./CrashRules.ts"
@@ -18,12 +19,24 @@ import * as CrashSweep from "./CrashSweep.ts"
 import * as LogRules from "./LogRules.ts"
 import * as StoreFaults from "./StoreFaults.ts"
 
+/** Something that happens to the store itself, such as a lock on its file. */
+export interface Outage extends Omit<StoreFaults.Outage, "begin"> {
+  /** What it gives ends the outage; what else it leaves goes with the scope. */
+  readonly begin: Effect.Effect<Effect.Effect<void>, never, Scope.Scope>
+  /** the one reason of the store that runs may fail with while it lasts; default any */
+  readonly reason?: "StoreUnavailable" | "StoreRefused"
+  /** which stores take no message while it lasts: the one that it happened to, and one that is opened then; default none */
+  readonly refuses?: ReadonlyArray<"open" | "new">
+  /** when it is over, the store that it happened to stays out of order, and one that is opened then is not */
+  readonly needsRestart?: boolean
+}
+
 export interface Sweep {
   readonly subjects: CrashSweep.Subjects
   /** default all */
   readonly faults?: ReadonlyArray<StoreFaults.Fault>
-  /** what happens to the store itself, such as a lock on its file; default nothing */
-  readonly outages?: (place: CrashSweep.Place) => ReadonlyArray<StoreFaults.Outage>
+  /** default none */
+  readonly outages?: (place: CrashSweep.Place) => ReadonlyArray<Outage>
   /** try every n-th operation; default 1, all of them */
   readonly every?: number
 }
@@ -56,8 +69,10 @@ export const sweep = Effect.fnUntraced(function*(options: Sweep): Effect.fn.Retu
         const tried = yield* Effect.scoped(Effect.gen(function*() {
           const place = { folder: yield* CrashSweep.temporary, sessionId: `${name} ${kind} ${at}`, argument: "" }
           const fault = ofPlace(place)[kind]!
-          const result = yield* attempt(make(place), place, StoreFaults.make(fault, at))
-          return result && { ...result, fault: typeof fault === "string" ? fault : fault.name }
+          const outage: Omit<Outage, "begin"> = typeof fault === "string" ? { name: fault } : fault
+          const faults = StoreFaults.make(typeof fault === "string" ? fault : yield* scoped(fault), at)
+          const result = yield* attempt(make(place), place, faults, outage)
+          return result && { ...result, fault: outage.name }
         }))
         if (tried === undefined) break
         points++
@@ -69,19 +84,25 @@ export const sweep = Effect.fnUntraced(function*(options: Sweep): Effect.fn.Retu
   return { points, failures }
 })
 
+const scoped = (outage: Outage) =>
+  Effect.map(Effect.scope, (scope) => ({ ...outage, begin: Scope.provide(outage.begin, scope) }))
+
 /** What was found; `undefined` where nothing failed, because there are not so many operations. */
 const attempt = Effect.fnUntraced(function*(
   subject: CrashSweep.Subject,
   { sessionId }: CrashSweep.Place,
-  faults: StoreFaults.StoreFaults
+  faults: StoreFaults.StoreFaults,
+  { needsRestart = false, reason, refuses = [] }: Omit<Outage, "begin">
 ) {
   const log = CrashSweep.logOf(subject, sessionId)
   const effects = subject.effects ?? Effect.succeed(undefined)
   const found: Array<string> = []
 
+  const greet = (client: Agent.Client<unknown>) => client.run({ input: "hello", sessionId })
+
   const hello = Effect.fnUntraced(function*(client: Agent.Client<unknown>, who: string) {
     const before = yield* log
-    const said = yield* Effect.exit(client.run({ input: "hello", sessionId }))
+    const said = yield* Effect.exit(greet(client))
     if (Exit.isFailure(said)) found.push(`${who} does not answer "hello": ${CrashRules.words(said.cause)}`)
     else if (said.value._tag !== "Completed") found.push(`${who} does not answer "hello": ${said.value.explain}`)
     found.push(...CrashRules.afterRecovery(before, yield* log, yield* effects))
@@ -92,10 +113,19 @@ const attempt = Effect.fnUntraced(function*(
       const exit = yield* Effect.exit(subject.play(client))
       const hit = faults.hit()
       if (hit === undefined) return
+      found.push(...untyped(exit, reason))
+      if (refuses.includes("open")) found.push(...accepted(yield* Effect.exit(greet(client)), reason))
+      if (refuses.includes("new")) found.push(...accepted(yield* Effect.exit(subject.use(greet)), reason))
       yield* faults.clear
+      // an end may still be on its way to the store
+      const acknowledged = faults.acknowledged()
       const left = yield* log
-      found.push(...untyped(exit), ...CrashRules.afterDeath(left, yield* effects), ...unended(left, faults))
-      yield* hello(client, "the agent")
+      found.push(
+        ...CrashRules.afterDeath(left, yield* effects),
+        ...CrashRules.lost(acknowledged, left),
+        ...unended(left, faults)
+      )
+      if (!needsRestart) yield* hello(client, "the agent")
     }),
     faults.around
   ))
@@ -107,16 +137,25 @@ const attempt = Effect.fnUntraced(function*(
   return { hit, found }
 })
 
+type Reason = Outage["reason"]
+
 /** A run ends with a result or a typed error, never with a defect or an interruption that nobody asked for. */
-const untyped = (exit: Exit.Exit<unknown, unknown>): ReadonlyArray<string> => {
+const untyped = (exit: Exit.Exit<unknown, unknown>, expected: Reason): ReadonlyArray<string> => {
   if (Exit.isSuccess(exit)) return []
   const error = Cause.findErrorOption(exit.cause)
   if (error._tag === "None") return [`the run ended without a typed error: ${CrashRules.words(exit.cause)}`]
   const { _tag: tag, reason } = error.value as { readonly _tag?: unknown; readonly reason?: { readonly _tag: string } }
-  return (tag === "RetryableError" || tag === "NonRetryableError") && reason?._tag !== "Unknown"
+  if ((tag !== "RetryableError" && tag !== "NonRetryableError") || reason?._tag === "Unknown") {
+    return [`the run ended with an error that is not of the store: ${CrashRules.words(exit.cause)}`]
+  }
+  return expected === undefined || reason?._tag === expected
     ? []
-    : [`the run ended with an error that is not of the store: ${CrashRules.words(exit.cause)}`]
+    : [`the run ended with ${reason?._tag}, not ${expected}: ${CrashRules.words(exit.cause)}`]
 }
+
+/** A store that is out of order takes no message, and says why. */
+const accepted = (exit: Exit.Exit<unknown, unknown>, expected: Reason): ReadonlyArray<string> =>
+  Exit.isSuccess(exit) ? ["a message was taken by a store that is out of order"] : untyped(exit, expected)
 
 /** A store that takes the end has it. */
 const unended = (log: ReadonlyArray<RunEvent.Durable>, faults: StoreFaults.StoreFaults): ReadonlyArray<string> =>

@@ -25,6 +25,8 @@ export type Fault = "fails" | "answerLost" | "down" | "answerLostThenDown"
 /** Something that happens to the store itself, just before the n-th operation; what `begin` gives ends it. */
 export interface Outage {
   readonly name: string
+  /** it is over at once, so that the store takes the end of the run; default `false` */
+  readonly passes?: boolean
   readonly begin: Effect.Effect<Effect.Effect<void>>
 }
 
@@ -39,6 +41,8 @@ export interface StoreFaults {
   readonly hit: () => string | undefined
   /** whether the last drive may be without an end, because the store did not take that, or not even its beginning */
   readonly mayLackEnd: () => boolean
+  /** the events that the store has said it stored, so far */
+  readonly acknowledged: () => ReadonlyArray<RunEvent.Durable>
   /** Ends the fault. What could not be given back is given back now. */
   readonly clear: Effect.Effect<void>
 }
@@ -52,12 +56,14 @@ type Fate = "carriedOut" | "refused" | "answerLost"
 
 export const make = (fault: Fault | Outage, at: number): StoreFaults => {
   const outage = typeof fault === "string" ? undefined : fault
+  const lasts = outage === undefined ? fault === "down" || fault === "answerLostThenDown" : outage.passes !== true
   let end: Effect.Effect<void> = Effect.void
   let n = 0
   let hit: string | undefined
   let isOver = false
   let [hasBegun, wasEnd] = [false, false]
   let kept: ReadonlyArray<Effect.Effect<void>> = []
+  const acknowledged: Array<RunEvent.Durable> = []
 
   const next = (what: string): Fate => {
     n++
@@ -109,7 +115,10 @@ export const make = (fault: Fault | Outage, at: number): StoreFaults => {
               Effect.sync(() => {
                 hasBegun ||= events.some(begins)
               }))
-            return around(`storing ${events.map(({ _tag }) => _tag).join(", ")}`, store)
+            return Effect.tap(
+              around(`storing ${events.map(({ _tag }) => _tag).join(", ")}`, store),
+              () => Effect.sync(() => acknowledged.push(...events))
+            )
           }))
       }
     })
@@ -132,7 +141,8 @@ export const make = (fault: Fault | Outage, at: number): StoreFaults => {
           Context.add(context, SessionStore.SessionStore, over(Context.get(context, SessionStore.SessionStore))))
       ),
     hit: () => hit,
-    mayLackEnd: () => outage !== undefined || fault === "down" || fault === "answerLostThenDown" || wasEnd || !hasBegun,
+    mayLackEnd: () => lasts || wasEnd || !hasBegun,
+    acknowledged: () => [...acknowledged],
     clear: Effect.suspend(() => {
       isOver = true
       const left = kept

@@ -43,6 +43,7 @@ const on = (url: string, port: number) => {
   return named.href
 }
 
+type Store = SessionStore.SessionStore["Service"]
 const options = { runId: "run-1", create: true }
 const reasonOf = <A, R>(effect: Effect.Effect<A, SessionStore.StoreError, R>) =>
   Effect.map(Effect.flip(effect), ({ reason }): { readonly _tag: string; readonly message: string } => reason)
@@ -313,6 +314,25 @@ describe("a server", () => {
       yield* Fiber.join(fiber)
       assert.deepStrictEqual(yield* log, notices(1, 3))
     }))
+
+  for (
+    const [name, ask] of [
+      ["where a log begins", ({ lastOf }) => lastOf("s", "RunStarted")],
+      ["for a log", ({ read }) => Stream.runDrain(read("s"))]
+    ] as const satisfies ReadonlyArray<
+      readonly [string, (store: Store) => Effect.Effect<unknown, SessionStore.StoreError>]
+    >
+  ) {
+    it.live(`that goes silent does not hold up who asks ${name}`, () =>
+      Effect.gen(function*() {
+        const proxy = yield* CuttingProxy.make(Number(new URL(postgres.url).port))
+        const url = on(yield* database(), proxy.port)
+        const store = yield* SessionStorePg.make({ url, timeout: "200 millis" })
+        yield* Effect.scoped(Effect.flatMap(store.open("s", options), ({ append }) => append(notices(1, 2))))
+        proxy.hold()
+        assert.strictEqual((yield* reasonOf(ask(store)))._tag, "StoreUnavailable")
+      }))
+  }
 
   it.live("that is gone is StoreUnavailable to everyone, until it is back", () =>
     Effect.gen(function*() {

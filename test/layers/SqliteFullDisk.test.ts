@@ -4,8 +4,9 @@ import * as Effect from "effect/Effect"
 import { execFile } from "node:child_process"
 import { join } from "node:path"
 import { promisify } from "node:util"
+import type { How } from "../support/DiskFilling.ts"
 import * as FullDisk from "../support/FullDisk.ts"
-import type { How, Report } from "../support/FullDiskProcess.ts"
+import type { Report } from "../support/FullDiskProcess.ts"
 import { temporaryFolder } from "../support/Processes.ts"
 
 const script = join(import.meta.dirname, "../support/FullDiskProcess.ts")

@@ -1,55 +1,104 @@
-/** A door to a server that loses connections, what a client sent having arrived and the answer not, or goes silent. */
+/** A door to a server that loses connections, what a client sent having arrived or not, goes silent, or is shut. */
 import * as Effect from "effect/Effect"
 import { once } from "node:events"
 import { connect, createServer, type Socket } from "node:net"
 
+/** What the last thing is that comes through: what was there before, the request, or its answer. */
+export type Last = "nothing" | "request" | "answer"
+
 export interface CuttingProxy {
   readonly port: number
-  /** Each connection is cut once the server answers on it, `times` times, behind the next `after` answers. */
-  readonly cut: (times: number, after?: number) => void
+  /**
+   * Each connection is cut once the server answers on it, `times` times, behind the next `after` answers; where the last
+   * thing is to be nothing, once the client asks, and behind the next questions.
+   */
+  readonly cut: (times: number, after?: number, last?: Last) => void
+  /** how often connections are still to be cut */
+  readonly cuts: () => number
   /** From now on nothing comes through, either way, and no connection is lost. */
   readonly hold: () => void
+  /** Every connection is lost, and none is taken. */
+  readonly shut: Effect.Effect<void>
+  /** Nothing is held, cut or shut any more; connections that were are lost. */
+  readonly open: Effect.Effect<void>
 }
 
-export const make = (port: number) =>
+/** Connections are cut at requests that count, by default all. */
+export const make = (port: number, counts: (request: string) => boolean = () => true) =>
   Effect.acquireRelease(
     Effect.promise(async () => {
       let cuts = 0
-      let answers = 0
+      let passes = 0
+      let last: Last = "request"
       let isHeld = false
       const sockets = new Set<Socket>()
+      /** Whether a connection is cut here. */
+      const isCut = (request: string, here: ReadonlyArray<Last>): boolean => {
+        if (cuts === 0 || !here.includes(last) || !counts(request) || passes-- > 0) return false
+        cuts--
+        return true
+      }
       const server = createServer((client) => {
         const upstream = connect(port, "127.0.0.1")
+        let request = ""
         const end = () => {
           client.destroy()
           upstream.destroy()
         }
         for (const socket of [client, upstream]) {
           sockets.add(socket)
-          socket.on("error", end).on("close", end)
+          socket.on("error", end).on("close", () => {
+            sockets.delete(socket)
+            end()
+          })
         }
-        client.on("data", (bytes) => isHeld || upstream.write(bytes))
+        client.on("data", (bytes) => {
+          if (isHeld) return
+          request = bytes.toString("latin1")
+          if (isCut(request, ["nothing"])) end()
+          else upstream.write(bytes)
+        })
         upstream.on("data", (bytes) => {
           if (isHeld) return
-          if (cuts === 0 || answers-- > 0) return void client.write(bytes)
-          cuts--
-          end()
+          if (!isCut(request, ["request", "answer"])) return void client.write(bytes)
+          if (last === "answer") client.write(bytes, end)
+          else end()
         })
-      }).listen(0, "127.0.0.1")
-      await once(server, "listening")
-      const close = () => {
-        server.close()
+      })
+      const listen = async (at: number) => {
+        server.listen(at, "127.0.0.1")
+        await once(server, "listening")
+      }
+      const lose = () => {
         for (const socket of sockets) socket.destroy()
       }
+      await listen(0)
+      const address = server.address() as { readonly port: number }
       const proxy: CuttingProxy = {
-        port: (server.address() as { readonly port: number }).port,
-        cut: (times, after = 0) => {
+        port: address.port,
+        cut: (times, after = 0, what = "request") => {
           cuts = times
-          answers = after
+          passes = after
+          last = what
         },
+        cuts: () => cuts,
         hold: () => {
           isHeld = true
-        }
+        },
+        shut: Effect.sync(() => {
+          server.close()
+          lose()
+        }),
+        open: Effect.promise(async () => {
+          if (isHeld) lose()
+          isHeld = false
+          cuts = 0
+          if (!server.listening) await listen(address.port)
+        })
+      }
+      const close = () => {
+        server.close()
+        lose()
       }
       return { proxy, close }
     }),

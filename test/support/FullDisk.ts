@@ -1,4 +1,4 @@
-/** Disks that are full, for real: file systems of a megabyte in a namespace of their own, and files that may not grow. */
+/** Disks that are full, for real: file systems of a few megabytes in a namespace of their own, and files that may not grow. */
 import { spawnSync } from "node:child_process"
 
 const works = (command: string, ...args: ReadonlyArray<string>) => spawnSync(command, args).status === 0
@@ -9,13 +9,13 @@ export const canMount = works("unshare", "-rm", "sh", "-c", "mount -t tmpfs tmpf
 /** Whether the largest size of a process's files can be changed while it runs. */
 export const canLimit = works("prlimit", "--version")
 
-/** The command line of one that finds a file system of a megabyte at `folder`. */
+/** The command line of one that finds a file system of a few megabytes at `folder`. */
 export const mounted = (folder: string, ...command: ReadonlyArray<string>): readonly [string, ...Array<string>] => [
   "unshare",
   "-rm",
   "sh",
   "-c",
-  `mount -t tmpfs -o size=1m tmpfs "$0" && exec "$@"`,
+  `mount -t tmpfs -o size=4m tmpfs "$0" && exec "$@"`,
   folder,
   ...command
 ]

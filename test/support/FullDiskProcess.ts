@@ -4,18 +4,14 @@
  */
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
-import { execFileSync } from "node:child_process"
-import { appendFileSync, rmSync, statSync } from "node:fs"
 import * as OwnerLiveness from "../../src/layers/OwnerLiveness.ts"
 import * as SessionStoreSqlite from "../../src/layers/SessionStoreSqlite.ts"
 import type * as Model from "../../src/services/Model.ts"
 import * as LogRules from "../../src/testing/LogRules.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
+import * as DiskFilling from "./DiskFilling.ts"
 import * as TestAgent from "./TestAgent.ts"
 import * as TestStore from "./TestStore.ts"
-
-/** `tmpfs`: nothing is left of the file system. `limit`: no file of this process may grow. */
-export type How = "tmpfs" | "limit"
 
 export interface Report {
   readonly reason: { readonly _tag: string; readonly message: string }
@@ -27,29 +23,6 @@ export interface Report {
 }
 
 const [file = "", how = ""] = process.argv.slice(2)
-const filler = `${file}-filler`
-
-const fill = () => {
-  if (how === "limit") {
-    const size = statSync(`${file}-wal`).size
-    execFileSync("prlimit", ["--pid", String(process.pid), `--fsize=${size}:`])
-    return
-  }
-  // to the last byte
-  for (let bytes = 65_536; bytes >= 1; bytes /= 2) {
-    try {
-      while (true) appendFileSync(filler, Buffer.alloc(bytes))
-    } catch {
-      // less may still find room
-    }
-  }
-}
-
-const free = Effect.sync(() => {
-  if (how === "limit") execFileSync("prlimit", ["--pid", String(process.pid), "--fsize=unlimited:"])
-  else rmSync(filler)
-})
-
 const reply = ({ messages, metadata }: Model.ModelRequest): ScriptedModel.Turn =>
   JSON.stringify(messages.at(-1)).includes("hello")
     ? ScriptedModel.text("hello!")
@@ -59,15 +32,16 @@ const reply = ({ messages, metadata }: Model.ModelRequest): ScriptedModel.Turn =
 
 const hello = { sessionId: "s", input: "hello" }
 const ran: Array<number> = []
+let free = Effect.void
 
 const open = Effect.gen(function*() {
   const store = yield* SessionStoreSqlite.make({ filename: file })
   const { agent } = yield* TestAgent.make(reply, {
     store: TestStore.over(store),
     tool: ({ n }) =>
-      Effect.sync(() => {
+      Effect.gen(function*() {
         ran.push(n)
-        fill()
+        free = yield* DiskFilling.fill(how as DiskFilling.How, file)
         return "x".repeat(20_000)
       })
   })

@@ -4,18 +4,28 @@
  */
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
-import * as Scope from "effect/Scope"
+import { execFile } from "node:child_process"
+import { mkdirSync } from "node:fs"
 import { join } from "node:path"
-import * as OwnerLiveness from "../../src/layers/OwnerLiveness.ts"
-import * as SessionStoreSqlite from "../../src/layers/SessionStoreSqlite.ts"
+import { promisify } from "node:util"
+import type * as CrashSweep from "../../src/testing/CrashSweep.ts"
 import * as FaultSweep from "../../src/testing/FaultSweep.ts"
+import { withPermissions } from "../cli/files/Sandbox.ts"
+import type * as DiskFilling from "../support/DiskFilling.ts"
+import * as FullDisk from "../support/FullDisk.ts"
+import { temporaryFolder } from "../support/Processes.ts"
 import * as SqliteFaults from "../support/SqliteFaults.ts"
+import * as BreakableSubjects from "./BreakableSubjects.ts"
 import * as MemorySubjects from "./MemorySubjects.ts"
 import * as SqliteSubjects from "./SqliteSubjects.ts"
-import * as Subjects from "./Subjects.ts"
 
 const isWhole = process.env["FIBERLOOP_SWEEP"] === "all"
+
+const check = (name: string, { failures, points }: FaultSweep.Report, least: number) => {
+  if (isWhole) console.log(`${name}: ${points} points tried, ${failures.length} failed`)
+  assert.deepStrictEqual(failures, [])
+  assert.isAbove(points, least)
+}
 
 for (
   const [name, subjects, every] of [
@@ -28,44 +38,69 @@ for (
     () =>
       Effect.gen(function*() {
         const report = yield* FaultSweep.sweep({ subjects, every })
-        if (isWhole) console.log(`${name}: ${report.points} points tried, ${report.failures.length} failed`)
-        assert.deepStrictEqual(report.failures, [])
-        assert.isAbove(report.points, 30)
+        check(name, report, 30)
       }),
     600_000
   )
 }
 
-/** What happens to the file itself. Nobody waits long for a lock, nor for the lease of a session that could not be given back. */
-const breakable = Subjects.make(({ folder }) =>
-  SessionStoreSqlite.layer({ filename: fileIn(folder), busyTimeout: "5 millis" }).pipe(
-    Layer.provide(Layer.effect(
-      OwnerLiveness.OwnerLiveness,
-      Effect.map(OwnerLiveness.OwnerLiveness, (liveness) => ({ ...liveness, isDead: () => true }))
-    ))
+/** A file in a folder of its own, which may be closed while what tools do is still written down. */
+const fileIn = ({ folder }: CrashSweep.Place) => {
+  if (folder !== "") mkdirSync(join(folder, "database"), { recursive: true })
+  return join(folder, "database", "sessions.db")
+}
+
+const onFile = (faults: typeof SqliteFaults.faults, needsRestart: boolean) => (place: CrashSweep.Place) =>
+  Object.entries(faults).map(([name, fault]) => ({ ...fault, name, begin: fault.begin(fileIn(place)), needsRestart }))
+
+for (
+  const [claim, outages, every] of [
+    ["whatever happens to the file of a database", onFile(SqliteFaults.faults, false), 16],
+    ["whenever a database is damaged", onFile(SqliteFaults.damages, true), 16],
+    ["whenever a database may not be written", onFile(SqliteFaults.permissions, false), 16]
+  ] as const
+) {
+  it.live(
+    `${claim}, runs end typed and sessions go on when it is well again`,
+    () =>
+      Effect.gen(function*() {
+        const report = yield* withPermissions(FaultSweep.sweep({
+          subjects: BreakableSubjects.make(fileIn),
+          faults: [],
+          outages,
+          every: isWhole ? 1 : every
+        }))
+        check(claim, report, 10)
+      }),
+    600_000
   )
+}
+
+const fullDisk = Effect.fnUntraced(function*(how: DiskFilling.How) {
+  const disk = yield* temporaryFolder
+  const script = join(import.meta.dirname, "FullDiskSweep.ts")
+  const sweep = [
+    process.execPath,
+    "--disable-warning=ExperimentalWarning",
+    script,
+    disk,
+    how,
+    isWhole ? "1" : "8"
+  ] as const
+  const [command, ...args] = how === "tmpfs" ? FullDisk.mounted(disk, ...sweep) : sweep
+  const { stdout } = yield* Effect.promise(() => promisify(execFile)(command, args))
+  const report: FaultSweep.Report = JSON.parse(stdout)
+  check(`disk full (${how})`, report, 10)
+})
+
+it.live.skipIf(!FullDisk.canMount)(
+  "whenever the disk is full, runs end typed and sessions go on when there is room",
+  () => fullDisk("tmpfs"),
+  600_000
 )
 
-const fileIn = (folder: string) => join(folder, "sessions.db")
-
-it.live(
-  "whatever happens to the file of a database, runs end typed and sessions go on when it is back",
-  () =>
-    Effect.gen(function*() {
-      const scope = yield* Effect.scope
-      const report = yield* FaultSweep.sweep({
-        subjects: breakable,
-        faults: [],
-        outages: ({ folder }) =>
-          Object.entries(SqliteFaults.faults).map(([name, fault]) => ({
-            name,
-            begin: Scope.provide(fault.begin(fileIn(folder)), scope)
-          })),
-        every: isWhole ? 1 : 16
-      })
-      if (isWhole) console.log(`files: ${report.points} points tried, ${report.failures.length} failed`)
-      assert.deepStrictEqual(report.failures, [])
-      assert.isAbove(report.points, 20)
-    }),
+it.live.skipIf(!FullDisk.canLimit)(
+  "whenever no file may grow, runs end typed and sessions go on when they may",
+  () => fullDisk("limit"),
   600_000
 )

@@ -1,0 +1,77 @@
+/**
+ * A Postgres that refuses from the n-th operation on, or lets another program lock the tables, under every kind of run. Some
+ * of the operations here; all of them with `npm run test:sweep`.
+ */
+import * as PgConnection from "@effect/sql-pg/PgConnection"
+import { assert, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Redacted from "effect/Redacted"
+import * as Scope from "effect/Scope"
+import type * as FaultSweep from "../../src/testing/FaultSweep.ts"
+import * as PgDatabases from "../support/PgDatabases.ts"
+import * as PgDoors from "./PgDoors.ts"
+
+const isWhole = process.env["FIBERLOOP_SWEEP"] === "all"
+
+const check = (name: string) => ({ failures, points }: FaultSweep.Report) => {
+  if (isWhole) console.log(`Postgres, ${name}: ${points} points tried, ${failures.length} failed`)
+  assert.deepStrictEqual(failures, [])
+  assert.isAbove(points, 20)
+}
+
+const tables = ["fiberloop_sessions", "fiberloop_events"]
+
+/** Every write fails, as it does in this state of the server. */
+const failing =
+  (name: string, state: string, reason: "StoreUnavailable" | "StoreRefused"): PgDoors.Make => ({ url }) => ({
+    name,
+    reason,
+    refuses: ["open", "new"],
+    begin: Effect.gen(function*() {
+      yield* PgDatabases.query(
+        url,
+        `CREATE FUNCTION fail() RETURNS trigger AS 'BEGIN RAISE EXCEPTION ''failed'' USING ERRCODE = ''${state}''; END'
+        LANGUAGE plpgsql`
+      )
+      for (const table of tables) {
+        const on = `BEFORE INSERT OR UPDATE OR DELETE ON ${table} FOR EACH ROW EXECUTE FUNCTION fail()`
+        yield* PgDatabases.query(url, `CREATE TRIGGER fail ${on}`)
+      }
+      return Effect.asVoid(PgDatabases.query(url, "DROP FUNCTION fail CASCADE"))
+    })
+  })
+
+it.live(
+  "Postgres: whenever it refuses to write, runs end typed and sessions go on when it does write",
+  () =>
+    PgDoors.sweep({
+      outages: [
+        failing("a full disk", "53100", "StoreUnavailable"),
+        failing("no permission", "42501", "StoreRefused"),
+        failing("a read-only database", "25006", "StoreRefused"),
+        failing("a damaged table", "XX001", "StoreRefused")
+      ],
+      every: isWhole ? undefined : 5
+    }).pipe(Effect.map(check("refused writes"))),
+  1_200_000
+)
+
+const locked: PgDoors.Make = ({ url }) => ({
+  name: "tables that another program has locked",
+  reason: "StoreUnavailable",
+  refuses: ["open", "new"],
+  begin: Effect.gen(function*() {
+    const scope = yield* Effect.acquireRelease(Scope.make(), Scope.close)
+    const other = yield* Scope.provide(PgConnection.make({ url: Redacted.make(url) }), scope)
+    yield* other.query(`BEGIN`, [], false)
+    yield* other.query(`LOCK TABLE ${tables.join(", ")} IN ACCESS EXCLUSIVE MODE`, [], false)
+    return Scope.close(scope, Exit.void)
+  }).pipe(Effect.orDie)
+})
+
+it.live.runIf(isWhole)(
+  "Postgres: whenever its tables are locked, runs end typed and sessions go on when they are not",
+  () => Effect.map(PgDoors.sweep({ outages: [locked] }), check("locked tables")),
+  1_800_000
+)
