@@ -16,6 +16,7 @@ import * as Result from "effect/Result"
 import type * as Scope from "effect/Scope"
 import * as SqlClient from "effect/sql/SqlClient"
 import * as SessionStore from "../services/SessionStore.ts"
+import * as Answered from "./Answered.ts"
 import * as PgAppend from "./PgAppend.ts"
 import * as PgErrors from "./PgErrors.ts"
 import * as PgPlace from "./PgPlace.ts"
@@ -68,13 +69,15 @@ export const make = Effect.fnUntraced(function*(
     types
   } as const
   const client = yield* PgClient.make(config).pipe(Effect.mapError(explain), Effect.provide(Reactivity.layer))
+  const timeout = options.timeout ?? "30 seconds"
+  const answered = Answered.within(timeout)
   const signals = yield* PgSignals.make({
-    send: (sessionIds) => client`SELECT pg_notify(${channel}, id) FROM unnest(${sessionIds}::text[]) AS id`,
+    send: (sessionIds) => answered(client`SELECT pg_notify(${channel}, id) FROM unnest(${sessionIds}::text[]) AS id`),
     receive: Effect.flatMap(PgConnection.make(config), (connection) => connection.listen(channel))
   })
   return yield* SessionStoreSql.make({
     explain,
-    timeout: options.timeout ?? "30 seconds",
+    timeout,
     append: PgAppend.make(client),
     signals
   }).pipe(

@@ -50,8 +50,8 @@ export const make = Effect.fnUntraced(function*(
   options: Options
 ): Effect.fn.Return<SessionStore.SessionStore["Service"], SessionStore.StoreError, SqlClient.SqlClient | Scope.Scope> {
   const sql = yield* SqlClient.SqlClient
-  yield* SessionTables.migrate(options.explain)
   const answered = Answered.within(options.timeout)
+  yield* SessionTables.migrate(options.explain, answered)
   const claims = yield* SessionClaims.make(sql, yield* OwnerLiveness.OwnerLiveness, answered)
   const log = SessionLog.make(sql, yield* Migrations, options.append)
   const copy = SessionFork.make(sql, claims, log)

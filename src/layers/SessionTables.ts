@@ -8,6 +8,7 @@ import * as Migrator from "effect/sql/Migrator"
 import * as SqlClient from "effect/sql/SqlClient"
 import * as SqlError from "effect/sql/SqlError"
 import type * as SessionStore from "../services/SessionStore.ts"
+import type * as Answered from "./Answered.ts"
 import * as SessionErrors from "./SessionErrors.ts"
 
 /**
@@ -68,7 +69,8 @@ const latest = Math.max(...Object.keys(migrations).map((name) => Number.parseInt
  * permissions that a writer does not need.
  */
 export const migrate = (
-  explain: (error: SqlError.SqlError) => SessionStore.StoreError
+  explain: (error: SqlError.SqlError) => SessionStore.StoreError,
+  answered: Answered.Answered
 ): Effect.Effect<void, SessionStore.StoreError, SqlClient.SqlClient> =>
   Effect.gen(function*() {
     const sql = yield* SqlClient.SqlClient
@@ -87,6 +89,7 @@ export const migrate = (
       ))
     }
   }).pipe(
+    answered,
     Effect.catchTag("SqlError", (error) => Effect.fail(explain(error))),
     Effect.catchTag("MigrationError", (error) => Effect.fail(causeOf(error, explain)))
   )

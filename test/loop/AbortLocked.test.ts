@@ -1,12 +1,8 @@
 /** Aborts while an append waits for a lock of the database, longer than a drive waits, and is stored after all. */
-import * as PgConnection from "@effect/sql-pg/PgConnection"
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
-import * as Redacted from "effect/Redacted"
-import * as Scope from "effect/Scope"
 import * as TestClock from "effect/testing/TestClock"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
@@ -127,12 +123,7 @@ describe("an abort of a run whose session cannot be opened yet", () => {
     Effect.gen(function*() {
       const url = yield* PgDatabases.database
       const base = yield* Effect.orDie(SessionStorePg.make({ url }))
-      const locked = yield* Scope.make()
-      const other = yield* Effect.orDie(
-        Scope.provide(PgConnection.make({ url: Redacted.make(url) }), locked)
-      )
-      yield* Effect.orDie(other.query("BEGIN", [], false))
-      yield* Effect.orDie(other.query("LOCK TABLE fiberloop_sessions IN ACCESS EXCLUSIVE MODE", [], false))
+      const unlock = yield* PgDatabases.lock(url, "fiberloop_sessions")
       const waiting = "SELECT FROM pg_locks WHERE NOT granted AND relation = 'fiberloop_sessions'::regclass"
       const waits = PgDatabases.query(
         url,
@@ -140,6 +131,6 @@ describe("an abort of a run whose session cannot be opened yet", () => {
         WHILE NOT EXISTS (${waiting}) LOOP PERFORM pg_sleep(0.001); END LOOP;
       END $$`
       )
-      yield* check(base, waits, Scope.close(locked, Exit.void))
+      yield* check(base, waits, unlock)
     }))
 })

@@ -1,7 +1,9 @@
 /** Databases of the test run's Postgres, and what tests do to them behind the back of a store. */
 import * as PgConnection from "@effect/sql-pg/PgConnection"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Redacted from "effect/Redacted"
+import * as Scope from "effect/Scope"
 import { once } from "node:events"
 import { connect } from "node:net"
 import { text } from "node:stream/consumers"
@@ -52,4 +54,13 @@ export const schema = Effect.fnUntraced(function*(url: string) {
   const inSchema = new URL(url)
   inSchema.searchParams.set("options", `-c search_path=${name}`)
   return inSchema.href
+})
+
+/** Locks tables, as another program does, until the effect that it gives has run, or the scope closes. */
+export const lock = Effect.fnUntraced(function*(url: string, ...tables: ReadonlyArray<string>) {
+  const scope = yield* Effect.acquireRelease(Scope.make(), Scope.close)
+  const other = yield* Effect.orDie(Scope.provide(PgConnection.make({ url: Redacted.make(url) }), scope))
+  yield* Effect.orDie(other.query("BEGIN", [], false))
+  yield* Effect.orDie(other.query(`LOCK TABLE ${tables.join(", ")} IN ACCESS EXCLUSIVE MODE`, [], false))
+  return Scope.close(scope, Exit.void)
 })

@@ -2,12 +2,8 @@
  * A Postgres that refuses from the n-th operation on, or lets another program lock the tables, under every kind of run. Some
  * of the operations here; all of them with `npm run test:sweep`.
  */
-import * as PgConnection from "@effect/sql-pg/PgConnection"
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
-import * as Redacted from "effect/Redacted"
-import * as Scope from "effect/Scope"
 import type * as FaultSweep from "../../src/testing/FaultSweep.ts"
 import * as PgDatabases from "../support/PgDatabases.ts"
 import * as PgDoors from "./PgDoors.ts"
@@ -61,13 +57,7 @@ const locked: PgDoors.Make = ({ url }) => ({
   name: "tables that another program has locked",
   reason: "StoreUnavailable",
   refuses: ["open", "new"],
-  begin: Effect.gen(function*() {
-    const scope = yield* Effect.acquireRelease(Scope.make(), Scope.close)
-    const other = yield* Scope.provide(PgConnection.make({ url: Redacted.make(url) }), scope)
-    yield* other.query(`BEGIN`, [], false)
-    yield* other.query(`LOCK TABLE ${tables.join(", ")} IN ACCESS EXCLUSIVE MODE`, [], false)
-    return Scope.close(scope, Exit.void)
-  }).pipe(Effect.orDie)
+  begin: PgDatabases.lock(url, ...tables)
 })
 
 it.live.runIf(isWhole)(
