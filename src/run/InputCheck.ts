@@ -5,6 +5,7 @@ import * as Duration from "effect/Duration"
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
+import * as DoomLoop from "./DoomLoop.ts"
 import * as Message from "./Message.ts"
 import * as RunError from "./RunError.ts"
 import type * as RunInput from "./RunInput.ts"
@@ -122,7 +123,10 @@ const addresses = <M extends Message.UserMessage | Message.AssistantMessage>(
 const isBlank = (content: ReadonlyArray<Message.UserPart>): boolean =>
   content.every((part) => part.type === "text" && part.text.trim() === "")
 
-export const policy = (given: RunPolicy.ToolPolicy, tools: ReadonlyArray<string>): Checked<void> => {
+export const policy = (
+  given: RunPolicy.ToolPolicy,
+  tools: ReadonlyArray<string>
+): Checked<RunPolicy.ToolPolicy> => {
   const { allowList, maxParallel } = given
   if (maxParallel !== undefined && !(maxParallel >= 1 && (maxParallel === Infinity || Number.isInteger(maxParallel)))) {
     return refuse(
@@ -130,7 +134,20 @@ export const policy = (given: RunPolicy.ToolPolicy, tools: ReadonlyArray<string>
       `toolPolicy.maxParallel must be a whole number of at least 1; it is ${maxParallel}`
     )
   }
-  return names("toolPolicy.allowList", allowList, tools)
+  return Result.map(names("toolPolicy.allowList", allowList, tools), () => given)
+}
+
+/** What an agent says of loops; `undefined` where they are not looked for. */
+export const doomLoop = (
+  given: Partial<DoomLoop.Settings> | false | undefined,
+  tools: ReadonlyArray<string>
+): Checked<DoomLoop.Settings | undefined> => {
+  if (given === false) return Result.succeed(undefined)
+  const settings = { after: given?.after ?? DoomLoop.defaults.after, exempt: given?.exempt ?? DoomLoop.defaults.exempt }
+  const { after, exempt } = settings
+  return Number.isInteger(after) && after >= 2 && after <= 20
+    ? Result.map(names("doomLoop.exempt", exempt, tools), () => settings)
+    : refuse("doomLoop.after", `doomLoop.after must be a whole number from 2 to 20; it is ${after}`)
 }
 
 const names = (

@@ -3,6 +3,7 @@
  *
  * Does not own how a decision is carried out; that is the loop.
  */
+import type * as DoomLoop from "./DoomLoop.ts"
 import * as RunError from "./RunError.ts"
 import type * as RunEvent from "./RunEvent.ts"
 import * as RunState from "./RunState.ts"
@@ -52,17 +53,22 @@ export interface Settled {
   /** the answer does not fit the agent's output schema */
   readonly invalidOutput: string | undefined
   readonly toolError: RunError.Stored | undefined
+  /** the run goes round in circles */
+  readonly loop: DoomLoop.Verdict | undefined
 }
 
 /**
  * What happens after a turn, in `observing`. Parsed calls decide, not the finish reason; `length` compacts by force,
- * and ends the run where nothing can shrink.
+ * and ends the run where nothing can shrink. A loop ends what would go on.
  */
 export const decide = (state: RunState.RunState, turn: Settled): RunEvent.Decision => {
   if (turn.toolError !== undefined) return { _tag: "Fail", error: turn.toolError }
   if (turn.finishReason === "length") return { _tag: "Compact", reason: "length" }
   if (turn.cutBy !== undefined && turn.finishReason !== "content-filter") return { _tag: "Limit", reason: turn.cutBy }
-  if (turn.hasCalls && turn.finishReason !== "content-filter") return { _tag: "Continue", reason: "toolCalls" }
+  if (turn.hasCalls && turn.finishReason !== "content-filter") {
+    if (turn.loop?.next === "end") return { _tag: "Limit", reason: "doomLoop" }
+    return { _tag: "Continue", reason: turn.loop === undefined ? "toolCalls" : "doomLoop" }
+  }
   if (turn.invalidOutput !== undefined) {
     if (turn.finishReason === "content-filter") return { _tag: "Fail", error: RunError.toStored(filtered) }
     return state.corrections === 0

@@ -2,6 +2,7 @@
  * What the message of a turn and its tool calls do to the state of a run. Total and pure, as `RunState.evolve`, of which
  * this is a part.
  */
+import * as DoomLoop from "./DoomLoop.ts"
 import * as Message from "./Message.ts"
 import * as OpenCall from "./OpenCall.ts"
 import type * as RunEvent from "./RunEvent.ts"
@@ -79,6 +80,7 @@ export const settleCall = (state: RunState, event: Extract<RunEvent.Durable, { _
   return {
     ...state,
     hasRun,
+    trail: DoomLoop.add(state.trail, call, event.outcome),
     answer: state.answer === undefined || event.outcome._tag !== "OutcomeUnknown"
       ? state.answer
       : { ...state.answer, isKnown: false },
