@@ -5,6 +5,7 @@ import * as Duration from "effect/Duration"
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
+import * as CallQuota from "./CallQuota.ts"
 import * as DoomLoop from "./DoomLoop.ts"
 import * as Message from "./Message.ts"
 import * as RunError from "./RunError.ts"
@@ -127,14 +128,28 @@ export const policy = (
   given: RunPolicy.ToolPolicy,
   tools: ReadonlyArray<string>
 ): Checked<RunPolicy.ToolPolicy> => {
-  const { allowList, maxParallel } = given
+  const { allowList, maxCallsPerRun = {}, maxParallel } = given
   if (maxParallel !== undefined && !(maxParallel >= 1 && (maxParallel === Infinity || Number.isInteger(maxParallel)))) {
     return refuse(
       "toolPolicy.maxParallel",
       `toolPolicy.maxParallel must be a whole number of at least 1; it is ${maxParallel}`
     )
   }
-  return Result.map(names("toolPolicy.allowList", allowList, tools), () => given)
+  const quota = CallQuota.entries(maxCallsPerRun)
+  const bad = quota.find(([, most]) => most !== Infinity && !(Number.isInteger(most) && most >= 0))
+  if (bad !== undefined) {
+    const of = typeof maxCallsPerRun === "number" ? "" : `.${bad[0]}`
+    return refuse(
+      "toolPolicy.maxCallsPerRun",
+      `toolPolicy.maxCallsPerRun${of} must be a whole number of at least 0; it is ${bad[1]}`
+    )
+  }
+  const named = quota.flatMap(([name]) => name === CallQuota.all ? [] : [name])
+  return Result.gen(function*() {
+    yield* names("toolPolicy.allowList", allowList, tools)
+    yield* names("toolPolicy.maxCallsPerRun", named, tools)
+    return given
+  })
 }
 
 /** What an agent says of loops; `undefined` where they are not looked for. */

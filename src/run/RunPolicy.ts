@@ -5,6 +5,7 @@
  */
 import * as Duration from "effect/Duration"
 import * as Schema from "effect/Schema"
+import * as CallQuota from "./CallQuota.ts"
 
 const limitFields = {
   maxTurns: Schema.optionalKey(Schema.Finite),
@@ -64,7 +65,12 @@ export const ToolPolicy = Schema.Struct({
   /** Calls of tools that do not say themselves whether they need approval ask for it. Default `false`. */
   requireApprovalByDefault: Schema.optionalKey(Schema.Boolean),
   /** The tools that may be offered, by name. Default: all of the agent's. */
-  allowList: Schema.optionalKey(Schema.Array(Schema.String))
+  allowList: Schema.optionalKey(Schema.Array(Schema.String)),
+  /**
+   * How many calls of a run may start, by tool or all together: `{ pay: 1, "*": 10 }`, or `10`. Those beyond settle as
+   * `NotExecuted(limit)`, and the run goes on. Default: no limit.
+   */
+  maxCallsPerRun: Schema.optionalKey(CallQuota.CallQuota)
 })
 export type ToolPolicy = typeof ToolPolicy.Type
 
@@ -73,6 +79,7 @@ export const narrow = (base: ToolPolicy, over: ToolPolicy): ToolPolicy => {
   const allowList = base.allowList === undefined || over.allowList === undefined
     ? over.allowList ?? base.allowList
     : base.allowList.filter((name) => over.allowList?.includes(name))
+  const maxCallsPerRun = CallQuota.narrow(base.maxCallsPerRun, over.maxCallsPerRun)
   const maxParallel = over.maxParallel ?? base.maxParallel
   return {
     ...(base.enabled === false || over.enabled === false ? { enabled: false } : {}),
@@ -81,6 +88,7 @@ export const narrow = (base: ToolPolicy, over: ToolPolicy): ToolPolicy => {
       ? { requireApprovalByDefault: true }
       : {}),
     ...(allowList === undefined ? {} : { allowList }),
+    ...(maxCallsPerRun === undefined ? {} : { maxCallsPerRun }),
     ...(maxParallel === undefined ? {} : { maxParallel: Math.min(maxParallel, Number.MAX_SAFE_INTEGER) })
   }
 }

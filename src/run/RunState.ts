@@ -5,6 +5,7 @@
  * Does not own what a message's calls do to it (`RunRound`), what follows from it (`RunDecision`), the moves between
  * statuses (`RunStatus`), or messages (`Transcript`).
  */
+import type * as CallQuota from "./CallQuota.ts"
 import * as DoomLoop from "./DoomLoop.ts"
 import * as OpenCall from "./OpenCall.ts"
 import type * as RunEvent from "./RunEvent.ts"
@@ -43,6 +44,8 @@ export interface RunState {
   readonly openCalls: ReadonlyArray<OpenCall.OpenCall>
   /** the calls settled since the last input, where loops are looked for */
   readonly trail: DoomLoop.Trail
+  /** how many calls of each tool this run has started */
+  readonly started: CallQuota.Started
   /** a call of the round under way has run */
   readonly hasRun: boolean
   /** the limit that ended the drive before, where no new limits were given since */
@@ -88,6 +91,7 @@ export const empty: RunState = {
   corrections: 0,
   openCalls: [],
   trail: [],
+  started: {},
   hasRun: false,
   limitedBy: undefined,
   answer: undefined,
