@@ -14,6 +14,7 @@ import * as Transcript from "../run/Transcript.ts"
 import * as Usage from "../run/Usage.ts"
 import type * as ContextManager from "../services/ContextManager.ts"
 import * as Compacting from "./Compacting.ts"
+import * as Cost from "./Cost.ts"
 import type * as Env from "./Env.ts"
 import * as ModelCall from "./ModelCall.ts"
 import * as ToolRound from "./ToolRound.ts"
@@ -102,7 +103,7 @@ const settle = (
     message: { role: "assistant", content },
     finishReason,
     model: { provider, name },
-    usage
+    usage: Cost.of(env, usage)
   })
   const hasCalls = journal.state().openCalls.length > 0
   return conclude(env, { hasCalls, isEmpty, latency: { firstPart, model: duration } })

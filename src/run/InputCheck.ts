@@ -58,15 +58,12 @@ export const id = (field: string, value: string): Checked<string> => {
 /** Limits as given, times in milliseconds; `Infinity` lifts a limit. */
 export const limits = (given: RunPolicy.LimitsInput): Checked<RunPolicy.Limits> => {
   const out: { -readonly [K in keyof RunPolicy.Limits]: number } = {}
-  for (const key of Object.keys(RunPolicy.leastLimit) as Array<keyof RunPolicy.Limits>) {
+  for (const key of Object.keys(RunPolicy.limitRules) as Array<keyof RunPolicy.Limits>) {
     const value = key === "maxDuration" ? millis(given.maxDuration) : given[key]
     if (value === undefined) continue
-    const least = RunPolicy.leastLimit[key]
-    if (!(value >= least) || (key !== "maxDuration" && value !== Infinity && !Number.isInteger(value))) {
-      const unit = key === "maxDuration"
-        ? "a duration of at least 1 millisecond"
-        : `a whole number of at least ${least}`
-      return refuse(`limits.${key}`, `limits.${key} must be ${unit}; it is ${shown(given[key])}`)
+    const { says, takes } = RunPolicy.limitRules[key]
+    if (value !== Infinity && !takes(value)) {
+      return refuse(`limits.${key}`, `limits.${key} must be ${says}; it is ${shown(given[key])}`)
     }
     out[key] = value
   }

@@ -16,8 +16,8 @@ import * as Usage from "./Usage.ts"
 export const limitReached = (state: RunState.RunState, at: number): RunEvent.LimitedReason | undefined => {
   const { limitedBy, limits, totals } = state
   if (limits.maxTurns !== undefined && totals.turns >= limits.maxTurns) return "turns"
-  // these forbid tools and not the call that asks for them: a drive resumed with nothing new would ask in vain
-  if (limitedBy === "toolRounds" || limitedBy === "toolCalls") return limitedBy
+  // these forbid what an answer leads to and not the call: a drive resumed with nothing new would ask in vain
+  if (limitedBy === "toolRounds" || limitedBy === "toolCalls" || limitedBy === "compactions") return limitedBy
   return budgetSpent(state, at)
 }
 
@@ -26,9 +26,13 @@ export const budgetSpent = (state: RunState.RunState, at: number): RunEvent.Limi
   const { limits, totals } = state
   if (limits.maxDuration !== undefined && RunState.totalsAt(state, at).duration >= limits.maxDuration) return "duration"
   if (limits.maxTokens !== undefined && Usage.total(totals.usage) >= limits.maxTokens) return "tokens"
+  if (limits.maxCost !== undefined && isSpent(totals.usage.cost ?? 0, limits.maxCost)) return "cost"
   if (limits.maxErrors !== undefined && totals.errors > limits.maxErrors) return "errors"
   return undefined
 }
+
+/** Sums of fractions are a hair off. */
+const isSpent = (cost: number, maxCost: number): boolean => cost >= maxCost * (1 - 1e-12)
 
 /** How many of a message's calls the limits still allow to run; the rest settle `NotExecuted(limit)`. */
 export const callsLeft = (

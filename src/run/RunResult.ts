@@ -110,7 +110,7 @@ const pastLimit: Record<RunEvent.LimitedReason, string> = {
   errors: higher("maxErrors"),
   compactions: higher("maxCompactions"),
   tokens: higher("maxTokens"),
-  cost: "Give the session a new message to go on.",
+  cost: higher("maxCost"),
   duration: higher("maxDuration"),
   length: "Give the session a new message that asks for a shorter answer.",
   doomLoop: "Give the session a new message that says what to do instead, or resume it for another try.",
