@@ -15,7 +15,6 @@ import * as Brief from "./loop/Brief.ts"
 import type * as Env from "./loop/Env.ts"
 import * as Launch from "./loop/Launch.ts"
 import type * as Start from "./loop/Start.ts"
-import type * as DoomLoop from "./run/DoomLoop.ts"
 import * as InputCheck from "./run/InputCheck.ts"
 import type * as RunError from "./run/RunError.ts"
 import type * as RunEvent from "./run/RunEvent.ts"
@@ -77,7 +76,7 @@ export interface Options<Tools extends Record<string, Tool.Any>, A, E = never, R
    * The same calls with the same results `after` times in a row (2 to 20, default 3) are a loop: the model is told, and once
    * more ends the run `limited`. Calls of `exempt` tools are passed over. `false`: no loops. Wrong values are a defect.
    */
-  readonly doomLoop?: Partial<DoomLoop.Settings> | false
+  readonly doomLoop?: { readonly after?: number; readonly exempt?: ReadonlyArray<keyof NoInfer<Tools>> } | false
   readonly timeouts?: Partial<RunPolicy.Timeouts>
   readonly retry?: RetryPolicy.RetryPolicy
 }

@@ -151,11 +151,14 @@ export const policy = (
 
 /** What an agent says of loops; `undefined` where they are not looked for. */
 export const doomLoop = (
-  given: Partial<DoomLoop.Settings> | false | undefined,
+  given: { readonly after?: number; readonly exempt?: ReadonlyArray<PropertyKey> } | false | undefined,
   tools: ReadonlyArray<string>
 ): Checked<DoomLoop.Settings | undefined> => {
   if (given === false) return Result.succeed(undefined)
-  const settings = { after: given?.after ?? DoomLoop.defaults.after, exempt: given?.exempt ?? DoomLoop.defaults.exempt }
+  const settings = {
+    after: given?.after ?? DoomLoop.defaults.after,
+    exempt: given?.exempt?.map(String) ?? DoomLoop.defaults.exempt
+  }
   const { after, exempt } = settings
   return Number.isInteger(after) && after >= 2 && after <= 20
     ? Result.map(names("doomLoop.exempt", exempt, tools), () => settings)
