@@ -4,9 +4,8 @@
  *
  * Does not own what follows from a loop; that is `RunDecision`.
  */
-import * as Digest from "effect/crypto/Digest"
-import * as Hex from "effect/encoding/Hex"
 import * as Schema from "effect/Schema"
+import * as Fingerprint from "./Fingerprint.ts"
 import * as OpenCall from "./OpenCall.ts"
 import { canonical } from "./RunInput.ts"
 import type * as ToolOutcome from "./ToolOutcome.ts"
@@ -50,7 +49,7 @@ const isResult = (outcome: ToolOutcome.ToolOutcome): boolean =>
 export const add = (trail: Trail, call: OpenCall.OpenCall, outcome: ToolOutcome.ToolOutcome): Trail => {
   if (!isResult(outcome)) return trail
   const { callId, params, tool, turn } = call
-  const step: Step = { turn, callId, tool: short(tool), params: textOf(params), outcome: textOf(outcome) }
+  const step: Step = { turn, callId, tool: Fingerprint.of(tool), params: textOf(params), outcome: textOf(outcome) }
   const place = OpenCall.placeOf(callId, turn)
   let at = trail.length
   while (at > 0 && trail[at - 1]!.turn === turn && OpenCall.placeOf(trail[at - 1]!.callId, turn) > place) at--
@@ -111,7 +110,7 @@ const isSame = (a: Step, b: Step): boolean => a.tool === b.tool && a.params === 
 const keyOf = (steps: Trail): string => {
   const texts = steps.map(({ outcome, params, tool }) => canonical([tool, params, outcome]))
   const turned = texts.map((_, i) => [...texts.slice(i), ...texts.slice(0, i)].join())
-  return short(turned.reduce((least, text) => text < least ? text : least, turned[0] ?? ""))
+  return Fingerprint.of(turned.reduce((least, text) => text < least ? text : least, turned[0] ?? ""))
 }
 
 /** The tools of a loop for a reader: `look and work` */
@@ -130,16 +129,8 @@ export const notice = (loop: Loop): string =>
 
 const textOf = (value: unknown): string => {
   try {
-    return short(canonical(value))
+    return Fingerprint.of(canonical(value))
   } catch {
     return "(nested too deeply)"
   }
 }
-
-const encoder = new TextEncoder()
-
-/** A text of at most 100 characters; a longer one cut, with its MD5: nothing here is to be kept from those who forge. */
-const short = (text: string): string =>
-  text.length <= 100
-    ? text
-    : `${text.slice(0, 60).toWellFormed()}… ${Hex.encode(Digest.md5.implementation!(encoder.encode(text)))}`
