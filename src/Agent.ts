@@ -8,6 +8,7 @@ import type * as Toolkit from "effect/ai/Toolkit"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import type * as Result from "effect/Result"
 import type * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import * as Brief from "./loop/Brief.ts"
@@ -71,6 +72,11 @@ export interface Options<Tools extends Record<string, Tool.Any>, A, E = never, R
   readonly output?: Schema.ConstraintCodec<A, unknown, never, never>
   readonly limits?: RunPolicy.LimitsInput
   readonly toolPolicy?: RunPolicy.ToolPolicy
+  /**
+   * The same calls with the same results `after` times in a row (2 to 20, default 3) are a loop: the model is told, and once
+   * more ends the run `limited`. Calls of `exempt` tools are passed over. `false`: no loops. Wrong values are a defect.
+   */
+  readonly doomLoop?: { readonly after?: number; readonly exempt?: ReadonlyArray<keyof NoInfer<Tools>> } | false
   readonly timeouts?: Partial<RunPolicy.Timeouts>
   readonly retry?: RetryPolicy.RetryPolicy
 }
@@ -151,14 +157,16 @@ const construct = Effect.fnUntraced(function*<Tools extends Record<string, Tool.
     runs: yield* Runs.Runs
   }
   const handlers = yield* resolve(options.toolkit)
+  const tools = Object.keys(handlers.tools)
   const definition: Brief.Definition = {
     name,
     instructions: options.instructions,
     handlers,
     timeouts: RunPolicy.timeouts(options.timeouts ?? {}),
     output: options.output === undefined ? undefined : Brief.makeOutput(options.output),
-    limits: RunPolicy.merge(RunPolicy.defaultLimits, yield* agentLimits(options.limits)),
-    toolPolicy: yield* agentPolicy(options.toolPolicy ?? {}, Object.keys(handlers.tools))
+    limits: RunPolicy.merge(RunPolicy.defaultLimits, yield* orDefect(InputCheck.limits(options.limits ?? {}))),
+    toolPolicy: yield* orDefect(InputCheck.policy(options.toolPolicy ?? {}, tools)),
+    doomLoop: yield* orDefect(InputCheck.doomLoop(options.doomLoop, tools))
   }
   const launch = Launch.make(services, definition)
   const inContext = surround(yield* Effect.context<never>(), options)
@@ -191,12 +199,9 @@ const construct = Effect.fnUntraced(function*<Tools extends Record<string, Tool.
   }
 })
 
-/** Limits and policy are the programmer's: wrong ones are a defect when the agent is made. */
-const agentLimits = (limits: RunPolicy.LimitsInput | undefined) =>
-  Effect.orDie(Effect.fromResult(InputCheck.limits(limits ?? {})))
-
-const agentPolicy = (policy: RunPolicy.ToolPolicy, tools: ReadonlyArray<string>) =>
-  Effect.as(Effect.orDie(Effect.fromResult(InputCheck.policy(policy, tools))), policy)
+/** What an agent is made with is the programmer's: wrong values are a defect when it is made. */
+const orDefect = <A>(checked: Result.Result<A, RunError.RunError>): Effect.Effect<A> =>
+  Effect.orDie(Effect.fromResult(checked))
 
 /** The events of a run that ends when its reader leaves. */
 const whileRead = (

@@ -174,6 +174,12 @@ export const programs = {
     Agent.make({})
     // @ts-expect-error maxTurns is a number
     Agent.make({ instructions: "", limits: { maxTurns: "3" } })
+    // @ts-expect-error a cost is a number
+    Agent.make({ instructions: "", limits: { maxCost: "3" } })
+    // @ts-expect-error loops are looked for, or they are not
+    Agent.make({ instructions: "", doomLoop: true })
+    // @ts-expect-error an agent without tools has none to exempt
+    Agent.make({ instructions: "", doomLoop: { exempt: ["search"] } })
     // @ts-expect-error there is no such limit
     Agent.make({ instructions: "", limits: { maxTurn: 3 } })
   },

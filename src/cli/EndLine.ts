@@ -22,13 +22,14 @@ const ending = (event: RunEvent.End): string => {
   }
 }
 
-/** What was used up: `2 turns`, `1 tool call`, `15 tokens (10 in, 5 out)`, `120 ms` */
+/** What was used up: `2 turns`, `1 tool call`, `15 tokens (10 in, 5 out)`, `cost 0.012`, `120 ms` */
 export const used = ({ duration: millis, toolCalls, turns, usage }: Used): ReadonlyArray<string> => {
   const tokens = usage.inputTokens + usage.outputTokens
   return [
     count(turns, "turn"),
     count(toolCalls, "tool call"),
     ...(tokens === 0 ? [] : [`${tokens} tokens (${usage.inputTokens} in, ${usage.outputTokens} out)`]),
+    ...(usage.cost === undefined ? [] : [`cost ${Number(usage.cost.toPrecision(4))}`]),
     duration(millis)
   ]
 }

@@ -5,6 +5,7 @@
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as Bounds from "../run/Bounds.ts"
+import type * as DoomLoop from "../run/DoomLoop.ts"
 import type * as Message from "../run/Message.ts"
 import type * as RunInput from "../run/RunInput.ts"
 import type * as RunPolicy from "../run/RunPolicy.ts"
@@ -21,6 +22,8 @@ export interface Definition {
   readonly output: Output | undefined
   readonly limits: RunPolicy.Limits
   readonly toolPolicy: RunPolicy.ToolPolicy
+  /** `undefined`: loops are not looked for */
+  readonly doomLoop: DoomLoop.Settings | undefined
 }
 
 /** What the agent brings to a run, made for its input. */
@@ -34,6 +37,7 @@ export interface Brief {
   readonly handlers: ToolExecutor.Handlers
   readonly timeouts: RunPolicy.Timeouts
   readonly policy: RunPolicy.ToolPolicy
+  readonly doomLoop: DoomLoop.Settings | undefined
   /** SHA-256 of the instructions and of the names and descriptions of the tools, hex */
   readonly inputDigest: string
   /** What is wrong with a final answer, in words for the model; `undefined` when nothing is. */
@@ -65,7 +69,7 @@ export const make = Effect.fnUntraced(function*(
   definition: Definition,
   input: RunInput.Effective
 ): Effect.fn.Return<Brief> {
-  const { handlers, name, output, timeouts } = definition
+  const { doomLoop, handlers, name, output, timeouts } = definition
   const instructions = input.instructions ?? definition.instructions
   const system = [
     instructions,
@@ -82,6 +86,7 @@ export const make = Effect.fnUntraced(function*(
     handlers,
     timeouts,
     policy: input.toolPolicy,
+    doomLoop,
     inputDigest: yield* Digest.sha256(JSON.stringify([system, tools.map((tool) => [tool.name, tool.description])])),
     checkOutput: (text) => output === undefined ? undefined : problem(output, text),
     output: (text) => output === undefined ? text : output.decode(text)

@@ -9,6 +9,7 @@ import * as RunError from "../run/RunError.ts"
 import * as Snapshot from "../run/Snapshot.ts"
 import * as Transcript from "../run/Transcript.ts"
 import type * as ContextManager from "../services/ContextManager.ts"
+import * as Prices from "../services/Prices.ts"
 import * as SessionStore from "../services/SessionStore.ts"
 import type * as Env from "./Env.ts"
 import * as Severed from "./Severed.ts"
@@ -32,7 +33,7 @@ export const compact = Effect.fnUntraced(function*(
     journal.move("compactionFailed")
     return yield* Effect.fail<RunError.RunError>(overflow ?? compactionFailed(result.failure.message))
   }
-  const { replacement, strategy, upTo, usage } = result.success
+  const { model, replacement, strategy, upTo, usage } = result.success
   const all = Transcript.entries(journal.transcript())
   journal.record({
     _tag: "ContextCompacted",
@@ -41,7 +42,7 @@ export const compact = Effect.fnUntraced(function*(
     replacement,
     before: all.length,
     after: replacement.length + all.filter((entry) => entry.seq > upTo).length,
-    usage,
+    usage: model === undefined ? usage : Prices.costed(env.prices, model, usage),
     ...snapshotOf(env, result.success)
   })
   if (request.force === "length") {

@@ -16,9 +16,11 @@ import * as RunError from "../run/RunError.ts"
 import * as RunState from "../run/RunState.ts"
 import * as Approver from "../services/Approver.ts"
 import * as Grace from "../services/Grace.ts"
+import * as Prices from "../services/Prices.ts"
 import * as Reconciler from "../services/Reconciler.ts"
 import * as RetryPolicy from "../services/RetryPolicy.ts"
 import type * as SessionStore from "../services/SessionStore.ts"
+import * as Cost from "./Cost.ts"
 import * as Ending from "./Ending.ts"
 import type * as Env from "./Env.ts"
 import type * as Feed from "./Feed.ts"
@@ -48,7 +50,10 @@ export const drive = (
       const refuse = (cause: Cause.Cause<RunError.RunError>) =>
         Effect.andThen(release, Ending.refuse(live, causeOf(live, runId, cause)))
 
-      const open = Opening.open(services.store, sessionId, runId, begin, folded)
+      const open = Effect.tap(
+        Opening.open(services.store, sessionId, runId, begin, folded),
+        (opened) => Cost.check(services.model.info, opened)
+      )
       const opened = yield* phase(Scope.provide(Effect.flatMap(open, (_) => mend(services, request, _)), scope))
       if (Exit.isFailure(opened)) return yield* refuse(opened.cause)
       if (opened.value._tag === "Replay") return yield* Effect.andThen(release, Ending.replay(live, opened.value))
@@ -120,6 +125,7 @@ const makeEnv = Effect.fnUntraced(function*(
     approver: yield* Approver.Approver,
     reconciler: yield* Reconciler.Reconciler,
     retry: yield* RetryPolicy.RetryPolicy,
+    prices: yield* Prices.Prices,
     leftBehind: new Map(),
     journal: Journal.make({
       session,

@@ -6,6 +6,7 @@ import type * as ToolOutcome from "../run/ToolOutcome.ts"
 import type * as Approver from "../services/Approver.ts"
 import type * as ContextManager from "../services/ContextManager.ts"
 import type * as Model from "../services/Model.ts"
+import type * as Prices from "../services/Prices.ts"
 import type * as Reconciler from "../services/Reconciler.ts"
 import type * as RetryPolicy from "../services/RetryPolicy.ts"
 import type * as Runs from "../services/Runs.ts"
@@ -37,16 +38,19 @@ export interface Request {
   readonly track: Set<Runs.LiveRun>
 }
 
-export interface Env
-  extends
-    Pick<Services, "model" | "executor" | "context">,
-    Pick<Brief.Brief, "handlers" | "system" | "tools" | "inputDigest" | "timeouts" | "policy" | "checkOutput">
+export interface Env extends
+  Pick<Services, "model" | "executor" | "context">,
+  Pick<
+    Brief.Brief,
+    "handlers" | "system" | "tools" | "inputDigest" | "timeouts" | "policy" | "doomLoop" | "checkOutput"
+  >
 {
   readonly sessionId: string
   readonly journal: Journal.Journal
   readonly approver: Approver.Approver
   readonly reconciler: Reconciler.Reconciler
   readonly retry: RetryPolicy.RetryPolicy
+  readonly prices: Prices.Prices
   /** what did not end in time, by call id where it was a call, and what that makes of the call */
   readonly leftBehind: Map<string, { readonly name: string; readonly outcome?: ToolOutcome.ToolOutcome }>
 }

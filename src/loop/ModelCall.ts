@@ -15,6 +15,7 @@ import type * as RunEvent from "../run/RunEvent.ts"
 import * as Transcript from "../run/Transcript.ts"
 import type * as RetryPolicy from "../services/RetryPolicy.ts"
 import * as Attempt from "./Attempt.ts"
+import * as Cost from "./Cost.ts"
 import type * as Env from "./Env.ts"
 
 export type Result =
@@ -50,7 +51,13 @@ export const run = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Return<R
     const delay = error._tag === "RetryableError" ? yield* backoff(error.reason, journal.now()) : undefined
     if (delay === undefined && result._tag === "Settled") return { ...result, attempt, isEmpty }
 
-    journal.record({ _tag: "AttemptDiscarded", turn, attempt, error: error.reason, usage: result.usage })
+    journal.record({
+      _tag: "AttemptDiscarded",
+      turn,
+      attempt,
+      error: error.reason,
+      usage: Cost.of(env, result.usage)
+    })
     if (error._tag === "NonRetryableError") {
       if (error.reason._tag === "ContextOverflow") return { _tag: "Overflow", error }
       journal.move("modelFailed")

@@ -8,6 +8,7 @@
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Semaphore from "effect/Semaphore"
+import * as CallQuota from "../run/CallQuota.ts"
 import type * as OpenCall from "../run/OpenCall.ts"
 import * as RunDecision from "../run/RunDecision.ts"
 import type * as RunError from "../run/RunError.ts"
@@ -47,10 +48,13 @@ export const run = Effect.fnUntraced(function*(
     journal.move("everyCallSettled")
     return { cutBy: undefined, toolError: undefined, isWaiting: false }
   }
+  const beyond = beyondQuota(env, calls)
+  const within = beyond.length === 0 ? calls : calls.filter((call) => !beyond.includes(call))
   const left = RunDecision.callsLeft(journal.state())
-  const allowed = calls.slice(0, left.count)
-  const cutBy = allowed.length < calls.length ? left.reason : undefined
+  const allowed = within.slice(0, left.count)
+  const cutBy = allowed.length < within.length ? left.reason : undefined
   enter(cutBy === "turns" ? "settledWithoutTurnLeft" : "settledWithCalls")
+  for (const call of beyond) CallStep.settle(env, call, { _tag: "NotExecuted", reason: "limit" })
   const { isUnanswered: isWaiting, spent, toolError } = yield* runAll(env, allowed)
   const isOver = toolError !== undefined || spent !== undefined || !isWaiting
   if (!isOver) return { cutBy, toolError, isWaiting: true }
@@ -62,6 +66,14 @@ export const run = Effect.fnUntraced(function*(
   }
   return { cutBy: spent ?? cutBy, toolError, isWaiting: false }
 })
+
+/** What the policy has no call left for; a tool that is not offered is not called anyway. */
+const beyondQuota = ({ journal, policy, tools }: Env.Env, calls: ReadonlyArray<Call>): ReadonlyArray<Call> =>
+  policy.maxCallsPerRun === undefined ? [] : CallQuota.beyond(
+    policy.maxCallsPerRun,
+    journal.state().started,
+    calls.filter((call) => tools.some((tool) => tool.name === call.tool))
+  )
 
 /**
  * Runs calls, at most `maxParallel` at once; one that waits for a person takes no place. Later calls wait with it when they

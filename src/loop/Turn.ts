@@ -5,6 +5,7 @@
  * end of a drive (`Drive`).
  */
 import * as Effect from "effect/Effect"
+import * as DoomLoop from "../run/DoomLoop.ts"
 import * as RunDecision from "../run/RunDecision.ts"
 import * as RunError from "../run/RunError.ts"
 import type * as RunEvent from "../run/RunEvent.ts"
@@ -13,6 +14,7 @@ import * as Transcript from "../run/Transcript.ts"
 import * as Usage from "../run/Usage.ts"
 import type * as ContextManager from "../services/ContextManager.ts"
 import * as Compacting from "./Compacting.ts"
+import * as Cost from "./Cost.ts"
 import type * as Env from "./Env.ts"
 import * as ModelCall from "./ModelCall.ts"
 import * as ToolRound from "./ToolRound.ts"
@@ -20,7 +22,7 @@ import * as ToolRound from "./ToolRound.ts"
 /** How a drive ends when nothing breaks. */
 export type Ending =
   | { readonly _tag: "RunCompleted"; readonly reason: Extract<RunEvent.End, { _tag: "RunCompleted" }>["reason"] }
-  | { readonly _tag: "RunLimited"; readonly reason: RunEvent.LimitedReason }
+  | { readonly _tag: "RunLimited"; readonly reason: RunEvent.LimitedReason; readonly loop?: DoomLoop.Loop }
   | { readonly _tag: "RunSuspended"; readonly reason: "approval" }
 
 /** Takes turns until the run ends, beginning with the one that an earlier drive left open. */
@@ -59,7 +61,10 @@ export const takeTurns = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Re
   }
 })
 
-const limited = (reason: RunEvent.LimitedReason): Ending => ({ _tag: "RunLimited", reason })
+const limited = (reason: RunEvent.LimitedReason): Extract<Ending, { _tag: "RunLimited" }> => ({
+  _tag: "RunLimited",
+  reason
+})
 
 const view = (env: Env.Env, force: ContextManager.Force | undefined): ContextManager.View => ({
   transcript: env.journal.transcript(),
@@ -98,7 +103,7 @@ const settle = (
     message: { role: "assistant", content },
     finishReason,
     model: { provider, name },
-    usage
+    usage: Cost.of(env, usage)
   })
   const hasCalls = journal.state().openCalls.length > 0
   return conclude(env, { hasCalls, isEmpty, latency: { firstPart, model: duration } })
@@ -140,6 +145,7 @@ const conclude = Effect.fnUntraced(function*(
     isEmpty,
     cutBy: round.cutBy,
     toolError: round.toolError,
+    loop: loopOf(env),
     invalidOutput: hasCalls ? undefined : env.checkOutput(text)
   })
   const tools = hasCalls ? journal.now() - startedAt : 0
@@ -158,6 +164,10 @@ const conclude = Effect.fnUntraced(function*(
 const noAnswer = { attempt: 0, finishReason: "unknown", usage: Usage.zero } as const
 const noRound: ToolRound.Round = { cutBy: undefined, toolError: undefined, isWaiting: false }
 
+/** Asked after a turn, and again where its decision is carried out: nothing comes between that calls could change. */
+const loopOf = ({ doomLoop, journal }: Env.Env): DoomLoop.Verdict | undefined =>
+  doomLoop === undefined ? undefined : DoomLoop.judge(journal.state().trail, doomLoop)
+
 const follow = Effect.fnUntraced(function*(
   env: Env.Env,
   decision: RunEvent.Decision
@@ -166,8 +176,10 @@ const follow = Effect.fnUntraced(function*(
   switch (decision._tag) {
     case "Complete":
       return { _tag: "RunCompleted", reason: decision.reason }
-    case "Limit":
-      return limited(decision.reason)
+    case "Limit": {
+      const loop = decision.reason === "doomLoop" ? loopOf(env)?.loop : undefined
+      return { ...limited(decision.reason), ...(loop === undefined ? {} : { loop }) }
+    }
     case "Fail":
       if (journal.status() === "observing") journal.move("invalidOutput")
       return yield* RunError.fromStored(decision.error)
@@ -186,6 +198,10 @@ const follow = Effect.fnUntraced(function*(
           text: `Your answer does not fit the output schema: ${env.checkOutput(journal.state().text)} ` +
             "Answer again, with nothing but JSON that fits it."
         })
+      }
+      if (decision.reason === "doomLoop") {
+        const { loop } = loopOf(env)!
+        journal.record({ _tag: "NoticeAdded", kind: "doomLoop", text: DoomLoop.notice(loop), loop })
       }
       return undefined
   }

@@ -5,6 +5,8 @@ import * as Duration from "effect/Duration"
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
+import * as CallQuota from "./CallQuota.ts"
+import * as DoomLoop from "./DoomLoop.ts"
 import * as Message from "./Message.ts"
 import * as RunError from "./RunError.ts"
 import type * as RunInput from "./RunInput.ts"
@@ -56,15 +58,12 @@ export const id = (field: string, value: string): Checked<string> => {
 /** Limits as given, times in milliseconds; `Infinity` lifts a limit. */
 export const limits = (given: RunPolicy.LimitsInput): Checked<RunPolicy.Limits> => {
   const out: { -readonly [K in keyof RunPolicy.Limits]: number } = {}
-  for (const key of Object.keys(RunPolicy.leastLimit) as Array<keyof RunPolicy.Limits>) {
+  for (const key of Object.keys(RunPolicy.limitRules) as Array<keyof RunPolicy.Limits>) {
     const value = key === "maxDuration" ? millis(given.maxDuration) : given[key]
     if (value === undefined) continue
-    const least = RunPolicy.leastLimit[key]
-    if (!(value >= least) || (key !== "maxDuration" && value !== Infinity && !Number.isInteger(value))) {
-      const unit = key === "maxDuration"
-        ? "a duration of at least 1 millisecond"
-        : `a whole number of at least ${least}`
-      return refuse(`limits.${key}`, `limits.${key} must be ${unit}; it is ${shown(given[key])}`)
+    const { says, takes } = RunPolicy.limitRules[key]
+    if (value !== Infinity && !takes(value)) {
+      return refuse(`limits.${key}`, `limits.${key} must be ${says}; it is ${shown(given[key])}`)
     }
     out[key] = value
   }
@@ -122,15 +121,48 @@ const addresses = <M extends Message.UserMessage | Message.AssistantMessage>(
 const isBlank = (content: ReadonlyArray<Message.UserPart>): boolean =>
   content.every((part) => part.type === "text" && part.text.trim() === "")
 
-export const policy = (given: RunPolicy.ToolPolicy, tools: ReadonlyArray<string>): Checked<void> => {
-  const { allowList, maxParallel } = given
+export const policy = (
+  given: RunPolicy.ToolPolicy,
+  tools: ReadonlyArray<string>
+): Checked<RunPolicy.ToolPolicy> => {
+  const { allowList, maxCallsPerRun = {}, maxParallel } = given
   if (maxParallel !== undefined && !(maxParallel >= 1 && (maxParallel === Infinity || Number.isInteger(maxParallel)))) {
     return refuse(
       "toolPolicy.maxParallel",
       `toolPolicy.maxParallel must be a whole number of at least 1; it is ${maxParallel}`
     )
   }
-  return names("toolPolicy.allowList", allowList, tools)
+  const quota = CallQuota.entries(maxCallsPerRun)
+  const bad = quota.find(([, most]) => most !== Infinity && !(Number.isInteger(most) && most >= 0))
+  if (bad !== undefined) {
+    const of = typeof maxCallsPerRun === "number" ? "" : `.${bad[0]}`
+    return refuse(
+      "toolPolicy.maxCallsPerRun",
+      `toolPolicy.maxCallsPerRun${of} must be a whole number of at least 0; it is ${bad[1]}`
+    )
+  }
+  const named = quota.flatMap(([name]) => name === CallQuota.all ? [] : [name])
+  return Result.gen(function*() {
+    yield* names("toolPolicy.allowList", allowList, tools)
+    yield* names("toolPolicy.maxCallsPerRun", named, tools)
+    return given
+  })
+}
+
+/** What an agent says of loops; `undefined` where they are not looked for. */
+export const doomLoop = (
+  given: { readonly after?: number; readonly exempt?: ReadonlyArray<PropertyKey> } | false | undefined,
+  tools: ReadonlyArray<string>
+): Checked<DoomLoop.Settings | undefined> => {
+  if (given === false) return Result.succeed(undefined)
+  const settings = {
+    after: given?.after ?? DoomLoop.defaults.after,
+    exempt: given?.exempt?.map(String) ?? DoomLoop.defaults.exempt
+  }
+  const { after, exempt } = settings
+  return Number.isInteger(after) && after >= 2 && after <= 20
+    ? Result.map(names("doomLoop.exempt", exempt, tools), () => settings)
+    : refuse("doomLoop.after", `doomLoop.after must be a whole number from 2 to 20; it is ${after}`)
 }
 
 const names = (

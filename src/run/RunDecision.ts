@@ -3,6 +3,7 @@
  *
  * Does not own how a decision is carried out; that is the loop.
  */
+import type * as DoomLoop from "./DoomLoop.ts"
 import * as RunError from "./RunError.ts"
 import type * as RunEvent from "./RunEvent.ts"
 import * as RunState from "./RunState.ts"
@@ -15,8 +16,8 @@ import * as Usage from "./Usage.ts"
 export const limitReached = (state: RunState.RunState, at: number): RunEvent.LimitedReason | undefined => {
   const { limitedBy, limits, totals } = state
   if (limits.maxTurns !== undefined && totals.turns >= limits.maxTurns) return "turns"
-  // these forbid tools and not the call that asks for them: a drive resumed with nothing new would ask in vain
-  if (limitedBy === "toolRounds" || limitedBy === "toolCalls") return limitedBy
+  // these forbid what an answer leads to and not the call: a drive resumed with nothing new would ask in vain
+  if (limitedBy === "toolRounds" || limitedBy === "toolCalls" || limitedBy === "compactions") return limitedBy
   return budgetSpent(state, at)
 }
 
@@ -25,9 +26,13 @@ export const budgetSpent = (state: RunState.RunState, at: number): RunEvent.Limi
   const { limits, totals } = state
   if (limits.maxDuration !== undefined && RunState.totalsAt(state, at).duration >= limits.maxDuration) return "duration"
   if (limits.maxTokens !== undefined && Usage.total(totals.usage) >= limits.maxTokens) return "tokens"
+  if (limits.maxCost !== undefined && isSpent(totals.usage.cost ?? 0, limits.maxCost)) return "cost"
   if (limits.maxErrors !== undefined && totals.errors > limits.maxErrors) return "errors"
   return undefined
 }
+
+/** Sums of fractions are a hair off. */
+const isSpent = (cost: number, maxCost: number): boolean => cost >= maxCost * (1 - 1e-12)
 
 /** How many of a message's calls the limits still allow to run; the rest settle `NotExecuted(limit)`. */
 export const callsLeft = (
@@ -52,17 +57,22 @@ export interface Settled {
   /** the answer does not fit the agent's output schema */
   readonly invalidOutput: string | undefined
   readonly toolError: RunError.Stored | undefined
+  /** the run goes round in circles */
+  readonly loop: DoomLoop.Verdict | undefined
 }
 
 /**
  * What happens after a turn, in `observing`. Parsed calls decide, not the finish reason; `length` compacts by force,
- * and ends the run where nothing can shrink.
+ * and ends the run where nothing can shrink. A loop ends what would go on.
  */
 export const decide = (state: RunState.RunState, turn: Settled): RunEvent.Decision => {
   if (turn.toolError !== undefined) return { _tag: "Fail", error: turn.toolError }
   if (turn.finishReason === "length") return { _tag: "Compact", reason: "length" }
   if (turn.cutBy !== undefined && turn.finishReason !== "content-filter") return { _tag: "Limit", reason: turn.cutBy }
-  if (turn.hasCalls && turn.finishReason !== "content-filter") return { _tag: "Continue", reason: "toolCalls" }
+  if (turn.hasCalls && turn.finishReason !== "content-filter") {
+    if (turn.loop?.next === "end") return { _tag: "Limit", reason: "doomLoop" }
+    return { _tag: "Continue", reason: turn.loop === undefined ? "toolCalls" : "doomLoop" }
+  }
   if (turn.invalidOutput !== undefined) {
     if (turn.finishReason === "content-filter") return { _tag: "Fail", error: RunError.toStored(filtered) }
     return state.corrections === 0

@@ -7,6 +7,7 @@
  * `RunState` and `Transcript`.
  */
 import * as Schema from "effect/Schema"
+import * as DoomLoop from "./DoomLoop.ts"
 import * as Message from "./Message.ts"
 import * as RunError from "./RunError.ts"
 import * as RunInput from "./RunInput.ts"
@@ -87,7 +88,9 @@ export type Totals = typeof Totals.Type
 
 /** What goes on after a turn, and why. */
 export const Decision = Schema.Union([
-  Schema.TaggedStruct("Continue", { reason: Schema.Literals(["toolCalls", "length", "correction", "other"]) }),
+  Schema.TaggedStruct("Continue", {
+    reason: Schema.Literals(["toolCalls", "doomLoop", "length", "correction", "other"])
+  }),
   Schema.TaggedStruct("Compact", { reason: Schema.Literals(["length"]) }),
   Schema.TaggedStruct("Complete", { reason: CompletedReason }),
   Schema.TaggedStruct("Limit", { reason: LimitedReason }),
@@ -196,7 +199,9 @@ export const Durable = Schema.Union([
   /** What the runtime tells the model, in the user's place. */
   durable("NoticeAdded", {
     kind: Schema.Literals(["length", "invalidOutput", "resume", "doomLoop", "limit"]),
-    text: Schema.String
+    text: Schema.String,
+    /** the loop that a notice of `doomLoop` tells of */
+    loop: Schema.optionalKey(DoomLoop.Loop)
   }),
   durable("ContextCompacted", {
     strategy: Schema.String,
@@ -212,7 +217,12 @@ export const Durable = Schema.Union([
   }),
   durable("AbortRequested", { reason: AbortedReason }),
   durable("RunCompleted", { reason: CompletedReason, ...end }),
-  durable("RunLimited", { reason: LimitedReason, ...end }),
+  durable("RunLimited", {
+    reason: LimitedReason,
+    /** what the run did again and again, with the reason `doomLoop` */
+    loop: Schema.optionalKey(DoomLoop.Loop),
+    ...end
+  }),
   durable("RunSuspended", { reason: SuspendedReason, ...end }),
   durable("RunFailed", { error: RunError.Stored, ...end }),
   durable("RunAborted", { reason: AbortedReason, ...end })

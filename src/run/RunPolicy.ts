@@ -5,6 +5,7 @@
  */
 import * as Duration from "effect/Duration"
 import * as Schema from "effect/Schema"
+import * as CallQuota from "./CallQuota.ts"
 
 const limitFields = {
   maxTurns: Schema.optionalKey(Schema.Finite),
@@ -13,6 +14,8 @@ const limitFields = {
   maxErrors: Schema.optionalKey(Schema.Finite),
   maxCompactions: Schema.optionalKey(Schema.Finite),
   maxTokens: Schema.optionalKey(Schema.Finite),
+  /** in the unit of the application's prices */
+  maxCost: Schema.optionalKey(Schema.Finite),
   /** milliseconds of drive time */
   maxDuration: Schema.optionalKey(Schema.Finite)
 }
@@ -23,8 +26,9 @@ export type Limits = typeof Limits.Type
 
 /**
  * Limits as they are given. Counts are whole numbers; `maxTurns`, `maxTokens` and `maxDuration` are at least 1, the
- * others at least 0, where 0 means none at all. `maxDuration` counts the time a process works on the run, not the time
- * it waits for people. `Infinity` lifts a limit. Defaults: 20 turns, 20 errors, 3 compactions in a row, no other limit.
+ * others at least 0, where 0 means none at all. `maxCost` is more than 0, in the unit of the application's `Prices`, which
+ * have to know the model. `maxDuration` counts the time a process works on the run, not the time it waits for people.
+ * `Infinity` lifts a limit. Defaults: 20 turns, 20 errors, 3 compactions in a row, no other limit.
  */
 export interface LimitsInput {
   readonly maxTurns?: number | undefined
@@ -33,6 +37,7 @@ export interface LimitsInput {
   readonly maxErrors?: number | undefined
   readonly maxCompactions?: number | undefined
   readonly maxTokens?: number | undefined
+  readonly maxCost?: number | undefined
   readonly maxDuration?: Duration.Input | undefined
 }
 
@@ -42,15 +47,24 @@ export const merge = (base: Limits, over: Limits): Limits =>
 
 export const defaultLimits: Limits = { maxTurns: 20, maxErrors: 20, maxCompactions: 3 }
 
-/** The least value of each limit. */
-export const leastLimit: Record<keyof Limits, 0 | 1> = {
-  maxTurns: 1,
-  maxToolRounds: 0,
-  maxToolCalls: 0,
-  maxErrors: 0,
-  maxCompactions: 0,
-  maxTokens: 1,
-  maxDuration: 1
+const count = (least: number) => ({
+  says: `a whole number of at least ${least}`,
+  takes: (value: number) => Number.isInteger(value) && value >= least
+})
+
+/** What each limit takes besides `Infinity`. */
+export const limitRules: Record<
+  keyof Limits,
+  { readonly says: string; readonly takes: (value: number) => boolean }
+> = {
+  maxTurns: count(1),
+  maxToolRounds: count(0),
+  maxToolCalls: count(0),
+  maxErrors: count(0),
+  maxCompactions: count(0),
+  maxTokens: count(1),
+  maxCost: { says: "a number of more than 0", takes: (value) => Number.isFinite(value) && value > 0 },
+  maxDuration: { says: "a duration of at least 1 millisecond", takes: (value) => value >= 1 }
 }
 
 /** Which tools are offered and how a round runs. */
@@ -64,7 +78,12 @@ export const ToolPolicy = Schema.Struct({
   /** Calls of tools that do not say themselves whether they need approval ask for it. Default `false`. */
   requireApprovalByDefault: Schema.optionalKey(Schema.Boolean),
   /** The tools that may be offered, by name. Default: all of the agent's. */
-  allowList: Schema.optionalKey(Schema.Array(Schema.String))
+  allowList: Schema.optionalKey(Schema.Array(Schema.String)),
+  /**
+   * How many calls of a run may start, by tool or all together: `{ pay: 1, "*": 10 }`, or `10`. Those beyond settle as
+   * `NotExecuted(limit)`, and the run goes on. Default: no limit.
+   */
+  maxCallsPerRun: Schema.optionalKey(CallQuota.CallQuota)
 })
 export type ToolPolicy = typeof ToolPolicy.Type
 
@@ -73,6 +92,7 @@ export const narrow = (base: ToolPolicy, over: ToolPolicy): ToolPolicy => {
   const allowList = base.allowList === undefined || over.allowList === undefined
     ? over.allowList ?? base.allowList
     : base.allowList.filter((name) => over.allowList?.includes(name))
+  const maxCallsPerRun = CallQuota.narrow(base.maxCallsPerRun, over.maxCallsPerRun)
   const maxParallel = over.maxParallel ?? base.maxParallel
   return {
     ...(base.enabled === false || over.enabled === false ? { enabled: false } : {}),
@@ -81,6 +101,7 @@ export const narrow = (base: ToolPolicy, over: ToolPolicy): ToolPolicy => {
       ? { requireApprovalByDefault: true }
       : {}),
     ...(allowList === undefined ? {} : { allowList }),
+    ...(maxCallsPerRun === undefined ? {} : { maxCallsPerRun }),
     ...(maxParallel === undefined ? {} : { maxParallel: Math.min(maxParallel, Number.MAX_SAFE_INTEGER) })
   }
 }

@@ -2,6 +2,7 @@
  * What a run gives back: one of four ends that are not errors, with what was used up and words that say why.
  */
 import type * as Schema from "effect/Schema"
+import * as DoomLoop from "./DoomLoop.ts"
 import { count } from "./Quantity.ts"
 import type * as RunEvent from "./RunEvent.ts"
 import type * as RunPolicy from "./RunPolicy.ts"
@@ -28,7 +29,12 @@ export interface Approval {
 
 export type RunResult<A = string> =
   | Totals & { readonly _tag: "Completed"; readonly output: A }
-  | Totals & { readonly _tag: "Limited"; readonly reason: RunEvent.LimitedReason }
+  | Totals & {
+    readonly _tag: "Limited"
+    readonly reason: RunEvent.LimitedReason
+    /** with the reason `doomLoop`: the calls that were made again and again, and how often */
+    readonly loop?: DoomLoop.Loop
+  }
   | Totals & { readonly _tag: "Suspended"; readonly approvals: ReadonlyArray<Approval> }
   | Totals & { readonly _tag: "Aborted"; readonly reason: RunEvent.AbortedReason }
 
@@ -51,7 +57,12 @@ export const fromState = <A>(
     case "RunCompleted":
       return { ...totals, _tag: "Completed", output: output(state.text) }
     case "RunLimited":
-      return { ...totals, _tag: "Limited", reason: end.reason }
+      return {
+        ...totals,
+        _tag: "Limited",
+        reason: end.reason,
+        ...(end.loop === undefined ? {} : { loop: end.loop })
+      }
     case "RunSuspended":
       return {
         ...totals,
@@ -99,10 +110,10 @@ const pastLimit: Record<RunEvent.LimitedReason, string> = {
   errors: higher("maxErrors"),
   compactions: higher("maxCompactions"),
   tokens: higher("maxTokens"),
-  cost: "Give the session a new message to go on.",
+  cost: higher("maxCost"),
   duration: higher("maxDuration"),
   length: "Give the session a new message that asks for a shorter answer.",
-  doomLoop: "Give the session a new message that says what to do instead.",
+  doomLoop: "Give the session a new message that says what to do instead, or resume it for another try.",
   crashLoop: "Find out what ends its process before resuming it."
 }
 
@@ -125,7 +136,7 @@ export const outcome = (end: RunEvent.End): string => {
     case "RunCompleted":
       return `${completed[end.reason]}, ${after}.`
     case "RunLimited":
-      return `The run stopped at ${limited[end.reason]}, ${after}.`
+      return `The run stopped at ${limited[end.reason]}${evidence(end.loop)}, ${after}.`
     case "RunSuspended":
       return `The run waits for a person to approve a tool call, ${after}.`
     case "RunFailed":
@@ -134,6 +145,9 @@ export const outcome = (end: RunEvent.End): string => {
       return `The run was aborted because ${aborted[end.reason]}, ${after}.`
   }
 }
+
+const evidence = (loop: DoomLoop.Loop | undefined): string =>
+  loop === undefined ? "" : ` (${DoomLoop.tools(loop)}, ${count(loop.count, "time")})`
 
 const advice = (end: RunEvent.End): ReadonlyArray<string> => {
   switch (end._tag) {

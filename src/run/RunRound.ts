@@ -2,6 +2,8 @@
  * What the message of a turn and its tool calls do to the state of a run. Total and pure, as `RunState.evolve`, of which
  * this is a part.
  */
+import * as CallQuota from "./CallQuota.ts"
+import * as DoomLoop from "./DoomLoop.ts"
 import * as Message from "./Message.ts"
 import * as OpenCall from "./OpenCall.ts"
 import type * as RunEvent from "./RunEvent.ts"
@@ -69,8 +71,12 @@ export const withCall = (
 /** An intent, the first one of its call or another try. */
 export const startCall = (state: RunState, event: Extract<RunEvent.Durable, { _tag: "ToolStarted" }>): RunState => {
   const { at, callId, params } = event
-  const { tries = 0 } = state.openCalls.find((call) => call.callId === callId) ?? {}
-  return withCall(state, event, { phase: "started", params, startedAt: at, tries: tries + 1, drive: state.drive })
+  const call = state.openCalls.find((open) => open.callId === callId)
+  if (call === undefined) return state
+  const { tries = 0 } = call
+  const started = tries === 0 ? CallQuota.start(state.started, call.tool) : state.started
+  const change = { phase: "started", params, startedAt: at, tries: tries + 1, drive: state.drive } as const
+  return withCall({ ...state, started }, event, change)
 }
 
 /** An outcome; one of a call that is not open changes nothing. */
@@ -82,6 +88,7 @@ export const settleCall = (state: RunState, event: Extract<RunEvent.Durable, { _
   return {
     ...state,
     hasRun,
+    trail: DoomLoop.add(state.trail, call, event.outcome),
     answer: state.answer === undefined ? undefined : withOutcome(state.answer, event),
     ...OpenCall.inRound(state, openCalls, event.at),
     // what is settled behind an end begins nothing

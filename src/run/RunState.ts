@@ -5,6 +5,8 @@
  * Does not own what a message's calls do to it (`RunRound`), what follows from it (`RunDecision`), the moves between
  * statuses (`RunStatus`), or messages (`Transcript`).
  */
+import type * as CallQuota from "./CallQuota.ts"
+import * as DoomLoop from "./DoomLoop.ts"
 import * as OpenCall from "./OpenCall.ts"
 import type * as RunEvent from "./RunEvent.ts"
 import type * as RunInput from "./RunInput.ts"
@@ -40,6 +42,10 @@ export interface RunState {
   readonly compactionsInARow: number
   readonly corrections: number
   readonly openCalls: ReadonlyArray<OpenCall.OpenCall>
+  /** the calls settled since the last input, where loops are looked for */
+  readonly trail: DoomLoop.Trail
+  /** how many calls of each tool this run has started */
+  readonly started: CallQuota.Started
   /** a call of the round under way has run */
   readonly hasRun: boolean
   /** the limit that ended the drive before, where no new limits were given since */
@@ -84,6 +90,8 @@ export const empty: RunState = {
   compactionsInARow: 0,
   corrections: 0,
   openCalls: [],
+  trail: [],
+  started: {},
   hasRun: false,
   limitedBy: undefined,
   answer: undefined,
@@ -171,8 +179,11 @@ export const evolve = (before: RunState, event: RunEvent.Durable): RunState => {
     case "NoticeAdded":
       return {
         ...state,
-        corrections: state.corrections + (event.kind === "invalidOutput" ? 1 : 0)
+        corrections: state.corrections + (event.kind === "invalidOutput" ? 1 : 0),
+        trail: told(state.trail, event)
       }
+    case "InputReceived":
+      return { ...state, trail: [] }
     case "ContextCompacted":
       return {
         ...state,
@@ -186,7 +197,7 @@ export const evolve = (before: RunState, event: RunEvent.Durable): RunState => {
     case "RunCompleted":
       return ended(state, event, "completed")
     case "RunLimited":
-      return ended(state, event, "limited")
+      return { ...ended(state, event, "limited"), trail: told(state.trail, event) }
     case "RunSuspended":
       return ended(state, event, "suspended")
     case "RunFailed":
@@ -199,6 +210,9 @@ export const evolve = (before: RunState, event: RunEvent.Durable): RunState => {
       return state
   }
 }
+
+const told = (trail: DoomLoop.Trail, { loop }: { readonly loop?: DoomLoop.Loop }): DoomLoop.Trail =>
+  loop === undefined ? trail : DoomLoop.tell(trail, loop)
 
 /** A provider's refusal is in the log as the attempt's end; anything else may have cut an attempt off. */
 const isTraced = (end: RunEvent.End | undefined): boolean =>

@@ -31,6 +31,8 @@ export interface Compaction {
   readonly upTo: number
   readonly replacement: ReadonlyArray<Message.Message>
   readonly usage: Usage.Usage
+  /** the model that was asked, where one was: `Prices` say what its usage cost */
+  readonly model?: Message.ModelRef
 }
 
 /** The context could not be made smaller; log and context are as they were. */

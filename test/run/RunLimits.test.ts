@@ -102,6 +102,7 @@ describe("the decision", () => {
     cutBy: undefined,
     invalidOutput: undefined,
     toolError: undefined,
+    loop: undefined,
     ...turn
   })
   const decide = (turn: Partial<RunDecision.Settled>, other: Partial<RunState.RunState> = {}) =>

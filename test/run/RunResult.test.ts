@@ -97,7 +97,7 @@ describe("an explanation", () => {
     const [event] = Draft.log({ ...Draft.limited(), reason } as RunEvent.Draft)
     const text = RunResult.explain(event as RunEvent.End)
     const limit = `max${reason[0]!.toUpperCase()}${reason.slice(1)}`
-    if (limit in RunPolicy.leastLimit) assert.include(text, `Resume it with a higher ${limit}`)
+    if (limit in RunPolicy.limitRules) assert.include(text, `Resume it with a higher ${limit}`)
     else assert.match(text, /\. (Give the session a new message|Find out) .+\.$/)
   })
 

@@ -29,6 +29,8 @@ export class Player {
   #attempt = 0
   #calls: Array<Call> = []
   #hasRun = false
+  /** calls that have an outcome, of this run */
+  #settled: Array<Pick<Call, "callId" | "tool">> = []
   #end: RunEvent.End["_tag"] | undefined
   /** what a drive died in */
   #died: Phase | undefined
@@ -90,6 +92,7 @@ export class Player {
     this.#end = undefined
     this.#totals = Draft.totals
     this.#calls = []
+    this.#settled = []
     this.#phase = "between"
     const seq = this.log.length + 1
     const input = Parts.input(this.#taste, `${seq}`, seq === 1)
@@ -110,6 +113,7 @@ export class Player {
   #say(): void {
     const { dice: d } = this.#taste
     const mark = `${this.log.length + 1}`
+    if (d.chance(0.1)) return this.#write({ _tag: "NoticeAdded", kind: "doomLoop", text: mark, loop: this.#loop() })
     if (d.chance(0.3)) {
       const words = d.chance(this.#oddness) ? d.pick(texts) : `notice ${mark}`
       return this.#write({ _tag: "NoticeAdded", kind: d.pick(["length", "resume", "limit"] as const), text: words })
@@ -119,6 +123,12 @@ export class Player {
       content: Parts.userContent(this.#taste, `${mark}.${i}`)
     }))
     this.#write({ _tag: "InputReceived", kind: d.pick(["steer", "followUp"] as const), messages })
+  }
+
+  /** The last calls as if they had been made again and again. */
+  #loop() {
+    const { dice: d } = this.#taste
+    return { count: 3, calls: this.#settled.slice(-1 - d.int(2)).map((call) => ({ ...call, params: "{}" })) }
   }
 
   #startTurn(): void {
@@ -211,6 +221,7 @@ export class Player {
   #settle(call: Call, outcome: ReturnType<typeof Parts.outcome>): void {
     const { callId, tool } = call
     this.#calls = this.#calls.filter((open) => open !== call)
+    this.#settled.push({ callId, tool })
     const usage = this.#taste.dice.chance(0.1) ? Parts.usage(this.#taste) : undefined
     if (call.phase === "started") this.#hasRun = true
     const { errors, toolCalls, toolRounds, turns } = this.#totals
@@ -277,6 +288,7 @@ export class Player {
     this.#phase = "ended"
     this.#end = tag
     this.#count({ duration: this.#totals.duration + this.#at - this.#startedAt })
-    this.#write(Parts.end(this.#taste, tag, this.#totals))
+    const end = Parts.end(this.#taste, tag, this.#totals)
+    this.#write(end._tag === "RunLimited" && this.#taste.dice.chance(0.2) ? { ...end, loop: this.#loop() } : end)
   }
 }

@@ -80,7 +80,7 @@ it.live(`Postgres is killed again and again under ${runs} runs`, () =>
       pay: () =>
         Effect.map(ToolCall, ({ idempotencyKey }) => {
           paid.push(idempotencyKey)
-          return "paid"
+          return `paid ${idempotencyKey}`
         })
     })
     const store = SessionStorePg.layer({ url: server.url })

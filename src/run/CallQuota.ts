@@ -1,0 +1,56 @@
+/**
+ * How many calls a run may make of its tools: those beyond do not run, and the run goes on. Pure.
+ *
+ * Does not own the limits that end a run; those are `RunPolicy.Limits`.
+ */
+import * as Schema from "effect/Schema"
+import type * as OpenCall from "./OpenCall.ts"
+
+/** Calls that are started, whole numbers of at least 0: by tool, `"*"` for all of them together, which a number stands for too. */
+export const CallQuota = Schema.Union([Schema.Finite, Schema.Record(Schema.String, Schema.Finite)])
+export type CallQuota = typeof CallQuota.Type
+
+/** Not the name of a tool. */
+export const all = "*"
+
+export const entries = (quota: CallQuota): ReadonlyArray<readonly [string, number]> =>
+  typeof quota === "number" ? [[all, quota]] : Object.entries(quota)
+
+/** Of each the smaller one; `Infinity` says nothing. */
+export const narrow = (...quotas: ReadonlyArray<CallQuota | undefined>): CallQuota | undefined => {
+  const least = new Map<string, number>()
+  for (const [name, most] of quotas.flatMap((quota) => quota === undefined ? [] : entries(quota))) {
+    if (most !== Infinity) least.set(name, Math.min(most, least.get(name) ?? Infinity))
+  }
+  return least.size === 0 ? undefined : Object.fromEntries(least)
+}
+
+/** Started calls of a run, by tool. */
+export type Started = Readonly<Record<string, number>>
+
+export const start = (started: Started, tool: string): Started => ({
+  ...started,
+  [tool]: (Object.hasOwn(started, tool) ? started[tool]! : 0) + 1
+})
+
+/** The calls that may not start: in call order, the first ones take what is left. What was started before goes on. */
+export const beyond = (
+  quota: CallQuota,
+  started: Started,
+  calls: ReadonlyArray<OpenCall.OpenCall>
+): ReadonlyArray<OpenCall.OpenCall> => {
+  const left = new Map(entries(narrow(quota) ?? {}))
+  const isLeft = (name: string) => (left.get(name) ?? Infinity) > 0
+  const take = (name: string, count: number) => left.set(name, (left.get(name) ?? Infinity) - count)
+  for (const [tool, count] of Object.entries(started)) {
+    take(tool, count)
+    take(all, count)
+  }
+  return calls.filter(({ phase, tool }) => {
+    if (phase === "started") return false
+    if (!isLeft(tool) || !isLeft(all)) return true
+    take(tool, 1)
+    take(all, 1)
+    return false
+  })
+}

@@ -1,0 +1,136 @@
+/**
+ * Whether a run goes round in circles: the calls that it settled as a trail, and the loop that a trail ends with, equal
+ * calls with equal results again and again. New arguments and changed results are progress. Pure and total.
+ *
+ * Does not own what follows from a loop; that is `RunDecision`.
+ */
+import * as Schema from "effect/Schema"
+import * as Fingerprint from "./Fingerprint.ts"
+import * as OpenCall from "./OpenCall.ts"
+import { canonical } from "./RunInput.ts"
+import type * as ToolOutcome from "./ToolOutcome.ts"
+
+/**
+ * A loop as the log and a result tell it: its calls, the last time that they were made, and how often they were. Texts of
+ * more than 100 characters are cut and end with their digest.
+ */
+export const Loop = Schema.Struct({
+  count: Schema.Finite,
+  calls: Schema.Array(Schema.Struct({
+    callId: Schema.String,
+    tool: Schema.String,
+    /** canonical JSON */
+    params: Schema.String
+  }))
+})
+export type Loop = typeof Loop.Type
+
+/** A settled call. Two are the same where tool, arguments and outcome are. */
+export interface Step {
+  readonly turn: number
+  readonly callId: string
+  readonly tool: string
+  readonly params: string
+  readonly outcome: string
+  /** the loop that ends here was told: to the model, or as the end of a drive */
+  readonly told?: string
+}
+
+/** The last calls that a run settled, in call order, whatever the order in which parallel ones did. */
+export type Trail = ReadonlyArray<Step>
+
+/** How many calls back a loop is looked for. */
+const longest = 64
+
+/** What does not say how the call would go is no result. A limit says so: the call will not run. */
+const isResult = (outcome: ToolOutcome.ToolOutcome): boolean =>
+  outcome._tag !== "Interrupted" && (outcome._tag !== "NotExecuted" || outcome.reason === "limit")
+
+export const add = (trail: Trail, call: OpenCall.OpenCall, outcome: ToolOutcome.ToolOutcome): Trail => {
+  if (!isResult(outcome)) return trail
+  const { callId, params, tool, turn } = call
+  const step: Step = { turn, callId, tool: Fingerprint.of(tool), params: textOf(params), outcome: textOf(outcome) }
+  const place = OpenCall.placeOf(callId, turn)
+  let at = trail.length
+  while (at > 0 && trail[at - 1]!.turn === turn && OpenCall.placeOf(trail[at - 1]!.callId, turn) > place) at--
+  return [...trail.slice(0, at), step, ...trail.slice(at)].slice(-longest)
+}
+
+/** Keeps in mind that this loop was told. */
+export const tell = (trail: Trail, { calls }: Loop): Trail => {
+  const ids = new Set(calls.map((call) => call.callId))
+  const told = keyOf(trail.filter((step) => ids.has(step.callId)))
+  const last = calls[calls.length - 1]?.callId
+  return trail.map((step) => step.callId === last ? { ...step, told } : step)
+}
+
+export interface Settings {
+  /** how often calls are made before that is a loop: 2 to 20 */
+  readonly after: number
+  /** tools whose calls are passed over */
+  readonly exempt: ReadonlyArray<string>
+}
+
+export const defaults: Settings = { after: 3, exempt: [] }
+
+/** The loop that a trail ends with, and what is to be done: tell the model, or, where that did not help, end the drive. */
+export interface Verdict {
+  readonly next: "tell" | "end"
+  readonly loop: Loop
+}
+
+/** Nothing where there is no loop, and where one that was told was not gone round again since. */
+export const judge = (trail: Trail, settings: Settings): Verdict | undefined => {
+  const steps = settings.exempt.length === 0 ? trail : trail.filter(({ tool }) => !settings.exempt.includes(tool))
+  const found = find(steps, settings.after)
+  if (found === undefined) return undefined
+  const { count, period } = found
+  const calls = steps.slice(-period)
+  const key = keyOf(calls)
+  const told = steps.findLastIndex((step) => step.told === key)
+  if (told >= 0 && steps.length - 1 - told < period) return undefined
+  const loop = { count, calls: calls.map(({ callId, params, tool }) => ({ callId, tool, params })) }
+  return { next: told < 0 ? "tell" : "end", loop }
+}
+
+/** The shortest period that `steps` end with at least `after` times. */
+const find = (steps: Trail, after: number): { readonly period: number; readonly count: number } | undefined => {
+  for (let period = 1; period * after <= steps.length; period++) {
+    let same = period
+    while (same < steps.length && isSame(steps.at(-1 - same)!, steps.at(-1 - same + period)!)) same++
+    const count = Math.floor(same / period)
+    if (count >= after) return { period, count }
+  }
+  return undefined
+}
+
+const isSame = (a: Step, b: Step): boolean => a.tool === b.tool && a.params === b.params && a.outcome === b.outcome
+
+/** The same for a loop wherever one begins to go round it. */
+const keyOf = (steps: Trail): string => {
+  const texts = steps.map(({ outcome, params, tool }) => canonical([tool, params, outcome]))
+  const turned = texts.map((_, i) => [...texts.slice(i), ...texts.slice(0, i)].join())
+  return Fingerprint.of(turned.reduce((least, text) => text < least ? text : least, turned[0] ?? ""))
+}
+
+/** The tools of a loop for a reader: `look and work` */
+export const tools = ({ calls }: Loop): string => {
+  const names = Array.from(new Set(calls.map(({ tool }) => tool)))
+  return [names.slice(0, -1).join(", "), ...names.slice(-1)].filter((name) => name !== "").join(" and ")
+}
+
+/** What the model is told of a loop. */
+export const notice = (loop: Loop): string =>
+  (loop.calls.length === 1
+    ? `You called ${tools(loop)} ${loop.count} times with the same arguments, and the result was the same each time.`
+    : `You made the same ${loop.calls.length} calls (${tools(loop)}) ${loop.count} times, ` +
+      "and their results were the same each time.") +
+  " Calling again will not change that: do something else, or answer with what you have."
+
+const textOf = (value: unknown): string => {
+  try {
+    return Fingerprint.of(canonical(value))
+  } catch {
+    return "(nested too deeply)"
+  }
+}

@@ -1,0 +1,24 @@
+/** Texts that are compared and not read: kept whole where they are short, else by a digest. Pure. */
+
+/**
+ * A text of at most 100 characters: itself, or its beginning with its length and 64 bits of all of it. Two texts that are not
+ * the same have the same one by a chance of 2^-64; nothing here keeps out who looks for one.
+ */
+export const of = (text: string): string =>
+  text.length <= 100 ? text : `${text.slice(0, 60).toWellFormed()}… ${text.length} ${digest(text)}`
+
+/** Two multiplicative hashes of 32 bits, mixed (cyrb53 by bryc, public domain, here with all its bits), hex. */
+const digest = (text: string): string => {
+  let a = 0xdeadbeef
+  let b = 0x41c6ce57
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i)
+    a = Math.imul(a ^ code, 2654435761)
+    b = Math.imul(b ^ code, 1597334677)
+  }
+  const mixed = [
+    Math.imul(a ^ (a >>> 16), 2246822507) ^ Math.imul(b ^ (b >>> 13), 3266489909),
+    Math.imul(b ^ (b >>> 16), 2246822507) ^ Math.imul(a ^ (a >>> 13), 3266489909)
+  ]
+  return mixed.map((bits) => (bits >>> 0).toString(16).padStart(8, "0")).join("")
+}

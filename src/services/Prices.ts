@@ -1,0 +1,49 @@
+/** What tokens cost: a setting, read by the loop at every drive. By default no price is known, and nothing has a cost. */
+import * as Context from "effect/Context"
+import type * as Message from "../run/Message.ts"
+import type * as Usage from "../run/Usage.ts"
+
+/**
+ * Of a million tokens each, in the application's unit of money; no number below 0. Tokens that a provider read from its
+ * cache, or wrote to it, cost as `input` where nothing else is said.
+ */
+export interface Price {
+  readonly input: number
+  readonly output: number
+  readonly cachedInput?: number
+  readonly cacheWrite?: number
+}
+
+/** The price of a model, `undefined` where it is not known. The same model has the same price for as long as a drive goes. */
+export type Prices = (model: Message.ModelRef) => Price | undefined
+
+export const Prices = Context.Reference<Prices>("fiberloop/services/Prices", { defaultValue: () => () => undefined })
+
+/** Prices by `provider/name`. Throws where a price is no number of at least 0. */
+export const table = (prices: Readonly<Record<string, Price>>): Prices => {
+  const known = new Map(Object.entries(prices))
+  for (const [model, price] of known) {
+    if (!isPrice(price)) throw new Error(`fiberloop: the price of "${model}" must be numbers of at least 0`)
+  }
+  return ({ name, provider }) => known.get(`${provider}/${name}`)
+}
+
+const isPrice = ({ cacheWrite, cachedInput, input, output }: Price): boolean =>
+  [input, output, cachedInput ?? input, cacheWrite ?? input].every((price) => Number.isFinite(price) && price >= 0)
+
+/** The price of `model`; what is no price is not known. */
+export const find = (prices: Prices, model: Message.ModelRef): Price | undefined => {
+  const price = prices(model)
+  return price !== undefined && isPrice(price) ? price : undefined
+}
+
+/** `usage` with what it cost; as it is where the price is not known. */
+export const costed = (prices: Prices, model: Message.ModelRef, usage: Usage.Usage): Usage.Usage => {
+  const price = find(prices, model)
+  if (price === undefined) return usage
+  const { cacheWriteTokens: written = 0, cachedInputTokens: cached = 0, inputTokens, outputTokens } = usage
+  const { cacheWrite = price.input, cachedInput = price.input, input, output } = price
+  const fresh = Math.max(0, inputTokens - cached - written)
+  const cost = fresh * input + cached * cachedInput + written * cacheWrite + outputTokens * output
+  return { ...usage, cost: cost / 1_000_000 }
+}
