@@ -13,6 +13,7 @@ import type * as SessionStore from "../services/SessionStore.ts"
 import type * as ToolExecutor from "../services/ToolExecutor.ts"
 import type * as Brief from "./Brief.ts"
 import type * as Fold from "./Fold.ts"
+import type * as HookRun from "./HookRun.ts"
 import type * as Journal from "./Journal.ts"
 import type * as Opening from "./Opening.ts"
 
@@ -47,6 +48,7 @@ export interface Env
   readonly approver: Approver.Approver
   readonly reconciler: Reconciler.Reconciler
   readonly retry: RetryPolicy.RetryPolicy
+  readonly hooks: HookRun.Hooking
   /** what did not end in time, by call id where it was a call, and what that makes of the call */
   readonly leftBehind: Map<string, { readonly name: string; readonly outcome?: ToolOutcome.ToolOutcome }>
 }

@@ -8,7 +8,7 @@ import * as Cause from "effect/Cause"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import type * as OpenCall from "../run/OpenCall.ts"
+import * as OpenCall from "../run/OpenCall.ts"
 import type * as RunEvent from "../run/RunEvent.ts"
 import * as RunState from "../run/RunState.ts"
 import type * as ToolOutcome from "../run/ToolOutcome.ts"
@@ -17,6 +17,7 @@ import type * as SessionStore from "../services/SessionStore.ts"
 import * as CallStep from "./CallStep.ts"
 import type * as Env from "./Env.ts"
 import * as Severed from "./Severed.ts"
+import * as ToolHooks from "./ToolHooks.ts"
 
 /** A run that died so often in a row, with nothing finished between, is not gone on with by itself. */
 const mostCrashes = 5
@@ -80,23 +81,30 @@ const outcomeOfStarted = (
 ): Effect.Effect<ToolOutcome.ToolOutcome> =>
   env.executor.isRepeatable(env.handlers, call.tool)
     ? Effect.succeed({ _tag: "Interrupted" })
-    : Effect.map(reconcile(env, call), (answer) =>
-      answer._tag === "NotDone" ? { _tag: "NotExecuted", reason } : outcomeOf(answer))
+    : Effect.flatMap(reconcile(env, call), (answer): Effect.Effect<ToolOutcome.ToolOutcome> =>
+      answer._tag === "NotDone" ? Effect.succeed({ _tag: "NotExecuted", reason }) : outcomeOf(env, call, answer))
 
 /** What a call that a drive before this one started needs: to run again, or the outcome that is known of it. */
 export const judge = (env: Env.Env, call: OpenCall.OpenCall): Effect.Effect<CallStep.Verdict> => {
   const isOffered = env.tools.some((tool) => tool.name === call.tool)
   if (isOffered && env.executor.isRepeatable(env.handlers, call.tool)) return Effect.succeed({ _tag: "Run" })
-  return Effect.map(reconcile(env, call), (answer) =>
+  return Effect.flatMap(reconcile(env, call), (answer): Effect.Effect<CallStep.Verdict> =>
     answer._tag !== "NotDone"
-      ? { _tag: "Settle", outcome: outcomeOf(answer) }
-      : isOffered
-      ? { _tag: "Run" }
-      : { _tag: "Settle", outcome: { _tag: "NotExecuted", reason: "stopped" } })
+      ? Effect.map(outcomeOf(env, call, answer), (outcome) => ({ _tag: "Settle", outcome }))
+      : Effect.succeed(
+        isOffered ? { _tag: "Run" } : { _tag: "Settle", outcome: { _tag: "NotExecuted", reason: "stopped" } }
+      ))
 }
 
-const outcomeOf = (answer: Exclude<Reconciler.Answer, { _tag: "NotDone" }>): ToolOutcome.ToolOutcome =>
-  answer._tag === "Done" ? { _tag: "Succeeded", result: answer.result ?? null } : { _tag: "OutcomeUnknown" }
+/** What is known of a call is the application's own word for a result, and hooks see it like one. */
+const outcomeOf = (
+  env: Env.Env,
+  call: OpenCall.OpenCall,
+  answer: Exclude<Reconciler.Answer, { _tag: "NotDone" }>
+): Effect.Effect<ToolOutcome.ToolOutcome> =>
+  answer._tag === "Done"
+    ? ToolHooks.after(env, call, { _tag: "Succeeded", result: answer.result ?? null }, 0, "ran")
+    : Effect.succeed({ _tag: "OutcomeUnknown" })
 
 const unknown: Reconciler.Answer = { _tag: "Unknown" }
 
@@ -107,7 +115,7 @@ const reconcile = (
 ): Effect.Effect<Reconciler.Answer> => {
   const { journal, reconciler, sessionId, timeouts } = env
   const runId = journal.state().runId ?? journal.runId
-  const idempotencyKey = CallStep.idempotencyKey(sessionId, runId, callId)
+  const idempotencyKey = OpenCall.idempotencyKey(sessionId, runId, callId)
   const asked = Effect.suspend(() =>
     reconciler.reconcile({ sessionId, runId, callId, tool, params, idempotencyKey, startedAt: startedAt ?? 0 })
   )
