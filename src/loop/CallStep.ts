@@ -90,7 +90,7 @@ export const request = Effect.fnUntraced(function*(env: Env.Env, call: Call): Ef
 const newApprovalId = (journal: Env.Env["journal"], callId: string): string => {
   const { openCalls, seq } = journal.state()
   const wasAsked = openCalls.some((open) => open.callId === callId && open.approvalId !== undefined)
-  return `${journal.runId}/${callId}${wasAsked ? `/${seq + 1}` : ""}`
+  return `${journal.runId}/${callId}${wasAsked ? `:${seq + 1}` : ""}`
 }
 
 /** The answer of whoever answers here; an approver that breaks is nobody. */

@@ -59,8 +59,10 @@ export const run = <P extends Hooks.Point, A>(env: Around, asked: Asked<P, A>): 
   Effect.suspend(() => {
     const { hook, on, subject } = asked
     const startedAt = env.journal.now()
-    const limit = Option.getOrElse(Duration.fromInput(hook.timeout ?? "10 seconds"), () => Duration.zero)
-    return Severed.run(env, `hook ${hook.name}`, `${on} ${subject}`, effectOf(asked)).pipe(
+    const given = Duration.fromInput(hook.timeout ?? "10 seconds")
+    const limit = Option.getOrElse(given, () => Duration.zero)
+    const self = Option.isNone(given) ? Effect.die("its time limit is no duration") : effectOf(asked)
+    return Severed.run(env, `hook ${hook.name}`, `${on} ${subject}`, self).pipe(
       Effect.timeoutOption(limit),
       Effect.exit,
       Effect.flatMap((exit) => {
