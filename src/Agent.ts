@@ -74,7 +74,7 @@ export interface Options<Tools extends Record<string, Tool.Any>, A, E = never, R
   readonly toolPolicy?: RunPolicy.ToolPolicy
   readonly timeouts?: Partial<RunPolicy.Timeouts>
   readonly retry?: RetryPolicy.RetryPolicy
-  /** run before those of the Reference `Hooks`, which are added to them; default none */
+  /** Guards and observers, in order, before those of the Reference `Hooks`; one that blocks a run fails it: `HookBlocked`. */
   readonly hooks?: ReadonlyArray<Hooks.Hook>
 }
 

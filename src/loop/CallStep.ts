@@ -41,8 +41,8 @@ export const judge = (env: Env.Env, call: Call): Effect.Effect<Verdict> =>
 
 /** An `Exit` where nothing has to be waited for. */
 const byRules = (env: Env.Env, call: Call): Effect.Effect<Verdict> => {
-  const available = offered(env)
-  if (!available.includes(call.tool)) {
+  if (!isOffered(env, call.tool)) {
+    const available = env.tools.flatMap(({ name }) => isOffered(env, name) ? [name] : [])
     return Effect.succeed({ _tag: "Settle", outcome: { _tag: "UnknownTool", available } })
   }
   if (call.decision !== undefined) {
@@ -62,12 +62,9 @@ const byRules = (env: Env.Env, call: Call): Effect.Effect<Verdict> => {
     : Effect.map(Severed.run(env, `approval of ${call.tool}`, call.callId, asks), verdictOf)
 }
 
-/** The tools that the model was told of in this turn, by name. */
-const offered = ({ journal, tools }: Env.Env): ReadonlyArray<string> => {
-  const { offered } = journal.state()
-  const names = tools.map((tool) => tool.name)
-  return offered === undefined ? names : names.filter((name) => offered.includes(name))
-}
+/** The model was told of the tool in this turn. */
+const isOffered = ({ journal, tools }: Env.Env, name: string): boolean =>
+  tools.some((tool) => tool.name === name) && (journal.state().offered?.includes(name) ?? true)
 
 const isSettled = (asks: Effect.Effect<boolean>): asks is Exit.Success<boolean> =>
   Exit.isExit(asks) && Exit.isSuccess(asks)
@@ -197,7 +194,10 @@ export const execute = (env: Env.Env, call: Call): Effect.Effect<ToolOutcome.Too
     ))
     isSettled = true
     const duration = journal.now() - startedAt
-    const outcome = storable(yield* restore(ToolHooks.after(env, call, settlement.outcome, duration, "ran")))
+    const left = env.hooks.at.afterToolCall.length === 0
+      ? settlement.outcome
+      : yield* restore(ToolHooks.after(env, call, settlement.outcome, duration, "ran"))
+    const outcome = storable(left)
     journal.record({ _tag: "ToolSettled", turn, callId, tool, duration, ...settlement, outcome })
     return outcome
   }))

@@ -75,9 +75,10 @@ const digest = (messages: ReadonlyArray<Message.Message>, tools: Model.Tools): E
 
 /** Shows a stored answer to the hooks, unless one of its calls has gone on already, as only calls they let pass do. */
 export const after = (env: Env.Env): Effect.Effect<void, RunError.RunError> => {
+  if (env.hooks.at.afterModelCall.length === 0) return Effect.void
   const { answer, openCalls, turn } = env.journal.state()
   const isPassed = answer === undefined || openCalls.length < answer.calls || openCalls.some(hasGoneOn)
-  return env.hooks.at.afterModelCall.length === 0 || isPassed ? Effect.void : show(env, answer, turn)
+  return isPassed ? Effect.void : show(env, answer, turn)
 }
 
 const hasGoneOn = ({ approvalId, phase }: OpenCall.OpenCall): boolean => phase !== "pending" || approvalId !== undefined

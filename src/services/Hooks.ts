@@ -102,9 +102,9 @@ export interface Hook {
   readonly afterModelCall?: (answer: ModelAnswer) => Effect.Effect<void, unknown>
   /**
    * Before a call is looked at any further: whether it asks a person, and which arguments are used, follows from what is
-   * decided here. The model keeps seeing its own call. Runs again when another drive takes the call up before it started;
-   * where it then gives other arguments than a person was asked about, that answer does not count and the person is asked
-   * again. Blocked: the call is `Denied`.
+   * decided here. The model keeps seeing its own call. Runs again when another drive takes the call up before it started, then
+   * with the arguments that a person was asked about, where one was: what it changed once it has to leave as it is, since for
+   * other arguments an answer does not count, and the person is asked again. Blocked: the call is `Denied`.
    */
   readonly beforeToolCall?: (call: ToolCall) => Effect.Effect<ToolDecision | void, unknown>
   /**
