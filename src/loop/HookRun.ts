@@ -54,14 +54,17 @@ export interface Asked<P extends Hooks.Point, A> {
   readonly gives: Schema.ConstraintDecoder<A, never> | undefined
 }
 
-/** Never fails; only our interruption passes through. A hook that does not stop when it is told to is left behind, and named. */
+/**
+ * Never fails; only our interruption passes through. On a fiber of its own, so that it may throw, or give what is no effect,
+ * and so that one that does not stop when it is told to can be left behind, and named.
+ */
 export const run = <P extends Hooks.Point, A>(env: Around, asked: Asked<P, A>): Effect.Effect<Given<A>> =>
   Effect.suspend(() => {
     const { hook, on, subject } = asked
     const startedAt = env.journal.now()
-    const given = Duration.fromInput(hook.timeout ?? "10 seconds")
-    const limit = Option.getOrElse(given, () => Duration.zero)
-    const self = Option.isNone(given) ? Effect.die("its time limit is no duration") : effectOf(asked)
+    const timeout = Duration.fromInput(hook.timeout ?? "10 seconds")
+    const limit = Option.getOrElse(timeout, () => Duration.zero)
+    const self = Option.isNone(timeout) ? Effect.die("its time limit is no duration") : Effect.suspend(asked.ask)
     return Severed.run(env, `hook ${hook.name}`, `${on} ${subject}`, self).pipe(
       Effect.timeoutOption(limit),
       Effect.exit,
@@ -77,13 +80,6 @@ export const run = <P extends Hooks.Point, A>(env: Around, asked: Asked<P, A>): 
           )
       })
     )
-  })
-
-/** Code that is not ours made the function: it may throw, and give what is no effect. */
-const effectOf = ({ ask }: Pick<Asked<never, never>, "ask">): Effect.Effect<unknown, unknown> =>
-  Effect.suspend(() => {
-    const made: unknown = ask()
-    return Effect.isEffect(made) ? made as Effect.Effect<unknown, unknown> : Effect.die("it is no effect")
   })
 
 const read = <A>(
