@@ -22,6 +22,7 @@ import type * as RunInput from "./run/RunInput.ts"
 import * as RunPolicy from "./run/RunPolicy.ts"
 import type * as RunResult from "./run/RunResult.ts"
 import * as ContextManager from "./services/ContextManager.ts"
+import * as Hooks from "./services/Hooks.ts"
 import * as Model from "./services/Model.ts"
 import * as RetryPolicy from "./services/RetryPolicy.ts"
 import * as Runs from "./services/Runs.ts"
@@ -79,6 +80,8 @@ export interface Options<Tools extends Record<string, Tool.Any>, A, E = never, R
   readonly doomLoop?: { readonly after?: number; readonly exempt?: ReadonlyArray<keyof NoInfer<Tools>> } | false
   readonly timeouts?: Partial<RunPolicy.Timeouts>
   readonly retry?: RetryPolicy.RetryPolicy
+  /** Guards and observers, in order, before those of the Reference `Hooks`; one that blocks a run fails it: `HookBlocked`. */
+  readonly hooks?: ReadonlyArray<Hooks.Hook>
 }
 
 type Known<R> = 0 extends 1 & R ? never : R
@@ -232,18 +235,20 @@ const ambient =
   /^(fiberloop\/|effect\/(Scope|Tracer|Clock|Console|Random|Scheduler|ConfigProvider|Metric|Logger|LogLevel|References|Layer|testing)\b)/
 
 /**
- * The context a drive works in: what the agent's options say, then the caller's references, then those of the layer. The
- * services that tools depend on are the layer's own, whatever the caller has.
+ * The context a drive works in: what the agent's options say, then the caller's references, then those of the layer; hooks
+ * of all of them add up. The services that tools depend on are the layer's own, whatever the caller has.
  */
-const surround = (layer: Context.Context<never>, options: Pick<Options<{}, unknown>, "retry">) => {
+const surround = (layer: Context.Context<never>, options: Pick<Options<{}, unknown>, "retry" | "hooks">) => {
   const pick = (keep: (key: string) => boolean) =>
     Context.makeUnsafe<never>(new Map([...layer.mapUnsafe].filter(([key]) => keep(key))))
   const below = pick((key) => ambient.test(key) && key !== "effect/Scope" && key !== "effect/Tracer/ParentSpan")
   const own = pick((key) => !ambient.test(key))
   const above = options.retry === undefined ? own : Context.add(own, RetryPolicy.RetryPolicy, options.retry)
+  const hooks = [...(options.hooks ?? []), ...Context.get(layer, Hooks.Hooks)]
   return <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
-    Effect.updateContext(
-      self,
-      (caller: Context.Context<R>) => Context.merge(Context.merge(below, caller), above) as Context.Context<R>
-    )
+    Effect.updateContext(self, (caller: Context.Context<R>) => {
+      const merged = Context.merge(Context.merge(below, caller), above)
+      const all = new Set([...hooks, ...Context.get(caller, Hooks.Hooks)])
+      return (all.size === 0 ? merged : Context.add(merged, Hooks.Hooks, [...all])) as Context.Context<R>
+    })
 }

@@ -11,7 +11,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import type * as Stream from "effect/Stream"
-import { Agent, Fiberloop, SessionStoreMemory, ToolCall } from "../src/index.ts"
+import { Agent, Fiberloop, Hooks, SessionStoreMemory, ToolCall } from "../src/index.ts"
 import type {
   ContextManager,
   Model,
@@ -182,6 +182,28 @@ export const programs = {
     Agent.make({ instructions: "", doomLoop: { exempt: ["search"] } })
     // @ts-expect-error there is no such limit
     Agent.make({ instructions: "", limits: { maxTurn: 3 } })
+  },
+
+  hooks: () => {
+    const agent = Agent.make({
+      instructions: "",
+      hooks: [{
+        name: "h",
+        beforeModelCall: ({ tools }) => Effect.succeed({ tools: tools.slice(1) }),
+        afterModelCall: () => Effect.fail("whatever"),
+        beforeToolCall: ({ tool }) => tool === "pay" ? Effect.succeed({ _tag: "Deny", reason: "no" }) : Effect.void,
+        afterToolCall: ({ outcome }) => Effect.succeed({ outcome })
+      }]
+    })
+    // what a hook fails with is not the agent's error, and it brings no needs
+    same<typeof agent>()<Effect.Effect<Agent.Client<string>, never, Services>>()
+    Effect.provideService(agent, Hooks, [{ name: "h" }])
+    // @ts-expect-error a hook has a name
+    Agent.make({ instructions: "", hooks: [{ afterModelCall: () => Effect.void }] })
+    // @ts-expect-error there is no such decision
+    Agent.make({ instructions: "", hooks: [{ name: "h", beforeToolCall: () => Effect.succeed({ _tag: "Allow" }) }] })
+    // @ts-expect-error what a hook needs it has been given before
+    Agent.make({ instructions: "", hooks: [{ name: "h", afterModelCall: () => Effect.asVoid(ToolCall) }] })
   },
 
   asText: () => {

@@ -23,10 +23,12 @@ export const call = (tool: string, params: Schema.Json | undefined): string => {
 }
 
 export const settled = (event: Settled, params: Schema.Json | undefined, paint: Paint): string => {
-  const { duration: millis, outcome } = event
+  const { duration: millis, hook, outcome } = event
   const [mark, colour] = outcome._tag === "Succeeded" ? ["✓", paint.green] as const : ["✗", paint.red] as const
   const words = TerminalText.cut(TerminalText.sentence(summary(event)), longestOutcome)
-  return `● ${call(event.tool, params)}  ${colour(`${mark} ${words}`)}  ${paint.dim(duration(millis))}`
+  return `● ${call(event.tool, params)}  ${colour(`${mark} ${words}`)}  ${
+    paint.dim(hook === undefined ? duration(millis) : `by the hook ${TerminalText.line(hook)}`)
+  }`
 }
 
 /** `12 ms`, `1.5 s`, `2 min 5 s` */

@@ -6,8 +6,9 @@
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import type * as Schema from "effect/Schema"
 import * as Bounds from "../run/Bounds.ts"
-import type * as OpenCall from "../run/OpenCall.ts"
+import * as OpenCall from "../run/OpenCall.ts"
 import * as RunInput from "../run/RunInput.ts"
 import type * as ToolOutcome from "../run/ToolOutcome.ts"
 import * as Transcript from "../run/Transcript.ts"
@@ -17,19 +18,32 @@ import * as SessionStore from "../services/SessionStore.ts"
 import * as Digest from "./Digest.ts"
 import type * as Env from "./Env.ts"
 import * as Severed from "./Severed.ts"
+import * as ToolHooks from "./ToolHooks.ts"
 
 type Call = OpenCall.OpenCall
 
-/** What a call needs next: to run, a person's word, or an outcome without running. */
+/**
+ * What a call needs next: to run, a person's word, or an outcome without running. `call` is the one that does, where hooks
+ * changed its arguments; `hook` is the one that settled it.
+ */
 export type Verdict =
-  | { readonly _tag: "Run" }
-  | { readonly _tag: "Ask" }
-  | { readonly _tag: "Settle"; readonly outcome: ToolOutcome.ToolOutcome }
+  | { readonly _tag: "Run"; readonly call?: Call }
+  | { readonly _tag: "Ask"; readonly call?: Call }
+  | { readonly _tag: "Settle"; readonly outcome: ToolOutcome.ToolOutcome; readonly hook?: string }
+
+/** What hooks make of a call that has not started, and then the rules of whatever they leave. */
+export const judge = (env: Env.Env, call: Call): Effect.Effect<Verdict> =>
+  ToolHooks.isAsked(env, call)
+    ? Effect.flatMap(ToolHooks.before(env, call), (prepared): Effect.Effect<Verdict> =>
+      prepared._tag === "Settle"
+        ? Effect.succeed({ ...prepared, outcome: storable(prepared.outcome) })
+        : Effect.map(byRules(env, prepared.call), (verdict) => ({ ...verdict, call: prepared.call })))
+    : byRules(env, call)
 
 /** An `Exit` where nothing has to be waited for. */
-export const judge = (env: Env.Env, call: Call): Effect.Effect<Verdict> => {
-  if (!env.tools.some((tool) => tool.name === call.tool)) {
-    const available = env.tools.map((tool) => tool.name)
+const byRules = (env: Env.Env, call: Call): Effect.Effect<Verdict> => {
+  if (!isOffered(env, call.tool)) {
+    const available = env.tools.flatMap(({ name }) => isOffered(env, name) ? [name] : [])
     return Effect.succeed({ _tag: "Settle", outcome: { _tag: "UnknownTool", available } })
   }
   if (call.decision !== undefined) {
@@ -49,22 +63,33 @@ export const judge = (env: Env.Env, call: Call): Effect.Effect<Verdict> => {
     : Effect.map(Severed.run(env, `approval of ${call.tool}`, call.callId, asks), verdictOf)
 }
 
+/** The model was told of the tool in this turn. */
+const isOffered = ({ journal, tools }: Env.Env, name: string): boolean =>
+  tools.some((tool) => tool.name === name) && (journal.state().offered?.includes(name) ?? true)
+
 const isSettled = (asks: Effect.Effect<boolean>): asks is Exit.Success<boolean> =>
   Exit.isExit(asks) && Exit.isSuccess(asks)
 
 const verdictOf = (asks: boolean): Verdict => asks ? { _tag: "Ask" } : { _tag: "Run" }
 
-/** Records the question, unless it stands in the log already. */
+/** Records the question, unless it stands in the log already; one about other arguments than before is a new one. */
 export const request = Effect.fnUntraced(function*(env: Env.Env, call: Call): Effect.fn.Return<Approver.Question> {
   const { journal, sessionId } = env
   const { callId, params, tool, turn } = call
-  const approvalId = call.approvalId ?? `${journal.runId}/${callId}`
   const digest = yield* Digest.sha256(RunInput.canonical(params))
+  const approvalId = call.approvalId ?? newApprovalId(journal, callId)
   if (call.approvalId === undefined) {
     journal.record({ _tag: "ApprovalRequested", turn, callId, tool, approvalId, params, digest })
   }
   return { sessionId, runId: journal.runId, approvalId, callId, tool, params, digest }
 })
+
+/** Unique in the session, also where a question about the same call was asked before. */
+const newApprovalId = (journal: Env.Env["journal"], callId: string): string => {
+  const { openCalls, seq } = journal.state()
+  const wasAsked = openCalls.some((open) => open.callId === callId && open.approvalId !== undefined)
+  return `${journal.runId}/${callId}${wasAsked ? `:${seq + 1}` : ""}`
+}
 
 /** The answer of whoever answers here; an approver that breaks is nobody. */
 export const ask = (env: Env.Env, question: Approver.Question): Effect.Effect<Approver.Answer | undefined> =>
@@ -109,25 +134,28 @@ export const start = (env: Env.Env, call: Call): void => {
   env.journal.record({ _tag: "ToolStarted", turn, callId, tool, params })
 }
 
-/** Gives a call an outcome without running it, or without waiting for it any longer; `ofRun` where that is an older one. */
+/**
+ * Gives a call an outcome without running it, or without waiting for it any longer; `ofRun` where that is an older one, and
+ * `hook` where it is a hook's.
+ */
 export const settle = (
   { journal }: Pick<Env.Env, "journal">,
   call: Call,
   outcome: ToolOutcome.ToolOutcome,
-  ofRun?: string
+  ofRun?: string,
+  hook?: string
 ): void => {
   const { callId, startedAt, tool, turn } = call
   const hasRunHere = ofRun === undefined && startedAt !== undefined && isOurs(journal, call)
   const duration = hasRunHere ? Math.max(0, journal.now() - startedAt) : 0
-  journal.record({ _tag: "ToolSettled", turn, callId, tool, outcome, duration }, ofRun)
+  journal.record(
+    { _tag: "ToolSettled", turn, callId, tool, outcome, duration, ...(hook === undefined ? {} : { hook }) },
+    ofRun
+  )
 }
 
 /** This drive started it, and not one that died: told by the log, because clocks of machines differ. */
 export const isOurs = (journal: Env.Env["journal"], { drive }: Call): boolean => drive === journal.state().drive
-
-/** The same on every try at a call, and unique among all sessions: the ids may hold anything. */
-export const idempotencyKey = (sessionId: string, runId: string, callId: string): string =>
-  [sessionId, runId, callId].map(encodeURIComponent).join("/")
 
 /** Runs the handler of a call whose intent is stored, and records the outcome once there is one. */
 export const execute = (env: Env.Env, call: Call): Effect.Effect<ToolOutcome.ToolOutcome> =>
@@ -138,6 +166,10 @@ export const execute = (env: Env.Env, call: Call): Effect.Effect<ToolOutcome.Too
     const startedAt = journal.now()
     const attempt = journal.state().openCalls.find((open) => open.callId === callId)?.tries ?? 1
     let isSettled = false
+    const show = (value: Schema.Json | undefined) =>
+      Effect.sync(() => {
+        if (!isSettled && value !== undefined) journal.emit({ _tag: "ToolProgress", turn, callId, tool, value })
+      })
     const leaveBehind = (name: string) =>
       Effect.sync(() => {
         env.leftBehind.set(`${name} of ${callId}`, { name })
@@ -152,7 +184,7 @@ export const execute = (env: Env.Env, call: Call): Effect.Effect<ToolOutcome.Too
           sessionId,
           runId,
           callId,
-          idempotencyKey: idempotencyKey(sessionId, runId, callId),
+          idempotencyKey: OpenCall.idempotencyKey(sessionId, runId, callId),
           attempt,
           data: journal.state().input?.data
         }
@@ -160,18 +192,21 @@ export const execute = (env: Env.Env, call: Call): Effect.Effect<ToolOutcome.Too
       {
         // a handler that was left behind is not heard any more
         progress: (value) =>
-          Effect.sync(() => {
-            if (!isSettled) journal.emit({ _tag: "ToolProgress", turn, callId, tool, value })
-          }),
+          env.hooks.at.afterToolCall.length === 0
+            ? show(value)
+            : Effect.flatMap(ToolHooks.preliminary(env, call, value, journal.now() - startedAt), show),
         leftBehind: (outcome) => Effect.sync(() => env.leftBehind.set(callId, { name: tool, outcome }))
       }
     )
     const settlement = yield* restore(Effect.provideService(execution, LeaveBehind.LeaveBehind, leaveBehind))
     isSettled = true
+    const duration = journal.now() - startedAt
+    const left = env.hooks.at.afterToolCall.length === 0
+      ? settlement.outcome
+      : yield* restore(ToolHooks.after(env, call, settlement.outcome, duration, "ran"))
     // arguments that do not fit any more say nothing of the try before, which they did
     const isUnknown = attempt > 1 && settlement.outcome._tag === "InvalidArguments"
-    const outcome = isUnknown ? { _tag: "OutcomeUnknown" as const } : storable(settlement.outcome)
-    const duration = journal.now() - startedAt
+    const outcome = isUnknown ? { _tag: "OutcomeUnknown" as const } : storable(left)
     journal.record({ _tag: "ToolSettled", turn, callId, tool, duration, ...settlement, outcome })
     return outcome
   }))

@@ -16,6 +16,7 @@ import * as RunError from "../run/RunError.ts"
 import * as RunState from "../run/RunState.ts"
 import * as Approver from "../services/Approver.ts"
 import * as Grace from "../services/Grace.ts"
+import * as Hooks from "../services/Hooks.ts"
 import * as Prices from "../services/Prices.ts"
 import * as Reconciler from "../services/Reconciler.ts"
 import * as RetryPolicy from "../services/RetryPolicy.ts"
@@ -26,6 +27,7 @@ import type * as Env from "./Env.ts"
 import type * as Feed from "./Feed.ts"
 import * as FirstEvent from "./FirstEvent.ts"
 import * as HeldBack from "./HeldBack.ts"
+import * as HookRun from "./HookRun.ts"
 import * as Journal from "./Journal.ts"
 import * as Live from "./Live.ts"
 import * as Opening from "./Opening.ts"
@@ -126,6 +128,7 @@ const makeEnv = Effect.fnUntraced(function*(
     reconciler: yield* Reconciler.Reconciler,
     retry: yield* RetryPolicy.RetryPolicy,
     prices: yield* Prices.Prices,
+    hooks: HookRun.make(yield* Hooks.Hooks),
     leftBehind: new Map(),
     journal: Journal.make({
       session,

@@ -14,6 +14,7 @@ import type * as SessionStore from "../services/SessionStore.ts"
 import type * as ToolExecutor from "../services/ToolExecutor.ts"
 import type * as Brief from "./Brief.ts"
 import type * as Fold from "./Fold.ts"
+import type * as HookRun from "./HookRun.ts"
 import type * as Journal from "./Journal.ts"
 import type * as Opening from "./Opening.ts"
 
@@ -51,6 +52,7 @@ export interface Env extends
   readonly reconciler: Reconciler.Reconciler
   readonly retry: RetryPolicy.RetryPolicy
   readonly prices: Prices.Prices
+  readonly hooks: HookRun.Hooking
   /** what did not end in time, by call id where it was a call, and what that makes of the call */
   readonly leftBehind: Map<string, { readonly name: string; readonly outcome?: ToolOutcome.ToolOutcome }>
 }

@@ -17,16 +17,22 @@ import type * as RetryPolicy from "../services/RetryPolicy.ts"
 import * as Attempt from "./Attempt.ts"
 import * as Cost from "./Cost.ts"
 import type * as Env from "./Env.ts"
+import type * as ModelHooks from "./ModelHooks.ts"
 
 export type Result =
   | Attempt.Settled & { readonly attempt: number; readonly isEmpty: boolean }
   | { readonly _tag: "Overflow"; readonly error: RunError.RunError }
   | { readonly _tag: "Limited"; readonly reason: RunEvent.LimitedReason }
 
-export const run = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Return<Result, RunError.RunError> {
+/** Sends what the transcript says, or what hooks left of it. */
+export const run = Effect.fnUntraced(function*(
+  env: Env.Env,
+  prompt?: ModelHooks.Prompt
+): Effect.fn.Return<Result, RunError.RunError> {
   const { journal } = env
   const { attempts, runId, turn } = journal.state()
-  const messages = Transcript.messages(journal.transcript(), env.model.info, env.system)
+  const { tools } = prompt ?? env
+  const messages = prompt?.messages ?? Transcript.messages(journal.transcript(), env.model.info, env.system)
   const backoff = makeBackoff(env.retry)
   const afterTools = messages[messages.length - 1]?.role === "tool"
   let hadEmpty = false
@@ -36,8 +42,8 @@ export const run = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Return<R
       env.model,
       {
         messages,
-        tools: env.tools,
-        toolChoice: env.tools.length === 0 ? "none" : "auto",
+        tools,
+        toolChoice: tools.length === 0 ? "none" : "auto",
         metadata: { sessionId: env.sessionId, runId: runId ?? "", turn, attempt }
       },
       journal,

@@ -9,12 +9,13 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import * as InputCheck from "../run/InputCheck.ts"
-import type * as OpenCall from "../run/OpenCall.ts"
+import * as OpenCall from "../run/OpenCall.ts"
 import type * as ToolOutcome from "../run/ToolOutcome.ts"
 import type * as Reconciler from "../services/Reconciler.ts"
 import * as CallStep from "./CallStep.ts"
 import type * as Env from "./Env.ts"
 import * as Severed from "./Severed.ts"
+import * as ToolHooks from "./ToolHooks.ts"
 
 /** The call's outcome, as far as it is known; `undefined` where it took no effect. */
 export type Known = ToolOutcome.ToolOutcome | undefined
@@ -22,11 +23,12 @@ export type Known = ToolOutcome.ToolOutcome | undefined
 /** Asks what became of a call; whatever goes wrong in asking, nothing is known. */
 export const ask = (
   env: Env.Env,
-  { callId, params, startedAt, tool }: OpenCall.OpenCall
+  call: OpenCall.OpenCall
 ): Effect.Effect<Known> => {
+  const { callId, params, startedAt, tool } = call
   const { journal, reconciler, sessionId, timeouts } = env
   const runId = journal.state().runId ?? journal.runId
-  const idempotencyKey = CallStep.idempotencyKey(sessionId, runId, callId)
+  const idempotencyKey = OpenCall.idempotencyKey(sessionId, runId, callId)
   const asked = Effect.suspend(() =>
     reconciler.reconcile({ sessionId, runId, callId, tool, params, idempotencyKey, startedAt: startedAt ?? 0 })
   )
@@ -34,9 +36,14 @@ export const ask = (
     Effect.timeoutOption(Duration.fromInputUnsafe(timeouts.tool)),
     Effect.map((answer) => outcomeOf(Option.getOrUndefined(answer))),
     // one that interrupts itself is no abort; behind an abort nothing is caught any more
-    Effect.catchCause(() => Effect.succeed(unknown))
+    Effect.catchCause(() => Effect.succeed(unknown)),
+    Effect.flatMap((known) => known?._tag === "Succeeded" ? masked(env, call, known) : Effect.succeed(known))
   )
 }
+
+/** The application's own word for a result is seen by hooks like any other. */
+const masked = (env: Env.Env, call: OpenCall.OpenCall, known: ToolOutcome.ToolOutcome) =>
+  Effect.map(ToolHooks.after(env, call, known, 0, "ran"), CallStep.storable)
 
 const unknown: ToolOutcome.ToolOutcome = { _tag: "OutcomeUnknown" }
 

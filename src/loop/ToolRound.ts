@@ -93,9 +93,10 @@ const runAll = Effect.fnUntraced(function*(
   let left = calls.length
 
   /** `isStarted`: the intent is stored already. */
-  const workOff = Effect.fnUntraced(function*(call: Call, verdict: CallStep.Verdict, isStarted: boolean) {
+  const workOff = Effect.fnUntraced(function*(given: Call, verdict: CallStep.Verdict, isStarted: boolean) {
+    const call = verdict._tag === "Settle" ? given : verdict.call ?? given
     const run = isStarted ? execute(env, progress, call) : startAndExecute(env, progress, call)
-    if (verdict._tag === "Settle") CallStep.settle(env, call, verdict.outcome)
+    if (verdict._tag === "Settle") CallStep.settle(env, call, verdict.outcome, undefined, verdict.hook)
     else if (verdict._tag === "Run") yield* place.withPermit(run)
     else if (yield* isAllowed(env, progress, call, desk)) {
       // with the intent, where that follows at once
@@ -107,12 +108,12 @@ const runAll = Effect.fnUntraced(function*(
     if (left > 0 && places > 1) yield* journal.commit
   })
 
-  // the intents of the first calls are stored together
-  const first = calls.slice(0, places)
+  // the intents of the first calls are stored together, where no hook takes its time before one of them
+  const first = calls.slice(0, places > 1 && env.hooks.at.beforeToolCall.length > 0 ? 0 : places)
   const verdicts: Array<CallStep.Verdict> = []
   for (const call of first) {
     const verdict = yield* judge(env, call)
-    if (verdict._tag === "Run") CallStep.start(env, call)
+    if (verdict._tag === "Run") CallStep.start(env, verdict.call ?? call)
     verdicts.push(verdict)
   }
   yield* journal.commit

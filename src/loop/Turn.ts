@@ -16,7 +16,9 @@ import type * as ContextManager from "../services/ContextManager.ts"
 import * as Compacting from "./Compacting.ts"
 import * as Cost from "./Cost.ts"
 import type * as Env from "./Env.ts"
+import * as HookRun from "./HookRun.ts"
 import * as ModelCall from "./ModelCall.ts"
+import * as ModelHooks from "./ModelHooks.ts"
 import * as ToolRound from "./ToolRound.ts"
 
 /** How a drive ends when nothing breaks. */
@@ -45,10 +47,12 @@ export const takeTurns = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Re
       if (ending !== undefined) return ending
       continue
     }
-    startTurn(env)
+    awaitModel(env)
+    const prompt = yield* ModelHooks.before(env)
+    startTurn(env, prompt)
     journal.move("messagesReady")
     yield* journal.commit
-    const result = yield* ModelCall.run(env)
+    const result = yield* ModelCall.run(env, prompt)
     if (result._tag === "Limited") return limited(result.reason)
     if (result._tag === "Overflow") {
       journal.move("contextOverflow")
@@ -72,11 +76,15 @@ const view = (env: Env.Env, force: ContextManager.Force | undefined): ContextMan
   force
 })
 
-const startTurn = (env: Env.Env): void => {
-  const { journal } = env
+/** A model has something to answer. */
+const awaitModel = ({ journal }: Env.Env): void => {
   if (!Transcript.awaitsModel(journal.transcript())) {
     journal.record({ _tag: "NoticeAdded", kind: "resume", text: "Go on." })
   }
+}
+
+const startTurn = (env: Env.Env, prompt: ModelHooks.Prompt | undefined): void => {
+  const { inputDigest, journal } = env
   const { seq, totals } = journal.state()
   const { name, provider } = env.model.info
   journal.record({
@@ -84,7 +92,7 @@ const startTurn = (env: Env.Env): void => {
     turn: totals.turns + 1,
     model: { provider, name },
     promptSeq: seq,
-    inputDigest: env.inputDigest
+    ...(prompt?.recorded ?? { inputDigest })
   })
 }
 
@@ -132,6 +140,7 @@ const conclude = Effect.fnUntraced(function*(
   const { journal } = env
   const { answer, text, turn } = journal.state()
   const { attempt: attempts, finishReason, usage } = answer ?? noAnswer
+  yield* ModelHooks.after(env)
   const startedAt = journal.now()
   // a turn taken up again stands at its round, also one without calls
   const isRound = hasCalls || journal.status() === "tool_running"
@@ -156,7 +165,8 @@ const conclude = Effect.fnUntraced(function*(
     latency: { ...latency, tools },
     attempts,
     usage,
-    decision
+    decision,
+    ...HookRun.takeTimes(env)
   })
   return yield* follow(env, decision)
 })

@@ -32,6 +32,10 @@ export const placeOf = (id: string, turn: number): number => {
   return callId(turn, place) === id ? place : NaN
 }
 
+/** The same on every try at a call, and unique among all sessions: the ids may hold anything. */
+export const idempotencyKey = (sessionId: string, runId: string, id: string): string =>
+  [sessionId, runId, id].map(encodeURIComponent).join("/")
+
 /** What a round knows of waiting: since when it does, and how long it has, in milliseconds. */
 export interface Round {
   readonly waitingSince: number | undefined

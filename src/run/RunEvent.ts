@@ -109,6 +109,15 @@ const durable = <const Tag extends string, const Fields extends Schema.Struct.Fi
     ...fields
   })
 
+/** How often a hook ran at one point of a turn, and for how long in all, in milliseconds. */
+export const HookTime = Schema.Struct({
+  hook: Schema.String,
+  on: Schema.Literals(["beforeModelCall", "afterModelCall", "beforeToolCall", "afterToolCall"]),
+  calls: Schema.Finite,
+  duration: Schema.Finite
+})
+export type HookTime = typeof HookTime.Type
+
 /** A call is named by `callId`, unique in its run: the turn and the call's place in the message. */
 const call = { turn: Schema.Finite, callId: Schema.String, tool: Schema.String }
 const end = {
@@ -136,8 +145,10 @@ export const Durable = Schema.Union([
     model: Message.ModelRef,
     /** the log up to here was sent; later inputs stand after this turn */
     promptSeq: Schema.Finite,
-    /** SHA-256 of the instructions and of the names and descriptions of the tools, hex */
-    inputDigest: Schema.String
+    /** SHA-256 of the instructions and of the names and descriptions of the tools; of all messages, where hooks made them; hex */
+    inputDigest: Schema.String,
+    /** the tools that were offered, where a hook left some out */
+    tools: Schema.optionalKey(Schema.Array(Schema.String))
   }),
   durable("AttemptDiscarded", {
     turn: Schema.Finite,
@@ -177,7 +188,9 @@ export const Durable = Schema.Union([
     duration: Schema.Finite,
     /** characters before truncation, where the output was truncated */
     originalSize: Schema.optionalKey(Schema.Finite),
-    usage: Schema.optionalKey(Usage.Usage)
+    usage: Schema.optionalKey(Usage.Usage),
+    /** the hook that gave this outcome before the call could run */
+    hook: Schema.optionalKey(Schema.String)
   }),
   durable("TurnFinished", {
     turn: Schema.Finite,
@@ -190,7 +203,9 @@ export const Durable = Schema.Union([
     }),
     attempts: Schema.Finite,
     usage: Usage.Usage,
-    decision: Decision
+    decision: Decision,
+    /** of this turn, in its last drive; absent where none ran */
+    hooks: Schema.optionalKey(Schema.Array(HookTime))
   }),
   durable("InputReceived", {
     kind: Schema.Literals(["steer", "followUp"]),

@@ -28,7 +28,7 @@ export interface HistoryInput {
  * - `history`: messages before the first one, for new sessions only.
  * - `instructions`: replaces the agent's for this run.
  * - `allowedTools`, `toolOrder`: cut and order the agent's tools, by name.
- * - `data`: any JSON, for tools; never sent to a model.
+ * - `data`: any JSON, for tools and hooks; never sent to a model.
  */
 export interface RunInput {
   readonly input: string | ReadonlyArray<MessageInput>

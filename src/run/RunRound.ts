@@ -16,6 +16,7 @@ type Settled = Extract<RunEvent.Durable, { _tag: "AssistantMessage" }>
 
 /** What a turn still needs to know of its settled answer. */
 export interface Answer extends Pick<Settled, "attempt" | "finishReason" | "usage"> {
+  readonly content: Message.AssistantMessage["content"]
   readonly calls: number
   /** nothing a reader or a tool could use */
   readonly isBlank: boolean
@@ -39,6 +40,7 @@ export const settleMessage = (state: RunState, event: Settled): RunState => {
       attempt: event.attempt,
       finishReason: event.finishReason,
       usage: event.usage,
+      content: event.message.content,
       calls: calls.length,
       isBlank: Message.isBlank(event.message.content),
       isKnown: true
@@ -56,6 +58,19 @@ export const settleMessage = (state: RunState, event: Settled): RunState => {
       usage: Usage.add(state.totals.usage, event.usage)
     }
   }
+}
+
+/** A question about a call with these arguments; what was answered about others does not count. */
+export const askCall = (
+  state: RunState,
+  { approvalId, at, callId, params }: Extract<RunEvent.Durable, { _tag: "ApprovalRequested" }>
+): RunState => {
+  const openCalls = state.openCalls.map((call): OpenCall.OpenCall => {
+    if (call.callId !== callId) return call
+    const { decision: _, ...rest } = call
+    return { ...rest, phase: "awaiting", approvalId, params }
+  })
+  return { ...state, ...OpenCall.inRound(state, openCalls, at) }
 }
 
 /** An open call that went a step further. */

@@ -50,6 +50,8 @@ export interface RunState {
   readonly hasRun: boolean
   /** the limit that ended the drive before, where no new limits were given since */
   readonly limitedBy: RunEvent.LimitedReason | undefined
+  /** the tools offered in the turn under way, where hooks left some out */
+  readonly offered: ReadonlyArray<string> | undefined
   /** the settled answer of the turn under way, with the number of its calls, until the turn is finished */
   readonly answer: RunRound.Answer | undefined
   /** text of the last assistant message of this run */
@@ -94,6 +96,7 @@ export const empty: RunState = {
   started: {},
   hasRun: false,
   limitedBy: undefined,
+  offered: undefined,
   answer: undefined,
   text: "",
   end: undefined,
@@ -147,6 +150,7 @@ export const evolve = (before: RunState, event: RunEvent.Durable): RunState => {
         status: "preparing",
         turn: event.turn,
         attempts: event.turn === state.turn ? state.attempts : 0,
+        offered: event.tools,
         answer: undefined
       }
     case "AttemptDiscarded":
@@ -162,7 +166,7 @@ export const evolve = (before: RunState, event: RunEvent.Durable): RunState => {
     case "AssistantMessage":
       return RunRound.settleMessage(state, event)
     case "ApprovalRequested":
-      return RunRound.withCall(state, event, { phase: "awaiting", approvalId: event.approvalId })
+      return RunRound.askCall(state, event)
     case "ApprovalResolved":
       return RunRound.withCall(state, event, { phase: "pending", decision: OpenCall.decisionOf(event) })
     case "ToolStarted":

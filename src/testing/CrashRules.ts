@@ -50,7 +50,8 @@ const outcomesWithoutEffect = (log: Log, effects: Effects) =>
   effects === undefined ?
     [] :
     log.flatMap((event) =>
-      event._tag === "ToolSettled" && event.outcome._tag === "Succeeded" && !effects.some(isOf(event))
+      event._tag === "ToolSettled" && event.outcome._tag === "Succeeded" && event.hook === undefined &&
+        !effects.some(isOf(event))
         ? [`call ${event.callId} of ${event.tool} is said to have succeeded, and was not done`]
         : []
     )

@@ -24,4 +24,10 @@ describe("what came of a call", () => {
       assert.include(line, `✓ ${words}`)
     })
   }
+
+  it("names the hook that gave it in the tool's place", () => {
+    const settled = Events.settled("pay", { _tag: "Succeeded", result: "known" })
+    assert.include(ToolLine.settled({ ...settled, hook: "cache" }, {}, Paint.plain), "✓ known  by the hook cache")
+    assert.notInclude(ToolLine.settled(settled, {}, Paint.plain), "hook")
+  })
 })

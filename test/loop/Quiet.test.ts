@@ -17,7 +17,9 @@ import * as Fiberloop from "../../src/Fiberloop.ts"
 import * as ModelLanguageModel from "../../src/layers/ModelLanguageModel.ts"
 import * as SessionStoreMemory from "../../src/layers/SessionStoreMemory.ts"
 import * as RunError from "../../src/run/RunError.ts"
+import type { Point } from "../../src/services/Hooks.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
+import * as BrokenHooks from "../support/BrokenHooks.ts"
 import * as Scripted from "../support/ScriptedLanguageModel.ts"
 import * as TestAgent from "../support/TestAgent.ts"
 
@@ -132,6 +134,13 @@ describe("no fiber is left", () => {
       yield* Deferred.await(started)
       yield* TestClock.adjust("2 minutes")
       yield* run.result
+    }),
+    "of a run with hooks, of which one was late everywhere": Effect.gen(function*() {
+      const late = (point: Point) => BrokenHooks.at(point, BrokenHooks.ways["is late"]!, { kind: "observer" })
+      const { agent } = yield* TestAgent.make([TestAgent.work(1), ScriptedModel.text("ok")], {
+        agent: { hooks: BrokenHooks.points.map(late) }
+      })
+      yield* Effect.provide(agent.run({ input: "go" }), Logger.layer([]))
     }),
     "of a run that was aborted in a model call": Effect.gen(function*() {
       const gate = yield* ScriptedModel.makeGate

@@ -104,7 +104,11 @@ describe("a parallel round in mixed states", () => {
 })
 
 describe("a question that was open when its drive died", () => {
-  const ask = (callId: string): Drafts.Placed => ({ ...Drafts.approvalRequested(callId), tool: "work" })
+  const ask = (callId: string): Drafts.Placed => ({
+    ...Drafts.approvalRequested(callId),
+    tool: "work",
+    params: { n: 0 }
+  })
   const asked = [...turn({ requireApprovalByDefault: true }, "work"), ask("1.0")]
   const unasked = Effect.provideService(Approver.Approver, { ask: () => Effect.die("asked again") })
 

@@ -24,6 +24,7 @@ import * as Approver from "../../src/services/Approver.ts"
 import { ContextManager } from "../../src/services/ContextManager.ts"
 import * as RetryPolicy from "../../src/services/RetryPolicy.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
+import * as BrokenHooks from "../support/BrokenHooks.ts"
 import * as RunLog from "../support/RunLog.ts"
 import * as TestAgent from "../support/TestAgent.ts"
 import * as TestStore from "../support/TestStore.ts"
@@ -31,8 +32,7 @@ import * as TestStore from "../support/TestStore.ts"
 /** Rows that are not made here, and why. */
 const waiting: Partial<Record<RunStatus.Trigger, string>> = {
   driveStartedWithOpenCalls: "recovery: a drive that finds open calls in the log",
-  modelSwitched: "model fallback",
-  hookBlocked: "hooks"
+  modelSwitched: "model fallback"
 }
 
 const retryable = ScriptedModel.fail(
@@ -121,7 +121,13 @@ const scenarios: ReadonlyArray<Scenario> = [
     turns: [TestAgent.work(1)],
     options: { agent: { toolPolicy: { continueOnError: false } }, tool: () => Effect.fail("no") }
   },
-  { turns: [TestAgent.work(1), TestAgent.work(2)], input: { limits: { maxToolRounds: 1 } } }
+  { turns: [TestAgent.work(1), TestAgent.work(2)], input: { limits: { maxToolRounds: 1 } } },
+  { turns: [], options: { agent: { hooks: [BrokenHooks.at("beforeModelCall", () => Effect.fail("no"))] } } },
+  {
+    turns: [ScriptedModel.text("ok")],
+    options: { agent: { hooks: [BrokenHooks.at("afterModelCall", () => Effect.fail("no"))] } },
+    next: resumed
+  }
 ]
 
 /** Runs a scenario and gives its moves. */
@@ -226,7 +232,7 @@ describe("the status table", () => {
       // a row stands for the same cause in several statuses: one of them is enough where an end may come at any time
       const isSeen = (row: RunStatus.Row) => row.from.some((from) => seen.has(`${from}>${row.to}`))
       assert.deepStrictEqual(rows.filter((row) => !isSeen(row)).map((row) => row.when), [])
-      const exact = rows.filter((row) => row.from.length <= 2).flatMap((row) =>
+      const exact = rows.filter((row) => row.from.length <= 3).flatMap((row) =>
         row.from.map((from) => `${from}>${row.to}`)
       )
       assert.deepStrictEqual(exact.filter((move) => !seen.has(move)), [])

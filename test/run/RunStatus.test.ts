@@ -82,7 +82,8 @@ const moves: ReadonlyArray<Move> = [
   ["observing", "defect", "failed"],
   // a guard hook blocks
   ["preparing", "hookBlocked", "failed"],
-  ["calling", "hookBlocked", "failed"],
+  ["streaming", "hookBlocked", "failed"],
+  ["tool_running", "hookBlocked", "failed"],
   // any end: new input
   ["completed", "newInput", "preparing"],
   ["limited", "newInput", "preparing"],

@@ -8,6 +8,7 @@ import type * as RunEvent from "../../src/run/RunEvent.ts"
 import * as Usage from "../../src/run/Usage.ts"
 import * as Approver from "../../src/services/Approver.ts"
 import { ContextManager } from "../../src/services/ContextManager.ts"
+import type { Hook, Point } from "../../src/services/Hooks.ts"
 import * as Reconciler from "../../src/services/Reconciler.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as Approvals from "./Approvals.ts"
@@ -106,6 +107,17 @@ export const tool =
       named: ["work"],
       ...rest
     })
+
+/** A hook comes to the obstacle, in the first run that it is asked in. */
+export const hooked =
+  (point: Point, rest: Partial<Phase> & Pick<Phase, "turns">, agent: TestAgent.Options["agent"] = {}): Make =>
+  (obstacle) => {
+    const hook: Hook = {
+      name: "slow",
+      [point]: ({ runId }: { readonly runId: string }) => runId === plain.runId ? obstacle.wait : Effect.void
+    }
+    return Effect.succeed({ ...plain, options: { agent: { ...agent, hooks: [hook] } }, named: ["hook slow"], ...rest })
+  }
 
 /** Tells how far it is, more often than anyone could read, before it comes to the obstacle. */
 export const telling = (obstacle: Obstacle.Obstacle): TestAgent.Handler => {

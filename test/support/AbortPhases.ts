@@ -127,6 +127,30 @@ export const kinds: Record<string, AbortPhase.Kind> = {
         named: ["approval of work"]
       })
   },
+  "at a hook before a model call": {
+    manners: interruptible,
+    make: AbortPhase.hooked("beforeModelCall", { turns: [] })
+  },
+  "at a hook after a model call": {
+    manners: interruptible,
+    make: AbortPhase.hooked("afterModelCall", { turns: [AbortPhase.twoCalls] })
+  },
+  "at a hook before a tool call": {
+    manners: interruptible,
+    make: AbortPhase.hooked("beforeToolCall", { turns: [AbortPhase.twoCalls] })
+  },
+  "at the hooks before parallel tool calls": {
+    manners: interruptible,
+    all: 2,
+    make: AbortPhase.hooked("beforeToolCall", {
+      turns: [AbortPhase.twoCalls],
+      named: ["hook slow", "hook slow"]
+    }, AbortPhase.inParallel.agent)
+  },
+  "at a hook after a tool call": {
+    manners: interruptible,
+    make: AbortPhase.hooked("afterToolCall", { turns: [AbortPhase.twoCalls] })
+  },
   "storing an intent": {
     manners: ofStore,
     make: AbortPhase.holding((event) => event._tag === "ToolStarted", [TestAgent.work(1)])

@@ -34,12 +34,17 @@ export const again = (times: number): ReadonlyArray<Drafts.Placed> =>
  * A store with the session "s", in which the run "dead" has two calls of `work` started, and with `wasAborted` was asked
  * to abort.
  */
-export const left = Effect.fnUntraced(function*({ wasAborted }: { readonly wasAborted: boolean }) {
+export const left = ({ wasAborted }: { readonly wasAborted: boolean }) =>
+  leftBy([TestAgent.work(1, "a"), TestAgent.work(2, "b")], { toolPolicy: { maxParallel: 2 } }, wasAborted)
+
+/** The same of an agent and its calls as they are given, dead once its first intents were stored. */
+export const leftBy = Effect.fnUntraced(function*(
+  calls: ReadonlyArray<ScriptedModel.Step>,
+  agentOptions: TestAgent.Options["agent"] = {},
+  wasAborted = false
+) {
   const whole = yield* TestStore.make()
-  const { agent } = yield* TestAgent.make([
-    [TestAgent.work(1, "a"), TestAgent.work(2, "b")],
-    ScriptedModel.text("done")
-  ], { store: whole, agent: { toolPolicy: { maxParallel: 2 } } })
+  const { agent } = yield* TestAgent.make([calls, ScriptedModel.text("done")], { store: whole, agent: agentOptions })
   yield* agent.run({ sessionId: "s", runId: "dead", input: "go" })
   const started = whole.appends.findIndex((events) => events.some(({ _tag }) => _tag === "ToolStarted"))
   const { at, runId, seq, version } = whole.appends[started]!.at(-1)!

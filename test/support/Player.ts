@@ -137,7 +137,8 @@ export class Player {
     this.#phase = "calling"
     const model = this.#taste.dice.pick(models)
     const turn = this.#totals.turns + 1
-    this.#write({ _tag: "TurnStarted", turn, model, promptSeq: this.log.length, inputDigest: "11" })
+    const tools = this.#taste.dice.chance(0.1) ? { tools: ["search", "pay"] } : {}
+    this.#write({ _tag: "TurnStarted", turn, model, promptSeq: this.log.length, inputDigest: "11", ...tools })
   }
 
   #discard(): void {
@@ -208,7 +209,7 @@ export class Player {
           callId,
           tool,
           approvalId: callId,
-          params: {},
+          params: d.chance(0.2) ? { q: "as a hook changed it" } : {},
           digest: "22"
         })
       }
@@ -238,7 +239,8 @@ export class Player {
       tool,
       outcome,
       duration: 7,
-      ...(usage === undefined ? {} : { usage })
+      ...(usage === undefined ? {} : { usage }),
+      ...(call.phase === "pending" && this.#taste.dice.chance(0.1) ? { hook: "rule" } : {})
     })
   }
 
@@ -256,7 +258,8 @@ export class Player {
       latency: { firstPart: 1, model: 2, tools: 3 },
       attempts: this.#attempt,
       usage: Draft.totals.usage,
-      decision: { _tag: "Continue", reason: "other" }
+      decision: { _tag: "Continue", reason: "other" },
+      ...(d.chance(0.1) ? { hooks: [{ hook: "rule", on: "beforeToolCall", calls: 2, duration: 5 }] } : {})
     })
     if (d.chance(0.25)) this.#finish("RunCompleted")
   }

@@ -17,6 +17,7 @@ import * as Message from "../../src/run/Message.ts"
 import * as RunError from "../../src/run/RunError.ts"
 import type * as RunInput from "../../src/run/RunInput.ts"
 import type * as RunPolicy from "../../src/run/RunPolicy.ts"
+import type { Hook } from "../../src/services/Hooks.ts"
 import type * as Model from "../../src/services/Model.ts"
 import * as Reconciler from "../../src/services/Reconciler.ts"
 import * as RetryPolicy from "../../src/services/RetryPolicy.ts"
@@ -71,10 +72,32 @@ const overloaded = ScriptedModel.fail(
   new RunError.RetryableError<RunError.ProviderReason>({ _tag: "Overloaded", message: "busy" })
 )
 
+/** Doubles every `n`, answers one kind of call, denies another one, and takes what a tool said out of every outcome. */
+const hooks: ReadonlyArray<Hook> = [
+  {
+    name: "rule",
+    beforeToolCall: ({ params, tool }) => {
+      const { n } = params as { readonly n: number }
+      if (n === 8) return Effect.succeed({ _tag: "Answer", result: "known" })
+      if (n === 9) return Effect.succeed({ _tag: "Deny", reason: "never" })
+      return Effect.succeed({ _tag: "Change", params: { n: tool === "look" ? n : n * 2 } })
+    }
+  },
+  {
+    name: "masker",
+    beforeModelCall: ({ messages }) =>
+      Effect.succeed({ messages: [{ role: "system", content: "Mind the rules." }, ...messages] }),
+    afterModelCall: () => Effect.yieldNow,
+    afterToolCall: ({ outcome }) =>
+      Effect.succeed({ outcome: "result" in outcome ? { ...outcome, result: "masked" } : outcome })
+  }
+]
+
 interface Scenario {
   /** by turn; behind the last one the model says "done" */
   readonly turns: ReadonlyArray<ScriptedModel.Turn>
   readonly policy?: RunPolicy.ToolPolicy
+  readonly hooks?: ReadonlyArray<Hook>
   /** the first try at every answer fails */
   readonly isBusy?: boolean
   /** the process aborts the run when it sees this event */
@@ -102,6 +125,12 @@ const scenarios: Readonly<Record<string, Scenario>> = {
     policy: { maxParallel: 5 }
   },
   "an answer that is tried again": { turns: [call("pay")], isBusy: true },
+  "hooks around calls one by one": { turns: [[call("pay"), call("put"), call("settle"), call("pay", 8)]], hooks },
+  "hooks around calls in parallel": {
+    turns: [[call("pay"), call("look", 9), call("put"), call("settle"), call("pay", -1), call("look", 8)]],
+    policy: { maxParallel: 6 },
+    hooks
+  },
   "an abort in a tool round": { turns: [[call("pay"), call("put")]], abortsAt: "ToolStarted" },
   "an abort in an answer": { turns: [], abortsAt: "TextDelta" },
   "a resumed run": { ...cutInRound, cut: { at: 6, goOn: "resume" } },
@@ -130,6 +159,7 @@ export const make = <E>(
         instructions: "Be brief.",
         toolkit: kit,
         toolPolicy: scenario.policy ?? {},
+        hooks: scenario.hooks ?? [],
         retry: RetryPolicy.make({ base: 0 })
       }) {}
       const handlers = kit.toLayer({

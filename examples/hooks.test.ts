@@ -1,0 +1,45 @@
+import { assert, it } from "@effect/vitest"
+import { Effect, Layer, Stream } from "effect"
+import { SessionStore, SessionStoreMemory } from "fiberloop"
+import { ScriptedModel } from "fiberloop/testing"
+import { ask, Clerk, ClerkLive } from "./hooks.ts"
+
+const Test = (...turns: ReadonlyArray<ScriptedModel.Turn>) =>
+  ClerkLive.pipe(Layer.provideMerge([SessionStoreMemory.layer, ScriptedModel.layer(turns)]))
+
+/** What the model read last of its calls. */
+const lastRead = Effect.gen(function*() {
+  const requests = yield* (yield* ScriptedModel.Script).requests
+  const last = requests.at(-1)?.messages.at(-1)
+  return last?.role === "tool" ? last.content.map((part) => part.result) : []
+})
+
+const refund = (euros: number | string) => ScriptedModel.call("refund", { id: 7, euros })
+
+it.effect("a card number is neither sent to the model nor stored", () =>
+  Effect.gen(function*() {
+    yield* (yield* Clerk).run({ sessionId: "desk", input: "What is order 7?" })
+    assert.deepStrictEqual(yield* lastRead, [{ id: 7, euros: 120, paidWith: "card **** 1111" }])
+    const log = yield* Stream.runCollect((yield* SessionStore).read("desk"))
+    assert.notInclude(JSON.stringify(log), "4111 1111")
+  }).pipe(Effect.provide(Test(ScriptedModel.call("get_order", { id: 7 }), ScriptedModel.text("Paid by card.")))))
+
+it.effect("a refund above what this person may give is denied, and the model reads why", () =>
+  Effect.gen(function*() {
+    yield* ask("Refund all of order 7", 50)
+    assert.deepStrictEqual(yield* lastRead, ["Denied: refunds above 50 euros need a manager"])
+  }).pipe(Effect.provide(Test(refund(120), ScriptedModel.text("Ask a manager.")))))
+
+it.effect("a smaller one is paid", () =>
+  Effect.gen(function*() {
+    yield* ask("Refund 20 of order 7", 50)
+    assert.deepStrictEqual(yield* lastRead, ["20 euros of order 7 are on their way"])
+  }).pipe(Effect.provide(Test(refund(20), ScriptedModel.text("Done.")))))
+
+it.effect("a call that the guard cannot read does not run", () =>
+  Effect.gen(function*() {
+    yield* ask("Refund order 7", 50)
+    assert.deepStrictEqual(yield* lastRead, [
+      `Denied: the hook "limits-refunds" failed, and without its word the call does not run`
+    ])
+  }).pipe(Effect.provide(Test(refund("all"), ScriptedModel.text("Hm.")))))

@@ -1,0 +1,130 @@
+/** A guard without a usable word blocks, whatever is wrong with it: none fails open. An observer is named and ignored. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Logger from "effect/Logger"
+import * as TestClock from "effect/testing/TestClock"
+import type { Hook, Point } from "../../src/services/Hooks.ts"
+import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
+import * as BrokenHooks from "../support/BrokenHooks.ts"
+import * as Obstacle from "../support/Obstacle.ts"
+import * as RunLog from "../support/RunLog.ts"
+import * as TestAgent from "../support/TestAgent.ts"
+
+/** Runs an agent with a hook that breaks, and says what came of it, with all that was logged. */
+const play = Effect.fnUntraced(function*(hook: Hook) {
+  const logs: Array<string> = []
+  const logger = Logger.make((options) => void logs.push(Logger.formatJson.log(options)))
+  let ran = 0
+  const { agent, script, store } = yield* TestAgent.make([TestAgent.work(1), ScriptedModel.text("ok")], {
+    agent: { hooks: [hook] },
+    tool: () => Effect.sync(() => `${++ran}`)
+  })
+  const exit = yield* agent.run({ sessionId: "s", input: "go" }).pipe(
+    Effect.exit,
+    Effect.provide(Logger.layer([logger]))
+  )
+  const log = yield* store.log("s")
+  const requests = yield* script.requests
+  assert.deepStrictEqual(RunLog.violations(log), [])
+  assert.notInclude(JSON.stringify([log, String(exit), exit, logs, requests]), BrokenHooks.canary)
+  return { end: RunLog.endOf(log), outcomes: RunLog.outcomes(log), requests: requests.length, ran, logs }
+})
+
+/** What a guard that breaks leaves of a run with one call and an answer. */
+const blocked: Record<Point, Omit<Effect.Success<ReturnType<typeof play>>, "logs">> = {
+  beforeModelCall: { end: "RunFailed(HookBlocked)", outcomes: [], requests: 0, ran: 0 },
+  afterModelCall: { end: "RunFailed(HookBlocked)", outcomes: ["1.0 NotExecuted(failed)"], requests: 1, ran: 0 },
+  beforeToolCall: { end: "RunCompleted(stop)", outcomes: ["1.0 Denied"], requests: 2, ran: 0 },
+  afterToolCall: { end: "RunCompleted(stop)", outcomes: ["1.0 Failed"], requests: 2, ran: 1 }
+}
+const untouched = { end: "RunCompleted(stop)", outcomes: ["1.0 Succeeded"], requests: 2, ran: 1 }
+
+for (const point of BrokenHooks.points) {
+  describe(`at ${point}, a hook`, () => {
+    for (const [way, break_] of Object.entries(BrokenHooks.ways)) {
+      it.effect(`that ${way} blocks as a guard`, () =>
+        Effect.gen(function*() {
+          const { logs, ...left } = yield* play(BrokenHooks.at(point, break_))
+          assert.deepStrictEqual(left, blocked[point])
+          assert.deepStrictEqual(logs, [])
+        }))
+
+      it.effect(`that ${way} is named and ignored as an observer`, () =>
+        Effect.gen(function*() {
+          const { logs, ...left } = yield* play(BrokenHooks.at(point, break_, { kind: "observer" }))
+          assert.deepStrictEqual(left, untouched)
+          assert.lengthOf(logs, point.endsWith("ModelCall") ? 2 : 1)
+          for (const line of logs) {
+            assert.match(line, new RegExp(`"message":"the hook .*broken.*${point}.*"level":"WARN"`))
+          }
+        }))
+    }
+
+    for (const value of point === "afterModelCall" ? [] : BrokenHooks.unusable[point]) {
+      const name = JSON.stringify(value, (_, part: unknown) => typeof part === "bigint" ? `${part}n` : part)
+      it.effect(`that gives ${name} blocks as a guard`, () =>
+        Effect.gen(function*() {
+          const { logs: _, ...left } = yield* play(BrokenHooks.at(point, () => Effect.succeed(value as never)))
+          assert.deepStrictEqual(left, blocked[point])
+        }))
+    }
+  })
+}
+
+describe("an observer", () => {
+  it.effect("changes nothing, whatever it gives", () =>
+    Effect.gen(function*() {
+      const observer: Hook = {
+        name: "o",
+        kind: "observer",
+        beforeModelCall: () => Effect.succeed({ messages: [], tools: [] }),
+        beforeToolCall: () => Effect.succeed({ _tag: "Deny", reason: "no" }),
+        afterToolCall: () => Effect.succeed({ outcome: { _tag: "Succeeded", result: "mine" } })
+      }
+      const { logs, ...left } = yield* play(observer)
+      assert.deepStrictEqual(left, untouched)
+      assert.deepStrictEqual(logs, [])
+    }))
+})
+
+describe("the time limit of a hook", () => {
+  it.effect("is its own where it has one, for each run of it", () =>
+    Effect.gen(function*() {
+      const slow: Hook = {
+        name: "slow",
+        timeout: "5 seconds",
+        beforeModelCall: () => TestClock.adjust("4999 millis"),
+        beforeToolCall: () => Effect.andThen(TestClock.adjust("5 seconds"), Effect.never)
+      }
+      const { end, outcomes, requests } = yield* play(slow)
+      assert.deepStrictEqual({ end, outcomes, requests }, {
+        end: "RunCompleted(stop)",
+        outcomes: ["1.0 Denied"],
+        requests: 2
+      })
+    }))
+
+  it.effect("is not put off by one that does not stop: that is left behind, and named in the end", () =>
+    Effect.gen(function*() {
+      const obstacle = Obstacle.make("stuck")
+      const { agent, store } = yield* TestAgent.make([TestAgent.work(1), ScriptedModel.text("ok")], {
+        agent: { hooks: [{ name: "stuck", beforeToolCall: () => obstacle.wait }] }
+      })
+      const running = yield* Effect.forkChild(agent.run({ sessionId: "s", input: "go" }))
+      yield* obstacle.reached
+      yield* TestClock.adjust("15 seconds")
+      yield* Fiber.join(running)
+      const log = yield* store.log("s")
+      assert.deepStrictEqual(RunLog.outcomes(log), ["1.0 Denied"])
+      assert.deepInclude(log.at(-1), { _tag: "RunCompleted", leftBehind: ["hook stuck"] })
+      yield* obstacle.letGo
+    }))
+
+  it.effect("that is no duration lets nothing through", () =>
+    Effect.gen(function*() {
+      const hook: Hook = { name: "h", timeout: "soon" as never, beforeModelCall: () => Effect.void }
+      const { end } = yield* play(hook)
+      assert.strictEqual(end, "RunFailed(HookBlocked)")
+    }))
+})

@@ -1,0 +1,292 @@
+/** Hooks around a model call: what is sent is what they leave, and what they did not let pass is not acted on. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Clock from "effect/Clock"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Stream from "effect/Stream"
+import type * as Env from "../../src/loop/Env.ts"
+import * as Feed from "../../src/loop/Feed.ts"
+import * as HookRun from "../../src/loop/HookRun.ts"
+import * as Journal from "../../src/loop/Journal.ts"
+import * as ModelHooks from "../../src/loop/ModelHooks.ts"
+import * as Message from "../../src/run/Message.ts"
+import * as RunError from "../../src/run/RunError.ts"
+import * as RunState from "../../src/run/RunState.ts"
+import * as Transcript from "../../src/run/Transcript.ts"
+import type { Hook } from "../../src/services/Hooks.ts"
+import * as RetryPolicy from "../../src/services/RetryPolicy.ts"
+import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
+import * as Approvals from "../support/Approvals.ts"
+import * as Draft from "../support/Drafts.ts"
+import * as RunLog from "../support/RunLog.ts"
+import * as TestAgent from "../support/TestAgent.ts"
+import * as TestStore from "../support/TestStore.ts"
+
+const go = { sessionId: "s", runId: "r", input: "go" }
+const busy = ScriptedModel.fail(
+  new RunError.RetryableError<RunError.ProviderReason>({ _tag: "Overloaded", message: "busy" })
+)
+
+/** An agent with one hook, and its requests as they went out. */
+const hooked = Effect.fnUntraced(function*(
+  hook: Omit<Hook, "name">,
+  turns: ReadonlyArray<ScriptedModel.Turn> = [TestAgent.work(1), ScriptedModel.text("ok")],
+  options: TestAgent.Options = {}
+) {
+  return yield* TestAgent.make(turns, { ...options, agent: { ...options.agent, hooks: [{ name: "h", ...hook }] } })
+})
+
+const digests = (made: TestAgent.TestAgent) =>
+  Effect.map(made.store.log("s"), (log) => RunLog.only(log, "TurnStarted").map((event) => event.inputDigest))
+
+describe("messages of a hook", () => {
+  const masked: Hook["beforeModelCall"] = ({ messages }) =>
+    Effect.succeed({ messages: JSON.parse(JSON.stringify(messages).replaceAll("4111", "****")) })
+
+  it.effect("are sent, and the transcript and the log are not changed by them", () =>
+    Effect.gen(function*() {
+      const { agent, script, store } = yield* hooked({ beforeModelCall: masked })
+      yield* agent.run({ ...go, input: "pay with 4111" })
+      const [, second] = yield* script.requests
+      assert.deepStrictEqual(second!.messages[1], Message.user("pay with ****"))
+      const log = yield* store.log("s")
+      assert.deepStrictEqual(Transcript.messages(Transcript.fromLog(log))[0], Message.user("pay with 4111"))
+      assert.deepStrictEqual(RunLog.violations(log), [])
+    }))
+
+  it.effect("are asked for once a turn: every attempt sends the same", () =>
+    Effect.gen(function*() {
+      let asked = 0
+      const { agent, script } = yield* hooked(
+        { beforeModelCall: () => Effect.sync(() => ({ messages: [Message.user(`ask ${++asked}`)] })) },
+        [busy, busy, ScriptedModel.text("ok")],
+        { agent: { retry: RetryPolicy.make({ base: 0 }) } }
+      )
+      yield* agent.run(go)
+      const requests = yield* script.requests
+      assert.deepStrictEqual(requests.map((request) => request.messages), Array(3).fill([Message.user("ask 1")]))
+    }))
+
+  it.effect("are covered by the digest of what is sent, which is as ever where nothing changed", () =>
+    Effect.gen(function*() {
+      const said = (text: string | undefined) =>
+        Effect.flatMap(
+          hooked({
+            beforeModelCall: () => Effect.succeed(text === undefined ? undefined : { messages: [Message.user(text)] })
+          }),
+          (made) => Effect.andThen(made.agent.run(go), digests(made))
+        )
+      const plain = yield* TestAgent.make([TestAgent.work(1), ScriptedModel.text("ok")])
+      yield* plain.agent.run(go)
+      const [as] = yield* digests(plain)
+      assert.deepStrictEqual(yield* said(undefined), [as!, as!])
+      const [a, again] = yield* said("a")
+      assert.strictEqual(a, again)
+      assert.notStrictEqual(a, as)
+      assert.notStrictEqual((yield* said("b"))[0], a)
+    }))
+
+  it.effect("are made anew when an input came while they were made, so that nothing goes out unseen", () =>
+    Effect.gen(function*() {
+      const store = yield* TestStore.make()
+      const session = yield* store.service.open("s", { runId: "r", create: true })
+      const journal = Journal.make({
+        session,
+        runId: "r",
+        state: RunState.empty,
+        transcript: Transcript.append(Transcript.empty, Draft.log(Draft.started("go"))[0]!),
+        feed: Feed.make(store.service, "s", false),
+        clock: yield* Clock.Clock
+      })
+      let asked = 0
+      const hook: Hook = {
+        name: "h",
+        beforeModelCall: ({ messages }) =>
+          Effect.sync(() => {
+            if (++asked === 1) {
+              journal.record({ _tag: "InputReceived", kind: "steer", messages: [Message.user("stop")] })
+            }
+            return { messages: [...messages, Message.user(`seen ${asked}`)] }
+          })
+      }
+      const env = {
+        journal,
+        hooks: HookRun.make([hook]),
+        model: { info: { provider: "scripted", name: "scripted" } },
+        tools: [],
+        leftBehind: new Map()
+      } as unknown as Env.Env
+      const prompt = yield* ModelHooks.before(env)
+      assert.deepStrictEqual(prompt?.messages, [Message.user(["go", "stop", "seen 2"].map(Message.text))])
+    }))
+})
+
+describe("tools that a hook leaves out", () => {
+  const only = (...names: ReadonlyArray<string>): Omit<Hook, "name"> => ({
+    beforeModelCall: ({ turn }) => Effect.succeed(turn === 1 ? { tools: names } : undefined)
+  })
+
+  it.effect("are not offered in that turn, and calls of them are unknown", () =>
+    Effect.gen(function*() {
+      const { agent, script, store } = yield* hooked(only("look"), [
+        [TestAgent.work(1, "a"), TestAgent.look(2, "b")],
+        TestAgent.work(3),
+        ScriptedModel.text("ok")
+      ])
+      yield* agent.run(go)
+      const offered = (yield* script.requests).map((request) => request.tools.map((tool) => tool.name))
+      assert.deepStrictEqual(offered, [["look"], ["work", "look", "again"], ["work", "look", "again"]])
+      const settled = RunLog.only(yield* store.log("s"), "ToolSettled").map((event) => event.outcome)
+      assert.deepStrictEqual(settled, [
+        { _tag: "UnknownTool", available: ["look"] },
+        { _tag: "Succeeded", result: "done 2" },
+        { _tag: "Succeeded", result: "done 3" }
+      ])
+    }))
+
+  it.effect("stay unknown in a drive that takes the turn up", () =>
+    Effect.gen(function*() {
+      const asking = { agent: { toolPolicy: { requireApprovalByDefault: true } } }
+      const first = yield* hooked(only("look"), [[TestAgent.look(1, "a"), TestAgent.work(2, "b")]], asking)
+      assert.strictEqual((yield* first.agent.run(go))._tag, "Suspended")
+      const second = yield* TestAgent.make([ScriptedModel.text("ok")], { ...asking, store: first.store })
+      yield* Stream.runDrain(Approvals.by(
+        Approvals.answering(() => Approvals.yes),
+        second.agent.resume({ sessionId: "s" })
+      ))
+      assert.deepStrictEqual(RunLog.outcomes(yield* first.store.log("s")), ["1.0 Succeeded", "1.1 UnknownTool"])
+    }))
+
+  it.effect("may be all: then there is nothing to choose from", () =>
+    Effect.gen(function*() {
+      const { agent, script } = yield* hooked(only(), [ScriptedModel.text("ok")])
+      yield* agent.run(go)
+      const [request] = yield* script.requests
+      assert.deepInclude(request, { toolChoice: "none", tools: [] })
+    }))
+
+  it.effect("are no more than the agent has: a name that is not offered adds none", () =>
+    Effect.gen(function*() {
+      const { agent, script } = yield* hooked(only("again", "rm_rf"), [ScriptedModel.text("ok")])
+      yield* agent.run({ ...go, allowedTools: ["look", "again"] })
+      assert.deepStrictEqual((yield* script.requests)[0]!.tools.map((tool) => tool.name), ["again"])
+    }))
+})
+
+describe("a run that a guard blocks", () => {
+  const no = () => Effect.fail("no")
+
+  it.effect("before the call sends nothing, and goes on when it is resumed and the guard lets it", () =>
+    Effect.gen(function*() {
+      let isClosed = true
+      const made = yield* hooked(
+        { beforeModelCall: () => Effect.suspend(() => isClosed ? Effect.fail("no") : Effect.void) },
+        [ScriptedModel.text("ok")]
+      )
+      const error = yield* Effect.flip(made.agent.run(go))
+      assert.deepInclude(error.reason, { _tag: "HookBlocked", hook: "h" })
+      assert.deepStrictEqual(yield* made.script.requests, [])
+      const log = yield* made.store.log("s")
+      assert.deepStrictEqual(RunLog.tags(log), ["RunStarted", "RunFailed"])
+      isClosed = false
+      const events = yield* Stream.runCollect(made.agent.resume({ sessionId: "s" }))
+      assert.strictEqual(RunLog.endOf(events), "RunCompleted(stop)")
+    }))
+
+  it.effect("after the answer runs none of its calls, which is stored all the same", () =>
+    Effect.gen(function*() {
+      let ran = 0
+      const { agent, store } = yield* hooked(
+        { afterModelCall: no },
+        [[TestAgent.work(1, "a"), TestAgent.work(2, "b")]],
+        { tool: () => Effect.sync(() => `${++ran}`) }
+      )
+      const events: Array<string> = []
+      yield* agent.stream(go).pipe(
+        Stream.runForEach((event) => Effect.sync(() => events.push(...RunLog.moves([event])))),
+        Effect.exit
+      )
+      const log = yield* store.log("s")
+      assert.deepStrictEqual(RunLog.outcomes(log), ["1.0 NotExecuted(failed)", "1.1 NotExecuted(failed)"])
+      assert.strictEqual(RunLog.endOf(log), "RunFailed(HookBlocked)")
+      assert.strictEqual(events.at(-1), "streaming>failed")
+      assert.deepStrictEqual(RunLog.violations(log), [])
+      assert.strictEqual(ran, 0)
+    }))
+
+  it.effect("is not let through by resuming it: the answer is shown to the guard again", () =>
+    Effect.gen(function*() {
+      const { agent, store } = yield* hooked({ afterModelCall: no }, [ScriptedModel.text("SECRET PLAN")])
+      yield* Effect.exit(agent.run(go))
+      const events: Array<string> = []
+      const exit = yield* agent.resume({ sessionId: "s" }).pipe(
+        Stream.runForEach((event) => Effect.sync(() => events.push(...RunLog.moves([event])))),
+        Effect.flip
+      )
+      assert.strictEqual(exit.reason._tag, "HookBlocked")
+      assert.strictEqual(events.at(-1), "tool_running>failed")
+      assert.deepStrictEqual(RunLog.violations(yield* store.log("s")), [])
+    }))
+})
+
+describe("an answer", () => {
+  it.effect("is in the store before a hook sees it", () =>
+    Effect.gen(function*() {
+      const heads: Array<string> = []
+      const store = yield* TestStore.make()
+      const { agent } = yield* hooked(
+        { afterModelCall: () => Effect.map(store.log("s"), (log) => void heads.push(RunLog.endOf(log))) },
+        undefined,
+        { store }
+      )
+      yield* agent.run(go)
+      assert.deepStrictEqual(heads, ["AssistantMessage", "AssistantMessage"])
+    }))
+
+  it.effect("whose drive died at the guard is shown to it again, as it was, before a call runs", () =>
+    Effect.gen(function*() {
+      const seen: Array<unknown> = []
+      const reached = yield* Deferred.make<void>()
+      const dead = yield* TestStore.make()
+      const first = yield* hooked(
+        {
+          afterModelCall: (answer) =>
+            Effect.andThen(
+              Effect.sync(() => seen.push(answer)),
+              Effect.andThen(Deferred.succeed(reached, undefined), Effect.never)
+            )
+        },
+        [[ScriptedModel.text("see"), TestAgent.work(1)]],
+        { store: dead }
+      )
+      yield* first.agent.start(go)
+      yield* Deferred.await(reached)
+      // what a process that dies now leaves
+      const store = yield* TestStore.make()
+      yield* Effect.scoped(Effect.flatMap(
+        store.service.open("s", { runId: "r", create: true }),
+        (session) => Effect.forEach(dead.appends, session.append)
+      ))
+      const second = yield* hooked(
+        { afterModelCall: (answer) => Effect.sync(() => void seen.push(answer)) },
+        [ScriptedModel.text("ok")],
+        { store }
+      )
+      yield* Stream.runDrain(second.agent.resume({ sessionId: "s" }))
+      assert.deepStrictEqual(seen[1], seen[0])
+      assert.deepStrictEqual(RunLog.outcomes(yield* store.log("s")), ["1.0 Succeeded"])
+    }))
+
+  it.effect("whose calls went on is not shown again", () =>
+    Effect.gen(function*() {
+      const seen: Array<number> = []
+      const { agent } = yield* hooked(
+        { afterModelCall: ({ turn }) => Effect.sync(() => void seen.push(turn)) },
+        undefined,
+        { agent: { toolPolicy: { requireApprovalByDefault: true } } }
+      )
+      assert.strictEqual((yield* agent.run(go))._tag, "Suspended")
+      yield* Stream.runDrain(agent.resume({ sessionId: "s" }))
+      assert.deepStrictEqual(seen, [1])
+    }))
+})

@@ -1,0 +1,43 @@
+/** Hooks that give no usable word, in every way there is, and where they are asked. */
+import * as Effect from "effect/Effect"
+import * as TestClock from "effect/testing/TestClock"
+import type { Hook, Point } from "../../src/services/Hooks.ts"
+
+/** Stands in everything that a broken hook says. */
+export const canary = "CANARY-8"
+
+const bug = () => new Error(canary)
+
+type Asked = () => Effect.Effect<never, unknown>
+
+export const ways: Readonly<Record<string, Asked>> = {
+  "fails": () => Effect.fail(bug()),
+  "dies": () => Effect.die(bug()),
+  "throws": () => {
+    throw bug()
+  },
+  "interrupts itself": () => Effect.interrupt,
+  "is late": () => Effect.andThen(TestClock.adjust("10 seconds"), Effect.never),
+  "gives nothing that is an effect": () => undefined as never,
+  "gives a promise": () => Promise.resolve() as never
+}
+
+/** What cannot be used of what a hook gives; an `afterModelCall` gives nothing. */
+export const unusable: Readonly<Record<Exclude<Point, "afterModelCall">, ReadonlyArray<unknown>>> = {
+  beforeModelCall: [canary, { messages: canary }, { messages: [{ role: "robot" }] }, { tools: "look" }, {
+    tools: [7n]
+  }],
+  beforeToolCall: [true, { _tag: "Maybe" }, { _tag: "Change" }, { _tag: "Answer", result: undefined }, {
+    _tag: "Deny"
+  }],
+  afterToolCall: [canary, { outcome: canary }, { outcome: { _tag: "Great" } }, { outcome: { _tag: "Succeeded" } }]
+}
+
+export const points: ReadonlyArray<Point> = ["beforeModelCall", "afterModelCall", "beforeToolCall", "afterToolCall"]
+
+/** A hook that breaks at one point. */
+export const at = (point: Point, break_: Asked, more: Partial<Hook> = {}): Hook => ({
+  name: "broken",
+  [point]: break_,
+  ...more
+})
