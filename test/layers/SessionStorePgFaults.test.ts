@@ -43,7 +43,6 @@ const on = (url: string, port: number) => {
   return named.href
 }
 
-type Store = SessionStore.SessionStore["Service"]
 const options = { runId: "run-1", create: true }
 const reasonOf = <A, R>(effect: Effect.Effect<A, SessionStore.StoreError, R>) =>
   Effect.map(Effect.flip(effect), ({ reason }): { readonly _tag: string; readonly message: string } => reason)
