@@ -63,6 +63,7 @@ const words: Words = {
       JSON.stringify(sessionId)
     } in this database: check the id and --db, or leave --session out for a new one`,
   RunConflict: asSaid,
+  ApprovalNotOpen: asSaid,
   NothingToResume: ({ sessionId }, flags) =>
     `session ${JSON.stringify(sessionId)} has no unfinished run to go on with: give it a new task, as in ` +
     `${EndLine.command("run", ["--session", sessionId], flags)} "<task>"`,

@@ -1,19 +1,16 @@
 /**
- * The steps of one tool call: may it run, the question to a person, the intent, the handler, the outcome.
+ * The steps of one tool call: may it run, the intent, the handler, the outcome.
  *
- * Does not own which call takes which step when; that is `ToolRound`.
+ * Does not own the question to a person (`Question`), nor which call takes which step when; that is `ToolRound`.
  */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Bounds from "../run/Bounds.ts"
-import type * as OpenCall from "../run/OpenCall.ts"
-import * as RunInput from "../run/RunInput.ts"
+import * as OpenCall from "../run/OpenCall.ts"
 import type * as ToolOutcome from "../run/ToolOutcome.ts"
 import * as Transcript from "../run/Transcript.ts"
-import type * as Approver from "../services/Approver.ts"
 import * as SessionStore from "../services/SessionStore.ts"
-import * as Digest from "./Digest.ts"
 import type * as Env from "./Env.ts"
 import * as Severed from "./Severed.ts"
 
@@ -27,18 +24,17 @@ export type Verdict =
 
 /** An `Exit` where nothing has to be waited for. */
 export const judge = (env: Env.Env, call: Call): Effect.Effect<Verdict> => {
+  if (call.decision?.approved === false) return Effect.succeed({ _tag: "Settle", outcome: denied(call.decision) })
   if (!env.tools.some((tool) => tool.name === call.tool)) {
     const available = env.tools.map((tool) => tool.name)
     return Effect.succeed({ _tag: "Settle", outcome: { _tag: "UnknownTool", available } })
   }
-  if (call.decision !== undefined) {
-    return Effect.succeed(call.decision.approved ? { _tag: "Run" } : { _tag: "Settle", outcome: denied(call.decision) })
-  }
+  if (call.decision !== undefined) return Effect.succeed({ _tag: "Run" })
   // what was asked stays asked, whatever the tool's rule says by now
   if (call.phase === "awaiting") return Effect.succeed({ _tag: "Ask" })
   const candidate = {
     name: call.tool,
-    params: call.params,
+    params: OpenCall.asked(call),
     callId: call.callId,
     messages: () => Transcript.messages(Transcript.beforeTurn(env.journal.transcript()))
   }
@@ -53,59 +49,19 @@ const isSettled = (asks: Effect.Effect<boolean>): asks is Exit.Success<boolean> 
 
 const verdictOf = (asks: boolean): Verdict => asks ? { _tag: "Ask" } : { _tag: "Run" }
 
-/** Records the question, unless it stands in the log already. */
-export const request = Effect.fnUntraced(function*(env: Env.Env, call: Call): Effect.fn.Return<Approver.Question> {
-  const { journal, sessionId } = env
-  const { callId, params, tool, turn } = call
-  const approvalId = call.approvalId ?? `${journal.runId}/${callId}`
-  const digest = yield* Digest.sha256(RunInput.canonical(params))
-  if (call.approvalId === undefined) {
-    journal.record({ _tag: "ApprovalRequested", turn, callId, tool, approvalId, params, digest })
-  }
-  return { sessionId, runId: journal.runId, approvalId, callId, tool, params, digest }
-})
-
-/** The answer of whoever answers here; an approver that breaks is nobody. */
-export const ask = (env: Env.Env, question: Approver.Question): Effect.Effect<Approver.Answer | undefined> =>
-  Effect.map(
-    Effect.exit(
-      Severed.run(
-        env,
-        `approval of ${question.tool}`,
-        question.callId,
-        Effect.suspend(() => env.approver.ask(question))
-      )
-    ),
-    (exit) => Exit.isSuccess(exit) ? exit.value : undefined
-  )
-
-/** Records what was answered, and where it is a no, the outcome. */
-export const resolve = (env: Env.Env, call: Call, question: Approver.Question, answer: Approver.Answer): void => {
-  const { approvalId, callId } = question
-  const { by } = answer
-  // nothing but a yes is one, whatever untyped code answers
-  const approved = answer.approved === true
-  const reason = answer.approved ? undefined : answer.reason
-  env.journal.record({
-    _tag: "ApprovalResolved",
-    callId,
-    approvalId,
-    approved,
-    ...(by === undefined ? {} : { by }),
-    ...(reason === undefined ? {} : { reason })
-  })
-  if (!approved) settle(env, call, denied({ reason }))
-}
-
-const denied = ({ reason }: { readonly reason?: string | undefined }): ToolOutcome.ToolOutcome => ({
+const denied = ({ reason }: OpenCall.Decision): ToolOutcome.ToolOutcome => ({
   _tag: "Denied",
   reason: reason ?? "the user did not allow this call"
 })
 
+/** The outcome of a call that never started: what a person said against it, else `otherwise`. */
+export const unstarted = ({ decision }: Call, otherwise: ToolOutcome.ToolOutcome): ToolOutcome.ToolOutcome =>
+  decision?.approved === false ? denied(decision) : otherwise
+
 /** Records the intent. It is stored before the handler runs. */
 export const start = (env: Env.Env, call: Call): void => {
-  const { callId, params, tool, turn } = call
-  env.journal.record({ _tag: "ToolStarted", turn, callId, tool, params })
+  const { callId, tool, turn } = call
+  env.journal.record({ _tag: "ToolStarted", turn, callId, tool, params: OpenCall.final(call) })
 }
 
 /** Gives a call an outcome without running it, or without waiting for it any longer; `ofRun` where that is an older one. */
@@ -115,11 +71,15 @@ export const settle = (
   outcome: ToolOutcome.ToolOutcome,
   ofRun?: string
 ): void => {
-  const { callId, startedAt, tool, turn } = call
+  const { callId, phase, startedAt, tool, turn } = call
   const hasRunHere = ofRun === undefined && startedAt !== undefined && isOurs(journal, call)
   const duration = hasRunHere ? Math.max(0, journal.now() - startedAt) : 0
-  journal.record({ _tag: "ToolSettled", turn, callId, tool, outcome, duration }, ofRun)
+  const ran = phase === "started" ? editedOf(call) : {}
+  journal.record({ _tag: "ToolSettled", turn, callId, tool, outcome, duration, ...ran }, ofRun)
 }
+
+/** What the outcome of a call that ran says of its arguments, where a person edited them. */
+const editedOf = ({ decision }: Call) => decision?.params === undefined ? {} : { edited: decision.params }
 
 /** This drive started it, and not one that died: told by the log, because clocks of machines differ. */
 export const isOurs = (journal: Env.Env["journal"], { drive }: Call): boolean => drive === journal.state().drive
@@ -140,7 +100,7 @@ export const execute = (env: Env.Env, call: Call): Effect.Effect<ToolOutcome.Too
       env.handlers,
       {
         name: tool,
-        params: call.params,
+        params: OpenCall.final(call),
         timeout: Duration.fromInputUnsafe(env.timeouts.tool),
         identity: {
           sessionId,
@@ -161,15 +121,16 @@ export const execute = (env: Env.Env, call: Call): Effect.Effect<ToolOutcome.Too
       }
     ))
     isSettled = true
-    const outcome = storable(settlement.outcome)
+    const edited = editedOf(call)
+    const outcome = storable(settlement.outcome, edited)
     const duration = journal.now() - startedAt
-    journal.record({ _tag: "ToolSettled", turn, callId, tool, duration, ...settlement, outcome })
+    journal.record({ _tag: "ToolSettled", turn, callId, tool, duration, ...settlement, ...edited, outcome })
     return outcome
   }))
 
-/** The outcome, or where it is more than a store holds, what became of it. */
-const storable = (outcome: ToolOutcome.ToolOutcome): ToolOutcome.ToolOutcome => {
-  const bytes = Bounds.above(outcome, SessionStore.maxContentBytes)
+/** The outcome, or where it is more than a store holds together with `beside`, what became of it. */
+const storable = (outcome: ToolOutcome.ToolOutcome, beside: object): ToolOutcome.ToolOutcome => {
+  const bytes = Bounds.above({ ...beside, outcome }, SessionStore.maxContentBytes)
   if (bytes === undefined) return outcome
   const message = `it has ${bytes} bytes of JSON, the limit is ${SessionStore.maxContentBytes}`
   return outcome._tag === "Succeeded"

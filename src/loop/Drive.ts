@@ -19,6 +19,8 @@ import * as Grace from "../services/Grace.ts"
 import * as Reconciler from "../services/Reconciler.ts"
 import * as RetryPolicy from "../services/RetryPolicy.ts"
 import type * as SessionStore from "../services/SessionStore.ts"
+import * as Answering from "./Answering.ts"
+import * as Desk from "./Desk.ts"
 import * as Ending from "./Ending.ts"
 import type * as Env from "./Env.ts"
 import type * as Feed from "./Feed.ts"
@@ -56,6 +58,7 @@ export const drive = (
       const env = yield* makeEnv(services, request, live.feed, opened.value)
       const begun = yield* phase(FirstEvent.write(env, opened.value.begin, request.brief))
       const isStored = Exit.isSuccess(begun) || session.head() > state.seq
+      live.decide = (decision) => Answering.live(env, services.store, decision)
       if (isStored) yield* Deferred.succeed(live.accepted, undefined)
       // cut off before the store has answered, the run may have begun all the same: its end stands behind that answer
       else if (!isPending(begun.cause, env.journal, state)) return yield* refuse(begun.cause)
@@ -80,8 +83,8 @@ const causeOf = (live: Live.Live, runId: string, cause: Cause.Cause<RunError.Run
   return isShutdown ? RunError.shuttingDown : RunError.abortedBeforeStart(runId)
 }
 
-/** Whoever reads this drive is not shown the end of one that died before it. */
-const unseen = { publish: () => {} }
+/** Whoever reads a drive is not shown the end of one that died before it. */
+export const unseen: Pick<Feed.Feed, "publish"> = { publish: () => {} }
 
 /** Writes the end of a drive that died, where one did; a run that is not gone on with then is as it is. */
 const mend = Effect.fnUntraced(function*(
@@ -100,11 +103,11 @@ const mend = Effect.fnUntraced(function*(
     : { ...opened, state, transcript: env.journal.transcript() }
 })
 
-const makeEnv = Effect.fnUntraced(function*(
+export const makeEnv = Effect.fnUntraced(function*(
   services: Env.Services,
-  request: Env.Request,
+  request: Pick<Env.Request, "brief" | "runId" | "sessionId">,
   feed: Pick<Feed.Feed, "publish">,
-  opened: Opening.Ready
+  opened: Pick<Opening.Ready, "session" | "state" | "transcript">
 ): Effect.fn.Return<Env.Env> {
   const { session, state, transcript } = opened
   return {
@@ -115,6 +118,7 @@ const makeEnv = Effect.fnUntraced(function*(
     reconciler: yield* Reconciler.Reconciler,
     retry: yield* RetryPolicy.RetryPolicy,
     leftBehind: new Map(),
+    desk: new Desk.Desk(),
     journal: Journal.make({
       session,
       state,
@@ -140,6 +144,7 @@ const takeTurns = Effect.fnUntraced(function*(
   const timer = yield* limitDuration(env, live)
   const exit = yield* phase(Turn.takeTurns(env), 2)
   live.announce = undefined
+  live.decide = undefined
   if (timer !== undefined) yield* Fiber.interrupt(timer)
   return Exit.isSuccess(exit) ? exit.value : endingOf(env, live, exit.cause)
 })

@@ -12,6 +12,7 @@ import type * as Runs from "../services/Runs.ts"
 import type * as SessionStore from "../services/SessionStore.ts"
 import type * as ToolExecutor from "../services/ToolExecutor.ts"
 import type * as Brief from "./Brief.ts"
+import type * as Desk from "./Desk.ts"
 import type * as Fold from "./Fold.ts"
 import type * as Journal from "./Journal.ts"
 import type * as Opening from "./Opening.ts"
@@ -45,6 +46,7 @@ export interface Env
   readonly sessionId: string
   readonly journal: Journal.Journal
   readonly approver: Approver.Approver
+  readonly desk: Desk.Desk
   readonly reconciler: Reconciler.Reconciler
   readonly retry: RetryPolicy.RetryPolicy
   /** what did not end in time, by call id where it was a call, and what that makes of the call */

@@ -123,11 +123,17 @@ const isBlank = (content: ReadonlyArray<Message.UserPart>): boolean =>
   content.every((part) => part.type === "text" && part.text.trim() === "")
 
 export const policy = (given: RunPolicy.ToolPolicy, tools: ReadonlyArray<string>): Checked<void> => {
-  const { allowList, maxParallel } = given
+  const { allowList, approvalTimeout, maxParallel } = given
   if (maxParallel !== undefined && !(maxParallel >= 1 && (maxParallel === Infinity || Number.isInteger(maxParallel)))) {
     return refuse(
       "toolPolicy.maxParallel",
       `toolPolicy.maxParallel must be a whole number of at least 1; it is ${maxParallel}`
+    )
+  }
+  if (approvalTimeout !== undefined && !(approvalTimeout >= 1 && approvalTimeout < Infinity)) {
+    return refuse(
+      "toolPolicy.approvalTimeout",
+      `toolPolicy.approvalTimeout must be at least 1, in milliseconds; it is ${approvalTimeout}`
     )
   }
   return names("toolPolicy.allowList", allowList, tools)

@@ -76,11 +76,19 @@ export const RunRefusal = Schema.Union([
   Schema.TaggedStruct("SessionNotFound", { ...message, sessionId: Schema.String }),
   /** the run id exists with other input */
   Schema.TaggedStruct("RunConflict", { ...message, runId: Schema.String }),
+  /**
+   * The question waits for no answer: there is none with this id, it has one, its call has an outcome without one, or it
+   * expired. Nothing was recorded.
+   */
+  Schema.TaggedStruct("ApprovalNotOpen", {
+    ...message,
+    approvalId: Schema.String,
+    because: Schema.Literals(["unknown", "answered", "settled", "expired"])
+  }),
   /** `resume` found no run that can go on */
   Schema.TaggedStruct("NothingToResume", { ...message, sessionId: Schema.String }),
   /** the run was aborted while it was being started; nothing of it is in the log */
   Schema.TaggedStruct("AbortedBeforeStart", { ...message, runId: Schema.String }),
-  /** the process that drove the session's last run died; nothing may be appended before that is settled */
   /** another writer took the session over */
   Schema.TaggedStruct("StaleWriter", { ...message, sessionId: Schema.String }),
   /** the store holds what this version cannot read; nothing was changed */

@@ -156,14 +156,18 @@ export const Durable = Schema.Union([
     approvalId: Schema.String,
     params: Schema.Json,
     /** SHA-256 of the canonical arguments, hex */
-    digest: Schema.String
+    digest: Schema.String,
+    /** milliseconds since the epoch: from then on nobody can say yes */
+    expiresAt: Schema.optionalKey(Schema.Finite)
   }),
   durable("ApprovalResolved", {
     callId: Schema.String,
     approvalId: Schema.String,
     approved: Schema.Boolean,
     by: Schema.optionalKey(Schema.String),
-    reason: Schema.optionalKey(Schema.String)
+    reason: Schema.optionalKey(Schema.String),
+    /** the arguments to run with in place of the model's */
+    params: Schema.optionalKey(Schema.Json)
   }),
   /** The intent: stored before the handler runs. */
   durable("ToolStarted", { ...call, params: Schema.Json }),
@@ -174,7 +178,9 @@ export const Durable = Schema.Union([
     duration: Schema.Finite,
     /** characters before truncation, where the output was truncated */
     originalSize: Schema.optionalKey(Schema.Finite),
-    usage: Schema.optionalKey(Usage.Usage)
+    usage: Schema.optionalKey(Usage.Usage),
+    /** the arguments it ran with, where they are not the model's */
+    edited: Schema.optionalKey(Schema.Json)
   }),
   durable("TurnFinished", {
     turn: Schema.Finite,

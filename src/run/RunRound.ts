@@ -6,6 +6,7 @@ import * as Message from "./Message.ts"
 import * as OpenCall from "./OpenCall.ts"
 import type * as RunEvent from "./RunEvent.ts"
 import type { RunState } from "./RunState.ts"
+import * as RunStatus from "./RunStatus.ts"
 import * as ToolOutcome from "./ToolOutcome.ts"
 import * as Usage from "./Usage.ts"
 
@@ -53,14 +54,16 @@ export const settleMessage = (state: RunState, event: Settled): RunState => {
   }
 }
 
-/** An open call that went a step further. */
+/** An open call that went a step further. Behind an end, where people decide while no drive is there, the status stays. */
 export const withCall = (
   state: RunState,
   event: { readonly at: number; readonly callId: string },
   change: Partial<OpenCall.OpenCall>
 ): RunState => {
   const openCalls = state.openCalls.map((call) => call.callId === event.callId ? { ...call, ...change } : call)
-  return { ...state, ...OpenCall.inRound(state, openCalls, event.at) }
+  return RunStatus.isEnd(state.status)
+    ? { ...state, openCalls }
+    : { ...state, ...OpenCall.inRound(state, openCalls, event.at) }
 }
 
 /** An intent, the first one of its call or another try. */

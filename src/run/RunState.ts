@@ -154,7 +154,7 @@ export const evolve = (before: RunState, event: RunEvent.Durable): RunState => {
     case "AssistantMessage":
       return RunRound.settleMessage(state, event)
     case "ApprovalRequested":
-      return RunRound.withCall(state, event, { phase: "awaiting", approvalId: event.approvalId })
+      return RunRound.withCall(state, event, OpenCall.questionOf(event))
     case "ApprovalResolved":
       return RunRound.withCall(state, event, { phase: "pending", decision: OpenCall.decisionOf(event) })
     case "ToolStarted":
