@@ -39,12 +39,11 @@ export const check = Effect.fnUntraced(function*(
   kit: Kit,
   store: Store,
   state: RunState.RunState,
-  decision: Decision.Decision,
-  now: number
+  decision: Decision.Decision
 ): Effect.fn.Return<Decision.Decision, RunError.RunError> {
   const { approved, by, params, reason } = decision
   const call = Decision.waiting(state, decision.approvalId)
-  if (call === undefined || OpenCall.isExpired(call, now)) return yield* refuse(store, decision, call)
+  if (call === undefined) return yield* refuse(store, decision, call)
   const bytes = Bounds.above([by, reason], SessionStore.maxContentBytes)
   if (bytes !== undefined) return yield* RunError.tooLarge("the answer", bytes, SessionStore.maxContentBytes)
   if (params === undefined) return decision
@@ -106,5 +105,5 @@ export const live = Effect.fnUntraced(function*(
 ): Effect.fn.Return<boolean, RunError.RunError> {
   const { journal } = env
   if (Decision.waiting(journal.state(), decision.approvalId) === undefined) yield* journal.commit
-  return yield* record(env, store, yield* check(env, store, journal.state(), decision, journal.now()))
+  return yield* record(env, store, yield* check(env, store, journal.state(), decision))
 })

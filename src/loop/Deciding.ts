@@ -61,7 +61,7 @@ const stored = Effect.fnUntraced(function*(
   const before = yield* Fold.fold(store, sessionId, Fold.nothing)
   const { input, runId } = before.state
   const kit = { executor: services.executor, handlers: definition.handlers }
-  const checked = yield* Answering.check(kit, store, before.state, decision, yield* Clock.currentTimeMillis)
+  const checked = yield* Answering.check(kit, store, before.state, decision)
   if (input === undefined || runId === undefined) return
   const brief = yield* Brief.make(definition, {
     ...input,

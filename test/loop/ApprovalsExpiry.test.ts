@@ -1,5 +1,6 @@
 /** Questions that expire: nobody can say yes from then on, and their calls are denied for that reason. */
 import { assert, describe, it } from "@effect/vitest"
+import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -83,12 +84,30 @@ describe("a question that expires", () => {
       assert.deepStrictEqual(yield* settled(made), [expired])
     }))
 
+  it.effect("takes no yes that comes later, on a machine that slept meanwhile", () =>
+    Effect.gen(function*() {
+      const clock = yield* Clock.Clock
+      let asleep = 0
+      const late: Clock.Clock = Object.create(clock, {
+        currentTimeMillisUnsafe: { value: () => clock.currentTimeMillisUnsafe() + asleep }
+      })
+      const approver = Approvals.answering(() => {
+        asleep = 60_000
+        return Approvals.yes
+      })
+      const made = yield* Suspended.before([TestAgent.work(1), ScriptedModel.text("ok")], { ...policy(), approver })
+      yield* made.agent.run(Suspended.go).pipe(Effect.provideService(Clock.Clock, late))
+      assert.deepStrictEqual(yield* settled(made), [expired])
+      assert.deepStrictEqual(made.ran, [])
+    }))
+
   it.effect("while the run is suspended denies the call when it is resumed, and nobody is asked", () =>
     Effect.gen(function*() {
       const made = yield* Suspended.make(TestAgent.work(1), policy())
       yield* TestClock.adjust("1 minute")
-      const approver = Approvals.answering(() => Approvals.yes)
+      const approver = Approvals.desk()
       assert.strictEqual(RunLog.endOf(yield* made.resume(approver)), "RunCompleted(stop)")
+      assert.deepStrictEqual(approver.questions, [])
       assert.deepStrictEqual(yield* settled(made), [expired])
       assert.deepStrictEqual(made.ran, [])
       assert.deepStrictEqual(RunLog.violations(yield* made.log), [])

@@ -1,13 +1,16 @@
 /** A question that is answered from anywhere while no drive has the session: recorded durably, and nothing is driven. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as Result from "effect/Result"
+import * as TestClock from "effect/testing/TestClock"
 import type * as RunError from "../../src/run/RunError.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as Approvals from "../support/Approvals.ts"
 import * as RunLog from "../support/RunLog.ts"
 import * as Suspended from "../support/Suspended.ts"
 import * as TestAgent from "../support/TestAgent.ts"
+import * as TestStore from "../support/TestStore.ts"
 
 const { look, work } = TestAgent
 
@@ -101,8 +104,17 @@ describe("an answer", () => {
 
   it.effect("may come together with that to another question of the session", () =>
     Effect.gen(function*() {
-      const made = yield* Suspended.make([work(1, "a"), work(2, "b")])
-      yield* Effect.all([made.decide("1.0"), made.decide("1.1")], { concurrency: "unbounded", discard: true })
+      const held = TestStore.holding((_, events) => events.some(({ _tag }) => _tag === "ApprovalResolved"))
+      const store = yield* TestStore.make(held.onAppend)
+      const made = yield* Suspended.make([work(1, "a"), work(2, "b")], { store })
+      const both = yield* Effect.forkChild(
+        Effect.all([made.decide("1.0"), made.decide("1.1")], { concurrency: "unbounded", discard: true })
+      )
+      yield* held.reached
+      // whatever is ready runs before the first one is stored
+      yield* TestClock.adjust("1 second")
+      yield* held.release
+      yield* Fiber.join(both)
       yield* made.resume()
       assert.deepStrictEqual(made.ran, [1, 2])
     }))

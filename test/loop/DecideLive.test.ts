@@ -162,6 +162,36 @@ describe("a call for which nobody here answers", () => {
       assert.deepStrictEqual(RunLog.violations(yield* made.log), [])
     }))
 
+  it.effect("takes an answer that comes at any moment of its giving up: the same drive runs it, or it is behind the end", () =>
+    Effect.gen(function*() {
+      const ways = new Set<string>()
+      for (let moment = -40; moment < 40; moment++) {
+        const asked = yield* Deferred.make<void>()
+        const made = yield* Suspended.before([work(1), ok], {
+          approver: {
+            ask: () =>
+              Deferred.succeed(asked, undefined).pipe(
+                Effect.andThen(Effect.repeat(Effect.yieldNow, { times: Math.max(0, -moment) })),
+                Effect.as(undefined)
+              )
+          }
+        })
+        const run = yield* made.agent.start(Suspended.go)
+        yield* Deferred.await(asked)
+        yield* Effect.repeat(Effect.yieldNow, { times: Math.max(0, moment) })
+        yield* made.decide("1.0")
+        yield* run.result
+        ways.add(Approvals.steps(yield* made.log).slice(1).join())
+      }
+      assert.sameMembers([...ways].map((way) => way.includes("RunSuspended")), [false, true])
+      for (const way of ways) {
+        assert.include([
+          "ApprovalResolved 1.0 yes,ToolStarted 1.0,ToolSettled 1.0 Succeeded,RunCompleted",
+          "RunSuspended,ApprovalResolved 1.0 yes"
+        ], way)
+      }
+    }))
+
   it.effect("takes an answer that comes while the run ends behind that end", () =>
     Effect.gen(function*() {
       const held = TestStore.holding((_, events) => events.some(({ _tag }) => _tag === "RunSuspended"))
