@@ -16,7 +16,12 @@ type Words = {
 const asSaid = ({ message }: { readonly message: string }): string => message
 
 /** How the command calls what the library calls by the name of a field. */
-const typed: Record<string, string> = { sessionId: "--session", input: "task", "limits.maxTurns": "--max-turns" }
+const typed: Record<string, string> = {
+  sessionId: "--session",
+  input: "task",
+  params: "--params",
+  "limits.maxTurns": "--max-turns"
+}
 
 /** What an adapter puts behind a message; where the command has better advice, that stands alone. */
 const advice = / \((check|shorten|change|try again) [^()]*\)$/
