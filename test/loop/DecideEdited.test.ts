@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import type { Json } from "effect/Schema"
-import * as Approver from "../../src/services/Approver.ts"
+import type * as Approver from "../../src/services/Approver.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as Approvals from "../support/Approvals.ts"
 import * as RunLog from "../support/RunLog.ts"
@@ -138,7 +138,7 @@ describe("the approver here", () => {
       const made = yield* Suspended.make(TestAgent.work(1), { approver })
       assert.deepStrictEqual(made.ran, [])
       const [result] = yield* made.read
-      assert.match(`${result}`, /^Denied: the call was to run with other arguments, but .*\["n"\]/s)
+      assert.match(String(result), /^Denied: the call was to run with other arguments, but .*\["n"\]/s)
       assert.deepStrictEqual(RunLog.only(yield* made.log, "ApprovalResolved").map(({ approved }) => approved), [false])
     }))
 
