@@ -14,7 +14,6 @@ import * as Brief from "./loop/Brief.ts"
 import type * as Env from "./loop/Env.ts"
 import * as Launch from "./loop/Launch.ts"
 import type * as Start from "./loop/Start.ts"
-import type * as Decision from "./run/Decision.ts"
 import * as InputCheck from "./run/InputCheck.ts"
 import type * as RunError from "./run/RunError.ts"
 import type * as RunEvent from "./run/RunEvent.ts"
@@ -63,7 +62,7 @@ export interface Client<A> {
    * a question that waits for none is `ApprovalNotOpen`; a session that is live in another process is `SessionBusy`, one
    * that is not known `SessionNotFound`; `params` that the tool does not take are `InvalidInput`. Nothing is recorded then.
    */
-  readonly decide: (decision: Decision.Decision) => Effect.Effect<void, RunError.RunError>
+  readonly decide: (decision: RunInput.DecideInput) => Effect.Effect<void, RunError.RunError>
   /**
    * The run with this id, when it is live in this process. Forks have the run ids of what they were copied from: name the
    * session where both may be live, else it is the one that was started first.

@@ -12,6 +12,7 @@ import * as Decision from "../run/Decision.ts"
 import * as InputCheck from "../run/InputCheck.ts"
 import * as OpenCall from "../run/OpenCall.ts"
 import * as RunError from "../run/RunError.ts"
+import type * as RunInput from "../run/RunInput.ts"
 import type * as RunState from "../run/RunState.ts"
 import * as SessionStore from "../services/SessionStore.ts"
 import type * as Env from "./Env.ts"
@@ -39,8 +40,8 @@ export const check = Effect.fnUntraced(function*(
   kit: Kit,
   store: Store,
   state: RunState.RunState,
-  decision: Decision.Decision
-): Effect.fn.Return<Decision.Decision, RunError.RunError> {
+  decision: RunInput.DecideInput
+): Effect.fn.Return<RunInput.DecideInput, RunError.RunError> {
   const { approved, by, params, reason } = decision
   const call = Decision.waiting(state, decision.approvalId)
   if (call === undefined) return yield* refuse(store, decision, call)
@@ -55,7 +56,7 @@ export const check = Effect.fnUntraced(function*(
 /** Says why a question takes no answer: `call` is set where it waits still, and has expired. */
 const refuse = Effect.fnUntraced(function*(
   store: Store,
-  { approvalId, sessionId }: Decision.Decision,
+  { approvalId, sessionId }: RunInput.DecideInput,
   call: OpenCall.OpenCall | undefined
 ): Effect.fn.Return<never, RunError.RunError> {
   return yield* call === undefined
@@ -85,7 +86,7 @@ const pastOf = Effect.fnUntraced(function*(
 export const record = (
   { desk, journal }: Pick<Env.Env, "desk" | "journal">,
   store: Store,
-  decision: Decision.Decision
+  decision: RunInput.DecideInput
 ): Effect.Effect<boolean, RunError.RunError> =>
   Effect.uninterruptible(Effect.suspend(() => {
     const call = Decision.waiting(journal.state(), decision.approvalId)
@@ -101,7 +102,7 @@ export const record = (
 export const live = Effect.fnUntraced(function*(
   env: Env.Env,
   store: Store,
-  decision: Decision.Decision
+  decision: RunInput.DecideInput
 ): Effect.fn.Return<boolean, RunError.RunError> {
   const { journal } = env
   if (Decision.waiting(journal.state(), decision.approvalId) === undefined) yield* journal.commit

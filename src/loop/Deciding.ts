@@ -7,9 +7,9 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type * as Semaphore from "effect/Semaphore"
-import type * as Decision from "../run/Decision.ts"
 import * as OpenCall from "../run/OpenCall.ts"
 import type * as RunError from "../run/RunError.ts"
+import type * as RunInput from "../run/RunInput.ts"
 import * as RunPolicy from "../run/RunPolicy.ts"
 import * as RunResult from "../run/RunResult.ts"
 import type * as SessionStore from "../services/SessionStore.ts"
@@ -40,7 +40,7 @@ export const decide = Effect.fnUntraced(function*(
   services: Env.Services,
   definition: Brief.Definition,
   pen: Semaphore.Semaphore,
-  decision: Decision.Decision
+  decision: RunInput.DecideInput
 ): Effect.fn.Return<void, RunError.RunError> {
   while (true) {
     const run = yield* services.runs.inSession(decision.sessionId)
@@ -54,7 +54,7 @@ export const decide = Effect.fnUntraced(function*(
 const stored = Effect.fnUntraced(function*(
   services: Env.Services,
   definition: Brief.Definition,
-  decision: Decision.Decision
+  decision: RunInput.DecideInput
 ): Effect.fn.Return<void, RunError.RunError> {
   const { store } = services
   const { sessionId } = decision

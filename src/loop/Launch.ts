@@ -5,7 +5,6 @@
  */
 import * as Effect from "effect/Effect"
 import * as Semaphore from "effect/Semaphore"
-import type * as Decision from "../run/Decision.ts"
 import * as InputCheck from "../run/InputCheck.ts"
 import type * as RunError from "../run/RunError.ts"
 import type * as RunInput from "../run/RunInput.ts"
@@ -30,7 +29,7 @@ export interface Launch {
   /** The questions of a session that wait. */
   readonly approvals: (sessionId: string) => Effect.Effect<ReadonlyArray<RunResult.Approval>, RunError.RunError>
   /** Answers one of them. */
-  readonly decide: (decision: Decision.Decision) => Effect.Effect<void, RunError.RunError>
+  readonly decide: (decision: RunInput.DecideInput) => Effect.Effect<void, RunError.RunError>
   /** Aborts what was started here and still lives, and awaits its end. */
   readonly shutdown: Effect.Effect<void>
 }

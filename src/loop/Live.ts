@@ -1,9 +1,9 @@
 /** The parts of a run that outlive its drive, and the way to cut the drive off. */
 import type * as Deferred from "effect/Deferred"
 import type * as Effect from "effect/Effect"
-import type * as Decision from "../run/Decision.ts"
 import type * as RunError from "../run/RunError.ts"
 import type * as RunEvent from "../run/RunEvent.ts"
+import type * as RunInput from "../run/RunInput.ts"
 import type * as RunResult from "../run/RunResult.ts"
 import type * as Feed from "./Feed.ts"
 
@@ -28,7 +28,7 @@ export interface Live {
   announce: Effect.Effect<unknown> | undefined
   isAnnounced: boolean
   /** answers a question; set while the run takes turns */
-  decide: ((decision: Decision.Decision) => Effect.Effect<boolean, RunError.RunError>) | undefined
+  decide: ((decision: RunInput.DecideInput) => Effect.Effect<boolean, RunError.RunError>) | undefined
 }
 
 /** Cuts the run off, in whatever phase it is; the first reason counts. */

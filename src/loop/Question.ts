@@ -96,7 +96,7 @@ const expiring = (env: Env.Env, question: Approver.Question, expiresAt: number):
 
 const expire = (env: Env.Env, question: Approver.Question): void => record(env, question, expired)
 
-type Word = Pick<Decision.Decision, "approved" | "by" | "reason" | "params">
+type Word = Pick<RunInput.DecideInput, "approved" | "by" | "reason" | "params">
 
 /** The first answer counts, and none counts that comes too late. */
 const record = ({ journal }: Env.Env, question: Approver.Question, word: Word): void => {

@@ -3,34 +3,16 @@
  *
  * Does not own how an answer reaches the log; that is the loop.
  */
-import type * as Schema from "effect/Schema"
 import * as OpenCall from "./OpenCall.ts"
 import * as RunError from "./RunError.ts"
 import type * as RunEvent from "./RunEvent.ts"
+import type * as RunInput from "./RunInput.ts"
 import type * as RunState from "./RunState.ts"
-
-/**
- * What `decide` takes.
- *
- * - `approvalId`: of the question, as `approvals`, a suspended result and `ApprovalRequested` name it.
- * - `approved`: nothing but `true` is a yes.
- * - `by`: who decided, for the log.
- * - `reason`: for the log; the model reads why a call was denied.
- * - `params`: arguments to run with in place of the model's, with a yes only; the tool's schema must accept them.
- */
-export interface Decision {
-  readonly sessionId: string
-  readonly approvalId: string
-  readonly approved: boolean
-  readonly by?: string | undefined
-  readonly reason?: string | undefined
-  readonly params?: Schema.Json | undefined
-}
 
 /** An answer as the log keeps it. */
 export const resolved = (
   { callId }: OpenCall.OpenCall,
-  { approvalId, approved, by, params, reason }: Omit<Decision, "sessionId">
+  { approvalId, approved, by, params, reason }: Omit<RunInput.DecideInput, "sessionId">
 ): RunEvent.Draft => ({
   _tag: "ApprovalResolved",
   callId,

@@ -6,9 +6,9 @@
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type * as Stream from "effect/Stream"
-import type * as Decision from "../run/Decision.ts"
 import type * as RunError from "../run/RunError.ts"
 import type * as RunEvent from "../run/RunEvent.ts"
+import type * as RunInput from "../run/RunInput.ts"
 import type * as RunResult from "../run/RunResult.ts"
 
 /** A run in this process, live or just ended. */
@@ -27,7 +27,7 @@ export interface LiveRun {
    * Answers a question of it through its own writer, durable when it returns. `false`, with nothing recorded, where its
    * turns are over: the answer belongs behind its end then.
    */
-  readonly decide: (decision: Decision.Decision) => Effect.Effect<boolean, RunError.RunError>
+  readonly decide: (decision: RunInput.DecideInput) => Effect.Effect<boolean, RunError.RunError>
   /** Its end was told; the session may not be given back yet, where a store does not answer. */
   readonly isOver: () => boolean
   /** Ends the run and returns when it has ended; does nothing to one that has. */

@@ -2,9 +2,9 @@
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
-import type * as Decision from "../../src/run/Decision.ts"
 import type * as RunError from "../../src/run/RunError.ts"
 import type * as RunEvent from "../../src/run/RunEvent.ts"
+import type * as RunInput from "../../src/run/RunInput.ts"
 import type * as Approver from "../../src/services/Approver.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as Approvals from "./Approvals.ts"
@@ -17,7 +17,7 @@ export interface Suspended extends Approvals.Asking {
   /** answers the question about this call; yes where nothing else is said */
   readonly decide: (
     callId: string,
-    decision?: Partial<Decision.Decision>
+    decision?: Partial<RunInput.DecideInput>
   ) => Effect.Effect<void, RunError.RunError>
   readonly resume: (approver?: Approver.Approver) => Effect.Effect<Array<RunEvent.RunEvent>, RunError.RunError>
   /** the ids of the calls whose questions wait */

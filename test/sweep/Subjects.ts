@@ -13,7 +13,6 @@ import { join } from "node:path"
 import * as Agent from "../../src/Agent.ts"
 import * as ContextWindow from "../../src/layers/ContextWindow.ts"
 import * as RunsLocal from "../../src/layers/RunsLocal.ts"
-import type * as Decision from "../../src/run/Decision.ts"
 import * as Message from "../../src/run/Message.ts"
 import * as RunError from "../../src/run/RunError.ts"
 import type * as RunInput from "../../src/run/RunInput.ts"
@@ -82,7 +81,7 @@ interface Scenario {
   /** the process aborts the run when it sees this event */
   readonly abortsAt?: "ToolStarted" | "TextDelta" | "AssistantMessage"
   /** what is said about calls that ask, one by one, each time before the run is resumed */
-  readonly answers?: ReadonlyArray<Omit<Decision.Decision, "sessionId">>
+  readonly answers?: ReadonlyArray<Omit<RunInput.DecideInput, "sessionId">>
   /** an earlier process lost its store at this operation, and what is under test goes on with what it left */
   readonly cut?: { readonly at: number; readonly goOn: CrashSweep.GoOn }
 }
