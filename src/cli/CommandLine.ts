@@ -114,7 +114,7 @@ const resume = Command.make(
 ).pipe(
   Command.withShortDescription("Go on with the last run of a session"),
   Command.withDescription(
-    "Goes on with a session's last run: aborted, failed, limited, waiting, or cut short by a crash. A complete one becomes a chat."
+    "Goes on with a session's last run: aborted, failed, limited, waiting or cut short. A complete one becomes a chat."
   ),
   Command.withExamples([
     { command: "fiberloop resume <session>", description: "Go on where it was aborted" },
