@@ -15,6 +15,7 @@ const status: Record<RunError.RunReason["_tag"] | RunError.RunRefusal["_tag"], n
   ContentPolicy: 422,
   // the session's state does not allow it
   SessionBusy: 409,
+  ApprovalNotOpen: 409,
   RunConflict: 409,
   NothingToResume: 409,
   AbortedBeforeStart: 409,

@@ -54,6 +54,18 @@ export interface Client<A> {
   /** Goes on with a session's last run after any end but completion, as a `stream`. Never creates a session. */
   readonly resume: (input: RunInput.ResumeInput) => Stream.Stream<RunEvent.RunEvent, RunError.RunError>
   /**
+   * The questions of a session that wait for an answer, in call order; none of those that have expired. `SessionNotFound`
+   * when unknown.
+   */
+  readonly approvals: (sessionId: string) => Effect.Effect<ReadonlyArray<RunResult.Approval>, RunError.RunError>
+  /**
+   * Answers a question, from anywhere, durable when it returns; drives nothing: `resume` goes on with a run that was
+   * suspended. A run that is live in this process goes on at once. Of several answers the first one counts, and
+   * a question that waits for none is `ApprovalNotOpen`; a session that is live in another process is `SessionBusy`, one
+   * that is not known `SessionNotFound`; `params` that the tool does not take are `InvalidInput`. Nothing is recorded then.
+   */
+  readonly decide: (decision: RunInput.DecideInput) => Effect.Effect<void, RunError.RunError>
+  /**
    * The run with this id, when it is live in this process. Forks have the run ids of what they were copied from: name the
    * session where both may be live, else it is the one that was started first.
    */
@@ -195,6 +207,8 @@ const construct = Effect.fnUntraced(function*<Tools extends Record<string, Tool.
         ),
       start: (input) => Effect.map(begin(input, true), ({ run }) => toRun(run)),
       resume: (input) => whileRead(inContext(launch.proceed(input))),
+      approvals: (sessionId) => inContext(launch.approvals(sessionId)),
+      decide: (decision) => inContext(launch.decide(decision)),
       live: (runId, sessionId) =>
         Effect.map(services.runs.live(runId, sessionId), (run) => (run === undefined ? undefined : toRun(run)))
     },

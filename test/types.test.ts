@@ -125,6 +125,18 @@ export const programs = {
         })
     }),
 
+  // what is asked is what is decided about, in any process that has the agent
+  decidesFromAnywhere: () => {
+    const decide = Effect.gen(function*() {
+      const payer = yield* Payer
+      for (const { id, params } of yield* payer.approvals("s")) {
+        yield* payer.decide({ sessionId: "s", approvalId: id, approved: true, by: "ann", params })
+      }
+    })
+    same<Effect.Error<typeof decide>>()<RunError.RunError>()
+    same<Effect.Services<typeof decide>>()<Payer>()
+  },
+
   // tools known only at run time: MCP, or one toolkit per tenant
   dynamic: () => {
     const remote = Effect.flatMap(McpClient.McpClient, (client) => McpClient.toolkit(client, "srv__"))

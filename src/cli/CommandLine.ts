@@ -3,6 +3,7 @@ import * as Argument from "effect/cli/Argument"
 import * as Command from "effect/cli/Command"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import * as ApprovalCommands from "./ApprovalCommands.ts"
 import * as Flags from "./Flags.ts"
 import * as SessionCommands from "./SessionCommands.ts"
 import * as Settings from "./Settings.ts"
@@ -113,7 +114,7 @@ const resume = Command.make(
 ).pipe(
   Command.withShortDescription("Go on with the last run of a session"),
   Command.withDescription(
-    "Goes on with a session's last run: aborted, failed, limited, or cut short by a crash. A complete one becomes a chat."
+    "Goes on with a session's last run: aborted, failed, limited, waiting or cut short. A complete one becomes a chat."
   ),
   Command.withExamples([
     { command: "fiberloop resume <session>", description: "Go on where it was aborted" },
@@ -142,7 +143,7 @@ const recover = Command.make(
 
 export const command = Command.make("fiberloop").pipe(
   Command.withDescription("Runs an agent on the files of a folder. Its sessions are kept and can be gone on with."),
-  Command.withSubcommands([run, chat, resume, recover, ...SessionCommands.commands]),
+  Command.withSubcommands([run, chat, resume, recover, ...SessionCommands.commands, ...ApprovalCommands.commands]),
   Command.withExamples([
     ...examples,
     { command: "fiberloop sessions", description: "Find a session; show, resume, fork and export take its id" }

@@ -74,9 +74,17 @@ export const goOn = (event: RunEvent.End, sessionId: string, flags: ReadonlyArra
       return event.reason === "turns"
         ? `Go on with: ${again} --max-turns ${event.totals.turns + 20}`
         : `Go on with: ${again} "<task>"`
+    case "RunSuspended":
+      return `Decide with: ${command("approve", [sessionId], placeOf(flags))}, or deny; then go on with: ${again}`
     default:
       return undefined
   }
+}
+
+/** Of the flags of a run, those that say where its session is kept. */
+const placeOf = (flags: ReadonlyArray<string>): ReadonlyArray<string> => {
+  const at = flags.indexOf("--db")
+  return at < 0 ? [] : flags.slice(at, at + 2)
 }
 
 /** A command to type: `fiberloop run --session 0199... --db sessions.db` */

@@ -68,7 +68,16 @@ const chat: Record<string, ReadonlyArray<string>> = {
   ]
 }
 
-const keptCommands: ReadonlySet<string | undefined> = new Set(["sessions", "show", "fork", "export", "import"])
+const keptCommands: ReadonlySet<string | undefined> = new Set([
+  "sessions",
+  "show",
+  "fork",
+  "export",
+  "import",
+  "approvals",
+  "approve",
+  "deny"
+])
 
 /** Sections to put below the flags of a command (`["fiberloop", "run"]`); titles through `bold`. */
 export const more = (commandPath: ReadonlyArray<string>, bold: (text: string) => string): string => {

@@ -54,7 +54,8 @@ export const goingOn = Effect.fnUntraced(function*(
 ): Effect.fn.Return<GoingOn, Refusal, Scope.Scope> {
   const kept = yield* find(settings, typed)
   const adopted = yield* SessionModel.adopt(settings, kept)
-  return { settings: { ...adopted, session: kept.info.sessionId }, info: kept.info }
+  const isSuspended = kept.info.end === "RunSuspended"
+  return { settings: { ...adopted, isSuspended, session: kept.info.sessionId }, info: kept.info }
 }, Effect.scoped)
 
 /** The one id that begins with `typed`, which is no id itself; else what is wrong with it. */

@@ -16,7 +16,12 @@ type Words = {
 const asSaid = ({ message }: { readonly message: string }): string => message
 
 /** How the command calls what the library calls by the name of a field. */
-const typed: Record<string, string> = { sessionId: "--session", input: "task", "limits.maxTurns": "--max-turns" }
+const typed: Record<string, string> = {
+  sessionId: "--session",
+  input: "task",
+  params: "--params",
+  "limits.maxTurns": "--max-turns"
+}
 
 /** What an adapter puts behind a message; where the command has better advice, that stands alone. */
 const advice = / \((check|shorten|change|try again) [^()]*\)$/
@@ -63,6 +68,7 @@ const words: Words = {
       JSON.stringify(sessionId)
     } in this database: check the id and --db, or leave --session out for a new one`,
   RunConflict: asSaid,
+  ApprovalNotOpen: asSaid,
   NothingToResume: ({ sessionId }, flags) =>
     `session ${JSON.stringify(sessionId)} has no unfinished run to go on with: give it a new task, as in ` +
     `${EndLine.command("run", ["--session", sessionId], flags)} "<task>"`,

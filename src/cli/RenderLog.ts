@@ -212,7 +212,8 @@ const resolved = (state: State, event: Of<"ApprovalResolved">, paint: Paint): st
   const what = tool === undefined ? "" : `${TerminalText.line(tool)} `
   const by = event.by === undefined ? "" : ` by ${TerminalText.line(event.by)}`
   const why = event.reason === undefined ? "" : `: ${TerminalText.sentence(event.reason)}`
-  return event.approved ? paint.green(`✓ ${what}approved${by}${why}`) : paint.red(`✗ ${what}denied${by}${why}`)
+  const edited = event.params === undefined ? "" : " with edited arguments"
+  return event.approved ? paint.green(`✓ ${what}approved${edited}${by}${why}`) : paint.red(`✗ ${what}denied${by}${why}`)
 }
 
 const endRun = ({ paint }: Look, state: State, event: RunEvent.End): Step => {

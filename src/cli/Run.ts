@@ -106,7 +106,9 @@ const approverOf = Effect.fnUntraced(function*(settings: Settings, root: Root.Ro
   const paint = paintOf(settings, stderr)
   return (screen: Screen.Screen): Approver.Approver => {
     if (settings.allowsAll) return TerminalApprover.all
-    if (!isTerminal || !stderr.isTerminal) return TerminalApprover.nobody
+    if (!isTerminal || !stderr.isTerminal) {
+      return settings.isSuspended && settings.task === undefined ? TerminalApprover.later : TerminalApprover.nobody
+    }
     return TerminalApprover.make({ root, screen, paint, write: stderr.write, answer, shown, rules })
   }
 })

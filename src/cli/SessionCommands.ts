@@ -18,7 +18,7 @@ interface Typed {
 }
 
 /** Where to look, and what it is to look like. */
-const placeOf = Effect.fnUntraced(function*({ db, json = false, noColor }: Typed) {
+export const placeOf = Effect.fnUntraced(function*({ db, json = false, noColor }: Typed) {
   return yield* Settings.check({
     db: Option.getOrUndefined(db),
     json,

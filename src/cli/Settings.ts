@@ -30,6 +30,8 @@ export interface Settings {
   readonly isModelOfSession: boolean
   readonly maxTurns: number | undefined
   readonly session: string | undefined
+  /** the session's last run waits for people: where nobody can be asked, it goes on waiting */
+  readonly isSuspended: boolean
   readonly json: boolean
   /** no colours, no spinner, no control codes */
   readonly isPlain: boolean
@@ -76,6 +78,7 @@ export const check = Effect.fnUntraced(function*(typed: Typed): Effect.fn.Return
     isModelOfSession: false,
     maxTurns: yield* whole("--max-turns", maxTurns),
     session,
+    isSuspended: false,
     json,
     isPlain,
     allowsAll: yes,

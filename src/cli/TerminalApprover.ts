@@ -29,6 +29,9 @@ export const nobody: Approver.Approver = {
     })
 }
 
+/** Leaves everything to whoever answers another time. */
+export const later: Approver.Approver = { ask: () => Effect.succeed(undefined) }
+
 export interface Desk {
   readonly root: Root.Root
   readonly screen: Pick<Screen, "asked" | "hold">

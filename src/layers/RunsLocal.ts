@@ -18,9 +18,7 @@ export const make: Effect.Effect<Runs.Runs["Service"], never, Scope.Scope> = Eff
   const start: Runs.Runs["Service"]["start"] = (run, drive) =>
     Effect.suspend(() => {
       const known = live.get(run.sessionId)
-      if (known?.run.isOver() === true) {
-        return Effect.andThen(Effect.interruptible(Deferred.await(known.forgotten)), start(run, drive))
-      }
+      if (known?.run.isOver() === true) return Effect.andThen(forgotten(known), start(run, drive))
       if (known !== undefined) return attach(known.run, run)
       if (scope.state._tag === "Closed") return Effect.fail(RunError.shuttingDown)
       const entry: Entry = { run, forgotten: Deferred.makeUnsafe() }
@@ -37,8 +35,17 @@ export const make: Effect.Effect<Runs.Runs["Service"], never, Scope.Scope> = Eff
       )
     })
 
+  const inSession: Runs.Runs["Service"]["inSession"] = (sessionId) =>
+    Effect.suspend(() => {
+      const known = live.get(sessionId)
+      return known?.run.isOver() === true
+        ? Effect.andThen(forgotten(known), inSession(sessionId))
+        : Effect.succeed(known?.run)
+    })
+
   return {
     start,
+    inSession,
     live: (runId, sessionId) =>
       Effect.sync(() => {
         const runs = sessionId === undefined ? live.values() : [live.get(sessionId)].values()
@@ -46,6 +53,8 @@ export const make: Effect.Effect<Runs.Runs["Service"], never, Scope.Scope> = Eff
       })
   }
 })
+
+const forgotten = (entry: Entry): Effect.Effect<void> => Effect.interruptible(Deferred.await(entry.forgotten))
 
 /** Of two runs in a session, the one that is there, where they are one; else the refusal. */
 const attach = (known: Runs.LiveRun, run: Runs.LiveRun): Effect.Effect<Runs.LiveRun, RunError.RunError> => {

@@ -81,6 +81,16 @@ const needsApproval: ToolExecutor.ToolExecutor["Service"]["needsApproval"] = (ha
   return Effect.map(Effect.exit(question), (exit) => Exit.isSuccess(exit) ? exit.value : true)
 }
 
+const problemOf: ToolExecutor.ToolExecutor["Service"]["problemOf"] = (handlers, name, params) => {
+  const tool = toolOf(handlers, name)
+  return tool === undefined
+    ? Effect.succeed("there is no such tool")
+    : Effect.map(
+      Effect.exit(decoded(tool, params)),
+      (exit) => Exit.isSuccess(exit) ? undefined : describe(Cause.squash(exit.cause))
+    )
+}
+
 /** A tool by name; a name that every object has is not one. */
 const toolOf = (handlers: ToolExecutor.Handlers, name: string): Tool.Any | undefined =>
   Object.hasOwn(handlers.tools, name) ? handlers.tools[name] : undefined
@@ -92,6 +102,7 @@ const decoded = (tool: Tool.Any, params: Schema.Json): Effect.Effect<unknown, Sc
 export const make: ToolExecutor.ToolExecutor["Service"] = {
   execute,
   needsApproval,
+  problemOf,
   isRepeatable: (handlers, name) => {
     const tool = toolOf(handlers, name)
     return tool !== undefined && isRepeatable(tool)

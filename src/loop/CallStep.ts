@@ -1,7 +1,7 @@
 /**
- * The steps of one tool call: may it run, the question to a person, the intent, the handler, the outcome.
+ * The steps of one tool call: may it run, the intent, the handler, the outcome.
  *
- * Does not own which call takes which step when; that is `ToolRound`.
+ * Does not own the question to a person (`Question`), nor which call takes which step when; that is `ToolRound`.
  */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -9,13 +9,10 @@ import * as Exit from "effect/Exit"
 import type * as Schema from "effect/Schema"
 import * as Bounds from "../run/Bounds.ts"
 import * as OpenCall from "../run/OpenCall.ts"
-import * as RunInput from "../run/RunInput.ts"
 import type * as ToolOutcome from "../run/ToolOutcome.ts"
 import * as Transcript from "../run/Transcript.ts"
-import type * as Approver from "../services/Approver.ts"
 import * as LeaveBehind from "../services/LeaveBehind.ts"
 import * as SessionStore from "../services/SessionStore.ts"
-import * as Digest from "./Digest.ts"
 import type * as Env from "./Env.ts"
 import * as Severed from "./Severed.ts"
 import * as ToolHooks from "./ToolHooks.ts"
@@ -40,20 +37,23 @@ export const judge = (env: Env.Env, call: Call): Effect.Effect<Verdict> =>
         : Effect.map(byRules(env, prepared.call), (verdict) => ({ ...verdict, call: prepared.call })))
     : byRules(env, call)
 
+/** The same once a person has decided in this drive: hooks have seen all arguments but those that the person gave. */
+export const rejudge = (env: Env.Env, call: Call): Effect.Effect<Verdict> =>
+  call.decision?.params === undefined ? byRules(env, call) : judge(env, call)
+
 /** An `Exit` where nothing has to be waited for. */
 const byRules = (env: Env.Env, call: Call): Effect.Effect<Verdict> => {
+  if (call.decision?.approved === false) return Effect.succeed({ _tag: "Settle", outcome: denied(call.decision) })
   if (!isOffered(env, call.tool)) {
     const available = env.tools.flatMap(({ name }) => isOffered(env, name) ? [name] : [])
     return Effect.succeed({ _tag: "Settle", outcome: { _tag: "UnknownTool", available } })
   }
-  if (call.decision !== undefined) {
-    return Effect.succeed(call.decision.approved ? { _tag: "Run" } : { _tag: "Settle", outcome: denied(call.decision) })
-  }
+  if (call.decision !== undefined) return Effect.succeed({ _tag: "Run" })
   // what was asked stays asked, whatever the tool's rule says by now
   if (call.phase === "awaiting") return Effect.succeed({ _tag: "Ask" })
   const candidate = {
     name: call.tool,
-    params: call.params,
+    params: OpenCall.asked(call),
     callId: call.callId,
     messages: () => Transcript.messages(Transcript.beforeTurn(env.journal.transcript()))
   }
@@ -72,66 +72,19 @@ const isSettled = (asks: Effect.Effect<boolean>): asks is Exit.Success<boolean> 
 
 const verdictOf = (asks: boolean): Verdict => asks ? { _tag: "Ask" } : { _tag: "Run" }
 
-/** Records the question, unless it stands in the log already; one about other arguments than before is a new one. */
-export const request = Effect.fnUntraced(function*(env: Env.Env, call: Call): Effect.fn.Return<Approver.Question> {
-  const { journal, sessionId } = env
-  const { callId, params, tool, turn } = call
-  const digest = yield* Digest.sha256(RunInput.canonical(params))
-  const approvalId = call.approvalId ?? newApprovalId(journal, callId)
-  if (call.approvalId === undefined) {
-    journal.record({ _tag: "ApprovalRequested", turn, callId, tool, approvalId, params, digest })
-  }
-  return { sessionId, runId: journal.runId, approvalId, callId, tool, params, digest }
-})
-
-/** Unique in the session, also where a question about the same call was asked before. */
-const newApprovalId = (journal: Env.Env["journal"], callId: string): string => {
-  const { openCalls, seq } = journal.state()
-  const wasAsked = openCalls.some((open) => open.callId === callId && open.approvalId !== undefined)
-  return `${journal.runId}/${callId}${wasAsked ? `:${seq + 1}` : ""}`
-}
-
-/** The answer of whoever answers here; an approver that breaks is nobody. */
-export const ask = (env: Env.Env, question: Approver.Question): Effect.Effect<Approver.Answer | undefined> =>
-  Effect.map(
-    Effect.exit(
-      Severed.run(
-        env,
-        `approval of ${question.tool}`,
-        question.callId,
-        Effect.suspend(() => env.approver.ask(question))
-      )
-    ),
-    (exit) => Exit.isSuccess(exit) ? exit.value : undefined
-  )
-
-/** Records what was answered, and where it is a no, the outcome. */
-export const resolve = (env: Env.Env, call: Call, question: Approver.Question, answer: Approver.Answer): void => {
-  const { approvalId, callId } = question
-  const { by } = answer
-  // nothing but a yes is one, whatever untyped code answers
-  const approved = answer.approved === true
-  const reason = answer.approved ? undefined : answer.reason
-  env.journal.record({
-    _tag: "ApprovalResolved",
-    callId,
-    approvalId,
-    approved,
-    ...(by === undefined ? {} : { by }),
-    ...(reason === undefined ? {} : { reason })
-  })
-  if (!approved) settle(env, call, denied({ reason }))
-}
-
-const denied = ({ reason }: { readonly reason?: string | undefined }): ToolOutcome.ToolOutcome => ({
+const denied = ({ reason }: OpenCall.Decision): ToolOutcome.ToolOutcome => ({
   _tag: "Denied",
   reason: reason ?? "the user did not allow this call"
 })
 
+/** The outcome of a call that never started: what a person said against it, else `otherwise`. */
+export const unstarted = ({ decision }: Call, otherwise: ToolOutcome.ToolOutcome): ToolOutcome.ToolOutcome =>
+  decision?.approved === false ? denied(decision) : otherwise
+
 /** Records the intent. It is stored before the handler runs. */
 export const start = (env: Env.Env, call: Call): void => {
-  const { callId, params, tool, turn } = call
-  env.journal.record({ _tag: "ToolStarted", turn, callId, tool, params })
+  const { callId, tool, turn } = call
+  env.journal.record({ _tag: "ToolStarted", turn, callId, tool, params: OpenCall.final(call) })
 }
 
 /**
@@ -145,14 +98,18 @@ export const settle = (
   ofRun?: string,
   hook?: string
 ): void => {
-  const { callId, startedAt, tool, turn } = call
+  const { callId, phase, startedAt, tool, turn } = call
   const hasRunHere = ofRun === undefined && startedAt !== undefined && isOurs(journal, call)
   const duration = hasRunHere ? Math.max(0, journal.now() - startedAt) : 0
+  const ran = phase === "started" ? editedOf(call) : {}
   journal.record(
-    { _tag: "ToolSettled", turn, callId, tool, outcome, duration, ...(hook === undefined ? {} : { hook }) },
+    { _tag: "ToolSettled", turn, callId, tool, outcome, duration, ...ran, ...(hook === undefined ? {} : { hook }) },
     ofRun
   )
 }
+
+/** What the outcome of a call that ran says of its arguments, where a person edited them. */
+const editedOf = ({ decision }: Call) => decision?.params === undefined ? {} : { edited: decision.params }
 
 /** This drive started it, and not one that died: told by the log, because clocks of machines differ. */
 export const isOurs = (journal: Env.Env["journal"], { drive }: Call): boolean => drive === journal.state().drive
@@ -178,7 +135,7 @@ export const execute = (env: Env.Env, call: Call): Effect.Effect<ToolOutcome.Too
       env.handlers,
       {
         name: tool,
-        params: call.params,
+        params: OpenCall.final(call),
         timeout: Duration.fromInputUnsafe(env.timeouts.tool),
         identity: {
           sessionId,
@@ -206,14 +163,15 @@ export const execute = (env: Env.Env, call: Call): Effect.Effect<ToolOutcome.Too
       : yield* restore(ToolHooks.after(env, call, settlement.outcome, duration, "ran"))
     // arguments that do not fit any more say nothing of the try before, which they did
     const isUnknown = attempt > 1 && settlement.outcome._tag === "InvalidArguments"
-    const outcome = isUnknown ? { _tag: "OutcomeUnknown" as const } : storable(left)
-    journal.record({ _tag: "ToolSettled", turn, callId, tool, duration, ...settlement, outcome })
+    const edited = editedOf(call)
+    const outcome = isUnknown ? { _tag: "OutcomeUnknown" as const } : storable(left, edited)
+    journal.record({ _tag: "ToolSettled", turn, callId, tool, duration, ...settlement, ...edited, outcome })
     return outcome
   }))
 
-/** The outcome, or where it is more than a store holds, what became of it. */
-export const storable = (outcome: ToolOutcome.ToolOutcome): ToolOutcome.ToolOutcome => {
-  const bytes = Bounds.above(outcome, SessionStore.maxContentBytes)
+/** The outcome, or where it is more than a store holds together with `beside`, what became of it. */
+export const storable = (outcome: ToolOutcome.ToolOutcome, beside: object = {}): ToolOutcome.ToolOutcome => {
+  const bytes = Bounds.above({ ...beside, outcome }, SessionStore.maxContentBytes)
   if (bytes === undefined) return outcome
   const message = `it has ${bytes} bytes of JSON, the limit is ${SessionStore.maxContentBytes}`
   return outcome._tag === "Succeeded"

@@ -21,7 +21,9 @@ import * as Prices from "../services/Prices.ts"
 import * as Reconciler from "../services/Reconciler.ts"
 import * as RetryPolicy from "../services/RetryPolicy.ts"
 import type * as SessionStore from "../services/SessionStore.ts"
+import * as Answering from "./Answering.ts"
 import * as Cost from "./Cost.ts"
+import * as Desk from "./Desk.ts"
 import * as Ending from "./Ending.ts"
 import type * as Env from "./Env.ts"
 import type * as Feed from "./Feed.ts"
@@ -64,6 +66,7 @@ export const drive = (
       const env = yield* makeEnv(services, request, live.feed, opened.value)
       const begun = yield* phase(FirstEvent.write(env, opened.value.begin, request.brief))
       const isStored = Exit.isSuccess(begun) || session.head() > state.seq
+      live.decide = (decision) => Answering.live(env, services.store, decision)
       if (isStored) yield* Deferred.succeed(live.accepted, undefined)
       // cut off before the store has answered, the run may have begun all the same: its end stands behind that answer
       else if (!isPending(begun.cause, env.journal, state)) return yield* refuse(begun.cause)
@@ -88,8 +91,8 @@ const causeOf = (live: Live.Live, runId: string, cause: Cause.Cause<RunError.Run
   return isShutdown ? RunError.shuttingDown : RunError.abortedBeforeStart(runId)
 }
 
-/** Whoever reads this drive is not shown the end of one that died before it. */
-const unseen = { publish: () => {} }
+/** Whoever reads a drive is not shown the end of one that died before it. */
+export const unseen: Pick<Feed.Feed, "publish"> = { publish: () => {} }
 
 /**
  * Ends a drive that died, where one did. Its end is stored with the first event of what follows, so that nobody finds one
@@ -113,11 +116,11 @@ const mend = Effect.fnUntraced(function*(
   return { _tag: "Replay", past: { from: opened.from, to: state.seq, state } }
 })
 
-const makeEnv = Effect.fnUntraced(function*(
+export const makeEnv = Effect.fnUntraced(function*(
   services: Env.Services,
-  request: Env.Request,
+  request: Pick<Env.Request, "brief" | "runId" | "sessionId">,
   feed: Pick<Feed.Feed, "publish">,
-  opened: Opening.Ready
+  opened: Pick<Opening.Ready, "session" | "state" | "transcript">
 ): Effect.fn.Return<Env.Env> {
   const { session, state, transcript } = opened
   return {
@@ -130,6 +133,7 @@ const makeEnv = Effect.fnUntraced(function*(
     prices: yield* Prices.Prices,
     hooks: HookRun.make(yield* Hooks.Hooks),
     leftBehind: new Map(),
+    desk: new Desk.Desk(),
     journal: Journal.make({
       session,
       state,
@@ -155,6 +159,7 @@ const takeTurns = Effect.fnUntraced(function*(
   const timer = yield* limitDuration(env, live)
   const exit = yield* phase(Turn.takeTurns(env), 2)
   live.announce = undefined
+  live.decide = undefined
   if (timer !== undefined) yield* Fiber.interrupt(timer)
   return Exit.isSuccess(exit) ? exit.value : endingOf(env, live, exit.cause)
 })

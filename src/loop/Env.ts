@@ -13,6 +13,7 @@ import type * as Runs from "../services/Runs.ts"
 import type * as SessionStore from "../services/SessionStore.ts"
 import type * as ToolExecutor from "../services/ToolExecutor.ts"
 import type * as Brief from "./Brief.ts"
+import type * as Desk from "./Desk.ts"
 import type * as Fold from "./Fold.ts"
 import type * as HookRun from "./HookRun.ts"
 import type * as Journal from "./Journal.ts"
@@ -49,6 +50,7 @@ export interface Env extends
   readonly sessionId: string
   readonly journal: Journal.Journal
   readonly approver: Approver.Approver
+  readonly desk: Desk.Desk
   readonly reconciler: Reconciler.Reconciler
   readonly retry: RetryPolicy.RetryPolicy
   readonly prices: Prices.Prices

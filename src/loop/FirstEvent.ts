@@ -20,7 +20,7 @@ export const write = Effect.fnUntraced(
       journal.record({
         _tag: "RunResumed",
         drive: before.drive + 1,
-        cause: before.crashes > 0 ? "recovery" : "resume",
+        cause: before.crashes > 0 ? "recovery" : isDecided(before) ? "approval" : "resume",
         ...(begin.limits === undefined ? {} : { limits: RunPolicy.merge(before.limits, begin.limits) }),
         ...(begin.data === undefined ? {} : { data: begin.data })
       })
@@ -29,3 +29,6 @@ export const write = Effect.fnUntraced(
     yield* journal.commit
   }
 )
+
+/** Somebody decided about a call while no drive was there. */
+const isDecided = ({ openCalls }: RunState.RunState) => openCalls.some(({ decision }) => decision !== undefined)

@@ -4,13 +4,16 @@
  * Does not own the drive, nor in whose context it works; the front door does.
  */
 import * as Effect from "effect/Effect"
+import * as Semaphore from "effect/Semaphore"
 import * as InputCheck from "../run/InputCheck.ts"
 import type * as RunError from "../run/RunError.ts"
 import type * as RunInput from "../run/RunInput.ts"
 import * as RunPolicy from "../run/RunPolicy.ts"
+import type * as RunResult from "../run/RunResult.ts"
 import * as Ids from "../services/Ids.ts"
 import type * as Runs from "../services/Runs.ts"
 import * as Brief from "./Brief.ts"
+import * as Deciding from "./Deciding.ts"
 import type * as Env from "./Env.ts"
 import * as Fold from "./Fold.ts"
 import * as Opening from "./Opening.ts"
@@ -23,12 +26,17 @@ export interface Launch {
   readonly begin: (input: RunInput.RunInput, isWatched: boolean) => Launched
   /** Starts the next drive of a session's last run. */
   readonly proceed: (input: RunInput.ResumeInput) => Launched
+  /** The questions of a session that wait. */
+  readonly approvals: (sessionId: string) => Effect.Effect<ReadonlyArray<RunResult.Approval>, RunError.RunError>
+  /** Answers one of them. */
+  readonly decide: (decision: RunInput.DecideInput) => Effect.Effect<void, RunError.RunError>
   /** Aborts what was started here and still lives, and awaits its end. */
   readonly shutdown: Effect.Effect<void>
 }
 
 export const make = (services: Env.Services, definition: Brief.Definition): Launch => {
   const track = new Set<Runs.LiveRun>()
+  const pen = Semaphore.makeUnsafe(1)
   const defaults: InputCheck.Defaults = {
     limits: definition.limits,
     toolPolicy: definition.toolPolicy,
@@ -87,6 +95,13 @@ export const make = (services: Env.Services, definition: Brief.Definition): Laun
   return {
     begin,
     proceed,
+    approvals: (sessionId) =>
+      Effect.flatMap(checkedId("sessionId", sessionId), () => Deciding.waiting(services.store, sessionId)),
+    decide: (decision) =>
+      Effect.flatMap(
+        checkedId("sessionId", decision.sessionId),
+        () => Deciding.decide(services, definition, pen, decision)
+      ),
     shutdown: Effect.suspend(() =>
       Effect.forEach(track, (run) => run.abort("shutdown"), { concurrency: "unbounded", discard: true })
     )

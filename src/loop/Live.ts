@@ -3,6 +3,7 @@ import type * as Deferred from "effect/Deferred"
 import type * as Effect from "effect/Effect"
 import type * as RunError from "../run/RunError.ts"
 import type * as RunEvent from "../run/RunEvent.ts"
+import type * as RunInput from "../run/RunInput.ts"
 import type * as RunResult from "../run/RunResult.ts"
 import type * as Feed from "./Feed.ts"
 
@@ -26,6 +27,8 @@ export interface Live {
   /** stores that an abort was accepted; set once the run is in the log */
   announce: Effect.Effect<unknown> | undefined
   isAnnounced: boolean
+  /** answers a question; set while the run takes turns */
+  decide: ((decision: RunInput.DecideInput) => Effect.Effect<boolean, RunError.RunError>) | undefined
 }
 
 /** Cuts the run off, in whatever phase it is; the first reason counts. */

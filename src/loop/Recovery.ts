@@ -67,7 +67,7 @@ export const settleAll = Effect.fnUntraced(function*(env: Env.Env, reason: NotEx
       ? yield* outcomeOfStarted(env, call, reason)
       : reason === "superseded" && call.phase === "awaiting"
       ? waiting
-      : { _tag: "NotExecuted", reason } as const
+      : CallStep.unstarted(call, { _tag: "NotExecuted", reason })
     CallStep.settle(env, call, outcome, runId)
   }
 })

@@ -19,10 +19,9 @@ export class RoundProgress {
   toolError: RunError.Stored | undefined
   /** the limit that was reached, where one was */
   spent: RunEvent.LimitedReason | undefined
-  /** a call waits for a person, and nobody here answers */
-  isUnanswered = false
   running = 0
-  #waiting = 0
+  /** the questions that wait for a person, by id */
+  readonly #waiting = new Set<string>()
   readonly #env: Pick<Env.Env, "journal" | "policy">
   readonly #over = Deferred.makeUnsafe<void>()
 
@@ -55,24 +54,24 @@ export class RoundProgress {
     this.look()
   }
 
-  asked(): void {
-    this.#waiting++
+  /** `false` where the round has asked this question before, and nobody answered. */
+  asked(approvalId: string): boolean {
+    const isNew = !this.#waiting.has(approvalId)
+    this.#waiting.add(approvalId)
+    return isNew
   }
 
-  /** The call goes on waiting, and the round ends so. */
-  unanswered(): void {
-    this.isUnanswered = true
-  }
-
-  answered(): void {
-    this.#waiting--
+  answered(approvalId: string): void {
+    this.#waiting.delete(approvalId)
     this.#goOn()
   }
 
   /** The round waits for a person while one is asked and nothing runs. */
   look(): void {
     const { journal } = this.#env
-    if (this.running === 0 && this.#waiting > 0 && journal.status() === "tool_running") journal.move("everyCallWaits")
+    if (this.running === 0 && this.#waiting.size > 0 && journal.status() === "tool_running") {
+      journal.move("everyCallWaits")
+    }
   }
 
   #failed(call: Failed): void {

@@ -72,7 +72,8 @@ const makeRun = (services: Env.Services, { begin, brief, folded, isWatched, runI
     stopped: undefined,
     interrupt: undefined,
     announce: undefined,
-    isAnnounced: false
+    isAnnounced: false,
+    decide: undefined
   }
   const ended = Effect.exit(Deferred.await(live.result))
   const run: Runs.LiveRun = {
@@ -82,6 +83,11 @@ const makeRun = (services: Env.Services, { begin, brief, folded, isWatched, runI
     accepted: Deferred.await(live.accepted),
     events: live.feed.events,
     result: Deferred.await(live.result),
+    decide: (decision) =>
+      Effect.andThen(
+        Effect.exit(Deferred.await(live.accepted)),
+        Effect.suspend(() => live.decide?.(decision) ?? Effect.succeed(false))
+      ),
     isOver: () => Deferred.isDoneUnsafe(live.result),
     abort: (reason) => Effect.andThen(abort(live, reason), Effect.asVoid(ended))
   }

@@ -30,7 +30,7 @@ export const isAsked = ({ hooks }: Pick<Env.Env, "hooks">, { decision, phase }: 
 
 /** Asks the hooks about a call that has not started. */
 export const before = Effect.fnUntraced(function*(env: Around, call: Call): Effect.fn.Return<Prepared> {
-  let { params } = call
+  let params = OpenCall.final(call)
   for (const hook of env.hooks.at.beforeToolCall) {
     const seen = { ...describe(env, call), params }
     const given = yield* HookRun.run(env, {
@@ -64,11 +64,11 @@ export const before = Effect.fnUntraced(function*(env: Around, call: Call): Effe
   return { _tag: "Go", call: withParams(call, params) }
 })
 
-/** A person's answer is about the arguments they were asked about; others need a new question. */
+/** A person's answer is about the arguments they were asked about, or gave; others need a new question. */
 const withParams = (call: Call, params: Schema.Json): Call => {
-  if (params === call.params || RunInput.canonical(params) === RunInput.canonical(call.params)) return call
-  const { approvalId, decision: _, ...rest } = call
-  return approvalId === undefined ? { ...call, params } : { ...rest, params, phase: "awaiting" }
+  const before = OpenCall.final(call)
+  if (params === before || RunInput.canonical(params) === RunInput.canonical(before)) return call
+  return call.approvalId === undefined ? { ...call, params } : { ...OpenCall.unasked(call), params, phase: "awaiting" }
 }
 
 /** The outcome that the hooks leave of one. */
@@ -129,7 +129,9 @@ const look = (
   })
 }
 
-const describe = ({ journal, sessionId }: Around, { callId, params, tool, turn }: Call): Hooks.ToolCall => {
+const describe = ({ journal, sessionId }: Around, call: Call): Hooks.ToolCall => {
+  const { callId, tool, turn } = call
+  const params = OpenCall.final(call)
   const { input, runId = journal.runId } = journal.state()
   const idempotencyKey = OpenCall.idempotencyKey(sessionId, runId, callId)
   return { sessionId, runId, turn, callId, tool, params, idempotencyKey, data: input?.data }

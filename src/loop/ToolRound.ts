@@ -5,6 +5,7 @@
  * Does not own the steps of one call (`CallStep`), what a round knows of itself (`RoundProgress`), nor the ends of runs;
  * `settleOpen` is what an end does to calls still open.
  */
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Semaphore from "effect/Semaphore"
@@ -17,6 +18,7 @@ import type * as ToolOutcome from "../run/ToolOutcome.ts"
 import type * as SessionStore from "../services/SessionStore.ts"
 import * as CallStep from "./CallStep.ts"
 import type * as Env from "./Env.ts"
+import * as Question from "./Question.ts"
 import * as Recovery from "./Recovery.ts"
 import { RoundProgress } from "./RoundProgress.ts"
 
@@ -55,9 +57,18 @@ export const run = Effect.fnUntraced(function*(
   const cutBy = allowed.length < within.length ? left.reason : undefined
   enter(cutBy === "turns" ? "settledWithoutTurnLeft" : "settledWithCalls")
   for (const call of beyond) CallStep.settle(env, call, { _tag: "NotExecuted", reason: "limit" })
-  const { isUnanswered: isWaiting, spent, toolError } = yield* runAll(env, allowed)
-  const isOver = toolError !== undefined || spent !== undefined || !isWaiting
-  if (!isOver) return { cutBy, toolError, isWaiting: true }
+  const progress = new RoundProgress(env)
+  let open: ReadonlyArray<Call> = allowed
+  // what was decided after a call gave up waiting is taken up before the round is over
+  do {
+    yield* runAll(env, progress, open)
+    open = stillOpen(env, allowed)
+  } while (open.some((call) => call.decision !== undefined) && progress.mayRun())
+  const { spent, toolError } = progress
+  if (open.length > 0 && toolError === undefined && spent === undefined) {
+    env.desk.close()
+    return { cutBy, toolError, isWaiting: true }
+  }
   settleOpen(env, toolError === undefined ? "limit" : "failed")
   // nobody is waited for any more
   if (journal.status() === "awaiting_human") journal.move("answered")
@@ -74,23 +85,52 @@ const beyondQuota = ({ journal, policy, tools }: Env.Env, calls: ReadonlyArray<C
     journal.state().started,
     calls.filter((call) => tools.some((tool) => tool.name === call.tool))
   )
+/** Those of a round's calls that have no outcome, as they stand now. */
+const stillOpen = ({ journal }: Env.Env, calls: ReadonlyArray<Call>): ReadonlyArray<Call> =>
+  journal.state().openCalls.filter(({ callId }) => calls.some((call) => call.callId === callId))
 
 /**
- * Runs calls, at most `maxParallel` at once; one that waits for a person takes no place. Later calls wait with it when they
- * run one by one, else they go on. Calls that may not run any more, all of them where a limit was reached before, stay
- * open for the round to settle.
+ * Runs calls, at most `maxParallel` at once; one that waits for a person takes no place. Where they run one by one and nobody
+ * answers for it, later calls are asked about too, and wait with it unless a person has decided; else they go on, and it
+ * waits for a decision from elsewhere until they are over. Calls that may not run any more, all of them where a limit was
+ * reached before, stay open for the round to settle.
  */
 const runAll = Effect.fnUntraced(function*(
   env: Env.Env,
+  progress: RoundProgress,
   calls: ReadonlyArray<Call>
-): Effect.fn.Return<RoundProgress, SessionStore.StoreError> {
+): Effect.fn.Return<void, SessionStore.StoreError> {
   const { journal, policy } = env
-  const progress = new RoundProgress(env)
-  if (calls.length === 0 || !progress.mayRun()) return progress
+  if (calls.length === 0 || !progress.mayRun()) return
   const places = Math.max(1, Math.min(policy.maxParallel ?? 1, calls.length))
   const place = Semaphore.makeUnsafe(places)
-  const desk = Semaphore.makeUnsafe(1)
+  const line = Semaphore.makeUnsafe(1)
+  const idle = Deferred.makeUnsafe<void>()
   let left = calls.length
+  const leave = () => {
+    if (--left === 0) Deferred.doneUnsafe(idle, Effect.void)
+  }
+  /** What a call does for which nobody answers. */
+  const nobody = places === 1 ? Effect.void : Effect.suspend(() => {
+    leave()
+    return Effect.onInterrupt(Deferred.await(idle), () => Effect.sync(() => left++))
+  })
+
+  /** Until a person has decided about the arguments that the call goes on with. */
+  const askAndCarryOut = Effect.fnUntraced(function*(asked: Call): Effect.fn.Return<void, SessionStore.StoreError> {
+    const decided = yield* decision(env, progress, asked, { line, nobody })
+    if (decided === undefined) return
+    const verdict = yield* CallStep.rejudge(env, decided)
+    const call = verdict._tag === "Settle" ? decided : verdict.call ?? decided
+    if (verdict._tag === "Ask") return yield* askAndCarryOut(call)
+    if (verdict._tag === "Settle") {
+      CallStep.settle(env, call, verdict.outcome, undefined, verdict.hook)
+      return progress.look()
+    }
+    // with the intent, where that follows at once
+    if (progress.running >= places) yield* journal.commit
+    yield* place.withPermit(startAndExecute(env, progress, call))
+  })
 
   /** `isStarted`: the intent is stored already. */
   const workOff = Effect.fnUntraced(function*(given: Call, verdict: CallStep.Verdict, isStarted: boolean) {
@@ -98,12 +138,8 @@ const runAll = Effect.fnUntraced(function*(
     const run = isStarted ? execute(env, progress, call) : startAndExecute(env, progress, call)
     if (verdict._tag === "Settle") CallStep.settle(env, call, verdict.outcome, undefined, verdict.hook)
     else if (verdict._tag === "Run") yield* place.withPermit(run)
-    else if (yield* isAllowed(env, progress, call, desk)) {
-      // with the intent, where that follows at once
-      if (progress.running >= places) yield* journal.commit
-      yield* place.withPermit(startAndExecute(env, progress, call))
-    }
-    left--
+    else yield* askAndCarryOut(call)
+    leave()
     // the last outcome of a round is stored with the end of the turn, and one behind another with its intent
     if (left > 0 && places > 1) yield* journal.commit
   })
@@ -119,9 +155,14 @@ const runAll = Effect.fnUntraced(function*(
   yield* journal.commit
 
   if (places === 1) {
+    let isHeld = false
     for (const [i, call] of calls.entries()) {
-      if (i > 0 && (progress.isUnanswered || !progress.mayRun())) break
-      yield* workOff(call, verdicts[i] ?? (yield* judge(env, call)), i === 0)
+      if (i > 0 && !progress.mayRun()) break
+      const verdict = verdicts[i] ?? (yield* judge(env, call))
+      const isFree = verdict._tag === "Run" && call.phase === "pending" && call.decision === undefined
+      if (isFree && isHeld) continue
+      yield* workOff(call, verdict, i === 0)
+      isHeld ||= stillOpen(env, [call]).length > 0
     }
   } else {
     const work = (call: Call, i: number) =>
@@ -131,7 +172,6 @@ const runAll = Effect.fnUntraced(function*(
       )
     yield* Effect.forEach(calls, work, { concurrency: "unbounded", discard: true })
   }
-  return progress
 })
 
 /** What is known is not kept back by a rule that takes its time. */
@@ -153,36 +193,32 @@ const startAndExecute = (env: Env.Env, progress: RoundProgress, call: Call) =>
     return Effect.andThen(env.journal.commit, execute(env, progress, call))
   })
 
-/** Whether a person allows the call; not while nobody answers, nor once the round is over. */
-const isAllowed = Effect.fnUntraced(function*(
+/** The call once somebody has decided about it; not while nobody does, nor once the round is over. */
+const decision = Effect.fnUntraced(function*(
   env: Env.Env,
   progress: RoundProgress,
   call: Call,
-  desk: Semaphore.Semaphore
+  { line, nobody }: { readonly line: Semaphore.Semaphore; readonly nobody: Effect.Effect<void> }
 ) {
-  if (!progress.mayRun()) return false
+  if (!progress.mayRun()) return undefined
   // one after the other, so that the log has the questions in call order
-  const question = yield* desk.withPermit(CallStep.request(env, call))
-  progress.asked()
+  const question = yield* line.withPermit(Question.request(env, call))
+  const isNew = progress.asked(question.approvalId)
   yield* env.journal.commit
   progress.look()
-  const answer = yield* Effect.raceFirst(CallStep.ask(env, question), Effect.as(progress.over, "over" as const))
-  if (answer === undefined) {
-    progress.unanswered()
-    return false
-  }
-  progress.answered()
-  if (answer === "over") return false
-  CallStep.resolve(env, call, question, answer)
-  progress.look()
-  return answer.approved === true
+  const word = isNew ? Question.asking(env, question, nobody) : nobody
+  yield* Effect.raceFirst(Question.answered(env, question, word), progress.over)
+  const now = stillOpen(env, [call])[0]
+  if (now?.decision === undefined) return undefined
+  progress.answered(question.approvalId)
+  return now
 })
 
 /** Gives every call that is still open the outcome that an end leaves it with; nothing runs. */
 export const settleOpen = (env: Env.Env, reason: NotExecuted): void => {
   for (const call of env.journal.state().openCalls) {
     if (call.phase === "started") CallStep.settle(env, call, outcomeOfStarted(env, call))
-    else CallStep.settle(env, call, { _tag: "NotExecuted", reason })
+    else CallStep.settle(env, call, CallStep.unstarted(call, { _tag: "NotExecuted", reason }))
   }
 }
 

@@ -125,11 +125,17 @@ export const policy = (
   given: RunPolicy.ToolPolicy,
   tools: ReadonlyArray<string>
 ): Checked<RunPolicy.ToolPolicy> => {
-  const { allowList, maxCallsPerRun = {}, maxParallel } = given
+  const { allowList, approvalTimeout, maxCallsPerRun = {}, maxParallel } = given
   if (maxParallel !== undefined && !(maxParallel >= 1 && (maxParallel === Infinity || Number.isInteger(maxParallel)))) {
     return refuse(
       "toolPolicy.maxParallel",
       `toolPolicy.maxParallel must be a whole number of at least 1; it is ${maxParallel}`
+    )
+  }
+  if (approvalTimeout !== undefined && !(approvalTimeout >= 1 && approvalTimeout < Infinity)) {
+    return refuse(
+      "toolPolicy.approvalTimeout",
+      `toolPolicy.approvalTimeout must be at least 1, in milliseconds; it is ${approvalTimeout}`
     )
   }
   const quota = CallQuota.entries(maxCallsPerRun)

@@ -1,5 +1,5 @@
 /**
- * Tool calls without an outcome: their ids, their phases, and when a round of them waits for a person.
+ * Tool calls without an outcome: their ids, their phases, what they run with, and when a round of them waits for a person.
  */
 import type * as Message from "./Message.ts"
 import type * as RunEvent from "./RunEvent.ts"
@@ -11,8 +11,10 @@ export interface OpenCall {
   readonly tool: string
   readonly params: Message.ToolCallPart["params"]
   readonly phase: "pending" | "awaiting" | "started"
-  /** set once a person was asked */
+  /** set once a person was asked: the question's id, when it was asked and when it expires, in milliseconds since the epoch */
   readonly approvalId?: string
+  readonly requestedAt?: number
+  readonly expiresAt?: number
   /** when its intent was last stored, in milliseconds since the epoch */
   readonly startedAt?: number
   /** the drive that last stored its intent */
@@ -20,8 +22,25 @@ export interface OpenCall {
   /** how often its intent was stored: more than once when a drive died while it ran */
   readonly tries?: number
   /** what the person said */
-  readonly decision?: { readonly approved: boolean; readonly reason?: string }
+  readonly decision?: Decision
 }
+
+/** `params` are the arguments that the person put in place of the model's. */
+export interface Decision {
+  readonly approved: boolean
+  readonly reason?: string
+  readonly params?: Message.ToolCallPart["params"]
+}
+
+/** The arguments that a person is asked about. */
+export const asked = ({ params }: OpenCall): OpenCall["params"] => params
+
+/** The arguments that the call runs with. */
+export const final = (call: OpenCall): OpenCall["params"] => call.decision?.params ?? asked(call)
+
+/** Nobody can say yes any more. */
+export const isExpired = ({ expiresAt }: Pick<OpenCall, "expiresAt">, at: number): boolean =>
+  expiresAt !== undefined && at >= expiresAt
 
 /** The id of the n-th call (from 0) of a turn's message: unique in the run. */
 export const callId = (turn: number, index: number): string => `${turn}.${index}`
@@ -42,9 +61,29 @@ export interface Round {
   readonly waited: number
 }
 
+/** A call without what was asked and answered about it: that was about other arguments. */
+export const unasked = (
+  { approvalId: _1, decision: _2, expiresAt: _3, requestedAt: _4, ...call }: OpenCall
+): OpenCall => call
+
+/** A question, as its call remembers it. */
+export const questionOf = (
+  { approvalId, at, expiresAt, params }: Extract<RunEvent.Durable, { _tag: "ApprovalRequested" }>
+): Pick<OpenCall, "params" | "phase" | "approvalId" | "requestedAt" | "expiresAt"> => ({
+  params,
+  phase: "awaiting",
+  approvalId,
+  requestedAt: at,
+  ...(expiresAt === undefined ? {} : { expiresAt })
+})
+
 export const decisionOf = (
-  { approved, reason }: Extract<RunEvent.Durable, { _tag: "ApprovalResolved" }>
-): NonNullable<OpenCall["decision"]> => ({ approved, ...(reason === undefined ? {} : { reason }) })
+  { approved, params, reason }: Extract<RunEvent.Durable, { _tag: "ApprovalResolved" }>
+): Decision => ({
+  approved,
+  ...(reason === undefined ? {} : { reason }),
+  ...(params === undefined ? {} : { params })
+})
 
 /** A round waits for a person while one is asked and nothing runs. */
 export const waits = (openCalls: ReadonlyArray<OpenCall>): boolean =>

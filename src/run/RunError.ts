@@ -76,6 +76,15 @@ export const RunRefusal = Schema.Union([
   Schema.TaggedStruct("SessionNotFound", { ...message, sessionId: Schema.String }),
   /** the run id exists with other input */
   Schema.TaggedStruct("RunConflict", { ...message, runId: Schema.String }),
+  /**
+   * The question waits for no answer: there is none with this id, it has one, its call has an outcome without one, or it
+   * expired. Nothing was recorded.
+   */
+  Schema.TaggedStruct("ApprovalNotOpen", {
+    ...message,
+    approvalId: Schema.String,
+    because: Schema.Literals(["unknown", "answered", "settled", "expired"])
+  }),
   /** `resume` found no run that can go on */
   Schema.TaggedStruct("NothingToResume", { ...message, sessionId: Schema.String }),
   /** the run was aborted while it was being started; nothing of it is in the log */

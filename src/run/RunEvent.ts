@@ -170,14 +170,18 @@ export const Durable = Schema.Union([
     approvalId: Schema.String,
     params: Schema.Json,
     /** SHA-256 of the canonical arguments, hex */
-    digest: Schema.String
+    digest: Schema.String,
+    /** milliseconds since the epoch: from then on nobody can say yes */
+    expiresAt: Schema.optionalKey(Schema.Finite)
   }),
   durable("ApprovalResolved", {
     callId: Schema.String,
     approvalId: Schema.String,
     approved: Schema.Boolean,
     by: Schema.optionalKey(Schema.String),
-    reason: Schema.optionalKey(Schema.String)
+    reason: Schema.optionalKey(Schema.String),
+    /** the arguments to run with in place of the model's */
+    params: Schema.optionalKey(Schema.Json)
   }),
   /** The intent: stored before the handler runs. */
   durable("ToolStarted", { ...call, params: Schema.Json }),
@@ -190,7 +194,9 @@ export const Durable = Schema.Union([
     originalSize: Schema.optionalKey(Schema.Finite),
     usage: Schema.optionalKey(Usage.Usage),
     /** the hook that gave this outcome before the call could run */
-    hook: Schema.optionalKey(Schema.String)
+    hook: Schema.optionalKey(Schema.String),
+    /** the arguments it ran with, where they are not the model's */
+    edited: Schema.optionalKey(Schema.Json)
   }),
   durable("TurnFinished", {
     turn: Schema.Finite,

@@ -52,6 +52,24 @@ export interface ResumeInput {
   readonly data?: Schema.Json | undefined
 }
 
+/**
+ * What `decide` takes.
+ *
+ * - `approvalId`: of the question, as `approvals`, a suspended result and `ApprovalRequested` name it.
+ * - `approved`: nothing but `true` is a yes.
+ * - `by`: who decided, for the log.
+ * - `reason`: for the log; the model reads why a call was denied.
+ * - `params`: arguments to run with in place of the model's, with a yes only; the tool's schema must accept them.
+ */
+export interface DecideInput {
+  readonly sessionId: string
+  readonly approvalId: string
+  readonly approved: boolean
+  readonly by?: string | undefined
+  readonly reason?: string | undefined
+  readonly params?: Schema.Json | undefined
+}
+
 /** The whole effective input of a run, as `RunStarted` stores it: defaults filled in, plain JSON. */
 export const Effective = Schema.Struct({
   messages: Schema.Array(Message.UserMessage),

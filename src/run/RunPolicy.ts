@@ -77,6 +77,8 @@ export const ToolPolicy = Schema.Struct({
   continueOnError: Schema.optionalKey(Schema.Boolean),
   /** Calls of tools that do not say themselves whether they need approval ask for it. Default `false`. */
   requireApprovalByDefault: Schema.optionalKey(Schema.Boolean),
+  /** Milliseconds until a question expires: its call is denied then. Default: it never does. */
+  approvalTimeout: Schema.optionalKey(Schema.Finite),
   /** The tools that may be offered, by name. Default: all of the agent's. */
   allowList: Schema.optionalKey(Schema.Array(Schema.String)),
   /**
@@ -94,12 +96,14 @@ export const narrow = (base: ToolPolicy, over: ToolPolicy): ToolPolicy => {
     : base.allowList.filter((name) => over.allowList?.includes(name))
   const maxCallsPerRun = CallQuota.narrow(base.maxCallsPerRun, over.maxCallsPerRun)
   const maxParallel = over.maxParallel ?? base.maxParallel
+  const approvalTimeout = Math.min(base.approvalTimeout ?? Infinity, over.approvalTimeout ?? Infinity)
   return {
     ...(base.enabled === false || over.enabled === false ? { enabled: false } : {}),
     ...(base.continueOnError === false || over.continueOnError === false ? { continueOnError: false } : {}),
     ...(base.requireApprovalByDefault === true || over.requireApprovalByDefault === true
       ? { requireApprovalByDefault: true }
       : {}),
+    ...(approvalTimeout === Infinity ? {} : { approvalTimeout }),
     ...(allowList === undefined ? {} : { allowList }),
     ...(maxCallsPerRun === undefined ? {} : { maxCallsPerRun }),
     ...(maxParallel === undefined ? {} : { maxParallel: Math.min(maxParallel, Number.MAX_SAFE_INTEGER) })

@@ -3,6 +3,7 @@
  */
 import type * as Schema from "effect/Schema"
 import * as DoomLoop from "./DoomLoop.ts"
+import * as OpenCall from "./OpenCall.ts"
 import { count } from "./Quantity.ts"
 import type * as RunEvent from "./RunEvent.ts"
 import type * as RunPolicy from "./RunPolicy.ts"
@@ -20,11 +21,16 @@ export interface Totals {
   readonly explain: string
 }
 
-/** A call that waits for a person. */
+/** A call that waits for a person: what `decide` is asked about. */
 export interface Approval {
   readonly id: string
+  readonly callId: string
   readonly tool: string
   readonly params: Schema.Json
+  /** milliseconds since the epoch */
+  readonly requestedAt: number
+  /** milliseconds since the epoch: from then on nobody can say yes */
+  readonly expiresAt?: number
 }
 
 export type RunResult<A = string> =
@@ -67,14 +73,21 @@ export const fromState = <A>(
       return {
         ...totals,
         _tag: "Suspended",
-        approvals: state.openCalls
-          .filter((call) => call.phase === "awaiting")
-          .map((call) => ({ id: call.approvalId ?? call.callId, tool: call.tool, params: call.params }))
+        approvals: approvals(state)
       }
     case "RunAborted":
       return { ...totals, _tag: "Aborted", reason: end.reason }
   }
 }
+
+/** The questions of a state that have no answer, in call order. */
+export const approvals = ({ openCalls }: RunState.RunState): ReadonlyArray<Approval> =>
+  openCalls.flatMap((call) => {
+    const { approvalId, callId, expiresAt, phase, requestedAt, tool } = call
+    if (phase !== "awaiting" || approvalId === undefined || requestedAt === undefined) return []
+    const expiry = expiresAt === undefined ? {} : { expiresAt }
+    return [{ id: approvalId, callId, tool, params: OpenCall.asked(call), requestedAt, ...expiry }]
+  })
 
 const completed: Record<Extract<RunEvent.End, { _tag: "RunCompleted" }>["reason"], string> = {
   stop: "The model finished its answer",
@@ -154,7 +167,9 @@ const advice = (end: RunEvent.End): ReadonlyArray<string> => {
     case "RunLimited":
       return [pastLimit[end.reason]]
     case "RunSuspended":
-      return ["Provide an Approver, then resume it."]
+      return [
+        "Answer with decide({ sessionId, approvalId, approved }), from any process, or provide an Approver; then resume it."
+      ]
     case "RunAborted":
       return ["It can be resumed."]
     default:

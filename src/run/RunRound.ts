@@ -63,14 +63,12 @@ export const settleMessage = (state: RunState, event: Settled): RunState => {
 /** A question about a call with these arguments; what was answered about others does not count. */
 export const askCall = (
   state: RunState,
-  { approvalId, at, callId, params }: Extract<RunEvent.Durable, { _tag: "ApprovalRequested" }>
+  event: Extract<RunEvent.Durable, { _tag: "ApprovalRequested" }>
 ): RunState => {
-  const openCalls = state.openCalls.map((call): OpenCall.OpenCall => {
-    if (call.callId !== callId) return call
-    const { decision: _, ...rest } = call
-    return { ...rest, phase: "awaiting", approvalId, params }
-  })
-  return { ...state, ...OpenCall.inRound(state, openCalls, at) }
+  const openCalls = state.openCalls.map((call) =>
+    call.callId === event.callId ? { ...OpenCall.unasked(call), ...OpenCall.questionOf(event) } : call
+  )
+  return withCalls(state, openCalls, event.at)
 }
 
 /** An open call that went a step further. */
@@ -80,8 +78,12 @@ export const withCall = (
   change: Partial<OpenCall.OpenCall>
 ): RunState => {
   const openCalls = state.openCalls.map((call) => call.callId === event.callId ? { ...call, ...change } : call)
-  return { ...state, ...OpenCall.inRound(state, openCalls, event.at) }
+  return withCalls(state, openCalls, event.at)
 }
+
+/** Behind an end, where people decide while no drive is there, the status stays. */
+const withCalls = (state: RunState, openCalls: ReadonlyArray<OpenCall.OpenCall>, at: number): RunState =>
+  RunStatus.isEnd(state.status) ? { ...state, openCalls } : { ...state, ...OpenCall.inRound(state, openCalls, at) }
 
 /** An intent, the first one of its call or another try. */
 export const startCall = (state: RunState, event: Extract<RunEvent.Durable, { _tag: "ToolStarted" }>): RunState => {

@@ -50,8 +50,23 @@ const notExecuted: Record<(typeof NotExecuted.Type)["reason"], string> = {
   failed: "Not executed: the run failed before this call."
 }
 
-/** How the model reads an outcome: `Succeeded` is a result, everything else a failed result in words. */
-export const toResult = (outcome: ToolOutcome): { readonly result: Schema.Json; readonly isFailure: boolean } => {
+interface Result {
+  readonly result: Schema.Json
+  readonly isFailure: boolean
+}
+
+/**
+ * How the model reads an outcome: `Succeeded` is a result, everything else a failed result in words. `edited` are the
+ * arguments that the call ran with, where they are not the model's: it is told so.
+ */
+export const toResult = (outcome: ToolOutcome, edited?: Schema.Json): Result => {
+  const { isFailure, result } = read(outcome)
+  return edited === undefined
+    ? { result, isFailure }
+    : { result: { note: "Ran with edited arguments.", arguments: edited, result }, isFailure }
+}
+
+const read = (outcome: ToolOutcome): Result => {
   switch (outcome._tag) {
     case "Succeeded":
       return { result: outcome.result, isFailure: false }

@@ -196,7 +196,8 @@ const settle = (self: Transcript, event: Extract<RunEvent.Durable, { _tag: "Tool
   if (open === undefined || open.runId !== event.runId) return self
   const place = OpenCall.placeOf(event.callId, open.turn)
   if (open.calls[place] === undefined || HashMap.has(open.results, place)) return self
-  return { ...self, open: { ...open, results: HashMap.set(open.results, place, ToolOutcome.toResult(event.outcome)) } }
+  const result = ToolOutcome.toResult(event.outcome, event.edited)
+  return { ...self, open: { ...open, results: HashMap.set(open.results, place, result) } }
 }
 
 /** Ends the turn under way: its message and results get their place, then what came in meanwhile. */

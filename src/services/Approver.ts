@@ -17,17 +17,22 @@ export interface Question {
   readonly params: Schema.Json
   /** SHA-256 of the canonical arguments, hex */
   readonly digest: string
+  /** milliseconds since the epoch: an answer that comes later is a no */
+  readonly expiresAt?: number
 }
 
-/** `by` names who decided; the model reads `reason`. */
+/**
+ * `by` names who decided; the model reads `reason`. `params` are run with in place of the model's arguments; where the tool
+ * does not take them, or it is none of this agent's, the call is denied with a reason that says so.
+ */
 export type Answer =
-  | { readonly approved: true; readonly by?: string }
+  | { readonly approved: true; readonly by?: string; readonly params?: Schema.Json }
   | { readonly approved: false; readonly by?: string; readonly reason?: string }
 
 export interface Approver {
   /**
    * Asks a person, or a rule. `undefined`: nobody here answers, the run is suspended until somebody does elsewhere. A
-   * defect counts as nobody. Interrupted when the run ends.
+   * defect counts as nobody. Interrupted when the run ends, when `decide` answers first, and when the question expires.
    */
   readonly ask: (question: Question) => Effect.Effect<Answer | undefined>
 }

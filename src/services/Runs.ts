@@ -8,6 +8,7 @@ import type * as Effect from "effect/Effect"
 import type * as Stream from "effect/Stream"
 import type * as RunError from "../run/RunError.ts"
 import type * as RunEvent from "../run/RunEvent.ts"
+import type * as RunInput from "../run/RunInput.ts"
 import type * as RunResult from "../run/RunResult.ts"
 
 /** A run in this process, live or just ended. */
@@ -22,6 +23,11 @@ export interface LiveRun {
   readonly events: Stream.Stream<RunEvent.RunEvent, RunError.RunError>
   /** Awaits the end. */
   readonly result: Effect.Effect<RunResult.RunResult<unknown>, RunError.RunError>
+  /**
+   * Answers a question of it through its own writer, durable when it returns. `false`, with nothing recorded, where its
+   * turns are over: the answer belongs behind its end then.
+   */
+  readonly decide: (decision: RunInput.DecideInput) => Effect.Effect<boolean, RunError.RunError>
   /** Its end was told; the session may not be given back yet, where a store does not answer. */
   readonly isOver: () => boolean
   /** Ends the run and returns when it has ended; does nothing to one that has. */
@@ -46,4 +52,6 @@ export class Runs extends Context.Service<Runs, {
    * of it, the one that was started first.
    */
   readonly live: (runId: string, sessionId?: string) => Effect.Effect<LiveRun | undefined>
+  /** The live run of this session; one that is over is waited for until it is forgotten, interruptibly. */
+  readonly inSession: (sessionId: string) => Effect.Effect<LiveRun | undefined>
 }>()("fiberloop/services/Runs") {}

@@ -69,6 +69,8 @@ export class ToolExecutor extends Context.Service<ToolExecutor, {
    * will not run.
    */
   readonly needsApproval: (handlers: Handlers, call: Candidate, byDefault: boolean) => Effect.Effect<boolean>
+  /** What keeps these arguments from the tool's handler, in words; `undefined` where nothing does. */
+  readonly problemOf: (handlers: Handlers, name: string, params: Schema.Json) => Effect.Effect<string | undefined>
   /** The tool says that it may run again after nobody saw how it ended: it is read-only or idempotent. */
   readonly isRepeatable: (handlers: Handlers, name: string) => boolean
   /**

@@ -11,12 +11,14 @@ import * as StrictModel from "./StrictModel.ts"
 
 /**
  * What is wrong with a log, in words; empty when nothing is: `seq` without gap or double, events only inside drives, one
- * end a drive, one outcome a call, one intent a call and drive, an intent before an outcome that needs one, and messages
- * that `StrictModel` accepts after every event. A last drive without an end is wrong unless `mayBeOpen`.
+ * end a drive, one outcome a call, one intent a call and drive, an intent before an outcome that needs one, one answer a
+ * question, none without one, a yes before the intent of a call that was asked about, and messages that `StrictModel`
+ * accepts after every event. A last drive without an end is wrong unless `mayBeOpen`.
  */
 export const violations = (log: ReadonlyArray<RunEvent.Durable>, mayBeOpen = false): Array<string> => {
   const found: Array<string> = []
   const intents = new Set<string>()
+  const questions = new Map<string, { readonly digest: string; readonly answer: "open" | "yes" | "no" }>()
   let calls = new Map<string, number>()
   let isDriven = false
   let transcript = Transcript.empty
@@ -28,8 +30,9 @@ export const violations = (log: ReadonlyArray<RunEvent.Durable>, mayBeOpen = fal
     }
     if (event.seq !== at + 1) say(`seq ${event.seq}`)
     const begins = event._tag === "RunStarted" || event._tag === "RunResumed"
-    // what a drive left open when it died or was suspended is settled before the next message's run begins
-    const isSettling = event._tag === "ToolSettled" && calls.get(event.callId) === 0
+    // what a drive left open when it died or was suspended is answered then, or settled before the next message's run begins
+    const isSettling = (event._tag === "ToolSettled" || event._tag === "ApprovalResolved") &&
+      calls.get(event.callId) === 0
     if (!isSettling && begins === isDriven) say(begins ? "a drive begins inside another" : "outside a drive")
     if (!isSettling || isDriven) isDriven = !RunEvent.isEnd(event)
     if (event._tag === "RunStarted" || event._tag === "TurnStarted") sayUnsettled()
@@ -38,7 +41,21 @@ export const violations = (log: ReadonlyArray<RunEvent.Durable>, mayBeOpen = fal
         Message.toolCalls(event.message.content).map((_, index) => [OpenCall.callId(event.turn, index), 0])
       )
     }
+    if (event._tag === "ApprovalRequested") {
+      const { callId, digest, runId } = event
+      if (questions.get(`${runId}/${callId}`)?.digest === digest) say(`a second question about ${callId}`)
+      questions.set(`${runId}/${callId}`, { digest, answer: "open" })
+    }
+    if (event._tag === "ApprovalResolved") {
+      const name = `${event.runId}/${event.callId}`
+      const question = questions.get(name)
+      if (question?.answer !== "open") say(`an answer to no open question, ${name}`)
+      questions.set(name, { digest: "", ...question, answer: event.approved ? "yes" : "no" })
+    }
     if (event._tag === "ToolStarted") {
+      if ((questions.get(`${event.runId}/${event.callId}`)?.answer ?? "yes") !== "yes") {
+        say(`${event.callId} was not allowed`)
+      }
       if (!calls.has(event.callId)) say(`an intent for no call, ${event.callId}`)
       if (intents.has(`${event.runId} ${event.callId}`)) say(`a second intent for ${event.callId}`)
       intents.add(`${event.runId} ${event.callId}`)

@@ -60,13 +60,14 @@ const statesOf = (log: ReadonlyArray<RunEvent.Durable>) => {
   return new Map(log.map((event) => [event.seq, state = RunState.evolve(state, event)]))
 }
 
-/** What a run gives back, without the sentence for a person, which may be put better. */
+/** What a run gives back, without the sentence for a person, which may be put better, and what more is said of a question. */
 const resultOf = (sessionId: string, state: RunState.RunState): object | undefined => {
   const { end } = state
   if (end === undefined) return undefined
   if (end._tag === "RunFailed") return { _tag: "Failed", error: end.error }
   const { explain: _, ...result } = RunResult.fromState(sessionId, state, end, (text) => text)
-  return result
+  if (result._tag !== "Suspended") return result
+  return { ...result, approvals: result.approvals.map(({ id, params, tool }) => ({ id, tool, params })) }
 }
 
 /** What is for ever in a state, however the rest of it is kept. */

@@ -36,7 +36,9 @@ describe("nobody here", () => {
     Effect.gen(function*() {
       const { approvals, log, ran } = yield* suspended()
       const [asked] = RunLog.only(yield* log, "ApprovalRequested")
-      assert.deepStrictEqual(approvals, [{ id: asked!.approvalId, tool: "work", params: { n: 1 } }])
+      assert.deepStrictEqual(approvals, [
+        { id: asked!.approvalId, callId: "1.0", tool: "work", params: { n: 1 }, requestedAt: asked!.at }
+      ])
       assert.deepStrictEqual(ran, [])
       assert.deepStrictEqual(Approvals.steps(yield* log), ["ApprovalRequested 1.0", "RunSuspended"])
     }))

@@ -154,7 +154,7 @@ describe("tools that a hook leaves out", () => {
         Approvals.answering(() => Approvals.yes),
         second.agent.resume({ sessionId: "s" })
       ))
-      assert.deepStrictEqual(RunLog.outcomes(yield* first.store.log("s")), ["1.0 Succeeded", "1.1 UnknownTool"])
+      assert.deepStrictEqual(RunLog.outcomes(yield* first.store.log("s")), ["1.1 UnknownTool", "1.0 Succeeded"])
     }))
 
   it.effect("may be all: then there is nothing to choose from", () =>

@@ -50,7 +50,7 @@ describe("a result", () => {
     )
     assert.deepInclude(result, {
       _tag: "Suspended",
-      approvals: [{ id: "1.1", tool: "pay", params: { amount: 3 } }]
+      approvals: [{ id: "1.1", callId: "1.1", tool: "pay", params: { amount: 3 }, requestedAt: 4 }]
     })
   })
 

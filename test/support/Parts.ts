@@ -48,11 +48,14 @@ const reasoning = (taste: Taste, mark: string): Message.ReasoningPart => ({
     : { scripted: { signature: `signature ${mark}` } }
 })
 
+export const params = (taste: Taste): Message.ToolCallPart["params"] =>
+  isOdd(taste) ? taste.dice.pick(Odd.jsons) : { q: `query ${taste.dice.int(1000)}` }
+
 const call = (taste: Taste): Message.ToolCallPart => ({
   type: "tool-call",
   id: isOdd(taste) ? taste.dice.pick(Odd.callIds) : `call_${taste.dice.int(1e9)}`,
   name: isOdd(taste) ? taste.dice.pick(Odd.toolNames) : taste.dice.pick(["search", "pay", "read_file"]),
-  params: isOdd(taste) ? taste.dice.pick(Odd.jsons) : { q: `query ${taste.dice.int(1000)}` },
+  params: params(taste),
   ...metadata(taste)
 })
 

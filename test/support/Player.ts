@@ -51,6 +51,8 @@ export class Player {
     if (this.#phase === "none") return this.#start()
     if (isOdd && d.chance(0.1)) return d.chance(0.5) ? this.#start() : this.#resume()
     if (this.#phase === "ended") {
+      const asked = this.#end === "RunSuspended" ? this.#calls.find((call) => call.phase === "awaiting") : undefined
+      if (asked !== undefined && d.chance(0.5)) return this.#resolve(asked)
       return this.#end === "RunCompleted" || d.chance(0.4) ? this.#start() : this.#resume()
     }
     if (d.chance(0.12)) return this.#say()
@@ -196,10 +198,7 @@ export class Player {
     const { callId, tool } = call
     const turn = this.#totals.turns
     if (this.#calls.every((open) => open.phase === "awaiting") && d.chance(0.6)) return this.#finish("RunSuspended")
-    if (call.phase === "awaiting") {
-      call.phase = "pending"
-      return this.#write({ _tag: "ApprovalResolved", callId, approvalId: callId, approved: d.chance(0.7), by: "ann" })
-    }
+    if (call.phase === "awaiting") return this.#resolve(call)
     if (call.phase === "pending" && d.chance(0.7)) {
       if (d.chance(0.5)) {
         call.phase = "awaiting"
@@ -210,13 +209,22 @@ export class Player {
           tool,
           approvalId: callId,
           params: d.chance(0.2) ? { q: "as a hook changed it" } : {},
-          digest: "22"
+          digest: "22",
+          ...(d.chance(0.3) ? { expiresAt: this.#at + d.int(1000) } : {})
         })
       }
       call.phase = "started"
       return this.#write({ _tag: "ToolStarted", turn, callId, tool, params: {} })
     }
     this.#settle(call, Parts.outcome(this.#taste))
+  }
+
+  #resolve(call: Call): void {
+    const { dice: d } = this.#taste
+    const { callId } = call
+    call.phase = "pending"
+    const params = d.chance(0.2) ? { params: Parts.params(this.#taste) } : {}
+    this.#write({ _tag: "ApprovalResolved", callId, approvalId: callId, approved: d.chance(0.7), by: "ann", ...params })
   }
 
   #settle(call: Call, outcome: ReturnType<typeof Parts.outcome>): void {
@@ -239,6 +247,7 @@ export class Player {
       tool,
       outcome,
       duration: 7,
+      ...(call.phase === "started" && this.#taste.dice.chance(0.2) ? { edited: Parts.params(this.#taste) } : {}),
       ...(usage === undefined ? {} : { usage }),
       ...(call.phase === "pending" && this.#taste.dice.chance(0.1) ? { hook: "rule" } : {})
     })

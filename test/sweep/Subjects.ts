@@ -34,9 +34,10 @@ const options = {
   dependencies: [ToolCall]
 }
 
-/** `pay` says nothing of itself; `settle` can be asked for; the others may run again. */
+/** `pay` says nothing of itself, nor does `refund`, which asks first; `settle` can be asked for; the others may run again. */
 const kit = Toolkit.make(
   Tool.make("pay", options),
+  Tool.make("refund", { ...options, needsApproval: true }),
   Tool.make("settle", options),
   Tool.make("look", options).annotate(Tool.Readonly, true),
   Tool.make("put", options).annotate(Tool.Idempotent, true)
@@ -67,7 +68,7 @@ const reconciler = (folder: string): Reconciler.Reconciler => ({
     )
 })
 
-const call = (name: "pay" | "settle" | "look" | "put", n = 1) => ScriptedModel.call(name, { n })
+const call = (name: "pay" | "refund" | "settle" | "look" | "put", n = 1) => ScriptedModel.call(name, { n })
 const overloaded = ScriptedModel.fail(
   new RunError.RetryableError<RunError.ProviderReason>({ _tag: "Overloaded", message: "busy" })
 )
@@ -102,6 +103,8 @@ interface Scenario {
   readonly isBusy?: boolean
   /** the process aborts the run when it sees this event */
   readonly abortsAt?: "ToolStarted" | "TextDelta" | "AssistantMessage"
+  /** what is said about calls that ask, one by one, each time before the run is resumed */
+  readonly answers?: ReadonlyArray<Omit<RunInput.DecideInput, "sessionId">>
   /** an earlier process lost its store at this operation, and what is under test goes on with what it left */
   readonly cut?: { readonly at: number; readonly goOn: CrashSweep.GoOn }
 }
@@ -133,6 +136,13 @@ const scenarios: Readonly<Record<string, Scenario>> = {
   },
   "an abort in a tool round": { turns: [[call("pay"), call("put")]], abortsAt: "ToolStarted" },
   "an abort in an answer": { turns: [], abortsAt: "TextDelta" },
+  "approvals from elsewhere": {
+    turns: [[call("refund"), call("put"), call("refund", 2)]],
+    answers: [
+      { approvalId: "r/1.2", approved: true, params: { n: 3 } },
+      { approvalId: "r/1.0", approved: false, reason: "too dear" }
+    ]
+  },
   "a resumed run": { ...cutInRound, cut: { at: 6, goOn: "resume" } },
   "a message to a run that was cut short": { ...cutInRound, cut: { at: 6, goOn: "hello" } }
 }
@@ -164,11 +174,12 @@ export const make = <E>(
       }) {}
       const handlers = kit.toLayer({
         pay: act(folder, "pay"),
+        refund: act(folder, "refund"),
         settle: act(folder, "settle"),
         look: act(folder, "look"),
         put: act(folder, "put")
       })
-      const { abortsAt, cut } = scenario
+      const { abortsAt, answers, cut } = scenario
       const input = { sessionId, runId: "r", input: "go" }
       const options = {
         agent: Swept,
@@ -188,6 +199,7 @@ export const make = <E>(
       return CrashSweep.subject({
         ...options,
         ...(abortsAt === undefined ? {} : { play: abortAt(abortsAt, input) }),
+        ...(answers === undefined ? {} : { play: answered(answers, input) }),
         ...(cut === undefined ? {} : { play: goOnFrom(CrashSweep.subject(options), sessionId, cut) })
       })
     }])
@@ -205,6 +217,19 @@ const goOnFrom = (subject: CrashSweep.Subject, sessionId: string, { at, goOn }: 
         : Stream.runDrain(client.resume({ sessionId }))
     )
 }
+
+/** Runs until people are asked, and goes on with each answer. */
+const answered =
+  (answers: NonNullable<Scenario["answers"]>, input: RunInput.RunInput & { readonly sessionId: string }) =>
+  (client: Agent.Client<string>) =>
+    Effect.andThen(
+      client.run(input),
+      Effect.forEach(answers, (answer) =>
+        Effect.andThen(
+          client.decide({ ...answer, sessionId: input.sessionId }),
+          Stream.runDrain(client.resume({ sessionId: input.sessionId }))
+        ))
+    )
 
 /** Aborts the run from outside when it has come to an event. */
 const abortAt = (tag: NonNullable<Scenario["abortsAt"]>, input: RunInput.RunInput) => (client: Agent.Client<string>) =>

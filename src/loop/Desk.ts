@@ -1,0 +1,31 @@
+/**
+ * Where the calls of a live drive that wait for a person hear that somebody elsewhere has decided; what was decided stands
+ * in the log.
+ */
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+
+export class Desk {
+  /** a decision that is recorded now is taken up by this drive */
+  isOpen = true
+  readonly #waiting = new Map<string, Deferred.Deferred<void>>()
+
+  /** Comes with the next decision about this call. */
+  decided(callId: string): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      const waiting = Deferred.makeUnsafe<void>()
+      this.#waiting.set(callId, waiting)
+      return Deferred.await(waiting)
+    })
+  }
+
+  tell(callId: string): void {
+    const waiting = this.#waiting.get(callId)
+    if (waiting !== undefined) Deferred.doneUnsafe(waiting, Effect.void)
+  }
+
+  /** The drive takes up nothing more. */
+  close(): void {
+    this.isOpen = false
+  }
+}

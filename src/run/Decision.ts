@@ -1,0 +1,76 @@
+/**
+ * What somebody says about a call that waits, and whether it may still be said. Pure.
+ *
+ * Does not own how an answer reaches the log; that is the loop.
+ */
+import * as OpenCall from "./OpenCall.ts"
+import * as RunError from "./RunError.ts"
+import type * as RunEvent from "./RunEvent.ts"
+import type * as RunInput from "./RunInput.ts"
+import type * as RunState from "./RunState.ts"
+
+/** An answer as the log keeps it. */
+export const resolved = (
+  { callId }: OpenCall.OpenCall,
+  { approvalId, approved, by, params, reason }: Omit<RunInput.DecideInput, "sessionId">
+): RunEvent.Draft => ({
+  _tag: "ApprovalResolved",
+  callId,
+  approvalId,
+  approved: approved === true,
+  ...(by === undefined ? {} : { by }),
+  ...(reason === undefined ? {} : { reason }),
+  ...(params === undefined || approved !== true ? {} : { params })
+})
+
+/** The call that waits under this id; `undefined` where the state has none. */
+export const waiting = ({ openCalls }: RunState.RunState, approvalId: string): OpenCall.OpenCall | undefined =>
+  openCalls.find((call) => call.approvalId === approvalId && call.phase === "awaiting")
+
+/** What the log of a run says of a question. */
+export interface Past {
+  readonly asked?: Extract<RunEvent.Durable, { _tag: "ApprovalRequested" }>
+  readonly answered?: Extract<RunEvent.Durable, { _tag: "ApprovalResolved" }>
+}
+
+export const evolve = (approvalId: string) => (past: Past, event: RunEvent.Durable): Past => {
+  if (event._tag === "ApprovalRequested" && event.approvalId === approvalId) return { ...past, asked: event }
+  if (event._tag === "ApprovalResolved" && event.approvalId === approvalId) return { ...past, answered: event }
+  return past
+}
+
+type NotOpen = Extract<RunError.RunRefusal, { _tag: "ApprovalNotOpen" }>
+
+const words: Record<NotOpen["because"], string> = {
+  unknown: "was never asked; approvals lists the questions that wait",
+  answered: "has an answer already, and the first one counts; resume the run to go on with it",
+  settled: "is over: its call was settled without an answer; give the session a new message to have it done",
+  expired: "expired, and its call is denied; resume the run, and it may ask again"
+}
+
+export const notOpen = (
+  sessionId: string,
+  approvalId: string,
+  because: NotOpen["because"]
+): RunError.NonRetryableError<NotOpen> =>
+  new RunError.NonRetryableError({
+    _tag: "ApprovalNotOpen",
+    approvalId,
+    because,
+    message: `question "${approvalId}" of session "${sessionId}" ${words[because]}`
+  })
+
+/** Why a question that does not wait takes no answer. */
+export const refusal = (
+  sessionId: string,
+  approvalId: string,
+  { answered, asked }: Past
+): RunError.NonRetryableError => {
+  if (asked === undefined) return notOpen(sessionId, approvalId, "unknown")
+  if (answered === undefined) return notOpen(sessionId, approvalId, "settled")
+  return notOpen(
+    sessionId,
+    approvalId,
+    OpenCall.isExpired(asked, answered.at) ? "expired" : "answered"
+  )
+}

@@ -1,0 +1,251 @@
+/** Calls that wait for an approval, listed and decided about from the command line, and gone on with. */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Stream } from "effect"
+import { existsSync, readFileSync } from "node:fs"
+import { join } from "node:path"
+import * as SessionStore from "../../src/services/SessionStore.ts"
+import * as Drafts from "../support/Drafts.ts"
+import * as OpenAiServer from "../support/OpenAiServer.ts"
+import * as RunLog from "../support/RunLog.ts"
+import { workplace } from "./Invoke.ts"
+import * as Replies from "./Replies.ts"
+
+const write = (name: string) => ({ path: `${name}.txt`, content: `${name}\n` })
+
+/** A place with a session that is suspended with one call of write_file for each of these names. */
+const waiting = Effect.fnUntraced(function*(names: ReadonlyArray<string> = ["a"], id = "waiting-one") {
+  const place = yield* workplace()
+  const log = Drafts.log(
+    Drafts.started("write it down"),
+    Drafts.turnStarted(1),
+    Drafts.assistant(names.map((name) => Drafts.call("write_file", write(name)))),
+    ...names.map((name, i) => ({
+      ...Drafts.approvalRequested(`1.${i}`),
+      tool: "write_file",
+      approvalId: `run-1/1.${i}`,
+      params: write(name)
+    })),
+    Drafts.suspended
+  )
+  yield* SessionStore.SessionStore.use((store) =>
+    Effect.scoped(Effect.flatMap(
+      store.open(id, { runId: "run-1", create: true }),
+      (session) => session.append(log as never)
+    ))
+  ).pipe(Effect.provide(place.store))
+  const events = SessionStore.SessionStore.use((store) => Stream.runCollect(store.read(id))).pipe(
+    Effect.provide(place.store)
+  )
+  const answers = Effect.map(events, (log) => RunLog.only(log, "ApprovalResolved"))
+  return { ...place, id, events, answers }
+})
+
+/** Goes on with the session on a model that has this to say, without a terminal. */
+const resume = Effect.fnUntraced(function*(place: Effect.Success<ReturnType<typeof waiting>>) {
+  const model = yield* OpenAiServer.make(Replies.says("Done."))
+  const args = ["--root", place.root, "--model", "m", place.id]
+  const end = yield* place.on("resume", args, { env: Replies.env(model) })
+  return { ...end, model, made: (name: string) => join(place.root, `${name}.txt`) }
+})
+
+describe("fiberloop approvals", () => {
+  it.effect("lists what waits below its session, with its arguments and its age", () =>
+    Effect.gen(function*() {
+      const { db, on } = yield* waiting(["a", "b"])
+      const { code, stderr, stdout } = yield* on("approvals")
+      assert.strictEqual(code, 0)
+      assert.match(
+        stdout,
+        /^waiting-one {2}write it down\n {2}1\.0 {2}write_file path="a\.txt" content="a\\n" {2}asked just now\n {2}1\.1 {2}write_file /
+      )
+      assert.strictEqual(stderr, `Decide with: fiberloop approve --db ${db} <session> <question>, or deny\n`)
+    }))
+
+  it.effect("shows arguments that do not fit on a line whole", () =>
+    Effect.gen(function*() {
+      const long = "x".repeat(200)
+      const { on } = yield* waiting([long])
+      assert.include((yield* on("approvals")).stdout, `      "content": "${long}\\n"\n`)
+    }))
+
+  it.effect("--json prints each as a line with its session", () =>
+    Effect.gen(function*() {
+      const { on } = yield* waiting(["a", "b"])
+      const lines = (yield* on("approvals", ["--json"])).stdout.trimEnd().split("\n").map((line) => JSON.parse(line))
+      assert.deepStrictEqual(lines[1], {
+        sessionId: "waiting-one",
+        id: "run-1/1.1",
+        callId: "1.1",
+        tool: "write_file",
+        params: write("b"),
+        requestedAt: 5
+      })
+      assert.strictEqual(lines.length, 2)
+    }))
+
+  it.effect("--session shows those of one, found by the beginning of its id", () =>
+    Effect.gen(function*() {
+      const { on } = yield* waiting()
+      assert.include((yield* on("approvals", ["--session", "waitin"])).stdout, "1.0  write_file")
+      assert.strictEqual((yield* on("approvals", ["--session", "nobody"])).code, 1)
+    }))
+
+  it.effect("says that nothing waits: where all is decided, and where there is no database, which is not made", () =>
+    Effect.gen(function*() {
+      const { id, on } = yield* waiting()
+      yield* on("deny", [id])
+      assert.deepStrictEqual(yield* Effect.map(on("approvals"), ({ code, stderr, stdout }) => [code, stdout, stderr]), [
+        0,
+        "",
+        "Nothing waits for an approval.\n"
+      ])
+      const none = yield* workplace()
+      assert.strictEqual((yield* none.on("approvals")).stderr, "Nothing waits for an approval.\n")
+      assert.isFalse(existsSync(none.db))
+    }))
+})
+
+describe("fiberloop approve", () => {
+  it.effect("allows the one call that waits, runs nothing, and says how to go on", () =>
+    Effect.gen(function*() {
+      const place = yield* waiting()
+      const { code, stderr, stdout } = yield* place.on("approve", ["waitin", "--by", "ann"])
+      assert.deepStrictEqual([code, stdout], [0, "✓ approved: write_file path=\"a.txt\" content=\"a\\n\"\n"])
+      assert.strictEqual(stderr, `Go on with: fiberloop resume waiting-one --db ${place.db}\n`)
+      assert.deepInclude((yield* place.answers)[0], { approvalId: "run-1/1.0", approved: true, by: "ann" })
+      assert.isFalse(existsSync(join(place.root, "a.txt")))
+    }))
+
+  it.effect("is gone on with by resume, which does not ask again", () =>
+    Effect.gen(function*() {
+      const place = yield* waiting()
+      yield* place.on("approve", [place.id])
+      const { code, made, stdout } = yield* resume(place)
+      assert.deepStrictEqual([code, stdout], [0, "Done.\n"])
+      assert.strictEqual(readFileSync(made("a"), "utf8"), "a\n")
+    }))
+
+  it.effect("of one of two leaves the other waiting, also where resume has no terminal to ask at", () =>
+    Effect.gen(function*() {
+      const place = yield* waiting(["a", "b"])
+      yield* place.on("approve", [place.id, "1.1"])
+      const { code, made, stderr } = yield* resume(place)
+      assert.strictEqual(code, 1)
+      assert.deepStrictEqual([existsSync(made("a")), existsSync(made("b"))], [false, true])
+      assert.include(stderr, "✗ waits for an approval")
+      assert.include(
+        stderr,
+        `\nDecide with: fiberloop approve waiting-one --db ${place.db}, or deny; then go on with: `
+      )
+      assert.include((yield* place.on("approvals")).stdout, "1.0  write_file")
+    }))
+
+  it.effect("--params runs the call with other arguments", () =>
+    Effect.gen(function*() {
+      const place = yield* waiting()
+      yield* place.on("approve", [place.id, "run-1/1.0", "--params", JSON.stringify(write("z"))])
+      const { made } = yield* resume(place)
+      assert.deepStrictEqual([existsSync(made("a")), existsSync(made("z"))], [false, true])
+      const { stdout } = yield* place.on("show", [place.id])
+      assert.include(stdout, "approved with edited arguments by command")
+    }))
+
+  it.effect("--params that the tool does not take, or that are no JSON, are refused", () =>
+    Effect.gen(function*() {
+      const place = yield* waiting()
+      const wrong = yield* place.on("approve", [place.id, "--params", "{\"path\":1}"])
+      assert.strictEqual(wrong.code, 1)
+      assert.match(wrong.stderr, /^fiberloop: --params are no arguments for the tool "write_file": /)
+      const broken = yield* place.on("approve", [place.id, "--params", "{"])
+      assert.strictEqual(broken.code, 1)
+      assert.match(broken.stderr, /^fiberloop: --params is not JSON: /)
+      assert.deepStrictEqual(yield* place.answers, [])
+    }))
+
+  it.effect("without the question, where several wait, lists them and decides nothing", () =>
+    Effect.gen(function*() {
+      const place = yield* waiting(["a", "b"])
+      const { code, stderr, stdout } = yield* place.on("approve", [place.id])
+      assert.deepStrictEqual([code, stdout], [2, ""])
+      assert.match(stderr, / {2}1\.0 {2}write_file [^]* {2}1\.1 {2}write_file /)
+      assert.include(
+        stderr,
+        `fiberloop: 2 calls wait for an approval, name one of them: fiberloop approve waiting-one 1.0 --db ${place.db}\n`
+      )
+      assert.deepStrictEqual(yield* place.answers, [])
+    }))
+
+  it.effect("--json prints what was decided", () =>
+    Effect.gen(function*() {
+      const place = yield* waiting()
+      const { stdout } = yield* place.on("approve", [place.id, "--json"])
+      assert.deepStrictEqual(JSON.parse(stdout), {
+        sessionId: "waiting-one",
+        approvalId: "run-1/1.0",
+        tool: "write_file",
+        approved: true,
+        by: "command"
+      })
+    }))
+
+  it.effect("a second time is refused, and the first answer stands", () =>
+    Effect.gen(function*() {
+      const place = yield* waiting()
+      yield* place.on("deny", [place.id])
+      for (const question of ["1.0", "run-1/1.0"]) {
+        const { code, stderr } = yield* place.on("approve", [place.id, question])
+        assert.strictEqual(code, 1)
+        assert.include(stderr, "fiberloop: question \"run-1/1.0\" of session \"waiting-one\" has an answer already")
+      }
+      const { code, stderr } = yield* place.on("approve", [place.id])
+      assert.deepStrictEqual([code, stderr], [
+        1,
+        "fiberloop: session \"waiting-one\" has no call that waits for an approval\n"
+      ])
+      assert.strictEqual((yield* place.answers).length, 1)
+    }))
+
+  it.effect("is refused while another process drives the session", () =>
+    Effect.gen(function*() {
+      const place = yield* waiting()
+      const open = SessionStore.SessionStore.use((store) =>
+        Effect.andThen(store.open(place.id, { runId: "run-1", create: false }), place.on("approve", [place.id]))
+      )
+      const { code, stderr } = yield* Effect.provide(Effect.scoped(open), place.store)
+      assert.strictEqual(code, 1)
+      assert.match(stderr, /^fiberloop: session "waiting-one" is driven by another process: /)
+    }))
+})
+
+describe("fiberloop deny", () => {
+  it.effect("tells the model why, when the session is gone on with", () =>
+    Effect.gen(function*() {
+      const place = yield* waiting()
+      const { code, stdout } = yield* place.on("deny", [place.id, "--reason", "not there"])
+      assert.deepStrictEqual([code, stdout], [0, "✗ denied: write_file path=\"a.txt\" content=\"a\\n\"\n"])
+      const { made, model } = yield* resume(place)
+      assert.isFalse(existsSync(made("a")))
+      assert.include(Replies.results(model)[0], "Denied: not there")
+    }))
+})
+
+describe("the commands", () => {
+  for (const command of ["approvals", "approve", "deny"]) {
+    it.effect(`${command} --help says what it does, with an example`, () =>
+      Effect.gen(function*() {
+        const { on } = yield* workplace()
+        const { code, stdout } = yield* on(command, ["--help"])
+        assert.strictEqual(code, 0)
+        assert.include(stdout, `fiberloop ${command} `)
+        assert.include(stdout, "EXIT CODES")
+      }))
+  }
+
+  it.effect("need a session where they decide", () =>
+    Effect.gen(function*() {
+      const { on } = yield* workplace()
+      const { code, stderr } = yield* on("approve")
+      assert.strictEqual(code, 2)
+      assert.include(stderr, "the session is missing: fiberloop approve <session>")
+    }))
+})

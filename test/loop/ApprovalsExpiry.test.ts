@@ -1,0 +1,165 @@
+/** Questions that expire: nobody can say yes from then on, and their calls are denied for that reason. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Clock from "effect/Clock"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as TestClock from "effect/testing/TestClock"
+import type * as RunPolicy from "../../src/run/RunPolicy.ts"
+import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
+import * as Approvals from "../support/Approvals.ts"
+import * as RunLog from "../support/RunLog.ts"
+import * as Suspended from "../support/Suspended.ts"
+import * as TestAgent from "../support/TestAgent.ts"
+
+const policy = (toolPolicy: RunPolicy.ToolPolicy = {}) => ({
+  agent: { toolkit: Approvals.kit, toolPolicy: { approvalTimeout: 60_000, ...toolPolicy } }
+})
+const expired = { _tag: "Denied" as const, reason: "nobody answered in time, and the question expired" }
+
+const settled = (made: Suspended.Suspended) =>
+  Effect.map(made.log, (log) => RunLog.only(log, "ToolSettled").map(({ outcome }) => outcome))
+
+/** A run whose approver has been asked, and says nothing yet. */
+const asked = Effect.fnUntraced(function*() {
+  const approver = Approvals.desk()
+  const made = yield* Suspended.before([TestAgent.work(1), ScriptedModel.text("ok")], { ...policy(), approver })
+  const run = yield* made.agent.start(Suspended.go)
+  const question = yield* approver.asked("1.0")
+  return { ...made, approver, run, question }
+})
+
+describe("a question that expires", () => {
+  it.effect("says when, in the log, to the approver, and wherever it is told", () =>
+    Effect.gen(function*() {
+      const made = yield* asked()
+      const [event] = RunLog.only(yield* made.log, "ApprovalRequested")
+      assert.strictEqual(event?.expiresAt, event!.at + 60_000)
+      assert.strictEqual(made.question.expiresAt, event!.expiresAt)
+      assert.strictEqual((yield* made.agent.approvals("s"))[0]?.expiresAt, event!.expiresAt)
+      yield* made.run.abort
+    }))
+
+  it.effect("while the approver thinks denies the call, and the run goes on", () =>
+    Effect.gen(function*() {
+      const made = yield* asked()
+      yield* TestClock.adjust("59999 millis")
+      assert.deepStrictEqual(made.approver.interrupted, [])
+      yield* TestClock.adjust("1 millis")
+      assert.strictEqual((yield* made.run.result)._tag, "Completed")
+      assert.deepStrictEqual(made.approver.interrupted, ["1.0"])
+      assert.deepStrictEqual(yield* settled(made), [expired])
+      assert.deepStrictEqual(RunLog.only(yield* made.log, "ApprovalResolved").map(({ approved }) => approved), [false])
+      assert.deepStrictEqual(yield* made.read, [`Denied: ${expired.reason}`])
+      assert.deepStrictEqual(made.ran, [])
+    }))
+
+  it.effect("lets an answer count that comes before", () =>
+    Effect.gen(function*() {
+      const made = yield* asked()
+      yield* TestClock.adjust("59999 millis")
+      yield* made.approver.answer("1.0", Approvals.yes)
+      yield* made.run.result
+      assert.deepStrictEqual(made.ran, [1])
+    }))
+
+  it.effect("takes no yes that comes at the same time", () =>
+    Effect.gen(function*() {
+      const asked = yield* Deferred.make<void>()
+      const made = yield* Suspended.before([TestAgent.work(1), ScriptedModel.text("ok")], {
+        ...policy(),
+        approver: {
+          ask: () =>
+            Deferred.succeed(asked, undefined).pipe(
+              Effect.andThen(Effect.sleep("60 seconds")),
+              Effect.as(Approvals.yes)
+            )
+        }
+      })
+      const run = yield* made.agent.start(Suspended.go)
+      yield* Deferred.await(asked)
+      yield* TestClock.adjust("60 seconds")
+      yield* run.result
+      assert.deepStrictEqual(made.ran, [])
+      assert.deepStrictEqual(yield* settled(made), [expired])
+    }))
+
+  it.effect("takes no yes that comes later, on a machine that slept meanwhile", () =>
+    Effect.gen(function*() {
+      const clock = yield* Clock.Clock
+      let asleep = 0
+      const late: Clock.Clock = Object.create(clock, {
+        currentTimeMillisUnsafe: { value: () => clock.currentTimeMillisUnsafe() + asleep }
+      })
+      const approver = Approvals.answering(() => {
+        asleep = 60_000
+        return Approvals.yes
+      })
+      const made = yield* Suspended.before([TestAgent.work(1), ScriptedModel.text("ok")], { ...policy(), approver })
+      yield* made.agent.run(Suspended.go).pipe(Effect.provideService(Clock.Clock, late))
+      assert.deepStrictEqual(yield* settled(made), [expired])
+      assert.deepStrictEqual(made.ran, [])
+    }))
+
+  it.effect("while the run is suspended denies the call when it is resumed, and nobody is asked", () =>
+    Effect.gen(function*() {
+      const made = yield* Suspended.make(TestAgent.work(1), policy())
+      yield* TestClock.adjust("1 minute")
+      const approver = Approvals.desk()
+      assert.strictEqual(RunLog.endOf(yield* made.resume(approver)), "RunCompleted(stop)")
+      assert.deepStrictEqual(approver.questions, [])
+      assert.deepStrictEqual(yield* settled(made), [expired])
+      assert.deepStrictEqual(made.ran, [])
+      assert.deepStrictEqual(RunLog.violations(yield* made.log), [])
+    }))
+
+  it.effect("is not among those that wait", () =>
+    Effect.gen(function*() {
+      const made = yield* Suspended.make(TestAgent.work(1), policy())
+      yield* TestClock.adjust("1 minute")
+      assert.deepStrictEqual(yield* made.waiting, [])
+    }))
+
+  it.effect("takes no answer from elsewhere, before the run is resumed and behind it", () =>
+    Effect.gen(function*() {
+      const made = yield* Suspended.make(TestAgent.work(1), policy())
+      yield* TestClock.adjust("1 minute")
+      const because = Effect.map(Effect.flip(made.decide("1.0")), ({ reason }) => reason)
+      assert.deepInclude(yield* because, { _tag: "ApprovalNotOpen", because: "expired" })
+      yield* made.resume()
+      assert.deepInclude(yield* because, { _tag: "ApprovalNotOpen", because: "expired" })
+    }))
+
+  it.effect("keeps its time in a drive that asks again, whatever the policy says by then", () =>
+    Effect.gen(function*() {
+      const made = yield* Suspended.make(TestAgent.work(1), policy())
+      const other = yield* Suspended.elsewhere(made, policy({ approvalTimeout: 1 }))
+      const approver = Approvals.desk()
+      const asking = yield* Effect.forkChild(other.resume(approver))
+      const { expiresAt } = yield* approver.asked("1.0")
+      assert.strictEqual(expiresAt, RunLog.only(yield* made.log, "ApprovalRequested")[0]?.expiresAt)
+      yield* approver.answer("1.0", Approvals.yes)
+      yield* Fiber.join(asking)
+      assert.deepStrictEqual(other.ran, [1])
+    }))
+})
+
+describe("the time to answer", () => {
+  it.effect("is the shorter one of the agent's and the run's", () =>
+    Effect.gen(function*() {
+      for (const [approvalTimeout, left] of [[1000, 1000], [90_000, 60_000]] as const) {
+        const made = yield* Suspended.make(TestAgent.work(1), policy(), { toolPolicy: { approvalTimeout } })
+        const [event] = RunLog.only(yield* made.log, "ApprovalRequested")
+        assert.strictEqual(event!.expiresAt! - event!.at, left)
+      }
+    }))
+
+  it.effect("is a number of at least 1", () =>
+    Effect.gen(function*() {
+      const { agent } = yield* Suspended.before([])
+      for (const approvalTimeout of [0, -1, NaN, Infinity]) {
+        const { reason } = yield* Effect.flip(agent.run({ input: "go", toolPolicy: { approvalTimeout } }))
+        assert.deepInclude(reason, { _tag: "InvalidInput", field: "toolPolicy.approvalTimeout" })
+      }
+    }))
+})

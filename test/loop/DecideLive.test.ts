@@ -1,0 +1,225 @@
+/** A question of a run that is live in this process, answered from outside while the run goes on. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Latch from "effect/Latch"
+import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
+import * as Approvals from "../support/Approvals.ts"
+import * as RunLog from "../support/RunLog.ts"
+import * as Suspended from "../support/Suspended.ts"
+import * as TestAgent from "../support/TestAgent.ts"
+import * as TestStore from "../support/TestStore.ts"
+import * as Watch from "../support/Watch.ts"
+
+const { look, work } = TestAgent
+const parallel = { toolkit: Approvals.kit, toolPolicy: { maxParallel: 4 } }
+const ok = ScriptedModel.text("ok")
+
+/** A run whose approver has been asked about its first call and says nothing. */
+const asked = Effect.fnUntraced(function*(
+  calls: ScriptedModel.Turn = work(1),
+  options: Parameters<typeof Suspended.before>[1] = {}
+) {
+  const approver = Approvals.desk()
+  const made = yield* Suspended.before([calls, ok], { approver, ...options })
+  const run = yield* made.agent.start(Suspended.go)
+  yield* approver.asked("1.0")
+  return { ...made, approver, run }
+})
+
+describe("while the approver here is asked", () => {
+  it.effect("a yes from outside comes first: the call runs at once and the approver is not waited for", () =>
+    Effect.gen(function*() {
+      const made = yield* asked()
+      yield* made.decide("1.0", { by: "bob" })
+      assert.strictEqual((yield* made.run.result)._tag, "Completed")
+      assert.deepStrictEqual(made.approver.interrupted, ["1.0"])
+      assert.deepStrictEqual(RunLog.only(yield* made.log, "ApprovalResolved").map(({ by }) => by), ["bob"])
+      assert.deepStrictEqual(made.ran, [1])
+      assert.deepStrictEqual(RunLog.violations(yield* made.log), [])
+    }))
+
+  it.effect("a no from outside denies the call", () =>
+    Effect.gen(function*() {
+      const made = yield* asked()
+      yield* made.decide("1.0", { approved: false, reason: "too dear" })
+      yield* made.run.result
+      assert.deepStrictEqual(yield* made.read, ["Denied: too dear"])
+      assert.deepStrictEqual(made.ran, [])
+    }))
+
+  it.effect("the answer is stored when it is accepted", () =>
+    Effect.gen(function*() {
+      const held = TestStore.holding((_, events) => events.some(({ _tag }) => _tag === "ApprovalResolved"))
+      const store = yield* TestStore.make(held.onAppend)
+      const made = yield* asked(work(1), { store })
+      const deciding = yield* Effect.forkChild(made.decide("1.0"))
+      yield* held.reached
+      assert.isUndefined(deciding.pollUnsafe())
+      assert.deepStrictEqual(made.ran, [])
+      yield* held.release
+      yield* Fiber.join(deciding)
+      assert.strictEqual(RunLog.only(yield* made.log, "ApprovalResolved").length, 1)
+      yield* made.run.result
+    }))
+
+  it.effect("of two answers the first one counts", () =>
+    Effect.gen(function*() {
+      const made = yield* asked()
+      const [, second] = yield* Effect.all(
+        [Effect.result(made.decide("1.0")), Effect.result(made.decide("1.0", { approved: false }))],
+        { concurrency: "unbounded" }
+      )
+      assert.deepInclude(second._tag === "Failure" ? second.failure.reason : {}, {
+        _tag: "ApprovalNotOpen",
+        because: "answered"
+      })
+      yield* made.run.result
+      assert.deepStrictEqual(made.ran, [1])
+    }))
+
+  it.effect("an answer that comes behind the approver's is refused", () =>
+    Effect.gen(function*() {
+      const made = yield* asked([work(1, "a"), work(2, "b")])
+      yield* made.approver.answer("1.0", Approvals.no("no"))
+      yield* made.approver.asked("1.1")
+      const { reason } = yield* Effect.flip(made.decide("1.0"))
+      assert.deepInclude(reason, { _tag: "ApprovalNotOpen", because: "answered" })
+      assert.deepStrictEqual(made.ran, [])
+      yield* made.run.abort
+    }))
+
+  it.effect("a question that was never asked takes no answer", () =>
+    Effect.gen(function*() {
+      const made = yield* asked([work(1, "a"), work(2, "b")])
+      const { reason } = yield* Effect.flip(made.decide("1.1"))
+      assert.deepInclude(reason, { _tag: "ApprovalNotOpen", because: "unknown" })
+      yield* made.run.abort
+    }))
+
+  it.effect("the questions are told", () =>
+    Effect.gen(function*() {
+      const made = yield* asked()
+      assert.deepStrictEqual(yield* made.waiting, ["1.0"])
+      yield* made.run.abort
+    }))
+
+  it.effect("an answer that the store does not take is an error, and runs nothing", () =>
+    Effect.gen(function*() {
+      const made = yield* asked()
+      made.store.onAppend = TestStore.failing(() => true)
+      const { reason } = yield* Effect.flip(made.decide("1.0"))
+      assert.strictEqual(reason._tag, "StoreUnavailable")
+      yield* Effect.exit(made.run.result)
+      assert.deepStrictEqual(made.ran, [])
+    }))
+})
+
+describe("a call for which nobody here answers", () => {
+  it.effect("runs at once when it is allowed from outside while a sibling runs", () =>
+    Effect.gen(function*() {
+      const started = yield* Deferred.make<void>()
+      const letGo = yield* Latch.make(false)
+      const made = yield* Suspended.before([[work(1, "a"), look(2, "b")], ok], {
+        agent: parallel,
+        tool: ({ n }) =>
+          n === 1
+            ? Effect.succeed("done 1")
+            : Effect.as(Effect.andThen(Deferred.succeed(started, undefined), letGo.await), "done 2")
+      })
+      const run = yield* made.agent.start(Suspended.go)
+      const watch = yield* Watch.make(run.events)
+      yield* Deferred.await(started)
+      yield* watch.until("ApprovalRequested")
+      yield* made.decide("1.0")
+      assert.strictEqual((yield* watch.until("ToolSettled")).callId, "1.0")
+      yield* letGo.open
+      assert.strictEqual((yield* run.result)._tag, "Completed")
+      assert.deepStrictEqual(RunLog.violations(yield* made.log), [])
+    }))
+
+  it.effect("waits no longer than its siblings run: the run is suspended then", () =>
+    Effect.gen(function*() {
+      const made = yield* Suspended.make([work(1, "a"), look(2, "b"), work(3, "c")], { agent: parallel })
+      assert.deepStrictEqual(made.ran, [2])
+      assert.deepStrictEqual(yield* made.waiting, ["1.0", "1.2"])
+    }))
+
+  it.effect("is taken up by the same drive when it was allowed while a later one was asked about, and frees the rest", () =>
+    Effect.gen(function*() {
+      const approver = Approvals.desk()
+      const made = yield* Suspended.before([[work(1, "a"), look(2, "b"), work(3, "c")], ok], { approver })
+      yield* approver.answer("1.0", undefined)
+      const run = yield* made.agent.start(Suspended.go)
+      yield* approver.asked("1.2")
+      yield* made.decide("1.0")
+      yield* approver.answer("1.2", undefined)
+      assert.strictEqual((yield* run.result)._tag, "Suspended")
+      assert.deepStrictEqual(made.ran, [1, 2])
+      assert.deepStrictEqual(yield* made.waiting, ["1.2"])
+      assert.deepStrictEqual(approver.questions.map(({ callId }) => callId), ["1.0", "1.2"])
+      assert.deepStrictEqual(RunLog.violations(yield* made.log), [])
+    }))
+
+  it.effect("takes an answer that comes at any moment of its giving up: the same drive runs it, or it is behind the end", () =>
+    Effect.gen(function*() {
+      const ways = new Set<string>()
+      for (let moment = -40; moment < 40; moment++) {
+        const asked = yield* Deferred.make<void>()
+        const made = yield* Suspended.before([work(1), ok], {
+          approver: {
+            ask: () =>
+              Deferred.succeed(asked, undefined).pipe(
+                Effect.andThen(Effect.repeat(Effect.yieldNow, { times: Math.max(0, -moment) })),
+                Effect.as(undefined)
+              )
+          }
+        })
+        const run = yield* made.agent.start(Suspended.go)
+        yield* Deferred.await(asked)
+        yield* Effect.repeat(Effect.yieldNow, { times: Math.max(0, moment) })
+        yield* made.decide("1.0")
+        yield* run.result
+        ways.add(Approvals.steps(yield* made.log).slice(1).join())
+      }
+      assert.sameMembers([...ways].map((way) => way.includes("RunSuspended")), [false, true])
+      for (const way of ways) {
+        assert.include([
+          "ApprovalResolved 1.0 yes,ToolStarted 1.0,ToolSettled 1.0 Succeeded,RunCompleted",
+          "RunSuspended,ApprovalResolved 1.0 yes"
+        ], way)
+      }
+    }))
+
+  it.effect("takes an answer that comes while the run ends behind that end", () =>
+    Effect.gen(function*() {
+      const held = TestStore.holding((_, events) => events.some(({ _tag }) => _tag === "RunSuspended"))
+      const store = yield* TestStore.make(held.onAppend)
+      const made = yield* Suspended.before([work(1), ok], { store })
+      const run = yield* made.agent.start(Suspended.go)
+      yield* held.reached
+      const deciding = yield* Effect.forkChild(made.decide("1.0"), { startImmediately: true })
+      yield* held.release
+      yield* run.result
+      yield* Fiber.join(deciding)
+      assert.deepStrictEqual(RunLog.tags(yield* made.log).slice(-2), ["RunSuspended", "ApprovalResolved"])
+      yield* made.resume()
+      assert.deepStrictEqual(made.ran, [1])
+    }))
+
+  it.effect("takes an answer that comes while the run begins again", () =>
+    Effect.gen(function*() {
+      const held = TestStore.holding((_, events) => events.some(({ _tag }) => _tag === "RunResumed"))
+      const made = yield* Suspended.make()
+      made.store.onAppend = held.onAppend
+      const resuming = yield* Effect.forkChild(made.resume(Approvals.desk()))
+      yield* held.reached
+      const deciding = yield* Effect.forkChild(made.decide("1.0"), { startImmediately: true })
+      yield* held.release
+      yield* Fiber.join(deciding)
+      assert.strictEqual(RunLog.endOf(yield* Fiber.join(resuming)), "RunCompleted(stop)")
+      assert.deepStrictEqual(made.ran, [1])
+      assert.deepStrictEqual(RunLog.violations(yield* made.log), [])
+    }))
+})
