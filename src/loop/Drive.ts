@@ -23,6 +23,7 @@ import * as Ending from "./Ending.ts"
 import type * as Env from "./Env.ts"
 import type * as Feed from "./Feed.ts"
 import * as FirstEvent from "./FirstEvent.ts"
+import * as Inbox from "./Inbox.ts"
 import * as Journal from "./Journal.ts"
 import * as Live from "./Live.ts"
 import * as Opening from "./Opening.ts"
@@ -53,11 +54,13 @@ export const drive = (
       if (opened.value._tag === "Replay") return yield* Effect.andThen(release, Ending.replay(live, opened.value))
 
       const { session, state } = opened.value
-      const env = yield* makeEnv(services, request, live.feed, opened.value)
+      const env = yield* makeEnv(services, request, live, opened.value)
       const begun = yield* phase(FirstEvent.write(env, opened.value.begin, request.brief))
       const isStored = Exit.isSuccess(begun) || session.head() > state.seq
-      if (isStored) yield* Deferred.succeed(live.accepted, undefined)
-      // cut off before the store has answered, the run may have begun all the same: its end stands behind that answer
+      if (isStored) {
+        live.inbox.open(env.journal)
+        yield* Deferred.succeed(live.accepted, undefined)
+      } // cut off before the store has answered, the run may have begun all the same: its end stands behind that answer
       else if (!isPending(begun.cause, env.journal, state)) return yield* refuse(begun.cause)
       const ending = Exit.isFailure(begun) ? endingOf(env, live, begun.cause) : yield* takeTurns(env, live, phase)
       yield* Ending.finish(env, live, ending, release, restore)
@@ -80,8 +83,8 @@ const causeOf = (live: Live.Live, runId: string, cause: Cause.Cause<RunError.Run
   return isShutdown ? RunError.shuttingDown : RunError.abortedBeforeStart(runId)
 }
 
-/** Whoever reads this drive is not shown the end of one that died before it. */
-const unseen = { publish: () => {} }
+/** Whoever reads this drive is not shown the end of one that died before it, to which nothing can be said. */
+const unseen = () => ({ feed: { publish: () => {} }, inbox: new Inbox.Inbox() })
 
 /** Writes the end of a drive that died, where one did; a run that is not gone on with then is as it is. */
 const mend = Effect.fnUntraced(function*(
@@ -90,7 +93,7 @@ const mend = Effect.fnUntraced(function*(
   opened: Opening.Opened
 ): Effect.fn.Return<Opening.Opened, SessionStore.StoreError> {
   if (opened._tag === "Replay" || !RunState.isOpen(opened.state)) return opened
-  const env = yield* makeEnv(services, request, unseen, opened)
+  const env = yield* makeEnv(services, request, unseen(), opened)
   const isResumed = opened.begin._tag === "Resume"
   yield* Recovery.repair(env, isResumed)
   const state = env.journal.state()
@@ -103,7 +106,7 @@ const mend = Effect.fnUntraced(function*(
 const makeEnv = Effect.fnUntraced(function*(
   services: Env.Services,
   request: Env.Request,
-  feed: Pick<Feed.Feed, "publish">,
+  { feed, inbox }: { readonly feed: Pick<Feed.Feed, "publish">; readonly inbox: Inbox.Inbox },
   opened: Opening.Ready
 ): Effect.fn.Return<Env.Env> {
   const { session, state, transcript } = opened
@@ -115,6 +118,7 @@ const makeEnv = Effect.fnUntraced(function*(
     reconciler: yield* Reconciler.Reconciler,
     retry: yield* RetryPolicy.RetryPolicy,
     leftBehind: new Map(),
+    inbox,
     journal: Journal.make({
       session,
       state,
@@ -155,6 +159,7 @@ const endingOf = (
   if (!Cause.hasInterruptsOnly(cause) || stopped === undefined) {
     return { _tag: "RunFailed", error: Ending.toRunError(cause) }
   }
+  if (stopped._tag === "Failed") return { _tag: "RunFailed", error: stopped.error }
   if (stopped._tag === "Duration") return { _tag: "RunLimited", reason: "duration" }
   // one that was announced is what happened, also where another reason came before it was carried out
   return { _tag: "RunAborted", reason: journal.state().abortRequested ?? stopped.reason }

@@ -13,7 +13,9 @@ import type * as SessionStore from "../services/SessionStore.ts"
 import type * as ToolExecutor from "../services/ToolExecutor.ts"
 import type * as Brief from "./Brief.ts"
 import type * as Fold from "./Fold.ts"
+import type * as Inbox from "./Inbox.ts"
 import type * as Journal from "./Journal.ts"
+import type * as Offer from "./Offer.ts"
 import type * as Opening from "./Opening.ts"
 
 export interface Services {
@@ -40,10 +42,12 @@ export interface Request {
 export interface Env
   extends
     Pick<Services, "model" | "executor" | "context">,
-    Pick<Brief.Brief, "handlers" | "system" | "tools" | "inputDigest" | "timeouts" | "policy" | "checkOutput">
+    Offer.Offer,
+    Pick<Brief.Brief, "handlers" | "systemOf" | "rules" | "timeouts" | "policy" | "checkOutput">
 {
   readonly sessionId: string
   readonly journal: Journal.Journal
+  readonly inbox: Inbox.Inbox
   readonly approver: Approver.Approver
   readonly reconciler: Reconciler.Reconciler
   readonly retry: RetryPolicy.RetryPolicy

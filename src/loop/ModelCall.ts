@@ -36,7 +36,7 @@ export const run = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Return<R
       {
         messages,
         tools: env.tools,
-        toolChoice: env.tools.length === 0 ? "none" : "auto",
+        toolChoice: env.toolChoice,
         metadata: { sessionId: env.sessionId, runId: runId ?? "", turn, attempt }
       },
       journal,

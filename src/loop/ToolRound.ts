@@ -18,6 +18,7 @@ import * as CallStep from "./CallStep.ts"
 import type * as Env from "./Env.ts"
 import * as Recovery from "./Recovery.ts"
 import { RoundProgress } from "./RoundProgress.ts"
+import * as Stopping from "./Stopping.ts"
 
 export interface Round {
   /** the limit that kept calls of this message from running */
@@ -26,7 +27,12 @@ export interface Round {
   readonly toolError: RunError.Stored | undefined
   /** a call waits for a person, and nobody here answers */
   readonly isWaiting: boolean
+  /** the agent's condition stopped the run before it */
+  readonly isStopped: boolean
 }
+
+/** One of which there is nothing to tell. */
+export const none: Round = { cutBy: undefined, toolError: undefined, isWaiting: false, isStopped: false }
 
 type Call = OpenCall.OpenCall
 type NotExecuted = Extract<ToolOutcome.ToolOutcome, { _tag: "NotExecuted" }>["reason"]
@@ -35,7 +41,7 @@ type NotExecuted = Extract<ToolOutcome.ToolOutcome, { _tag: "NotExecuted" }>["re
 export const run = Effect.fnUntraced(function*(
   env: Env.Env,
   finishReason: RunEvent.FinishReason
-): Effect.fn.Return<Round, SessionStore.StoreError> {
+): Effect.fn.Return<Round, RunError.RunError> {
   const { journal } = env
   const calls = journal.state().openCalls
   const enter = (when: "settledWithCalls" | "settledWithoutTurnLeft") => {
@@ -45,7 +51,13 @@ export const run = Effect.fnUntraced(function*(
     enter("settledWithCalls")
     for (const call of calls) CallStep.settle(env, call, { _tag: "NotExecuted", reason: "truncated" })
     journal.move("everyCallSettled")
-    return { cutBy: undefined, toolError: undefined, isWaiting: false }
+    return none
+  }
+  if (env.rules.stopBefore !== undefined) enter("settledWithCalls")
+  if (yield* Stopping.before(env)) {
+    settleOpen(env, "stopped")
+    journal.move("everyCallSettled")
+    return { ...none, isStopped: true }
   }
   const left = RunDecision.callsLeft(journal.state())
   const allowed = calls.slice(0, left.count)
@@ -53,14 +65,14 @@ export const run = Effect.fnUntraced(function*(
   enter(cutBy === "turns" ? "settledWithoutTurnLeft" : "settledWithCalls")
   const { isUnanswered: isWaiting, spent, toolError } = yield* runAll(env, allowed)
   const isOver = toolError !== undefined || spent !== undefined || !isWaiting
-  if (!isOver) return { cutBy, toolError, isWaiting: true }
+  if (!isOver) return { ...none, cutBy, isWaiting: true }
   settleOpen(env, toolError === undefined ? "limit" : "failed")
   // nobody is waited for any more
   if (journal.status() === "awaiting_human") journal.move("answered")
   if (journal.status() === "tool_running") {
     journal.move(toolError === undefined ? "everyCallSettled" : "toolFailed")
   }
-  return { cutBy: spent ?? cutBy, toolError, isWaiting: false }
+  return { ...none, cutBy: spent ?? cutBy, toolError }
 })
 
 /**

@@ -12,9 +12,12 @@ import * as RunState from "../run/RunState.ts"
 import * as Transcript from "../run/Transcript.ts"
 import * as Usage from "../run/Usage.ts"
 import type * as ContextManager from "../services/ContextManager.ts"
+import type * as Model from "../services/Model.ts"
 import * as Compacting from "./Compacting.ts"
 import type * as Env from "./Env.ts"
 import * as ModelCall from "./ModelCall.ts"
+import * as Offer from "./Offer.ts"
+import * as Stopping from "./Stopping.ts"
 import * as ToolRound from "./ToolRound.ts"
 
 /** How a drive ends when nothing breaks. */
@@ -30,7 +33,7 @@ export const takeTurns = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Re
   if (RunState.isTurnOpen(before)) {
     const hasCalls = (before.answer?.calls ?? before.openCalls.length) > 0
     const isEmpty = before.answer?.isBlank ?? false
-    const ending = yield* conclude(env, { hasCalls, isEmpty, latency: noLatency })
+    const ending = yield* conclude(Offer.cut(env, before.offered), { hasCalls, isEmpty, latency: noLatency })
     if (ending !== undefined) return ending
   }
   while (true) {
@@ -43,10 +46,12 @@ export const takeTurns = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Re
       if (ending !== undefined) return ending
       continue
     }
-    startTurn(env)
+    const turn = yield* Offer.prepare(env)
+    startTurn(turn, turn.tools === env.tools ? undefined : turn.tools)
     journal.move("messagesReady")
     yield* journal.commit
-    const result = yield* ModelCall.run(env)
+    env.inbox.answer()
+    const result = yield* ModelCall.run(turn)
     if (result._tag === "Limited") return limited(result.reason)
     if (result._tag === "Overflow") {
       journal.move("contextOverflow")
@@ -54,7 +59,7 @@ export const takeTurns = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Re
       if (ending !== undefined) return ending
       continue
     }
-    const ending = yield* settle(env, result)
+    const ending = yield* settle(turn, result)
     if (ending !== undefined) return ending
   }
 })
@@ -67,8 +72,10 @@ const view = (env: Env.Env, force: ContextManager.Force | undefined): ContextMan
   force
 })
 
-const startTurn = (env: Env.Env): void => {
+/** `offered`: where that is not what the run may use. */
+const startTurn = (env: Env.Env, offered: Model.Tools | undefined): void => {
   const { journal } = env
+  env.inbox.receive(journal)
   if (!Transcript.awaitsModel(journal.transcript())) {
     journal.record({ _tag: "NoticeAdded", kind: "resume", text: "Go on." })
   }
@@ -79,7 +86,8 @@ const startTurn = (env: Env.Env): void => {
     turn: totals.turns + 1,
     model: { provider, name },
     promptSeq: seq,
-    inputDigest: env.inputDigest
+    inputDigest: env.inputDigest,
+    ...(offered === undefined ? {} : { tools: offered.map(({ name }) => name) })
   })
 }
 
@@ -130,18 +138,21 @@ const conclude = Effect.fnUntraced(function*(
   const startedAt = journal.now()
   // a turn taken up again stands at its round, also one without calls
   const isRound = hasCalls || journal.status() === "tool_running"
-  const round = isRound ? yield* ToolRound.run(env, finishReason) : noRound
+  const round = isRound ? yield* ToolRound.run(env, finishReason) : ToolRound.none
   if (round.isWaiting) return { _tag: "RunSuspended", reason: "approval" }
   if (!isRound) journal.move("settledWithoutCalls")
 
-  const decision = RunDecision.decide(journal.state(), {
+  const stoppedBy = yield* stopped(env, round, finishReason)
+  const settled: RunDecision.Settled = {
     finishReason,
     hasCalls,
     isEmpty,
     cutBy: round.cutBy,
     toolError: round.toolError,
-    invalidOutput: hasCalls ? undefined : env.checkOutput(text)
-  })
+    stoppedBy,
+    invalidOutput: hasCalls && stoppedBy === undefined ? undefined : env.checkOutput(text)
+  }
+  const decision = RunDecision.decide(journal.state(), settled, journal.now())
   const tools = hasCalls ? journal.now() - startedAt : 0
   journal.record({
     _tag: "TurnFinished",
@@ -156,7 +167,17 @@ const conclude = Effect.fnUntraced(function*(
 })
 
 const noAnswer = { attempt: 0, finishReason: "unknown", usage: Usage.zero } as const
-const noRound: ToolRound.Round = { cutBy: undefined, toolError: undefined, isWaiting: false }
+
+/** Which of the agent's conditions stops the run, where one does; not asked of a turn that a stronger reason decides. */
+const stopped = (
+  env: Env.Env,
+  round: ToolRound.Round,
+  finishReason: RunEvent.FinishReason
+): Effect.Effect<RunDecision.Settled["stoppedBy"], RunError.RunError> => {
+  if (round.isStopped) return Effect.succeed("stopBefore")
+  if (round.toolError !== undefined || finishReason === "length") return Effect.succeed(undefined)
+  return Effect.map(Stopping.after(env), (stops) => stops ? "stopWhen" : undefined)
+}
 
 const follow = Effect.fnUntraced(function*(
   env: Env.Env,

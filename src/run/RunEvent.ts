@@ -87,7 +87,9 @@ export type Totals = typeof Totals.Type
 
 /** What goes on after a turn, and why. */
 export const Decision = Schema.Union([
-  Schema.TaggedStruct("Continue", { reason: Schema.Literals(["toolCalls", "length", "correction", "other"]) }),
+  Schema.TaggedStruct("Continue", {
+    reason: Schema.Literals(["toolCalls", "length", "correction", "steer", "followUp", "other"])
+  }),
   Schema.TaggedStruct("Compact", { reason: Schema.Literals(["length"]) }),
   Schema.TaggedStruct("Complete", { reason: CompletedReason }),
   Schema.TaggedStruct("Limit", { reason: LimitedReason }),
@@ -108,6 +110,7 @@ const durable = <const Tag extends string, const Fields extends Schema.Struct.Fi
 
 /** A call is named by `callId`, unique in its run: the turn and the call's place in the message. */
 const call = { turn: Schema.Finite, callId: Schema.String, tool: Schema.String }
+const input = { kind: Schema.Literals(["steer", "followUp"]), messages: Schema.Array(Message.UserMessage) }
 const end = {
   totals: Totals,
   /** tools, and the model, whose work did not end within the grace period and was left behind */
@@ -134,7 +137,9 @@ export const Durable = Schema.Union([
     /** the log up to here was sent; later inputs stand after this turn */
     promptSeq: Schema.Finite,
     /** SHA-256 of the instructions and of the names and descriptions of the tools, hex */
-    inputDigest: Schema.String
+    inputDigest: Schema.String,
+    /** the tools offered, where this turn was offered fewer than the run may use */
+    tools: Schema.optionalKey(Schema.Array(Schema.String))
   }),
   durable("AttemptDiscarded", {
     turn: Schema.Finite,
@@ -189,9 +194,13 @@ export const Durable = Schema.Union([
     usage: Usage.Usage,
     decision: Decision
   }),
+  /** What was said to the run, accepted; it is no message yet. */
+  durable("InputQueued", input),
+  /** A user message that stands behind the turn under way. */
   durable("InputReceived", {
-    kind: Schema.Literals(["steer", "followUp"]),
-    messages: Schema.Array(Message.UserMessage)
+    ...input,
+    /** `seq` of the `InputQueued` that it was accepted with */
+    queued: Schema.optionalKey(Schema.Finite)
   }),
   /** What the runtime tells the model, in the user's place. */
   durable("NoticeAdded", {

@@ -11,13 +11,20 @@ import * as Usage from "./Usage.ts"
 
 type Settled = Extract<RunEvent.Durable, { _tag: "AssistantMessage" }>
 
+/** A call of the turn under way that has its outcome. */
+export interface SettledCall extends Pick<OpenCall.OpenCall, "callId" | "tool" | "params"> {
+  readonly outcome: ToolOutcome.ToolOutcome
+}
+
 /** What a turn still needs to know of its settled answer. */
-export interface Answer extends Pick<Settled, "attempt" | "finishReason" | "usage"> {
+export interface Answer extends Pick<Settled, "attempt" | "finishReason" | "usage" | "message"> {
   readonly calls: number
   /** nothing a reader or a tool could use */
   readonly isBlank: boolean
   /** no outcome of its calls is unknown */
   readonly isKnown: boolean
+  /** in the order in which they were settled */
+  readonly settled: ReadonlyArray<SettledCall>
 }
 
 export const settleMessage = (state: RunState, event: Settled): RunState => {
@@ -34,9 +41,11 @@ export const settleMessage = (state: RunState, event: Settled): RunState => {
       attempt: event.attempt,
       finishReason: event.finishReason,
       usage: event.usage,
+      message: event.message,
       calls: calls.length,
       isBlank: Message.isBlank(event.message.content),
-      isKnown: true
+      isKnown: true,
+      settled: []
     },
     openCalls: calls.map((call, index) => ({
       turn: event.turn,
@@ -79,9 +88,16 @@ export const settleCall = (state: RunState, event: Extract<RunEvent.Durable, { _
   return {
     ...state,
     hasRun,
-    answer: state.answer === undefined || event.outcome._tag !== "OutcomeUnknown"
-      ? state.answer
-      : { ...state.answer, isKnown: false },
+    answer: state.answer === undefined ? undefined : {
+      ...state.answer,
+      isKnown: state.answer.isKnown && event.outcome._tag !== "OutcomeUnknown",
+      settled: [...state.answer.settled, {
+        callId: call.callId,
+        tool: call.tool,
+        params: call.params,
+        outcome: event.outcome
+      }]
+    },
     ...OpenCall.inRound(state, openCalls, event.at),
     totals: {
       ...state.totals,

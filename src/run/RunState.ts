@@ -6,6 +6,7 @@
  * statuses (`RunStatus`), or messages (`Transcript`).
  */
 import * as OpenCall from "./OpenCall.ts"
+import * as Queue from "./Queue.ts"
 import type * as RunEvent from "./RunEvent.ts"
 import type * as RunInput from "./RunInput.ts"
 import type * as RunPolicy from "./RunPolicy.ts"
@@ -40,6 +41,10 @@ export interface RunState {
   readonly compactionsInARow: number
   readonly corrections: number
   readonly openCalls: ReadonlyArray<OpenCall.OpenCall>
+  /** the tools that the turn was offered, where those were fewer than the run may use */
+  readonly offered: ReadonlyArray<string> | undefined
+  /** what was said to the run and has not reached its model yet */
+  readonly queued: Queue.Queue
   /** a call of the round under way has run */
   readonly hasRun: boolean
   /** the limit that ended the drive before, where no new limits were given since */
@@ -84,6 +89,8 @@ export const empty: RunState = {
   compactionsInARow: 0,
   corrections: 0,
   openCalls: [],
+  offered: undefined,
+  queued: [],
   hasRun: false,
   limitedBy: undefined,
   answer: undefined,
@@ -139,6 +146,7 @@ export const evolve = (before: RunState, event: RunEvent.Durable): RunState => {
         status: "preparing",
         turn: event.turn,
         attempts: event.turn === state.turn ? state.attempts : 0,
+        offered: event.tools,
         answer: undefined
       }
     case "AttemptDiscarded":
@@ -166,8 +174,13 @@ export const evolve = (before: RunState, event: RunEvent.Durable): RunState => {
         ...state,
         status: "preparing",
         answer: undefined,
+        queued: Queue.finishTurn(state.queued, event),
         crashes: state.answer?.isKnown === false ? state.crashes : 0
       }
+    case "InputQueued":
+      return { ...state, queued: Queue.add(state.queued, event) }
+    case "InputReceived":
+      return { ...state, queued: Queue.receive(state.queued, event) }
     case "NoticeAdded":
       return {
         ...state,
@@ -211,6 +224,7 @@ const ended = (state: RunState, event: RunEvent.End, status: RunEvent.Status): R
   status,
   totals: event.totals,
   end: event,
+  queued: Queue.end(state.queued, event),
   abortRequested: undefined,
   crashes: event._tag === "RunAborted" && event.reason === "crashed" ? state.crashes + 1 : 0
 })

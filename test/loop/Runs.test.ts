@@ -184,6 +184,7 @@ describe("the live runs of a process", () => {
     accepted: Effect.void,
     events: Stream.empty,
     result: Effect.never,
+    accept: () => Effect.never,
     isOver: () => false,
     abort: () => Effect.void
   })
