@@ -65,7 +65,8 @@ describe("evolve", () => {
     states(log).forEach((state, i) => {
       const { _tag } = log[i]!
       if (RunState.isOpen(state)) return
-      assert.include(["RunCompleted", "RunLimited", "RunSuspended", "RunFailed", "RunAborted", "ToolSettled"], _tag)
+      const settling = ["ToolSettled", "InputReceived"]
+      assert.include(["RunCompleted", "RunLimited", "RunSuspended", "RunFailed", "RunAborted", ...settling], _tag)
       assert.isTrue(RunStatus.isEnd(state.status))
     })
   }, check(100))

@@ -183,12 +183,16 @@ describe("reasoning", () => {
     }
   }, check(300))
 
+  /** Something to stand in a message; a provider's own call without its result is not. */
+  const isSent = (part: Message.AssistantPart) =>
+    part.type !== "reasoning" && !(part.type === "tool-call" && part.providerExecuted === true)
+
   it.prop("goes to the model that made it, all of it that is well-formed", [Logs.tidy], ([{ log }]) => {
     if (log.some((event) => event._tag === "ContextCompacted")) return
     for (const reader of models) {
       const made = log.flatMap((event) =>
         event._tag === "AssistantMessage" && event.model === reader &&
-          event.message.content.some((part) => part.type !== "reasoning")
+          event.message.content.some(isSent)
           ? event.message.content.filter((part) => part.type === "reasoning")
           : []
       )

@@ -10,6 +10,7 @@ import { dice, models, texts } from "./Odd.ts"
 import * as Parts from "./Parts.ts"
 
 type Phase = "none" | "between" | "calling" | "tools" | "answered" | "ended"
+type Input = Pick<Extract<RunEvent.Durable, { _tag: "InputQueued" }>, "kind" | "messages">
 type Call = { readonly callId: string; readonly tool: string; phase: "pending" | "awaiting" | "started" }
 
 const add = (a: RunEvent.Totals["usage"], b: RunEvent.Totals["usage"]): RunEvent.Totals["usage"] => {
@@ -22,6 +23,8 @@ export class Player {
   readonly counted: Array<RunEvent.Totals> = []
   readonly #oddness: number
   #phase: Phase = "none"
+  /** what waits to be received, by its place */
+  #queue: Array<{ readonly seq: number; readonly input: Input }> = []
   #runs = 0
   #drive = 0
   #startedAt = 0
@@ -50,6 +53,7 @@ export class Player {
       return this.#end === "RunCompleted" || d.chance(0.4) ? this.#start() : this.#resume()
     }
     if (d.chance(0.12)) return this.#say()
+    if (d.chance(0.06)) return this.#queueInput()
     if (d.chance(0.05)) return this.#write({ _tag: "AbortRequested", reason: "requested" })
     switch (this.#phase) {
       case "between":
@@ -80,6 +84,8 @@ export class Player {
 
   #start(): void {
     if (this.#end === "RunSuspended" && !this.#taste.dice.chance(this.#oddness)) this.#settleAll()
+    if (!this.#taste.dice.chance(this.#oddness)) this.#receive()
+    this.#queue = []
     this.#runs++
     this.#drive = 1
     this.#end = undefined
@@ -107,20 +113,39 @@ export class Player {
       const words = d.chance(this.#oddness) ? d.pick(texts) : `notice ${mark}`
       return this.#write({ _tag: "NoticeAdded", kind: d.pick(["length", "resume", "limit"] as const), text: words })
     }
+    this.#write({ _tag: "InputReceived", ...this.#input(mark) })
+  }
+
+  #input(mark: string): Input {
+    const { dice: d } = this.#taste
     const messages = Array.from({ length: 1 + d.int(2) }, (_, i) => ({
       role: "user" as const,
       content: Parts.userContent(this.#taste, `${mark}.${i}`)
     }))
-    this.#write({ _tag: "InputReceived", kind: d.pick(["steer", "followUp"] as const), messages })
+    return { kind: d.pick(["steer", "followUp"] as const), messages }
+  }
+
+  #queueInput(): void {
+    const seq = this.log.length + 1
+    const input = this.#input(`${seq}`)
+    this.#queue.push({ seq, input })
+    this.#write({ _tag: "InputQueued", ...input })
+  }
+
+  #receive(): void {
+    for (const { input, seq } of this.#queue) this.#write({ _tag: "InputReceived", ...input, queued: seq })
+    this.#queue = []
   }
 
   #startTurn(): void {
+    if (this.#taste.dice.chance(0.8)) this.#receive()
     this.#cuts.push(this.log.length)
     this.#attempt = 1
     this.#phase = "calling"
     const model = this.#taste.dice.pick(models)
     const turn = this.#totals.turns + 1
-    this.#write({ _tag: "TurnStarted", turn, model, promptSeq: this.log.length, inputDigest: "11" })
+    const offered = this.#taste.dice.chance(0.1) ? { tools: ["search"] } : {}
+    this.#write({ _tag: "TurnStarted", turn, model, promptSeq: this.log.length, inputDigest: "11", ...offered })
   }
 
   #discard(): void {
@@ -238,7 +263,7 @@ export class Player {
       latency: { firstPart: 1, model: 2, tools: 3 },
       attempts: this.#attempt,
       usage: Draft.totals.usage,
-      decision: { _tag: "Continue", reason: "other" }
+      decision: { _tag: "Continue", reason: this.#queue.length > 0 ? "followUp" : "other" }
     })
     if (d.chance(0.25)) this.#finish("RunCompleted")
   }
@@ -261,6 +286,8 @@ export class Player {
     this.#phase = "ended"
     this.#end = tag
     this.#count({ duration: this.#totals.duration + this.#at - this.#startedAt })
-    this.#write(Parts.end(this.#taste, tag, this.#totals))
+    const end = Parts.end(this.#taste, tag, this.#totals)
+    if (!(end._tag === "RunAborted" && end.reason === "crashed")) this.#queue = []
+    this.#write(end)
   }
 }
