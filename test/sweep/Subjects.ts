@@ -79,6 +79,8 @@ interface Scenario {
   readonly isBusy?: boolean
   /** the process aborts the run when it sees this event */
   readonly abortsAt?: "ToolStarted" | "TextDelta" | "AssistantMessage"
+  /** the process says this to the run when it sees the first of these events */
+  readonly says?: Readonly<Partial<Record<"TurnStarted" | "ToolStarted", "steer" | "followUp">>>
   /** an earlier process lost its store at this operation, and what is under test goes on with what it left */
   readonly cut?: { readonly at: number; readonly goOn: CrashSweep.GoOn }
 }
@@ -104,6 +106,10 @@ const scenarios: Readonly<Record<string, Scenario>> = {
   "an answer that is tried again": { turns: [call("pay")], isBusy: true },
   "an abort in a tool round": { turns: [[call("pay"), call("put")]], abortsAt: "ToolStarted" },
   "an abort in an answer": { turns: [], abortsAt: "TextDelta" },
+  "a run that is steered and followed up": {
+    turns: [call("pay"), call("put")],
+    says: { TurnStarted: "followUp", ToolStarted: "steer" }
+  },
   "a resumed run": { ...cutInRound, cut: { at: 6, goOn: "resume" } },
   "a message to a run that was cut short": { ...cutInRound, cut: { at: 6, goOn: "hello" } }
 }
@@ -138,7 +144,7 @@ export const make = <E>(
         look: act(folder, "look"),
         put: act(folder, "put")
       })
-      const { abortsAt, cut } = scenario
+      const { abortsAt, cut, says } = scenario
       const input = { sessionId, runId: "r", input: "go" }
       const options = {
         agent: Swept,
@@ -158,6 +164,7 @@ export const make = <E>(
       return CrashSweep.subject({
         ...options,
         ...(abortsAt === undefined ? {} : { play: abortAt(abortsAt, input) }),
+        ...(says === undefined ? {} : { play: sayAt(says, input) }),
         ...(cut === undefined ? {} : { play: goOnFrom(CrashSweep.subject(options), sessionId, cut) })
       })
     }])
@@ -183,5 +190,18 @@ const abortAt = (tag: NonNullable<Scenario["abortsAt"]>, input: RunInput.RunInpu
     yield* run.events.pipe(
       Stream.runForEach((event) => event._tag === tag ? Effect.forkScoped(run.abort) : Effect.void)
     )
+    return yield* run.result
+  })
+
+/** Says something to the run where it has come to an event. */
+const sayAt = (says: NonNullable<Scenario["says"]>, input: RunInput.RunInput) => (client: Agent.Client<string>) =>
+  Effect.gen(function*() {
+    const run = yield* client.start(input)
+    const left = new Map(Object.entries(says))
+    yield* Stream.runForEach(run.events, ({ _tag }) => {
+      const kind = left.get(_tag)
+      left.delete(_tag)
+      return kind === undefined ? Effect.void : Effect.forkScoped(run.queue(kind, `${kind}!`))
+    })
     return yield* run.result
   })
