@@ -12,6 +12,7 @@ import * as RunError from "../../src/run/RunError.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as AbortPhase from "../support/AbortPhase.ts"
 import * as Approvals from "../support/Approvals.ts"
+import * as Hang from "../support/Hang.ts"
 import * as RunLog from "../support/RunLog.ts"
 import * as Steering from "../support/Steering.ts"
 import * as TestAgent from "../support/TestAgent.ts"
@@ -56,22 +57,25 @@ describe("a steer", () => {
       yield* run.result
     }))
 
-  it.effect("is answered once the write of its turn is stored, and not before", () =>
+  it.effect("is answered once the write of its turn is stored, neither before that nor at the end", () =>
     Effect.gen(function*() {
-      const { gate, run, store } = yield* Steering.held([ScriptedModel.text("one")], [ScriptedModel.text("two")])
-      const reached = yield* Deferred.make<void>()
-      const released = yield* Deferred.make<void>()
+      const second = yield* ScriptedModel.makeGate
+      const { gate, run, store } = yield* Steering.held(
+        [ScriptedModel.text("one")],
+        [[ScriptedModel.text("two"), ScriptedModel.gate(second)]]
+      )
+      const held = TestStore.holding((_, events) => events.some(({ _tag }) => _tag === "InputReceived"))
       const fiber = yield* Steering.say(run, "steer", "shorter")
-      store.onAppend = ({ events, store }) =>
-        events.some(({ _tag }) => _tag === "InputReceived")
-          ? Deferred.succeed(reached, undefined).pipe(Effect.andThen(Deferred.await(released)), Effect.andThen(store))
-          : store
+      store.onAppend = held.onAppend
       yield* gate.release
-      yield* Deferred.await(reached)
+      yield* held.reached
       yield* Effect.yieldNow
       assert.isUndefined(fiber.pollUnsafe())
-      yield* Deferred.succeed(released, undefined)
+      yield* held.release
+      yield* second.started
+      assert.isTrue(yield* Hang.ends(Fiber.await(fiber)))
       assert.deepStrictEqual(yield* Fiber.join(fiber), delivered(2))
+      yield* second.release
       yield* run.result
     }))
 
