@@ -13,6 +13,7 @@ import * as Approvals from "../support/Approvals.ts"
 import * as RunLog from "../support/RunLog.ts"
 import * as Steering from "../support/Steering.ts"
 import * as TestAgent from "../support/TestAgent.ts"
+import * as Watch from "../support/Watch.ts"
 
 const go = { sessionId: "s", runId: "r", input: "go", data: { tenant: 7 } }
 type Options = Partial<Agent.Options<typeof TestAgent.kit.tools, string>>
@@ -40,8 +41,8 @@ describe("stopWhen", () => {
   it.effect("sees the settled message, its calls in order with their outcomes, what was used up, and the data", () =>
     Effect.gen(function*() {
       const seen: Array<StopWhen.Turn> = []
-      const first = yield* Deferred.make<void>()
-      const made = yield* TestAgent.make(
+      const later = yield* Deferred.make<void>()
+      const { agent, store } = yield* TestAgent.make(
         [[TestAgent.work(1, "a"), TestAgent.work(2, "b")], ScriptedModel.text("done")],
         {
           agent: {
@@ -51,14 +52,15 @@ describe("stopWhen", () => {
               return false
             }
           },
-          // the second one is done first
-          tool: ({ n }) =>
-            n === 1
-              ? Effect.andThen(Deferred.await(first), Effect.fail("no"))
-              : Effect.as(Deferred.succeed(first, undefined), "ok")
+          tool: ({ n }) => n === 1 ? Effect.andThen(Deferred.await(later), Effect.fail("no")) : Effect.succeed("ok")
         }
       )
-      yield* made.agent.run(go)
+      const run = yield* agent.start(go)
+      const watch = yield* Watch.make(run.events)
+      yield* watch.until("ToolSettled")
+      yield* Deferred.succeed(later, undefined)
+      yield* run.result
+      assert.deepStrictEqual(RunLog.outcomes(yield* store.log("s")), ["1.1 Succeeded", "1.0 Failed"])
       const [one, two] = seen
       assert.deepStrictEqual(
         one?.calls.map(({ callId, outcome, params, tool }) => [callId, tool, params, outcome._tag]),
