@@ -26,7 +26,7 @@ export const receive = (queue: Queue, { queued }: Of<"InputReceived">): Queue =>
 
 /** Where the run goes on for a follow-up, that is the oldest. */
 export const finishTurn = (queue: Queue, { decision }: Of<"TurnFinished">): Queue => {
-  if (decision._tag !== "Continue" || decision.reason !== "followUp") return queue
+  if (queue.length === 0 || decision._tag !== "Continue" || decision.reason !== "followUp") return queue
   const oldest = queue.find(({ isDue }) => !isDue)
   return oldest === undefined ? queue : queue.map((queued) => queued === oldest ? { ...queued, isDue: true } : queued)
 }
