@@ -15,6 +15,7 @@ import * as Brief from "./loop/Brief.ts"
 import type * as Env from "./loop/Env.ts"
 import * as Launch from "./loop/Launch.ts"
 import type * as Start from "./loop/Start.ts"
+import { make as toRun, type Run } from "./Run.ts"
 import * as InputCheck from "./run/InputCheck.ts"
 import type * as RunError from "./run/RunError.ts"
 import type * as RunEvent from "./run/RunEvent.ts"
@@ -24,22 +25,14 @@ import type * as RunResult from "./run/RunResult.ts"
 import * as ContextManager from "./services/ContextManager.ts"
 import * as Hooks from "./services/Hooks.ts"
 import * as Model from "./services/Model.ts"
+import type * as PrepareTurn from "./services/PrepareTurn.ts"
 import * as RetryPolicy from "./services/RetryPolicy.ts"
 import * as Runs from "./services/Runs.ts"
 import * as SessionStore from "./services/SessionStore.ts"
+import type * as StopWhen from "./services/StopWhen.ts"
 import * as ToolExecutor from "./services/ToolExecutor.ts"
 
-/** A live run: it belongs to the agent's layer, not to whoever reads its events. */
-export interface Run<A> {
-  readonly runId: string
-  readonly sessionId: string
-  /** Every event of this drive; may be read by many, left, and read again from its beginning. */
-  readonly events: Stream.Stream<RunEvent.RunEvent, RunError.RunError>
-  /** Awaits the end. */
-  readonly result: Effect.Effect<RunResult.RunResult<A>, RunError.RunError>
-  /** Ends the run and returns when it has ended. The session takes a new message at once. */
-  readonly abort: Effect.Effect<void>
-}
+export type { Run } from "./Run.ts"
 
 export interface Client<A> {
   /**
@@ -94,6 +87,22 @@ export interface Options<Tools extends Record<string, Tool.Any>, A, E = never, R
   readonly retry?: RetryPolicy.RetryPolicy
   /** Guards and observers, in order, before those of the Reference `Hooks`; one that blocks a run fails it: `HookBlocked`. */
   readonly hooks?: ReadonlyArray<Hooks.Hook>
+  /**
+   * Asked after each turn, with its message and the outcomes of its calls: `true` completes the run with `stopWhen`. With
+   * an `output` schema the turn's text must fit it, else the run fails with `InvalidOutput`. A condition that throws, fails or
+   * takes longer than a tool may ends the run with `HookBlocked`. Default: never.
+   */
+  readonly stopWhen?: StopWhen.Condition<StopWhen.Turn>
+  /**
+   * Asked with the calls of a message before any of them runs: `true` settles them all as not executed and completes the
+   * run with `stopBefore`. Otherwise as `stopWhen`.
+   */
+  readonly stopBefore?: StopWhen.Condition<StopWhen.Round>
+  /**
+   * Asked before each turn: may narrow its tools, say whether they must be called, and replace its instructions. Throwing,
+   * failing, or taking longer than a tool may ends the run with `HookBlocked`. Default: every turn is the same.
+   */
+  readonly prepareTurn?: PrepareTurn.PrepareTurn<Extract<keyof NoInfer<Tools>, string>>
 }
 
 type Known<R> = 0 extends 1 & R ? never : R
@@ -179,6 +188,11 @@ const construct = Effect.fnUntraced(function*<Tools extends Record<string, Tool.
     handlers,
     timeouts: RunPolicy.timeouts(options.timeouts ?? {}),
     output: options.output === undefined ? undefined : Brief.makeOutput(options.output),
+    rules: {
+      stopWhen: options.stopWhen,
+      stopBefore: options.stopBefore,
+      prepareTurn: options.prepareTurn as PrepareTurn.PrepareTurn | undefined
+    },
     limits: RunPolicy.merge(RunPolicy.defaultLimits, yield* orDefect(InputCheck.limits(options.limits ?? {}))),
     toolPolicy: yield* orDefect(InputCheck.policy(options.toolPolicy ?? {}, tools)),
     doomLoop: yield* orDefect(InputCheck.doomLoop(options.doomLoop, tools))
@@ -187,30 +201,22 @@ const construct = Effect.fnUntraced(function*<Tools extends Record<string, Tool.
   const inContext = surround(yield* Effect.context<never>(), options)
   const begin = (input: RunInput.RunInput, isWatched: boolean) => inContext(launch.begin(input, isWatched))
 
-  const toRun = (run: Runs.LiveRun): Run<A> => ({
-    runId: run.runId,
-    sessionId: run.sessionId,
-    events: run.events,
-    result: run.result as Effect.Effect<RunResult.RunResult<A>, RunError.RunError>,
-    abort: run.abort("requested")
-  })
-
   return {
     client: {
       stream: (input) => whileRead(begin(input, true)),
       run: (input) =>
         Effect.uninterruptibleMask((restore) =>
           Effect.flatMap(begin(input, false), ({ isAttached, run }) => {
-            const result = restore(toRun(run).result)
+            const result = restore(toRun<A>(run).result)
             return isAttached ? result : Effect.onInterrupt(result, () => run.abort("consumer"))
           })
         ),
-      start: (input) => Effect.map(begin(input, true), ({ run }) => toRun(run)),
+      start: (input) => Effect.map(begin(input, true), ({ run }) => toRun<A>(run)),
       resume: (input) => whileRead(inContext(launch.proceed(input))),
       approvals: (sessionId) => inContext(launch.approvals(sessionId)),
       decide: (decision) => inContext(launch.decide(decision)),
       live: (runId, sessionId) =>
-        Effect.map(services.runs.live(runId, sessionId), (run) => (run === undefined ? undefined : toRun(run)))
+        Effect.map(services.runs.live(runId, sessionId), (run) => (run === undefined ? undefined : toRun<A>(run)))
     },
     shutdown: launch.shutdown
   }

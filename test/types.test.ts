@@ -11,9 +11,10 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import type * as Stream from "effect/Stream"
-import { Agent, Fiberloop, Hooks, SessionStoreMemory, ToolCall } from "../src/index.ts"
+import { Agent, Fiberloop, Hooks, SessionStoreMemory, StopWhen, ToolCall } from "../src/index.ts"
 import type {
   ContextManager,
+  Delivery,
   Model,
   RunError,
   RunEvent,
@@ -216,6 +217,33 @@ export const programs = {
     Agent.make({ instructions: "", hooks: [{ name: "h", beforeToolCall: () => Effect.succeed({ _tag: "Allow" }) }] })
     // @ts-expect-error what a hook needs it has been given before
     Agent.make({ instructions: "", hooks: [{ name: "h", afterModelCall: () => Effect.asVoid(ToolCall) }] })
+  },
+
+  turnRules: () => {
+    const stopWhen = StopWhen.toolCalled("pay")
+    const agent = Agent.make({
+      instructions: "",
+      toolkit: Kit,
+      stopWhen,
+      stopBefore: stopWhen,
+      prepareTurn: ({ turn }) => turn === 1 ? { tools: ["pay"], toolChoice: { tool: "pay" } } : undefined
+    })
+    // the tools are still the toolkit's
+    same<Effect.Services<typeof agent>>()<
+      Services | Tool.HandlersFor<typeof Kit.tools>
+    >()
+    // @ts-expect-error there is no such tool
+    Agent.make({ instructions: "", toolkit: Kit, prepareTurn: () => ({ tools: ["pray"] }) })
+    // @ts-expect-error nor is there one to choose
+    Agent.make({ instructions: "", toolkit: Kit, prepareTurn: () => ({ toolChoice: { tool: "pray" } }) })
+    // @ts-expect-error a promise is no answer
+    Agent.make({ instructions: "", toolkit: Kit, stopWhen: () => Promise.resolve(true) })
+  },
+
+  steering: (live: Agent.Run<string>) => {
+    same<ReturnType<typeof live.steer>>()<Effect.Effect<Delivery.Delivery, RunError.RunError>>()
+    // @ts-expect-error only the user speaks
+    live.steer([{ role: "assistant", content: "x" }])
   },
 
   asText: () => {

@@ -11,6 +11,7 @@ import { callId } from "../run/OpenCall.ts"
 import type * as RunEvent from "../run/RunEvent.ts"
 import * as RunEvents from "../run/RunEvents.ts"
 import * as EndLine from "./EndLine.ts"
+import * as Inputs from "./Inputs.ts"
 import * as Messages from "./Messages.ts"
 import type { Paint } from "./Paint.ts"
 import * as TerminalText from "./TerminalText.ts"
@@ -90,6 +91,8 @@ export const step = (look: Look, state: State, event: RunEvent.RunEvent): Step =
       ]
     case "ModelSwitched":
       return [state, [err(look.paint.yellow(`↻ going on with the model ${TerminalText.line(event.to.name)}`))]]
+    case "InputReceived":
+      return [state, Inputs.lines(event.messages).map(err)]
     case "ContextCompacted":
       return [state, [
         err(look.paint.dim(`· the conversation was shortened from ${event.before} to ${event.after} messages`))

@@ -8,9 +8,11 @@ import type * as Schema from "effect/Schema"
 import * as Message from "../run/Message.ts"
 import { callId } from "../run/OpenCall.ts"
 import { count } from "../run/Quantity.ts"
+import type * as Queue from "../run/Queue.ts"
 import type * as RunEvent from "../run/RunEvent.ts"
 import * as RunResult from "../run/RunResult.ts"
 import * as EndLine from "./EndLine.ts"
+import * as Inputs from "./Inputs.ts"
 import type { Paint } from "./Paint.ts"
 import * as SessionModel from "./SessionModel.ts"
 import * as TerminalText from "./TerminalText.ts"
@@ -35,6 +37,8 @@ export interface State {
   readonly modelFlags: ReadonlyArray<string>
   /** calls without an outcome so far, by id */
   readonly open: ReadonlyMap<string, { readonly tool: string; readonly params: Schema.Json }>
+  /** what was said to the run and has not been delivered */
+  readonly queue: Queue.Queue
   /** what each run has used up, where it has ended */
   readonly totals: ReadonlyMap<string, RunEvent.Totals>
   /** the end of the last run, `undefined` while it goes on */
@@ -47,6 +51,7 @@ export const initial: State = {
   model: undefined,
   modelFlags: [],
   open: new Map(),
+  queue: [],
   totals: new Map(),
   end: undefined
 }
@@ -55,6 +60,11 @@ type Step = readonly [State, string]
 type Of<Tag extends RunEvent.Durable["_tag"]> = Extract<RunEvent.Durable, { _tag: Tag }>
 
 export const step = (look: Look, state: State, event: RunEvent.Durable): Step => {
+  const [next, text] = show(look, state, event)
+  return [{ ...next, queue: Inputs.queueAfter(state.queue, event) }, text]
+}
+
+const show = (look: Look, state: State, event: RunEvent.Durable): Step => {
   const { paint } = look
   const note = (text: string) => say(state, "line", [paint.dim(`· ${text}`)])
   const warn = (text: string) => say(state, "line", [paint.yellow(`↻ ${text}`)])
@@ -86,7 +96,7 @@ export const step = (look: Look, state: State, event: RunEvent.Durable): Step =>
     case "ToolSettled":
       return settleCall(look, state, event)
     case "InputReceived":
-      return say(state, "words", event.messages.flatMap(input))
+      return say(state, "words", Inputs.lines(event.messages))
     case "NoticeAdded":
       return note(`the model was told: ${TerminalText.sentence(event.text)}`)
     case "ContextCompacted":
@@ -114,6 +124,7 @@ export const finish = (look: Look, state: State): string => {
       state.open.values(),
       ({ params, tool }) => `● ${ToolLine.call(tool, params)}  ${paint.yellow("… no outcome yet")}`
     ),
+    ...dimmed(look, Inputs.undelivered(state.queue, false)),
     paint.yellow("… The run has not ended: it goes on now, or its process died."),
     `Where it died, go on with: ${EndLine.command("resume", [look.sessionId], flags)}`
   ]
@@ -141,7 +152,7 @@ const startRun = ({ paint }: Look, state: State, event: Of<"RunStarted">): Step 
     paint.dim(`── run ${runs} · ${time(event.at)} · ${TerminalText.line(event.runId)}`),
     ...(history === undefined ? [] : [paint.dim(`· behind ${count(history.length, "earlier message")}`)])
   ])
-  const [next, words] = say(headed, "words", messages.flatMap(input))
+  const [next, words] = say(headed, "words", Inputs.lines(messages))
   return [next, heading + words]
 }
 
@@ -169,7 +180,7 @@ const settleMessage = (look: Look, state: State, event: Of<"AssistantMessage">):
         if (look.isFull && part.text.trim() !== "") add("words", dimmed(look, ToolResult.whole(part.text.trim())))
         break
       case "file":
-        add("words", [file(part)])
+        add("words", [Inputs.file(part)])
         break
       case "tool-call":
         if (part.providerExecuted === true) add("line", [`● ${ToolLine.call(part.name, part.params)}  by the provider`])
@@ -216,25 +227,20 @@ const resolved = (state: State, event: Of<"ApprovalResolved">, paint: Paint): st
   return event.approved ? paint.green(`✓ ${what}approved${edited}${by}${why}`) : paint.red(`✗ ${what}denied${by}${why}`)
 }
 
-const endRun = ({ paint }: Look, state: State, event: RunEvent.End): Step => {
+const endRun = (look: Look, state: State, event: RunEvent.End): Step => {
+  const { paint } = look
+  const lost = Inputs.queueAfter(state.queue, event).length === 0 ? Inputs.undelivered(state.queue, true) : []
   const explained = TerminalText.sentence(RunResult.outcome(event))
   const left = event.leftBehind === undefined
     ? []
     : [`left running: ${event.leftBehind.map(TerminalText.line).join(", ")}`]
   const totals = new Map(state.totals).set(event.runId, event.totals)
   return say({ ...state, totals, end: event }, "end", [
+    ...dimmed(look, lost),
     event._tag === "RunCompleted" ? paint.green(`✓ ${explained}`) : paint.red(`✗ ${explained}`),
     paint.dim(`  ${[...EndLine.used(event.totals), ...left].join(" · ")}`)
   ])
 }
-
-const input = ({ content }: Message.UserMessage): ReadonlyArray<string> =>
-  content.flatMap((part) => part.type === "text" ? ToolResult.whole(part.text) : [file(part)]).map((line) =>
-    `> ${line}`
-  )
-
-const file = ({ fileName, mediaType }: Message.FilePart): string =>
-  `[${fileName === undefined ? "" : `${TerminalText.line(fileName)}, `}${TerminalText.line(mediaType)}]`
 
 const name = ({ name, provider }: Message.ModelRef): string => TerminalText.line(`${provider}/${name}`)
 

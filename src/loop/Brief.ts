@@ -6,12 +6,13 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as Bounds from "../run/Bounds.ts"
 import type * as DoomLoop from "../run/DoomLoop.ts"
-import type * as Message from "../run/Message.ts"
 import type * as RunInput from "../run/RunInput.ts"
 import type * as RunPolicy from "../run/RunPolicy.ts"
 import type * as Model from "../services/Model.ts"
 import type * as ToolExecutor from "../services/ToolExecutor.ts"
 import * as Digest from "./Digest.ts"
+import * as Offer from "./Offer.ts"
+import type * as Rules from "./Rules.ts"
 
 /** What an agent is made of, the same for all its runs. */
 export interface Definition {
@@ -24,22 +25,21 @@ export interface Definition {
   readonly toolPolicy: RunPolicy.ToolPolicy
   /** `undefined`: loops are not looked for */
   readonly doomLoop: DoomLoop.Settings | undefined
+  readonly rules: Rules.Rules
 }
 
 /** What the agent brings to a run, made for its input. */
-export interface Brief {
+export interface Brief extends Offer.Offer {
   readonly agent: string
   /** SHA-256 of the instructions, hex */
   readonly instructions: string
-  readonly system: Message.SystemMessage | undefined
-  /** the tools offered to the model, in order */
-  readonly tools: Model.Tools
+  /** the text of the system message with other instructions */
+  readonly systemOf: (instructions: string) => string
+  readonly rules: Rules.Rules
   readonly handlers: ToolExecutor.Handlers
   readonly timeouts: RunPolicy.Timeouts
   readonly policy: RunPolicy.ToolPolicy
   readonly doomLoop: DoomLoop.Settings | undefined
-  /** SHA-256 of the instructions and of the names and descriptions of the tools, hex */
-  readonly inputDigest: string
   /** What is wrong with a final answer, in words for the model; `undefined` when nothing is. */
   readonly checkOutput: (text: string) => string | undefined
   /** The typed answer of a final text that `checkOutput` accepts. */
@@ -69,25 +69,25 @@ export const make = Effect.fnUntraced(function*(
   definition: Definition,
   input: RunInput.Effective
 ): Effect.fn.Return<Brief> {
-  const { doomLoop, handlers, name, output, timeouts } = definition
+  const { doomLoop, handlers, name, output, rules, timeouts } = definition
   const instructions = input.instructions ?? definition.instructions
-  const system = [
-    instructions,
-    ...(output === undefined
-      ? []
-      : [`Give your final answer as JSON that fits this schema, and nothing else:\n${output.schema}`])
-  ].filter((text) => text.trim() !== "").join("\n\n")
-  const tools = offered(handlers, input)
+  const systemOf = (instructions: string) =>
+    [
+      instructions,
+      ...(output === undefined
+        ? []
+        : [`Give your final answer as JSON that fits this schema, and nothing else:\n${output.schema}`])
+    ].filter((text) => text.trim() !== "").join("\n\n")
   return {
+    ...(yield* Offer.make(systemOf(instructions), offered(handlers, input))),
     agent: name,
     instructions: yield* Digest.sha256(instructions),
-    system: system === "" ? undefined : { role: "system", content: system },
-    tools,
+    systemOf,
+    rules,
     handlers,
     timeouts,
     policy: input.toolPolicy,
     doomLoop,
-    inputDigest: yield* Digest.sha256(JSON.stringify([system, tools.map((tool) => [tool.name, tool.description])])),
     checkOutput: (text) => output === undefined ? undefined : problem(output, text),
     output: (text) => output === undefined ? text : output.decode(text)
   }

@@ -44,8 +44,8 @@ export const rejudge = (env: Env.Env, call: Call): Effect.Effect<Verdict> =>
 /** An `Exit` where nothing has to be waited for. */
 const byRules = (env: Env.Env, call: Call): Effect.Effect<Verdict> => {
   if (call.decision?.approved === false) return Effect.succeed({ _tag: "Settle", outcome: denied(call.decision) })
-  if (!isOffered(env, call.tool)) {
-    const available = env.tools.flatMap(({ name }) => isOffered(env, name) ? [name] : [])
+  if (!env.tools.some((tool) => tool.name === call.tool)) {
+    const available = env.tools.map((tool) => tool.name)
     return Effect.succeed({ _tag: "Settle", outcome: { _tag: "UnknownTool", available } })
   }
   if (call.decision !== undefined) return Effect.succeed({ _tag: "Run" })
@@ -62,10 +62,6 @@ const byRules = (env: Env.Env, call: Call): Effect.Effect<Verdict> => {
     ? Exit.succeed(verdictOf(asks.value))
     : Effect.map(Severed.run(env, `approval of ${call.tool}`, call.callId, asks), verdictOf)
 }
-
-/** The model was told of the tool in this turn. */
-const isOffered = ({ journal, tools }: Env.Env, name: string): boolean =>
-  tools.some((tool) => tool.name === name) && (journal.state().offered?.includes(name) ?? true)
 
 const isSettled = (asks: Effect.Effect<boolean>): asks is Exit.Success<boolean> =>
   Exit.isExit(asks) && Exit.isSuccess(asks)

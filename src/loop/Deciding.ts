@@ -70,7 +70,7 @@ const stored = Effect.fnUntraced(function*(
   yield* Effect.scoped(Effect.gen(function*() {
     const session = yield* store.open(sessionId, { runId, create: false })
     const folded = yield* Fold.fold(store, sessionId, before)
-    const env = yield* Drive.makeEnv(services, { brief, runId, sessionId }, Drive.unseen, { session, ...folded })
+    const env = yield* Drive.makeEnv(services, { brief, runId, sessionId }, Drive.unseen(), { session, ...folded })
     yield* Recovery.repair(env, false)
     yield* Answering.record(env, store, checked)
   }))

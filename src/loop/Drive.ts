@@ -30,6 +30,7 @@ import type * as Feed from "./Feed.ts"
 import * as FirstEvent from "./FirstEvent.ts"
 import * as HeldBack from "./HeldBack.ts"
 import * as HookRun from "./HookRun.ts"
+import * as Inbox from "./Inbox.ts"
 import * as Journal from "./Journal.ts"
 import * as Live from "./Live.ts"
 import * as Opening from "./Opening.ts"
@@ -63,12 +64,14 @@ export const drive = (
       if (opened.value._tag === "Replay") return yield* Effect.andThen(release, Ending.replay(live, opened.value))
 
       const { session, state } = opened.value
-      const env = yield* makeEnv(services, request, live.feed, opened.value)
+      const env = yield* makeEnv(services, request, live, opened.value)
       const begun = yield* phase(FirstEvent.write(env, opened.value.begin, request.brief))
       const isStored = Exit.isSuccess(begun) || session.head() > state.seq
       live.decide = (decision) => Answering.live(env, services.store, decision)
-      if (isStored) yield* Deferred.succeed(live.accepted, undefined)
-      // cut off before the store has answered, the run may have begun all the same: its end stands behind that answer
+      if (isStored) {
+        live.inbox.open(env.journal)
+        yield* Deferred.succeed(live.accepted, undefined)
+      } // cut off before the store has answered, the run may have begun all the same: its end stands behind that answer
       else if (!isPending(begun.cause, env.journal, state)) return yield* refuse(begun.cause)
       const ending = Exit.isFailure(begun) ? endingOf(env, live, begun.cause) : yield* takeTurns(env, live, phase)
       yield* Ending.finish(env, live, ending, release, restore)
@@ -91,8 +94,11 @@ const causeOf = (live: Live.Live, runId: string, cause: Cause.Cause<RunError.Run
   return isShutdown ? RunError.shuttingDown : RunError.abortedBeforeStart(runId)
 }
 
-/** Whoever reads a drive is not shown the end of one that died before it. */
-export const unseen: Pick<Feed.Feed, "publish"> = { publish: () => {} }
+/** Whoever reads a drive is not shown the end of one that died before it, to which nothing can be said. */
+export const unseen = (): Pick<Live.Live, "inbox"> & { readonly feed: Pick<Feed.Feed, "publish"> } => ({
+  feed: { publish: () => {} },
+  inbox: new Inbox.Inbox()
+})
 
 /**
  * Ends a drive that died, where one did. Its end is stored with the first event of what follows, so that nobody finds one
@@ -105,7 +111,7 @@ const mend = Effect.fnUntraced(function*(
 ): Effect.fn.Return<Opening.Opened, SessionStore.StoreError> {
   if (opened._tag === "Replay" || !RunState.isOpen(opened.state)) return opened
   const { first, flush, second } = HeldBack.make(opened.session)
-  const env = yield* makeEnv(services, request, unseen, { ...opened, session: first })
+  const env = yield* makeEnv(services, request, unseen(), { ...opened, session: first })
   const isResumed = opened.begin._tag === "Resume"
   yield* Recovery.repair(env, isResumed)
   const state = env.journal.state()
@@ -119,7 +125,7 @@ const mend = Effect.fnUntraced(function*(
 export const makeEnv = Effect.fnUntraced(function*(
   services: Env.Services,
   request: Pick<Env.Request, "brief" | "runId" | "sessionId">,
-  feed: Pick<Feed.Feed, "publish">,
+  { feed, inbox }: ReturnType<typeof unseen>,
   opened: Pick<Opening.Ready, "session" | "state" | "transcript">
 ): Effect.fn.Return<Env.Env> {
   const { session, state, transcript } = opened
@@ -134,6 +140,7 @@ export const makeEnv = Effect.fnUntraced(function*(
     hooks: HookRun.make(yield* Hooks.Hooks),
     leftBehind: new Map(),
     desk: new Desk.Desk(),
+    inbox,
     journal: Journal.make({
       session,
       state,
@@ -175,6 +182,7 @@ const endingOf = (
   if (!Cause.hasInterruptsOnly(cause) || stopped === undefined) {
     return { _tag: "RunFailed", error: Ending.toRunError(cause) }
   }
+  if (stopped._tag === "Failed") return { _tag: "RunFailed", error: stopped.error }
   if (stopped._tag === "Duration") return { _tag: "RunLimited", reason: "duration" }
   // one that was announced is what happened, also where another reason came before it was carried out
   return { _tag: "RunAborted", reason: journal.state().abortRequested ?? stopped.reason }

@@ -49,6 +49,7 @@ export const finish = Effect.fnUntraced(function*(
   if (sealing.pollUnsafe() === undefined) {
     yield* Effect.forkDetach(Effect.andThen(Effect.raceFirst(Fiber.await(sealing), Effect.sleep(patience)), release))
   }
+  if (Exit.isSuccess(sealed)) env.inbox.answer()
   if (ending._tag === "RunFailed") return yield* conclude(live, Exit.fail(ending.error))
   if (Exit.isFailure(sealed)) return yield* conclude(live, Exit.fail(toRunError(sealed.cause)))
   return yield* conclude(live, resultOf(live, journal.state()))
@@ -57,6 +58,7 @@ export const finish = Effect.fnUntraced(function*(
 /** Settles what is open and records the end. */
 const record = (env: Env.Env, ending: Ending): void => {
   const { journal } = env
+  env.inbox.close(journal, ending._tag)
   // a suspended run keeps its questions open
   if (ending._tag !== "RunSuspended") ToolRound.settleOpen(env, notExecuted[ending._tag])
   const move = endMove(journal.status(), ending)
@@ -144,6 +146,7 @@ export const replay = (live: Live.Live, { past }: Extract<Opening.Opened, { _tag
 const conclude = (live: Live.Live, result: Exit.Exit<RunResult.RunResult<unknown>, RunError.RunError>) =>
   Effect.suspend(() => {
     live.feed.end(Exit.asVoid(result))
+    if (Exit.isFailure(result)) live.inbox.fail(toRunError(result.cause))
     return Effect.andThen(Deferred.done(live.result, result), Deferred.done(live.accepted, Exit.asVoid(result)))
   })
 

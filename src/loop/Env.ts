@@ -16,7 +16,9 @@ import type * as Brief from "./Brief.ts"
 import type * as Desk from "./Desk.ts"
 import type * as Fold from "./Fold.ts"
 import type * as HookRun from "./HookRun.ts"
+import type * as Inbox from "./Inbox.ts"
 import type * as Journal from "./Journal.ts"
+import type * as Offer from "./Offer.ts"
 import type * as Opening from "./Opening.ts"
 
 export interface Services {
@@ -40,15 +42,15 @@ export interface Request {
   readonly track: Set<Runs.LiveRun>
 }
 
-export interface Env extends
-  Pick<Services, "model" | "executor" | "context">,
-  Pick<
-    Brief.Brief,
-    "handlers" | "system" | "tools" | "inputDigest" | "timeouts" | "policy" | "doomLoop" | "checkOutput"
-  >
+export interface Env
+  extends
+    Pick<Services, "model" | "executor" | "context">,
+    Offer.Offer,
+    Pick<Brief.Brief, "handlers" | "systemOf" | "rules" | "timeouts" | "policy" | "doomLoop" | "checkOutput">
 {
   readonly sessionId: string
   readonly journal: Journal.Journal
+  readonly inbox: Inbox.Inbox
   readonly approver: Approver.Approver
   readonly desk: Desk.Desk
   readonly reconciler: Reconciler.Reconciler

@@ -14,6 +14,10 @@ export const write = Effect.fnUntraced(
     const before = journal.state()
     if (begin._tag === "Start") {
       yield* Recovery.settleAll(env, "superseded")
+      // what was said to a run that died stands before the new message
+      for (const { kind, messages, seq } of before.queued) {
+        journal.record({ _tag: "InputReceived", kind, messages, queued: seq }, before.runId)
+      }
       journal.record({ _tag: "RunStarted", agent: brief.agent, input: begin.input, instructions: brief.instructions })
       journal.move(before.status === "idle" ? "driveStarted" : "newInput")
     } else {

@@ -6,16 +6,19 @@ import type * as RunEvent from "../run/RunEvent.ts"
 import type * as RunInput from "../run/RunInput.ts"
 import type * as RunResult from "../run/RunResult.ts"
 import type * as Feed from "./Feed.ts"
+import type * as Inbox from "./Inbox.ts"
 
 /** Why a run was cut off from outside. */
 export type Stop =
   | { readonly _tag: "Abort"; readonly reason: RunEvent.AbortedReason }
   | { readonly _tag: "Duration" }
+  | { readonly _tag: "Failed"; readonly error: RunError.RunError }
 
 /** Readers, result, and what a stop needs. */
 export interface Live {
   readonly sessionId: string
   readonly feed: Feed.Feed
+  readonly inbox: Inbox.Inbox
   readonly accepted: Deferred.Deferred<void, RunError.RunError>
   readonly result: Deferred.Deferred<RunResult.RunResult<unknown>, RunError.RunError>
   /** the typed answer of a final text */

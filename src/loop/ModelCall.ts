@@ -13,26 +13,25 @@ import * as RunDecision from "../run/RunDecision.ts"
 import * as RunError from "../run/RunError.ts"
 import type * as RunEvent from "../run/RunEvent.ts"
 import * as Transcript from "../run/Transcript.ts"
+import type * as Model from "../services/Model.ts"
 import type * as RetryPolicy from "../services/RetryPolicy.ts"
 import * as Attempt from "./Attempt.ts"
 import * as Cost from "./Cost.ts"
 import type * as Env from "./Env.ts"
-import type * as ModelHooks from "./ModelHooks.ts"
 
 export type Result =
   | Attempt.Settled & { readonly attempt: number; readonly isEmpty: boolean }
   | { readonly _tag: "Overflow"; readonly error: RunError.RunError }
   | { readonly _tag: "Limited"; readonly reason: RunEvent.LimitedReason }
 
-/** Sends what the transcript says, or what hooks left of it. */
+/** Sends what the transcript says, or the messages that hooks left of it. */
 export const run = Effect.fnUntraced(function*(
   env: Env.Env,
-  prompt?: ModelHooks.Prompt
+  prompt?: ReadonlyArray<Message.Message>
 ): Effect.fn.Return<Result, RunError.RunError> {
   const { journal } = env
   const { attempts, runId, turn } = journal.state()
-  const { tools } = prompt ?? env
-  const messages = prompt?.messages ?? Transcript.messages(journal.transcript(), env.model.info, env.system)
+  const messages = prompt ?? Transcript.messages(journal.transcript(), env.model.info, env.system)
   const backoff = makeBackoff(env.retry)
   const afterTools = messages[messages.length - 1]?.role === "tool"
   let hadEmpty = false
@@ -42,8 +41,8 @@ export const run = Effect.fnUntraced(function*(
       env.model,
       {
         messages,
-        tools,
-        toolChoice: tools.length === 0 ? "none" : "auto",
+        tools: env.tools,
+        toolChoice: choiceOf(env),
         metadata: { sessionId: env.sessionId, runId: runId ?? "", turn, attempt }
       },
       journal,
@@ -91,6 +90,12 @@ export const run = Effect.fnUntraced(function*(
     journal.move("delayOver")
   }
 })
+
+/** A tool that hooks left out cannot be asked for. */
+const choiceOf = ({ toolChoice, tools }: Env.Env): Model.ToolChoice => {
+  if (tools.length === 0) return "none"
+  return typeof toolChoice === "object" && !tools.some(({ name }) => name === toolChoice.tool) ? "auto" : toolChoice
+}
 
 const emptyResponse = new RunError.RetryableError<RunError.ProviderReason>({
   _tag: "EmptyResponse",

@@ -15,13 +15,12 @@ import type * as Model from "../services/Model.ts"
 import * as Digest from "./Digest.ts"
 import type * as Env from "./Env.ts"
 import * as HookRun from "./HookRun.ts"
+import type * as Offer from "./Offer.ts"
 
 /** What is sent in a turn, where hooks saw it. */
 export interface Prompt {
   readonly messages: ReadonlyArray<Message.Message>
-  readonly tools: Model.Tools
-  /** what `TurnStarted` has of it */
-  readonly recorded: { readonly inputDigest: string; readonly tools?: ReadonlyArray<string> }
+  readonly offer: Pick<Offer.Offer, "tools" | "inputDigest">
 }
 
 const noPrompt = Effect.succeed(undefined)
@@ -67,7 +66,7 @@ const ask = Effect.fnUntraced(function*(
   const isCut = tools.length < all.length
   const offered = isCut ? env.tools.filter((tool) => tools.includes(tool.name)) : env.tools
   const inputDigest = isCut || messages !== given ? yield* digest(messages, offered) : env.inputDigest
-  return { messages, tools: offered, recorded: { inputDigest, ...(isCut ? { tools } : {}) } }
+  return { messages, offer: { tools: offered, inputDigest } }
 })
 
 const digest = (messages: ReadonlyArray<Message.Message>, tools: Model.Tools): Effect.Effect<string> =>
@@ -85,11 +84,10 @@ const hasGoneOn = ({ approvalId, phase }: OpenCall.OpenCall): boolean => phase !
 
 const show = Effect.fnUntraced(function*(
   env: Env.Env,
-  { content, finishReason, usage }: NonNullable<RunState.RunState["answer"]>,
+  { finishReason, message, usage }: NonNullable<RunState.RunState["answer"]>,
   turn: number
 ): Effect.fn.Return<void, RunError.RunError> {
   yield* env.journal.commit
-  const message: Message.AssistantMessage = { role: "assistant", content }
   const given: Hooks.ModelAnswer = { ...inTurn(env, turn), message, finishReason, usage }
   for (const hook of env.hooks.at.afterModelCall) {
     yield* asked(env, {

@@ -11,6 +11,7 @@ import type * as OpenCall from "../run/OpenCall.ts"
 import * as RunDecision from "../run/RunDecision.ts"
 import type * as RunError from "../run/RunError.ts"
 import type * as RunEvent from "../run/RunEvent.ts"
+import * as RunRound from "../run/RunRound.ts"
 import * as ToolOutcome from "../run/ToolOutcome.ts"
 import type * as Env from "./Env.ts"
 
@@ -27,7 +28,8 @@ export class RoundProgress {
 
   constructor(env: Pick<Env.Env, "journal" | "policy">) {
     this.#env = env
-    const { failed } = env.journal.state().answer ?? {}
+    const { answer } = env.journal.state()
+    const failed = answer === undefined ? undefined : RunRound.firstFailed(answer)
     if (failed !== undefined) this.#failed(failed)
   }
 

@@ -14,6 +14,7 @@ import * as Drive from "./Drive.ts"
 import * as Ending from "./Ending.ts"
 import type * as Env from "./Env.ts"
 import * as Feed from "./Feed.ts"
+import * as Inbox from "./Inbox.ts"
 import * as Live from "./Live.ts"
 import * as Opening from "./Opening.ts"
 
@@ -66,6 +67,7 @@ const makeRun = (services: Env.Services, { begin, brief, folded, isWatched, runI
   const live: Live.Live = {
     sessionId,
     feed: Feed.make(services.store, sessionId, isWatched),
+    inbox: new Inbox.Inbox(),
     accepted: Deferred.makeUnsafe(),
     result: Deferred.makeUnsafe(),
     output: brief.output,
@@ -88,6 +90,7 @@ const makeRun = (services: Env.Services, { begin, brief, folded, isWatched, runI
         Effect.exit(Deferred.await(live.accepted)),
         Effect.suspend(() => live.decide?.(decision) ?? Effect.succeed(false))
       ),
+    accept: (input) => Effect.andThen(Deferred.await(live.accepted), accept(live, input)),
     isOver: () => Deferred.isDoneUnsafe(live.result),
     abort: (reason) => Effect.andThen(abort(live, reason), Effect.asVoid(ended))
   }
@@ -106,6 +109,10 @@ const replay = Effect.fnUntraced(function*(
   yield* Ending.replay(live, { _tag: "Replay", past })
   return { run, isAttached: true }
 })
+
+/** A failed write ends the run, also one of an input. */
+const accept = (live: Live.Live, input: Inbox.Input) =>
+  live.inbox.accept(input, (error) => Effect.sync(() => Live.cutOff(live, { _tag: "Failed", error })))
 
 /**
  * A requested abort is stored before it is carried out, once; a store that does not take that does not hold it up. All

@@ -21,6 +21,7 @@ import type * as Env from "./Env.ts"
 import * as Question from "./Question.ts"
 import * as Recovery from "./Recovery.ts"
 import { RoundProgress } from "./RoundProgress.ts"
+import * as Stopping from "./Stopping.ts"
 
 export interface Round {
   /** the limit that kept calls of this message from running */
@@ -29,7 +30,12 @@ export interface Round {
   readonly toolError: RunError.Stored | undefined
   /** a call waits for a person, and nobody here answers */
   readonly isWaiting: boolean
+  /** the agent's condition stopped the run before it */
+  readonly isStopped: boolean
 }
+
+/** One of which there is nothing to tell. */
+export const none: Round = { cutBy: undefined, toolError: undefined, isWaiting: false, isStopped: false }
 
 type Call = OpenCall.OpenCall
 type NotExecuted = Extract<ToolOutcome.ToolOutcome, { _tag: "NotExecuted" }>["reason"]
@@ -38,7 +44,7 @@ type NotExecuted = Extract<ToolOutcome.ToolOutcome, { _tag: "NotExecuted" }>["re
 export const run = Effect.fnUntraced(function*(
   env: Env.Env,
   finishReason: RunEvent.FinishReason
-): Effect.fn.Return<Round, SessionStore.StoreError> {
+): Effect.fn.Return<Round, RunError.RunError> {
   const { journal } = env
   const calls = journal.state().openCalls
   const enter = (when: "settledWithCalls" | "settledWithoutTurnLeft") => {
@@ -48,7 +54,13 @@ export const run = Effect.fnUntraced(function*(
     enter("settledWithCalls")
     for (const call of calls) CallStep.settle(env, call, { _tag: "NotExecuted", reason: "truncated" })
     journal.move("everyCallSettled")
-    return { cutBy: undefined, toolError: undefined, isWaiting: false }
+    return none
+  }
+  if (env.rules.stopBefore !== undefined) enter("settledWithCalls")
+  if (yield* Stopping.before(env)) {
+    settleOpen(env, "stopped")
+    journal.move("everyCallSettled")
+    return { ...none, isStopped: true }
   }
   const beyond = beyondQuota(env, calls)
   const within = beyond.length === 0 ? calls : calls.filter((call) => !beyond.includes(call))
@@ -67,7 +79,7 @@ export const run = Effect.fnUntraced(function*(
   const { spent, toolError } = progress
   if (open.length > 0 && toolError === undefined && spent === undefined) {
     env.desk.close()
-    return { cutBy, toolError, isWaiting: true }
+    return { ...none, cutBy, isWaiting: true }
   }
   settleOpen(env, toolError === undefined ? "limit" : "failed")
   // nobody is waited for any more
@@ -75,7 +87,7 @@ export const run = Effect.fnUntraced(function*(
   if (journal.status() === "tool_running") {
     journal.move(toolError === undefined ? "everyCallSettled" : "toolFailed")
   }
-  return { cutBy: spent ?? cutBy, toolError, isWaiting: false }
+  return { ...none, cutBy: spent ?? cutBy, toolError }
 })
 
 /** What the policy has no call left for; a tool that is not offered is not called anyway. */

@@ -13,12 +13,15 @@ import * as RunState from "../run/RunState.ts"
 import * as Transcript from "../run/Transcript.ts"
 import * as Usage from "../run/Usage.ts"
 import type * as ContextManager from "../services/ContextManager.ts"
+import type * as Model from "../services/Model.ts"
 import * as Compacting from "./Compacting.ts"
 import * as Cost from "./Cost.ts"
 import type * as Env from "./Env.ts"
 import * as HookRun from "./HookRun.ts"
 import * as ModelCall from "./ModelCall.ts"
 import * as ModelHooks from "./ModelHooks.ts"
+import * as Offer from "./Offer.ts"
+import * as Stopping from "./Stopping.ts"
 import * as ToolRound from "./ToolRound.ts"
 
 /** How a drive ends when nothing breaks. */
@@ -34,7 +37,7 @@ export const takeTurns = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Re
   if (RunState.isTurnOpen(before)) {
     const hasCalls = (before.answer?.calls ?? before.openCalls.length) > 0
     const isEmpty = before.answer?.isBlank ?? false
-    const ending = yield* conclude(env, { hasCalls, isEmpty, latency: noLatency })
+    const ending = yield* conclude(Offer.cut(env, before.offered), { hasCalls, isEmpty, latency: noLatency })
     if (ending !== undefined) return ending
   }
   while (true) {
@@ -47,12 +50,16 @@ export const takeTurns = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Re
       if (ending !== undefined) return ending
       continue
     }
+    const prepared = yield* Offer.prepare(env)
+    env.inbox.receive(journal)
     awaitModel(env)
-    const prompt = yield* ModelHooks.before(env)
-    startTurn(env, prompt)
+    const prompt = yield* ModelHooks.before(prepared)
+    const turn: Env.Env = prompt === undefined ? prepared : { ...prepared, ...prompt.offer }
+    startTurn(turn, turn.tools.length < env.tools.length)
     journal.move("messagesReady")
     yield* journal.commit
-    const result = yield* ModelCall.run(env, prompt)
+    env.inbox.answer()
+    const result = yield* ModelCall.run(turn, prompt?.messages)
     if (result._tag === "Limited") return limited(result.reason)
     if (result._tag === "Overflow") {
       journal.move("contextOverflow")
@@ -60,7 +67,7 @@ export const takeTurns = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Re
       if (ending !== undefined) return ending
       continue
     }
-    const ending = yield* settle(env, result)
+    const ending = yield* settle(turn, result)
     if (ending !== undefined) return ending
   }
 })
@@ -83,16 +90,17 @@ const awaitModel = ({ journal }: Env.Env): void => {
   }
 }
 
-const startTurn = (env: Env.Env, prompt: ModelHooks.Prompt | undefined): void => {
-  const { inputDigest, journal } = env
+/** `isCut`: it is offered fewer tools than the run may use. */
+const startTurn = ({ inputDigest, journal, model, tools }: Env.Env, isCut: boolean): void => {
   const { seq, totals } = journal.state()
-  const { name, provider } = env.model.info
+  const { name, provider } = model.info
   journal.record({
     _tag: "TurnStarted",
     turn: totals.turns + 1,
     model: { provider, name },
     promptSeq: seq,
-    ...(prompt?.recorded ?? { inputDigest })
+    inputDigest,
+    ...(isCut ? { tools: tools.map(({ name }) => name) } : {})
   })
 }
 
@@ -144,19 +152,22 @@ const conclude = Effect.fnUntraced(function*(
   const startedAt = journal.now()
   // a turn taken up again stands at its round, also one without calls
   const isRound = hasCalls || journal.status() === "tool_running"
-  const round = isRound ? yield* ToolRound.run(env, finishReason) : noRound
+  const round = isRound ? yield* ToolRound.run(env, finishReason) : ToolRound.none
   if (round.isWaiting) return { _tag: "RunSuspended", reason: "approval" }
   if (!isRound) journal.move("settledWithoutCalls")
 
-  const decision = RunDecision.decide(journal.state(), {
+  const stoppedBy = yield* stopped(env, round, finishReason)
+  const settled: RunDecision.Settled = {
     finishReason,
     hasCalls,
     isEmpty,
     cutBy: round.cutBy,
     toolError: round.toolError,
     loop: loopOf(env),
-    invalidOutput: hasCalls ? undefined : env.checkOutput(text)
-  })
+    stoppedBy,
+    invalidOutput: hasCalls && stoppedBy === undefined ? undefined : env.checkOutput(text)
+  }
+  const decision = RunDecision.decide(journal.state(), settled, journal.now())
   const tools = hasCalls ? journal.now() - startedAt : 0
   journal.record({
     _tag: "TurnFinished",
@@ -172,7 +183,17 @@ const conclude = Effect.fnUntraced(function*(
 })
 
 const noAnswer = { attempt: 0, finishReason: "unknown", usage: Usage.zero } as const
-const noRound: ToolRound.Round = { cutBy: undefined, toolError: undefined, isWaiting: false }
+
+/** Which of the agent's conditions stops the run, where one does; not asked of a turn that a stronger reason decides. */
+const stopped = (
+  env: Env.Env,
+  round: ToolRound.Round,
+  finishReason: RunEvent.FinishReason
+): Effect.Effect<RunDecision.Settled["stoppedBy"], RunError.RunError> => {
+  if (round.isStopped) return Effect.succeed("stopBefore")
+  if (round.toolError !== undefined || finishReason === "length") return Effect.succeed(undefined)
+  return Effect.map(Stopping.after(env), (stops) => stops ? "stopWhen" : undefined)
+}
 
 /** Asked after a turn, and again where its decision is carried out: nothing comes between that calls could change. */
 const loopOf = ({ doomLoop, journal }: Env.Env): DoomLoop.Verdict | undefined =>

@@ -25,7 +25,7 @@ export interface Defaults {
 
 export const effective = (input: RunInput.RunInput, defaults: Defaults): Checked<RunInput.Effective> =>
   Result.gen(function*() {
-    const messages = yield* userMessages(input.input)
+    const messages = yield* userMessages("input", input.input)
     const history = input.history === undefined ? undefined : yield* historyMessages(input.history)
     const given = yield* limits(input.limits ?? {})
     yield* policy(input.toolPolicy ?? {}, defaults.tools)
@@ -80,15 +80,19 @@ const millis = (input: Duration.Input | undefined): number | undefined =>
     onSome: Duration.toMillis
   })
 
-const userMessages = (input: RunInput.RunInput["input"]): Checked<ReadonlyArray<Message.UserMessage>> => {
+/** A text or user messages, not blank; `field` names them. */
+export const userMessages = (
+  field: string,
+  input: RunInput.RunInput["input"]
+): Checked<ReadonlyArray<Message.UserMessage>> => {
   const given = typeof input === "string" ? [{ role: "user" as const, content: input }] : input
   const messages = given.map((message) => Message.user(message.content))
   if (given.some((message) => message.role !== "user") || !messages.every(Schema.is(Message.UserMessage))) {
-    return refuse("input", "the input must be a text or user messages, of text and file parts")
+    return refuse(field, `the ${field} must be a text or user messages, of text and file parts`)
   }
   return messages.length === 0 || messages.some((message) => isBlank(message.content))
-    ? refuse("input", "the input is empty; say what the agent is to do")
-    : addresses("input", messages)
+    ? refuse(field, `the ${field} is empty; say what the agent is to do`)
+    : addresses(field, messages)
 }
 
 const historyMessages = (

@@ -4,6 +4,7 @@
  * Does not own how a decision is carried out; that is the loop.
  */
 import type * as DoomLoop from "./DoomLoop.ts"
+import * as Queue from "./Queue.ts"
 import * as RunError from "./RunError.ts"
 import type * as RunEvent from "./RunEvent.ts"
 import * as RunState from "./RunState.ts"
@@ -59,27 +60,42 @@ export interface Settled {
   readonly toolError: RunError.Stored | undefined
   /** the run goes round in circles */
   readonly loop: DoomLoop.Verdict | undefined
+  /** the agent's own condition that says stop */
+  readonly stoppedBy: "stopWhen" | "stopBefore" | undefined
 }
 
 /**
  * What happens after a turn, in `observing`. Parsed calls decide, not the finish reason; `length` compacts by force,
- * and ends the run where nothing can shrink. A loop ends what would go on.
+ * and ends the run where nothing can shrink. A loop ends what would go on. What is queued is gone on for, unless a limit
+ * forbids another turn: then the answer is what it is.
  */
-export const decide = (state: RunState.RunState, turn: Settled): RunEvent.Decision => {
+export const decide = (state: RunState.RunState, turn: Settled, at: number): RunEvent.Decision => {
   if (turn.toolError !== undefined) return { _tag: "Fail", error: turn.toolError }
   if (turn.finishReason === "length") return { _tag: "Compact", reason: "length" }
+  if (turn.stoppedBy !== undefined) {
+    return turn.invalidOutput === undefined
+      ? { _tag: "Complete", reason: turn.stoppedBy }
+      : { _tag: "Fail", error: RunError.toStored(RunError.invalidOutput(turn.invalidOutput)) }
+  }
   if (turn.cutBy !== undefined && turn.finishReason !== "content-filter") return { _tag: "Limit", reason: turn.cutBy }
   if (turn.hasCalls && turn.finishReason !== "content-filter") {
     if (turn.loop?.next === "end") return { _tag: "Limit", reason: "doomLoop" }
     return { _tag: "Continue", reason: turn.loop === undefined ? "toolCalls" : "doomLoop" }
   }
+  const next = turn.finishReason === "content-filter" || limitReached(state, at) !== undefined
+    ? undefined
+    : Queue.next(state.queued)
+  // with a steer to come, an answer is not the last one yet
+  if (next === "steer") return { _tag: "Continue", reason: "steer" }
   if (turn.invalidOutput !== undefined) {
     if (turn.finishReason === "content-filter") return { _tag: "Fail", error: RunError.toStored(filtered) }
     return state.corrections === 0
       ? { _tag: "Continue", reason: "correction" }
       : { _tag: "Fail", error: RunError.toStored(RunError.invalidOutput(turn.invalidOutput)) }
   }
-  return { _tag: "Complete", reason: completion(state, turn) }
+  return next === undefined
+    ? { _tag: "Complete", reason: completion(state, turn) }
+    : { _tag: "Continue", reason: next }
 }
 
 const filtered = new RunError.NonRetryableError({

@@ -89,7 +89,7 @@ export type Totals = typeof Totals.Type
 /** What goes on after a turn, and why. */
 export const Decision = Schema.Union([
   Schema.TaggedStruct("Continue", {
-    reason: Schema.Literals(["toolCalls", "doomLoop", "length", "correction", "other"])
+    reason: Schema.Literals(["toolCalls", "doomLoop", "length", "correction", "steer", "followUp", "other"])
   }),
   Schema.TaggedStruct("Compact", { reason: Schema.Literals(["length"]) }),
   Schema.TaggedStruct("Complete", { reason: CompletedReason }),
@@ -120,6 +120,7 @@ export type HookTime = typeof HookTime.Type
 
 /** A call is named by `callId`, unique in its run: the turn and the call's place in the message. */
 const call = { turn: Schema.Finite, callId: Schema.String, tool: Schema.String }
+const input = { kind: Schema.Literals(["steer", "followUp"]), messages: Schema.Array(Message.UserMessage) }
 const end = {
   totals: Totals,
   /** tools, and the model, whose work did not end within the grace period and was left behind, and what tools could not end */
@@ -147,7 +148,7 @@ export const Durable = Schema.Union([
     promptSeq: Schema.Finite,
     /** SHA-256 of the instructions and of the names and descriptions of the tools; of all messages, where hooks made them; hex */
     inputDigest: Schema.String,
-    /** the tools that were offered, where a hook left some out */
+    /** the tools that were offered, where this turn was offered fewer than the run may use */
     tools: Schema.optionalKey(Schema.Array(Schema.String))
   }),
   durable("AttemptDiscarded", {
@@ -213,9 +214,13 @@ export const Durable = Schema.Union([
     /** of this turn, in its last drive; absent where none ran */
     hooks: Schema.optionalKey(Schema.Array(HookTime))
   }),
+  /** What was said to the run, accepted; it is no message yet. */
+  durable("InputQueued", input),
+  /** A user message that stands behind the turn under way. */
   durable("InputReceived", {
-    kind: Schema.Literals(["steer", "followUp"]),
-    messages: Schema.Array(Message.UserMessage)
+    ...input,
+    /** `seq` of the `InputQueued` that it was accepted with */
+    queued: Schema.optionalKey(Schema.Finite)
   }),
   /** What the runtime tells the model, in the user's place. */
   durable("NoticeAdded", {

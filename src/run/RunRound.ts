@@ -14,16 +14,18 @@ import * as Usage from "./Usage.ts"
 
 type Settled = Extract<RunEvent.Durable, { _tag: "AssistantMessage" }>
 
+/** A call of the turn under way that has its outcome. */
+export interface SettledCall extends Pick<OpenCall.OpenCall, "callId" | "tool" | "params"> {
+  readonly outcome: ToolOutcome.ToolOutcome
+}
+
 /** What a turn still needs to know of its settled answer. */
-export interface Answer extends Pick<Settled, "attempt" | "finishReason" | "usage"> {
-  readonly content: Message.AssistantMessage["content"]
+export interface Answer extends Pick<Settled, "attempt" | "finishReason" | "usage" | "message"> {
   readonly calls: number
   /** nothing a reader or a tool could use */
   readonly isBlank: boolean
-  /** no outcome of its calls is unknown */
-  readonly isKnown: boolean
-  /** the first of its calls that failed */
-  readonly failed?: Pick<OpenCall.OpenCall, "callId" | "tool">
+  /** in the order in which they were settled */
+  readonly settled: ReadonlyArray<SettledCall>
 }
 
 export const settleMessage = (state: RunState, event: Settled): RunState => {
@@ -40,10 +42,10 @@ export const settleMessage = (state: RunState, event: Settled): RunState => {
       attempt: event.attempt,
       finishReason: event.finishReason,
       usage: event.usage,
-      content: event.message.content,
+      message: event.message,
       calls: calls.length,
       isBlank: Message.isBlank(event.message.content),
-      isKnown: true
+      settled: []
     },
     openCalls: calls.map((call, index) => ({
       turn: event.turn,
@@ -101,12 +103,16 @@ export const settleCall = (state: RunState, event: Extract<RunEvent.Durable, { _
   const call = state.openCalls.find((open) => open.callId === event.callId)
   if (call === undefined) return state
   const openCalls = state.openCalls.filter((open) => open !== call)
+  const { callId, params, tool } = call
   const hasRun = state.hasRun || call.phase === "started"
   return {
     ...state,
     hasRun,
     trail: DoomLoop.add(state.trail, call, event.outcome),
-    answer: state.answer === undefined ? undefined : withOutcome(state.answer, event),
+    answer: state.answer === undefined ? undefined : {
+      ...state.answer,
+      settled: [...state.answer.settled, { callId, tool, params, outcome: event.outcome }]
+    },
     ...OpenCall.inRound(state, openCalls, event.at),
     // what is settled behind an end begins nothing
     ...(RunStatus.isEnd(state.status) ? { status: state.status } : {}),
@@ -120,10 +126,10 @@ export const settleCall = (state: RunState, event: Extract<RunEvent.Durable, { _
   }
 }
 
-const withOutcome = (
-  answer: Answer,
-  { callId, outcome, tool }: Extract<RunEvent.Durable, { _tag: "ToolSettled" }>
-): Answer => {
-  if (outcome._tag === "OutcomeUnknown") return { ...answer, isKnown: false }
-  return answer.failed === undefined && ToolOutcome.isError(outcome) ? { ...answer, failed: { callId, tool } } : answer
-}
+/** An outcome of its calls is unknown. */
+export const hasUnknown = ({ settled }: Answer): boolean =>
+  settled.some(({ outcome }) => outcome._tag === "OutcomeUnknown")
+
+/** The first of its calls that failed. */
+export const firstFailed = ({ settled }: Answer): SettledCall | undefined =>
+  settled.find(({ outcome }) => ToolOutcome.isError(outcome))

@@ -8,6 +8,7 @@
 import type * as CallQuota from "./CallQuota.ts"
 import * as DoomLoop from "./DoomLoop.ts"
 import * as OpenCall from "./OpenCall.ts"
+import * as Queue from "./Queue.ts"
 import type * as RunEvent from "./RunEvent.ts"
 import type * as RunInput from "./RunInput.ts"
 import type * as RunPolicy from "./RunPolicy.ts"
@@ -46,12 +47,14 @@ export interface RunState {
   readonly trail: DoomLoop.Trail
   /** how many calls of each tool this run has started */
   readonly started: CallQuota.Started
+  /** the tools that the turn was offered, where those were fewer than the run may use */
+  readonly offered: ReadonlyArray<string> | undefined
+  /** what was said to the run and has not reached its model yet */
+  readonly queued: Queue.Queue
   /** a call of the round under way has run */
   readonly hasRun: boolean
   /** the limit that ended the drive before, where no new limits were given since */
   readonly limitedBy: RunEvent.LimitedReason | undefined
-  /** the tools offered in the turn under way, where hooks left some out */
-  readonly offered: ReadonlyArray<string> | undefined
   /** the settled answer of the turn under way, with the number of its calls, until the turn is finished */
   readonly answer: RunRound.Answer | undefined
   /** text of the last assistant message of this run */
@@ -94,9 +97,10 @@ export const empty: RunState = {
   openCalls: [],
   trail: [],
   started: {},
+  offered: undefined,
+  queued: [],
   hasRun: false,
   limitedBy: undefined,
-  offered: undefined,
   answer: undefined,
   text: "",
   end: undefined,
@@ -178,16 +182,19 @@ export const evolve = (before: RunState, event: RunEvent.Durable): RunState => {
         ...state,
         status: "preparing",
         answer: undefined,
-        crashes: state.answer?.isKnown === false ? state.crashes : 0
+        queued: Queue.finishTurn(state.queued, event),
+        crashes: state.answer !== undefined && RunRound.hasUnknown(state.answer) ? state.crashes : 0
       }
+    case "InputQueued":
+      return { ...state, queued: Queue.add(state.queued, event) }
+    case "InputReceived":
+      return { ...state, queued: Queue.receive(state.queued, event), trail: [] }
     case "NoticeAdded":
       return {
         ...state,
         corrections: state.corrections + (event.kind === "invalidOutput" ? 1 : 0),
         trail: told(state.trail, event)
       }
-    case "InputReceived":
-      return { ...state, trail: [] }
     case "ContextCompacted":
       return {
         ...state,
@@ -229,6 +236,7 @@ const ended = (state: RunState, event: RunEvent.End, status: RunEvent.Status): R
   status,
   totals: event.totals,
   end: event,
+  queued: Queue.end(state.queued, event),
   abortRequested: undefined,
   crashes: event._tag === "RunAborted" && event.reason === "crashed" ? state.crashes + 1 : 0
 })

@@ -114,11 +114,16 @@ export const beforeTurn = (self: Transcript): Transcript =>
 /** How many messages there are. */
 export const size = (self: Transcript): number => self.settled.length + closing(self).length
 
+/** The last message. */
+export const last = (self: Transcript): Message.Message | undefined => {
+  const rest = closing(self)
+  return (rest[rest.length - 1] ?? Vector.last(self.settled))?.message
+}
+
 /** True when the last word is the user's or a tool's, so that a model has something to answer. */
 export const awaitsModel = (self: Transcript): boolean => {
-  const rest = closing(self)
-  const last = rest[rest.length - 1] ?? Vector.last(self.settled)
-  return last?.message.role === "user" || last?.message.role === "tool"
+  const role = last(self)?.role
+  return role === "user" || role === "tool"
 }
 
 /** Where a prefix may be cut off: all messages with their `seq`, oldest first, a call's results behind its message. */

@@ -6,6 +6,8 @@
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type * as Stream from "effect/Stream"
+import type * as Delivery from "../run/Delivery.ts"
+import type * as Queue from "../run/Queue.ts"
 import type * as RunError from "../run/RunError.ts"
 import type * as RunEvent from "../run/RunEvent.ts"
 import type * as RunInput from "../run/RunInput.ts"
@@ -28,6 +30,13 @@ export interface LiveRun {
    * turns are over: the answer belongs behind its end then.
    */
   readonly decide: (decision: RunInput.DecideInput) => Effect.Effect<boolean, RunError.RunError>
+  /**
+   * Stores an input for the run's model and gives the effect that awaits what becomes of it. Interrupting that withdraws
+   * nothing. Fails where the run never began, or its store fails, which ends the run.
+   */
+  readonly accept: (
+    input: Pick<Queue.Queued, "kind" | "messages">
+  ) => Effect.Effect<Effect.Effect<Delivery.Delivery, RunError.RunError>, RunError.RunError>
   /** Its end was told; the session may not be given back yet, where a store does not answer. */
   readonly isOver: () => boolean
   /** Ends the run and returns when it has ended; does nothing to one that has. */

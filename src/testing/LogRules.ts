@@ -5,6 +5,7 @@
  */
 import * as Message from "../run/Message.ts"
 import * as OpenCall from "../run/OpenCall.ts"
+import * as Queue from "../run/Queue.ts"
 import * as RunEvent from "../run/RunEvent.ts"
 import * as Transcript from "../run/Transcript.ts"
 import * as StrictModel from "./StrictModel.ts"
@@ -12,8 +13,9 @@ import * as StrictModel from "./StrictModel.ts"
 /**
  * What is wrong with a log, in words; empty when nothing is: `seq` without gap or double, events only inside drives, one
  * end a drive, one outcome a call, one intent a call and drive, an intent before an outcome that needs one, one answer a
- * question, none without one, a yes before the intent of a call that was asked about, and messages that `StrictModel`
- * accepts after every event. A last drive without an end is wrong unless `mayBeOpen`.
+ * question, none without one, a yes before the intent of a call that was asked about, what was queued received at most once
+ * and never behind an end that gave it up, and messages that `StrictModel` accepts after every event. A last drive without an
+ * end is wrong unless `mayBeOpen`.
  */
 export const violations = (log: ReadonlyArray<RunEvent.Durable>, mayBeOpen = false): Array<string> => {
   const found: Array<string> = []
@@ -21,6 +23,7 @@ export const violations = (log: ReadonlyArray<RunEvent.Durable>, mayBeOpen = fal
   const questions = new Map<string, { readonly digest: string; readonly answer: "open" | "yes" | "no" }>()
   let calls = new Map<string, number>()
   let isDriven = false
+  let queue: Queue.Queue = []
   let transcript = Transcript.empty
   log.forEach((event, at) => {
     const say = (what: string) => found.push(`event ${at + 1} (${event._tag}): ${what}`)
@@ -30,9 +33,11 @@ export const violations = (log: ReadonlyArray<RunEvent.Durable>, mayBeOpen = fal
     }
     if (event.seq !== at + 1) say(`seq ${event.seq}`)
     const begins = event._tag === "RunStarted" || event._tag === "RunResumed"
-    // what a drive left open when it died or was suspended is answered then, or settled before the next message's run begins
-    const isSettling = (event._tag === "ToolSettled" || event._tag === "ApprovalResolved") &&
-      calls.get(event.callId) === 0
+    // what a drive left open when it died or was suspended is answered then, or settled before the next message's run begins,
+    // and what was said to it received
+    const isSettling =
+      ((event._tag === "ToolSettled" || event._tag === "ApprovalResolved") && calls.get(event.callId) === 0) ||
+      (event._tag === "InputReceived" && event.queued !== undefined)
     if (!isSettling && begins === isDriven) say(begins ? "a drive begins inside another" : "outside a drive")
     if (!isSettling || isDriven) isDriven = !RunEvent.isEnd(event)
     if (event._tag === "RunStarted" || event._tag === "TurnStarted") sayUnsettled()
@@ -64,12 +69,26 @@ export const violations = (log: ReadonlyArray<RunEvent.Durable>, mayBeOpen = fal
     const staysOpen = event._tag === "RunSuspended" || (event._tag === "RunAborted" && event.reason === "crashed")
     if (staysOpen) intents.clear()
     else if (event._tag === "TurnFinished" || RunEvent.isEnd(event)) sayUnsettled()
+    if (event._tag === "InputQueued") queue = Queue.add(queue, event)
+    if (event._tag === "InputReceived" && event.queued !== undefined) {
+      if (!queue.some((queued) => isReceived(queued, event))) say(`nothing is queued as ${event.queued}`)
+      queue = Queue.receive(queue, event)
+    }
+    if (RunEvent.isEnd(event)) queue = Queue.end(queue, event)
+    if (event._tag === "RunStarted") {
+      for (const { seq } of queue) say(`what was queued as ${seq} is lost`)
+      queue = []
+    }
     transcript = Transcript.append(transcript, event)
     found.push(...illegal(transcript).map((what) => `messages after event ${at + 1} (${event._tag}): ${what}`))
   })
   if (isDriven && !mayBeOpen) found.push("the last drive has no end")
   return found
 }
+
+const isReceived = (queued: Queue.Queued, event: Extract<RunEvent.Durable, { _tag: "InputReceived" }>): boolean =>
+  queued.seq === event.queued && JSON.stringify([queued.kind, queued.messages]) ===
+    JSON.stringify([event.kind, event.messages])
 
 /** What the strictest provider has against a transcript that a user message is added to. */
 const illegal = (transcript: Transcript.Transcript): ReadonlyArray<string> => {

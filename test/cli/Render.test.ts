@@ -91,6 +91,20 @@ describe("on a terminal", () => {
     )
   })
 
+  it("what a run is told on the way stands where its model reads it", () => {
+    const message = { role: "user", content: [Events.text("shorter")] } as const
+    const received: RunEvent.RunEvent = {
+      _tag: "InputReceived",
+      seq: 1,
+      at: 0,
+      runId: "r",
+      version: 1,
+      kind: "steer",
+      messages: [message as never]
+    }
+    assert.strictEqual(shown([received]), "! > shorter\n")
+  })
+
   it("an attempt that said nothing leaves no mark", () => {
     assert.strictEqual(shown([Events.discarded]), "")
   })

@@ -145,6 +145,29 @@ There it is.
     assert.strictEqual(added([received]), "\n> stop\n> [a.png, image/png]\n")
   })
 
+  const queued = (...words: ReadonlyArray<string>): Drafts.Placed => ({
+    _tag: "InputQueued",
+    kind: "steer",
+    messages: words.map((word) => ({ role: "user", content: [text(word)] }))
+  })
+
+  it("shows what was queued once, where it was delivered", () => {
+    const received: Drafts.Placed = { ...queued("stop"), _tag: "InputReceived", queued: 2 } as never
+    assert.strictEqual(added([queued("stop"), received]), "\n> stop\n")
+    assert.notInclude(added([queued("stop"), received, completed]), "not delivered")
+  })
+
+  it("says what was queued and not delivered, before the end that gave it up", () => {
+    const out = added([queued("stop", "now"), completed])
+    assert.include(out, "\n· not delivered:\n> stop\n> now\n✓ The model finished its answer")
+  })
+
+  it("says what waits to be delivered, while the run has no end or its process died", () => {
+    const crashed: Drafts.Placed = { _tag: "RunAborted", reason: "crashed", totals }
+    assert.include(added([queued("stop")], { isOpen: true }), "· waits to be delivered:\n> stop\n")
+    assert.notInclude(added([queued("stop"), crashed]), "not delivered")
+  })
+
   it("shortens a result to a few lines, and says so", () => {
     const result = Array.from({ length: 9 }, (_, n) => `line ${n}`).join("\n")
     const out = added([called("search", {}), Drafts.settled("1.0", result)])

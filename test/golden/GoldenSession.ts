@@ -44,4 +44,4 @@ const load = (name: string, version: number): GoldenSession => {
   }
 }
 
-export const all: ReadonlyArray<GoldenSession> = [load("session-v1", 1)]
+export const all: ReadonlyArray<GoldenSession> = [load("session-v1", 1), load("session-v1-steering", 1)]

@@ -185,6 +185,7 @@ describe("the live runs of a process", () => {
     events: Stream.empty,
     result: Effect.never,
     decide: () => Effect.succeed(false),
+    accept: () => Effect.never,
     isOver: () => false,
     abort: () => Effect.void
   })

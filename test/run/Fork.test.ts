@@ -99,8 +99,9 @@ describe("endOf", () => {
     }
   }, check(30))
 
-  it.prop("changes nothing of what the model gets", [Logs.odd], ([{ log }]) => {
-    for (const { copied, log: whole } of copies(log)) {
+  it.prop("changes nothing of what the model gets, but for calls that it settles", [Logs.odd], ([{ log }]) => {
+    for (const { closing, copied, log: whole } of copies(log)) {
+      if (closing.some(({ _tag }) => _tag === "ToolSettled")) continue
       const [before, after] = [copied, whole].map((log) => Transcript.messages(Transcript.fromLog(log), Draft.model))
       assert.deepStrictEqual(after, before)
     }

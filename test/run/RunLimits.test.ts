@@ -103,10 +103,11 @@ describe("the decision", () => {
     invalidOutput: undefined,
     toolError: undefined,
     loop: undefined,
+    stoppedBy: undefined,
     ...turn
   })
   const decide = (turn: Partial<RunDecision.Settled>, other: Partial<RunState.RunState> = {}) =>
-    RunDecision.decide(state({}, {}, other), settled(turn))
+    RunDecision.decide(state({}, {}, other), settled(turn), 0)
 
   it.each<readonly [RunEvent.FinishReason, RunEvent.Decision]>([
     ["stop", { _tag: "Complete", reason: "stop" }],

@@ -148,6 +148,16 @@ export const shrinking = (obstacle: Obstacle.Obstacle) => {
   })
 }
 
+/** A rule that is `first` when it is asked the first time, and then `later`. */
+export const once = <A>(first: Effect.Effect<A>, later: A) => {
+  let isPast = false
+  return (): A | Effect.Effect<A> => {
+    if (isPast) return later
+    isPast = true
+    return first
+  }
+}
+
 /** A store whose first session is opened behind the obstacle. */
 export const opening = (obstacle: Obstacle.Obstacle) =>
   Effect.map(SessionStoreMemory.make, (memory) => {

@@ -116,6 +116,36 @@ export const kinds: Record<string, AbortPhase.Kind> = {
         tool: () => Effect.scoped(Effect.as(Effect.andThen(Holdings.hold, obstacle.wait), "done after all"))
       })(obstacle)
   },
+  "asking stopWhen": {
+    manners: interruptible,
+    make: (obstacle) =>
+      Effect.succeed({
+        ...AbortPhase.plain,
+        turns: [ScriptedModel.text("done")],
+        options: { agent: { stopWhen: AbortPhase.once(Effect.as(obstacle.wait, false), false) } },
+        named: ["stopWhen"]
+      })
+  },
+  "asking stopBefore": {
+    manners: interruptible,
+    make: (obstacle) =>
+      Effect.succeed({
+        ...AbortPhase.plain,
+        turns: [TestAgent.work(1)],
+        options: { agent: { stopBefore: () => Effect.as(obstacle.wait, false) } },
+        named: ["stopBefore"]
+      })
+  },
+  "preparing a turn": {
+    manners: interruptible,
+    make: (obstacle) =>
+      Effect.succeed({
+        ...AbortPhase.plain,
+        turns: [],
+        options: { agent: { prepareTurn: AbortPhase.once(Effect.as(obstacle.wait, undefined), undefined) } },
+        named: ["prepareTurn"]
+      })
+  },
   "waiting for an approver": {
     manners: interruptible,
     make: (obstacle) =>

@@ -10,6 +10,7 @@ import { dice, models, texts } from "./Odd.ts"
 import * as Parts from "./Parts.ts"
 
 type Phase = "none" | "between" | "calling" | "tools" | "answered" | "ended"
+type Input = Pick<Extract<RunEvent.Durable, { _tag: "InputQueued" }>, "kind" | "messages">
 type Call = { readonly callId: string; readonly tool: string; phase: "pending" | "awaiting" | "started" }
 
 const add = (a: RunEvent.Totals["usage"], b: RunEvent.Totals["usage"]): RunEvent.Totals["usage"] => {
@@ -22,6 +23,8 @@ export class Player {
   readonly counted: Array<RunEvent.Totals> = []
   readonly #oddness: number
   #phase: Phase = "none"
+  /** what waits to be received, by its place */
+  #queue: Array<{ readonly seq: number; readonly input: Input }> = []
   #runs = 0
   #drive = 0
   #startedAt = 0
@@ -56,6 +59,7 @@ export class Player {
       return this.#end === "RunCompleted" || d.chance(0.4) ? this.#start() : this.#resume()
     }
     if (d.chance(0.12)) return this.#say()
+    if (d.chance(0.06)) return this.#queueInput()
     if (d.chance(0.05)) return this.#write({ _tag: "AbortRequested", reason: "requested" })
     if (d.chance(0.03)) return this.#die()
     switch (this.#phase) {
@@ -88,6 +92,8 @@ export class Player {
   #start(): void {
     const staysOpen = this.#end === "RunSuspended" || this.#died !== undefined
     if (staysOpen && !this.#taste.dice.chance(this.#oddness)) this.#settleAll()
+    if (!this.#taste.dice.chance(this.#oddness)) this.#receive()
+    this.#queue = []
     this.#died = undefined
     this.#runs++
     this.#drive = 1
@@ -120,11 +126,28 @@ export class Player {
       const words = d.chance(this.#oddness) ? d.pick(texts) : `notice ${mark}`
       return this.#write({ _tag: "NoticeAdded", kind: d.pick(["length", "resume", "limit"] as const), text: words })
     }
+    this.#write({ _tag: "InputReceived", ...this.#input(mark) })
+  }
+
+  #input(mark: string): Input {
+    const { dice: d } = this.#taste
     const messages = Array.from({ length: 1 + d.int(2) }, (_, i) => ({
       role: "user" as const,
       content: Parts.userContent(this.#taste, `${mark}.${i}`)
     }))
-    this.#write({ _tag: "InputReceived", kind: d.pick(["steer", "followUp"] as const), messages })
+    return { kind: d.pick(["steer", "followUp"] as const), messages }
+  }
+
+  #queueInput(): void {
+    const seq = this.log.length + 1
+    const input = this.#input(`${seq}`)
+    this.#queue.push({ seq, input })
+    this.#write({ _tag: "InputQueued", ...input })
+  }
+
+  #receive(): void {
+    for (const { input, seq } of this.#queue) this.#write({ _tag: "InputReceived", ...input, queued: seq })
+    this.#queue = []
   }
 
   /** The last calls as if they had been made again and again. */
@@ -134,6 +157,7 @@ export class Player {
   }
 
   #startTurn(): void {
+    if (this.#taste.dice.chance(0.8)) this.#receive()
     this.#cuts.push(this.log.length)
     this.#attempt = 1
     this.#phase = "calling"
@@ -267,7 +291,7 @@ export class Player {
       latency: { firstPart: 1, model: 2, tools: 3 },
       attempts: this.#attempt,
       usage: Draft.totals.usage,
-      decision: { _tag: "Continue", reason: "other" },
+      decision: { _tag: "Continue", reason: this.#queue.length > 0 ? "followUp" : "other" },
       ...(d.chance(0.1) ? { hooks: [{ hook: "rule", on: "beforeToolCall", calls: 2, duration: 5 }] } : {})
     })
     if (d.chance(0.25)) this.#finish("RunCompleted")
@@ -301,6 +325,7 @@ export class Player {
     this.#end = tag
     this.#count({ duration: this.#totals.duration + this.#at - this.#startedAt })
     const end = Parts.end(this.#taste, tag, this.#totals)
+    if (!(end._tag === "RunAborted" && end.reason === "crashed")) this.#queue = []
     this.#write(end._tag === "RunLimited" && this.#taste.dice.chance(0.2) ? { ...end, loop: this.#loop() } : end)
   }
 }

@@ -105,6 +105,8 @@ interface Scenario {
   readonly abortsAt?: "ToolStarted" | "TextDelta" | "AssistantMessage"
   /** what is said about calls that ask, one by one, each time before the run is resumed */
   readonly answers?: ReadonlyArray<Omit<RunInput.DecideInput, "sessionId">>
+  /** the process says this to the run when it sees the first of these events */
+  readonly says?: Readonly<Partial<Record<"TurnStarted" | "ToolStarted", "steer" | "followUp">>>
   /** an earlier process lost its store at this operation, and what is under test goes on with what it left */
   readonly cut?: { readonly at: number; readonly goOn: CrashSweep.GoOn }
 }
@@ -143,6 +145,10 @@ const scenarios: Readonly<Record<string, Scenario>> = {
       { approvalId: "r/1.0", approved: false, reason: "too dear" }
     ]
   },
+  "a run that is steered and followed up": {
+    turns: [call("pay"), call("put")],
+    says: { TurnStarted: "followUp", ToolStarted: "steer" }
+  },
   "a resumed run": { ...cutInRound, cut: { at: 6, goOn: "resume" } },
   "a message to a run that was cut short": { ...cutInRound, cut: { at: 6, goOn: "hello" } }
 }
@@ -179,7 +185,7 @@ export const make = <E>(
         look: act(folder, "look"),
         put: act(folder, "put")
       })
-      const { abortsAt, answers, cut } = scenario
+      const { abortsAt, answers, cut, says } = scenario
       const input = { sessionId, runId: "r", input: "go" }
       const options = {
         agent: Swept,
@@ -200,6 +206,7 @@ export const make = <E>(
         ...options,
         ...(abortsAt === undefined ? {} : { play: abortAt(abortsAt, input) }),
         ...(answers === undefined ? {} : { play: answered(answers, input) }),
+        ...(says === undefined ? {} : { play: sayAt(says, input) }),
         ...(cut === undefined ? {} : { play: goOnFrom(CrashSweep.subject(options), sessionId, cut) })
       })
     }])
@@ -238,5 +245,18 @@ const abortAt = (tag: NonNullable<Scenario["abortsAt"]>, input: RunInput.RunInpu
     yield* run.events.pipe(
       Stream.runForEach((event) => event._tag === tag ? Effect.forkScoped(run.abort) : Effect.void)
     )
+    return yield* run.result
+  })
+
+/** Says something to the run where it has come to an event. */
+const sayAt = (says: NonNullable<Scenario["says"]>, input: RunInput.RunInput) => (client: Agent.Client<string>) =>
+  Effect.gen(function*() {
+    const run = yield* client.start(input)
+    const left = new Map(Object.entries(says))
+    yield* Stream.runForEach(run.events, ({ _tag }) => {
+      const kind = left.get(_tag)
+      left.delete(_tag)
+      return kind === undefined ? Effect.void : Effect.forkScoped(run.queue(kind, `${kind}!`))
+    })
     return yield* run.result
   })

@@ -1,0 +1,58 @@
+/**
+ * A live run as whoever starts or finds it holds it.
+ *
+ * Does not own how it goes (`loop`), nor which runs live in this process (`services/Runs`).
+ */
+import * as Effect from "effect/Effect"
+import type * as Stream from "effect/Stream"
+import type * as Delivery from "./run/Delivery.ts"
+import * as InputCheck from "./run/InputCheck.ts"
+import type * as RunError from "./run/RunError.ts"
+import type * as RunEvent from "./run/RunEvent.ts"
+import type * as RunInput from "./run/RunInput.ts"
+import type * as RunResult from "./run/RunResult.ts"
+import type * as Runs from "./services/Runs.ts"
+
+/** A live run: it belongs to the agent's layer, not to whoever reads its events. */
+export interface Run<A> {
+  readonly runId: string
+  readonly sessionId: string
+  /** Every event of this drive; may be read by many, left, and read again from its beginning. */
+  readonly events: Stream.Stream<RunEvent.RunEvent, RunError.RunError>
+  /** Awaits the end. */
+  readonly result: Effect.Effect<RunResult.RunResult<A>, RunError.RunError>
+  /**
+   * Says something to the run under way: text or user messages, stored at once, and given to the model with its next call,
+   * before which tools under way end as they do. An answer that needs no tools is then not the last one. Returns once it is
+   * in the log as delivered, or the run has ended without it; interrupting that does not withdraw it. Fails with
+   * `InvalidInput`, or when the store fails, which ends the run; then it may be delivered by whoever resumes the run.
+   */
+  readonly steer: (message: RunInput.RunInput["input"]) => Effect.Effect<Delivery.Delivery, RunError.RunError>
+  /** The same for when the run would otherwise complete: it goes on with it instead, one follow-up after the other. */
+  readonly followUp: (message: RunInput.RunInput["input"]) => Effect.Effect<Delivery.Delivery, RunError.RunError>
+  /** Both in two steps: returns once the input is stored, with the effect that awaits what becomes of it. */
+  readonly queue: (
+    kind: "steer" | "followUp",
+    message: RunInput.RunInput["input"]
+  ) => Effect.Effect<Effect.Effect<Delivery.Delivery, RunError.RunError>, RunError.RunError>
+  /** Ends the run and returns when it has ended. The session takes a new message at once. */
+  readonly abort: Effect.Effect<void>
+}
+
+export const make = <A>(run: Runs.LiveRun): Run<A> => {
+  const queue: Run<A>["queue"] = (kind, message) =>
+    Effect.flatMap(
+      Effect.fromResult(InputCheck.userMessages("message", message)),
+      (messages) => run.accept({ kind, messages })
+    )
+  return {
+    runId: run.runId,
+    sessionId: run.sessionId,
+    events: run.events,
+    result: run.result as Effect.Effect<RunResult.RunResult<A>, RunError.RunError>,
+    queue,
+    steer: (message) => Effect.flatten(queue("steer", message)),
+    followUp: (message) => Effect.flatten(queue("followUp", message)),
+    abort: run.abort("requested")
+  }
+}

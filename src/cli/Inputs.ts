@@ -1,0 +1,27 @@
+/** What was said to a run while it went: how it looks, delivered or not. Pure. */
+import type * as Message from "../run/Message.ts"
+import * as Queue from "../run/Queue.ts"
+import * as RunEvent from "../run/RunEvent.ts"
+import * as TerminalText from "./TerminalText.ts"
+import * as ToolResult from "./ToolResult.ts"
+
+/** A user's words, each line behind a mark. */
+export const lines = (messages: ReadonlyArray<Message.UserMessage>): ReadonlyArray<string> =>
+  messages.flatMap(({ content }) =>
+    content.flatMap((part) => part.type === "text" ? ToolResult.whole(part.text) : [file(part)])
+  ).map((line) => `> ${line}`)
+
+export const file = ({ fileName, mediaType }: Message.FilePart): string =>
+  `[${fileName === undefined ? "" : `${TerminalText.line(fileName)}, `}${TerminalText.line(mediaType)}]`
+
+/** What still waits behind an event. */
+export const queueAfter = (queue: Queue.Queue, event: RunEvent.Durable): Queue.Queue => {
+  if (event._tag === "RunStarted") return []
+  if (event._tag === "InputQueued") return Queue.add(queue, event)
+  if (event._tag === "InputReceived") return Queue.receive(queue, event)
+  return RunEvent.isEnd(event) ? Queue.end(queue, event) : queue
+}
+
+/** Of inputs that an end gives up, and of those that wait while there is none. */
+export const undelivered = (queue: Queue.Queue, isOver: boolean): ReadonlyArray<string> =>
+  queue.flatMap(({ messages }) => [`· ${isOver ? "not delivered" : "waits to be delivered"}:`, ...lines(messages)])

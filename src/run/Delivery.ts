@@ -1,0 +1,40 @@
+/** What becomes of a message to a run under way. */
+import type * as RunEvent from "./RunEvent.ts"
+
+/**
+ * - `Delivered`: it is in the log as the user's word before `turn`, once.
+ * - `NotDelivered`: it never will be. The run ended first, as `reason` says; `ended`: it was over before, and nothing was
+ *   stored.
+ */
+export type Delivery =
+  | { readonly _tag: "Delivered"; readonly turn: number }
+  | { readonly _tag: "NotDelivered"; readonly reason: Reason; readonly explain: string }
+
+export type Reason = "completed" | "limited" | "suspended" | "failed" | "aborted" | "ended"
+
+const why: Record<Reason, string> = {
+  completed: "the run completed first. Send it to the session as a new message.",
+  limited: "a limit stopped the run first. Send it to the session as a new message.",
+  suspended: "the run waits for a person to approve a tool call. Send it again when the run is resumed.",
+  failed: "the run failed first. Send it to the session as a new message.",
+  aborted: "the run was aborted first. Send it to the session as a new message.",
+  ended: "the run was over already. Send it to the session as a new message."
+}
+
+export const delivered = (turn: number): Delivery => ({ _tag: "Delivered", turn })
+
+export const notDelivered = (reason: Reason): Delivery => ({
+  _tag: "NotDelivered",
+  reason,
+  explain: `The message was not delivered: ${why[reason]}`
+})
+
+const reasons: Record<RunEvent.End["_tag"], Reason> = {
+  RunCompleted: "completed",
+  RunLimited: "limited",
+  RunSuspended: "suspended",
+  RunFailed: "failed",
+  RunAborted: "aborted"
+}
+
+export const notDeliveredBefore = (end: RunEvent.End["_tag"]): Delivery => notDelivered(reasons[end])

@@ -1,0 +1,41 @@
+/**
+ * When an agent stops although its model would go on: a condition asked after each turn, and one asked before tools run.
+ *
+ * Either may give its answer or an effect of it. One that throws, fails or takes longer than a tool may ends the run with
+ * `HookBlocked`: a stop is never skipped.
+ */
+import type * as Effect from "effect/Effect"
+import type { Json } from "effect/Schema"
+import type * as Message from "../run/Message.ts"
+import type * as OpenCall from "../run/OpenCall.ts"
+import type * as RunEvent from "../run/RunEvent.ts"
+import type * as RunRound from "../run/RunRound.ts"
+
+interface Settled {
+  readonly sessionId: string
+  readonly runId: string
+  /** from 1 */
+  readonly turn: number
+  readonly message: Message.AssistantMessage
+  readonly finishReason: RunEvent.FinishReason
+  /** of the run so far */
+  readonly totals: RunEvent.Totals
+  /** the run's `data` */
+  readonly data: Json | undefined
+}
+
+/** A turn that is over: the settled message, and its calls in order with what became of them. */
+export interface Turn extends Settled {
+  readonly calls: ReadonlyArray<RunRound.SettledCall>
+}
+
+/** Calls that would run now: all of a settled message's, in order. */
+export interface Round extends Settled {
+  readonly calls: ReadonlyArray<Pick<OpenCall.OpenCall, "callId" | "tool" | "params">>
+}
+
+export type Condition<A> = (of: A) => boolean | Effect.Effect<boolean, unknown>
+
+/** True when the message calls one of these tools, whatever became of the call; for `stopWhen` and `stopBefore`. */
+export const toolCalled = (...tools: ReadonlyArray<string>) => ({ calls }: Pick<Round, "calls">): boolean =>
+  calls.some(({ tool }) => tools.includes(tool))
