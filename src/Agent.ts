@@ -11,6 +11,7 @@ import * as Layer from "effect/Layer"
 import type * as Result from "effect/Result"
 import type * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
+import * as AgentContext from "./AgentContext.ts"
 import * as Brief from "./loop/Brief.ts"
 import type * as Env from "./loop/Env.ts"
 import * as Launch from "./loop/Launch.ts"
@@ -23,10 +24,10 @@ import type * as RunInput from "./run/RunInput.ts"
 import * as RunPolicy from "./run/RunPolicy.ts"
 import type * as RunResult from "./run/RunResult.ts"
 import * as ContextManager from "./services/ContextManager.ts"
-import * as Hooks from "./services/Hooks.ts"
+import type * as Hooks from "./services/Hooks.ts"
 import * as Model from "./services/Model.ts"
 import type * as PrepareTurn from "./services/PrepareTurn.ts"
-import * as RetryPolicy from "./services/RetryPolicy.ts"
+import type * as RetryPolicy from "./services/RetryPolicy.ts"
 import * as Runs from "./services/Runs.ts"
 import * as SessionStore from "./services/SessionStore.ts"
 import type * as StopWhen from "./services/StopWhen.ts"
@@ -46,15 +47,12 @@ export interface Client<A> {
   readonly start: (input: RunInput.RunInput) => Effect.Effect<Run<A>, RunError.RunError>
   /** Goes on with a session's last run after any end but completion, as a `stream`. Never creates a session. */
   readonly resume: (input: RunInput.ResumeInput) => Stream.Stream<RunEvent.RunEvent, RunError.RunError>
-  /**
-   * The questions of a session that wait for an answer, in call order; none of those that have expired. `SessionNotFound`
-   * when unknown.
-   */
+  /** The questions of a session that wait, in call order, but for expired ones. `SessionNotFound` when unknown. */
   readonly approvals: (sessionId: string) => Effect.Effect<ReadonlyArray<RunResult.Approval>, RunError.RunError>
   /**
    * Answers a question, from anywhere, durable when it returns; drives nothing: `resume` goes on with a run that was
-   * suspended. A run that is live in this process goes on at once. Of several answers the first one counts, and
-   * a question that waits for none is `ApprovalNotOpen`; a session that is live in another process is `SessionBusy`, one
+   * suspended. A run that is live in this process goes on at once. Of several answers the first one counts, and a question
+   * that waits for none is `ApprovalNotOpen`; a session that is live in another process is `SessionBusy`, one
    * that is not known `SessionNotFound`; `params` that the tool does not take are `InvalidInput`. Nothing is recorded then.
    */
   readonly decide: (decision: RunInput.DecideInput) => Effect.Effect<void, RunError.RunError>
@@ -198,7 +196,7 @@ const construct = Effect.fnUntraced(function*<Tools extends Record<string, Tool.
     doomLoop: yield* orDefect(InputCheck.doomLoop(options.doomLoop, tools))
   }
   const launch = Launch.make(services, definition)
-  const inContext = surround(yield* Effect.context<never>(), options)
+  const inContext = AgentContext.surround(yield* Effect.context<never>(), options)
   const begin = (input: RunInput.RunInput, isWatched: boolean) => inContext(launch.begin(input, isWatched))
 
   return {
@@ -241,34 +239,11 @@ const whileRead = (
 const resolve = <Tools extends Record<string, Tool.Any>, E, R>(
   source: Source<Tools, E, R> | undefined
 ): Effect.Effect<ToolExecutor.Handlers, E, Requires<Tools, R>> => {
-  const handlers = source === undefined ? noTools : Effect.isEffect(source) ? source : Effect.succeed(source)
-  return handlers as Effect.Effect<ToolExecutor.Handlers, E, Requires<Tools, R>>
+  const made = source === undefined ? noTools : Effect.isEffect(source) ? source : Effect.succeed(source)
+  return made as Effect.Effect<ToolExecutor.Handlers, E, Requires<Tools, R>>
 }
 
 const noTools: Effect.Effect<ToolExecutor.Handlers> = Effect.succeed({
   tools: {},
   handle: () => Effect.die(new Error("fiberloop: an agent without tools has nothing to run"))
 })
-
-/** What belongs to whoever calls, not to a layer: time, tracing, logging, scopes, settings. */
-const ambient =
-  /^(fiberloop\/|effect\/(Scope|Tracer|Clock|Console|Random|Scheduler|ConfigProvider|Metric|Logger|LogLevel|References|Layer|testing)\b)/
-
-/**
- * The context a drive works in: what the agent's options say, then the caller's references, then those of the layer; hooks
- * of all of them add up. The services that tools depend on are the layer's own, whatever the caller has.
- */
-const surround = (layer: Context.Context<never>, options: Pick<Options<{}, unknown>, "retry" | "hooks">) => {
-  const pick = (keep: (key: string) => boolean) =>
-    Context.makeUnsafe<never>(new Map([...layer.mapUnsafe].filter(([key]) => keep(key))))
-  const below = pick((key) => ambient.test(key) && key !== "effect/Scope" && key !== "effect/Tracer/ParentSpan")
-  const own = pick((key) => !ambient.test(key))
-  const above = options.retry === undefined ? own : Context.add(own, RetryPolicy.RetryPolicy, options.retry)
-  const hooks = [...(options.hooks ?? []), ...Context.get(layer, Hooks.Hooks)]
-  return <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
-    Effect.updateContext(self, (caller: Context.Context<R>) => {
-      const merged = Context.merge(Context.merge(below, caller), above)
-      const all = new Set([...hooks, ...Context.get(caller, Hooks.Hooks)])
-      return (all.size === 0 ? merged : Context.add(merged, Hooks.Hooks, [...all])) as Context.Context<R>
-    })
-}

@@ -26,7 +26,6 @@ export interface RunState {
   readonly runId: string | undefined
   /** `seq` of its `RunStarted`, 0 before the first */
   readonly startSeq: number
-  readonly agent: string
   readonly input: RunInput.Effective | undefined
   readonly limits: RunPolicy.Limits
   /** counts this run's drives from 1 */
@@ -82,7 +81,6 @@ export const empty: RunState = {
   at: 0,
   runId: undefined,
   startSeq: 0,
-  agent: "",
   input: undefined,
   limits: {},
   drive: 0,
@@ -120,7 +118,6 @@ export const evolve = (before: RunState, event: RunEvent.Durable): RunState => {
         at: event.at,
         runId: event.runId,
         startSeq: event.seq,
-        agent: event.agent,
         input: event.input,
         limits: event.input.limits,
         drive: 1,
@@ -227,9 +224,7 @@ const told = (trail: DoomLoop.Trail, { loop }: { readonly loop?: DoomLoop.Loop }
 
 /** A provider's refusal is in the log as the attempt's end; anything else may have cut an attempt off. */
 const isTraced = (end: RunEvent.End | undefined): boolean =>
-  end?._tag === "RunFailed" && !untraced.has(end.error.reason._tag)
-
-const untraced: ReadonlySet<string> = new Set(["Unknown", "StoreUnavailable", "EventTooLarge"])
+  end?._tag === "RunFailed" && !["Unknown", "StoreUnavailable", "EventTooLarge"].includes(end.error.reason._tag)
 
 const ended = (state: RunState, event: RunEvent.End, status: RunEvent.Status): RunState => ({
   ...state,

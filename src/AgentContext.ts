@@ -1,0 +1,54 @@
+/**
+ * The context that an agent's drives work in: what its options say, then the caller's references, then those of its layer;
+ * hooks of all of them add up. The services that tools depend on are the layer's own, whatever the caller has.
+ */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Hooks from "./services/Hooks.ts"
+import * as RetryPolicy from "./services/RetryPolicy.ts"
+
+/** What belongs to whoever calls, not to a layer: time, tracing, logging, scopes, and settings, ours among them. */
+const ambient: ReadonlyArray<string> = [
+  "fiberloop",
+  "effect/Clock",
+  "effect/ConfigProvider",
+  "effect/Console",
+  "effect/Layer",
+  "effect/LogLevel",
+  "effect/Logger",
+  "effect/Metric",
+  "effect/Random",
+  "effect/References",
+  "effect/Scheduler",
+  "effect/Scope",
+  "effect/Tracer",
+  "effect/testing"
+]
+
+/** `effect/Tracer` stands for `effect/Tracer/ParentSpan` too, and not for `effect/TracerX`. */
+const isAmbient = (key: string): boolean =>
+  ambient.some((name) => key.startsWith(name) && !/\w/.test(key.charAt(name.length)))
+
+/** Those of the moment at which the layer was built. */
+const ofBuilding: ReadonlySet<string> = new Set(["effect/Scope", "effect/Tracer/ParentSpan"])
+
+export interface Settings {
+  readonly retry?: RetryPolicy.RetryPolicy
+  readonly hooks?: ReadonlyArray<Hooks.Hook>
+}
+
+/** Runs an effect in the context of an agent with these options, which was made in the context `layer`. */
+export const surround = (layer: Context.Context<never>, options: Settings) => {
+  const pick = (keep: (key: string) => boolean) =>
+    Context.makeUnsafe<never>(new Map([...layer.mapUnsafe].filter(([key]) => keep(key))))
+  const below = pick((key) => isAmbient(key) && !ofBuilding.has(key))
+  const own = pick((key) => !isAmbient(key))
+  const above = options.retry === undefined ? own : Context.add(own, RetryPolicy.RetryPolicy, options.retry)
+  const hooks = [...(options.hooks ?? []), ...Context.get(layer, Hooks.Hooks)]
+  return <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+    Effect.updateContext(self, (caller: Context.Context<R>) => {
+      const merged = Context.merge(Context.merge(below, caller), above)
+      const all = new Set([...hooks, ...Context.get(caller, Hooks.Hooks)])
+      return (all.size === 0 ? merged : Context.add(merged, Hooks.Hooks, [...all])) as Context.Context<R>
+    })
+}
