@@ -1,0 +1,111 @@
+/**
+ * Reads the stream of a call to its end.
+ *
+ *   part* ── finish with the provider's own reason ──▶ the finish, and the end
+ *     ├──── finish without one | end of the stream ──▶ fails as truncated
+ *     └──── error part | broken stream ──▶ fails
+ *
+ * Owns when a call is over; what comes behind a finish is not read. Does not own the request (`LanguageModelAiSdk`), nor what
+ * the parts are (`StreamParts`).
+ */
+import type { LanguageModelV4StreamPart } from "@ai-sdk/provider"
+import type * as Response from "effect/ai/Response"
+import * as Arr from "effect/Array"
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import * as Pull from "effect/Pull"
+import * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import * as Closing from "../openai/Closing.ts"
+import * as Errors from "../openai/Errors.ts"
+import * as Failures from "./Failures.ts"
+import * as Metadata from "./Metadata.ts"
+import * as StreamParts from "./StreamParts.ts"
+
+type Part = Response.StreamPartEncoded
+type StreamStart = Extract<LanguageModelV4StreamPart, { type: "stream-start" }>
+
+/** What an error part holds, or the stream broke with: still as the SDK has it. */
+export class Broken {
+  readonly cause: unknown
+  constructor(cause: unknown) {
+    this.cause = cause
+  }
+}
+
+interface Reader {
+  /** Fails with what the stream says went wrong; the parts that were read before it come before it. */
+  readonly read: (part: LanguageModelV4StreamPart, out: Array<Part>) => void
+  readonly outcome: () => "finished" | Broken | undefined
+}
+
+const makeReader = (caller: Failures.Caller): Reader => {
+  const model = Metadata.nameOf(caller.model)
+  let warnings: StreamStart["warnings"] = []
+  let outcome: ReturnType<Reader["outcome"]>
+
+  const finish = (part: Extract<LanguageModelV4StreamPart, { type: "finish" }>, out: Array<Part>) => {
+    const { raw, unified } = part.finishReason
+    if (!raw) outcome = new Broken(Errors.truncated(Failures.originOf(caller)))
+    else if (unified === "error") outcome = new Broken(Errors.gaveUp(Failures.originOf(caller)))
+    else {
+      outcome = "finished"
+      out.push(StreamParts.finish(part, model, warnings.length === 0 ? {} : { warnings }))
+    }
+  }
+
+  return {
+    read(part, out) {
+      if (outcome !== undefined) return
+      if (part.type === "error") outcome = new Broken(part.error)
+      else if (part.type === "finish") finish(part, out)
+      else if (part.type === "stream-start") warnings = part.warnings
+      else {
+        const read = StreamParts.fromPart(part, model)
+        if (read !== undefined) out.push(read)
+      }
+    },
+    outcome: () => outcome
+  }
+}
+
+const logWarnings = ({ warnings }: StreamStart, { model }: Failures.Caller): Effect.Effect<void> =>
+  warnings.length === 0 ? Effect.void : Effect.logDebug(`${model.provider} warns`, ...warnings)
+
+/**
+ * The parts of a stream, as they arrive. When they are not read on, `abort` comes first, then the stream is cancelled: it
+ * may wait for a connection that only the abort closes.
+ */
+export const parts = (
+  stream: ReadableStream<LanguageModelV4StreamPart>,
+  caller: Failures.Caller,
+  abort: Effect.Effect<void>
+): Stream.Stream<Part, Broken> => {
+  const cancel = Effect.promise(() => stream.cancel().catch(() => {}))
+  const source = Stream.fromReadableStream({
+    evaluate: () => stream,
+    onError: (cause) => new Broken(cause),
+    releaseLockOnEnd: true
+  })
+  return Stream.transformPull(source, (pull, scope) => {
+    const reader = makeReader(caller)
+    const next: Pull.Pull<Arr.NonEmptyReadonlyArray<Part>, Broken> = Effect.suspend(() => {
+      const outcome = reader.outcome()
+      if (outcome === "finished") return Cause.done()
+      if (outcome !== undefined) return Effect.fail(outcome)
+      return Pull.matchEffect(pull, {
+        onSuccess: (given) => {
+          const out: Array<Part> = []
+          for (const part of given) reader.read(part, out)
+          const [first] = given
+          if (first.type === "stream-start") return Effect.andThen(logWarnings(first, caller), next)
+          if (!Arr.isArrayNonEmpty(out)) return next
+          return reader.outcome() === "finished" ? Effect.as(Closing.drain(pull), out) : Effect.succeed(out)
+        },
+        onDone: () => Effect.fail(new Broken(Errors.truncated(Failures.originOf(caller)))),
+        onFailure: Effect.failCause
+      })
+    })
+    return Effect.as(Scope.addFinalizer(scope, abort), next)
+  }).pipe(Stream.ensuring(cancel))
+}
