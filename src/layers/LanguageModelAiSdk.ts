@@ -79,8 +79,8 @@ const checkAnswer = (
 export const make = (model: LanguageModelV4, options: Options = {}): Effect.Effect<LanguageModel.LanguageModel> => {
   const name = Metadata.nameOf(model)
 
-  const failing = (caller: Failures.Caller) => ({ cause }: Answer.Broken) =>
-    Effect.flatMap(Clock.currentTimeMillis, (now) => Effect.fail(Failures.toAiError(cause, caller, now)))
+  const failing = (caller: Failures.Caller) => (broken: Failures.Broken) =>
+    Effect.flatMap(Clock.currentTimeMillis, (now) => Effect.fail(Failures.toAiError(broken, caller, now)))
 
   const open = Effect.fnUntraced(function*(call: LanguageModel.ProviderOptions) {
     yield* Closing.awaited
@@ -95,10 +95,10 @@ export const make = (model: LanguageModelV4, options: Options = {}): Effect.Effe
     )
     const answer = yield* Effect.tryPromise({
       try: async () => await model.doStream({ ...request, abortSignal: controller.signal }),
-      catch: (cause) => new Answer.Broken(cause)
+      catch: (cause) => new Failures.Broken("call", cause)
     }).pipe(Effect.catch(failing(caller)))
     yield* checkAnswer(caller, answer)
-    return Answer.parts(answer.stream, caller, abort).pipe(
+    return Answer.parts(answer.stream, caller, new Set(call.tools.map(({ name }) => name)), abort).pipe(
       Stream.catch((broken) => Stream.fromEffect(failing(caller)(broken)))
     )
   })

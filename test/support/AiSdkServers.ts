@@ -5,7 +5,8 @@
 import { createAnthropic } from "@ai-sdk/anthropic"
 import { createGoogle } from "@ai-sdk/google"
 import type { LanguageModelV4 } from "@ai-sdk/provider"
-import { Effect } from "effect"
+import { Effect, Schema } from "effect"
+import { Tool } from "effect/ai"
 import type * as LanguageModelAiSdk from "../../src/layers/LanguageModelAiSdk.ts"
 import { layer } from "../../src/layers/LanguageModelAiSdk.ts"
 import * as OpenAi from "./OpenAiServer.ts"
@@ -77,6 +78,16 @@ export const apiError = (type: string, words: string): Payload => ({ type: "erro
 
 export const anthropic = ({ baseUrl }: Pick<OpenAi.Server, "baseUrl">, id = "claude-x"): LanguageModelV4 =>
   createAnthropic({ apiKey: key, baseURL: baseUrl })(id)
+
+/** A tool that Anthropic runs itself. */
+export const WebSearch = Tool.providerDefined({
+  id: "anthropic.web_search_20250305",
+  customName: "web_search",
+  providerName: "web_search",
+  args: Schema.Struct({ maxUses: Schema.Finite }),
+  parameters: Schema.Struct({ query: Schema.String }),
+  success: Schema.Array(Schema.Record(Schema.String, Schema.Json))
+})
 
 // ---- Google -------------------------------------------------------------------------------------------------------
 

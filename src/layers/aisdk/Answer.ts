@@ -25,29 +25,21 @@ import * as StreamParts from "./StreamParts.ts"
 type Part = Response.StreamPartEncoded
 type StreamStart = Extract<LanguageModelV4StreamPart, { type: "stream-start" }>
 
-/** What an error part holds, or the stream broke with: still as the SDK has it. */
-export class Broken {
-  readonly cause: unknown
-  constructor(cause: unknown) {
-    this.cause = cause
-  }
-}
-
 interface Reader {
   /** Fails with what the stream says went wrong; the parts that were read before it come before it. */
   readonly read: (part: LanguageModelV4StreamPart, out: Array<Part>) => void
-  readonly outcome: () => "finished" | Broken | undefined
+  readonly outcome: () => "finished" | Failures.Broken | undefined
 }
 
-const makeReader = (caller: Failures.Caller): Reader => {
+const makeReader = (caller: Failures.Caller, tools: ReadonlySet<string>): Reader => {
   const model = Metadata.nameOf(caller.model)
   let warnings: StreamStart["warnings"] = []
   let outcome: ReturnType<Reader["outcome"]>
 
   const finish = (part: Extract<LanguageModelV4StreamPart, { type: "finish" }>, out: Array<Part>) => {
     const { raw, unified } = part.finishReason
-    if (!raw) outcome = new Broken(Errors.truncated(Failures.originOf(caller)))
-    else if (unified === "error") outcome = new Broken(Errors.gaveUp(Failures.originOf(caller)))
+    if (!raw) outcome = new Failures.Broken("answer", Errors.truncated(Failures.originOf(caller)))
+    else if (unified === "error") outcome = new Failures.Broken("answer", Errors.gaveUp(Failures.originOf(caller)))
     else {
       outcome = "finished"
       out.push(StreamParts.finish(part, model, warnings.length === 0 ? {} : { warnings }))
@@ -57,10 +49,10 @@ const makeReader = (caller: Failures.Caller): Reader => {
   return {
     read(part, out) {
       if (outcome !== undefined) return
-      if (part.type === "error") outcome = new Broken(part.error)
+      if (part.type === "error") outcome = new Failures.Broken("answer", part.error)
       else if (part.type === "finish") finish(part, out)
       else if (part.type === "stream-start") warnings = part.warnings
-      else {
+      else if (part.type !== "tool-result" || tools.has(part.toolName)) {
         const read = StreamParts.fromPart(part, model)
         if (read !== undefined) out.push(read)
       }
@@ -73,23 +65,24 @@ const logWarnings = ({ warnings }: StreamStart, { model }: Failures.Caller): Eff
   warnings.length === 0 ? Effect.void : Effect.logDebug(`${model.provider} warns`, ...warnings)
 
 /**
- * The parts of a stream, as they arrive. When they are not read on, `abort` comes first, then the stream is cancelled: it
+ * The parts of a stream, as they arrive; results only of `tools`, which are those that effect/ai knows how to read. When they are not read on, `abort` comes first, then the stream is cancelled: it
  * may wait for a connection that only the abort closes.
  */
 export const parts = (
   stream: ReadableStream<LanguageModelV4StreamPart>,
   caller: Failures.Caller,
+  tools: ReadonlySet<string>,
   abort: Effect.Effect<void>
-): Stream.Stream<Part, Broken> => {
+): Stream.Stream<Part, Failures.Broken> => {
   const cancel = Effect.promise(() => stream.cancel().catch(() => {}))
   const source = Stream.fromReadableStream({
     evaluate: () => stream,
-    onError: (cause) => new Broken(cause),
+    onError: (cause) => new Failures.Broken("answer", cause),
     releaseLockOnEnd: true
   })
   return Stream.transformPull(source, (pull, scope) => {
-    const reader = makeReader(caller)
-    const next: Pull.Pull<Arr.NonEmptyReadonlyArray<Part>, Broken> = Effect.suspend(() => {
+    const reader = makeReader(caller, tools)
+    const next: Pull.Pull<Arr.NonEmptyReadonlyArray<Part>, Failures.Broken> = Effect.suspend(() => {
       const outcome = reader.outcome()
       if (outcome === "finished") return Cause.done()
       if (outcome !== undefined) return Effect.fail(outcome)
@@ -102,7 +95,7 @@ export const parts = (
           if (!Arr.isArrayNonEmpty(out)) return next
           return reader.outcome() === "finished" ? Effect.as(Closing.drain(pull), out) : Effect.succeed(out)
         },
-        onDone: () => Effect.fail(new Broken(Errors.truncated(Failures.originOf(caller)))),
+        onDone: () => Effect.fail(new Failures.Broken("answer", Errors.truncated(Failures.originOf(caller)))),
         onFailure: Effect.failCause
       })
     })

@@ -32,6 +32,16 @@ export interface Caller {
   readonly headers: unknown
 }
 
+/** What was thrown before there was an answer, or what its stream reported or broke with: still as the SDK has it. */
+export class Broken {
+  readonly by: "call" | "answer"
+  readonly cause: unknown
+  constructor(by: "call" | "answer", cause: unknown) {
+    this.by = by
+    this.cause = cause
+  }
+}
+
 /** Where a call went: the host where that is known, else the provider. */
 export const originOf = ({ headers, key, model }: Caller, url?: unknown): Origin => {
   const known = typeof url === "string" ? url : ModelConfig.baseUrl(model)
@@ -47,7 +57,7 @@ export const originOf = ({ headers, key, model }: Caller, url?: unknown): Origin
   }
 }
 
-/** Errors of an answer that is not what the provider's protocol says. Their messages repeat the answer. */
+/** Errors of a prompt or an answer that is not what the provider's protocol says. Their messages repeat it. */
 const notTheProtocol = new Set([
   "AI_EmptyResponseBodyError",
   "AI_InvalidResponseDataError",
@@ -68,7 +78,7 @@ const providerError = ({ data, responseBody, ...thrown }: Thrown): ProviderError
     : ProviderError.read((typeof data === "object" && data !== null ? data : thrown) as Json.Json)
 
 /** `now` in milliseconds: providers name dates at which to try again. */
-export const toAiError = (cause: unknown, caller: Caller, now: number): AiError.AiError => {
+export const toAiError = ({ by, cause }: Broken, caller: Caller, now: number): AiError.AiError => {
   if (AiError.isAiError(cause)) return cause
   const thrown: Thrown = typeof cause === "object" && cause !== null ? cause : {}
   const origin = originOf(caller, thrown.url)
@@ -88,6 +98,7 @@ export const toAiError = (cause: unknown, caller: Caller, now: number): AiError.
     })
   }
   const code = Errors.codeOf(cause)
+  if (notTheProtocol.has(name) && by === "call") return notSendable(origin)
   if (notTheProtocol.has(name) || (thrown.statusCode !== undefined && code === undefined)) return unreadable(origin)
   if (thrown.url !== undefined || code !== undefined || /^(Abort|Timeout)Error$/.test(name)) {
     return Errors.unreachable(origin, cause)
@@ -97,6 +108,13 @@ export const toAiError = (cause: unknown, caller: Caller, now: number): AiError.
 
 const unreadable = (origin: Origin): AiError.AiError =>
   Errors.invalidResponse(origin, "sent an answer that cannot be read; check the base URL, or try again")
+
+const notSendable = (origin: Origin): AiError.AiError => {
+  const description =
+    `${origin.host} was not called: the conversation or the settings hold what its protocol has no place `
+    + `for, such as a changed result of a tool of its own`
+  return Errors.make(origin, new AiError.InvalidRequestError({ description }))
+}
 
 /** What the SDK refused before it called the provider, in its own words; or a failure of nobody's, whose words may be anything. */
 const notCalled = (origin: Origin, name: string, message: string): AiError.AiError => {
