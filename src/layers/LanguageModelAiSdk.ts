@@ -98,7 +98,10 @@ export const make = (model: LanguageModelV4, options: Options = {}): Effect.Effe
       catch: (cause) => new Failures.Broken("call", cause)
     }).pipe(Effect.catch(failing(caller)))
     yield* checkAnswer(caller, answer)
-    return Answer.parts(answer.stream, caller, new Set(call.tools.map(({ name }) => name)), abort).pipe(
+    const reader = answer.stream.getReader()
+    // the abort first: what a cancelled stream waits for may be a connection that only the abort closes
+    yield* Effect.addFinalizer(() => Effect.andThen(abort, Effect.promise(() => reader.cancel().catch(() => {}))))
+    return Answer.parts(reader, caller, new Set(call.tools.map(({ name }) => name))).pipe(
       Stream.catch((broken) => Stream.fromEffect(failing(caller)(broken)))
     )
   })

@@ -1,4 +1,5 @@
 /** What becomes of the streams of Anthropic and Google, through their packages of the AI SDK. */
+import { createAnthropic } from "@ai-sdk/anthropic"
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Logger, References, Stream } from "effect"
 import { LanguageModel, Toolkit } from "effect/ai"
@@ -260,3 +261,20 @@ describe("the server sees the close before the interruption ends", () => {
       yield* Deferred.await(server.left)
     }))
 })
+
+it.live("a stream that knows no abort is cancelled", () =>
+  Effect.gen(function*() {
+    const cancelled = yield* Deferred.make<void>()
+    const body = new ReadableStream<Uint8Array>({
+      start: (controller) => controller.enqueue(new TextEncoder().encode(named(Sdk.begin(), ...says(0, "Once")))),
+      cancel: () => void Deferred.doneUnsafe(cancelled, Effect.void)
+    })
+    const headers = { "content-type": "text/event-stream" }
+    const fetch = () => Promise.resolve(new Response(body, { headers }))
+    yield* OpenAi.stream().pipe(
+      Stream.takeUntil((part) => part.type === "text-delta"),
+      Stream.runDrain,
+      Effect.provide(LanguageModelAiSdk.layer(createAnthropic({ apiKey: Sdk.key, fetch })("claude-x")))
+    )
+    yield* Deferred.await(cancelled)
+  }))

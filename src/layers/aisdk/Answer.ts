@@ -14,7 +14,6 @@ import * as Arr from "effect/Array"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Pull from "effect/Pull"
-import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as Closing from "../openai/Closing.ts"
 import * as Errors from "../openai/Errors.ts"
@@ -64,41 +63,37 @@ const makeReader = (caller: Failures.Caller, tools: ReadonlySet<string>): Reader
 const logWarnings = ({ warnings }: StreamStart, { model }: Failures.Caller): Effect.Effect<void> =>
   warnings.length === 0 ? Effect.void : Effect.logDebug(`${model.provider} warns`, ...warnings)
 
-/**
- * The parts of a stream, as they arrive; results only of `tools`, which are those that effect/ai knows how to read. When they are not read on, `abort` comes first, then the stream is cancelled: it
- * may wait for a connection that only the abort closes.
- */
+const pullFrom = (
+  reader: ReadableStreamDefaultReader<LanguageModelV4StreamPart>
+): Pull.Pull<LanguageModelV4StreamPart, Failures.Broken> =>
+  Effect.flatMap(
+    Effect.tryPromise({ try: () => reader.read(), catch: (cause) => new Failures.Broken("answer", cause) }),
+    ({ done, value }) => done ? Cause.done() : Effect.succeed(value)
+  )
+
+/** The parts of a stream, as they arrive; results only of `tools`, which are those that effect/ai knows how to read. */
 export const parts = (
-  stream: ReadableStream<LanguageModelV4StreamPart>,
+  given: ReadableStreamDefaultReader<LanguageModelV4StreamPart>,
   caller: Failures.Caller,
-  tools: ReadonlySet<string>,
-  abort: Effect.Effect<void>
+  tools: ReadonlySet<string>
 ): Stream.Stream<Part, Failures.Broken> => {
-  const cancel = Effect.promise(() => stream.cancel().catch(() => {}))
-  const source = Stream.fromReadableStream({
-    evaluate: () => stream,
-    onError: (cause) => new Failures.Broken("answer", cause),
-    releaseLockOnEnd: true
-  })
-  return Stream.transformPull(source, (pull, scope) => {
-    const reader = makeReader(caller, tools)
-    const next: Pull.Pull<Arr.NonEmptyReadonlyArray<Part>, Failures.Broken> = Effect.suspend(() => {
-      const outcome = reader.outcome()
-      if (outcome === "finished") return Cause.done()
-      if (outcome !== undefined) return Effect.fail(outcome)
-      return Pull.matchEffect(pull, {
-        onSuccess: (given) => {
-          const out: Array<Part> = []
-          for (const part of given) reader.read(part, out)
-          const [first] = given
-          if (first.type === "stream-start") return Effect.andThen(logWarnings(first, caller), next)
-          if (!Arr.isArrayNonEmpty(out)) return next
-          return reader.outcome() === "finished" ? Effect.as(Closing.drain(pull), out) : Effect.succeed(out)
-        },
-        onDone: () => Effect.fail(new Failures.Broken("answer", Errors.truncated(Failures.originOf(caller)))),
-        onFailure: Effect.failCause
-      })
+  const pull = pullFrom(given)
+  const reader = makeReader(caller, tools)
+  const next: Pull.Pull<Arr.NonEmptyReadonlyArray<Part>, Failures.Broken> = Effect.suspend(() => {
+    const outcome = reader.outcome()
+    if (outcome === "finished") return Cause.done()
+    if (outcome !== undefined) return Effect.fail(outcome)
+    return Pull.matchEffect(pull, {
+      onSuccess: (part) => {
+        const out: Array<Part> = []
+        reader.read(part, out)
+        if (part.type === "stream-start") return Effect.andThen(logWarnings(part, caller), next)
+        if (!Arr.isArrayNonEmpty(out)) return next
+        return reader.outcome() === "finished" ? Effect.as(Closing.drain(pull), out) : Effect.succeed(out)
+      },
+      onDone: () => Effect.fail(new Failures.Broken("answer", Errors.truncated(Failures.originOf(caller)))),
+      onFailure: Effect.failCause
     })
-    return Effect.as(Scope.addFinalizer(scope, abort), next)
-  }).pipe(Stream.ensuring(cancel))
+  })
+  return Stream.fromPull(Effect.succeed(next))
 }
