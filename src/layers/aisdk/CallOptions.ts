@@ -58,23 +58,16 @@ const toolOf = (tool: Tool.Any): SentTool => {
   return encoded
 }
 
-/** The AI SDK does not restrict a call to some of its tools, so the others are not sent at all. */
-const choose = (
-  { toolChoice: choice, tools }: LanguageModel.ProviderOptions
-): { readonly tools: ReadonlyArray<Tool.Any>; readonly toolChoice: LanguageModelV4ToolChoice } => {
-  if (typeof choice === "string") return { tools, toolChoice: { type: choice } }
-  if ("tool" in choice) return { tools, toolChoice: { type: "tool", toolName: choice.tool } }
-  const allowed: ReadonlyArray<string> = choice.oneOf
-  return {
-    tools: tools.filter((tool) => allowed.includes(tool.name)),
-    toolChoice: { type: choice.mode ?? "auto" }
-  }
-}
+/** `tools` are those among which the call may choose: of a choice by `oneOf` they are the ones. */
+const choiceOf = ({ toolChoice: choice }: LanguageModel.ProviderOptions): LanguageModelV4ToolChoice =>
+  typeof choice === "string"
+    ? { type: choice }
+    : "tool" in choice
+    ? { type: "tool", toolName: choice.tool }
+    : { type: choice.mode ?? "auto" }
 
-const toolFields = (call: LanguageModel.ProviderOptions) => {
-  const { toolChoice, tools } = choose(call)
-  return tools.length === 0 ? {} : { tools: tools.map(toolOf), toolChoice }
-}
+const toolFields = (call: LanguageModel.ProviderOptions) =>
+  call.tools.length === 0 ? {} : { tools: call.tools.map(toolOf), toolChoice: choiceOf(call) }
 
 const formatFields = ({ responseFormat: format }: LanguageModel.ProviderOptions) =>
   format.type === "text" ? {} : {
