@@ -88,6 +88,7 @@ describe("an error inside a stream", () => {
       named(begin(), says(0, "Hi")[0]!, apiError("overloaded_error", "no")),
       "Overloaded"
     ],
+    ["of a new type", Sdk.anthropic, named(begin(), says(0, "Hi")[0]!, apiError("strange_event", "no")), "Overloaded"],
     ["that is all there is", Sdk.anthropic, named(apiError("rate_limit_error", "no")), "RateLimited"],
     ["of Google", Sdk.google, OpenAi.data(googleError(503, "UNAVAILABLE", "no")), "Overloaded"],
     [
@@ -199,11 +200,12 @@ it.live("no secret is in an error, a log or a span", () =>
         return span
       }
     })
-    const header = "Bearer sk-header-0123456789"
+    const token = "sk-header-0123456789"
+    const header = `Bearer ${token}`
     const echo = `key ${Sdk.key}, header ${header}, asked: the launch code`
     for (
       const reply of [
-        OpenAi.status(401, apiError("authentication_error", `key ${Sdk.key}, ${header}`)),
+        OpenAi.status(401, apiError("authentication_error", `key ${Sdk.key}, ${token}`)),
         OpenAi.status(400, `key ${Sdk.key}, ${header}`),
         OpenAi.events(named(begin(), apiError("api_error", `key ${Sdk.key}, ${header}`))),
         OpenAi.events(`data: {"nonsense":"${echo}"}\n\n`),
@@ -216,7 +218,7 @@ it.live("no secret is in an error, a log or a span", () =>
       told.push(error, ModelErrors.fromAiError(error!))
     }
     const text = inspect(told, { depth: 12 })
-    for (const secret of [Sdk.key, "sk-header-0123456789", "launch code"]) assert.notInclude(text, secret)
+    for (const secret of [Sdk.key, token, "launch code"]) assert.notInclude(text, secret)
   }).pipe(
     Effect.provide(Layer.merge(Logger.layer([]), Layer.succeed(References.MinimumLogLevel, "All")))
   ))

@@ -102,6 +102,21 @@ it.effect("the result of a provider's own tool goes back as the JSON that it was
     assert.include(JSON.stringify(result), "\"encrypted_content\":\"ENC\"")
   }))
 
+it.effect("a text that a provider's own tool gave goes back as JSON, too", () =>
+  Effect.gen(function*() {
+    const part = { id: "mcptoolu_1", name: "echo", providerExecuted: true }
+    const options = { anthropic: { type: "mcp-tool-use", serverName: "s" } }
+    const call = Prompt.toolCallPart({ ...part, params: {}, options })
+    const result = Prompt.toolResultPart({ ...part, result: "seen", isFailure: false })
+    const { messages } = yield* askClaude({
+      prompt: prompt(Prompt.assistantMessage({ content: [call, result] }), user)
+    })
+    assert.deepStrictEqual(messages[1].content, [
+      { type: "mcp_tool_use", id: "mcptoolu_1", name: "echo", input: {}, server_name: "s" },
+      { type: "mcp_tool_result", tool_use_id: "mcptoolu_1", is_error: false, content: "seen" }
+    ])
+  }))
+
 it.effect("cache markers go with messages and parts", () =>
   Effect.gen(function*() {
     const options = { anthropic: { cacheControl: { type: "ephemeral" } } }
