@@ -7,7 +7,7 @@ export default defineConfig({
     // The package under its own name is its source, as in `paths` of tsconfig.json.
     alias: [
       { find: /^fiberloop$/, replacement: src("index.ts") },
-      { find: /^fiberloop\/(testing|node)$/, replacement: src("$1/index.ts") },
+      { find: /^fiberloop\/(testing|node|ai-sdk)$/, replacement: src("$1/index.ts") },
       { find: /^fiberloop\/(.+)$/, replacement: src("$1.ts") }
     ]
   },

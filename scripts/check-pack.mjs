@@ -132,8 +132,12 @@ for (const version of nodes) {
 
   if (version === nodes[0]) {
     await step("the program and every entry point against the published types", async () => {
-      await npm(["install", `@types/node@${read(repository).devDependencies["@types/node"]}`], { cwd: app, bin: [bin] })
+      const { devDependencies } = read(repository)
+      // the types of fiberloop/ai-sdk name those of its peer, which name those of JSON Schema; loading it, below, needs none
+      const types = ["@types/node", "@ai-sdk/provider"].map((_) => `${_}@${devDependencies[_]}`)
+      await npm(["install", "--no-save", ...types, "@types/json-schema@7.0.15"], { cwd: app, bin: [bin] })
       await run(process.execPath, [join(repository, "node_modules/typescript/bin/tsc"), "-p", "."], { cwd: app })
+      FileSystem.rmSync(join(app, "node_modules/@ai-sdk"), { recursive: true })
     })
   }
 

@@ -140,6 +140,12 @@ const imports: Record<string, ReadonlyArray<readonly [statement: string, report:
     [`import "effect/ai/Tool"`, ai],
     [`import "../cli/main.ts"`, "Nothing imports src/cli"]
   ],
+  "src/ai-sdk/Case.ts": [
+    [`import "../layers/LanguageModelAiSdk.ts"`, undefined],
+    [`import "effect"`, path],
+    [`import "effect/ai/Tool"`, ai],
+    [`import "../cli/main.ts"`, "Nothing imports src/cli"]
+  ],
   "src/cli/Case.ts": [
     [`import "../Agent.ts"`, undefined],
     [`import "effect/ai/Tool"`, undefined],

@@ -15,7 +15,7 @@ const running = {
   model: Flags.text(
     "model",
     "<name>",
-    "A model of an OpenAI-compatible API; default: FIBERLOOP_MODEL, the session's own, the offline one"
+    "OpenAI-compatible, anthropic/... or google/...; default: FIBERLOOP_MODEL, the session's, offline"
   ),
   maxTurns: Flags.text("max-turns", "<n>", "Stop after so many model calls; default: 20"),
   json: Flags.switched("json", "Print every event as a line of JSON, and nothing else, on standard output"),

@@ -27,6 +27,9 @@ const sections: Record<string, ReadonlyArray<string>> = {
     "  FIBERLOOP_MODEL  the model when --model is not given (\"offline\" is the built-in one)",
     "  OPENAI_API_KEY   the key of the OpenAI-compatible API",
     "  OPENAI_BASE_URL  its address, default https://api.openai.com/v1 (Ollama: http://localhost:11434/v1)",
+    "  ANTHROPIC_API_KEY, GOOGLE_GENERATIVE_AI_API_KEY",
+    "                   the keys for --model anthropic/... and google/..., which need the package @ai-sdk/anthropic or",
+    "                   @ai-sdk/google; ANTHROPIC_BASE_URL and GOOGLE_GENERATIVE_AI_BASE_URL are other addresses for them",
     "  PGPASSWORD       the password of --db postgres://user@host/database, which is better not typed there",
     "  NO_COLOR         no colours, no spinner"
   ],

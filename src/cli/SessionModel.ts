@@ -6,14 +6,17 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import type * as Message from "../run/Message.ts"
+import * as AiSdkModels from "./AiSdkModels.ts"
 import type { Kept } from "./KeptSession.ts"
 import * as Messages from "./Messages.ts"
 import type { Refusal } from "./Refusal.ts"
 import type { Settings } from "./Settings.ts"
 
 /** The flags that name a model; the built-in one and those of other programs have none. */
-export const flags = ({ name, provider }: Message.ModelRef): ReadonlyArray<string> =>
-  provider === "openai-compatible" ? ["--model", name] : []
+export const flags = (model: Message.ModelRef): ReadonlyArray<string> => {
+  const name = model.provider === "openai-compatible" ? model.name : AiSdkModels.nameOf(model)
+  return name === undefined ? [] : ["--model", name]
+}
 
 /** As many events are read at once, from the end of the log. */
 const page = 200

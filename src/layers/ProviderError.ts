@@ -70,6 +70,13 @@ export const read = (payload: Json.Json | undefined): ProviderError => {
   }
 }
 
+/** The error of a body: that of its JSON, or a short plain text; never a web page. */
+export const fromBody = (body: string): ProviderError => {
+  const json = Json.parse(body)
+  const isText = json === undefined && body.length <= 500 && !body.trimStart().startsWith("<")
+  return read(isText ? body.trim() : json)
+}
+
 /** Whether a payload of a stream is an error and not a chunk. */
 export const isError = (payload: Json.JsonObject): boolean =>
   (payload.error !== undefined && payload.error !== null) || payload.object === "error" || payload.type === "error"

@@ -31,7 +31,7 @@ export interface Options {
 /** The environment of a shell that knows neither a provider nor settings of ours. */
 export const environment = Object.fromEntries(
   Object.entries(process.env).filter(([name]) =>
-    !/^(OPENAI_|FIBERLOOP_|NO_COLOR$|FORCE_COLOR$|VITEST|NODE_)/i.test(name)
+    !/^(OPENAI_|ANTHROPIC_|GOOGLE_|FIBERLOOP_|NO_COLOR$|FORCE_COLOR$|VITEST|NODE_)/i.test(name)
   )
 )
 

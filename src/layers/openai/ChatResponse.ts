@@ -114,20 +114,3 @@ export const make = (model: string): ChatResponse => {
     }
   }
 }
-
-/** The parts of a response that was not streamed: text and reasoning as whole blocks. */
-export const collect = (parts: Iterable<Response.StreamPartEncoded>): Array<Response.PartEncoded> => {
-  const whole: Array<Response.PartEncoded> = []
-  let block = ""
-  let metadata: Response.ProviderMetadata = {}
-  for (const part of parts) {
-    if (part.type === "text-start" || part.type === "reasoning-start") {
-      block = ""
-      metadata = part.metadata ?? {}
-    } else if (part.type === "text-delta" || part.type === "reasoning-delta") block += part.delta
-    else if (part.type === "text-end") whole.push({ type: "text", text: block })
-    else if (part.type === "reasoning-end") whole.push({ type: "reasoning", text: block, metadata })
-    else if (part.type === "response-metadata" || part.type === "tool-call" || part.type === "finish") whole.push(part)
-  }
-  return whole
-}

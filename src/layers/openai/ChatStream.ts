@@ -18,6 +18,7 @@ import * as Json from "../Json.ts"
 import * as ProviderError from "../ProviderError.ts"
 import * as ChatChunk from "./ChatChunk.ts"
 import * as ChatResponse from "./ChatResponse.ts"
+import * as Closing from "./Closing.ts"
 import type { Endpoint } from "./Endpoint.ts"
 import * as Errors from "./Errors.ts"
 import * as EventStream from "./EventStream.ts"
@@ -117,24 +118,8 @@ const makeReader = (endpoint: Endpoint, contentType: string, model: string): Rea
   }
 }
 
-/** Real time, whatever the clock: it is the socket's and nobody's policy. */
-const wait = (millis: number) =>
-  Effect.callback<void>((resume) => {
-    const timer = setTimeout(() => resume(Effect.void), millis)
-    return Effect.sync(() => clearTimeout(timer))
-  })
-
-const moment = wait(50)
-
 /** How long usage may come behind the finish reason, and what was read last. */
 const usageWait = 2000
-
-/**
- * Reads on for a moment: a connection can carry the next call when its response has come to its end. This is before the
- * last parts are handed out, because who has read them leaves.
- */
-const drain = <A, E>(pull: Pull.Pull<A, E>): Effect.Effect<void> =>
-  Effect.raceFirst(Effect.exit(Effect.forever(pull)), moment).pipe(Effect.asVoid)
 
 /**
  * Parts come as they arrive; those read before a failure come before it. Tool calls come only when the model finished:
@@ -165,14 +150,14 @@ export const parts = (
           isLeft = true
           return Cause.done()
         })
-        return left <= 0 ? leave : Effect.raceFirst(pull, Effect.flatMap(wait(left), () => leave))
+        return left <= 0 ? leave : Effect.raceFirst(pull, Effect.flatMap(Closing.wait(left), () => leave))
       })
       const next: Pull.Pull<Arr.NonEmptyReadonlyArray<Part>, AiError.AiError> = Effect.suspend(() => {
         const taken = reader.take()
         const outcome = reader.outcome()
         if (Arr.isArrayNonEmpty(taken)) {
           quietSince = undefined
-          return outcome === "settled" && !isLeft ? Effect.as(drain(pull), taken) : Effect.succeed(taken)
+          return outcome === "settled" && !isLeft ? Effect.as(Closing.drain(pull), taken) : Effect.succeed(taken)
         }
         if (outcome === "settled") return Cause.done()
         if (outcome !== undefined) return Effect.fail(outcome)

@@ -1,6 +1,10 @@
-/** Waits for a connection that was let go to be closed in fact, so that what is said afterwards is true of both ends. */
+/**
+ * Waits for a connection that was let go to be closed in fact, so that what is said afterwards is true of both ends; and
+ * for one that is about to come to its end.
+ */
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import type * as Pull from "effect/Pull"
 import type * as Scope from "effect/Scope"
 
 /**
@@ -19,3 +23,19 @@ const closed = Effect.callback<void>((resume) => {
 export const awaited: Effect.Effect<void, never, Scope.Scope> = Effect.addFinalizer((exit) =>
   Exit.isSuccess(exit) ? Effect.void : closed
 )
+
+/** Real time, whatever the clock: it is the socket's and nobody's policy. */
+export const wait = (millis: number): Effect.Effect<void> =>
+  Effect.callback<void>((resume) => {
+    const timer = setTimeout(() => resume(Effect.void), millis)
+    return Effect.sync(() => clearTimeout(timer))
+  })
+
+const moment = wait(50)
+
+/**
+ * Reads on for a moment: a connection can carry the next call when its response has come to its end. This is before the
+ * last parts are handed out, because who has read them leaves.
+ */
+export const drain = <A, E>(pull: Pull.Pull<A, E>): Effect.Effect<void> =>
+  Effect.raceFirst(Effect.exit(Effect.forever(pull)), moment).pipe(Effect.asVoid)

@@ -9,19 +9,13 @@ import * as HttpBody from "effect/http/HttpBody"
 import * as HttpClientRequest from "effect/http/HttpClientRequest"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
+import type { Origin } from "./Origin.ts"
 
-export interface Endpoint {
-  /** Names the provider in messages: host, with port where it is not the usual one. */
-  readonly host: string
-  /** The address without credentials and query. */
-  readonly url: string
+export interface Endpoint extends Origin {
   /** Whether it is OpenAI's own. */
   readonly isOpenAi: boolean
-  readonly hasKey: boolean
   /** A request with a JSON body, authorised. */
   readonly request: (body: string) => HttpClientRequest.HttpClientRequest
-  /** A text without the key. */
-  readonly redact: (text: string) => string
 }
 
 export const openAiBaseUrl = "https://api.openai.com/v1"
@@ -76,6 +70,9 @@ export const make = Effect.fnUntraced(function*(options: {
   const empty = HttpClientRequest.post(url).pipe(HttpClientRequest.accept("text/event-stream"))
   const authorised = key === "" ? empty : HttpClientRequest.bearerToken(empty, key)
   return {
+    module: "LanguageModelOpenAi",
+    adds: "openai",
+    key: "OPENAI_API_KEY or the option apiKey",
     host: url.host,
     url: `${url.origin}${url.pathname}`,
     isOpenAi: isOpenAi(url),

@@ -10,18 +10,23 @@ import type * as HttpClientError from "effect/http/HttpClientError"
 import * as Json from "../Json.ts"
 import * as ProviderError from "../ProviderError.ts"
 import type { Endpoint } from "./Endpoint.ts"
+import type { Origin } from "./Origin.ts"
 
 /** `InvalidRequestError.constraint` of a conversation that is longer than the model can read. */
 export const contextLengthExceeded = "context_length_exceeded"
 
 const longestMessage = 500
 
-export const make = (endpoint: Endpoint, reason: AiError.AiErrorReason): AiError.AiError =>
-  AiError.make({ module: "LanguageModelOpenAi", method: `streamText(${endpoint.host})`, reason })
+export const make = (origin: Origin, reason: AiError.AiErrorReason): AiError.AiError =>
+  AiError.make({ module: origin.module, method: `streamText(${origin.host})`, reason })
+
+/** What an adapter added to an error. */
+const added = ({ reason }: AiError.AiError): Json.JsonObject | undefined =>
+  "metadata" in reason ? Json.object(reason.metadata.openai ?? reason.metadata.aisdk) : undefined
 
 /** The stream ended before the model said that it had finished. */
 export const isTruncated = (error: AiError.AiError): boolean =>
-  error.reason._tag === "InternalProviderError" && Json.object(error.reason.metadata.openai)?.truncated === true
+  error.reason._tag === "InternalProviderError" && added(error)?.truncated === true
 
 /** The conversation is longer than the model can read. */
 export const isContextOverflow = (error: AiError.AiError): boolean =>
@@ -30,40 +35,42 @@ export const isContextOverflow = (error: AiError.AiError): boolean =>
 /** How long the provider asks to wait, also where effect/ai has no field for it (`Retry-After` of a 503). */
 export const retryAfter = (error: AiError.AiError): Duration.Duration | undefined => {
   if (error.reason._tag !== "InternalProviderError") return error.retryAfter
-  const millis = Json.number(Json.object(error.reason.metadata.openai)?.retryAfterMillis)
+  const millis = Json.number(added(error)?.retryAfterMillis)
   return millis === undefined ? undefined : Duration.millis(millis)
 }
 
 /** What happened, at which host, and what to check, also where effect/ai has no field for it (quotas and rate limits). */
-export const description = ({ reason }: AiError.AiError): string | undefined =>
-  "description" in reason
-    ? reason.description
-    : "metadata" in reason
-    ? Json.text(Json.object(reason.metadata.openai)?.description)
-    : undefined
+export const description = (error: AiError.AiError): string | undefined =>
+  "description" in error.reason ? error.reason.description : Json.text(added(error)?.description)
 
-export const truncated = (endpoint: Endpoint): AiError.AiError =>
+/** A text from elsewhere as a message may repeat it: without the key, 500 characters at most. */
+export const clean = (origin: Origin, text: string): string => {
+  const safe = origin.redact(text)
+  return safe.length > longestMessage ? `${safe.slice(0, longestMessage).toWellFormed()}...` : safe
+}
+
+export const truncated = (origin: Origin): AiError.AiError =>
   make(
-    endpoint,
+    origin,
     new AiError.InternalProviderError({
-      description: `${endpoint.host} ended the stream before the answer was finished; `
+      description: `${origin.host} ended the stream before the answer was finished; `
         + `the server or a proxy before it closed the connection early; try again later`,
-      metadata: { openai: { truncated: true } }
+      metadata: { [origin.adds]: { truncated: true } }
     })
   )
 
 /** The server says in a finish reason that it gave up. */
-export const gaveUp = (endpoint: Endpoint): AiError.AiError =>
+export const gaveUp = (origin: Origin): AiError.AiError =>
   make(
-    endpoint,
+    origin,
     new AiError.InternalProviderError({
-      description: `${endpoint.host} gave up in the middle of the answer; try again`
+      description: `${origin.host} gave up in the middle of the answer; try again`
     })
   )
 
 /** A 200 whose body is not what the protocol says; `what` continues "<host> ...". */
-export const invalidResponse = (endpoint: Endpoint, what: string): AiError.AiError =>
-  make(endpoint, new AiError.InvalidResponseError({ description: `${endpoint.host} ${what}` }))
+export const invalidResponse = (origin: Origin, what: string): AiError.AiError =>
+  make(origin, new AiError.InvalidResponseError({ description: `${origin.host} ${what}` }))
 
 /** What was asked is no such API, and does not become one when it is asked again; `what` continues "<host> ...". */
 const notTheApi = (endpoint: Endpoint, what: string): AiError.AiError =>
@@ -120,7 +127,7 @@ const unknownNetwork =
 const refusals: ReadonlySet<string> = new Set(["bad port", "redirect count exceeded"])
 
 /** The code of an error or of one of its causes, such as `ECONNREFUSED`; the message, where that is all there is. */
-const codeOf = (error: unknown, depth = 5): string | undefined => {
+export const codeOf = (error: unknown, depth = 5): string | undefined => {
   if (typeof error !== "object" || error === null || depth === 0) return undefined
   if ("code" in error && typeof error.code === "string") return error.code
   if ("name" in error && error.name === "HTTPParserError") return error.name
@@ -128,27 +135,33 @@ const codeOf = (error: unknown, depth = 5): string | undefined => {
   return "cause" in error ? codeOf(error.cause, depth - 1) : undefined
 }
 
-/** A request that got no response, or whose response broke off. The client's own error is not kept: it has the prompt. */
-export const network = (endpoint: Endpoint, error: HttpClientError.HttpClientError): AiError.AiError => {
-  const { _tag } = error.reason
-  const code = codeOf(error)
+/** A request that got no response, or whose response broke off; `cause` is not kept. */
+export const unreachable = (
+  origin: Origin,
+  cause: unknown,
+  reason: "EncodeError" | "InvalidUrlError" | "TransportError" = "TransportError"
+): AiError.AiError => {
+  const code = codeOf(cause)
   const words = networkWords.find(([codes]) => code !== undefined && codes.test(code))?.[1] ?? unknownNetwork
   return make(
-    endpoint,
+    origin,
     new AiError.NetworkError({
-      reason: _tag === "EncodeError"
-        ? _tag
-        : _tag === "InvalidUrlError" || refusals.has(code ?? "")
-        ? "InvalidUrlError"
-        : "TransportError",
+      reason: reason === "TransportError" && refusals.has(code ?? "") ? "InvalidUrlError" : reason,
       method: "POST",
-      url: endpoint.url,
-      description: `${endpoint.host} ${words}${code === undefined ? "" : ` (${code})`}`
+      url: origin.url,
+      description: `${origin.host} ${words}${code === undefined ? "" : ` (${code})`}`
     })
   )
 }
 
+/** The same of effect's client, whose own error is not kept: it has the prompt. */
+export const network = (origin: Origin, error: HttpClientError.HttpClientError): AiError.AiError => {
+  const { _tag } = error.reason
+  return unreachable(origin, error, _tag === "EncodeError" || _tag === "InvalidUrlError" ? _tag : "TransportError")
+}
+
 const hint = (
+  origin: Origin,
   kind: ProviderError.Kind,
   status: number | undefined,
   retryAfter: Duration.Duration | undefined
@@ -162,7 +175,7 @@ const hint = (
     case "quota":
       return "check the account's billing and limits"
     case "authentication":
-      return "check OPENAI_API_KEY or the option apiKey"
+      return `check ${origin.key}`
     case "permission":
       return "check what the API key may use"
     case "overflow":
@@ -187,52 +200,50 @@ export interface Answer {
 
 /** An error that the provider sent: with its status, or inside a stream as if it had been the status that it names. */
 export const fromProvider = (
-  endpoint: Endpoint,
+  origin: Origin,
   error: ProviderError.ProviderError,
   answer?: Answer
 ): AiError.AiError => {
   const status = answer?.status ?? error.status
   const kind = ProviderError.kind(error, status)
-  const clean = (text: string) => {
-    const safe = endpoint.redact(text)
-    return safe.length > longestMessage ? `${safe.slice(0, longestMessage).toWellFormed()}...` : safe
-  }
-  const said = error.message === undefined ? "" : `: ${clean(error.message.trimEnd().replace(/(?<!\.)\.$/, ""))}`
-  const description = `${endpoint.host} answered ${status === undefined ? "with an error" : `HTTP ${status}`}${said} `
-    + `(${hint(kind, status, answer?.retryAfter)})`
-  const openai: Json.JsonObject = {}
+  const said = error.message === undefined
+    ? ""
+    : `: ${clean(origin, error.message.trimEnd().replace(/(?<!\.)\.$/, ""))}`
+  const description = `${origin.host} answered ${status === undefined ? "with an error" : `HTTP ${status}`}${said} `
+    + `(${hint(origin, kind, status, answer?.retryAfter)})`
+  const told: Json.JsonObject = {}
   for (const field of ["message", "code", "type", "param"] as const) {
-    if (error[field] !== undefined) openai[field] = clean(error[field])
+    if (error[field] !== undefined) told[field] = clean(origin, error[field])
   }
   const headers = Object.entries(answer?.headers ?? {}).filter(([name]) => keptHeaders.test(name))
   const common = {
     description,
-    metadata: { openai },
+    metadata: { [origin.adds]: told },
     ...(status === undefined ? {} : { http: { response: { status, headers: Object.fromEntries(headers) } } })
   }
   switch (kind) {
     case "authentication":
       return make(
-        endpoint,
-        new AiError.AuthenticationError({ kind: endpoint.hasKey ? "InvalidKey" : "MissingKey", ...common })
+        origin,
+        new AiError.AuthenticationError({ kind: origin.hasKey ? "InvalidKey" : "MissingKey", ...common })
       )
     case "permission":
-      return make(endpoint, new AiError.AuthenticationError({ kind: "InsufficientPermissions", ...common }))
+      return make(origin, new AiError.AuthenticationError({ kind: "InsufficientPermissions", ...common }))
     case "quota":
-      openai.description = description
-      return make(endpoint, new AiError.QuotaExhaustedError(common))
+      told.description = description
+      return make(origin, new AiError.QuotaExhaustedError(common))
     case "rateLimit":
-      openai.description = description
-      return make(endpoint, new AiError.RateLimitError({ ...common, retryAfter: answer?.retryAfter }))
+      told.description = description
+      return make(origin, new AiError.RateLimitError({ ...common, retryAfter: answer?.retryAfter }))
     case "policy":
-      return make(endpoint, new AiError.ContentPolicyError(common))
+      return make(origin, new AiError.ContentPolicyError(common))
     case "overflow":
-      return make(endpoint, new AiError.InvalidRequestError({ ...common, constraint: contextLengthExceeded }))
+      return make(origin, new AiError.InvalidRequestError({ ...common, constraint: contextLengthExceeded }))
     case "request":
-      return make(endpoint, new AiError.InvalidRequestError({ ...common, parameter: Json.text(openai.param) }))
+      return make(origin, new AiError.InvalidRequestError({ ...common, parameter: Json.text(told.param) }))
     case "server": {
-      if (answer?.retryAfter !== undefined) openai.retryAfterMillis = Duration.toMillis(answer.retryAfter)
-      return make(endpoint, new AiError.InternalProviderError(common))
+      if (answer?.retryAfter !== undefined) told.retryAfterMillis = Duration.toMillis(answer.retryAfter)
+      return make(origin, new AiError.InternalProviderError(common))
     }
   }
 }

@@ -1,0 +1,120 @@
+/**
+ * An effect/ai `LanguageModel` over any provider of the Vercel AI SDK: Anthropic, Google, Bedrock, Mistral, ... A provider's
+ * model is a value, so that its package is the only one to install:
+ *
+ *     import { anthropic } from "@ai-sdk/anthropic"
+ *     LanguageModelAiSdk.layer(anthropic("claude-sonnet-4-5"))
+ *
+ * What a provider attaches to its parts (signatures of reasoning and calls, encrypted content) goes back unedited, to that
+ * provider and model only; what an application attaches (`{ anthropic: { cacheControl: { type: "ephemeral" } } }`), always.
+ *
+ * Owns the call and its answer. Does not retry, does not run tools, does not know of runs.
+ */
+import type { LanguageModelV4, LanguageModelV4StreamResult } from "@ai-sdk/provider"
+import * as AiError from "effect/ai/AiError"
+import * as LanguageModel from "effect/ai/LanguageModel"
+import type * as Response from "effect/ai/Response"
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Stream from "effect/Stream"
+import * as Answer from "./aisdk/Answer.ts"
+import * as CallOptions from "./aisdk/CallOptions.ts"
+import * as Failures from "./aisdk/Failures.ts"
+import * as Metadata from "./aisdk/Metadata.ts"
+import * as Closing from "./openai/Closing.ts"
+import * as Errors from "./openai/Errors.ts"
+import * as WholeParts from "./WholeParts.ts"
+
+export { isContextOverflow, isTruncated, retryAfter } from "./openai/Errors.ts"
+
+export type Settings = CallOptions.Settings
+
+export interface Options {
+  /** What every call sends besides the prompt and the tools. */
+  readonly settings?: Settings | undefined
+  /** Names what holds the model's key, for the advice in errors: `"ANTHROPIC_API_KEY"`. */
+  readonly key?: string | undefined
+}
+
+/** The settings of the calls made with it, over those of `Options.settings`. */
+export const CallSettings = Context.Reference<Settings>("fiberloop/layers/LanguageModelAiSdk/CallSettings", {
+  defaultValue: () => ({})
+})
+
+const refuse = (caller: Failures.Caller, what: (host: string) => string): Effect.Effect<never, AiError.AiError> => {
+  const origin = Failures.originOf(caller)
+  return Effect.fail(Errors.make(origin, new AiError.InvalidRequestError({ description: what(origin.host) })))
+}
+
+/** Fails on a model that another version of the SDK calls. */
+const checkVersion = (caller: Failures.Caller): Effect.Effect<void, AiError.AiError> => {
+  const version: string = caller.model.specificationVersion
+  return version === "v4" ?
+    Effect.void :
+    refuse(
+      caller,
+      () =>
+        `the package of ${caller.model.provider} has models of version ${version} of the AI SDK, and v4 is needed: install one `
+        + `that depends on @ai-sdk/provider 4`
+    )
+}
+
+/** Fails on what would be read as a stream without events. */
+const checkAnswer = (
+  caller: Failures.Caller,
+  answer: LanguageModelV4StreamResult
+): Effect.Effect<void, AiError.AiError> =>
+  /^text\/html\b/.test(answer.response?.headers?.["content-type"] ?? "")
+    ? refuse(caller, (host) => `${host} answered with a web page and not with a stream of events; check the base URL`)
+    : Effect.void
+
+/**
+ * The model. Every failure is an `AiError` that names the host and what to check, and holds neither the key, as far as the
+ * provider shows it, nor the prompt. An answer whose finish has no reason of the provider's own was cut (`isTruncated`).
+ * Interrupting a call, or leaving its stream, aborts the request; an interrupted one has ended once its server could see
+ * the close. What the SDK warns of is logged at level Debug, and is in the metadata of the finish, under `aisdk`.
+ */
+export const make = (model: LanguageModelV4, options: Options = {}): Effect.Effect<LanguageModel.LanguageModel> => {
+  const name = Metadata.nameOf(model)
+
+  const failing = (caller: Failures.Caller) => (broken: Failures.Broken) =>
+    Effect.flatMap(Clock.currentTimeMillis, (now) => Effect.fail(Failures.toAiError(broken, caller, now)))
+
+  const open = Effect.fnUntraced(function*(call: LanguageModel.ProviderOptions) {
+    yield* Closing.awaited
+    const controller = new AbortController()
+    const abort = Effect.sync(() => controller.abort())
+    yield* Effect.addFinalizer(() => abort)
+    const settings = { ...options.settings, ...(yield* CallSettings) }
+    const caller = { model, key: options.key, headers: settings.headers }
+    yield* checkVersion(caller)
+    const request = yield* CallOptions.encode(call, settings, name).pipe(
+      Effect.mapError((reason) => Errors.make(Failures.originOf(caller), reason))
+    )
+    const answer = yield* Effect.tryPromise({
+      try: async () => await model.doStream({ ...request, abortSignal: controller.signal }),
+      catch: (cause) => new Failures.Broken("call", cause)
+    }).pipe(Effect.catch(failing(caller)))
+    yield* checkAnswer(caller, answer)
+    const reader = answer.stream.getReader()
+    // the abort first: what a cancelled stream waits for may be a connection that only the abort closes
+    yield* Effect.addFinalizer(() => Effect.andThen(abort, Effect.promise(() => reader.cancel().catch(() => {}))))
+    return Answer.parts(reader, caller, new Set(call.tools.map(({ name }) => name))).pipe(
+      Stream.catch((broken) => Stream.fromEffect(failing(caller)(broken)))
+    )
+  })
+
+  const streamText = (
+    call: LanguageModel.ProviderOptions
+  ): Stream.Stream<Response.StreamPartEncoded, AiError.AiError> => Stream.unwrap(open(call))
+
+  return LanguageModel.make({
+    streamText,
+    generateText: (call) => Effect.map(Stream.runCollect(streamText(call)), WholeParts.collect)
+  })
+}
+
+export const layer = (model: LanguageModelV4, options?: Options): Layer.Layer<LanguageModel.LanguageModel> =>
+  Layer.effect(LanguageModel.LanguageModel, make(model, options))

@@ -1,0 +1,99 @@
+/**
+ * Reads the stream of a call to its end.
+ *
+ *   part* ── finish with the provider's own reason ──▶ the finish, and the end
+ *     ├──── finish without one | end of the stream ──▶ fails as truncated
+ *     └──── error part | broken stream ──▶ fails
+ *
+ * Owns when a call is over; what comes behind a finish is not read. Does not own the request (`LanguageModelAiSdk`), nor what
+ * the parts are (`StreamParts`).
+ */
+import type { LanguageModelV4StreamPart } from "@ai-sdk/provider"
+import type * as Response from "effect/ai/Response"
+import * as Arr from "effect/Array"
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import * as Pull from "effect/Pull"
+import * as Stream from "effect/Stream"
+import * as Closing from "../openai/Closing.ts"
+import * as Errors from "../openai/Errors.ts"
+import * as Failures from "./Failures.ts"
+import * as Metadata from "./Metadata.ts"
+import * as StreamParts from "./StreamParts.ts"
+
+type Part = Response.StreamPartEncoded
+type StreamStart = Extract<LanguageModelV4StreamPart, { type: "stream-start" }>
+
+interface Reader {
+  /** Fails with what the stream says went wrong; the parts that were read before it come before it. */
+  readonly read: (part: LanguageModelV4StreamPart, out: Array<Part>) => void
+  readonly outcome: () => "finished" | Failures.Broken | undefined
+}
+
+const makeReader = (caller: Failures.Caller, tools: ReadonlySet<string>): Reader => {
+  const model = Metadata.nameOf(caller.model)
+  let warnings: StreamStart["warnings"] = []
+  let outcome: ReturnType<Reader["outcome"]>
+
+  const finish = (part: Extract<LanguageModelV4StreamPart, { type: "finish" }>, out: Array<Part>) => {
+    const { raw, unified } = part.finishReason
+    if (!raw) outcome = new Failures.Broken("answer", Errors.truncated(Failures.originOf(caller)))
+    else if (unified === "error") outcome = new Failures.Broken("answer", Errors.gaveUp(Failures.originOf(caller)))
+    else {
+      outcome = "finished"
+      out.push(StreamParts.finish(part, model, warnings.length === 0 ? {} : { warnings }))
+    }
+  }
+
+  return {
+    read(part, out) {
+      if (outcome !== undefined) return
+      if (part.type === "error") outcome = new Failures.Broken("answer", part.error)
+      else if (part.type === "finish") finish(part, out)
+      else if (part.type === "stream-start") warnings = part.warnings
+      else if (part.type !== "tool-result" || tools.has(part.toolName)) {
+        const read = StreamParts.fromPart(part, model)
+        if (read !== undefined) out.push(read)
+      }
+    },
+    outcome: () => outcome
+  }
+}
+
+const logWarnings = ({ warnings }: StreamStart, { model }: Failures.Caller): Effect.Effect<void> =>
+  warnings.length === 0 ? Effect.void : Effect.logDebug(`${model.provider} warns`, ...warnings)
+
+const pullFrom = (
+  reader: ReadableStreamDefaultReader<LanguageModelV4StreamPart>
+): Pull.Pull<LanguageModelV4StreamPart, Failures.Broken> =>
+  Effect.flatMap(
+    Effect.tryPromise({ try: () => reader.read(), catch: (cause) => new Failures.Broken("answer", cause) }),
+    ({ done, value }) => done ? Cause.done() : Effect.succeed(value)
+  )
+
+/** The parts of a stream, as they arrive; results only of `tools`, which are those that effect/ai knows how to read. */
+export const parts = (
+  given: ReadableStreamDefaultReader<LanguageModelV4StreamPart>,
+  caller: Failures.Caller,
+  tools: ReadonlySet<string>
+): Stream.Stream<Part, Failures.Broken> => {
+  const pull = pullFrom(given)
+  const reader = makeReader(caller, tools)
+  const next: Pull.Pull<Arr.NonEmptyReadonlyArray<Part>, Failures.Broken> = Effect.suspend(() => {
+    const outcome = reader.outcome()
+    if (outcome === "finished") return Cause.done()
+    if (outcome !== undefined) return Effect.fail(outcome)
+    return Pull.matchEffect(pull, {
+      onSuccess: (part) => {
+        const out: Array<Part> = []
+        reader.read(part, out)
+        if (part.type === "stream-start") return Effect.andThen(logWarnings(part, caller), next)
+        if (!Arr.isArrayNonEmpty(out)) return next
+        return reader.outcome() === "finished" ? Effect.as(Closing.drain(pull), out) : Effect.succeed(out)
+      },
+      onDone: () => Effect.fail(new Failures.Broken("answer", Errors.truncated(Failures.originOf(caller)))),
+      onFailure: Effect.failCause
+    })
+  })
+  return Stream.fromPull(Effect.succeed(next))
+}

@@ -1,0 +1,95 @@
+/** Encodes a call as the options of the AI SDK. Owns tools, tool choice and output format; messages are `Messages`. */
+import type {
+  LanguageModelV4CallOptions,
+  LanguageModelV4FunctionTool,
+  LanguageModelV4ProviderTool,
+  LanguageModelV4ToolChoice
+} from "@ai-sdk/provider"
+import * as AiError from "effect/ai/AiError"
+import type * as LanguageModel from "effect/ai/LanguageModel"
+import * as Tool from "effect/ai/Tool"
+import * as Effect from "effect/Effect"
+import * as Messages from "./Messages.ts"
+
+/**
+ * What a call sends besides prompt, tools and output format, as the AI SDK has it: `maxOutputTokens`, `temperature`,
+ * `reasoning`, `headers`, and, by provider name, `providerOptions` (thinking, caching, safety).
+ */
+export type Settings = Pick<
+  LanguageModelV4CallOptions,
+  | "maxOutputTokens"
+  | "temperature"
+  | "stopSequences"
+  | "topP"
+  | "topK"
+  | "presencePenalty"
+  | "frequencyPenalty"
+  | "seed"
+  | "reasoning"
+  | "headers"
+  | "providerOptions"
+>
+
+type SentTool = LanguageModelV4FunctionTool | LanguageModelV4ProviderTool
+
+const encodeTool = (tool: Tool.Any): SentTool => {
+  if (Tool.isProviderDefined(tool)) {
+    return { type: "provider", id: tool.id, name: tool.name, args: (tool.args ?? {}) as Record<string, unknown> }
+  }
+  const strict = Tool.getStrictMode(tool)
+  const description = Tool.getDescription(tool)
+  return {
+    type: "function",
+    name: tool.name,
+    inputSchema: Tool.getJsonSchema(tool),
+    ...(description === undefined ? {} : { description }),
+    ...(strict === undefined ? {} : { strict })
+  }
+}
+
+/** A schema is walked once for each tool, not for each call. */
+const encodedTools = new WeakMap<Tool.Any, SentTool>()
+
+const toolOf = (tool: Tool.Any): SentTool => {
+  const known = encodedTools.get(tool)
+  if (known !== undefined) return known
+  const encoded = encodeTool(tool)
+  encodedTools.set(tool, encoded)
+  return encoded
+}
+
+/** `tools` are those among which the call may choose: of a choice by `oneOf` they are the ones. */
+const choiceOf = ({ toolChoice: choice }: LanguageModel.ProviderOptions): LanguageModelV4ToolChoice =>
+  typeof choice === "string"
+    ? { type: choice }
+    : "tool" in choice
+    ? { type: "tool", toolName: choice.tool }
+    : { type: choice.mode ?? "auto" }
+
+const toolFields = (call: LanguageModel.ProviderOptions) =>
+  call.tools.length === 0 ? {} : { tools: call.tools.map(toolOf), toolChoice: choiceOf(call) }
+
+const formatFields = ({ responseFormat: format }: LanguageModel.ProviderOptions) =>
+  format.type === "text" ? {} : {
+    responseFormat: {
+      type: "json" as const,
+      name: format.objectName.replace(/[^\w-]/g, "_").slice(0, 64),
+      schema: Tool.getJsonSchemaFromSchema(format.schema)
+    }
+  }
+
+/** The options of a call to the model of this name. Fails on a schema that JSON Schema cannot hold. */
+export const encode = (
+  call: LanguageModel.ProviderOptions,
+  settings: Settings,
+  model: string
+): Effect.Effect<LanguageModelV4CallOptions, AiError.AiErrorReason> =>
+  Effect.try({
+    try: () => ({
+      ...settings,
+      prompt: Messages.encode(call.prompt, model),
+      ...toolFields(call),
+      ...formatFields(call)
+    }),
+    catch: (cause) => new AiError.UnsupportedSchemaError({ description: cause instanceof Error ? cause.message : "" })
+  })

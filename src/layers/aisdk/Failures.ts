@@ -1,0 +1,131 @@
+/**
+ * What a model of the AI SDK throws, or reports in its stream, as an `AiError`: the same words and kinds as those of the
+ * built-in provider (`openai/Errors`).
+ *
+ * Owns the shapes of the SDK's errors, told by their fields and names, because a program may hold several versions of their
+ * classes. They hold the prompt, so that none is kept.
+ */
+import type { LanguageModelV4 } from "@ai-sdk/provider"
+import * as AiError from "effect/ai/AiError"
+import type * as Json from "../Json.ts"
+import * as Errors from "../openai/Errors.ts"
+import type { Origin } from "../openai/Origin.ts"
+import * as RetryAfter from "../openai/RetryAfter.ts"
+import * as ProviderError from "../ProviderError.ts"
+import * as ModelConfig from "./ModelConfig.ts"
+
+/** An `APICallError`, a provider's error inside a stream, or any other. */
+interface Thrown {
+  readonly name?: unknown
+  readonly message?: unknown
+  readonly url?: unknown
+  readonly statusCode?: unknown
+  readonly responseHeaders?: Readonly<Record<string, string>>
+  readonly responseBody?: unknown
+  readonly data?: unknown
+}
+
+/** Whose failures these are; `key` names what holds the model's key, `headers` are those of the call. */
+export interface Caller {
+  readonly model: LanguageModelV4
+  readonly key: string | undefined
+  readonly headers: unknown
+}
+
+/** What was thrown before there was an answer, or what its stream reported or broke with: still as the SDK has it. */
+export class Broken {
+  readonly by: "call" | "answer"
+  readonly cause: unknown
+  constructor(by: "call" | "answer", cause: unknown) {
+    this.by = by
+    this.cause = cause
+  }
+}
+
+/** Where a call went: the host where that is known, else the provider. */
+export const originOf = ({ headers, key, model }: Caller, url?: unknown): Origin => {
+  const known = typeof url === "string" ? url : ModelConfig.baseUrl(model)
+  const address = known === undefined ? null : URL.parse(known)
+  return {
+    module: "LanguageModelAiSdk",
+    adds: "aisdk",
+    host: address?.host ?? model.provider,
+    url: address === null ? "" : `${address.origin}${address.pathname}`,
+    hasKey: true,
+    key: key ?? `the API key that ${model.provider} was given`,
+    redact: ModelConfig.redact(model, headers)
+  }
+}
+
+/** Errors of a prompt or an answer that is not what the provider's protocol says. Their messages repeat it. */
+const notTheProtocol = new Set([
+  "AI_EmptyResponseBodyError",
+  "AI_InvalidResponseDataError",
+  "AI_JSONParseError",
+  "AI_NoContentGeneratedError",
+  "AI_TypeValidationError"
+])
+
+const textOf = (value: unknown): string | undefined => typeof value === "string" && value !== "" ? value : undefined
+
+const statusOf = ({ statusCode }: Thrown): number | undefined =>
+  typeof statusCode === "number" && statusCode >= 400 ? statusCode : undefined
+
+/** The provider's own error: that of the body, else the data of a stream's error, else the error itself. */
+const providerError = ({ data, responseBody, ...thrown }: Thrown): ProviderError.ProviderError =>
+  typeof responseBody === "string"
+    ? ProviderError.fromBody(responseBody)
+    : ProviderError.read((typeof data === "object" && data !== null ? data : thrown) as Json.Json)
+
+/** `now` in milliseconds: providers name dates at which to try again. */
+export const toAiError = ({ by, cause }: Broken, caller: Caller, now: number): AiError.AiError => {
+  if (AiError.isAiError(cause)) return cause
+  const thrown: Thrown = typeof cause === "object" && cause !== null ? cause : {}
+  const origin = originOf(caller, thrown.url)
+  const status = statusOf(thrown)
+  const name = textOf(thrown.name) ?? ""
+  if (thrown.url === undefined && !(cause instanceof Error)) {
+    const error = typeof cause === "string" ? ProviderError.fromBody(cause) : providerError(thrown)
+    return Errors.fromProvider(origin, { ...error, status: status ?? error.status })
+  }
+  if (status !== undefined) {
+    const headers = thrown.responseHeaders ?? {}
+    const retryAfter = RetryAfter.fromHeaders(headers, now)
+    return Errors.fromProvider(origin, providerError({ message: thrown.message, ...thrown }), {
+      status,
+      headers,
+      retryAfter
+    })
+  }
+  const code = Errors.codeOf(cause)
+  if (notTheProtocol.has(name) && by === "call") return notSendable(origin)
+  if (notTheProtocol.has(name) || (thrown.statusCode !== undefined && code === undefined)) return unreadable(origin)
+  if (thrown.url !== undefined || code !== undefined || /^(Abort|Timeout)Error$/.test(name)) {
+    return Errors.unreachable(origin, cause)
+  }
+  return name === "Error" ? unreadable(origin) : notCalled(origin, name, textOf(thrown.message) ?? "")
+}
+
+const unreadable = (origin: Origin): AiError.AiError =>
+  Errors.invalidResponse(origin, "sent an answer that cannot be read; check the base URL, or try again")
+
+const notSendable = (origin: Origin): AiError.AiError => {
+  const description =
+    `${origin.host} was not called: the conversation or the settings hold what its protocol has no place `
+    + `for, such as a changed result of a tool of its own`
+  return Errors.make(origin, new AiError.InvalidRequestError({ description }))
+}
+
+/** What the SDK refused before it called the provider, in its own words; or a failure of nobody's, whose words may be anything. */
+const notCalled = (origin: Origin, name: string, message: string): AiError.AiError => {
+  const isOfSdk = name.startsWith("AI_")
+  const description = `${origin.host} could not be called: ${isOfSdk ? Errors.clean(origin, message) : name}`
+  return Errors.make(
+    origin,
+    name === "AI_LoadAPIKeyError"
+      ? new AiError.AuthenticationError({ kind: "MissingKey", description })
+      : isOfSdk
+      ? new AiError.InvalidRequestError({ description })
+      : new AiError.UnknownError({ description })
+  )
+}

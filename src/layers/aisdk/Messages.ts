@@ -1,0 +1,119 @@
+/**
+ * Encodes a prompt as the messages of the AI SDK: one for one, order and options kept.
+ *
+ * Owns the shapes of messages. Does not repair transcripts. Approvals are left out: nothing of ours asks a provider for one.
+ */
+import type {
+  LanguageModelV4Message,
+  LanguageModelV4Prompt,
+  LanguageModelV4ToolResultOutput,
+  LanguageModelV4ToolResultPart,
+  SharedV4FileDataData,
+  SharedV4FileDataUrl
+} from "@ai-sdk/provider"
+import type * as Prompt from "effect/ai/Prompt"
+import * as Base64 from "effect/encoding/Base64"
+import * as Metadata from "./Metadata.ts"
+
+type Content<Role> = Extract<LanguageModelV4Message, { role: Role }>["content"]
+type AssistantContent = Content<"assistant">
+type Output<Type> = Extract<LanguageModelV4ToolResultOutput, { type: Type }>
+
+/** Bytes as they are; of addresses, those that hold their data as that data, because providers take http only. */
+const fileData = ({ data }: Prompt.FilePart): SharedV4FileDataData | SharedV4FileDataUrl => {
+  const address = data instanceof URL
+    ? data
+    : typeof data === "string" && /^(data|https?):/.test(data)
+    ? URL.parse(data)
+    : null
+  if (address === null) return { type: "data", data: data as string | Uint8Array }
+  if (address.protocol !== "data:") return { type: "url", url: address }
+  const [head = "", ...rest] = address.href.split(",")
+  const body = decodeURIComponent(rest.join(","))
+  return { type: "data", data: /;base64$/i.test(head) ? body : Base64.encode(body) }
+}
+
+const file = (part: Prompt.FilePart) => ({
+  type: "file" as const,
+  mediaType: part.mediaType,
+  data: fileData(part),
+  ...(part.fileName === undefined ? {} : { filename: part.fileName })
+})
+
+const modelOutput = (parts: ReadonlyArray<Prompt.ToolModelOutputPart>): Output<"content"> => ({
+  type: "content",
+  value: parts.map((part) => part.type === "text" ? { type: "text", text: part.text } : file(part))
+})
+
+/** What the model reads of a result. That of a provider's own tool goes back as the JSON that it was. */
+const output = (part: Prompt.ToolResultPart): LanguageModelV4ToolResultOutput => {
+  if (part.modelOutput !== undefined) return modelOutput(part.modelOutput)
+  if (typeof part.result === "string" && !part.providerExecuted) {
+    return { type: part.isFailure ? "error-text" : "text", value: part.result }
+  }
+  const value = (part.result ?? null) as Output<"json">["value"]
+  return { type: part.isFailure ? "error-json" : "json", value }
+}
+
+/** The messages for the model of this name (`Metadata.nameOf`). */
+export const encode = (prompt: Prompt.Prompt, model: string): LanguageModelV4Prompt => {
+  const options = (part: { readonly options: Prompt.ProviderOptions }) => Metadata.sent(part.options, model)
+
+  const toolResult = (part: Prompt.ToolResultPart): LanguageModelV4ToolResultPart => ({
+    type: "tool-result",
+    toolCallId: part.id,
+    toolName: part.name,
+    output: output(part),
+    ...options(part)
+  })
+
+  const assistantPart = (part: Prompt.AssistantMessagePart): AssistantContent => {
+    switch (part.type) {
+      case "text":
+      case "reasoning":
+        return [{ type: part.type, text: part.text, ...options(part) }]
+      case "file":
+        return [{ ...file(part), ...options(part) }]
+      case "tool-call":
+        return [{
+          type: "tool-call",
+          toolCallId: part.id,
+          toolName: part.name,
+          input: part.params,
+          ...(part.providerExecuted ? { providerExecuted: true } : {}),
+          ...options(part)
+        }]
+      case "tool-result":
+        return [toolResult(part)]
+      case "tool-approval-request":
+        return []
+    }
+  }
+
+  const encodeMessage = (message: Prompt.Message): LanguageModelV4Message => {
+    switch (message.role) {
+      case "system":
+        return { role: "system", content: message.content, ...options(message) }
+      case "user":
+        return {
+          role: "user",
+          content: message.content.map((part) =>
+            part.type === "text"
+              ? { type: "text", text: part.text, ...options(part) }
+              : { ...file(part), ...options(part) }
+          ),
+          ...options(message)
+        }
+      case "assistant":
+        return { role: "assistant", content: message.content.flatMap(assistantPart), ...options(message) }
+      case "tool":
+        return {
+          role: "tool",
+          content: message.content.flatMap((part) => part.type === "tool-result" ? [toolResult(part)] : []),
+          ...options(message)
+        }
+    }
+  }
+
+  return prompt.content.map(encodeMessage).filter((message) => message.content.length > 0)
+}

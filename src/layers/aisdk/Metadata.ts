@@ -1,0 +1,33 @@
+/**
+ * What a provider attaches to a part (signatures, ids of its own), and what an application does (cache markers): the same
+ * record by provider name, in which what came from a model says which model it was.
+ *
+ * A signature of one model is refused by the next one, so what a model attached goes back to that model only.
+ */
+import type { LanguageModelV4, SharedV4ProviderMetadata, SharedV4ProviderOptions } from "@ai-sdk/provider"
+import type * as Prompt from "effect/ai/Prompt"
+import type * as Response from "effect/ai/Response"
+import * as Json from "../Json.ts"
+
+/** What tells a model from all others. */
+export const nameOf = ({ modelId, provider }: LanguageModelV4): string => `${provider}/${modelId}`
+
+/** A value as JSON holds it: without what is undefined. */
+export const plain = <A>(value: A): A => JSON.parse(JSON.stringify(value))
+
+/** What the model of this name attached, as the metadata of a part. */
+export const received = (
+  metadata: SharedV4ProviderMetadata | undefined,
+  model: string
+): { readonly metadata?: Response.ProviderMetadata } =>
+  metadata === undefined ? {} : { metadata: { ...plain(metadata), aisdk: { model } } }
+
+/** The options of a part or message, without what another model attached. */
+export const sent = (
+  options: Prompt.ProviderOptions,
+  model: string
+): { readonly providerOptions?: SharedV4ProviderOptions } => {
+  const { aisdk, ...others } = options
+  const isForeign = aisdk !== undefined && Json.object(aisdk as Json.Json)?.model !== model
+  return isForeign || Object.keys(others).length === 0 ? {} : { providerOptions: others as SharedV4ProviderOptions }
+}

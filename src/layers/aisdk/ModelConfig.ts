@@ -1,0 +1,44 @@
+/**
+ * What a model of the AI SDK shows of where it calls and with which key, so that messages name the host and repeat no key
+ * that a provider echoes.
+ *
+ * A best effort: providers keep both in `config`, which the SDK does not promise. Headers that are made anew for each call
+ * (signatures, tokens of a cloud) are not asked for.
+ */
+import type { LanguageModelV4 } from "@ai-sdk/provider"
+
+interface Config {
+  readonly baseURL?: unknown
+  readonly headers?: unknown
+}
+
+const configOf = (model: LanguageModelV4): Config => (model as { readonly config?: Config }).config ?? {}
+
+/** The address that calls go to, where it is known. */
+export const baseUrl = (model: LanguageModelV4): string | undefined => {
+  const { baseURL } = configOf(model)
+  return typeof baseURL === "string" ? baseURL : undefined
+}
+
+const headersOf = (model: LanguageModelV4): unknown => {
+  try {
+    const { headers } = configOf(model)
+    return typeof headers === "function" ? headers() : headers
+  } catch {
+    return undefined
+  }
+}
+
+const isSecret = /key|auth|token|secret|cookie/i
+
+/** The values of headers by which a call is authorised. */
+const secretsOf = (headers: unknown): ReadonlyArray<string> =>
+  Object.entries(typeof headers === "object" && headers !== null ? headers : {}).flatMap(([name, value]) =>
+    typeof value === "string" && isSecret.test(name) ? [value.replace(/^(Bearer|Basic) /i, "").trim()] : []
+  )
+
+/** Takes the model's keys out of a text, and those of `headers`, which a call adds. */
+export const redact = (model: LanguageModelV4, headers: unknown) => (text: string): string =>
+  [...secretsOf(headersOf(model)), ...secretsOf(headers)]
+    .filter((secret) => secret.length >= 8)
+    .reduce((clean, secret) => clean.replaceAll(secret, "<redacted>"), text)

@@ -1,0 +1,128 @@
+/**
+ * Turns the parts of the AI SDK into those of effect/ai, one for one. Owns no order and no end (`Answer`).
+ *
+ * What effect/ai has no place for is left out: images of the reasoning, a provider's own kinds of content, its requests for
+ * approval. A file that is only an address becomes a source.
+ */
+import type { LanguageModelV4StreamPart, LanguageModelV4Usage } from "@ai-sdk/provider"
+import type * as Response from "effect/ai/Response"
+import * as Base64 from "effect/encoding/Base64"
+import * as ToolCalls from "../openai/ToolCalls.ts"
+import * as Metadata from "./Metadata.ts"
+
+type Part<Type> = Extract<LanguageModelV4StreamPart, { type: Type }>
+
+const file = (
+  { data: given, mediaType, providerMetadata }: Part<"file">,
+  model: string
+): Response.StreamPartEncoded => {
+  const metadata = Metadata.received(providerMetadata, model)
+  if (given.type === "url") {
+    const url = given.url.href
+    return { type: "source", sourceType: "url", id: url, url, title: mediaType, ...metadata }
+  }
+  const data = typeof given.data === "string" ? given.data : Base64.encode(given.data)
+  return { type: "file", mediaType, data, ...metadata }
+}
+
+const source = (part: Part<"source">, model: string): Response.StreamPartEncoded => {
+  const metadata = Metadata.received(part.providerMetadata, model)
+  return part.sourceType === "url"
+    ? { type: "source", sourceType: "url", id: part.id, url: part.url, title: part.title ?? part.url, ...metadata }
+    : {
+      type: "source",
+      sourceType: "document",
+      id: part.id,
+      mediaType: part.mediaType,
+      title: part.title,
+      ...(part.filename === undefined ? {} : { fileName: part.filename }),
+      ...metadata
+    }
+}
+
+const responseMetadata = ({ id, modelId, timestamp }: Part<"response-metadata">): Response.StreamPartEncoded => ({
+  type: "response-metadata",
+  id,
+  modelId,
+  timestamp: timestamp === undefined || Number.isNaN(timestamp.getTime()) ? undefined : timestamp.toISOString()
+})
+
+const usage = ({ inputTokens, outputTokens }: LanguageModelV4Usage): typeof Response.Usage.Encoded => ({
+  inputTokens: {
+    total: inputTokens.total,
+    uncached: inputTokens.noCache,
+    cacheRead: inputTokens.cacheRead,
+    cacheWrite: inputTokens.cacheWrite
+  },
+  outputTokens: { total: outputTokens.total, text: outputTokens.text, reasoning: outputTokens.reasoning }
+})
+
+/** The finish of the model of this name; `told` is added to its metadata. */
+export const finish = (
+  part: Part<"finish">,
+  model: string,
+  told: Readonly<Record<string, unknown>>
+): Response.StreamPartEncoded => ({
+  type: "finish",
+  reason: part.finishReason.unified === "interrupted" ? "other" : part.finishReason.unified,
+  usage: usage(part.usage),
+  metadata: {
+    ...(part.providerMetadata === undefined ? {} : Metadata.plain(part.providerMetadata)),
+    aisdk: Metadata.plain({ model, finishReason: part.finishReason.raw, usage: part.usage.raw, ...told })
+  } as Response.ProviderMetadata
+})
+
+/** What a part of content, made by the model of this name, becomes. */
+export const fromPart = (
+  part: LanguageModelV4StreamPart,
+  model: string
+): Response.StreamPartEncoded | undefined => {
+  switch (part.type) {
+    case "text-start":
+    case "text-end":
+    case "reasoning-start":
+    case "reasoning-end":
+      return { type: part.type, id: part.id, ...Metadata.received(part.providerMetadata, model) }
+    case "text-delta":
+    case "reasoning-delta":
+      return { type: part.type, id: part.id, delta: part.delta, ...Metadata.received(part.providerMetadata, model) }
+    case "tool-input-start":
+      return {
+        type: "tool-params-start",
+        id: part.id,
+        name: part.toolName,
+        providerExecuted: part.providerExecuted ?? false
+      }
+    case "tool-input-delta":
+      return { type: "tool-params-delta", id: part.id, delta: part.delta }
+    case "tool-input-end":
+      return { type: "tool-params-end", id: part.id }
+    case "tool-call":
+      return {
+        type: "tool-call",
+        id: part.toolCallId,
+        name: part.toolName,
+        params: ToolCalls.parameters(part.input),
+        providerExecuted: part.providerExecuted ?? false,
+        ...Metadata.received(part.providerMetadata, model)
+      }
+    case "tool-result":
+      return part.preliminary === true ? undefined : {
+        type: "tool-result",
+        id: part.toolCallId,
+        name: part.toolName,
+        result: Metadata.plain(part.result),
+        isFailure: part.isError ?? false,
+        providerExecuted: true,
+        ...Metadata.received(part.providerMetadata, model)
+      }
+    case "file":
+      return file(part, model)
+    case "source":
+      return source(part, model)
+    case "response-metadata":
+      return responseMetadata(part)
+    default:
+      return undefined
+  }
+}

@@ -1,0 +1,32 @@
+/** Small streams in the shapes of Anthropic and Google, whole, in pieces and cut: what also holds of recordings. */
+import { describe } from "@effect/vitest"
+import * as Replay from "../support/AiSdkReplay.ts"
+import * as Sdk from "../support/AiSdkServers.ts"
+
+describe("Anthropic", () => {
+  Replay.reading("anthropic-messages", [
+    Sdk.begin(),
+    ...Sdk.thinks(0, "hm \u{1F914}", "SIG"),
+    { type: "ping" },
+    ...Sdk.says(1, "Ol\u00E1", " \u{1F44B}"),
+    ...Sdk.calls(2, "toolu_1", "look", "{\"n\":", "1}"),
+    ...Sdk.finish("tool_use")
+  ])
+})
+
+describe("Anthropic with an error at its end", () => {
+  Replay.reading("anthropic-messages", [
+    Sdk.begin(),
+    ...Sdk.says(0, "Hi"),
+    Sdk.apiError("overloaded_error", "no")
+  ])
+})
+
+describe("Google", () => {
+  Replay.reading("google-generate", [
+    Sdk.chunk([{ text: "hm \u{1F914}", thought: true }]),
+    Sdk.chunk([{ text: "Ol\u00E1" }]),
+    Sdk.chunk([{ functionCall: { name: "look", args: { n: 1 } }, thoughtSignature: "TS" }]),
+    Sdk.chunk([{ text: "" }], { finishReason: "STOP" })
+  ])
+})

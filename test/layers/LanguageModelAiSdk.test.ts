@@ -1,0 +1,280 @@
+/** What becomes of the streams of Anthropic and Google, through their packages of the AI SDK. */
+import { createAnthropic } from "@ai-sdk/anthropic"
+import { assert, describe, it } from "@effect/vitest"
+import { Deferred, Effect, Fiber, Logger, References, Stream } from "effect"
+import { LanguageModel, Toolkit } from "effect/ai"
+import * as LanguageModelAiSdk from "../../src/layers/LanguageModelAiSdk.ts"
+import * as Sdk from "../support/AiSdkServers.ts"
+import * as OpenAi from "../support/OpenAiServer.ts"
+
+const { data, events } = OpenAi
+const { block, calls, chunk, named, says, thinks } = Sdk
+
+const anthropic = (reply: OpenAi.Reply) => Sdk.answer(Sdk.anthropic, reply)
+const google = (...payloads: ReadonlyArray<Record<string, unknown>>) =>
+  Sdk.answer(Sdk.google, events(data(...payloads)))
+const stopped = { finishReason: "STOP" }
+
+const metadataOf = (parts: ReadonlyArray<OpenAi.Part>, type: string): Record<string, any> =>
+  Object.assign({}, ...parts.filter((part) => part.type.startsWith(type)).map((part) => part.metadata))
+
+describe("content", () => {
+  it.effect("of Anthropic comes in its order, part for part", () =>
+    Effect.gen(function*() {
+      const { error, parts } = yield* anthropic(Sdk.message(
+        "tool_use",
+        thinks(0, "hm", "SIG"),
+        says(1, "Hel", "lo"),
+        calls(2, "toolu_1", "look", "{\"n\":", "1}")
+      ))
+      assert.isUndefined(error)
+      assert.strictEqual(
+        OpenAi.types(parts).join(" "),
+        "response-metadata reasoning-start reasoning-delta reasoning-delta reasoning-end "
+          + "text-start text-delta text-delta text-end "
+          + "tool-params-start tool-params-delta tool-params-delta tool-params-end tool-call finish"
+      )
+      assert.deepStrictEqual([OpenAi.reasoning(parts), OpenAi.text(parts)], ["hm", "Hello"])
+      assert.deepStrictEqual(OpenAi.calls(parts), [{ id: "toolu_1", name: "look", params: { n: 1 } }])
+      assert.deepInclude(parts[0], { id: "msg_1", modelId: "claude-x-1" })
+    }))
+
+  it.effect("of Google comes in its order, with generated files", () =>
+    Effect.gen(function*() {
+      const { error, parts } = yield* google(
+        chunk([{ text: "hm", thought: true }]),
+        chunk([{ text: "Hello" }, { inlineData: { mimeType: "image/png", data: "aGk=" } }]),
+        chunk([{ functionCall: { name: "look", args: { n: 1 } } }], stopped)
+      )
+      assert.isUndefined(error)
+      assert.deepStrictEqual([OpenAi.reasoning(parts), OpenAi.text(parts)], ["hm", "Hello"])
+      assert.deepStrictEqual(OpenAi.calls(parts).map(({ name, params }) => [name, params]), [["look", { n: 1 }]])
+      const file = parts.find((part) => part.type === "file")
+      assert.deepStrictEqual([file?.mediaType, Buffer.from(file?.data ?? []).toString()], ["image/png", "hi"])
+      assert.deepInclude(parts[0], { type: "response-metadata", id: "resp_1" })
+    }))
+
+  it.effect("that the model signed has its signature, and the name of the model", () =>
+    Effect.gen(function*() {
+      const thought = yield* anthropic(Sdk.message(
+        "end_turn",
+        thinks(0, "hm", "SIG"),
+        says(1, "Hello")
+      ))
+      const redacted = yield* anthropic(Sdk.message(
+        "end_turn",
+        block(0, { type: "redacted_thinking", data: "RED" }),
+        says(1, "Hello")
+      ))
+      const called = yield* google(chunk([{ functionCall: { name: "f", args: {} }, thoughtSignature: "TS" }], stopped))
+      assert.deepStrictEqual(
+        [thought, redacted, called].map(({ parts }, at) => metadataOf(parts, at < 2 ? "reasoning" : "tool-call")),
+        [
+          { anthropic: { signature: "SIG" }, aisdk: { model: "anthropic.messages/claude-x" } },
+          { anthropic: { redactedData: "RED" }, aisdk: { model: "anthropic.messages/claude-x" } },
+          { google: { thoughtSignature: "TS" }, aisdk: { model: "google.generative-ai/gemini-x" } }
+        ]
+      )
+    }))
+
+  const searched = Sdk.message(
+    "end_turn",
+    block(
+      0,
+      { type: "server_tool_use", id: "srvtoolu_1", name: "web_search", input: {} },
+      { type: "input_json_delta", partial_json: "{\"query\":\"a\"}" }
+    ),
+    block(1, {
+      type: "web_search_tool_result",
+      tool_use_id: "srvtoolu_1",
+      content: [{ type: "web_search_result", url: "https://a.test/", title: "A", encrypted_content: "ENC" }]
+    }),
+    says(2, "A")
+  )
+
+  it.effect("of tools that the provider ran itself is theirs, with the results and the sources", () =>
+    Effect.gen(function*() {
+      const toolkit = yield* Toolkit.make(Sdk.WebSearch({ maxUses: 2 }))
+      const { error, parts } = yield* Sdk.answer(Sdk.anthropic, searched, { toolkit })
+      assert.isUndefined(error)
+      const call = parts.find((part) => part.type === "tool-call")
+      const result = parts.find((part) => part.type === "tool-result")
+      assert.deepInclude(call, { id: "srvtoolu_1", name: "web_search", params: { query: "a" }, providerExecuted: true })
+      assert.deepInclude(result, { id: "srvtoolu_1", isFailure: false, providerExecuted: true })
+      assert.include(JSON.stringify(result), "ENC")
+      assert.deepInclude(parts.find((part) => part.type === "source"), { sourceType: "url", title: "A" })
+    }))
+
+  it.effect("of a tool that nobody declared has no result, which effect/ai could not read", () =>
+    Effect.gen(function*() {
+      const { error, parts } = yield* anthropic(searched)
+      assert.isUndefined(error)
+      assert.deepInclude(parts.find((part) => part.type === "tool-call"), { id: "srvtoolu_1", providerExecuted: true })
+      assert.strictEqual(OpenAi.text(parts), "A")
+    }))
+
+  it.effect.each<readonly [string, ReadonlyArray<string>, unknown]>([
+    ["none at all", [], {}],
+    ["empty ones", [""], {}],
+    ["what does not parse", ["{\"n\":"], "{\"n\":"],
+    ["what would poison a prototype", ["{\"__proto__\":{}}"], "{\"__proto__\":{}}"]
+  ])("of a call's arguments may be %s", ([, json, params]) =>
+    Effect.gen(function*() {
+      const { parts } = yield* anthropic(Sdk.message("tool_use", calls(0, "toolu_1", "look", ...json)))
+      assert.deepStrictEqual(OpenAi.calls(parts), [{ id: "toolu_1", name: "look", params }])
+    }))
+
+  it.effect("is whole where it was not asked for as a stream, with the metadata of all deltas", () =>
+    Effect.gen(function*() {
+      const server = yield* OpenAi.make(Sdk.message("end_turn", thinks(0, "hm", "SIG"), says(1, "Hel", "lo")))
+      const { content } = yield* LanguageModel.generateText({ prompt: "hi" }).pipe(
+        Effect.provide(LanguageModelAiSdk.layer(Sdk.anthropic(server)))
+      )
+      assert.deepStrictEqual(content.map((part) => part.type), ["response-metadata", "reasoning", "text", "finish"])
+      const [, thought, text] = content
+      assert.deepInclude(thought, { text: "hm" })
+      assert.deepStrictEqual(thought?.metadata["anthropic"], { signature: "SIG" })
+      assert.deepInclude(text, { text: "Hello" })
+    }))
+})
+
+describe("the finish", () => {
+  it.effect("has the usage, cached and written to the cache", () =>
+    Effect.gen(function*() {
+      const usage = { input_tokens: 10, cache_read_input_tokens: 20, cache_creation_input_tokens: 30, output_tokens: 1 }
+      const { parts } = yield* anthropic(
+        events(named(Sdk.begin(usage), ...says(0, "Hi"), ...Sdk.finish("end_turn", { ...usage, output_tokens: 5 })))
+      )
+      const { inputTokens, outputTokens } = OpenAi.finishOf(parts)!.usage
+      assert.deepStrictEqual({ ...inputTokens }, { uncached: 10, total: 60, cacheRead: 20, cacheWrite: 30 })
+      assert.strictEqual(outputTokens.total, 5)
+    }))
+
+  it.effect("has the tokens of reasoning", () =>
+    Effect.gen(function*() {
+      const { parts } = yield* google(chunk([{ text: "Hi" }], stopped))
+      const { inputTokens, outputTokens } = OpenAi.finishOf(parts)!.usage
+      assert.deepStrictEqual([inputTokens.total, { ...outputTokens }], [7, { total: 5, text: 3, reasoning: 2 }])
+    }))
+
+  it.effect.each<readonly [string, string]>([
+    ["end_turn", "stop"],
+    ["stop_sequence", "stop"],
+    ["max_tokens", "length"],
+    ["refusal", "content-filter"],
+    ["tool_use", "tool-calls"],
+    ["something_new", "other"]
+  ])("of Anthropic with %s is %s, and says the provider's own word", ([raw, reason]) =>
+    Effect.gen(function*() {
+      const { parts } = yield* anthropic(Sdk.message(raw, says(0, "Hi")))
+      const finish = OpenAi.finishOf(parts)
+      assert.strictEqual(finish?.reason, reason)
+      assert.deepInclude(finish?.metadata["aisdk"], { finishReason: raw })
+    }))
+
+  it.effect.each([["STOP", "stop"], ["MAX_TOKENS", "length"], ["SAFETY", "content-filter"]])(
+    "of Google with %s is %s",
+    ([finishReason, reason]) =>
+      Effect.gen(function*() {
+        const { parts } = yield* google(chunk([{ text: "Hi" }], { finishReason }))
+        assert.strictEqual(OpenAi.finishOf(parts)?.reason, reason)
+      })
+  )
+
+  it.effect("that says the model failed is a failure that may be tried again", () =>
+    Effect.gen(function*() {
+      const { error, parts } = yield* google(chunk([{ text: "Hi" }], { finishReason: "MALFORMED_FUNCTION_CALL" }))
+      assert.deepStrictEqual([error?.reason._tag, error?.isRetryable], ["InternalProviderError", true])
+      assert.isUndefined(OpenAi.finishOf(parts))
+    }))
+
+  it.effect("tells what the SDK warns of, which is logged for who debugs", () =>
+    Effect.gen(function*() {
+      const logged: Array<unknown> = []
+      const logger = Logger.make(({ logLevel, message }) => logged.push([logLevel, message]))
+      const { parts } = yield* anthropic(Sdk.message("end_turn", says(0, "Hi"))).pipe(
+        Effect.provide(Logger.layer([logger])),
+        Effect.provideService(References.MinimumLogLevel, "Debug")
+      )
+      const finish = JSON.stringify(OpenAi.finishOf(parts)?.metadata["aisdk"])
+      assert.include(finish, "The model \\\"claude-x\\\" is unknown")
+      assert.deepStrictEqual(logged.map((entry) => (entry as [string])[0]), ["Debug"])
+    }))
+
+  it.live("ends the call although the socket stays open, and closes it", () =>
+    Effect.gen(function*() {
+      const { server } = yield* anthropic(OpenAi.open(named(Sdk.begin(), ...says(0, "Hi"), ...Sdk.finish("end_turn"))))
+      yield* Deferred.await(server.left)
+    }))
+})
+
+describe("a stream is truncated, and gives no finish,", () => {
+  const begun = named(Sdk.begin(), ...says(0, "Hi"))
+  const cut: ReadonlyArray<readonly [string, Sdk.Maker, string]> = [
+    ["when nothing came", Sdk.anthropic, ""],
+    ["when nothing came of Google", Sdk.google, ""],
+    ["when the message only began", Sdk.anthropic, named(Sdk.begin())],
+    ["when text came and no finish", Sdk.anthropic, begun],
+    ["when a whole call came and no finish", Sdk.anthropic, named(Sdk.begin(), ...calls(0, "toolu_1", "f", "{}"))],
+    ["when the finish was cut", Sdk.anthropic, begun + named(...Sdk.finish("end_turn").slice(0, 1))],
+    ["when the finish has no reason", Sdk.anthropic, begun + named(...Sdk.finish(null))],
+    ["when Google's answer has no reason", Sdk.google, data(chunk([{ text: "Hi" }]))],
+    ["when Google's call has no reason", Sdk.google, data(chunk([{ functionCall: { name: "f", args: {} } }]))]
+  ]
+  it.effect.each(cut)("%s", ([, make, body]) =>
+    Effect.gen(function*() {
+      const { error, parts } = yield* Sdk.answer(make, events(body))
+      assert.isTrue(error !== undefined && LanguageModelAiSdk.isTruncated(error), error?.message)
+      assert.isTrue(error?.isRetryable)
+      assert.isUndefined(OpenAi.finishOf(parts))
+    }))
+})
+
+describe("the server sees the close before the interruption ends", () => {
+  const streaming = (reply: OpenAi.Reply, make: Sdk.Maker, until: "received" | "told") =>
+    Effect.gen(function*() {
+      const server = yield* OpenAi.make(reply)
+      const told = yield* Deferred.make<void>()
+      const reader = yield* OpenAi.stream().pipe(
+        Stream.runForEach((part) => part.type === "text-delta" ? Deferred.succeed(told, undefined) : Effect.void),
+        Effect.provide(LanguageModelAiSdk.layer(make(server))),
+        Effect.forkChild
+      )
+      yield* Deferred.await(until === "told" ? told : server.received)
+      yield* Fiber.interrupt(reader)
+      assert.isTrue(Deferred.isDoneUnsafe(server.left))
+    })
+
+  it.live("of an answer that had not begun", () => streaming(OpenAi.silence, Sdk.anthropic, "received"))
+  it.live("of an answer of Anthropic", () =>
+    streaming(OpenAi.open(named(Sdk.begin(), ...says(0, "Once"))), Sdk.anthropic, "told"))
+  it.live("of an answer of Google", () => streaming(OpenAi.open(data(chunk([{ text: "Once" }]))), Sdk.google, "told"))
+
+  it.live("when the reader has had enough", () =>
+    Effect.gen(function*() {
+      const server = yield* OpenAi.make(OpenAi.open(named(Sdk.begin(), ...says(0, "Once"))))
+      yield* OpenAi.stream().pipe(
+        Stream.takeUntil((part) => part.type === "text-delta"),
+        Stream.runDrain,
+        Effect.provide(LanguageModelAiSdk.layer(Sdk.anthropic(server)))
+      )
+      yield* Deferred.await(server.left)
+    }))
+})
+
+it.live("a stream that knows no abort is cancelled", () =>
+  Effect.gen(function*() {
+    const cancelled = yield* Deferred.make<void>()
+    const body = new ReadableStream<Uint8Array>({
+      start: (controller) => controller.enqueue(new TextEncoder().encode(named(Sdk.begin(), ...says(0, "Once")))),
+      cancel: () => void Deferred.doneUnsafe(cancelled, Effect.void)
+    })
+    const headers = { "content-type": "text/event-stream" }
+    const fetch = () => Promise.resolve(new Response(body, { headers }))
+    yield* OpenAi.stream().pipe(
+      Stream.takeUntil((part) => part.type === "text-delta"),
+      Stream.runDrain,
+      Effect.provide(LanguageModelAiSdk.layer(createAnthropic({ apiKey: Sdk.key, fetch })("claude-x")))
+    )
+    yield* Deferred.await(cancelled)
+  }))

@@ -1,0 +1,224 @@
+/** What goes wrong with models of the AI SDK: statuses, errors inside a stream, bodies that are no stream, networks. */
+import { createAnthropic } from "@ai-sdk/anthropic"
+import { type LanguageModelV4, LoadAPIKeyError } from "@ai-sdk/provider"
+import { assert, describe, it } from "@effect/vitest"
+import { Duration, Effect, Layer, Logger, References, Tracer } from "effect"
+import { type AiError, Prompt, Toolkit } from "effect/ai"
+import { TestClock } from "effect/testing"
+import { inspect } from "node:util"
+import * as LanguageModelAiSdk from "../../src/layers/LanguageModelAiSdk.ts"
+import * as ModelErrors from "../../src/layers/ModelErrors.ts"
+import * as Sdk from "../support/AiSdkServers.ts"
+import * as OpenAi from "../support/OpenAiServer.ts"
+
+const { apiError, begin, named, says } = Sdk
+
+const failure = (make: Sdk.Maker, reply: OpenAi.Reply) =>
+  Effect.flatMap(
+    Sdk.answer(make, reply),
+    ({ error, server }) => error === undefined ? Effect.die("the call succeeded") : Effect.succeed({ error, server })
+  )
+
+/** How a run knows it. */
+const tagOf = (error: AiError.AiError) => ModelErrors.fromAiError(error).reason._tag
+
+const googleError = (code: number, status: string, message: string) => ({ error: { code, status, message } })
+
+describe("a status", () => {
+  it.effect.each<readonly [Sdk.Maker, number, object | string, string]>([
+    [Sdk.anthropic, 400, apiError("invalid_request_error", "bad"), "InvalidRequest"],
+    [
+      Sdk.anthropic,
+      400,
+      apiError("invalid_request_error", "prompt is too long: 9 tokens > 8 maximum"),
+      "ContextOverflow"
+    ],
+    [Sdk.anthropic, 401, apiError("authentication_error", "invalid x-api-key"), "Authentication"],
+    [Sdk.anthropic, 403, apiError("permission_error", "no"), "Authentication"],
+    [Sdk.anthropic, 404, apiError("not_found_error", "model: claude-x"), "InvalidRequest"],
+    [Sdk.anthropic, 408, "", "TimedOut"],
+    [Sdk.anthropic, 413, apiError("request_too_large", "too large"), "InvalidRequest"],
+    [Sdk.anthropic, 429, apiError("rate_limit_error", "slow down"), "RateLimited"],
+    [Sdk.anthropic, 500, apiError("api_error", "oops"), "Overloaded"],
+    [Sdk.anthropic, 502, "<html>bad gateway</html>", "Overloaded"],
+    [Sdk.anthropic, 529, apiError("overloaded_error", "Overloaded"), "Overloaded"],
+    [Sdk.google, 400, googleError(400, "INVALID_ARGUMENT", "bad"), "InvalidRequest"],
+    [Sdk.google, 400, googleError(400, "INVALID_ARGUMENT", "The input token count (9) exceeds 8"), "ContextOverflow"],
+    [Sdk.google, 403, googleError(403, "PERMISSION_DENIED", "no"), "Authentication"],
+    [Sdk.google, 429, googleError(429, "RESOURCE_EXHAUSTED", "slow down"), "RateLimited"],
+    [Sdk.google, 503, googleError(503, "UNAVAILABLE", "overloaded"), "Overloaded"]
+  ])("of %o with %o is told apart", ([make, code, body, tag]) =>
+    Effect.gen(function*() {
+      const { error, server } = yield* failure(make, OpenAi.status(code, body))
+      assert.strictEqual(tagOf(error), tag, error.message)
+      assert.lengthOf(server.requests, 1)
+    }))
+
+  it.effect("is told with the host, the provider's words and what to check", () =>
+    Effect.gen(function*() {
+      const { error, server } = yield* failure(
+        Sdk.anthropic,
+        OpenAi.status(404, apiError("not_found_error", "no such"))
+      )
+      assert.include(
+        error.message,
+        `${server.host} answered HTTP 404: no such (check the base URL and the name of the model)`
+      )
+    }))
+
+  it.effect.each<readonly [number, Record<string, string>, number]>([
+    [429, { "retry-after": "7" }, 7000],
+    [529, { "retry-after": "7" }, 7000],
+    [429, { "retry-after-ms": "250", "retry-after": "7" }, 250],
+    [503, { "retry-after": "Thu, 01 Jan 1970 00:00:10 GMT" }, 10_000]
+  ])("%s with %o says when to try again", ([code, headers, millis]) =>
+    Effect.gen(function*() {
+      yield* TestClock.setTime(0)
+      const { error } = yield* failure(Sdk.anthropic, OpenAi.status(code, apiError("overloaded_error", "no"), headers))
+      const retryAfter = LanguageModelAiSdk.retryAfter(error)
+      assert.strictEqual(retryAfter === undefined ? undefined : Duration.toMillis(retryAfter), millis)
+    }))
+})
+
+describe("an error inside a stream", () => {
+  it.effect.each<readonly [string, Sdk.Maker, string, string]>([
+    [
+      "that has begun",
+      Sdk.anthropic,
+      named(begin(), says(0, "Hi")[0]!, apiError("overloaded_error", "no")),
+      "Overloaded"
+    ],
+    ["of a new type", Sdk.anthropic, named(begin(), says(0, "Hi")[0]!, apiError("strange_event", "no")), "Overloaded"],
+    ["that is all there is", Sdk.anthropic, named(apiError("rate_limit_error", "no")), "RateLimited"],
+    ["of Google", Sdk.google, OpenAi.data(googleError(503, "UNAVAILABLE", "no")), "Overloaded"],
+    [
+      "behind Google's text",
+      Sdk.google,
+      OpenAi.data(Sdk.chunk([{ text: "Hi" }]), googleError(429, "X", "no")),
+      "RateLimited"
+    ],
+    ["that is not of the protocol", Sdk.anthropic, named(begin(), { type: "surprise" }), "InvalidResponse"],
+    ["that is no JSON", Sdk.google, "data: nonsense\n\n", "InvalidResponse"],
+    ["that is no JSON and all there is", Sdk.anthropic, "data: nonsense\n\n", "InvalidResponse"]
+  ])("%s counts as a failure of it", ([, make, body, tag]) =>
+    Effect.gen(function*() {
+      const { error } = yield* failure(make, OpenAi.events(body))
+      assert.strictEqual(tagOf(error), tag, error.message)
+    }))
+
+  it.effect("comes behind the parts that came before it", () =>
+    Effect.gen(function*() {
+      const body = named(begin(), ...says(0, "Hi"), apiError("overloaded_error", "no"))
+      const { error, parts } = yield* Sdk.answer(Sdk.anthropic, OpenAi.events(body))
+      assert.deepStrictEqual([OpenAi.text(parts), error?.reason._tag], ["Hi", "InternalProviderError"])
+    }))
+})
+
+describe("where there is no answer", () => {
+  it.effect("a connection that is reset is told, and may be tried again", () =>
+    Effect.gen(function*() {
+      const { error, server } = yield* failure(Sdk.anthropic, OpenAi.reset(named(begin(), ...says(0, "Hi"))))
+      assert.deepStrictEqual([tagOf(error), error.isRetryable], ["Network", true])
+      assert.include(error.message, `${server.host} reset the connection`)
+    }))
+
+  it.effect("a connection that is refused is told with the port to check", () =>
+    Effect.gen(function*() {
+      const { baseUrl, host } = yield* Effect.scoped(OpenAi.make(OpenAi.silence))
+      const { error } = yield* Effect.provide(OpenAi.outcome(), LanguageModelAiSdk.layer(Sdk.anthropic({ baseUrl })))
+      assert.strictEqual(error === undefined ? undefined : tagOf(error), "Network")
+      assert.include(error?.message, `${host} refused the connection; check that the server runs`)
+    }))
+
+  it.effect.each<readonly [Sdk.Maker]>([[Sdk.anthropic], [Sdk.google]])(
+    "a web page is no stream: %o",
+    ([make]) =>
+      Effect.gen(function*() {
+        const { error, server } = yield* failure(
+          make,
+          OpenAi.status(200, "<html></html>", { "content-type": "text/html" })
+        )
+        assert.strictEqual(tagOf(error), "InvalidRequest")
+        assert.include(error.message, `${server.host} answered with a web page`)
+      })
+  )
+
+  it.effect("a key that is missing is told with what to set", () =>
+    Effect.gen(function*() {
+      const message = "API key is missing: set ANTHROPIC_API_KEY"
+      const fetch = () => Promise.reject(new LoadAPIKeyError({ message }))
+      const model = createAnthropic({ baseURL: "http://127.0.0.1:9/v1", apiKey: Sdk.key, fetch })("claude-x")
+      const { error } = yield* Effect.provide(OpenAi.outcome(), LanguageModelAiSdk.layer(model))
+      assert.strictEqual(error === undefined ? undefined : tagOf(error), "Authentication")
+      assert.include(error?.message, `127.0.0.1:9 could not be called: ${message}`)
+    }))
+
+  it.effect("a result of a provider's own tool that it cannot have made is not sent", () =>
+    Effect.gen(function*() {
+      const part = { id: "srvtoolu_1", name: "web_search", providerExecuted: true }
+      const content = [
+        Prompt.toolCallPart({ ...part, params: { query: "a" } }),
+        Prompt.toolResultPart({ ...part, result: [{ nonsense: "the launch code" }], isFailure: false })
+      ]
+      const prompt = Prompt.fromMessages([Prompt.assistantMessage({ content })])
+      const toolkit = yield* Toolkit.make(Sdk.WebSearch({ maxUses: 2 }))
+      const { error, server } = yield* Sdk.answer(Sdk.anthropic, OpenAi.silence, { prompt, toolkit })
+      assert.strictEqual(error === undefined ? undefined : tagOf(error), "InvalidRequest")
+      assert.include(error?.message, `${server.host} was not called: the conversation or the settings`)
+      assert.notInclude(error?.message, "launch code")
+      assert.lengthOf(server.requests, 0)
+    }))
+
+  it.effect("what is thrown by nobody's intent is told by its name, whose words may be anything", () =>
+    Effect.gen(function*() {
+      const fetch = () => Promise.reject(new RangeError("the launch code"))
+      const model = createAnthropic({ baseURL: "http://127.0.0.1:9/v1", apiKey: Sdk.key, fetch })("claude-x")
+      const { error } = yield* Effect.provide(OpenAi.outcome(), LanguageModelAiSdk.layer(model))
+      assert.deepStrictEqual([error?.reason._tag, error?.isRetryable], ["UnknownError", false])
+      assert.include(error?.message, "127.0.0.1:9 could not be called: RangeError")
+      assert.notInclude(error?.message, "launch code")
+    }))
+
+  it.effect("a model for another version of the SDK is not called", () =>
+    Effect.gen(function*() {
+      const server = yield* OpenAi.make(OpenAi.silence)
+      const older = { ...Sdk.anthropic(server), specificationVersion: "v3", provider: "old.chat" }
+      const model = older as unknown as LanguageModelV4
+      const { error } = yield* Effect.provide(OpenAi.outcome(), LanguageModelAiSdk.layer(model))
+      assert.strictEqual(error === undefined ? undefined : tagOf(error), "InvalidRequest")
+      assert.include(error?.message, "the package of old.chat has models of version v3 of the AI SDK, and v4 is needed")
+    }))
+})
+
+it.live("no secret is in an error, a log or a span", () =>
+  Effect.gen(function*() {
+    const told: Array<unknown> = []
+    const native = Tracer.make({
+      span(options) {
+        const span = new Tracer.NativeSpan(options)
+        told.push(span)
+        return span
+      }
+    })
+    const token = "sk-header-0123456789"
+    const header = `Bearer ${token}`
+    const echo = `key ${Sdk.key}, header ${header}, asked: the launch code`
+    for (
+      const reply of [
+        OpenAi.status(401, apiError("authentication_error", `key ${Sdk.key}, ${token}`)),
+        OpenAi.status(400, `key ${Sdk.key}, ${header}`),
+        OpenAi.events(named(begin(), apiError("api_error", `key ${Sdk.key}, ${header}`))),
+        OpenAi.events(`data: {"nonsense":"${echo}"}\n\n`),
+        OpenAi.reset(named(begin()))
+      ]
+    ) {
+      const { error } = yield* Sdk.answer(Sdk.anthropic, reply, { prompt: "the launch code" }, {
+        settings: { headers: { "x-own-auth": header } }
+      }).pipe(Effect.provideService(Tracer.Tracer, native))
+      told.push(error, ModelErrors.fromAiError(error!))
+    }
+    const text = inspect(told, { depth: 12 })
+    for (const secret of [Sdk.key, token, "launch code"]) assert.notInclude(text, secret)
+  }).pipe(
+    Effect.provide(Layer.merge(Logger.layer([]), Layer.succeed(References.MinimumLogLevel, "All")))
+  ))

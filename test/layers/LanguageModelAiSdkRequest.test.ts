@@ -1,0 +1,249 @@
+/** What Anthropic and Google are asked, through their packages of the AI SDK: messages, signatures, tools, settings. */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Schema } from "effect"
+import { LanguageModel, Prompt, Tool, Toolkit } from "effect/ai"
+import * as LanguageModelAiSdk from "../../src/layers/LanguageModelAiSdk.ts"
+import * as Sdk from "../support/AiSdkServers.ts"
+import * as OpenAi from "../support/OpenAiServer.ts"
+
+const claude = Sdk.message("end_turn", Sdk.says(0, "Hi"))
+const gemini = OpenAi.events(OpenAi.data(Sdk.chunk([{ text: "Hi" }], { finishReason: "STOP" })))
+
+/** The body of the request that a call becomes. */
+const askClaude = (call: OpenAi.Call, options?: LanguageModelAiSdk.Options) =>
+  Effect.map(Sdk.answer(Sdk.anthropic, claude, call, options), ({ error, request }) => {
+    assert.isUndefined(error)
+    return request
+  })
+
+const askGemini = (call: OpenAi.Call, make: Sdk.Maker = Sdk.google) =>
+  Effect.map(Sdk.answer(make, gemini, call), ({ error, request }) => {
+    assert.isUndefined(error)
+    return request
+  })
+
+const user = Prompt.userMessage({ content: [Prompt.textPart({ text: "hello" })] })
+const prompt = (...messages: ReadonlyArray<Prompt.Message>) => Prompt.fromMessages([user, ...messages])
+
+/** The conversation up to an answer that used a tool, and its result. */
+const answered = Effect.fnUntraced(function*(make: Sdk.Maker, reply: OpenAi.Reply) {
+  const { parts } = yield* Sdk.answer(make, reply)
+  const result = Prompt.toolResultPart({
+    id: OpenAi.calls(parts)[0]?.id ?? "",
+    name: "look",
+    result: "seen",
+    isFailure: false,
+    providerExecuted: false
+  })
+  const results = Prompt.fromMessages([Prompt.toolMessage({ content: [result] })])
+  return Prompt.concat(Prompt.concat(prompt(), Prompt.fromResponseParts(parts)), results)
+})
+
+describe("what a model signed goes back unedited", () => {
+  const thought = Sdk.message(
+    "tool_use",
+    Sdk.thinks(0, "hm", "SIG"),
+    Sdk.block(1, { type: "redacted_thinking", data: "RED" }),
+    Sdk.calls(2, "toolu_1", "look", "{\"n\":1}")
+  )
+  const signed = OpenAi.events(OpenAi.data(Sdk.chunk(
+    [{ functionCall: { name: "look", args: { n: 1 } }, thoughtSignature: "TS" }],
+    { finishReason: "STOP" }
+  )))
+
+  it.effect("to Claude", () =>
+    Effect.gen(function*() {
+      const { messages } = yield* askClaude({ prompt: yield* answered(Sdk.anthropic, thought) })
+      assert.deepStrictEqual(messages[1].content, [
+        { type: "thinking", thinking: "hm", signature: "SIG" },
+        { type: "redacted_thinking", data: "RED" },
+        { type: "tool_use", id: "toolu_1", name: "look", input: { n: 1 } }
+      ])
+      assert.deepInclude(messages[2].content[0], { type: "tool_result", tool_use_id: "toolu_1", content: "seen" })
+    }))
+
+  it.effect("to Gemini", () =>
+    Effect.gen(function*() {
+      const { contents } = yield* askGemini({ prompt: yield* answered(Sdk.google, signed) })
+      assert.strictEqual(contents[1].parts[0].thoughtSignature, "TS")
+      assert.deepStrictEqual(contents[2].parts[0].functionResponse.name, "look")
+    }))
+
+  it.effect("but not to another model", () =>
+    Effect.gen(function*() {
+      const other: Sdk.Maker = (server) => Sdk.google(server, "gemini-y")
+      const { contents } = yield* askGemini({ prompt: yield* answered(Sdk.google, signed) }, other)
+      assert.strictEqual(contents[1].parts[0].functionCall.name, "look")
+      assert.notInclude(JSON.stringify(contents), "TS")
+    }))
+})
+
+it.effect("the result of a provider's own tool goes back as the JSON that it was", () =>
+  Effect.gen(function*() {
+    const found = { type: "web_search_result", url: "https://a.test/", title: "A", page_age: null }
+    const toolkit = yield* Toolkit.make(Sdk.WebSearch({ maxUses: 2 }))
+    const reply = Sdk.message(
+      "end_turn",
+      Sdk.block(0, { type: "server_tool_use", id: "srvtoolu_1", name: "web_search", input: { query: "a" } }),
+      Sdk.block(1, {
+        type: "web_search_tool_result",
+        tool_use_id: "srvtoolu_1",
+        content: [{ ...found, encrypted_content: "ENC" }]
+      }),
+      Sdk.says(2, "A")
+    )
+    const { parts } = yield* Sdk.answer(Sdk.anthropic, reply, { toolkit })
+    const said = Prompt.concat(prompt(), Prompt.fromResponseParts(parts))
+    const { messages, tools } = yield* askClaude({ prompt: Prompt.concat(said, prompt()), toolkit })
+    assert.deepStrictEqual(tools, [{ type: "web_search_20250305", name: "web_search", max_uses: 2 }])
+    const [call, result] = messages[1].content
+    assert.deepInclude(call, { type: "server_tool_use", id: "srvtoolu_1", name: "web_search", input: { query: "a" } })
+    assert.deepInclude(result, { type: "web_search_tool_result", tool_use_id: "srvtoolu_1" })
+    assert.include(JSON.stringify(result), "\"encrypted_content\":\"ENC\"")
+  }))
+
+it.effect("a text that a provider's own tool gave goes back as JSON, too", () =>
+  Effect.gen(function*() {
+    const part = { id: "mcptoolu_1", name: "echo", providerExecuted: true }
+    const options = { anthropic: { type: "mcp-tool-use", serverName: "s" } }
+    const call = Prompt.toolCallPart({ ...part, params: {}, options })
+    const result = Prompt.toolResultPart({ ...part, result: "seen", isFailure: false })
+    const { messages } = yield* askClaude({
+      prompt: prompt(Prompt.assistantMessage({ content: [call, result] }), user)
+    })
+    assert.deepStrictEqual(messages[1].content, [
+      { type: "mcp_tool_use", id: "mcptoolu_1", name: "echo", input: {}, server_name: "s" },
+      { type: "mcp_tool_result", tool_use_id: "mcptoolu_1", is_error: false, content: "seen" }
+    ])
+  }))
+
+it.effect("cache markers go with messages and parts", () =>
+  Effect.gen(function*() {
+    const options = { anthropic: { cacheControl: { type: "ephemeral" } } }
+    const system = Prompt.systemMessage({ content: "Be brief.", options })
+    const parts = [Prompt.textPart({ text: "long", options }), Prompt.textPart({ text: "short" })]
+    const request = yield* askClaude({ prompt: Prompt.fromMessages([system, Prompt.userMessage({ content: parts })]) })
+    const marker = { cache_control: { type: "ephemeral" } }
+    assert.deepStrictEqual(request.system, [{ type: "text", text: "Be brief.", ...marker }])
+    assert.deepStrictEqual(request.messages[0].content, [
+      { type: "text", text: "long", ...marker },
+      { type: "text", text: "short" }
+    ])
+  }))
+
+it.effect.each<readonly [string, Prompt.FilePart["data"], object]>([
+  ["bytes", new TextEncoder().encode("hi"), { type: "base64", media_type: "image/png", data: "aGk=" }],
+  ["base64", "aGk=", { type: "base64", media_type: "image/png", data: "aGk=" }],
+  ["a data URL", new URL("data:image/png;base64,aGk="), { type: "base64", media_type: "image/png", data: "aGk=" }],
+  ["a data URL in words", "data:,h%69", { type: "base64", media_type: "image/png", data: "aGk=" }],
+  ["an address", "https://a.test/a.png", { type: "url", url: "https://a.test/a.png" }]
+])("a file goes as %s", ([, data, source]) =>
+  Effect.gen(function*() {
+    const image = Prompt.filePart({ mediaType: "image/png", data })
+    const { messages } = yield* askClaude({ prompt: Prompt.fromMessages([Prompt.userMessage({ content: [image] })]) })
+    assert.deepStrictEqual(messages[0].content, [{ type: "image", source }])
+  }))
+
+it.effect.each<readonly [string, Partial<Prompt.ToolResultPart>, object]>([
+  ["text", { result: "seen" }, { content: "seen" }],
+  ["JSON", { result: { n: 1 } }, { content: "{\"n\":1}" }],
+  ["a failure", { result: "no", isFailure: true }, { content: "no", is_error: true }],
+  ["a failure in JSON", { result: { n: 1 }, isFailure: true }, { content: "{\"n\":1}", is_error: true }],
+  [
+    "what was made for the model",
+    {
+      result: 1,
+      modelOutput: [Prompt.textPart({ text: "one" }), Prompt.filePart({ mediaType: "image/png", data: "aGk=" })]
+    },
+    {
+      content: [
+        { type: "text", text: "one" },
+        { type: "image", source: { type: "base64", media_type: "image/png", data: "aGk=" } }
+      ]
+    }
+  ]
+])("a result goes as %s", ([, fields, sent]) =>
+  Effect.gen(function*() {
+    const call = Prompt.toolCallPart({ id: "c1", name: "look", params: {}, providerExecuted: false })
+    const result = Prompt.toolResultPart({
+      id: "c1",
+      name: "look",
+      result: "",
+      isFailure: false,
+      providerExecuted: false,
+      ...fields
+    })
+    const { messages } = yield* askClaude({
+      prompt: prompt(Prompt.assistantMessage({ content: [call] }), Prompt.toolMessage({ content: [result] }))
+    })
+    assert.deepInclude(messages[2].content[0], { type: "tool_result", tool_use_id: "c1", ...sent })
+  }))
+
+describe("tools", () => {
+  const look = Tool.make("look", { description: "Looks.", parameters: Schema.Struct({ n: Schema.Finite }) })
+    .annotate(Tool.Strict, true)
+  const go = Tool.make("go", { parameters: Schema.Struct({}) })
+  const toolkit = Effect.provide(
+    Toolkit.make(look, go),
+    Toolkit.make(look, go).toLayer({
+      look: () => Effect.void,
+      go: () => Effect.void
+    })
+  )
+
+  it.effect("are described by name, words and schema", () =>
+    Effect.gen(function*() {
+      const { tools } = yield* askClaude({ toolkit: yield* toolkit })
+      assert.deepStrictEqual(tools.map((tool: any) => [tool.name, tool.description, tool.strict]), [
+        ["look", "Looks.", true],
+        ["go", undefined, undefined]
+      ])
+      assert.deepInclude(tools[0].input_schema, { type: "object", required: ["n"] })
+    }))
+
+  it.effect.each<readonly [LanguageModel.ToolChoice<string>, object, ReadonlyArray<string>]>([
+    ["auto", { type: "auto" }, ["look", "go"]],
+    ["required", { type: "any" }, ["look", "go"]],
+    [{ tool: "look" }, { type: "tool", name: "look" }, ["look", "go"]],
+    [{ oneOf: ["go"] }, { type: "auto" }, ["go"]],
+    [{ mode: "required", oneOf: ["go"] }, { type: "any" }, ["go"]]
+  ])("are chosen from by %o", ([toolChoice, choice, names]) =>
+    Effect.gen(function*() {
+      const request = yield* askClaude({ toolkit: yield* toolkit, toolChoice })
+      assert.deepStrictEqual(request.tool_choice, choice)
+      assert.deepStrictEqual(request.tools.map(({ name }: any) => name), names)
+    }))
+})
+
+it.effect("an output schema becomes the provider's own mode", () =>
+  Effect.gen(function*() {
+    const reply = OpenAi.events(OpenAi.data(Sdk.chunk([{ text: "{\"n\":1}" }], { finishReason: "STOP" })))
+    const server = yield* OpenAi.make(reply)
+    const { value } = yield* LanguageModel.generateObject({
+      prompt: "how many?",
+      schema: Schema.Struct({ n: Schema.Finite })
+    }).pipe(Effect.provide(LanguageModelAiSdk.layer(Sdk.google(server))))
+    assert.deepStrictEqual(value, { n: 1 })
+    const { generationConfig } = server.requests[0]!.body
+    assert.strictEqual(generationConfig.responseMimeType, "application/json")
+    assert.include(JSON.stringify(generationConfig), "\"required\":[\"n\"]")
+  }))
+
+it.effect("settings go with every call, and those of one call over them", () =>
+  Effect.gen(function*() {
+    const settings = {
+      maxOutputTokens: 9000,
+      headers: { "x-own": "1" },
+      providerOptions: { anthropic: { thinking: { type: "enabled", budgetTokens: 1024 } } }
+    }
+    const server = yield* OpenAi.make(claude)
+    yield* Effect.gen(function*() {
+      yield* OpenAi.outcome()
+      yield* Effect.provideService(OpenAi.outcome(), LanguageModelAiSdk.CallSettings, { maxOutputTokens: 8000 })
+    }).pipe(Effect.provide(LanguageModelAiSdk.layer(Sdk.anthropic(server), { settings })))
+    const [first, second] = server.requests
+    assert.deepStrictEqual(first?.body.thinking, { type: "enabled", budget_tokens: 1024 })
+    assert.strictEqual(first?.headers["x-own"], "1")
+    assert.deepStrictEqual(second?.body.thinking, first?.body.thinking)
+    assert.strictEqual(first?.body.max_tokens - second?.body.max_tokens, 1000)
+  }))

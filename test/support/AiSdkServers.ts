@@ -1,0 +1,118 @@
+/**
+ * What Anthropic and Google send, for a server on the loopback interface (`OpenAiServer`), and their models of the AI SDK
+ * that call it.
+ */
+import { createAnthropic } from "@ai-sdk/anthropic"
+import { createGoogle } from "@ai-sdk/google"
+import type { LanguageModelV4 } from "@ai-sdk/provider"
+import { Effect, Schema } from "effect"
+import { Tool } from "effect/ai"
+import type * as LanguageModelAiSdk from "../../src/layers/LanguageModelAiSdk.ts"
+import { layer } from "../../src/layers/LanguageModelAiSdk.ts"
+import * as OpenAi from "./OpenAiServer.ts"
+
+export const key = "sk-ant-secret-0123456789"
+
+type Payload = Record<string, unknown>
+
+// ---- Anthropic ----------------------------------------------------------------------------------------------------
+
+/** One event for each payload. */
+export const named = (...payloads: ReadonlyArray<Payload>): string =>
+  payloads.map((payload) => `event: ${String(payload["type"])}\ndata: ${JSON.stringify(payload)}\n\n`).join("")
+
+export const begin = (usage: object = { input_tokens: 10, output_tokens: 1 }): Payload => ({
+  type: "message_start",
+  message: {
+    id: "msg_1",
+    type: "message",
+    role: "assistant",
+    model: "claude-x-1",
+    content: [],
+    stop_reason: null,
+    stop_sequence: null,
+    usage
+  }
+})
+
+/** A block of content, with what its deltas bring. */
+export const block = (index: number, content: object, ...deltas: ReadonlyArray<object>): ReadonlyArray<Payload> => [
+  { type: "content_block_start", index, content_block: content },
+  ...deltas.map((delta) => ({ type: "content_block_delta", index, delta })),
+  { type: "content_block_stop", index }
+]
+
+export const says = (index: number, ...texts: ReadonlyArray<string>): ReadonlyArray<Payload> =>
+  block(index, { type: "text", text: "" }, ...texts.map((text) => ({ type: "text_delta", text })))
+
+export const thinks = (index: number, thinking: string, signature: string): ReadonlyArray<Payload> =>
+  block(
+    index,
+    { type: "thinking", thinking: "", signature: "" },
+    { type: "thinking_delta", thinking },
+    { type: "signature_delta", signature }
+  )
+
+export const calls = (
+  index: number,
+  id: string,
+  name: string,
+  ...json: ReadonlyArray<string>
+): ReadonlyArray<Payload> =>
+  block(
+    index,
+    { type: "tool_use", id, name, input: {} },
+    ...json.map((partial_json) => ({ type: "input_json_delta", partial_json }))
+  )
+
+export const finish = (stop_reason: string | null, usage: object = { output_tokens: 5 }): ReadonlyArray<Payload> => [
+  { type: "message_delta", delta: { stop_reason, stop_sequence: null }, usage },
+  { type: "message_stop" }
+]
+
+/** A whole answer. */
+export const message = (reason: string, ...blocks: ReadonlyArray<ReadonlyArray<Payload>>): OpenAi.Reply =>
+  OpenAi.events(named(begin(), ...blocks.flat(), ...finish(reason)))
+
+export const apiError = (type: string, words: string): Payload => ({ type: "error", error: { type, message: words } })
+
+export const anthropic = ({ baseUrl }: Pick<OpenAi.Server, "baseUrl">, id = "claude-x"): LanguageModelV4 =>
+  createAnthropic({ apiKey: key, baseURL: baseUrl })(id)
+
+/** A tool that Anthropic runs itself. */
+export const WebSearch = Tool.providerDefined({
+  id: "anthropic.web_search_20250305",
+  customName: "web_search",
+  providerName: "web_search",
+  args: Schema.Struct({ maxUses: Schema.Finite }),
+  parameters: Schema.Struct({ query: Schema.String }),
+  success: Schema.Array(Schema.Record(Schema.String, Schema.Json))
+})
+
+// ---- Google -------------------------------------------------------------------------------------------------------
+
+export const chunk = (parts: ReadonlyArray<object>, fields: object = {}): Payload => ({
+  candidates: [{ content: { parts, role: "model" }, index: 0, ...fields }],
+  usageMetadata: { promptTokenCount: 7, candidatesTokenCount: 3, thoughtsTokenCount: 2, totalTokenCount: 12 },
+  modelVersion: "gemini-x",
+  responseId: "resp_1"
+})
+
+export const google = ({ baseUrl }: Pick<OpenAi.Server, "baseUrl">, id = "gemini-x"): LanguageModelV4 =>
+  createGoogle({ apiKey: key, baseURL: baseUrl })(id)
+
+// ---- calling ------------------------------------------------------------------------------------------------------
+
+export type Maker = typeof anthropic
+
+/** What becomes of these replies, with the server that gave them. */
+export const answer = Effect.fnUntraced(function*(
+  make: Maker,
+  reply: OpenAi.Reply,
+  call: OpenAi.Call = {},
+  options: LanguageModelAiSdk.Options = {}
+) {
+  const server = yield* OpenAi.make(reply)
+  const outcome = yield* Effect.provide(OpenAi.outcome(call), layer(make(server), options))
+  return { ...outcome, server, request: server.requests[0]?.body }
+})
