@@ -49,7 +49,7 @@ const isResult = (outcome: ToolOutcome.ToolOutcome): boolean =>
 export const add = (trail: Trail, call: OpenCall.OpenCall, outcome: ToolOutcome.ToolOutcome): Trail => {
   if (!isResult(outcome)) return trail
   const { callId, params, tool, turn } = call
-  const step: Step = { turn, callId, tool: Fingerprint.of(tool), params: textOf(params), outcome: textOf(outcome) }
+  const step: Step = { turn, callId, tool: Fingerprint.of(tool), params: textOf(params), outcome: outcomeOf(outcome) }
   const place = OpenCall.placeOf(callId, turn)
   let at = trail.length
   while (at > 0 && trail[at - 1]!.turn === turn && OpenCall.placeOf(trail[at - 1]!.callId, turn) > place) at--
@@ -126,6 +126,12 @@ export const notice = (loop: Loop): string =>
     : `You made the same ${loop.calls.length} calls (${tools(loop)}) ${loop.count} times, ` +
       "and their results were the same each time.") +
   " Calling again will not change that: do something else, or answer with what you have."
+
+/** What a model reads of most outcomes is a text, and may be long: it is not made into JSON first. */
+const outcomeOf = (outcome: ToolOutcome.ToolOutcome): string =>
+  "result" in outcome && typeof outcome.result === "string"
+    ? `${outcome._tag} ${Fingerprint.of(outcome.result)}`
+    : textOf(outcome)
 
 const textOf = (value: unknown): string => {
   try {
