@@ -37,10 +37,12 @@ export interface Request {
   readonly track: Set<Runs.LiveRun>
 }
 
-export interface Env
-  extends
-    Pick<Services, "model" | "executor" | "context">,
-    Pick<Brief.Brief, "handlers" | "system" | "tools" | "inputDigest" | "timeouts" | "policy" | "checkOutput">
+export interface Env extends
+  Pick<Services, "model" | "executor" | "context">,
+  Pick<
+    Brief.Brief,
+    "handlers" | "system" | "tools" | "inputDigest" | "timeouts" | "policy" | "answer" | "checkOutput"
+  >
 {
   readonly sessionId: string
   readonly journal: Journal.Journal

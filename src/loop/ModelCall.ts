@@ -37,6 +37,7 @@ export const run = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Return<R
         messages,
         tools: env.tools,
         toolChoice: env.tools.length === 0 ? "none" : "auto",
+        ...(env.answer === undefined ? {} : { output: env.answer }),
         metadata: { sessionId: env.sessionId, runId: runId ?? "", turn, attempt }
       },
       journal,
