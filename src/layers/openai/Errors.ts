@@ -52,6 +52,16 @@ export const truncated = (endpoint: Endpoint): AiError.AiError =>
     })
   )
 
+/** The connection broke in the middle of the answer, which is how such an answer ends as well. */
+export const brokeOff = (endpoint: Endpoint, error: HttpClientError.HttpClientError): AiError.AiError =>
+  make(
+    endpoint,
+    new AiError.InternalProviderError({
+      description: `${description(network(endpoint, error))}: the answer was not finished`,
+      metadata: { openai: { truncated: true } }
+    })
+  )
+
 /** The server says in a finish reason that it gave up. */
 export const gaveUp = (endpoint: Endpoint): AiError.AiError =>
   make(
