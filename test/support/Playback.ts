@@ -15,6 +15,7 @@ import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import * as Agent from "../../src/Agent.ts"
 import * as Fiberloop from "../../src/Fiberloop.ts"
+import type * as Message from "../../src/run/Message.ts"
 import * as Model from "../../src/services/Model.ts"
 import * as RetryPolicy from "../../src/services/RetryPolicy.ts"
 import * as OpenAi from "./OpenAiServer.ts"
@@ -42,6 +43,9 @@ const cut: Outcome = {
   discarded: ["StreamTruncated"],
   ran: []
 }
+
+/** A part without the id of its call, which an adapter makes where the provider has none. */
+const unnamed = (part: Message.AssistantPart) => "id" in part ? { ...part, id: "" } : part
 
 /** The names of the tools that a recording calls. */
 const toolsOf = Effect.fnUntraced(function*(protocol: Protocol, whole: OpenAi.Reply) {
@@ -102,7 +106,7 @@ const play = Effect.fnUntraced(
         end: RunLog.endOf(log),
         message: message === undefined
           ? undefined
-          : { content: message.message.content, finishReason: message.finishReason },
+          : { content: message.message.content.map(unnamed), finishReason: message.finishReason },
         usage: message?.usage,
         outcomes: RunLog.outcomes(log),
         discarded: RunLog.only(log, "AttemptDiscarded").map(({ error }) => error._tag),

@@ -149,7 +149,7 @@ export const parts = (
 ): Stream.Stream<Part, AiError.AiError> => {
   const texts = body.pipe(
     Stream.decodeText,
-    Stream.mapError((error) => Errors.brokeOff(endpoint, error))
+    Stream.mapError((error) => Errors.inAnswer(Errors.network(endpoint, error)))
   )
   return Stream.transformPull(texts, (pull) =>
     Effect.sync(() => {

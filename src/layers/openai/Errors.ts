@@ -52,15 +52,16 @@ export const truncated = (endpoint: Endpoint): AiError.AiError =>
     })
   )
 
-/** The connection broke in the middle of the answer, which is how such an answer ends as well. */
-export const brokeOff = (endpoint: Endpoint, error: HttpClientError.HttpClientError): AiError.AiError =>
-  make(
-    endpoint,
-    new AiError.InternalProviderError({
-      description: `${description(network(endpoint, error))}: the answer was not finished`,
+/** A failure in the middle of an answer: one of the network is a truncated stream, in the network's words. */
+export const inAnswer = (error: AiError.AiError): AiError.AiError =>
+  error.reason._tag !== "NetworkError" ? error : AiError.make({
+    module: error.module,
+    method: error.method,
+    reason: new AiError.InternalProviderError({
+      description: `${description(error)}: the answer was not finished`,
       metadata: { openai: { truncated: true } }
     })
-  )
+  })
 
 /** The server says in a finish reason that it gave up. */
 export const gaveUp = (endpoint: Endpoint): AiError.AiError =>
