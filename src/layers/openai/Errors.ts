@@ -58,7 +58,7 @@ export const inAnswer = (error: AiError.AiError): AiError.AiError =>
     module: error.module,
     method: error.method,
     reason: new AiError.InternalProviderError({
-      description: `${description(error)}: the answer was not finished`,
+      description: description(error) ?? error.message,
       metadata: { openai: { truncated: true } }
     })
   })
