@@ -185,9 +185,23 @@ describe("a typed answer", () => {
 
   it.effect("that does not fit twice fails the run", () =>
     Effect.gen(function*() {
-      const { agent } = yield* typed([ScriptedModel.text("three"), ScriptedModel.text("four")])
+      const { agent, script } = yield* typed([ScriptedModel.text("three"), ScriptedModel.text("four")])
       const error = yield* Effect.flip(agent.run({ input: "1 + 2" }))
       assert.strictEqual(error.reason._tag, "InvalidOutput")
+      assert.strictEqual((yield* script.requests).length, 2)
+    }))
+
+  it.effect("has the schema's types, also those that JSON has not", () =>
+    Effect.gen(function*() {
+      const text = ScriptedModel.text("{\"on\":\"2026-01-02T00:00:00.000Z\",\"cents\":\"7\"}")
+      const below = Layer.mergeAll(Fiberloop.layer, SessionStoreMemory.layer, ScriptedModel.layer([text]))
+      const output = Schema.Struct({ on: Schema.Date, cents: Schema.BigInt })
+      const agent = yield* Agent.make({ instructions: "Add.", output }).pipe(Effect.provide(yield* Layer.build(below)))
+      const result = yield* agent.run({ input: "1 + 2" })
+      const answer: { readonly on: Date; readonly cents: bigint } | undefined = result._tag === "Completed"
+        ? result.output
+        : undefined
+      assert.deepStrictEqual(answer, { on: new Date("2026-01-02"), cents: 7n })
     }))
 
   it.effect("that a content filter cut fails the run, since there is no answer to type", () =>

@@ -24,7 +24,9 @@ import * as ChatStream from "./openai/ChatStream.ts"
 import * as Closing from "./openai/Closing.ts"
 import * as Endpoint from "./openai/Endpoint.ts"
 import * as Errors from "./openai/Errors.ts"
+import * as ResponseFormat from "./openai/ResponseFormat.ts"
 import * as RetryAfter from "./openai/RetryAfter.ts"
+import { OutputSchema } from "./OutputSchema.ts"
 import * as ProviderError from "./ProviderError.ts"
 import * as WholeParts from "./WholeParts.ts"
 
@@ -46,6 +48,12 @@ export interface Options {
    * under that name from this model, as DeepSeek wants it. Never to api.openai.com, which has no such field.
    */
   readonly sendReasoning?: boolean | "auto" | undefined
+  /**
+   * Whether an agent's `output` is sent as `response_format`, with tools too; strict where its schema allows that. Default:
+   * to api.openai.com only, since others refuse it, or call no tools under it. A server that refuses it is asked once more
+   * without it, and not again.
+   */
+  readonly structuredOutput?: boolean | undefined
 }
 
 /** Fields added to the request bodies of the calls made with it, over those of `Options.body`: settings of one call. */
@@ -102,12 +110,14 @@ export const make = Effect.fnUntraced(function*(
   const client = HttpClient.withScope(yield* HttpClient.HttpClient)
   const endpoint = yield* Endpoint.make(options)
 
-  const open = Effect.fnUntraced(function*(call: LanguageModel.ProviderOptions) {
-    yield* Closing.awaited
+  let sendsFormat = options.structuredOutput ?? endpoint.isOpenAi
+
+  const send = Effect.fnUntraced(function*(call: LanguageModel.ProviderOptions, format: ChatRequest.Options["format"]) {
     const body = yield* ChatRequest.encode(call, {
       model: options.model,
       body: { ...options.body, ...(yield* Body) },
-      sendReasoning: !endpoint.isOpenAi && (options.sendReasoning ?? "auto")
+      sendReasoning: !endpoint.isOpenAi && (options.sendReasoning ?? "auto"),
+      format
     }).pipe(Effect.mapError((reason) => Errors.make(endpoint, reason)))
     const response = yield* client.execute(endpoint.request(body)).pipe(
       Effect.catch(refused),
@@ -115,6 +125,17 @@ export const make = Effect.fnUntraced(function*(
     )
     if (response.status < 200 || response.status > 299) return yield* statusError(endpoint, response)
     return ChatStream.parts(response.stream, endpoint, response.headers["content-type"] ?? "", options.model)
+  })
+
+  const open = Effect.fnUntraced(function*(call: LanguageModel.ProviderOptions) {
+    yield* Closing.awaited
+    const output = yield* OutputSchema
+    const format = sendsFormat && output !== undefined ? ResponseFormat.ofAnswer(output) : undefined
+    if (format === undefined) return yield* send(call, undefined)
+    return yield* Effect.catchIf(send(call, format), ResponseFormat.isRefused, () => {
+      sendsFormat = false
+      return send(call, undefined)
+    })
   })
 
   const streamText = (

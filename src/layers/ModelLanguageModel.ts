@@ -18,6 +18,7 @@ import type * as Message from "../run/Message.ts"
 import type * as RunError from "../run/RunError.ts"
 import * as Model from "../services/Model.ts"
 import * as ModelErrors from "./ModelErrors.ts"
+import { OutputSchema } from "./OutputSchema.ts"
 import * as PromptMessages from "./PromptMessages.ts"
 
 /** What effect/ai does not say of a model. Default: what `effect/ai/Model` says, else "effect/ai" and "unknown". */
@@ -51,6 +52,7 @@ export const make = Effect.fnUntraced(function*(
         disableToolCallResolution: true,
         toolCallValidation: "deferred"
       }).pipe(
+        Stream.provideService(OutputSchema, request.output),
         Stream.mapError(ModelErrors.fromAiError),
         Stream.mapArrayEffect((parts) => toParts(parts as Arr.NonEmptyReadonlyArray<StreamPart>))
       )

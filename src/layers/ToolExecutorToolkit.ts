@@ -49,7 +49,7 @@ const execute: ToolExecutor.ToolExecutor["Service"]["execute"] = Effect.fnUntrac
       Effect.timeoutOption(call.timeout),
       Effect.exit
     )
-    if (Exit.isFailure(exit)) return cut(outcomeOfCause(tool, exit.cause), limit)
+    if (Exit.isFailure(exit)) return cut(explained(outcomeOfCause(tool, exit.cause), call.params), limit)
     if (Option.isNone(exit.value)) {
       const isUnknown = isLeftBehind && !isRepeatable(tool)
       return {
@@ -192,6 +192,17 @@ const outcomeOfCause = (tool: Tool.Any, cause: Cause.Cause<unknown>): ToolOutcom
   }
   if (Cause.hasInterruptsOnly(cause)) return { _tag: "Failed", result: "The tool interrupted itself." }
   return { _tag: "Failed", result: `The tool failed unexpectedly: ${describe(Cause.squash(cause))}` }
+}
+
+/** Arguments that are still a text did not parse, of which a schema only says that they are no object. */
+const explained = (outcome: ToolOutcome.ToolOutcome, params: Schema.Json): ToolOutcome.ToolOutcome => {
+  if (outcome._tag !== "InvalidArguments" || typeof params !== "string") return outcome
+  try {
+    JSON.parse(params)
+    return { ...outcome, message: "they are a text and not a JSON object" }
+  } catch (error) {
+    return { ...outcome, message: `they are not JSON: ${describe(error)}` }
+  }
 }
 
 const outcomeOfAiError = (error: AiError.AiError): ToolOutcome.ToolOutcome => {

@@ -40,6 +40,8 @@ export interface Brief extends Offer.Offer {
   readonly timeouts: RunPolicy.Timeouts
   readonly policy: RunPolicy.ToolPolicy
   readonly doomLoop: DoomLoop.Settings | undefined
+  /** what the model is told of the final answer besides words */
+  readonly answer: Model.Output | undefined
   /** What is wrong with a final answer, in words for the model; `undefined` when nothing is. */
   readonly checkOutput: (text: string) => string | undefined
   /** The typed answer of a final text that `checkOutput` accepts. */
@@ -48,15 +50,18 @@ export interface Brief extends Offer.Offer {
 
 /** The schema of an agent's final answers. */
 export interface Output {
+  readonly codec: Model.Output["schema"]
   /** its JSON Schema, as text */
   readonly schema: string
   readonly decode: (text: string) => unknown
 }
 
 export const makeOutput = <A>(schema: Schema.ConstraintCodec<A, unknown, never, never>): Output => {
-  const { definitions, schema: root } = Schema.toJsonSchemaDocument(schema)
-  const decode = Schema.decodeUnknownSync(Schema.fromJsonString(schema))
+  const codec = Schema.toCodecJson(schema)
+  const { definitions, schema: root } = Schema.toJsonSchemaDocument(codec)
+  const decode = Schema.decodeUnknownSync(Schema.fromJsonString(codec))
   return {
+    codec,
     schema: JSON.stringify(Object.keys(definitions).length === 0 ? root : { ...root, $defs: definitions }),
     decode: (text) => decode(unfenced(text))
   }
@@ -88,6 +93,7 @@ export const make = Effect.fnUntraced(function*(
     timeouts,
     policy: input.toolPolicy,
     doomLoop,
+    answer: output === undefined ? undefined : { name, schema: output.codec },
     checkOutput: (text) => output === undefined ? undefined : problem(output, text),
     output: (text) => output === undefined ? text : output.decode(text)
   }

@@ -28,6 +28,7 @@ export class Collector {
   #current: Block | undefined
   /** blocks that may go on, by kind and id */
   readonly #open = new Map<string, Block>()
+  readonly #halves = new Map<string, string>()
   readonly #tools = new Map<string, string>()
 
   constructor(runId: string, turn: number, attempt: number) {
@@ -43,13 +44,13 @@ export class Collector {
       const part = parts[i]!
       switch (part.type) {
         case "text-delta":
-          this.#block("text", part.block, part.delta, part.metadata)
-          if (part.delta !== "") events.push(this.#delta("TextDelta", part.block, part.delta))
+        case "reasoning-delta": {
+          const isText = part.type === "text-delta"
+          this.#block(isText ? "text" : "reasoning", part.block, part.delta, part.metadata)
+          const delta = this.#characters(`${part.type} ${part.block}`, part.delta)
+          if (delta !== "") events.push(this.#delta(isText ? "TextDelta" : "ReasoningDelta", part.block, delta))
           break
-        case "reasoning-delta":
-          this.#block("reasoning", part.block, part.delta, part.metadata)
-          if (part.delta !== "") events.push(this.#delta("ReasoningDelta", part.block, part.delta))
-          break
+        }
         case "tool-params-delta":
           events.push({
             _tag: "ToolParamsDelta",
@@ -58,7 +59,7 @@ export class Collector {
             attempt: this.attempt,
             index: this.#index++,
             block: part.block,
-            delta: part.delta,
+            delta: this.#characters(`${part.type} ${part.block}`, part.delta),
             tool: this.#tool(part.block, part.tool)
           })
           break
@@ -96,6 +97,15 @@ export class Collector {
       }
     }
     return out
+  }
+
+  /** A delta in whole characters: half a surrogate pair at its end comes with the block's next one. */
+  #characters(key: string, delta: string): string {
+    const text = this.#halves.size === 0 ? delta : (this.#halves.get(key) ?? "") + delta
+    const isWhole = !/[\ud800-\udbff]$/.test(text)
+    if (isWhole) this.#halves.delete(key)
+    else this.#halves.set(key, text.slice(-1))
+    return isWhole ? text : text.slice(0, -1)
   }
 
   #delta(_tag: "TextDelta" | "ReasoningDelta", block: string, delta: string): RunEvent.Transient {

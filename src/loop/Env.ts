@@ -46,7 +46,7 @@ export interface Env
   extends
     Pick<Services, "model" | "executor" | "context">,
     Offer.Offer,
-    Pick<Brief.Brief, "handlers" | "systemOf" | "rules" | "timeouts" | "policy" | "doomLoop" | "checkOutput">
+    Pick<Brief.Brief, "handlers" | "systemOf" | "rules" | "timeouts" | "policy" | "doomLoop" | "answer" | "checkOutput">
 {
   readonly sessionId: string
   readonly journal: Journal.Journal

@@ -43,6 +43,7 @@ export const run = Effect.fnUntraced(function*(
         messages,
         tools: env.tools,
         toolChoice: choiceOf(env),
+        ...(env.answer === undefined ? {} : { output: env.answer }),
         metadata: { sessionId: env.sessionId, runId: runId ?? "", turn, attempt }
       },
       journal,

@@ -17,11 +17,22 @@ export type ToolChoice = "auto" | "none" | "required" | { readonly tool: string 
 /** Tools as a model is told of them. */
 export type Tools = ReadonlyArray<Tool.Any>
 
+/** What a final answer has to fit: its name for the provider, and the schema of its JSON. */
+export interface Output {
+  readonly name: string
+  readonly schema: Schema.ConstraintCodec<unknown, unknown, never, never>
+}
+
 /** `messages` is legal for the strictest provider: made by `run/Transcript`, instructions first. */
 export interface ModelRequest {
   readonly messages: ReadonlyArray<Message.Message>
   readonly tools: Tools
   readonly toolChoice: ToolChoice
+  /**
+   * For providers that can hold an answer to a schema, beside tools too. The system message asks for it in words, and the
+   * loop checks it: a model may leave it out.
+   */
+  readonly output?: Output
   readonly metadata: {
     readonly sessionId: string
     readonly runId: string

@@ -333,7 +333,10 @@ describe("the event stream", () => {
     ["CRLF", [whole.replaceAll("\n", "\r\n")]],
     ["CRLF in pieces of a byte", bytes(whole.replaceAll("\n", "\r\n"))],
     ["CR", [whole.replaceAll("\n", "\r")]],
+    ["all three in turn", [whole.split("\n").reduce((text, line, n) => text + ["\r\n", "\n", "\r"][n % 3] + line)]],
     ["a byte order mark", ["\uFEFF" + whole]],
+    ["comments within an event", [whole.replaceAll("data: ", ": so far\n:\ndata: ").replaceAll("\n\n", "\n: end\n\n")]],
+    ["a data line that is empty", [whole.replaceAll("\n\n", "\ndata\n\n").replace("[DONE]\ndata", "[DONE]")]],
     ["no space after the colon", [whole.replaceAll("data: ", "data:")]],
     ["other fields", [whole.replaceAll("data: ", "id: 1\nevent: message\nfoo: bar\ndata: ")]],
     ["data in several lines", [whole.replaceAll(",\"", ",\ndata: \"")]],
@@ -342,10 +345,13 @@ describe("the event stream", () => {
     ["a last line that ends in CR", [hello + OpenAi.data(OpenAi.finish("stop")).trimEnd() + "\r"]]
   ])("is read with %s", ([, pieces]) =>
     Effect.gen(function*() {
-      const { error, parts } = yield* OpenAi.answer(OpenAi.events(...pieces))
-      assert.isUndefined(error)
-      assert.strictEqual(OpenAi.text(parts), "Hello")
-      assert.strictEqual(OpenAi.finishOf(parts)?.reason, "stop")
+      const single = pieces.flatMap((piece) => typeof piece === "string" ? bytes(piece) : [piece])
+      for (const sent of [pieces, single]) {
+        const { error, parts } = yield* OpenAi.answer(OpenAi.events(...sent))
+        assert.isUndefined(error)
+        assert.strictEqual(OpenAi.text(parts), "Hello")
+        assert.strictEqual(OpenAi.finishOf(parts)?.reason, "stop")
+      }
     }))
 
   it.effect("characters of several bytes may be cut anywhere", () =>

@@ -1,7 +1,9 @@
 /** Recordings in the shapes that servers have: what `Recording` reads in them is so, and the adapter holds against it. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
+import * as Protocols from "../recordings/Protocols.ts"
 import * as OpenAi from "../support/OpenAiServer.ts"
+import * as Playback from "../support/Playback.ts"
 import * as Recording from "../support/Recording.ts"
 import * as Replay from "../support/Replay.ts"
 
@@ -193,4 +195,17 @@ describe("a file is read", () => {
   it("never when it is something else", () => {
     assert.throws(() => Recording.parse(`${lines[0]}\noops`), "not a line of JSON")
   })
+})
+
+describe("over an agent, cut at every byte, a call", () => {
+  Playback.suite(
+    Protocols.openAiChat,
+    [
+      { choices: [{ delta: { content: "Hï" } }] },
+      { choices: [{ delta: { tool_calls: [{ index: 0, id: "a", ...fn("f", oslo) }] } }] },
+      { choices: [{ delta: {}, finish_reason: "tool_calls" }], usage: { prompt_tokens: 1 } }
+    ],
+    true,
+    60_000
+  )
 })

@@ -117,6 +117,7 @@ export const make = (...replies: ReadonlyArray<Reply>): Effect.Effect<Server, ne
         const reply = replies[Math.min(requests.length, replies.length) - 1]
         if (reply === undefined || reply === silence) return
         response.writeHead(reply.status, reply.headers)
+        response.flushHeaders()
         for (const piece of reply.pieces) {
           await new Promise((resolve) => response.write(piece, resolve))
         }

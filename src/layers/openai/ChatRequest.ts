@@ -1,4 +1,4 @@
-/** Encodes a call as the body of a chat completion. Owns tools, tool choice and output format; messages are `ChatMessages`. */
+/** Encodes a call as the body of a chat completion. Owns tools and tool choice; messages are `ChatMessages`. */
 import * as AiError from "effect/ai/AiError"
 import type * as LanguageModel from "effect/ai/LanguageModel"
 import { toCodecOpenAI } from "effect/ai/OpenAiStructuredOutput"
@@ -6,10 +6,13 @@ import * as Tool from "effect/ai/Tool"
 import * as Effect from "effect/Effect"
 import type * as JsonSchema from "effect/JsonSchema"
 import * as ChatMessages from "./ChatMessages.ts"
+import * as ResponseFormat from "./ResponseFormat.ts"
 
 export interface Options extends ChatMessages.Options {
   /** Fields that the call does not decide. `stream_options: undefined` takes that field away. */
   readonly body: Readonly<Record<string, unknown>>
+  /** What the answer has to fit, where the call itself does not say. */
+  readonly format: ResponseFormat.ResponseFormat | undefined
 }
 
 interface FunctionTool {
@@ -62,17 +65,10 @@ const toolFields = (call: LanguageModel.ProviderOptions) => {
   return tools.length === 0 ? {} : { tools: tools.map(toolOf), tool_choice: choice }
 }
 
-const formatFields = ({ responseFormat: format }: LanguageModel.ProviderOptions) =>
-  format.type === "text" ? {} : {
-    response_format: {
-      type: "json_schema",
-      json_schema: {
-        name: format.objectName.replace(/[^\w-]/g, "_").slice(0, 64),
-        schema: Tool.getJsonSchemaFromSchema(format.schema, { transformer: toCodecOpenAI }),
-        strict: true
-      }
-    }
-  }
+const formatFields = ({ responseFormat: asked }: LanguageModel.ProviderOptions, format: Options["format"]) => {
+  const response_format = asked.type === "json" ? ResponseFormat.ofObject(asked.objectName, asked.schema) : format
+  return response_format === undefined ? {} : { response_format }
+}
 
 /** The JSON text of a request. Fails on a tool that only another API has, a schema or a value that JSON cannot hold. */
 export const encode = Effect.fnUntraced(function*(
@@ -87,7 +83,7 @@ export const encode = Effect.fnUntraced(function*(
     })
   }
   const fields = yield* Effect.try({
-    try: () => ({ ...toolFields(call), ...formatFields(call) }),
+    try: () => ({ ...toolFields(call), ...formatFields(call, options.format) }),
     catch: (cause) => new AiError.UnsupportedSchemaError({ description: cause instanceof Error ? cause.message : "" })
   })
   return yield* Effect.try({

@@ -59,6 +59,17 @@ export const truncated = (origin: Origin): AiError.AiError =>
     })
   )
 
+/** A failure in the middle of an answer: one of the network is a truncated stream, in the network's words. */
+export const inAnswer = (error: AiError.AiError): AiError.AiError =>
+  error.reason._tag !== "NetworkError" ? error : AiError.make({
+    module: error.module,
+    method: error.method,
+    reason: new AiError.InternalProviderError({
+      description: description(error) ?? error.message,
+      metadata: { openai: { truncated: true } }
+    })
+  })
+
 /** The server says in a finish reason that it gave up. */
 export const gaveUp = (origin: Origin): AiError.AiError =>
   make(

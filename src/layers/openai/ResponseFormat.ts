@@ -1,0 +1,74 @@
+/**
+ * The field `response_format`: what holds an answer to a schema.
+ *
+ * Owns how a schema is sent, and whether it can be sent in strict mode. Does not own whether a server knows the field.
+ */
+import type * as AiError from "effect/ai/AiError"
+import { toCodecOpenAI } from "effect/ai/OpenAiStructuredOutput"
+import * as Tool from "effect/ai/Tool"
+import type * as JsonSchema from "effect/JsonSchema"
+import type * as Schema from "effect/Schema"
+import type * as Model from "../../services/Model.ts"
+import * as Json from "../Json.ts"
+
+export interface ResponseFormat {
+  readonly type: "json_schema"
+  readonly json_schema: {
+    readonly name: string
+    readonly schema: JsonSchema.JsonSchema
+    readonly strict: boolean
+  }
+}
+
+const make = (name: string, schema: JsonSchema.JsonSchema, strict: boolean): ResponseFormat => ({
+  type: "json_schema",
+  json_schema: { name: name.replace(/[^\w-]/g, "_").slice(0, 64) || "answer", schema, strict }
+})
+
+/** For an answer that is decoded by the codec of strict mode. Throws where strict mode has no schema for it. */
+export const ofObject = (name: string, schema: Schema.Constraint): ResponseFormat =>
+  make(name, Tool.getJsonSchemaFromSchema(schema, { transformer: toCodecOpenAI }), true)
+
+/**
+ * Whether the schema of strict mode has the same JSON: there every property is required, and neither tuples nor records
+ * are, which effect/ai writes as something else.
+ */
+const keepsShape = (json: Json.Json): boolean => {
+  if (typeof json !== "object" || json === null) return true
+  const node = Json.object(json)
+  if (node === undefined) return Json.array(json).every(keepsShape)
+  const required = Json.array(node["required"])
+  const isTotal = Object.keys(Json.object(node["properties"]) ?? {}).every((key) => required.includes(key))
+  const isClosed = typeof node["additionalProperties"] !== "object"
+  const isPlain = !("prefixItems" in node || "patternProperties" in node || "not" in node)
+  return isTotal && isClosed && isPlain && Object.values(node).every(keepsShape)
+}
+
+const encode = ({ name, schema }: Model.Output): ResponseFormat | undefined => {
+  try {
+    const plain = Tool.getJsonSchemaFromSchema(schema)
+    if (keepsShape(plain as Json.Json)) return ofObject(name, schema)
+    return plain.type === "object" ? make(name, plain, false) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** A schema is walked once, not for each call. */
+const encoded = new WeakMap<Model.Output["schema"], ResponseFormat | undefined>()
+
+/**
+ * For an answer that is decoded by the schema itself: strict where that is the same, and `undefined` where the root is no
+ * object, which the field cannot say.
+ */
+export const ofAnswer = (output: Model.Output): ResponseFormat | undefined => {
+  if (encoded.has(output.schema)) return encoded.get(output.schema)
+  const format = encode(output)
+  encoded.set(output.schema, format)
+  return format
+}
+
+/** A server's word that it does not know the field, or does not take it with this model or these tools. */
+export const isRefused = ({ reason }: AiError.AiError): boolean =>
+  reason._tag === "InvalidRequestError"
+  && /response_format|json_schema|structured output/i.test(`${reason.parameter} ${reason.description}`)

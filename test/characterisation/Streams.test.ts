@@ -1,0 +1,154 @@
+/**
+ * What effect 4.1 does with a stream of a model that runs its own tools. Each test names what of ours exists because of it: where
+ * one fails after an upgrade, that may go.
+ */
+import { assert, describe, it } from "@effect/vitest"
+import * as Chat from "effect/ai/Chat"
+import * as LanguageModel from "effect/ai/LanguageModel"
+import type * as Response from "effect/ai/Response"
+import * as Tool from "effect/ai/Tool"
+import * as Toolkit from "effect/ai/Toolkit"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as Ref from "effect/Ref"
+import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
+import * as Tracer from "effect/Tracer"
+import * as Scripted from "../support/ScriptedLanguageModel.ts"
+
+const Work = Tool.make("work", { parameters: Schema.Struct({ n: Schema.Finite }), success: Schema.Finite })
+const kit = Toolkit.make(Work)
+
+const call = (n: number, id: string, name = "work"): Response.StreamPartEncoded => ({
+  type: "tool-call",
+  id,
+  name,
+  params: { n }
+})
+
+/** What comes of a stream that runs its tools by itself: the parts, and how it ended. */
+const play = Effect.fnUntraced(function*(
+  parts: ReadonlyArray<Response.StreamPartEncoded>,
+  handler: (n: number) => Effect.Effect<number> = Effect.succeed
+) {
+  const ran: Array<number> = []
+  const { model } = yield* Scripted.make([{ parts }])
+  const handlers = kit.toLayer({
+    work: ({ n }) =>
+      Effect.suspend(() => {
+        ran.push(n)
+        return handler(n)
+      })
+  })
+  const seen: Array<string> = []
+  const exit = yield* Effect.exit(
+    model.streamText({ prompt: "go", toolkit: kit }).pipe(
+      Stream.runForEach((part) =>
+        Effect.sync(() => seen.push(part.type === "tool-result" ? `result ${part.id}` : part.type))
+      ),
+      Effect.provide(handlers)
+    )
+  )
+  return { ran, seen, exit }
+})
+
+describe("a stream without a finish", () => {
+  it.effect("is a success and its call is executed (loop/Attempt asks for a finish, and runs no tool before it)", () =>
+    Effect.gen(function*() {
+      const { exit, ran } = yield* play([call(1, "a")])
+      assert.deepStrictEqual([Exit.isSuccess(exit), ran], [true, [1]])
+    }))
+})
+
+describe("one bad call fails the stream, and the results of its siblings are lost", () => {
+  it.effect("where its tool is unknown (layers/ModelLanguageModel defers the check, loop/CallStep settles it)", () =>
+    Effect.gen(function*() {
+      const { exit, seen } = yield* play([call(1, "a"), call(2, "b", "wrok"), Scripted.finish("tool-calls")])
+      assert.isTrue(Exit.isFailure(exit))
+      assert.notInclude(seen, "result a")
+    }))
+
+  it.effect("where its tool has a defect (layers/ToolExecutorToolkit makes it an outcome)", () =>
+    Effect.gen(function*() {
+      const { exit, seen } = yield* play(
+        [call(1, "a"), call(2, "b"), Scripted.finish("tool-calls")],
+        (n) => n === 2 ? Effect.die("bug") : Effect.succeed(n)
+      )
+      assert.isTrue(Exit.hasDies(exit))
+      assert.notInclude(seen, "result a")
+    }))
+
+  it.effect("where its result does not fit its schema (layers/ToolExecutorToolkit makes it an outcome)", () =>
+    Effect.gen(function*() {
+      const { exit, seen } = yield* play(
+        [call(2, "b"), call(1, "a"), Scripted.finish("tool-calls")],
+        (n) => Effect.succeed(n === 2 ? Number.NaN : n)
+      )
+      assert.isTrue(Exit.isFailure(exit))
+      assert.notInclude(seen, "result a")
+    }))
+})
+
+describe("calls with one id", () => {
+  it.effect("are both executed, with one id for both results (layers/openai/ToolCalls gives ids, run/Transcript too)", () =>
+    Effect.gen(function*() {
+      const { ran, seen } = yield* play([call(1, "x"), call(2, "x"), Scripted.finish("tool-calls")])
+      assert.deepStrictEqual(ran, [1, 2])
+      assert.deepStrictEqual(seen.filter((part) => part.startsWith("result")), ["result x", "result x"])
+    }))
+})
+
+describe("an error part", () => {
+  it.effect("leaves the stream a success (layers/ModelLanguageModel fails on it)", () =>
+    Effect.gen(function*() {
+      const { exit, seen } = yield* play([{ type: "error", error: "overloaded" }, Scripted.finish()])
+      assert.isTrue(Exit.isSuccess(exit))
+      assert.include(seen, "error")
+    }))
+})
+
+describe("a chat that is interrupted while a tool runs", () => {
+  it.effect("keeps the call without a result, which providers refuse (run/Transcript pairs them)", () =>
+    Effect.gen(function*() {
+      const { model } = yield* Scripted.make([{ parts: [call(1, "a"), Scripted.finish("tool-calls")] }])
+      const chat = yield* Chat.empty
+      const started = yield* Deferred.make<void>()
+      const handlers = kit.toLayer({ work: () => Effect.andThen(Deferred.succeed(started, undefined), Effect.never) })
+      const fiber = yield* chat.streamText({ prompt: "go", toolkit: kit }).pipe(
+        Stream.runDrain,
+        Effect.provide(handlers),
+        Effect.provideService(LanguageModel.LanguageModel, model),
+        Effect.forkChild
+      )
+      yield* Deferred.await(started)
+      yield* Fiber.interrupt(fiber)
+      const { content } = yield* Ref.get(chat.history)
+      const types = content.flatMap((message) =>
+        typeof message.content === "string" ? [] : message.content.map((part) => part.type)
+      )
+      assert.include(types, "tool-call")
+      assert.notInclude(types, "tool-result")
+    }))
+})
+
+describe("the arguments of a call", () => {
+  it.effect("stand in clear in the caller's span (layers/ToolExecutorToolkit puts a span between)", () =>
+    Effect.gen(function*() {
+      const spans: Array<Tracer.Span> = []
+      const tracer = Tracer.make({
+        span(options) {
+          const span = new Tracer.NativeSpan(options)
+          spans.push(span)
+          return span
+        }
+      })
+      yield* play([call(4711, "a"), Scripted.finish("tool-calls")]).pipe(
+        Effect.withSpan("caller"),
+        Effect.withTracer(tracer)
+      )
+      const attributes = spans.flatMap((span) => [...span.attributes.values()])
+      assert.include(JSON.stringify(attributes), "4711")
+    }))
+})

@@ -1,0 +1,192 @@
+/** An agent's output schema in the request: what is sent, in which mode, and what becomes of a server that refuses it. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as FetchHttpClient from "effect/http/FetchHttpClient"
+import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
+import * as Schema from "effect/Schema"
+import * as Agent from "../../src/Agent.ts"
+import * as Fiberloop from "../../src/Fiberloop.ts"
+import * as LanguageModelOpenAi from "../../src/layers/LanguageModelOpenAi.ts"
+import * as ModelLanguageModel from "../../src/layers/ModelLanguageModel.ts"
+import * as ResponseFormat from "../../src/layers/openai/ResponseFormat.ts"
+import * as SessionStoreMemory from "../../src/layers/SessionStoreMemory.ts"
+import type * as Model from "../../src/services/Model.ts"
+import * as OpenAi from "../support/OpenAiServer.ts"
+import * as TestAgent from "../support/TestAgent.ts"
+
+const Total = Schema.Struct({ total: Schema.Finite, currency: Schema.NullOr(Schema.String) })
+const says = (text: string) => OpenAi.events(OpenAi.data(OpenAi.delta({ content: text }), OpenAi.finish("stop")))
+const total = says("{\"total\":3,\"currency\":null}")
+const works = OpenAi.events(OpenAi.data(
+  OpenAi.toolCalls({ index: 0, id: "a", function: { name: "work", arguments: "{\"n\":1}" } }),
+  OpenAi.finish("tool_calls")
+))
+
+/** An agent with an output, and tools, over a server. */
+const typed = Effect.fnUntraced(function*(
+  replies: ReadonlyArray<OpenAi.Reply>,
+  options: Partial<LanguageModelOpenAi.Options> = { structuredOutput: true }
+) {
+  const server = yield* OpenAi.make(...replies)
+  const handler = () => Effect.succeed("done")
+  const context = yield* Layer.build(Layer.mergeAll(
+    Fiberloop.layer,
+    SessionStoreMemory.layer,
+    ModelLanguageModel.layer.pipe(Layer.provide(OpenAi.model(server, options))),
+    TestAgent.kit.toLayer({ work: handler, look: handler, again: handler })
+  ))
+  const agent = yield* Agent.make({
+    name: "app/Sum",
+    instructions: "Add.",
+    toolkit: TestAgent.kit,
+    output: Total
+  }).pipe(Effect.provide(context))
+  return { agent, server }
+})
+
+const formats = (server: OpenAi.Server) => server.requests.map(({ body }) => body.response_format)
+
+describe("an agent's output", () => {
+  it.effect("is the response format of every request of its run, with tools and after a wrong answer, in the same bytes", () =>
+    Effect.gen(function*() {
+      const { agent, server } = yield* typed([works, says("three"), total])
+      const result = yield* agent.run({ input: "1 + 2" })
+      assert.deepStrictEqual(result._tag === "Completed" ? result.output : result._tag, { total: 3, currency: null })
+      assert.deepStrictEqual(server.requests.map(({ body }) => body.tools.length), [3, 3, 3])
+      const [first, ...others] = formats(server).map((format) => JSON.stringify(format))
+      assert.deepStrictEqual(others, [first, first])
+      assert.deepStrictEqual(formats(server)[0], {
+        type: "json_schema",
+        json_schema: {
+          name: "app_Sum",
+          strict: true,
+          schema: {
+            type: "object",
+            properties: { total: { type: "number" }, currency: { anyOf: [{ type: "string" }, { type: "null" }] } },
+            required: ["total", "currency"],
+            additionalProperties: false
+          }
+        }
+      })
+    }))
+
+  it.effect("is asked for in words too, by a system message that is the same each time", () =>
+    Effect.gen(function*() {
+      const { agent, server } = yield* typed([works, total])
+      yield* agent.run({ input: "1 + 2" })
+      const [first, second] = server.requests.map(({ body }) => body.messages[0])
+      assert.include(first.content, "\"total\"")
+      assert.deepStrictEqual(first, second)
+    }))
+
+  it.effect("is asked for in words only, where nobody says that the server knows the field", () =>
+    Effect.gen(function*() {
+      const { agent, server } = yield* typed([total], {})
+      yield* agent.run({ input: "1 + 2" })
+      assert.deepStrictEqual(formats(server), [undefined])
+      assert.include(server.requests[0]?.body.messages[0].content, "\"total\"")
+    }))
+
+  it.effect("is no field of the requests of an agent without one", () =>
+    Effect.gen(function*() {
+      const { server } = yield* typed([total])
+      const context = yield* Layer.build(Layer.mergeAll(
+        Fiberloop.layer,
+        SessionStoreMemory.layer,
+        ModelLanguageModel.layer.pipe(Layer.provide(OpenAi.model(server, { structuredOutput: true })))
+      ))
+      const plain = yield* Effect.provide(Agent.make({ instructions: "Add." }), context)
+      yield* plain.run({ input: "1 + 2" })
+      assert.notProperty(server.requests[0]?.body, "response_format")
+    }))
+})
+
+describe("a server that refuses the field", () => {
+  const refusal = OpenAi.status(400, {
+    error: {
+      message: "Invalid parameter: 'response_format' of type 'json_schema' is not supported with this model.",
+      type: "invalid_request_error",
+      param: null
+    }
+  })
+
+  it.effect("is asked once more without it, and never again with it", () =>
+    Effect.gen(function*() {
+      const { agent, server } = yield* typed([refusal, works, total])
+      const result = yield* agent.run({ input: "1 + 2" })
+      assert.strictEqual(result._tag, "Completed")
+      assert.deepStrictEqual(formats(server).map((format) => format !== undefined), [true, false, false])
+    }))
+
+  it.effect("is not asked once more for another fault of the request", () =>
+    Effect.gen(function*() {
+      const { agent, server } = yield* typed([OpenAi.status(400, { error: { message: "model is blank" } })])
+      const error = yield* Effect.flip(agent.run({ input: "1 + 2" }))
+      assert.strictEqual(error.reason._tag, "InvalidRequest")
+      assert.strictEqual(server.requests.length, 1)
+    }))
+})
+
+describe("a server is sent the field by default", () => {
+  const formatAt = Effect.fnUntraced(function*(baseUrl: string, structuredOutput?: boolean) {
+    const bodies: Array<any> = []
+    const fetch: typeof globalThis.fetch = async (_, init) => {
+      bodies.push(JSON.parse(new TextDecoder().decode(init?.body as Uint8Array)))
+      return new Response(total.pieces.join(""), { headers: total.headers })
+    }
+    const context = yield* Layer.build(Layer.mergeAll(
+      Fiberloop.layer,
+      SessionStoreMemory.layer,
+      ModelLanguageModel.layer.pipe(
+        Layer.provide(
+          LanguageModelOpenAi.layer({ model: "m-1", baseUrl, apiKey: Redacted.make("sk-none"), structuredOutput })
+        ),
+        Layer.provide(FetchHttpClient.layer),
+        Layer.provide(Layer.succeed(FetchHttpClient.Fetch, fetch))
+      )
+    ))
+    const agent = yield* Effect.provide(Agent.make({ instructions: "Add.", output: Total }), context)
+    yield* agent.run({ input: "1 + 2" })
+    return bodies[0].response_format?.type
+  })
+
+  it.effect("when it is OpenAI's own", () =>
+    Effect.gen(function*() {
+      assert.strictEqual(yield* formatAt("https://api.openai.com/v1"), "json_schema")
+    }))
+
+  it.effect("and not when it is another, or the layer says no", () =>
+    Effect.gen(function*() {
+      assert.isUndefined(yield* formatAt("http://localhost:11434/v1"))
+      assert.isUndefined(yield* formatAt("https://api.openai.com/v1", false))
+    }))
+})
+
+describe("a schema is sent", () => {
+  const modeOf = (schema: Model.Output["schema"]) => {
+    const format = ResponseFormat.ofAnswer({ name: "n", schema })
+    return format === undefined ? "not at all" : format.json_schema.strict ? "strict" : "as it is"
+  }
+
+  class Place extends Schema.Class<Place>("Place")({ city: Schema.NonEmptyString, at: Schema.Array(Schema.Int) }) {}
+
+  it.each<readonly [string, Model.Output["schema"], string]>([
+    ["of required properties", Total, "strict"],
+    ["of a class", Schema.toCodecJson(Place), "strict"],
+    ["of a union below the root", Schema.Struct({ a: Schema.Union([Total, Schema.Literal("none")]) }), "strict"],
+    ["with an optional property", Schema.Struct({ a: Schema.optionalKey(Schema.String) }), "as it is"],
+    ["with a tuple", Schema.Struct({ a: Schema.Tuple([Schema.String]) }), "as it is"],
+    ["with a record", Schema.Struct({ a: Schema.Record(Schema.String, Schema.Finite) }), "as it is"],
+    ["of a number", Schema.Finite, "not at all"],
+    ["of a list", Schema.Array(Total), "not at all"],
+    [
+      "of a list with an optional property",
+      Schema.Array(Schema.Struct({ a: Schema.optionalKey(Total) })),
+      "not at all"
+    ],
+    ["of a union", Schema.Union([Total, Schema.Struct({ error: Schema.String })]), "not at all"]
+  ])("%s", (_, schema, mode) => {
+    assert.strictEqual(modeOf(schema), mode)
+  })
+})

@@ -1,0 +1,83 @@
+/**
+ * Replays recorded provider streams (`<protocol>.*`: JSON, one payload a line, or server-sent events) from the folder
+ * `FIBERLOOP_RECORDINGS`, default `../shared/recordings`; with `FIBERLOOP_RECORDINGS_FULL=1` cut at every offset. Fails when
+ * there are none; a file without a stream, or of a protocol that has no model here, is only told.
+ */
+import { assert, describe, it } from "@effect/vitest"
+import { existsSync, readdirSync, readFileSync } from "node:fs"
+import { join, resolve } from "node:path"
+import { afterAll, beforeEach } from "vitest"
+import * as Playback from "../support/Playback.ts"
+import type * as Protocol from "../support/Protocol.ts"
+import * as Recording from "../support/Recording.ts"
+import * as Replay from "../support/Replay.ts"
+import * as Protocols from "./Protocols.ts"
+
+const root = join(import.meta.dirname, "../..")
+const folder = resolve(root, process.env["FIBERLOOP_RECORDINGS"] ?? "../shared/recordings")
+const isFull = process.env["FIBERLOOP_RECORDINGS_FULL"] === "1"
+const timeout = 3_600_000
+
+const names = existsSync(folder) ? readdirSync(folder).sort() : []
+const files = names.flatMap((file): ReadonlyArray<readonly [string, Protocol.Protocol]> => {
+  const protocol = Protocols.all.find(({ name }) => file.startsWith(`${name}.`))
+  return protocol === undefined ? [] : [[file, protocol]]
+})
+const modelless = new Set(names.filter((name) => !/^readme/i.test(name) && !files.some(([file]) => file === name)))
+
+type Read = () => ReadonlyArray<Recording.Payload> | undefined
+
+const recordings = files.map(([file, protocol]): readonly [string, Protocol.Protocol, Read] => {
+  const text = readFileSync(join(folder, file), "utf8")
+  try {
+    const payloads = Recording.parse(text)
+    return [file, protocol, () => payloads]
+  } catch (error) {
+    return [file, protocol, () => {
+      throw error
+    }]
+  }
+})
+const ran = new Set<string>()
+const failed = new Set<string>()
+const streamless = new Set<string>()
+
+it("there are recordings", () => {
+  const kinds = Protocols.all.map(({ name }) => `${name}.*`).join(", ")
+  assert.isNotEmpty(files, `no ${kinds} in ${folder}: set FIBERLOOP_RECORDINGS to a folder of recorded streams`)
+})
+
+afterAll(() => {
+  const told = (what: string, names: Set<string>) => names.size === 0 ? "" : `; ${what}: ${[...names].join(", ")}`
+  const passed = new Set([...ran].filter((file) => !failed.has(file)))
+  console.log(
+    `${passed.size} of ${files.length} recordings of ${folder} passed${told("passed", passed)}`
+      + `${told("failed", failed)}${told("no stream", streamless)}${told("no model", modelless)}`
+  )
+})
+
+for (const [file, protocol, payloads] of recordings) {
+  describe(file, () => {
+    beforeEach(({ onTestFailed }) => {
+      ran.add(file)
+      onTestFailed(() => {
+        failed.add(file)
+      })
+    })
+    let stream: ReadonlyArray<Recording.Payload> | undefined
+    try {
+      stream = payloads()
+    } catch (error) {
+      it("can be read", () => {
+        throw error
+      })
+      return
+    }
+    if (stream === undefined) return void streamless.add(file)
+    if (protocol === Protocols.openAiChat) {
+      Replay.reading(stream)
+      Replay.sockets(stream)
+    }
+    Playback.suite(protocol, stream, isFull, timeout)
+  })
+}

@@ -1,0 +1,175 @@
+/**
+ * Runs an agent over a recorded stream that comes by a socket: whole, in pieces of one byte, and cut at many offsets by a
+ * clean end and by a reset.
+ *
+ * Owns what must hold of any recording of any protocol; what one says is another matter (`Replay`).
+ */
+import { assert, describe, it } from "@effect/vitest"
+import * as Tool from "effect/ai/Tool"
+import * as Toolkit from "effect/ai/Toolkit"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Random from "effect/Random"
+import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
+import * as Agent from "../../src/Agent.ts"
+import * as Fiberloop from "../../src/Fiberloop.ts"
+import type * as Message from "../../src/run/Message.ts"
+import * as Model from "../../src/services/Model.ts"
+import * as RetryPolicy from "../../src/services/RetryPolicy.ts"
+import * as OpenAi from "./OpenAiServer.ts"
+import type { Protocol } from "./Protocol.ts"
+import type { Payload } from "./Recording.ts"
+import * as RunLog from "./RunLog.ts"
+import * as TestStore from "./TestStore.ts"
+
+/** What became of one run, without what differs from run to run. */
+interface Outcome {
+  readonly end: string
+  readonly message: { readonly content: unknown; readonly finishReason: string } | undefined
+  readonly usage: unknown
+  readonly outcomes: ReadonlyArray<string>
+  readonly discarded: ReadonlyArray<string>
+  /** the tools that were executed */
+  readonly ran: ReadonlyArray<string>
+}
+
+const cut: Outcome = {
+  end: "RunFailed(RetriesExhausted)",
+  message: undefined,
+  usage: undefined,
+  outcomes: [],
+  discarded: ["StreamTruncated"],
+  ran: []
+}
+
+/** A part without the id of its call, which an adapter makes where the provider has none. */
+const unnamed = (part: Message.AssistantPart) => "id" in part ? { ...part, id: "" } : part
+
+/** The names of the tools that a recording calls. */
+const toolsOf = Effect.fnUntraced(function*(protocol: Protocol, whole: OpenAi.Reply) {
+  const server = yield* OpenAi.make(whole)
+  const model = Context.get(yield* Layer.build(protocol.model(server)), Model.Model)
+  const names = new Set<string>()
+  yield* model.stream({
+    messages: [{ role: "user", content: [{ type: "text", text: "go" }] }],
+    tools: [],
+    toolChoice: "none",
+    metadata: { sessionId: "s", runId: "r", turn: 1, attempt: 1 }
+  }).pipe(
+    Stream.runForEach((part) =>
+      Effect.sync(() => part.type === "tool-call" && part.providerExecuted !== true && names.add(part.name))
+    ),
+    Effect.ignore
+  )
+  return [...names]
+})
+
+/** What becomes of each of these replies: a run for each, of one agent that has the tools of `whole`. */
+const play = Effect.fnUntraced(
+  function*(protocol: Protocol, whole: OpenAi.Reply, replies: ReadonlyArray<OpenAi.Reply>) {
+    const ran: Array<string> = []
+    const tools = (yield* toolsOf(protocol, whole)).map((name) =>
+      Tool.make(name, { parameters: Schema.Unknown, success: Schema.String })
+    )
+    // tools that are known at run time only: their handlers are asked for below
+    const kit = Toolkit.make(...tools) as unknown as Toolkit.Toolkit<{}>
+    const handlers = Object.fromEntries(tools.map(({ name }) => [name, () =>
+      Effect.sync(() => {
+        ran.push(name)
+        return "done"
+      })]
+    ))
+    const server = yield* OpenAi.make(...replies)
+    const store = yield* TestStore.make()
+    const below = Layer.mergeAll(
+      Fiberloop.layer,
+      store.layer,
+      protocol.model(server),
+      kit.toLayer(handlers as never) as Layer.Layer<never>
+    )
+    const agent = yield* Agent.make({
+      instructions: "Be brief.",
+      toolkit: kit,
+      limits: { maxTurns: 1 },
+      retry: RetryPolicy.make({ maxRetries: 0 })
+    }).pipe(Effect.provide(yield* Layer.build(below)))
+
+    const outcomes: Array<Outcome> = []
+    for (const n of replies.keys()) {
+      ran.length = 0
+      yield* Effect.exit(agent.run({ sessionId: `s${n}`, input: "go" }))
+      const log = yield* store.log(`s${n}`)
+      const [message] = RunLog.only(log, "AssistantMessage")
+      outcomes.push({
+        end: RunLog.endOf(log),
+        message: message === undefined
+          ? undefined
+          : { content: message.message.content.map(unnamed), finishReason: message.finishReason },
+        usage: message?.usage,
+        outcomes: RunLog.outcomes(log),
+        discarded: RunLog.only(log, "AttemptDiscarded").map(({ error }) => error._tag),
+        ran: [...ran]
+      })
+    }
+    return outcomes
+  }
+)
+
+/** Every offset below 4 kB, around the ends of events, and 500 by seed: or all of them. */
+const offsets = (
+  body: Uint8Array,
+  ends: ReadonlyArray<number>,
+  isFull: boolean
+): Effect.Effect<ReadonlyArray<number>> =>
+  Effect.gen(function*() {
+    if (isFull) return [...body.keys()]
+    const { length } = body
+    const some = yield* Effect.replicateEffect(Random.nextIntBetween(0, length), 500).pipe(Random.withSeed("cuts"))
+    const all = [...Array(4096).keys(), ...ends.flatMap((end) => [end - 1, end, end + 1]), ...some]
+    return [...new Set(all)].filter((at) => at < length).sort((a, b) => a - b)
+  })
+
+const bytes = (text: string) => new TextEncoder().encode(text)
+
+/** The tests of a recording; `isFull` cuts it at every offset. */
+export const suite = (protocol: Protocol, payloads: ReadonlyArray<Payload>, isFull: boolean, timeout: number): void => {
+  const events = payloads.map((payload) => bytes(protocol.event(payload)))
+  const body = Buffer.concat([...events, bytes(protocol.end)])
+  let length = 0
+  const ends = events.map((event) => length += event.length)
+  // the last brace may be enough
+  const decidedAt = (ends[payloads.findIndex(protocol.decides)] ?? Number.POSITIVE_INFINITY) - 2
+  const whole = OpenAi.events(body)
+
+  it.effect("is the same in one piece, in pieces of one event and of one byte", () =>
+    Effect.gen(function*() {
+      const single = Array.from(body, (byte) => Uint8Array.of(byte))
+      const replies = [whole, whole, OpenAi.events(...events, bytes(protocol.end)), OpenAi.events(...single)]
+      const [first, ...others] = yield* play(protocol, whole, replies)
+      for (const other of others) assert.deepStrictEqual(other, first)
+    }), timeout)
+
+  describe.each(["end", "reset"] as const)("cut by a socket's %s", (ending) => {
+    it.effect(
+      "it is truncated before its finish, with no tool executed, and behind it whole or truncated",
+      () =>
+        Effect.gen(function*() {
+          const cuts = yield* offsets(body, ends, isFull)
+          const replies = cuts.map((at) => ({ ...whole, pieces: at === 0 ? [] : [body.subarray(0, at)], ending }))
+          const [said, ...outcomes] = yield* play(protocol, whole, [whole, ...replies])
+          outcomes.forEach((outcome, n) => {
+            const at = cuts[n] ?? 0
+            const isCut = at < decidedAt || outcome.discarded[0] === "StreamTruncated"
+            assert.deepStrictEqual(
+              { ...outcome, usage: undefined },
+              isCut ? cut : { ...said, usage: undefined },
+              `cut at ${at}`
+            )
+          })
+        }),
+      timeout
+    )
+  })
+}

@@ -1,0 +1,24 @@
+/**
+ * A wire protocol of a provider, as far as replaying its recorded streams needs it: how payloads are sent, when an answer
+ * may be over, and the model that reads them.
+ */
+import type * as Config from "effect/Config"
+import type * as Layer from "effect/Layer"
+import type * as Model from "../../src/services/Model.ts"
+import type { Payload } from "./Recording.ts"
+
+export interface Protocol {
+  /** the first part of the names of its recordings */
+  readonly name: string
+  /** one payload as the event that the provider sends */
+  readonly event: (payload: Payload) => string
+  /** what comes behind the last event */
+  readonly end: string
+  /** Whether an answer may be over with this payload: it has the finish reason, or an error. */
+  readonly decides: (payload: Payload) => boolean
+  readonly model: (server: { readonly baseUrl: string }) => Layer.Layer<Model.Model, Config.ConfigError>
+}
+
+/** `data:` alone, and with the payload's type as the event's name. */
+export const data = (payload: Payload): string => `data: ${JSON.stringify(payload)}\n\n`
+export const named = (payload: Payload): string => `event: ${payload["type"]}\n${data(payload)}`
