@@ -25,8 +25,8 @@ import * as ChatStream from "./openai/ChatStream.ts"
 import * as Closing from "./openai/Closing.ts"
 import * as Endpoint from "./openai/Endpoint.ts"
 import * as Errors from "./openai/Errors.ts"
-import * as RetryAfter from "./openai/RetryAfter.ts"
 import * as ProviderError from "./ProviderError.ts"
+import * as RetryAfter from "./RetryAfter.ts"
 
 export { isContextOverflow, isTruncated, retryAfter } from "./openai/Errors.ts"
 
@@ -74,13 +74,6 @@ const readError = (response: HttpClientResponse.HttpClientResponse): Effect.Effe
   )
 }
 
-/** The provider's words in an error's body: those of its JSON, or a short plain text; never a web page. */
-const parseError = (body: string): ProviderError.ProviderError => {
-  const json = Json.parse(body)
-  const isText = json === undefined && body.length <= 500 && !body.trimStart().startsWith("<")
-  return ProviderError.read(isText ? body.trim() : json)
-}
-
 const statusError = Effect.fnUntraced(function*(
   endpoint: Endpoint.Endpoint,
   response: HttpClientResponse.HttpClientResponse
@@ -89,7 +82,7 @@ const statusError = Effect.fnUntraced(function*(
   if (status < 400) {
     return yield* Errors.notAnswered(endpoint, status, headers["location"])
   }
-  const error = parseError(yield* readError(response))
+  const error = ProviderError.fromAnswer({ body: yield* readError(response), headers })
   const retryAfter = RetryAfter.fromHeaders(headers, yield* Clock.currentTimeMillis)
   return yield* Errors.fromProvider(endpoint, error, { status, headers, retryAfter })
 })

@@ -7,6 +7,7 @@
 import * as AiError from "effect/ai/AiError"
 import * as Duration from "effect/Duration"
 import type * as HttpClientError from "effect/http/HttpClientError"
+import * as Advice from "../Advice.ts"
 import * as Json from "../Json.ts"
 import * as ProviderError from "../ProviderError.ts"
 import type { Endpoint } from "./Endpoint.ts"
@@ -16,8 +17,11 @@ export const contextLengthExceeded = "context_length_exceeded"
 
 const longestMessage = 500
 
+/** `AiError.module` of the errors made here. */
+export const module = "LanguageModelOpenAi"
+
 export const make = (endpoint: Endpoint, reason: AiError.AiErrorReason): AiError.AiError =>
-  AiError.make({ module: "LanguageModelOpenAi", method: `streamText(${endpoint.host})`, reason })
+  AiError.make({ module, method: `streamText(${endpoint.host})`, reason })
 
 /** The stream ended before the model said that it had finished. */
 export const isTruncated = (error: AiError.AiError): boolean =>
@@ -120,7 +124,7 @@ const unknownNetwork =
 const refusals: ReadonlySet<string> = new Set(["bad port", "redirect count exceeded"])
 
 /** The code of an error or of one of its causes, such as `ECONNREFUSED`; the message, where that is all there is. */
-const codeOf = (error: unknown, depth = 5): string | undefined => {
+export const codeOf = (error: unknown, depth = 5): string | undefined => {
   if (typeof error !== "object" || error === null || depth === 0) return undefined
   if ("code" in error && typeof error.code === "string") return error.code
   if ("name" in error && error.name === "HTTPParserError") return error.name
@@ -148,34 +152,6 @@ export const network = (endpoint: Endpoint, error: HttpClientError.HttpClientErr
   )
 }
 
-const hint = (
-  kind: ProviderError.Kind,
-  status: number | undefined,
-  retryAfter: Duration.Duration | undefined
-): string => {
-  switch (kind) {
-    case "server":
-    case "rateLimit":
-      return retryAfter === undefined || Duration.isZero(retryAfter)
-        ? "try again later"
-        : `try again in ${Duration.format(Duration.seconds(Math.ceil(Duration.toSeconds(retryAfter))))}`
-    case "quota":
-      return "check the account's billing and limits"
-    case "authentication":
-      return "check OPENAI_API_KEY or the option apiKey"
-    case "permission":
-      return "check what the API key may use"
-    case "overflow":
-      return "shorten or compact the conversation"
-    case "policy":
-      return "change the content of the request"
-    case "request":
-      return status === 404 || status === 405
-        ? "check the base URL and the name of the model"
-        : "check the model, the settings and the tools that were sent"
-  }
-}
-
 /** Response headers that help support and retrying; no others are kept. */
 const keptHeaders = /^(retry-after(-ms)?|(x-)?request-id|cf-ray|x-ratelimit-.*)$/
 
@@ -192,14 +168,17 @@ export const fromProvider = (
   answer?: Answer
 ): AiError.AiError => {
   const status = answer?.status ?? error.status
+  const retryAfter = answer?.retryAfter
+    ?? (error.retryDelay === undefined ? undefined : Duration.millis(error.retryDelay))
   const kind = ProviderError.kind(error, status)
   const clean = (text: string) => {
     const safe = endpoint.redact(text)
     return safe.length > longestMessage ? `${safe.slice(0, longestMessage).toWellFormed()}...` : safe
   }
   const said = error.message === undefined ? "" : `: ${clean(error.message.trimEnd().replace(/(?<!\.)\.$/, ""))}`
+  const advice = Advice.of(kind, { status, retryAfter, key: "OPENAI_API_KEY or the option apiKey" })
   const description = `${endpoint.host} answered ${status === undefined ? "with an error" : `HTTP ${status}`}${said} `
-    + `(${hint(kind, status, answer?.retryAfter)})`
+    + `(${advice})`
   const openai: Json.JsonObject = {}
   for (const field of ["message", "code", "type", "param"] as const) {
     if (error[field] !== undefined) openai[field] = clean(error[field])
@@ -223,15 +202,18 @@ export const fromProvider = (
       return make(endpoint, new AiError.QuotaExhaustedError(common))
     case "rateLimit":
       openai.description = description
-      return make(endpoint, new AiError.RateLimitError({ ...common, retryAfter: answer?.retryAfter }))
+      return make(endpoint, new AiError.RateLimitError({ ...common, retryAfter }))
     case "policy":
       return make(endpoint, new AiError.ContentPolicyError(common))
     case "overflow":
       return make(endpoint, new AiError.InvalidRequestError({ ...common, constraint: contextLengthExceeded }))
     case "request":
       return make(endpoint, new AiError.InvalidRequestError({ ...common, parameter: Json.text(openai.param) }))
+    case "response":
+      return make(endpoint, new AiError.InvalidResponseError({ description, metadata: { openai } }))
+    case "network":
     case "server": {
-      if (answer?.retryAfter !== undefined) openai.retryAfterMillis = Duration.toMillis(answer.retryAfter)
+      if (retryAfter !== undefined) openai.retryAfterMillis = Duration.toMillis(retryAfter)
       return make(endpoint, new AiError.InternalProviderError(common))
     }
   }
