@@ -13,6 +13,7 @@ import * as Transcript from "../run/Transcript.ts"
 import * as Usage from "../run/Usage.ts"
 import type * as ContextManager from "../services/ContextManager.ts"
 import * as Compacting from "./Compacting.ts"
+import * as CurrentModel from "./CurrentModel.ts"
 import type * as Env from "./Env.ts"
 import * as ModelCall from "./ModelCall.ts"
 import * as ToolRound from "./ToolRound.ts"
@@ -63,7 +64,7 @@ const limited = (reason: RunEvent.LimitedReason): Ending => ({ _tag: "RunLimited
 
 const view = (env: Env.Env, force: ContextManager.Force | undefined): ContextManager.View => ({
   transcript: env.journal.transcript(),
-  model: env.model.info,
+  model: CurrentModel.of(env).info,
   force
 })
 
@@ -73,7 +74,7 @@ const startTurn = (env: Env.Env): void => {
     journal.record({ _tag: "NoticeAdded", kind: "resume", text: "Go on." })
   }
   const { seq, totals } = journal.state()
-  const { name, provider } = env.model.info
+  const { name, provider } = CurrentModel.of(env).info
   journal.record({
     _tag: "TurnStarted",
     turn: totals.turns + 1,
@@ -90,7 +91,7 @@ const settle = (
 ): Effect.Effect<Ending | undefined, RunError.RunError> => {
   const { journal } = env
   const { attempt, content, duration, finishReason, firstPart, isEmpty, usage } = result
-  const { name, provider } = env.model.info
+  const { name, provider } = CurrentModel.of(env).info
   journal.record({
     _tag: "AssistantMessage",
     turn: journal.state().turn,

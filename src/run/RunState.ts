@@ -5,6 +5,7 @@
  * Does not own what a message's calls do to it (`RunRound`), what follows from it (`RunDecision`), the moves between
  * statuses (`RunStatus`), or messages (`Transcript`).
  */
+import type * as Message from "./Message.ts"
 import * as OpenCall from "./OpenCall.ts"
 import type * as RunEvent from "./RunEvent.ts"
 import type * as RunInput from "./RunInput.ts"
@@ -36,6 +37,13 @@ export interface RunState {
   readonly turn: number
   /** attempts at the turn's model call so far, also by earlier drives */
   readonly attempts: number
+  /** retries of this run's model calls, of all its turns and drives */
+  readonly retries: number
+  /** milliseconds that this run lost to attempts that do not count, and to the waits behind them */
+  readonly lostTime: number
+  /** the model that took over for the rest of the run, and how many times that came about */
+  readonly switchedTo: Message.ModelRef | undefined
+  readonly switches: number
   readonly totals: RunEvent.Totals
   readonly compactionsInARow: number
   readonly corrections: number
@@ -80,6 +88,10 @@ export const empty: RunState = {
   waited: 0,
   turn: 0,
   attempts: 0,
+  retries: 0,
+  lostTime: 0,
+  switchedTo: undefined,
+  switches: 0,
   totals: noTotals,
   compactionsInARow: 0,
   corrections: 0,
@@ -145,12 +157,16 @@ export const evolve = (before: RunState, event: RunEvent.Durable): RunState => {
       return {
         ...state,
         attempts: event.attempt,
+        retries: state.retries + (event.delay === undefined ? 0 : 1),
+        lostTime: state.lostTime + (event.duration ?? 0) + (event.delay ?? 0),
         totals: {
           ...state.totals,
           errors: state.totals.errors + 1,
           usage: Usage.add(state.totals.usage, event.usage)
         }
       }
+    case "ModelSwitched":
+      return { ...state, switchedTo: event.to, switches: state.switches + 1 }
     case "AssistantMessage":
       return RunRound.settleMessage(state, event)
     case "ApprovalRequested":

@@ -18,7 +18,7 @@ import * as RunState from "./RunState.ts"
 import * as Transcript from "./Transcript.ts"
 
 /** Goes up when a fold of the same events gives other states or messages; a golden session tells when it must. */
-export const version = 2
+export const version = 3
 
 type Compacted = Extract<RunEvent.Durable, { _tag: "ContextCompacted" }>
 type Known = Omit<RunState.RunState, "seq" | "at" | "input">
