@@ -51,9 +51,11 @@ export const make = (policy: RetryPolicy.RetryPolicy, whole: RetryPolicy.RetryPo
     if (next === undefined) return none
     const asked = Duration.millis(reason.retryAfter ?? 0)
     if (Duration.isGreaterThan(asked, policy.maxRetryAfter)) return tooLong
-    const delay: Delay = Duration.isGreaterThan(asked, next[1])
+    // in whole milliseconds, as the log keeps it
+    const backoff = Duration.millis(Math.ceil(Duration.toMillis(next[1])))
+    const delay: Delay = Duration.isGreaterThan(asked, backoff)
       ? { _tag: "Delay", duration: asked, source: "retryAfter" }
-      : { _tag: "Delay", duration: next[1], source: "backoff" }
+      : { _tag: "Delay", duration: backoff, source: "backoff" }
     const { lostTime, retries } = journal.state()
     if (retries >= whole.maxRunRetries) return tooOften
     const lost = Duration.millis(lostTime + duration + Duration.toMillis(delay.duration))
