@@ -23,6 +23,7 @@ import * as ChatRequest from "./openai/ChatRequest.ts"
 import * as ChatResponse from "./openai/ChatResponse.ts"
 import * as ChatStream from "./openai/ChatStream.ts"
 import * as Closing from "./openai/Closing.ts"
+import * as Echo from "./openai/Echo.ts"
 import * as Endpoint from "./openai/Endpoint.ts"
 import * as Errors from "./openai/Errors.ts"
 import * as ProviderError from "./ProviderError.ts"
@@ -111,10 +112,14 @@ export const make = Effect.fnUntraced(function*(
     }).pipe(Effect.mapError((reason) => Errors.make(endpoint, reason)))
     const response = yield* client.execute(endpoint.request(body)).pipe(
       Effect.catch(refused),
-      Effect.mapError((error) => Errors.network(endpoint, error))
+      Effect.mapError((error) => Errors.network(endpoint, error)),
+      // the client's span would end with an error that holds the request: its URL, its headers, its body
+      Effect.provideService(HttpClient.TracerDisabledWhen, () => true)
     )
-    if (response.status < 200 || response.status > 299) return yield* statusError(endpoint, response)
-    return ChatStream.parts(response.stream, endpoint, response.headers["content-type"] ?? "", options.model)
+    const { headers } = response.request
+    const quiet = { ...endpoint, redact: (text: string) => Echo.hide(endpoint.redact(text), body, headers) }
+    if (response.status < 200 || response.status > 299) return yield* statusError(quiet, response)
+    return ChatStream.parts(response.stream, quiet, response.headers["content-type"] ?? "", options.model)
   })
 
   const streamText = (
