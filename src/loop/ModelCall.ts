@@ -47,25 +47,14 @@ const makeTries = (env: Env.Env, model: Model.Model["Service"], after: number): 
 
 export const run = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Return<Result, RunError.RunError> {
   const { journal } = env
-  const { attempts, runId, turn } = journal.state()
+  const { attempts, turn } = journal.state()
   let tries = makeTries(env, CurrentModel.of(env), attempts)
   const afterTools = tries.messages[tries.messages.length - 1]?.role === "tool"
   let hadEmpty = false
 
   for (let attempt = attempts + 1;; attempt++) {
-    const { messages, model } = tries
-    const result = yield* Attempt.run(
-      model,
-      {
-        messages,
-        tools: env.tools,
-        toolChoice: env.tools.length === 0 ? "none" : "auto",
-        metadata: { sessionId: env.sessionId, runId: runId ?? "", turn, attempt }
-      },
-      journal,
-      env.timeouts,
-      Effect.sync(() => env.leftBehind.set(`model ${turn}.${attempt}`, { name: `model ${model.info.name}` }))
-    )
+    const { model } = tries
+    const result = yield* ask(env, tries, attempt)
     const isEmpty = result._tag === "Settled" && saysNothing(result)
     if (result._tag === "Settled" && (!isEmpty || afterTools || hadEmpty)) return { ...result, attempt, isEmpty }
 
@@ -109,6 +98,23 @@ export const run = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Return<R
     }
   }
 })
+
+const ask = (env: Env.Env, { messages, model }: Tries, attempt: number) => {
+  const { journal, sessionId, timeouts, tools } = env
+  const { runId, turn } = journal.state()
+  return Attempt.run(
+    model,
+    {
+      messages,
+      tools,
+      toolChoice: tools.length === 0 ? "none" : "auto",
+      metadata: { sessionId, runId: runId ?? "", turn, attempt }
+    },
+    journal,
+    timeouts,
+    Effect.sync(() => env.leftBehind.set(`model ${turn}.${attempt}`, { name: `model ${model.info.name}` }))
+  )
+}
 
 /** Announces a delay, stores what is recorded, and waits. */
 const wait = Effect.fnUntraced(function*(

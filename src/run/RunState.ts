@@ -137,6 +137,8 @@ export const evolve = (before: RunState, event: RunEvent.Durable): RunState => {
         waitingSince: OpenCall.waits(state.openCalls) ? event.at : undefined,
         // an attempt that was cut off left no trace but its deltas: the next one has a number of its own
         attempts: state.attempts + (isTraced(state.end) ? 0 : 1),
+        // a run that failed has no model left behind the last one: it begins with the first again
+        ...(state.end?._tag === "RunFailed" ? { switchedTo: undefined, switches: 0 } : {}),
         limits: event.limits ?? state.limits,
         limitedBy: event.limits === undefined && state.end?._tag === "RunLimited" ? state.end.reason : undefined,
         input: event.data === undefined || state.input === undefined

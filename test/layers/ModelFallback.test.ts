@@ -218,6 +218,18 @@ describe("a model that took over", () => {
       assert.deepStrictEqual(switches(yield* store.log("s")), ["1: a-1 > b-1"])
     }))
 
+  it.effect("is not the only one asked by a run that failed and is resumed: that begins with the first", () =>
+    Effect.gen(function*() {
+      const { agent, asked, store } = yield* agentOf({
+        a: [refused("Unknown"), ScriptedModel.text("back")],
+        b: [refused("Authentication")]
+      })
+      yield* Effect.flip(agent.run({ sessionId: "s", input: "go" }))
+      yield* Stream.runDrain(agent.resume({ sessionId: "s" }))
+      assert.deepStrictEqual(yield* asked, { a: 2, b: 1 })
+      assert.deepStrictEqual(answeredBy(yield* store.log("s")), ["a-1"])
+    }))
+
   it.effect("is forgotten by an agent that does not have it any more", () =>
     Effect.gen(function*() {
       const { agent, store } = yield* agentOf({ a: [refused("Unknown")], b: [TestAgent.work(1)] }, {
