@@ -94,7 +94,7 @@ describe("effect/ai, left to itself,", () => {
   it.effect("runs two calls of one id (callId: the turn and the call's place)", () =>
     Effect.gen(function*() {
       const { ran } = yield* streamed([call("a", "work", { n: 1 }), call("a", "work", { n: 2 }), finish])
-      assert.deepStrictEqual(ran.toSorted(), [1, 2])
+      assert.deepStrictEqual(ran.toSorted((a, b) => a - b), [1, 2])
     }))
 
   it.effect("puts the arguments of a tool into spans (ToolExecutorToolkit: an external parent span)", () =>
