@@ -177,7 +177,7 @@ describe("a toolkit made by an effect", () => {
 })
 
 describe("a setting", () => {
-  const policy = (millis: number) => RetryPolicy.make({ base: millis, cap: millis })
+  const policy = (millis: number) => RetryPolicy.make({ base: millis, cap: millis, maxRunTime: Infinity })
   /** The delay before a retry, in units of the policy that made it. */
   const delayOf = Effect.fnUntraced(function*(from: ReadonlyArray<"options" | "caller" | "layer">) {
     const isIn = (place: "options" | "caller" | "layer") => from.includes(place)

@@ -30,3 +30,12 @@ export const text = (value: Json | undefined): string | undefined =>
 
 export const number = (value: Json | undefined): number | undefined =>
   typeof value === "number" && Number.isFinite(value) ? value : undefined
+
+/** A value as JSON holds it, `undefined` when it cannot. */
+export const of = (value: unknown): Json | undefined => {
+  try {
+    return parse(JSON.stringify(value) ?? "")
+  } catch {
+    return undefined
+  }
+}

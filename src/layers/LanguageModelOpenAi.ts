@@ -22,12 +22,13 @@ import * as Json from "./Json.ts"
 import * as ChatRequest from "./openai/ChatRequest.ts"
 import * as ChatStream from "./openai/ChatStream.ts"
 import * as Closing from "./openai/Closing.ts"
+import * as Echo from "./openai/Echo.ts"
 import * as Endpoint from "./openai/Endpoint.ts"
 import * as Errors from "./openai/Errors.ts"
 import * as ResponseFormat from "./openai/ResponseFormat.ts"
-import * as RetryAfter from "./openai/RetryAfter.ts"
 import { OutputSchema } from "./OutputSchema.ts"
 import * as ProviderError from "./ProviderError.ts"
+import * as RetryAfter from "./RetryAfter.ts"
 import * as WholeParts from "./WholeParts.ts"
 
 export { isContextOverflow, isTruncated, retryAfter } from "./openai/Errors.ts"
@@ -90,7 +91,7 @@ const statusError = Effect.fnUntraced(function*(
   if (status < 400) {
     return yield* Errors.notAnswered(endpoint, status, headers["location"])
   }
-  const error = ProviderError.fromBody(yield* readError(response))
+  const error = ProviderError.fromAnswer({ body: yield* readError(response), headers })
   const retryAfter = RetryAfter.fromHeaders(headers, yield* Clock.currentTimeMillis)
   return yield* Errors.fromProvider(endpoint, error, { status, headers, retryAfter })
 })
@@ -121,10 +122,14 @@ export const make = Effect.fnUntraced(function*(
     }).pipe(Effect.mapError((reason) => Errors.make(endpoint, reason)))
     const response = yield* client.execute(endpoint.request(body)).pipe(
       Effect.catch(refused),
-      Effect.mapError((error) => Errors.network(endpoint, error))
+      Effect.mapError((error) => Errors.network(endpoint, error)),
+      // the client's span would end with an error that holds the request: its URL, its headers, its body
+      Effect.provideService(HttpClient.TracerDisabledWhen, () => true)
     )
-    if (response.status < 200 || response.status > 299) return yield* statusError(endpoint, response)
-    return ChatStream.parts(response.stream, endpoint, response.headers["content-type"] ?? "", options.model)
+    const { headers } = response.request
+    const quiet = { ...endpoint, redact: (text: string) => Echo.hide(endpoint.redact(text), body, headers) }
+    if (response.status < 200 || response.status > 299) return yield* statusError(quiet, response)
+    return ChatStream.parts(response.stream, quiet, response.headers["content-type"] ?? "", options.model)
   })
 
   const open = Effect.fnUntraced(function*(call: LanguageModel.ProviderOptions) {

@@ -6,9 +6,12 @@
 import * as AiError from "effect/ai/AiError"
 import * as Duration from "effect/Duration"
 import * as RunError from "../run/RunError.ts"
+import * as Advice from "./Advice.ts"
 import * as Json from "./Json.ts"
+import * as Masked from "./Masked.ts"
 import * as OpenAiErrors from "./openai/Errors.ts"
 import * as ProviderError from "./ProviderError.ts"
+import * as RetryAfter from "./RetryAfter.ts"
 
 type Retryable = RunError.ProviderReason["_tag"]
 type Refusal = RunError.ProviderRefusal["_tag"]
@@ -28,6 +31,46 @@ const timedOut = (facts: Facts): RunError.ModelError =>
 const refusal = (_tag: Refusal, facts: Facts): RunError.ModelError =>
   new RunError.NonRetryableError<RunError.ProviderRefusal>({ _tag, ...facts })
 
+/** An answer that is no success, and who gave it. */
+export interface Answer extends ProviderError.Answer {
+  /** names the provider in the message: its host */
+  readonly host?: string | undefined
+  /** where its key is set, as what to check; default "the API key" */
+  readonly key?: string | undefined
+}
+
+/**
+ * What an answer that is no success means, by its status, its body (text or JSON), its headers, or the code of a connection
+ * that broke: one table for all providers and adapters. Of the body no more is kept than 500 characters of the provider's
+ * own message, without what looks like a key. A `Retry-After` that is a date is held against `now`, in milliseconds since
+ * the epoch.
+ */
+export const fromAnswer = (answer: Answer, now?: number): RunError.ModelError => {
+  const error = ProviderError.fromAnswer(answer)
+  const status = answer.status ?? error.status
+  const kind = ProviderError.kind(error, status)
+  const delay = RetryAfter.fromHeaders(answer.headers ?? {}, now)
+  const retryAfter = delay === undefined ? error.retryDelay : Duration.toMillis(delay)
+  const said = status !== undefined
+    ? ` answered HTTP ${status}`
+    : kind === "network"
+    ? ` could not be reached, or broke off (${answer.code})`
+    : " answered with an error"
+  const words = kind === "network" || error.message === undefined ? "" : `: ${cut(error.message)}`
+  const advice = Advice.of(kind, {
+    status,
+    retryAfter: retryAfter === undefined ? undefined : Duration.millis(retryAfter),
+    key: answer.key ?? "the API key"
+  })
+  return fromKind[kind]({
+    message: `${answer.host ?? "the provider"}${said}${words} (${advice})`,
+    ...(status === undefined ? {} : { status }),
+    ...(retryAfter === undefined ? {} : { retryAfter })
+  })
+}
+
+const cut = (text: string): string => Array.from(text.trim()).slice(0, 500).join("")
+
 /** An error of effect/ai. Its message is kept as it is: adapters keep secrets and prompts out of theirs. */
 export const fromAiError = (error: AiError.AiError): RunError.ModelError => {
   const { reason } = error
@@ -36,9 +79,9 @@ export const fromAiError = (error: AiError.AiError): RunError.ModelError => {
   if (OpenAiErrors.isContextOverflow(error)) return refusal("ContextOverflow", facts)
   switch (reason._tag) {
     case "RateLimitError":
-      return retryable("RateLimited", facts)
+      return fromKind[kindOf(error, "rateLimit", facts.status ?? 429)](facts)
     case "InternalProviderError":
-      return fromKind.server(facts)
+      return fromKind[kindOf(error, "server", facts.status ?? 500)](facts)
     case "NetworkError":
       return reason.reason === "TransportError" ? retryable("Network", facts) : refusal("InvalidRequest", facts)
     case "InvalidResponseError":
@@ -55,36 +98,72 @@ export const fromAiError = (error: AiError.AiError): RunError.ModelError => {
     case "UnsupportedSchemaError":
     case "ToolConfigurationError":
     case "ToolkitRequiredError":
-      return fromWords(facts, 400)
+      return fromKind[kindOf(error, "request", facts.status ?? 400)](facts)
     default:
       return facts.status === undefined || facts.status < 400
         ? refusal("Unknown", facts)
-        : fromWords(facts, facts.status)
+        : fromKind[kindOf(error, "request", facts.status)](facts)
   }
 }
 
 /** An `error` part inside a stream: counts as if it had been the status that it names. */
 export const fromPart = (error: unknown): RunError.ModelError => {
   if (AiError.isAiError(error)) return fromAiError(error)
-  const payload = toJson(error)
+  const answer = answerOf(error)
+  if (answer !== undefined) return fromAnswer(answer)
+  const payload = typeof error === "string"
+    ? Json.parse(error) ?? error
+    : error instanceof Error
+    ? error.message
+    : Json.of(error)
   const read = ProviderError.read(payload)
   const status = read.status ?? Json.number(Json.object(payload)?.status)
-  const words = Array.from(read.message ?? "no reason given").slice(0, 500).join("")
-  const facts = {
-    message: `the provider reported an error in its answer: ${words}`,
-    ...(status === undefined ? {} : { status })
-  }
+  const words = cut(read.message ?? "no reason given")
   // an error without a name is told by its words
-  const named = read.code === undefined && read.type === undefined ? { ...read, code: words } : read
-  return fromKind[ProviderError.kind(named, status)](facts)
+  const isNamed = read.code !== undefined || read.type !== undefined || read.names !== undefined
+  return fromKind[ProviderError.kind(isNamed ? read : { ...read, code: words }, status)]({
+    message: `the provider reported an error in its answer: ${words}`,
+    ...(status === undefined ? {} : { status }),
+    ...(read.retryDelay === undefined ? {} : { retryAfter: read.retryDelay })
+  })
 }
 
-/** By status and words, where nothing else is known. */
-const fromWords = (facts: Facts, status: number): RunError.ModelError =>
-  fromKind[ProviderError.kind(ProviderError.fromWords(facts.message), status)](facts)
+/** What an `Error` of an HTTP client, or of the AI SDK (`APICallError`), knows of the answer that it stands for. */
+const answerOf = (error: unknown): ProviderError.Answer | undefined => {
+  if (!(error instanceof Error)) return undefined
+  const known = error as {
+    readonly statusCode?: unknown
+    readonly responseBody?: unknown
+    readonly responseHeaders?: {}
+  }
+  if (typeof known.statusCode === "number") {
+    return { status: known.statusCode, body: known.responseBody ?? error.message, headers: known.responseHeaders }
+  }
+  const code = OpenAiErrors.codeOf(error)
+  return code === undefined ? undefined : { code, body: error.message }
+}
+
+/**
+ * The kind of an error: adapters of effect/ai tell it by the status alone, so that the body, where it was kept, or else the
+ * words, say more. Our own has read them.
+ */
+const kindOf = (error: AiError.AiError, byReason: ProviderError.Kind, status: number): ProviderError.Kind => {
+  const { reason } = error
+  if (OpenAiErrors.modules.has(error.module)) return byReason
+  const http = "http" in reason ? reason.http : undefined
+  const read = ProviderError.fromAnswer({ body: http?.body })
+  const names = Object.values("metadata" in reason ? reason.metadata : {}).flatMap((metadata) => {
+    const { code, errorCode, errorType, type } = Json.object(Json.of(metadata)) ?? {}
+    return [errorCode, code, errorType, type].flatMap((name) => Json.text(name) ?? [])
+  })
+  const message = read.message ?? OpenAiErrors.description(error) ?? error.message
+  return ProviderError.kind({ ...read, message, names: [...read.names ?? [], ...names] }, status)
+}
 
 const fromKind: Record<ProviderError.Kind, (facts: Facts) => RunError.ModelError> = {
   server: (facts) => facts.status === 408 ? timedOut(facts) : retryable("Overloaded", facts),
+  network: (facts) => retryable("Network", facts),
+  response: (facts) => retryable("InvalidResponse", facts),
   rateLimit: (facts) => retryable("RateLimited", facts),
   quota: (facts) => refusal("QuotaExhausted", facts),
   authentication: (facts) => refusal("Authentication", facts),
@@ -94,24 +173,19 @@ const fromKind: Record<ProviderError.Kind, (facts: Facts) => RunError.ModelError
   request: (facts) => refusal("InvalidRequest", facts)
 }
 
-/** An error of any kind as a payload to read: JSON in a text is JSON. */
-const toJson = (error: unknown): Json.Json | undefined => {
-  if (typeof error === "string") return Json.parse(error) ?? error
-  if (error instanceof Error) return error.message
-  try {
-    return Json.parse(JSON.stringify(error))
-  } catch {
-    return undefined
-  }
-}
-
 const factsOf = (error: AiError.AiError): Facts => {
   const { reason } = error
-  const status = "http" in reason ? reason.http?.response?.status : undefined
-  const retryAfter = OpenAiErrors.retryAfter(error)
+  const response = "http" in reason ? reason.http?.response : undefined
+  const retryAfter = OpenAiErrors.retryAfter(error) ?? RetryAfter.fromHeaders(textsOf(response?.headers ?? {}))
   return {
-    message: OpenAiErrors.description(error) ?? error.message,
-    ...(status === undefined ? {} : { status }),
+    message: Masked.keys(OpenAiErrors.description(error) ?? error.message),
+    ...(response === undefined ? {} : { status: response.status }),
     ...(retryAfter === undefined ? {} : { retryAfter: Duration.toMillis(retryAfter) })
   }
 }
+
+/** Headers that are not kept secret. */
+const textsOf = (headers: Readonly<Record<string, unknown>>): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    Object.entries(headers).flatMap(([name, value]) => typeof value === "string" ? [[name, value]] : [])
+  )

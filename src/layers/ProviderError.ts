@@ -1,9 +1,12 @@
 /**
- * Reads the errors that providers send, as a status or inside a stream, and says what kind they are: the one table of it.
+ * Reads the errors that providers send, as a status or inside a stream: their shapes, whoever spells them.
  *
- * Owns the shapes, the names and the words of such errors. Does not own the errors that a caller sees.
+ * Does not own what kind of failure one is (`ProviderErrorKind`), nor the errors that a caller sees.
  */
 import * as Json from "./Json.ts"
+import * as Masked from "./Masked.ts"
+
+export { type Kind, kind } from "./ProviderErrorKind.ts"
 
 export interface ProviderError {
   readonly message: string | undefined
@@ -13,6 +16,12 @@ export interface ProviderError {
   readonly param: string | undefined
   /** the HTTP status that the error names */
   readonly status: number | undefined
+  /** Other names that it has: exceptions, reasons, violated quotas. */
+  readonly names?: ReadonlyArray<string>
+  /** What the provider behind a gateway said, which is no message for a caller. */
+  readonly raw?: string
+  /** milliseconds to wait, where the body says so (`google.rpc.RetryInfo`) */
+  readonly retryDelay?: number
 }
 
 /** An error of which only the words are known. */
@@ -24,15 +33,29 @@ export const fromWords = (message: string): ProviderError => ({
   status: undefined
 })
 
-export type Kind =
-  | "authentication"
-  | "permission"
-  | "quota"
-  | "rateLimit"
-  | "overflow"
-  | "policy"
-  | "request"
-  | "server"
+/** An answer that is no success, as far as an adapter knows it; `body` is text or the JSON that was in it. */
+export interface Answer {
+  readonly status?: number | undefined
+  /** an error's name that does not stand in the body: that of a broken connection, of an exception */
+  readonly code?: string | undefined
+  readonly body?: unknown
+  /** names in lower-case letters */
+  readonly headers?: Readonly<Record<string, string | undefined>> | undefined
+}
+
+/** The error of an answer: that of its JSON, or a short plain text; never a web page. */
+export const fromAnswer = (answer: Answer): ProviderError => {
+  const error = read(bodyOf(answer.body))
+  const names = [answer.code, answer.headers?.["x-amzn-errortype"]?.split(":")[0]].flatMap((name) => name ?? [])
+  return names.length === 0 ? error : { ...error, names: [...names, ...error.names ?? []] }
+}
+
+const bodyOf = (body: unknown): Json.Json | undefined => {
+  if (typeof body !== "string") return Json.of(body)
+  const json = Json.parse(body)
+  if (json !== undefined) return json
+  return body.trim() !== "" && body.length <= 500 && !body.trimStart().startsWith("<") ? body.trim() : undefined
+}
 
 const label = (value: Json.Json | undefined): string | undefined =>
   typeof value === "number" ? String(value) : Json.text(value)
@@ -52,95 +75,64 @@ const detail = (value: Json.Json | undefined): string | undefined => {
   return found.length > 0 ? found.join("; ") : Json.text(value)
 }
 
+/** The one member of an event of Bedrock that is an exception: `{ throttlingException: { message } }`. */
+const exceptionOf = (root: Json.JsonObject | undefined): readonly [string, Json.JsonObject] | undefined => {
+  for (const [name, member] of Object.entries(root ?? {})) {
+    const exception = Json.object(member)
+    if (/Exception$/i.test(name) && exception !== undefined) return [name, exception]
+  }
+  return undefined
+}
+
 /** The error of a payload: an object or a text under `error`, else the payload itself (`{ message }`, `{ detail }`, text). */
 export const read = (payload: Json.Json | undefined): ProviderError => {
   const root = Json.object(Json.array(payload)[0] ?? payload)
-  const error = Json.object(root?.error) ?? root
+  const exception = exceptionOf(root)
+  const error = Json.object(root?.error) ?? exception?.[1] ?? root
+  const message = Json.text(payload)
+    ?? Json.text(root?.error)
+    ?? Json.text(error?.message)
+    ?? Json.text(error?.Message)
+    ?? detail(error?.detail)
+    ?? detail(Json.object(error?.message)?.detail)
+  // SDKs put the whole answer into the message
+  const inner = message?.trimStart().startsWith("{") ? Json.object(Json.parse(message)) : undefined
+  if (inner !== undefined) return read(inner)
   const code = label(error?.code)
+  const metadata = Json.object(error?.metadata)
+  const details = Json.array(error?.details).flatMap((item): ReadonlyArray<Json.JsonObject> => {
+    const entry = Json.object(item)
+    return entry === undefined ? [] : [entry]
+  })
+  const names = [
+    exception?.[0],
+    label(root?.__type),
+    Json.text(Json.object(error?.innererror)?.code),
+    // OpenRouter says so of what it did not send on
+    Json.array(metadata?.reasons).length > 0 ? "moderation" : undefined,
+    ...details.map((item) => Json.text(item.reason)),
+    ...details.flatMap((item) => Json.array(item.violations).map((entry) => Json.text(Json.object(entry)?.quotaId)))
+  ].flatMap((name) => name ?? [])
+  const raw = Json.text(metadata?.raw)
+  const retryDelay = details.map((item) => secondsOf(Json.text(item.retryDelay))).find((delay) => delay !== undefined)
   return {
-    message: Json.text(payload)
-      ?? Json.text(root?.error)
-      ?? Json.text(error?.message)
-      ?? detail(error?.detail)
-      ?? detail(Json.object(error?.message)?.detail),
+    message: message === undefined ? undefined : Masked.keys(message),
     code,
     type: Json.text(error?.type) ?? Json.text(error?.status),
     param: Json.text(error?.param),
-    status: statusOf(code) ?? statusOf(label(error?.status_code))
+    status: statusOf(code) ?? statusOf(label(error?.status_code)) ?? statusOf(label(error?.originalStatusCode)),
+    ...(names.length === 0 ? {} : { names }),
+    ...(raw === undefined ? {} : { raw }),
+    ...(retryDelay === undefined ? {} : { retryDelay })
   }
 }
 
-/** The error of a body: that of its JSON, or a short plain text; never a web page. */
-export const fromBody = (body: string): ProviderError => {
-  const json = Json.parse(body)
-  const isText = json === undefined && body.length <= 500 && !body.trimStart().startsWith("<")
-  return read(isText ? body.trim() : json)
+/** A duration of Protocol Buffers, `"32.5s"`, in milliseconds. */
+const secondsOf = (text: string | undefined): number | undefined => {
+  const seconds = /^(\d{1,9}(?:\.\d+)?)s$/.exec(text ?? "")?.[1]
+  return seconds === undefined ? undefined : Math.ceil(Number(seconds) * 1000)
 }
 
 /** Whether a payload of a stream is an error and not a chunk. */
 export const isError = (payload: Json.JsonObject): boolean =>
   (payload.error !== undefined && payload.error !== null) || payload.object === "error" || payload.type === "error"
-
-/** Codes and types in lower-case letters only, because providers write the same name in every case. */
-const names: ReadonlyArray<readonly [RegExp, Kind]> = [
-  [/context(length|size|window)/, "overflow"],
-  [/quota|billing|balance|credit|paymentrequired/, "quota"],
-  [/ratelimit|toomanyrequests|resourceexhausted|throttl/, "rateLimit"],
-  [/overload|unavailable|capacity|server|internal|apierror|timeout|insufficientsystem/, "server"],
-  [/contentfilter|contentpolicy|moderation|safety/, "policy"],
-  [/apikey|authentication|unauthori[sz]ed|unauthenticated/, "authentication"],
-  [/permission|forbidden/, "permission"],
-  [/invalid|badrequest|notfound|unsupported|unprocessable/, "request"]
-]
-
-const kindOfName = (name: string | undefined): Kind | undefined => {
-  const letters = name?.toLowerCase().replace(/[^a-z]/g, "")
-  return letters === undefined ? undefined : names.find(([pattern]) => pattern.test(letters))?.[1]
-}
-
-/** What servers without a code for it say when a conversation is longer than the model can read. */
-const overflowWords = new RegExp(
-  [
-    // OpenAI, vLLM, OpenRouter, DeepSeek, Mistral, xAI, LM Studio
-    "(exceed|maximum|greater|longer|larger).{0,60}context.?(length|limit|size|window)",
-    "context.?(length|limit|size|window).{0,30}exceed",
-    "exceeds the (available )?context", // llama.cpp
-    "maximum (context|prompt)", // Mistral, xAI
-    "exceeded model token limit", // Moonshot
-    "reduce the length of the (messages|prompt|input)", // Groq, vLLM
-    "prompt is too long", // Anthropic
-    "input.{0,20}too long",
-    "too many tokens(?! per|, please)", // Cohere, and not a rate
-    "input token count.*exceeds" // Gemini
-  ].join("|"),
-  "i"
-)
-
-const isOneOf = (kind: Kind | undefined, ...kinds: ReadonlyArray<Kind>): kind is Kind =>
-  kind !== undefined && kinds.includes(kind)
-
-/**
- * What kind of failure an error is. The status (400 or more) decides where there is one, refined by names: 429 is a quota or
- * a rate, 400 an overflow, a policy or a key. Without a status the names decide; without names it is the server's failure.
- */
-export const kind = (error: ProviderError, status: number | undefined): Kind => {
-  const named = kindOfName(error.code) ?? kindOfName(error.type)
-  if (named === "overflow" || kindOfName(error.type) === "overflow") return "overflow"
-  const isOverflow = overflowWords.test(error.message ?? "")
-  if (status === undefined) {
-    return isOverflow && !isOneOf(named, "rateLimit", "quota") ? "overflow" : named ?? "server"
-  }
-  if (status >= 500 || status === 408 || status === 409 || status === 425) return "server"
-  switch (status) {
-    case 401:
-      return "authentication"
-    case 402:
-      return "quota"
-    case 403:
-      return isOneOf(named, "policy", "quota") ? named : "permission"
-    case 429:
-      return named === "quota" ? named : "rateLimit"
-    default:
-      return isOverflow ? "overflow" : isOneOf(named, "policy", "quota", "authentication") ? named : "request"
-  }
-}

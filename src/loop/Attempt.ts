@@ -39,6 +39,8 @@ export interface Failed {
   readonly _tag: "Failed"
   readonly error: RunError.ModelError | RunError.NonRetryableError<typeof RunError.EventTooLarge.Type>
   readonly usage: Usage.Usage
+  /** milliseconds */
+  readonly duration: number
 }
 
 /** Times of the attempt under way, in milliseconds on the journal's clock. */
@@ -62,10 +64,12 @@ export const run = (
     const watch: Watch = { startedAt, firstPartAt: undefined, lastPartAt: startedAt }
 
     const take = (parts: ReadonlyArray<Model.ModelPart>) => {
-      watch.lastPartAt = journal.now()
-      if (watch.firstPartAt === undefined) {
-        watch.firstPartAt = watch.lastPartAt
-        journal.move("partsArrive")
+      if (parts.some(isProgress)) {
+        watch.lastPartAt = journal.now()
+        if (watch.firstPartAt === undefined) {
+          watch.firstPartAt = watch.lastPartAt
+          journal.move("partsArrive")
+        }
       }
       const events = collector.push(parts)
       if (Arr.isReadonlyArrayNonEmpty(events)) journal.emitAll(events)
@@ -93,29 +97,32 @@ export const run = (
     ).pipe(
       Effect.match({
         onSuccess: () => settle(collector, watch, journal.now()),
-        onFailure: (error) => failed(error, collector)
+        onFailure: (error) => failed(error, collector, journal.now() - startedAt)
       })
     )
   })
 
 const settle = (collector: Collector, watch: Watch, now: number): Settled | Failed => {
   const { finish } = collector
+  const duration = now - watch.startedAt
   if (finish === undefined) {
     return failed(
       new RunError.RetryableError({ _tag: "StreamTruncated", message: "the model's answer ended before its finish" }),
-      collector
+      collector,
+      duration
     )
   }
   if (finish.reason === "error") {
     return failed(
       new RunError.NonRetryableError({ _tag: "Unknown", message: "the provider ended the answer with an error" }),
-      collector
+      collector,
+      duration
     )
   }
   const content = collector.content()
   const bytes = Bounds.above(content, SessionStore.maxContentBytes)
   if (bytes !== undefined) {
-    return failed(RunError.tooLarge("the model's answer", bytes, SessionStore.maxContentBytes), collector)
+    return failed(RunError.tooLarge("the model's answer", bytes, SessionStore.maxContentBytes), collector, duration)
   }
   return {
     _tag: "Settled",
@@ -123,15 +130,34 @@ const settle = (collector: Collector, watch: Watch, now: number): Settled | Fail
     finishReason: finish.reason,
     usage: finish.usage,
     firstPart: (watch.firstPartAt ?? now) - watch.startedAt,
-    duration: now - watch.startedAt
+    duration
   }
 }
 
-const failed = (error: Failed["error"], collector: Collector): Failed => ({
+const failed = (error: Failed["error"], collector: Collector, duration: number): Failed => ({
   _tag: "Failed",
   error,
-  usage: collector.finish?.usage ?? Usage.zero
+  usage: collector.finish?.usage ?? Usage.zero,
+  duration
 })
+
+/** A part that brings the answer on: what says that somebody is there, and no more, holds off no time limit. */
+const isProgress = (part: Model.ModelPart): boolean => {
+  switch (part.type) {
+    case "response":
+      return false
+    case "block-start":
+    case "block-end":
+      return part.metadata !== undefined
+    case "text-delta":
+    case "reasoning-delta":
+      return part.delta !== "" || part.metadata !== undefined
+    case "tool-params-delta":
+      return part.delta !== "" || part.tool !== undefined
+    default:
+      return true
+  }
+}
 
 /** Fails when the whole call, the first part or the gap between two parts takes too long. */
 const limitTime = (

@@ -57,7 +57,7 @@ export const drive = (
 
       const open = Effect.tap(
         Opening.open(services.store, sessionId, runId, begin, folded),
-        (opened) => Cost.check(services.model.info, opened)
+        (opened) => Cost.check(services.model, opened)
       )
       const opened = yield* phase(Scope.provide(Effect.flatMap(open, (_) => mend(services, request, _)), scope))
       if (Exit.isFailure(opened)) return yield* refuse(opened.cause)

@@ -12,6 +12,7 @@ import type * as RunState from "../run/RunState.ts"
 import * as Transcript from "../run/Transcript.ts"
 import * as Hooks from "../services/Hooks.ts"
 import type * as Model from "../services/Model.ts"
+import * as CurrentModel from "./CurrentModel.ts"
 import * as Digest from "./Digest.ts"
 import type * as Env from "./Env.ts"
 import * as HookRun from "./HookRun.ts"
@@ -45,8 +46,9 @@ const ask = Effect.fnUntraced(function*(
   env: Env.Env,
   transcript: Transcript.Transcript
 ): Effect.fn.Return<Prompt, RunError.RunError> {
-  const { name, provider } = env.model.info
-  const given = Transcript.messages(transcript, env.model.info, env.system)
+  const { info } = CurrentModel.of(env)
+  const { name, provider } = info
+  const given = Transcript.messages(transcript, info, env.system)
   const all = env.tools.map((tool) => tool.name)
   const turn = env.journal.state().totals.turns + 1
   let messages = given

@@ -15,6 +15,7 @@ import * as Usage from "../run/Usage.ts"
 import type * as ContextManager from "../services/ContextManager.ts"
 import * as Compacting from "./Compacting.ts"
 import * as Cost from "./Cost.ts"
+import * as CurrentModel from "./CurrentModel.ts"
 import type * as Env from "./Env.ts"
 import * as HookRun from "./HookRun.ts"
 import * as ModelCall from "./ModelCall.ts"
@@ -78,7 +79,7 @@ const limited = (reason: RunEvent.LimitedReason): Extract<Ending, { _tag: "RunLi
 
 const view = (env: Env.Env, force: ContextManager.Force | undefined): ContextManager.View => ({
   transcript: env.journal.transcript(),
-  model: env.model.info,
+  model: CurrentModel.of(env).info,
   force
 })
 
@@ -90,9 +91,10 @@ const awaitModel = ({ journal }: Env.Env): void => {
 }
 
 /** `isCut`: it is offered fewer tools than the run may use. */
-const startTurn = ({ inputDigest, journal, model, tools }: Env.Env, isCut: boolean): void => {
+const startTurn = (env: Env.Env, isCut: boolean): void => {
+  const { inputDigest, journal, tools } = env
   const { seq, totals } = journal.state()
-  const { name, provider } = model.info
+  const { name, provider } = CurrentModel.of(env).info
   journal.record({
     _tag: "TurnStarted",
     turn: totals.turns + 1,
@@ -110,7 +112,7 @@ const settle = (
 ): Effect.Effect<Ending | undefined, RunError.RunError> => {
   const { journal } = env
   const { attempt, content, duration, finishReason, firstPart, isEmpty, usage } = result
-  const { name, provider } = env.model.info
+  const { name, provider } = CurrentModel.of(env).info
   journal.record({
     _tag: "AssistantMessage",
     turn: journal.state().turn,
@@ -118,7 +120,7 @@ const settle = (
     message: { role: "assistant", content },
     finishReason,
     model: { provider, name },
-    usage: Cost.of(env, usage)
+    usage: Cost.of(env, CurrentModel.of(env).info, usage)
   })
   const hasCalls = journal.state().openCalls.length > 0
   return conclude(env, { hasCalls, isEmpty, latency: { firstPart, model: duration } })

@@ -108,10 +108,14 @@ interface Reason {
   readonly last?: { readonly retryAfter?: number }
 }
 
-/** A reason can be stored, whatever a provider or a defect has to say. */
+/** A reason can be stored, whatever a provider or a defect has to say: a wait that is no time was not asked for. */
 const bounded = <R extends Reason>(reason: R): R => {
   const message = Bounds.message(reason.message)
-  return message === reason.message ? reason : { ...reason, message }
+  const { retryAfter, ...rest } = reason
+  if (retryAfter === undefined || (Number.isFinite(retryAfter) && retryAfter >= 0)) {
+    return message === reason.message ? reason : { ...reason, message }
+  }
+  return { ...rest, message } as R
 }
 
 /** Trying again later may help, after `retryAfter` when that is known. */

@@ -155,7 +155,12 @@ export const Durable = Schema.Union([
     turn: Schema.Finite,
     attempt: Schema.Finite,
     error: RunError.AttemptReason,
-    usage: Usage.Usage
+    usage: Usage.Usage,
+    model: Schema.optionalKey(Message.ModelRef),
+    /** milliseconds that it took */
+    duration: Schema.optionalKey(Schema.Finite),
+    /** milliseconds until the same model is tried again; absent where it is not */
+    delay: Schema.optionalKey(Schema.Finite)
   }),
   durable("ModelSwitched", { turn: Schema.Finite, from: Message.ModelRef, to: Message.ModelRef }),
   durable("AssistantMessage", {

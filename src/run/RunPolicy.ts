@@ -114,9 +114,9 @@ export const narrow = (base: ToolPolicy, over: ToolPolicy): ToolPolicy => {
 export interface Timeouts {
   /** one attempt at a model call, whole. Default 120 seconds. */
   readonly call: Duration.Input
-  /** from the request to the first part. Default 60 seconds. */
+  /** from the request to the first part of content: a ping, an id or an empty delta is none. Default 60 seconds. */
   readonly firstPart: Duration.Input
-  /** between two parts. Default 60 seconds. */
+  /** between two parts of content. Default 60 seconds. */
   readonly gap: Duration.Input
   /** one tool call. Default 120 seconds. */
   readonly tool: Duration.Input

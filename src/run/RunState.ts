@@ -7,6 +7,7 @@
  */
 import type * as CallQuota from "./CallQuota.ts"
 import * as DoomLoop from "./DoomLoop.ts"
+import type * as Message from "./Message.ts"
 import * as OpenCall from "./OpenCall.ts"
 import * as Queue from "./Queue.ts"
 import type * as RunEvent from "./RunEvent.ts"
@@ -38,6 +39,13 @@ export interface RunState {
   readonly turn: number
   /** attempts at the turn's model call so far, also by earlier drives */
   readonly attempts: number
+  /** retries of this run's model calls, of all its turns and drives */
+  readonly retries: number
+  /** milliseconds that this run lost to attempts that do not count, and to the waits behind them */
+  readonly lostTime: number
+  /** the model that took over for the rest of the run, and how many times that came about */
+  readonly switchedTo: Message.ModelRef | undefined
+  readonly switches: number
   readonly totals: RunEvent.Totals
   readonly compactionsInARow: number
   readonly corrections: number
@@ -89,6 +97,10 @@ export const empty: RunState = {
   waited: 0,
   turn: 0,
   attempts: 0,
+  retries: 0,
+  lostTime: 0,
+  switchedTo: undefined,
+  switches: 0,
   totals: noTotals,
   compactionsInARow: 0,
   corrections: 0,
@@ -137,6 +149,8 @@ export const evolve = (before: RunState, event: RunEvent.Durable): RunState => {
         waitingSince: OpenCall.waits(state.openCalls) ? event.at : undefined,
         // an attempt that was cut off left no trace but its deltas: the next one has a number of its own
         attempts: state.attempts + (isTraced(state.end) ? 0 : 1),
+        // a run that failed has no model left behind the last one: it begins with the first again
+        ...(state.end?._tag === "RunFailed" ? { switchedTo: undefined, switches: 0 } : {}),
         limits: event.limits ?? state.limits,
         limitedBy: event.limits === undefined && state.end?._tag === "RunLimited" ? state.end.reason : undefined,
         input: event.data === undefined || state.input === undefined
@@ -158,12 +172,16 @@ export const evolve = (before: RunState, event: RunEvent.Durable): RunState => {
       return {
         ...state,
         attempts: event.attempt,
+        retries: state.retries + (event.delay === undefined ? 0 : 1),
+        lostTime: state.lostTime + (event.duration ?? 0) + (event.delay ?? 0),
         totals: {
           ...state.totals,
           errors: state.totals.errors + 1,
           usage: Usage.add(state.totals.usage, event.usage)
         }
       }
+    case "ModelSwitched":
+      return { ...state, switchedTo: event.to, switches: state.switches + 1 }
     case "AssistantMessage":
       return RunRound.settleMessage(state, event)
     case "ApprovalRequested":

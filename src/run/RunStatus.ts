@@ -109,7 +109,7 @@ export const table: ReadonlyArray<Row> = [
   { from: running, when: "aborted", to: "aborted" },
   { from: running, when: "storeFailed", to: "failed" },
   { from: running, when: "defect", to: "failed" },
-  { from: ["preparing", "streaming", "tool_running"], when: "hookBlocked", to: "failed" },
+  { from: ["preparing", "calling", "streaming", "tool_running"], when: "hookBlocked", to: "failed" },
   { from: ends, when: "newInput", to: "preparing" },
   { from: resumable, when: "resumed", to: "preparing" },
   { from: resumable, when: "resumedWithOpenCalls", to: "tool_running" }

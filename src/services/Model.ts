@@ -101,8 +101,19 @@ export interface ModelInfo extends Message.ModelRef {
   readonly maxOutput?: number
 }
 
+/** The next model, and whether a failure of the one before is a reason to ask it. */
+export interface Fallback {
+  readonly to: Model["Service"]
+  readonly when: (error: RunError.ModelError) => boolean
+}
+
 export class Model extends Context.Service<Model, {
   readonly info: ModelInfo
+  /**
+   * Who is asked for the rest of a run once a failure of this model is final. The loop switches, so that the log says who
+   * made what, and each model gets the messages that are legal for it.
+   */
+  readonly fallback?: Fallback
   /**
    * Asks the model once. Fails with a retryable or a non-retryable provider reason, never with a defect for what a
    * provider did. Interrupting it closes the connection before the interruption ends.

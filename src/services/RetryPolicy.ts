@@ -3,29 +3,68 @@ import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Schedule from "effect/Schedule"
 import type * as RunError from "../run/RunError.ts"
+import type * as Model from "./Model.ts"
 
 export interface RetryPolicy {
   /** delays between tries; when it is done, the run fails with `RetriesExhausted` */
   readonly schedule: Schedule.Schedule<unknown, RunError.ProviderReason>
   /** a provider that asks for a longer wait than this is not waited for */
   readonly maxRetryAfter: Duration.Duration
+  /** how often a run tries again, over all its turns and drives */
+  readonly maxRunRetries: number
+  /** how much time a run may lose to attempts that do not count and to the waits behind them, over all turns and drives */
+  readonly maxRunTime: Duration.Duration
+  /** What a failure means, where the application knows better: a retryable error is tried again, another one is final. */
+  readonly classify: (error: RunError.ModelError, model: Model.ModelInfo) => RunError.ModelError
+  /** policies of their own, by `ModelInfo.provider` */
+  readonly providers: Readonly<Record<string, RetryPolicy>>
 }
 
-/** `base` doubles up to `cap`, give or take 20 percent, `maxRetries` times. */
+/** The policy for a model. */
+export const of = (policy: RetryPolicy, { provider }: Model.ModelInfo): RetryPolicy =>
+  Object.hasOwn(policy.providers, provider) ? policy.providers[provider]! : policy
+
+/**
+ * `base` doubles up to `cap`, give or take 20 percent, `maxRetries` times. Throws on what is no duration and no number.
+ *
+ * A run is bounded besides: by `maxRunTime`, and by `maxErrors` of its limits, which counts failed attempts too; so
+ * `maxRunRetries` has no default of its own. All three count from the log: resuming neither resets nor doubles them.
+ */
 export const make = (options: {
   readonly base?: Duration.Input
   readonly cap?: Duration.Input
   readonly maxRetries?: number
   readonly maxRetryAfter?: Duration.Input
+  readonly maxRunRetries?: number
+  readonly maxRunTime?: Duration.Input
+  readonly classify?: RetryPolicy["classify"]
+  readonly providers?: RetryPolicy["providers"]
 } = {}): RetryPolicy => ({
   schedule: Schedule.min([
-    Schedule.exponential(options.base ?? "1 second"),
-    Schedule.spaced(options.cap ?? "10 seconds")
-  ]).pipe(Schedule.jittered, Schedule.upTo({ times: options.maxRetries ?? 3 })),
-  maxRetryAfter: Duration.fromInputUnsafe(options.maxRetryAfter ?? "60 seconds")
+    Schedule.exponential(time("base", options.base ?? "1 second")),
+    Schedule.spaced(time("cap", options.cap ?? "10 seconds"))
+  ]).pipe(Schedule.jittered, Schedule.upTo({ times: count("maxRetries", options.maxRetries ?? 3) })),
+  maxRetryAfter: time("maxRetryAfter", options.maxRetryAfter ?? "60 seconds"),
+  maxRunRetries: count("maxRunRetries", options.maxRunRetries ?? Infinity),
+  maxRunTime: time("maxRunTime", options.maxRunTime ?? "15 minutes"),
+  classify: options.classify ?? ((error) => error),
+  providers: options.providers ?? {}
 })
 
-/** Default: 1 s doubling to 10 s, jittered, 3 retries; `Retry-After` is honoured up to 60 s. */
+const time = (name: string, value: Duration.Input): Duration.Duration => {
+  if (typeof value === "number" && !(value >= 0)) throw new RangeError(`RetryPolicy: ${name} is no duration: ${value}`)
+  return Duration.fromInputUnsafe(value)
+}
+
+const count = (name: string, value: number): number => {
+  if (value === Infinity || (Number.isInteger(value) && value >= 0)) return value
+  throw new RangeError(`RetryPolicy: ${name} is a whole number of at least 0, or Infinity, not ${value}`)
+}
+
+/**
+ * Default: 1 s doubling to 10 s, jittered, 3 retries; `Retry-After` is honoured up to 60 s; a run may lose 15 minutes to
+ * failed attempts.
+ */
 export const RetryPolicy = Context.Reference<RetryPolicy>("fiberloop/services/RetryPolicy", {
   defaultValue: () => make()
 })

@@ -107,8 +107,10 @@ export const make = Effect.fnUntraced(function*(
   yield* Effect.addFinalizer(() =>
     all.length === 0 ? Effect.void : Effect.die(new Error(`illegal requests to a model:\n${all.join("\n")}`))
   )
+  const { fallback } = model
   return {
     info: model.info,
+    ...(fallback === undefined ? {} : { fallback: { ...fallback, to: yield* make(fallback.to) } }),
     stream: (request) =>
       Stream.suspend(() => {
         const found = violations(request)

@@ -216,3 +216,89 @@ describe("an error part counts as the status it names:", () => {
     assert.isTrue(message.isWellFormed())
   })
 })
+
+describe("an error of another adapter of effect/ai", () => {
+  const spent = JSON.stringify({ error: { message: "You exceeded it", type: "insufficient_quota" } })
+
+  it.each<readonly [number, string, ReturnType<typeof kind>]>([
+    [429, spent, refusal("QuotaExhausted")],
+    [429, "", retryable("RateLimited")],
+    [
+      400,
+      JSON.stringify({ type: "error", error: { type: "x", message: "prompt is too long" } }),
+      refusal("ContextOverflow")
+    ],
+    [500, JSON.stringify({ error: { message: "Context size has been exceeded." } }), refusal("ContextOverflow")],
+    [418, JSON.stringify({ error: { code: "invalid_api_key" } }), refusal("Authentication")]
+  ])("of status %i is read by its body: %s", (status, body, expected) => {
+    const error = ModelErrors.fromAiError(
+      make(AiError.reasonFromHttpStatus({ status, http: { ...http(status), body } }))
+    )
+    assert.deepStrictEqual([...kind(error), error.reason.status], [...expected, status])
+  })
+
+  it("is read by the names that it kept", () => {
+    const reason = new AiError.RateLimitError({ metadata: { openai: { errorCode: "insufficient_quota" } } })
+    assert.deepStrictEqual(kind(ModelErrors.fromAiError(make(reason))), refusal("QuotaExhausted"))
+  })
+
+  it("keeps the wait of a 503, which is in its headers", () => {
+    const response = { status: 503, headers: { "retry-after": "7" } }
+    const error = ModelErrors.fromAiError(make(AiError.reasonFromHttpStatus({ status: 503, http: { response } })))
+    assert.strictEqual(error.reason.retryAfter, 7000)
+  })
+
+  it("does not keep a key that the provider repeats", () => {
+    const description = "Incorrect API key provided: sk-proj-abc123def456ghi"
+    const error = ModelErrors.fromAiError(make(new AiError.AuthenticationError({ kind: "InvalidKey", description })))
+    assert.strictEqual(error.message.includes("abc123"), false)
+  })
+})
+
+describe("an error of a library", () => {
+  it("of the AI SDK is the answer that it stands for", () => {
+    const error = Object.assign(new Error("Too Many Requests"), {
+      statusCode: 429,
+      responseBody: JSON.stringify({ error: { message: "You exceeded it", code: "insufficient_quota" } }),
+      responseHeaders: {}
+    })
+    assert.deepStrictEqual(kind(ModelErrors.fromPart(error)), refusal("QuotaExhausted"))
+  })
+
+  it("of a connection is a network failure, with its code", () => {
+    const error = new TypeError("fetch failed", { cause: Object.assign(new Error("x"), { code: "ECONNRESET" }) })
+    const found = ModelErrors.fromPart(error)
+    assert.deepStrictEqual(kind(found), retryable("Network"))
+    assert.include(found.message, "(ECONNRESET)")
+  })
+})
+
+describe("an answer", () => {
+  const now = Date.parse("Wed, 21 Oct 2026 07:28:00 GMT")
+
+  it.each<readonly [Record<string, string>, object, number | undefined]>([
+    [{ "retry-after": "3" }, {}, 3000],
+    [{ "retry-after": "Wed, 21 Oct 2026 07:28:30 GMT" }, {}, 30_000],
+    [{ "retry-after": "999999999999" }, {}, undefined],
+    [{}, { error: { details: [{ "@type": "google.rpc.RetryInfo", retryDelay: "32.5s" }] } }, 32_500],
+    [{ "retry-after": "3" }, { error: { details: [{ retryDelay: "32s" }] } }, 3000],
+    [{}, { error: { details: [{ retryDelay: "-1s" }] } }, undefined]
+  ])("with %j and %j asks to wait %s ms", (headers, body, expected) => {
+    assert.strictEqual(ModelErrors.fromAnswer({ status: 429, headers, body }, now).reason.retryAfter, expected)
+  })
+
+  it("names the host, what was said and what to check, on one line, without a key", () => {
+    const body = "{\"error\":{\"message\":\"No access with key gsk_abcdefgh12345678.\",\"code\":\"invalid_api_key\"}}"
+    const { message } = ModelErrors.fromAnswer({ status: 401, body, host: "api.groq.com", key: "GROQ_API_KEY" })
+    assert.strictEqual(message, "api.groq.com answered HTTP 401: No access with key <redacted>. (check GROQ_API_KEY)")
+  })
+
+  it("that never came is told by the code of its connection", () => {
+    const error = ModelErrors.fromAnswer({ code: "ECONNREFUSED", body: "connect ECONNREFUSED" })
+    assert.deepStrictEqual(kind(error), retryable("Network"))
+    assert.strictEqual(
+      error.message,
+      "the provider could not be reached, or broke off (ECONNREFUSED) (try again later)"
+    )
+  })
+})

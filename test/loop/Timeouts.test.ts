@@ -144,6 +144,89 @@ describe("a model call", () => {
     }))
 })
 
+describe("what is no part of an answer", () => {
+  const signs: ReadonlyArray<readonly [string, Model.ModelPart]> = [
+    ["a response's id", { type: "response", id: "r", model: "m" }],
+    ["a part of a kind that is not known", { type: "response" }],
+    ["an empty text", { type: "text-delta", block: "0", delta: "" }],
+    ["an empty reasoning", { type: "reasoning-delta", block: "0", delta: "" }],
+    ["empty arguments", { type: "tool-params-delta", block: "0", delta: "" }],
+    ["the beginning of a block", { type: "block-start", kind: "text", block: "0" }],
+    ["the end of a block", { type: "block-end", kind: "text", block: "0" }]
+  ]
+
+  it.effect.each(signs)("is no first part: %s", ([, part]) =>
+    Effect.gen(function*() {
+      const [first, second] = [yield* ScriptedModel.makeGate, yield* ScriptedModel.makeGate]
+      const { over, script, seen } = yield* watched([
+        [ScriptedModel.gate(first), ScriptedModel.parts(part), ScriptedModel.gate(second)]
+      ], { agent: once })
+      yield* first.started
+      yield* TestClock.adjust("50 seconds")
+      yield* first.release
+      yield* second.started
+      yield* TestClock.adjust("9999 millis")
+      assert.strictEqual(yield* script.openStreams, 1)
+      yield* TestClock.adjust("1 millis")
+      yield* over
+      assert.strictEqual(scopeOf(seen), "firstPart")
+      assert.include(RunLog.moves(seen), "calling>failed")
+    }))
+
+  it.effect.each(signs)("fills no gap: %s", ([, part]) =>
+    Effect.gen(function*() {
+      const [first, second] = [yield* ScriptedModel.makeGate, yield* ScriptedModel.makeGate]
+      const { over, seen } = yield* watched([
+        [ScriptedModel.text("a"), ScriptedModel.gate(first), ScriptedModel.parts(part), ScriptedModel.gate(second)]
+      ], { agent: once })
+      yield* first.started
+      yield* TestClock.adjust("50 seconds")
+      yield* first.release
+      yield* second.started
+      yield* TestClock.adjust("9999 millis")
+      assert.strictEqual(scopeOf(seen), undefined)
+      yield* TestClock.adjust("1 millis")
+      yield* over
+      assert.strictEqual(scopeOf(seen), "gap")
+    }))
+
+  it.effect("does not make a call that has begun with it begin: the first part does", () =>
+    Effect.gen(function*() {
+      const gate = yield* ScriptedModel.makeGate
+      const { over, seen } = yield* watched([
+        [ScriptedModel.parts({ type: "response", id: "r" }), ScriptedModel.gate(gate), ScriptedModel.text("ok")]
+      ])
+      yield* gate.started
+      yield* TestClock.adjust("3 seconds")
+      yield* gate.release
+      yield* over
+      const [finished] = RunLog.only(seen, "TurnFinished")
+      assert.deepStrictEqual(finished?.latency, { firstPart: 3000, model: 3000, tools: 0 })
+    }))
+})
+
+describe("a part that names a tool, or signs a thought,", () => {
+  const parts: ReadonlyArray<Model.ModelPart> = [
+    { type: "tool-params-delta", block: "0", tool: "work", delta: "" },
+    { type: "block-end", kind: "reasoning", block: "0", metadata: { anthropic: { signature: "s" } } }
+  ]
+  it.effect.each(parts)("is progress: $type", (part) =>
+    Effect.gen(function*() {
+      const [first, second] = [yield* ScriptedModel.makeGate, yield* ScriptedModel.makeGate]
+      const { over, seen } = yield* watched([
+        [ScriptedModel.gate(first), ScriptedModel.parts(part), ScriptedModel.gate(second), ScriptedModel.text("ok")]
+      ], { agent: once })
+      yield* first.started
+      yield* TestClock.adjust("50 seconds")
+      yield* first.release
+      yield* second.started
+      yield* TestClock.adjust("50 seconds")
+      yield* second.release
+      yield* over
+      assert.strictEqual(RunLog.endOf(seen), "RunCompleted(stop)")
+    }))
+})
+
 describe("a model call that is answered", () => {
   it.effect("is answered, although its stream does not let itself be closed", () =>
     Effect.gen(function*() {

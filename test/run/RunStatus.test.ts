@@ -82,6 +82,7 @@ const moves: ReadonlyArray<Move> = [
   ["observing", "defect", "failed"],
   // a guard hook blocks
   ["preparing", "hookBlocked", "failed"],
+  ["calling", "hookBlocked", "failed"],
   ["streaming", "hookBlocked", "failed"],
   ["tool_running", "hookBlocked", "failed"],
   // any end: new input

@@ -12,6 +12,7 @@ import { appendFileSync, existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import * as Agent from "../../src/Agent.ts"
 import * as ContextWindow from "../../src/layers/ContextWindow.ts"
+import * as ModelFallback from "../../src/layers/ModelFallback.ts"
 import * as RunsLocal from "../../src/layers/RunsLocal.ts"
 import * as Message from "../../src/run/Message.ts"
 import * as RunError from "../../src/run/RunError.ts"
@@ -72,6 +73,9 @@ const call = (name: "pay" | "refund" | "settle" | "look" | "put", n = 1) => Scri
 const overloaded = ScriptedModel.fail(
   new RunError.RetryableError<RunError.ProviderReason>({ _tag: "Overloaded", message: "busy" })
 )
+const refused = ScriptedModel.fail(
+  new RunError.NonRetryableError<RunError.ProviderRefusal>({ _tag: "Authentication", message: "no" })
+)
 
 /** Doubles every `n`, answers one kind of call, denies another one, and takes what a tool said out of every outcome. */
 const hooks: ReadonlyArray<Hook> = [
@@ -99,8 +103,10 @@ interface Scenario {
   readonly turns: ReadonlyArray<ScriptedModel.Turn>
   readonly policy?: RunPolicy.ToolPolicy
   readonly hooks?: ReadonlyArray<Hook>
-  /** the first try at every answer fails */
+  /** the first try at every answer fails, in its middle */
   readonly isBusy?: boolean
+  /** the first model fails for good, and another one answers */
+  readonly isDown?: boolean
   /** the process aborts the run when it sees this event */
   readonly abortsAt?: "ToolStarted" | "TextDelta" | "AssistantMessage"
   /** what is said about calls that ask, one by one, each time before the run is resumed */
@@ -136,6 +142,7 @@ const scenarios: Readonly<Record<string, Scenario>> = {
     policy: { maxParallel: 6 },
     hooks
   },
+  "a model that takes over from another": { turns: [call("pay"), call("put")], isDown: true },
   "an abort in a tool round": { turns: [[call("pay"), call("put")]], abortsAt: "ToolStarted" },
   "an abort in an answer": { turns: [], abortsAt: "TextDelta" },
   "approvals from elsewhere": {
@@ -161,7 +168,20 @@ const isHello = ({ messages }: Model.ModelRequest): boolean => {
 const model = ({ isBusy = false, turns }: Scenario) => (request: Model.ModelRequest): ScriptedModel.Turn => {
   if (isHello(request)) return ScriptedModel.text("hello!")
   const { attempt, turn } = request.metadata
-  return isBusy && attempt === 1 ? overloaded : turns[turn - 1] ?? ScriptedModel.text("done")
+  return isBusy && attempt === 1
+    ? [ScriptedModel.text("half"), call("pay"), overloaded]
+    : turns[turn - 1] ?? ScriptedModel.text("done")
+}
+
+/** The model of a scenario, behind one that is down where it says so. */
+const models = (scenario: Scenario): Layer.Layer<Model.Model> => {
+  const answering = ScriptedModel.layer(model(scenario))
+  if (scenario.isDown !== true) return answering
+  const isDown = (request: Model.ModelRequest) => isHello(request) ? ScriptedModel.text("hello!") : refused
+  return ModelFallback.layer([
+    ScriptedModel.layer(isDown, { info: { provider: "down", name: "down" } }),
+    answering
+  ])
 }
 
 /** Every scenario on one store. */
@@ -190,7 +210,7 @@ export const make = <E>(
       const options = {
         agent: Swept,
         layer: Swept.layer.pipe(
-          Layer.provide([handlers, ScriptedModel.layer(model(scenario)), ContextWindow.layer, RunsLocal.layer]),
+          Layer.provide([handlers, models(scenario), ContextWindow.layer, RunsLocal.layer]),
           Layer.provide(Layer.succeed(Reconciler.Reconciler, reconciler(folder)))
         ),
         store: storeOf(place),

@@ -7,11 +7,10 @@
  */
 import type { LanguageModelV4 } from "@ai-sdk/provider"
 import * as AiError from "effect/ai/AiError"
-import type * as Json from "../Json.ts"
 import * as Errors from "../openai/Errors.ts"
 import type { Origin } from "../openai/Origin.ts"
-import * as RetryAfter from "../openai/RetryAfter.ts"
 import * as ProviderError from "../ProviderError.ts"
+import * as RetryAfter from "../RetryAfter.ts"
 import * as ModelConfig from "./ModelConfig.ts"
 
 /** An `APICallError`, a provider's error inside a stream, or any other. */
@@ -73,9 +72,10 @@ const statusOf = ({ statusCode }: Thrown): number | undefined =>
 
 /** The provider's own error: that of the body, else the data of a stream's error, else the error itself. */
 const providerError = ({ data, responseBody, ...thrown }: Thrown): ProviderError.ProviderError =>
-  typeof responseBody === "string"
-    ? ProviderError.fromBody(responseBody)
-    : ProviderError.read((typeof data === "object" && data !== null ? data : thrown) as Json.Json)
+  ProviderError.fromAnswer({
+    body: responseBody ?? (typeof data === "object" && data !== null ? data : thrown),
+    headers: thrown.responseHeaders
+  })
 
 /** `now` in milliseconds: providers name dates at which to try again. */
 export const toAiError = ({ by, cause }: Broken, caller: Caller, now: number): AiError.AiError => {
@@ -85,7 +85,7 @@ export const toAiError = ({ by, cause }: Broken, caller: Caller, now: number): A
   const status = statusOf(thrown)
   const name = textOf(thrown.name) ?? ""
   if (thrown.url === undefined && !(cause instanceof Error)) {
-    const error = typeof cause === "string" ? ProviderError.fromBody(cause) : providerError(thrown)
+    const error = typeof cause === "string" ? ProviderError.fromAnswer({ body: cause }) : providerError(thrown)
     return Errors.fromProvider(origin, { ...error, status: status ?? error.status })
   }
   if (status !== undefined) {

@@ -134,7 +134,7 @@ export const parts = (
 ): Stream.Stream<Part, AiError.AiError> => {
   const texts = body.pipe(
     Stream.decodeText,
-    Stream.mapError((error) => Errors.inAnswer(Errors.network(endpoint, error)))
+    Stream.mapError((error) => Errors.inAnswer(endpoint, Errors.network(endpoint, error)))
   )
   return Stream.transformPull(texts, (pull) =>
     Effect.sync(() => {

@@ -67,6 +67,8 @@ export const make = Effect.fnUntraced(function*(options: {
       `The API key holds characters that no header can: check OPENAI_API_KEY or the option apiKey for blanks, line ends and quotes`
     )
   }
+  const inQuery = [...url.searchParams.values()].filter((value) => value.length >= 8)
+  const secrets = [...key === "" ? [] : [key], ...inQuery.flatMap((value) => [value, encodeURIComponent(value)])]
   const empty = HttpClientRequest.post(url).pipe(HttpClientRequest.accept("text/event-stream"))
   const authorised = key === "" ? empty : HttpClientRequest.bearerToken(empty, key)
   return {
@@ -78,6 +80,6 @@ export const make = Effect.fnUntraced(function*(options: {
     isOpenAi: isOpenAi(url),
     hasKey: key !== "",
     request: (body) => HttpClientRequest.setBody(authorised, HttpBody.text(body, "application/json")),
-    redact: (text) => key === "" ? text : text.replaceAll(key, "<redacted>")
+    redact: (text) => secrets.reduce((text, secret) => text.replaceAll(secret, "<redacted>"), text)
   }
 })

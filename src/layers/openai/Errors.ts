@@ -7,6 +7,7 @@
 import * as AiError from "effect/ai/AiError"
 import * as Duration from "effect/Duration"
 import type * as HttpClientError from "effect/http/HttpClientError"
+import * as Advice from "../Advice.ts"
 import * as Json from "../Json.ts"
 import * as ProviderError from "../ProviderError.ts"
 import type { Endpoint } from "./Endpoint.ts"
@@ -16,6 +17,9 @@ import type { Origin } from "./Origin.ts"
 export const contextLengthExceeded = "context_length_exceeded"
 
 const longestMessage = 500
+
+/** `AiError.module`s of the errors made here. */
+export const modules: ReadonlySet<string> = new Set(["LanguageModelOpenAi", "LanguageModelAiSdk"])
 
 export const make = (origin: Origin, reason: AiError.AiErrorReason): AiError.AiError =>
   AiError.make({ module: origin.module, method: `streamText(${origin.host})`, reason })
@@ -60,15 +64,14 @@ export const truncated = (origin: Origin): AiError.AiError =>
   )
 
 /** A failure in the middle of an answer: one of the network is a truncated stream, in the network's words. */
-export const inAnswer = (error: AiError.AiError): AiError.AiError =>
-  error.reason._tag !== "NetworkError" ? error : AiError.make({
-    module: error.module,
-    method: error.method,
-    reason: new AiError.InternalProviderError({
+export const inAnswer = (origin: Origin, error: AiError.AiError): AiError.AiError =>
+  error.reason._tag !== "NetworkError" ? error : make(
+    origin,
+    new AiError.InternalProviderError({
       description: description(error) ?? error.message,
-      metadata: { openai: { truncated: true } }
+      metadata: { [origin.adds]: { truncated: true } }
     })
-  })
+  )
 
 /** The server says in a finish reason that it gave up. */
 export const gaveUp = (origin: Origin): AiError.AiError =>
@@ -171,35 +174,6 @@ export const network = (origin: Origin, error: HttpClientError.HttpClientError):
   return unreachable(origin, error, _tag === "EncodeError" || _tag === "InvalidUrlError" ? _tag : "TransportError")
 }
 
-const hint = (
-  origin: Origin,
-  kind: ProviderError.Kind,
-  status: number | undefined,
-  retryAfter: Duration.Duration | undefined
-): string => {
-  switch (kind) {
-    case "server":
-    case "rateLimit":
-      return retryAfter === undefined || Duration.isZero(retryAfter)
-        ? "try again later"
-        : `try again in ${Duration.format(Duration.seconds(Math.ceil(Duration.toSeconds(retryAfter))))}`
-    case "quota":
-      return "check the account's billing and limits"
-    case "authentication":
-      return `check ${origin.key}`
-    case "permission":
-      return "check what the API key may use"
-    case "overflow":
-      return "shorten or compact the conversation"
-    case "policy":
-      return "change the content of the request"
-    case "request":
-      return status === 404 || status === 405
-        ? "check the base URL and the name of the model"
-        : "check the model, the settings and the tools that were sent"
-  }
-}
-
 /** Response headers that help support and retrying; no others are kept. */
 const keptHeaders = /^(retry-after(-ms)?|(x-)?request-id|cf-ray|x-ratelimit-.*)$/
 
@@ -216,12 +190,14 @@ export const fromProvider = (
   answer?: Answer
 ): AiError.AiError => {
   const status = answer?.status ?? error.status
+  const retryAfter = answer?.retryAfter
+    ?? (error.retryDelay === undefined ? undefined : Duration.millis(error.retryDelay))
   const kind = ProviderError.kind(error, status)
   const said = error.message === undefined
     ? ""
     : `: ${clean(origin, error.message.trimEnd().replace(/(?<!\.)\.$/, ""))}`
   const description = `${origin.host} answered ${status === undefined ? "with an error" : `HTTP ${status}`}${said} `
-    + `(${hint(origin, kind, status, answer?.retryAfter)})`
+    + `(${Advice.of(kind, { status, retryAfter, key: origin.key })})`
   const told: Json.JsonObject = {}
   for (const field of ["message", "code", "type", "param"] as const) {
     if (error[field] !== undefined) told[field] = clean(origin, error[field])
@@ -245,15 +221,18 @@ export const fromProvider = (
       return make(origin, new AiError.QuotaExhaustedError(common))
     case "rateLimit":
       told.description = description
-      return make(origin, new AiError.RateLimitError({ ...common, retryAfter: answer?.retryAfter }))
+      return make(origin, new AiError.RateLimitError({ ...common, retryAfter }))
     case "policy":
       return make(origin, new AiError.ContentPolicyError(common))
     case "overflow":
       return make(origin, new AiError.InvalidRequestError({ ...common, constraint: contextLengthExceeded }))
     case "request":
       return make(origin, new AiError.InvalidRequestError({ ...common, parameter: Json.text(told.param) }))
+    case "response":
+      return make(origin, new AiError.InvalidResponseError({ description, metadata: { [origin.adds]: told } }))
+    case "network":
     case "server": {
-      if (answer?.retryAfter !== undefined) told.retryAfterMillis = Duration.toMillis(answer.retryAfter)
+      if (retryAfter !== undefined) told.retryAfterMillis = Duration.toMillis(retryAfter)
       return make(origin, new AiError.InternalProviderError(common))
     }
   }

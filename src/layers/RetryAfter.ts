@@ -5,19 +5,24 @@ const decimal = /^\d{1,12}(\.\d+)?$/
 /** IMF-fixdate, and the RFC 850 form that recipients must also read (RFC 9110, 5.6.7). */
 const httpDate = /^[A-Z][a-z]+, \d{2}[ -][A-Z][a-z]{2}[ -]\d{2}(\d{2})? \d{2}:\d{2}:\d{2} GMT$/
 
+/** Longer than any quota lasts: who asks for more does not mean it. */
+const longest = Duration.toMillis(Duration.days(366))
+
 /**
  * `retry-after-ms` (milliseconds), else `retry-after` (seconds, fractions allowed, or an HTTP date). A date that has
- * passed is zero; anything else that is not a time is as if it was not sent. Never negative, never NaN.
+ * passed is zero, and one without `now` is not read; anything else that is not a time, or is one of years, is as if it was
+ * not sent. Never negative, never NaN.
  */
 export const fromHeaders = (
   headers: Readonly<Record<string, string | undefined>>,
-  now: number
+  now?: number
 ): Duration.Duration | undefined => {
   const millis = headers["retry-after-ms"]?.trim() ?? ""
-  if (decimal.test(millis)) return Duration.millis(Number(millis))
+  if (decimal.test(millis)) return sensible(Math.ceil(Number(millis)))
   const value = headers["retry-after"]?.trim() ?? ""
-  if (decimal.test(value)) return Duration.millis(Math.ceil(Number(value) * 1000))
-  if (!httpDate.test(value)) return undefined
-  const at = Date.parse(value)
-  return Number.isNaN(at) ? undefined : Duration.millis(Math.max(0, at - now))
+  if (decimal.test(value)) return sensible(Math.ceil(Number(value) * 1000))
+  return httpDate.test(value) ? sensible(Math.max(0, Date.parse(value) - (now ?? NaN))) : undefined
 }
+
+const sensible = (millis: number): Duration.Duration | undefined =>
+  millis >= 0 && millis <= longest ? Duration.millis(millis) : undefined

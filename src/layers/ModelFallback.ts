@@ -1,0 +1,50 @@
+/**
+ * Several models as one: the first is asked, and where a failure of it is final, the next one takes over for the rest of
+ * the run. A new run asks the first again.
+ *
+ * Does not own the switch; the loop makes it, and `ModelSwitched` is in the log before the next model is asked.
+ */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import type * as RunError from "../run/RunError.ts"
+import * as Model from "../services/Model.ts"
+
+export interface Options {
+  /** Whether a final failure of `model` is a reason to ask the next one. Default `isUnavailable`. */
+  readonly when?: (error: RunError.ModelError, model: Model.ModelInfo) => boolean
+}
+
+/**
+ * Everything but what another model would be asked for in vain, or to get round a refusal: a content policy. A conversation
+ * that is too long never comes here; it is compacted.
+ */
+export const isUnavailable = (error: RunError.ModelError): boolean =>
+  error.reason._tag !== "ContentPolicy" && error.reason._tag !== "ContextOverflow"
+
+type Layers = readonly [Layer.Layer<Model.Model, any, any>, ...ReadonlyArray<Layer.Layer<Model.Model, any, any>>]
+type Service = Model.Model["Service"]
+
+/** `model`, with `to` behind the last of its own fallbacks. */
+const followedBy = (model: Service, to: Service, when: NonNullable<Options["when"]>): Service => ({
+  ...model,
+  fallback: model.fallback === undefined
+    ? { to, when: (error) => when(error, model.info) }
+    : { ...model.fallback, to: followedBy(model.fallback.to, to, when) }
+})
+
+/**
+ * The models, in the order in which they are asked. A failure is final when it is not retryable, or when the tries at that
+ * model are used up; each has the tries and the policy of its own provider. Reasoning of one is not sent to another.
+ */
+export const layer = <const Models extends Layers>(
+  models: Models,
+  { when = isUnavailable }: Options = {}
+): Layer.Layer<Model.Model, Layer.Error<Models[number]>, Layer.Services<Models[number]>> =>
+  Layer.effect(
+    Model.Model,
+    Effect.map(
+      Effect.forEach(models as Layers, (one) => Effect.map(Layer.build(one), Context.get(Model.Model))),
+      (services) => services.reduceRight((to, model) => followedBy(model, to, when))
+    )
+  )

@@ -1,0 +1,170 @@
+/**
+ * What kind of failure a provider's error is: the one table of it, by status, by name and by words. Pure, and the same for
+ * every adapter.
+ *
+ * Does not own the shapes of errors (`ProviderError`), nor which kind may be tried again (`ModelErrors`).
+ */
+import type * as ProviderError from "./ProviderError.ts"
+
+export type Kind =
+  | "authentication"
+  | "permission"
+  | "quota"
+  | "rateLimit"
+  | "overflow"
+  | "policy"
+  | "request"
+  /** the model's answer was no answer, and the next one may be */
+  | "response"
+  | "network"
+  | "server"
+
+type Table = ReadonlyArray<readonly [RegExp, Kind]>
+
+/** Codes, types and exceptions in lower-case letters only, because providers write the same name in every case. */
+const names: Table = [
+  [/context(length|size|window)/, "overflow"],
+  // Gemini: a quota for a day is one, a quota for a minute is a rate
+  [/perday/, "quota"],
+  [/perminute|persecond/, "rateLimit"],
+  [/quota|billing|balance|credit|paymentrequired/, "quota"],
+  [/ratelimit|toomanyrequests|resourceexhausted|throttl/, "rateLimit"],
+  // Groq: the model called a tool, or wrote JSON, that cannot be read
+  [/^(tooluse|jsonvalidate)failed/, "response"],
+  [
+    /overload|unavailable|capacity|server|internal|apierror|timeout|deadline|insufficientsystem|modelerror|modelstreamerror|notready/,
+    "server"
+  ],
+  [/contentfilter|contentpolicy|contentmoderation|moderation|safety|responsibleaipolicy/, "policy"],
+  [
+    /apikey|authentication|unauthori[sz]ed|unauthenticated|expiredtoken|unrecognizedclient|signature/,
+    "authentication"
+  ],
+  [/permission|forbidden|accessdenied/, "permission"],
+  [/invalid|badrequest|notfound|unsupported|unprocessable|validation/, "request"]
+]
+
+/** Codes of connections that broke. */
+const networkCode =
+  /^(ECONN(REFUSED|RESET|ABORTED)|EPIPE|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|ESOCKETTIMEDOUT|E(HOST|NET)(UNREACH|DOWN)|EPROTO|UND_ERR_\w+|HPE_\w+|ERR_SSL_\w+|ERR_TLS_\w+|CERT_\w+|\w*SELF_SIGNED_CERT\w*|UNABLE_TO_\w+)$/
+
+const kindOfName = (name: string | undefined): Kind | undefined => {
+  if (name === undefined) return undefined
+  if (networkCode.test(name)) return "network"
+  const letters = name.toLowerCase().replace(/[^a-z]/g, "")
+  return names.find(([pattern]) => pattern.test(letters))?.[1]
+}
+
+/** One request has more tokens than a minute allows (OpenAI, Groq): waiting does not help, a shorter one does. */
+const moreThanAMinuteAllows = /request too large.*tokens per min|tokens must be reduced/is
+
+/** A limit of a day that does not say when it is over. */
+const forToday = /(per.day|daily)(?!.*try again in)/is
+
+/** What servers without a name for it say. */
+const words: Table = [
+  [
+    new RegExp(
+      [
+        // OpenAI, vLLM, OpenRouter, DeepSeek, Mistral, xAI, LM Studio
+        "(exceed|maximum|greater|longer|larger).{0,60}context.?(length|limit|size|window)",
+        "context.?(length|limit|size|window).{0,30}exceed", // llama.cpp, MiniMax
+        "exceeds the (available )?context", // llama.cpp
+        "maximum (context|prompt)", // Mistral, xAI
+        "longer than the maximum model length", // vLLM
+        "exceeded model token limit", // Moonshot
+        "prompt token count.*exceeds", // GitHub Copilot
+        "input tokens exceed the configured limit", // OpenAI
+        "reduce the length of the (messages|prompt|input)", // Groq, vLLM
+        "prompt (is )?too long", // Anthropic, Ollama
+        "input.{0,20}too long", // Bedrock
+        "too many tokens(?! per|, please)", // Cohere, and not a rate
+        "input token count.*exceeds" // Gemini
+      ].join("|"),
+      "i"
+    ),
+    "overflow"
+  ],
+  [
+    new RegExp(
+      [
+        "credit balance is too low", // Anthropic
+        "reached your specified api usage limits", // Anthropic
+        "insufficient (account )?(balance|credit|quota|fund)",
+        "exceeded your current quota", // OpenAI
+        "used all available credits|spending limit", // xAI
+        "(purchase|add|requires) (more )?credits", // OpenRouter
+        "billing (hard )?limit|enable billing"
+      ].join("|"),
+      "i"
+    ),
+    "quota"
+  ],
+  [
+    new RegExp(
+      [
+        "content (filtering|management) policy|by (the |our )?content filter", // Anthropic, Azure
+        "flagged as potentially violating|(was|were|been) flagged|requires moderation", // OpenAI, OpenRouter
+        "rejected as a result of our safety system"
+      ].join("|"),
+      "i"
+    ),
+    "policy"
+  ],
+  [/(incorrect|invalid|missing|no) api.?key|api.?key (is )?(not valid|invalid|expired|not found)/i, "authentication"]
+]
+
+/** Names that providers also give to what another one tells better. */
+const isVague = (kind: Kind): boolean => kind === "request" || kind === "server"
+
+const isOneOf = (kind: Kind | undefined, ...kinds: ReadonlyArray<Kind>): kind is Kind =>
+  kind !== undefined && kinds.includes(kind)
+
+/**
+ * What kind of failure an error is. The status (400 or more) decides where there is one, refined by names and then by
+ * words: 429 is a quota or a rate, 400 an overflow, a policy, a key or an empty account. Without a status the names decide,
+ * then the words; without either it is the server's failure.
+ */
+export const kind = (error: ProviderError.ProviderError, status: number | undefined): Kind => {
+  const all = [...error.names ?? [], error.code, error.type].flatMap((name) => kindOfName(name) ?? [])
+  const said = [error.message, error.raw].join("\n")
+  if (all.includes("overflow") || moreThanAMinuteAllows.test(said)) return "overflow"
+  const named = all.find((kind) => kind === "quota") ?? all.find((kind) => !isVague(kind)) ?? all[0]
+  const worded = words.find(([pattern]) => pattern.test(said))?.[1]
+  const isOverflow = worded === "overflow" && !isOneOf(named, "rateLimit", "quota")
+  if (status === undefined) {
+    return isOverflow ? "overflow" : isOneOf(named, "request") ? worded ?? named : named ?? worded ?? "server"
+  }
+  switch (status) {
+    case 401:
+      return "authentication"
+    case 402:
+      return "quota"
+    case 403:
+      return isOneOf(named, "policy", "quota")
+        ? named
+        : isOneOf(worded, "policy", "quota")
+        ? worded
+        : "permission"
+    case 408:
+    case 409:
+    case 424: // a model that failed behind the API: Bedrock, Groq
+    case 425:
+    case 498: // Groq: no capacity in the flexible tier
+    case 499: // Gemini: cancelled
+      return "server"
+    case 429:
+      return named === "quota" || forToday.test(said) || (worded === "quota" && named !== "rateLimit")
+        ? "quota"
+        : "rateLimit"
+    case 501:
+    case 505:
+      return "request"
+    default:
+      if (isOverflow) return "overflow"
+      if (status >= 500) return "server"
+      if (isOneOf(named, "policy", "quota", "authentication", "response")) return named
+      if (status === 400 && named === "rateLimit") return named
+      return isOneOf(worded, "policy", "quota", "authentication") ? worded : "request"
+  }
+}

@@ -1,0 +1,79 @@
+/**
+ * The table of classification: what each provider answers comes out as the right reason, as a status and inside of a
+ * stream, and is asked for again as often as it deserves.
+ */
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Agent from "../../src/Agent.ts"
+import * as Fiberloop from "../../src/Fiberloop.ts"
+import * as ModelErrors from "../../src/layers/ModelErrors.ts"
+import * as ModelOpenAi from "../../src/layers/ModelOpenAi.ts"
+import * as SessionStoreMemory from "../../src/layers/SessionStoreMemory.ts"
+import * as RetryPolicy from "../../src/services/RetryPolicy.ts"
+import * as OpenAi from "../support/OpenAiServer.ts"
+import * as ProviderAnswers from "../support/ProviderAnswers.ts"
+
+const retries = 2
+
+/** A run of an agent against a server that gives this reply for ever: why it failed, and how often it asked. */
+const runOn = Effect.fnUntraced(function*(reply: OpenAi.Reply) {
+  const server = yield* OpenAi.make(reply)
+  const below = Layer.mergeAll(
+    Fiberloop.layer,
+    SessionStoreMemory.layer,
+    ModelOpenAi.layer({ model: "m", baseUrl: server.baseUrl, apiKey: OpenAi.key })
+  )
+  const error = yield* Effect.gen(function*() {
+    const agent = yield* Agent.make({ instructions: "", retry: RetryPolicy.make({ base: 0, maxRetries: retries }) })
+    return yield* Effect.flip(agent.run({ input: "hello" }))
+  }).pipe(Effect.provide(below))
+  const reason = error.reason._tag === "RetriesExhausted" ? error.reason.last : error.reason
+  return { requests: server.requests.length, reason: reason._tag, message: reason.message, host: server.host }
+})
+
+const requestsFor = (reason: ProviderAnswers.Answer["reason"]) => ProviderAnswers.isRetryable(reason) ? 1 + retries : 1
+
+describe("by status, body and headers", () => {
+  for (const answer of ProviderAnswers.all) {
+    it(`${answer.reason}: ${ProviderAnswers.titleOf(answer)}`, () => {
+      const { body, headers, reason, status } = answer
+      const error = ModelErrors.fromAnswer({
+        status,
+        headers,
+        body: typeof body === "string" ? body : JSON.stringify(body)
+      })
+      assert.deepStrictEqual([error.reason._tag, error.reason.status], [reason, status])
+      assert.strictEqual(error._tag, ProviderAnswers.isRetryable(reason) ? "RetryableError" : "NonRetryableError")
+      assert.notInclude(error.message, "<html")
+    })
+  }
+})
+
+describe("a server that answers", () => {
+  for (const answer of ProviderAnswers.all) {
+    it.effect(`is asked ${requestsFor(answer.reason)} times: ${ProviderAnswers.titleOf(answer)}`, () =>
+      Effect.gen(function*() {
+        const { host, message, reason, requests } = yield* runOn(
+          OpenAi.status(answer.status, answer.body, answer.headers)
+        )
+        assert.deepStrictEqual([reason, requests], [answer.reason, requestsFor(answer.reason)])
+        assert.isTrue(message.startsWith(`${host} answered HTTP ${answer.status}`), message)
+        assert.notInclude(message, "SECRET")
+      }))
+  }
+})
+
+describe("inside of a 200 stream", () => {
+  for (const answer of ProviderAnswers.all) {
+    const { body, inStream = answer.reason } = answer
+    if (typeof body === "string" || inStream === null) continue
+    it.effect(`${inStream}: ${ProviderAnswers.titleOf(answer)}`, () =>
+      Effect.gen(function*() {
+        const text = OpenAi.data(OpenAi.delta({ content: "Hello" }))
+        const { reason, requests } = yield* runOn(OpenAi.events(text, `event: error\n${OpenAi.data(body)}`))
+        assert.deepStrictEqual([reason, requests], [inStream, requestsFor(inStream)])
+        assert.strictEqual(ModelErrors.fromPart(body).reason._tag, inStream)
+      }))
+  }
+})

@@ -1,0 +1,131 @@
+/** A secret in the key, a header, the URL, a setting or a tool's argument stays where it was put, whatever is repeated. */
+import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
+import { assert, describe, it } from "@effect/vitest"
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as HttpClient from "effect/http/HttpClient"
+import * as HttpClientRequest from "effect/http/HttpClientRequest"
+import * as Layer from "effect/Layer"
+import * as Logger from "effect/Logger"
+import * as Redacted from "effect/Redacted"
+import * as References from "effect/References"
+import * as Stream from "effect/Stream"
+import * as Tracer from "effect/Tracer"
+import { inspect } from "node:util"
+import * as LanguageModelOpenAi from "../../src/layers/LanguageModelOpenAi.ts"
+import * as ModelLanguageModel from "../../src/layers/ModelLanguageModel.ts"
+import type * as RunEvent from "../../src/run/RunEvent.ts"
+import * as RetryPolicy from "../../src/services/RetryPolicy.ts"
+import * as OpenAi from "../support/OpenAiServer.ts"
+import * as TestAgent from "../support/TestAgent.ts"
+
+/** Shaped like no key: nothing but where they were put tells that they are secret. */
+const secrets = {
+  key: "kkkk-11112222",
+  header: "hhhh-33334444",
+  url: "uuuu-55556666",
+  setting: "ssss-7777888899990000",
+  argument: "aaaa-99990000"
+}
+
+const repeated = `you sent ${Object.values(secrets).join(", ")} and Bearer ${secrets.key}`
+
+const { data, delta, finish, toolCalls } = OpenAi
+const calls = OpenAi.events(
+  data(
+    toolCalls({ index: 0, id: "a", function: { name: "work", arguments: `{"n":1,"note":"${secrets.argument}"}` } }),
+    finish("tool_calls")
+  )
+)
+
+const replies: Readonly<Record<string, OpenAi.Reply>> = {
+  "as the message of a 400": OpenAi.status(400, { error: { message: repeated, code: repeated, param: repeated } }),
+  "as the message of a 500": OpenAi.status(500, { error: { message: repeated } }),
+  "as plain text": OpenAi.status(404, repeated),
+  "as what a validator found": OpenAi.status(422, { detail: [{ loc: ["body", secrets.argument], msg: repeated }] }),
+  "behind a gateway": OpenAi.status(400, { error: { message: "no", metadata: { raw: repeated } } }),
+  "inside of a stream": OpenAi.events(data(delta({ content: "so" }), { error: { message: repeated } })),
+  "in a redirect": OpenAi.status(302, "", { location: `/login?key=${secrets.key}&token=${secrets.url}` }),
+  "in its headers": OpenAi.status(429, "", { "x-request-id": secrets.key, "x-ratelimit-reason": secrets.header }),
+  "in half an answer": OpenAi.reset(data(delta({ content: "so" })))
+}
+
+/** A run whose second call gets this reply: its events, and all that is logged, traced and failed with. */
+const observed = Effect.fnUntraced(function*(reply: OpenAi.Reply) {
+  const server = yield* OpenAi.make(calls, reply)
+  const lines: Array<string> = []
+  const spans: Array<Tracer.NativeSpan> = []
+  const client = Layer.effect(
+    HttpClient.HttpClient,
+    Effect.map(
+      HttpClient.HttpClient,
+      HttpClient.mapRequest(HttpClientRequest.setHeader("x-gateway-token", secrets.header))
+    )
+  ).pipe(Layer.provide(NodeHttpClient.layerUndici))
+  const model = ModelLanguageModel.layer.pipe(
+    Layer.provide(LanguageModelOpenAi.layer({
+      model: "m",
+      baseUrl: `${server.baseUrl}?token=${secrets.url}`,
+      apiKey: Redacted.make(secrets.key),
+      body: { user: secrets.setting }
+    })),
+    Layer.provide(client),
+    Layer.orDie
+  )
+  const events: Array<RunEvent.RunEvent> = []
+  const exit = yield* Effect.gen(function*() {
+    const { agent } = yield* TestAgent.make([], {
+      model,
+      agent: { retry: RetryPolicy.make({ base: 0, maxRetries: 1 }) }
+    })
+    const seen = Stream.runForEach(
+      agent.stream({ sessionId: "s", input: "go" }),
+      (event) => Effect.sync(() => events.push(event))
+    )
+    return yield* Effect.exit(Effect.tapCause(seen, (cause) => Effect.logError("failed", cause)))
+  }).pipe(
+    Effect.withSpan("app"),
+    Effect.provide(Logger.layer([Logger.make((options) => {
+      lines.push(Logger.formatJson.log(options), inspect(options.message, { depth: 20 }))
+    })])),
+    Effect.provideService(References.MinimumLogLevel, "Trace"),
+    Effect.withTracer(Tracer.make({
+      span: (options) => {
+        const span = new Tracer.NativeSpan(options)
+        spans.push(span)
+        return span
+      }
+    }))
+  )
+  assert.isTrue(Exit.isFailure(exit))
+  if (Exit.isFailure(exit)) lines.push(inspect(exit, { depth: 20 }), JSON.stringify(exit), Cause.pretty(exit.cause))
+  for (const { attributes, events, name, status } of spans) {
+    lines.push(inspect([name, attributes, events, status], { depth: 20 }))
+  }
+  return { events, said: lines.join("\n"), server, spans }
+})
+
+const found = (text: string) =>
+  Object.entries(secrets).filter(([, secret]) => text.includes(secret)).map(([name]) => name)
+
+describe("a provider that repeats what it was sent", () => {
+  for (const [how, reply] of Object.entries(replies)) {
+    it.effect(`${how} tells nobody`, () =>
+      Effect.gen(function*() {
+        const { events, said, server, spans } = yield* observed(reply)
+        const [first, second] = server.requests
+        assert.strictEqual(first?.headers["x-gateway-token"], secrets.header)
+        assert.strictEqual(first?.body.user, secrets.setting)
+        assert.include(first?.url, secrets.url)
+        assert.include(second?.text, secrets.argument)
+        assert.isAbove(spans.length, 2)
+        assert.deepStrictEqual(found(said), [])
+        // the log of a run holds the arguments of its tools, and of nothing else that is secret
+        assert.deepStrictEqual(found(JSON.stringify(events)), ["argument"])
+        const failures = events.filter(({ _tag }) => _tag === "AttemptDiscarded" || _tag === "RunFailed")
+        assert.isAbove(failures.length, 1)
+        assert.deepStrictEqual(found(JSON.stringify(failures)), [])
+      }))
+  }
+})

@@ -1,0 +1,208 @@
+/** What bounds the retries of a run as a whole, counted from its log; and what an application says of them. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Stream from "effect/Stream"
+import * as TestClock from "effect/testing/TestClock"
+import * as RunError from "../../src/run/RunError.ts"
+import type * as RunEvent from "../../src/run/RunEvent.ts"
+import * as RunState from "../../src/run/RunState.ts"
+import * as RetryPolicy from "../../src/services/RetryPolicy.ts"
+import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
+import * as RunLog from "../support/RunLog.ts"
+import * as TestAgent from "../support/TestAgent.ts"
+import * as Watch from "../support/Watch.ts"
+
+const overloaded = (retryAfter?: number) =>
+  ScriptedModel.fail(
+    new RunError.RetryableError<RunError.ProviderReason>({
+      _tag: "Overloaded",
+      message: "busy",
+      ...(retryAfter === undefined ? {} : { retryAfter })
+    })
+  )
+
+const always = (step: ScriptedModel.Turn) => () => step
+
+/** Starts a model that answers so, and watches it. */
+const watched = Effect.fnUntraced(
+  function*(turns: Parameters<typeof TestAgent.make>[0], retry: RetryPolicy.RetryPolicy) {
+    const made = yield* TestAgent.make(turns, { agent: { retry } })
+    const watch = yield* Watch.make(made.agent.stream({ sessionId: "s", input: "go" }))
+    return { ...made, ...watch }
+  }
+)
+
+const stateOf = (log: ReadonlyArray<RunEvent.Durable>) => log.reduce(RunState.evolve, RunState.empty)
+
+const attemptsOf = (error: RunError.RunError) =>
+  error.reason._tag === "RetriesExhausted" ? error.reason.attempts : error.reason._tag
+
+describe("a run as a whole", () => {
+  it.effect("tries again no more often than its policy allows, over all its turns", () =>
+    Effect.gen(function*() {
+      const turns = [overloaded(), TestAgent.work(1), overloaded(), TestAgent.work(2), overloaded()]
+      const { over, script, seen } = yield* watched(turns, RetryPolicy.make({ base: 0, maxRunRetries: 2 }))
+      const error = yield* Effect.flip(yield* over)
+      assert.strictEqual(attemptsOf(error), 1)
+      assert.include(error.message, "the run has tried again as often as its retry policy allows; last: busy")
+      assert.strictEqual((yield* script.requests).length, 5)
+      assert.strictEqual(RunLog.endOf(seen), "RunFailed(RetriesExhausted)")
+    }))
+
+  it.effect("loses no more time to waits than its policy allows", () =>
+    Effect.gen(function*() {
+      const policy = RetryPolicy.make({ maxRetries: 9, maxRunTime: "10 seconds" })
+      const { over, until } = yield* watched(always(overloaded(4000)), policy)
+      for (const n of [1, 2]) {
+        assert.strictEqual((yield* until("RetryScheduled", n)).delay, 4000)
+        yield* TestClock.adjust("4 seconds")
+      }
+      const error = yield* Effect.flip(yield* over)
+      assert.strictEqual(attemptsOf(error), 3)
+      assert.include(error.message, "has lost as much time to failures as its retry policy allows")
+    }))
+
+  it.effect("loses no more time to attempts that hang than its policy allows", () =>
+    Effect.gen(function*() {
+      const [first, second] = [yield* ScriptedModel.makeGate, yield* ScriptedModel.makeGate]
+      const policy = RetryPolicy.make({ maxRetries: 9, maxRunTime: "90 seconds" })
+      const { over, seen, until } = yield* watched([ScriptedModel.gate(first), ScriptedModel.gate(second)], policy)
+      yield* first.started
+      yield* TestClock.adjust("60 seconds")
+      yield* until("RetryScheduled")
+      yield* TestClock.adjust("2 seconds")
+      yield* second.started
+      yield* TestClock.adjust("60 seconds")
+      assert.strictEqual(attemptsOf(yield* Effect.flip(yield* over)), 2)
+      const durations = RunLog.only(seen, "AttemptDiscarded").map(({ duration = 0 }) => Math.floor(duration / 10_000))
+      assert.deepStrictEqual(durations, [6, 6])
+    }))
+
+  it.effect("is not given anew what it has used up when it is resumed, nor is that counted twice", () =>
+    Effect.gen(function*() {
+      const turns = [overloaded(), overloaded(), overloaded(), overloaded(), ScriptedModel.text("ok")]
+      const policy = RetryPolicy.make({ base: 0, maxRetries: 1, maxRunRetries: 2 })
+      const { agent, over, script, store } = yield* watched(turns, policy)
+      // one retry, and the call's own tries are used up
+      assert.strictEqual(attemptsOf(yield* Effect.flip(yield* over)), 2)
+      const resume = Stream.runDrain(agent.resume({ sessionId: "s" }))
+      // the second, and the run's are used up
+      assert.strictEqual(attemptsOf(yield* Effect.flip(resume)), 2)
+      assert.strictEqual((yield* script.requests).length, 4)
+      const { lostTime, retries } = stateOf(yield* store.log("s"))
+      assert.deepStrictEqual([retries, lostTime], [2, 0])
+      yield* resume
+    }))
+
+  it.effect("has lost what the log says, when its waits are over", () =>
+    Effect.gen(function*() {
+      const { over, store, until } = yield* watched(
+        [overloaded(5000), overloaded(7000), ScriptedModel.text("ok")],
+        RetryPolicy.make()
+      )
+      for (const [i, seconds] of [5, 7].entries()) {
+        yield* until("RetryScheduled", i + 1)
+        yield* TestClock.adjust(`${seconds} seconds`)
+      }
+      yield* over
+      const { lostTime, retries } = stateOf(yield* store.log("s"))
+      assert.deepStrictEqual([retries, lostTime], [2, 12_000])
+    }))
+
+  it.effect("begins with nothing lost when it is a new one", () =>
+    Effect.gen(function*() {
+      const policy = RetryPolicy.make({ base: 0, maxRunRetries: 1 })
+      const { agent, over, store } = yield* watched(
+        [overloaded(), ScriptedModel.text("ok"), overloaded(), ScriptedModel.text("ok")],
+        policy
+      )
+      yield* over
+      yield* agent.run({ sessionId: "s", input: "again" })
+      assert.strictEqual(stateOf(yield* store.log("s")).retries, 1)
+    }))
+})
+
+describe("a wait that is no time", () => {
+  it.effect.each([NaN, -5, -Infinity, Infinity])(
+    "falls back to the backoff: %s",
+    (retryAfter) =>
+      Effect.gen(function*() {
+        const { over, script, seen, until } = yield* watched(
+          [overloaded(retryAfter), ScriptedModel.text("ok")],
+          RetryPolicy.make()
+        )
+        const { delay, source } = yield* until("RetryScheduled")
+        assert.strictEqual(source, "backoff")
+        assert.isAtLeast(delay, 800)
+        yield* TestClock.adjust("799 millis")
+        assert.strictEqual((yield* script.requests).length, 1)
+        yield* TestClock.adjust("401 millis")
+        yield* over
+        assert.notInclude(JSON.stringify(seen), "retryAfter\":null")
+      })
+  )
+
+  it.each<Parameters<typeof RetryPolicy.make>[0]>([
+    { base: NaN },
+    { base: -1 },
+    { cap: NaN },
+    { maxRetryAfter: NaN },
+    { maxRunTime: -1 },
+    { maxRetries: NaN },
+    { maxRetries: -1 },
+    { maxRetries: 1.5 },
+    { maxRunRetries: NaN }
+  ])("or no number is refused where a policy is made of it: %j", (options) => {
+    assert.throws(() => RetryPolicy.make(options), /RetryPolicy: (base|cap|max\w+) is/)
+  })
+})
+
+describe("an application that knows better", () => {
+  const refused = (tag: RunError.ProviderRefusal["_tag"]) =>
+    new RunError.NonRetryableError<RunError.ProviderRefusal>({ _tag: tag, message: "no" })
+
+  it.effect("has a failure tried again that would be final", () =>
+    Effect.gen(function*() {
+      const retry = RetryPolicy.make({
+        base: 0,
+        classify: (error) =>
+          error.reason._tag === "Unknown"
+            ? new RunError.RetryableError<RunError.ProviderReason>({ ...error.reason, _tag: "Overloaded" })
+            : error
+      })
+      const { over, seen } = yield* watched([ScriptedModel.fail(refused("Unknown")), ScriptedModel.text("ok")], retry)
+      yield* over
+      assert.deepStrictEqual(RunLog.only(seen, "AttemptDiscarded").map(({ error }) => error._tag), ["Overloaded"])
+      assert.strictEqual(RunLog.endOf(seen), "RunCompleted(stop)")
+    }))
+
+  it.effect("has a failure be final that would be tried again", () =>
+    Effect.gen(function*() {
+      const retry = RetryPolicy.make({
+        classify: (error, { provider }) =>
+          provider === "scripted" && error.reason._tag === "Overloaded" ? refused("QuotaExhausted") : error
+      })
+      const { over, script } = yield* watched([overloaded()], retry)
+      assert.strictEqual((yield* Effect.flip(yield* over)).reason._tag, "QuotaExhausted")
+      assert.strictEqual((yield* script.requests).length, 1)
+    }))
+
+  it.effect("gives one provider a policy of its own", () =>
+    Effect.gen(function*() {
+      const providers = { scripted: RetryPolicy.make({ maxRetries: 0 }), other: RetryPolicy.make({ maxRetries: 9 }) }
+      const { over, script } = yield* watched([overloaded()], RetryPolicy.make({ providers }))
+      assert.strictEqual(attemptsOf(yield* Effect.flip(yield* over)), 1)
+      assert.strictEqual((yield* script.requests).length, 1)
+    }))
+
+  it.effect("gives the others the usual one", () =>
+    Effect.gen(function*() {
+      const providers = { other: RetryPolicy.make({ maxRetries: 0 }) }
+      const { over, seen } = yield* watched(
+        [overloaded(), ScriptedModel.text("ok")],
+        RetryPolicy.make({ base: 0, providers })
+      )
+      yield* over
+      assert.strictEqual(RunLog.endOf(seen), "RunCompleted(stop)")
+    }))
+})
