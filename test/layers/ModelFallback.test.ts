@@ -9,7 +9,9 @@ import * as ModelFallback from "../../src/layers/ModelFallback.ts"
 import * as ModelOpenAi from "../../src/layers/ModelOpenAi.ts"
 import * as RunError from "../../src/run/RunError.ts"
 import type * as RunEvent from "../../src/run/RunEvent.ts"
+import type { Hook } from "../../src/services/Hooks.ts"
 import * as Model from "../../src/services/Model.ts"
+import * as Prices from "../../src/services/Prices.ts"
 import * as RetryPolicy from "../../src/services/RetryPolicy.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as StrictModel from "../../src/testing/StrictModel.ts"
@@ -296,5 +298,69 @@ describe("over sockets", () => {
       const { agent } = yield* TestAgent.make([], { model })
       assert.strictEqual((yield* agent.run({ input: "go" })).text, "Hello")
       assert.deepStrictEqual([wrong.requests.length, right.requests.length], [1, 1])
+    }))
+})
+
+describe("a model that takes over where there are hooks", () => {
+  /** Says in the messages which model they are for. */
+  const named = (asked: Array<string>, isBlocking: (name: string) => boolean = () => false): Hook => ({
+    name: "names",
+    beforeModelCall: ({ messages, model }) =>
+      Effect.suspend(() => {
+        asked.push(model.name)
+        return isBlocking(model.name)
+          ? Effect.fail("no")
+          : Effect.succeed({ messages: [{ role: "system" as const, content: `for ${model.name}` }, ...messages] })
+      })
+  })
+  const scripts = { a: [refused("Authentication")], b: [ScriptedModel.text("ok")] }
+
+  it.effect("is sent what they make of the messages for it", () =>
+    Effect.gen(function*() {
+      const asked: Array<string> = []
+      const { agent, requests } = yield* agentOf(scripts, { agent: { hooks: [named(asked)] } })
+      assert.strictEqual((yield* agent.run({ sessionId: "s", input: "go" })).text, "ok")
+      assert.deepStrictEqual(asked, ["a-1", "b-1"])
+      for (const name of ["a", "b"]) {
+        const [request] = yield* requests[name]!
+        const system = request?.messages[0]
+        assert.include(system?.role === "system" ? system.content : "", `for ${name}-1`)
+      }
+    }))
+
+  it.effect("is not asked where a guard blocks it", () =>
+    Effect.gen(function*() {
+      const hooks = [named([], (name) => name === "b-1")]
+      const { agent, asked, store } = yield* agentOf(scripts, { agent: { hooks } })
+      const { reason } = yield* Effect.flip(agent.run({ sessionId: "s", input: "go" }))
+      assert.strictEqual(reason._tag, "HookBlocked")
+      assert.deepStrictEqual(yield* asked, { a: 1, b: 0 })
+      assert.deepStrictEqual(RunLog.violations(yield* store.log("s")), [])
+    }))
+})
+
+describe("a limit of cost with several models", () => {
+  const costly = { agent: { limits: { maxCost: 5 } } }
+  const scripts = { a: [refused("Authentication")], b: [ScriptedModel.text("ok")] }
+  const price = { input: 1_000_000, output: 0 }
+
+  it.effect("needs the prices of all of them", () =>
+    Effect.gen(function*() {
+      const { agent, asked } = yield* agentOf(scripts, costly)
+      const prices = Prices.table({ "a/a-1": price })
+      const run = Effect.provideService(agent.run({ sessionId: "s", input: "go" }), Prices.Prices, prices)
+      const { message, reason } = yield* Effect.flip(run)
+      assert.strictEqual(reason._tag, "InvalidInput")
+      assert.include(message, "b/b-1")
+      assert.deepStrictEqual(yield* asked, { a: 0, b: 0 })
+    }))
+
+  it.effect("counts what the one that answered costs", () =>
+    Effect.gen(function*() {
+      const { agent } = yield* agentOf(scripts, costly)
+      const prices = Prices.table({ "a/a-1": price, "b/b-1": { input: 2_000_000, output: 0 } })
+      const run = Effect.provideService(agent.run({ sessionId: "s", input: "go" }), Prices.Prices, prices)
+      const { usage } = yield* run
+      assert.strictEqual(usage.cost, usage.inputTokens * 2)
     }))
 })
