@@ -115,10 +115,10 @@ describe("an error inside a stream", () => {
 })
 
 describe("where there is no answer", () => {
-  it.effect("a connection that is reset is told, and may be tried again", () =>
+  it.effect("a connection that is reset in an answer is a stream cut short, told in its words", () =>
     Effect.gen(function*() {
       const { error, server } = yield* failure(Sdk.anthropic, OpenAi.reset(named(begin(), ...says(0, "Hi"))))
-      assert.deepStrictEqual([tagOf(error), error.isRetryable], ["Network", true])
+      assert.deepStrictEqual([tagOf(error), error.isRetryable], ["StreamTruncated", true])
       assert.include(error.message, `${server.host} reset the connection`)
     }))
 

@@ -101,10 +101,15 @@ export const toAiError = ({ by, cause }: Broken, caller: Caller, now: number): A
   if (notTheProtocol.has(name) && by === "call") return notSendable(origin)
   if (notTheProtocol.has(name) || (thrown.statusCode !== undefined && code === undefined)) return unreadable(origin)
   if (thrown.url !== undefined || code !== undefined || /^(Abort|Timeout)Error$/.test(name)) {
-    return Errors.unreachable(origin, cause)
+    const error = Errors.unreachable(origin, cause)
+    return by === "call" && !isTerminated(cause) ? error : Errors.inAnswer(origin, error)
   }
   return name === "Error" ? unreadable(origin) : notCalled(origin, name, textOf(thrown.message) ?? "")
 }
+
+/** How `fetch` says that a body broke off: some models read the first event before the call is over. */
+const isTerminated = (cause: unknown, depth = 5): boolean =>
+  cause instanceof Error && depth > 0 && (cause.message === "terminated" || isTerminated(cause.cause, depth - 1))
 
 const unreadable = (origin: Origin): AiError.AiError =>
   Errors.invalidResponse(origin, "sent an answer that cannot be read; check the base URL, or try again")
