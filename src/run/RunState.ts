@@ -2,7 +2,7 @@
  * The state of a session's current run: a fold of its durable events. `evolve` is total, also on logs with holes, and
  * pure; a live run and a replayed one cannot differ.
  *
- * Does not own what a message's calls do to it (`RunRound`), what follows from it (`RunDecision`), the moves between
+ * Does not own what drives (`RunDrive`) and a message's calls (`RunRound`) do to it, what follows from it (`RunDecision`), the moves between
  * statuses (`RunStatus`), or messages (`Transcript`).
  */
 import type * as CallQuota from "./CallQuota.ts"
@@ -10,6 +10,7 @@ import * as DoomLoop from "./DoomLoop.ts"
 import type * as Message from "./Message.ts"
 import * as OpenCall from "./OpenCall.ts"
 import * as Queue from "./Queue.ts"
+import * as RunDrive from "./RunDrive.ts"
 import type * as RunEvent from "./RunEvent.ts"
 import type * as RunInput from "./RunInput.ts"
 import type * as RunPolicy from "./RunPolicy.ts"
@@ -136,29 +137,7 @@ export const evolve = (before: RunState, event: RunEvent.Durable): RunState => {
         driveStartedAt: event.at
       }
     case "RunResumed":
-      return {
-        ...state,
-        status: !isTurnOpen(state)
-          ? "preparing"
-          : OpenCall.waits(state.openCalls)
-          ? "awaiting_human"
-          : "tool_running",
-        drive: event.drive,
-        driveStartedAt: event.at,
-        waited: 0,
-        waitingSince: OpenCall.waits(state.openCalls) ? event.at : undefined,
-        // an attempt that was cut off left no trace but its deltas: the next one has a number of its own
-        attempts: state.attempts + (isTraced(state.end) ? 0 : 1),
-        // a run that failed has no model left behind the last one: it begins with the first again
-        ...(state.end?._tag === "RunFailed" ? { switchedTo: undefined, switches: 0 } : {}),
-        limits: event.limits ?? state.limits,
-        limitedBy: event.limits === undefined && state.end?._tag === "RunLimited" ? state.end.reason : undefined,
-        input: event.data === undefined || state.input === undefined
-          ? state.input
-          : { ...state.input, data: event.data },
-        end: undefined,
-        abortRequested: undefined
-      }
+      return RunDrive.resume(state, event, isTurnOpen(state))
     case "TurnStarted":
       return {
         ...state,
@@ -221,15 +200,15 @@ export const evolve = (before: RunState, event: RunEvent.Durable): RunState => {
         }
       }
     case "RunCompleted":
-      return ended(state, event, "completed")
+      return RunDrive.end(state, event, "completed")
     case "RunLimited":
-      return { ...ended(state, event, "limited"), trail: told(state.trail, event) }
+      return { ...RunDrive.end(state, event, "limited"), trail: told(state.trail, event) }
     case "RunSuspended":
-      return ended(state, event, "suspended")
+      return RunDrive.end(state, event, "suspended")
     case "RunFailed":
-      return ended(state, event, "failed")
+      return RunDrive.end(state, event, "failed")
     case "RunAborted":
-      return ended(state, event, "aborted")
+      return RunDrive.end(state, event, "aborted")
     case "AbortRequested":
       return { ...state, abortRequested: event.reason }
     default:
@@ -239,20 +218,6 @@ export const evolve = (before: RunState, event: RunEvent.Durable): RunState => {
 
 const told = (trail: DoomLoop.Trail, { loop }: { readonly loop?: DoomLoop.Loop }): DoomLoop.Trail =>
   loop === undefined ? trail : DoomLoop.tell(trail, loop)
-
-/** A provider's refusal is in the log as the attempt's end; anything else may have cut an attempt off. */
-const isTraced = (end: RunEvent.End | undefined): boolean =>
-  end?._tag === "RunFailed" && !["Unknown", "StoreUnavailable", "EventTooLarge"].includes(end.error.reason._tag)
-
-const ended = (state: RunState, event: RunEvent.End, status: RunEvent.Status): RunState => ({
-  ...state,
-  status,
-  totals: event.totals,
-  end: event,
-  queued: Queue.end(state.queued, event),
-  abortRequested: undefined,
-  crashes: event._tag === "RunAborted" && event.reason === "crashed" ? state.crashes + 1 : 0
-})
 
 /** True when the log has an answer or calls whose turn is not finished: the next drive takes that turn up. */
 export const isTurnOpen = (state: RunState): boolean => state.openCalls.length > 0 || state.answer !== undefined
