@@ -13,8 +13,9 @@ import * as Option from "effect/Option"
 import * as Reactivity from "effect/reactivity/Reactivity"
 import * as Redacted from "effect/Redacted"
 import * as Result from "effect/Result"
-import type * as Scope from "effect/Scope"
+import * as Scope from "effect/Scope"
 import * as SqlClient from "effect/sql/SqlClient"
+import * as Grace from "../services/Grace.ts"
 import * as SessionStore from "../services/SessionStore.ts"
 import * as Answered from "./Answered.ts"
 import * as PgAppend from "./PgAppend.ts"
@@ -68,7 +69,13 @@ export const make = Effect.fnUntraced(function*(
     maxMessageSize,
     types
   } as const
-  const client = yield* PgClient.make(config).pipe(Effect.mapError(explain), Effect.provide(Reactivity.layer))
+  // a connection on which nothing answers cannot be given back, and is not waited for
+  const scope = yield* Effect.acquireRelease(Scope.make(), (scope, exit) => Grace.within(Scope.close(scope, exit)))
+  const client = yield* PgClient.make(config).pipe(
+    Scope.provide(scope),
+    Effect.mapError(explain),
+    Effect.provide(Reactivity.layer)
+  )
   const timeout = options.timeout ?? "30 seconds"
   const answered = Answered.within(timeout)
   const signals = yield* PgSignals.make({
