@@ -112,7 +112,7 @@ describe("another attempt", () => {
     ["an error in the stream", "Overloaded", OpenAi.events(Sdk.named(...half, overloaded))],
     ["a cut", "StreamTruncated", OpenAi.events(Sdk.named(...half))],
     ["a finish without a reason", "StreamTruncated", OpenAi.events(Sdk.named(...half, ...Sdk.finish(null)))],
-    ["a reset", "Network", OpenAi.reset(Sdk.named(...half))]
+    ["a reset", "StreamTruncated", OpenAi.reset(Sdk.named(...half))]
   ])("is made behind %s, of which no text stays and no call is made", ([, tag, reply]) =>
     Effect.gen(function*() {
       const { requests, retries, text, used } = yield* retried(reply)
