@@ -20,7 +20,7 @@ import * as StrictModel from "./StrictModel.ts"
 export const violations = (log: ReadonlyArray<RunEvent.Durable>, mayBeOpen = false): Array<string> => {
   const found: Array<string> = []
   const intents = new Set<string>()
-  const questions = new Map<string, { readonly digest: string; readonly answer: "open" | "yes" | "no" }>()
+  const questions = new Map<string, { readonly digest: string; readonly approvalId: string; readonly answer: Answer }>()
   let calls = new Map<string, number>()
   let isDriven = false
   let queue: Queue.Queue = []
@@ -47,18 +47,23 @@ export const violations = (log: ReadonlyArray<RunEvent.Durable>, mayBeOpen = fal
       )
     }
     if (event._tag === "ApprovalRequested") {
-      const { callId, digest, runId } = event
-      if (questions.get(`${runId}/${callId}`)?.digest === digest) say(`a second question about ${callId}`)
-      questions.set(`${runId}/${callId}`, { digest, answer: "open" })
+      const { approvalId, callId, digest, runId } = event
+      const before = questions.get(`${runId}/${callId}`)
+      if (before?.digest === digest && before.answer !== "edited") say(`a second question about ${callId}`)
+      questions.set(`${runId}/${callId}`, { approvalId, digest, answer: "open" })
     }
     if (event._tag === "ApprovalResolved") {
       const name = `${event.runId}/${event.callId}`
       const question = questions.get(name)
-      if (question?.answer !== "open") say(`an answer to no open question, ${name}`)
-      questions.set(name, { digest: "", ...question, answer: event.approved ? "yes" : "no" })
+      if (question?.answer !== "open" || question.approvalId !== event.approvalId) {
+        say(`an answer to no open question, ${name}`)
+      }
+      const answer = !event.approved ? "no" : event.params === undefined ? "yes" : "edited"
+      questions.set(name, { approvalId: event.approvalId, digest: "", ...question, answer })
     }
     if (event._tag === "ToolStarted") {
-      if ((questions.get(`${event.runId}/${event.callId}`)?.answer ?? "yes") !== "yes") {
+      const answer = questions.get(`${event.runId}/${event.callId}`)?.answer
+      if (answer === "open" || answer === "no") {
         say(`${event.callId} was not allowed`)
       }
       if (!calls.has(event.callId)) say(`an intent for no call, ${event.callId}`)
@@ -85,6 +90,9 @@ export const violations = (log: ReadonlyArray<RunEvent.Durable>, mayBeOpen = fal
   if (isDriven && !mayBeOpen) found.push("the last drive has no end")
   return found
 }
+
+/** `edited`: a yes to other arguments, of which hooks may make those of the question again. */
+type Answer = "open" | "yes" | "edited" | "no"
 
 const isReceived = (queued: Queue.Queued, event: Extract<RunEvent.Durable, { _tag: "InputReceived" }>): boolean =>
   queued.seq === event.queued && JSON.stringify([queued.kind, queued.messages]) ===
