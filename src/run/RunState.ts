@@ -169,7 +169,7 @@ export const evolve = (before: RunState, event: RunEvent.Durable): RunState => {
     case "ApprovalRequested":
       return RunRound.askCall(state, event)
     case "ApprovalResolved":
-      return RunRound.withCall(state, event, { phase: "pending", decision: OpenCall.decisionOf(event) })
+      return RunRound.answerCall(state, event)
     case "ToolStarted":
       return RunRound.startCall(state, event)
     case "ToolSettled":
