@@ -188,3 +188,12 @@ describe("a question whose call a guard settles when the run goes on", () => {
       assert.deepStrictEqual(RunLog.violations(yield* other.log), [])
     }))
 })
+
+it.effect("a log in which a call runs with other arguments than were allowed is none of ours", () =>
+  Effect.gen(function*() {
+    const made = yield* Suspended.make()
+    yield* made.decide("1.0", { params: { n: 9 } })
+    yield* made.resume()
+    const log = (yield* made.log).map((event) => event._tag === "ToolStarted" ? { ...event, params: { n: 1 } } : event)
+    assert.deepStrictEqual(RunLog.violations(log), ["event 8 (ToolStarted): 1.0 was not allowed"])
+  }))
