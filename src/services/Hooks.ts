@@ -90,8 +90,8 @@ export interface Hook {
   /** for one run of one of its functions; default 10 seconds */
   readonly timeout?: Duration.Input
   /**
-   * Before a model is called; retries send the same. It runs again when the context was compacted, or an input came,
-   * meanwhile. Messages are made legal again, and neither log nor transcript is changed by them. Calls of tools left out are
+   * Before a model is called; retries send the same. It runs again where the context had to be compacted for the call. What
+   * is said to the run meanwhile goes with the next call. Messages are made legal again, and neither log nor transcript is changed by them. Calls of tools left out are
    * `UnknownTool` in this turn. Blocked: nothing is sent, the run fails with `HookBlocked`.
    */
   readonly beforeModelCall?: (call: ModelCall) => Effect.Effect<ModelChange | void, unknown>
