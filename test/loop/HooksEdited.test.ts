@@ -189,6 +189,18 @@ describe("a question whose call a guard settles when the run goes on", () => {
     }))
 })
 
+it.effect("a question that another one replaced takes no answer, and says so", () =>
+  Effect.gen(function*() {
+    const made = yield* Suspended.make()
+    const { id } = yield* waiting(made)
+    const other = yield* Suspended.elsewhere(made, guard(() => ({ _tag: "Change", params: { n: 7 } })))
+    yield* other.resume()
+    const { message, reason } = yield* Effect.flip(decide(other, id))
+    assert.deepInclude(reason, { _tag: "ApprovalNotOpen", because: "replaced" })
+    assert.include(message, "approvals lists what waits")
+    assert.deepStrictEqual(yield* other.waiting, ["1.0"])
+  }))
+
 it.effect("a log in which a call runs with other arguments than were allowed is none of ours", () =>
   Effect.gen(function*() {
     const made = yield* Suspended.make()
