@@ -5,7 +5,7 @@ import type * as Agent from "../../src/Agent.ts"
 import type * as RunEvent from "../../src/run/RunEvent.ts"
 import type * as RunInput from "../../src/run/RunInput.ts"
 import type * as RunPolicy from "../../src/run/RunPolicy.ts"
-import * as CrashSweep from "../../src/testing/CrashSweep.ts"
+import type * as CrashSweep from "../../src/testing/CrashSweep.ts"
 import * as StoreFaults from "../../src/testing/StoreFaults.ts"
 
 type Input = RunInput.RunInput & { readonly sessionId: string }
