@@ -104,7 +104,8 @@ export interface Hook {
    * Before a call is looked at any further: whether it asks a person, and which arguments are used, follows from what is
    * decided here. The model keeps seeing its own call. Runs again when another drive takes the call up before it started, then
    * with the arguments that a person was asked about, where one was: what it changed once it has to leave as it is, since for
-   * other arguments an answer does not count, and the person is asked again. Blocked: the call is `Denied`.
+   * other arguments an answer does not count, and the person is asked again; with the arguments that a person gave, too. Where
+   * it changes those of three answers in one drive, the call is `Denied`. Blocked: the call is `Denied`.
    */
   readonly beforeToolCall?: (call: ToolCall) => Effect.Effect<ToolDecision | void, unknown>
   /**
