@@ -37,9 +37,28 @@ export const judge = (env: Env.Env, call: Call): Effect.Effect<Verdict> =>
         : Effect.map(byRules(env, prepared.call), (verdict) => ({ ...verdict, call: prepared.call })))
     : byRules(env, call)
 
-/** The same once a person has decided in this drive: hooks have seen all arguments but those that the person gave. */
-export const rejudge = (env: Env.Env, call: Call): Effect.Effect<Verdict> =>
-  call.decision?.params === undefined ? byRules(env, call) : judge(env, call)
+/** How often a person is asked about a call in one drive, where hooks change whatever arguments they give. */
+const mostQuestions = 3
+
+/**
+ * The same once a person has answered the n-th question of this drive: hooks have seen all arguments but those that the
+ * person gave. Where the two do not come to agree, the call does not run.
+ */
+export const rejudge = (env: Env.Env, call: Call, questions: number): Effect.Effect<Verdict> =>
+  call.decision?.params === undefined
+    ? byRules(env, call)
+    : Effect.map(
+      judge(env, call),
+      (verdict) => verdict._tag === "Ask" && questions >= mostQuestions ? unsettled : verdict
+    )
+
+const unsettled: Verdict = {
+  _tag: "Settle",
+  outcome: {
+    _tag: "Denied",
+    reason: "hooks changed the arguments that were given for the call time and again, and nobody allowed the others"
+  }
+}
 
 /** An `Exit` where nothing has to be waited for. */
 const byRules = (env: Env.Env, call: Call): Effect.Effect<Verdict> => {

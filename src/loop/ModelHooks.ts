@@ -31,24 +31,11 @@ export const before = (env: Env.Env): Effect.Effect<Prompt | undefined, RunError
   env.hooks.at.beforeModelCall.length === 0 ? noPrompt : prepare(env)
 
 const prepare = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Return<Prompt, RunError.RunError> {
-  const { journal } = env
   // a hook may take its time, and facts do not wait for it
-  yield* journal.commit
-  while (true) {
-    const transcript = journal.transcript()
-    const prompt = yield* ask(env, transcript)
-    // nothing is sent that no hook has seen
-    if (journal.transcript() === transcript) return prompt
-  }
-})
-
-const ask = Effect.fnUntraced(function*(
-  env: Env.Env,
-  transcript: Transcript.Transcript
-): Effect.fn.Return<Prompt, RunError.RunError> {
+  yield* env.journal.commit
   const { info } = CurrentModel.of(env)
   const { name, provider } = info
-  const given = Transcript.messages(transcript, info, env.system)
+  const given = Transcript.messages(env.journal.transcript(), info, env.system)
   const all = env.tools.map((tool) => tool.name)
   const turn = env.journal.state().totals.turns + 1
   let messages = given

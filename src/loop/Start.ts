@@ -88,7 +88,10 @@ const makeRun = (services: Env.Services, { begin, brief, folded, isWatched, runI
     decide: (decision) =>
       Effect.andThen(
         Effect.exit(Deferred.await(live.accepted)),
-        Effect.suspend(() => live.decide?.(decision) ?? Effect.succeed(false))
+        Effect.suspend(() =>
+          // who was told to stop takes nothing up any more
+          (live.stopped === undefined ? live.decide?.(decision) : undefined) ?? Effect.succeed(false)
+        )
       ),
     accept: (input) => Effect.andThen(Deferred.await(live.accepted), accept(live, input)),
     isOver: () => Deferred.isDoneUnsafe(live.result),

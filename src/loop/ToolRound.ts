@@ -128,13 +128,16 @@ const runAll = Effect.fnUntraced(function*(
     return Effect.onInterrupt(Deferred.await(idle), () => Effect.sync(() => left++))
   })
 
-  /** Until a person has decided about the arguments that the call goes on with. */
-  const askAndCarryOut = Effect.fnUntraced(function*(asked: Call): Effect.fn.Return<void, SessionStore.StoreError> {
+  /** Until a person has decided about the arguments that the call goes on with; `n` counts the questions from 1. */
+  const askAndCarryOut = Effect.fnUntraced(function*(
+    asked: Call,
+    n = 1
+  ): Effect.fn.Return<void, SessionStore.StoreError> {
     const decided = yield* decision(env, progress, asked, { line, nobody })
     if (decided === undefined) return
-    const verdict = yield* CallStep.rejudge(env, decided)
+    const verdict = yield* CallStep.rejudge(env, decided, n)
     const call = verdict._tag === "Settle" ? decided : verdict.call ?? decided
-    if (verdict._tag === "Ask") return yield* askAndCarryOut(call)
+    if (verdict._tag === "Ask") return yield* askAndCarryOut(call, n + 1)
     if (verdict._tag === "Settle") {
       CallStep.settle(env, call, verdict.outcome, undefined, verdict.hook)
       return progress.look()

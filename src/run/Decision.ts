@@ -31,10 +31,13 @@ export const waiting = ({ openCalls }: RunState.RunState, approvalId: string): O
 export interface Past {
   readonly asked?: Extract<RunEvent.Durable, { _tag: "ApprovalRequested" }>
   readonly answered?: Extract<RunEvent.Durable, { _tag: "ApprovalResolved" }>
+  /** its call was asked about anew, with other arguments */
+  readonly isReplaced?: boolean
 }
 
 export const evolve = (approvalId: string) => (past: Past, event: RunEvent.Durable): Past => {
   if (event._tag === "ApprovalRequested" && event.approvalId === approvalId) return { ...past, asked: event }
+  if (event._tag === "ApprovalRequested" && event.callId === past.asked?.callId) return { ...past, isReplaced: true }
   if (event._tag === "ApprovalResolved" && event.approvalId === approvalId) return { ...past, answered: event }
   return past
 }
@@ -45,6 +48,7 @@ const words: Record<NotOpen["because"], string> = {
   unknown: "was never asked; approvals lists the questions that wait",
   answered: "has an answer already, and the first one counts; resume the run to go on with it",
   settled: "is over: its call was settled without an answer; give the session a new message to have it done",
+  replaced: "was replaced by another one about the same call, with other arguments; approvals lists what waits",
   expired: "expired, and its call is denied; resume the run, and it may ask again"
 }
 
@@ -64,10 +68,10 @@ export const notOpen = (
 export const refusal = (
   sessionId: string,
   approvalId: string,
-  { answered, asked }: Past
+  { answered, asked, isReplaced }: Past
 ): RunError.NonRetryableError => {
   if (asked === undefined) return notOpen(sessionId, approvalId, "unknown")
-  if (answered === undefined) return notOpen(sessionId, approvalId, "settled")
+  if (answered === undefined) return notOpen(sessionId, approvalId, isReplaced === true ? "replaced" : "settled")
   return notOpen(
     sessionId,
     approvalId,

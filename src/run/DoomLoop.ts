@@ -7,6 +7,7 @@
 import * as Schema from "effect/Schema"
 import * as Fingerprint from "./Fingerprint.ts"
 import * as OpenCall from "./OpenCall.ts"
+import type * as RunEvent from "./RunEvent.ts"
 import { canonical } from "./RunInput.ts"
 import type * as ToolOutcome from "./ToolOutcome.ts"
 
@@ -25,7 +26,7 @@ export const Loop = Schema.Struct({
 })
 export type Loop = typeof Loop.Type
 
-/** A settled call. Two are the same where tool, arguments and outcome are. */
+/** A settled call. Two are the same where its tool, the model's arguments and what the model reads of the outcome are. */
 export interface Step {
   readonly turn: number
   readonly callId: string
@@ -42,14 +43,18 @@ export type Trail = ReadonlyArray<Step>
 /** How many calls back a loop is looked for. */
 const longest = 64
 
+type Settled = Pick<Extract<RunEvent.Durable, { _tag: "ToolSettled" }>, "outcome" | "edited">
+
 /** What does not say how the call would go is no result. A limit says so: the call will not run. */
 const isResult = (outcome: ToolOutcome.ToolOutcome): boolean =>
   outcome._tag !== "Interrupted" && (outcome._tag !== "NotExecuted" || outcome.reason === "limit")
 
-export const add = (trail: Trail, call: OpenCall.OpenCall, outcome: ToolOutcome.ToolOutcome): Trail => {
+/** Adds a call, with the arguments that the model gave. */
+export const add = (trail: Trail, call: OpenCall.OpenCall, { edited, outcome }: Settled): Trail => {
   if (!isResult(outcome)) return trail
   const { callId, params, tool, turn } = call
-  const step: Step = { turn, callId, tool: Fingerprint.of(tool), params: textOf(params), outcome: outcomeOf(outcome) }
+  const read = edited === undefined ? outcomeOf(outcome) : textOf([outcome, edited])
+  const step: Step = { turn, callId, tool: Fingerprint.of(tool), params: textOf(params), outcome: read }
   const place = OpenCall.placeOf(callId, turn)
   let at = trail.length
   while (at > 0 && trail[at - 1]!.turn === turn && OpenCall.placeOf(trail[at - 1]!.callId, turn) > place) at--

@@ -79,8 +79,10 @@ export const decide = (state: RunState.RunState, turn: Settled, at: number): Run
   }
   if (turn.cutBy !== undefined && turn.finishReason !== "content-filter") return { _tag: "Limit", reason: turn.cutBy }
   if (turn.hasCalls && turn.finishReason !== "content-filter") {
-    if (turn.loop?.next === "end") return { _tag: "Limit", reason: "doomLoop" }
-    return { _tag: "Continue", reason: turn.loop === undefined ? "toolCalls" : "doomLoop" }
+    // a steer to come is news to the model
+    const loop = Queue.next(state.queued) === "steer" ? undefined : turn.loop
+    if (loop?.next === "end") return { _tag: "Limit", reason: "doomLoop" }
+    return { _tag: "Continue", reason: loop === undefined ? "toolCalls" : "doomLoop" }
   }
   const next = turn.finishReason === "content-filter" || limitReached(state, at) !== undefined
     ? undefined

@@ -83,7 +83,7 @@ export const RunRefusal = Schema.Union([
   Schema.TaggedStruct("ApprovalNotOpen", {
     ...message,
     approvalId: Schema.String,
-    because: Schema.Literals(["unknown", "answered", "settled", "expired"])
+    because: Schema.Literals(["unknown", "answered", "settled", "expired", "replaced"])
   }),
   /** `resume` found no run that can go on */
   Schema.TaggedStruct("NothingToResume", { ...message, sessionId: Schema.String }),

@@ -73,8 +73,17 @@ export const askCall = (
   return withCalls(state, openCalls, event.at)
 }
 
+/** An answer; one to a question that does not wait, such as about other arguments, changes nothing. */
+export const answerCall = (
+  state: RunState,
+  event: Extract<RunEvent.Durable, { _tag: "ApprovalResolved" }>
+): RunState =>
+  state.openCalls.some(({ approvalId, phase }) => approvalId === event.approvalId && phase === "awaiting")
+    ? withCall(state, event, { phase: "pending", decision: OpenCall.decisionOf(event) })
+    : state
+
 /** An open call that went a step further. */
-export const withCall = (
+const withCall = (
   state: RunState,
   event: { readonly at: number; readonly callId: string },
   change: Partial<OpenCall.OpenCall>
@@ -108,7 +117,7 @@ export const settleCall = (state: RunState, event: Extract<RunEvent.Durable, { _
   return {
     ...state,
     hasRun,
-    trail: DoomLoop.add(state.trail, call, event.outcome),
+    trail: DoomLoop.add(state.trail, { ...call, params: givenBy(state.answer, call) }, event),
     answer: state.answer === undefined ? undefined : {
       ...state.answer,
       settled: [...state.answer.settled, { callId, tool, params, outcome: event.outcome }]
@@ -125,6 +134,13 @@ export const settleCall = (state: RunState, event: Extract<RunEvent.Durable, { _
     }
   }
 }
+
+/** The arguments that the model gave: hooks and people may have changed them since. */
+const givenBy = (
+  answer: Answer | undefined,
+  { callId, params, turn }: OpenCall.OpenCall
+): OpenCall.OpenCall["params"] =>
+  (answer && Message.toolCalls(answer.message.content)[OpenCall.placeOf(callId, turn)])?.params ?? params
 
 /** An outcome of its calls is unknown. */
 export const hasUnknown = ({ settled }: Answer): boolean =>

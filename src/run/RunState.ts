@@ -8,7 +8,7 @@
 import type * as CallQuota from "./CallQuota.ts"
 import * as DoomLoop from "./DoomLoop.ts"
 import type * as Message from "./Message.ts"
-import * as OpenCall from "./OpenCall.ts"
+import type * as OpenCall from "./OpenCall.ts"
 import * as Queue from "./Queue.ts"
 import * as RunDrive from "./RunDrive.ts"
 import type * as RunEvent from "./RunEvent.ts"
@@ -166,7 +166,7 @@ export const evolve = (before: RunState, event: RunEvent.Durable): RunState => {
     case "ApprovalRequested":
       return RunRound.askCall(state, event)
     case "ApprovalResolved":
-      return RunRound.withCall(state, event, { phase: "pending", decision: OpenCall.decisionOf(event) })
+      return RunRound.answerCall(state, event)
     case "ToolStarted":
       return RunRound.startCall(state, event)
     case "ToolSettled":

@@ -90,8 +90,8 @@ export interface Hook {
   /** for one run of one of its functions; default 10 seconds */
   readonly timeout?: Duration.Input
   /**
-   * Before a model is called; retries send the same. It runs again when the context was compacted, or an input came,
-   * meanwhile. Messages are made legal again, and neither log nor transcript is changed by them. Calls of tools left out are
+   * Before a model is called; retries send the same. It runs again where the context had to be compacted for the call. What
+   * is said to the run meanwhile goes with the next call. Messages are made legal again, and neither log nor transcript is changed by them. Calls of tools left out are
    * `UnknownTool` in this turn. Blocked: nothing is sent, the run fails with `HookBlocked`.
    */
   readonly beforeModelCall?: (call: ModelCall) => Effect.Effect<ModelChange | void, unknown>
@@ -104,7 +104,8 @@ export interface Hook {
    * Before a call is looked at any further: whether it asks a person, and which arguments are used, follows from what is
    * decided here. The model keeps seeing its own call. Runs again when another drive takes the call up before it started, then
    * with the arguments that a person was asked about, where one was: what it changed once it has to leave as it is, since for
-   * other arguments an answer does not count, and the person is asked again. Blocked: the call is `Denied`.
+   * other arguments an answer does not count, and the person is asked again; with the arguments that a person gave, too. Where
+   * it changes those of three answers in one drive, the call is `Denied`. Blocked: the call is `Denied`.
    */
   readonly beforeToolCall?: (call: ToolCall) => Effect.Effect<ToolDecision | void, unknown>
   /**

@@ -7,20 +7,21 @@ import * as Message from "../run/Message.ts"
 import * as OpenCall from "../run/OpenCall.ts"
 import * as Queue from "../run/Queue.ts"
 import * as RunEvent from "../run/RunEvent.ts"
+import * as RunInput from "../run/RunInput.ts"
 import * as Transcript from "../run/Transcript.ts"
 import * as StrictModel from "./StrictModel.ts"
 
 /**
  * What is wrong with a log, in words; empty when nothing is: `seq` without gap or double, events only inside drives, one
  * end a drive, one outcome a call, one intent a call and drive, an intent before an outcome that needs one, one answer a
- * question, none without one, a yes before the intent of a call that was asked about, what was queued received at most once
- * and never behind an end that gave it up, and messages that `StrictModel` accepts after every event. A last drive without an
- * end is wrong unless `mayBeOpen`.
+ * question, none without one, a yes to its arguments before the intent of a call that was asked about, what was queued
+ * received at most once and never behind an end that gave it up, and messages that `StrictModel` accepts after every event. A
+ * last drive without an end is wrong unless `mayBeOpen`.
  */
 export const violations = (log: ReadonlyArray<RunEvent.Durable>, mayBeOpen = false): Array<string> => {
   const found: Array<string> = []
   const intents = new Set<string>()
-  const questions = new Map<string, { readonly digest: string; readonly answer: "open" | "yes" | "no" }>()
+  const questions = new Map<string, Question>()
   let calls = new Map<string, number>()
   let isDriven = false
   let queue: Queue.Queue = []
@@ -47,20 +48,24 @@ export const violations = (log: ReadonlyArray<RunEvent.Durable>, mayBeOpen = fal
       )
     }
     if (event._tag === "ApprovalRequested") {
-      const { callId, digest, runId } = event
-      if (questions.get(`${runId}/${callId}`)?.digest === digest) say(`a second question about ${callId}`)
-      questions.set(`${runId}/${callId}`, { digest, answer: "open" })
+      const { approvalId, callId, digest, params, runId } = event
+      const before = questions.get(`${runId}/${callId}`)
+      if (before?.digest === digest && before.answer !== "edited") say(`a second question about ${callId}`)
+      questions.set(`${runId}/${callId}`, { approvalId, digest, params, answer: "open" })
     }
     if (event._tag === "ApprovalResolved") {
       const name = `${event.runId}/${event.callId}`
       const question = questions.get(name)
-      if (question?.answer !== "open") say(`an answer to no open question, ${name}`)
-      questions.set(name, { digest: "", ...question, answer: event.approved ? "yes" : "no" })
+      const { approvalId, approved, params } = event
+      if (question?.answer !== "open" || question.approvalId !== approvalId) {
+        say(`an answer to no open question, ${name}`)
+      }
+      const answer = !approved ? "no" : params === undefined ? "yes" : "edited"
+      if (question !== undefined) questions.set(name, { ...question, params: params ?? question.params, answer })
     }
     if (event._tag === "ToolStarted") {
-      if ((questions.get(`${event.runId}/${event.callId}`)?.answer ?? "yes") !== "yes") {
-        say(`${event.callId} was not allowed`)
-      }
+      const question = questions.get(`${event.runId}/${event.callId}`)
+      if (question !== undefined && !isAllowed(question, event.params)) say(`${event.callId} was not allowed`)
       if (!calls.has(event.callId)) say(`an intent for no call, ${event.callId}`)
       if (intents.has(`${event.runId} ${event.callId}`)) say(`a second intent for ${event.callId}`)
       intents.add(`${event.runId} ${event.callId}`)
@@ -85,6 +90,16 @@ export const violations = (log: ReadonlyArray<RunEvent.Durable>, mayBeOpen = fal
   if (isDriven && !mayBeOpen) found.push("the last drive has no end")
   return found
 }
+
+/** `params` are those that a yes is to; `edited`: to others than were asked about, of which hooks may make those again. */
+interface Question
+  extends Pick<Extract<RunEvent.Durable, { _tag: "ApprovalRequested" }>, "approvalId" | "digest" | "params">
+{
+  readonly answer: "open" | "yes" | "edited" | "no"
+}
+
+const isAllowed = ({ answer, params }: Question, started: Question["params"]): boolean =>
+  (answer === "yes" || answer === "edited") && RunInput.canonical(params) === RunInput.canonical(started)
 
 const isReceived = (queued: Queue.Queued, event: Extract<RunEvent.Durable, { _tag: "InputReceived" }>): boolean =>
   queued.seq === event.queued && JSON.stringify([queued.kind, queued.messages]) ===

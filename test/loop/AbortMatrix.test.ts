@@ -36,9 +36,14 @@ const prepare = Effect.fnUntraced(function*(phase: AbortPhase.Phase) {
 })
 
 /** Aborts, and says whether it returned in time. */
-const abort = Effect.fnUntraced(function*(begun: AbortWays.Begun, obstacle: Obstacle.Obstacle) {
+const abort = Effect.fnUntraced(function*(
+  begun: AbortWays.Begun,
+  obstacle: Obstacle.Obstacle,
+  meanwhile: Effect.Effect<unknown>
+) {
   const aborting = yield* Effect.forkChild(begun.abort)
   yield* Effect.yieldNow
+  const beside = yield* Effect.forkChild(meanwhile)
   if (obstacle.manner === "slow") yield* obstacle.letGo
   if (obstacle.manner === "finalizing") {
     yield* obstacle.finalizes
@@ -47,13 +52,21 @@ const abort = Effect.fnUntraced(function*(begun: AbortWays.Begun, obstacle: Obst
   }
   // four grace periods
   if (obstacle.manner === "stuck") yield* TestClock.adjust("20 seconds")
-  return yield* Hang.ends(Fiber.await(aborting))
+  const isOver = yield* Hang.ends(Fiber.await(aborting))
+  yield* Fiber.join(beside)
+  return isOver
 })
 
 const reasonOf = (exit: Exit.Exit<unknown, RunError.RunError>): string => {
   const error = Exit.findErrorOption(exit)
   return error._tag === "Some" ? error.value.reason._tag : exit._tag
 }
+
+/** Says yes, which nobody takes who was told to stop. */
+const decide = Effect.fnUntraced(function*({ agent }: TestAgent.TestAgent, approvalId: string) {
+  const exit = yield* Effect.exit(agent.decide({ sessionId: "s", approvalId, approved: true }))
+  assert.strictEqual(reasonOf(exit), "ApprovalNotOpen")
+})
 
 const answers = Effect.fnUntraced(function*({ agent, store }: TestAgent.TestAgent) {
   const result = yield* agent.run({ sessionId: "s", input: "hello?" })
@@ -86,7 +99,8 @@ const cell = (kind: AbortPhase.Kind, way: AbortWays.Way, manner: Obstacle.Manner
     const live = phase.hasStuckReader === true ? yield* made.agent.live(phase.runId) : undefined
     const stuckReader = live && (yield* Effect.forkChild(Stream.runForEach(live.events, () => Effect.never)))
 
-    assert.isTrue(yield* abort(begun, obstacle), "the abort does not return")
+    const meanwhile = phase.decides === undefined ? Effect.void : decide(made, phase.decides)
+    assert.isTrue(yield* abort(begun, obstacle, meanwhile), "the abort does not return")
     if (!isStuck) assert.strictEqual(obstacle.held(), 0)
     const told = begun.told && reasonOf(yield* begun.told)
     const next = way.closes === true
@@ -111,6 +125,7 @@ const cell = (kind: AbortPhase.Kind, way: AbortWays.Way, manner: Obstacle.Manner
       assert.deepStrictEqual(RunLog.violations([...unended, ...log]), [])
       const begins = log.findLastIndex(({ _tag }) => _tag === "RunStarted" || _tag === "RunResumed")
       assert.lengthOf(log.slice(begins).filter(RunEvent.isEnd), 1)
+      if (phase.decides !== undefined) assert.notInclude(RunLog.tags(log), "ToolStarted")
       const last = log.at(-1)!
       const named = isStuck ? phase.named : []
       assert.deepStrictEqual("leftBehind" in last ? last.leftBehind : [], named)

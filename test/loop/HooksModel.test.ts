@@ -1,23 +1,15 @@
 /** Hooks around a model call: what is sent is what they leave, and what they did not let pass is not acted on. */
 import { assert, describe, it } from "@effect/vitest"
-import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
-import type * as Env from "../../src/loop/Env.ts"
-import * as Feed from "../../src/loop/Feed.ts"
-import * as HookRun from "../../src/loop/HookRun.ts"
-import * as Journal from "../../src/loop/Journal.ts"
-import * as ModelHooks from "../../src/loop/ModelHooks.ts"
 import * as Message from "../../src/run/Message.ts"
 import * as RunError from "../../src/run/RunError.ts"
-import * as RunState from "../../src/run/RunState.ts"
 import * as Transcript from "../../src/run/Transcript.ts"
 import type { Hook } from "../../src/services/Hooks.ts"
 import * as RetryPolicy from "../../src/services/RetryPolicy.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as Approvals from "../support/Approvals.ts"
-import * as Draft from "../support/Drafts.ts"
 import * as RunLog from "../support/RunLog.ts"
 import * as TestAgent from "../support/TestAgent.ts"
 import * as TestStore from "../support/TestStore.ts"
@@ -84,40 +76,6 @@ describe("messages of a hook", () => {
       assert.strictEqual(a, again)
       assert.notStrictEqual(a, as)
       assert.notStrictEqual((yield* said("b"))[0], a)
-    }))
-
-  it.effect("are made anew when an input came while they were made, so that nothing goes out unseen", () =>
-    Effect.gen(function*() {
-      const store = yield* TestStore.make()
-      const session = yield* store.service.open("s", { runId: "r", create: true })
-      const journal = Journal.make({
-        session,
-        runId: "r",
-        state: RunState.empty,
-        transcript: Transcript.append(Transcript.empty, Draft.log(Draft.started("go"))[0]!),
-        feed: Feed.make(store.service, "s", false),
-        clock: yield* Clock.Clock
-      })
-      let asked = 0
-      const hook: Hook = {
-        name: "h",
-        beforeModelCall: ({ messages }) =>
-          Effect.sync(() => {
-            if (++asked === 1) {
-              journal.record({ _tag: "InputReceived", kind: "steer", messages: [Message.user("stop")] })
-            }
-            return { messages: [...messages, Message.user(`seen ${asked}`)] }
-          })
-      }
-      const env = {
-        journal,
-        hooks: HookRun.make([hook]),
-        model: { info: { provider: "scripted", name: "scripted" } },
-        tools: [],
-        leftBehind: new Map()
-      } as unknown as Env.Env
-      const prompt = yield* ModelHooks.before(env)
-      assert.deepStrictEqual(prompt?.messages, [Message.user(["go", "stop", "seen 2"].map(Message.text))])
     }))
 })
 

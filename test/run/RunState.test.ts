@@ -231,3 +231,20 @@ describe("resuming", () => {
     assert.strictEqual(foldDrafts(...cut, Draft.turnStarted(2)).attempts, 0)
   })
 })
+
+describe("an answer", () => {
+  const asked = (n: number) => ({ ...Draft.approvalRequested("1.0"), approvalId: `q${n}`, params: { n } })
+  const answered = (n: number) => ({ ...Draft.approvalResolved("1.0"), approvalId: `q${n}` })
+  const log = [Draft.started("go"), Draft.turnStarted(1), Draft.assistant([Draft.call("pay", {})])]
+
+  it("to a question that another one about the same call came behind says nothing of the call", () => {
+    const [call] = foldDrafts(...log, asked(1), asked(2), answered(1)).openCalls
+    assert.deepInclude(call, { phase: "awaiting", approvalId: "q2", params: { n: 2 } })
+    assert.isUndefined(call?.decision)
+  })
+
+  it("is the first one that counts", () => {
+    const [call] = foldDrafts(...log, asked(1), answered(1), { ...answered(1), approved: false }).openCalls
+    assert.isTrue(call?.decision?.approved)
+  })
+})

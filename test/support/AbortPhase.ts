@@ -33,6 +33,8 @@ export interface Phase {
   readonly comesTo: "aborted" | "refused" | "completed"
   /** the store is what is stuck, so that nothing can be written of it */
   readonly isStore?: boolean
+  /** somebody elsewhere says yes to this question once the abort is under way */
+  readonly decides?: string
   /** a reader that came and does not read */
   readonly hasStuckReader?: boolean
 }

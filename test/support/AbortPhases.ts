@@ -157,6 +157,18 @@ export const kinds: Record<string, AbortPhase.Kind> = {
         named: ["approval of work"]
       })
   },
+  "waiting for an approver, and decided about from elsewhere meanwhile": {
+    manners: interruptible,
+    make: (obstacle) =>
+      Effect.succeed({
+        ...AbortPhase.plain,
+        turns: [TestAgent.work(1)],
+        options: { agent: { toolPolicy: { requireApprovalByDefault: true } } },
+        around: AbortPhase.asking(obstacle),
+        named: ["approval of work"],
+        decides: "r/1.0"
+      })
+  },
   "at a hook before a model call": {
     manners: interruptible,
     make: AbortPhase.hooked("beforeModelCall", { turns: [] })

@@ -7,7 +7,6 @@ import * as Toolkit from "effect/ai/Toolkit"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
-import * as Stream from "effect/Stream"
 import { appendFileSync, existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import * as Agent from "../../src/Agent.ts"
@@ -16,7 +15,6 @@ import * as ModelFallback from "../../src/layers/ModelFallback.ts"
 import * as RunsLocal from "../../src/layers/RunsLocal.ts"
 import * as Message from "../../src/run/Message.ts"
 import * as RunError from "../../src/run/RunError.ts"
-import type * as RunInput from "../../src/run/RunInput.ts"
 import type * as RunPolicy from "../../src/run/RunPolicy.ts"
 import type { Hook } from "../../src/services/Hooks.ts"
 import type * as Model from "../../src/services/Model.ts"
@@ -26,7 +24,7 @@ import type * as SessionStore from "../../src/services/SessionStore.ts"
 import { ToolCall } from "../../src/services/ToolExecutor.ts"
 import * as CrashSweep from "../../src/testing/CrashSweep.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
-import * as StoreFaults from "../../src/testing/StoreFaults.ts"
+import * as Plays from "./Plays.ts"
 
 const options = {
   parameters: Schema.Struct({ n: Schema.Finite }),
@@ -98,6 +96,15 @@ const hooks: ReadonlyArray<Hook> = [
   }
 ]
 
+/** Leaves even numbers as they are. */
+const even: Hook = {
+  name: "even",
+  beforeToolCall: ({ params }) => {
+    const { n } = params as { readonly n: number }
+    return Effect.succeed({ _tag: "Change", params: { n: n + n % 2 } })
+  }
+}
+
 interface Scenario {
   /** by turn; behind the last one the model says "done" */
   readonly turns: ReadonlyArray<ScriptedModel.Turn>
@@ -110,11 +117,12 @@ interface Scenario {
   /** the process aborts the run when it sees this event */
   readonly abortsAt?: "ToolStarted" | "TextDelta" | "AssistantMessage"
   /** what is said about calls that ask, one by one, each time before the run is resumed */
-  readonly answers?: ReadonlyArray<Omit<RunInput.DecideInput, "sessionId">>
+  readonly answers?: ReadonlyArray<Plays.Answer>
+  /** the run has the first limits, and once those are reached it is resumed with the others */
+  readonly limits?: readonly [RunPolicy.LimitsInput, RunPolicy.LimitsInput]
   /** the process says this to the run when it sees the first of these events */
-  readonly says?: Readonly<Partial<Record<"TurnStarted" | "ToolStarted", "steer" | "followUp">>>
-  /** an earlier process lost its store at this operation, and what is under test goes on with what it left */
-  readonly cut?: { readonly at: number; readonly goOn: CrashSweep.GoOn }
+  readonly says?: Plays.Says
+  readonly cut?: Plays.Cut
 }
 
 /** Calls of every kind, of which one has its outcome when the store is gone. */
@@ -148,9 +156,22 @@ const scenarios: Readonly<Record<string, Scenario>> = {
   "approvals from elsewhere": {
     turns: [[call("refund"), call("put"), call("refund", 2)]],
     answers: [
-      { approvalId: "r/1.2", approved: true, params: { n: 3 } },
-      { approvalId: "r/1.0", approved: false, reason: "too dear" }
+      { callId: "1.2", approved: true, params: { n: 3 } },
+      { callId: "1.0", approved: false, reason: "too dear" }
     ]
+  },
+  "approvals with edited arguments, which a hook changes": {
+    turns: [[call("refund"), call("put")]],
+    hooks: [even],
+    answers: [{ callId: "1.0", approved: true, params: { n: 3 } }, { callId: "1.0", approved: true }]
+  },
+  "limits reached in parallel rounds": {
+    turns: [
+      [call("pay"), call("look"), call("put"), call("settle"), call("pay", -1)],
+      [call("put", 2), call("pay", 2), call("settle", 2)]
+    ],
+    policy: { maxParallel: 3 },
+    limits: [{ maxToolCalls: 3 }, { maxToolCalls: 5 }]
   },
   "a run that is steered and followed up": {
     turns: [call("pay"), call("put")],
@@ -205,8 +226,8 @@ export const make = <E>(
         look: act(folder, "look"),
         put: act(folder, "put")
       })
-      const { abortsAt, answers, cut, says } = scenario
-      const input = { sessionId, runId: "r", input: "go" }
+      const { abortsAt, answers, cut, limits, says } = scenario
+      const input = { sessionId, runId: "r", input: "go", ...(limits === undefined ? {} : { limits: limits[0] }) }
       const options = {
         agent: Swept,
         layer: Swept.layer.pipe(
@@ -224,59 +245,11 @@ export const make = <E>(
       }
       return CrashSweep.subject({
         ...options,
-        ...(abortsAt === undefined ? {} : { play: abortAt(abortsAt, input) }),
-        ...(answers === undefined ? {} : { play: answered(answers, input) }),
-        ...(says === undefined ? {} : { play: sayAt(says, input) }),
-        ...(cut === undefined ? {} : { play: goOnFrom(CrashSweep.subject(options), sessionId, cut) })
+        ...(abortsAt === undefined ? {} : { play: Plays.abortAt(abortsAt, input) }),
+        ...(answers === undefined ? {} : { play: Plays.answered(answers, input) }),
+        ...(limits === undefined ? {} : { play: Plays.resumed(limits[1], input) }),
+        ...(says === undefined ? {} : { play: Plays.sayAt(says, input) }),
+        ...(cut === undefined ? {} : { play: Plays.goOnFrom(CrashSweep.subject(options), sessionId, cut) })
       })
     }])
   )
-
-/** Has a run of `subject` lose its store, and goes on with that. */
-const goOnFrom = (subject: CrashSweep.Subject, sessionId: string, { at, goOn }: NonNullable<Scenario["cut"]>) => {
-  const faults = StoreFaults.make("down", at)
-  const lose = subject.use((client) => Effect.andThen(Effect.exit(subject.play(client)), faults.clear), faults.around)
-  return (client: Agent.Client<string>) =>
-    Effect.andThen(
-      lose,
-      goOn === "hello"
-        ? client.run({ sessionId, input: "hello" })
-        : Stream.runDrain(client.resume({ sessionId }))
-    )
-}
-
-/** Runs until people are asked, and goes on with each answer. */
-const answered =
-  (answers: NonNullable<Scenario["answers"]>, input: RunInput.RunInput & { readonly sessionId: string }) =>
-  (client: Agent.Client<string>) =>
-    Effect.andThen(
-      client.run(input),
-      Effect.forEach(answers, (answer) =>
-        Effect.andThen(
-          client.decide({ ...answer, sessionId: input.sessionId }),
-          Stream.runDrain(client.resume({ sessionId: input.sessionId }))
-        ))
-    )
-
-/** Aborts the run from outside when it has come to an event. */
-const abortAt = (tag: NonNullable<Scenario["abortsAt"]>, input: RunInput.RunInput) => (client: Agent.Client<string>) =>
-  Effect.gen(function*() {
-    const run = yield* client.start(input)
-    yield* run.events.pipe(
-      Stream.runForEach((event) => event._tag === tag ? Effect.forkScoped(run.abort) : Effect.void)
-    )
-    return yield* run.result
-  })
-
-/** Says something to the run where it has come to an event. */
-const sayAt = (says: NonNullable<Scenario["says"]>, input: RunInput.RunInput) => (client: Agent.Client<string>) =>
-  Effect.gen(function*() {
-    const run = yield* client.start(input)
-    const left = new Map(Object.entries(says))
-    yield* Stream.runForEach(run.events, ({ _tag }) => {
-      const kind = left.get(_tag)
-      left.delete(_tag)
-      return kind === undefined ? Effect.void : Effect.forkScoped(run.queue(kind, `${kind}!`))
-    })
-    return yield* run.result
-  })

@@ -1,0 +1,135 @@
+/** Hooks beside the other features of a run: what is said to it, turns that are prepared, and how often tools may be called. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Stream from "effect/Stream"
+import type { Hook } from "../../src/services/Hooks.ts"
+import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
+import * as RunLog from "../support/RunLog.ts"
+import * as Steering from "../support/Steering.ts"
+import * as TestAgent from "../support/TestAgent.ts"
+
+const go = { sessionId: "s", runId: "r", input: "go" }
+const ok = ScriptedModel.text("ok")
+
+/** Waits before the n-th turn's model call, or its tool calls, until the test lets it go on. */
+const waiting = (
+  point: "beforeModelCall" | "beforeToolCall",
+  at: number,
+  then: Effect.Effect<void, string> = Effect.void
+) => {
+  const reached = Deferred.makeUnsafe<void>()
+  const released = Deferred.makeUnsafe<void>()
+  const hook: Hook = {
+    name: "slow",
+    [point]: ({ turn }: { readonly turn: number }) =>
+      turn === at
+        ? Deferred.succeed(reached, undefined).pipe(Effect.andThen(Deferred.await(released)), Effect.andThen(then))
+        : Effect.void
+  }
+  return { hook, reached: Deferred.await(reached), release: Deferred.succeed(released, undefined) }
+}
+
+/** Says something to a run that waits at its hook, and lets it go on. */
+const steered = Effect.fnUntraced(function*(
+  slow: ReturnType<typeof waiting>,
+  turns: ReadonlyArray<ScriptedModel.Turn>
+) {
+  const made = yield* TestAgent.make(turns, { agent: { hooks: [slow.hook] } })
+  const run = yield* made.agent.start(go)
+  yield* slow.reached
+  const told = yield* Steering.say(run, "steer", "hurry")
+  yield* slow.release
+  yield* Effect.exit(run.result)
+  const log = yield* made.store.log("s")
+  assert.deepStrictEqual(RunLog.violations(log), [])
+  return { ...made, log, told: yield* Fiber.join(told), requests: yield* made.script.requests }
+})
+
+describe("what is said to a run", () => {
+  it.effect("while a hook looks at a model call goes with the next one, so that nothing is sent that no hook saw", () =>
+    Effect.gen(function*() {
+      const { log, requests, told } = yield* steered(waiting("beforeModelCall", 1), [ok, ok])
+      assert.deepInclude(told, { _tag: "Delivered", turn: 2 })
+      assert.deepStrictEqual(requests.map(Steering.said), [["go"], ["go", "hurry"]])
+      assert.deepStrictEqual(Steering.decisions(log), ["Continue steer", "Complete stop"])
+    }))
+
+  it.effect("while a hook looks at a tool call goes behind the round", () =>
+    Effect.gen(function*() {
+      const { log, told } = yield* steered(waiting("beforeToolCall", 1), [TestAgent.work(1), ok])
+      assert.deepInclude(told, { _tag: "Delivered", turn: 2 })
+      assert.deepStrictEqual(RunLog.outcomes(log), ["1.0 Succeeded"])
+    }))
+
+  it.effect("while a guard looks that then blocks the run is not delivered, for that reason", () =>
+    Effect.gen(function*() {
+      const { log, told } = yield* steered(waiting("beforeModelCall", 1, Effect.fail("no")), [])
+      assert.strictEqual(RunLog.endOf(log), "RunFailed(HookBlocked)")
+      assert.deepInclude(told, { _tag: "NotDelivered", reason: "failed" })
+      assert.deepStrictEqual(Steering.received(log), [])
+    }))
+
+  it.effect("before a turn that a guard blocks is in the log, as it was told, and goes once with the drive that follows", () =>
+    Effect.gen(function*() {
+      let isStrict = true
+      const hook: Hook = {
+        name: "guard",
+        beforeModelCall: ({ turn }) => turn === 2 && isStrict ? Effect.fail("no") : Effect.void
+      }
+      const made = yield* Steering.held([ScriptedModel.text("a")], [ok], { agent: { hooks: [hook] } })
+      const told = yield* Steering.say(made.run, "steer", "hurry")
+      yield* made.gate.release
+      yield* Effect.exit(made.run.result)
+      assert.deepInclude(yield* Fiber.join(told), { _tag: "Delivered", turn: 2 })
+      assert.deepStrictEqual(Steering.received(yield* made.store.log("s")), ["steer: hurry"])
+      isStrict = false
+      yield* Stream.runDrain(made.agent.resume({ sessionId: "s" }))
+      assert.deepStrictEqual(Steering.said((yield* made.script.requests).at(-1)), ["go", "hurry"])
+      assert.deepStrictEqual(RunLog.violations(yield* made.store.log("s")), [])
+    }))
+})
+
+describe("a turn that is prepared, and then cut by a hook", () => {
+  const narrowed = (quota?: number) =>
+    Effect.gen(function*() {
+      const cut: Hook = {
+        name: "cut",
+        beforeModelCall: ({ tools, turn }) =>
+          Effect.succeed(turn === 1 ? { tools: tools.filter((name) => name !== "work") } : {})
+      }
+      const made = yield* TestAgent.make([[TestAgent.work(1, "a"), TestAgent.look(2, "b")], TestAgent.work(3), ok], {
+        agent: {
+          hooks: [cut],
+          prepareTurn: ({ turn }) => turn === 1 ? { tools: ["work", "look"], toolChoice: { tool: "work" } } : undefined,
+          ...(quota === undefined ? {} : { toolPolicy: { maxCallsPerRun: quota } })
+        }
+      })
+      yield* made.agent.run(go)
+      const log = yield* made.store.log("s")
+      assert.deepStrictEqual(RunLog.violations(log), [])
+      return { log, requests: yield* made.script.requests }
+    })
+
+  it.effect("offers what both leave, asks for no tool that is left out, and is in the log", () =>
+    Effect.gen(function*() {
+      const { log, requests } = yield* narrowed()
+      assert.deepStrictEqual(requests[0]!.tools.map(({ name }) => name), ["look"])
+      assert.strictEqual(requests[0]!.toolChoice, "auto")
+      assert.deepStrictEqual(RunLog.only(log, "TurnStarted").map(({ tools }) => tools), [
+        ["look"],
+        undefined,
+        undefined
+      ])
+      assert.deepStrictEqual(RunLog.outcomes(log), ["1.0 UnknownTool", "1.1 Succeeded", "2.0 Succeeded"])
+    }))
+
+  it.effect("takes nothing of how often tools may be called for calls of tools that it does not have", () =>
+    Effect.gen(function*() {
+      const { log } = yield* narrowed(2)
+      assert.deepStrictEqual(RunLog.outcomes(log), ["1.0 UnknownTool", "1.1 Succeeded", "2.0 Succeeded"])
+      const once = yield* narrowed(1)
+      assert.deepStrictEqual(RunLog.outcomes(once.log), ["1.0 UnknownTool", "1.1 Succeeded", "2.0 NotExecuted(limit)"])
+    }))
+})
