@@ -216,7 +216,7 @@ describe("what is shown of run_command", () => {
         assert.deepStrictEqual(readBack(text), command)
         assert.match(text.slice(text.indexOf("\n") + 1), /^[ -~é😀]*$/u)
       }).pipe(Effect.scoped),
-    { arbitrary: { runs: 60 } }
+    { arbitrary: { runs: 25 } }
   )
 
   it.effect("is shown as a call that will fail when it has a NUL character", () =>
