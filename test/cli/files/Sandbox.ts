@@ -2,7 +2,17 @@
 import { assert } from "@effect/vitest"
 import { Effect, Stream } from "effect"
 import type { Tool } from "effect/ai"
-import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
+import {
+  accessSync,
+  chmodSync,
+  constants,
+  mkdirSync,
+  mkdtempSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync
+} from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import type { FileError } from "../../../src/cli/files/FileError.ts"
@@ -83,6 +93,20 @@ export const refusal = <Name extends keyof Tools>(
 /** The paths of a list. */
 export const paths = (listed: { readonly entries: ReadonlyArray<{ readonly path: string }> }) =>
   listed.entries.map((entry) => entry.path)
+
+/** Whether code that is not loaded yet can be while `withPermissions` holds: not where root's own folder is above it. */
+export const canLoad = ((): boolean => {
+  if (process.getuid?.() !== 0) return true
+  process.seteuid?.(65534)
+  try {
+    accessSync(import.meta.filename, constants.R_OK)
+    return true
+  } catch {
+    return false
+  } finally {
+    process.seteuid?.(0)
+  }
+})()
 
 /** Permission bits do not apply to root: as root, `self` runs as nobody, who owns none of the files. */
 export const withPermissions = <A, E, R>(self: Effect.Effect<A, E, R>) =>
