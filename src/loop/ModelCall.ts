@@ -22,7 +22,7 @@ import type * as Journal from "./Journal.ts"
 import * as ModelHooks from "./ModelHooks.ts"
 
 export type Result =
-  | Attempt.Settled & { readonly attempt: number; readonly isEmpty: boolean }
+  | Attempt.Settled & { readonly attempt: number; readonly isEmpty: boolean; readonly tools: Model.Tools }
   | { readonly _tag: "Overflow"; readonly error: RunError.RunError }
   | { readonly _tag: "Limited"; readonly reason: RunEvent.LimitedReason }
 
@@ -55,10 +55,11 @@ const makeTries = (
 
 /** Sends what the transcript says, or the messages that hooks left of it. */
 export const run = Effect.fnUntraced(function*(
-  env: Env.Env,
+  turnEnv: Env.Env,
   prompt?: ReadonlyArray<Message.Message>
 ): Effect.fn.Return<Result, RunError.RunError> {
-  const { journal } = env
+  const { journal } = turnEnv
+  let env = turnEnv
   const { attempts, turn } = journal.state()
   let tries = makeTries(env, CurrentModel.of(env), attempts, prompt)
   const afterTools = tries.messages[tries.messages.length - 1]?.role === "tool"
@@ -68,14 +69,16 @@ export const run = Effect.fnUntraced(function*(
     const { model } = tries
     const result = yield* ask(env, tries, attempt)
     const isEmpty = result._tag === "Settled" && saysNothing(result)
-    if (result._tag === "Settled" && (!isEmpty || afterTools || hadEmpty)) return { ...result, attempt, isEmpty }
+    if (result._tag === "Settled" && (!isEmpty || afterTools || hadEmpty)) {
+      return { ...result, attempt, isEmpty, tools: env.tools }
+    }
 
     const error = result._tag === "Settled" ? emptyResponse : classified(tries, result.error)
     const next = error._tag === "RetryableError"
       ? yield* tries.backoff(error.reason, journal, result.duration)
       : Backoff.none
     const delay = next._tag === "Delay" ? next : undefined
-    if (delay === undefined && result._tag === "Settled") return { ...result, attempt, isEmpty }
+    if (delay === undefined && result._tag === "Settled") return { ...result, attempt, isEmpty, tools: env.tools }
 
     journal.record({
       _tag: "AttemptDiscarded",
@@ -104,6 +107,11 @@ export const run = Effect.fnUntraced(function*(
       journal.move("modelSwitched")
       yield* journal.commit
       const again = yield* ModelHooks.before(env)
+      if (again !== undefined && again.offer.tools.length < env.tools.length) {
+        env = { ...env, ...again.offer }
+        restartTurn(env, turn, refOf(fallback))
+        yield* journal.commit
+      }
       tries = makeTries(env, fallback, attempt, again?.messages)
     } else if (delay !== undefined && error._tag === "RetryableError") {
       journal.move(isEmpty ? "emptyAnswer" : "retryableError")
@@ -111,6 +119,17 @@ export const run = Effect.fnUntraced(function*(
     }
   }
 })
+
+/** What hooks leave out for the model that takes over is left out of the turn, also for a drive that takes it up. */
+const restartTurn = ({ inputDigest, journal, tools }: Env.Env, turn: number, model: Message.ModelRef): void =>
+  journal.record({
+    _tag: "TurnStarted",
+    turn,
+    model,
+    promptSeq: journal.state().seq,
+    inputDigest,
+    tools: tools.map(({ name }) => name)
+  })
 
 /** A tool that hooks left out cannot be asked for. */
 const choiceOf = ({ toolChoice, tools }: Env.Env): Model.ToolChoice => {

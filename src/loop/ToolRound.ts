@@ -97,6 +97,7 @@ const beyondQuota = ({ journal, policy, tools }: Env.Env, calls: ReadonlyArray<C
     journal.state().started,
     calls.filter((call) => tools.some((tool) => tool.name === call.tool))
   )
+
 /** Those of a round's calls that have no outcome, as they stand now. */
 const stillOpen = ({ journal }: Env.Env, calls: ReadonlyArray<Call>): ReadonlyArray<Call> =>
   journal.state().openCalls.filter(({ callId }) => calls.some((call) => call.callId === callId))

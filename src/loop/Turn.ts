@@ -67,7 +67,7 @@ export const takeTurns = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Re
       if (ending !== undefined) return ending
       continue
     }
-    const ending = yield* settle(turn, result)
+    const ending = yield* settle({ ...turn, tools: result.tools }, result)
     if (ending !== undefined) return ending
   }
 })

@@ -328,6 +328,25 @@ describe("a model that takes over where there are hooks", () => {
       }
     }))
 
+  it.effect("is offered no tool that they leave out for it, and runs none", () =>
+    Effect.gen(function*() {
+      const hooks: ReadonlyArray<Hook> = [{
+        name: "cautious",
+        beforeModelCall: ({ model }) => model.name === "b-1" ? Effect.succeed({ tools: ["look"] }) : Effect.void
+      }]
+      let ran = 0
+      const { agent, requests, store } = yield* agentOf(
+        { a: [refused("Authentication")], b: [TestAgent.work(1), ScriptedModel.text("ok")] },
+        { agent: { hooks }, tool: () => Effect.sync(() => `${++ran}`) }
+      )
+      yield* agent.run({ sessionId: "s", input: "go" })
+      const [request] = yield* requests["b"]!
+      assert.deepStrictEqual(request?.tools.map(({ name }) => name), ["look"])
+      const log = yield* store.log("s")
+      assert.deepStrictEqual([RunLog.outcomes(log), ran], [["1.0 UnknownTool"], 0])
+      assert.deepStrictEqual(RunLog.violations(log), [])
+    }))
+
   it.effect("is not asked where a guard blocks it", () =>
     Effect.gen(function*() {
       const hooks = [named([], (name) => name === "b-1")]
