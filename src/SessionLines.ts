@@ -1,5 +1,5 @@
 /**
- * Sessions out of a store and into one, as lines of JSON (`run/SessionLine`): for people, golden files, other tools, and for
+ * Sessions out of a store and into one, as lines of JSON (`run/log/SessionLine`): for people, golden files, other tools, and for
  * moving a session to another database. What was imported is exported as the same bytes, but for the session's id.
  *
  * Does not own files, pipes or line ends.
@@ -8,11 +8,11 @@ import type * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import * as Stream from "effect/Stream"
-import * as Fork from "./run/Fork.ts"
+import * as Fork from "./run/log/Fork.ts"
+import * as SessionLine from "./run/log/SessionLine.ts"
 import * as RunError from "./run/RunError.ts"
 import type * as RunEvent from "./run/RunEvent.ts"
 import * as RunState from "./run/RunState.ts"
-import * as SessionLine from "./run/SessionLine.ts"
 import { Migrations } from "./services/Migrations.ts"
 import * as SessionStore from "./services/SessionStore.ts"
 

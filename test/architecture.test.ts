@@ -39,13 +39,21 @@ const imports: Record<string, ReadonlyArray<readonly [statement: string, report:
     [`export type A = import("../services/Model.ts").Model`, "consistent-type-imports"],
     [`import "../Agent.ts"`, "src/run imports nothing else of ours"]
   ],
+  "src/run/folder/Case.ts": [
+    [`import "../Message.ts"`, undefined],
+    [`import "effect"`, path],
+    [`import "effect/ai/Tool"`, adapters],
+    [`import "node:fs"`, builtin],
+    [`import "../../services/Model.ts"`, "src/run imports nothing else of ours"],
+    [`import "../../Agent.ts"`, "src/run imports nothing else of ours"]
+  ],
   "src/services/Case.ts": [
     [`import "./Model.ts"`, undefined],
     [`import "../run/Message.ts"`, undefined],
     [`import "effect/ai"`, path],
     [`import type { Any } from "effect/ai/Tool"`, adapters],
     [`import "node:fs"`, builtin],
-    [`import "../loop/Drive.ts"`, "src/services imports src/run only"],
+    [`import "../loop/drive/Drive.ts"`, "src/services imports src/run only"],
     [`import "../layers/SessionStoreMemory.ts"`, "src/services imports src/run only"],
     [`import "../Agent.ts"`, "src/services imports src/run only"]
   ],
@@ -58,7 +66,7 @@ const imports: Record<string, ReadonlyArray<readonly [statement: string, report:
     [`import { type Any as Any2 } from "effect/ai/Tool"`, "no-import-type-side-effects"],
     [`import type { Service } from "effect/ai/LanguageModel"`, adapters],
     [`import "node:fs"`, builtin],
-    [`import "../loop/Drive.ts"`, "src/services imports src/run only"]
+    [`import "../loop/drive/Drive.ts"`, "src/services imports src/run only"]
   ],
   "src/services/ToolExecutor.ts": [
     [`import type * as Toolkit from "effect/ai/Toolkit"`, undefined],
@@ -76,6 +84,16 @@ const imports: Record<string, ReadonlyArray<readonly [statement: string, report:
     [`import "../testing/index.ts"`, "src/loop imports src/run and src/services only"],
     [`import "../Agent.ts"`, "src/loop imports src/run and src/services only"]
   ],
+  "src/loop/folder/Case.ts": [
+    [`import "../drive/Drive.ts"`, undefined],
+    [`import "../../run/Message.ts"`, undefined],
+    [`import "../../services/Model.ts"`, undefined],
+    [`import "effect/cli"`, path],
+    [`import "effect/ai/Tool"`, adapters],
+    [`import "node:fs"`, builtin],
+    [`import "../../layers/SessionStoreMemory.ts"`, "src/loop imports src/run and src/services only"],
+    [`import "../../Agent.ts"`, "src/loop imports src/run and src/services only"]
+  ],
   "src/layers/Case.ts": [
     [`import "effect/ai/LanguageModel"`, undefined],
     [`import "@effect/sql-pg/PgClient"`, undefined],
@@ -86,7 +104,7 @@ const imports: Record<string, ReadonlyArray<readonly [statement: string, report:
     [`import "effect/ai"`, path],
     [`import "@effect/sql-pg"`, path],
     [`import "@effect/platform-node"`, path],
-    [`import "../loop/Drive.ts"`, "src/layers imports src/run and src/services only"],
+    [`import "../loop/drive/Drive.ts"`, "src/layers imports src/run and src/services only"],
     [`import "../testing/index.ts"`, "src/layers imports src/run and src/services only"],
     [`import "../Agent.ts"`, "src/layers imports src/run and src/services only"]
   ],
@@ -95,7 +113,7 @@ const imports: Record<string, ReadonlyArray<readonly [statement: string, report:
     [`import "../../run/Message.ts"`, undefined],
     [`import "../../services/Model.ts"`, undefined],
     [`import "effect/ai"`, path],
-    [`import "../../loop/Drive.ts"`, "src/layers imports src/run and src/services only"],
+    [`import "../../loop/drive/Drive.ts"`, "src/layers imports src/run and src/services only"],
     [`import "../../Agent.ts"`, "src/layers imports src/run and src/services only"]
   ],
   "src/testing/Case.ts": [
@@ -106,7 +124,7 @@ const imports: Record<string, ReadonlyArray<readonly [statement: string, report:
     [`import "@effect/vitest"`, undefined],
     [`import "effect/testing"`, path],
     [`import "@effect/platform-node"`, path],
-    [`import "../loop/Drive.ts"`, "src/testing imports"],
+    [`import "../loop/drive/Drive.ts"`, "src/testing imports"],
     [`import "../cli/main.ts"`, "src/testing imports"],
     [`import "../index.ts"`, "src/testing imports"]
   ],
@@ -116,12 +134,12 @@ const imports: Record<string, ReadonlyArray<readonly [statement: string, report:
     [`import "../../run/Message.ts"`, undefined],
     [`import "../../layers/SessionStoreMemory.ts"`, undefined],
     [`import "effect/testing"`, path],
-    [`import "../../loop/Drive.ts"`, "src/testing imports"],
+    [`import "../../loop/drive/Drive.ts"`, "src/testing imports"],
     [`import "../../cli/main.ts"`, "src/testing imports"]
   ],
   "src/Agent.ts": [
     [`import type { Any } from "effect/ai/Tool"`, undefined],
-    [`import "./loop/Drive.ts"`, undefined],
+    [`import "./loop/drive/Drive.ts"`, undefined],
     [`import "effect"`, path],
     [`import "effect/ai/Tool"`, types],
     [`import "effect/ai/Chat"`, ai],
@@ -239,10 +257,10 @@ const unseen = (source: string) =>
   [...source.matchAll(/\bimport\(\s*[^"'?\s].*|\bcreateRequire\b/g)].map(([found]) => found)
 
 it("an import that oxlint cannot follow is seen", () => {
-  assert.deepStrictEqual(unseen("await import(`../loop/Drive.ts`)"), ["import(`../loop/Drive.ts`)"])
+  assert.deepStrictEqual(unseen("await import(`../loop/drive/Drive.ts`)"), ["import(`../loop/drive/Drive.ts`)"])
   assert.deepStrictEqual(unseen("await import(name)"), ["import(name)"])
   assert.deepStrictEqual(unseen("createRequire(import.meta.url)"), ["createRequire"])
-  assert.deepStrictEqual(unseen(`await import("../loop/Drive.ts")`), [])
+  assert.deepStrictEqual(unseen(`await import("../loop/drive/Drive.ts")`), [])
 })
 
 it("the sources import by names that oxlint can follow", () => {

@@ -4,9 +4,9 @@ import * as Toolkit from "effect/ai/Toolkit"
 import * as Context from "effect/Context"
 import type * as Layer from "effect/Layer"
 import * as Agent from "../Agent.ts"
-import * as FileTools from "./files/FileTools.ts"
 import * as Calculate from "./tools/Calculate.ts"
-import * as WriteTools from "./write/WriteTools.ts"
+import * as FileTools from "./tools/files/FileTools.ts"
+import * as WriteTools from "./tools/write/WriteTools.ts"
 
 export class CliAgent extends Context.Service<CliAgent, Agent.Client<string>>()("fiberloop/cli/CliAgent") {}
 

@@ -3,9 +3,9 @@ import * as Argument from "effect/cli/Argument"
 import * as Command from "effect/cli/Command"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import * as ApprovalCommands from "./ApprovalCommands.ts"
+import * as ApprovalCommands from "./commands/ApprovalCommands.ts"
+import * as SessionCommands from "./commands/SessionCommands.ts"
 import * as Flags from "./Flags.ts"
-import * as SessionCommands from "./SessionCommands.ts"
 import * as Settings from "./Settings.ts"
 
 /** What a run needs, however it comes about. */
@@ -108,7 +108,7 @@ const resume = Command.make(
   { session: SessionCommands.session, ...running },
   Effect.fnUntraced(function*({ session, ...typed }) {
     const settings = yield* settingsOf(typed)
-    const ResumeCommand = yield* Effect.promise(() => import("./ResumeCommand.ts"))
+    const ResumeCommand = yield* Effect.promise(() => import("./commands/ResumeCommand.ts"))
     yield* ResumeCommand.run({ settings, session })
   })
 ).pipe(
@@ -127,7 +127,7 @@ const recover = Command.make(
   { list: Flags.switched("list", "Only say which sessions there are"), ...running },
   Effect.fnUntraced(function*({ list, ...typed }) {
     const settings = yield* settingsOf(typed)
-    const RecoverCommand = yield* Effect.promise(() => import("./RecoverCommand.ts"))
+    const RecoverCommand = yield* Effect.promise(() => import("./commands/RecoverCommand.ts"))
     yield* RecoverCommand.run({ settings, isList: list })
   })
 ).pipe(

@@ -1,9 +1,9 @@
 /** What each error means to who typed the command: one line that names the thing and what to do. Pure. */
 import type * as RunError from "../run/RunError.ts"
-import * as EndLine from "./EndLine.ts"
 import { badInput, type Refusal } from "./Refusal.ts"
-import * as TerminalText from "./TerminalText.ts"
-import { duration } from "./ToolLine.ts"
+import * as EndLine from "./render/EndLine.ts"
+import * as TerminalText from "./render/TerminalText.ts"
+import { duration } from "./render/ToolLine.ts"
 
 type Reason = RunError.RunReason | RunError.RunRefusal | RunError.ProviderReason
 type Words = {

@@ -1,7 +1,7 @@
 /** What was typed, checked. Does not own what exists: folders and files are looked at when they are opened. */
 import * as Effect from "effect/Effect"
 import { join } from "node:path"
-import * as PgPlace from "../layers/PgPlace.ts"
+import * as PgPlace from "../layers/postgres/PgPlace.ts"
 import { badInput, type Refusal } from "./Refusal.ts"
 
 /** What the flags of `fiberloop run` and the environment say. */

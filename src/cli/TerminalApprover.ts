@@ -7,13 +7,13 @@
 import * as Effect from "effect/Effect"
 import * as Semaphore from "effect/Semaphore"
 import type * as Approver from "../services/Approver.ts"
-import type * as Root from "./files/Root.ts"
 import type { Input } from "./Input.ts"
-import type { Paint } from "./Paint.ts"
-import type { Screen } from "./Screen.ts"
-import * as Describe from "./write/Describe.ts"
-import * as RuleKey from "./write/RuleKey.ts"
-import type * as ShownFiles from "./write/ShownFiles.ts"
+import type { Paint } from "./render/Paint.ts"
+import type { Screen } from "./render/Screen.ts"
+import type * as Root from "./tools/files/Root.ts"
+import * as Describe from "./tools/write/Describe.ts"
+import * as RuleKey from "./tools/write/RuleKey.ts"
+import type * as ShownFiles from "./tools/write/ShownFiles.ts"
 
 /** Allows everything. */
 export const all: Approver.Approver = { ask: () => Effect.succeed({ approved: true, by: "--yes" }) }

@@ -25,7 +25,7 @@ import * as Failures from "./aisdk/Failures.ts"
 import * as Metadata from "./aisdk/Metadata.ts"
 import * as Closing from "./openai/Closing.ts"
 import * as Errors from "./openai/Errors.ts"
-import * as WholeParts from "./WholeParts.ts"
+import * as WholeParts from "./provider/WholeParts.ts"
 
 export { isContextOverflow, isTruncated, retryAfter } from "./openai/Errors.ts"
 

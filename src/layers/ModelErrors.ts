@@ -6,12 +6,12 @@
 import * as AiError from "effect/ai/AiError"
 import * as Duration from "effect/Duration"
 import * as RunError from "../run/RunError.ts"
-import * as Advice from "./Advice.ts"
-import * as Json from "./Json.ts"
-import * as Masked from "./Masked.ts"
 import * as OpenAiErrors from "./openai/Errors.ts"
-import * as ProviderError from "./ProviderError.ts"
-import * as RetryAfter from "./RetryAfter.ts"
+import * as Advice from "./provider/Advice.ts"
+import * as Json from "./provider/Json.ts"
+import * as Masked from "./provider/Masked.ts"
+import * as ProviderError from "./provider/ProviderError.ts"
+import * as RetryAfter from "./provider/RetryAfter.ts"
 
 type Retryable = RunError.ProviderReason["_tag"]
 type Refusal = RunError.ProviderRefusal["_tag"]

@@ -18,8 +18,8 @@ import type * as Message from "../run/Message.ts"
 import type * as RunError from "../run/RunError.ts"
 import * as Model from "../services/Model.ts"
 import * as ModelErrors from "./ModelErrors.ts"
-import { OutputSchema } from "./OutputSchema.ts"
-import * as PromptMessages from "./PromptMessages.ts"
+import { OutputSchema } from "./provider/OutputSchema.ts"
+import * as PromptMessages from "./provider/PromptMessages.ts"
 
 /** What effect/ai does not say of a model. Default: what `effect/ai/Model` says, else "effect/ai" and "unknown". */
 export interface Options {

@@ -8,14 +8,14 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
-import * as EventMigrations from "../run/EventMigrations.ts"
-import * as Fork from "../run/Fork.ts"
+import * as EventMigrations from "../run/log/EventMigrations.ts"
+import * as Fork from "../run/log/Fork.ts"
 import * as RunEvent from "../run/RunEvent.ts"
 import * as RunState from "../run/RunState.ts"
 import { Migrations } from "../services/Migrations.ts"
 import * as SessionStore from "../services/SessionStore.ts"
-import * as SessionErrors from "./SessionErrors.ts"
-import * as SessionSignals from "./SessionSignals.ts"
+import * as SessionErrors from "./sql/SessionErrors.ts"
+import * as SessionSignals from "./sql/SessionSignals.ts"
 
 interface Log {
   info: SessionStore.SessionInfo

@@ -5,10 +5,10 @@ import * as Reactivity from "effect/reactivity/Reactivity"
 import type * as Scope from "effect/Scope"
 import * as SqlClient from "effect/sql/SqlClient"
 import * as SessionStore from "../services/SessionStore.ts"
-import * as SessionAppend from "./SessionAppend.ts"
 import * as SessionStoreSql from "./SessionStoreSql.ts"
+import * as SessionAppend from "./sql/SessionAppend.ts"
+import * as SqliteErrors from "./sqlite/SqliteErrors.ts"
 import type * as SqliteClient from "./SqliteClient.ts"
-import * as SqliteErrors from "./SqliteErrors.ts"
 
 export type Options = Omit<SqliteClient.Options, "ownTable">
 

@@ -18,8 +18,8 @@ import * as SqlError from "effect/sql/SqlError"
 import * as Statement from "effect/sql/Statement"
 import * as Stream from "effect/Stream"
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite"
-import * as SqliteErrors from "./SqliteErrors.ts"
-import * as SqliteFile from "./SqliteFile.ts"
+import * as SqliteErrors from "./sqlite/SqliteErrors.ts"
+import * as SqliteFile from "./sqlite/SqliteFile.ts"
 
 export interface Options {
   /** a path, or `:memory:` */

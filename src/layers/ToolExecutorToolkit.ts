@@ -19,9 +19,9 @@ import * as Tracer from "effect/Tracer"
 import type * as ToolOutcome from "../run/ToolOutcome.ts"
 import * as Grace from "../services/Grace.ts"
 import * as ToolExecutor from "../services/ToolExecutor.ts"
-import * as PlainJson from "./PlainJson.ts"
-import * as PromptMessages from "./PromptMessages.ts"
-import { truncate } from "./Truncation.ts"
+import * as PromptMessages from "./provider/PromptMessages.ts"
+import * as PlainJson from "./tools/PlainJson.ts"
+import { truncate } from "./tools/Truncation.ts"
 
 /** Longer results are cut to this many characters, head and tail. Default 30,000. */
 export const ResultLimit = Context.Reference<number>("fiberloop/layers/ToolExecutorToolkit/ResultLimit", {

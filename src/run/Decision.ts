@@ -3,11 +3,11 @@
  *
  * Does not own how an answer reaches the log; that is the loop.
  */
-import * as OpenCall from "./OpenCall.ts"
 import * as RunError from "./RunError.ts"
 import type * as RunEvent from "./RunEvent.ts"
 import type * as RunInput from "./RunInput.ts"
 import type * as RunState from "./RunState.ts"
+import * as OpenCall from "./state/OpenCall.ts"
 
 /** An answer as the log keeps it. */
 export const resolved = (

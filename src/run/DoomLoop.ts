@@ -5,10 +5,10 @@
  * Does not own what follows from a loop; that is `RunDecision`.
  */
 import * as Schema from "effect/Schema"
-import * as Fingerprint from "./Fingerprint.ts"
-import * as OpenCall from "./OpenCall.ts"
 import type * as RunEvent from "./RunEvent.ts"
 import { canonical } from "./RunInput.ts"
+import * as Fingerprint from "./state/Fingerprint.ts"
+import * as OpenCall from "./state/OpenCall.ts"
 import type * as ToolOutcome from "./ToolOutcome.ts"
 
 /**

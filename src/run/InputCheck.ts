@@ -5,12 +5,12 @@ import * as Duration from "effect/Duration"
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
-import * as CallQuota from "./CallQuota.ts"
 import * as DoomLoop from "./DoomLoop.ts"
 import * as Message from "./Message.ts"
 import * as RunError from "./RunError.ts"
 import type * as RunInput from "./RunInput.ts"
 import * as RunPolicy from "./RunPolicy.ts"
+import * as CallQuota from "./state/CallQuota.ts"
 
 type Checked<A> = Result.Result<A, RunError.NonRetryableError>
 

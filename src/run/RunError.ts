@@ -8,7 +8,7 @@
 import * as Data from "effect/Data"
 import * as Duration from "effect/Duration"
 import * as Schema from "effect/Schema"
-import * as Bounds from "./Bounds.ts"
+import * as Bounds from "./log/Bounds.ts"
 
 /** `status` is the HTTP status where there was one, `retryAfter` in milliseconds. Messages hold no secrets. */
 const provider = {

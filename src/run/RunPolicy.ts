@@ -5,7 +5,7 @@
  */
 import * as Duration from "effect/Duration"
 import * as Schema from "effect/Schema"
-import * as CallQuota from "./CallQuota.ts"
+import * as CallQuota from "./state/CallQuota.ts"
 
 const limitFields = {
   maxTurns: Schema.optionalKey(Schema.Finite),

@@ -3,11 +3,11 @@
  */
 import type * as Schema from "effect/Schema"
 import * as DoomLoop from "./DoomLoop.ts"
-import * as OpenCall from "./OpenCall.ts"
 import { count } from "./Quantity.ts"
 import type * as RunEvent from "./RunEvent.ts"
 import type * as RunPolicy from "./RunPolicy.ts"
 import type * as RunState from "./RunState.ts"
+import * as OpenCall from "./state/OpenCall.ts"
 import type * as Usage from "./Usage.ts"
 
 /** `text` is the last thing the model said; `turns` and `usage` count over all drives of the run. */

@@ -5,17 +5,17 @@
  * Does not own what drives (`RunDrive`) and a message's calls (`RunRound`) do to it, what follows from it (`RunDecision`), the
  * moves between statuses (`RunStatus`), or messages (`Transcript`).
  */
-import type * as CallQuota from "./CallQuota.ts"
 import * as DoomLoop from "./DoomLoop.ts"
 import type * as Message from "./Message.ts"
-import type * as OpenCall from "./OpenCall.ts"
-import * as Queue from "./Queue.ts"
-import * as RunDrive from "./RunDrive.ts"
 import type * as RunEvent from "./RunEvent.ts"
 import type * as RunInput from "./RunInput.ts"
 import type * as RunPolicy from "./RunPolicy.ts"
-import * as RunRound from "./RunRound.ts"
 import * as RunStatus from "./RunStatus.ts"
+import type * as CallQuota from "./state/CallQuota.ts"
+import type * as OpenCall from "./state/OpenCall.ts"
+import * as Queue from "./state/Queue.ts"
+import * as RunDrive from "./state/RunDrive.ts"
+import * as RunRound from "./state/RunRound.ts"
 import * as Usage from "./Usage.ts"
 
 export interface RunState {

@@ -9,13 +9,13 @@
  */
 import * as HashMap from "effect/HashMap"
 import * as HashSet from "effect/HashSet"
-import * as Calls from "./Calls.ts"
-import * as Entries from "./Entries.ts"
-import * as Legality from "./Legality.ts"
 import * as Message from "./Message.ts"
-import * as OpenCall from "./OpenCall.ts"
 import type * as RunEvent from "./RunEvent.ts"
+import * as OpenCall from "./state/OpenCall.ts"
 import * as ToolOutcome from "./ToolOutcome.ts"
+import * as Calls from "./transcript/Calls.ts"
+import * as Entries from "./transcript/Entries.ts"
+import * as Legality from "./transcript/Legality.ts"
 import * as Vector from "./Vector.ts"
 
 /** The assistant message whose calls are not all settled, or whose turn is not over. */

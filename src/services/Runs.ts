@@ -7,11 +7,11 @@ import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type * as Stream from "effect/Stream"
 import type * as Delivery from "../run/Delivery.ts"
-import type * as Queue from "../run/Queue.ts"
 import type * as RunError from "../run/RunError.ts"
 import type * as RunEvent from "../run/RunEvent.ts"
 import type * as RunInput from "../run/RunInput.ts"
 import type * as RunResult from "../run/RunResult.ts"
+import type * as Queue from "../run/state/Queue.ts"
 
 /** A run in this process, live or just ended. */
 export interface LiveRun {

@@ -7,9 +7,9 @@
 import type * as Effect from "effect/Effect"
 import type { Json } from "effect/Schema"
 import type * as Message from "../run/Message.ts"
-import type * as OpenCall from "../run/OpenCall.ts"
 import type * as RunEvent from "../run/RunEvent.ts"
-import type * as RunRound from "../run/RunRound.ts"
+import type * as OpenCall from "../run/state/OpenCall.ts"
+import type * as RunRound from "../run/state/RunRound.ts"
 
 interface Settled {
   readonly sessionId: string

@@ -4,10 +4,10 @@
  * Does not own what happened outside, such as what tools did; see `CrashSweep`.
  */
 import * as Message from "../run/Message.ts"
-import * as OpenCall from "../run/OpenCall.ts"
-import * as Queue from "../run/Queue.ts"
 import * as RunEvent from "../run/RunEvent.ts"
 import * as RunInput from "../run/RunInput.ts"
+import * as OpenCall from "../run/state/OpenCall.ts"
+import * as Queue from "../run/state/Queue.ts"
 import * as Transcript from "../run/Transcript.ts"
 import * as StrictModel from "./StrictModel.ts"
 

@@ -14,7 +14,7 @@ import * as Stream from "effect/Stream"
 import { TestClock } from "effect/testing"
 
 describe("a stream that is retried behind partial output", () => {
-  it.effect("repeats it (loop/ModelCall discards an attempt by an event, before the next one's first delta)", () =>
+  it.effect("repeats it (loop/turn/ModelCall discards an attempt by an event, before the next one's first delta)", () =>
     Effect.gen(function*() {
       let tries = 0
       const stream = Stream.suspend(() =>

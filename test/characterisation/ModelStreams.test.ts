@@ -65,7 +65,7 @@ const streamed = Effect.fnUntraced(function*(parts: Parts) {
 })
 
 describe("effect/ai, left to itself,", () => {
-  it.effect("takes a stream without a finish for a success, and runs its calls (loop/Attempt: StreamTruncated)", () =>
+  it.effect("takes a stream without a finish for a success, and runs its calls (loop/turn/Attempt: StreamTruncated)", () =>
     Effect.gen(function*() {
       const { exit, ran } = yield* streamed([call("a", "work")])
       assert.isTrue(Exit.isSuccess(exit))
@@ -118,7 +118,7 @@ describe("effect/ai, left to itself,", () => {
 })
 
 describe("effect, left to itself,", () => {
-  it.effect("streams the text again that came before a retry (loop/ModelCall: AttemptDiscarded)", () =>
+  it.effect("streams the text again that came before a retry (loop/turn/ModelCall: AttemptDiscarded)", () =>
     Effect.gen(function*() {
       let tries = 0
       const text = yield* Stream.suspend(() =>

@@ -55,7 +55,7 @@ const play = Effect.fnUntraced(function*(
 })
 
 describe("a stream without a finish", () => {
-  it.effect("is a success and its call is executed (loop/Attempt asks for a finish, and runs no tool before it)", () =>
+  it.effect("is a success and its call is executed (loop/turn/Attempt asks for a finish, and runs no tool before it)", () =>
     Effect.gen(function*() {
       const { exit, ran } = yield* play([call(1, "a")])
       assert.deepStrictEqual([Exit.isSuccess(exit), ran], [true, [1]])
@@ -63,7 +63,7 @@ describe("a stream without a finish", () => {
 })
 
 describe("one bad call fails the stream, and the results of its siblings are lost", () => {
-  it.effect("where its tool is unknown (layers/ModelLanguageModel defers the check, loop/CallStep settles it)", () =>
+  it.effect("where its tool is unknown (layers/ModelLanguageModel defers the check, loop/round/CallStep settles it)", () =>
     Effect.gen(function*() {
       const { exit, seen } = yield* play([call(1, "a"), call(2, "b", "wrok"), Scripted.finish("tool-calls")])
       assert.isTrue(Exit.isFailure(exit))

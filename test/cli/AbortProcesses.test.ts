@@ -8,7 +8,7 @@ import { beacon, isAlive } from "../support/Beacon.ts"
 import * as OpenAiServer from "../support/OpenAiServer.ts"
 import * as RunLog from "../support/RunLog.ts"
 import * as Child from "./Child.ts"
-import { sandbox } from "./files/Sandbox.ts"
+import { sandbox } from "./tools/files/Sandbox.ts"
 
 /** Scripts that write the pids of all their processes to `$1` and wait. */
 const scripts = {

@@ -3,9 +3,9 @@ import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect } from "effect"
 import * as OpenAiServer from "../support/OpenAiServer.ts"
 import * as Child from "./Child.ts"
-import { sandbox } from "./files/Sandbox.ts"
 import * as Replies from "./Replies.ts"
 import * as Terminal from "./Terminal.ts"
+import { sandbox } from "./tools/files/Sandbox.ts"
 
 /** How the last run of a folder ended, as `show` tells it. */
 const shown = (cwd: string, id: string) => Effect.map(Child.run(["show", id], { cwd }), ({ stdout }) => stdout)

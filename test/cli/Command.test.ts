@@ -9,7 +9,7 @@ import type * as RunEvent from "../../src/run/RunEvent.ts"
 import * as SessionStore from "../../src/services/SessionStore.ts"
 import * as OpenAiServer from "../support/OpenAiServer.ts"
 import * as Child from "./Child.ts"
-import { sandbox } from "./files/Sandbox.ts"
+import { sandbox } from "./tools/files/Sandbox.ts"
 
 const text = (lines: number) => "line\n".repeat(lines)
 

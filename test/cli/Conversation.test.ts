@@ -4,9 +4,9 @@ import { Deferred, Effect } from "effect"
 import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import * as OpenAiServer from "../support/OpenAiServer.ts"
-import { sandbox } from "./files/Sandbox.ts"
 import * as Replies from "./Replies.ts"
 import * as Terminal from "./Terminal.ts"
+import { sandbox } from "./tools/files/Sandbox.ts"
 
 const edit = ["edit_file", { path: "list.md", oldText: "milk", newText: "oat milk" }] as const
 const remove = ["run_command", { command: ["rm", "list.md"] }] as const

@@ -13,9 +13,9 @@ import * as FullDisk from "../support/FullDisk.ts"
 import * as OpenAiServer from "../support/OpenAiServer.ts"
 import { faults } from "../support/SqliteFaults.ts"
 import * as Child from "./Child.ts"
-import { sandbox, withPermissions } from "./files/Sandbox.ts"
 import { workplace } from "./Invoke.ts"
 import * as Replies from "./Replies.ts"
+import { sandbox, withPermissions } from "./tools/files/Sandbox.ts"
 
 /** A workplace with a session of one completed run. */
 const withSession = Effect.fnUntraced(function*() {

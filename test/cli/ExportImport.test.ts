@@ -3,12 +3,12 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Stream } from "effect"
 import { existsSync, readdirSync, readFileSync, statSync, watch } from "node:fs"
 import { dirname, join } from "node:path"
-import * as SessionLine from "../../src/run/SessionLine.ts"
+import * as SessionLine from "../../src/run/log/SessionLine.ts"
 import * as SessionStore from "../../src/services/SessionStore.ts"
 import * as SessionLines from "../../src/SessionLines.ts"
 import * as Child from "./Child.ts"
-import { sandbox } from "./files/Sandbox.ts"
 import { invoke, workplace } from "./Invoke.ts"
+import { sandbox } from "./tools/files/Sandbox.ts"
 
 /** A workplace with a session, its id, and the lines that it is exported as. */
 const withSession = Effect.fnUntraced(function*(task = "2+2", flags: ReadonlyArray<string> = []) {

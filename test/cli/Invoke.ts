@@ -4,9 +4,9 @@ import { join } from "node:path"
 import { program } from "../../src/cli/Program.ts"
 import { type Signal, Signals } from "../../src/cli/Signals.ts"
 import * as SessionStoreSqlite from "../../src/layers/SessionStoreSqlite.ts"
-import { sandbox } from "./files/Sandbox.ts"
 import * as Keyboard from "./Keyboard.ts"
 import { type Options, Recorder } from "./Recorder.ts"
+import { sandbox } from "./tools/files/Sandbox.ts"
 
 export interface Invocation extends Options {
   readonly env?: Record<string, string>

@@ -5,8 +5,8 @@ import { readdirSync } from "node:fs"
 import { join } from "node:path"
 import * as PgDatabases from "../support/PgDatabases.ts"
 import * as Child from "./Child.ts"
-import { sandbox } from "./files/Sandbox.ts"
 import { invoke } from "./Invoke.ts"
+import { sandbox } from "./tools/files/Sandbox.ts"
 
 const secret = "s3cret-w0rd"
 

@@ -4,8 +4,8 @@ import { Effect, Stream } from "effect"
 import { readdirSync } from "node:fs"
 import { join } from "node:path"
 import * as SessionStore from "../../src/services/SessionStore.ts"
-import { sandbox } from "./files/Sandbox.ts"
 import { type Invocation, invoke, workplace } from "./Invoke.ts"
+import { sandbox } from "./tools/files/Sandbox.ts"
 
 /** The one line of a refusal, with folder and database unless the arguments name them. */
 const refusal = (args: ReadonlyArray<string>, options?: Invocation) =>

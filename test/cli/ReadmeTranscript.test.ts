@@ -4,9 +4,9 @@ import { Effect } from "effect"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import * as OpenAiServer from "../support/OpenAiServer.ts"
-import { sandbox } from "./files/Sandbox.ts"
 import * as Replies from "./Replies.ts"
 import * as Terminal from "./Terminal.ts"
+import { sandbox } from "./tools/files/Sandbox.ts"
 
 const files = {
   "greet.js": "export const greet = (name) => `Hello ${name}!`\n",

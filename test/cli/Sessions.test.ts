@@ -6,8 +6,8 @@ import { existsSync, readdirSync, statSync } from "node:fs"
 import { dirname, join } from "node:path"
 import * as SessionStore from "../../src/services/SessionStore.ts"
 import * as Child from "./Child.ts"
-import { sandbox } from "./files/Sandbox.ts"
 import { invoke, workplace } from "./Invoke.ts"
+import { sandbox } from "./tools/files/Sandbox.ts"
 
 /** A workplace with a session of one completed run, and its id. */
 const withSession = Effect.fnUntraced(function*(task = "2+2", flags: ReadonlyArray<string> = []) {

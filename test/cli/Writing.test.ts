@@ -4,9 +4,9 @@ import { Effect } from "effect"
 import { existsSync, readFileSync, symlinkSync } from "node:fs"
 import { join } from "node:path"
 import * as OpenAiServer from "../support/OpenAiServer.ts"
-import { outsideOf } from "./files/Sandbox.ts"
 import { type Invocation, workplace } from "./Invoke.ts"
 import * as Replies from "./Replies.ts"
+import { outsideOf } from "./tools/files/Sandbox.ts"
 
 const write = Replies.calls(["write_file", { path: "new.txt", content: "hi\n" }])
 

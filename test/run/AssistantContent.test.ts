@@ -1,6 +1,6 @@
 /** What a model streamed goes back to it as it came: its reasoning, with what the provider attached, part by part. */
 import { assert, describe, it } from "@effect/vitest"
-import { Collector } from "../../src/loop/Collector.ts"
+import { Collector } from "../../src/loop/turn/Collector.ts"
 import type * as Message from "../../src/run/Message.ts"
 import * as RunEvent from "../../src/run/RunEvent.ts"
 import * as Transcript from "../../src/run/Transcript.ts"

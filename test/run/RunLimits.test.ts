@@ -1,10 +1,10 @@
 /** When a limit holds, how many calls it leaves, and what is decided after a turn. */
 import { assert, describe, it } from "@effect/vitest"
-import * as RunDecision from "../../src/run/RunDecision.ts"
 import * as RunError from "../../src/run/RunError.ts"
 import * as RunEvent from "../../src/run/RunEvent.ts"
 import type * as RunPolicy from "../../src/run/RunPolicy.ts"
 import * as RunState from "../../src/run/RunState.ts"
+import * as RunDecision from "../../src/run/state/RunDecision.ts"
 import * as Draft from "../support/Drafts.ts"
 
 const state = (

@@ -1,10 +1,10 @@
 /** The state is a fold: total, counting each thing once, the same live and replayed. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Message from "../../src/run/Message.ts"
-import * as RunDecision from "../../src/run/RunDecision.ts"
 import * as RunEvent from "../../src/run/RunEvent.ts"
 import * as RunState from "../../src/run/RunState.ts"
 import * as RunStatus from "../../src/run/RunStatus.ts"
+import * as RunDecision from "../../src/run/state/RunDecision.ts"
 import * as Draft from "../support/Drafts.ts"
 import * as Logs from "../support/Logs.ts"
 

@@ -1,8 +1,8 @@
 /** Compactions in generated logs, more of them than sessions have, and with the snapshots that they would have. */
 import { assert } from "@effect/vitest"
+import * as Snapshot from "../../src/run/log/Snapshot.ts"
 import type * as RunEvent from "../../src/run/RunEvent.ts"
 import * as RunState from "../../src/run/RunState.ts"
-import * as Snapshot from "../../src/run/Snapshot.ts"
 import * as Transcript from "../../src/run/Transcript.ts"
 import * as Draft from "./Drafts.ts"
 import type * as Logs from "./Logs.ts"

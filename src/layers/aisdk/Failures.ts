@@ -9,8 +9,8 @@ import type { LanguageModelV4 } from "@ai-sdk/provider"
 import * as AiError from "effect/ai/AiError"
 import * as Errors from "../openai/Errors.ts"
 import type { Origin } from "../openai/Origin.ts"
-import * as ProviderError from "../ProviderError.ts"
-import * as RetryAfter from "../RetryAfter.ts"
+import * as ProviderError from "../provider/ProviderError.ts"
+import * as RetryAfter from "../provider/RetryAfter.ts"
 import * as ModelConfig from "./ModelConfig.ts"
 
 /** An `APICallError`, a provider's error inside a stream, or any other. */

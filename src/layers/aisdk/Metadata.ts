@@ -7,7 +7,7 @@
 import type { LanguageModelV4, SharedV4ProviderMetadata, SharedV4ProviderOptions } from "@ai-sdk/provider"
 import type * as Prompt from "effect/ai/Prompt"
 import type * as Response from "effect/ai/Response"
-import * as Json from "../Json.ts"
+import * as Json from "../provider/Json.ts"
 
 /** What tells a model from all others. */
 export const nameOf = ({ modelId, provider }: LanguageModelV4): string => `${provider}/${modelId}`

@@ -3,7 +3,7 @@
  *
  * Owns the spellings of the fields. Fields that are absent, null or of another type are as if they were not there.
  */
-import * as Json from "../Json.ts"
+import * as Json from "../provider/Json.ts"
 import * as TokenUsage from "./TokenUsage.ts"
 import type { Fragment } from "./ToolCalls.ts"
 

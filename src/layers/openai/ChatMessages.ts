@@ -6,7 +6,7 @@
  */
 import * as Prompt from "effect/ai/Prompt"
 import * as Base64 from "effect/encoding/Base64"
-import * as Json from "../Json.ts"
+import * as Json from "../provider/Json.ts"
 import * as ReasoningContent from "./ReasoningContent.ts"
 
 export interface Options {

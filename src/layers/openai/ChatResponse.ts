@@ -8,7 +8,7 @@
  * own the connection (`ChatStream`), nor the shapes of chunks (`ChatChunk`).
  */
 import type * as Response from "effect/ai/Response"
-import type { JsonObject } from "../Json.ts"
+import type { JsonObject } from "../provider/Json.ts"
 import type { ChatChunk } from "./ChatChunk.ts"
 import * as ReasoningContent from "./ReasoningContent.ts"
 import * as TokenUsage from "./TokenUsage.ts"

@@ -4,7 +4,7 @@
  * Does not own the key, which is the endpoint's.
  */
 import type { Headers } from "effect/http/Headers"
-import * as Json from "../Json.ts"
+import * as Json from "../provider/Json.ts"
 
 /** Headers that hold no secret. */
 const open = /^(accept(-encoding|-language)?|connection|content-(type|length)|host|user-agent|traceparent|b3)$/

@@ -7,9 +7,9 @@
 import * as AiError from "effect/ai/AiError"
 import * as Duration from "effect/Duration"
 import type * as HttpClientError from "effect/http/HttpClientError"
-import * as Advice from "../Advice.ts"
-import * as Json from "../Json.ts"
-import * as ProviderError from "../ProviderError.ts"
+import * as Advice from "../provider/Advice.ts"
+import * as Json from "../provider/Json.ts"
+import * as ProviderError from "../provider/ProviderError.ts"
 import type { Endpoint } from "./Endpoint.ts"
 import type { Origin } from "./Origin.ts"
 

@@ -4,7 +4,7 @@
  */
 import type * as Prompt from "effect/ai/Prompt"
 import type * as Response from "effect/ai/Response"
-import * as Json from "../Json.ts"
+import * as Json from "../provider/Json.ts"
 
 /** The metadata of reasoning that came as `reasoning_content` from this model. */
 export const by = (model: string): Response.ProviderMetadata => ({ openai: { reasoningContentOf: model } })

@@ -9,7 +9,7 @@ import * as Tool from "effect/ai/Tool"
 import type * as JsonSchema from "effect/JsonSchema"
 import type * as Schema from "effect/Schema"
 import type * as Model from "../../services/Model.ts"
-import * as Json from "../Json.ts"
+import * as Json from "../provider/Json.ts"
 
 export interface ResponseFormat {
   readonly type: "json_schema"

@@ -1,6 +1,6 @@
 /** Reads the token counts of a chat completion, in the spellings that providers use. Owns no prices. */
 import type * as Response from "effect/ai/Response"
-import * as Json from "../Json.ts"
+import * as Json from "../provider/Json.ts"
 
 /** A whole count of tokens that is not negative. */
 const count = (value: Json.Json | undefined): number | undefined => {

@@ -6,7 +6,7 @@
  */
 import type * as Response from "effect/ai/Response"
 import * as Tool from "effect/ai/Tool"
-import * as Json from "../Json.ts"
+import * as Json from "../provider/Json.ts"
 
 /** A piece of a call. A provider leaves out, empties or repeats any field; `text` is a piece of the arguments. */
 export interface Fragment {

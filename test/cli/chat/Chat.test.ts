@@ -5,10 +5,10 @@ import type { Signals } from "../../../src/cli/Signals.ts"
 import * as SessionStore from "../../../src/services/SessionStore.ts"
 import * as OpenAiServer from "../../support/OpenAiServer.ts"
 import * as Child from "../Child.ts"
-import { sandbox } from "../files/Sandbox.ts"
 import { type Invocation, workplace } from "../Invoke.ts"
 import type { Script } from "../Keyboard.ts"
 import * as Replies from "../Replies.ts"
+import { sandbox } from "../tools/files/Sandbox.ts"
 
 const chat = Effect.fnUntraced(function*(input: Script, args: ReadonlyArray<string> = [], options: Invocation = {}) {
   const place = yield* workplace({ "a.txt": "one\n" })

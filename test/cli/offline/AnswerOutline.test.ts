@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import * as AnswerOutline from "../../../src/cli/offline/AnswerOutline.ts"
-import { sandbox } from "../files/Sandbox.ts"
+import { sandbox } from "../tools/files/Sandbox.ts"
 import { answer } from "./Ask.ts"
 
 const source = `/**

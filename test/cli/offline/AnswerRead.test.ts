@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
-import { sandbox } from "../files/Sandbox.ts"
+import { sandbox } from "../tools/files/Sandbox.ts"
 import { answer, ask } from "./Ask.ts"
 
 const numbered = (count: number) => Array.from({ length: count }, (_, i) => `line ${i + 1}`)

@@ -4,10 +4,10 @@
  */
 import { Effect, Layer, Stream } from "effect"
 import { CliAgent, reading } from "../../../src/cli/CliAgent.ts"
-import * as FileTools from "../../../src/cli/files/FileTools.ts"
 import * as Instructions from "../../../src/cli/Instructions.ts"
 import * as OfflineModel from "../../../src/cli/offline/OfflineModel.ts"
 import * as Calculate from "../../../src/cli/tools/Calculate.ts"
+import * as FileTools from "../../../src/cli/tools/files/FileTools.ts"
 import * as Fiberloop from "../../../src/Fiberloop.ts"
 import * as SessionStoreMemory from "../../../src/layers/SessionStoreMemory.ts"
 import type * as RunEvent from "../../../src/run/RunEvent.ts"

@@ -5,7 +5,7 @@ import * as OfflineModel from "../../../src/cli/offline/OfflineModel.ts"
 import * as Message from "../../../src/run/Message.ts"
 import type * as RunEvent from "../../../src/run/RunEvent.ts"
 import type * as Model from "../../../src/services/Model.ts"
-import { sandbox } from "../files/Sandbox.ts"
+import { sandbox } from "../tools/files/Sandbox.ts"
 import { agent, answer, ask } from "./Ask.ts"
 
 const longest = "which three files under src are the longest?"

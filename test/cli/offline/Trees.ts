@@ -2,7 +2,7 @@
 import { Schema } from "effect"
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
-import { type Content, sandbox } from "../files/Sandbox.ts"
+import { type Content, sandbox } from "../tools/files/Sandbox.ts"
 
 const File = Schema.Struct({
   folder: Schema.Literals(["", "src/", "src/a b/", "src/übung/日本/", "test/", "deep/er/still/"]),

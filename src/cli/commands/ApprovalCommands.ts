@@ -1,0 +1,101 @@
+/** The command line of what is done with questions that wait. What a command needs is loaded only when it is used. */
+import * as Argument from "effect/cli/Argument"
+import * as Command from "effect/cli/Command"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Flags from "../Flags.ts"
+import * as SessionCommands from "./SessionCommands.ts"
+
+const { db, noColor } = Flags
+
+const approvals = Command.make(
+  "approvals",
+  {
+    session: Flags.text("session", "<id>", "Only those of this session; its beginning is enough"),
+    json: Flags.switched("json", "Print every question as a line of JSON"),
+    db,
+    noColor
+  },
+  Effect.fnUntraced(function*({ session, ...typed }) {
+    const place = yield* SessionCommands.placeOf(typed)
+    const ApprovalsCommand = yield* Effect.promise(() => import("./ApprovalsCommand.ts"))
+    yield* ApprovalsCommand.run({ place, session: Option.getOrUndefined(session) })
+  })
+).pipe(
+  Command.withShortDescription("List the calls that wait for an approval"),
+  Command.withDescription(
+    "Lists the tool calls of suspended sessions that wait for a yes or a no, with their arguments."
+  ),
+  Command.withExamples([
+    { command: "fiberloop approvals", description: "What waits, in which session" },
+    { command: "fiberloop approvals --json | jq -r .id", description: "The ids, for programs" }
+  ])
+)
+
+const deciding = {
+  session: SessionCommands.session,
+  approval: Argument.String("approval").pipe(
+    Argument.withDescription("The id of the question, as fiberloop approvals lists it; needed where several wait"),
+    Argument.optional
+  ),
+  by: Flags.text("by", "<name>", "Who decides, for the log"),
+  json: Flags.switched("json", "Print what was decided as a line of JSON"),
+  db,
+  noColor
+}
+
+const approve = Command.make(
+  "approve",
+  {
+    ...deciding,
+    params: Flags.text("params", "<json>", "Run the call with these arguments in place of the model's")
+  },
+  Effect.fnUntraced(function*({ approval, by, params, session, ...typed }) {
+    const place = yield* SessionCommands.placeOf(typed)
+    const DecideCommand = yield* Effect.promise(() => import("./DecideCommand.ts"))
+    yield* DecideCommand.run({
+      place,
+      session,
+      approval: Option.getOrUndefined(approval),
+      approved: true,
+      by: Option.getOrUndefined(by),
+      reason: undefined,
+      params: Option.getOrUndefined(params)
+    })
+  })
+).pipe(
+  Command.withShortDescription("Allow a call that waits"),
+  Command.withDescription(
+    "Allows a tool call that waits. Nothing runs yet: fiberloop resume goes on with the session."
+  ),
+  Command.withExamples([
+    { command: "fiberloop approve <session>", description: "The one call that waits there" },
+    { command: "fiberloop approve <session> 1.0 --params '{\"amount\":5}'", description: "With other arguments" }
+  ])
+)
+
+const deny = Command.make(
+  "deny",
+  { ...deciding, reason: Flags.text("reason", "<text>", "Why, for the model") },
+  Effect.fnUntraced(function*({ approval, by, reason, session, ...typed }) {
+    const place = yield* SessionCommands.placeOf(typed)
+    const DecideCommand = yield* Effect.promise(() => import("./DecideCommand.ts"))
+    yield* DecideCommand.run({
+      place,
+      session,
+      approval: Option.getOrUndefined(approval),
+      approved: false,
+      by: Option.getOrUndefined(by),
+      reason: Option.getOrUndefined(reason),
+      params: undefined
+    })
+  })
+).pipe(
+  Command.withShortDescription("Deny a call that waits"),
+  Command.withDescription("Denies a tool call that waits; the model reads why when fiberloop resume goes on."),
+  Command.withExamples([
+    { command: "fiberloop deny <session> --reason \"too dear\"", description: "The one call that waits there" }
+  ])
+)
+
+export const commands = [approvals, approve, deny] as const

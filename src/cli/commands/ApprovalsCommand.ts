@@ -1,0 +1,56 @@
+/** `fiberloop approvals`: the calls that wait for somebody to decide, by session, the last changed first. */
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import * as Deciding from "../../loop/round/Deciding.ts"
+import type * as SessionStore from "../../services/SessionStore.ts"
+import * as Database from "../Database.ts"
+import * as KeptSession from "../KeptSession.ts"
+import * as Messages from "../Messages.ts"
+import { Output } from "../Output.ts"
+import type { Ended, Refusal } from "../Refusal.ts"
+import * as EndLine from "../render/EndLine.ts"
+import * as Print from "../render/Print.ts"
+import * as RenderApprovals from "../render/RenderApprovals.ts"
+import type { Settings } from "../Settings.ts"
+import type { Signals } from "../Signals.ts"
+
+export interface Options {
+  readonly place: Settings
+  /** an id, or the beginning of one; without, all that are suspended */
+  readonly session: string | undefined
+}
+
+const list = Effect.fnUntraced(function*(
+  { place, session }: Options
+): Effect.fn.Return<void, Ended | Refusal, Output | Scope.Scope> {
+  const { stderr } = yield* Output
+  const now = yield* Clock.currentTimeMillis
+  let count = 0
+  for (const { info, store } of yield* sessions(place, session)) {
+    const { sessionId, title } = info
+    const approvals = yield* Effect.mapError(Deciding.waiting(store, sessionId), Messages.refusal)
+    if (approvals.length === 0) continue
+    count += approvals.length
+    const waiting = { sessionId, title, approvals }
+    yield* Print.print(place.json ? RenderApprovals.json(waiting) : RenderApprovals.lines(waiting, now))
+  }
+  if (count === 0) return yield* stderr.write("Nothing waits for an approval.\n")
+  if (!place.json) {
+    yield* stderr.write(`Decide with: ${EndLine.command("approve", [], place.flags)} <session> <question>, or deny\n`)
+  }
+})
+
+const sessions = Effect.fnUntraced(function*(
+  place: Settings,
+  session: string | undefined
+): Effect.fn.Return<ReadonlyArray<KeptSession.Kept>, Refusal, Scope.Scope> {
+  if (session !== undefined) return [yield* KeptSession.find(place, session)]
+  const store = yield* Database.existing(place)
+  if (store === undefined) return []
+  const all = yield* Effect.mapError(store.list(), Messages.refusal)
+  return all.filter(({ end }: SessionStore.SessionInfo) => end === "RunSuspended").map((info) => ({ info, store }))
+})
+
+export const run = (options: Options): Effect.Effect<void, Ended | Refusal, Output | Signals> =>
+  Print.untilSignal(Effect.scoped(list(options)))

@@ -1,0 +1,131 @@
+/** `fiberloop approve` and `fiberloop deny`: an answer to a call that waits. Nothing runs; `fiberloop resume` goes on. */
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import type { Json } from "effect/Schema"
+import type * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import * as Fiberloop from "../../Fiberloop.ts"
+import { count } from "../../run/Quantity.ts"
+import type * as RunError from "../../run/RunError.ts"
+import type * as RunResult from "../../run/RunResult.ts"
+import * as SessionStore from "../../services/SessionStore.ts"
+import * as CliAgent from "../CliAgent.ts"
+import * as KeptSession from "../KeptSession.ts"
+import * as Messages from "../Messages.ts"
+import * as SessionModel from "../model/SessionModel.ts"
+import * as OfflineModel from "../offline/OfflineModel.ts"
+import { Output } from "../Output.ts"
+import { badInput, codes, type Ended, Refusal } from "../Refusal.ts"
+import * as EndLine from "../render/EndLine.ts"
+import * as Print from "../render/Print.ts"
+import * as RenderApprovals from "../render/RenderApprovals.ts"
+import * as TerminalText from "../render/TerminalText.ts"
+import * as ToolLine from "../render/ToolLine.ts"
+import type { Settings } from "../Settings.ts"
+import type { Signals } from "../Signals.ts"
+import * as Calculate from "../tools/Calculate.ts"
+import * as FileTools from "../tools/files/FileTools.ts"
+import * as ShownFiles from "../tools/write/ShownFiles.ts"
+import * as WriteTools from "../tools/write/WriteTools.ts"
+
+export interface Options {
+  readonly place: Settings
+  /** an id, or the beginning of one */
+  readonly session: string
+  /** the id of a question, or of its call; without, the one that waits */
+  readonly approval: string | undefined
+  readonly approved: boolean
+  readonly by: string | undefined
+  readonly reason: string | undefined
+  /** JSON */
+  readonly params: string | undefined
+}
+
+const decide = Effect.fnUntraced(function*(
+  options: Options
+): Effect.fn.Return<void, Ended | Refusal, Output | Scope.Scope> {
+  const { approval, approved, by = "command", place, reason } = options
+  const { stderr } = yield* Output
+  const params = yield* json(options.params)
+  const kept = yield* KeptSession.find(place, options.session)
+  const { sessionId } = kept.info
+  const agent = yield* agentOf(place, kept.store)
+  const refused = Effect.mapError(refusal(sessionId))
+  const waiting = yield* refused(agent.approvals(sessionId))
+  const known = waiting.find(({ callId, id }) => approval === undefined || approval === id || approval === callId)
+  if (approval === undefined && waiting.length > 1) return yield* several(options, sessionId, waiting)
+  if (approval === undefined && known === undefined) {
+    return yield* badInput(`session ${JSON.stringify(sessionId)} has no call that waits for an approval`)
+  }
+  const approvalId = known?.id ?? (yield* refused(whole(kept, approval!)))
+  const said = { by, ...(reason === undefined ? {} : { reason }), ...(params === undefined ? {} : { params }) }
+  yield* refused(agent.decide({ sessionId, approvalId, approved, ...said }))
+
+  const resume = EndLine.command("resume", [sessionId], [...place.flags, ...(yield* SessionModel.flagsOf(kept))])
+  if (place.json) {
+    const line = JSON.stringify({ sessionId, approvalId, tool: known?.tool, approved, ...said })
+    yield* Print.print(`${TerminalText.json(line)}\n`)
+  } else {
+    const call = known === undefined ? TerminalText.line(approvalId) : ToolLine.call(known.tool, params ?? known.params)
+    yield* Print.print(approved ? `✓ approved: ${call}\n` : `✗ denied: ${call}\n`)
+  }
+  yield* stderr.write(`Go on with: ${resume}\n`)
+})
+
+const json = (typed: string | undefined): Effect.Effect<Json | undefined, Refusal> =>
+  typed === undefined ? Effect.succeed(undefined) : Effect.try({
+    try: () => JSON.parse(typed) as Json,
+    catch: () => badInput("--params is not JSON: give the arguments as one object, such as '{\"path\":\"a.txt\"}'")
+  })
+
+/** The id of a question that does not wait: behind that of its call stands the last run. */
+const whole = Effect.fnUntraced(function*({ info: { sessionId }, store }: KeptSession.Kept, typed: string) {
+  if (typed.includes("/")) return typed
+  const seq = yield* store.lastOf(sessionId, "RunStarted")
+  const runs = seq === undefined ? [] : yield* Stream.runCollect(store.read(sessionId, { from: seq, to: seq }))
+  return [...runs.map(({ runId }) => runId), typed].join("/")
+})
+
+/** Says what waits, for the one to be named. */
+const several = Effect.fnUntraced(function*(
+  { approved, place }: Options,
+  sessionId: string,
+  waiting: ReadonlyArray<RunResult.Approval>
+) {
+  const { stderr } = yield* Output
+  const now = yield* Clock.currentTimeMillis
+  yield* stderr.write(waiting.flatMap((one) => RenderApprovals.question(one, now)).map((line) => `${line}\n`).join(""))
+  const command = EndLine.command(approved ? "approve" : "deny", [sessionId, waiting[0]!.callId], place.flags)
+  return yield* new Refusal({
+    line: `${count(waiting.length, "call")} wait for an approval, name one of them: ${command}`,
+    code: codes.usage
+  })
+})
+
+const refusal = (sessionId: string) => (error: RunError.RunError): Refusal =>
+  error.reason._tag === "SessionBusy"
+    ? badInput(`session ${JSON.stringify(sessionId)} is driven by another process: answer there, or wait for its end`)
+    : Messages.refusal(error)
+
+/** The command's agent with all of its tools, whose arguments it knows; its model is never asked. */
+const agentOf = Effect.fnUntraced(function*(
+  { root }: Settings,
+  store: SessionStore.SessionStore["Service"]
+) {
+  const handlers = [FileTools.layer(root), Calculate.layer, WriteTools.layer(root, ShownFiles.make())] as const
+  const below = Layer.mergeAll(
+    ...handlers,
+    OfflineModel.layer,
+    Fiberloop.layer,
+    Layer.succeed(SessionStore.SessionStore, store)
+  )
+  const built = yield* Layer.build(Layer.provide(CliAgent.writing(""), below)).pipe(
+    Effect.mapError((error: { readonly message: string }) => badInput(error.message))
+  )
+  return Context.get(built, CliAgent.CliAgent)
+})
+
+export const run = (options: Options): Effect.Effect<void, Ended | Refusal, Output | Signals> =>
+  Print.untilSignal(Effect.scoped(decide(options)))

@@ -1,0 +1,58 @@
+/** `fiberloop fork`: a copy of a session up to the end of a turn, which goes on by itself. */
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import * as InputCheck from "../../run/InputCheck.ts"
+import { count } from "../../run/Quantity.ts"
+import type * as RunEvent from "../../run/RunEvent.ts"
+import * as Ids from "../../services/Ids.ts"
+import * as KeptSession from "../KeptSession.ts"
+import * as Messages from "../Messages.ts"
+import * as SessionModel from "../model/SessionModel.ts"
+import { Output } from "../Output.ts"
+import type { Ended, Refusal } from "../Refusal.ts"
+import * as EndLine from "../render/EndLine.ts"
+import * as Print from "../render/Print.ts"
+import * as TerminalText from "../render/TerminalText.ts"
+import * as Settings from "../Settings.ts"
+import type { Signals } from "../Signals.ts"
+
+export interface Options {
+  readonly place: Settings.Settings
+  /** an id, or the beginning of one */
+  readonly session: string
+  readonly at: string | undefined
+  readonly to: string | undefined
+}
+
+const fork = Effect.fnUntraced(function*(
+  { at, place, session, to }: Options
+): Effect.fn.Return<void, Ended | Refusal, Output | Scope.Scope> {
+  const { stderr } = yield* Output
+  const seq = yield* Settings.whole("--at", at)
+  const id = to === undefined
+    ? yield* (yield* Ids.Ids).next
+    : yield* Effect.mapError(Effect.fromResult(InputCheck.id("--to", to)), Messages.refusal)
+  const { info, store } = yield* KeptSession.find(place, session)
+  const flags = [...place.flags, ...(yield* SessionModel.flagsOf({ store, info }))]
+  const made = yield* store.fork(info.sessionId, { to: id, ...(seq === undefined ? {} : { at: seq }) }).pipe(
+    Effect.mapError(Messages.refusal)
+  )
+  // the id alone is for programs
+  yield* Print.print(`${TerminalText.line(made.sessionId)}\n`)
+  yield* stderr.write(
+    [
+      `✓ forked from session ${TerminalText.line(info.sessionId)} with ${count(made.turns, "turn")}`,
+      `Go on with: ${EndLine.command("run", ["--session", id], flags)} "<task>"`,
+      ...(made.end === undefined || made.end === "RunCompleted"
+        ? []
+        : [`or its run:  ${resume(made.end, id, flags)}`])
+    ].map((line) => `${line}\n`).join("")
+  )
+})
+
+/** The command that goes on with the copied run; at a limit it takes a higher one. */
+const resume = (end: RunEvent.End["_tag"], id: string, flags: ReadonlyArray<string>): string =>
+  `${EndLine.command("resume", [id], flags)}${end === "RunLimited" ? " --max-turns <n>" : ""}`
+
+export const run = (options: Options): Effect.Effect<void, Ended | Refusal, Output | Signals> =>
+  Print.untilSignal(Effect.scoped(fork(options)))

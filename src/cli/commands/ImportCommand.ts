@@ -1,0 +1,65 @@
+/** `fiberloop import`: a session from the lines of JSON that an export made, whole or not at all. */
+import * as Effect from "effect/Effect"
+import * as InputCheck from "../../run/InputCheck.ts"
+import { count } from "../../run/Quantity.ts"
+import * as SessionStore from "../../services/SessionStore.ts"
+import * as SessionLines from "../../SessionLines.ts"
+import * as Database from "../Database.ts"
+import * as LineFile from "../LineFile.ts"
+import * as Messages from "../Messages.ts"
+import * as SessionModel from "../model/SessionModel.ts"
+import { Output } from "../Output.ts"
+import { badInput, type Ended, Refusal } from "../Refusal.ts"
+import * as EndLine from "../render/EndLine.ts"
+import * as Print from "../render/Print.ts"
+import * as TerminalText from "../render/TerminalText.ts"
+import type { Settings } from "../Settings.ts"
+import type { Signals } from "../Signals.ts"
+
+export interface Options {
+  readonly place: Settings
+  /** `-`: standard input */
+  readonly file: string
+  /** absent: the id that it was exported with */
+  readonly to: string | undefined
+}
+
+const importLines = Effect.fnUntraced(function*(
+  { file, place, to }: Options
+): Effect.fn.Return<void, Ended | Refusal, Output> {
+  const { stderr } = yield* Output
+  if (file.trim() === "") return yield* badInput("the file is empty: name one that fiberloop export made")
+  if (to !== undefined) {
+    yield* Effect.mapError(Effect.fromResult(InputCheck.id("--to", to)), (error) => badInput(Messages.ofRun(error)))
+  }
+  // all is checked before a database is made
+  const session = yield* Effect.mapError(
+    SessionLines.decode(LineFile.read(file), { to }),
+    (error) => error instanceof Refusal ? error : unusable(file, Messages.ofRun(error))
+  )
+  yield* Database.prepare({ ...place, session: undefined })
+  const { flags, info } = yield* Effect.gen(function*() {
+    const info = yield* SessionLines.add(session)
+    const store = yield* SessionStore.SessionStore
+    return { info, flags: yield* SessionModel.flagsOf({ store, info }) }
+  }).pipe(
+    Effect.provide(Database.layer(place)),
+    Effect.mapError((error) => error instanceof Refusal ? error : badInput(Messages.ofRun(error)))
+  )
+  // the id alone is for programs
+  yield* Print.print(`${TerminalText.line(info.sessionId)}\n`)
+  yield* stderr.write(
+    [
+      `✓ imported session ${TerminalText.line(info.sessionId)} with ${count(info.turns, "turn")}`,
+      ...(info.end === undefined ? ["Its last run has not ended in what was exported."] : []),
+      `Look at it: ${EndLine.command("show", [info.sessionId], place.flags)}`,
+      `Go on with: ${EndLine.command("run", ["--session", info.sessionId], [...place.flags, ...flags])} "<task>"`
+    ].map((line) => `${line}\n`).join("")
+  )
+})
+
+const unusable = (file: string, why: string): Refusal =>
+  badInput(`${LineFile.nameOf(file)} cannot be imported: ${why[0]!.toLowerCase()}${why.slice(1)}`)
+
+export const run = (options: Options): Effect.Effect<void, Ended | Refusal, Output | Signals> =>
+  Print.untilSignal(importLines(options))

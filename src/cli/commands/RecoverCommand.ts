@@ -1,0 +1,110 @@
+/** `fiberloop recover`: finds runs whose process died, and goes on with each, one after the other. */
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
+import type * as Scope from "effect/Scope"
+import * as Fold from "../../loop/log/Fold.ts"
+import { count } from "../../run/Quantity.ts"
+import type * as SessionStore from "../../services/SessionStore.ts"
+import * as Database from "../Database.ts"
+import type { Input } from "../Input.ts"
+import * as Messages from "../Messages.ts"
+import * as SessionModel from "../model/SessionModel.ts"
+import { Output } from "../Output.ts"
+import { codes, Ended, type Refusal } from "../Refusal.ts"
+import * as Print from "../render/Print.ts"
+import * as RenderSessions from "../render/RenderSessions.ts"
+import * as TerminalText from "../render/TerminalText.ts"
+import type * as Run from "../Run.ts"
+import type { Settings } from "../Settings.ts"
+import type { Signals } from "../Signals.ts"
+
+export interface Options {
+  readonly settings: Settings
+  /** says which there are, and leaves them alone */
+  readonly isList: boolean
+}
+
+export const run = Effect.fnUntraced(function*(
+  { isList, settings }: Options
+): Effect.fn.Return<void, Ended | Refusal, Input | Output | Signals | Scope.Scope> {
+  const { stderr, stdout } = yield* Output
+  const left = yield* Print.untilSignal(Effect.scoped(leftBehind(settings)))
+  if (left.length === 0) return yield* stderr.write("Nothing was left behind.\n")
+  if (isList) {
+    const infos = left.map(({ info }) => info)
+    const look = {
+      paint: yield* Print.paintOf(settings.isPlain),
+      columns: stdout.isTerminal ? stdout.columns() : Infinity,
+      now: yield* Clock.currentTimeMillis
+    }
+    return yield* Print.print(
+      settings.json ? infos.map(RenderSessions.json).join("") : RenderSessions.lines(infos, look)
+    )
+  }
+  const { drive, open, screenOf } = yield* Effect.promise(() => import("../Run.ts"))
+  const workers = new Map<string | undefined, Run.Worker>()
+  let code: number = codes.completed
+  for (const { info: { sessionId, title }, settings } of left) {
+    const worker = yield* Effect.result(opened(open, workers, settings))
+    if (Result.isFailure(worker) && !(settings.isModelOfSession && worker.failure.code === codes.failed)) {
+      return yield* worker.failure
+    }
+    yield* stderr.write(`── ${TerminalText.line(sessionId)}  ${TerminalText.line(title)}\n`)
+    if (Result.isFailure(worker)) {
+      yield* stderr.write(`${Messages.line(worker.failure.line)}\n`)
+      code = codes.failed
+      continue
+    }
+    const resumed = { ...settings, task: undefined, session: sessionId }
+    const driven = yield* Effect.scoped(Effect.flatMap(
+      screenOf(settings, { sessionId }),
+      (screen) => drive(worker.success, resumed, sessionId, screen)
+    ))
+    if (driven.code !== codes.completed) code = driven.code
+    if (driven.signal !== undefined || driven.code === codes.readerLeft) break
+  }
+  if (code !== codes.completed) return yield* new Ended({ code })
+}, Effect.scoped)
+
+/** One worker for each model that sessions talked to. */
+const opened = Effect.fnUntraced(function*(
+  open: typeof Run.open,
+  workers: Map<string | undefined, Run.Worker>,
+  settings: Settings
+) {
+  const worker = workers.get(settings.model) ?? (yield* open(settings))
+  workers.set(settings.model, worker)
+  return worker
+})
+
+interface Left {
+  readonly info: SessionStore.SessionInfo
+  /** the settings to go on with it */
+  readonly settings: Settings
+}
+
+/** Sessions whose last run has no end, no process that drives it, and was not being aborted; oldest first. */
+const leftBehind = Effect.fnUntraced(function*(
+  settings: Settings
+): Effect.fn.Return<ReadonlyArray<Left>, Refusal, Output | Scope.Scope> {
+  const { stderr } = yield* Output
+  const store = yield* Database.existing(settings)
+  if (store === undefined) return []
+  const unfinished = (yield* Effect.mapError(store.list(), Messages.refusal)).filter(({ end }) => end === undefined)
+  const left: Array<Left> = []
+  let alive = 0
+  for (const info of unfinished) {
+    const { sessionId } = info
+    const open = store.open(sessionId, { runId: "recover", create: false })
+    const folded = yield* Effect.result(Effect.scoped(Effect.andThen(open, Fold.fold(store, sessionId, Fold.nothing))))
+    if (Result.isFailure(folded)) {
+      if (folded.failure.reason._tag === "SessionBusy") alive++
+      else yield* stderr.write(`${Messages.line(Messages.ofRun(folded.failure))}\n`)
+    } else if (folded.success.state.abortRequested !== undefined) {
+      yield* stderr.write(`${TerminalText.line(sessionId)} was being aborted when its process died, left alone.\n`)
+    } else left.unshift({ info, settings: yield* SessionModel.adopt(settings, { store, info }) })
+  }
+  if (alive > 0) yield* stderr.write(`${count(alive, "run")} still going on, left alone.\n`)
+  return left
+})

@@ -1,0 +1,163 @@
+/** The command line of what is done with kept sessions. What a command needs is loaded only when it is used. */
+import * as Argument from "effect/cli/Argument"
+import * as Command from "effect/cli/Command"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Flags from "../Flags.ts"
+import * as Settings from "../Settings.ts"
+
+/** The one argument of these commands. */
+export const session = Argument.String("session").pipe(
+  Argument.withDescription("The id of a session, or its beginning, at least 6 characters")
+)
+
+interface Typed {
+  readonly db: Option.Option<string>
+  readonly noColor: boolean
+  readonly json?: boolean
+}
+
+/** Where to look, and what it is to look like. */
+export const placeOf = Effect.fnUntraced(function*({ db, json = false, noColor }: Typed) {
+  return yield* Settings.check({
+    db: Option.getOrUndefined(db),
+    json,
+    isPlain: noColor || (yield* Flags.isPlain),
+    task: undefined,
+    root: undefined,
+    model: undefined,
+    maxTurns: undefined,
+    session: undefined
+  })
+})
+
+const { db, noColor } = Flags
+
+const sessions = Command.make(
+  "sessions",
+  {
+    limit: Flags.text("limit", "<n>", "Show so many at most; default: 20, with --json all"),
+    json: Flags.switched("json", "Print every session as a line of JSON"),
+    db,
+    noColor
+  },
+  Effect.fnUntraced(function*({ limit, ...typed }) {
+    const place = yield* placeOf(typed)
+    const SessionsCommand = yield* Effect.promise(() => import("./SessionsCommand.ts"))
+    yield* SessionsCommand.run({ place, limit: Option.getOrUndefined(limit) })
+  })
+).pipe(
+  Command.withShortDescription("List the sessions"),
+  Command.withDescription("Lists sessions, last changed first: id, how the last run ended, turns, age, first words."),
+  Command.withExamples([
+    { command: "fiberloop sessions", description: "What was asked last" },
+    { command: "fiberloop sessions --limit 1 --json | jq -r .sessionId", description: "The id of the newest" }
+  ])
+)
+
+const show = Command.make(
+  "show",
+  {
+    session,
+    full: Flags.switched("full", "Show arguments and results whole, and the model's reasoning"),
+    json: Flags.switched("json", "Print every event as a line of JSON, as run --json does"),
+    db,
+    noColor
+  },
+  Effect.fnUntraced(function*({ full, session, ...typed }) {
+    const place = yield* placeOf(typed)
+    const ShowCommand = yield* Effect.promise(() => import("./ShowCommand.ts"))
+    yield* ShowCommand.run({ place, session, isFull: full })
+  })
+).pipe(
+  Command.withShortDescription("Show what happened in a session"),
+  Command.withDescription("Prints a session as a transcript: inputs, answers, tool calls, approvals, ends, totals."),
+  Command.withExamples([
+    { command: "fiberloop show <session>", description: "The whole conversation" },
+    { command: "fiberloop show <session> --full | less", description: "With whole results, page by page" },
+    {
+      command: "fiberloop show <session> --json | jq 'select(._tag == \"ToolSettled\")'",
+      description: "Its events, for programs"
+    }
+  ])
+)
+
+const fork = Command.make(
+  "fork",
+  {
+    session,
+    at: Flags.text("at", "<seq>", "Copy up to this event, the end of a turn or a run; default: the last of them"),
+    to: Flags.text("to", "<id>", "The id of the copy; default: a new one"),
+    db,
+    noColor
+  },
+  Effect.fnUntraced(function*({ at, session, to, ...typed }) {
+    const place = yield* placeOf(typed)
+    const ForkCommand = yield* Effect.promise(() => import("./ForkCommand.ts"))
+    yield* ForkCommand.run({ place, session, at: Option.getOrUndefined(at), to: Option.getOrUndefined(to) })
+  })
+).pipe(
+  Command.withShortDescription("Copy a session, to go on in another way"),
+  Command.withDescription(
+    "Copies a session up to the end of a turn and prints the id of the copy; the two are independent."
+  ),
+  Command.withExamples([
+    { command: "fiberloop fork <session>", description: "Try something else from here" },
+    { command: "fiberloop fork <session> --at 14 --to retry", description: "From an earlier turn (seq of show --json)" }
+  ])
+)
+
+const exporting = Command.make(
+  "export",
+  {
+    session,
+    to: Flags.text("to", "<file>", "The file to make; default: standard output"),
+    db,
+    noColor
+  },
+  Effect.fnUntraced(function*({ session, to, ...typed }) {
+    const place = yield* placeOf(typed)
+    const ExportCommand = yield* Effect.promise(() => import("./ExportCommand.ts"))
+    yield* ExportCommand.run({ place, session, to: Option.getOrUndefined(to) })
+  })
+).pipe(
+  Command.withShortDescription("Write a session as lines of JSON"),
+  Command.withDescription(
+    "Writes a session as lines of JSON, a header and every event exactly, for fiberloop import and other tools."
+  ),
+  Command.withExamples([
+    { command: "fiberloop export <session> --to session.jsonl", description: "Keep a session, or give it to somebody" },
+    {
+      command: "fiberloop export <session> | fiberloop import - --db other.db",
+      description: "Copy it to another database"
+    }
+  ])
+)
+
+const importing = Command.make(
+  "import",
+  {
+    file: Argument.String("file").pipe(
+      Argument.withDescription("A file that fiberloop export made; - for standard input")
+    ),
+    to: Flags.text("to", "<id>", "The id of the session; default: the one it had"),
+    db,
+    noColor
+  },
+  Effect.fnUntraced(function*({ file, to, ...typed }) {
+    const place = yield* placeOf(typed)
+    const ImportCommand = yield* Effect.promise(() => import("./ImportCommand.ts"))
+    yield* ImportCommand.run({ place, file, to: Option.getOrUndefined(to) })
+  })
+).pipe(
+  Command.withShortDescription("Add a session that was exported"),
+  Command.withDescription(
+    "Adds a session that was exported and prints its id. All lines are checked first: it is added whole or not at all."
+  ),
+  Command.withExamples([
+    { command: "fiberloop import session.jsonl", description: "Under the id it had" },
+    { command: "fiberloop import session.jsonl --to copy", description: "Under another one" }
+  ])
+)
+
+export const commands = [sessions, show, fork, exporting, importing] as const

@@ -1,0 +1,51 @@
+/** `fiberloop show`: a session from its first event to its last. */
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import type * as RunEvent from "../../run/RunEvent.ts"
+import * as KeptSession from "../KeptSession.ts"
+import * as Messages from "../Messages.ts"
+import type { Output } from "../Output.ts"
+import type { Ended, Refusal } from "../Refusal.ts"
+import * as Print from "../render/Print.ts"
+import * as RenderJson from "../render/RenderJson.ts"
+import * as RenderLog from "../render/RenderLog.ts"
+import type { Settings } from "../Settings.ts"
+import type { Signals } from "../Signals.ts"
+
+export interface Options {
+  readonly place: Settings
+  /** an id, or the beginning of one */
+  readonly session: string
+  readonly isFull: boolean
+}
+
+const show = Effect.fnUntraced(function*(
+  { isFull, place, session }: Options
+): Effect.fn.Return<void, Ended | Refusal, Output | Scope.Scope> {
+  const { info, store } = yield* KeptSession.find(place, session)
+  const forEachPage = <E, R>(print: (events: ReadonlyArray<RunEvent.Durable>) => Effect.Effect<void, E, R>) =>
+    store.read(info.sessionId).pipe(
+      Stream.mapError(Messages.refusal),
+      Stream.runForEachArray(print)
+    )
+  if (place.json) {
+    return yield* forEachPage((events) => Print.print(events.map(RenderJson.line(info.sessionId)).join("")))
+  }
+
+  const look = { paint: yield* Print.paintOf(place.isPlain), sessionId: info.sessionId, flags: place.flags, isFull }
+  let state = RenderLog.initial
+  yield* forEachPage((events) => {
+    let page = ""
+    for (const event of events) {
+      const [next, text] = RenderLog.step(look, state, event)
+      state = next
+      page += text
+    }
+    return Print.print(page)
+  })
+  yield* Print.print(RenderLog.finish(look, state))
+})
+
+export const run = (options: Options): Effect.Effect<void, Ended | Refusal, Output | Signals> =>
+  Print.untilSignal(Effect.scoped(show(options)))

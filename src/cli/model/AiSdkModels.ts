@@ -1,0 +1,117 @@
+/**
+ * Models that are named after their provider (`anthropic/claude-...`), called through its package of the Vercel AI SDK, which
+ * is loaded only then and need not be installed for anything else.
+ *
+ * A server of `OPENAI_BASE_URL` may have models of such names too (OpenRouter): without the provider's key they are its.
+ */
+import type { LanguageModelV4 } from "@ai-sdk/provider"
+import * as Effect from "effect/Effect"
+import type * as Layer from "effect/Layer"
+import type * as Message from "../../run/Message.ts"
+import type * as Model from "../../services/Model.ts"
+import * as Flags from "../Flags.ts"
+import { badInput, type Refusal } from "../Refusal.ts"
+
+type Create = (settings: { readonly apiKey: string; readonly baseURL?: string }) => (id: string) => LanguageModelV4
+
+interface Provider {
+  /** as the SDK names it, and so a session */
+  readonly name: string
+  readonly package: string
+  /** the settings that hold the key and the address, and an address */
+  readonly key: string
+  readonly baseUrl: string
+  readonly example: string
+  /** `undefined` where the package is of another version */
+  readonly load: () => Promise<Create | undefined>
+}
+
+const providers: Readonly<Record<string, Provider>> = {
+  anthropic: {
+    name: "anthropic.messages",
+    package: "@ai-sdk/anthropic",
+    key: "ANTHROPIC_API_KEY",
+    baseUrl: "ANTHROPIC_BASE_URL",
+    example: "https://api.anthropic.com/v1",
+    load: async () => (await import("@ai-sdk/anthropic")).createAnthropic
+  },
+  google: {
+    name: "google.generative-ai",
+    package: "@ai-sdk/google",
+    key: "GOOGLE_GENERATIVE_AI_API_KEY",
+    baseUrl: "GOOGLE_GENERATIVE_AI_BASE_URL",
+    example: "https://generativelanguage.googleapis.com/v1beta",
+    load: async () => (await import("@ai-sdk/google")).createGoogle
+  }
+}
+
+/** A model of a provider here, with what the environment says of it. */
+export interface Named {
+  readonly name: string
+  readonly provider: Provider
+  readonly id: string
+  readonly apiKey: string | undefined
+}
+
+/** What a name means, where it is that of a provider here. */
+export const find = Effect.fnUntraced(function*(name: string): Effect.fn.Return<Named | undefined> {
+  const [, prefix = "", id = ""] = /^([a-z]+)\/(.+)$/.exec(name) ?? []
+  const provider = Object.hasOwn(providers, prefix) ? providers[prefix] : undefined
+  if (provider === undefined) return undefined
+  const apiKey = yield* Flags.environment(provider.key)
+  const isServers = apiKey === undefined && (yield* Flags.environment("OPENAI_BASE_URL")) !== undefined
+  return isServers ? undefined : { name, provider, id, apiKey }
+})
+
+/** The name that `find` reads, of a model that answered in a session. */
+export const nameOf = ({ name, provider }: Message.ModelRef): string | undefined => {
+  const prefix = Object.keys(providers).find((prefix) => providers[prefix]?.name === provider)
+  return prefix === undefined ? undefined : `${prefix}/${name}`
+}
+
+const install = (provider: Provider): string => `npm install ${provider.package}@4`
+
+const load = ({ name, provider }: Named): Effect.Effect<Create, Refusal> =>
+  Effect.tryPromise({
+    try: provider.load,
+    catch: (cause) =>
+      badInput(
+        (cause as NodeJS.ErrnoException).code === "ERR_MODULE_NOT_FOUND"
+          ? `the model ${JSON.stringify(name)} needs a package that is not installed: ${install(provider)}`
+          : `${provider.package} cannot be loaded (${String(cause)})`
+      )
+  }).pipe(Effect.filterOrFail(
+    (create) => create !== undefined,
+    () => badInput(`${provider.package} is installed in a version that does not fit: ${install(provider)}`)
+  ))
+
+const address = Effect.fnUntraced(
+  function*({ baseUrl, example }: Provider): Effect.fn.Return<string | undefined, Refusal> {
+    const value = yield* Flags.environment(baseUrl)
+    const url = value === undefined ? undefined : URL.parse(value)
+    if (url === undefined) return undefined
+    if (url === null || !/^https?:$/.test(url.protocol) || url.username !== "" || url.password !== "") {
+      return yield* badInput(`${baseUrl} is not an http(s) URL without a password: set one such as ${example}`)
+    }
+    return value
+  }
+)
+
+/** The model. Fails when its package, its key or an address that can be used is missing. */
+export const layer = Effect.fnUntraced(function*(
+  named: Named,
+  keyless: (key: string) => Refusal
+): Effect.fn.Return<Layer.Layer<Model.Model>, Refusal> {
+  const { apiKey, id, provider } = named
+  const create = yield* load(named)
+  if (apiKey === undefined) return yield* keyless(provider.key)
+  if (!/^[\x21-\x7e]+$/.test(apiKey)) {
+    return yield* badInput(
+      `${provider.key} holds characters that no header can: check it for blanks, line ends and quotes`
+    )
+  }
+  const baseURL = yield* address(provider)
+  const model = create({ apiKey, ...(baseURL === undefined ? {} : { baseURL }) })(id)
+  const { layer } = yield* Effect.promise(() => import("../../layers/ModelAiSdk.ts"))
+  return layer({ model, key: provider.key })
+})

@@ -1,0 +1,50 @@
+/**
+ * The model that a kept session talked to last, which goes on answering there when nobody names one. Does not own what
+ * that model needs (`ModelChoice.ts`).
+ */
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Stream from "effect/Stream"
+import type * as Message from "../../run/Message.ts"
+import type { Kept } from "../KeptSession.ts"
+import * as Messages from "../Messages.ts"
+import type { Refusal } from "../Refusal.ts"
+import type { Settings } from "../Settings.ts"
+import * as AiSdkModels from "./AiSdkModels.ts"
+
+/** The flags that name a model; the built-in one and those of other programs have none. */
+export const flags = (model: Message.ModelRef): ReadonlyArray<string> => {
+  const name = model.provider === "openai-compatible" ? model.name : AiSdkModels.nameOf(model)
+  return name === undefined ? [] : ["--model", name]
+}
+
+/** As many events are read at once, from the end of the log. */
+const page = 200
+
+/** What was asked last, in whichever run; `undefined` before the first turn. */
+const last = Effect.fnUntraced(function*(
+  { info, store }: Kept
+): Effect.fn.Return<Message.ModelRef | undefined, Refusal> {
+  for (let to = info.head; to > 0; to -= page) {
+    const turn = yield* store.read(info.sessionId, { from: Math.max(1, to - page + 1), to }).pipe(
+      Stream.filter((event) => event._tag === "TurnStarted"),
+      Stream.runLast,
+      Effect.mapError(Messages.refusal)
+    )
+    if (Option.isSome(turn)) return turn.value.model
+  }
+  return undefined
+})
+
+/** The flags that name the model of this session. */
+export const flagsOf = (kept: Kept): Effect.Effect<ReadonlyArray<string>, Refusal> =>
+  Effect.map(last(kept), (model) => model === undefined ? [] : flags(model))
+
+/** The settings to go on with this session: as they are where they name a model, else with that of the session. */
+export const adopt = Effect.fnUntraced(function*(settings: Settings, kept: Kept): Effect.fn.Return<Settings, Refusal> {
+  if (settings.model !== undefined) return settings
+  const named = yield* flagsOf(kept)
+  return named.length === 0
+    ? settings
+    : { ...settings, model: named[1], isModelOfSession: true, flags: [...settings.flags, ...named] }
+})

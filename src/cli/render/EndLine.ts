@@ -1,0 +1,95 @@
+/** How a run ended, on one line, and how to go on with it. Pure. */
+import { count } from "../../run/Quantity.ts"
+import type * as RunEvent from "../../run/RunEvent.ts"
+import * as RunResult from "../../run/RunResult.ts"
+import * as Usage from "../../run/Usage.ts"
+import type { Paint } from "./Paint.ts"
+import * as TerminalText from "./TerminalText.ts"
+import { duration } from "./ToolLine.ts"
+
+const ending = (event: RunEvent.End): string => {
+  switch (event._tag) {
+    case "RunCompleted":
+      return event.reason === "contentFilter" ? "completed, cut by the provider's content filter" : "completed"
+    case "RunLimited":
+      return `stopped at ${RunResult.limited[event.reason]}`
+    case "RunSuspended":
+      return "waits for an approval"
+    case "RunFailed":
+      return "failed"
+    case "RunAborted":
+      return "aborted"
+  }
+}
+
+/** What was used up: `2 turns`, `1 tool call`, `15 tokens (10 in, 5 out)`, `cost 0.012`, `120 ms` */
+export const used = ({ duration: millis, toolCalls, turns, usage }: Used): ReadonlyArray<string> => {
+  const tokens = usage.inputTokens + usage.outputTokens
+  return [
+    count(turns, "turn"),
+    count(toolCalls, "tool call"),
+    ...(tokens === 0 ? [] : [`${tokens} tokens (${usage.inputTokens} in, ${usage.outputTokens} out)`]),
+    ...(usage.cost === undefined ? [] : [`cost ${Number(usage.cost.toPrecision(4))}`]),
+    duration(millis)
+  ]
+}
+
+export type Used = Pick<RunEvent.Totals, "duration" | "toolCalls" | "turns" | "usage">
+
+/** What several runs have used up together. */
+export const sum = (all: Iterable<RunEvent.Totals>): Used => {
+  let total: Used = { turns: 0, toolCalls: 0, duration: 0, usage: Usage.zero }
+  for (const { duration, toolCalls, turns, usage } of all) {
+    total = {
+      turns: total.turns + turns,
+      toolCalls: total.toolCalls + toolCalls,
+      duration: total.duration + duration,
+      usage: Usage.add(total.usage, usage)
+    }
+  }
+  return total
+}
+
+/** `✓ completed · 2 turns · 1 tool call · 15 tokens · 120 ms · session 0199...` */
+export const line = (event: RunEvent.End, sessionId: string, paint: Paint): string => {
+  const isGood = event._tag === "RunCompleted"
+  const details = [
+    ...used(event.totals),
+    `session ${TerminalText.line(sessionId)}`,
+    ...(event.leftBehind === undefined ? [] : [`left running: ${event.leftBehind.map(TerminalText.line).join(", ")}`])
+  ]
+  return `${isGood ? paint.green(`✓ ${ending(event)}`) : paint.red(`✗ ${ending(event)}`)}${
+    paint.dim(` · ${details.join(" · ")}`)
+  }`
+}
+
+/** The command that goes on with the run, where one does; with its session, where only a new task does. */
+export const goOn = (event: RunEvent.End, sessionId: string, flags: ReadonlyArray<string>): string | undefined => {
+  const again = command("run", ["--session", sessionId], flags)
+  switch (event._tag) {
+    case "RunAborted":
+    case "RunFailed":
+      return `Go on with: ${again}`
+    case "RunLimited":
+      return event.reason === "turns"
+        ? `Go on with: ${again} --max-turns ${event.totals.turns + 20}`
+        : `Go on with: ${again} "<task>"`
+    case "RunSuspended":
+      return `Decide with: ${command("approve", [sessionId], placeOf(flags))}, or deny; then go on with: ${again}`
+    default:
+      return undefined
+  }
+}
+
+/** Of the flags of a run, those that say where its session is kept. */
+const placeOf = (flags: ReadonlyArray<string>): ReadonlyArray<string> => {
+  const at = flags.indexOf("--db")
+  return at < 0 ? [] : flags.slice(at, at + 2)
+}
+
+/** A command to type: `fiberloop run --session 0199... --db sessions.db` */
+export const command = (name: string, words: ReadonlyArray<string>, flags: ReadonlyArray<string>): string =>
+  ["fiberloop", name, ...words.map(quoted), ...flags.map(quoted)].join(" ")
+
+/** As a POSIX shell reads it back. */
+const quoted = (word: string): string => /^[\w./:=@%+-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`

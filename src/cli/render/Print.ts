@@ -1,0 +1,25 @@
+/** Standard output of the commands that look at sessions: a reader that leaves or a signal ends them, with its code. */
+import * as Effect from "effect/Effect"
+import { Output } from "../Output.ts"
+import { badInput, codes, Ended, type Refusal } from "../Refusal.ts"
+import { Signals } from "../Signals.ts"
+import * as Paint from "./Paint.ts"
+
+export const print = (text: string): Effect.Effect<void, Ended | Refusal, Output> =>
+  Output.use(({ stdout }) =>
+    Effect.mapError(
+      stdout.write(text),
+      ({ code, isReaderGone }) =>
+        isReaderGone ? new Ended({ code: codes.readerLeft }) : badInput(`standard output cannot be written (${code})`)
+    )
+  )
+
+/** Colours for standard output, where it is a terminal that may show them. */
+export const paintOf = (isPlain: boolean): Effect.Effect<Paint.Paint, never, Output> =>
+  Effect.map(Output, ({ stdout }) => stdout.isTerminal && !isPlain ? Paint.coloured : Paint.plain)
+
+/** The first signal stops the command at once. */
+export const untilSignal = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E | Ended, R | Signals> =>
+  Signals.use(({ first }) =>
+    Effect.raceFirst(effect, Effect.flatMap(first, (signal) => Effect.fail(new Ended({ code: codes[signal] }))))
+  )

@@ -1,0 +1,248 @@
+/**
+ * What a kept session looks like: the whole log as a transcript for people. A fold, and pure; every step gives what
+ * stands next.
+ *
+ * Does not own what a run looks like while it goes; that is `Render`.
+ */
+import type * as Schema from "effect/Schema"
+import * as Message from "../../run/Message.ts"
+import { count } from "../../run/Quantity.ts"
+import type * as RunEvent from "../../run/RunEvent.ts"
+import * as RunResult from "../../run/RunResult.ts"
+import { callId } from "../../run/state/OpenCall.ts"
+import type * as Queue from "../../run/state/Queue.ts"
+import * as Inputs from "../Inputs.ts"
+import * as SessionModel from "../model/SessionModel.ts"
+import * as EndLine from "./EndLine.ts"
+import type { Paint } from "./Paint.ts"
+import * as TerminalText from "./TerminalText.ts"
+import * as ToolLine from "./ToolLine.ts"
+import * as ToolResult from "./ToolResult.ts"
+
+export interface Look {
+  readonly paint: Paint
+  readonly sessionId: string
+  /** flags that the command which goes on with the session needs */
+  readonly flags: ReadonlyArray<string>
+  /** results and arguments whole, and the model's reasoning */
+  readonly isFull: boolean
+}
+
+export interface State {
+  /** what stands last: blank lines are between kinds, and around words */
+  readonly last: "nothing" | "heading" | "words" | "line" | "end"
+  readonly runs: number
+  readonly model: string | undefined
+  /** the flags that name the last model, where the command can */
+  readonly modelFlags: ReadonlyArray<string>
+  /** calls without an outcome so far, by id */
+  readonly open: ReadonlyMap<string, { readonly tool: string; readonly params: Schema.Json }>
+  /** what was said to the run and has not been delivered */
+  readonly queue: Queue.Queue
+  /** what each run has used up, where it has ended */
+  readonly totals: ReadonlyMap<string, RunEvent.Totals>
+  /** the end of the last run, `undefined` while it goes on */
+  readonly end: RunEvent.End | undefined
+}
+
+export const initial: State = {
+  last: "nothing",
+  runs: 0,
+  model: undefined,
+  modelFlags: [],
+  open: new Map(),
+  queue: [],
+  totals: new Map(),
+  end: undefined
+}
+
+type Step = readonly [State, string]
+type Of<Tag extends RunEvent.Durable["_tag"]> = Extract<RunEvent.Durable, { _tag: Tag }>
+
+export const step = (look: Look, state: State, event: RunEvent.Durable): Step => {
+  const [next, text] = show(look, state, event)
+  return [{ ...next, queue: Inputs.queueAfter(state.queue, event) }, text]
+}
+
+const show = (look: Look, state: State, event: RunEvent.Durable): Step => {
+  const { paint } = look
+  const note = (text: string) => say(state, "line", [paint.dim(`· ${text}`)])
+  const warn = (text: string) => say(state, "line", [paint.yellow(`↻ ${text}`)])
+  switch (event._tag) {
+    case "RunStarted":
+      return startRun(look, state, event)
+    case "RunResumed":
+      return say({ ...state, end: undefined }, "line", [paint.dim(`· ${resumed[event.cause]} · ${time(event.at)}`)])
+    case "TurnStarted": {
+      const model = name(event.model)
+      if (model === state.model) return [state, ""]
+      const modelFlags = SessionModel.flags(event.model)
+      return say({ ...state, model, modelFlags }, "line", [paint.dim(`· model ${model}`)])
+    }
+    case "AttemptDiscarded":
+      return warn(`an attempt does not count: ${TerminalText.sentence(event.error.message)}`)
+    case "ModelSwitched": {
+      const model = name(event.to)
+      return say({ ...state, model }, "line", [paint.yellow(`↻ going on with the model ${model}`)])
+    }
+    case "AssistantMessage":
+      return settleMessage(look, state, event)
+    case "ApprovalRequested":
+      return say(state, "line", [paint.yellow(`? ${ToolLine.call(event.tool, event.params)} asks for approval`)])
+    case "ApprovalResolved":
+      return say(state, "line", [resolved(state, event, paint)])
+    case "ToolStarted":
+      return [opened(state, event.callId, event.tool, event.params), ""]
+    case "ToolSettled":
+      return settleCall(look, state, event)
+    case "InputReceived":
+      return say(state, "words", Inputs.lines(event.messages))
+    case "NoticeAdded":
+      return note(`the model was told: ${TerminalText.sentence(event.text)}`)
+    case "ContextCompacted":
+      return warn(
+        `the conversation was shortened from ${event.before} to ${count(event.after, "message")} ` +
+          `(${TerminalText.line(event.strategy)})`
+      )
+    case "RunCompleted":
+    case "RunLimited":
+    case "RunSuspended":
+    case "RunFailed":
+    case "RunAborted":
+      return endRun(look, state, event)
+    default:
+      return [state, ""]
+  }
+}
+
+/** What stands below the log: calls that nothing is known of, totals of the session, how to go on. */
+export const finish = (look: Look, state: State): string => {
+  const { paint } = look
+  const flags = [...look.flags, ...state.modelFlags]
+  const open = state.end !== undefined ? [] : [
+    ...Array.from(
+      state.open.values(),
+      ({ params, tool }) => `● ${ToolLine.call(tool, params)}  ${paint.yellow("… no outcome yet")}`
+    ),
+    ...dimmed(look, Inputs.undelivered(state.queue, false)),
+    paint.yellow("… The run has not ended: it goes on now, or its process died."),
+    `Where it died, go on with: ${EndLine.command("resume", [look.sessionId], flags)}`
+  ]
+  const [next, before] = open.length === 0 ? [state, ""] : say(state, "line", open)
+  const goOn = state.end === undefined ? undefined : EndLine.goOn(state.end, look.sessionId, flags)
+  const totals = [count(state.runs, "run"), ...EndLine.used(EndLine.sum(state.totals.values()))].join(" · ")
+  const [, after] = say(next, "heading", [
+    paint.dim(`── session ${TerminalText.line(look.sessionId)} · ${totals}`),
+    ...(goOn === undefined ? [] : [goOn])
+  ])
+  return before + after
+}
+
+const say = (state: State, kind: Exclude<State["last"], "nothing">, lines: ReadonlyArray<string>): Step => {
+  if (lines.length === 0) return [state, ""]
+  const { last } = state
+  const isApart = last !== "nothing" && last !== "heading" && (last !== kind || kind === "words")
+  return [{ ...state, last: kind }, `${isApart ? "\n" : ""}${lines.map((line) => `${line}\n`).join("")}`]
+}
+
+const startRun = ({ paint }: Look, state: State, event: Of<"RunStarted">): Step => {
+  const { history, messages } = event.input
+  const runs = state.runs + 1
+  const [headed, heading] = say({ ...state, runs, open: new Map(), end: undefined }, "heading", [
+    paint.dim(`── run ${runs} · ${time(event.at)} · ${TerminalText.line(event.runId)}`),
+    ...(history === undefined ? [] : [paint.dim(`· behind ${count(history.length, "earlier message")}`)])
+  ])
+  const [next, words] = say(headed, "words", Inputs.lines(messages))
+  return [next, heading + words]
+}
+
+const resumed: Record<Of<"RunResumed">["cause"], string> = {
+  resume: "resumed",
+  recovery: "recovered after a crash",
+  approval: "resumed after an approval"
+}
+
+const settleMessage = (look: Look, state: State, event: Of<"AssistantMessage">): Step => {
+  const { content } = event.message
+  let next = state
+  let out = ""
+  const add = (kind: "words" | "line", lines: ReadonlyArray<string>) => {
+    const [after, text] = say(next, kind, lines)
+    next = after
+    out += text
+  }
+  for (const part of content) {
+    switch (part.type) {
+      case "text":
+        if (part.text.trim() !== "") add("words", ToolResult.whole(part.text.trim()))
+        break
+      case "reasoning":
+        if (look.isFull && part.text.trim() !== "") add("words", dimmed(look, ToolResult.whole(part.text.trim())))
+        break
+      case "file":
+        add("words", [Inputs.file(part)])
+        break
+      case "tool-call":
+        if (part.providerExecuted === true) add("line", [`● ${ToolLine.call(part.name, part.params)}  by the provider`])
+        break
+      case "tool-result":
+        break
+    }
+  }
+  for (const [index, call] of Message.toolCalls(content).entries()) {
+    next = opened(next, callId(event.turn, index), call.name, call.params)
+  }
+  return [next, out]
+}
+
+const opened = (state: State, id: string, tool: string, params: Schema.Json): State => ({
+  ...state,
+  open: new Map(state.open).set(id, { tool, params })
+})
+
+const settleCall = (look: Look, state: State, event: Of<"ToolSettled">): Step => {
+  const params = state.open.get(event.callId)?.params
+  const line = ToolLine.settled(event, params, look.paint)
+  const open = new Map(state.open)
+  open.delete(event.callId)
+  const isCut = ToolLine.call(event.tool, params).endsWith("…")
+  return say({ ...state, open }, "line", [
+    line,
+    ...(look.isFull && isCut ? below(look, ToolResult.whole(ToolResult.text(params!))) : []),
+    ...below(look, ToolResult.below(line, event.outcome, look.isFull))
+  ])
+}
+
+const below = (look: Look, lines: ReadonlyArray<string>): ReadonlyArray<string> =>
+  dimmed(look, lines.map((line) => `    ${line}`))
+
+const dimmed = ({ paint }: Look, lines: ReadonlyArray<string>): ReadonlyArray<string> => lines.map(paint.dim)
+
+const resolved = (state: State, event: Of<"ApprovalResolved">, paint: Paint): string => {
+  const tool = state.open.get(event.callId)?.tool
+  const what = tool === undefined ? "" : `${TerminalText.line(tool)} `
+  const by = event.by === undefined ? "" : ` by ${TerminalText.line(event.by)}`
+  const why = event.reason === undefined ? "" : `: ${TerminalText.sentence(event.reason)}`
+  const edited = event.params === undefined ? "" : " with edited arguments"
+  return event.approved ? paint.green(`✓ ${what}approved${edited}${by}${why}`) : paint.red(`✗ ${what}denied${by}${why}`)
+}
+
+const endRun = (look: Look, state: State, event: RunEvent.End): Step => {
+  const { paint } = look
+  const lost = Inputs.queueAfter(state.queue, event).length === 0 ? Inputs.undelivered(state.queue, true) : []
+  const explained = TerminalText.sentence(RunResult.outcome(event))
+  const left = event.leftBehind === undefined
+    ? []
+    : [`left running: ${event.leftBehind.map(TerminalText.line).join(", ")}`]
+  const totals = new Map(state.totals).set(event.runId, event.totals)
+  return say({ ...state, totals, end: event }, "end", [
+    ...dimmed(look, lost),
+    event._tag === "RunCompleted" ? paint.green(`✓ ${explained}`) : paint.red(`✗ ${explained}`),
+    paint.dim(`  ${[...EndLine.used(event.totals), ...left].join(" · ")}`)
+  ])
+}
+
+const name = ({ name, provider }: Message.ModelRef): string => TerminalText.line(`${provider}/${name}`)
+
+/** `2026-11-22 09:30:00 UTC` */
+const time = (at: number): string => `${new Date(at).toISOString().slice(0, 19).replace("T", " ")} UTC`

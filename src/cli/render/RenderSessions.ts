@@ -1,0 +1,69 @@
+/** What a list of sessions looks like: a line each, as wide as the terminal at most. Pure. */
+import { count } from "../../run/Quantity.ts"
+import type * as RunEvent from "../../run/RunEvent.ts"
+import type * as SessionStore from "../../services/SessionStore.ts"
+import type { Paint } from "./Paint.ts"
+import * as TerminalText from "./TerminalText.ts"
+
+export interface Look {
+  readonly paint: Paint
+  /** cells of a line; `Infinity` where lines are not cut */
+  readonly columns: number
+  /** milliseconds since the epoch */
+  readonly now: number
+}
+
+const words: Record<RunEvent.End["_tag"], string> = {
+  RunCompleted: "completed",
+  RunLimited: "limited",
+  RunSuspended: "waiting",
+  RunFailed: "failed",
+  RunAborted: "aborted"
+}
+
+/** How the last run ended, in a word. */
+export const end = (info: SessionStore.SessionInfo): string => info.end === undefined ? "unfinished" : words[info.end]
+
+/** `0199...  completed  2 turns  3 min ago  which three files are the longest?`, in columns. */
+export const lines = (infos: ReadonlyArray<SessionStore.SessionInfo>, look: Look): string => {
+  const rows = infos.map((info) => ({
+    info,
+    cells: [
+      TerminalText.line(info.sessionId),
+      end(info),
+      count(info.turns, "turn"),
+      age(look.now - info.updatedAt)
+    ]
+  }))
+  const widths = [0, 1, 2, 3].map((at) => Math.max(0, ...rows.map(({ cells }) => TerminalText.width(cells[at]!))))
+  return rows.map(({ cells, info }) => {
+    const [id, ended, turns, ago] = cells.map((cell, at) => TerminalText.pad(cell, widths[at]!)) as Cells
+    const used = widths.reduce((sum, width) => sum + width + 2, 0)
+    // an id is there to be copied: where there is no room, words give way
+    const title = TerminalText.cut(TerminalText.line(info.title), Math.max(look.columns - used, 0))
+    return `${id}  ${colour(info, look.paint)(ended)}  ${turns}  ${look.paint.dim(ago)}  ${title}`.trimEnd() + "\n"
+  }).join("")
+}
+
+type Cells = [id: string, ended: string, turns: string, ago: string]
+
+const colour = ({ end }: SessionStore.SessionInfo, paint: Paint): (text: string) => string =>
+  end === "RunCompleted" ? paint.green : end === "RunFailed" ? paint.red : paint.yellow
+
+/** A line of JSON; `end` is `null` while no run has ended. */
+export const json = (info: SessionStore.SessionInfo): string =>
+  `${TerminalText.json(JSON.stringify({ ...info, end: info.end ?? null }))}\n`
+
+const units: ReadonlyArray<readonly [millis: number, words: (n: number) => string]> = [
+  [365 * 86_400_000, (n) => count(n, "year")],
+  [30 * 86_400_000, (n) => count(n, "month")],
+  [86_400_000, (n) => count(n, "day")],
+  [3_600_000, (n) => `${n} h`],
+  [60_000, (n) => `${n} min`]
+]
+
+/** `3 min ago`; clocks differ, so what is to come is now. */
+export const age = (millis: number): string => {
+  const unit = units.find(([least]) => millis >= least)
+  return unit === undefined ? "just now" : `${unit[1](Math.floor(millis / unit[0]))} ago`
+}

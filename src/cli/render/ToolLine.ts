@@ -1,0 +1,100 @@
+/** A tool call on one line: its name, a short form of its arguments, what came of it, and how long it took. Pure. */
+import type * as Schema from "effect/Schema"
+import { count } from "../../run/Quantity.ts"
+import type * as RunEvent from "../../run/RunEvent.ts"
+import * as ToolOutcome from "../../run/ToolOutcome.ts"
+import type { Paint } from "./Paint.ts"
+import * as TerminalText from "./TerminalText.ts"
+
+type Settled = Extract<RunEvent.Durable, { _tag: "ToolSettled" }>
+
+const longestArguments = 70
+const longestOutcome = 120
+
+/** `list_files pattern="src/**"` */
+export const call = (tool: string, params: Schema.Json | undefined): string => {
+  const entries = typeof params === "object" && params !== null && !Array.isArray(params)
+    ? Object.entries(params).map(([key, value]) => `${key}=${JSON.stringify(value)}`)
+    : params === undefined
+    ? []
+    : [JSON.stringify(params)]
+  const shown = TerminalText.cut(TerminalText.line(entries.join(" ")), longestArguments)
+  return `${TerminalText.line(tool)}${shown === "" ? "" : ` ${shown}`}`
+}
+
+export const settled = (event: Settled, params: Schema.Json | undefined, paint: Paint): string => {
+  const { duration: millis, hook, outcome } = event
+  const [mark, colour] = outcome._tag === "Succeeded" ? ["✓", paint.green] as const : ["✗", paint.red] as const
+  const words = TerminalText.cut(TerminalText.sentence(summary(event)), longestOutcome)
+  return `● ${call(event.tool, params)}  ${colour(`${mark} ${words}`)}  ${
+    paint.dim(hook === undefined ? duration(millis) : `by the hook ${TerminalText.line(hook)}`)
+  }`
+}
+
+/** `12 ms`, `1.5 s`, `2 min 5 s` */
+export const duration = (millis: number): string =>
+  millis < 1_000
+    ? `${Math.round(millis)} ms`
+    : millis < 60_000
+    ? `${(millis / 1_000).toFixed(1)} s`
+    : `${Math.floor(millis / 60_000)} min ${Math.floor(millis % 60_000 / 1_000)} s`
+
+const summary = ({ originalSize, outcome, tool }: Settled): string => {
+  if (outcome._tag !== "Succeeded") return failure(ToolOutcome.toResult(outcome).result)
+  if (originalSize !== undefined) return `cut, it has ${originalSize} characters`
+  const { result } = outcome
+  const known = typeof result === "object" && result !== null ? summaries.get(tool)?.(result as never) : undefined
+  return known ?? size(result)
+}
+
+const failure = (result: Schema.Json): string =>
+  typeof result === "string"
+    ? result
+    : typeof result === "object" && result !== null && "message" in result && typeof result.message === "string"
+    ? result.message
+    : JSON.stringify(result)
+
+const size = (result: Schema.Json): string => {
+  const text = typeof result === "string" ? result : JSON.stringify(result)
+  return text.length <= 60 ? text : count(text.length, "character")
+}
+
+interface Result {
+  readonly [key: string]: unknown
+}
+
+/** The tools of the command say what they found; a result of another shape says its size. */
+const summaries = new Map<string, (result: Result) => string | undefined>(Object.entries({
+  list_files: ({ entries, total }: Result) =>
+    Array.isArray(entries) && typeof total === "number" ? part(entries.length, total, "file") : undefined,
+  search_text: ({ files, total }: Result) =>
+    typeof files === "number" && typeof total === "number"
+      ? total === 0 ? "nothing found" : `${count(total, "line")} of ${count(files, "file")}`
+      : undefined,
+  read_file: ({ from, lines, to }: Result) =>
+    typeof from === "number" && typeof to === "number" && typeof lines === "number"
+      ? from === 1 && to >= lines ? count(lines, "line") : `lines ${from}-${to} of ${lines}`
+      : undefined,
+  calculate: ({ result }: Result) => typeof result === "string" ? result : undefined,
+  write_file: ({ created, lines }: Result) =>
+    typeof lines === "number" ? `${created === true ? "created" : "replaced"}, ${count(lines, "line")}` : undefined,
+  edit_file: ({ replacements }: Result) =>
+    typeof replacements === "number" ? count(replacements, "replacement") : undefined,
+  run_command: ({ exitCode, output, signal, timedOut }: Result) =>
+    typeof output === "string" ? `${ended({ exitCode, signal, timedOut })}, ${outputOf(output)}` : undefined
+}))
+
+const ended = ({ exitCode, signal, timedOut }: Result): string =>
+  timedOut === true
+    ? "out of time"
+    : typeof exitCode === "number"
+    ? `exit code ${exitCode}`
+    : `ended by ${String(signal)}`
+
+const outputOf = (output: string): string => {
+  const text = output.trim()
+  return text === "" ? "no output" : count(text.split("\n").length, "line")
+}
+
+const part = (shown: number, total: number, noun: string): string =>
+  shown === total ? count(total, noun) : `${shown} of ${count(total, noun)}`

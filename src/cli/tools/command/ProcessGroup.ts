@@ -1,0 +1,190 @@
+/**
+ * Owns starting a program as the leader of a process group of its own, and ending its members: the group, and what left it
+ * as far as that is found (`CommandMark.ts`).
+ *
+ * Over node:child_process: effect/process starts groups too, but takes processes that are dead and not yet reaped for
+ * living ones (in a container whose first process reaps late, or not at all, each command would take seconds to end),
+ * tells the signal only in words, and dies of what Node throws when it cannot start a program.
+ *
+ *     running --- leader exits --> members left? -- no --> gone
+ *        |                             | yes
+ *        +--- scope closes ------------+--> SIGTERM -- half the grace period --> SIGKILL --> gone
+ */
+import * as Deferred from "effect/Deferred"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import type * as Scope from "effect/Scope"
+import { spawn as spawnChild } from "node:child_process"
+import * as Grace from "../../../services/Grace.ts"
+import * as CommandError from "./CommandError.ts"
+import * as CommandMark from "./CommandMark.ts"
+
+/** How the leader ended: one of both is there. */
+export interface Ended {
+  readonly code: number | null
+  readonly signal: NodeJS.Signals | null
+}
+
+export interface ProcessGroup {
+  /** Of the leader, and of the group. */
+  readonly pid: number
+  /** Waits for the leader. */
+  readonly ended: Effect.Effect<Ended>
+  /** Whether no member is left. */
+  readonly isGone: Effect.Effect<boolean>
+  /**
+   * Ends every member and returns when all are gone. SIGKILL comes after half the grace period, so that whoever waits for
+   * this and leaves it behind after the whole of it finds it done; what outlives SIGKILL (in the kernel, or another
+   * user's) is waited for, and so left behind and named by them.
+   */
+  readonly terminate: Effect.Effect<void>
+}
+
+export interface Options {
+  readonly command: readonly [program: string, ...args: ReadonlyArray<string>]
+  readonly cwd: string
+  readonly env: Record<string, string>
+  /** A descriptor for both outputs. */
+  readonly output: number
+}
+
+/**
+ * Starts a program without a shell and without input. Its members are terminated with the scope, and killed when this
+ * process exits before that; only when this process itself is killed they go on.
+ */
+export const start = (options: Options): Effect.Effect<ProcessGroup, CommandError.CommandError, Scope.Scope> =>
+  Effect.acquireRelease(spawn(options), (group) => group.terminate)
+
+const spawn = ({ command: [program, ...args], cwd, env, output }: Options) =>
+  Effect.callback<ProcessGroup, CommandError.CommandError>((resume) => {
+    const refuse = (cause: unknown) => resume(Effect.fail(CommandError.fromNode(program)(cause)))
+    const ended = Deferred.makeUnsafe<Ended>()
+    const mark = CommandMark.make()
+    try {
+      const child = spawnChild(program, args, {
+        cwd,
+        env: { ...env, ...mark.environment },
+        stdio: ["ignore", output, output],
+        detached: true
+      })
+      child.on("error", refuse)
+      child.on("exit", (code, signal) => Deferred.doneUnsafe(ended, Effect.succeed({ code, signal })))
+      child.on("spawn", () => resume(Effect.succeed(make({ pid: child.pid!, mark, hasGroup: true }, ended))))
+    } catch (cause) {
+      refuse(cause)
+    }
+  })
+
+/** The processes of a command: its group, and those outside of it that have its mark. */
+interface Members {
+  readonly pid: number
+  readonly mark: CommandMark.CommandMark
+  /** `false` once nobody is in the group: from then on its number may be another's. */
+  hasGroup: boolean
+}
+
+const make = (members: Members, leader: Deferred.Deferred<Ended>): ProcessGroup => {
+  let isOver = false
+  watch(members)
+  const ended = Deferred.await(leader)
+  const isGone = Effect.gen(function*() {
+    if (isOver || !Deferred.isDoneUnsafe(leader)) return isOver
+    if (!isEmpty(members)) return false
+    // Asked twice: who forks, or becomes another program, while it is looked at may be on no list.
+    yield* pause(lookAgain)
+    isOver = isEmpty(members)
+    if (isOver) forget(members)
+    return isOver
+  })
+  const gone = (meanwhile: () => void) =>
+    Effect.gen(function*() {
+      // A system does not tell when a group ends.
+      for (let millis = 2; !(yield* isGone); millis = Math.min(2 * millis, 100)) {
+        meanwhile()
+        yield* Deferred.isDoneUnsafe(leader) ? pause(millis) : Effect.raceFirst(ended, pause(millis))
+      }
+    })
+  const terminate = Effect.gen(function*() {
+    if (yield* isGone) return
+    const patience = Duration.times(yield* Grace.Grace, 0.5)
+    const told = new Set<number>()
+    // A stopped process takes no other signal until it goes on.
+    const tell = () => signal(members, ["SIGTERM", "SIGCONT"], told)
+    if (Option.isSome(yield* Effect.timeoutOption(gone(tell), patience))) return
+    yield* gone(() => signal(members, ["SIGKILL"]))
+  })
+  return { pid: members.pid, ended, isGone, terminate }
+}
+
+const living = new Set<Members>()
+
+const watch = (members: Members): void => {
+  if (living.size === 0) process.on("exit", killLiving)
+  living.add(members)
+}
+
+const forget = (members: Members): void => {
+  living.delete(members)
+  if (living.size === 0) process.off("exit", killLiving)
+}
+
+const killLiving = (): void => {
+  const kill = () => living.forEach((members) => signal(members, ["SIGKILL"]))
+  kill()
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, lookAgain)
+  kill()
+}
+
+/** In milliseconds. */
+const lookAgain = 2
+
+/** Sends the signals to all members, but for those that were told before. */
+const signal = ({ hasGroup, mark, pid }: Members, names: ReadonlyArray<NodeJS.Signals>, told?: Set<number>): void => {
+  const tell = (target: number) => {
+    if (told?.has(target)) return
+    told?.add(target)
+    for (const name of names) send(target, name)
+  }
+  if (hasGroup) tell(-pid)
+  // Looked for after that: who leaves the group at this moment was told with it, or is found.
+  mark.outside(pid).forEach(tell)
+}
+
+const send = (target: number, name: NodeJS.Signals): void => {
+  try {
+    process.kill(target, name)
+  } catch {
+    // Nobody is left, or only what this user may not signal: `isGone` tells.
+  }
+}
+
+/** Time of the wall, not of the Clock: other processes take it. */
+const pause = (millis: number): Effect.Effect<void> =>
+  Effect.callback<void>((resume) => {
+    const timer = setTimeout(() => resume(Effect.void), millis)
+    return Effect.sync(() => clearTimeout(timer))
+  })
+
+const isEmpty = (members: Members): boolean => {
+  const { mark, pid } = members
+  members.hasGroup &&= isThere(pid)
+  return (!members.hasGroup || hasOnlyZombies(pid)) && mark.outside(pid).length === 0
+}
+
+const isThere = (group: number): boolean => {
+  try {
+    return process.kill(-group, 0)
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException
+    // macOS says EPERM of a group that has only zombies, Linux of one that has only other users' processes.
+    return code === "EPERM" && process.platform !== "darwin"
+  }
+}
+
+/** Whether all members of a group are dead and only wait to be reaped; false where there is no /proc to tell. */
+const hasOnlyZombies = (group: number): boolean => {
+  const pids = CommandMark.pids()
+  const members = pids.map(CommandMark.statusOf).filter((member) => member.group === group)
+  return pids.length > 0 && members.every(({ state }) => state === "Z" || state === "X")
+}

@@ -1,0 +1,51 @@
+/**
+ * Owns what a person saw of a file when a change of it was allowed, so that the change is made to that and to nothing that
+ * somebody wrote since. A change that nobody was shown is not held against anything.
+ *
+ * Does not own what is shown (`Describe.ts`), nor a change between reading a file and replacing it (`CurrentFile.ts`).
+ */
+import * as Effect from "effect/Effect"
+import { createHash } from "node:crypto"
+import * as RunInput from "../../../run/RunInput.ts"
+import * as ChangeError from "./ChangeError.ts"
+
+/** What a file held: a digest of it, or what else was said of it. Equal ones look the same to who is asked. */
+export type Content = string
+
+export const absent: Content = "absent"
+/** It could not be looked at; equal to nothing that a call finds. */
+export const refused: Content = "refused"
+/** Of a file that is too large to show, its size is. */
+export const large = (size: number | bigint): Content => `${size} bytes`
+export const of = (bytes: Uint8Array): Content => createHash("sha256").update(bytes).digest("hex")
+
+/** Calls are told apart by all of their parameters, decoded. */
+export interface ShownFiles {
+  /** A person is about to be asked about this call, and sees what the file holds. */
+  readonly remember: (tool: string, params: unknown, content: Content) => void
+  /** What was seen for this call, given once; `undefined` where nothing was. */
+  readonly take: (tool: string, params: unknown) => Content | undefined
+}
+
+export const make = (): ShownFiles => {
+  const seen = new Map<string, Content>()
+  const key = (tool: string, params: unknown) => of(Buffer.from(RunInput.canonical([tool, params])))
+  return {
+    remember: (tool, params, content) => {
+      seen.set(key(tool, params), content)
+    },
+    take: (tool, params) => {
+      const content = seen.get(key(tool, params))
+      seen.delete(key(tool, params))
+      return content
+    }
+  }
+}
+
+/** Fails when the file is not what was seen of it. */
+export const requireSame = (
+  seen: Content | undefined,
+  now: Content,
+  path: string
+): Effect.Effect<void, ChangeError.ChangeError> =>
+  seen === undefined || seen === now ? Effect.void : Effect.fail(ChangeError.changedSinceShown(path))

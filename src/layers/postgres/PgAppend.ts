@@ -1,0 +1,78 @@
+/**
+ * Appending to a session in Postgres: fence and events in one statement, so that an append is one round trip and its
+ * outcome is one answer. Only what is too large for one message takes a transaction of several.
+ */
+import * as PgTypes from "@effect/sql-pg/PgTypes"
+import * as Arr from "effect/Array"
+import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
+import type * as SqlClient from "effect/sql/SqlClient"
+import * as SessionAppend from "../sql/SessionAppend.ts"
+import * as SessionRows from "../sql/SessionRows.ts"
+
+/** A message of Postgres holds a gigabyte; characters take up to three bytes. */
+const charactersPerStatement = 64 * 1024 * 1024
+
+export const make = (sql: SqlClient.SqlClient): SessionAppend.Append => {
+  const fence = SessionAppend.fenceOf(sql)
+  const columns = "session, seq, run, type, version, at, body"
+  const first = `
+    WITH fence AS (${fence}), stored AS (
+      INSERT INTO fiberloop_events (${columns})
+      SELECT fence.session, event.* FROM fence, ${eventsFrom(9)}
+    )
+    SELECT session FROM fence`
+  const more = `INSERT INTO fiberloop_events (${columns}) SELECT $1::bigint, event.* FROM ${eventsFrom(2)}`
+
+  return (head, events) => {
+    const [page, ...pages] = pagesOf(Arr.map(events, SessionRows.toRow))
+    const store = Effect.map(
+      sql.unsafe(first, [...SessionAppend.fenceValues(head), ...arraysOf(page)]),
+      (rows) => rows.length > 0
+    )
+    return pages.length === 0 ? store : sql.withTransaction(
+      Effect.tap(store, (isMet) =>
+        isMet
+          ? Effect.forEach(pages, (page) => sql.unsafe(more, [head.session, ...arraysOf(page)]), { discard: true })
+          : Effect.void)
+    )
+  }
+}
+
+/** The rows that parameters from `$n` on hold, a column each, in the order of `EventRow`. */
+const eventsFrom = (n: number): string =>
+  `unnest($${n}::int[], $${n + 1}::text[], $${n + 2}::text[], $${n + 3}::int[], $${n + 4}::bigint[], $${n + 5}::text[])
+    AS event (seq, run, type, version, at, body)`
+
+const { int4, int8, text } = PgTypes.OID
+
+const arraysOf = (rows: ReadonlyArray<SessionRows.EventRow>): ReadonlyArray<unknown> => [
+  array(rows.map((row) => row[0]), int4),
+  array(rows.map((row) => row[1]), text),
+  array(rows.map((row) => row[2]), text),
+  array(rows.map((row) => row[3]), int4),
+  array(rows.map((row) => BigInt(row[4])), int8),
+  array(rows.map((row) => row[5]), text)
+]
+
+const array = (values: ReadonlyArray<unknown>, oid: number): PgTypes.Parameter =>
+  Result.getOrThrow(PgTypes.array(values, oid))
+
+type Pages = Arr.NonEmptyArray<ReadonlyArray<SessionRows.EventRow>>
+
+const pagesOf = (rows: Arr.NonEmptyReadonlyArray<SessionRows.EventRow>): Pages => {
+  const [first, ...rest] = rows
+  let page = [first]
+  const pages: Pages = [page]
+  let characters = first[5].length
+  for (const row of rest) {
+    characters += row[5].length
+    if (characters > charactersPerStatement) {
+      page = []
+      pages.push(page)
+      characters = row[5].length
+    }
+    page.push(row)
+  }
+  return pages
+}

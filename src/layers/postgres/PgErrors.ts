@@ -1,0 +1,126 @@
+/**
+ * What the errors of Postgres mean to who uses a store: one line that names the server and the database, never the
+ * password, and what to check. What passes by itself may be tried again, the rest is refused.
+ */
+import type * as SqlError from "effect/sql/SqlError"
+import type * as SessionStore from "../../services/SessionStore.ts"
+import * as SessionErrors from "../sql/SessionErrors.ts"
+import type { Place } from "./PgPlace.ts"
+
+export const explain = (place: Place) => (error: SqlError.SqlError): SessionStore.StoreError => {
+  const { cause, message, _tag } = error.reason
+  const said = saidBy(cause) ?? message
+  const code = codeOf(cause)
+  const database = `The session database "${place.database}" on ${place.host}`
+  const bySystem = code === undefined ? undefined : systemFault(code, place)
+  if (bySystem !== undefined) return bySystem
+  const byState = code === undefined ? undefined : stateFault(code, database, place, said)
+  if (byState !== undefined) return byState
+  switch (_tag) {
+    case "ConnectionError":
+      return /certificate|SSL|TLS/i.test(said)
+        ? SessionErrors.refused(`${database} and this program found no way to encrypt (${said}). Check sslmode.`)
+        : SessionErrors.unavailable(`The connection to ${lower(database)} was lost or not made (${said}).`)
+    case "AuthenticationError":
+      return SessionErrors.refused(
+        `Postgres on ${place.host} does not let the user "${place.user}" in (${said}). ` +
+          "Put the password into the URL, or into PGPASSWORD."
+      )
+    case "UnknownError":
+      return SessionErrors.unavailable(`${database} failed: ${said}.`)
+    default:
+      return SessionErrors.refused(`${database} cannot be used: ${said}.`)
+  }
+}
+
+/** By the code of a system call, see errno(3), or of Node's resolver. */
+const systemFault = (code: string, { host }: Place): SessionStore.StoreError | undefined => {
+  switch (code) {
+    case "ECONNREFUSED":
+    case "ENOENT":
+      return SessionErrors.unavailable(`No Postgres answers on ${host}. Start it, or check host and port.`)
+    case "ENOTFOUND":
+    case "EAI_AGAIN":
+      return SessionErrors.unavailable(`The host of the session database, ${host}, is not found. Check its name.`)
+    case "EHOSTUNREACH":
+    case "ENETUNREACH":
+    case "ETIMEDOUT":
+      return SessionErrors.unavailable(
+        `The session database on ${host} cannot be reached (${code}). Check the network.`
+      )
+    case "ECONNRESET":
+    case "EPIPE":
+      return SessionErrors.unavailable(`The connection to the session database on ${host} was lost (${code}).`)
+    default:
+      return undefined
+  }
+}
+
+/** By the SQLSTATE, see postgresql.org/docs/current/errcodes-appendix.html. */
+const stateFault = (
+  code: string,
+  database: string,
+  { database: name, host, user }: Place,
+  said: string
+): SessionStore.StoreError | undefined => {
+  switch (code) {
+    case "28P01":
+      return SessionErrors.refused(`Postgres on ${host} refuses the password of the user "${user}". Check it.`)
+    case "28000":
+      return SessionErrors.refused(`Postgres on ${host} does not let the user "${user}" in (${said}).`)
+    case "3D000":
+      return SessionErrors.refused(`There is no database "${name}" on ${host}. Create it first.`)
+    case "42501":
+      return SessionErrors.refused(`${database} does not permit this to the user "${user}" (${said}). Grant it.`)
+    case "25006":
+      return SessionErrors.refused(`${database} is read-only (${said}). Name the primary server.`)
+    case "57P01":
+    case "57P02":
+    case "57P05":
+      return SessionErrors.unavailable(`${database} closed the connection (${said}).`)
+    case "57P03":
+      return SessionErrors.unavailable(`${database} is starting or stopping (${said}).`)
+    case "53100":
+      return SessionErrors.unavailable(`${database} could not grow: its disk is full. Make room, then try again.`)
+    case "53300":
+      return SessionErrors.unavailable(
+        `${database} has no connection left (${said}). Lower maxConnections, or raise its max_connections.`
+      )
+    case "XX001":
+    case "XX002":
+      return SessionErrors.refused(`${database} is damaged (${said}); it was left as it is. Restore a backup.`)
+    case "42P01":
+    case "42P07":
+    case "42703":
+      return SessionErrors.refused(`${database} does not hold the tables of this version (${said}).`)
+  }
+  switch (code.slice(0, 2)) {
+    case "22":
+    case "54":
+      return SessionErrors.refused(`${database} cannot keep this (${said}).`)
+    case "23":
+      return SessionErrors.refused(`${database} refused a write that does not fit what it holds (${said}).`)
+    case "08":
+      return SessionErrors.unavailable(`The connection to ${lower(database)} was lost (${said}).`)
+    case "40":
+    case "53":
+    case "55":
+    case "57":
+    case "58":
+      return SessionErrors.unavailable(`${database} could not do this now (${said}).`)
+    default:
+      return undefined
+  }
+}
+
+const lower = (sentence: string): string => sentence.replace(/^T/, "t")
+
+/** On one line: what a server says may hold more. */
+const saidBy = (cause: unknown): string | undefined =>
+  cause instanceof Error && cause.message !== "" ? cause.message.replace(/\s+/g, " ") : undefined
+
+/** A SQLSTATE, or the code of a system call. Of the addresses of a host, the first one tells. */
+const codeOf = (cause: unknown): string | undefined => {
+  if (cause instanceof AggregateError && cause.errors.length > 0) return codeOf(cause.errors[0])
+  return cause instanceof Error && "code" in cause && typeof cause.code === "string" ? cause.code : undefined
+}

@@ -1,0 +1,83 @@
+/**
+ * Wakes the watchers of a session in every process that uses the database, by LISTEN and NOTIFY. What is signalled carries
+ * no event and may get lost; a watcher looks by itself every few seconds, more often while nobody listens.
+ *
+ *     append --> this process's watchers
+ *            \-> sent, joined with what came meanwhile: NOTIFY --> LISTEN --> watchers of the others
+ *
+ * Signals are sent behind the append, in a transaction of their own: a commit that notifies waits for every other one.
+ */
+import type * as PgConnection from "@effect/sql-pg/PgConnection"
+import * as Effect from "effect/Effect"
+import * as Latch from "effect/Latch"
+import * as Queue from "effect/Queue"
+import type * as Scope from "effect/Scope"
+import type * as SqlError from "effect/sql/SqlError"
+import * as SessionSignals from "../sql/SessionSignals.ts"
+
+export interface Wire {
+  /** Sends what these sessions are called. */
+  readonly send: (sessionIds: ReadonlyArray<string>) => Effect.Effect<unknown, SqlError.SqlError>
+  /** What is sent, by anyone, from now on; on a connection of its own. */
+  readonly receive: Effect.Effect<
+    Queue.Dequeue<PgConnection.Notification, SqlError.SqlError>,
+    SqlError.SqlError,
+    Scope.Scope
+  >
+}
+
+/** A notification holds less than 8,000 bytes. Longer ids are found by looking. */
+const longestId = 2000
+
+/** The connection that receives is made when the first session is watched, and made again when it is lost. */
+export const make = Effect.fnUntraced(function*(
+  { receive, send }: Wire
+): Effect.fn.Return<SessionSignals.SessionSignals, never, Scope.Scope> {
+  const local = SessionSignals.make()
+  const scope = yield* Effect.scope
+  const changed = new Set<string>()
+  const hasChanged = Latch.makeUnsafe(false)
+  let isListening = false
+  let hasWatchers = false
+
+  const flush = Effect.suspend(() => {
+    hasChanged.closeUnsafe()
+    const sessionIds = [...changed].filter((id) => id.length <= longestId)
+    changed.clear()
+    return sessionIds.length === 0 ? Effect.void : Effect.ignore(send(sessionIds))
+  })
+
+  const listen = Effect.gen(function*() {
+    const queue = yield* receive
+    isListening = true
+    local.notifyAll()
+    while (true) for (const { payload } of yield* Queue.takeAll(queue)) local.notify(payload)
+  }).pipe(
+    Effect.scoped,
+    Effect.ignore,
+    Effect.andThen(Effect.sync(() => {
+      isListening = false
+      local.notifyAll()
+    }))
+  )
+
+  // what a run appended last is sent also where the store closes right behind it
+  yield* Effect.addFinalizer(() => Effect.timeoutOption(flush, "1 second"))
+  yield* Effect.forkScoped(Effect.forever(Effect.andThen(hasChanged.await, flush)))
+
+  return {
+    notify: (sessionId) => {
+      local.notify(sessionId)
+      changed.add(sessionId)
+      hasChanged.openUnsafe()
+    },
+    notifyAll: local.notifyAll,
+    listen: (sessionId) =>
+      Effect.tap(local.listen(sessionId), () => {
+        if (hasWatchers) return Effect.void
+        hasWatchers = true
+        return Effect.forkIn(Effect.forever(Effect.andThen(listen, Effect.sleep("1 second"))), scope)
+      }),
+    pollEvery: () => isListening ? "2 seconds" : local.pollEvery()
+  }
+})

@@ -1,0 +1,70 @@
+/**
+ * Our messages as those of effect/ai: the same content, metadata as provider options. Total: a file whose address is no
+ * URL, which every provider would refuse again and again, becomes a text that says so.
+ */
+import * as Prompt from "effect/ai/Prompt"
+import * as Message from "../../run/Message.ts"
+
+const optionsOf = (part: { readonly metadata?: Message.Metadata }): { readonly options?: Prompt.ProviderOptions } =>
+  part.metadata === undefined ? {} : { options: part.metadata as Prompt.ProviderOptions }
+
+/** A message of ours as effect/ai has it. */
+export const fromMessage = (message: Message.Message): Prompt.Message => {
+  switch (message.role) {
+    case "system":
+      return Prompt.systemMessage({ content: message.content })
+    case "user":
+      return Prompt.userMessage({ content: message.content.map(userPart) })
+    case "assistant":
+      return Prompt.assistantMessage({ content: message.content.map(assistantPart) })
+    case "tool":
+      return Prompt.toolMessage({ content: message.content.map(resultPart) })
+  }
+}
+
+const userPart = (part: Message.UserPart): Prompt.UserMessagePart =>
+  part.type === "text" ? Prompt.textPart({ text: part.text, ...optionsOf(part) }) : filePart(part)
+
+const assistantPart = (part: Message.AssistantPart): Prompt.AssistantMessagePart => {
+  switch (part.type) {
+    case "text":
+      return Prompt.textPart({ text: part.text, ...optionsOf(part) })
+    case "reasoning":
+      return Prompt.reasoningPart({ text: part.text, ...optionsOf(part) })
+    case "file":
+      return filePart(part)
+    case "tool-call":
+      return Prompt.toolCallPart({
+        id: part.id,
+        name: part.name,
+        params: part.params,
+        providerExecuted: part.providerExecuted ?? false,
+        ...optionsOf(part)
+      })
+    case "tool-result":
+      return resultPart(part)
+  }
+}
+
+const resultPart = (part: Message.ToolResultPart): Prompt.ToolResultPart =>
+  Prompt.toolResultPart({
+    id: part.id,
+    name: part.name,
+    result: part.result,
+    isFailure: part.isFailure,
+    providerExecuted: part.providerExecuted ?? false,
+    ...optionsOf(part)
+  })
+
+const lostFile = "[a file is missing here: its address is not a valid URL]"
+
+const filePart = (part: Message.FilePart): Prompt.FilePart | Prompt.TextPart => {
+  const url = Message.isAddress(part) ? URL.parse(part.data) : undefined
+  if (url === null) return Prompt.textPart({ text: lostFile })
+  return Prompt.filePart({
+    mediaType: part.mediaType,
+    data: url ?? part.data,
+    ...(part.fileName === undefined ? {} : { fileName: part.fileName }),
+    ...optionsOf(part)
+  })
+}

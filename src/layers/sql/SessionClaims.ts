@@ -1,0 +1,206 @@
+/**
+ * Who may write to a session: claims in the sessions table, with an epoch that fences and a lease that tells liveness.
+ *
+ *     free ---open---> owned ---release---> free
+ *                        |
+ *                        +--lease over, process dead, or takeOver--> owned by the next, the epoch raised
+ */
+import * as Clock from "effect/Clock"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import type * as SqlClient from "effect/sql/SqlClient"
+import type * as SqlError from "effect/sql/SqlError"
+import type * as SessionStore from "../../services/SessionStore.ts"
+import * as OwnerLiveness from "../OwnerLiveness.ts"
+import type * as Answered from "./Answered.ts"
+import * as SessionErrors from "./SessionErrors.ts"
+import * as SessionRows from "./SessionRows.ts"
+
+/** A session that this store holds: `epoch` is its fence. */
+export interface Claim {
+  readonly session: SessionRows.SessionRow["session"]
+  readonly epoch: SessionRows.SessionRow["epoch"]
+  /** as it stands in the row; no two claims have the same */
+  readonly owner: string
+  readonly info: SessionStore.SessionInfo
+}
+
+type Fault = SqlError.SqlError | SessionStore.StoreError
+
+export interface SessionClaims {
+  /** The row of a session that has events. */
+  readonly find: (sessionId: string) => Effect.Effect<SessionRows.SessionRow | undefined, SqlError.SqlError>
+  /** The owner that keeps others from a session at this time. */
+  readonly ownerOf: (row: SessionRows.SessionRow, now: number) => { readonly runId: string } | undefined
+  readonly claim: (sessionId: string, options: SessionStore.OpenOptions) => Effect.Effect<Claim, Fault>
+  /** Adds a session that nobody holds, still without events, in the transaction under way. Refuses an id that is in use. */
+  readonly add: (sessionId: string, now: number) => Effect.Effect<Claim["session"], Fault>
+  /** Renews the lease, for ever. A failed try is made up for by the next; only an append must know that it is fenced. */
+  readonly keep: (claim: Claim) => Effect.Effect<never>
+  /**
+   * Raises the fence over a claim of ours and gives it with the head behind it: nothing that was sent before is stored any
+   * more. `undefined` once another has the session.
+   */
+  readonly refence: (
+    claim: Claim
+  ) => Effect.Effect<{ readonly claim: Claim; readonly head: number } | undefined, SqlError.SqlError>
+  /**
+   * Gives the session back, and takes it away when it holds nothing. Does nothing once another has it. This store takes it
+   * for free from now on; where the database does not answer, others do so once a later try got through, or the lease is
+   * over.
+   */
+  readonly release: (claim: Claim, head: number) => Effect.Effect<void>
+}
+
+/** How often a release is tried again. */
+const releaseEvery = "500 millis"
+
+/** Claims that could not be released are tried again until the scope closes. */
+export const make = Effect.fnUntraced(function*(
+  sql: SqlClient.SqlClient,
+  liveness: OwnerLiveness.Liveness,
+  answered: Answered.Answered
+): Effect.fn.Return<SessionClaims, never, Scope.Scope> {
+  const scope = yield* Effect.scope
+  /** Claims of this store are live until they are released, also when it was too busy to renew a lease in time. */
+  const held = new Set<string>()
+  /** Claims of this store that it has given up, and whose rows may not say so yet. */
+  const given = new Set<string>()
+  const leaseFrom = (now: number) => now + Duration.toMillis(liveness.lease)
+
+  const lookUp = (sessionId: string) =>
+    Effect.map(
+      sql<SessionRows.SessionRow>`SELECT * FROM fiberloop_sessions WHERE id = ${sessionId}`,
+      (rows) => rows[0]
+    )
+
+  const ownerOf = (row: SessionRows.SessionRow, now: number) => {
+    const owner = SessionRows.toOwner(row)
+    if (row.owner === null || owner === undefined || given.has(row.owner)) return undefined
+    if (held.has(row.owner)) return owner
+    return Number(row.lease) > now && !liveness.isDead(owner) ? owner : undefined
+  }
+
+  const create = (sessionId: string, owner: string | null, now: number) =>
+    sql<SessionRows.SessionRow>`
+      INSERT INTO fiberloop_sessions ${
+      sql.insert({
+        id: sessionId,
+        epoch: 1,
+        owner,
+        lease: owner === null ? 0 : leaseFrom(now),
+        head: 0,
+        title: "",
+        turns: 0,
+        created_at: now,
+        updated_at: now
+      })
+    } ON CONFLICT (id) DO NOTHING RETURNING *`
+
+  const raise = (row: SessionRows.SessionRow, owner: string, now: number) =>
+    sql<SessionRows.SessionRow>`
+      UPDATE fiberloop_sessions
+      SET epoch = epoch + 1,
+        owner = ${owner},
+        lease = ${leaseFrom(now)},
+        created_at = CASE WHEN head = 0 THEN ${now} ELSE created_at END
+      WHERE session = ${row.session} AND epoch = ${row.epoch} RETURNING *`
+
+  const claim = Effect.fnUntraced(function*(sessionId: string, options: SessionStore.OpenOptions) {
+    const name = OwnerLiveness.name(options.runId)
+    while (true) {
+      const now = yield* Clock.currentTimeMillis
+      const row = yield* lookUp(sessionId)
+      if (!options.create && (row === undefined || row.head === 0)) {
+        return yield* Effect.fail(SessionErrors.notFound(sessionId))
+      }
+      const owner = row === undefined || options.takeOver === true ? undefined : ownerOf(row, now)
+      if (owner !== undefined) return yield* Effect.fail(SessionErrors.busy(sessionId, owner.runId))
+      const taking = row === undefined ? create(sessionId, name, now) : raise(row, name, now)
+      // An answer that got lost may have been that it is ours, which nobody would know.
+      const [claimed] = yield* Effect.onError(taking, () => giveLater(sessionId, name, row?.head ?? 0))
+      // None: another was faster. The next look finds it as the owner.
+      if (claimed === undefined) continue
+      held.add(name)
+      return toClaim(claimed, name)
+    }
+  })
+
+  const add = Effect.fnUntraced(function*(sessionId: string, now: number) {
+    while (true) {
+      const row = yield* lookUp(sessionId)
+      if (row !== undefined) {
+        if (row.head > 0) return yield* Effect.fail(SessionErrors.taken(sessionId))
+        const owner = ownerOf(row, now)
+        if (owner !== undefined) return yield* Effect.fail(SessionErrors.busy(sessionId, owner.runId))
+        yield* sql`DELETE FROM fiberloop_sessions WHERE session = ${row.session} AND epoch = ${row.epoch} AND head = 0`
+      }
+      const [added] = yield* create(sessionId, null, now)
+      // None: another was faster. The next look finds what it made.
+      if (added !== undefined) return added.session
+    }
+  })
+
+  const renew = ({ owner, session }: Claim) =>
+    Effect.flatMap(
+      Clock.currentTimeMillis,
+      (now) =>
+        answered(
+          sql`UPDATE fiberloop_sessions SET lease = ${leaseFrom(now)} WHERE session = ${session} AND owner = ${owner}`
+        )
+    )
+
+  const refence = ({ owner, session }: Claim) =>
+    Effect.map(
+      answered(sql<SessionRows.SessionRow>`
+        UPDATE fiberloop_sessions SET epoch = epoch + 1 WHERE session = ${session} AND owner = ${owner} RETURNING *`),
+      ([row]) => row === undefined ? undefined : { claim: toClaim(row, owner), head: row.head }
+    )
+
+  const give = Effect.fnUntraced(function*(sessionId: string, owner: string, head: number) {
+    if (head === 0) yield* sql`DELETE FROM fiberloop_sessions WHERE id = ${sessionId} AND owner = ${owner} AND head = 0`
+    yield* sql`UPDATE fiberloop_sessions SET owner = NULL, lease = 0 WHERE id = ${sessionId} AND owner = ${owner}`
+  }, answered)
+
+  const isGiven = (owner: string) => Effect.sync(() => given.delete(owner))
+
+  /** Gives back, in the background, what this store holds no more although the row may say that it does. */
+  const giveLater = (sessionId: string, owner: string, head: number) => {
+    given.add(owner)
+    return give(sessionId, owner, head).pipe(
+      Effect.delay(releaseEvery),
+      Effect.eventually,
+      Effect.timeoutOption(liveness.lease),
+      Effect.andThen(isGiven(owner)),
+      Effect.forkIn(scope)
+    )
+  }
+
+  const release = ({ info: { sessionId }, owner }: Claim, head: number) =>
+    Effect.suspend(() => {
+      held.delete(owner)
+      given.add(owner)
+      return Effect.matchEffect(give(sessionId, owner, head), {
+        onFailure: (error) => Effect.andThen(Effect.logDebug(error), giveLater(sessionId, owner, head)),
+        onSuccess: () => isGiven(owner)
+      })
+    })
+
+  return {
+    find: (sessionId) => Effect.map(lookUp(sessionId), (row) => row === undefined || row.head === 0 ? undefined : row),
+    ownerOf,
+    claim,
+    add,
+    refence,
+    keep: (claim) => renew(claim).pipe(Effect.ignore, Effect.delay(liveness.renewEvery), Effect.forever),
+    release
+  }
+})
+
+const toClaim = (row: SessionRows.SessionRow, owner: string): Claim => ({
+  session: row.session,
+  epoch: row.epoch,
+  owner,
+  info: SessionRows.toInfo(row)
+})

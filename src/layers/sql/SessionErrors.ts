@@ -1,0 +1,100 @@
+/** The errors of session stores, worded once, and the checks on an append that every store makes. */
+import type * as Arr from "effect/Array"
+import * as Bounds from "../../run/log/Bounds.ts"
+import * as RunError from "../../run/RunError.ts"
+import * as RunEvent from "../../run/RunEvent.ts"
+import * as SessionStore from "../../services/SessionStore.ts"
+
+/** `runId` is absent where the owner is not known yet, having just come. */
+export const busy: (sessionId: string, runId?: string) => SessionStore.StoreError = RunError.sessionBusy
+
+export const notFound: (sessionId: string) => SessionStore.StoreError = RunError.sessionNotFound
+
+export const stale = (sessionId: string): SessionStore.StoreError =>
+  new RunError.NonRetryableError({
+    _tag: "StaleWriter",
+    sessionId,
+    message: `Another writer holds session "${sessionId}" now; nothing was written. Open it again to go on.`
+  })
+
+export const unavailable = (message: string): SessionStore.StoreError =>
+  new RunError.RetryableError({ _tag: "StoreUnavailable", message })
+
+export const refused = (message: string): SessionStore.StoreError =>
+  new RunError.NonRetryableError({ _tag: "StoreRefused", message })
+
+/** `near` are the events next to `at` behind which the log may be cut; none of them where there is none in the log. */
+export const noPlace = (
+  sessionId: string,
+  at: number | undefined,
+  near: ReadonlyArray<number>
+): SessionStore.StoreError =>
+  invalidInput(
+    "at",
+    near.length === 0
+      ? `Session "${sessionId}" cannot be forked yet: none of its turns has ended. Wait for the first one.`
+      : `Session "${sessionId}" cannot be forked at event ${at}, where neither a turn nor a run ends. ` +
+        (near.length === 1
+          ? `The nearest place is event ${near[0]}.`
+          : `The nearest places are events ${near.join(" and ")}.`)
+  )
+
+export const taken = (sessionId: string): SessionStore.StoreError =>
+  invalidInput(
+    "to",
+    `There is a session "${sessionId}" already; nothing was changed. Fork to another id, or remove it.`
+  )
+
+const invalidInput = (field: string, message: string): SessionStore.StoreError =>
+  new RunError.NonRetryableError({ _tag: "InvalidInput", field, message })
+
+/** A log that a newer version wrote to; nothing of it is delivered from this event on. */
+export const newerVersion = (
+  sessionId: string,
+  event: { readonly seq: number; readonly version: number }
+): SessionStore.StoreError =>
+  refused(
+    `Event ${event.seq} of session "${sessionId}" has version ${event.version}, this fiberloop reads up to version ` +
+      `${RunEvent.version}; nothing was changed. Update fiberloop to read it.`
+  )
+
+/** An event of which `EventMigrations` makes none of this version. */
+export const unreadable = (
+  sessionId: string,
+  event: { readonly seq: number; readonly version: number }
+): SessionStore.StoreError =>
+  event.version > RunEvent.version
+    ? newerVersion(sessionId, event)
+    : damaged(sessionId, event.seq, `is of version ${event.version} and cannot be read as one`)
+
+export const damaged = (sessionId: string, seq: number, how: string): SessionStore.StoreError =>
+  refused(`Event ${seq} of session "${sessionId}" ${how}: its log is damaged. Nothing was changed; restore a backup.`)
+
+/** The first of `events` with more than `maxEventBytes` of JSON, as an error. */
+export const tooLarge = (events: Arr.NonEmptyReadonlyArray<RunEvent.Durable>): SessionStore.StoreError | undefined => {
+  for (const event of events) {
+    const bytes = Bounds.above(event, SessionStore.maxEventBytes)
+    if (bytes !== undefined) {
+      return RunError.tooLarge(`Event ${event.seq} (${event._tag})`, bytes, SessionStore.maxEventBytes)
+    }
+  }
+  return undefined
+}
+
+/** The defect of a caller whose events do not go on from `head`, one by one. */
+export const checkSeq = (head: number, events: Arr.NonEmptyReadonlyArray<RunEvent.Durable>): Error | undefined => {
+  for (let i = 0; i < events.length; i++) {
+    if (events[i]!.seq !== head + 1 + i) {
+      return new Error(`Event ${events[i]!.seq} was appended where ${head + 1 + i} is next`)
+    }
+  }
+  return undefined
+}
+
+/** Databases keep neither NUL nor lone surrogates in text: such ids would be equal to others. */
+export const checkIds = (...ids: ReadonlyArray<string>): SessionStore.StoreError | undefined => {
+  const bad = ids.find((id) => id.includes("\0") || !id.isWellFormed())
+  return bad === undefined
+    ? undefined
+    : refused(`The id ${JSON.stringify(bad)} holds NUL or half a surrogate pair, which databases cannot keep.`)
+}

@@ -1,0 +1,132 @@
+/**
+ * The events of a session in their table: appending, as `SessionAppend` does, and reading on from a cursor.
+ *
+ * Reading trusts rows of the version that this code writes: they are parsed, not decoded. Those of older versions are
+ * migrated, the rows stay as they are.
+ */
+import type * as Arr from "effect/Array"
+import * as Effect from "effect/Effect"
+import type * as SqlClient from "effect/sql/SqlClient"
+import type * as SqlError from "effect/sql/SqlError"
+import * as EventMigrations from "../../run/log/EventMigrations.ts"
+import * as RunEvent from "../../run/RunEvent.ts"
+import type * as SessionStore from "../../services/SessionStore.ts"
+import * as SessionAppend from "./SessionAppend.ts"
+import type { Claim } from "./SessionClaims.ts"
+import * as SessionErrors from "./SessionErrors.ts"
+import * as SessionRows from "./SessionRows.ts"
+
+type Fault = SqlError.SqlError | SessionStore.StoreError
+
+export interface SessionLog {
+  /** As in `SessionAppend`; an event that is there already is another's, who moved the fence. */
+  readonly append: SessionAppend.Append
+  /** Stores `events` without a fence, in the transaction under way. */
+  readonly add: (
+    session: Claim["session"],
+    events: Arr.NonEmptyReadonlyArray<RunEvent.Durable>
+  ) => Effect.Effect<void, SqlError.SqlError>
+  /** Fails where a newer version wrote the last event of the log, so that this one may not go on with it. */
+  readonly check: (sessionId: string) => Effect.Effect<void, Fault>
+  /** `seq` of the last event of this type, from its index. */
+  readonly lastOf: (
+    sessionId: string,
+    type: SessionStore.Landmark,
+    runId?: string
+  ) => Effect.Effect<number | undefined, SqlError.SqlError>
+  /** A cursor at `from`: each call reads on, up to `to`, and gives a page; an empty one when it is past `to`. */
+  readonly cursor: (row: { readonly session: Claim["session"]; readonly id: string }, from: number) => Cursor
+}
+
+export type Cursor = (to: number) => Effect.Effect<ReadonlyArray<RunEvent.Durable>, Fault>
+
+/** Events of one page. Large events shrink the next one to about this many characters. */
+const rowsPerPage = 500
+const charactersPerPage = 4 * 1024 * 1024
+
+export const make = (
+  sql: SqlClient.SqlClient,
+  steps: EventMigrations.Steps,
+  store: SessionAppend.Append = SessionAppend.make(sql)
+): SessionLog => {
+  const toInserts = SessionAppend.inserts(sql)
+
+  const append: SessionLog["append"] = (head, events) =>
+    Effect.catchIf(store(head, events), isConflict, () => Effect.succeed(false))
+
+  const add: SessionLog["add"] = (session, events) =>
+    Effect.forEach(toInserts(session, events), (statement) => sql.unsafe(...statement), { discard: true })
+
+  const check: SessionLog["check"] = Effect.fnUntraced(function*(sessionId) {
+    const [last] = yield* sql<{ readonly seq: number; readonly version: number }>`
+      SELECT e.seq, e.version FROM fiberloop_sessions s JOIN fiberloop_events e ON e.session = s.session AND e.seq = s.head
+      WHERE s.id = ${sessionId}`
+    if (last !== undefined && last.version > RunEvent.version) {
+      return yield* Effect.fail(SessionErrors.newerVersion(sessionId, last))
+    }
+  })
+
+  const lastOf: SessionLog["lastOf"] = (sessionId, type, runId) => {
+    const ofRun = runId === undefined ? sql.literal("") : sql`AND run = ${runId}`
+    // not a parameter: an index of some rows is for queries whose text says that they want no others
+    return Effect.map(
+      sql<{ readonly seq: number }>`
+        SELECT seq FROM fiberloop_events
+        WHERE session = (SELECT session FROM fiberloop_sessions WHERE id = ${sessionId})
+          AND type = ${sql.literal(`'${type}'`)} ${ofRun} ORDER BY seq DESC LIMIT 1`,
+      (rows) => rows[0]?.seq
+    )
+  }
+
+  const cursor: SessionLog["cursor"] = ({ id, session }, from) => {
+    let next = Math.max(1, from)
+    let limit = 100
+    return (to) =>
+      Effect.suspend(() => {
+        if (next > to) return Effect.succeed([])
+        return Effect.flatMap(
+          sql`
+            SELECT seq, run, type, version, at, body FROM fiberloop_events
+            WHERE session = ${session} AND seq >= ${next} AND seq <= ${to} ORDER BY seq LIMIT ${limit}`.values,
+          (values) => {
+            const rows = values as ReadonlyArray<SessionRows.EventRow>
+            const characters = rows.reduce((sum, row) => sum + row[5].length, 1)
+            limit = Math.max(1, Math.min(rowsPerPage, Math.floor(charactersPerPage * rows.length / characters)))
+            return Effect.map(toEvents(id, next, rows, steps), (events) => {
+              next += events.length
+              return events
+            })
+          }
+        )
+      })
+  }
+
+  return { append, add, check, lastOf, cursor }
+}
+
+/** Engines differ in what they call an event that is there already. */
+const isConflict = ({ reason }: SqlError.SqlError): boolean =>
+  reason._tag === "UniqueViolation" || reason._tag === "ConstraintError"
+
+/** The events of `rows`, of which the first is event `from`; refuses rows that are missing, damaged, or of a newer version. */
+const toEvents = (
+  sessionId: string,
+  from: number,
+  rows: ReadonlyArray<SessionRows.EventRow>,
+  steps: EventMigrations.Steps
+) => {
+  const events: Array<RunEvent.Durable> = []
+  for (const row of rows) {
+    const [seq, , , version] = row
+    if (seq !== from + events.length) break
+    if (version > RunEvent.version) return Effect.fail(SessionErrors.newerVersion(sessionId, { seq, version }))
+    const stored = SessionRows.toEvent(row)
+    if (stored === undefined) return Effect.fail(SessionErrors.damaged(sessionId, seq, "holds no JSON"))
+    const event = EventMigrations.migrate(stored, steps)
+    if (event === undefined) return Effect.fail(SessionErrors.unreadable(sessionId, { seq, version }))
+    events.push(event)
+  }
+  return events.length > 0 && events.length === rows.length
+    ? Effect.succeed(events)
+    : Effect.fail(SessionErrors.damaged(sessionId, from + events.length, "is missing"))
+}

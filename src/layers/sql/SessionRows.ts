@@ -1,0 +1,79 @@
+/** How sessions and events stand in their tables, and back. No fact is stored twice: a body holds what no column does. */
+import type * as RunEvent from "../../run/RunEvent.ts"
+import type * as SessionStore from "../../services/SessionStore.ts"
+import type { Owner } from "../OwnerLiveness.ts"
+
+/** Drivers give 64-bit integers as numbers or as texts. */
+type Integer = number | string
+
+export interface InfoRow {
+  readonly id: string
+  readonly head: number
+  readonly title: string
+  readonly turns: number
+  readonly ended: string | null
+  readonly created_at: Integer
+  readonly updated_at: Integer
+}
+
+export interface SessionRow extends InfoRow {
+  readonly session: Integer
+  readonly epoch: Integer
+  readonly owner: string | null
+  readonly lease: Integer
+}
+
+/** As values in the order of the query: a third faster to read than objects. */
+export type EventRow = readonly [
+  seq: number,
+  run: string,
+  type: string,
+  version: number,
+  at: Integer,
+  body: string
+]
+
+export const toInfo = (row: InfoRow): SessionStore.SessionInfo => ({
+  sessionId: row.id,
+  title: row.title,
+  createdAt: Number(row.created_at),
+  updatedAt: Number(row.updated_at),
+  head: row.head,
+  turns: row.turns,
+  end: (row.ended ?? undefined) as SessionStore.SessionInfo["end"]
+})
+
+/** `undefined` in a session that is free, also where the column is damaged: the fence protects the log. */
+export const toOwner = (row: SessionRow): Owner | undefined =>
+  row.owner === null ? undefined : parseObject(row.owner) as Owner | undefined
+
+/** A title that every database can keep. */
+export const toTitle = (title: string): string => title.replaceAll("\0", "\ufffd").toWellFormed()
+
+/** What no column holds, as JSON, which leaves out what is undefined. */
+export const toBody = (event: RunEvent.Durable): string =>
+  JSON.stringify({ ...event, _tag: undefined, seq: undefined, at: undefined, runId: undefined, version: undefined })
+
+export const toRow = (event: RunEvent.Durable): EventRow => [
+  event.seq,
+  event.runId,
+  event._tag,
+  event.version,
+  event.at,
+  toBody(event)
+]
+
+/** `undefined` where the body is no JSON object. Its keys stand in a fixed order: those of columns, then the body's. */
+export const toEvent = ([seq, runId, _tag, version, at, text]: EventRow): RunEvent.Durable | undefined => {
+  const body = parseObject(text)
+  return body === undefined ? undefined : { _tag, seq, at: Number(at), runId, version, ...body } as RunEvent.Durable
+}
+
+const parseObject = (text: string): object | undefined => {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === "object" && value !== null && !Array.isArray(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}

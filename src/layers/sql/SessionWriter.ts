@@ -1,0 +1,133 @@
+/**
+ * The single writer of a claimed session: one append at a time, each in full, until another has the session.
+ *
+ *     append --> stored --> append ...
+ *            \-> refused by the fence: stale for ever
+ *            \-> outcome unknown --> the fence is raised: what is stored now is all there will be
+ *                    \-> no answer --> reported as failed; the next append asks again before it writes
+ */
+import * as Arr from "effect/Array"
+import * as Effect from "effect/Effect"
+import * as Schedule from "effect/Schedule"
+import * as Semaphore from "effect/Semaphore"
+import type * as SqlError from "effect/sql/SqlError"
+import type * as RunEvent from "../../run/RunEvent.ts"
+import * as SessionStore from "../../services/SessionStore.ts"
+import type * as SessionClaims from "./SessionClaims.ts"
+import * as SessionErrors from "./SessionErrors.ts"
+import type * as SessionLog from "./SessionLog.ts"
+
+type Events = Arr.NonEmptyReadonlyArray<RunEvent.Durable>
+type Fault = SqlError.SqlError | SessionStore.StoreError
+
+export interface SessionWriter {
+  readonly claim: SessionClaims.Claim
+  readonly head: () => number
+  /**
+   * An append of which it is not known whether it was stored, because the connection was lost, fails only where the
+   * database does not tell within a few seconds. It may be made again then, with the same events first: those that are
+   * stored by now are not stored twice.
+   */
+  readonly append: (events: Events) => Effect.Effect<void, Fault>
+  /** Waits for the append under way and releases the claim. */
+  readonly close: Effect.Effect<void>
+}
+
+/** How long, and how often, the database is asked what is stored. */
+const asking = Schedule.min([Schedule.exponential("50 millis"), Schedule.spaced("500 millis")]).pipe(
+  Schedule.upTo({ duration: "5 seconds" })
+)
+/** How often an append is made that each time got lost on its way. */
+const mostTries = 3
+
+export const make = (options: {
+  readonly claim: SessionClaims.Claim
+  readonly claims: SessionClaims.SessionClaims
+  readonly append: SessionLog.SessionLog["append"]
+  /** called when events were stored */
+  readonly onAppend: () => void
+}): SessionWriter => {
+  const { claims, onAppend } = options
+  const { sessionId } = options.claim.info
+  const permit = Semaphore.makeUnsafe(1)
+  let claim = options.claim
+  let info = claim.info
+  let isLost = false
+  /** what may be stored or not */
+  let open: { readonly events: Events; readonly next: SessionStore.SessionInfo } | undefined
+
+  const stored = (next: SessionStore.SessionInfo) => {
+    info = next
+    onAppend()
+  }
+
+  /** Asks what became of the open append, which it settles: raises the fence, and is where `info` stands then. */
+  const settle = Effect.fnUntraced(function*() {
+    if (open === undefined) return
+    const fence = yield* Effect.retry(claims.refence(claim), asking)
+    const { next } = open
+    open = undefined
+    isLost = fence === undefined
+    if (fence === undefined) return
+    claim = fence.claim
+    if (fence.head === next.head) stored(next)
+  })
+
+  /** The events that are not stored, of which the first may be those of an append that was reported as failed. */
+  const restOf = (events: Events, failed: Events | undefined): ReadonlyArray<RunEvent.Durable> => {
+    const known = failed?.filter((event, i) => event.seq <= info.head && isSame(event, events[i])).length ?? 0
+    return events.slice(known)
+  }
+
+  const store = Effect.fnUntraced(function*(events: Events) {
+    const next = events.reduce(SessionStore.evolveInfo, info)
+    for (let tries = 1; !isLost && info.head < next.head; tries++) {
+      const { epoch, session } = claim
+      const isStored = yield* Effect.catch(
+        options.append({ session, epoch, before: info.head, next }, events),
+        Effect.fnUntraced(function*(error) {
+          if (!isUnknown(error)) return yield* Effect.fail(error)
+          open = { events, next }
+          yield* settle()
+          return tries < mostTries || info.head === next.head ? undefined : yield* Effect.fail(error)
+        })
+      )
+      if (isStored === true) stored(next)
+      if (isStored === false) isLost = true
+    }
+  })
+
+  const append = Effect.fnUntraced(function*(events: Events): Effect.fn.Return<void, Fault> {
+    const failed = open?.events
+    yield* settle()
+    if (isLost) return yield* Effect.fail(SessionErrors.stale(sessionId))
+    const rest = restOf(events, failed)
+    if (!Arr.isReadonlyArrayNonEmpty(rest)) return
+    const gap = SessionErrors.checkSeq(info.head, rest)
+    if (gap !== undefined) return yield* Effect.die(gap)
+    const tooLarge = SessionErrors.tooLarge(rest)
+    if (tooLarge !== undefined) return yield* Effect.fail(tooLarge)
+    yield* store(rest)
+    if (isLost) return yield* Effect.fail(SessionErrors.stale(sessionId))
+  })
+
+  return {
+    claim,
+    head: () => info.head,
+    append: (events) => Effect.uninterruptible(permit.withPermit(append(events))),
+    close: permit.withPermit(Effect.suspend(() => {
+      isLost = true
+      return claims.release(claim, info.head)
+    }))
+  }
+}
+
+const isSame = (one: RunEvent.Durable, other: RunEvent.Durable | undefined): boolean =>
+  one === other || JSON.stringify(one) === JSON.stringify(other)
+
+/** The connection was lost: the statement may have been carried out, or may yet be. Other errors say that it was not. */
+const isUnknown = ({ reason }: SqlError.SqlError): boolean =>
+  reason._tag === "ConnectionError" || codeOf(reason.cause).startsWith("57P0")
+
+const codeOf = (cause: unknown): string =>
+  typeof cause === "object" && cause !== null && "code" in cause ? String(cause.code) : ""

@@ -1,0 +1,98 @@
+/** What the errors of SQLite mean to who uses a store: one line that names the file and what to check. */
+import type * as SqlError from "effect/sql/SqlError"
+import { closeSync, constants, existsSync, openSync } from "node:fs"
+import { dirname, resolve } from "node:path"
+import type * as SessionStore from "../../services/SessionStore.ts"
+import * as SessionErrors from "../sql/SessionErrors.ts"
+import * as SqliteFile from "./SqliteFile.ts"
+
+/** By SQLite's primary result codes, see sqlite.org/rescode.html. */
+export const explain = (filename: string) => (error: SqlError.SqlError): SessionStore.StoreError => {
+  const cause = error.reason.cause
+  const code = codeOf(cause)
+  const database = filename === ":memory:" ? "The session database in memory" : `The session database "${filename}"`
+  if (cause instanceof SqliteFile.Foreign) {
+    const [first = "", ...more] = cause.tables
+    return SessionErrors.refused(
+      `${database} holds the tables of another program (${first}${
+        more.length === 0 ? "" : ", ..."
+      }); it was left as it ` +
+        "is. Choose another file for sessions."
+    )
+  }
+  const said = cause instanceof Error ? cause.message : String(cause)
+  switch (code === undefined ? undefined : code & 0xff) {
+    case undefined:
+      return SessionErrors.refused(`${database} cannot be used: ${said}`)
+    case 5:
+    case 6:
+      return SessionErrors.unavailable(
+        `${database} is locked by another program. Look for one that holds it open in a transaction, then try again.`
+      )
+    case 8:
+      if (code === SqliteFile.moved) {
+        return SessionErrors.refused(
+          `${database} was deleted, moved or replaced while it was open; nothing was written. Put it back, or start the ` +
+            "program again to use what is there now."
+        )
+      }
+      return SessionErrors.refused(
+        `${database} is read-only. Let this user write the file and its folder, then start the program again.`
+      )
+    case 10:
+      return SessionErrors.unavailable(`${database} could not be read or written (${said}). Check its disk.`)
+    case 11:
+      return SessionErrors.refused(
+        `${database} is damaged (${said}); it was left as it is. Restore a backup, then start the program again.`
+      )
+    case 13:
+      return SessionErrors.unavailable(`${database} could not grow: its disk is full. Make room, then try again.`)
+    case 14:
+      return unopened(filename, database)
+    case 19:
+      return SessionErrors.refused(`${database} refused a write that does not fit what it holds (${said}).`)
+    case 26:
+      return SessionErrors.refused(
+        `"${filename}" is not a SQLite database; it was left as it is. Choose another file for sessions.`
+      )
+    case 1:
+      return SessionErrors.refused(`${database} does not hold the tables of this version (${said}).`)
+    default:
+      return SessionErrors.unavailable(`${database} failed: ${said}.`)
+  }
+}
+
+/** SQLite says no more than "unable to open database file": opening it, as it is, tells why. */
+const unopened = (filename: string, database: string): SessionStore.StoreError => {
+  const folder = dirname(resolve(filename))
+  switch (openingFault(filename)) {
+    case "EISDIR":
+      return SessionErrors.refused(`"${filename}" is a folder. Name a file in it for the session database.`)
+    case "ENOTDIR":
+      return SessionErrors.refused(`"${folder}" is a file, so there is no session database in it. Choose another path.`)
+    case "ENOENT":
+      return existsSync(folder)
+        ? SessionErrors.refused(`${database} cannot be created by this user. Let it write in the folder "${folder}".`)
+        : SessionErrors.refused(`The folder "${folder}" of the session database does not exist. Create it first.`)
+    case "EACCES":
+    case "EPERM":
+    case "EROFS":
+      return SessionErrors.refused(`${database} cannot be opened by this user. Let it read and write the file.`)
+    default:
+      return SessionErrors.unavailable(`${database} could not be opened. Check its disk and the limit of open files.`)
+  }
+}
+
+/** The code of the error of opening a file for reading and writing, without creating it. */
+const openingFault = (filename: string): unknown => {
+  try {
+    closeSync(openSync(filename, constants.O_RDWR))
+    return undefined
+  } catch (cause) {
+    return cause instanceof Error && "code" in cause ? cause.code : undefined
+  }
+}
+
+/** SQLite's result code, extended, where `cause` came from SQLite. */
+export const codeOf = (cause: unknown): number | undefined =>
+  cause instanceof Error && "errcode" in cause && typeof cause.errcode === "number" ? cause.errcode : undefined

@@ -1,0 +1,157 @@
+/**
+ * How a drive ends: what is open is settled, one end is written, the session given back, and only then is the end shown.
+ *
+ * Does not own why it ends; the drive says so.
+ */
+import * as Cause from "effect/Cause"
+import * as Deferred from "effect/Deferred"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as RunError from "../../run/RunError.ts"
+import type * as RunEvent from "../../run/RunEvent.ts"
+import * as RunResult from "../../run/RunResult.ts"
+import * as RunState from "../../run/RunState.ts"
+import * as RunStatus from "../../run/RunStatus.ts"
+import type * as SessionStore from "../../services/SessionStore.ts"
+import * as ToolRound from "../round/ToolRound.ts"
+import type * as Opening from "../start/Opening.ts"
+import type * as Turn from "../turn/Turn.ts"
+import type * as Env from "./Env.ts"
+import type * as Live from "./Live.ts"
+import * as Phase from "./Phase.ts"
+
+export type Ending =
+  | Turn.Ending
+  | { readonly _tag: "RunAborted"; readonly reason: RunEvent.AbortedReason }
+  | { readonly _tag: "RunFailed"; readonly error: RunError.RunError }
+
+/** Settles what is open, writes the end, gives the session back, shows the end, and answers whoever waits. */
+export const finish = Effect.fnUntraced(function*(
+  env: Env.Env,
+  live: Live.Live,
+  ending: Ending,
+  release: Effect.Effect<void>,
+  restore: Phase.Restore
+) {
+  const { journal } = env
+  record(env, ending)
+  const seal = Effect.catchIf(journal.seal(release), isTooLarge, (error) =>
+    Effect.suspend(() => {
+      // it was left out, and the end with it
+      record(env, { _tag: "RunFailed", error })
+      return Effect.andThen(journal.seal(release), Effect.fail(error))
+    }))
+  // given back before the store has answered, the session would not take this end any more
+  const sealing = yield* Effect.forkDetach(Effect.ensuring(seal, release))
+  const sealed = yield* Phase.patiently(live, sealing, storeStuck, restore)
+  if (sealing.pollUnsafe() === undefined) {
+    yield* Effect.forkDetach(Effect.andThen(Effect.raceFirst(Fiber.await(sealing), Effect.sleep(patience)), release))
+  }
+  if (Exit.isSuccess(sealed)) env.inbox.answer()
+  if (ending._tag === "RunFailed") return yield* conclude(live, Exit.fail(ending.error))
+  if (Exit.isFailure(sealed)) return yield* conclude(live, Exit.fail(toRunError(sealed.cause)))
+  return yield* conclude(live, resultOf(live, journal.state()))
+})
+
+/** Settles what is open and records the end. */
+const record = (env: Env.Env, ending: Ending): void => {
+  const { journal } = env
+  env.inbox.close(journal, ending._tag)
+  // a suspended run keeps its questions open
+  if (ending._tag !== "RunSuspended") ToolRound.settleOpen(env, notExecuted[ending._tag])
+  const move = endMove(journal.status(), ending)
+  if (move !== undefined) journal.move(move)
+  const totals = RunState.totalsAt(journal.state(), journal.now())
+  const names = Array.from(env.leftBehind.values(), (left) => left.name)
+  const end = { totals, ...(names.length === 0 ? {} : { leftBehind: names }) }
+  journal.record(
+    ending._tag === "RunFailed"
+      ? { _tag: "RunFailed", error: RunError.toStored(ending.error), ...end }
+      : { ...ending, ...end }
+  )
+}
+
+const isTooLarge = (error: SessionStore.StoreError): boolean => error.reason._tag === "EventTooLarge"
+
+/** How long a store may take over an end before the session is given back without it. */
+const patience = Duration.seconds(30)
+
+const storeStuck = new RunError.RetryableError({
+  _tag: "StoreUnavailable",
+  message: "the store did not take the run's end in time"
+})
+
+const notExecuted = {
+  RunCompleted: "stopped",
+  RunLimited: "limit",
+  RunAborted: "aborted",
+  RunFailed: "failed"
+} as const
+
+const endMove = (status: RunEvent.Status, ending: Ending) => {
+  // what broke the turns may have moved already before they were cut off
+  if (RunStatus.isEnd(status)) return undefined
+  switch (ending._tag) {
+    case "RunCompleted":
+      return "stop"
+    case "RunLimited":
+      return "limitReached"
+    case "RunSuspended":
+      return "nobodyAnswers"
+    case "RunAborted":
+      return "aborted"
+    case "RunFailed":
+      // whatever else fails a run has moved by itself
+      return ending.error.reason._tag in ofStore ? "storeFailed" : "defect"
+  }
+}
+
+const ofStore: Record<SessionStore.StoreError["reason"]["_tag"], true> = {
+  StoreUnavailable: true,
+  StoreRefused: true,
+  StaleWriter: true,
+  EventTooLarge: true,
+  SessionBusy: true,
+  SessionNotFound: true,
+  InvalidInput: true
+}
+
+const resultOf = (
+  live: Live.Live,
+  state: RunState.RunState
+): Exit.Exit<RunResult.RunResult<unknown>, RunError.RunError> => {
+  const { end } = state
+  if (end === undefined) return Exit.die(new Error("fiberloop: a run without an end has no result"))
+  if (end._tag === "RunFailed") return Exit.fail(RunError.fromStored(end.error))
+  try {
+    return Exit.succeed(RunResult.fromState(live.sessionId, state, end, live.output))
+  } catch (error) {
+    // an answer of an older schema, read back from the log
+    return Exit.fail(RunError.invalidOutput(error instanceof Error ? error.message : "it cannot be decoded"))
+  }
+}
+
+/** The run never began; whoever started it learns why. */
+export const refuse = (live: Live.Live, error: RunError.RunError) => conclude(live, Exit.fail(error))
+
+/** The run is in the log: its readers get its events from there, and its result is what it was. */
+export const replay = (live: Live.Live, { past }: Extract<Opening.Opened, { _tag: "Replay" }>) => {
+  live.feed.replay(past.from, past.to)
+  return Effect.andThen(Deferred.succeed(live.accepted, undefined), conclude(live, resultOf(live, past.state)))
+}
+
+/** Answers whoever waits; for the first event, where that did not come before. */
+const conclude = (live: Live.Live, result: Exit.Exit<RunResult.RunResult<unknown>, RunError.RunError>) =>
+  Effect.suspend(() => {
+    live.feed.end(Exit.asVoid(result))
+    if (Exit.isFailure(result)) live.inbox.fail(toRunError(result.cause))
+    return Effect.andThen(Deferred.done(live.result, result), Deferred.done(live.accepted, Exit.asVoid(result)))
+  })
+
+/** The typed error of a cause; a defect is `Unknown`, with the defect as its `cause`. */
+export const toRunError = (cause: Cause.Cause<RunError.RunError>): RunError.RunError => {
+  const error = Cause.findErrorOption(cause)
+  return error._tag === "Some" ? error.value : RunError.fromDefect(Cause.squash(cause))
+}

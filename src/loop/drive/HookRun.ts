@@ -1,0 +1,125 @@
+/**
+ * One run of a hook: its time limit, what a failure of it means, how long it took.
+ *
+ * Does not own what a hook is asked, nor what follows from its word; see `ModelHooks` and `ToolHooks`.
+ */
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Option from "effect/Option"
+import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
+import * as InputCheck from "../../run/InputCheck.ts"
+import type * as RunEvent from "../../run/RunEvent.ts"
+import type * as Hooks from "../../services/Hooks.ts"
+import type * as Env from "./Env.ts"
+import * as Severed from "./Severed.ts"
+
+/** The hooks of a drive, and the time they took in the turn under way. */
+export interface Hooking {
+  readonly at: { readonly [P in Hooks.Point]: ReadonlyArray<Hooks.Hook & Required<Pick<Hooks.Hook, P>>> }
+  readonly times: Map<string, RunEvent.HookTime>
+}
+
+type Around = Pick<Env.Env, "hooks" | "journal" | "leftBehind">
+
+export const make = (hooks: ReadonlyArray<Hooks.Hook>): Hooking => {
+  const at = <P extends Hooks.Point>(point: P) =>
+    hooks.filter((hook): hook is Hooks.Hook & Required<Pick<Hooks.Hook, P>> => hook[point] !== undefined)
+  return {
+    at: {
+      beforeModelCall: at("beforeModelCall"),
+      afterModelCall: at("afterModelCall"),
+      beforeToolCall: at("beforeToolCall"),
+      afterToolCall: at("afterToolCall")
+    },
+    times: new Map()
+  }
+}
+
+/** What a hook gave, where it gave something; `Broken` is a guard without a usable word, and says what was wrong. */
+export type Given<A> =
+  | { readonly _tag: "Given"; readonly value: A | undefined }
+  | { readonly _tag: "Broken"; readonly why: string }
+
+const nothing: Given<never> = { _tag: "Given", value: undefined }
+
+export interface Asked<P extends Hooks.Point, A> {
+  readonly hook: Hooks.Hook
+  readonly on: P
+  /** the turn or the call that it is about */
+  readonly subject: string
+  readonly ask: () => Effect.Effect<unknown, unknown>
+  /** what it may give, besides nothing */
+  readonly gives: Schema.ConstraintDecoder<A, never> | undefined
+}
+
+/**
+ * Never fails; only our interruption passes through. On a fiber of its own, so that it may throw, or give what is no effect,
+ * and so that one that does not stop when it is told to can be left behind, and named.
+ */
+export const run = <P extends Hooks.Point, A>(env: Around, asked: Asked<P, A>): Effect.Effect<Given<A>> =>
+  Effect.suspend(() => {
+    const { hook, on, subject } = asked
+    const startedAt = env.journal.now()
+    const timeout = Duration.fromInput(hook.timeout ?? "10 seconds")
+    const limit = Option.getOrElse(timeout, () => Duration.zero)
+    const self = Option.isNone(timeout) ? Effect.die("its time limit is no duration") : Effect.suspend(asked.ask)
+    return Severed.run(env, `hook ${hook.name}`, `${on} ${subject}`, self).pipe(
+      Effect.timeoutOption(limit),
+      Effect.exit,
+      Effect.flatMap((exit) => {
+        addTime(env, hook.name, on, env.journal.now() - startedAt)
+        const given = read(exit, asked.gives, limit)
+        if (hook.kind !== "observer") return Effect.succeed(given)
+        return given._tag === "Given"
+          ? Effect.succeed(nothing)
+          : Effect.as(
+            Effect.logWarning(`the hook "${hook.name}" ${given.why} (${on}); it is an observer, and ignored`),
+            nothing
+          )
+      })
+    )
+  })
+
+const read = <A>(
+  exit: Exit.Exit<Option.Option<unknown>, unknown>,
+  gives: Schema.ConstraintDecoder<A, never> | undefined,
+  limit: Duration.Duration
+): Given<A> => {
+  if (Exit.isFailure(exit)) return { _tag: "Broken", why: "failed" }
+  if (Option.isNone(exit.value)) return { _tag: "Broken", why: `took more than ${Duration.toMillis(limit)} ms` }
+  const { value } = exit.value
+  if (value === undefined || gives === undefined) return nothing
+  const usable = decoded(value, gives)
+  return usable === undefined ? { _tag: "Broken", why: "gave what cannot be used" } : { _tag: "Given", value: usable }
+}
+
+/** A value as plain JSON of its schema, as it would be read back from a log; nothing where it is none. */
+const decoded = <A>(value: unknown, gives: Schema.ConstraintDecoder<A, never>): A | undefined => {
+  try {
+    const json = InputCheck.json("hook", value as Schema.Json)
+    return Result.isFailure(json)
+      ? undefined
+      : Option.getOrUndefined(Schema.decodeUnknownOption(gives)(json.success))
+  } catch {
+    // nested deeper than the stack
+    return undefined
+  }
+}
+
+const addTime = ({ hooks: { times } }: Around, hook: string, on: Hooks.Point, duration: number): void => {
+  const key = `${on} ${hook}`
+  const before = times.get(key)
+  times.set(key, { hook, on, calls: (before?.calls ?? 0) + 1, duration: (before?.duration ?? 0) + duration })
+}
+
+/** The times of the turn that is over, for its trace; there are none where no hook ran. */
+export const takeTimes = (
+  { hooks: { times } }: Pick<Env.Env, "hooks">
+): { readonly hooks?: Array<RunEvent.HookTime> } => {
+  if (times.size === 0) return {}
+  const hooks = [...times.values()]
+  times.clear()
+  return { hooks }
+}

@@ -1,0 +1,103 @@
+/**
+ * What is said to a run under way, and the answers to whoever says it: stored through the run's own writer before anything
+ * else, said to the model with the next turn that begins, or answered with the end that came first.
+ *
+ * What became of an input is what the log says: an answer comes when that is stored, and a store that fails is an error and
+ * no answer. Does not own when the model is asked next; that is `Turn`.
+ */
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Delivery from "../../run/Delivery.ts"
+import * as Bounds from "../../run/log/Bounds.ts"
+import * as RunError from "../../run/RunError.ts"
+import type * as RunEvent from "../../run/RunEvent.ts"
+import * as Queue from "../../run/state/Queue.ts"
+import * as Transcript from "../../run/Transcript.ts"
+import * as SessionStore from "../../services/SessionStore.ts"
+import type * as Journal from "../log/Journal.ts"
+
+export type Input = Pick<Queue.Queued, "kind" | "messages">
+
+type Answer = Effect.Effect<Delivery.Delivery, RunError.RunError>
+
+/** Whoever waits for what becomes of an input; `verdict` is that once it is recorded, and holds once that is stored. */
+interface Waiter {
+  readonly answer: Deferred.Deferred<Delivery.Delivery, RunError.RunError>
+  verdict: Delivery.Delivery | undefined
+}
+
+export class Inbox {
+  #journal: Journal.Journal | undefined
+  /** by what was said, the very array: a place in the log may change until it is stored */
+  readonly #waiting = new Map<Queue.Queued["messages"], Waiter>()
+
+  /** From here on inputs are accepted. */
+  open(journal: Journal.Journal): void {
+    this.#journal = journal
+  }
+
+  /**
+   * Stores an input and gives the effect that awaits what becomes of it; where the run is over, that is known at once.
+   * Interrupting it does not withdraw the input. When the store fails, so does the run, which `onFailure` sees to.
+   */
+  accept(
+    { kind, messages: given }: Input,
+    onFailure: (error: SessionStore.StoreError) => Effect.Effect<void>
+  ): Effect.Effect<Answer, RunError.RunError> {
+    return Effect.uninterruptibleMask((restore): Effect.Effect<Answer, RunError.RunError> => {
+      const journal = this.#journal
+      if (journal === undefined) return Effect.succeed(Effect.succeed(Delivery.notDelivered("ended")))
+      const bytes = Bounds.above(given, SessionStore.maxContentBytes)
+      if (bytes !== undefined) {
+        return Effect.fail(RunError.tooLarge("the message", bytes, SessionStore.maxContentBytes))
+      }
+      const messages = [...given]
+      journal.record({ _tag: "InputQueued", kind, messages })
+      const answer = Deferred.makeUnsafe<Delivery.Delivery, RunError.RunError>()
+      this.#waiting.set(messages, { answer, verdict: undefined })
+      const stored = Effect.forkDetach(Effect.tapError(journal.commit, onFailure), { startImmediately: true })
+      return Effect.as(Effect.flatMap(stored, (fiber) => restore(Fiber.join(fiber))), Deferred.await(answer))
+    })
+  }
+
+  /** Records what the turn that comes next begins with. */
+  receive(journal: Journal.Journal): void {
+    const turn = journal.state().totals.turns + 1
+    for (const { kind, messages, seq } of due(journal)) {
+      journal.record({ _tag: "InputReceived", kind, messages, queued: seq })
+      this.#judge(messages, Delivery.delivered(turn))
+    }
+  }
+
+  /** Nothing more is accepted, and what waits in the queue is answered with the end that is recorded next. */
+  close(journal: Journal.Journal, end: RunEvent.End["_tag"]): void {
+    this.#journal = undefined
+    for (const { messages } of journal.state().queued) this.#judge(messages, Delivery.notDeliveredBefore(end))
+  }
+
+  /** Answers whoever waits for what is stored by now. */
+  answer(): void {
+    for (const [messages, { answer, verdict }] of this.#waiting) {
+      if (verdict === undefined) continue
+      this.#waiting.delete(messages)
+      Deferred.doneUnsafe(answer, Effect.succeed(verdict))
+    }
+  }
+
+  /** The store failed: what became of the rest is not known here. */
+  fail(error: RunError.RunError): void {
+    this.#journal = undefined
+    for (const { answer } of this.#waiting.values()) Deferred.doneUnsafe(answer, Effect.fail(error))
+    this.#waiting.clear()
+  }
+
+  #judge(messages: Queue.Queued["messages"], verdict: Delivery.Delivery): void {
+    const waiter = this.#waiting.get(messages)
+    if (waiter !== undefined) waiter.verdict = verdict
+  }
+}
+
+/** What the next turn begins with. */
+export const due = (journal: Journal.Journal): Queue.Queue =>
+  Queue.due(journal.state().queued, () => !Transcript.awaitsModel(journal.transcript()))

@@ -1,0 +1,62 @@
+/**
+ * What an agent decides about its turns, and how it is asked: at once where it has the answer, else with the time limit of
+ * a tool, and an abort does not wait for it. Whatever goes wrong ends the run: nothing goes on as if it had not been asked.
+ */
+import * as Cause from "effect/Cause"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as RunError from "../../run/RunError.ts"
+import type * as PrepareTurn from "../../services/PrepareTurn.ts"
+import type * as StopWhen from "../../services/StopWhen.ts"
+import type * as Env from "./Env.ts"
+import * as Severed from "./Severed.ts"
+
+export interface Rules {
+  readonly stopWhen?: StopWhen.Condition<StopWhen.Turn> | undefined
+  readonly stopBefore?: StopWhen.Condition<StopWhen.Round> | undefined
+  readonly prepareTurn?: PrepareTurn.PrepareTurn | undefined
+}
+
+/** What a rule says of `turn`; what is recorded does not wait for one that takes its time. */
+export const ask = <A>(
+  env: Env.Env,
+  rule: keyof Rules,
+  turn: number,
+  question: () => A | Effect.Effect<A, unknown>
+): Effect.Effect<A, RunError.RunError> =>
+  Effect.suspend(() => {
+    const asked = attempt(question)
+    if (asked._tag === "Threw") return Effect.fail(failed(rule, asked.error))
+    const { answer } = asked
+    return Effect.isEffect(answer)
+      ? Effect.andThen(env.journal.commit, inTime(env, rule, turn, answer as Effect.Effect<A, unknown>))
+      : Effect.succeed(answer)
+  })
+
+const attempt = <A>(question: () => A) => {
+  try {
+    return { _tag: "Answered", answer: question() } as const
+  } catch (error) {
+    return { _tag: "Threw", error } as const
+  }
+}
+
+const inTime = <A>(env: Env.Env, rule: keyof Rules, turn: number, answer: Effect.Effect<A, unknown>) => {
+  const limit = Duration.fromInputUnsafe(env.timeouts.tool)
+  return Severed.run(env, rule, `${turn}`, answer).pipe(
+    Effect.catchCause((cause) =>
+      Cause.hasInterruptsOnly(cause) ? Effect.interrupt : Effect.fail(failed(rule, Cause.squash(cause)))
+    ),
+    Effect.timeoutOrElse({
+      duration: limit,
+      orElse: () => Effect.fail(blocked(rule, `it did not answer within ${Duration.toMillis(limit)} ms`))
+    })
+  )
+}
+
+const failed = (rule: keyof Rules, error: unknown): RunError.RunError =>
+  Object.assign(blocked(rule, error instanceof Error ? error.message : "see the error's cause"), { cause: error })
+
+/** The run cannot go on as the rule wants it to. */
+export const blocked = (rule: keyof Rules, why: string): RunError.NonRetryableError =>
+  new RunError.NonRetryableError({ _tag: "HookBlocked", hook: rule, message: `${rule} ended the run: ${why}` })

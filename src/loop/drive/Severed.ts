@@ -1,0 +1,21 @@
+/**
+ * What a run asks of an application's own code besides its tools and its model: an abort waits for it at most the grace
+ * period; then it is left behind, and the end of the run names it.
+ */
+import * as Effect from "effect/Effect"
+import * as Grace from "../../services/Grace.ts"
+import type * as Env from "./Env.ts"
+
+/** `subject` says of which call, where it is about one. */
+export const run = <A, E, R>(
+  { leftBehind }: Pick<Env.Env, "leftBehind">,
+  name: string,
+  subject: string,
+  self: Effect.Effect<A, E, R>
+): Effect.Effect<A, E, R> =>
+  Grace.severed(
+    self,
+    Effect.sync(() => {
+      leftBehind.set(`${name} ${subject}`, { name })
+    })
+  )

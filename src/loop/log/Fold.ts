@@ -1,0 +1,127 @@
+/**
+ * How a log becomes state and messages: read from its last compaction on, where that has a snapshot, else in full. What is
+ * read does not grow with the session, but with what a model is sent.
+ *
+ * Does not own what a snapshot is (`run/log/Snapshot`), nor who may write; that is `Opening`.
+ */
+import * as Effect from "effect/Effect"
+import * as Stream from "effect/Stream"
+import * as Snapshot from "../../run/log/Snapshot.ts"
+import type * as RunEvent from "../../run/RunEvent.ts"
+import type * as RunInput from "../../run/RunInput.ts"
+import * as RunState from "../../run/RunState.ts"
+import * as Transcript from "../../run/Transcript.ts"
+import type * as SessionStore from "../../services/SessionStore.ts"
+
+/** A log folded up to `state.seq`. */
+export interface Folded {
+  readonly state: RunState.RunState
+  readonly transcript: Transcript.Transcript
+}
+
+export const nothing: Folded = { state: RunState.empty, transcript: Transcript.empty }
+
+/** What is in the log already of a run, between two places of it. */
+export interface Past {
+  readonly from: number
+  readonly to: number
+  readonly state: RunState.RunState
+}
+
+/** A run that was asked for by its id. */
+export interface Known extends Past {
+  readonly input: RunInput.Effective
+}
+
+type Store = SessionStore.SessionStore["Service"]
+type Folding = Effect.Effect<Folded, SessionStore.StoreError>
+
+/** Folds what the log holds behind `folded`. */
+export const fold = (store: Store, sessionId: string, folded: Folded): Folding =>
+  folded.state.seq > 0
+    ? readOn(store, sessionId, folded)
+    : Effect.flatMap(atCompaction(store, sessionId), (start) => readOn(store, sessionId, start))
+
+const readOn = (store: Store, sessionId: string, folded: Folded): Folding =>
+  Effect.suspend(() => {
+    let { state, transcript } = folded
+    const take = (event: RunEvent.Durable) => {
+      state = RunState.evolve(state, event)
+      transcript = Transcript.append(transcript, event)
+    }
+    return store.read(sessionId, { from: state.seq + 1 }).pipe(
+      Stream.runForEachArray((events) => Effect.sync(() => events.forEach(take))),
+      Effect.map(() => ({ state, transcript }))
+    )
+  })
+
+/** The log folded up to its last compaction; nothing where that has no snapshot that can be read. */
+const atCompaction = Effect.fnUntraced(function*(
+  store: Store,
+  sessionId: string
+): Effect.fn.Return<Folded, SessionStore.StoreError> {
+  const compacted = yield* last(store, sessionId, "ContextCompacted")
+  const start = compacted === undefined ? undefined : Snapshot.startOf(compacted)
+  if (compacted === undefined || start === undefined) return nothing
+  const { seq } = compacted
+  const started = yield* eventAt(store, sessionId, start.startSeq)
+  if (started?._tag !== "RunStarted") return nothing
+  let { transcript } = start
+  yield* store.read(sessionId, { from: start.from, to: seq - 1 }).pipe(
+    Stream.runForEachArray((events) =>
+      Effect.sync(() => {
+        transcript = events.reduce(Transcript.append, transcript)
+      })
+    )
+  )
+  return { state: start.stateOf(started), transcript: Transcript.append(transcript, compacted) }
+})
+
+/** The run `runId` in a log that is folded to its end; reads nothing where there is no such run. */
+export const find = Effect.fnUntraced(function*(
+  store: Store,
+  sessionId: string,
+  runId: string,
+  { state }: Folded
+): Effect.fn.Return<Known | undefined, SessionStore.StoreError> {
+  const started = yield* last(store, sessionId, "RunStarted", runId)
+  if (started === undefined) return undefined
+  const { input, seq: from } = started
+  // behind its end a run goes on only when it is resumed
+  if (state.startSeq === from) return { input, from, to: state.end?.seq ?? state.seq, state }
+  return { input, from, ...(yield* endOf(store, sessionId, started)) }
+})
+
+/** The last state of a run that others follow, and its place. */
+const endOf = (store: Store, sessionId: string, started: Extract<RunEvent.Durable, { _tag: "RunStarted" }>) =>
+  Effect.suspend(() => {
+    let state = RunState.evolve(RunState.empty, started)
+    return store.read(sessionId, { from: started.seq + 1 }).pipe(
+      Stream.takeWhile((event) => event._tag !== "RunStarted"),
+      Stream.runForEach((event) =>
+        Effect.sync(() => {
+          if (event.runId !== started.runId || (state.end !== undefined && event._tag !== "RunResumed")) return
+          state = RunState.evolve(state, event)
+        })
+      ),
+      Effect.map(() => ({ to: state.seq, state }))
+    )
+  })
+
+/** The last event of a type, of any run or of `runId`. */
+const last = Effect.fnUntraced(function*<const Type extends SessionStore.Landmark>(
+  store: Store,
+  sessionId: string,
+  type: Type,
+  runId?: string
+): Effect.fn.Return<Extract<RunEvent.Durable, { _tag: Type }> | undefined, SessionStore.StoreError> {
+  const seq = yield* store.lastOf(sessionId, type, runId)
+  const event = seq === undefined ? undefined : yield* eventAt(store, sessionId, seq)
+  return event?._tag === type ? event as Extract<RunEvent.Durable, { _tag: Type }> : undefined
+})
+
+const eventAt = (store: Store, sessionId: string, seq: number) =>
+  Effect.map(
+    Stream.runCollect(store.read(sessionId, { from: seq, to: seq })),
+    (events): RunEvent.Durable | undefined => events[0]
+  )

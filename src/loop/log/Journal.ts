@@ -1,0 +1,157 @@
+/**
+ * The log of a live run as its drive writes it: events are recorded, folded at once, and committed together. What is
+ * durable is in the store before any reader sees it, and everything is seen in the order in which it was recorded.
+ *
+ * Does not own what happens next; the drive reads `state` and decides.
+ */
+import * as Arr from "effect/Array"
+import * as Cause from "effect/Cause"
+import type * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Semaphore from "effect/Semaphore"
+import * as RunEvent from "../../run/RunEvent.ts"
+import * as RunState from "../../run/RunState.ts"
+import * as RunStatus from "../../run/RunStatus.ts"
+import * as Transcript from "../../run/Transcript.ts"
+import type * as SessionStore from "../../services/SessionStore.ts"
+import type * as Feed from "./Feed.ts"
+import * as LeftOut from "./LeftOut.ts"
+
+type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never
+type TransientDraft = DistributiveOmit<RunEvent.Transient, "runId">
+
+export interface Journal {
+  readonly runId: string
+  /** the fold of everything recorded, committed or not */
+  readonly state: () => RunState.RunState
+  readonly transcript: () => Transcript.Transcript
+  /** the live status, finer than the one in `state` */
+  readonly status: () => RunEvent.Status
+  /** Folds a durable event in, of this run or of the one before it, and keeps it for the next commit. */
+  readonly record: (draft: RunEvent.Draft, ofRun?: string) => void
+  /** Makes a move of the status table; dies on one that is not in it. */
+  readonly move: (when: RunStatus.Trigger) => void
+  /** A transient event: seen now, or right after what is recorded and not yet committed. */
+  readonly emit: (draft: TransientDraft) => void
+  /** The same for many that carry their run id already. */
+  readonly emitAll: (events: Arr.NonEmptyReadonlyArray<RunEvent.Transient>) => void
+  /**
+   * Stores what was recorded, in one write, then shows it. Uninterruptible. When the store refuses, all of it stays for
+   * the next commit: the facts are facts, and a drive's end is the last try to keep them. Only what is more than the store
+   * holds is left out (`EventTooLarge`), with what follows from it: `state` is then what it would be without.
+   */
+  readonly commit: Effect.Effect<void, SessionStore.StoreError>
+  /** The last commit: `release` runs between storing and showing. Later commits write nothing. */
+  readonly seal: (release: Effect.Effect<void>) => Effect.Effect<void, SessionStore.StoreError>
+  readonly now: () => number
+}
+
+/** The most that the store holds of an event, where that was the failure. */
+const limitOf = (cause: Cause.Cause<SessionStore.StoreError>): number | undefined => {
+  const error = Cause.findErrorOption(cause)
+  return error._tag === "Some" && error.value.reason._tag === "EventTooLarge" ? error.value.reason.limit : undefined
+}
+
+export const make = (options: {
+  readonly session: SessionStore.Session
+  readonly runId: string
+  readonly state: RunState.RunState
+  readonly transcript: Transcript.Transcript
+  readonly feed: Pick<Feed.Feed, "publish">
+  readonly clock: Clock.Clock
+}): Journal => {
+  const { clock, feed, runId, session } = options
+  const permit = Semaphore.makeUnsafe(1)
+  let state = options.state
+  let transcript = options.transcript
+  let status = options.state.status
+  let stored = { state, transcript }
+  let recorded: Array<RunEvent.RunEvent> = []
+  let isCommitting = false
+  let isSealed = false
+
+  const emit = (event: RunEvent.Transient) => {
+    if (recorded.length > 0 || isCommitting) recorded.push(event)
+    else feed.publish([event])
+  }
+
+  /** Goes on as if what the store does not hold had not been recorded. */
+  const leaveOut = (limit: number) => {
+    const rest = LeftOut.rest(stored, recorded, limit)
+    state = rest.state
+    transcript = rest.transcript
+    recorded = rest.recorded
+    status = rest.status ?? status
+  }
+
+  const write = (before: Effect.Effect<void>): Effect.Effect<void, SessionStore.StoreError> =>
+    Effect.suspend(() => {
+      if (!Arr.isReadonlyArrayNonEmpty(recorded)) return before
+      const batch = recorded
+      const folded = { state, transcript }
+      recorded = []
+      isCommitting = true
+      const show = Effect.sync(() => {
+        isCommitting = false
+        stored = folded
+        feed.publish(batch)
+        const next = recorded.findIndex(RunEvent.isDurable)
+        const ready = recorded.splice(0, next < 0 ? recorded.length : next)
+        if (Arr.isReadonlyArrayNonEmpty(ready)) feed.publish(ready)
+      })
+      const durable = batch.filter(RunEvent.isDurable)
+      const keep = (cause: Cause.Cause<SessionStore.StoreError>) =>
+        Effect.suspend(() => {
+          // what the store holds although it reported a failure is a fact, and is not written twice
+          if (session.head() >= (durable.at(-1)?.seq ?? Infinity)) return show
+          isCommitting = false
+          recorded = [...batch, ...recorded]
+          const limit = limitOf(cause)
+          if (limit !== undefined) leaveOut(limit)
+          return Effect.void
+        })
+      return Arr.isReadonlyArrayNonEmpty(durable)
+        ? session.append(durable).pipe(Effect.andThen(before), Effect.andThen(show), Effect.onError(keep))
+        : Effect.andThen(before, show)
+    })
+
+  const exclusive = <E>(self: Effect.Effect<void, E>) => Effect.uninterruptible(Semaphore.withPermit(permit, self))
+
+  return {
+    runId,
+    state: () => state,
+    transcript: () => transcript,
+    status: () => status,
+    now: () => clock.currentTimeMillisUnsafe(),
+    record: (draft, ofRun = runId) => {
+      // in the order that stores give them back in, so that their JSON is the same
+      const event = {
+        _tag: draft._tag,
+        seq: state.seq + 1,
+        at: clock.currentTimeMillisUnsafe(),
+        runId: ofRun,
+        version: RunEvent.version,
+        ...(draft as Partial<RunEvent.Draft>)
+      } as RunEvent.Durable
+      state = RunState.evolve(state, event)
+      transcript = Transcript.append(transcript, event)
+      recorded.push(event)
+    },
+    move: (when) => {
+      const from = status
+      status = RunStatus.transition(from, when)
+      emit({ _tag: "StatusChanged", runId, from, to: status })
+    },
+    emit: (draft) => emit({ ...draft, runId } as RunEvent.Transient),
+    emitAll: (events) => {
+      if (recorded.length > 0 || isCommitting) recorded.push(...events)
+      else feed.publish(events)
+    },
+    commit: exclusive(Effect.suspend(() => isSealed ? Effect.void : write(Effect.void))),
+    seal: (release) =>
+      exclusive(Effect.suspend(() => {
+        isSealed = true
+        return write(release)
+      }))
+  }
+}

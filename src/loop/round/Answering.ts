@@ -1,0 +1,110 @@
+/**
+ * How an answer to a question gets into the log, through the writer of its session: checked first, and refused where the
+ * question waits for none. Of two answers the first one counts.
+ *
+ * Does not own whose writer that is (`Deciding`), nor what follows from an answer (`Question`, `ToolRound`).
+ */
+import * as Effect from "effect/Effect"
+import type { Json } from "effect/Schema"
+import * as Stream from "effect/Stream"
+import * as Decision from "../../run/Decision.ts"
+import * as InputCheck from "../../run/InputCheck.ts"
+import * as Bounds from "../../run/log/Bounds.ts"
+import * as RunError from "../../run/RunError.ts"
+import type * as RunInput from "../../run/RunInput.ts"
+import type * as RunState from "../../run/RunState.ts"
+import * as OpenCall from "../../run/state/OpenCall.ts"
+import * as SessionStore from "../../services/SessionStore.ts"
+import type * as Env from "../drive/Env.ts"
+
+type Store = SessionStore.SessionStore["Service"]
+type Kit = Pick<Env.Env, "executor" | "handlers">
+
+/** Edited arguments as the log keeps them; `InvalidInput` where the tool does not take them. */
+export const edited = Effect.fnUntraced(function*(
+  { executor, handlers }: Kit,
+  tool: string,
+  given: Json
+): Effect.fn.Return<Json, RunError.NonRetryableError> {
+  const params = yield* Effect.fromResult(InputCheck.json("params", given))
+  const bytes = Bounds.above(params, SessionStore.maxContentBytes)
+  if (bytes !== undefined) return yield* RunError.tooLarge("params", bytes, SessionStore.maxContentBytes)
+  const problem = yield* executor.problemOf(handlers, tool, params)
+  return problem === undefined
+    ? params
+    : yield* RunError.invalidInput("params", `params are no arguments for the tool "${tool}": ${problem}`)
+})
+
+/** The answer as it is recorded; fails where its question waits for none, or the call's tool does not take its `params`. */
+export const check = Effect.fnUntraced(function*(
+  kit: Kit,
+  store: Store,
+  state: RunState.RunState,
+  decision: RunInput.DecideInput
+): Effect.fn.Return<RunInput.DecideInput, RunError.RunError> {
+  const { approved, by, params, reason } = decision
+  const call = Decision.waiting(state, decision.approvalId)
+  if (call === undefined) return yield* refuse(store, decision, call)
+  const bytes = Bounds.above([by, reason], SessionStore.maxContentBytes)
+  if (bytes !== undefined) return yield* RunError.tooLarge("the answer", bytes, SessionStore.maxContentBytes)
+  if (params === undefined) return decision
+  return approved === true
+    ? { ...decision, params: yield* edited(kit, call.tool, params) }
+    : yield* RunError.invalidInput("params", "params are arguments to run with, and need approved: true")
+})
+
+/** Says why a question takes no answer: `call` is set where it waits still, and has expired. */
+const refuse = Effect.fnUntraced(function*(
+  store: Store,
+  { approvalId, sessionId }: RunInput.DecideInput,
+  call: OpenCall.OpenCall | undefined
+): Effect.fn.Return<never, RunError.RunError> {
+  return yield* call === undefined
+    ? Decision.refusal(sessionId, approvalId, yield* pastOf(store, sessionId, approvalId))
+    : Decision.notOpen(sessionId, approvalId, "expired")
+})
+
+/** What the log says of a question; reads its run only. */
+const pastOf = Effect.fnUntraced(function*(
+  store: Store,
+  sessionId: string,
+  approvalId: string
+): Effect.fn.Return<Decision.Past, SessionStore.StoreError> {
+  const runId = approvalId.slice(0, Math.max(0, approvalId.lastIndexOf("/")))
+  const from = yield* store.lastOf(sessionId, "RunStarted", runId)
+  if (from === undefined) return {}
+  return yield* store.read(sessionId, { from }).pipe(
+    Stream.takeWhile((event) => event.seq === from || event._tag !== "RunStarted"),
+    Stream.runFold((): Decision.Past => ({}), Decision.evolve(approvalId))
+  )
+})
+
+/**
+ * Records a checked answer through the writer of `env`, durable when it returns. `false`, with nothing recorded, where the
+ * turns of that drive are over.
+ */
+export const record = (
+  { desk, journal }: Pick<Env.Env, "desk" | "journal">,
+  store: Store,
+  decision: RunInput.DecideInput
+): Effect.Effect<boolean, RunError.RunError> =>
+  Effect.uninterruptible(Effect.suspend(() => {
+    const call = Decision.waiting(journal.state(), decision.approvalId)
+    // what became of the question must be in the log to be read there
+    if (call === undefined) return Effect.andThen(journal.commit, refuse(store, decision, call))
+    if (OpenCall.isExpired(call, journal.now())) return refuse(store, decision, call)
+    if (!desk.isOpen) return Effect.succeed(false)
+    journal.record(Decision.resolved(call, decision))
+    return Effect.as(Effect.ensuring(journal.commit, Effect.sync(() => desk.tell(call.callId))), true)
+  }))
+
+/** Answers a question of a live drive. */
+export const live = Effect.fnUntraced(function*(
+  env: Env.Env,
+  store: Store,
+  decision: RunInput.DecideInput
+): Effect.fn.Return<boolean, RunError.RunError> {
+  const { journal } = env
+  if (Decision.waiting(journal.state(), decision.approvalId) === undefined) yield* journal.commit
+  return yield* record(env, store, yield* check(env, store, journal.state(), decision))
+})

@@ -1,0 +1,77 @@
+/**
+ * Answers to questions that come from anywhere: through the writer of the run where it lives in this process, else
+ * appended to its log. No agent is driven.
+ *
+ * Does not own which answers are taken (`Answering`).
+ */
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import type * as Semaphore from "effect/Semaphore"
+import type * as RunError from "../../run/RunError.ts"
+import type * as RunInput from "../../run/RunInput.ts"
+import * as RunPolicy from "../../run/RunPolicy.ts"
+import * as RunResult from "../../run/RunResult.ts"
+import * as OpenCall from "../../run/state/OpenCall.ts"
+import type * as SessionStore from "../../services/SessionStore.ts"
+import * as Drive from "../drive/Drive.ts"
+import type * as Env from "../drive/Env.ts"
+import * as Fold from "../log/Fold.ts"
+import * as Brief from "../start/Brief.ts"
+import * as Recovery from "../start/Recovery.ts"
+import * as Answering from "./Answering.ts"
+
+type Store = SessionStore.SessionStore["Service"]
+
+/** The questions of a session that wait and have not expired, in call order. */
+export const waiting = Effect.fnUntraced(function*(
+  store: Store,
+  sessionId: string
+): Effect.fn.Return<ReadonlyArray<RunResult.Approval>, RunError.RunError> {
+  const { state } = yield* Fold.fold(store, sessionId, Fold.nothing)
+  const now = yield* Clock.currentTimeMillis
+  return RunResult.approvals(state).filter((approval) => !OpenCall.isExpired(approval, now))
+})
+
+/**
+ * Records an answer, durable when it returns. `SessionBusy` where the session is live in another process; a drive that died
+ * gets its end first. Those that share a `pen` wait for each other where no drive has the session.
+ */
+export const decide = Effect.fnUntraced(function*(
+  services: Env.Services,
+  definition: Brief.Definition,
+  pen: Semaphore.Semaphore,
+  decision: RunInput.DecideInput
+): Effect.fn.Return<void, RunError.RunError> {
+  while (true) {
+    const run = yield* services.runs.inSession(decision.sessionId)
+    if (run === undefined) return yield* pen.withPermit(stored(services, definition, decision))
+    if (yield* run.decide(decision)) return
+    yield* Effect.exit(run.result)
+  }
+})
+
+/** Appends an answer to the log of a session that no drive has; what is refused does not take the session. */
+const stored = Effect.fnUntraced(function*(
+  services: Env.Services,
+  definition: Brief.Definition,
+  decision: RunInput.DecideInput
+): Effect.fn.Return<void, RunError.RunError> {
+  const { store } = services
+  const { sessionId } = decision
+  const before = yield* Fold.fold(store, sessionId, Fold.nothing)
+  const { input, runId } = before.state
+  const kit = { executor: services.executor, handlers: definition.handlers }
+  const checked = yield* Answering.check(kit, store, before.state, decision)
+  if (input === undefined || runId === undefined) return
+  const brief = yield* Brief.make(definition, {
+    ...input,
+    toolPolicy: RunPolicy.narrow(definition.toolPolicy, input.toolPolicy)
+  })
+  yield* Effect.scoped(Effect.gen(function*() {
+    const session = yield* store.open(sessionId, { runId, create: false })
+    const folded = yield* Fold.fold(store, sessionId, before)
+    const env = yield* Drive.makeEnv(services, { brief, runId, sessionId }, Drive.unseen(), { session, ...folded })
+    yield* Recovery.repair(env, false)
+    yield* Answering.record(env, store, checked)
+  }))
+})

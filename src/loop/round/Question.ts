@@ -1,0 +1,117 @@
+/**
+ * A question about one call: recorded, asked, and answered by whoever is first: the approver of this process, a decision
+ * from elsewhere, or the time in which it expires. The answer stands in the log, and there the call finds it.
+ *
+ * Does not own which calls ask (`CallStep`), nor what else a round does meanwhile (`ToolRound`).
+ */
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Result from "effect/Result"
+import * as Decision from "../../run/Decision.ts"
+import * as RunInput from "../../run/RunInput.ts"
+import * as OpenCall from "../../run/state/OpenCall.ts"
+import type * as Approver from "../../services/Approver.ts"
+import type * as Env from "../drive/Env.ts"
+import * as Severed from "../drive/Severed.ts"
+import * as Digest from "../log/Digest.ts"
+import * as Answering from "./Answering.ts"
+
+/** Records the question, unless it stands in the log already; one about other arguments than before is a new one. */
+export const request = Effect.fnUntraced(function*(
+  env: Env.Env,
+  call: OpenCall.OpenCall
+): Effect.fn.Return<Approver.Question> {
+  const { journal, policy, sessionId } = env
+  const { callId, tool, turn } = call
+  const params = OpenCall.asked(call)
+  const approvalId = call.approvalId ?? newId(journal, callId)
+  const digest = yield* Digest.sha256(RunInput.canonical(params))
+  const isNew = call.approvalId === undefined
+  const expiresAt = isNew && policy.approvalTimeout !== undefined
+    ? journal.now() + policy.approvalTimeout
+    : call.expiresAt
+  const expiry = expiresAt === undefined ? {} : { expiresAt }
+  if (isNew) journal.record({ _tag: "ApprovalRequested", turn, callId, tool, approvalId, params, digest, ...expiry })
+  return { sessionId, runId: journal.runId, approvalId, callId, tool, params, digest, ...expiry }
+})
+
+/** Unique in the session, also where a question about the same call was asked before. */
+const newId = (journal: Env.Env["journal"], callId: string): string => {
+  const { openCalls, seq } = journal.state()
+  const wasAsked = openCalls.some((open) => open.callId === callId && open.approvalId !== undefined)
+  return `${journal.runId}/${callId}${wasAsked ? `:${seq + 1}` : ""}`
+}
+
+/** Comes when the question has its answer, from wherever, or when `word` comes. */
+export const answered = (env: Env.Env, question: Approver.Question, word: Effect.Effect<void>): Effect.Effect<void> =>
+  Effect.suspend(() => {
+    if (Decision.waiting(env.journal.state(), question.approvalId) === undefined) return Effect.void
+    const { expiresAt } = question
+    if (OpenCall.isExpired(question, env.journal.now())) return Effect.sync(() => expire(env, question))
+    return Effect.raceAllFirst([
+      word,
+      env.desk.decided(question.callId),
+      ...(expiresAt === undefined ? [] : [expiring(env, question, expiresAt)])
+    ])
+  })
+
+/** Comes with the answer of whoever answers here; behind `nobody`, where nobody does. */
+export const asking = (env: Env.Env, question: Approver.Question, nobody: Effect.Effect<void>): Effect.Effect<void> =>
+  Effect.flatMap(ask(env, question), (answer) => answer === undefined ? nobody : take(env, question, answer))
+
+/** The answer of whoever answers here; an approver that breaks is nobody. */
+const ask = (env: Env.Env, question: Approver.Question): Effect.Effect<Approver.Answer | undefined> =>
+  Effect.map(
+    Effect.exit(
+      Severed.run(
+        env,
+        `approval of ${question.tool}`,
+        question.callId,
+        Effect.suspend(() => env.approver.ask(question))
+      )
+    ),
+    (exit) => Exit.isSuccess(exit) ? exit.value : undefined
+  )
+
+/** Records an answer; arguments that the tool does not take make it a no. */
+const take = Effect.fnUntraced(function*(env: Env.Env, question: Approver.Question, answer: Approver.Answer) {
+  const { by } = answer
+  const given = answer.approved === true ? answer.params : undefined
+  const edited = given === undefined
+    ? undefined
+    : yield* Effect.result(Answering.edited(env, question.tool, given))
+  if (edited !== undefined && Result.isFailure(edited)) {
+    return record(env, question, {
+      approved: false,
+      by,
+      reason: `the call was to run with other arguments, but ${edited.failure.message}`
+    })
+  }
+  const reason = answer.approved ? undefined : answer.reason
+  record(env, question, { approved: answer.approved, by, reason, params: edited?.success })
+})
+
+/** Waits until the question expires. */
+const expiring = (env: Env.Env, question: Approver.Question, expiresAt: number): Effect.Effect<void> =>
+  Effect.suspend(() => {
+    const left = expiresAt - env.journal.now()
+    return left > 0
+      ? Effect.andThen(Effect.sleep(Duration.millis(left)), expiring(env, question, expiresAt))
+      : Effect.sync(() => expire(env, question))
+  })
+
+const expire = (env: Env.Env, question: Approver.Question): void => record(env, question, expired)
+
+type Word = Pick<RunInput.DecideInput, "approved" | "by" | "reason" | "params">
+
+/** The first answer counts, and none counts that comes too late. */
+const record = ({ journal }: Env.Env, question: Approver.Question, word: Word): void => {
+  const { approvalId } = question
+  const call = Decision.waiting(journal.state(), approvalId)
+  if (call === undefined) return
+  const isLate = OpenCall.isExpired(call, journal.now())
+  journal.record(Decision.resolved(call, { approvalId, ...(isLate ? expired : word) }))
+}
+
+const expired: Word = { approved: false, reason: "nobody answered in time, and the question expired" }

@@ -1,0 +1,99 @@
+/**
+ * How far a tool round is: what runs, who is asked, and whether another call may start. Makes the moves between running and
+ * waiting for a person.
+ *
+ * A round that an earlier drive began stands where that one left it. Does not own which call is next (`ToolRound`), nor its
+ * steps (`CallStep`).
+ */
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import type * as RunError from "../../run/RunError.ts"
+import type * as RunEvent from "../../run/RunEvent.ts"
+import type * as OpenCall from "../../run/state/OpenCall.ts"
+import * as RunDecision from "../../run/state/RunDecision.ts"
+import * as RunRound from "../../run/state/RunRound.ts"
+import * as ToolOutcome from "../../run/ToolOutcome.ts"
+import type * as Env from "../drive/Env.ts"
+
+export class RoundProgress {
+  /** set where a call failed and the policy says not to continue */
+  toolError: RunError.Stored | undefined
+  /** the limit that was reached, where one was */
+  spent: RunEvent.LimitedReason | undefined
+  running = 0
+  /** the questions that wait for a person, by id */
+  readonly #waiting = new Set<string>()
+  readonly #env: Pick<Env.Env, "journal" | "policy">
+  readonly #over = Deferred.makeUnsafe<void>()
+
+  constructor(env: Pick<Env.Env, "journal" | "policy">) {
+    this.#env = env
+    const { answer } = env.journal.state()
+    const failed = answer === undefined ? undefined : RunRound.firstFailed(answer)
+    if (failed !== undefined) this.#failed(failed)
+  }
+
+  /** Comes when a call has ended behind which no other may start. */
+  get over(): Effect.Effect<void> {
+    return Deferred.await(this.#over)
+  }
+
+  mayRun(): boolean {
+    const { journal } = this.#env
+    this.spent ??= RunDecision.budgetSpent(journal.state(), journal.now())
+    return this.toolError === undefined && this.spent === undefined
+  }
+
+  began(): void {
+    this.running++
+    this.#goOn()
+  }
+
+  ended(call: OpenCall.OpenCall, outcome: ToolOutcome.ToolOutcome): void {
+    this.running--
+    if (ToolOutcome.isError(outcome)) this.#failed(call)
+    if (!this.mayRun()) Deferred.doneUnsafe(this.#over, Effect.void)
+    this.look()
+  }
+
+  /** `false` where the round has asked this question before, and nobody answered. */
+  asked(approvalId: string): boolean {
+    const isNew = !this.#waiting.has(approvalId)
+    this.#waiting.add(approvalId)
+    return isNew
+  }
+
+  answered(approvalId: string): void {
+    this.#waiting.delete(approvalId)
+    this.#goOn()
+  }
+
+  /** The round waits for a person while one is asked and nothing runs. */
+  look(): void {
+    const { journal } = this.#env
+    if (this.running === 0 && this.#waiting.size > 0 && journal.status() === "tool_running") {
+      journal.move("everyCallWaits")
+    }
+  }
+
+  #failed(call: Failed): void {
+    if (this.#env.policy.continueOnError === false) this.toolError ??= toolFailed(call)
+  }
+
+  #goOn(): void {
+    const { journal } = this.#env
+    if (journal.status() === "awaiting_human") journal.move("answered")
+  }
+}
+
+type Failed = Pick<OpenCall.OpenCall, "callId" | "tool">
+
+const toolFailed = (call: Failed): RunError.Stored => ({
+  _tag: "NonRetryableError",
+  reason: {
+    _tag: "ToolFailed",
+    tool: call.tool,
+    callId: call.callId,
+    message: `tool "${call.tool}" failed, and this run does not continue on errors`
+  }
+})

@@ -1,0 +1,138 @@
+/**
+ * The hooks around a tool call: with which arguments it goes on, or its outcome without running; and what of an outcome may
+ * be stored.
+ *
+ * Does not own the other steps of a call (`CallStep`).
+ */
+import * as Effect from "effect/Effect"
+import type * as Schema from "effect/Schema"
+import * as Bounds from "../../run/log/Bounds.ts"
+import * as RunInput from "../../run/RunInput.ts"
+import * as OpenCall from "../../run/state/OpenCall.ts"
+import type * as ToolOutcome from "../../run/ToolOutcome.ts"
+import * as Hooks from "../../services/Hooks.ts"
+import * as SessionStore from "../../services/SessionStore.ts"
+import type * as Env from "../drive/Env.ts"
+import * as HookRun from "../drive/HookRun.ts"
+
+type Call = OpenCall.OpenCall
+type Outcome = ToolOutcome.ToolOutcome
+type Around = Pick<Env.Env, "hooks" | "journal" | "leftBehind" | "sessionId">
+
+/** A call with the arguments it goes on with, or what it is settled as, and by which hook. */
+export type Prepared =
+  | { readonly _tag: "Go"; readonly call: Call }
+  | { readonly _tag: "Settle"; readonly outcome: Outcome; readonly hook: string }
+
+/** A call that a person has refused is nobody's to decide any more. */
+export const isAsked = ({ hooks }: Pick<Env.Env, "hooks">, { decision, phase }: Call): boolean =>
+  hooks.at.beforeToolCall.length > 0 && phase !== "started" && decision?.approved !== false
+
+/** Asks the hooks about a call that has not started. */
+export const before = Effect.fnUntraced(function*(env: Around, call: Call): Effect.fn.Return<Prepared> {
+  let params = OpenCall.final(call)
+  for (const hook of env.hooks.at.beforeToolCall) {
+    const seen = { ...describe(env, call), params }
+    const given = yield* HookRun.run(env, {
+      hook,
+      on: "beforeToolCall",
+      subject: call.callId,
+      ask: () => hook.beforeToolCall(seen),
+      gives: Hooks.ToolDecision
+    })
+    const settle = (outcome: Outcome): Prepared => ({ _tag: "Settle", outcome, hook: hook.name })
+    const refuse = (why: string) =>
+      settle({ _tag: "Denied", reason: `the hook "${hook.name}" ${why}, and without its word the call does not run` })
+    if (given._tag === "Broken") return refuse(given.why)
+    switch (given.value?._tag) {
+      case undefined:
+        break
+      case "Change":
+        if (Bounds.above(given.value.params, SessionStore.maxContentBytes) !== undefined) {
+          return refuse("gave arguments that are too large")
+        }
+        params = given.value.params
+        break
+      case "Deny":
+        return settle({ _tag: "Denied", reason: Bounds.message(given.value.reason) })
+      case "Answer": {
+        const answer: Outcome = { _tag: "Succeeded", result: given.value.result }
+        return settle(yield* after(env, { ...call, params }, answer, 0, "answered"))
+      }
+    }
+  }
+  return { _tag: "Go", call: withParams(call, params) }
+})
+
+/** A person's answer is about the arguments they were asked about, or gave; others need a new question. */
+const withParams = (call: Call, params: Schema.Json): Call => {
+  const before = OpenCall.final(call)
+  if (params === before || RunInput.canonical(params) === RunInput.canonical(before)) return call
+  return call.approvalId === undefined ? { ...call, params } : { ...OpenCall.unasked(call), params, phase: "awaiting" }
+}
+
+/** The outcome that the hooks leave of one. */
+export const after = (
+  env: Around,
+  call: Call,
+  outcome: Outcome,
+  duration: number,
+  how: "ran" | "answered"
+): Effect.Effect<Outcome> =>
+  env.hooks.at.afterToolCall.length === 0 ? Effect.succeed(outcome) : Effect.gen(function*() {
+    let left = outcome
+    for (const hook of env.hooks.at.afterToolCall) {
+      const given = yield* look(env, hook, call, { outcome: left, duration, isPreliminary: false })
+      if (given._tag === "Broken") left = withheld(left, how, `is withheld: the hook "${hook.name}" ${given.why}.`)
+      else if (given.value !== undefined) left = given.value.outcome
+    }
+    return left
+  })
+
+/** An outcome of which nothing is said but what became of the call. */
+const withheld = (outcome: Outcome, how: "ran" | "answered", words: string): Outcome => {
+  if (outcome._tag === "InvalidArguments") return { ...outcome, message: `what is wrong with them ${words}` }
+  if (!("result" in outcome) && !("message" in outcome)) return outcome
+  const became = how === "ran" ? "The call ran, and its result" : "The call did not run, and what answers it"
+  return { _tag: "Failed", result: `${became} ${words}` }
+}
+
+/** What of a preliminary result may be shown; nothing where a guard leaves none. */
+export const preliminary = (env: Around, call: Call, value: Schema.Json, duration: number) =>
+  Effect.gen(function*(): Effect.fn.Return<Schema.Json | undefined> {
+    let left = value
+    for (const hook of env.hooks.at.afterToolCall) {
+      if (hook.kind === "observer") continue
+      const outcome: Outcome = { _tag: "Succeeded", result: left }
+      const given = yield* look(env, hook, call, { outcome, duration, isPreliminary: true })
+      if (given._tag === "Broken") return undefined
+      if (given.value === undefined) continue
+      if (given.value.outcome._tag !== "Succeeded") return undefined
+      left = given.value.outcome.result
+    }
+    return left
+  })
+
+const look = (
+  env: Around,
+  hook: HookRun.Hooking["at"]["afterToolCall"][number],
+  call: Call,
+  ended: Pick<Hooks.ToolEnded, "outcome" | "duration" | "isPreliminary">
+) => {
+  const seen = { ...describe(env, call), ...ended }
+  return HookRun.run(env, {
+    hook,
+    on: "afterToolCall",
+    subject: call.callId,
+    ask: () => hook.afterToolCall(seen),
+    gives: Hooks.ToolChange
+  })
+}
+
+const describe = ({ journal, sessionId }: Around, call: Call): Hooks.ToolCall => {
+  const { callId, tool, turn } = call
+  const params = OpenCall.final(call)
+  const { input, runId = journal.runId } = journal.state()
+  const idempotencyKey = OpenCall.idempotencyKey(sessionId, runId, callId)
+  return { sessionId, runId, turn, callId, tool, params, idempotencyKey, data: input?.data }
+}

@@ -1,0 +1,111 @@
+/**
+ * From what a caller gives to a drive under way: input is checked, ids are made, and the run to resume is found.
+ *
+ * Does not own the drive, nor in whose context it works; the front door does.
+ */
+import * as Effect from "effect/Effect"
+import * as Semaphore from "effect/Semaphore"
+import * as InputCheck from "../../run/InputCheck.ts"
+import type * as RunError from "../../run/RunError.ts"
+import type * as RunInput from "../../run/RunInput.ts"
+import * as RunPolicy from "../../run/RunPolicy.ts"
+import type * as RunResult from "../../run/RunResult.ts"
+import * as Ids from "../../services/Ids.ts"
+import type * as Runs from "../../services/Runs.ts"
+import type * as Env from "../drive/Env.ts"
+import * as Fold from "../log/Fold.ts"
+import * as Deciding from "../round/Deciding.ts"
+import * as Brief from "./Brief.ts"
+import * as Opening from "./Opening.ts"
+import * as Start from "./Start.ts"
+
+type Launched = Effect.Effect<Start.Started, RunError.RunError>
+
+export interface Launch {
+  /** Starts a run, or attaches to the one that this id and input made before. */
+  readonly begin: (input: RunInput.RunInput, isWatched: boolean) => Launched
+  /** Starts the next drive of a session's last run. */
+  readonly proceed: (input: RunInput.ResumeInput) => Launched
+  /** The questions of a session that wait. */
+  readonly approvals: (sessionId: string) => Effect.Effect<ReadonlyArray<RunResult.Approval>, RunError.RunError>
+  /** Answers one of them. */
+  readonly decide: (decision: RunInput.DecideInput) => Effect.Effect<void, RunError.RunError>
+  /** Aborts what was started here and still lives, and awaits its end. */
+  readonly shutdown: Effect.Effect<void>
+}
+
+export const make = (services: Env.Services, definition: Brief.Definition): Launch => {
+  const track = new Set<Runs.LiveRun>()
+  const pen = Semaphore.makeUnsafe(1)
+  const defaults: InputCheck.Defaults = {
+    limits: definition.limits,
+    toolPolicy: definition.toolPolicy,
+    tools: Object.keys(definition.handlers.tools)
+  }
+
+  const begin = Effect.fnUntraced(function*(
+    input: RunInput.RunInput,
+    isWatched: boolean
+  ): Effect.fn.Return<Start.Started, RunError.RunError> {
+    const ids = yield* Ids.Ids
+    const runId = yield* checkedId("runId", input.runId ?? (yield* ids.next))
+    // the same request sent twice with a run id and nothing else is one run, so the session follows from it
+    const sessionId = yield* checkedId("sessionId", input.sessionId ?? input.runId ?? (yield* ids.next))
+    const effective = yield* Effect.fromResult(InputCheck.effective(input, defaults))
+    return yield* Start.start(services, {
+      sessionId,
+      runId,
+      begin: { _tag: "Start", input: effective, create: input.createSession ?? true },
+      brief: yield* Brief.make(definition, effective),
+      folded: Fold.nothing,
+      isWatched,
+      track
+    })
+  })
+
+  const proceed = Effect.fnUntraced(function*(
+    input: RunInput.ResumeInput
+  ): Effect.fn.Return<Start.Started, RunError.RunError> {
+    const sessionId = yield* checkedId("sessionId", input.sessionId)
+    const limits = input.limits === undefined ? undefined : yield* Effect.fromResult(InputCheck.limits(input.limits))
+    const data = input.data === undefined ? undefined : yield* Effect.fromResult(InputCheck.json("data", input.data))
+    const folded = yield* Effect.interruptible(
+      Fold.fold(services.store, sessionId, Fold.nothing)
+    )
+    const { state } = folded
+    const runId = input.runId ?? state.runId
+    if (runId === undefined || state.input === undefined) {
+      return yield* Opening.nothingToResume(sessionId, input.runId, state)
+    }
+    return yield* Start.start(services, {
+      sessionId,
+      runId,
+      begin: { _tag: "Resume", limits, data },
+      // tools and policy are the run's, as far as the agent still allows them
+      brief: yield* Brief.make(definition, {
+        ...state.input,
+        toolPolicy: RunPolicy.narrow(definition.toolPolicy, state.input.toolPolicy)
+      }),
+      folded,
+      isWatched: true,
+      track
+    })
+  })
+
+  return {
+    begin,
+    proceed,
+    approvals: (sessionId) =>
+      Effect.flatMap(checkedId("sessionId", sessionId), () => Deciding.waiting(services.store, sessionId)),
+    decide: (decision) =>
+      Effect.flatMap(
+        checkedId("sessionId", decision.sessionId),
+        () => Deciding.decide(services, definition, pen, decision)
+      ),
+    shutdown: Effect.suspend(() =>
+      Effect.forEach(track, (run) => run.abort("shutdown"), { concurrency: "unbounded", discard: true })
+    )
+  }
+}
+
+const checkedId = (field: string, value: string) => Effect.fromResult(InputCheck.id(field, value))

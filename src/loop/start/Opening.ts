@@ -1,0 +1,87 @@
+/**
+ * How a drive gets its session: taken for writing, its log folded (`Fold`), and the question answered whether this run may begin.
+ * Writes nothing; a refusal leaves the session as it was. Does not own what a dead drive left open (`Recovery`).
+ */
+import * as Effect from "effect/Effect"
+import type { Json } from "effect/Schema"
+import type * as Scope from "effect/Scope"
+import * as RunError from "../../run/RunError.ts"
+import * as RunInput from "../../run/RunInput.ts"
+import type * as RunPolicy from "../../run/RunPolicy.ts"
+import * as RunState from "../../run/RunState.ts"
+import * as RunStatus from "../../run/RunStatus.ts"
+import type * as SessionStore from "../../services/SessionStore.ts"
+import * as Fold from "../log/Fold.ts"
+
+export type Begin =
+  | { readonly _tag: "Start"; readonly input: RunInput.Effective; readonly create: boolean }
+  | { readonly _tag: "Resume"; readonly limits: RunPolicy.Limits | undefined; readonly data: Json | undefined }
+
+/** The session is this drive's. */
+export interface Ready extends Fold.Folded {
+  readonly _tag: "Ready"
+  readonly session: SessionStore.Session
+  /** a start that finds its run cut short by a crash goes on with it */
+  readonly begin: Begin
+  /** `seq` of the first event that is this request's to see */
+  readonly from: number
+}
+
+export type Opened = Ready | { readonly _tag: "Replay"; readonly past: Fold.Past }
+
+type Store = SessionStore.SessionStore["Service"]
+
+export const open = Effect.fnUntraced(function*(
+  store: Store,
+  sessionId: string,
+  runId: string,
+  begin: Begin,
+  known: Fold.Folded
+): Effect.fn.Return<Opened, RunError.RunError, Scope.Scope> {
+  const session = yield* store.open(sessionId, { runId, create: begin._tag === "Start" && begin.create })
+  const isNew = session.head() === 0
+  const folded = isNew ? Fold.nothing : yield* Fold.fold(store, sessionId, known)
+  const { state } = folded
+  const isDead = RunState.isOpen(state)
+  const ready: Ready = { _tag: "Ready", session, ...folded, begin, from: state.seq + 1 }
+  if (begin._tag === "Resume") {
+    return state.runId === runId && (isDead || RunStatus.isResumable(state.status))
+      ? ready
+      : yield* nothingToResume(sessionId, runId, state)
+  }
+  const past = isNew ? undefined : yield* Fold.find(store, sessionId, runId, folded)
+  if (past !== undefined) {
+    if (RunInput.canonical(past.input) !== RunInput.canonical(begin.input)) return yield* RunError.runConflict(runId)
+    return isDead && state.runId === runId ? { ...ready, begin: goOn, from: past.from } : { _tag: "Replay", past }
+  }
+  if (begin.input.history !== undefined && state.seq > 0) {
+    return yield* RunError.invalidInput("history", "history is for new sessions; this session has messages already")
+  }
+  return ready
+})
+
+/** The run that a start asks for, where it has ended; looked for without taking the session. */
+export const past = Effect.fnUntraced(function*(
+  store: Store,
+  sessionId: string,
+  runId: string,
+  begin: Begin
+): Effect.fn.Return<Fold.Past | undefined, RunError.RunError> {
+  if (begin._tag === "Resume") return undefined
+  const found = yield* Fold.find(store, sessionId, runId, Fold.nothing)
+  if (found?.state.end === undefined) return undefined
+  return RunInput.canonical(found.input) === RunInput.canonical(begin.input)
+    ? found
+    : yield* RunError.runConflict(runId)
+})
+
+const goOn: Begin = { _tag: "Resume", limits: undefined, data: undefined }
+
+export const nothingToResume = (sessionId: string, runId: string | undefined, state: RunState.RunState) =>
+  new RunError.NonRetryableError({
+    _tag: "NothingToResume",
+    sessionId,
+    message: state.runId !== undefined && runId !== undefined && state.runId !== runId
+      ? `run "${runId}" is not the last run of session "${sessionId}"; only the last one can be resumed`
+      : `the last run of session "${sessionId}" is complete; send a new input instead`
+  })

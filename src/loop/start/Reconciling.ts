@@ -1,0 +1,63 @@
+/**
+ * What the application knows of a call that a dead drive started. Whatever its reconciler does, it says something that can
+ * be stored.
+ *
+ * Does not own which calls it is asked about, nor what follows; that is `Recovery`.
+ */
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Result from "effect/Result"
+import * as InputCheck from "../../run/InputCheck.ts"
+import * as OpenCall from "../../run/state/OpenCall.ts"
+import type * as ToolOutcome from "../../run/ToolOutcome.ts"
+import type * as Reconciler from "../../services/Reconciler.ts"
+import type * as Env from "../drive/Env.ts"
+import * as Severed from "../drive/Severed.ts"
+import * as CallStep from "../round/CallStep.ts"
+import * as ToolHooks from "../round/ToolHooks.ts"
+
+/** The call's outcome, as far as it is known; `undefined` where it took no effect. */
+export type Known = ToolOutcome.ToolOutcome | undefined
+
+/** Asks what became of a call; whatever goes wrong in asking, nothing is known. */
+export const ask = (
+  env: Env.Env,
+  call: OpenCall.OpenCall
+): Effect.Effect<Known> => {
+  const { callId, params, startedAt, tool } = call
+  const { journal, reconciler, sessionId, timeouts } = env
+  const runId = journal.state().runId ?? journal.runId
+  const idempotencyKey = OpenCall.idempotencyKey(sessionId, runId, callId)
+  const asked = Effect.suspend(() =>
+    reconciler.reconcile({ sessionId, runId, callId, tool, params, idempotencyKey, startedAt: startedAt ?? 0 })
+  )
+  return Severed.run(env, `reconciler of ${tool}`, callId, asked).pipe(
+    Effect.timeoutOption(Duration.fromInputUnsafe(timeouts.tool)),
+    Effect.map((answer) => outcomeOf(Option.getOrUndefined(answer))),
+    // one that interrupts itself is no abort; behind an abort nothing is caught any more
+    Effect.catchCause(() => Effect.succeed(unknown)),
+    Effect.flatMap((known) => known?._tag === "Succeeded" ? masked(env, call, known) : Effect.succeed(known))
+  )
+}
+
+/** The application's own word for a result is seen by hooks like any other. */
+const masked = (env: Env.Env, call: OpenCall.OpenCall, known: ToolOutcome.ToolOutcome) =>
+  Effect.map(ToolHooks.after(env, call, known, 0, "ran"), CallStep.storable)
+
+const unknown: ToolOutcome.ToolOutcome = { _tag: "OutcomeUnknown" }
+
+/** Untyped code may answer anything. */
+const outcomeOf = (answer: Reconciler.Answer | undefined): Known => {
+  switch (answer?._tag) {
+    case "Done":
+      return Result.match(InputCheck.json("the reconciler's result", answer.result ?? null), {
+        onFailure: ({ message }) => ({ _tag: "NotEncodable" as const, message }),
+        onSuccess: (result) => CallStep.storable({ _tag: "Succeeded", result })
+      })
+    case "NotDone":
+      return undefined
+    default:
+      return unknown
+  }
+}

@@ -1,0 +1,96 @@
+/**
+ * What a drive leaves behind when its process dies, and how it is mended by appending: the end that it could not write,
+ * and what becomes of calls that it started.
+ *
+ * Does not own how the run goes on: behind its end it is like one that was aborted, with its calls still open; nor how the
+ * application is asked about a call (`Reconciling`).
+ */
+import * as Effect from "effect/Effect"
+import type * as RunEvent from "../../run/RunEvent.ts"
+import * as RunState from "../../run/RunState.ts"
+import type * as OpenCall from "../../run/state/OpenCall.ts"
+import type * as ToolOutcome from "../../run/ToolOutcome.ts"
+import type * as SessionStore from "../../services/SessionStore.ts"
+import type * as Env from "../drive/Env.ts"
+import * as CallStep from "../round/CallStep.ts"
+import * as Reconciling from "./Reconciling.ts"
+
+/** A run that died so often in a row, with nothing finished between, is not gone on with by itself. */
+const mostCrashes = 5
+
+/**
+ * Writes the end of a drive that died. Calls stay open for the next drive, or for the new message, to settle; but those of a
+ * run that was asked to abort, or that dies again and again, are settled here. Does nothing where the last drive has its end,
+ * so that recovering twice appends nothing more.
+ */
+export const repair = Effect.fnUntraced(function*(
+  env: Env.Env,
+  isResumed: boolean
+): Effect.fn.Return<void, SessionStore.StoreError> {
+  const { journal } = env
+  const state = journal.state()
+  if (!RunState.isOpen(state)) return
+  const ending = endingOf(state, isResumed)
+  // what passed since its last event is not the drive's, also where settling ends a wait for a person
+  const { duration } = RunState.totalsAt(state, state.at)
+  if (ending.settles !== undefined) yield* settleAll(env, ending.settles)
+  journal.record({ ...ending.end, totals: { ...journal.state().totals, duration } }, state.runId)
+  yield* journal.commit
+})
+
+interface Ending {
+  readonly end:
+    | { readonly _tag: "RunAborted"; readonly reason: RunEvent.AbortedReason }
+    | { readonly _tag: "RunLimited"; readonly reason: RunEvent.LimitedReason }
+  /** what calls that never started are settled as, where they are */
+  readonly settles?: NotExecuted
+}
+
+type NotExecuted = Extract<ToolOutcome.ToolOutcome, { _tag: "NotExecuted" }>["reason"]
+
+const endingOf = (state: RunState.RunState, isResumed: boolean): Ending => {
+  if (state.abortRequested !== undefined) {
+    return { end: { _tag: "RunAborted", reason: state.abortRequested }, settles: "aborted" }
+  }
+  return isResumed && state.crashes + 1 >= mostCrashes
+    ? { end: { _tag: "RunLimited", reason: "crashLoop" }, settles: "limit" }
+    : { end: { _tag: "RunAborted", reason: "crashed" } }
+}
+
+const waiting: ToolOutcome.ToolOutcome = { _tag: "Denied", reason: "superseded by a new message" }
+
+/** Gives every open call its outcome; nothing runs. */
+export const settleAll = Effect.fnUntraced(function*(env: Env.Env, reason: NotExecuted): Effect.fn.Return<void> {
+  const { openCalls, runId } = env.journal.state()
+  for (const call of openCalls) {
+    const outcome = call.phase === "started"
+      ? yield* outcomeOfStarted(env, call, reason)
+      : reason === "superseded" && call.phase === "awaiting"
+      ? waiting
+      : CallStep.unstarted(call, { _tag: "NotExecuted", reason })
+    CallStep.settle(env, call, outcome, runId)
+  }
+})
+
+const outcomeOfStarted = (
+  env: Env.Env,
+  call: OpenCall.OpenCall,
+  reason: NotExecuted
+): Effect.Effect<ToolOutcome.ToolOutcome> => {
+  if (env.executor.isRepeatable(env.handlers, call.tool)) return Effect.succeed({ _tag: "Interrupted" })
+  // the reconciler of a run that dies again and again may be what it dies of
+  if (reason === "limit") return Effect.succeed({ _tag: "OutcomeUnknown" })
+  return Effect.map(Reconciling.ask(env, call), (known) => known ?? { _tag: "NotExecuted", reason })
+}
+
+/** What a call that a drive before this one started needs: to run again, or the outcome that is known of it. */
+export const judge = (env: Env.Env, call: OpenCall.OpenCall): Effect.Effect<CallStep.Verdict> => {
+  const isOffered = env.tools.some((tool) => tool.name === call.tool)
+  if (isOffered && env.executor.isRepeatable(env.handlers, call.tool)) return Effect.succeed({ _tag: "Run" })
+  return Effect.map(Reconciling.ask(env, call), (known) =>
+    known !== undefined
+      ? { _tag: "Settle", outcome: known }
+      : isOffered
+      ? { _tag: "Run" }
+      : { _tag: "Settle", outcome: { _tag: "NotExecuted", reason: "stopped" } })
+}

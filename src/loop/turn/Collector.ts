@@ -1,0 +1,159 @@
+/**
+ * Folds the parts of one attempt into the settled content, and each array of parts into the events to show. Keeps
+ * strings and counters only; does not know where parts come from or what becomes of the message.
+ */
+import type * as Message from "../../run/Message.ts"
+import type * as RunEvent from "../../run/RunEvent.ts"
+import * as Legality from "../../run/transcript/Legality.ts"
+import type * as Usage from "../../run/Usage.ts"
+import type * as Model from "../../services/Model.ts"
+
+type Entry = Block | { readonly kind: "part"; readonly part: Message.AssistantPart }
+
+interface Block {
+  readonly kind: "block"
+  readonly type: "text" | "reasoning"
+  readonly id: string
+  text: string
+  metadata: Message.Metadata | undefined
+}
+
+export class Collector {
+  readonly runId: string
+  readonly turn: number
+  readonly attempt: number
+  finish: { readonly reason: RunEvent.FinishReason; readonly usage: Usage.Usage } | undefined
+  #index = 0
+  #content: Array<Entry> = []
+  #current: Block | undefined
+  /** blocks that may go on, by kind and id */
+  readonly #open = new Map<string, Block>()
+  readonly #halves = new Map<string, string>()
+  readonly #tools = new Map<string, string>()
+
+  constructor(runId: string, turn: number, attempt: number) {
+    this.runId = runId
+    this.turn = turn
+    this.attempt = attempt
+  }
+
+  /** Takes parts up to a finish; what comes behind it does not count. */
+  push(parts: ReadonlyArray<Model.ModelPart>): Array<RunEvent.Transient> {
+    const events: Array<RunEvent.Transient> = []
+    for (let i = 0; i < parts.length; i++) {
+      const part = parts[i]!
+      switch (part.type) {
+        case "text-delta":
+        case "reasoning-delta": {
+          const isText = part.type === "text-delta"
+          this.#block(isText ? "text" : "reasoning", part.block, part.delta, part.metadata)
+          const delta = this.#characters(`${part.type} ${part.block}`, part.delta)
+          if (delta !== "") events.push(this.#delta(isText ? "TextDelta" : "ReasoningDelta", part.block, delta))
+          break
+        }
+        case "tool-params-delta":
+          events.push({
+            _tag: "ToolParamsDelta",
+            runId: this.runId,
+            turn: this.turn,
+            attempt: this.attempt,
+            index: this.#index++,
+            block: part.block,
+            delta: this.#characters(`${part.type} ${part.block}`, part.delta),
+            tool: this.#tool(part.block, part.tool)
+          })
+          break
+        case "block-start":
+          if (part.kind !== "tool-params") annotate(this.#begin(part.kind, part.block), part.metadata)
+          break
+        case "block-end":
+          if (part.kind !== "tool-params") this.#end(part.kind, part.block, part.metadata)
+          break
+        case "finish":
+          this.finish = part
+          return events
+        case "tool-result":
+          this.#put({ ...part, providerExecuted: true })
+          break
+        case "response":
+          break
+        case "tool-call":
+        case "file":
+          this.#put(part)
+          break
+      }
+    }
+    return events
+  }
+
+  /** The content in order of appearance, without empty blocks. */
+  content(): ReadonlyArray<Message.AssistantPart> {
+    const out: Array<Message.AssistantPart> = []
+    for (const entry of this.#content) {
+      if (entry.kind === "part") out.push(entry.part)
+      else if (entry.text !== "" || entry.metadata !== undefined) {
+        const { metadata, text, type } = entry
+        out.push(metadata === undefined ? { type, text } : Legality.writable({ type, text, metadata }))
+      }
+    }
+    return out
+  }
+
+  /** A delta in whole characters: half a surrogate pair at its end comes with the block's next one. */
+  #characters(key: string, delta: string): string {
+    const text = this.#halves.size === 0 ? delta : (this.#halves.get(key) ?? "") + delta
+    const isWhole = !/[\ud800-\udbff]$/.test(text)
+    if (isWhole) this.#halves.delete(key)
+    else this.#halves.set(key, text.slice(-1))
+    return isWhole ? text : text.slice(0, -1)
+  }
+
+  #delta(_tag: "TextDelta" | "ReasoningDelta", block: string, delta: string): RunEvent.Transient {
+    return { _tag, runId: this.runId, turn: this.turn, attempt: this.attempt, index: this.#index++, block, delta }
+  }
+
+  /** The tool that a call's arguments are for; only the first delta has to name it. */
+  #tool(block: string, name: string | undefined): string {
+    if (name === undefined) return this.#tools.get(block) ?? ""
+    this.#tools.set(block, name)
+    return name
+  }
+
+  #block(type: Block["type"], id: string, delta: string, metadata: Message.Metadata | undefined): void {
+    let block = this.#current
+    if (block === undefined || block.id !== id || block.type !== type) {
+      block = this.#open.get(`${type} ${id}`) ?? this.#begin(type, id)
+      this.#current = block
+    }
+    block.text += delta
+    annotate(block, metadata)
+  }
+
+  #begin(type: Block["type"], id: string): Block {
+    const block: Block = { kind: "block", type, id, text: "", metadata: undefined }
+    this.#content.push(block)
+    this.#open.set(`${type} ${id}`, block)
+    if (this.#current?.id === id) this.#current = undefined
+    return block
+  }
+
+  /** A block may have nothing but what its end says of it: redacted reasoning. */
+  #end(type: Block["type"], id: string, metadata: Message.Metadata | undefined): void {
+    const key = `${type} ${id}`
+    const block = this.#open.get(key) ?? (metadata === undefined ? undefined : this.#begin(type, id))
+    if (block !== undefined) annotate(block, metadata)
+    this.#open.delete(key)
+    this.#current = undefined
+  }
+
+  /** What is no block ends those before it: a text behind a call is another one. */
+  #put(part: Message.AssistantPart): void {
+    this.#content.push({ kind: "part", part: Legality.writable(part) })
+    this.#open.clear()
+    this.#current = undefined
+  }
+}
+
+const annotate = (block: Block, metadata: Message.Metadata | undefined): void => {
+  if (metadata !== undefined) block.metadata = { ...block.metadata, ...metadata }
+}

@@ -1,0 +1,41 @@
+/**
+ * What model calls cost, and whether that can be known before a run with a limit of cost goes on.
+ *
+ * Does not own prices (`Prices`), nor when a limit is reached (`RunDecision`).
+ */
+import * as Effect from "effect/Effect"
+import type * as Message from "../../run/Message.ts"
+import * as RunError from "../../run/RunError.ts"
+import * as RunPolicy from "../../run/RunPolicy.ts"
+import type * as Usage from "../../run/Usage.ts"
+import type * as Model from "../../services/Model.ts"
+import * as Prices from "../../services/Prices.ts"
+import type * as Env from "../drive/Env.ts"
+import type * as Opening from "../start/Opening.ts"
+import * as CurrentModel from "./CurrentModel.ts"
+
+/** Refuses a run whose cost is limited and whose model, or one that may take over, has no price. Nothing is written. */
+export const check = Effect.fnUntraced(function*(
+  model: Model.Model["Service"],
+  opened: Opening.Opened
+): Effect.fn.Return<void, RunError.NonRetryableError<RunError.RunRefusal>> {
+  if (opened._tag === "Replay") return
+  const { begin, state } = opened
+  const limits = begin._tag === "Start" ? begin.input.limits : RunPolicy.merge(state.limits, begin.limits ?? {})
+  if (limits.maxCost === undefined) return
+  const prices = yield* Prices.Prices
+  const unpriced = CurrentModel.chainOf(model).find(({ info }) => Prices.find(prices, info) === undefined)
+  if (unpriced === undefined) return
+  const { name, provider } = unpriced.info
+  return yield* RunError.invalidInput(
+    "limits.maxCost",
+    `limits.maxCost needs to know what the model "${provider}/${name}" costs; add its price to Prices, or lift the limit`
+  )
+})
+
+/** The usage of a call of a model, with its cost. */
+export const of = (
+  { prices }: Pick<Env.Env, "prices">,
+  { name, provider }: Message.ModelRef,
+  usage: Usage.Usage
+): Usage.Usage => Prices.costed(prices, { provider, name }, usage)

@@ -1,0 +1,28 @@
+/**
+ * Which model a run asks by now: the agent's, or the fallback that took over for the rest of the run. Told by the log, so
+ * that a resumed run asks the same.
+ */
+import type * as Model from "../../services/Model.ts"
+import type * as Env from "../drive/Env.ts"
+
+type Service = Model.Model["Service"]
+
+/** A model that the agent does not have any more is forgotten: its first is asked. */
+export const of = ({ journal, model }: Pick<Env.Env, "journal" | "model">): Service => {
+  const { switchedTo, switches } = journal.state()
+  if (switchedTo === undefined) return model
+  const chain = chainOf(model)
+  const isIt = ({ info }: Service) => info.provider === switchedTo.provider && info.name === switchedTo.name
+  const byPlace = chain[switches]
+  // two may have one name, at two addresses
+  return byPlace !== undefined && isIt(byPlace) ? byPlace : chain.find(isIt) ?? model
+}
+
+/** The agent's model and those that may take over from it, in order. */
+export const chainOf = (model: Service): ReadonlyArray<Service> => {
+  const chain: Array<Service> = []
+  for (let next: Service | undefined = model; next !== undefined && !chain.includes(next); next = next.fallback?.to) {
+    chain.push(next)
+  }
+  return chain
+}

@@ -1,0 +1,115 @@
+/**
+ * The hooks around a model call: what is sent in the end, and whether its answer may be acted on.
+ *
+ * Does not own the call (`ModelCall`), nor the turn (`Turn`).
+ */
+import * as Effect from "effect/Effect"
+import type * as Message from "../../run/Message.ts"
+import * as RunError from "../../run/RunError.ts"
+import type * as RunState from "../../run/RunState.ts"
+import type * as OpenCall from "../../run/state/OpenCall.ts"
+import * as Transcript from "../../run/Transcript.ts"
+import * as Rewrite from "../../run/transcript/Rewrite.ts"
+import * as Hooks from "../../services/Hooks.ts"
+import type * as Model from "../../services/Model.ts"
+import type * as Env from "../drive/Env.ts"
+import * as HookRun from "../drive/HookRun.ts"
+import * as Digest from "../log/Digest.ts"
+import * as CurrentModel from "./CurrentModel.ts"
+import type * as Offer from "./Offer.ts"
+
+/** What is sent in a turn, where hooks saw it. */
+export interface Prompt {
+  readonly messages: ReadonlyArray<Message.Message>
+  readonly offer: Pick<Offer.Offer, "tools" | "inputDigest">
+}
+
+const noPrompt = Effect.succeed(undefined)
+
+/** Asks the hooks about what the transcript says is to be sent; `undefined` where there are none. */
+export const before = (env: Env.Env): Effect.Effect<Prompt | undefined, RunError.RunError> =>
+  env.hooks.at.beforeModelCall.length === 0 ? noPrompt : prepare(env)
+
+const prepare = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Return<Prompt, RunError.RunError> {
+  // a hook may take its time, and facts do not wait for it
+  yield* env.journal.commit
+  const { info } = CurrentModel.of(env)
+  const { name, provider } = info
+  const given = Transcript.messages(env.journal.transcript(), info, env.system)
+  const all = env.tools.map((tool) => tool.name)
+  const turn = env.journal.state().totals.turns + 1
+  let messages = given
+  let tools: ReadonlyArray<string> = all
+  for (const hook of env.hooks.at.beforeModelCall) {
+    const call: Hooks.ModelCall = { ...inTurn(env, turn), model: { provider, name }, messages, tools }
+    const change = yield* asked(env, {
+      hook,
+      on: "beforeModelCall",
+      subject: `${turn}`,
+      ask: () => hook.beforeModelCall(call),
+      gives: Hooks.ModelChange
+    })
+    if (change?.messages !== undefined) messages = Rewrite.legal(change.messages, messages)
+    if (change?.tools !== undefined) tools = tools.filter((tool) => change.tools!.includes(tool))
+  }
+  const isCut = tools.length < all.length
+  const offered = isCut ? env.tools.filter((tool) => tools.includes(tool.name)) : env.tools
+  const inputDigest = isCut || messages !== given ? yield* digest(messages, offered) : env.inputDigest
+  return { messages, offer: { tools: offered, inputDigest } }
+})
+
+const digest = (messages: ReadonlyArray<Message.Message>, tools: Model.Tools): Effect.Effect<string> =>
+  Digest.sha256(JSON.stringify([messages, tools.map((tool) => [tool.name, tool.description])]))
+
+/** Shows a stored answer to the hooks, unless one of its calls has gone on already, as only calls they let pass do. */
+export const after = (env: Env.Env): Effect.Effect<void, RunError.RunError> => {
+  if (env.hooks.at.afterModelCall.length === 0) return Effect.void
+  const { answer, openCalls, turn } = env.journal.state()
+  const isPassed = answer === undefined || openCalls.length < answer.calls || openCalls.some(hasGoneOn)
+  return isPassed ? Effect.void : show(env, answer, turn)
+}
+
+const hasGoneOn = ({ approvalId, phase }: OpenCall.OpenCall): boolean => phase !== "pending" || approvalId !== undefined
+
+const show = Effect.fnUntraced(function*(
+  env: Env.Env,
+  { finishReason, message, usage }: NonNullable<RunState.RunState["answer"]>,
+  turn: number
+): Effect.fn.Return<void, RunError.RunError> {
+  yield* env.journal.commit
+  const given: Hooks.ModelAnswer = { ...inTurn(env, turn), message, finishReason, usage }
+  for (const hook of env.hooks.at.afterModelCall) {
+    yield* asked(env, {
+      hook,
+      on: "afterModelCall",
+      subject: `${turn}`,
+      ask: () => hook.afterModelCall(given),
+      gives: undefined
+    })
+  }
+})
+
+/** What a hook gave; a guard without a usable word ends the run. */
+const asked = Effect.fnUntraced(function*<P extends Hooks.Point, A>(
+  env: Env.Env,
+  question: HookRun.Asked<P, A>
+): Effect.fn.Return<A | undefined, RunError.RunError> {
+  const given = yield* HookRun.run(env, question)
+  if (given._tag === "Given") return given.value
+  env.journal.move("hookBlocked")
+  return yield* blocked(question.hook.name, question.on, given.why)
+})
+
+const blocked = (hook: string, on: "beforeModelCall" | "afterModelCall" | Hooks.Point, why: string) =>
+  new RunError.NonRetryableError({
+    _tag: "HookBlocked",
+    hook,
+    message: `the hook "${hook}" ${why} (${on}), and without its word the run does not go on`
+  })
+
+const inTurn = ({ journal, sessionId }: Env.Env, turn: number) => ({
+  sessionId,
+  runId: journal.runId,
+  turn,
+  data: journal.state().input?.data
+})

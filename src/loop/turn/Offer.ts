@@ -1,0 +1,88 @@
+/**
+ * What a turn is offered besides the conversation: instructions, tools, and whether they must be called. The same for every
+ * turn of a run, unless the agent prepares its turns.
+ */
+import * as Effect from "effect/Effect"
+import type * as Message from "../../run/Message.ts"
+import type * as RunError from "../../run/RunError.ts"
+import * as RunState from "../../run/RunState.ts"
+import * as Transcript from "../../run/Transcript.ts"
+import type * as Model from "../../services/Model.ts"
+import type * as PrepareTurn from "../../services/PrepareTurn.ts"
+import type * as Env from "../drive/Env.ts"
+import * as Inbox from "../drive/Inbox.ts"
+import * as Rules from "../drive/Rules.ts"
+import * as Digest from "../log/Digest.ts"
+
+export interface Offer {
+  readonly system: Message.SystemMessage | undefined
+  /** the tools offered to the model, in order */
+  readonly tools: Model.Tools
+  readonly toolChoice: Model.ToolChoice
+  /** SHA-256 of the instructions and of the names and descriptions of the tools, and of a choice of tool, hex */
+  readonly inputDigest: string
+}
+
+export const make = Effect.fnUntraced(function*(
+  system: string,
+  tools: Model.Tools,
+  choice: Model.ToolChoice = "auto"
+): Effect.fn.Return<Offer> {
+  const toolChoice = tools.length === 0 ? "none" : choice
+  const named = tools.map((tool) => [tool.name, tool.description])
+  const digested = choice === "auto" ? [system, named] : [system, named, choice]
+  return {
+    system: system === "" ? undefined : { role: "system", content: system },
+    tools,
+    toolChoice,
+    inputDigest: yield* Digest.sha256(JSON.stringify(digested))
+  }
+})
+
+/** What the next turn works with: the run's own environment, or another offer in it. */
+export const prepare = (env: Env.Env): Effect.Effect<Env.Env, RunError.RunError> => {
+  const { prepareTurn } = env.rules
+  if (prepareTurn === undefined) return Effect.succeed(env)
+  const turn = view(env)
+  return Effect.flatMap(
+    Rules.ask(env, "prepareTurn", turn.turn, () => prepareTurn(turn)),
+    (change) => change === undefined || change === null ? Effect.succeed(env) : changed(env, change)
+  )
+}
+
+const view = ({ journal, sessionId }: Env.Env): PrepareTurn.Turn => {
+  const state = journal.state()
+  const totals = RunState.totalsAt(state, journal.now())
+  const said = Inbox.due(journal).at(-1)?.messages.at(-1)
+  return {
+    sessionId,
+    runId: journal.runId,
+    turn: totals.turns + 1,
+    totals,
+    data: state.input?.data,
+    last: said ?? Transcript.last(journal.transcript())
+  }
+}
+
+const changed = Effect.fnUntraced(function*(
+  env: Env.Env,
+  change: PrepareTurn.Change
+): Effect.fn.Return<Env.Env, RunError.RunError> {
+  const { instructions, toolChoice, tools: names } = change
+  const unknown = names?.find((name) => !Object.hasOwn(env.handlers.tools, name))
+  if (unknown !== undefined) return yield* Rules.blocked("prepareTurn", `"${unknown}" is no tool of this agent`)
+  const { tools } = names === undefined ? env : cut(env, names)
+  const isCallable = typeof toolChoice === "object"
+    ? tools.some(({ name }) => name === toolChoice.tool)
+    : toolChoice !== "required" || tools.length > 0
+  if (!isCallable) {
+    const what = typeof toolChoice === "object" ? `the tool "${toolChoice.tool}"` : "a tool"
+    return yield* Rules.blocked("prepareTurn", `${what} must be called, and is not offered`)
+  }
+  const system = instructions === undefined ? env.system?.content ?? "" : env.systemOf(instructions)
+  return { ...env, ...(yield* make(system, tools, toolChoice)) }
+})
+
+/** The environment of a turn that was offered these tools of the run's. */
+export const cut = (env: Env.Env, names: ReadonlyArray<string> | undefined): Env.Env =>
+  names === undefined ? env : { ...env, tools: env.tools.filter(({ name }) => names.includes(name)) }

@@ -1,0 +1,240 @@
+/**
+ * One turn: the context is made to fit, the model is called, its tools run, and it is decided what goes on.
+ *
+ * Does not own how the context is made smaller (`Compacting`), a call retried (`ModelCall`), tools run (`ToolRound`), nor the
+ * end of a drive (`Drive`).
+ */
+import * as Effect from "effect/Effect"
+import * as DoomLoop from "../../run/DoomLoop.ts"
+import * as RunError from "../../run/RunError.ts"
+import type * as RunEvent from "../../run/RunEvent.ts"
+import * as RunState from "../../run/RunState.ts"
+import * as RunDecision from "../../run/state/RunDecision.ts"
+import * as Transcript from "../../run/Transcript.ts"
+import * as Usage from "../../run/Usage.ts"
+import type * as ContextManager from "../../services/ContextManager.ts"
+import type * as Env from "../drive/Env.ts"
+import * as HookRun from "../drive/HookRun.ts"
+import * as ToolRound from "../round/ToolRound.ts"
+import * as Compacting from "./Compacting.ts"
+import * as Cost from "./Cost.ts"
+import * as CurrentModel from "./CurrentModel.ts"
+import * as ModelCall from "./ModelCall.ts"
+import * as ModelHooks from "./ModelHooks.ts"
+import * as Offer from "./Offer.ts"
+import * as Stopping from "./Stopping.ts"
+
+/** How a drive ends when nothing breaks. */
+export type Ending =
+  | { readonly _tag: "RunCompleted"; readonly reason: Extract<RunEvent.End, { _tag: "RunCompleted" }>["reason"] }
+  | { readonly _tag: "RunLimited"; readonly reason: RunEvent.LimitedReason; readonly loop?: DoomLoop.Loop }
+  | { readonly _tag: "RunSuspended"; readonly reason: "approval" }
+
+/** Takes turns until the run ends, beginning with the one that an earlier drive left open. */
+export const takeTurns = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Return<Ending, RunError.RunError> {
+  const { journal } = env
+  const before = journal.state()
+  if (RunState.isTurnOpen(before)) {
+    const hasCalls = (before.answer?.calls ?? before.openCalls.length) > 0
+    const isEmpty = before.answer?.isBlank ?? false
+    const ending = yield* conclude(Offer.cut(env, before.offered), { hasCalls, isEmpty, latency: noLatency })
+    if (ending !== undefined) return ending
+  }
+  while (true) {
+    const limit = RunDecision.limitReached(journal.state(), journal.now())
+    if (limit !== undefined) return limited(limit)
+    const plan = env.context.plan(view(env, undefined))
+    if (plan._tag === "Compact") {
+      journal.move("contextMustShrink")
+      const ending = yield* Compacting.compact(env, plan.request)
+      if (ending !== undefined) return ending
+      continue
+    }
+    const prepared = yield* Offer.prepare(env)
+    env.inbox.receive(journal)
+    awaitModel(env)
+    const prompt = yield* ModelHooks.before(prepared)
+    const turn: Env.Env = prompt === undefined ? prepared : { ...prepared, ...prompt.offer }
+    startTurn(turn, turn.tools.length < env.tools.length)
+    journal.move("messagesReady")
+    yield* journal.commit
+    env.inbox.answer()
+    const result = yield* ModelCall.run(turn, prompt?.messages)
+    if (result._tag === "Limited") return limited(result.reason)
+    if (result._tag === "Overflow") {
+      journal.move("contextOverflow")
+      const ending = yield* Compacting.compact(env, view(env, "overflow"), result.error)
+      if (ending !== undefined) return ending
+      continue
+    }
+    const ending = yield* settle({ ...turn, tools: result.tools }, result)
+    if (ending !== undefined) return ending
+  }
+})
+
+const limited = (reason: RunEvent.LimitedReason): Extract<Ending, { _tag: "RunLimited" }> => ({
+  _tag: "RunLimited",
+  reason
+})
+
+const view = (env: Env.Env, force: ContextManager.Force | undefined): ContextManager.View => ({
+  transcript: env.journal.transcript(),
+  model: CurrentModel.of(env).info,
+  force
+})
+
+/** A model has something to answer. */
+const awaitModel = ({ journal }: Env.Env): void => {
+  if (!Transcript.awaitsModel(journal.transcript())) {
+    journal.record({ _tag: "NoticeAdded", kind: "resume", text: "Go on." })
+  }
+}
+
+/** `isCut`: it is offered fewer tools than the run may use. */
+const startTurn = (env: Env.Env, isCut: boolean): void => {
+  const { inputDigest, journal, tools } = env
+  const { seq, totals } = journal.state()
+  const { name, provider } = CurrentModel.of(env).info
+  journal.record({
+    _tag: "TurnStarted",
+    turn: totals.turns + 1,
+    model: { provider, name },
+    promptSeq: seq,
+    inputDigest,
+    ...(isCut ? { tools: tools.map(({ name }) => name) } : {})
+  })
+}
+
+/** Records the settled answer and concludes its turn. */
+const settle = (
+  env: Env.Env,
+  result: Extract<ModelCall.Result, { _tag: "Settled" }>
+): Effect.Effect<Ending | undefined, RunError.RunError> => {
+  const { journal } = env
+  const { attempt, content, duration, finishReason, firstPart, isEmpty, usage } = result
+  const { name, provider } = CurrentModel.of(env).info
+  journal.record({
+    _tag: "AssistantMessage",
+    turn: journal.state().turn,
+    attempt,
+    message: { role: "assistant", content },
+    finishReason,
+    model: { provider, name },
+    usage: Cost.of(env, CurrentModel.of(env).info, usage)
+  })
+  const hasCalls = journal.state().openCalls.length > 0
+  return conclude(env, { hasCalls, isEmpty, latency: { firstPart, model: duration } })
+}
+
+/** The settled answer that a turn is concluded from. */
+interface Answer {
+  readonly hasCalls: boolean
+  readonly isEmpty: boolean
+  readonly latency: Latency
+}
+
+interface Latency {
+  readonly firstPart: number
+  readonly model: number
+}
+
+/** An earlier drive made the call. */
+const noLatency: Latency = { firstPart: 0, model: 0 }
+
+/** From the answer through its tool round to the decision; gives the ending, or nothing where another turn follows. */
+const conclude = Effect.fnUntraced(function*(
+  env: Env.Env,
+  { hasCalls, isEmpty, latency }: Answer
+): Effect.fn.Return<Ending | undefined, RunError.RunError> {
+  const { journal } = env
+  const { answer, text, turn } = journal.state()
+  const { attempt: attempts, finishReason, usage } = answer ?? noAnswer
+  yield* ModelHooks.after(env)
+  const startedAt = journal.now()
+  // a turn taken up again stands at its round, also one without calls
+  const isRound = hasCalls || journal.status() === "tool_running"
+  const round = isRound ? yield* ToolRound.run(env, finishReason) : ToolRound.none
+  if (round.isWaiting) return { _tag: "RunSuspended", reason: "approval" }
+  if (!isRound) journal.move("settledWithoutCalls")
+
+  const stoppedBy = yield* stopped(env, round, finishReason)
+  const settled: RunDecision.Settled = {
+    finishReason,
+    hasCalls,
+    isEmpty,
+    cutBy: round.cutBy,
+    toolError: round.toolError,
+    loop: loopOf(env),
+    stoppedBy,
+    invalidOutput: hasCalls && stoppedBy === undefined ? undefined : env.checkOutput(text)
+  }
+  const decision = RunDecision.decide(journal.state(), settled, journal.now())
+  const tools = hasCalls ? journal.now() - startedAt : 0
+  journal.record({
+    _tag: "TurnFinished",
+    turn,
+    finishReason,
+    latency: { ...latency, tools },
+    attempts,
+    usage,
+    decision,
+    ...HookRun.takeTimes(env)
+  })
+  return yield* follow(env, decision)
+})
+
+const noAnswer = { attempt: 0, finishReason: "unknown", usage: Usage.zero } as const
+
+/** Which of the agent's conditions stops the run, where one does; not asked of a turn that a stronger reason decides. */
+const stopped = (
+  env: Env.Env,
+  round: ToolRound.Round,
+  finishReason: RunEvent.FinishReason
+): Effect.Effect<RunDecision.Settled["stoppedBy"], RunError.RunError> => {
+  if (round.isStopped) return Effect.succeed("stopBefore")
+  if (round.toolError !== undefined || finishReason === "length") return Effect.succeed(undefined)
+  return Effect.map(Stopping.after(env), (stops) => stops ? "stopWhen" : undefined)
+}
+
+/** Asked after a turn, and again where its decision is carried out: nothing comes between that calls could change. */
+const loopOf = ({ doomLoop, journal }: Env.Env): DoomLoop.Verdict | undefined =>
+  doomLoop === undefined ? undefined : DoomLoop.judge(journal.state().trail, doomLoop)
+
+const follow = Effect.fnUntraced(function*(
+  env: Env.Env,
+  decision: RunEvent.Decision
+): Effect.fn.Return<Ending | undefined, RunError.RunError> {
+  const { journal } = env
+  switch (decision._tag) {
+    case "Complete":
+      return { _tag: "RunCompleted", reason: decision.reason }
+    case "Limit": {
+      const loop = decision.reason === "doomLoop" ? loopOf(env)?.loop : undefined
+      return { ...limited(decision.reason), ...(loop === undefined ? {} : { loop }) }
+    }
+    case "Fail":
+      if (journal.status() === "observing") journal.move("invalidOutput")
+      return yield* RunError.fromStored(decision.error)
+    case "Compact": {
+      const limit = RunDecision.limitReached(journal.state(), journal.now())
+      if (limit !== undefined) return limited(limit)
+      journal.move("compactFirst")
+      return yield* Compacting.compact(env, view(env, "length"))
+    }
+    case "Continue":
+      journal.move("continue")
+      if (decision.reason === "correction") {
+        journal.record({
+          _tag: "NoticeAdded",
+          kind: "invalidOutput",
+          text: `Your answer does not fit the output schema: ${env.checkOutput(journal.state().text)} ` +
+            "Answer again, with nothing but JSON that fits it."
+        })
+      }
+      if (decision.reason === "doomLoop") {
+        const { loop } = loopOf(env)!
+        journal.record({ _tag: "NoticeAdded", kind: "doomLoop", text: DoomLoop.notice(loop), loop })
+      }
+      return undefined
+  }
+})

@@ -1,0 +1,69 @@
+/**
+ * Where a session's log may be cut for a copy of it, and how a run ends that such a copy leaves in its middle.
+ *
+ * Pure; does not own the copying, that is a store's.
+ */
+import * as RunEvent from "../RunEvent.ts"
+import * as RunState from "../RunState.ts"
+import type * as OpenCall from "../state/OpenCall.ts"
+
+const isPlace: Record<RunEvent.End["_tag"] | "TurnFinished", true> = {
+  TurnFinished: true,
+  RunCompleted: true,
+  RunLimited: true,
+  RunSuspended: true,
+  RunFailed: true,
+  RunAborted: true
+}
+
+/** The types of events behind which a log may be cut: no call before them is under way, unless its process died. */
+export const placeTypes: ReadonlyArray<string> = Object.keys(isPlace)
+
+/** `seq` of the events behind which a log may be cut, in order. */
+export const places = (events: ReadonlyArray<RunEvent.Durable>): ReadonlyArray<number> =>
+  events.flatMap((event) => placeTypes.includes(event._tag) ? [event.seq] : [])
+
+/** True where nothing goes behind a copy that ends with `last`, whatever came before. */
+export const isWhole = (last: RunEvent.Durable): boolean =>
+  RunEvent.isEnd(last) && last._tag !== "RunSuspended" && (last._tag !== "RunAborted" || last.reason !== "crashed")
+
+/** Calls that the run may still carry out by itself, or has begun to: a copy shares none of them with its original. */
+export const underWay = ({ openCalls, status }: RunState.RunState): ReadonlyArray<OpenCall.OpenCall> =>
+  openCalls.filter(({ phase }) => status !== "suspended" || phase === "started")
+
+/**
+ * What goes behind a copy that ends with `last`, `state` being its fold, written at `at`: the end of a run that was cut in
+ * its middle; behind the end of a drive that died, outcomes of the calls that are the original's to carry out, or to ask for
+ * by their idempotency keys.
+ */
+export const closing = (
+  state: RunState.RunState,
+  last: RunEvent.Durable,
+  at: number
+): ReadonlyArray<RunEvent.Durable> => {
+  const end = endOf(state, last, at)
+  return end !== undefined ? [end] : underWay(state).map(({ callId, phase, tool, turn }, i) => ({
+    _tag: "ToolSettled",
+    seq: last.seq + 1 + i,
+    at,
+    runId: last.runId,
+    version: RunEvent.version,
+    turn,
+    callId,
+    tool,
+    outcome: phase === "started" ? { _tag: "OutcomeUnknown" } : { _tag: "NotExecuted", reason: "stopped" },
+    duration: 0
+  }))
+}
+
+/** The end of a run that is cut behind `last`; the time between is not the run's, so its totals count up to `last`. */
+export const endOf = (state: RunState.RunState, last: RunEvent.Durable, at: number): RunEvent.End | undefined =>
+  RunEvent.isEnd(last) ? undefined : {
+    _tag: "RunAborted",
+    seq: last.seq + 1,
+    at,
+    runId: last.runId,
+    version: RunEvent.version,
+    reason: "forked",
+    totals: RunState.totalsAt(state, last.at)
+  }

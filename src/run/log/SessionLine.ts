@@ -1,0 +1,137 @@
+/**
+ * A session as lines of JSON, for people, golden files and other tools: a header, then one durable event a line, exact.
+ *
+ *     {"format":"fiberloop/session","version":1,"sessionId":"...","events":2}
+ *     {"_tag":"RunStarted","seq":1,"at":1700000000000,"runId":"...","version":1,...}
+ *     {"_tag":"RunCompleted","seq":2,...}
+ *
+ * The header says how many events there are, so that lines that were cut off are found missing. Pure; does not own where
+ * lines come from or go to. Errors name the line, never what it holds.
+ */
+import * as Result from "effect/Result"
+import * as SchemaIssue from "effect/SchemaIssue"
+import * as SchemaParser from "effect/SchemaParser"
+import * as RunError from "../RunError.ts"
+import * as RunEvent from "../RunEvent.ts"
+import * as EventMigrations from "./EventMigrations.ts"
+
+/** The version of the lines; that of an event stands in the event. */
+export const version = 1
+
+const format = "fiberloop/session"
+
+export interface Header {
+  readonly sessionId: string
+  /** how many lines follow */
+  readonly events: number
+}
+
+type Refusal = Extract<RunError.RunRefusal, { readonly _tag: "InvalidInput" | "StoreRefused" }>
+export type LineError = RunError.NonRetryableError<Refusal>
+type Read<A> = Result.Result<A, LineError>
+
+export const fromHeader = ({ events, sessionId }: Header): string =>
+  JSON.stringify({ format, version, sessionId, events })
+
+/** Equal events are equal lines, whatever store they come from: what all events have stands first. */
+export const fromEvent = (event: RunEvent.Durable): string => {
+  const { _tag, at, runId, seq, version, ...fields } = event
+  return JSON.stringify({ _tag, seq, at, runId, version, ...fields })
+}
+
+/** The header, from line 1; refuses what is none, and what a newer version made. */
+export const toHeader = (line: string): Read<Header> =>
+  Result.flatMap(object(1, line), (header) => {
+    const { events, sessionId } = header
+    if (header["format"] !== format) return damaged(1, "is not the header of a session that fiberloop exported")
+    if (isCount(header["version"]) && header["version"] > version) return newer(1, header["version"], version)
+    return header["version"] === version && isText(sessionId) && isCount(events)
+      ? Result.succeed({ sessionId, events })
+      : damaged(1, "is no whole header")
+  })
+
+/**
+ * The event of a line, as this version writes it: migrated by `steps`, checked field by field where its type is known, kept
+ * as it is where it is not. Event `seq` stands in line `seq + 1`.
+ */
+export const toEvent = (line: string, seq: number, steps: EventMigrations.Steps): Read<RunEvent.Durable> => {
+  const at = seq + 1
+  return Result.flatMap(object(at, line), (stored) => {
+    if (!isEvent(stored)) return damaged(at, "is no event")
+    if (stored.seq !== seq) return damaged(at, `holds event ${stored.seq} where event ${seq} is next`)
+    if (stored.version > RunEvent.version) return newer(at, stored.version, RunEvent.version)
+    const event = EventMigrations.migrate(stored, steps)
+    if (event === undefined) {
+      return damaged(at, `holds an event of version ${stored.version} that cannot be read as one`)
+    }
+    const wrong = wrongIn(event)
+    return wrong === undefined ? Result.succeed(event) : damaged(at, `holds a ${event._tag} ${wrong}`)
+  })
+}
+
+/** Lines that are missing, or are too many. */
+export const checkCount = ({ events }: Header, found: number): LineError | undefined =>
+  found === events ? undefined : invalid(
+    `The header names ${events} events and there are ${found}${found < events ? ": the rest was cut off" : ""}`
+  )
+
+/** A session whose lines cannot be used; `what` says why. */
+export const invalid = (what: string): LineError =>
+  new RunError.NonRetryableError<Refusal>({
+    _tag: "InvalidInput",
+    field: "lines",
+    message: `${what}; nothing was imported. Export the session again.`
+  })
+
+const damaged = (line: number, what: string): Read<never> => Result.fail(invalid(`Line ${line} ${what}`))
+
+const newer = (line: number, found: number, known: number): Read<never> =>
+  Result.fail(
+    new RunError.NonRetryableError<Refusal>({
+      _tag: "StoreRefused",
+      message:
+        `Line ${line} is of version ${found}, this fiberloop reads up to version ${known}; nothing was imported. ` +
+        "Update fiberloop to import it."
+    })
+  )
+
+const object = (line: number, text: string): Read<Readonly<Record<string, unknown>>> => {
+  try {
+    const value: unknown = JSON.parse(text)
+    if (typeof value === "object" && value !== null && !Array.isArray(value)) return Result.succeed({ ...value })
+  } catch {
+    // said below
+  }
+  return damaged(line, text.trim() === "" ? "is empty" : "holds no JSON object")
+}
+
+/** Databases keep these fields in columns of their own: integers, and text without NUL and lone surrogates. */
+const isEvent = (value: Readonly<Record<string, unknown>>): value is EventMigrations.Stored & typeof value =>
+  isText(value["_tag"]) && isText(value["runId"]) && isCount(value["seq"]) && Number.isSafeInteger(value["at"]) &&
+  Number.isSafeInteger(value["version"])
+
+const isText = (value: unknown): value is string =>
+  typeof value === "string" && value !== "" && value.isWellFormed() && !value.includes("\0")
+
+const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) > 0
+
+const checks = new Map<string, (event: unknown) => Result.Result<unknown, SchemaIssue.Issue>>(
+  RunEvent.Durable.members.map((
+    member
+  ) => [member.fields._tag.schema.literal, SchemaParser.decodeUnknownResult(member)])
+)
+
+const pathsOf = SchemaIssue.makeFormatterStandardSchemaV1()
+
+/** Where an event of a known type is not what that type is, and whether one of any type can be written again. */
+const wrongIn = (event: RunEvent.Durable): string | undefined => {
+  try {
+    fromEvent(event)
+    const result = checks.get(event._tag)?.(event)
+    if (result === undefined || Result.isSuccess(result)) return undefined
+    const path = pathsOf(result.failure).issues[0]?.path ?? []
+    return `whose "${path.map(String).join(".")}" is missing or wrong`
+  } catch {
+    return "that is nested too deeply"
+  }
+}

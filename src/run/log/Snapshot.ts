@@ -1,0 +1,107 @@
+/**
+ * What a compaction keeps of the log before it, so that a reader can start there: it gets the state, and byte for byte the
+ * messages, that reading the whole log gives.
+ *
+ *     1 ... startSeq ... from ------------ compaction ---- head
+ *             |            |                  |
+ *        the run's input   messages kept      state from here on
+ *
+ * What is large is not stored twice: messages that are kept are read again from the events that they are made of, and the
+ * run's input from its `RunStarted`. Does not own the reading; that is the loop's.
+ */
+import * as HashSet from "effect/HashSet"
+import type { Json } from "effect/Schema"
+import * as RunEvent from "../RunEvent.ts"
+import * as RunState from "../RunState.ts"
+import * as Transcript from "../Transcript.ts"
+import * as Calls from "../transcript/Calls.ts"
+import type * as Entries from "../transcript/Entries.ts"
+
+/** Goes up when a fold of the same events gives other states or messages; a golden session tells when it must. */
+export const version = 3
+
+type Compacted = Extract<RunEvent.Durable, { _tag: "ContextCompacted" }>
+type Known = Omit<RunState.RunState, "seq" | "at" | "input">
+
+interface Stored extends Entries.Origin {
+  readonly version: number
+  /** the version of the events that stand in `state` */
+  readonly events: number
+  /** ids that calls before `from` have */
+  readonly taken: ReadonlyArray<string>
+  /** before the compaction; `null` for `undefined` */
+  readonly state: { readonly [K in keyof Known]: unknown }
+  /** the run's `data` by now */
+  readonly data?: Json
+}
+
+/** Where reading starts, and with what. */
+export interface Start {
+  /** `seq` of the first event that `transcript` lacks */
+  readonly from: number
+  readonly transcript: Transcript.Transcript
+  /** `seq` of the `RunStarted` that has the run's input */
+  readonly startSeq: number
+  /** The state at the compaction, with it applied, for a run that started so. */
+  readonly stateOf: (started: Extract<RunEvent.Durable, { _tag: "RunStarted" }>) => RunState.RunState
+}
+
+/** The snapshot of a compaction up to `upTo` that comes next; none before the first run. */
+export const take = (
+  state: RunState.RunState,
+  transcript: Transcript.Transcript,
+  upTo: number
+): Json | undefined => {
+  if (state.startSeq === 0) return undefined
+  const kept = Transcript.entries(transcript).filter((entry) => entry.seq > upTo)
+  const first = kept.reduce((least: Entries.Origin, entry) => entry.from < least.from ? entry : least, {
+    from: state.seq + 1
+  })
+  const shown = new Set(kept.flatMap(({ message }) => message.role === "assistant" ? Calls.foreignIds(message) : []))
+  const { at: _1, input, seq: _2, ...known } = state
+  const snapshot: Stored = {
+    version,
+    events: RunEvent.version,
+    from: first.from,
+    ...(first.isDuringCall === true ? { isDuringCall: true } : {}),
+    taken: Array.from(transcript.taken).filter((id) => !Calls.isDerived(id) && !shown.has(id)).sort(),
+    state: orNull(known),
+    ...(input?.data === undefined ? {} : { data: input.data })
+  }
+  return snapshot as unknown as Json
+}
+
+const orNull = (known: Known): Stored["state"] =>
+  Object.fromEntries(Object.entries(known).map(([key, value]) => [key, value ?? null])) as unknown as Stored["state"]
+
+/** Where reading starts at `event`; `undefined` where it has no snapshot, or none that this version can read. */
+export const startOf = (event: Compacted): Start | undefined => {
+  const stored = parse(event.snapshot, event.seq)
+  if (stored === undefined) return undefined
+  const { data, from, isDuringCall = false, taken } = stored
+  const known = Object.fromEntries(keys.map((key) => [key, stored.state[key] ?? undefined])) as unknown as Known
+  return {
+    from,
+    // of a turn under way only its answer still to come matters: inputs stand behind it
+    transcript: { ...Transcript.empty, taken: HashSet.fromIterable(taken), calling: isDuringCall },
+    startSeq: known.startSeq,
+    stateOf: ({ input }) =>
+      RunState.evolve({ ...known, seq: 0, at: 0, input: data === undefined ? input : { ...input, data } }, event)
+  }
+}
+
+const { at: _1, input: _2, seq: _3, ...others } = RunState.empty
+const keys = Object.keys(others) as ReadonlyArray<keyof Known>
+
+/** A state that lacks what this version knows of one is another version's, whatever its number says. */
+const parse = (value: unknown, seq: number): Stored | undefined => {
+  const stored = value as Partial<Stored> | null | undefined
+  if (typeof stored !== "object" || stored === null) return undefined
+  const { events, from, state, taken } = stored
+  if (stored.version !== version || events !== RunEvent.version) return undefined
+  const isPlace = (place: unknown) => Number.isInteger(place) && Number(place) >= 1 && Number(place) <= seq
+  const isWhole = isPlace(from) && Array.isArray(taken) && typeof state === "object" && state !== null
+  return isWhole && isPlace(state.startSeq) && keys.every((key) => Object.hasOwn(state, key))
+    ? stored as Stored
+    : undefined
+}

@@ -1,0 +1,106 @@
+/**
+ * Tool calls without an outcome: their ids, their phases, what they run with, and when a round of them waits for a person.
+ */
+import type * as Message from "../Message.ts"
+import type * as RunEvent from "../RunEvent.ts"
+
+/** A call that has no outcome yet. `started`: its intent is stored. */
+export interface OpenCall {
+  readonly turn: number
+  readonly callId: string
+  readonly tool: string
+  readonly params: Message.ToolCallPart["params"]
+  readonly phase: "pending" | "awaiting" | "started"
+  /** set once a person was asked: the question's id, when it was asked and when it expires, in milliseconds since the epoch */
+  readonly approvalId?: string
+  readonly requestedAt?: number
+  readonly expiresAt?: number
+  /** when its intent was last stored, in milliseconds since the epoch */
+  readonly startedAt?: number
+  /** the drive that last stored its intent */
+  readonly drive?: number
+  /** how often its intent was stored: more than once when a drive died while it ran */
+  readonly tries?: number
+  /** what the person said */
+  readonly decision?: Decision
+}
+
+/** `params` are the arguments that the person put in place of the model's. */
+export interface Decision {
+  readonly approved: boolean
+  readonly reason?: string
+  readonly params?: Message.ToolCallPart["params"]
+}
+
+/** The arguments that a person is asked about. */
+export const asked = ({ params }: OpenCall): OpenCall["params"] => params
+
+/** The arguments that the call runs with. */
+export const final = (call: OpenCall): OpenCall["params"] => call.decision?.params ?? asked(call)
+
+/** Nobody can say yes any more. */
+export const isExpired = ({ expiresAt }: Pick<OpenCall, "expiresAt">, at: number): boolean =>
+  expiresAt !== undefined && at >= expiresAt
+
+/** The id of the n-th call (from 0) of a turn's message: unique in the run. */
+export const callId = (turn: number, index: number): string => `${turn}.${index}`
+
+/** The place from 0 of a call of `turn` in its message; NaN for an id that is no call's of that turn. */
+export const placeOf = (id: string, turn: number): number => {
+  const place = Number(id.slice(id.indexOf(".") + 1))
+  return callId(turn, place) === id ? place : NaN
+}
+
+/** The same on every try at a call, and unique among all sessions: the ids may hold anything. */
+export const idempotencyKey = (sessionId: string, runId: string, id: string): string =>
+  [sessionId, runId, id].map(encodeURIComponent).join("/")
+
+/** What a round knows of waiting: since when it does, and how long it has, in milliseconds. */
+export interface Round {
+  readonly waitingSince: number | undefined
+  readonly waited: number
+}
+
+/** A call without what was asked and answered about it: that was about other arguments. */
+export const unasked = (
+  { approvalId: _1, decision: _2, expiresAt: _3, requestedAt: _4, ...call }: OpenCall
+): OpenCall => call
+
+/** A question, as its call remembers it. */
+export const questionOf = (
+  { approvalId, at, expiresAt, params }: Extract<RunEvent.Durable, { _tag: "ApprovalRequested" }>
+): Pick<OpenCall, "params" | "phase" | "approvalId" | "requestedAt" | "expiresAt"> => ({
+  params,
+  phase: "awaiting",
+  approvalId,
+  requestedAt: at,
+  ...(expiresAt === undefined ? {} : { expiresAt })
+})
+
+export const decisionOf = (
+  { approved, params, reason }: Extract<RunEvent.Durable, { _tag: "ApprovalResolved" }>
+): Decision => ({
+  approved,
+  ...(reason === undefined ? {} : { reason }),
+  ...(params === undefined ? {} : { params })
+})
+
+/** A round waits for a person while one is asked and nothing runs. */
+export const waits = (openCalls: ReadonlyArray<OpenCall>): boolean =>
+  openCalls.some((call) => call.phase === "awaiting") && !openCalls.some((call) => call.phase === "started")
+
+/** The round with these calls left; time spent waiting is not the drive's. */
+export const inRound = (
+  before: Round,
+  openCalls: ReadonlyArray<OpenCall>,
+  at: number
+): Round & { readonly status: "awaiting_human" | "tool_running"; readonly openCalls: ReadonlyArray<OpenCall> } => {
+  const isWaiting = waits(openCalls)
+  const { waited, waitingSince } = before
+  return {
+    openCalls,
+    status: isWaiting ? "awaiting_human" : "tool_running",
+    waitingSince: isWaiting ? waitingSince ?? at : undefined,
+    waited: isWaiting || waitingSince === undefined ? waited : waited + Math.max(0, at - waitingSince)
+  }
+}

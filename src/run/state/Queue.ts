@@ -1,0 +1,53 @@
+/**
+ * What was said to a run and has not reached its model yet. Part of the fold of `RunState`: total and pure.
+ *
+ * Does not own when something is said to the model; that is `RunDecision` and the loop.
+ */
+import type * as RunEvent from "../RunEvent.ts"
+
+type Of<Tag extends RunEvent.Durable["_tag"]> = Extract<RunEvent.Durable, { _tag: Tag }>
+
+/** An accepted input, by the `seq` that it was accepted with. */
+export interface Queued extends Pick<Of<"InputQueued">, "seq" | "kind" | "messages"> {
+  /** goes to the model with the next turn: every steer, and the follow-up that the run goes on for */
+  readonly isDue: boolean
+}
+
+/** In the order of acceptance. */
+export type Queue = ReadonlyArray<Queued>
+
+export const add = (queue: Queue, { kind, messages, seq }: Of<"InputQueued">): Queue => [
+  ...queue,
+  { seq, kind, messages, isDue: kind === "steer" }
+]
+
+export const receive = (queue: Queue, { queued }: Of<"InputReceived">): Queue =>
+  queued === undefined ? queue : queue.filter(({ seq }) => seq !== queued)
+
+/** Where the run goes on for a follow-up, that is the oldest. */
+export const finishTurn = (queue: Queue, { decision }: Of<"TurnFinished">): Queue => {
+  if (queue.length === 0 || decision._tag !== "Continue" || decision.reason !== "followUp") return queue
+  const oldest = queue.find(({ isDue }) => !isDue)
+  return oldest === undefined ? queue : queue.map((queued) => queued === oldest ? { ...queued, isDue: true } : queued)
+}
+
+/**
+ * An end that a drive wrote itself was told to whoever waits, and nothing of it is delivered later. A drive that died has
+ * told nobody.
+ */
+export const end = (queue: Queue, event: RunEvent.End): Queue => queue.length === 0 || isOfDead(event) ? queue : []
+
+const isOfDead = (event: RunEvent.End): boolean =>
+  (event._tag === "RunAborted" && event.reason === "crashed") ||
+  (event._tag === "RunLimited" && event.reason === "crashLoop")
+
+/** What the run goes on for although its model has nothing more to do. */
+export const next = (queue: Queue): Queued["kind"] | undefined =>
+  queue.some(({ kind }) => kind === "steer") ? "steer" : queue[0]?.kind
+
+/** What the next turn begins with; the oldest follow-up too where the model would have `nothing` to answer. */
+export const due = (queue: Queue, nothing: () => boolean): Queue => {
+  if (queue.length === 0) return queue
+  const now = queue.filter(({ isDue }) => isDue)
+  return now.length > 0 || !nothing() ? now : queue.slice(0, 1)
+}

@@ -1,0 +1,92 @@
+/**
+ * The calls of an assistant message as they may be sent: ids of the narrowest form and unique in the conversation, calls
+ * that the provider executed itself together with their results.
+ */
+import * as HashSet from "effect/HashSet"
+import type * as Message from "../Message.ts"
+import * as Legality from "./Legality.ts"
+
+/** A call that is ours to execute: the id it is sent under, and the one the model gave it. */
+export interface Call {
+  readonly id: string
+  readonly givenId: string
+  readonly name: string
+}
+
+export interface Prepared {
+  readonly content: ReadonlyArray<Message.AssistantPart>
+  readonly calls: ReadonlyArray<Call>
+  /** provider-given ids in use, these included */
+  readonly taken: HashSet.HashSet<string>
+}
+
+/** Nine letters and digits, the narrowest form a provider asks for; unique because `seq` is, within one `prefix`. */
+const derivedId = (prefix: "c" | "p", seq: number, index: number): string =>
+  `${prefix}${seq.toString(36).padStart(6, "0")}${index.toString(36).padStart(2, "0")}`
+
+/** True for ids that we make ourselves. */
+export const isDerived = (id: string): boolean => /^[cp][0-9a-z]{8,}$/.test(id)
+
+/**
+ * Prepares the content of the event `seq`; `from` is the number of calls prepared under that `seq` before. Ids are
+ * derived, so that the same log gives the same bytes, but for ids of provider-executed calls, which providers know again.
+ */
+export const prepare = (
+  seq: number,
+  content: ReadonlyArray<Message.AssistantPart>,
+  takenBefore: HashSet.HashSet<string>,
+  from = 0
+): Prepared => {
+  const calls: Array<Call> = []
+  const foreign = pairForeign(seq, content, takenBefore, from)
+  let taken = takenBefore
+  const prepared = content.flatMap((part, at): ReadonlyArray<Message.AssistantPart> => {
+    if (part.type !== "tool-call" && part.type !== "tool-result") return Legality.cleanPart(part)
+    const named = (id: string, name: string) => Legality.cleanPart(withName(part, id, name))
+    if (part.providerExecuted === true || part.type === "tool-result") {
+      const pair = foreign.get(at)
+      if (pair === undefined) return []
+      taken = HashSet.add(taken, pair.id)
+      return named(pair.id, pair.name)
+    }
+    const id = derivedId("c", seq, from + calls.length)
+    const name = Legality.cleanName(part.name)
+    calls.push({ id, givenId: part.id, name })
+    return named(id, name)
+  })
+  return { content: prepared, calls, taken }
+}
+
+const withName = (
+  part: Message.ToolCallPart | Message.ToolResultPart,
+  id: string,
+  name: string
+): Message.AssistantPart => ({ ...part, id, name })
+
+/** The ids of a message's calls that its provider executed itself. */
+export const foreignIds = ({ content }: Message.AssistantMessage): ReadonlyArray<string> =>
+  content.flatMap((part) => part.type === "tool-call" && part.providerExecuted === true ? [part.id] : [])
+
+/** The ids and names of provider-executed calls and their results, by place in the content; one without the other has none. */
+const pairForeign = (
+  seq: number,
+  content: ReadonlyArray<Message.AssistantPart>,
+  taken: HashSet.HashSet<string>,
+  from: number
+): ReadonlyMap<number, { readonly id: string; readonly name: string }> => {
+  const ids = new Map<number, { readonly id: string; readonly name: string }>()
+  const used = new Set<string>()
+  content.forEach((part, at) => {
+    if (part.type !== "tool-call" || part.providerExecuted !== true) return
+    const result = content.findIndex((other, i) =>
+      i > at && other.type === "tool-result" && other.id === part.id && !ids.has(i)
+    )
+    if (result < 0) return
+    const keeps = Legality.isId(part.id) && !isDerived(part.id) && !used.has(part.id) && !HashSet.has(taken, part.id)
+    const id = keeps ? part.id : derivedId("p", seq, from + at)
+    used.add(id)
+    const named = { id, name: Legality.cleanName(part.name) }
+    ids.set(at, named).set(result, named)
+  })
+  return ids
+}

@@ -1,0 +1,150 @@
+/**
+ * Messages in their places: how a turn, and how a list of messages from elsewhere, become legal entries of a transcript.
+ *
+ * Does not own the order of entries; that is `Transcript`.
+ */
+import * as HashMap from "effect/HashMap"
+import type * as HashSet from "effect/HashSet"
+import * as Option from "effect/Option"
+import * as Message from "../Message.ts"
+import * as ToolOutcome from "../ToolOutcome.ts"
+import * as Calls from "./Calls.ts"
+import * as Legality from "./Legality.ts"
+
+/** Where a message begins in the log. */
+export interface Origin {
+  /** `seq` of the first event that it is made of */
+  readonly from: number
+  /** that is an input, and came while the model was called */
+  readonly isDuringCall?: boolean | undefined
+}
+
+/** A message in its place. Where it holds reasoning: by which model, and the message without it for all others. */
+export interface Entry extends Origin {
+  readonly seq: number
+  readonly message: Message.Message
+  /** a user message of nothing but the runtime's notices */
+  readonly isNotice?: boolean
+  readonly reasoned?: { readonly by: Message.ModelRef | undefined; readonly without: Message.Message }
+}
+
+type Result = Pick<Message.ToolResultPart, "result" | "isFailure">
+
+/** An assistant message and what is known of its calls. */
+export interface Turn {
+  readonly seq: number
+  /** where that is not `seq` */
+  readonly from?: number
+  readonly model: Message.ModelRef | undefined
+  readonly content: ReadonlyArray<Message.AssistantPart>
+  readonly calls: ReadonlyArray<Calls.Call>
+  /** by the call's place in the message */
+  readonly results: HashMap.HashMap<number, Result>
+}
+
+/** A settled or unsettled turn as an assistant message and, where it made calls, their results. */
+export const fromTurn = (turn: Turn): ReadonlyArray<Entry> => {
+  const { calls, content, model, results, seq } = turn
+  if (Legality.isBlank(content)) return []
+  const others = content.filter((part) => part.type !== "reasoning")
+  const message: Entry = {
+    seq,
+    from: turn.from ?? seq,
+    message: { role: "assistant", content },
+    ...(others.length === content.length
+      ? {}
+      : { reasoned: { by: model, without: { role: "assistant", content: others } } })
+  }
+  if (calls.length === 0) return [message]
+  const answers = calls.map(({ id, name }, i) =>
+    toolResult(id, name, Option.getOrElse(HashMap.get(results, i), () => noResult))
+  )
+  return [message, { seq, from: message.from, message: { role: "tool", content: answers } }]
+}
+
+const noResult: Result = ToolOutcome.toResult({ _tag: "OutcomeUnknown" })
+
+const toolResult = (id: string, name: string, { isFailure, result }: Result): Message.ToolResultPart => {
+  const clean = Legality.cleanJson(result)
+  const isBlank = typeof clean === "string" && clean.trim() === ""
+  return { type: "tool-result", id, name, result: isBlank ? "(no output)" : clean, isFailure }
+}
+
+/**
+ * Anybody's messages, a history or a strategy's replacement, made legal: entries of `seq`, made of the event `idSeq`, from which
+ * ids are derived. System
+ * messages behind others become user messages; reasoning, whose model is not known, goes to nobody.
+ */
+export const fromMessages = (
+  messages: ReadonlyArray<Message.Message>,
+  seq: number,
+  idSeq: number,
+  takenBefore: HashSet.HashSet<string>
+): { readonly entries: Array<Entry>; readonly taken: HashSet.HashSet<string> } => {
+  const entries: Array<Entry> = []
+  let taken = takenBefore
+  let count = 0
+  messages.forEach((message, at) => {
+    if (message.role === "assistant") {
+      const { calls, content, taken: next } = Calls.prepare(idSeq, message.content, taken, count)
+      taken = next
+      count += message.content.length
+      const after = messages[at + 1]
+      const results = resultsOf(calls, after?.role === "tool" ? after.content : [])
+      entries.push(...fromTurn({ seq, from: idSeq, model: undefined, content, calls, results }))
+    } else if (message.role !== "tool") {
+      const parts = message.role === "user" ? message.content : [Message.text(message.content)]
+      const content = parts.flatMap(Legality.cleanPart)
+      if (content.length === 0) return
+      const isSystem = message.role === "system" && entries.every((entry) => entry.message.role === "system")
+      entries.push({
+        seq,
+        from: idSeq,
+        message: isSystem ? { role: "system", content: Message.textOf(content) } : { role: "user", content }
+      })
+    }
+  })
+  return { entries, taken }
+}
+
+/** The results of calls, by place: each takes the first one of its id that is left. */
+const resultsOf = (
+  calls: ReadonlyArray<Calls.Call>,
+  results: ReadonlyArray<Message.ToolResultPart>
+): HashMap.HashMap<number, Result> => {
+  const left = [...results]
+  const found = new Map<number, Result>()
+  calls.forEach((call, i) => {
+    const at = left.findIndex((result) => result.id === call.givenId)
+    if (at >= 0) found.set(i, left.splice(at, 1)[0]!)
+  })
+  return HashMap.fromIterable(found)
+}
+
+/** The message as `reader` may see it: reasoning only where it made that itself. */
+export const forReader = (entry: Entry, reader: Message.ModelRef | undefined): Message.Message => {
+  const { message, reasoned } = entry
+  if (reasoned === undefined) return message
+  const { by, without } = reasoned
+  return by !== undefined && by.provider === reader?.provider && by.name === reader.name ? message : without
+}
+
+const earlier = Message.user("(The conversation began earlier.)")
+
+/**
+ * System messages come first, later ones are the user's; behind them a user speaks first. Neighbours of one role, as a log
+ * with holes or an older prefix may leave them, become one message.
+ */
+export const addMessage = (out: Array<Message.Message>, added: Message.Message): void => {
+  const last = out[out.length - 1]
+  const isLate = added.role === "system" && last !== undefined && last.role !== "system"
+  const message = isLate ? Message.user(added.content) : added
+  if (last?.role === "user" && message.role === "user") {
+    out[out.length - 1] = { role: "user", content: [...last.content, ...message.content] }
+  } else if (last?.role === "assistant" && message.role === "assistant") {
+    out[out.length - 1] = { role: "assistant", content: [...last.content, ...message.content] }
+  } else {
+    if ((last === undefined || last.role === "system") && message.role === "assistant") out.push(earlier)
+    out.push(message)
+  }
+}

@@ -1,0 +1,251 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as EndLine from "../../../src/cli/render/EndLine.ts"
+import * as Paint from "../../../src/cli/render/Paint.ts"
+import * as Render from "../../../src/cli/render/Render.ts"
+import * as ToolLine from "../../../src/cli/render/ToolLine.ts"
+import type * as RunEvent from "../../../src/run/RunEvent.ts"
+import * as Events from "../Events.ts"
+
+interface Options {
+  readonly isTerminal?: boolean
+  readonly flags?: ReadonlyArray<string>
+}
+
+/** What events look like: standard output as it is, lines on standard error marked with `!`. */
+const shown = (events: ReadonlyArray<RunEvent.RunEvent>, { flags = [], isTerminal = true }: Options = {}): string => {
+  let state = Render.initial
+  let out = ""
+  for (const event of events) {
+    const [next, writes] = Render.step({ isTerminal, paint: Paint.plain, sessionId: "s-1", flags }, state, event)
+    state = next
+    for (const write of writes) out += write.to === "stdout" ? write.text : write.text.replace(/^(?=.)/gm, "! ")
+  }
+  return out
+}
+
+const end = "! ✓ completed · 2 turns · 1 tool call · 1.2 s · session s-1\n"
+
+describe("on a terminal", () => {
+  it("words appear as they come, and the last line is ended", () => {
+    const deltas = Events.deltas(0, "Once ", "upon", " a time")
+    assert.strictEqual(shown(deltas), "Once upon a time")
+    assert.strictEqual(
+      shown([...deltas, Events.message(Events.text("Once upon a time")), Events.completed]),
+      `Once upon a time\n${end}`
+    )
+  })
+
+  it("a tool call is a line of its own behind the words", () => {
+    assert.strictEqual(
+      shown([
+        ...Events.deltas(0, "Let me look."),
+        Events.message(Events.text("Let me look."), Events.call("list_files", { pattern: "*" })),
+        Events.started("list_files", { pattern: "*" }),
+        Events.settled("list_files", { _tag: "Succeeded", result: { entries: [1, 2], total: 2 } }),
+        ...Events.deltas(0, "Two."),
+        Events.message(Events.text("Two."))
+      ]),
+      "Let me look.\n! ● list_files pattern=\"*\"  ✓ 2 files  12 ms\nTwo.\n"
+    )
+  })
+
+  it("words that were missed come from the settled message, once", () => {
+    const [first, , third] = Events.deltas(0, "a", "b", "c")
+    assert.strictEqual(shown([first!, third!, Events.message(Events.text("abc"))]), "abc\n")
+    assert.strictEqual(shown([Events.message(Events.text("abc"))]), "abc\n")
+  })
+
+  it("words of blocks that come interleaved are shown once", () => {
+    const [a, b, c] = Events.deltas(0, "one ", "three", "two ")
+    const events = [a!, { ...b!, block: "1" }, c!, Events.message(Events.text("one two "), Events.text("three"))]
+    assert.strictEqual(shown(events), "one threetwo \n")
+  })
+
+  it("words that turn out to be others are shown on a new line", () => {
+    assert.strictEqual(shown([...Events.deltas(0, "abc"), Events.message(Events.text("xyz!"))]), "abc\nxyz!\n")
+  })
+
+  it("words joined by a slow reader are followed on", () => {
+    const joined = { ...Events.deltas(0, "abc")[0]!, count: 3 }
+    assert.strictEqual(shown([joined, ...Events.deltas(3, "d"), Events.message(Events.text("abcd"))]), "abcd\n")
+  })
+
+  it("words of an attempt that was discarded are marked, and the next one begins on a new line", () => {
+    assert.strictEqual(
+      shown([...Events.deltas(0, "Once"), Events.discarded, Events.retry, ...Events.deltas(0, "Twice")]),
+      "Once\n! ↻ the answer broke off there and does not count\n! ↻ the line was cut; trying again in 1.5 s\nTwice"
+    )
+  })
+
+  it("trouble that comes again is said once, until an answer has come or it is another", () => {
+    const other = { ...Events.retry, error: { _tag: "Network", message: "no answer" } } as const
+    const again = "! ↻ the same again; trying again in 1.5 s\n"
+    assert.strictEqual(
+      shown([Events.retry, Events.discarded, { ...Events.retry, delay: 2_100 }, Events.retry]),
+      `! ↻ the line was cut; trying again in 1.5 s\n! ↻ the same again; trying again in 2.1 s\n${again}`
+    )
+    assert.strictEqual(
+      shown([Events.retry, other, Events.retry, Events.message(), Events.retry], { isTerminal: false }),
+      ["the line was cut", "no answer", "the line was cut", "the line was cut"]
+        .map((why) => `! ↻ ${why}; trying again in 1.5 s\n`).join("")
+    )
+  })
+
+  it("what a run is told on the way stands where its model reads it", () => {
+    const message = { role: "user", content: [Events.text("shorter")] } as const
+    const received: RunEvent.RunEvent = {
+      _tag: "InputReceived",
+      seq: 1,
+      at: 0,
+      runId: "r",
+      version: 1,
+      kind: "steer",
+      messages: [message as never]
+    }
+    assert.strictEqual(shown([received]), "! > shorter\n")
+  })
+
+  it("an attempt that said nothing leaves no mark", () => {
+    assert.strictEqual(shown([Events.discarded]), "")
+  })
+
+  it("control characters of the model and of tools are shown as escapes, also when split between deltas", () => {
+    assert.strictEqual(
+      shown([
+        ...Events.deltas(0, "\u001b", "[31m\r", "\nx\ud83d", "\ude00"),
+        Events.message(Events.text("\u001b[31m\r\nx😀"))
+      ]),
+      "\\x1b[31m\nx😀\n"
+    )
+    assert.strictEqual(
+      shown([Events.settled("a\u001b", { _tag: "Failed", result: "\u0007\nb" }, { callId: "9.9" })]),
+      "! ● a\\x1b  ✗ \\x07 b  12 ms\n"
+    )
+  })
+})
+
+describe("anywhere else", () => {
+  const pipe = (events: ReadonlyArray<RunEvent.RunEvent>) => shown(events, { isTerminal: false })
+
+  it("standard output gets the settled answer, as it is", () => {
+    const events = [...Events.deltas(0, "an", "swer"), Events.message(Events.text("\u001banswer"))]
+    assert.strictEqual(pipe(events), "\u001banswer\n")
+  })
+
+  it("what is said on the way to a tool goes to standard error", () => {
+    assert.strictEqual(
+      pipe([
+        Events.message(Events.text("Let me \u001blook."), Events.call("t", {})),
+        Events.message(Events.text("Done.\n"))
+      ]),
+      "! Let me \\x1blook.\nDone.\n"
+    )
+  })
+
+  it("what was discarded is not there", () => {
+    assert.strictEqual(
+      pipe([...Events.deltas(0, "Once"), Events.discarded, Events.message(Events.text("Twice"))]),
+      "Twice\n"
+    )
+  })
+
+  it("a message without words writes nothing", () => {
+    assert.strictEqual(pipe([Events.message(Events.call("t", {})), Events.message(Events.text(" \n"))]), "")
+  })
+})
+
+describe("how a run ended", () => {
+  it("tokens are told when there are any", () => {
+    const usage = { inputTokens: 1_000, outputTokens: 50 }
+    assert.include(
+      EndLine.line({ ...Events.completed, totals: Events.totals({ usage }) }, "s", Paint.plain),
+      " · 1050 tokens (1000 in, 50 out) · "
+    )
+  })
+
+  it("a run that can go on says how, with the flags it needs", () => {
+    assert.strictEqual(
+      shown([Events.aborted], { flags: ["--root", "my dog's"] }),
+      "! ✗ aborted · 2 turns · 1 tool call · 1.2 s · session s-1\n! Go on with: fiberloop run --session s-1 --root 'my dog'\\''s'\n"
+    )
+    assert.include(shown([Events.limited]), "! ✗ stopped at the limit of turns · ")
+    assert.include(shown([Events.limited]), "! Go on with: fiberloop run --session s-1 --max-turns 22\n")
+    assert.notInclude(shown([Events.completed]), "Go on")
+  })
+
+  it("at a limit that no flag lifts, the session goes on with a new task", () => {
+    for (const reason of ["errors", "length"] as const) {
+      const out = shown([{ ...Events.limited, reason } as RunEvent.RunEvent])
+      assert.include(out, `! Go on with: fiberloop run --session s-1 "<task>"\n`)
+    }
+  })
+
+  it("a failure is told on one line, before the end", () => {
+    assert.strictEqual(
+      shown([...Events.deltas(0, "Well"), Events.failed]),
+      "Well\n! fiberloop: the key is wrong; check OPENAI_API_KEY\n! ✗ failed · 2 turns · 1 tool call · 1.2 s · session s-1\n" +
+        "! Go on with: fiberloop run --session s-1\n"
+    )
+  })
+
+  it("tools that were left running are named", () => {
+    assert.include(EndLine.line({ ...Events.aborted, leftBehind: ["slow"] }, "s", Paint.plain), "left running: slow")
+  })
+})
+
+describe("a tool call's line", () => {
+  const line = (tool: string, outcome: Parameters<typeof Events.settled>[1], originalSize?: number) =>
+    ToolLine.settled(Events.settled(tool, outcome, originalSize === undefined ? {} : { originalSize }), {}, Paint.plain)
+      .replace(/^● \w+ {2}| {2}12 ms$/g, "")
+
+  it("says what the tools of the command found", () => {
+    const ok = (tool: string, result: any) => line(tool, { _tag: "Succeeded", result })
+    assert.strictEqual(ok("list_files", { entries: [1], total: 1 }), "✓ 1 file")
+    assert.strictEqual(ok("list_files", { entries: [1], total: 9 }), "✓ 1 of 9 files")
+    assert.strictEqual(ok("search_text", { total: 0, files: 0 }), "✓ nothing found")
+    assert.strictEqual(ok("search_text", { total: 3, files: 1 }), "✓ 3 lines of 1 file")
+    assert.strictEqual(ok("read_file", { from: 1, to: 9, lines: 9 }), "✓ 9 lines")
+    assert.strictEqual(ok("read_file", { from: 1, to: 8, lines: 9 }), "✓ lines 1-8 of 9")
+    assert.strictEqual(ok("calculate", { result: "4" }), "✓ 4")
+    assert.strictEqual(ok("other", "short"), "✓ short")
+    assert.strictEqual(ok("other", "x".repeat(100)), "✓ 100 characters")
+    assert.strictEqual(ok("list_files", null), "✓ null")
+    assert.strictEqual(ok("constructor", {}), "✓ {}")
+  })
+
+  it("says what went wrong, in words", () => {
+    assert.strictEqual(line("t", { _tag: "Failed", result: { _tag: "E", message: "no such file" } }), "✗ no such file")
+    assert.strictEqual(line("t", { _tag: "Failed", result: { code: 1 } }), "✗ {\"code\":1}")
+    assert.strictEqual(line("t", { _tag: "TimedOut", limit: 5 }), "✗ Timed out after 5 ms.")
+    assert.strictEqual(
+      line("t", { _tag: "Interrupted" }),
+      "✗ Interrupted: the run ended while this call was running; it may have taken effect. Check first."
+    )
+    assert.strictEqual(line("t", { _tag: "Succeeded", result: "x…" }, 45_000), "✓ cut, it has 45000 characters")
+  })
+
+  it("has the arguments in short", () => {
+    assert.strictEqual(ToolLine.call("t", { a: "b c", n: 1 }), "t a=\"b c\" n=1")
+    assert.strictEqual(ToolLine.call("t", {}), "t")
+    assert.strictEqual(ToolLine.call("t", "not {json"), "t \"not {json\"")
+    assert.strictEqual(ToolLine.call("t", { a: "x".repeat(200) }).length, 72)
+  })
+
+  it("has times in the unit that reads best", () => {
+    assert.deepStrictEqual([0, 999, 1_000, 59_940, 60_000, 125_000].map(ToolLine.duration), [
+      "0 ms",
+      "999 ms",
+      "1.0 s",
+      "59.9 s",
+      "1 min 0 s",
+      "2 min 5 s"
+    ])
+  })
+
+  it("is coloured where colours are wanted", () => {
+    assert.strictEqual(
+      ToolLine.settled(Events.settled("t", { _tag: "Succeeded", result: 1 }), {}, Paint.coloured),
+      "● t  \u001b[32m✓ 1\u001b[0m  \u001b[2m12 ms\u001b[0m"
+    )
+  })
+})

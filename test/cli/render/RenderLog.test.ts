@@ -1,0 +1,233 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as Paint from "../../../src/cli/render/Paint.ts"
+import * as RenderLog from "../../../src/cli/render/RenderLog.ts"
+import type * as Message from "../../../src/run/Message.ts"
+import * as Drafts from "../../support/Drafts.ts"
+
+interface Options {
+  readonly isFull?: boolean
+  readonly isOpen?: boolean
+}
+
+/** The transcript of these events, without the first line and, unless `isOpen`, what stands below the log. */
+const shown = (drafts: ReadonlyArray<Drafts.Placed>, { isFull = false, isOpen = false }: Options = {}): string => {
+  const look = { paint: Paint.plain, sessionId: "s-1", flags: ["--db", "my db"], isFull }
+  let state = RenderLog.initial
+  let out = ""
+  for (const event of Drafts.log(...drafts)) {
+    const [next, text] = RenderLog.step(look, state, event)
+    state = next
+    out += text
+  }
+  return isOpen ? out + RenderLog.finish(look, state) : out
+}
+
+/** What these events add behind the start of a run. */
+const added = (drafts: ReadonlyArray<Drafts.Placed>, options?: Options): string => {
+  const start = Drafts.started("go")
+  return shown([start, ...drafts], options).slice(shown([start]).length)
+}
+
+const totals = { ...Drafts.totals, turns: 2, toolCalls: 1, duration: 1_500 }
+const completed: Drafts.Placed = { _tag: "RunCompleted", reason: "stop", totals }
+const text = (text: string): Message.TextPart => ({ type: "text", text })
+const called = (name: string, params: Message.ToolCallPart["params"]) => Drafts.assistant([Drafts.call(name, params)])
+
+describe("a transcript", () => {
+  it("tells a run from its input to its end", () => {
+    assert.strictEqual(
+      shown([
+        Drafts.started("find it\nplease"),
+        Drafts.turnStarted(1),
+        Drafts.assistant([text("Let me look."), Drafts.call("search", { q: "it" })]),
+        Drafts.toolStarted("1.0", { q: "it" }),
+        Drafts.settled("1.0", "found", { duration: 12 }),
+        Drafts.turnStarted(2),
+        Drafts.assistant([text("There it is.")], { turn: 2 }),
+        completed
+      ]),
+      `── run 1 · 1970-01-01 00:00:00 UTC · run-1
+> find it
+> please
+
+· model test/model
+
+Let me look.
+
+● search q="it"  ✓ found  12 ms
+
+There it is.
+
+✓ The model finished its answer, after 2 turns and 1 tool call.
+  2 turns · 1 tool call · 1.5 s
+`
+    )
+  })
+
+  it("ends with the totals of the session, each run counted once", () => {
+    const usage = { inputTokens: 10, outputTokens: 5 }
+    const limited: Drafts.Placed = { _tag: "RunLimited", reason: "turns", totals: { ...totals, usage } }
+    const out = shown([
+      Drafts.started("a"),
+      limited,
+      Drafts.resumed(2),
+      { ...completed, totals: { ...totals, usage } },
+      { ...Drafts.started("b"), runId: "run-2" },
+      { ...limited, runId: "run-2" }
+    ], { isOpen: true })
+    assert.isTrue(
+      out.endsWith(
+        "\n── session s-1 · 2 runs · 4 turns · 2 tool calls · 30 tokens (20 in, 10 out) · 3.0 s\n" +
+          "Go on with: fiberloop run --session s-1 --db 'my db' --max-turns 22\n"
+      ),
+      out
+    )
+  })
+
+  it("says what is open where the run has not ended", () => {
+    const out = added([called("search", { q: 1 })], { isOpen: true })
+    assert.include(out, "● search q=1  … no outcome yet\n")
+    assert.include(out, "The run has not ended")
+  })
+
+  it("says nothing of calls that have an outcome", () => {
+    assert.notInclude(added([called("search", {}), Drafts.settled("1.0", "x")], { isOpen: true }), "no outcome")
+  })
+
+  it("says nothing of open calls once the run has ended", () => {
+    assert.notInclude(added([called("search", { q: 1 }), completed], { isOpen: true }), "no outcome")
+  })
+
+  it("marks a compaction", () => {
+    const compacted = { ...Drafts.compacted(1, []), before: 20, after: 3 }
+    assert.include(added([compacted]), "↻ the conversation was shortened from 20 to 3 messages (test)\n")
+  })
+
+  it("says who approved and who denied, and why", () => {
+    const out = added([
+      called("search", { q: 1 }),
+      Drafts.approvalRequested("1.0"),
+      { ...Drafts.approvalResolved("1.0", false), by: "terminal", reason: "not\nnow" },
+      { ...Drafts.approvalResolved("1.0"), by: "rule" }
+    ])
+    assert.strictEqual(
+      out,
+      "\n? search asks for approval\n✗ search denied by terminal: not now\n✓ search approved by rule\n"
+    )
+  })
+
+  it("shows notices, resumptions, attempts that do not count and other models", () => {
+    const to = { provider: "p", name: "n" }
+    const out = added([
+      Drafts.notice("go\non"),
+      Drafts.resumed(2),
+      Drafts.discarded(1, 1),
+      { _tag: "ModelSwitched", turn: 1, from: Drafts.model, to }
+    ])
+    assert.strictEqual(
+      out.trimStart(),
+      "· the model was told: go on\n· resumed · 1970-01-01 00:00:00 UTC\n↻ an attempt does not count: busy\n" +
+        "↻ going on with the model p/n\n"
+    )
+  })
+
+  it("names the model when it changes only", () => {
+    assert.strictEqual(added([Drafts.turnStarted(1), Drafts.turnStarted(2)]).trimStart(), "· model test/model\n")
+  })
+
+  it("shows what was said while it ran, and files by their name", () => {
+    const file = { type: "file", mediaType: "image/png", data: "AA==", fileName: "a.png" } as const
+    const received: Drafts.Placed = {
+      _tag: "InputReceived",
+      kind: "steer",
+      messages: [{ role: "user", content: [text("stop"), file] }]
+    }
+    assert.strictEqual(added([received]), "\n> stop\n> [a.png, image/png]\n")
+  })
+
+  const queued = (...words: ReadonlyArray<string>): Drafts.Placed => ({
+    _tag: "InputQueued",
+    kind: "steer",
+    messages: words.map((word) => ({ role: "user", content: [text(word)] }))
+  })
+
+  it("shows what was queued once, where it was delivered", () => {
+    const received: Drafts.Placed = { ...queued("stop"), _tag: "InputReceived", queued: 2 } as never
+    assert.strictEqual(added([queued("stop"), received]), "\n> stop\n")
+    assert.notInclude(added([queued("stop"), received, completed]), "not delivered")
+  })
+
+  it("says what was queued and not delivered, before the end that gave it up", () => {
+    const out = added([queued("stop", "now"), completed])
+    assert.include(out, "\n· not delivered:\n> stop\n> now\n✓ The model finished its answer")
+  })
+
+  it("says what waits to be delivered, while the run has no end or its process died", () => {
+    const crashed: Drafts.Placed = { _tag: "RunAborted", reason: "crashed", totals }
+    assert.include(added([queued("stop")], { isOpen: true }), "· waits to be delivered:\n> stop\n")
+    assert.notInclude(added([queued("stop"), crashed]), "not delivered")
+  })
+
+  it("shortens a result to a few lines, and says so", () => {
+    const result = Array.from({ length: 9 }, (_, n) => `line ${n}`).join("\n")
+    const out = added([called("search", {}), Drafts.settled("1.0", result)])
+    assert.include(out, "    line 3\n    … 5 more lines; --full shows all\n")
+    assert.notInclude(out, "line 4\n")
+  })
+
+  it("cuts long lines of a result", () => {
+    const out = added([called("search", {}), Drafts.settled("1.0", "三".repeat(200))])
+    assert.isTrue(out.split("\n").every((line) => line.length <= 70))
+    assert.include(out, "    … 200 characters; --full shows all\n")
+  })
+
+  it("shows the beginning of a large JSON result on one line", () => {
+    const result = { entries: Array.from({ length: 99 }, (_, n) => n) }
+    const out = added([called("search", {}), Drafts.settled("1.0", { _tag: "Succeeded", result })])
+    assert.match(out, /\n {4}\{"entries":\[0,1,2,[\d,]+…\n {4}… \d+ characters; --full shows all\n$/)
+  })
+
+  it("shows whole results, arguments and the reasoning with --full", () => {
+    const result = { lines: Array.from({ length: 9 }, (_, n) => `line ${n} ${"x".repeat(150)}`) }
+    const params = { text: "y".repeat(200) }
+    const out = added([
+      Drafts.assistant([{ type: "reasoning", text: "hm" }, Drafts.call("search", params)]),
+      Drafts.settled("1.0", { _tag: "Succeeded", result })
+    ], { isFull: true })
+    for (const words of ["\nhm\n", "line 8 xxx", "y".repeat(200)]) assert.include(out, words)
+  })
+
+  it("leaves the reasoning out without it", () => {
+    assert.strictEqual(added([Drafts.assistant([{ type: "reasoning", text: "hm" }])]), "")
+  })
+
+  it("shows a failed call with its reason", () => {
+    const out = added([called("search", {}), Drafts.settled("1.0", { _tag: "Denied", reason: "too risky" })])
+    assert.strictEqual(out, "\n● search  ✗ Denied: too risky  1 ms\n")
+  })
+
+  it("keeps calls of two runs apart", () => {
+    const run2 = { runId: "run-2" }
+    const out = added([
+      called("search", { q: "old" }),
+      { ...Drafts.started("b"), ...run2 },
+      { ...Drafts.settled("1.0", "x"), ...run2 }
+    ])
+    assert.notInclude(out, "old")
+  })
+
+  it("escapes control characters wherever they come from", () => {
+    const evil = "\u001b[2J\u0007\u202e"
+    const out = shown([
+      { ...Drafts.started(evil), runId: evil },
+      Drafts.assistant([text(evil), { type: "reasoning", text: evil }, Drafts.call(evil, { [evil]: evil })]),
+      { ...Drafts.approvalRequested("1.0"), tool: evil, params: evil },
+      { ...Drafts.approvalResolved("1.0"), by: evil, reason: evil },
+      Drafts.settled("1.0", `${evil}\n${evil.repeat(99)}`, { tool: evil }),
+      Drafts.notice(evil),
+      { ...completed, leftBehind: [evil] }
+    ], { isFull: true, isOpen: true })
+    // oxlint-disable-next-line no-control-regex
+    assert.notMatch(out, /[\u001b\u0007\u202e]/)
+  })
+})

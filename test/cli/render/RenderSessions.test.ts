@@ -1,0 +1,74 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as Paint from "../../../src/cli/render/Paint.ts"
+import * as RenderSessions from "../../../src/cli/render/RenderSessions.ts"
+import * as SessionStore from "../../../src/services/SessionStore.ts"
+
+const now = 1_000_000_000
+const info = (id: string, more: Partial<SessionStore.SessionInfo> = {}): SessionStore.SessionInfo => ({
+  ...SessionStore.newInfo(id, now),
+  head: 1,
+  ...more
+})
+const lines = (infos: ReadonlyArray<SessionStore.SessionInfo>, columns = Infinity) =>
+  RenderSessions.lines(infos, { paint: Paint.plain, columns, now })
+
+const minute = 60_000
+const ages: Record<string, number> = {
+  "just now": -5 * minute,
+  "1 min ago": minute,
+  "59 min ago": 60 * minute - 1,
+  "23 h ago": 24 * 60 * minute - 1,
+  "1 day ago": 24 * 60 * minute,
+  "29 days ago": 29 * 24 * 60 * minute,
+  "1 month ago": 30 * 24 * 60 * minute,
+  "2 years ago": 800 * 24 * 60 * minute
+}
+
+describe("a list of sessions", () => {
+  it("is in columns: id, end, turns, age, first words", () => {
+    assert.strictEqual(
+      lines([
+        info("a", { title: "one", turns: 1, end: "RunCompleted" }),
+        info("long", { title: "two", turns: 12, updatedAt: now - 3 * minute })
+      ]),
+      "a     completed   1 turn    just now   one\nlong  unfinished  12 turns  3 min ago  two\n"
+    )
+  })
+
+  it("has a word for every end", () => {
+    const ends = ["RunCompleted", "RunLimited", "RunSuspended", "RunFailed", "RunAborted", undefined] as const
+    assert.deepStrictEqual(
+      ends.map((end) => RenderSessions.end(info("a", { end }))),
+      ["completed", "limited", "waiting", "failed", "aborted", "unfinished"]
+    )
+  })
+
+  for (const [words, millis] of Object.entries(ages)) {
+    it(`says ${words}`, () => assert.strictEqual(RenderSessions.age(millis), words))
+  }
+
+  it("cuts wide words to the terminal", () => {
+    const [line] = lines([info("a", { title: "三".repeat(40) })], 60).split("\n")
+    assert.match(line!, /三…$/)
+    assert.isAtMost(Array.from(line!, (char) => char === "三" ? 2 : 1).reduce((a, b) => a + b, 0), 60)
+  })
+
+  it("keeps the columns where an id is wide", () => {
+    const [wide, narrow] = lines([info("三三"), info("abcd")]).split("\n")
+    assert.strictEqual(wide!.replace("三三", "abcd"), narrow)
+  })
+
+  it("never cuts an id", () => assert.include(lines([info("x".repeat(60))], 20), "x".repeat(60)))
+
+  it("escapes control characters of ids and words", () => {
+    const shown = lines([info("a\u001b[2Jb", { title: "c\u202ed\u0007" })])
+    assert.include(shown, "a\\x1b[2Jb")
+    assert.include(shown, "c\\u202ed\\x07")
+  })
+
+  it("is JSON that says when no run has ended", () => {
+    const json = RenderSessions.json(info("a", { title: "\u202e" }))
+    assert.notInclude(json, "\u202e")
+    assert.deepStrictEqual(JSON.parse(json), { ...info("a", { title: "\u202e" }), end: null })
+  })
+})

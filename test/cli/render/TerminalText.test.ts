@@ -1,0 +1,65 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Schema } from "effect"
+import * as TerminalText from "../../../src/cli/render/TerminalText.ts"
+
+/** What moves a cursor, changes colours, rings or turns letters around. */
+// oxlint-disable-next-line no-control-regex
+const unsafe = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/
+const isSafe = (text: string) => !unsafe.test(text)
+
+describe("text for a terminal", () => {
+  it("keeps lines, tabs and letters of all scripts", () => {
+    assert.strictEqual(TerminalText.lines("a\tb\r\nü 日本 😀\n"), "a\tb\nü 日本 😀\n")
+  })
+
+  it("shows escapes in place of control characters", () => {
+    assert.strictEqual(
+      TerminalText.lines("\u001b[31mred\u001b]0;t\u0007\rx\u009b1m"),
+      "\\x1b[31mred\\x1b]0;t\\x07\\x0dx\\x9b1m"
+    )
+    assert.strictEqual(TerminalText.lines("a\u202ecod.exe"), "a\\u202ecod.exe")
+  })
+
+  it("is one line where one line is asked for", () => {
+    assert.strictEqual(TerminalText.line("a\nb\tc\r\nd"), "a\\nb\\tc\\nd")
+    assert.strictEqual(TerminalText.sentence(" a\n  b\r\n\u001b"), "a b \\x1b")
+  })
+
+  it("in JSON is the same value", () => {
+    const value = { text: "\u009b31m\u202e\u2028x\u007f" }
+    const json = TerminalText.json(JSON.stringify(value))
+    assert.isTrue(isSafe(json))
+    assert.deepStrictEqual(JSON.parse(json), value)
+  })
+
+  it("is cut by cells, wide characters counted as two", () => {
+    assert.strictEqual(TerminalText.cut("abcdef", 6), "abcdef")
+    assert.strictEqual(TerminalText.cut("abcdefg", 6), "abcde…")
+    assert.strictEqual(TerminalText.cut("日本語", 6), "日本語")
+    assert.strictEqual(TerminalText.cut("日本語x", 6), "日本…")
+    assert.strictEqual(TerminalText.cut("ab😀😀", 5), "ab…")
+  })
+
+  it.effect.prop("of any text is safe", [Schema.String], ([text]) =>
+    Effect.sync(() => {
+      assert.isTrue(isSafe(TerminalText.lines(text)))
+      assert.notMatch(TerminalText.line(text), /[\n\t]/)
+    }))
+
+  it.effect.prop(
+    "in any pieces is the text as a whole",
+    [Schema.Array(Schema.Literals(["a", "\r", "\n", "\ud83d", "\ude00", "\u001b", "", "😀"]))],
+    ([pieces]) =>
+      Effect.sync(() => {
+        let held = ""
+        let out = ""
+        for (const delta of pieces) {
+          const next = TerminalText.piece(held, delta)
+          assert.isTrue(next.text.isWellFormed() || !pieces.join("").isWellFormed())
+          out += next.text
+          held = next.held
+        }
+        assert.strictEqual(out + TerminalText.lines(held), TerminalText.lines(pieces.join("")))
+      })
+  )
+})

@@ -1,0 +1,33 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as Paint from "../../../src/cli/render/Paint.ts"
+import * as ToolLine from "../../../src/cli/render/ToolLine.ts"
+import * as Events from "../Events.ts"
+
+const summaries: Record<string, readonly [tool: string, result: any, words: string]> = {
+  "a new file": ["write_file", { path: "a", bytes: 3, lines: 1, created: true }, "created, 1 line"],
+  "a replaced file": ["write_file", { path: "a", bytes: 3, lines: 2, created: false }, "replaced, 2 lines"],
+  "an edit": ["edit_file", { path: "a", replacements: 2, diff: "" }, "2 replacements"],
+  "a command": ["run_command", { exitCode: 1, durationMillis: 1, output: "a\nb\n" }, "exit code 1, 2 lines"],
+  "a silent command": ["run_command", { exitCode: 0, durationMillis: 1, output: "" }, "exit code 0, no output"],
+  "a killed command": ["run_command", { exitCode: null, signal: "SIGKILL", output: "" }, "ended by SIGKILL, no output"],
+  "a slow command": [
+    "run_command",
+    { exitCode: null, signal: "SIGTERM", timedOut: true, output: "" },
+    "out of time, no"
+  ]
+}
+
+describe("what came of a call", () => {
+  for (const [what, [tool, result, words]] of Object.entries(summaries)) {
+    it(`names ${what}`, () => {
+      const line = ToolLine.settled(Events.settled(tool, { _tag: "Succeeded", result }), {}, Paint.plain)
+      assert.include(line, `✓ ${words}`)
+    })
+  }
+
+  it("names the hook that gave it in the tool's place", () => {
+    const settled = Events.settled("pay", { _tag: "Succeeded", result: "known" })
+    assert.include(ToolLine.settled({ ...settled, hook: "cache" }, {}, Paint.plain), "✓ known  by the hook cache")
+    assert.notInclude(ToolLine.settled(settled, {}, Paint.plain), "hook")
+  })
+})

@@ -1,0 +1,107 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Deferred, Effect, Fiber } from "effect"
+import type { Worker } from "node:worker_threads"
+import * as BoundedRegex from "../../../../src/cli/tools/files/BoundedRegex.ts"
+
+const evil = /^(a+)+$/
+const forever = [`${"a".repeat(40)}b`]
+
+/** How long an effect takes by the clock on the wall, which a thread does not share with the test. */
+const timed = <A, E, R>(self: Effect.Effect<A, E, R>) =>
+  Effect.suspend(() => {
+    const start = performance.now()
+    return Effect.map(self, (value) => [value, performance.now() - start] as const)
+  })
+
+describe("BoundedRegex", () => {
+  it.effect("gives the places of the lines that match with the start of the first match", () =>
+    Effect.gen(function*() {
+      const find = yield* BoundedRegex.make(/b+/)
+      assert.deepStrictEqual(yield* find(["abb", "c", "b"]), [[0, 1], [2, 0]])
+    }))
+
+  it.effect("answers each of many questions with its own answer", () =>
+    Effect.gen(function*() {
+      const find = yield* BoundedRegex.make(/b+/)
+      const answers = yield* Effect.forEach(
+        Array.from({ length: 50 }, (_, index) => ["a".repeat(index) + "b"]),
+        find,
+        { concurrency: 16 }
+      )
+      assert.deepStrictEqual(answers, Array.from({ length: 50 }, (_, index) => [[0, index]]))
+    }))
+
+  it.effect.each([
+    "^(a+)+$",
+    "^(a|a)*$",
+    "^(a|aa)+$",
+    "(.*)(.*)(.*)(.*)(.*)(.*)(.*)(.*)(.*)x",
+    "^(a?){30}(a){30}$"
+  ])("%s is stopped within its slice of time", (source) =>
+    Effect.gen(function*() {
+      const find = yield* BoundedRegex.make(new RegExp(source))
+      const [error, millis] = yield* timed(Effect.flip(find([`${"a".repeat(5_000)}b`, `${"a".repeat(29)}b`])))
+      assert.strictEqual(error.reason, "RegexTooSlow")
+      assert.isBelow(millis, 2_000)
+    }).pipe(Effect.provideService(BoundedRegex.RegexLimits, { slice: 50, search: 5_000 })))
+
+  it.effect("the process goes on while an expression runs", () =>
+    Effect.gen(function*() {
+      const find = yield* BoundedRegex.make(evil)
+      const fiber = yield* Effect.forkChild(Effect.flip(find(forever)), { startImmediately: true })
+      const turns = yield* Effect.callback<number>((resume) => {
+        const turn = (n: number) => n === 100 ? resume(Effect.succeed(n)) : void setImmediate(turn, n + 1)
+        turn(0)
+      })
+      assert.strictEqual(turns, 100)
+      assert.isUndefined(fiber.pollUnsafe())
+      yield* Fiber.interrupt(fiber)
+    }))
+
+  it.effect("interrupting the search ends its thread", () =>
+    Effect.gen(function*() {
+      const made = yield* Deferred.make<Worker>()
+      process.once("worker", (worker) => Deferred.doneUnsafe(made, Effect.succeed(worker)))
+      const asked = yield* Deferred.make<void>()
+      const search = BoundedRegex.make(evil).pipe(
+        Effect.tap(() => Deferred.succeed(asked, undefined)),
+        Effect.flatMap((find) => find(forever)),
+        Effect.scoped
+      )
+      const fiber = yield* Effect.forkChild(search, { startImmediately: true })
+      yield* Deferred.await(asked)
+      const worker = yield* Deferred.await(made)
+      assert.isAbove(worker.threadId, 0)
+      yield* Fiber.interrupt(fiber)
+      assert.strictEqual(worker.threadId, -1)
+    }).pipe(Effect.provideService(BoundedRegex.RegexLimits, { slice: 60_000, search: 60_000 })))
+
+  it.effect("what is left of the search's time bounds the last slice", () =>
+    Effect.gen(function*() {
+      const find = yield* BoundedRegex.make(evil)
+      const [error, millis] = yield* timed(Effect.flip(find(forever)))
+      assert.strictEqual(error.reason, "RegexTooSlow")
+      assert.isBelow(millis, 2_000)
+    }).pipe(Effect.provideService(BoundedRegex.RegexLimits, { slice: 60_000, search: 50 })))
+
+  it.effect("after a slice that took too long innocent lines fail too, and at once", () =>
+    Effect.gen(function*() {
+      const find = yield* BoundedRegex.make(evil)
+      yield* Effect.flip(find(forever))
+      assert.strictEqual((yield* Effect.flip(find(["a"]))).reason, "RegexTooSlow")
+    }).pipe(Effect.provideService(BoundedRegex.RegexLimits, { slice: 50, search: 60_000 })))
+
+  it.effect("the answer to an interrupted question is not taken for another's", () =>
+    Effect.gen(function*() {
+      const find = yield* BoundedRegex.make(/b/)
+      yield* Fiber.interrupt(yield* Effect.forkChild(find(["b"]), { startImmediately: true }))
+      assert.strictEqual((yield* Effect.flip(find(["a"]))).reason, "RegexTooSlow")
+    }))
+
+  it.effect("many slices share the time of the search", () =>
+    Effect.gen(function*() {
+      const find = yield* BoundedRegex.make(/x/)
+      const failed = yield* Effect.flip(Effect.forever(find(["a"])))
+      assert.strictEqual(failed.reason, "RegexTooSlow")
+    }).pipe(Effect.provideService(BoundedRegex.RegexLimits, { slice: 60_000, search: 20 })))
+})

@@ -1,0 +1,59 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Schema } from "effect"
+import * as RuleKey from "../../../../src/cli/tools/write/RuleKey.ts"
+
+const run = (command: ReadonlyArray<string>, cwd?: string) =>
+  RuleKey.of("run_command", cwd === undefined ? { command } : { command, cwd })
+
+describe("a rule", () => {
+  it.effect("covers the same command in the same folder for as long, also where the time is left out", () =>
+    Effect.sync(() => {
+      const of = (timeoutSeconds: number) => RuleKey.of("run_command", { command: ["git", "status"], timeoutSeconds })
+      assert.isString(run(["git", "status"]))
+      assert.strictEqual(of(100), run(["git", "status"]))
+      assert.notStrictEqual(of(3_600), run(["git", "status"]))
+      assert.notStrictEqual(of(5), run(["git", "status"]))
+    }))
+
+  it.effect.each(
+    [
+      [["git"], undefined],
+      [["git", "status", "-s"], undefined],
+      [["git status"], undefined],
+      [["git", "status", ""], undefined],
+      [["git", "statu"], undefined],
+      [["git", "status"], "src"]
+    ] as const
+  )(
+    "on git status does not cover %j in %s",
+    ([command, cwd]) => Effect.sync(() => assert.notStrictEqual(run(command, cwd), run(["git", "status"])))
+  )
+
+  it.effect.prop(
+    "on a command covers no other one",
+    [Schema.NonEmptyArray(Schema.String), Schema.NonEmptyArray(Schema.String), Schema.Literals([".", "a", "a/b"])],
+    ([one, other, cwd]) =>
+      Effect.sync(() =>
+        assert.strictEqual(run(one, cwd) === run(other, cwd), JSON.stringify(one) === JSON.stringify(other))
+      )
+  )
+
+  it.effect.each([["src", "./src/"], ["src", "a/../src"], [".", ""], [".", "../../write"]])(
+    "is the same for the folders %s and %s",
+    ([one, other]) =>
+      Effect.sync(() => assert.strictEqual(run(["ls"], one), other === "" ? run(["ls"]) : run(["ls"], other)))
+  )
+
+  it.effect("covers no change of a file, not even the same one", () =>
+    Effect.sync(() => {
+      assert.isUndefined(RuleKey.of("write_file", { path: "a.txt", content: "x" }))
+      assert.isUndefined(RuleKey.of("edit_file", { path: "a.txt", oldText: "x", newText: "y" }))
+    }))
+
+  it.effect("cannot be made of parameters that the tool refuses, nor for other tools", () =>
+    Effect.sync(() => {
+      assert.isUndefined(run([]))
+      assert.isUndefined(RuleKey.of("run_command", { command: "git status" }))
+      assert.isUndefined(RuleKey.of("delete_file", { path: "a.txt" }))
+    }))
+})

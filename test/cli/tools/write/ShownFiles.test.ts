@@ -1,0 +1,76 @@
+/** A yes counts for the file that was shown: a call and the words about it, on files that change in between. */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Stream } from "effect"
+import { truncateSync, unlinkSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import * as Root from "../../../../src/cli/tools/files/Root.ts"
+import * as Describe from "../../../../src/cli/tools/write/Describe.ts"
+import * as ShownFiles from "../../../../src/cli/tools/write/ShownFiles.ts"
+import * as WriteTools from "../../../../src/cli/tools/write/WriteTools.ts"
+import { sandbox } from "../files/Sandbox.ts"
+import { textOf } from "./Calls.ts"
+
+const write = { path: "a.txt", content: "new\n" }
+const edit = { path: "a.txt", oldText: "one", newText: "two" }
+
+/** Shows the call, lets something happen, and makes it: the reason of its failure, or "made". */
+const shownThen = Effect.fnUntraced(function*(
+  files: Record<string, string>,
+  [tool, params]: readonly ["write_file", typeof write] | readonly ["edit_file", typeof edit],
+  happens: (file: string) => void
+) {
+  const root = yield* sandbox(files)
+  const shown = ShownFiles.make()
+  yield* Describe.describe(yield* Root.make(root), shown)(tool, params)
+  happens(join(root, "a.txt"))
+  const made = Effect.gen(function*() {
+    const tools = yield* WriteTools.toolkit
+    const results = yield* Stream.runCollect(yield* tools.handle(tool, params as never))
+    const { encodedResult, isFailure } = results.at(-1)!
+    return isFailure ? (encodedResult as { readonly reason: string }).reason : "made"
+  }).pipe(Effect.provide(WriteTools.layer(root, shown)))
+  return { root, made, first: yield* made }
+})
+
+describe("a call that was shown", () => {
+  const cases: Record<string, readonly [files: Record<string, string>, call: any, happens: (file: string) => void]> = {
+    "a new file, which is there by then": [{}, ["write_file", write], (file) => writeFileSync(file, "work\n")],
+    "a diff, and the file is another": [{ "a.txt": "one\n" }, ["write_file", write], (file) => {
+      writeFileSync(file, "two\n")
+    }],
+    "a diff, and the file is gone": [{ "a.txt": "one\n" }, ["write_file", write], (file) => unlinkSync(file)],
+    "that nothing changes, and now it would": [{ "a.txt": "new\n" }, ["write_file", write], (file) => {
+      writeFileSync(file, "work\n")
+    }],
+    "a small file, which is too large by then": [{ "a.txt": "one\n" }, ["write_file", write], (file) => {
+      truncateSync(file, 20_000_000)
+    }],
+    "an edit, and there is more in the file": [{ "a.txt": "one\n" }, ["edit_file", edit], (file) => {
+      writeFileSync(file, "one and more\n")
+    }],
+    "an edit that would fail, and now would not": [{ "a.txt": "none\nnone\n" }, ["edit_file", edit], (file) => {
+      writeFileSync(file, "one\n")
+    }]
+  }
+  for (const [what, [files, call, happens]] of Object.entries(cases)) {
+    it.effect(`is not made where it showed ${what}`, () =>
+      Effect.gen(function*() {
+        assert.strictEqual((yield* shownThen(files, call, happens)).first, "ChangedMeanwhile")
+      }))
+  }
+
+  it.effect("is made where the file is as it was shown, also when it was written anew", () =>
+    Effect.gen(function*() {
+      const { first, root } = yield* shownThen({ "a.txt": "one\n" }, ["edit_file", edit], (file) => {
+        writeFileSync(file, "one\n")
+      })
+      assert.deepStrictEqual([first, textOf(root, "a.txt")], ["made", "two\n"])
+    }))
+
+  it.effect("is held against what was shown once, not against that for ever", () =>
+    Effect.gen(function*() {
+      const { made, root } = yield* shownThen({}, ["write_file", write], (file) => writeFileSync(file, "work\n"))
+      assert.strictEqual(yield* made, "made")
+      assert.strictEqual(textOf(root, "a.txt"), "new\n")
+    }))
+})

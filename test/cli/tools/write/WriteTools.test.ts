@@ -1,0 +1,53 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Context, Effect } from "effect"
+import { Tool } from "effect/ai"
+import { join } from "node:path"
+import * as WriteTools from "../../../../src/cli/tools/write/WriteTools.ts"
+import { sandbox } from "../files/Sandbox.ts"
+import { call } from "./Calls.ts"
+
+const { edit_file, run_command, write_file } = WriteTools.toolkit.tools
+
+describe("the tools that change something", () => {
+  it.effect.each([write_file, edit_file, run_command])(
+    "$name says so itself, so that a person is asked",
+    (tool) =>
+      Effect.sync(() => {
+        assert.isTrue(tool.annotations.mapUnsafe.has(Tool.Destructive.key))
+        assert.deepStrictEqual(
+          [Tool.Destructive, Tool.Readonly, Tool.Idempotent].map((key) => Context.get(tool.annotations, key)),
+          [true, false, false]
+        )
+      })
+  )
+
+  it.effect("only a command reaches beyond this machine", () =>
+    Effect.sync(() => {
+      assert.deepStrictEqual(
+        [write_file, edit_file, run_command].map((tool) => Context.get(tool.annotations, Tool.OpenWorld)),
+        [false, false, true]
+      )
+    }))
+
+  it.effect("a failure is data with a reason and a message", () =>
+    Effect.gen(function*() {
+      const root = yield* sandbox()
+      for (
+        const result of [
+          yield* call(root, "write_file", { path: "../a.txt", content: "" }),
+          yield* call(root, "edit_file", { path: "a.txt", oldText: "", newText: "" }),
+          yield* call(root, "run_command", { command: ["no-such-program"] })
+        ]
+      ) {
+        assert.isTrue(result.isFailure)
+        assert.containsAllKeys(result.encodedResult, ["_tag", "reason", "message"])
+      }
+    }))
+
+  it.effect("a root that is no folder is refused when the layer is built", () =>
+    Effect.gen(function*() {
+      const root = join(yield* sandbox({ "a.txt": "" }), "a.txt")
+      const error = yield* Effect.flip(call(root, "write_file", { path: "a", content: "" }))
+      assert.include(error.message, "is not a folder")
+    }))
+})

@@ -1,0 +1,121 @@
+/** What a writer makes of appends of which the outcome is not known, on a real database whose answers get lost. */
+import { assert, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Reactivity from "effect/reactivity/Reactivity"
+import * as SqlClient from "effect/sql/SqlClient"
+import * as SqlError from "effect/sql/SqlError"
+import * as Stream from "effect/Stream"
+import * as TestClock from "effect/testing/TestClock"
+import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
+import * as SessionStoreSql from "../../../src/layers/SessionStoreSql.ts"
+import * as SessionAppend from "../../../src/layers/sql/SessionAppend.ts"
+import * as SqliteErrors from "../../../src/layers/sqlite/SqliteErrors.ts"
+import * as SqliteClient from "../../../src/layers/SqliteClient.ts"
+import { notice, notices, reasonOf } from "../../../src/testing/sessions/Fixtures.ts"
+import { temporaryFolder } from "../../support/Processes.ts"
+
+type Store = Effect.Effect<boolean, SqlError.SqlError>
+
+const lost = Effect.fail(
+  new SqlError.SqlError({ reason: new SqlError.ConnectionError({ cause: new Error("reset"), message: "reset" }) })
+)
+
+/** A session "s" whose `n`-th append becomes what `answer` makes of it, and another connection to its database. */
+const writing = Effect.fnUntraced(function*(answer: (n: number, store: Store) => Store) {
+  const filename = join(yield* temporaryFolder, "s.db")
+  const options = { filename, busyTimeout: "10 millis" } as const
+  const client = yield* Effect.provide(SqliteClient.make(options), Reactivity.layer)
+  const append = SessionAppend.make(client, client.transact)
+  let n = 0
+  const store = yield* SessionStoreSql.make({
+    explain: SqliteErrors.explain(filename),
+    append: (head, events) => answer(++n, append(head, events))
+  }).pipe(Effect.provideService(SqlClient.SqlClient, client))
+  const session = yield* store.open("s", { runId: "run-1", create: true })
+  const other = yield* Effect.acquireRelease(
+    Effect.sync(() => new DatabaseSync(filename)),
+    (db) => Effect.sync(() => db.close())
+  )
+  return { session, other, store, log: Stream.runCollect(store.read("s")), tries: () => n }
+})
+
+it.effect("an append that was stored and reported as lost has succeeded", () =>
+  Effect.gen(function*() {
+    const { log, session, tries } = yield* writing((_, store) => Effect.andThen(store, lost))
+    yield* session.append(notices(1, 2))
+    yield* session.append([notice({ seq: 3 })])
+    assert.deepStrictEqual(yield* log, notices(1, 3))
+    assert.strictEqual(tries(), 2)
+  }))
+
+it.effect("an append that was lost on its way is made again", () =>
+  Effect.gen(function*() {
+    const { log, session } = yield* writing((n, store) => n === 2 ? lost : store)
+    yield* session.append(notices(1, 2))
+    yield* session.append([notice({ seq: 3 })])
+    assert.deepStrictEqual(yield* log, notices(1, 3))
+  }))
+
+it.effect("one that is lost again and again is given up, and can be made again", () =>
+  Effect.gen(function*() {
+    const { log, session } = yield* writing((n, store) => n > 3 ? store : lost)
+    assert.strictEqual((yield* reasonOf(session.append(notices(1, 2))))._tag, "StoreRefused")
+    assert.strictEqual(session.head(), 0)
+    yield* session.append(notices(1, 3))
+    assert.deepStrictEqual(yield* log, notices(1, 3))
+  }))
+
+it.effect("one that arrives after it was made again is not stored twice", () =>
+  Effect.gen(function*() {
+    let late: Store | undefined
+    const { log, session } = yield* writing((n, store) => {
+      if (n > 1) return store
+      late = store
+      return lost
+    })
+    yield* session.append(notices(1, 2))
+    assert.isFalse(yield* late!)
+    yield* session.append([notice({ seq: 3 })])
+    assert.deepStrictEqual(yield* log, notices(1, 3))
+  }))
+
+it.effect("one that arrives after it was given up is not stored", () =>
+  Effect.gen(function*() {
+    const late: Array<Store> = []
+    const { session, store } = yield* writing((_, store) => {
+      late.push(store)
+      return lost
+    })
+    yield* Effect.flip(session.append(notices(1, 2)))
+    for (const arrival of late) assert.isFalse(yield* arrival)
+    assert.isUndefined(yield* store.info("s"))
+  }))
+
+for (const isStored of [true, false]) {
+  it.effect(`where the database tells nothing, one that was ${isStored ? "" : "not "}stored is settled by the next`, () =>
+    Effect.gen(function*() {
+      let lock = Effect.void
+      const { log, other, session } = yield* writing((n, store) =>
+        n > 1 ? store : Effect.andThen(isStored ? store : Effect.void, Effect.andThen(lock, lost))
+      )
+      lock = Effect.sync(() => other.exec("BEGIN EXCLUSIVE"))
+      const fiber = yield* Effect.forkChild(reasonOf(session.append(notices(1, 2))))
+      yield* TestClock.adjust("9 seconds")
+      assert.strictEqual((yield* Fiber.join(fiber))._tag, "StoreUnavailable")
+      assert.strictEqual(session.head(), 0)
+      other.exec("ROLLBACK")
+      yield* session.append(notices(1, 3))
+      assert.strictEqual(session.head(), 3)
+      assert.deepStrictEqual(yield* log, notices(1, 3))
+    }))
+}
+
+it.effect("a writer that was taken over meanwhile is stale", () =>
+  Effect.gen(function*() {
+    const { session, store } = yield* writing((n, store) => n === 1 ? store : lost)
+    yield* session.append(notices(1, 2))
+    yield* store.open("s", { runId: "run-2", create: true, takeOver: true })
+    assert.strictEqual((yield* reasonOf(session.append([notice({ seq: 3 })])))._tag, "StaleWriter")
+  }))

@@ -1,0 +1,119 @@
+/** A feed by itself: what its readers' buffers hold, and what a full one gives up. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Stream from "effect/Stream"
+import * as Feed from "../../../src/loop/log/Feed.ts"
+import type * as RunEvent from "../../../src/run/RunEvent.ts"
+import * as RunEvents from "../../../src/run/RunEvents.ts"
+import * as RunLog from "../../support/RunLog.ts"
+import * as TestStore from "../../support/TestStore.ts"
+
+const delta = (
+  index: number,
+  block = "text",
+  tag: "TextDelta" | "ReasoningDelta" = "TextDelta"
+): RunEvent.RunEvent => ({
+  _tag: tag,
+  runId: "r",
+  turn: 1,
+  attempt: 1,
+  index,
+  block,
+  delta: `${index} `
+})
+
+const notice = (seq: number): RunEvent.Durable => ({
+  _tag: "NoticeAdded",
+  seq,
+  at: 0,
+  runId: "r",
+  version: 1,
+  kind: "resume",
+  text: `${seq}`
+})
+
+/** A feed over a store that holds notices 1 to `stored`. */
+const make = Effect.fnUntraced(function*(stored = 0) {
+  const store = yield* TestStore.make()
+  if (stored > 0) {
+    yield* Effect.scoped(Effect.gen(function*() {
+      const session = yield* store.service.open("s", { runId: "r", create: true })
+      for (let seq = 1; seq <= stored; seq++) yield* session.append([notice(seq)])
+    }))
+  }
+  return Feed.make(store.service, "s", true)
+})
+
+const drain = Effect.fnUntraced(function*(feed: Feed.Feed) {
+  const arrays: Array<ReadonlyArray<RunEvent.RunEvent>> = []
+  yield* Stream.runForEachArray(feed.events, (events) => Effect.sync(() => arrays.push(events)))
+  return arrays
+})
+
+describe("a full buffer", () => {
+  it.effect("joins neighbouring deltas of one block", () =>
+    Effect.gen(function*() {
+      const feed = yield* make()
+      for (let i = 0; i < 50_000; i++) feed.publish([delta(i)])
+      feed.end(Exit.void)
+      const events = (yield* drain(feed)).flat()
+      assert.isAtMost(events.length, 1025)
+      const text = RunLog.only(events, "TextDelta").map((event) => event.delta).join("")
+      assert.strictEqual(text, Array.from({ length: 50_000 }, (_, i) => `${i} `).join(""))
+      const first = RunLog.only(events, "TextDelta")[0]!
+      assert.isAbove(first.count!, 40_000)
+    }))
+
+  it.effect("drops transient events that are no deltas", () =>
+    Effect.gen(function*() {
+      const feed = yield* make()
+      for (let i = 0; i < 50_000; i++) {
+        feed.publish([{ _tag: "ToolProgress", runId: "r", turn: 1, callId: "1.0", tool: "work", value: i }])
+      }
+      feed.end(Exit.void)
+      const events = (yield* drain(feed)).flat()
+      assert.isAtMost(events.length, 1024)
+    }))
+
+  it.effect("drops durable events and reads them again from the store, in pages", () =>
+    Effect.gen(function*() {
+      const feed = yield* make(3000)
+      for (let seq = 1; seq <= 3000; seq++) feed.publish([notice(seq)])
+      feed.end(Exit.void)
+      const arrays = yield* drain(feed)
+      assert.deepStrictEqual(
+        RunLog.durable(arrays.flat()).map((event) => event.seq),
+        Array.from({ length: 3000 }, (_, i) => i + 1)
+      )
+      assert.isAtMost(Math.max(...arrays.map((events) => events.length)), 1024)
+    }))
+
+  // Deltas of two blocks in turn cannot be joined; what a full buffer does then must not be done again at every push.
+  it("costs in proportion to what is published, also where nothing can be joined", () => {
+    const n = 8000
+    let looks = 0
+    const watched = (event: RunEvent.RunEvent) =>
+      new Proxy(event, {
+        get: (target, key) => {
+          if (++looks > 100 * n) throw new Error(`${n} deltas were looked at more than ${looks} times`)
+          return Reflect.get(target, key)
+        }
+      })
+    const feed = Feed.make({} as never, "s", true)
+    for (let i = 0; i < n; i++) feed.publish([watched(delta(i, i % 2 === 0 ? "a" : "b"))])
+    assert.isAbove(looks, n)
+  })
+
+  it.effect("keeps a text complete whose deltas it dropped", () =>
+    Effect.gen(function*() {
+      const feed = yield* make(1500)
+      for (let i = 0; i < 10; i++) feed.publish([delta(i)])
+      for (let seq = 1; seq <= 1500; seq++) feed.publish([notice(seq)])
+      for (let i = 10; i < 20; i++) feed.publish([delta(i)])
+      feed.end(Exit.void)
+      const pieces = yield* feed.events.pipe(RunEvents.text, Stream.runCollect)
+      // the settled message is not part of this feed, so that only what is still in order is given
+      assert.isTrue(Array.from({ length: 20 }, (_, i) => `${i} `).join("").startsWith(pieces.join("")))
+    }))
+})

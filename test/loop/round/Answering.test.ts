@@ -1,0 +1,31 @@
+/** The moment in which a drive has taken up all that it will, and its writer is still there. */
+import { assert, it } from "@effect/vitest"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Fold from "../../../src/loop/log/Fold.ts"
+import * as Journal from "../../../src/loop/log/Journal.ts"
+import * as Answering from "../../../src/loop/round/Answering.ts"
+import * as Desk from "../../../src/loop/round/Desk.ts"
+import * as Suspended from "../../support/Suspended.ts"
+
+it.effect("an answer to a drive that takes up nothing more is not recorded through it", () =>
+  Effect.gen(function*() {
+    const { store } = yield* Suspended.make()
+    const session = yield* store.service.open("s", { runId: "r", create: false })
+    const folded = yield* Fold.fold(store.service, "s", Fold.nothing)
+    const clock = yield* Clock.Clock
+    const desk = new Desk.Desk()
+    const journal = Journal.make({ session, runId: "r", ...folded, feed: { publish: () => {} }, clock })
+    const record = Answering.record({ desk, journal }, store.service, {
+      sessionId: "s",
+      approvalId: "r/1.0",
+      approved: true
+    })
+    desk.close()
+    const head = store.head("s")
+    assert.isFalse(yield* record)
+    assert.strictEqual(journal.state().seq, head)
+    desk.isOpen = true
+    assert.isTrue(yield* record)
+    assert.strictEqual(store.head("s"), head + 1)
+  }))

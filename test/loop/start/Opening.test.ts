@@ -1,0 +1,55 @@
+/** Runs that may not begin or go on: refused typed, and the session is left as it was. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Stream from "effect/Stream"
+import * as RunError from "../../../src/run/RunError.ts"
+import type * as RunInput from "../../../src/run/RunInput.ts"
+import * as ScriptedModel from "../../../src/testing/ScriptedModel.ts"
+import * as TestAgent from "../../support/TestAgent.ts"
+
+const refused = ScriptedModel.fail(
+  new RunError.NonRetryableError<RunError.ProviderRefusal>({ _tag: "Authentication", message: "no key" })
+)
+
+const resumed = (agent: TestAgent.TestAgent["agent"], input: Partial<RunInput.ResumeInput> = {}) =>
+  Stream.runCollect(agent.resume({ sessionId: "s", ...input }))
+
+describe("resume is refused, and nothing is stored,", () => {
+  const refusal = Effect.fnUntraced(function*(made: TestAgent.TestAgent, input: Partial<RunInput.ResumeInput> = {}) {
+    const before = yield* made.store.log("s")
+    const error = yield* Effect.flip(resumed(made.agent, input))
+    assert.deepStrictEqual(yield* made.store.log("s"), before)
+    return error
+  })
+
+  it.effect("for an unknown session, which does not come into being", () =>
+    Effect.gen(function*() {
+      const made = yield* TestAgent.make([])
+      assert.strictEqual((yield* refusal(made)).reason._tag, "SessionNotFound")
+      assert.deepStrictEqual(yield* made.store.service.list(), [])
+    }))
+
+  it.effect("for a run that completed", () =>
+    Effect.gen(function*() {
+      const made = yield* TestAgent.make([ScriptedModel.text("ok")])
+      yield* made.agent.run({ sessionId: "s", input: "go" })
+      assert.strictEqual((yield* refusal(made)).reason._tag, "NothingToResume")
+    }))
+
+  it.effect("for a run that is not the session's last, or none of it", () =>
+    Effect.gen(function*() {
+      const made = yield* TestAgent.make([refused, refused])
+      yield* Effect.flip(made.agent.run({ sessionId: "s", runId: "r1", input: "go" }))
+      yield* Effect.flip(made.agent.run({ sessionId: "s", runId: "r2", input: "go" }))
+      assert.strictEqual((yield* refusal(made, { runId: "r1" })).reason._tag, "NothingToResume")
+      assert.strictEqual((yield* refusal(made, { runId: "r3" })).reason._tag, "NothingToResume")
+    }))
+
+  it.effect("for limits and ids that are none", () =>
+    Effect.gen(function*() {
+      const made = yield* TestAgent.make([refused])
+      yield* Effect.flip(made.agent.run({ sessionId: "s", input: "go" }))
+      assert.strictEqual((yield* refusal(made, { limits: { maxTurns: 0 } })).reason._tag, "InvalidInput")
+      assert.strictEqual((yield* refusal(made, { sessionId: " " })).reason._tag, "InvalidInput")
+    }))
+})

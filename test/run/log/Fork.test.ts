@@ -1,0 +1,122 @@
+/** Where logs may be cut, and that what is cut off there is a whole log. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Fork from "../../../src/run/log/Fork.ts"
+import * as Message from "../../../src/run/Message.ts"
+import * as RunEvent from "../../../src/run/RunEvent.ts"
+import * as RunState from "../../../src/run/RunState.ts"
+import * as Transcript from "../../../src/run/Transcript.ts"
+import * as Draft from "../../support/Drafts.ts"
+import * as Logs from "../../support/Logs.ts"
+import * as RunLog from "../../support/RunLog.ts"
+
+const check = (runs: number) => ({ arbitrary: { runs, size: 60, seed: "fork" } })
+
+const fold = (log: Logs.Log) => log.reduce(RunState.evolve, RunState.empty)
+
+/** The copies of a log at all of its places, without and with what ends them. */
+const copies = (log: Logs.Log) =>
+  Fork.places(log).map((place) => {
+    const copied = log.slice(0, place)
+    const state = fold(copied)
+    const closing = Fork.closing(state, copied[place - 1]!, 2e12)
+    return { place, copied, closing, end: Fork.endOf(state, copied[place - 1]!, 2e12), log: [...copied, ...closing] }
+  })
+
+describe("places", () => {
+  it("are finished turns and ends", () => {
+    const log = Draft.log(
+      Draft.started("x"),
+      Draft.turnStarted(1),
+      Draft.assistant([Draft.call("search")]),
+      Draft.toolStarted("1.0"),
+      Draft.settled("1.0", "y"),
+      Draft.turnFinished(1),
+      Draft.notice("z"),
+      Draft.suspended,
+      Draft.resumed(2),
+      Draft.limited(),
+      Draft.resumed(3),
+      Draft.aborted,
+      Draft.resumed(4),
+      Draft.completed()
+    )
+    assert.deepStrictEqual(Fork.places(log), [6, 8, 10, 12, 14])
+  })
+
+  it("are not events that a newer version may know", () => {
+    const [event] = Draft.log(Draft.completed())
+    assert.deepStrictEqual(Fork.places([{ ...event, _tag: "Invented" } as unknown as RunEvent.Durable]), [])
+  })
+
+  it.prop("have no call before them that is under way, unless a drive died in it", [Logs.tidy], ([{ log }]) => {
+    for (const { copied } of copies(log)) {
+      const { crashes, openCalls } = fold(copied)
+      if (crashes === 0) assert.notInclude(openCalls.map((call) => call.phase), "started")
+    }
+  }, check(100))
+})
+
+describe("closing", () => {
+  it.prop(
+    "is nothing where a copy is whole, and leaves no call that its original may carry out",
+    [Logs.odd],
+    ([{ log }]) => {
+      for (const { closing, copied, log: whole } of copies(log)) {
+        const last = copied.at(-1)!
+        if (Fork.isWhole(last) && Fork.underWay(fold(copied)).length === 0) assert.deepStrictEqual(closing, [])
+        if (RunEvent.isEnd(last)) assert.deepStrictEqual(Fork.underWay(fold(whole)), [])
+      }
+    },
+    check(100)
+  )
+})
+
+describe("endOf", () => {
+  it.prop("leaves an ended run as it is, and ends any other", [Logs.odd], ([{ log }]) => {
+    for (const { copied, end, log: whole } of copies(log)) {
+      assert.strictEqual(end === undefined, RunEvent.isEnd(copied.at(-1)!))
+      assert.isFalse(RunState.isOpen(fold(whole)))
+    }
+  }, check(100))
+
+  it.prop("makes a log that is as whole as the one it was cut from", [Logs.tidy], ([{ log }]) => {
+    for (const { copied, log: whole } of copies(log)) {
+      assert.deepStrictEqual(RunLog.violations(whole), RunLog.violations(copied, true))
+    }
+  }, check(30))
+
+  it.prop("counts what the run had used up by then", [Logs.tidy], ([{ log, totals }]) => {
+    for (const { end, place } of copies(log)) {
+      if (end === undefined) continue
+      assert.deepStrictEqual({ ...end.totals, duration: 0 }, { ...totals[place - 1]!, duration: 0 })
+    }
+  }, check(100))
+
+  it.prop("counts no time between the copied log and the fork", [Logs.tidy], ([{ log }]) => {
+    for (const { copied, end } of copies(log)) {
+      const last = copied.at(-1)!
+      assert.deepStrictEqual(end?.totals, Fork.endOf(fold(copied), last, last.at)?.totals)
+    }
+  }, check(30))
+
+  it.prop("changes nothing of what the model gets, but for calls that it settles", [Logs.odd], ([{ log }]) => {
+    for (const { closing, copied, log: whole } of copies(log)) {
+      if (closing.some(({ _tag }) => _tag === "ToolSettled")) continue
+      const [before, after] = [copied, whole].map((log) => Transcript.messages(Transcript.fromLog(log), Draft.model))
+      assert.deepStrictEqual(after, before)
+    }
+  }, check(30))
+
+  it("says who was forked, and when", () => {
+    const log = Draft.log(Draft.started("x"), Draft.assistant([Message.text("y")]), Draft.turnFinished(1))
+    assert.deepStrictEqual(Fork.endOf(fold(log), log[2], 77), {
+      _tag: "RunAborted",
+      seq: 4,
+      at: 77,
+      runId: "run-1",
+      version: RunEvent.version,
+      reason: "forked",
+      totals: { ...Draft.totals, turns: 1, duration: 2 }
+    })
+  })
+})

@@ -1,0 +1,77 @@
+/** Reading from a compaction on gives what reading the whole log gives: the same state, and byte for byte the same messages. */
+import { assert, describe, it } from "@effect/vitest"
+import type { Json } from "effect/Schema"
+import * as Snapshot from "../../../src/run/log/Snapshot.ts"
+import * as Message from "../../../src/run/Message.ts"
+import type * as RunEvent from "../../../src/run/RunEvent.ts"
+import * as RunState from "../../../src/run/RunState.ts"
+import * as Transcript from "../../../src/run/Transcript.ts"
+import * as Compactions from "../../support/Compactions.ts"
+import * as Draft from "../../support/Drafts.ts"
+import * as Logs from "../../support/Logs.ts"
+
+const check = (runs: number) => ({ arbitrary: { runs, size: 60, seed: "snapshot" } })
+
+type Compacted = Extract<RunEvent.Durable, { _tag: "ContextCompacted" }>
+
+const isSame = (played: Logs.Log) => Compactions.checkSame(Compactions.withSnapshots(played))
+
+describe("reading from a compaction", () => {
+  it.prop("of a tidy session gives what the whole log gives", [Logs.tidy], ([{ log }]) => isSame(log), check(300))
+
+  it.prop("that comes anywhere in a tidy session does", [Logs.tidy, Logs.seed], ([{ log }, seed]) => {
+    isSame(Compactions.insert(log, seed, 0))
+  }, check(400))
+
+  it.prop("that comes anywhere in what is left of an odd session does", [Logs.odd, Logs.seed], ([{ log }, seed]) => {
+    isSame(Compactions.insert(Logs.subsequence(log, seed), seed, 0.3))
+  }, check(400))
+})
+
+describe("a snapshot", () => {
+  const text = (value: string) => [Message.text(value)]
+  const drafts = [
+    Draft.started("go", { data: { secret: 1 } }),
+    Draft.turnStarted(1),
+    Draft.assistant(text("a long answer")),
+    Draft.turnFinished(1),
+    Draft.completed(),
+    { ...Draft.started("more", { data: { secret: 2 } }), runId: "run-2" },
+    { ...Draft.turnStarted(1), runId: "run-2" },
+    { ...Draft.compacted(3, [Message.user("summary")]), runId: "run-2" }
+  ] as const
+  const compacted = Compactions.withSnapshots(Draft.log(...drafts)).at(-1) as Compacted
+  const changed = (change: Record<string, unknown>): Compacted => ({
+    ...compacted,
+    snapshot: { ...compacted.snapshot as object, ...change } as Json
+  })
+  const state = (compacted.snapshot as { readonly state: Record<string, Json> }).state
+
+  it("says where the messages that are kept begin, and repeats none of them", () => {
+    const start = Snapshot.startOf(compacted)!
+    assert.deepStrictEqual([start.from, start.startSeq], [6, 6])
+    assert.notInclude(JSON.stringify(compacted.snapshot), "more")
+  })
+
+  it("is none before the first run", () => {
+    assert.isUndefined(Snapshot.take(RunState.empty, Transcript.empty, 0))
+  })
+
+  const { crashes: _, ...older } = state
+  const unreadable: Record<string, Compacted> = {
+    "is missing": { ...compacted, snapshot: null },
+    "is no object": { ...compacted, snapshot: "snapshot" },
+    "is of another version": changed({ version: Snapshot.version + 1 }),
+    "has events of another version": changed({ events: 0 }),
+    "begins behind its compaction": changed({ from: compacted.seq + 1 }),
+    "begins nowhere": changed({ from: 0.5 }),
+    "has no state": changed({ state: null }),
+    "has a state that lacks what this version keeps": changed({ state: older })
+  }
+  for (const [what, event] of Object.entries(unreadable)) {
+    it(`that ${what} is not read`, () => {
+      assert.isDefined(Snapshot.startOf(compacted))
+      assert.isUndefined(Snapshot.startOf(event))
+    })
+  }
+})

@@ -1,0 +1,30 @@
+/** Long texts that differ have other fingerprints, however little they differ by. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Fingerprint from "../../../src/run/state/Fingerprint.ts"
+
+describe("a fingerprint", () => {
+  it("is the text itself where that is short", () => {
+    assert.strictEqual(Fingerprint.of(""), "")
+    assert.strictEqual(Fingerprint.of("x".repeat(100)), "x".repeat(100))
+  })
+
+  it("is short, legal, and begins as the text does", () => {
+    const long = Fingerprint.of(`${"x".repeat(59)}😀${"y".repeat(1000)}`)
+    assert.isAtMost(long.length, 100)
+    assert.isTrue(long.isWellFormed())
+    assert.isTrue(long.startsWith("x".repeat(59)))
+  })
+
+  it("is another one for each of many texts that are nearly the same", () => {
+    const base = "a line of output\n".repeat(20)
+    const texts = new Set<string>()
+    const letters = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ \n\0"
+    for (const at of [61, 200, 330]) {
+      // every pair of neighbours, where weak hashes have theirs
+      for (const a of letters) for (const b of letters) texts.add(base.slice(0, at) + a + b + base.slice(at + 2))
+    }
+    for (let n = 0; n < 20_000; n++) texts.add(`${base}${n}`).add(`${base}${n} of ${n * 7}`)
+    for (let n = 0; n < 1000; n++) texts.add(`${base}${" ".repeat(n)}`)
+    assert.strictEqual(new Set(Array.from(texts, Fingerprint.of)).size, texts.size)
+  })
+})
