@@ -57,6 +57,12 @@ export interface Client<A> {
    */
   readonly decide: (decision: RunInput.DecideInput) => Effect.Effect<void, RunError.RunError>
   /**
+   * Makes the context of a session smaller now, as the `ContextManager` does it, durable when it returns; the log keeps all.
+   * `CompactionFailed` where nothing can be left out or the strategy fails: log and context are as they were then.
+   * `SessionBusy` where the session has a live run, which sees to its context itself.
+   */
+  readonly compact: (sessionId: string) => Effect.Effect<RunResult.Compacted, RunError.RunError>
+  /**
    * The run with this id, when it is live in this process. Forks have the run ids of what they were copied from: name the
    * session where both may be live, else it is the one that was started first.
    */
@@ -213,6 +219,7 @@ const construct = Effect.fnUntraced(function*<Tools extends Record<string, Tool.
       resume: (input) => whileRead(inContext(launch.proceed(input))),
       approvals: (sessionId) => inContext(launch.approvals(sessionId)),
       decide: (decision) => inContext(launch.decide(decision)),
+      compact: (sessionId) => inContext(launch.compact(sessionId)),
       live: (runId, sessionId) =>
         Effect.map(services.runs.live(runId, sessionId), (run) => (run === undefined ? undefined : toRun<A>(run)))
     },

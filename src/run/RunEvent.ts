@@ -8,71 +8,27 @@
  */
 import * as Schema from "effect/Schema"
 import * as DoomLoop from "./DoomLoop.ts"
+import * as Memory from "./Memory.ts"
 import * as Message from "./Message.ts"
+import {
+  AbortedReason,
+  CompactionCause,
+  CompletedReason,
+  FinishReason,
+  LimitedReason,
+  Status,
+  SuspendedReason
+} from "./Reason.ts"
 import * as RunError from "./RunError.ts"
 import * as RunInput from "./RunInput.ts"
 import * as RunPolicy from "./RunPolicy.ts"
 import * as ToolOutcome from "./ToolOutcome.ts"
 import * as Usage from "./Usage.ts"
 
+export * from "./Reason.ts"
+
 /** The schema version that this code writes. A log with a newer one is refused, untouched. */
 export const version = 1
-
-export const FinishReason = Schema.Literals([
-  "stop",
-  "length",
-  "content-filter",
-  "tool-calls",
-  "error",
-  "pause",
-  "other",
-  "unknown"
-])
-export type FinishReason = typeof FinishReason.Type
-
-export const Status = Schema.Literals([
-  "idle",
-  "preparing",
-  "compacting",
-  "calling",
-  "streaming",
-  "retrying",
-  "tool_running",
-  "awaiting_human",
-  "observing",
-  "completed",
-  "limited",
-  "suspended",
-  "failed",
-  "aborted"
-])
-export type Status = typeof Status.Type
-
-export const CompletedReason = Schema.Literals([
-  "stop",
-  "stopWhen",
-  "stopBefore",
-  "contentFilter",
-  "emptyAfterTools",
-  "other"
-])
-export const LimitedReason = Schema.Literals([
-  "turns",
-  "toolRounds",
-  "toolCalls",
-  "errors",
-  "compactions",
-  "tokens",
-  "cost",
-  "duration",
-  "length",
-  "doomLoop",
-  "crashLoop"
-])
-export type LimitedReason = typeof LimitedReason.Type
-export const SuspendedReason = Schema.Literals(["approval"])
-export const AbortedReason = Schema.Literals(["consumer", "requested", "shutdown", "crashed", "forked"])
-export type AbortedReason = typeof AbortedReason.Type
 
 /** What a run has used up so far, over all its drives; `duration` is drive time in milliseconds. */
 export const Totals = Schema.Struct({
@@ -149,7 +105,9 @@ export const Durable = Schema.Union([
     /** SHA-256 of the instructions and of the names and descriptions of the tools; of all messages, where hooks made them; hex */
     inputDigest: Schema.String,
     /** the tools that were offered, where this turn was offered fewer than the run may use */
-    tools: Schema.optionalKey(Schema.Array(Schema.String))
+    tools: Schema.optionalKey(Schema.Array(Schema.String)),
+    /** tokens of what was sent, as estimated; only where the model's window is known */
+    size: Schema.optionalKey(Schema.Finite)
   }),
   durable("AttemptDiscarded", {
     turn: Schema.Finite,
@@ -242,10 +200,19 @@ export const Durable = Schema.Union([
     /** messages before and after */
     before: Schema.Finite,
     after: Schema.Finite,
+    /** tokens of what would be sent, before and after, as estimated */
+    tokens: Schema.optionalKey(Schema.Struct({ before: Schema.Finite, after: Schema.Finite })),
+    cause: Schema.optionalKey(CompactionCause),
+    /** what is remembered from here on of what was left out; nothing without it */
+    memory: Schema.optionalKey(Memory.Memory),
+    /** long results of tools in messages of events up to here, which are kept, become notes */
+    pruned: Schema.optionalKey(Schema.Finite),
     usage: Usage.Usage,
     /** what a reader that starts here needs of the log before it; see `Snapshot` */
     snapshot: Schema.optionalKey(Schema.Json)
   }),
+  /** A strategy failed, and made nothing smaller; what it cost counts. */
+  durable("CompactionDiscarded", { message: Schema.String, usage: Usage.Usage }),
   durable("AbortRequested", { reason: AbortedReason }),
   durable("RunCompleted", { reason: CompletedReason, ...end }),
   durable("RunLimited", {

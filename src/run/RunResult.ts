@@ -33,6 +33,14 @@ export interface Approval {
   readonly expiresAt?: number
 }
 
+/** What a compaction that was asked for did to a session's context; `tokens` as estimated. */
+export interface Compacted {
+  readonly strategy: string
+  readonly messages: { readonly before: number; readonly after: number }
+  readonly tokens: { readonly before: number; readonly after: number }
+  readonly usage: Usage.Usage
+}
+
 export type RunResult<A = string> =
   | Totals & { readonly _tag: "Completed"; readonly output: A }
   | Totals & {

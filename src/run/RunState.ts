@@ -12,6 +12,7 @@ import type * as RunInput from "./RunInput.ts"
 import type * as RunPolicy from "./RunPolicy.ts"
 import * as RunStatus from "./RunStatus.ts"
 import type * as CallQuota from "./state/CallQuota.ts"
+import * as Measure from "./state/Measure.ts"
 import type * as OpenCall from "./state/OpenCall.ts"
 import * as Queue from "./state/Queue.ts"
 import * as RunDrive from "./state/RunDrive.ts"
@@ -70,6 +71,8 @@ export interface RunState {
   readonly end: RunEvent.End | undefined
   /** an abort was accepted, and the drive that accepted it has no end yet */
   readonly abortRequested: RunEvent.AbortedReason | undefined
+  /** what providers said of the size of what they were sent */
+  readonly measured: Measure.Measure | undefined
   /** drives that died, one after the other, with no turn between them whose outcomes are all known */
   readonly crashes: number
 }
@@ -116,6 +119,7 @@ export const empty: RunState = {
   text: "",
   end: undefined,
   abortRequested: undefined,
+  measured: undefined,
   crashes: 0
 }
 
@@ -133,6 +137,7 @@ export const evolve = (before: RunState, event: RunEvent.Durable): RunState => {
         startSeq: event.seq,
         input: event.input,
         limits: event.input.limits,
+        measured: before.measured,
         drive: 1,
         driveStartedAt: event.at
       }
@@ -145,7 +150,8 @@ export const evolve = (before: RunState, event: RunEvent.Durable): RunState => {
         turn: event.turn,
         attempts: event.turn === state.turn ? state.attempts : 0,
         offered: event.tools,
-        answer: undefined
+        answer: undefined,
+        measured: Measure.send(state.measured, event)
       }
     case "AttemptDiscarded":
       return {
@@ -153,6 +159,7 @@ export const evolve = (before: RunState, event: RunEvent.Durable): RunState => {
         attempts: event.attempt,
         retries: state.retries + (event.delay === undefined ? 0 : 1),
         lostTime: state.lostTime + (event.duration ?? 0) + (event.delay ?? 0),
+        measured: Measure.discard(state.measured, event),
         totals: {
           ...state.totals,
           errors: state.totals.errors + 1,
@@ -162,7 +169,7 @@ export const evolve = (before: RunState, event: RunEvent.Durable): RunState => {
     case "ModelSwitched":
       return { ...state, switchedTo: event.to, switches: state.switches + 1 }
     case "AssistantMessage":
-      return RunRound.settleMessage(state, event)
+      return { ...RunRound.settleMessage(state, event), measured: Measure.answer(state.measured, event) }
     case "ApprovalRequested":
       return RunRound.askCall(state, event)
     case "ApprovalResolved":
@@ -192,13 +199,15 @@ export const evolve = (before: RunState, event: RunEvent.Durable): RunState => {
     case "ContextCompacted":
       return {
         ...state,
-        compactionsInARow: state.compactionsInARow + 1,
+        compactionsInARow: state.compactionsInARow + (event.cause === "manual" ? 0 : 1),
         totals: {
           ...state.totals,
           compactions: state.totals.compactions + 1,
           usage: Usage.add(state.totals.usage, event.usage)
         }
       }
+    case "CompactionDiscarded":
+      return { ...state, totals: { ...state.totals, usage: Usage.add(state.totals.usage, event.usage) } }
     case "RunCompleted":
       return RunDrive.end(state, event, "completed")
     case "RunLimited":

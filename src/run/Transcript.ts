@@ -9,6 +9,7 @@
  */
 import * as HashMap from "effect/HashMap"
 import * as HashSet from "effect/HashSet"
+import type * as Memory from "./Memory.ts"
 import * as Message from "./Message.ts"
 import type * as RunEvent from "./RunEvent.ts"
 import * as OpenCall from "./state/OpenCall.ts"
@@ -16,6 +17,7 @@ import * as ToolOutcome from "./ToolOutcome.ts"
 import * as Calls from "./transcript/Calls.ts"
 import * as Entries from "./transcript/Entries.ts"
 import * as Legality from "./transcript/Legality.ts"
+import * as Pruning from "./transcript/Pruning.ts"
 import * as Vector from "./Vector.ts"
 
 /** The assistant message whose calls are not all settled, or whose turn is not over. */
@@ -70,7 +72,7 @@ export const append = (self: Transcript, event: RunEvent.Durable): Transcript =>
     case "NoticeAdded":
       return addInput(self, toInput(event.seq, [Message.text(event.text)], true))
     case "ContextCompacted":
-      return compact(self, event)
+      return compact(self, event, event.seq)
     case "TurnFinished":
     case "RunCompleted":
     case "RunLimited":
@@ -128,6 +130,43 @@ export const awaitsModel = (self: Transcript): boolean => {
 
 /** Where a prefix may be cut off: all messages with their `seq`, oldest first, a call's results behind its message. */
 export const entries = (self: Transcript): ReadonlyArray<Entries.Entry> => all(self)
+
+/** What is remembered of what compactions left out. */
+export const memory = (self: Transcript): Memory.Memory | undefined => {
+  // system messages may stand before it, and nothing else
+  for (let i = 0; i < self.settled.length; i++) {
+    const { memory, message } = self.settled.items[i]!
+    if (memory !== undefined || message.role !== "system") return memory
+  }
+  return undefined
+}
+
+/** What a person said last; the runtime's notices stand in the user's place too. */
+export const latestSaid = (self: Transcript): Message.UserMessage | undefined => {
+  const found = all(self).findLast(({ isNotice, memory, message }) =>
+    message.role === "user" && isNotice !== true && memory === undefined
+  )
+  return found?.message.role === "user" ? found.message : undefined
+}
+
+/** `seq` of the message whose calls are open: it and what stands behind it cannot be replaced without loss. */
+export const openSeq = (self: Transcript): number | undefined => self.open?.seq
+
+/** A sum over the messages; with that of an older version, only what has come since is added. */
+export interface Total {
+  readonly settled: Vector.Vector<Entries.Entry>
+  readonly ofSettled: number
+  readonly sum: number
+}
+
+export const total = (self: Transcript, of: (message: Message.Message) => number, before?: Total): Total => {
+  const { settled } = self
+  const isOlder = before !== undefined && before.settled.items === settled.items &&
+    before.settled.length <= settled.length
+  let ofSettled = isOlder ? before.ofSettled : 0
+  for (let i = isOlder ? before.settled.length : 0; i < settled.length; i++) ofSettled += of(settled.items[i]!.message)
+  return { settled, ofSettled, sum: closing(self).reduce((sum, { message }) => sum + of(message), ofSettled) }
+}
 
 // ---- building -----------------------------------------------------------------------------------------------------
 
@@ -223,17 +262,50 @@ const closing = (self: Transcript): ReadonlyArray<Entries.Entry> => {
   return out
 }
 
-/** Replaces a prefix. A strategy may be anybody's, so its messages are made legal like everything else. */
-const compact = (self: Transcript, event: Extract<RunEvent.Durable, { _tag: "ContextCompacted" }>): Transcript => {
+/** What a compaction makes of a transcript. */
+export interface Change {
+  /** messages made of events up to here are replaced */
+  readonly upTo: number
+  readonly replacement: ReadonlyArray<Message.Message>
+  /** what is remembered from here on; nothing without it */
+  readonly memory?: Memory.Memory | undefined
+  /** long results of tools in what is kept, up to here, become notes; see `Pruning` */
+  readonly pruned?: number | undefined
+}
+
+/**
+ * Replaces a prefix, by the event `seq`. A strategy may be anybody's, so its messages are made legal like everything else. A
+ * turn whose calls are open stays open, unless it is replaced.
+ */
+export const compact = (self: Transcript, change: Change, seq: number): Transcript => {
   // no message is made of events that are still to come
-  const upTo = Math.min(event.upTo, event.seq)
-  const kept = all(self).filter((entry) => entry.seq > upTo)
-  const { entries: replaced, taken } = Entries.fromMessages(event.replacement, upTo, event.seq, self.taken)
+  const upTo = Math.min(change.upTo, seq)
+  const { memory, pruned = 0 } = change
+  const open = self.open !== undefined && self.open.seq > upTo ? self.open : undefined
+  const before = open === undefined ? all(self) : Vector.toArray(self.settled)
+  const kept = before.filter((entry) => entry.seq > upTo && entry.memory === undefined)
+    .map((entry) => entry.seq <= pruned ? Pruning.prune(entry) : entry)
+  const { entries: replaced, taken } = Entries.fromMessages(change.replacement, upTo, seq, self.taken)
   const entries = [...replaced, ...kept]
+  const firsts = entries.findIndex((entry) => entry.message.role !== "system")
+  entries.splice(firsts < 0 ? entries.length : firsts, 0, ...remembered(memory, upTo, seq))
   const last = entries[entries.length - 1]
-  if (last?.message.role !== "user") return { ...empty, taken, settled: Vector.make(entries) }
+  if (open !== undefined) {
+    const waiting = Vector.make(Vector.toArray(self.waiting).filter((input) => input.seq > upTo))
+    return { ...empty, taken, settled: Vector.make(entries), open, waiting }
+  }
+  if (last?.message.role !== "user" || last.memory !== undefined) {
+    return { ...empty, taken, settled: Vector.make(entries) }
+  }
   entries.pop()
   const { from, isDuringCall } = last
   const tail = { ...toInput(last.seq, last.message.content, last.isNotice), from, isDuringCall }
   return { ...empty, taken, settled: Vector.make(entries), tail }
+}
+
+const remembered = (memory: Memory.Memory | undefined, seq: number, from: number): ReadonlyArray<Entries.Entry> => {
+  const content = memory === undefined ? [] : Legality.cleanPart(Message.text(memory.text))
+  return memory === undefined || content.length === 0
+    ? []
+    : [{ seq, from, message: { role: "user", content }, memory }]
 }

@@ -1,46 +1,82 @@
 /**
  * The contract of keeping a conversation small enough: what is sent as it is, what must shrink first, and how.
  *
- * Does not own the log, from which nothing is ever deleted, nor when to ask; the loop asks before every model call.
+ * Does not own the log, from which nothing is ever deleted, nor when to ask; the loop asks before every model call, after a
+ * provider said that it was too much, after an answer that was cut at the output limit, and when somebody says so.
  */
 import * as Context from "effect/Context"
 import * as Data from "effect/Data"
 import type * as Effect from "effect/Effect"
+import type * as Memory from "../run/Memory.ts"
 import type * as Message from "../run/Message.ts"
+import type * as RunEvent from "../run/RunEvent.ts"
 import type * as Transcript from "../run/Transcript.ts"
 import type * as Usage from "../run/Usage.ts"
 import type * as Model from "./Model.ts"
 
 /** Why the context must shrink although nothing was asked of the strategy. */
-export type Force = "overflow" | "length"
+export type Force = "overflow" | "length" | "manual"
+
+/** Tokens, as the `Tokenizer` estimates them and corrected by what the provider said of earlier calls. */
+export interface Size {
+  /** of all that would be sent: messages, instructions, tools, and what waits to be said */
+  readonly tokens: number
+  /** of that what no compaction makes smaller: instructions, tools, and what waits */
+  readonly fixed: number
+  /** how many may be sent: the model's window, without what its answer may take; undefined where no window is known */
+  readonly limit: number | undefined
+  readonly of: (message: Message.Message) => number
+  readonly ofText: (text: string) => number
+}
 
 export interface View {
   readonly transcript: Transcript.Transcript
+  /** the model that is asked next */
   readonly model: Model.ModelInfo
+  readonly size: Size
   readonly force: Force | undefined
+  /** compactions since the run's last answer */
+  readonly inARow: number
+  /** whose calls those of a strategy are */
+  readonly metadata: Model.ModelRequest["metadata"]
 }
 
-export type Plan = { readonly _tag: "Send" } | { readonly _tag: "Compact"; readonly request: View }
+export interface Request extends View {
+  /** what is too much; default: what forces it, else the number of messages */
+  readonly cause?: RunEvent.CompactionCause
+}
+
+export type Plan = { readonly _tag: "Send" } | { readonly _tag: "Compact"; readonly request: Request }
+
+export const send: Plan = { _tag: "Send" }
 
 /**
- * Messages of events up to `upTo` are replaced by `replacement`. Never splits a call from its result, keeps the latest
- * user message word for word, and leaves fewer messages than there were.
+ * Messages of events up to `upTo` are replaced by `replacement`, and long results of tools in what is kept up to `pruned` by
+ * notes. Never splits a call from its result, keeps the latest user message word for word, and leaves less to be sent than
+ * there was: the loop refuses one that does not.
  */
-export interface Compaction {
+export interface Compaction extends Omit<Transcript.Change, "memory"> {
   readonly strategy: string
-  readonly upTo: number
-  readonly replacement: ReadonlyArray<Message.Message>
+  /** what is remembered from here on; where it is left out, what was remembered before stays */
+  readonly memory?: Memory.Memory | undefined
   readonly usage: Usage.Usage
   /** the model that was asked, where one was: `Prices` say what its usage cost */
   readonly model?: Message.ModelRef
 }
 
-/** The context could not be made smaller; log and context are as they were. */
-export class CompactionError extends Data.TaggedError("CompactionError")<{ readonly message: string }> {}
+/** The context could not be made smaller; log and context are as they were. What was spent on it counts all the same. */
+export class CompactionError extends Data.TaggedError("CompactionError")<{
+  readonly message: string
+  readonly usage?: Usage.Usage
+  readonly model?: Message.ModelRef
+}> {}
 
 export class ContextManager extends Context.Service<ContextManager, {
-  /** Pure and total: the same view gives the same plan. */
+  /**
+   * Pure and total: the same view gives the same plan. Asks for a compaction only where one can make the context smaller;
+   * to a view with `force`, `Send` says that nothing can, or that nothing is to.
+   */
   readonly plan: (view: View) => Plan
-  /** Makes the context smaller or fails; may ask a model, whose usage is the run's. */
-  readonly compact: (request: View) => Effect.Effect<Compaction, CompactionError>
+  /** Makes the context smaller or fails; may ask a model, whose usage is the run's. Interrupting it changes nothing. */
+  readonly compact: (request: Request) => Effect.Effect<Compaction, CompactionError>
 }>()("fiberloop/services/ContextManager") {}

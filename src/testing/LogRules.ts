@@ -35,8 +35,8 @@ export const violations = (log: ReadonlyArray<RunEvent.Durable>, mayBeOpen = fal
     if (event.seq !== at + 1) say(`seq ${event.seq}`)
     const begins = event._tag === "RunStarted" || event._tag === "RunResumed"
     // what a drive left open when it died or was suspended is answered then, or settled before the next message's run begins,
-    // and what was said to it received
-    const isSettling =
+    // and what was said to it received; a context is compacted by hand where nothing runs
+    const isSettling = (event._tag === "ContextCompacted" && event.cause === "manual") ||
       ((event._tag === "ToolSettled" || event._tag === "ApprovalResolved") && calls.get(event.callId) === 0) ||
       (event._tag === "InputReceived" && event.queued !== undefined)
     if (!isSettling && begins === isDriven) say(begins ? "a drive begins inside another" : "outside a drive")

@@ -10,15 +10,13 @@ import type * as ContextManager from "../../src/services/ContextManager.ts"
 import * as Draft from "../support/Drafts.ts"
 import * as Logs from "../support/Logs.ts"
 import * as Requests from "../support/Requests.ts"
+import * as Views from "../support/Views.ts"
 
 const check = (runs: number) => ({ arbitrary: { runs, size: 60, seed: "window" } })
 const seq = 10_000
 
-const view = (transcript: Transcript.Transcript, force?: ContextManager.Force): ContextManager.View => ({
-  transcript,
-  model: Draft.model,
-  force
-})
+const view = (transcript: Transcript.Transcript, force?: ContextManager.Force): ContextManager.View =>
+  Views.view(transcript, force === undefined ? {} : { force })
 
 /** The transcript after a compaction, or `undefined` where none is possible. */
 const compact = (window: ContextManager.ContextManager["Service"], transcript: Transcript.Transcript, at = seq) => {
@@ -200,7 +198,7 @@ describe("a plan", () => {
     const shown = view(Transcript.fromLog(talk(11)))
     assert.deepStrictEqual(ContextWindow.make({ compactThreshold: 10 }).plan(shown), {
       _tag: "Compact",
-      request: shown
+      request: { ...shown, cause: "messages" }
     })
   })
 

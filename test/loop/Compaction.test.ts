@@ -141,7 +141,7 @@ describe("an answer cut by length", () => {
     Effect.gen(function*() {
       const working = yield* Deferred.make<void>()
       const context = Layer.succeed(ContextManager, {
-        plan: () => ({ _tag: "Send" }),
+        plan: (request) => request.force === undefined ? { _tag: "Send" } : { _tag: "Compact", request },
         compact: () => Effect.andThen(Deferred.succeed(working, undefined), Effect.never)
       })
       const turns = [[ScriptedModel.text("half"), ScriptedModel.finish("length")]]
@@ -191,9 +191,14 @@ describe("a strategy that fails", () => {
       Effect.succeed({ strategy: "none", upTo: 0, replacement: [], usage: { inputTokens: 1, outputTokens: 1 } })
   })
 
-  it.effect("to make anything shorter is stopped by maxCompactions", () =>
+  it.effect("to make anything smaller has failed, and what it spent counts", () =>
     Effect.gen(function*() {
-      const { end } = yield* play([], {}, { context: lying })
-      assert.strictEqual(end, "RunLimited(compactions)")
+      const { end, exit, log } = yield* play([], {}, { context: lying })
+      assert.strictEqual(end, "RunFailed(CompactionFailed)")
+      assert.match((yield* Effect.flip(exit)).message, /the strategy "none" made nothing smaller: about \d+ tokens/)
+      assert.deepStrictEqual(RunLog.only(log, "ContextCompacted"), [])
+      assert.deepStrictEqual(RunLog.only(log, "CompactionDiscarded").map(({ usage }) => usage), [
+        { inputTokens: 1, outputTokens: 1 }
+      ])
     }))
 })

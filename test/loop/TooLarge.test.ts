@@ -109,18 +109,22 @@ describe("what is made of what is too large", () => {
 
   it.effect("with the snapshot of a compacted context leaves that out", () =>
     Effect.gen(function*() {
-      let isFirst = true
-      const replacement = [Message.user("x".repeat(SessionStore.maxContentBytes / 2))]
+      let isAsked = false
+      const half = SessionStore.maxContentBytes / 2
+      const replacement = [Message.user("x".repeat(half - 100))]
       const context = Layer.succeed(ContextManager.ContextManager, {
-        plan: (request) => isFirst ? { _tag: "Compact", request } : { _tag: "Send" },
+        plan: (request) => isAsked ? { _tag: "Compact", request } : { _tag: "Send" },
         compact: () => {
-          isFirst = false
+          isAsked = false
           return Effect.succeed({ strategy: "test", upTo: 1, replacement, usage: Usage.zero })
         }
       })
-      const { agent, store } = yield* TestAgent.make([ScriptedModel.text("hello")], { context })
-      const data = "y".repeat(SessionStore.maxContentBytes / 2)
-      yield* agent.run({ sessionId: "s", input: "go", data })
+      const { agent, store } = yield* TestAgent.make([ScriptedModel.text("hi"), ScriptedModel.text("hello")], {
+        context
+      })
+      yield* agent.run({ sessionId: "s", input: "x".repeat(half) })
+      isAsked = true
+      yield* agent.run({ sessionId: "s", input: "go", data: "y".repeat(half) })
       const log = yield* store.log("s")
       assert.strictEqual(RunLog.endOf(log), "RunCompleted(stop)")
       assert.isUndefined(RunLog.only(log, "ContextCompacted")[0]!.snapshot)

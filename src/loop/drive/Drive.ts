@@ -21,6 +21,7 @@ import * as Prices from "../../services/Prices.ts"
 import * as Reconciler from "../../services/Reconciler.ts"
 import * as RetryPolicy from "../../services/RetryPolicy.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
+import * as Tokenizer from "../../services/Tokenizer.ts"
 import type * as Feed from "../log/Feed.ts"
 import * as Journal from "../log/Journal.ts"
 import * as Answering from "../round/Answering.ts"
@@ -30,6 +31,7 @@ import * as HeldBack from "../start/HeldBack.ts"
 import * as Opening from "../start/Opening.ts"
 import * as Recovery from "../start/Recovery.ts"
 import * as Cost from "../turn/Cost.ts"
+import * as Sizing from "../turn/Sizing.ts"
 import * as Turn from "../turn/Turn.ts"
 import * as Ending from "./Ending.ts"
 import type * as Env from "./Env.ts"
@@ -137,6 +139,7 @@ export const makeEnv = Effect.fnUntraced(function*(
     reconciler: yield* Reconciler.Reconciler,
     retry: yield* RetryPolicy.RetryPolicy,
     prices: yield* Prices.Prices,
+    counter: new Sizing.Counter((yield* Tokenizer.Tokenizer).count),
     hooks: HookRun.make(yield* Hooks.Hooks),
     leftBehind: new Map(),
     desk: new Desk.Desk(),

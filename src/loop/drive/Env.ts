@@ -18,6 +18,7 @@ import type * as Desk from "../round/Desk.ts"
 import type * as Brief from "../start/Brief.ts"
 import type * as Opening from "../start/Opening.ts"
 import type * as Offer from "../turn/Offer.ts"
+import type * as Sizing from "../turn/Sizing.ts"
 import type * as HookRun from "./HookRun.ts"
 import type * as Inbox from "./Inbox.ts"
 
@@ -56,6 +57,7 @@ export interface Env
   readonly reconciler: Reconciler.Reconciler
   readonly retry: RetryPolicy.RetryPolicy
   readonly prices: Prices.Prices
+  readonly counter: Sizing.Counter
   readonly hooks: HookRun.Hooking
   /** what did not end in time, by call id where it was a call, and what that makes of the call */
   readonly leftBehind: Map<string, { readonly name: string; readonly outcome?: ToolOutcome.ToolOutcome }>

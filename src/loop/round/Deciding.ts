@@ -9,15 +9,13 @@ import * as Effect from "effect/Effect"
 import type * as Semaphore from "effect/Semaphore"
 import type * as RunError from "../../run/RunError.ts"
 import type * as RunInput from "../../run/RunInput.ts"
-import * as RunPolicy from "../../run/RunPolicy.ts"
 import * as RunResult from "../../run/RunResult.ts"
 import * as OpenCall from "../../run/state/OpenCall.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
-import * as Drive from "../drive/Drive.ts"
 import type * as Env from "../drive/Env.ts"
 import * as Fold from "../log/Fold.ts"
-import * as Brief from "../start/Brief.ts"
-import * as Recovery from "../start/Recovery.ts"
+import type * as Brief from "../start/Brief.ts"
+import * as Visit from "../start/Visit.ts"
 import * as Answering from "./Answering.ts"
 
 type Store = SessionStore.SessionStore["Service"]
@@ -59,19 +57,11 @@ const stored = Effect.fnUntraced(function*(
   const { store } = services
   const { sessionId } = decision
   const before = yield* Fold.fold(store, sessionId, Fold.nothing)
-  const { input, runId } = before.state
   const kit = { executor: services.executor, handlers: definition.handlers }
   const checked = yield* Answering.check(kit, store, before.state, decision)
-  if (input === undefined || runId === undefined) return
-  const brief = yield* Brief.make(definition, {
-    ...input,
-    toolPolicy: RunPolicy.narrow(definition.toolPolicy, input.toolPolicy)
-  })
   yield* Effect.scoped(Effect.gen(function*() {
-    const session = yield* store.open(sessionId, { runId, create: false })
-    const folded = yield* Fold.fold(store, sessionId, before)
-    const env = yield* Drive.makeEnv(services, { brief, runId, sessionId }, Drive.unseen(), { session, ...folded })
-    yield* Recovery.repair(env, false)
+    const env = yield* Visit.open(services, definition, sessionId, before)
+    if (env === undefined) return
     yield* Answering.record(env, store, checked)
   }))
 })

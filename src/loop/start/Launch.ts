@@ -16,6 +16,7 @@ import type * as Env from "../drive/Env.ts"
 import * as Fold from "../log/Fold.ts"
 import * as Deciding from "../round/Deciding.ts"
 import * as Brief from "./Brief.ts"
+import * as CompactByHand from "./CompactByHand.ts"
 import * as Opening from "./Opening.ts"
 import * as Start from "./Start.ts"
 
@@ -30,6 +31,8 @@ export interface Launch {
   readonly approvals: (sessionId: string) => Effect.Effect<ReadonlyArray<RunResult.Approval>, RunError.RunError>
   /** Answers one of them. */
   readonly decide: (decision: RunInput.DecideInput) => Effect.Effect<void, RunError.RunError>
+  /** Makes the context of a session smaller that has no live run. */
+  readonly compact: (sessionId: string) => Effect.Effect<RunResult.Compacted, RunError.RunError>
   /** Aborts what was started here and still lives, and awaits its end. */
   readonly shutdown: Effect.Effect<void>
 }
@@ -101,6 +104,11 @@ export const make = (services: Env.Services, definition: Brief.Definition): Laun
       Effect.flatMap(
         checkedId("sessionId", decision.sessionId),
         () => Deciding.decide(services, definition, pen, decision)
+      ),
+    compact: (sessionId) =>
+      Effect.flatMap(
+        checkedId("sessionId", sessionId),
+        () => pen.withPermit(CompactByHand.compact(services, definition, sessionId))
       ),
     shutdown: Effect.suspend(() =>
       Effect.forEach(track, (run) => run.abort("shutdown"), { concurrency: "unbounded", discard: true })

@@ -1,5 +1,6 @@
 /**
- * How a drive makes its context smaller: a strategy does it, the log keeps what it gave, with a snapshot to begin at.
+ * How a drive makes its context smaller: a strategy does it, the log keeps what it gave, with a snapshot to begin at. A
+ * strategy may be anybody's, and what breaks a law of compactions is none.
  *
  * Does not own when that is needed (`Turn`), nor how it is done (`ContextManager`).
  */
@@ -7,8 +8,11 @@ import * as Effect from "effect/Effect"
 import * as Bounds from "../../run/log/Bounds.ts"
 import * as Snapshot from "../../run/log/Snapshot.ts"
 import * as RunError from "../../run/RunError.ts"
+import type * as RunEvent from "../../run/RunEvent.ts"
+import * as RunDecision from "../../run/state/RunDecision.ts"
 import * as Transcript from "../../run/Transcript.ts"
-import type * as ContextManager from "../../services/ContextManager.ts"
+import * as Usage from "../../run/Usage.ts"
+import * as ContextManager from "../../services/ContextManager.ts"
 import * as Prices from "../../services/Prices.ts"
 import * as SessionStore from "../../services/SessionStore.ts"
 import type * as Env from "../drive/Env.ts"
@@ -18,33 +22,21 @@ import type * as Turn from "./Turn.ts"
 /** Makes the context smaller; when it cannot be, the run ends as what asked for it says. */
 export const compact = Effect.fnUntraced(function*(
   env: Env.Env,
-  request: ContextManager.View,
+  request: ContextManager.Request,
   overflow?: RunError.RunError
 ): Effect.fn.Return<Limited | undefined, RunError.RunError> {
   const { journal } = env
+  const limit = RunDecision.limitReached(journal.state(), journal.now())
+  if (limit !== undefined) return limited(limit)
   const { compactionsInARow, limits } = journal.state()
   if (limits.maxCompactions !== undefined && compactionsInARow >= limits.maxCompactions) return limited("compactions")
-  // a strategy may take its time, and facts do not wait for it
-  yield* journal.commit
-  const compacted = Severed.run(env, "compaction", "", env.context.compact(request))
-  const result = yield* Effect.result(Effect.flatMap(compacted, storable))
+  const result = yield* Effect.result(carryOut(env, request))
   if (result._tag === "Failure") {
+    discard(env, result.failure)
     if (request.force === "length") return limited("length")
     journal.move("compactionFailed")
-    return yield* Effect.fail<RunError.RunError>(overflow ?? compactionFailed(result.failure.message))
+    return yield* Effect.fail<RunError.RunError>(overflow ?? failed(result.failure.message))
   }
-  const { model, replacement, strategy, upTo, usage } = result.success
-  const all = Transcript.entries(journal.transcript())
-  journal.record({
-    _tag: "ContextCompacted",
-    strategy,
-    upTo,
-    replacement,
-    before: all.length,
-    after: replacement.length + all.filter((entry) => entry.seq > upTo).length,
-    usage: model === undefined ? usage : Prices.costed(env.prices, model, usage),
-    ...snapshotOf(env, result.success)
-  })
   if (request.force === "length") {
     journal.record({
       _tag: "NoticeAdded",
@@ -57,22 +49,98 @@ export const compact = Effect.fnUntraced(function*(
 })
 
 type Limited = Extract<Turn.Ending, { _tag: "RunLimited" }>
+type Compacted = Extract<RunEvent.Draft, { _tag: "ContextCompacted" }>
 
 const limited = (reason: Limited["reason"]): Limited => ({ _tag: "RunLimited", reason })
 
-/** A replacement that is more than a store holds is none. */
-const storable = (compaction: ContextManager.Compaction) => {
-  const bytes = Bounds.above(compaction.replacement, SessionStore.maxContentBytes)
-  return bytes === undefined
-    ? Effect.succeed(compaction)
-    : Effect.fail(RunError.tooLarge("the compacted context", bytes, SessionStore.maxContentBytes))
+export const failed = (message: string) => new RunError.NonRetryableError({ _tag: "CompactionFailed", message })
+
+/** Records what the strategy gives; nothing where it fails, or gives what is no compaction. */
+export const carryOut = Effect.fnUntraced(function*(
+  env: Env.Env,
+  request: ContextManager.Request
+): Effect.fn.Return<Compacted, ContextManager.CompactionError | RunError.RunError> {
+  const { journal } = env
+  // a strategy may take its time, and facts do not wait for it
+  yield* journal.commit
+  const compaction = yield* Severed.run(env, "compaction", "", env.context.compact(request))
+  const { model, pruned, replacement, strategy, upTo, usage } = compaction
+  const before = journal.transcript()
+  const memory = compaction.memory ?? Transcript.memory(before)
+  const change: Transcript.Change = { upTo, replacement, memory, pruned }
+  const after = Transcript.compact(before, change, journal.state().seq + 1)
+  const tokens = {
+    before: Transcript.total(before, request.size.of).sum,
+    after: Transcript.total(after, request.size.of).sum
+  }
+  const problem = broken(before, after, change) ?? (tokens.after < tokens.before ? undefined : notSmaller(tokens))
+  if (problem !== undefined) {
+    const message = `the strategy "${strategy}" ${problem}`
+    return yield* new ContextManager.CompactionError({ message, usage, ...(model === undefined ? {} : { model }) })
+  }
+  const bytes = Bounds.above([replacement, memory ?? null], SessionStore.maxContentBytes)
+  if (bytes !== undefined) {
+    return yield* RunError.tooLarge("the compacted context", bytes, SessionStore.maxContentBytes)
+  }
+  const compacted: Compacted = {
+    _tag: "ContextCompacted",
+    strategy,
+    upTo,
+    replacement,
+    before: Transcript.size(before),
+    after: Transcript.size(after),
+    tokens: { before: Math.ceil(tokens.before), after: Math.ceil(tokens.after) },
+    cause: request.cause ?? request.force ?? "messages",
+    ...(memory === undefined ? {} : { memory }),
+    ...(pruned === undefined ? {} : { pruned }),
+    usage: model === undefined ? usage : Prices.costed(env.prices, model, usage),
+    ...snapshotOf(env, change)
+  }
+  journal.record(compacted)
+  return compacted
+})
+
+const notSmaller = ({ after, before }: { readonly before: number; readonly after: number }): string =>
+  `made nothing smaller: about ${Math.ceil(before)} tokens before, ${Math.ceil(after)} after`
+
+/** Which law a compaction breaks, besides that of becoming smaller. */
+const broken = (
+  before: Transcript.Transcript,
+  after: Transcript.Transcript,
+  { upTo }: Transcript.Change
+): string | undefined => {
+  const openSeq = Transcript.openSeq(before)
+  if (openSeq !== undefined && upTo >= openSeq) return "left out calls that are still open"
+  const latest = Transcript.latestSaid(before)
+  if (latest === undefined) return undefined
+  const kept = new Set(
+    Transcript.entries(after).flatMap(({ message }) =>
+      message.role === "user" ? message.content.map((part) => JSON.stringify(part)) : []
+    )
+  )
+  return latest.content.every((part) => kept.has(JSON.stringify(part)))
+    ? undefined
+    : "did not keep the latest message of the user"
+}
+
+/** What a strategy spent on nothing counts all the same. */
+const discard = (
+  { journal, prices }: Env.Env,
+  error: ContextManager.CompactionError | RunError.RunError
+): void => {
+  if (error._tag !== "CompactionError") return
+  const { message, model, usage = Usage.zero } = error
+  if (Usage.total(usage) === 0) return
+  journal.record({
+    _tag: "CompactionDiscarded",
+    message: Bounds.message(message),
+    usage: model === undefined ? usage : Prices.costed(prices, model, usage)
+  })
 }
 
 /** Left out where the event would be more than a store holds; readers begin at the beginning then. */
-const snapshotOf = ({ journal }: Env.Env, { replacement, upTo }: ContextManager.Compaction) => {
+const snapshotOf = ({ journal }: Env.Env, { memory, replacement, upTo }: Transcript.Change) => {
   const snapshot = Snapshot.take(journal.state(), journal.transcript(), upTo)
-  const isTooLarge = Bounds.above([replacement, snapshot ?? null], SessionStore.maxContentBytes) !== undefined
-  return snapshot === undefined || isTooLarge ? {} : { snapshot }
+  const isTooLarge = Bounds.above([replacement, memory ?? null, snapshot ?? null], SessionStore.maxContentBytes)
+  return snapshot === undefined || isTooLarge !== undefined ? {} : { snapshot }
 }
-
-const compactionFailed = (message: string) => new RunError.NonRetryableError({ _tag: "CompactionFailed", message })

@@ -20,6 +20,7 @@ import * as Backoff from "./Backoff.ts"
 import * as Cost from "./Cost.ts"
 import * as CurrentModel from "./CurrentModel.ts"
 import * as ModelHooks from "./ModelHooks.ts"
+import * as Sizing from "./Sizing.ts"
 
 export type Result =
   | Attempt.Settled & { readonly attempt: number; readonly isEmpty: boolean; readonly tools: Model.Tools }
@@ -111,6 +112,10 @@ export const run = Effect.fnUntraced(function*(
         env = { ...env, ...again.offer }
         restartTurn(env, turn, refOf(fallback))
         yield* journal.commit
+      }
+      // its window may be smaller
+      if (env.context.plan(Sizing.view(env, undefined, again?.messages))._tag === "Compact") {
+        return { _tag: "Overflow", error: finalOf(error, attempt - tries.after) }
       }
       tries = makeTries(env, fallback, attempt, again?.messages)
     } else if (delay !== undefined && error._tag === "RetryableError") {

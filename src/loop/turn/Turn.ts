@@ -6,6 +6,7 @@
  */
 import * as Effect from "effect/Effect"
 import * as DoomLoop from "../../run/DoomLoop.ts"
+import type * as Message from "../../run/Message.ts"
 import * as RunError from "../../run/RunError.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import * as RunState from "../../run/RunState.ts"
@@ -22,6 +23,7 @@ import * as CurrentModel from "./CurrentModel.ts"
 import * as ModelCall from "./ModelCall.ts"
 import * as ModelHooks from "./ModelHooks.ts"
 import * as Offer from "./Offer.ts"
+import * as Sizing from "./Sizing.ts"
 import * as Stopping from "./Stopping.ts"
 
 /** How a drive ends when nothing breaks. */
@@ -43,27 +45,39 @@ export const takeTurns = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Re
   while (true) {
     const limit = RunDecision.limitReached(journal.state(), journal.now())
     if (limit !== undefined) return limited(limit)
-    const plan = env.context.plan(view(env, undefined))
+    const prepared = yield* Offer.prepare(env)
+    const plan = env.context.plan(Sizing.view(prepared, undefined))
     if (plan._tag === "Compact") {
-      journal.move("contextMustShrink")
-      const ending = yield* Compacting.compact(env, plan.request)
+      const ending = yield* shrink(env, plan.request)
       if (ending !== undefined) return ending
       continue
     }
-    const prepared = yield* Offer.prepare(env)
     env.inbox.receive(journal)
     awaitModel(env)
     const prompt = yield* ModelHooks.before(prepared)
     const turn: Env.Env = prompt === undefined ? prepared : { ...prepared, ...prompt.offer }
-    startTurn(turn, turn.tools.length < env.tools.length)
+    if (prompt !== undefined) {
+      const planned = env.context.plan(Sizing.view(turn, undefined, prompt.messages))
+      if (planned._tag === "Compact") {
+        const ending = yield* shrink(env, planned.request)
+        if (ending !== undefined) return ending
+        continue
+      }
+    }
+    startTurn(turn, turn.tools.length < env.tools.length, prompt?.messages)
     journal.move("messagesReady")
     yield* journal.commit
     env.inbox.answer()
     const result = yield* ModelCall.run(turn, prompt?.messages)
     if (result._tag === "Limited") return limited(result.reason)
     if (result._tag === "Overflow") {
+      const overflown = env.context.plan(Sizing.view(turn, "overflow"))
+      if (overflown._tag === "Send") {
+        journal.move("modelFailed")
+        return yield* Effect.fail(result.error)
+      }
       journal.move("contextOverflow")
-      const ending = yield* Compacting.compact(env, view(env, "overflow"), result.error)
+      const ending = yield* Compacting.compact(env, overflown.request, result.error)
       if (ending !== undefined) return ending
       continue
     }
@@ -77,11 +91,10 @@ const limited = (reason: RunEvent.LimitedReason): Extract<Ending, { _tag: "RunLi
   reason
 })
 
-const view = (env: Env.Env, force: ContextManager.Force | undefined): ContextManager.View => ({
-  transcript: env.journal.transcript(),
-  model: CurrentModel.of(env).info,
-  force
-})
+const shrink = (env: Env.Env, request: ContextManager.Request) => {
+  env.journal.move("contextMustShrink")
+  return Compacting.compact(env, request)
+}
 
 /** A model has something to answer. */
 const awaitModel = ({ journal }: Env.Env): void => {
@@ -91,17 +104,19 @@ const awaitModel = ({ journal }: Env.Env): void => {
 }
 
 /** `isCut`: it is offered fewer tools than the run may use. */
-const startTurn = (env: Env.Env, isCut: boolean): void => {
+const startTurn = (env: Env.Env, isCut: boolean, messages: ReadonlyArray<Message.Message> | undefined): void => {
   const { inputDigest, journal, tools } = env
   const { seq, totals } = journal.state()
   const { name, provider } = CurrentModel.of(env).info
+  const size = Sizing.sent(env, messages)
   journal.record({
     _tag: "TurnStarted",
     turn: totals.turns + 1,
     model: { provider, name },
     promptSeq: seq,
     inputDigest,
-    ...(isCut ? { tools: tools.map(({ name }) => name) } : {})
+    ...(isCut ? { tools: tools.map(({ name }) => name) } : {}),
+    ...(size === undefined ? {} : { size })
   })
 }
 
@@ -218,8 +233,10 @@ const follow = Effect.fnUntraced(function*(
     case "Compact": {
       const limit = RunDecision.limitReached(journal.state(), journal.now())
       if (limit !== undefined) return limited(limit)
+      const plan = env.context.plan(Sizing.view(env, "length"))
+      if (plan._tag === "Send") return limited("length")
       journal.move("compactFirst")
-      return yield* Compacting.compact(env, view(env, "length"))
+      return yield* Compacting.compact(env, plan.request)
     }
     case "Continue":
       journal.move("continue")

@@ -53,9 +53,11 @@ export const take = (
   upTo: number
 ): Json | undefined => {
   if (state.startSeq === 0) return undefined
-  const kept = Transcript.entries(transcript).filter((entry) => entry.seq > upTo)
+  const kept = Transcript.entries(transcript).filter((entry) => entry.seq > upTo && entry.memory === undefined)
+  const openSeq = Transcript.openSeq(transcript) ?? 0
   const first = kept.reduce((least: Entries.Origin, entry) => entry.from < least.from ? entry : least, {
-    from: state.seq + 1
+    // a turn that says nothing yet holds up what comes during it
+    from: openSeq > upTo ? openSeq : state.seq + 1
   })
   const shown = new Set(kept.flatMap(({ message }) => message.role === "assistant" ? Calls.foreignIds(message) : []))
   const { at: _1, input, seq: _2, ...known } = state

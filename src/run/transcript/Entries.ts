@@ -6,6 +6,7 @@
 import * as HashMap from "effect/HashMap"
 import type * as HashSet from "effect/HashSet"
 import * as Option from "effect/Option"
+import type * as Memory from "../Memory.ts"
 import * as Message from "../Message.ts"
 import * as ToolOutcome from "../ToolOutcome.ts"
 import * as Calls from "./Calls.ts"
@@ -25,6 +26,8 @@ export interface Entry extends Origin {
   readonly message: Message.Message
   /** a user message of nothing but the runtime's notices */
   readonly isNotice?: boolean
+  /** a user message that says what is remembered */
+  readonly memory?: Memory.Memory
   readonly reasoned?: { readonly by: Message.ModelRef | undefined; readonly without: Message.Message }
 }
 

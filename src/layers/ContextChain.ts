@@ -1,0 +1,73 @@
+/**
+ * Several strategies as one: each is asked in turn, and the first whose result fits is taken; where none does, the one that
+ * leaves least. One that fails is passed over, and what it spent counts.
+ */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Transcript from "../run/Transcript.ts"
+import * as Usage from "../run/Usage.ts"
+import * as ContextManager from "../services/ContextManager.ts"
+
+type Service = ContextManager.ContextManager["Service"]
+
+export const make = (managers: ReadonlyArray<Service>): Service => ({
+  plan: (view) =>
+    managers.map((manager) => manager.plan(view)).find((plan) => plan._tag === "Compact") ?? ContextManager.send,
+  compact: Effect.fnUntraced(function*(request): Effect.fn.Return<
+    ContextManager.Compaction,
+    ContextManager.CompactionError
+  > {
+    const view = { ...request, force: request.force ?? "manual" as const }
+    let best: { readonly compaction: ContextManager.Compaction; readonly left: number } | undefined
+    let spent = Usage.zero
+    let model: ContextManager.Compaction["model"]
+    const words: Array<string> = []
+    for (const manager of managers) {
+      const plan = manager.plan(view)
+      if (plan._tag === "Send") continue
+      const result = yield* Effect.result(manager.compact({ ...plan.request, force: request.force }))
+      const { usage = Usage.zero } = result._tag === "Success" ? result.success : result.failure
+      model = (result._tag === "Success" ? result.success : result.failure).model ?? model
+      spent = Usage.add(spent, usage)
+      if (result._tag === "Failure") {
+        words.push(result.failure.message)
+        continue
+      }
+      const left = sizeAfter(request, result.success)
+      if (best === undefined || left < best.left) best = { compaction: result.success, left }
+      if (request.size.limit === undefined || left + request.size.fixed <= request.size.limit) break
+    }
+    const asked = model === undefined ? {} : { model }
+    if (best !== undefined) return { ...best.compaction, usage: spent, ...asked }
+    const message = words.length === 0 ? "nothing can be left out" : words.join("; ")
+    return yield* new ContextManager.CompactionError({ message, usage: spent, ...asked })
+  })
+})
+
+/** Tokens of the messages that a compaction leaves. */
+const sizeAfter = ({ size, transcript }: ContextManager.View, compaction: ContextManager.Compaction): number => {
+  const change = { ...compaction, memory: compaction.memory ?? Transcript.memory(transcript) }
+  return Transcript.total(Transcript.compact(transcript, change, Number.MAX_SAFE_INTEGER), size.of).sum
+}
+
+/**
+ * `ContextChain.layer(ContextPruning.layer, ContextSummary.layer, ContextWindow.layer)`: what asks for a compaction is any of
+ * them, what carries it out the first that can.
+ */
+export const layer = <const Layers extends readonly [AnyLayer, ...ReadonlyArray<AnyLayer>]>(
+  ...layers: Layers
+): Layer.Layer<
+  ContextManager.ContextManager,
+  Layer.Error<Layers[number]>,
+  Layer.Services<Layers[number]>
+> =>
+  Layer.effect(
+    ContextManager.ContextManager,
+    Effect.map(
+      Effect.forEach(layers, (each: AnyLayer) => Layer.build(each)),
+      (built) => make(built.map((context) => Context.get(context, ContextManager.ContextManager)))
+    )
+  ) as never
+
+type AnyLayer = Layer.Layer<ContextManager.ContextManager, unknown, unknown>

@@ -1,0 +1,52 @@
+/**
+ * Replaces old output of tools by short notes: all messages stay, and a model can call a tool again. Needs no model. The newest
+ * output, by default 30 percent of the tokens, and that of the last exchange stay.
+ */
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Transcript from "../run/Transcript.ts"
+import * as Pruning from "../run/transcript/Pruning.ts"
+import * as Usage from "../run/Usage.ts"
+import * as ContextManager from "../services/ContextManager.ts"
+import * as Strategy from "./context/Strategy.ts"
+
+export interface Options extends Strategy.Trigger {
+  /** the part of the tokens, or of how many there may be, in which output is kept, between 0 and 1; default 0.3 */
+  readonly keep?: number
+}
+
+export const strategy = ({ keep = 0.3 }: Options = {}): Strategy.Strategy => ({
+  canShrink: (view) => prunable(view, keep) !== undefined,
+  compact: (view) => {
+    const pruned = prunable(view, keep)
+    return pruned === undefined
+      ? Effect.fail(new ContextManager.CompactionError({ message: "no old output of tools can be left out" }))
+      : Effect.succeed({ strategy: "pruning", upTo: 0, replacement: [], pruned, usage: Usage.zero })
+  }
+})
+
+/** Up to where output can be left out; undefined where that would change nothing. */
+const prunable = (view: ContextManager.View, keep: number): number | undefined => {
+  const { size, transcript } = view
+  const entries = Transcript.entries(transcript)
+  const lastExchange = entries.findLastIndex(({ message }) => message.role === "assistant")
+  const openSeq = Transcript.openSeq(transcript) ?? Infinity
+  let left = Strategy.target(view, keep)
+  let upTo = Infinity
+  for (let i = entries.length - 1; i >= 0; i--) {
+    const entry = entries[i]!
+    left -= size.of(entry.message)
+    const isOld = left < 0 && i < lastExchange && entry.seq < openSeq
+    if (!isOld) upTo = Math.min(upTo, entry.seq - 1)
+    else if (entry.seq <= upTo && Pruning.prune(entry) !== entry) return Math.min(upTo, openSeq - 1)
+  }
+  return undefined
+}
+
+export const make = (options: Options = {}): ContextManager.ContextManager["Service"] =>
+  Strategy.toManager(strategy(options), options)
+
+export const layerWith = (options: Options): Layer.Layer<ContextManager.ContextManager> =>
+  Layer.sync(ContextManager.ContextManager, () => make(options))
+
+export const layer: Layer.Layer<ContextManager.ContextManager> = layerWith({})

@@ -1,0 +1,102 @@
+/**
+ * One question to a model on behalf of a strategy: its whole answer as text. Retried as the `RetryPolicy` says, and put to the
+ * models behind it as a run does.
+ *
+ * Does not own what is asked.
+ */
+import * as Clock from "effect/Clock"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Pull from "effect/Pull"
+import * as Ref from "effect/Ref"
+import * as Schedule from "effect/Schedule"
+import * as Stream from "effect/Stream"
+import * as RunError from "../../run/RunError.ts"
+import * as RunPolicy from "../../run/RunPolicy.ts"
+import * as Usage from "../../run/Usage.ts"
+import type * as Model from "../../services/Model.ts"
+import * as RetryPolicy from "../../services/RetryPolicy.ts"
+
+type Service = Model.Model["Service"]
+type Question = Pick<Model.ModelRequest, "messages" | "metadata" | "output">
+
+/** The answer of `model`, or of the one that took over. All that is spent goes into `spent`, also where it fails. */
+export const ask = (
+  model: Service,
+  question: Question,
+  spent: Ref.Ref<Usage.Usage>
+): Effect.Effect<string, RunError.ModelError> =>
+  Effect.flatMap(RetryPolicy.RetryPolicy, (whole) => {
+    const policy = RetryPolicy.of(whole, model.info)
+    const once = Effect.mapError(attempt(model, question, spent), (error) => policy.classify(error, model.info))
+    return Effect.catch(again(once, policy), (error) => {
+      const { fallback } = model
+      return fallback !== undefined && fallback.when(error) ? ask(fallback.to, question, spent) : Effect.fail(error)
+    })
+  })
+
+/** Tried again while the failure is retryable, the schedule goes on, and the wait that was asked for is not too long. */
+const again = Effect.fnUntraced(function*(
+  once: Effect.Effect<string, RunError.ModelError>,
+  policy: RetryPolicy.RetryPolicy
+): Effect.fn.Return<string, RunError.ModelError> {
+  const step = yield* Schedule.toStep(policy.schedule)
+  while (true) {
+    const result = yield* Effect.result(once)
+    if (result._tag === "Success") return result.success
+    const error = result.failure
+    if (error._tag !== "RetryableError") return yield* error
+    const asked = Duration.millis(error.reason.retryAfter ?? 0)
+    const now = yield* Clock.currentTimeMillis
+    const next = yield* step(now, error.reason).pipe(Pull.catchDone(() => Effect.succeed(undefined)))
+    if (next === undefined || Duration.isGreaterThan(asked, policy.maxRetryAfter)) return yield* error
+    yield* Effect.sleep(Duration.max(asked, next[1]))
+  }
+})
+
+const call = Duration.fromInputUnsafe(RunPolicy.defaultTimeouts.call)
+
+const attempt = Effect.fnUntraced(function*(
+  model: Service,
+  { messages, metadata, output }: Question,
+  spent: Ref.Ref<Usage.Usage>
+): Effect.fn.Return<string, RunError.ModelError> {
+  let text = ""
+  let isFinished = false
+  const request: Model.ModelRequest = {
+    messages,
+    tools: [],
+    toolChoice: "none",
+    ...(output === undefined ? {} : { output }),
+    metadata
+  }
+  yield* model.stream(request).pipe(
+    Stream.takeUntil((part) => part.type === "finish"),
+    Stream.runForEachArray((parts) =>
+      Effect.suspend(() => {
+        let finish: Extract<Model.ModelPart, { type: "finish" }> | undefined
+        for (const part of parts) {
+          if (part.type === "text-delta") text += part.delta
+          else if (part.type === "finish") finish = part
+        }
+        if (finish === undefined) return Effect.void
+        isFinished = true
+        return Ref.update(spent, (before) => Usage.add(before, finish.usage))
+      })
+    ),
+    Effect.timeoutOrElse({ duration: call, orElse: () => Effect.fail(timedOut) })
+  )
+  if (!isFinished) return yield* cut
+  if (text.trim() === "") return yield* empty
+  return text
+})
+
+const retryable = (reason: RunError.ProviderReason) => new RunError.RetryableError<RunError.ProviderReason>(reason)
+
+const timedOut = retryable({
+  _tag: "TimedOut",
+  scope: "call",
+  message: `the model took longer than ${Duration.format(call)}`
+})
+const cut = retryable({ _tag: "StreamTruncated", message: "the model's answer ended without a finish" })
+const empty = retryable({ _tag: "EmptyResponse", message: "the model's answer was empty" })

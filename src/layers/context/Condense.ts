@@ -1,0 +1,224 @@
+/**
+ * A strategy by a model: the older part of a conversation is condensed into what is remembered of it, piece by piece where it
+ * does not fit the model's window at once. Where the model cannot, old output of tools is left out instead.
+ *
+ * Does not own what is remembered (`ContextSummary`, `ContextKeyFacts`), nor where the conversation is cut (`Cut`).
+ */
+import * as Effect from "effect/Effect"
+import * as Ref from "effect/Ref"
+import type { Json } from "effect/Schema"
+import type * as Memory from "../../run/Memory.ts"
+import * as Message from "../../run/Message.ts"
+import type * as RunError from "../../run/RunError.ts"
+import * as Transcript from "../../run/Transcript.ts"
+import * as Usage from "../../run/Usage.ts"
+import * as ContextManager from "../../services/ContextManager.ts"
+import type * as Model from "../../services/Model.ts"
+import * as ContextPruning from "../ContextPruning.ts"
+import * as Ask from "./Ask.ts"
+import * as Cut from "./Cut.ts"
+import * as Digest from "./Digest.ts"
+import * as Strategy from "./Strategy.ts"
+
+/** How a model is asked to remember, and what becomes of its answers. */
+export interface Way<A> {
+  readonly name: string
+  /** what is remembered, of the JSON that it was kept as; undefined where that is none of it */
+  readonly parse: (data: Json) => A | undefined
+  /** what another strategy remembered */
+  readonly adopt: (text: string) => A
+  readonly data: (remembered: A) => Json
+  /** as the model of the conversation reads it */
+  readonly render: (remembered: A) => string
+  readonly system: string
+  readonly output?: Model.Output
+  /** what is asked about the next piece of the conversation */
+  readonly question: (given: Omit<Given<A>, "answer" | "count">, piece: string) => string
+  /**
+   * What an answer adds. With a `problem` the model is asked once more, in these words; then `value` counts, and where there
+   * is none the compaction fails.
+   */
+  readonly take: (given: Given<A>) => Taken<A>
+  /** tokens that it may take; where little is left out, it takes less */
+  readonly budget: number
+  /** the part of the tokens and messages, or of how many there may be, that stays word for word */
+  readonly keep: number
+}
+
+export interface Given<A> {
+  readonly before: A | undefined
+  /** the first words of the conversation */
+  readonly first: string
+  /** tokens that what is remembered may take */
+  readonly budget: number
+  readonly answer: string
+  readonly count: ContextManager.Size["ofText"]
+}
+
+export interface Taken<A> {
+  readonly value?: A
+  readonly problem?: string
+}
+
+export const make = <A>(model: Model.Model["Service"], way: Way<A>): Strategy.Strategy =>
+  Strategy.orElse(
+    {
+      canShrink: (view) => {
+        const cut = cutOf(view, way)
+        return cut !== undefined && sizeOf(view, cut) >= least
+      },
+      compact: (view) => condense(model, way, view)
+    },
+    ContextPruning.strategy()
+  )
+
+const cutOf = (view: ContextManager.View, { budget, keep }: { readonly budget: number; readonly keep: number }) =>
+  Cut.make(view, {
+    messages: Math.max(1, Math.floor(Transcript.size(view.transcript) * keep)),
+    tokens: Math.max(0, Strategy.target(view, keep) - budget)
+  })
+
+/** Tokens of what must be left out for a memory of it to be worth a call. */
+const least = 60
+
+const sizeOf = ({ size }: ContextManager.View, { left }: Cut.Cut): number =>
+  left.reduce((sum, message) => sum + size.of(message), 0)
+
+const condense = Effect.fnUntraced(function*<A>(
+  model: Model.Model["Service"],
+  way: Way<A>,
+  view: ContextManager.View
+): Effect.fn.Return<ContextManager.Compaction, ContextManager.CompactionError> {
+  const cut = cutOf(view, way)
+  if (cut === undefined) return yield* Strategy.nothingToLeaveOut()
+  const spent = yield* Ref.make(Usage.zero)
+  const { name, provider } = model.info
+  const asked = { provider, name }
+  const before = Transcript.memory(view.transcript)
+  const first = firstOf(before) ?? firstSaid(cut.left, view.size.ofText)
+  const budget = Math.min(way.budget, Math.floor(sizeOf(view, cut) / 2))
+  const desk: Desk<A> = { model, way, view, spent, first, budget }
+  const remembered = yield* Effect.catch(
+    read(desk, cut, known(way, before)),
+    (error) =>
+      Effect.flatMap(Ref.get(spent), (usage) => {
+        const message = `the ${way.name} could not be made by ${provider}/${name}: ${error.message}`
+        return new ContextManager.CompactionError({ message, usage, model: asked })
+      })
+  )
+  return {
+    strategy: way.name,
+    upTo: cut.upTo,
+    replacement: cut.replacement,
+    memory: {
+      text: way.render(remembered),
+      data: { by: way.name, first, remembered: way.data(remembered) }
+    },
+    usage: yield* Ref.get(spent),
+    model: asked
+  }
+})
+
+interface Desk<A> {
+  readonly model: Model.Model["Service"]
+  readonly way: Way<A>
+  readonly view: ContextManager.View
+  readonly spent: Ref.Ref<Usage.Usage>
+  readonly first: string
+  readonly budget: number
+}
+
+// ---- what was remembered ------------------------------------------------------------------------------------------
+
+const dataOf = (memory: Memory.Memory | undefined): { readonly [key: string]: Json } => {
+  const data = memory?.data
+  return typeof data === "object" && data !== null && !Array.isArray(data) ? data as never : {}
+}
+
+const known = <A>(way: Way<A>, memory: Memory.Memory | undefined): A | undefined => {
+  if (memory === undefined) return undefined
+  const { by, remembered } = dataOf(memory)
+  const own = by === way.name && remembered !== undefined ? way.parse(remembered) : undefined
+  return own ?? way.adopt(memory.text)
+}
+
+const firstOf = (memory: Memory.Memory | undefined): string | undefined => {
+  const { first } = dataOf(memory)
+  return typeof first === "string" ? first : undefined
+}
+
+/** Tokens of a conversation's first words that are kept, so that no condensing loses what it is about. */
+const longestFirst = 500
+
+const firstSaid = (messages: ReadonlyArray<Message.Message>, count: (text: string) => number): string => {
+  const said = messages.find(({ role }) => role === "user")
+  return said?.role === "user" ? Digest.fit(Message.textOf(said.content), longestFirst, count) : ""
+}
+
+// ---- asking -------------------------------------------------------------------------------------------------------
+
+type Failure = ContextManager.CompactionError | RunError.ModelError["reason"]
+
+/** How often pieces are halved for a provider that says they are too much: its window is not always what is known of it. */
+const halvings = 2
+
+const read = Effect.fnUntraced(function*<A>(
+  desk: Desk<A>,
+  cut: Cut.Cut,
+  before: A | undefined
+): Effect.fn.Return<A, Failure> {
+  const { ofText } = desk.view.size
+  let remembered = before
+  let left = Digest.pieces(Digest.texts(cut.left), roomOf(desk, before), ofText)
+  let halved = 0
+  while (left.length > 0) {
+    const [piece, ...rest] = left
+    const result: Effect.Effect<A, Failure> = about(desk, remembered, piece!.join("\n\n"))
+    const answered = yield* Effect.result(result)
+    if (answered._tag === "Success") {
+      remembered = answered.success
+      left = rest
+    } else if (answered.failure._tag === "ContextOverflow" && halved < halvings) {
+      halved++
+      left = Digest.pieces(left.flat(), Math.ceil(ofText(piece!.join("\n\n")) / 2), ofText)
+    } else {
+      return yield* Effect.fail(answered.failure)
+    }
+  }
+  return remembered === undefined ? yield* Strategy.nothingToLeaveOut() : remembered
+})
+
+/** Estimates may be below what a provider counts. */
+const margin = 0.75
+
+/** Tokens that a piece may take, so that question and answer fit the model's window too. */
+const roomOf = <A>({ budget, first, model, view, way }: Desk<A>, before: A | undefined): number => {
+  const { contextWindow } = model.info
+  if (contextWindow === undefined) return Infinity
+  const asked = view.size.ofText(way.system) + view.size.ofText(way.question({ before, first, budget }, ""))
+  return Math.max(contextWindow / 10, contextWindow * margin - asked - budget)
+}
+
+const about = Effect.fnUntraced(function*<A>(
+  { budget, first, model, spent, view, way }: Desk<A>,
+  before: A | undefined,
+  piece: string
+): Effect.fn.Return<A, Failure> {
+  const ask = (messages: ReadonlyArray<Message.Message>) =>
+    Ask.ask(model, {
+      messages: [{ role: "system", content: way.system }, ...messages],
+      ...(way.output === undefined ? {} : { output: way.output }),
+      metadata: view.metadata
+    }, spent)
+  const question = Message.user(way.question({ before, first, budget }, piece))
+  const answer = yield* Effect.mapError(ask([question]), ({ reason }) => reason)
+  const take = (answer: string) => way.take({ before, first, budget, answer, count: view.size.ofText })
+  const taken = take(answer)
+  if (taken.problem === undefined && taken.value !== undefined) return taken.value
+  const problem = taken.problem ?? "the answer says nothing"
+  const said: Message.AssistantMessage = { role: "assistant", content: [Message.text(answer)] }
+  const again = yield* Effect.result(ask([question, said, Message.user(problem)]))
+  const last = again._tag === "Success" ? take(again.success) : taken
+  const value = last.value ?? taken.value
+  return value === undefined ? yield* new ContextManager.CompactionError({ message: last.problem ?? problem }) : value
+})

@@ -1,0 +1,69 @@
+/**
+ * Where a conversation is cut in two, an older part that a strategy replaces and a newer one that stays: results stay with
+ * their calls, a turn whose calls are open stays whole, and what a person said last stays word for word. Pure.
+ */
+import type * as Message from "../../run/Message.ts"
+import * as Transcript from "../../run/Transcript.ts"
+import type * as ContextManager from "../../services/ContextManager.ts"
+
+type Entries = ReturnType<typeof Transcript.entries>
+
+/** How much stays: at most so many messages, and of these as many as fit into so many tokens, the last exchange at least. */
+export interface Keep {
+  readonly messages: number
+  readonly tokens: number
+}
+
+export interface Cut {
+  readonly upTo: number
+  /** of the older part what stays: system messages, and what a person said last */
+  readonly replacement: ReadonlyArray<Message.Message>
+  /** what is left out, without what is remembered */
+  readonly left: ReadonlyArray<Message.Message>
+}
+
+/** The cut; undefined where it would leave nothing out. */
+export const make = ({ size, transcript }: ContextManager.View, keep: Keep): Cut | undefined => {
+  const entries = Transcript.entries(transcript)
+  let at = Math.max(entries.length - keep.messages, fitting(entries, keep.tokens, size.of))
+  // results stay with their calls: a cut between them moves behind them
+  while (entries[at]?.message.role === "tool") at++
+  const openSeq = Transcript.openSeq(transcript)
+  const open = openSeq === undefined ? -1 : entries.findIndex(({ seq }) => seq >= openSeq)
+  return cutAt(entries, open < 0 ? at : Math.min(at, open))
+}
+
+/** Where the newest messages begin that fit; those of the last exchange are always among them. */
+const fitting = (entries: Entries, tokens: number, of: ContextManager.Size["of"]): number => {
+  if (tokens === Infinity) return 0
+  const lastExchange = Math.max(0, entries.findLastIndex(({ message }) => message.role !== "tool"))
+  let left = tokens
+  for (let at = entries.length - 1; at >= 0; at--) {
+    left -= of(entries[at]!.message)
+    if (left < 0) return Math.min(at + 1, lastExchange)
+  }
+  return 0
+}
+
+const cutAt = (entries: Entries, at: number): Cut | undefined => {
+  const said = (entry: Entries[number]) => entry.message.role === "user" && entry.memory === undefined
+  const latestUser = entries.findLastIndex(said)
+  // the runtime's notices stand in the user's place, and are not what a person said
+  const latestSaid = entries.findLastIndex((entry) => said(entry) && entry.isNotice !== true)
+  const prefix = entries.slice(0, at).map((entry, i) => ({
+    ...entry,
+    isKept: entry.message.role === "system" || i === latestUser || i === latestSaid
+  }))
+  const left = prefix.filter(({ isKept, memory }) => !isKept && memory === undefined)
+  if (left.length === 0) return undefined
+  // one event may have made several messages, and what came during a call stands behind its turn: messages behind the
+  // cut that are not newer than those before it are kept in the replacement
+  const upTo = prefix.reduce((max, entry) => Math.max(max, entry.seq), 0)
+  const kept = prefix.filter(({ isKept }) => isKept)
+  const siblings = entries.slice(at).filter((entry) => entry.seq <= upTo)
+  return {
+    upTo,
+    replacement: [...kept, ...siblings].map(({ message }) => message),
+    left: left.map(({ message }) => message)
+  }
+}

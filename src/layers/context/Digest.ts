@@ -1,0 +1,74 @@
+/**
+ * Messages as text for a model that condenses them, in pieces that fit its window together with the question.
+ *
+ * Does not own the question.
+ */
+import type * as Message from "../../run/Message.ts"
+import * as Truncation from "../tools/Truncation.ts"
+
+/** Characters of an output of a tool, and of arguments, that are shown. */
+const longestOutput = 4_000
+
+/** One text a message, in order; what says nothing is left out. */
+export const texts = (messages: ReadonlyArray<Message.Message>): ReadonlyArray<string> =>
+  messages.flatMap((message) => {
+    const said = textOf(message)
+    return said.trim() === "" ? [] : [said]
+  })
+
+const textOf = (message: Message.Message): string => {
+  if (message.role === "system") return `[system]\n${message.content}`
+  const parts: ReadonlyArray<Message.AssistantPart> = message.content
+  const said = parts.map(partOf).filter((text) => text.trim() !== "").join("\n")
+  return said === "" || message.role === "tool" ? said : `[${message.role}]\n${said}`
+}
+
+const partOf = (part: Message.AssistantPart): string => {
+  switch (part.type) {
+    case "text":
+      return part.text
+    // how a model came to what it said is not what happened
+    case "reasoning":
+      return ""
+    case "file":
+      return `(a file: ${[part.fileName, part.mediaType].filter((text) => text !== undefined).join(", ")})`
+    case "tool-call":
+      return `[call of ${part.name}] ${json(part.params)}`
+    case "tool-result":
+      return `[${part.isFailure ? "failure" : "result"} of ${part.name}] ${json(part.result)}`
+  }
+}
+
+const json = (value: unknown): string =>
+  Truncation.truncate(typeof value === "string" ? value : JSON.stringify(value), longestOutput).text
+
+/** The texts in groups of at most `limit` tokens. One that is more than that alone is cut: its head and tail stay. */
+export const pieces = (
+  texts: ReadonlyArray<string>,
+  limit: number,
+  count: (text: string) => number
+): ReadonlyArray<ReadonlyArray<string>> => {
+  const out: Array<Array<string>> = []
+  let left = 0
+  for (const given of texts) {
+    const text = fit(given, limit, count)
+    const tokens = count(text) + 2
+    if (out.length === 0 || tokens > left) {
+      out.push([])
+      left = limit
+    }
+    out[out.length - 1]!.push(text)
+    left -= tokens
+  }
+  return out
+}
+
+/** `text` cut until it is at most `limit` tokens. */
+export const fit = (text: string, limit: number, count: (text: string) => number): string => {
+  let cut = text
+  for (let tokens = count(cut), length = text.length; tokens > limit && length > 1; tokens = count(cut)) {
+    length = Math.floor(length * Math.min(0.9, limit / tokens))
+    cut = Truncation.truncate(text, Math.max(1, length)).text
+  }
+  return cut
+}

@@ -1,0 +1,102 @@
+/**
+ * What matters of a conversation as lists of short facts, and how what a model adds is merged into them: nothing goes because
+ * a model does not say it again. Pure.
+ */
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import * as Digest from "./Digest.ts"
+
+const list = Schema.Array(Schema.String)
+
+/** Oldest first. */
+export const Facts = Schema.Struct({
+  intent: list.annotate({ description: "what the user wants, and asked not to do" }),
+  decisions: list.annotate({ description: "what was decided, and why" }),
+  results: list.annotate({ description: "what was done and found, with its numbers" }),
+  files: list.annotate({ description: "files, addresses, names and ids that matter, exactly" }),
+  openPoints: list.annotate({ description: "what is still to be done or answered" })
+})
+export type Facts = typeof Facts.Type
+
+/** What a model adds; a point that it closes is named as it stood. */
+export const Added = Schema.Struct({
+  ...Facts.fields,
+  closedPoints: list.annotate({ description: "points of the list of open ones that are settled now, word for word" })
+})
+
+export const none: Facts = { intent: [], decisions: [], results: [], files: [], openPoints: [] }
+
+const names = ["intent", "decisions", "results", "files", "openPoints"] as const
+
+export const decode = Schema.decodeUnknownOption(Facts)
+
+/** The answer of a model, where it is JSON with lists of facts in it; lists that it leaves out are empty. */
+export const parse = (answer: string): Option.Option<typeof Added.Type> => {
+  const text = /\{[\s\S]*\}/.exec(answer)?.[0]
+  if (text === undefined) return Option.none()
+  try {
+    const given: unknown = JSON.parse(text)
+    if (typeof given !== "object" || given === null) return Option.none()
+    return decodeAdded({ ...none, closedPoints: [], ...given })
+  } catch {
+    return Option.none()
+  }
+}
+
+const decodeAdded = Schema.decodeUnknownOption(Added)
+
+/** Both, each fact once, in the words in which it was said first; without the points that were closed. */
+export const merge = (before: Facts, added: typeof Added.Type): Facts => {
+  const closed = new Set(added.closedPoints.map(sameness))
+  const of = (name: typeof names[number]) => unique([...before[name], ...added[name]])
+  return {
+    intent: of("intent"),
+    decisions: of("decisions"),
+    results: of("results"),
+    files: of("files"),
+    openPoints: of("openPoints").filter((point) => !closed.has(sameness(point)))
+  }
+}
+
+const unique = (facts: ReadonlyArray<string>): ReadonlyArray<string> => {
+  const seen = new Set<string>()
+  return facts.map((fact) => fact.trim()).filter((fact) => {
+    const key = sameness(fact)
+    if (key === "" || seen.has(key)) return false
+    seen.add(key)
+    return true
+  })
+}
+
+const sameness = (fact: string): string => fact.toLowerCase().replace(/\s+/g, " ").replace(/[.;,\s]+$/, "").trim()
+
+/** Tokens that a single fact may take. */
+const longestFact = 200
+
+/** At most `budget` tokens as text: long facts are cut, then the oldest go, results first; the first intent always stays. */
+export const within = (facts: Facts, budget: number, count: (text: string) => number): Facts => {
+  const fitted = Object.fromEntries(
+    names.map((name) => [name, facts[name].map((fact) => Digest.fit(fact, Math.min(longestFact, budget / 2), count))])
+  ) as unknown as { [K in keyof Facts]: Array<string> }
+  for (const name of ["results", "decisions", "files", "openPoints", "intent"] as const) {
+    const least = name === "intent" ? 1 : 0
+    while (fitted[name].length > least && count(render(fitted)) > budget) {
+      // the first intent is what the conversation is about
+      fitted[name].splice(least, Math.max(1, Math.floor((fitted[name].length - least) / 4)))
+    }
+  }
+  return fitted
+}
+
+const headings: { readonly [K in keyof Facts]: string } = {
+  intent: "What the user wants",
+  decisions: "Decisions",
+  results: "Done and found",
+  files: "Files, names and ids",
+  openPoints: "Still open"
+}
+
+export const render = (facts: Facts): string =>
+  names.filter((name) => facts[name].length > 0)
+    .map((name) => `${headings[name]}:\n${facts[name].map((fact) => `- ${fact}`).join("\n")}`)
+    .join("\n\n")

@@ -1,0 +1,121 @@
+/**
+ * One way to make a context smaller, and when it is used: the part of a `ContextManager` that all strategies share.
+ *
+ * Does not own any of the ways.
+ */
+import * as Effect from "effect/Effect"
+import type * as RunEvent from "../../run/RunEvent.ts"
+import * as Transcript from "../../run/Transcript.ts"
+import * as Usage from "../../run/Usage.ts"
+import * as ContextManager from "../../services/ContextManager.ts"
+
+/** When a strategy is used. */
+export interface Trigger {
+  /** with more messages than this, once for each answer; default: whatever their number */
+  readonly compactThreshold?: number
+  /** with more tokens than this, also where the model's window is larger or not known; default: the window */
+  readonly maxTokens?: number
+  /** `false`: only when somebody asks for it; what is too much for the model ends the run then. Default `true` */
+  readonly automatic?: boolean
+}
+
+export interface Strategy {
+  /** whether there is anything that it could make smaller; pure */
+  readonly canShrink: (view: ContextManager.View) => boolean
+  readonly compact: (
+    view: ContextManager.View
+  ) => Effect.Effect<ContextManager.Compaction, ContextManager.CompactionError>
+}
+
+/** Throws where a number of the trigger is none. */
+export const toManager = (strategy: Strategy, trigger: Trigger): ContextManager.ContextManager["Service"] => {
+  atLeast("compactThreshold", trigger.compactThreshold, 0)
+  atLeast("maxTokens", trigger.maxTokens, 1)
+  return {
+    plan: (view) => {
+      const limited = withLimit(view, trigger)
+      const cause = causeOf(limited, trigger)
+      return cause !== undefined && strategy.canShrink(limited)
+        ? { _tag: "Compact", request: { ...limited, cause } }
+        : ContextManager.send
+    },
+    compact: (request) => Effect.suspend(() => strategy.compact(withLimit(request, trigger)))
+  }
+}
+
+/** Throws where a setting is no number of at least `least`. */
+export const atLeast = (name: string, value: number | undefined, least: number): void => {
+  if (value !== undefined && !(value >= least)) {
+    throw new RangeError(`fiberloop: ${name} is a number of at least ${least}, not ${value}`)
+  }
+}
+
+const withLimit = <View extends ContextManager.View>(view: View, { maxTokens }: Trigger): View => {
+  const { size } = view
+  if (maxTokens === undefined || (size.limit !== undefined && size.limit <= maxTokens)) return view
+  return {
+    ...view,
+    size: {
+      get tokens() {
+        return size.tokens
+      },
+      get fixed() {
+        return size.fixed
+      },
+      limit: maxTokens,
+      of: size.of,
+      ofText: size.ofText
+    }
+  }
+}
+
+const causeOf = (
+  { force, inARow, size, transcript }: ContextManager.View,
+  { automatic = true, compactThreshold = Infinity }: Trigger
+): RunEvent.CompactionCause | undefined => {
+  if (!automatic) return force === "manual" ? force : undefined
+  if (force !== undefined) return force
+  // what leaves the number as it is, as pruning does, is not asked for again at once
+  if (inARow === 0 && Transcript.size(transcript) > compactThreshold) return "messages"
+  return size.limit !== undefined && size.tokens > size.limit ? "window" : undefined
+}
+
+/** How many tokens of messages a compaction is to leave: `part` of what there are, or may be. */
+export const target = ({ size }: ContextManager.View, part: number): number => {
+  const { fixed, limit = Infinity, tokens } = size
+  return Math.max(0, Math.min(tokens, limit) * part - fixed)
+}
+
+/** The second one where the first one fails; what that had spent counts. */
+export const orElse = (first: Strategy, second: Strategy): Strategy => ({
+  canShrink: (view) => first.canShrink(view) || second.canShrink(view),
+  compact: (view) =>
+    first.canShrink(view)
+      ? Effect.catch(first.compact(view), (failed) => afterFailure(second, view, failed))
+      : second.compact(view)
+})
+
+const afterFailure = (
+  second: Strategy,
+  view: ContextManager.View,
+  failed: ContextManager.CompactionError
+): ReturnType<Strategy["compact"]> => {
+  const { message, model, usage = Usage.zero } = failed
+  const spent = model === undefined ? {} : { model }
+  if (!second.canShrink(view)) return Effect.fail(failed)
+  return second.compact(view).pipe(
+    Effect.map((compaction) => ({ ...spent, ...compaction, usage: Usage.add(usage, compaction.usage) })),
+    Effect.mapError((error) =>
+      new ContextManager.CompactionError({
+        ...spent,
+        message: `${message}; ${error.message}`,
+        usage: Usage.add(usage, error.usage ?? Usage.zero)
+      })
+    )
+  )
+}
+
+export const nothingToLeaveOut = (): ContextManager.CompactionError =>
+  new ContextManager.CompactionError({
+    message: "nothing can be left out: the conversation is already as short as its latest message allows"
+  })

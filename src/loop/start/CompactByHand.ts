@@ -1,0 +1,44 @@
+/**
+ * A compaction that somebody asks for: of a session that no drive has, appended to its log, so that the next run begins with
+ * less.
+ *
+ * Does not own the compaction itself (`Compacting`).
+ */
+import * as Effect from "effect/Effect"
+import * as RunError from "../../run/RunError.ts"
+import type * as RunResult from "../../run/RunResult.ts"
+import type * as Env from "../drive/Env.ts"
+import * as Fold from "../log/Fold.ts"
+import * as Compacting from "../turn/Compacting.ts"
+import * as Sizing from "../turn/Sizing.ts"
+import type * as Brief from "./Brief.ts"
+import * as Visit from "./Visit.ts"
+
+/**
+ * Makes the context of a session smaller, durable when it returns. Where it cannot, `CompactionFailed`, and log and context
+ * are as they were; `SessionBusy` where the session has a live run, `SessionNotFound` where it is not known.
+ */
+export const compact = Effect.fnUntraced(function*(
+  services: Env.Services,
+  definition: Brief.Definition,
+  sessionId: string
+): Effect.fn.Return<RunResult.Compacted, RunError.RunError> {
+  const live = yield* services.runs.inSession(sessionId)
+  if (live !== undefined) return yield* RunError.sessionBusy(sessionId, live.runId)
+  const folded = yield* Fold.fold(services.store, sessionId, Fold.nothing)
+  return yield* Effect.scoped(Effect.gen(function*() {
+    const env = yield* Visit.open(services, definition, sessionId, folded)
+    if (env === undefined) return yield* Compacting.failed("nothing can be left out: the session has no run yet")
+    const plan = env.context.plan(Sizing.view(env, "manual"))
+    if (plan._tag === "Send") return yield* Compacting.failed(nothingToDo)
+    const compacted = yield* Effect.mapError(
+      Compacting.carryOut(env, plan.request),
+      (error) => error._tag === "CompactionError" ? Compacting.failed(error.message) : error
+    )
+    yield* env.journal.commit
+    const { after, before, strategy, tokens, usage } = compacted
+    return { strategy, messages: { before, after }, tokens: tokens ?? { before: 0, after: 0 }, usage }
+  }))
+})
+
+const nothingToDo = "nothing can be left out: the conversation is already as short as its latest message allows"

@@ -1,0 +1,39 @@
+/**
+ * A session that no drive has, taken for as long as something is appended to its log. A drive that died gets its end first; no
+ * agent is driven.
+ *
+ * Does not own what is appended.
+ */
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import type * as RunError from "../../run/RunError.ts"
+import * as RunPolicy from "../../run/RunPolicy.ts"
+import * as Drive from "../drive/Drive.ts"
+import type * as Env from "../drive/Env.ts"
+import * as Fold from "../log/Fold.ts"
+import * as Brief from "./Brief.ts"
+import * as Recovery from "./Recovery.ts"
+
+/**
+ * The environment of a session's last run, `before` being its log as far as that is known. `SessionBusy` where the session is
+ * live; undefined, and nothing taken, where it had no run yet.
+ */
+export const open = Effect.fnUntraced(function*(
+  services: Env.Services,
+  definition: Brief.Definition,
+  sessionId: string,
+  before: Fold.Folded
+): Effect.fn.Return<Env.Env | undefined, RunError.RunError, Scope.Scope> {
+  const { store } = services
+  const { input, runId } = before.state
+  if (input === undefined || runId === undefined) return undefined
+  const brief = yield* Brief.make(definition, {
+    ...input,
+    toolPolicy: RunPolicy.narrow(definition.toolPolicy, input.toolPolicy)
+  })
+  const session = yield* store.open(sessionId, { runId, create: false })
+  const folded = yield* Fold.fold(store, sessionId, before)
+  const env = yield* Drive.makeEnv(services, { brief, runId, sessionId }, Drive.unseen(), { session, ...folded })
+  yield* Recovery.repair(env, false)
+  return env
+})

@@ -1,0 +1,115 @@
+/**
+ * How many tokens the next request takes: what is to be sent, as the tokenizer counts it, corrected by what the provider
+ * counted before.
+ *
+ * Does not own what is too much (`ContextManager`), nor what providers said (`Measure`).
+ */
+import * as Schema from "effect/Schema"
+import type * as Message from "../../run/Message.ts"
+import * as MessageTokens from "../../run/MessageTokens.ts"
+import * as Measure from "../../run/state/Measure.ts"
+import * as Transcript from "../../run/Transcript.ts"
+import type * as ContextManager from "../../services/ContextManager.ts"
+import type * as Model from "../../services/Model.ts"
+import type * as Env from "../drive/Env.ts"
+import * as Inbox from "../drive/Inbox.ts"
+import * as CurrentModel from "./CurrentModel.ts"
+
+/** Counts what a drive sends; what was counted once is not counted again. */
+export class Counter {
+  readonly tokens: MessageTokens.MessageTokens
+  readonly ofText: (text: string) => number
+  readonly #tools = new WeakMap<Model.Tools[number], number>()
+  #last: Transcript.Total | undefined
+
+  constructor(count: (text: string) => number) {
+    this.ofText = count
+    this.tokens = MessageTokens.make(count)
+  }
+
+  /** of the messages of a conversation */
+  transcript(transcript: Transcript.Transcript): number {
+    this.#last = Transcript.total(transcript, this.tokens.message, this.#last)
+    return this.#last.sum
+  }
+
+  tools(tools: Model.Tools): number {
+    return tools.reduce((sum, tool) => sum + this.#tool(tool), 0)
+  }
+
+  #tool(tool: Model.Tools[number]): number {
+    const known = this.#tools.get(tool)
+    if (known !== undefined) return known
+    const { description = "", name } = tool
+    const tokens = this.tokens.tool({ name, description, schema: schemaOf(tool) })
+    this.#tools.set(tool, tokens)
+    return tokens
+  }
+}
+
+/** The schema of its arguments as a provider gets it, or near enough to count it. */
+const schemaOf = (tool: Model.Tools[number]): Schema.Json => {
+  const given: unknown = "jsonSchema" in tool ? tool.jsonSchema : undefined
+  if (given !== undefined) return given as Schema.Json
+  const { definitions, schema } = Schema.toJsonSchemaDocument(tool.parametersSchema)
+  return { ...schema, $defs: definitions } as unknown as Schema.Json
+}
+
+/** The context as a strategy is asked about it; `messages` are those that hooks made of it. */
+export const view = (
+  env: Env.Env,
+  force: ContextManager.Force | undefined,
+  messages?: ReadonlyArray<Message.Message>
+): ContextManager.View => {
+  const { journal, sessionId } = env
+  const { info } = CurrentModel.of(env)
+  const transcript = journal.transcript()
+  const { compactionsInARow, runId, totals } = journal.state()
+  return {
+    transcript,
+    model: info,
+    size: sizeOf(env, info, () => messages === undefined ? env.counter.transcript(transcript) : countOf(env, messages)),
+    force,
+    inARow: compactionsInARow,
+    metadata: { sessionId, runId: runId ?? "", turn: totals.turns + 1, attempt: 0 }
+  }
+}
+
+/** Tokens of what is sent, as they are counted here; undefined where the model's window is not known. */
+export const sent = (env: Env.Env, messages?: ReadonlyArray<Message.Message>): number | undefined =>
+  CurrentModel.of(env).info.contextWindow === undefined
+    ? undefined
+    : (messages === undefined ? env.counter.transcript(env.journal.transcript()) : countOf(env, messages)) +
+      offered(env)
+
+const sizeOf = (env: Env.Env, info: Model.ModelInfo, conversation: () => number): ContextManager.Size => {
+  const { counter, journal } = env
+  const limit = limitOf(info)
+  const by = limit === undefined ? 1 : Measure.correction(journal.state().measured, info, limit)
+  return {
+    // both are worked out only where a strategy asks
+    get tokens() {
+      return conversation() * by + this.fixed
+    },
+    get fixed() {
+      const waiting = Inbox.due(journal).flatMap(({ messages }) => messages)
+      return (offered(env) + countOf(env, waiting)) * by
+    },
+    limit,
+    of: (message) => counter.tokens.message(message) * by,
+    ofText: (text) => counter.ofText(text) * by
+  }
+}
+
+/** The part of a window that is left to an answer, where the model does not say that its answers are shorter. */
+const answerPart = 0.2
+
+const limitOf = ({ contextWindow, maxOutput = Infinity }: Model.ModelInfo): number | undefined =>
+  contextWindow === undefined ? undefined : contextWindow - Math.min(maxOutput, contextWindow * answerPart)
+
+const offered = ({ counter, system, tools }: Env.Env): number =>
+  counter.tools(tools) + (system === undefined ? 0 : counter.tokens.message(system))
+
+/** Instructions stand among the messages that hooks made. */
+const countOf = ({ counter }: Env.Env, messages: ReadonlyArray<Message.Message>): number =>
+  messages.reduce((sum, message) => message.role === "system" ? sum : sum + counter.tokens.message(message), 0)

@@ -1,0 +1,29 @@
+/**
+ * Old results of tools, left out of a transcript: a short note stands in the place of each that is long. Pure; the same entry
+ * gives the same note.
+ *
+ * Does not own how far that goes; a compaction says it.
+ */
+import type * as Message from "../Message.ts"
+import type * as Entries from "./Entries.ts"
+
+/** Results of more characters than this, as JSON, are worth a note. */
+export const longest = 300
+
+/** `entry` with notes for its long results; itself where it has none. */
+export const prune = (entry: Entries.Entry): Entries.Entry => {
+  const { message } = entry
+  if (message.role !== "tool") return entry
+  const content = message.content.map(notePart)
+  return content.every((part, i) => part === message.content[i])
+    ? entry
+    : { ...entry, message: { ...message, content } }
+}
+
+const notePart = (part: Message.ToolResultPart): Message.ToolResultPart => {
+  const size = typeof part.result === "string" ? part.result.length : JSON.stringify(part.result).length
+  return size <= longest ? part : { ...part, result: note(size) }
+}
+
+const note = (size: number): string =>
+  `(${size} characters of output were left out to save room; call the tool again where they are needed)`

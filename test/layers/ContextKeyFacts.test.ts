@@ -1,0 +1,87 @@
+/** Key facts stay although the model does not say them again, and are merged by rules, not by a model. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as ContextKeyFacts from "../../src/layers/ContextKeyFacts.ts"
+import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
+import * as Condensing from "../support/Condensing.ts"
+import * as RunLog from "../support/RunLog.ts"
+
+const answers = (n: number) => Array.from({ length: n }, (_, i) => ScriptedModel.text(`answer ${i}`))
+const inputs = (n: number) =>
+  Array.from(
+    { length: n },
+    (_, i) => i === 0 ? "Fix the build of CANARY-7391." : `question ${i}: ${"and so on ".repeat(20)}`
+  )
+const facts = (given: object) => ScriptedModel.text(JSON.stringify(given))
+
+const converse = Effect.fnUntraced(function*(made: Condensing.Condensing, n: number) {
+  for (const input of inputs(n)) yield* made.agent.run({ sessionId: "s", input })
+  const log = yield* made.store.log("s")
+  assert.deepStrictEqual(RunLog.violations(log), [])
+  return RunLog.only(log, "ContextCompacted")
+})
+
+const strategy = ContextKeyFacts.layerWith({ compactThreshold: 6 })
+
+describe("key facts", () => {
+  it.effect("stay through three compactions although the model drops them", () =>
+    Effect.gen(function*() {
+      const made = yield* Condensing.make(answers(12), strategy, [
+        facts({ results: ["The order id is CANARY-1234."], openPoints: ["Ask ann."] }),
+        facts({ results: ["The build is red."] }),
+        facts({ decisions: ["Use the old compiler."], closedPoints: ["ask Ann"] })
+      ])
+      const compacted = yield* converse(made, 12)
+      assert.strictEqual(compacted.length, 3)
+      const text = Condensing.textOf((yield* made.script.requests).at(-1)!)
+      for (const fact of ["CANARY-7391", "CANARY-1234", "The build is red.", "Use the old compiler."]) {
+        assert.include(text, fact)
+      }
+      assert.notInclude(text, "Ask ann.")
+      assert.include(compacted[1]!.memory!.text, "Ask ann.")
+    }))
+
+  it.effect("are each kept once", () =>
+    Effect.gen(function*() {
+      const made = yield* Condensing.make(answers(8), strategy, [
+        facts({ files: ["src/Main.ts"] }),
+        facts({ files: ["src/main.ts.", " src/Main.ts ", "src/other.ts"] })
+      ])
+      const compacted = yield* converse(made, 8)
+      const [, second] = compacted
+      assert.deepStrictEqual(second!.memory!.text.match(/- src\/.*/g), ["- src/Main.ts", "- src/other.ts"])
+    }))
+
+  it.effect("that are no JSON are asked for once more", () =>
+    Effect.gen(function*() {
+      const made = yield* Condensing.make(answers(4), strategy, [
+        ScriptedModel.text("Sure! The build is red."),
+        facts({ results: ["The build is red."] })
+      ])
+      const compacted = yield* converse(made, 4)
+      assert.match(compacted[0]!.memory!.text, /- The build is red\./)
+      assert.match((yield* made.asked)[1]!, /Answer with the JSON alone/)
+    }))
+
+  it.effect("that are no JSON twice fail the compaction typed", () =>
+    Effect.gen(function*() {
+      const made = yield* Condensing.make(answers(4), strategy, [ScriptedModel.text("no"), ScriptedModel.text("no")])
+      const error = yield* Effect.flip(converse(made, 4))
+      assert.strictEqual(error.reason._tag, "CompactionFailed")
+    }))
+
+  it.effect("keep to their budget: the oldest results go, never what the conversation is about", () =>
+    Effect.gen(function*() {
+      const made = yield* Condensing.make(
+        answers(4),
+        ContextKeyFacts.layerWith({ compactThreshold: 6, budget: 200 }),
+        [facts({ results: Array.from({ length: 100 }, (_, i) => `Result number ${i}.`) })]
+      )
+      const [compacted] = yield* converse(made, 4)
+      const { text } = compacted!.memory!
+      assert.include(text, "CANARY-7391")
+      assert.include(text, "Result number 99.")
+      assert.notInclude(text, "Result number 0.")
+      assert.isBelow(text.length / 4, 250)
+    }))
+})

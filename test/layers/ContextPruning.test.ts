@@ -1,0 +1,63 @@
+/** Old output of tools becomes a note: every message stays, calls keep their results, and the newest output is whole. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as ContextPruning from "../../src/layers/ContextPruning.ts"
+import * as Transcript from "../../src/run/Transcript.ts"
+import * as Draft from "../support/Drafts.ts"
+import * as Views from "../support/Views.ts"
+
+const output = (n: number, size = 4_000) => `${n}:${"x".repeat(size)}`
+
+/** A conversation of so many tool rounds. */
+const worked = (rounds: number, size?: number) =>
+  Transcript.fromLog(Draft.log(
+    Draft.started("go"),
+    ...Array.from({ length: rounds }, (_, i) => [
+      Draft.turnStarted(i + 1),
+      Draft.assistant([Draft.call("work", { n: i })], { turn: i + 1 }),
+      Draft.settled(`${i + 1}.0`, output(i, size)),
+      Draft.turnFinished(i + 1)
+    ]).flat()
+  ))
+
+const results = (transcript: Transcript.Transcript) =>
+  Transcript.entries(transcript).flatMap(({ message }) =>
+    message.role === "tool" ? message.content.map(({ result }) => JSON.stringify(result).slice(1, 30)) : []
+  )
+
+const prune = (transcript: Transcript.Transcript, keep?: number) => {
+  const manager = ContextPruning.make(keep === undefined ? {} : { keep })
+  const plan = manager.plan(Views.view(transcript, { force: "overflow" }))
+  return plan._tag === "Send"
+    ? undefined
+    : Views.after(transcript, Effect.runSync(manager.compact(plan.request)))
+}
+
+describe("pruning", () => {
+  it("leaves all messages, and the newest output whole", () => {
+    const before = worked(10)
+    const after = prune(before)!
+    assert.strictEqual(Transcript.size(after), Transcript.size(before))
+    assert.isBelow(Views.tokens(after), Views.tokens(before) / 2)
+    assert.deepStrictEqual(results(after).slice(-2), results(before).slice(-2))
+    assert.match(results(after)[0]!, /^\(4002 characters of output/)
+  })
+
+  it("does nothing to short output", () => {
+    assert.isUndefined(prune(worked(10, 100)))
+  })
+
+  it("does nothing to the last exchange", () => {
+    assert.isUndefined(prune(worked(1), 0))
+    assert.deepStrictEqual(results(prune(worked(3), 0)!).map((text) => text.startsWith("(")), [true, true, false])
+  })
+
+  it("does nothing twice", () => {
+    const once = prune(worked(10))!
+    assert.isUndefined(prune(once, 0.9))
+  })
+
+  it("says the same of the same output, so that what stands before it stays cached", () => {
+    assert.deepStrictEqual(results(prune(worked(10), 0)!), results(prune(prune(worked(10))!, 0)!))
+  })
+})

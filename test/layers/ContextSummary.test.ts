@@ -1,0 +1,144 @@
+/** A summary stands for what was left out, extends the one before it, and keeps to its budget. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as ContextSummary from "../../src/layers/ContextSummary.ts"
+import * as RunError from "../../src/run/RunError.ts"
+import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
+import * as Condensing from "../support/Condensing.ts"
+import * as RunLog from "../support/RunLog.ts"
+import * as TestAgent from "../support/TestAgent.ts"
+
+const canary = "CANARY-7391"
+const answers = (n: number) => Array.from({ length: n }, (_, i) => ScriptedModel.text(`answer ${i}`))
+
+/** Runs of one input each, one after the other in one session. */
+const converse = Effect.fnUntraced(function*(made: TestAgent.TestAgent, inputs: ReadonlyArray<string>) {
+  for (const input of inputs) yield* made.agent.run({ sessionId: "s", input })
+  const log = yield* made.store.log("s")
+  assert.deepStrictEqual(RunLog.violations(log), [])
+  return log
+})
+
+const inputs = (n: number) =>
+  Array.from({ length: n }, (_, i) => i === 0 ? `Remember ${canary}.` : `question ${i}: ${"and so on ".repeat(20)}`)
+
+const strategy = ContextSummary.layerWith({ compactThreshold: 6 })
+
+describe("a summary", () => {
+  it.effect("stands in front of the newest messages, and the log keeps all", () =>
+    Effect.gen(function*() {
+      const made = yield* Condensing.make(answers(4), strategy, [ScriptedModel.text("They greeted.")])
+      const log = yield* converse(made, inputs(4))
+      const [compacted] = RunLog.only(log, "ContextCompacted")
+      assert.strictEqual(compacted?.strategy, "summary")
+      assert.isBelow(compacted!.tokens!.after, compacted!.tokens!.before)
+      const last = (yield* made.script.requests).at(-1)!
+      assert.match(Condensing.textOf(last), /Summary of the conversation so far:\nThey greeted\./)
+      assert.include(Condensing.textOf(last), "question 3")
+      assert.include(JSON.stringify(log), canary)
+    }))
+
+  it.effect("is asked for with the one before it and the first words of the conversation", () =>
+    Effect.gen(function*() {
+      const made = yield* Condensing.make(answers(12), strategy, [
+        ScriptedModel.text("First summary."),
+        ScriptedModel.text("Second summary."),
+        ScriptedModel.text("Third summary.")
+      ])
+      yield* converse(made, inputs(12))
+      const asked = yield* made.asked
+      assert.strictEqual(asked.length, 3)
+      for (const question of asked) assert.include(question, canary)
+      assert.include(asked[1]!, "First summary.")
+      assert.include(asked[2]!, "Second summary.")
+      assert.notInclude(asked[2]!, "First summary.")
+    }))
+
+  it.effect("over its budget is asked for once more, and cut then", () =>
+    Effect.gen(function*() {
+      const long = "many words ".repeat(400)
+      const made = yield* Condensing.make(answers(4), ContextSummary.layerWith({ compactThreshold: 6, budget: 50 }), [
+        ScriptedModel.text(long),
+        ScriptedModel.text(long)
+      ])
+      const log = yield* converse(made, inputs(4))
+      const asked = yield* made.asked
+      assert.strictEqual(asked.length, 2)
+      assert.match(asked[1]!, /Write it again, in at most \d+ words/)
+      const [compacted] = RunLog.only(log, "ContextCompacted")
+      assert.isBelow(compacted!.memory!.text.length, 300)
+    }))
+
+  it.effect("counts what it cost as the run's", () =>
+    Effect.gen(function*() {
+      const made = yield* Condensing.make(answers(4), strategy, [
+        [ScriptedModel.text("Short."), ScriptedModel.finish("stop", { inputTokens: 70, outputTokens: 3 })]
+      ])
+      const log = yield* converse(made, inputs(4))
+      const [compacted] = RunLog.only(log, "ContextCompacted")
+      assert.deepStrictEqual(compacted?.usage, { inputTokens: 70, outputTokens: 3 })
+    }))
+})
+
+describe("a model that cannot make one", () => {
+  const refused = ScriptedModel.fail(
+    new RunError.NonRetryableError<RunError.ProviderRefusal>({ _tag: "Authentication", message: "who are you" })
+  )
+
+  it.effect("leaves it to pruning", () =>
+    Effect.gen(function*() {
+      const turns = [
+        TestAgent.work(1),
+        TestAgent.work(2),
+        TestAgent.work(3),
+        TestAgent.work(4),
+        ScriptedModel.text("done")
+      ]
+      const made = yield* Condensing.make(turns, strategy, [refused, refused], {
+        tool: () => Effect.succeed("x".repeat(5_000))
+      })
+      const log = yield* converse(made, ["go"])
+      const [compacted] = RunLog.only(log, "ContextCompacted")
+      assert.strictEqual(compacted?.strategy, "pruning")
+      assert.match(Condensing.textOf((yield* made.script.requests).at(-1)!), /5000 characters of output were left out/)
+    }))
+
+  it.effect("fails the run typed where there is nothing to prune, with both reasons", () =>
+    Effect.gen(function*() {
+      const made = yield* Condensing.make(answers(3), strategy, [refused])
+      const exit = yield* Effect.flip(converse(made, inputs(4)))
+      assert.strictEqual(exit.reason._tag, "CompactionFailed")
+      assert.match(exit.message, /summary could not be made by test\/condenser: who are you/)
+    }))
+})
+
+describe("a conversation that does not fit the condensing model", () => {
+  it.effect("is read to it piece by piece, each extending what came before", () =>
+    Effect.gen(function*() {
+      const made = yield* Condensing.make(
+        answers(4),
+        strategy,
+        (request) =>
+          ScriptedModel.text(`Summary of ${Condensing.textOf(request).match(/word\d/g)?.at(-1) ?? "nothing"}.`),
+        { condenserInfo: { provider: "test", name: "small", contextWindow: 3_000 } }
+      )
+      const words = (n: number) => `word${n} `.repeat(800)
+      yield* converse(made, [words(0), words(1), words(2), "and now?"])
+      const asked = yield* made.asked
+      assert.isAtLeast(asked.length, 2)
+      for (const question of asked) assert.isBelow(question.length / 4, 3_000)
+      assert.include(asked[1]!, "Summary of word0.")
+    }))
+
+  it.effect("nor what is known of its window is read in halves", () =>
+    Effect.gen(function*() {
+      const overflow = new RunError.NonRetryableError<RunError.ProviderRefusal>({
+        _tag: "ContextOverflow",
+        message: "too long"
+      })
+      const made = yield* Condensing.make(answers(4), strategy, (request) =>
+        Condensing.textOf(request).length > 4_000 ? ScriptedModel.fail(overflow) : ScriptedModel.text("Condensed."))
+      const log = yield* converse(made, ["a ".repeat(1_000), "b ".repeat(1_000), "c ".repeat(1_000), "and now?"])
+      assert.strictEqual(RunLog.only(log, "ContextCompacted")[0]?.strategy, "summary")
+    }))
+})

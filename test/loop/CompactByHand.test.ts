@@ -1,0 +1,88 @@
+/** A conversation is made smaller because somebody says so, between two runs. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Stream from "effect/Stream"
+import * as ContextWindow from "../../src/layers/ContextWindow.ts"
+import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
+import * as RunLog from "../support/RunLog.ts"
+import * as TestAgent from "../support/TestAgent.ts"
+
+const answers = Array.from({ length: 6 }, (_, i) => ScriptedModel.text(`answer ${i}`))
+
+const talk = Effect.fnUntraced(function*(runs: number, options: TestAgent.Options = {}) {
+  const made = yield* TestAgent.make(answers, options)
+  for (let i = 0; i < runs; i++) yield* made.agent.run({ sessionId: "s", input: `question ${i}` })
+  return made
+})
+
+describe("a compaction by hand", () => {
+  it.effect("makes the next request smaller, and is in the log", () =>
+    Effect.gen(function*() {
+      const { agent, script, store } = yield* talk(4)
+      const done = yield* agent.compact("s")
+      assert.strictEqual(done.strategy, "window")
+      assert.isBelow(done.tokens.after, done.tokens.before)
+      assert.isBelow(done.messages.after, done.messages.before)
+      yield* agent.run({ sessionId: "s", input: "go on" })
+      const log = yield* store.log("s")
+      assert.deepStrictEqual(RunLog.violations(log), [])
+      assert.deepStrictEqual(RunLog.only(log, "ContextCompacted").map(({ cause }) => cause), ["manual"])
+      const requests = yield* script.requests
+      assert.isBelow(requests[4]!.messages.length, requests[3]!.messages.length + 2)
+    }))
+
+  it.effect("is done although compaction is not automatic", () =>
+    Effect.gen(function*() {
+      const { agent } = yield* talk(4, { context: ContextWindow.layerWith({ automatic: false, compactThreshold: 2 }) })
+      assert.strictEqual((yield* agent.compact("s")).strategy, "window")
+    }))
+
+  it.effect("does not count as one of those in a row", () =>
+    Effect.gen(function*() {
+      const { agent } = yield* talk(5, { agent: { limits: { maxCompactions: 0 } } })
+      yield* agent.compact("s")
+      assert.strictEqual((yield* agent.run({ sessionId: "s", input: "go on" }))._tag, "Completed")
+    }))
+
+  it.effect("fails typed where nothing can be left out, and leaves the log as it was", () =>
+    Effect.gen(function*() {
+      const { agent, store } = yield* talk(1, { context: ContextWindow.layerWith({ keep: 1 }) })
+      const before = yield* store.log("s")
+      const error = yield* Effect.flip(agent.compact("s"))
+      assert.strictEqual(error.reason._tag, "CompactionFailed")
+      assert.deepStrictEqual(yield* store.log("s"), before)
+    }))
+
+  it.effect("of an unknown session is refused", () =>
+    Effect.gen(function*() {
+      const { agent } = yield* talk(0)
+      assert.strictEqual((yield* Effect.flip(agent.compact("nobody"))).reason._tag, "SessionNotFound")
+    }))
+
+  it.effect("of a session with a live run is refused: that sees to its context itself", () =>
+    Effect.gen(function*() {
+      const gate = yield* ScriptedModel.makeGate
+      const { agent } = yield* TestAgent.make([ScriptedModel.gate(gate)])
+      const run = yield* agent.start({ sessionId: "s", input: "go" })
+      yield* gate.started
+      const error = yield* Effect.flip(agent.compact("s"))
+      assert.strictEqual(error.reason._tag, "SessionBusy")
+      yield* run.abort
+    }))
+
+  it.effect("keeps a question that waits, and its answer runs the call", () =>
+    Effect.gen(function*() {
+      const made = yield* TestAgent.make([...answers.slice(0, 3), TestAgent.work(7), ScriptedModel.text("done")], {
+        agent: { toolPolicy: { requireApprovalByDefault: true } }
+      })
+      for (let i = 0; i < 3; i++) yield* made.agent.run({ sessionId: "s", input: `question ${i}` })
+      assert.strictEqual((yield* made.agent.run({ sessionId: "s", input: "work" }))._tag, "Suspended")
+      yield* made.agent.compact("s")
+      const [approval] = yield* made.agent.approvals("s")
+      yield* made.agent.decide({ sessionId: "s", approvalId: approval!.id, approved: true })
+      const resumed = yield* Stream.runCollect(made.agent.resume({ sessionId: "s" }))
+      assert.strictEqual(RunLog.endOf(resumed), "RunCompleted(stop)")
+      const last = (yield* made.script.requests).at(-1)!
+      assert.include(JSON.stringify(last.messages), "done 7")
+    }))
+})

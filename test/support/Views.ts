@@ -1,0 +1,44 @@
+/** A context as a strategy is asked about it, outside of any run. */
+import * as MessageTokens from "../../src/run/MessageTokens.ts"
+import * as Transcript from "../../src/run/Transcript.ts"
+import type * as ContextManager from "../../src/services/ContextManager.ts"
+import * as Draft from "./Drafts.ts"
+
+export interface Options {
+  readonly force?: ContextManager.Force
+  /** tokens that may be sent; default: no window is known */
+  readonly limit?: number
+  /** tokens of instructions and tools */
+  readonly fixed?: number
+}
+
+/** Four characters are a token here. */
+export const ofText = (text: string): number => Math.ceil(text.length / 4)
+
+const counter = MessageTokens.make(ofText)
+
+export const tokens = (transcript: Transcript.Transcript): number => Transcript.total(transcript, counter.message).sum
+
+export const view = (
+  transcript: Transcript.Transcript,
+  { fixed = 0, force, limit }: Options = {}
+): ContextManager.View => ({
+  transcript,
+  model: Draft.model,
+  size: { tokens: tokens(transcript) + fixed, fixed, limit, of: counter.message, ofText },
+  force,
+  inARow: 0,
+  metadata: { sessionId: "s", runId: "r", turn: 1, attempt: 0 }
+})
+
+/** The transcript behind a compaction. */
+export const after = (
+  transcript: Transcript.Transcript,
+  compaction: ContextManager.Compaction,
+  seq = 10_000
+): Transcript.Transcript =>
+  Transcript.compact(
+    transcript,
+    { ...compaction, memory: compaction.memory ?? Transcript.memory(transcript) },
+    seq
+  )
