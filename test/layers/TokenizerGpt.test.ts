@@ -39,8 +39,8 @@ it.effect("takes time in proportion to a text that is one word, and counts hardl
     const { count } = yield* TokenizerGpt.make()
     const short = "中".repeat(2_000)
     assert.isAtMost(count(short) - o200k.countTokens(short), Math.ceil(2_000 / 128))
-    // in the square of their length these take more than a minute
-    for (const letter of ["中", "a", "_", " ", "🎉"]) assert.isAbove(count(letter.repeat(100_000)), 500)
+    // in the square of their length these take a minute
+    for (const letter of ["中", "a", "_", " ", "🎉"]) assert.isAbove(count(letter.repeat(60_000)), 300)
   }))
 
 it.effect("does not cut a character in two", () =>
