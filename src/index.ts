@@ -1,7 +1,8 @@
 /**
  * fiberloop, the agent runtime for Effect applications. Modules are namespaces, services and settings their class; all of
  * it, with the types one implements a service by, is also under a subpath by folder: `fiberloop/services/SessionStore`. Only
- * there is what needs a package that not everyone has: `fiberloop/layers/SessionStorePg`, on @effect/sql-pg.
+ * there is what needs a package that not everyone has: `fiberloop/layers/SessionStorePg`, on @effect/sql-pg, and
+ * `fiberloop/layers/TokenizerGpt`, on gpt-tokenizer.
  */
 export * as Agent from "./Agent.ts"
 export * as Fiberloop from "./Fiberloop.ts"
@@ -42,5 +43,6 @@ export * as RetryPolicy from "./services/RetryPolicy.ts"
 export { Runs } from "./services/Runs.ts"
 export { SessionStore } from "./services/SessionStore.ts"
 export * as StopWhen from "./services/StopWhen.ts"
+export { Tokenizer } from "./services/Tokenizer.ts"
 export { ToolCall, ToolExecutor } from "./services/ToolExecutor.ts"
 export * as SessionLines from "./SessionLines.ts"

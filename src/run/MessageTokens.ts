@@ -1,0 +1,100 @@
+/**
+ * How many tokens messages and tools are, for a function that counts those of a text: everything that is sent counts, content
+ * in the form in which it is sent.
+ *
+ * Does not own the counting of text (`TokenEstimate`, `services/Tokenizer`), nor what a provider says that a request was.
+ */
+import type * as Message from "./Message.ts"
+import * as TokenEstimate from "./TokenEstimate.ts"
+import * as FileTokens from "./tokens/FileTokens.ts"
+
+/** A tool as a model is told of it: its arguments as JSON Schema. */
+export interface ToolDefinition {
+  readonly name: string
+  readonly description?: string | undefined
+  readonly schema: unknown
+}
+
+/**
+ * Whole numbers of at least 1, 0 for no messages and no tools. One object is counted once: the same object gives the same
+ * number, so counting a transcript again costs its new messages. What was counted must not be changed.
+ */
+export interface MessageTokens {
+  readonly message: (message: Message.Message) => number
+  /** the sum of its messages */
+  readonly messages: (messages: Iterable<Message.Message>) => number
+  readonly tool: (tool: ToolDefinition) => number
+  /** the sum of its tools */
+  readonly tools: (tools: Iterable<ToolDefinition>) => number
+}
+
+/**
+ * What a message costs besides its content: role and boundaries. OpenAI's cookbook counts 3 and 1 for the role
+ * (https://cookbook.openai.com/examples/how_to_count_tokens_with_tiktoken); an answer is opened by 3 more, once a request.
+ */
+export const perMessage = 4
+
+/** What a call, a result or a tool costs besides its name, id and JSON: the keys it is sent under. OpenAI's cookbook: 7 to 12. */
+export const perCall = 8
+
+/** `count` gives the tokens of a text. A number that is not finite, or is below 0, is not believed: it is estimated instead. */
+export const make = (count: (text: string) => number): MessageTokens => {
+  const tokens = (text: string): number => {
+    const counted = count(text)
+    return counted >= 0 && counted < Infinity ? Math.ceil(counted) : TokenEstimate.text(text)
+  }
+  const json = (value: unknown): number => tokens(encode(value))
+  const ofPart = (part: Message.AssistantPart): number => {
+    switch (part.type) {
+      case "text":
+        return tokens(part.text)
+      case "reasoning":
+        return part.text === "" ? sealed(part.metadata) : tokens(part.text)
+      case "file":
+        return FileTokens.tokens(part) + tokens(part.fileName ?? "")
+      case "tool-call":
+        return perCall + tokens(part.id) + tokens(part.name) + json(part.params)
+      case "tool-result":
+        return perCall + tokens(part.id) + json(part.result)
+    }
+  }
+  const message = once((message: Message.Message) => {
+    if (message.role === "system") return perMessage + tokens(message.content)
+    return message.content.reduce((sum, each) => sum + ofPart(each), perMessage)
+  })
+  const tool = once(({ description, name, schema }: ToolDefinition) =>
+    perCall + tokens(name) + tokens(description ?? "") + json(schema)
+  )
+  return { message, messages: sumOf(message), tool, tools: sumOf(tool) }
+}
+
+/** Counts an object the first time it is asked for, for as long as the object lives. */
+const once = <A extends object>(count: (value: A) => number): (value: A) => number => {
+  const counted = new WeakMap<A, number>()
+  return (value) => {
+    const known = counted.get(value)
+    if (known !== undefined) return known
+    const tokens = count(value)
+    counted.set(value, tokens)
+    return tokens
+  }
+}
+
+const sumOf = <A>(count: (value: A) => number) => (values: Iterable<A>): number => {
+  let sum = 0
+  for (const value of values) sum += count(value)
+  return sum
+}
+
+/** Reasoning that a provider sealed stands in its metadata, in base64: five characters of that for each of its tokens. */
+const sealed = (metadata: Message.Metadata | undefined): number =>
+  metadata === undefined ? 0 : Math.ceil(encode(metadata).length / 5)
+
+/** Escapes count, as they are sent. What is nested deeper than JSON can be written is left out when it is sent, too. */
+const encode = (value: unknown): string => {
+  try {
+    return JSON.stringify(value) ?? ""
+  } catch {
+    return ""
+  }
+}

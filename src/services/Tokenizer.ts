@@ -1,0 +1,15 @@
+/** How many tokens a text is: a setting, read where the size of a context is computed. By default it is estimated. */
+import * as Context from "effect/Context"
+import * as TokenEstimate from "../run/TokenEstimate.ts"
+
+/**
+ * `count` is total on any string, also one with half a surrogate pair, and gives the same whole number of at least 0 for the
+ * same text. It runs on the thread of the agent, once for each text: time linear in its length.
+ */
+export interface Tokenizer {
+  readonly count: (text: string) => number
+}
+
+export const Tokenizer = Context.Reference<Tokenizer>("fiberloop/services/Tokenizer", {
+  defaultValue: () => ({ count: TokenEstimate.text })
+})
