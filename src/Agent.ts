@@ -12,17 +12,17 @@ import type * as Result from "effect/Result"
 import type * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import * as AgentContext from "./AgentContext.ts"
+import type { Client } from "./Client.ts"
 import type * as Env from "./loop/drive/Env.ts"
 import * as Brief from "./loop/start/Brief.ts"
 import * as Launch from "./loop/start/Launch.ts"
 import type * as Start from "./loop/start/Start.ts"
-import { make as toRun, type Run } from "./Run.ts"
+import { make as toRun } from "./Run.ts"
 import * as InputCheck from "./run/InputCheck.ts"
 import type * as RunError from "./run/RunError.ts"
 import type * as RunEvent from "./run/RunEvent.ts"
 import type * as RunInput from "./run/RunInput.ts"
 import * as RunPolicy from "./run/RunPolicy.ts"
-import type * as RunResult from "./run/RunResult.ts"
 import * as ContextManager from "./services/ContextManager.ts"
 import type * as Hooks from "./services/Hooks.ts"
 import * as Model from "./services/Model.ts"
@@ -35,39 +35,7 @@ import * as ToolExecutor from "./services/ToolExecutor.ts"
 
 export type { Run } from "./Run.ts"
 
-export interface Client<A> {
-  /**
-   * Runs while it is consumed: interrupting the consumer aborts the run. The last element is the end event; a
-   * `RunFailed` is followed by its error.
-   */
-  readonly stream: (input: RunInput.RunInput) => Stream.Stream<RunEvent.RunEvent, RunError.RunError>
-  /** Runs to the end. Interrupting it aborts the run. */
-  readonly run: (input: RunInput.RunInput) => Effect.Effect<RunResult.RunResult<A>, RunError.RunError>
-  /** Runs in the layer's scope: a consumer may leave and come back. Returns once the run's first event is stored. */
-  readonly start: (input: RunInput.RunInput) => Effect.Effect<Run<A>, RunError.RunError>
-  /** Goes on with a session's last run after any end but completion, as a `stream`. Never creates a session. */
-  readonly resume: (input: RunInput.ResumeInput) => Stream.Stream<RunEvent.RunEvent, RunError.RunError>
-  /** The questions of a session that wait, in call order, but for expired ones. `SessionNotFound` when unknown. */
-  readonly approvals: (sessionId: string) => Effect.Effect<ReadonlyArray<RunResult.Approval>, RunError.RunError>
-  /**
-   * Answers a question, from anywhere, durable when it returns; drives nothing: `resume` goes on with a run that was
-   * suspended. A run that is live in this process goes on at once. Of several answers the first one counts, and a question
-   * that waits for none is `ApprovalNotOpen`; a session that is live in another process is `SessionBusy`, one
-   * that is not known `SessionNotFound`; `params` that the tool does not take are `InvalidInput`. Nothing is recorded then.
-   */
-  readonly decide: (decision: RunInput.DecideInput) => Effect.Effect<void, RunError.RunError>
-  /**
-   * Makes the context of a session smaller now, as the `ContextManager` does it, durable when it returns; the log keeps all.
-   * `CompactionFailed` where nothing can be left out or the strategy fails: log and context are as they were then.
-   * `SessionBusy` where the session has a live run, which sees to its context itself.
-   */
-  readonly compact: (sessionId: string) => Effect.Effect<RunResult.Compacted, RunError.RunError>
-  /**
-   * The run with this id, when it is live in this process. Forks have the run ids of what they were copied from: name the
-   * session where both may be live, else it is the one that was started first.
-   */
-  readonly live: (runId: string, sessionId?: string) => Effect.Effect<Run<A> | undefined>
-}
+export type { Client } from "./Client.ts"
 
 /** A toolkit, one with its handlers, or an effect that makes one (MCP, per tenant). */
 export type Source<Tools extends Record<string, Tool.Any>, E, R> =

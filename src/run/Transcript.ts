@@ -8,51 +8,30 @@
  * are not in the log.
  */
 import * as HashMap from "effect/HashMap"
-import * as HashSet from "effect/HashSet"
 import type * as Memory from "./Memory.ts"
 import * as Message from "./Message.ts"
 import type * as RunEvent from "./RunEvent.ts"
 import * as OpenCall from "./state/OpenCall.ts"
 import * as ToolOutcome from "./ToolOutcome.ts"
+import {
+  addUser,
+  all,
+  closeTurn,
+  closing,
+  empty,
+  flushTail,
+  type Input,
+  push,
+  toInput,
+  type Transcript
+} from "./transcript/Building.ts"
 import * as Calls from "./transcript/Calls.ts"
+import { compact } from "./transcript/Compact.ts"
 import * as Entries from "./transcript/Entries.ts"
-import * as Legality from "./transcript/Legality.ts"
-import * as Pruning from "./transcript/Pruning.ts"
 import * as Vector from "./Vector.ts"
 
-/** The assistant message whose calls are not all settled, or whose turn is not over. */
-interface OpenTurn extends Entries.Turn {
-  readonly runId: string
-  readonly turn: number
-}
-
-/** What one input adds. */
-interface Input extends Entries.Origin {
-  readonly seq: number
-  readonly content: Vector.Vector<Message.UserPart>
-  readonly isNotice: boolean
-}
-
-export interface Transcript {
-  readonly settled: Vector.Vector<Entries.Entry>
-  /** the user message being gathered: neighbouring inputs are one message */
-  readonly tail: Input | undefined
-  readonly open: OpenTurn | undefined
-  /** a model call is under way: inputs wait until its turn is over */
-  readonly calling: boolean
-  readonly waiting: Vector.Vector<Input>
-  /** ids that providers gave to calls they executed themselves */
-  readonly taken: HashSet.HashSet<string>
-}
-
-export const empty: Transcript = {
-  settled: Vector.empty,
-  tail: undefined,
-  open: undefined,
-  calling: false,
-  waiting: Vector.empty,
-  taken: HashSet.empty()
-}
+export { empty, type Transcript } from "./transcript/Building.ts"
+export { type Change, compact } from "./transcript/Compact.ts"
 
 export const append = (self: Transcript, event: RunEvent.Durable): Transcript => {
   switch (event._tag) {
@@ -170,51 +149,10 @@ export const total = (self: Transcript, of: (message: Message.Message) => number
 
 // ---- building -----------------------------------------------------------------------------------------------------
 
-const all = (self: Transcript): Array<Entries.Entry> => [...Vector.toArray(self.settled), ...closing(self)]
-
-const push = (self: Transcript, ...added: ReadonlyArray<Entries.Entry>): Transcript => ({
-  ...self,
-  settled: Vector.append(self.settled, ...added)
-})
-
-const flushTail = (self: Transcript): Transcript =>
-  self.tail === undefined ? self : { ...push(self, userEntry(self.tail)), tail: undefined }
-
-const userEntry = ({ content, from, isDuringCall, isNotice, seq }: Input): Entries.Entry => ({
-  seq,
-  from,
-  ...(isDuringCall === true ? { isDuringCall } : {}),
-  ...(isNotice ? { isNotice } : {}),
-  message: { role: "user", content: Vector.toArray(content) }
-})
-
-const addUser = (self: Transcript, input: Input): Transcript => {
-  if (input.content.length === 0) return self
-  const { tail } = self
-  return {
-    ...self,
-    tail: tail === undefined
-      ? input
-      : {
-        ...tail,
-        seq: input.seq,
-        isNotice: tail.isNotice && input.isNotice,
-        content: Vector.append(tail.content, ...Vector.toArray(input.content))
-      }
-  }
-}
-
 const addInput = (self: Transcript, input: Input): Transcript =>
   self.calling || self.open !== undefined
     ? { ...self, waiting: Vector.append(self.waiting, { ...input, isDuringCall: self.calling }) }
     : addUser(self, input)
-
-const toInput = (seq: number, content: ReadonlyArray<Message.UserPart>, isNotice = false): Input => ({
-  seq,
-  from: seq,
-  isNotice,
-  content: Vector.make(content.flatMap(Legality.cleanPart))
-})
 
 const addHistory = (self: Transcript, event: Extract<RunEvent.Durable, { _tag: "RunStarted" }>): Transcript => {
   const { history } = event.input
@@ -242,70 +180,4 @@ const settle = (self: Transcript, event: Extract<RunEvent.Durable, { _tag: "Tool
   if (open.calls[place] === undefined || HashMap.has(open.results, place)) return self
   const result = ToolOutcome.toResult(event.outcome, event.edited)
   return { ...self, open: { ...open, results: HashMap.set(open.results, place, result) } }
-}
-
-/** Ends the turn under way: its message and results get their place, then what came in meanwhile. */
-const closeTurn = (self: Transcript): Transcript => {
-  const closed = self.open === undefined ? self : push(flushTail(self), ...Entries.fromTurn(self.open))
-  const next: Transcript = { ...closed, open: undefined, calling: false, waiting: Vector.empty }
-  return Vector.toArray(self.waiting).reduce(addUser, next)
-}
-
-/** What closing the turn now would add behind the settled entries; leaves `self` and its siblings untouched. */
-const closing = (self: Transcript): ReadonlyArray<Entries.Entry> => {
-  const out: Array<Entries.Entry> = []
-  // whatever was gathered got its place when the turn opened
-  if (self.open !== undefined) out.push(...Entries.fromTurn(self.open))
-  const base: Transcript = { ...empty, tail: self.open === undefined ? self.tail : undefined }
-  const { tail } = Vector.toArray(self.waiting).reduce(addUser, base)
-  if (tail !== undefined) out.push(userEntry(tail))
-  return out
-}
-
-/** What a compaction makes of a transcript. */
-export interface Change {
-  /** messages made of events up to here are replaced */
-  readonly upTo: number
-  readonly replacement: ReadonlyArray<Message.Message>
-  /** what is remembered from here on; nothing without it */
-  readonly memory?: Memory.Memory | undefined
-  /** long results of tools in what is kept, up to here, become notes; see `Pruning` */
-  readonly pruned?: number | undefined
-}
-
-/**
- * Replaces a prefix, by the event `seq`. A strategy may be anybody's, so its messages are made legal like everything else. A
- * turn whose calls are open stays open, unless it is replaced.
- */
-export const compact = (self: Transcript, change: Change, seq: number): Transcript => {
-  // no message is made of events that are still to come
-  const upTo = Math.min(change.upTo, seq)
-  const { memory, pruned = 0 } = change
-  const open = self.open !== undefined && self.open.seq > upTo ? self.open : undefined
-  const before = open === undefined ? all(self) : Vector.toArray(self.settled)
-  const kept = before.filter((entry) => entry.seq > upTo && entry.memory === undefined)
-    .map((entry) => entry.seq <= pruned ? Pruning.prune(entry) : entry)
-  const { entries: replaced, taken } = Entries.fromMessages(change.replacement, upTo, seq, self.taken)
-  const entries = [...replaced, ...kept]
-  const firsts = entries.findIndex((entry) => entry.message.role !== "system")
-  entries.splice(firsts < 0 ? entries.length : firsts, 0, ...remembered(memory, upTo, seq))
-  const last = entries[entries.length - 1]
-  if (open !== undefined) {
-    const waiting = Vector.make(Vector.toArray(self.waiting).filter((input) => input.seq > upTo))
-    return { ...empty, taken, settled: Vector.make(entries), open, waiting }
-  }
-  if (last?.message.role !== "user" || last.memory !== undefined) {
-    return { ...empty, taken, settled: Vector.make(entries) }
-  }
-  entries.pop()
-  const { from, isDuringCall } = last
-  const tail = { ...toInput(last.seq, last.message.content, last.isNotice), from, isDuringCall }
-  return { ...empty, taken, settled: Vector.make(entries), tail }
-}
-
-const remembered = (memory: Memory.Memory | undefined, seq: number, from: number): ReadonlyArray<Entries.Entry> => {
-  const content = memory === undefined ? [] : Legality.cleanPart(Message.text(memory.text))
-  return memory === undefined || content.length === 0
-    ? []
-    : [{ seq, from, message: { role: "user", content }, memory }]
 }

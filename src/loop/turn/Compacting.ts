@@ -48,7 +48,7 @@ export const compact = Effect.fnUntraced(function*(
   return undefined
 })
 
-type Limited = Extract<Turn.Ending, { _tag: "RunLimited" }>
+export type Limited = Extract<Turn.Ending, { _tag: "RunLimited" }>
 type Compacted = Extract<RunEvent.Draft, { _tag: "ContextCompacted" }>
 
 const limited = (reason: Limited["reason"]): Limited => ({ _tag: "RunLimited", reason })

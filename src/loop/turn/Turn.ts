@@ -13,13 +13,12 @@ import * as RunState from "../../run/RunState.ts"
 import * as RunDecision from "../../run/state/RunDecision.ts"
 import * as Transcript from "../../run/Transcript.ts"
 import * as Usage from "../../run/Usage.ts"
-import type * as ContextManager from "../../services/ContextManager.ts"
 import type * as Env from "../drive/Env.ts"
 import * as HookRun from "../drive/HookRun.ts"
 import * as ToolRound from "../round/ToolRound.ts"
-import * as Compacting from "./Compacting.ts"
 import * as Cost from "./Cost.ts"
 import * as CurrentModel from "./CurrentModel.ts"
+import * as Fitting from "./Fitting.ts"
 import * as ModelCall from "./ModelCall.ts"
 import * as ModelHooks from "./ModelHooks.ts"
 import * as Offer from "./Offer.ts"
@@ -46,24 +45,16 @@ export const takeTurns = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Re
     const limit = RunDecision.limitReached(journal.state(), journal.now())
     if (limit !== undefined) return limited(limit)
     const prepared = yield* Offer.prepare(env)
-    const plan = env.context.plan(Sizing.view(prepared, undefined))
-    if (plan._tag === "Compact") {
-      const ending = yield* shrink(env, plan.request)
-      if (ending !== undefined) return ending
-      continue
-    }
+    const change = yield* Fitting.beforeCall(prepared)
+    if (change?._tag === "RunLimited") return change
+    if (change !== undefined) continue
     env.inbox.receive(journal)
     awaitModel(env)
     const prompt = yield* ModelHooks.before(prepared)
     const turn: Env.Env = prompt === undefined ? prepared : { ...prepared, ...prompt.offer }
-    if (prompt !== undefined) {
-      const planned = env.context.plan(Sizing.view(turn, undefined, prompt.messages))
-      if (planned._tag === "Compact") {
-        const ending = yield* shrink(env, planned.request)
-        if (ending !== undefined) return ending
-        continue
-      }
-    }
+    const added = prompt === undefined ? undefined : yield* Fitting.beforeCall(turn, prompt.messages)
+    if (added?._tag === "RunLimited") return added
+    if (added !== undefined) continue
     startTurn(turn, turn.tools.length < env.tools.length, prompt?.messages)
     journal.move("messagesReady")
     yield* journal.commit
@@ -71,14 +62,8 @@ export const takeTurns = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Re
     const result = yield* ModelCall.run(turn, prompt?.messages)
     if (result._tag === "Limited") return limited(result.reason)
     if (result._tag === "Overflow") {
-      const overflown = env.context.plan(Sizing.view(turn, "overflow"))
-      if (overflown._tag === "Send") {
-        journal.move("modelFailed")
-        return yield* Effect.fail(result.error)
-      }
-      journal.move("contextOverflow")
-      const ending = yield* Compacting.compact(env, overflown.request, result.error)
-      if (ending !== undefined) return ending
+      const shrunk = yield* Fitting.afterOverflow(turn, result.error)
+      if (shrunk._tag === "RunLimited") return shrunk
       continue
     }
     const ending = yield* settle({ ...turn, tools: result.tools }, result)
@@ -90,11 +75,6 @@ const limited = (reason: RunEvent.LimitedReason): Extract<Ending, { _tag: "RunLi
   _tag: "RunLimited",
   reason
 })
-
-const shrink = (env: Env.Env, request: ContextManager.Request) => {
-  env.journal.move("contextMustShrink")
-  return Compacting.compact(env, request)
-}
 
 /** A model has something to answer. */
 const awaitModel = ({ journal }: Env.Env): void => {
@@ -233,10 +213,7 @@ const follow = Effect.fnUntraced(function*(
     case "Compact": {
       const limit = RunDecision.limitReached(journal.state(), journal.now())
       if (limit !== undefined) return limited(limit)
-      const plan = env.context.plan(Sizing.view(env, "length"))
-      if (plan._tag === "Send") return limited("length")
-      journal.move("compactFirst")
-      return yield* Compacting.compact(env, plan.request)
+      return yield* Fitting.afterLength(env)
     }
     case "Continue":
       journal.move("continue")

@@ -1,0 +1,49 @@
+/**
+ * Whether what is to be sent fits its model, and what follows where it does not: the context is made smaller, or the run ends as
+ * what asked for that says.
+ *
+ * Does not own what is too much (`ContextManager`), nor a compaction (`Compacting`).
+ */
+import * as Effect from "effect/Effect"
+import type * as Message from "../../run/Message.ts"
+import type * as RunError from "../../run/RunError.ts"
+import type * as Env from "../drive/Env.ts"
+import * as Compacting from "./Compacting.ts"
+import * as Sizing from "./Sizing.ts"
+
+/** The context was made smaller and is looked at again, or the run ends. */
+export type Changed = { readonly _tag: "Shrank" } | Compacting.Limited
+
+const shrank = (ending: Compacting.Limited | undefined): Changed => ending ?? { _tag: "Shrank" }
+
+const fits = Effect.succeed(undefined)
+
+/** Before a model is asked; `messages` are those that hooks made. Undefined where they may be sent as they are. */
+export const beforeCall = (
+  env: Env.Env,
+  messages?: ReadonlyArray<Message.Message>
+): Effect.Effect<Changed | undefined, RunError.RunError> => {
+  const plan = env.context.plan(Sizing.view(env, undefined, messages))
+  if (plan._tag === "Send") return fits
+  env.journal.move("contextMustShrink")
+  return Effect.map(Compacting.compact(env, plan.request), shrank)
+}
+
+/** Behind a call that was too much for its model, which the run fails with where nothing can become smaller. */
+export const afterOverflow = (env: Env.Env, error: RunError.RunError): Effect.Effect<Changed, RunError.RunError> => {
+  const plan = env.context.plan(Sizing.view(env, "overflow"))
+  if (plan._tag === "Send") {
+    env.journal.move("modelFailed")
+    return Effect.fail(error)
+  }
+  env.journal.move("contextOverflow")
+  return Effect.map(Compacting.compact(env, plan.request, error), shrank)
+}
+
+/** Behind an answer that was cut at the output limit; undefined where the run goes on. */
+export const afterLength = (env: Env.Env): Effect.Effect<Compacting.Limited | undefined, RunError.RunError> => {
+  const plan = env.context.plan(Sizing.view(env, "length"))
+  if (plan._tag === "Send") return Effect.succeed({ _tag: "RunLimited", reason: "length" })
+  env.journal.move("compactFirst")
+  return Compacting.compact(env, plan.request)
+}

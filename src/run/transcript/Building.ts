@@ -1,0 +1,104 @@
+/**
+ * What a transcript is while it is built: messages in their places, the user's message being gathered, the turn whose calls are
+ * open. Pure.
+ *
+ * Does not own what events do to it (`Transcript`), nor compactions (`Compact`).
+ */
+import * as HashSet from "effect/HashSet"
+import type * as Message from "../Message.ts"
+import * as Vector from "../Vector.ts"
+import * as Entries from "./Entries.ts"
+import * as Legality from "./Legality.ts"
+
+/** The assistant message whose calls are not all settled, or whose turn is not over. */
+export interface OpenTurn extends Entries.Turn {
+  readonly runId: string
+  readonly turn: number
+}
+
+/** What one input adds. */
+export interface Input extends Entries.Origin {
+  readonly seq: number
+  readonly content: Vector.Vector<Message.UserPart>
+  readonly isNotice: boolean
+}
+
+export interface Transcript {
+  readonly settled: Vector.Vector<Entries.Entry>
+  /** the user message being gathered: neighbouring inputs are one message */
+  readonly tail: Input | undefined
+  readonly open: OpenTurn | undefined
+  /** a model call is under way: inputs wait until its turn is over */
+  readonly calling: boolean
+  readonly waiting: Vector.Vector<Input>
+  /** ids that providers gave to calls they executed themselves */
+  readonly taken: HashSet.HashSet<string>
+}
+
+export const empty: Transcript = {
+  settled: Vector.empty,
+  tail: undefined,
+  open: undefined,
+  calling: false,
+  waiting: Vector.empty,
+  taken: HashSet.empty()
+}
+
+export const all = (self: Transcript): Array<Entries.Entry> => [...Vector.toArray(self.settled), ...closing(self)]
+
+export const push = (self: Transcript, ...added: ReadonlyArray<Entries.Entry>): Transcript => ({
+  ...self,
+  settled: Vector.append(self.settled, ...added)
+})
+
+export const flushTail = (self: Transcript): Transcript =>
+  self.tail === undefined ? self : { ...push(self, userEntry(self.tail)), tail: undefined }
+
+export const userEntry = ({ content, from, isDuringCall, isNotice, seq }: Input): Entries.Entry => ({
+  seq,
+  from,
+  ...(isDuringCall === true ? { isDuringCall } : {}),
+  ...(isNotice ? { isNotice } : {}),
+  message: { role: "user", content: Vector.toArray(content) }
+})
+
+export const addUser = (self: Transcript, input: Input): Transcript => {
+  if (input.content.length === 0) return self
+  const { tail } = self
+  return {
+    ...self,
+    tail: tail === undefined
+      ? input
+      : {
+        ...tail,
+        seq: input.seq,
+        isNotice: tail.isNotice && input.isNotice,
+        content: Vector.append(tail.content, ...Vector.toArray(input.content))
+      }
+  }
+}
+
+export const toInput = (seq: number, content: ReadonlyArray<Message.UserPart>, isNotice = false): Input => ({
+  seq,
+  from: seq,
+  isNotice,
+  content: Vector.make(content.flatMap(Legality.cleanPart))
+})
+
+/** Ends the turn under way: its message and results get their place, then what came in meanwhile. */
+export const closeTurn = (self: Transcript): Transcript => {
+  const closed = self.open === undefined ? self : push(flushTail(self), ...Entries.fromTurn(self.open))
+  const next: Transcript = { ...closed, open: undefined, calling: false, waiting: Vector.empty }
+  return Vector.toArray(self.waiting).reduce(addUser, next)
+}
+
+/** What closing the turn now would add behind the settled entries; leaves `self` and its siblings untouched. */
+export const closing = (self: Transcript): ReadonlyArray<Entries.Entry> => {
+  const out: Array<Entries.Entry> = []
+  // whatever was gathered got its place when the turn opened
+  if (self.open !== undefined) out.push(...Entries.fromTurn(self.open))
+  const base: Transcript = { ...empty, tail: self.open === undefined ? self.tail : undefined }
+  const { tail } = Vector.toArray(self.waiting).reduce(addUser, base)
+  if (tail !== undefined) out.push(userEntry(tail))
+  return out
+}

@@ -1,0 +1,61 @@
+/**
+ * What a compaction does to a transcript: a prefix goes, what is remembered of it and what replaces it come, and old results may
+ * become notes. Pure.
+ *
+ * Does not own what is left out; a strategy says it.
+ */
+import type * as Memory from "../Memory.ts"
+import * as Message from "../Message.ts"
+import * as Vector from "../Vector.ts"
+import { all, empty, toInput, type Transcript } from "./Building.ts"
+import * as Entries from "./Entries.ts"
+import * as Legality from "./Legality.ts"
+import * as Pruning from "./Pruning.ts"
+
+/** What a compaction makes of a transcript. */
+export interface Change {
+  /** messages made of events up to here are replaced */
+  readonly upTo: number
+  readonly replacement: ReadonlyArray<Message.Message>
+  /** what is remembered from here on; nothing without it */
+  readonly memory?: Memory.Memory | undefined
+  /** long results of tools in what is kept, up to here, become notes; see `Pruning` */
+  readonly pruned?: number | undefined
+}
+
+/**
+ * Replaces a prefix, by the event `seq`. A strategy may be anybody's, so its messages are made legal like everything else. A
+ * turn whose calls are open stays open, unless it is replaced.
+ */
+export const compact = (self: Transcript, change: Change, seq: number): Transcript => {
+  // no message is made of events that are still to come
+  const upTo = Math.min(change.upTo, seq)
+  const { memory, pruned = 0 } = change
+  const open = self.open !== undefined && self.open.seq > upTo ? self.open : undefined
+  const before = open === undefined ? all(self) : Vector.toArray(self.settled)
+  const kept = before.filter((entry) => entry.seq > upTo && entry.memory === undefined)
+    .map((entry) => entry.seq <= pruned ? Pruning.prune(entry) : entry)
+  const { entries: replaced, taken } = Entries.fromMessages(change.replacement, upTo, seq, self.taken)
+  const entries = [...replaced, ...kept]
+  const firsts = entries.findIndex((entry) => entry.message.role !== "system")
+  entries.splice(firsts < 0 ? entries.length : firsts, 0, ...remembered(memory, upTo, seq))
+  const last = entries[entries.length - 1]
+  if (open !== undefined) {
+    const waiting = Vector.make(Vector.toArray(self.waiting).filter((input) => input.seq > upTo))
+    return { ...empty, taken, settled: Vector.make(entries), open, waiting }
+  }
+  if (last?.message.role !== "user" || last.memory !== undefined) {
+    return { ...empty, taken, settled: Vector.make(entries) }
+  }
+  entries.pop()
+  const { from, isDuringCall } = last
+  const tail = { ...toInput(last.seq, last.message.content, last.isNotice), from, isDuringCall }
+  return { ...empty, taken, settled: Vector.make(entries), tail }
+}
+
+const remembered = (memory: Memory.Memory | undefined, seq: number, from: number): ReadonlyArray<Entries.Entry> => {
+  const content = memory === undefined ? [] : Legality.cleanPart(Message.text(memory.text))
+  return memory === undefined || content.length === 0
+    ? []
+    : [{ seq, from, message: { role: "user", content }, memory }]
+}
