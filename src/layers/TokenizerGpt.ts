@@ -2,7 +2,7 @@
  * Counts with the tokenizers of OpenAI's models. Needs `gpt-tokenizer`, which is why it is not among the names of `fiberloop`:
  * `import * as TokenizerGpt from "fiberloop/layers/TokenizerGpt"`.
  *
- * Other makers' tokenizers are not public, or not this: for their models the estimate that is there without it does as well.
+ * Does not own the tokenizers of other makers' models, of which most are not public: of those this is an estimate, too.
  */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
