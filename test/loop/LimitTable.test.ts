@@ -8,19 +8,17 @@ import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
-import * as Layer from "effect/Layer"
 import * as Queue from "effect/Queue"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
-import * as Message from "../../src/run/Message.ts"
 import * as RunError from "../../src/run/RunError.ts"
 import type * as RunEvent from "../../src/run/RunEvent.ts"
 import type * as RunPolicy from "../../src/run/RunPolicy.ts"
-import { ContextManager } from "../../src/services/ContextManager.ts"
 import type * as Model from "../../src/services/Model.ts"
 import * as Prices from "../../src/services/Prices.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as RunLog from "../support/RunLog.ts"
+import * as Shrinking from "../support/Shrinking.ts"
 import * as TestAgent from "../support/TestAgent.ts"
 import * as TestStore from "../support/TestStore.ts"
 
@@ -161,18 +159,6 @@ const rows: ReadonlyArray<Row> = [
 
 const prices = Prices.table({ "scripted/scripted": { input: 5000, output: 10_000 } })
 
-/** Any context can be made smaller. */
-const context = Layer.succeed(ContextManager, {
-  plan: () => ({ _tag: "Send" }),
-  compact: () =>
-    Effect.succeed({
-      strategy: "test",
-      upTo: 1,
-      replacement: [Message.user("go")],
-      usage: { inputTokens: 0, outputTokens: 0 }
-    })
-})
-
 const lastText = ({ messages }: Model.ModelRequest): string => {
   const part = messages.at(-1)!.content.at(-1)
   return typeof part === "object" && part.type === "text" ? part.text : ""
@@ -205,7 +191,7 @@ const make = Effect.fnUntraced(function*(
     const turn = isAnswer ? [ScriptedModel.text("ok")] : [unit(requests)].flat()
     return row.isSlow === true ? [second, ...turn] : turn
   }, {
-    context,
+    context: Shrinking.layer(),
     tool: (params) =>
       Effect.suspend(() => {
         ran++
@@ -233,7 +219,14 @@ const make = Effect.fnUntraced(function*(
   return {
     store,
     work: (): Work => [requests, ran],
-    run: (limit: number, input = "go") => play(agent.run({ sessionId: "s", input, limits: limits(limit) })),
+    run: (limit: number, input = "go") =>
+      play(Effect.flatMap(store.log("s"), (log) =>
+        agent.run({
+          sessionId: "s",
+          input,
+          limits: limits(limit),
+          ...(log.length === 0 && row.limit === "maxCompactions" ? { history: Shrinking.history(40) } : {})
+        }))),
     resume: (limit?: number) =>
       play(Stream.runDrain(agent.resume({
         sessionId: "s",

@@ -5,7 +5,6 @@ import type * as Scope from "effect/Scope"
 import * as SessionStoreMemory from "../../src/layers/SessionStoreMemory.ts"
 import * as RunError from "../../src/run/RunError.ts"
 import type * as RunEvent from "../../src/run/RunEvent.ts"
-import * as Usage from "../../src/run/Usage.ts"
 import * as Approver from "../../src/services/Approver.ts"
 import { ContextManager } from "../../src/services/ContextManager.ts"
 import type { Hook, Point } from "../../src/services/Hooks.ts"
@@ -14,6 +13,7 @@ import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as Approvals from "./Approvals.ts"
 import * as DeadRun from "./DeadRun.ts"
 import type * as Obstacle from "./Obstacle.ts"
+import * as Shrinking from "./Shrinking.ts"
 import * as TestAgent from "./TestAgent.ts"
 import * as TestStore from "./TestStore.ts"
 
@@ -146,7 +146,7 @@ export const shrinking = (obstacle: Obstacle.Obstacle) => {
       isPast = true
       return { _tag: "Compact", request }
     },
-    compact: () => Effect.as(obstacle.wait, { strategy: "slow", upTo: 0, replacement: [], usage: Usage.zero })
+    compact: (request) => Effect.map(obstacle.wait, () => Shrinking.oldest(request))
   })
 }
 

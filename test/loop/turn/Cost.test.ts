@@ -2,17 +2,16 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
 import * as RunError from "../../../src/run/RunError.ts"
 import type * as RunEvent from "../../../src/run/RunEvent.ts"
 import type * as RunInput from "../../../src/run/RunInput.ts"
 import type * as RunPolicy from "../../../src/run/RunPolicy.ts"
-import { ContextManager } from "../../../src/services/ContextManager.ts"
 import * as Prices from "../../../src/services/Prices.ts"
 import * as RetryPolicy from "../../../src/services/RetryPolicy.ts"
 import * as ScriptedModel from "../../../src/testing/ScriptedModel.ts"
 import * as RunLog from "../../support/RunLog.ts"
+import * as Shrinking from "../../support/Shrinking.ts"
 import * as TestAgent from "../../support/TestAgent.ts"
 
 /** A scripted call is 10 tokens in and 5 out: 25 of the unit. */
@@ -22,11 +21,16 @@ const priced = Effect.provideService(Prices.Prices, prices)
 const play = Effect.fnUntraced(function*(
   turns: ReadonlyArray<ScriptedModel.Turn>,
   limits: RunPolicy.LimitsInput = {},
-  options: TestAgent.Options = {}
+  options: TestAgent.Options & { readonly history?: RunInput.RunInput["history"] } = {}
 ) {
   let ran = 0
   const made = yield* TestAgent.make(turns, { tool: ({ n }) => Effect.sync(() => `done ${n}, ${ran++}`), ...options })
-  const exit = yield* Effect.exit(made.agent.run({ sessionId: "s", input: "go", limits }))
+  const exit = yield* Effect.exit(made.agent.run({
+    sessionId: "s",
+    input: "go",
+    limits,
+    ...(options.history === undefined ? {} : { history: options.history })
+  }))
   const log = yield* made.store.log("s")
   assert.deepStrictEqual(RunLog.violations(log), [])
   const resume = (input: Partial<RunInput.ResumeInput> = {}) =>
@@ -83,15 +87,12 @@ describe("the cost of a run", () => {
   it.effect("counts a compaction by the model that was asked, and where none is named, as it says itself", () =>
     Effect.gen(function*() {
       for (const [model, cost] of [[{ provider: "scripted", name: "scripted" }, 11], [undefined, undefined]] as const) {
-        const compaction = { strategy: "test", upTo: 1, replacement: [], usage: { inputTokens: 11, outputTokens: 0 } }
-        const context = Layer.succeed(ContextManager, {
-          plan: () => ({ _tag: "Send" }),
-          compact: () => Effect.succeed({ ...compaction, ...(model === undefined ? {} : { model }) })
-        })
+        const usage = { inputTokens: 11, outputTokens: 0 }
+        const context = Shrinking.layer({ usage, ...(model === undefined ? {} : { model }) })
         const { costs } = yield* play(
           [[ScriptedModel.text("half"), ScriptedModel.finish("length")], ScriptedModel.text("ok")],
           {},
-          { context }
+          { context, history: Shrinking.history(2) }
         )
         assert.include(costs, `ContextCompacted ${cost}`)
         assert.include(costs, `RunCompleted ${50 + (cost ?? 0)}`)
