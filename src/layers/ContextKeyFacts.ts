@@ -62,7 +62,10 @@ export const make = (
   return Strategy.toManager(Condense.make(model, way(options)), options)
 }
 
-/** The model is taken when the layer is built: a cheap one may condense what a dear one goes on with. */
+/**
+ * The model is taken when the layer is built: a cheap one may condense what a dear one goes on with. It is sent what the log
+ * holds, masked where a hook masked that; hooks before model calls are asked about the run's own calls only.
+ */
 export const layerWith = (options: Options): Layer.Layer<ContextManager.ContextManager, never, Model.Model> =>
   Layer.effect(ContextManager.ContextManager, Effect.map(Model.Model, (model) => make(model, options)))
 

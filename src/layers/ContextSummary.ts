@@ -29,9 +29,10 @@ const heading = "Summary of the conversation so far:"
 
 const way = ({ budget = 2_000, instructions = task, keep = 0.3 }: Options): Condense.Way<string> => ({
   name: "summary",
-  parse: (data) => typeof data === "string" ? data : undefined,
-  adopt: (text) => text,
-  data: (summary) => summary,
+  // the text says it all
+  parse: () => undefined,
+  data: () => null,
+  adopt: (text) => text.startsWith(heading) ? text.slice(heading.length).trim() : text,
   render: (summary) => `${heading}\n${summary}`,
   system: instructions,
   question: ({ before, budget, first }, piece) =>
@@ -69,7 +70,10 @@ export const make = (
   return Strategy.toManager(Condense.make(model, way(options)), options)
 }
 
-/** The model is taken when the layer is built: a cheap one may condense what a dear one goes on with. */
+/**
+ * The model is taken when the layer is built: a cheap one may condense what a dear one goes on with. It is sent what the log
+ * holds, masked where a hook masked that; hooks before model calls are asked about the run's own calls only.
+ */
 export const layerWith = (options: Options): Layer.Layer<ContextManager.ContextManager, never, Model.Model> =>
   Layer.effect(ContextManager.ContextManager, Effect.map(Model.Model, (model) => make(model, options)))
 

@@ -74,6 +74,8 @@ const causeOf = (
   { automatic = true, compactThreshold = Infinity }: Trigger
 ): RunEvent.CompactionCause | undefined => {
   if (!automatic) return force === "manual" ? force : undefined
+  // where instructions and tools alone are too much, no conversation is short enough
+  if (force !== "manual" && size.limit !== undefined && size.fixed >= size.limit) return undefined
   if (force !== undefined) return force
   // what leaves the number as it is, as pruning does, is not asked for again at once
   if (inARow === 0 && Transcript.size(transcript) > compactThreshold) return "messages"
@@ -83,7 +85,7 @@ const causeOf = (
 /** How many tokens of messages a compaction is to leave: `part` of what there are, or may be. */
 export const target = ({ size }: ContextManager.View, part: number): number => {
   const { fixed, limit = Infinity, tokens } = size
-  return Math.max(0, Math.min(tokens, limit) * part - fixed)
+  return Math.max(0, Math.min(tokens, limit) - fixed) * part
 }
 
 /** The second one where the first one fails; what that had spent counts. */

@@ -6,7 +6,8 @@
  */
 import * as Effect from "effect/Effect"
 import type * as Message from "../../run/Message.ts"
-import type * as RunError from "../../run/RunError.ts"
+import * as RunError from "../../run/RunError.ts"
+import type * as ContextManager from "../../services/ContextManager.ts"
 import type * as Env from "../drive/Env.ts"
 import * as Compacting from "./Compacting.ts"
 import * as Sizing from "./Sizing.ts"
@@ -31,13 +32,28 @@ export const beforeCall = (
 
 /** Behind a call that was too much for its model, which the run fails with where nothing can become smaller. */
 export const afterOverflow = (env: Env.Env, error: RunError.RunError): Effect.Effect<Changed, RunError.RunError> => {
-  const plan = env.context.plan(Sizing.view(env, "overflow"))
+  const view = Sizing.view(env, "overflow")
+  const plan = env.context.plan(view)
+  const explained = explain(error, view)
   if (plan._tag === "Send") {
     env.journal.move("modelFailed")
-    return Effect.fail(error)
+    return Effect.fail(explained)
   }
   env.journal.move("contextOverflow")
-  return Effect.map(Compacting.compact(env, plan.request, error), shrank)
+  return Effect.map(Compacting.compact(env, plan.request, explained), shrank)
+}
+
+/** Says what takes the room, where the model's window is known. */
+const explain = (error: RunError.RunError, { model, size }: ContextManager.View): RunError.RunError => {
+  const { reason } = error
+  if (reason._tag !== "ContextOverflow" || model.contextWindow === undefined) return error
+  const [all, fixed] = [Math.ceil(size.tokens), Math.ceil(size.fixed)]
+  return new RunError.NonRetryableError<RunError.RunRefusal>({
+    ...reason,
+    message:
+      `${reason.message}; about ${all} tokens were to be sent, ${fixed} of them instructions and tools, to a model ` +
+      `with a window of ${model.contextWindow}`
+  })
 }
 
 /** Behind an answer that was cut at the output limit; undefined where the run goes on. */
