@@ -14,8 +14,9 @@ export interface Rest extends Fold.Folded {
 }
 
 /**
- * `stored` and `events` without what has more than `limit` bytes of JSON and what comes behind it, but for the outcomes
- * of other calls, which stand by themselves. Without all of them where none is found to be too large.
+ * `stored` and `events` without what has more than `limit` bytes of JSON and what comes behind it, but for what stands by
+ * itself: outcomes of other calls, and what was said from outside, to which the log is the promise. Without all of them where
+ * none is found to be too large.
  */
 export const rest = (stored: Fold.Folded, events: ReadonlyArray<RunEvent.RunEvent>, limit: number): Rest => {
   const isTooLarge = (event: RunEvent.RunEvent) => RunEvent.isDurable(event) && Bounds.above(event, limit) !== undefined
@@ -29,11 +30,24 @@ export const rest = (stored: Fold.Folded, events: ReadonlyArray<RunEvent.RunEven
   for (const event of recorded) if (RunEvent.isDurable(event)) fold(event)
   const behind = events.slice(recorded.length)
   for (const event of at < 0 ? [] : behind) {
-    if (event._tag !== "ToolSettled" || isTooLarge(event)) continue
-    if (!state.openCalls.some((call) => call.callId === event.callId)) continue
-    const outcome = { ...event, seq: state.seq + 1 }
-    fold(outcome)
-    recorded.push(outcome)
+    if (!RunEvent.isDurable(event) || isTooLarge(event) || !standsByItself(state, event)) continue
+    const placed = { ...event, seq: state.seq + 1 }
+    fold(placed)
+    recorded.push(placed)
   }
   return { state, transcript, recorded, status: behind.find((event) => event._tag === "StatusChanged")?.from }
+}
+
+const standsByItself = ({ openCalls }: RunState.RunState, event: RunEvent.Durable): boolean => {
+  switch (event._tag) {
+    case "InputQueued":
+    case "AbortRequested":
+      return true
+    case "ToolSettled":
+      return openCalls.some(({ callId }) => callId === event.callId)
+    case "ApprovalResolved":
+      return openCalls.some(({ approvalId, phase }) => approvalId === event.approvalId && phase === "awaiting")
+    default:
+      return false
+  }
 }
