@@ -38,6 +38,8 @@ export interface RunStats {
   /** the run under way, where it counts */
   readonly run: RunTally.RunTally | undefined
   readonly runs: number
+  /** runs by agent, whatever the filter says of agents */
+  readonly agents: Counts.Counts
   readonly drives: number
   /** by the end's tag; of runs that are over, or not ended: `Unfinished` */
   readonly ends: Counts.Counts
@@ -77,6 +79,7 @@ export const make = (filter: Filter = {}): RunStats => ({
   events: 0,
   run: undefined,
   runs: 0,
+  agents: Counts.empty,
   drives: 0,
   ends: Counts.empty,
   reasons: HashMap.empty(),
@@ -105,12 +108,7 @@ export const make = (filter: Filter = {}): RunStats => ({
 
 /** Folds the next event of the session under way in. */
 export const evolve = (self: RunStats, event: RunEvent.Durable): RunStats => {
-  if (event._tag === "RunStarted") {
-    const before = closeRun(self)
-    return counts(self.filter, event)
-      ? { ...before, run: RunTally.empty, events: before.events + 1, runs: before.runs + 1, drives: before.drives + 1 }
-      : before
-  }
+  if (event._tag === "RunStarted") return startRun(closeRun(self), event)
   if (self.run === undefined) return self
   return { ...count(self, self.run, event), run: RunTally.evolve(self.run, event), events: self.events + 1 }
 }
@@ -129,8 +127,14 @@ export const endSession = (self: RunStats): RunStats => {
 /** All that was folded in, as plain JSON. */
 export const summarize = (self: RunStats): Summary.Summary => Summary.make(endSession(self))
 
-const counts = ({ agent, since }: Filter, started: Extract<RunEvent.Durable, { _tag: "RunStarted" }>): boolean =>
-  (agent === undefined || started.agent === agent) && (since === undefined || started.at >= since)
+const startRun = (self: RunStats, event: Extract<RunEvent.Durable, { _tag: "RunStarted" }>): RunStats => {
+  const { agent, since } = self.filter
+  if (since !== undefined && event.at < since) return self
+  const agents = Counts.add(self.agents, event.agent)
+  return agent !== undefined && event.agent !== agent
+    ? { ...self, agents }
+    : { ...self, agents, run: RunTally.empty, events: self.events + 1, runs: self.runs + 1, drives: self.drives + 1 }
+}
 
 /** What an event adds to the numbers, other than through its run. */
 const count = (self: RunStats, run: RunTally.RunTally, event: RunEvent.Durable): RunStats => {

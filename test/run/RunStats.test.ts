@@ -1,8 +1,8 @@
 /** The numbers of runs: a fold of their events, held against a plain count over whole logs, and written out by hand. */
 import { assert, describe, it } from "@effect/vitest"
-import * as RunEvent from "../../src/run/RunEvent.ts"
+import type * as RunEvent from "../../src/run/RunEvent.ts"
 import * as RunStats from "../../src/run/RunStats.ts"
-import * as Usage from "../../src/run/Usage.ts"
+import type * as Usage from "../../src/run/Usage.ts"
 import * as Draft from "../support/Drafts.ts"
 import * as Logs from "../support/Logs.ts"
 import * as NaiveStats from "../support/NaiveStats.ts"
@@ -123,10 +123,10 @@ describe("a run", () => {
 
   it("of another agent does not count, whatever follows it", () => {
     const other = { ...Draft.started("go"), agent: "other" }
-    const { runs, turns } = statsOf([
+    const { agents, runs, turns } = statsOf([
       Draft.log(other, Draft.assistant([]), Draft.completed(), Draft.started("go"), Draft.completed())
     ], { agent: "assistant" })
-    assert.deepStrictEqual([runs, turns.total], [1, 0])
+    assert.deepStrictEqual([runs, turns.total, agents], [1, 0, { assistant: 1, other: 1 }])
   })
 
   it("does not count the time of calls that did not run", () => {

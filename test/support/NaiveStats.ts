@@ -152,6 +152,7 @@ export const of = (logs: ReadonlyArray<Logs.Log>, since = -Infinity): ReturnType
   return {
     sessions: sessions.length,
     runs: runs.length,
+    agents: countBy(only("RunStarted").map(({ agent }) => agent)),
     drives: sum(runs.map((run) => drivesOf(run).length)),
     ends: {
       completed: ended("RunCompleted").length,

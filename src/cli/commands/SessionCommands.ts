@@ -82,6 +82,39 @@ const show = Command.make(
   ])
 )
 
+const stats = Command.make(
+  "stats",
+  {
+    session: Flags.text("session", "<id>", "Only of this session; the beginning of its id is enough"),
+    since: Flags.text("since", "<when>", "Only runs started since: 30m, 24h, 7d, 2w ago, or 2026-01-31 (UTC)"),
+    agent: Flags.text("agent", "<name>", "Only runs of the agent with this name"),
+    json: Flags.switched("json", "Print one object of JSON; times are in milliseconds"),
+    db,
+    noColor
+  },
+  Effect.fnUntraced(function*({ agent, session, since, ...typed }) {
+    const place = yield* placeOf(typed)
+    const StatsCommand = yield* Effect.promise(() => import("./StatsCommand.ts"))
+    yield* StatsCommand.run({
+      place,
+      session: Option.getOrUndefined(session),
+      since: Option.getOrUndefined(since),
+      agent: Option.getOrUndefined(agent)
+    })
+  })
+).pipe(
+  Command.withShortDescription("Show the numbers of all runs"),
+  Command.withDescription(
+    "Counts kept runs: ends, success, turns, retries, compactions, times of models and tools, errors, tokens, cost."
+  ),
+  Command.withExamples([
+    { command: "fiberloop stats --since 24h", description: "How the last day went" },
+    { command: "fiberloop stats --session <id>", description: "What one session took" },
+    { command: "fiberloop stats --db postgres://user@host/app --agent app/Support", description: "Of one agent" },
+    { command: "fiberloop stats --json | jq .successRate", description: "For programs" }
+  ])
+)
+
 const fork = Command.make(
   "fork",
   {
@@ -160,4 +193,4 @@ const importing = Command.make(
   ])
 )
 
-export const commands = [sessions, show, fork, exporting, importing] as const
+export const commands = [sessions, show, stats, fork, exporting, importing] as const

@@ -41,6 +41,8 @@ export interface Summary {
   /** those with a run that counts */
   readonly sessions: number
   readonly runs: number
+  /** runs by agent, also of agents that the filter leaves out */
+  readonly agents: Count
   readonly drives: number
   /** runs by how their last drive ended; `unfinished`: it goes on, or its process died */
   readonly ends: {
@@ -100,6 +102,7 @@ export const make = (self: RunStats): Summary => {
   return {
     sessions: self.sessions,
     runs: self.runs,
+    agents: Counts.toRecord(self.agents),
     drives: self.drives,
     ends: {
       completed: of("RunCompleted"),
