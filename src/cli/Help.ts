@@ -75,6 +75,18 @@ const stats: Record<string, ReadonlyArray<string>> = {
   ]
 }
 
+/** What a timeline is. */
+const show: Record<string, ReadonlyArray<string>> = {
+  "TIMELINE": [
+    "  --timeline has a row for each model call, attempt, wait and tool call, in the order in which they began; what runs at",
+    "  once overlaps. An axis covers a drive, or 20 turns of one, and its times count from the drive's start. Of a turn's",
+    "  tool calls those behind the first 20 share a row, unless --full is given. With --json every line is one of",
+    "    DriveStarted  run, drive, at, cause            DriveEnded  run, drive, at, end (its event, or null)",
+    "    Span          kind, name, turn, from, to (null: cut off), outcome; firstPart, usage, callId where there is one",
+    "  with times in milliseconds since the epoch."
+  ]
+}
+
 /** What the command as a whole has to say. */
 const whole: Record<string, ReadonlyArray<string>> = {
   "COMPLETIONS": [
@@ -111,6 +123,8 @@ export const more = (commandPath: ReadonlyArray<string>, bold: (text: string) =>
   const command = commandPath[1]
   const shown = command === "stats"
     ? { ...stats, ...kept }
+    : command === "show"
+    ? { ...show, ...kept }
     : keptCommands.has(command)
     ? kept
     : command === undefined

@@ -60,14 +60,18 @@ const show = Command.make(
   {
     session,
     full: Flags.switched("full", "Show arguments and results whole, and the model's reasoning"),
+    timeline: Flags.switched(
+      "timeline",
+      "Show model calls, tool calls and waits on a time axis, as wide as the terminal"
+    ),
     json: Flags.switched("json", "Print every event as a line of JSON, as run --json does"),
     db,
     noColor
   },
-  Effect.fnUntraced(function*({ full, session, ...typed }) {
+  Effect.fnUntraced(function*({ full, session, timeline, ...typed }) {
     const place = yield* placeOf(typed)
     const ShowCommand = yield* Effect.promise(() => import("./ShowCommand.ts"))
-    yield* ShowCommand.run({ place, session, isFull: full })
+    yield* ShowCommand.run({ place, session, isFull: full, isTimeline: timeline })
   })
 ).pipe(
   Command.withShortDescription("Show what happened in a session"),
@@ -75,6 +79,7 @@ const show = Command.make(
   Command.withExamples([
     { command: "fiberloop show <session>", description: "The whole conversation" },
     { command: "fiberloop show <session> --full | less", description: "With whole results, page by page" },
+    { command: "fiberloop show <session> --timeline", description: "Where the time went" },
     {
       command: "fiberloop show <session> --json | jq 'select(._tag == \"ToolSettled\")'",
       description: "Its events, for programs"
