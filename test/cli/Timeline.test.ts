@@ -30,7 +30,7 @@ describe("fiberloop show --timeline", () => {
       const { stdout } = yield* on("show", [id, "--timeline"], { isTerminal: true, columns: 120 })
       assert.include(stdout, "\u001b[32m")
       const axis = stdout.split("\n")[1]!.slice("\u001b[2m".length).slice(0, -"\u001b[0m".length)
-      assert.strictEqual(axis.length, 120 - 22)
+      assert.strictEqual(axis.length, 120 - 26)
     }))
 
   it.effect("prints its entries as lines of JSON with --json", () =>

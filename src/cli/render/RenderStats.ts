@@ -123,7 +123,7 @@ const errors = ({ errors }: RunStats.Summary): ReadonlyArray<Row> => {
   return found.length === 0 ? [{ label: "errors", cells: ["0"] }] : [{ label: "errors", cells: [] }, ...found]
 }
 
-const spent = ({ cost, models, promptTokens, tokens, unpriced }: RunStats.Summary): ReadonlyArray<Row> => {
+const spent = ({ cost, events, models, promptTokens, tokens, unpriced }: RunStats.Summary): ReadonlyArray<Row> => {
   const used = (of: RunStats.Tokens) =>
     [
       `${of.input} in${of.cachedInput === 0 ? "" : ` (${of.cachedInput} cached)`}`,
@@ -152,6 +152,11 @@ const spent = ({ cost, models, promptTokens, tokens, unpriced }: RunStats.Summar
         : unpriced === 0
         ? ""
         : `without ${count(unpriced, "call")} of no known price`
+    },
+    {
+      label: "events",
+      cells: [String(events.total)],
+      note: `of a session mean ${short(events.mean)}, p95 ${short(events.p95)}, max ${short(events.max)}`
     }
   ]
 }

@@ -139,7 +139,7 @@ const flush = (look: Look, state: State, to: number): Step => {
     const isNew = row.turn !== turn
     turn = row.turn
     const head = TerminalText.pad(isNew && row.turn > 0 ? `turn ${row.turn}` : "", headCells)
-    const label = TerminalText.pad(TerminalText.cut(row.label, labelCells - headCells - 1), labelCells - headCells)
+    const label = padded(TerminalText.cut(row.label, labelCells - headCells - 1), labelCells - headCells)
     const bar = TimeBar.draw(row, axis)
     const colour = row.isBad ? look.paint.red : look.paint.green
     return `${head}${label}${colour(bar)} ${words(look, row, labelCells + axis.cells + 1)}`.trimEnd() + "\n"
@@ -151,7 +151,11 @@ const flush = (look: Look, state: State, to: number): Step => {
 
 const headCells = 10
 const labelCells = 27
-const wordCells = 20
+const wordCells = 24
+
+/** What was cut ends with a mark of one cell, and is counted as if it had two. */
+const padded = (label: string, cells: number): string =>
+  TerminalText.pad(label, label.endsWith("…") ? cells + 1 : cells)
 
 interface Row extends TimeBar.Bar {
   readonly turn: number
@@ -171,7 +175,7 @@ const labels: Record<Timeline.Kind, (name: string) => string> = {
   retry: () => "wait to retry",
   tool: (name) => `  ${name}`,
   approval: (name) => `  ask: ${name}`,
-  compaction: (name) => `compaction ${name}`
+  compaction: (name) => `compact: ${name}`
 }
 
 /** Outcomes that need no word. */

@@ -63,22 +63,22 @@ describe("a timeline", () => {
     assert.strictEqual(
       draw(story),
       `── run 1 · 1970-01-01 00:00:00 UTC
-                           0 ms         5.0 s       10.0 s
-turn 1    model            ▒▒▒▒                            1.0 s Overloaded
-          wait to retry       ·······                      2.0 s
-          model                     ███████                2.0 s 700 in, 20 out
-            search                        ━━━━━━━━━━       3.0 s TimedOut
-            search                        ━━━━             1.0 s
-            ask: pay                               ┄┄┄┄┄┄┄ … waits
+                           0 ms       5.0 s     10.0 s
+turn 1    model            ▒▒▒                         1.0 s Overloaded
+          wait to retry      ·······                   2.0 s
+          model                    ██████              2.0 s 700 in, 20 out
+            search                      ━━━━━━━━━      3.0 s TimedOut
+            search                      ━━━━           1.0 s
+            ask: pay                            ┄┄┄┄┄┄ … waits
 ✗ The run waits for a person to approve a tool call, after 0 turns and 0 tool calls.
   0 turns · 0 tool calls · took 10.0 s
   pay: approved after 1 h 0 min
 
 ── run 1 · drive 2 · 1970-01-01 01:00:20 UTC · resumed after an approval · 1 h 0
-                           0 ms         1.0 s        2.0 s
-turn 1      pay            ━━━━━━━━                        500 ms
-          compaction test         ≈≈≈                      100 ms 12 of 40 mess…
-turn 2    model                     ░░░░░░░░░░░███████████ 1.4 s
+                           0 ms       1.0 s      2.0 s
+turn 1      pay            ━━━━━━━                     500 ms
+          compact: test          ≈≈≈                   100 ms 12 of 40 messages
+turn 2    model                    ░░░░░░░░░░█████████ 1.4 s
 ✓ The model finished its answer, after 2 turns and 3 tool calls.
   2 turns · 3 tool calls · took 2.0 s
 
