@@ -62,6 +62,7 @@ tokens                1050  1000 in (600 cached), 50 out
   sent in a call            mean 1000, p95 1000, max 1000
   test/model          1050  1000 in (600 cached), 50 out, in 1 call, cost 0.25
 cost                  0.25
+events                  15  of a session mean 5, p95 11, max 11
 `
     )
   })
