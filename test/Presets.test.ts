@@ -120,6 +120,17 @@ describe("a number of a preset", () => {
       assert.strictEqual(yield* turnsOf({ caller, agent, limits: { maxTurns: 4 } }), 4)
     }))
 
+  it.effect("holds for an agent that is a service, provided as Fiberloop.layer would be", () =>
+    Effect.gen(function*() {
+      class Worker extends Agent.Service<Worker>()("test/Worker", { instructions: "", toolkit: TestAgent.kit }) {}
+      const live = Worker.layer.pipe(
+        Layer.provide([handlers, Presets.development]),
+        Layer.provide([SessionStoreMemory.layer, ScriptedModel.layer(works(9))])
+      )
+      const { turns } = yield* Worker.use((worker) => worker.run({ input: "go" })).pipe(Effect.provide(live))
+      assert.strictEqual(turns, 5)
+    }))
+
   it.effect("leaves the defaults of what it does not name", () =>
     Effect.gen(function*() {
       const { seen, until } = yield* watched(Presets.development, works(5))

@@ -120,6 +120,16 @@ describe("without sessions", () => {
       assert.isFalse(existsSync(db))
     }))
 
+  it.effect("stats says the same of a database that has none", () =>
+    Effect.gen(function*() {
+      const { db, on, store } = yield* workplace()
+      yield* SessionStore.SessionStore.use((_) => _.list()).pipe(Effect.provide(store))
+      assert.isTrue(existsSync(db))
+      const { code, stderr, stdout } = yield* on("stats")
+      assert.deepStrictEqual([code, stdout], [0, ""])
+      assert.match(stderr, /^fiberloop: there are no sessions yet in [^\n]+\n$/)
+    }))
+
   it.effect("stats --json prints the zeros", () =>
     Effect.gen(function*() {
       const place = yield* workplace()

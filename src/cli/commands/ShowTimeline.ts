@@ -9,14 +9,14 @@ import * as RenderTimeline from "../render/RenderTimeline.ts"
 import * as TerminalText from "../render/TerminalText.ts"
 import type { Settings } from "../Settings.ts"
 
-type Print = (events: ReadonlyArray<RunEvent.Durable>) => Effect.Effect<void, Ended | Refusal, Output>
+type PrintPage = (events: ReadonlyArray<RunEvent.Durable>) => Effect.Effect<void, Ended | Refusal, Output>
 
 /** `forEachPage` reads the session from its first event to its last. */
 export const show = Effect.fnUntraced(function*(
   place: Settings,
   sessionId: string,
   isFull: boolean,
-  forEachPage: (print: Print) => Effect.Effect<void, Ended | Refusal, Output>
+  forEachPage: (print: PrintPage) => Effect.Effect<void, Ended | Refusal, Output>
 ): Effect.fn.Return<void, Ended | Refusal, Output> {
   const { stdout } = yield* Output
   const look = { paint: yield* Print.paintOf(place.isPlain), columns: stdout.columns(), isFull }

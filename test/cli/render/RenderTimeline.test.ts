@@ -89,7 +89,7 @@ turn 2    model                    ░░░░░░░░░░█████
   })
 
   it.prop("is never wider than the screen", [Logs.odd, Logs.seed], ([{ log }, seed]) => {
-    const columns = 50 + seed % 150
+    const columns = 40 + seed % 160
     const rows = draw(log, { ...plain, columns }).split("\n").filter((line) => !/^[✓✗]/.test(line))
     for (const row of rows) assert.isAtMost(row.length, columns, row)
   }, { arbitrary: { runs: 200, size: 60, seed: "width" } })
