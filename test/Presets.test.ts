@@ -44,8 +44,12 @@ const works = (n: number) => Array.from({ length: n }, (_, i) => TestAgent.work(
 const overloaded = ScriptedModel.fail(
   new RunError.RetryableError<RunError.ProviderReason>({ _tag: "Overloaded", message: "busy" })
 )
+/** Ends with what the model said, so that the input is a message of its own. */
 const history = (messages: number) =>
-  Array.from({ length: messages }, (_, i) => ({ role: i % 2 === 0 ? "user" : "assistant", content: `${i}` }) as const)
+  Array.from(
+    { length: messages },
+    (_, i) => ({ role: (messages - i) % 2 === 0 ? "user" : "assistant", content: `${i}` }) as const
+  )
 
 /** Time goes on until the run is over. */
 const passes = (watch: Watch.Watch) =>

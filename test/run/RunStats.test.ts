@@ -3,6 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import type * as RunEvent from "../../src/run/RunEvent.ts"
 import * as RunStats from "../../src/run/RunStats.ts"
 import type * as Usage from "../../src/run/Usage.ts"
+import * as GoldenSession from "../golden/GoldenSession.ts"
 import * as Draft from "../support/Drafts.ts"
 import * as Logs from "../support/Logs.ts"
 import * as NaiveStats from "../support/NaiveStats.ts"
@@ -43,6 +44,13 @@ describe("the numbers of generated sessions", () => {
       ]
     )
   }, check("stats and totals"))
+})
+
+describe("the numbers of sessions of released versions", () => {
+  it.each(GoldenSession.all)("$name are those of a plain count", ({ written }) => {
+    assert.deepStrictEqual(statsOf([written]), NaiveStats.of([written]))
+    assert.isAbove(statsOf([written]).runs, 0)
+  })
 })
 
 describe("a run", () => {

@@ -126,6 +126,13 @@ describe("a drive", () => {
     )
   })
 
+  it("that goes on shows what is under way", () => {
+    assert.deepStrictEqual(
+      shown(at(0, Draft.started("go")), at(10, Draft.turnStarted(1))).slice(1),
+      ["model test/model 10-", "< 1.1 10 no end"]
+    )
+  })
+
   it("that died ends where it was last heard of, however late that was found", () => {
     assert.deepStrictEqual(
       shown(

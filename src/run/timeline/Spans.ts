@@ -95,7 +95,7 @@ export const step = (self: Spans, event: RunEvent.Durable): Step => {
 export const end = (self: Spans, at: number): Step => {
   const { asked, calling, started } = self
   const open = [
-    ...(calling === undefined || calling.at >= at ? [] : [{ kind: "model", begun: calling } as const]),
+    ...(calling === undefined || calling.at > at ? [] : [{ kind: "model", begun: calling } as const]),
     ...Array.from(started, ([callId, begun]) => ({ kind: "tool", begun, callId }) as const),
     ...Array.from(asked, ([callId, begun]) => ({ kind: "approval", begun, callId }) as const)
   ]
