@@ -22,7 +22,7 @@ import * as InputCheck from "./run/InputCheck.ts"
 import type * as RunError from "./run/RunError.ts"
 import type * as RunEvent from "./run/RunEvent.ts"
 import type * as RunInput from "./run/RunInput.ts"
-import * as RunPolicy from "./run/RunPolicy.ts"
+import type * as RunPolicy from "./run/RunPolicy.ts"
 import * as ContextManager from "./services/ContextManager.ts"
 import type * as Hooks from "./services/Hooks.ts"
 import * as Model from "./services/Model.ts"
@@ -158,14 +158,14 @@ const construct = Effect.fnUntraced(function*<Tools extends Record<string, Tool.
     name,
     instructions: options.instructions,
     handlers,
-    timeouts: RunPolicy.timeouts(options.timeouts ?? {}),
+    timeouts: yield* orDefect(InputCheck.timeouts(options.timeouts ?? {})),
     output: options.output === undefined ? undefined : Brief.makeOutput(options.output),
     rules: {
       stopWhen: options.stopWhen,
       stopBefore: options.stopBefore,
       prepareTurn: options.prepareTurn as PrepareTurn.PrepareTurn | undefined
     },
-    limits: RunPolicy.merge(RunPolicy.defaultLimits, yield* orDefect(InputCheck.limits(options.limits ?? {}))),
+    limits: yield* orDefect(InputCheck.limits(options.limits ?? {})),
     toolPolicy: yield* orDefect(InputCheck.policy(options.toolPolicy ?? {}, tools)),
     doomLoop: yield* orDefect(InputCheck.doomLoop(options.doomLoop, tools))
   }

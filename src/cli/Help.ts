@@ -52,6 +52,41 @@ const kept: Record<string, ReadonlyArray<string>> = {
   ]
 }
 
+/** What the numbers mean. */
+const stats: Record<string, ReadonlyArray<string>> = {
+  "NUMBERS": [
+    "  success     completed runs of those that completed, were limited, failed or were aborted",
+    "  turns       settled model calls; retries are attempts that were made again",
+    "  model, tool the call that counted, and calls whose handler ran to an end; percentiles to three digits",
+    "  cost        what the application's prices made of the tokens when they were spent",
+    "  A run is counted once, with all its drives. A copy made by fork or import has a past of its own, which counts too."
+  ],
+  "JSON": [
+    "  One object. Times are in milliseconds; null is a number that nobody knows. Of spread-out numbers it has total, mean,",
+    "  p95 and max, of times count, p50, p95 and max.",
+    "  sessions, runs, drives           how many; agents: runs by agent",
+    "  ends, reasons, successRate       runs by how they ended, by why, and completed ones from 0 to 1",
+    "  turns, retries, compactions      of a run; retries.lostTime, compactions.perHundredTurns",
+    "  latency                          model, firstPart, tools, approvals, runs; tools: the same by tool",
+    "  approvals                        asked, approved, denied",
+    "  errors                           attempts, tools and runs, by kind",
+    "  promptTokens, events             input tokens of a model call, stored events of a session",
+    "  tokens, cost, unpriced, models   what was spent, model calls of no known price, the same by model"
+  ]
+}
+
+/** What a timeline is. */
+const show: Record<string, ReadonlyArray<string>> = {
+  "TIMELINE": [
+    "  --timeline has a row for each model call, attempt, wait and tool call, in the order in which they began; what runs at",
+    "  once overlaps. An axis covers a drive, or 20 turns of one, and its times count from the drive's start. Of a turn's",
+    "  tool calls those behind the first 20 share a row, unless --full is given. With --json every line is one of",
+    "    DriveStarted  run, drive, at, cause            DriveEnded  run, drive, at, end (its event, or null)",
+    "    Span          kind, name, turn, from, to (null: cut off), outcome; firstPart, usage, callId where there is one",
+    "  with times in milliseconds since the epoch."
+  ]
+}
+
 /** What the command as a whole has to say. */
 const whole: Record<string, ReadonlyArray<string>> = {
   "COMPLETIONS": [
@@ -74,6 +109,7 @@ const chat: Record<string, ReadonlyArray<string>> = {
 const keptCommands: ReadonlySet<string | undefined> = new Set([
   "sessions",
   "show",
+  "stats",
   "fork",
   "export",
   "import",
@@ -85,7 +121,11 @@ const keptCommands: ReadonlySet<string | undefined> = new Set([
 /** Sections to put below the flags of a command (`["fiberloop", "run"]`); titles through `bold`. */
 export const more = (commandPath: ReadonlyArray<string>, bold: (text: string) => string): string => {
   const command = commandPath[1]
-  const shown = keptCommands.has(command)
+  const shown = command === "stats"
+    ? { ...stats, ...kept }
+    : command === "show"
+    ? { ...show, ...kept }
+    : keptCommands.has(command)
     ? kept
     : command === undefined
     ? { ...sections, ...whole }

@@ -80,6 +80,21 @@ const millis = (input: Duration.Input | undefined): number | undefined =>
     onSome: Duration.toMillis
   })
 
+/** Time limits as given, as durations. */
+export const timeouts = (given: Partial<RunPolicy.Timeouts>): Checked<Partial<RunPolicy.Timeouts>> => {
+  const out: { -readonly [K in keyof RunPolicy.Timeouts]?: Duration.Duration } = {}
+  for (const key of Object.keys(RunPolicy.defaultTimeouts) as Array<keyof RunPolicy.Timeouts>) {
+    const value = given[key]
+    if (value === undefined) continue
+    const duration = Duration.fromInput(value)
+    if (Option.isNone(duration)) {
+      return refuse(`timeouts.${key}`, `timeouts.${key} must be a duration; it is ${shown(value)}`)
+    }
+    out[key] = duration.value
+  }
+  return Result.succeed(out)
+}
+
 /** A text or user messages, not blank; `field` names them. */
 export const userMessages = (
   field: string,

@@ -3,7 +3,7 @@
  *
  * Does not own what happens when one is reached; that is `RunDecision` and the loop.
  */
-import * as Duration from "effect/Duration"
+import type * as Duration from "effect/Duration"
 import * as Schema from "effect/Schema"
 import * as CallQuota from "./state/CallQuota.ts"
 
@@ -120,12 +120,6 @@ export interface Timeouts {
   readonly gap: Duration.Input
   /** one tool call. Default 120 seconds. */
   readonly tool: Duration.Input
-}
-
-/** `given` over the defaults, as durations. Throws on what is no duration. */
-export const timeouts = (given: Partial<Timeouts>): Timeouts => {
-  const of = (name: keyof Timeouts) => Duration.fromInputUnsafe(given[name] ?? defaultTimeouts[name])
-  return { call: of("call"), firstPart: of("firstPart"), gap: of("gap"), tool: of("tool") }
 }
 
 export const defaultTimeouts: Timeouts = {

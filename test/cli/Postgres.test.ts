@@ -48,6 +48,18 @@ it.live("a run that stopped at a limit is resumed", () =>
     assert.deepStrictEqual([resumed.code, resumed.stdout], [0, "2+2 = 4\n"])
   }))
 
+it.live("its runs are counted", () =>
+  Effect.gen(function*() {
+    const { on, run } = yield* workplace
+    yield* run("2+2")
+    yield* run("3+3", "--max-turns", "1")
+    const { code, stderr, stdout } = yield* on("stats", "--json")
+    assert.deepStrictEqual([code, stderr], [0, ""])
+    const { ends, latency, sessions, turns } = JSON.parse(stdout)
+    assert.deepStrictEqual([sessions, ends.completed, ends.limited, turns.total], [2, 1, 1, 3])
+    assert.strictEqual(latency.tools.count, 1)
+  }))
+
 it.live("a session is exported, and imported again", () =>
   Effect.gen(function*() {
     const { on, root, run } = yield* workplace

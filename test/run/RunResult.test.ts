@@ -11,6 +11,7 @@ import * as Agent from "../../src/Agent.ts"
 import * as Fiberloop from "../../src/Fiberloop.ts"
 import * as SessionStoreMemory from "../../src/layers/SessionStoreMemory.ts"
 import * as Message from "../../src/run/Message.ts"
+import * as RunError from "../../src/run/RunError.ts"
 import * as RunEvent from "../../src/run/RunEvent.ts"
 import * as RunPolicy from "../../src/run/RunPolicy.ts"
 import * as RunResult from "../../src/run/RunResult.ts"
@@ -76,37 +77,54 @@ describe("a result", () => {
 })
 
 describe("an explanation", () => {
-  const ends: ReadonlyArray<RunEvent.Draft> = [
-    ...(["stop", "stopWhen", "stopBefore", "contentFilter", "emptyAfterTools", "other"] as const).map((reason) => ({
-      ...Draft.completed({ turns: 1, toolCalls: 2 }),
-      reason
-    })),
-    Draft.limited({ turns: 1, toolCalls: 2 }),
-    { ...Draft.suspended, totals: { ...Draft.totals, turns: 1, toolCalls: 2 } },
-    { ...Draft.aborted, totals: { ...Draft.totals, turns: 1, toolCalls: 2 } }
-  ]
+  const far = { ...Draft.totals, turns: 1, toolCalls: 2 }
+  const reasonsOf = (error: typeof RunError.Stored) =>
+    error.members.flatMap((member) =>
+      member.fields.reason.members.map(({ fields }) => ({
+        _tag: member.fields._tag.schema.literal,
+        reason: { _tag: fields._tag.schema.literal, message: "the disk is on fire" }
+      } as RunError.Stored))
+    )
+  const ends: ReadonlyArray<readonly [name: string, end: RunEvent.Draft]> = [
+    ...RunEvent.CompletedReason.literals.map((reason) => ({ _tag: "RunCompleted", reason, totals: far } as const)),
+    ...RunEvent.LimitedReason.literals.map((reason) => ({ _tag: "RunLimited", reason, totals: far } as const)),
+    ...RunEvent.SuspendedReason.literals.map((reason) => ({ _tag: "RunSuspended", reason, totals: far } as const)),
+    ...RunEvent.AbortedReason.literals.map((reason) => ({ _tag: "RunAborted", reason, totals: far } as const)),
+    ...reasonsOf(RunError.Stored).map((error) => ({ _tag: "RunFailed", error, totals: far } as const))
+  ].map((end) => [`${end._tag} by ${end._tag === "RunFailed" ? end.error.reason._tag : end.reason}`, end] as const)
 
-  it.each(ends)("of $_tag by $reason is a sentence that says how far it came", (end) => {
-    const [event] = Draft.log(end)
-    const text = RunResult.explain(event as RunEvent.End)
-    assert.match(text, /^[A-Z].*\.$/s)
+  const endOf = (draft: RunEvent.Draft) => Draft.log(draft)[0] as RunEvent.End
+
+  it.each(ends)("of %s is one sentence that says why, and how far it came", (_, draft) => {
+    const text = RunResult.explain(endOf(draft))
+    assert.match(text, /^[A-Z][^.\n]*\.$/)
     assert.include(text, "1 turn and 2 tool calls")
+    assert.notInclude(text, "undefined")
+    if (draft._tag === "RunFailed") assert.match(text, /because [^:]+: the disk is on fire; \w+/)
+  })
+
+  it("of each reason has words of its own", () => {
+    const texts = ends.map(([, draft]) => RunResult.explain(endOf(draft)))
+    assert.strictEqual(new Set(texts).size, texts.length)
   })
 
   it.each(RunEvent.LimitedReason.literals)("of the limit %s says what to do about it", (reason) => {
-    const [event] = Draft.log({ ...Draft.limited(), reason } as RunEvent.Draft)
-    const text = RunResult.explain(event as RunEvent.End)
+    const text = RunResult.explain(endOf({ ...Draft.limited(), reason }))
     const limit = `max${reason[0]!.toUpperCase()}${reason.slice(1)}`
-    if (limit in RunPolicy.limitRules) assert.include(text, `Resume it with a higher ${limit}`)
-    else assert.match(text, /\. (Give the session a new message|Find out) .+\.$/)
+    if (limit in RunPolicy.limitRules) assert.include(text, `; resume it with a higher ${limit}`)
+    else assert.match(text, /; (give the session a new message|find out) .+\.$/)
   })
 
-  it("of a failed run has the error's message", () => {
-    const [event] = Draft.log({
-      _tag: "RunFailed",
-      error: { _tag: "NonRetryableError", reason: { _tag: "Unknown", message: "the disk is on fire" } },
-      totals: Draft.totals
-    })
-    assert.include(RunResult.explain(event as RunEvent.End), "the disk is on fire")
+  it("of a result is that of its end", () => {
+    const result = resultOf(Draft.started("x"), Draft.limited({ turns: 3 }))
+    assert.strictEqual(RunResult.explain(result), RunResult.explain(endOf(Draft.limited({ turns: 3 }))))
+  })
+
+  it("of the error that a run failed with says why, and what to do", () => {
+    assert.strictEqual(
+      RunResult.explain(RunError.invalidOutput("no JSON.")),
+      "The run failed because the model did not keep to the output schema: the model's final answer does not fit " +
+        "the agent's output schema: no JSON; resume it for another try, or loosen the schema."
+    )
   })
 })

@@ -60,14 +60,18 @@ const show = Command.make(
   {
     session,
     full: Flags.switched("full", "Show arguments and results whole, and the model's reasoning"),
+    timeline: Flags.switched(
+      "timeline",
+      "Show model calls, tool calls and waits on a time axis, as wide as the terminal"
+    ),
     json: Flags.switched("json", "Print every event as a line of JSON, as run --json does"),
     db,
     noColor
   },
-  Effect.fnUntraced(function*({ full, session, ...typed }) {
+  Effect.fnUntraced(function*({ full, session, timeline, ...typed }) {
     const place = yield* placeOf(typed)
     const ShowCommand = yield* Effect.promise(() => import("./ShowCommand.ts"))
-    yield* ShowCommand.run({ place, session, isFull: full })
+    yield* ShowCommand.run({ place, session, isFull: full, isTimeline: timeline })
   })
 ).pipe(
   Command.withShortDescription("Show what happened in a session"),
@@ -75,10 +79,44 @@ const show = Command.make(
   Command.withExamples([
     { command: "fiberloop show <session>", description: "The whole conversation" },
     { command: "fiberloop show <session> --full | less", description: "With whole results, page by page" },
+    { command: "fiberloop show <session> --timeline", description: "Where the time went" },
     {
       command: "fiberloop show <session> --json | jq 'select(._tag == \"ToolSettled\")'",
       description: "Its events, for programs"
     }
+  ])
+)
+
+const stats = Command.make(
+  "stats",
+  {
+    session: Flags.text("session", "<id>", "Only of this session; the beginning of its id is enough"),
+    since: Flags.text("since", "<when>", "Only runs started since: 30m, 24h, 7d, 2w ago, or 2026-01-31 (UTC)"),
+    agent: Flags.text("agent", "<name>", "Only runs of the agent with this name"),
+    json: Flags.switched("json", "Print one object of JSON; times are in milliseconds"),
+    db,
+    noColor
+  },
+  Effect.fnUntraced(function*({ agent, session, since, ...typed }) {
+    const place = yield* placeOf(typed)
+    const StatsCommand = yield* Effect.promise(() => import("./StatsCommand.ts"))
+    yield* StatsCommand.run({
+      place,
+      session: Option.getOrUndefined(session),
+      since: Option.getOrUndefined(since),
+      agent: Option.getOrUndefined(agent)
+    })
+  })
+).pipe(
+  Command.withShortDescription("Show the numbers of all runs"),
+  Command.withDescription(
+    "Counts kept runs: ends, success, turns, retries, compactions, times of models and tools, errors, tokens, cost."
+  ),
+  Command.withExamples([
+    { command: "fiberloop stats --since 24h", description: "How the last day went" },
+    { command: "fiberloop stats --session <id>", description: "What one session took" },
+    { command: "fiberloop stats --db postgres://user@host/app --agent app/Support", description: "Of one agent" },
+    { command: "fiberloop stats --json | jq .successRate", description: "For programs" }
   ])
 )
 
@@ -160,4 +198,4 @@ const importing = Command.make(
   ])
 )
 
-export const commands = [sessions, show, fork, exporting, importing] as const
+export const commands = [sessions, show, stats, fork, exporting, importing] as const

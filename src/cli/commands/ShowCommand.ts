@@ -12,16 +12,19 @@ import * as RenderJson from "../render/RenderJson.ts"
 import * as RenderLog from "../render/RenderLog.ts"
 import type { Settings } from "../Settings.ts"
 import type { Signals } from "../Signals.ts"
+import * as ShowTimeline from "./ShowTimeline.ts"
 
 export interface Options {
   readonly place: Settings
   /** an id, or the beginning of one */
   readonly session: string
   readonly isFull: boolean
+  /** on a time axis in place of the transcript */
+  readonly isTimeline: boolean
 }
 
 const show = Effect.fnUntraced(function*(
-  { isFull, place, session }: Options
+  { isFull, isTimeline, place, session }: Options
 ): Effect.fn.Return<void, Ended | Refusal, Output | Scope.Scope> {
   const { info, store } = yield* KeptSession.find(place, session)
   const forEachPage = <E, R>(print: (events: ReadonlyArray<RunEvent.Durable>) => Effect.Effect<void, E, R>) =>
@@ -29,6 +32,7 @@ const show = Effect.fnUntraced(function*(
       Stream.mapError(Messages.refusal),
       Stream.runForEachArray(print)
     )
+  if (isTimeline) return yield* ShowTimeline.show(place, info.sessionId, isFull, forEachPage)
   if (place.json) {
     return yield* forEachPage((events) => Print.print(events.map(RenderJson.line(info.sessionId)).join("")))
   }

@@ -1,6 +1,7 @@
 /** Colours of what the command says about a run; none at all where they are not wanted. */
 
 export interface Paint {
+  readonly bold: (text: string) => string
   readonly dim: (text: string) => string
   readonly green: (text: string) => string
   readonly red: (text: string) => string
@@ -10,5 +11,5 @@ export interface Paint {
 const sgr = (code: number) => (text: string): string => `\u001b[${code}m${text}\u001b[0m`
 const same = (text: string): string => text
 
-export const plain: Paint = { dim: same, green: same, red: same, yellow: same }
-export const coloured: Paint = { dim: sgr(2), green: sgr(32), red: sgr(31), yellow: sgr(33) }
+export const plain: Paint = { bold: same, dim: same, green: same, red: same, yellow: same }
+export const coloured: Paint = { bold: sgr(1), dim: sgr(2), green: sgr(32), red: sgr(31), yellow: sgr(33) }

@@ -31,13 +31,15 @@ export const settled = (event: Settled, params: Schema.Json | undefined, paint: 
   }`
 }
 
-/** `12 ms`, `1.5 s`, `2 min 5 s` */
+/** `12 ms`, `1.5 s`, `2 min 5 s`, `3 h 12 min` */
 export const duration = (millis: number): string =>
   millis < 1_000
     ? `${Math.round(millis)} ms`
     : millis < 60_000
     ? `${(millis / 1_000).toFixed(1)} s`
-    : `${Math.floor(millis / 60_000)} min ${Math.floor(millis % 60_000 / 1_000)} s`
+    : millis < 3_600_000
+    ? `${Math.floor(millis / 60_000)} min ${Math.floor(millis % 60_000 / 1_000)} s`
+    : `${Math.floor(millis / 3_600_000)} h ${Math.floor(millis % 3_600_000 / 60_000)} min`
 
 const summary = ({ originalSize, outcome, tool }: Settled): string => {
   if (outcome._tag !== "Succeeded") return failure(ToolOutcome.toResult(outcome).result)

@@ -5,10 +5,13 @@
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type * as DoomLoop from "../../run/DoomLoop.ts"
+import * as InputCheck from "../../run/InputCheck.ts"
 import * as Bounds from "../../run/log/Bounds.ts"
+import type * as RunError from "../../run/RunError.ts"
 import type * as RunInput from "../../run/RunInput.ts"
-import type * as RunPolicy from "../../run/RunPolicy.ts"
+import * as RunPolicy from "../../run/RunPolicy.ts"
 import type * as Model from "../../services/Model.ts"
+import * as Timeouts from "../../services/Timeouts.ts"
 import type * as ToolExecutor from "../../services/ToolExecutor.ts"
 import type * as Rules from "../drive/Rules.ts"
 import * as Digest from "../log/Digest.ts"
@@ -19,9 +22,10 @@ export interface Definition {
   readonly name: string
   readonly instructions: string
   readonly handlers: ToolExecutor.Handlers
-  readonly timeouts: RunPolicy.Timeouts
-  readonly output: Output | undefined
+  /** what it says itself; the References `Timeouts` and `Limits`, and then the defaults, say the rest */
+  readonly timeouts: Partial<RunPolicy.Timeouts>
   readonly limits: RunPolicy.Limits
+  readonly output: Output | undefined
   readonly toolPolicy: RunPolicy.ToolPolicy
   /** `undefined`: loops are not looked for */
   readonly doomLoop: DoomLoop.Settings | undefined
@@ -73,8 +77,10 @@ const unfenced = (text: string): string => /^\s*```(?:json)?\s*\n([\s\S]*?)\n\s*
 export const make = Effect.fnUntraced(function*(
   definition: Definition,
   input: RunInput.Effective
-): Effect.fn.Return<Brief> {
-  const { doomLoop, handlers, name, output, rules, timeouts } = definition
+): Effect.fn.Return<Brief, RunError.RunError> {
+  const { doomLoop, handlers, name, output, rules } = definition
+  const around = yield* Effect.fromResult(InputCheck.timeouts(yield* Timeouts.Timeouts))
+  const timeouts = { ...RunPolicy.defaultTimeouts, ...around, ...definition.timeouts }
   const instructions = input.instructions ?? definition.instructions
   const systemOf = (instructions: string) =>
     [

@@ -11,6 +11,7 @@ import type * as RunInput from "../../run/RunInput.ts"
 import * as RunPolicy from "../../run/RunPolicy.ts"
 import type * as RunResult from "../../run/RunResult.ts"
 import * as Ids from "../../services/Ids.ts"
+import * as Limits from "../../services/Limits.ts"
 import type * as Runs from "../../services/Runs.ts"
 import type * as Env from "../drive/Env.ts"
 import * as Fold from "../log/Fold.ts"
@@ -40,11 +41,13 @@ export interface Launch {
 export const make = (services: Env.Services, definition: Brief.Definition): Launch => {
   const track = new Set<Runs.LiveRun>()
   const pen = Semaphore.makeUnsafe(1)
-  const defaults: InputCheck.Defaults = {
-    limits: definition.limits,
-    toolPolicy: definition.toolPolicy,
-    tools: Object.keys(definition.handlers.tools)
-  }
+  const tools = Object.keys(definition.handlers.tools)
+  /** What is known before the input: what the agent says, then who calls it, then its layer. */
+  const defaults = Effect.gen(function*(): Effect.fn.Return<InputCheck.Defaults, RunError.RunError> {
+    const around = yield* Effect.fromResult(InputCheck.limits(yield* Limits.Limits))
+    const limits = RunPolicy.merge({ ...RunPolicy.defaultLimits, ...around }, definition.limits)
+    return { limits, toolPolicy: definition.toolPolicy, tools }
+  })
 
   const begin = Effect.fnUntraced(function*(
     input: RunInput.RunInput,
@@ -54,7 +57,7 @@ export const make = (services: Env.Services, definition: Brief.Definition): Laun
     const runId = yield* checkedId("runId", input.runId ?? (yield* ids.next))
     // the same request sent twice with a run id and nothing else is one run, so the session follows from it
     const sessionId = yield* checkedId("sessionId", input.sessionId ?? input.runId ?? (yield* ids.next))
-    const effective = yield* Effect.fromResult(InputCheck.effective(input, defaults))
+    const effective = yield* Effect.fromResult(InputCheck.effective(input, yield* defaults))
     return yield* Start.start(services, {
       sessionId,
       runId,

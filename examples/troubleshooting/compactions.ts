@@ -1,0 +1,26 @@
+/**
+ * Many compactions: a window that is smaller than what a task needs forgets pages as fast as they are read. The same task
+ * with room enough needs none.
+ *
+ * `npm run build`, then `node examples/troubleshooting/compactions.ts`, then as docs/troubleshooting.md says
+ */
+import { NodeRuntime } from "@effect/platform-node"
+import { Effect, Layer } from "effect"
+import { ContextWindow, RunsLocal, ToolExecutorToolkit } from "fiberloop"
+import { ScriptedModel } from "fiberloop/testing"
+import * as Reader from "./Reader.ts"
+
+const [, , db = "compactions.db"] = process.argv
+
+const reading = (name: string, compactThreshold: number) =>
+  Reader.show(db, {
+    name,
+    model: ({ metadata: { turn } }) => turn < 13 ? Reader.readPage(turn) : ScriptedModel.text("It has 12 pages."),
+    services: Layer.mergeAll(
+      ToolExecutorToolkit.layer,
+      ContextWindow.layerWith({ compactThreshold }),
+      RunsLocal.layer
+    )
+  })
+
+NodeRuntime.runMain(Effect.andThen(reading("cramped", 6), reading("roomy", 40)))

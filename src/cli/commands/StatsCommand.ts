@@ -1,0 +1,129 @@
+/** `fiberloop stats`: the numbers of kept runs. Sessions are read one after the other, page by page, and none is kept. */
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import * as RunStats from "../../run/RunStats.ts"
+import type * as SessionStore from "../../services/SessionStore.ts"
+import * as Database from "../Database.ts"
+import * as KeptSession from "../KeptSession.ts"
+import * as Messages from "../Messages.ts"
+import { Output } from "../Output.ts"
+import { badInput, codes, Ended, type Refusal } from "../Refusal.ts"
+import * as EndLine from "../render/EndLine.ts"
+import * as Print from "../render/Print.ts"
+import * as RenderStats from "../render/RenderStats.ts"
+import * as Settings from "../Settings.ts"
+import type { Signals } from "../Signals.ts"
+import * as Since from "../Since.ts"
+
+export interface Options {
+  readonly place: Settings.Settings
+  /** an id, or the beginning of one */
+  readonly session: string | undefined
+  readonly since: string | undefined
+  readonly agent: string | undefined
+}
+
+type Store = SessionStore.SessionStore["Service"]
+
+const sessionsPerPage = 200
+
+const stats = Effect.fnUntraced(function*(
+  { agent, place, session, since: typed }: Options
+): Effect.fn.Return<void, Ended | Refusal, Output | Scope.Scope> {
+  const { stderr, stdout } = yield* Output
+  if (agent?.trim() === "") return yield* badInput("--agent is empty: name an agent, or leave it out for all of them")
+  const now = yield* Clock.currentTimeMillis
+  const since = typed === undefined ? undefined : yield* Since.check("--since", typed, now)
+  const filter = { agent, since }
+  const { isEmpty, leftOut, stats } = session === undefined
+    ? yield* ofAll(place, filter)
+    : yield* ofOne(place, filter, session)
+  const summary = RunStats.summarize(stats)
+  const say = (line: string) => stderr.write(`${Messages.line(line)}\n`)
+  if (isEmpty) yield* say(noSessions(place))
+  else if (summary.runs === 0) yield* say(noRuns(filter, summary))
+  if (place.json) yield* Print.print(`${RenderStats.json(summary)}\n`)
+  else if (summary.runs > 0) {
+    const look = {
+      paint: yield* Print.paintOf(place.isPlain),
+      columns: stdout.isTerminal ? stdout.columns() : Infinity
+    }
+    yield* Print.print(RenderStats.text(summary, look))
+  }
+  for (const line of leftOut) yield* say(line)
+  if (leftOut.length > 0) return yield* new Ended({ code: codes.failed })
+})
+
+interface Found {
+  readonly stats: RunStats.RunStats
+  readonly isEmpty: boolean
+  /** why sessions do not count, a sentence each */
+  readonly leftOut: ReadonlyArray<string>
+}
+
+const ofOne = Effect.fnUntraced(function*(
+  place: Settings.Settings,
+  filter: RunStats.Filter,
+  session: string
+): Effect.fn.Return<Found, Refusal, Scope.Scope> {
+  const { info, store } = yield* KeptSession.find(place, session)
+  const stats = yield* Effect.mapError(fold(store, info.sessionId, RunStats.make(filter)), Messages.refusal)
+  return { stats, isEmpty: false, leftOut: [] }
+})
+
+/**
+ * Of every session that was changed since. Those that this version cannot read are left out and named; one that is removed
+ * meanwhile is not there.
+ */
+const ofAll = Effect.fnUntraced(function*(
+  place: Settings.Settings,
+  filter: RunStats.Filter
+): Effect.fn.Return<Found, Refusal, Scope.Scope> {
+  const store = yield* Database.existing(place)
+  let stats = RunStats.make(filter)
+  const leftOut: Array<string> = []
+  let after: SessionStore.SessionInfo | undefined
+  while (store !== undefined) {
+    const page = yield* Effect.mapError(
+      store.list({ limit: sessionsPerPage, ...(after === undefined ? {} : { after }) }),
+      Messages.refusal
+    )
+    if (after === undefined && page.length === 0) break
+    // last changed first: nothing behind one that is too old is new enough
+    const old = page.findIndex(({ updatedAt }) => filter.since !== undefined && updatedAt < filter.since)
+    for (const { sessionId } of old < 0 ? page : page.slice(0, old)) {
+      stats = yield* fold(store, sessionId, stats).pipe(
+        Effect.catchReason("NonRetryableError", "SessionNotFound", () => Effect.succeed(stats)),
+        Effect.catchReason("NonRetryableError", "StoreRefused", (_, error) => {
+          leftOut.push(`session ${JSON.stringify(sessionId)} is left out: ${error.message}`)
+          return Effect.succeed(stats)
+        }),
+        Effect.mapError(Messages.refusal)
+      )
+    }
+    if (old >= 0 || page.length < sessionsPerPage) return { stats, isEmpty: false, leftOut }
+    after = page.at(-1)
+  }
+  return { stats, isEmpty: after === undefined, leftOut }
+})
+
+/** The numbers with those of a session, all of it or nothing. */
+const fold = (store: Store, sessionId: string, stats: RunStats.RunStats) =>
+  Stream.runFold(store.read(sessionId), () => stats, RunStats.evolve).pipe(Effect.map(RunStats.endSession))
+
+const noSessions = ({ db, flags }: Settings.Settings): string =>
+  `there are no sessions yet in ${JSON.stringify(Settings.shown(db))}: ` +
+  `${EndLine.command("run", [], flags)} "<task>" begins one`
+
+const noRuns = ({ agent, since }: RunStats.Filter, { agents }: RunStats.Summary): string => {
+  const when = since === undefined ? "" : ` since ${new Date(since).toISOString()}`
+  const names = Object.keys(agents)
+  if (agent === undefined || names.length === 0) return `no run was started${when}`
+  return `no run${when} is one of the agent ${JSON.stringify(agent)}: there are runs of ` +
+    names.slice(0, 5).map((name) => JSON.stringify(name)).join(", ") + (names.length > 5 ? " and others" : "")
+}
+
+export const run = (options: Options): Effect.Effect<void, Ended | Refusal, Output | Signals> =>
+  Print.untilSignal(Effect.scoped(stats(options)))

@@ -1,0 +1,162 @@
+/**
+ * How a run ended, in words for a person: why, how far it came, and what to do to go on. Every reason of every end has its
+ * words; what others said of a failure is repeated as it is.
+ */
+import * as DoomLoop from "./DoomLoop.ts"
+import { count } from "./Quantity.ts"
+import type * as RunError from "./RunError.ts"
+import type * as RunEvent from "./RunEvent.ts"
+import type * as RunPolicy from "./RunPolicy.ts"
+
+type Of<Tag extends RunEvent.End["_tag"]> = Extract<RunEvent.End, { _tag: Tag }>
+
+const completed: Record<Of<"RunCompleted">["reason"], string> = {
+  stop: "The model finished its answer",
+  stopWhen: "The agent's stop condition held",
+  stopBefore: "The run stopped before a tool round, as asked",
+  contentFilter: "The provider's content filter ended the answer",
+  emptyAfterTools: "The model had nothing to add to the tools' results",
+  other: "The model ended its answer without giving a usual reason"
+}
+
+/** What stopped a limited run: it "stopped at ...". */
+export const limited: Record<RunEvent.LimitedReason, string> = {
+  turns: "the limit of turns",
+  toolRounds: "the limit of tool rounds",
+  toolCalls: "the limit of tool calls",
+  errors: "the limit of errors",
+  compactions: "the limit of compactions without an answer between them",
+  tokens: "the limit of tokens",
+  cost: "the limit of cost",
+  duration: "the limit of time",
+  length: "the model's output limit, and the context could not be made smaller",
+  doomLoop: "the same call with the same result again and again",
+  crashLoop: "one crash after the other"
+}
+
+const higher = (limit: keyof RunPolicy.Limits) => `resume it with a higher ${limit} to go on`
+
+/** What to do about a limit: not every one of them can be lifted. */
+const pastLimit: Record<RunEvent.LimitedReason, string> = {
+  turns: higher("maxTurns"),
+  toolRounds: higher("maxToolRounds"),
+  toolCalls: higher("maxToolCalls"),
+  errors: higher("maxErrors"),
+  compactions: higher("maxCompactions"),
+  tokens: higher("maxTokens"),
+  cost: higher("maxCost"),
+  duration: higher("maxDuration"),
+  length: "give the session a new message that asks for a shorter answer",
+  doomLoop: "give the session a new message that says what to do instead, or resume it for another try",
+  crashLoop: "find out what ends its process before resuming it"
+}
+
+const suspended: Record<Of<"RunSuspended">["reason"], readonly [why: string, advice: string]> = {
+  approval: [
+    "waits for a person to approve a tool call",
+    "answer with decide({ sessionId, approvalId, approved }), from any process, or provide an Approver; then resume it"
+  ]
+}
+
+const aborted: Record<RunEvent.AbortedReason, string> = {
+  consumer: "whoever read its events left",
+  requested: "it was asked to",
+  shutdown: "the process shut down",
+  crashed: "the process that ran it died",
+  forked: "the session was forked there"
+}
+
+const failed: Record<RunError.RunError["reason"]["_tag"], readonly [why: string, advice: string]> = {
+  RetriesExhausted: ["no try at the model call succeeded", "resume it later"],
+  SessionBusy: ["another run has the session", "try again when that one has ended"],
+  StoreUnavailable: ["the store could not be used", "resume it when the store is back"],
+  ShuttingDown: ["its process was shutting down", "start it in another one"],
+  Authentication: ["the provider refused the key", "set one that it accepts, then resume it"],
+  InvalidRequest: [
+    "the provider did not take the request",
+    "correct the model, its settings or the tools, then resume it"
+  ],
+  QuotaExhausted: ["the provider's quota is used up", "resume it when there is more"],
+  ContextOverflow: [
+    "the conversation is too long for the model",
+    "give it less to read, or a ContextManager that keeps less"
+  ],
+  ContentPolicy: ["the provider's content policy forbids it", "give the session a new message in other words"],
+  Unknown: ["of something unforeseen", "look into the error before resuming it"],
+  InvalidInput: ["an argument cannot be used", "correct it and start again"],
+  SessionNotFound: ["there is no such session", "check the id and the store"],
+  RunConflict: ["its id belongs to a run with other input", "use another run id, or the same input"],
+  ApprovalNotOpen: ["the question waits for no answer", "ask for the approvals that are open"],
+  NothingToResume: ["no run of the session can go on", "give the session a new message"],
+  AbortedBeforeStart: ["it was aborted before it began", "start it again"],
+  StaleWriter: ["another writer took the session over", "look for that one before resuming it"],
+  StoreRefused: [
+    "the store holds what this version cannot read, or cannot hold what it was given",
+    "change nothing there before that is clear"
+  ],
+  EventTooLarge: [
+    "something is more than the store holds",
+    "keep large data elsewhere and a reference to it in the session"
+  ],
+  CompactionFailed: [
+    "the conversation could not be made smaller",
+    "give the session a shorter message, or another ContextManager"
+  ],
+  ToolFailed: ["a tool failed, and continueOnError is false", "mend the tool, then resume it"],
+  HookBlocked: ["the application's own code stopped it", "look into that hook or rule, then resume it"],
+  InvalidOutput: [
+    "the model did not keep to the output schema",
+    "resume it for another try, or loosen the schema"
+  ]
+}
+
+/** How a run ended and how far it came, in one sentence. */
+export const outcome = (end: RunEvent.End): string => `${said(end)}.`
+
+/** The same with what to do to go on, where something can be done. */
+export const ofEnd = (end: RunEvent.End): string => [said(end), ...advice(end)].join("; ") + "."
+
+/** Why a run failed, of which no end is known. */
+export const ofError = ({ reason }: RunError.RunError): string => {
+  const [why, advice] = failed[reason._tag]
+  return `The run failed because ${why}: ${trimmed(reason.message)}; ${advice}.`
+}
+
+const said = (end: RunEvent.End): string => {
+  const { toolCalls, turns } = end.totals
+  const after = `after ${count(turns, "turn")} and ${count(toolCalls, "tool call")}`
+  switch (end._tag) {
+    case "RunCompleted":
+      return `${completed[end.reason]}, ${after}`
+    case "RunLimited":
+      return `The run stopped at ${limited[end.reason]}${evidence(end.loop)}, ${after}`
+    case "RunSuspended":
+      return `The run ${suspended[end.reason][0]}, ${after}`
+    case "RunFailed": {
+      const { reason } = end.error
+      return `The run failed ${after} because ${failed[reason._tag][0]}: ${trimmed(reason.message)}`
+    }
+    case "RunAborted":
+      return `The run was aborted because ${aborted[end.reason]}, ${after}`
+  }
+}
+
+const trimmed = (message: string): string => message.trim().replace(/\.$/, "")
+
+const evidence = (loop: DoomLoop.Loop | undefined): string =>
+  loop === undefined ? "" : ` (${DoomLoop.tools(loop)}, ${count(loop.count, "time")})`
+
+const advice = (end: RunEvent.End): ReadonlyArray<string> => {
+  switch (end._tag) {
+    case "RunCompleted":
+      return []
+    case "RunLimited":
+      return [pastLimit[end.reason]]
+    case "RunSuspended":
+      return [suspended[end.reason][1]]
+    case "RunFailed":
+      return [failed[end.error.reason._tag][1]]
+    case "RunAborted":
+      return ["it can be resumed"]
+  }
+}

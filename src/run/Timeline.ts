@@ -1,0 +1,125 @@
+/**
+ * A session as spans of time: model calls, attempts that do not count, waits, tool calls and compactions, drive by drive. A
+ * fold of durable events; every step gives what is known by then, a turn's spans once the turn is over.
+ *
+ *     DriveStarted  Span Span ...  DriveEnded  Span (an answer to a question that waited)  DriveStarted ...
+ *
+ * Total and pure, also on logs with holes. Does not own what a timeline looks like.
+ */
+import * as RunEvent from "./RunEvent.ts"
+import * as Spans from "./timeline/Spans.ts"
+import type * as Usage from "./Usage.ts"
+
+/**
+ * `model`: the call that counted, `attempt`: one that does not, `retry`: the wait behind it, `tool`: one call, `approval`: a
+ * question to a person, `compaction`: the context made smaller.
+ */
+export type Kind = "model" | "attempt" | "retry" | "tool" | "approval" | "compaction"
+
+/** Times are in milliseconds since the epoch. */
+export interface Span {
+  readonly _tag: "Span"
+  readonly kind: Kind
+  readonly runId: string
+  readonly drive: number
+  readonly turn: number
+  /** `seq` of the event that it begins with */
+  readonly seq: number
+  /** the model's or the tool's name, or the strategy's */
+  readonly name: string
+  readonly from: number
+  /** `null`: it had no end by the end of its drive */
+  readonly to: number | null
+  /** finish reason, reason of the error, outcome, answer; what a compaction left: `12 of 40 messages`; empty where there is none */
+  readonly outcome: string
+  /** of a model call, milliseconds to its first part of content */
+  readonly firstPart?: number
+  readonly usage?: Usage.Usage
+  /** of a tool call, and of a question about one */
+  readonly callId?: string
+}
+
+export interface DriveStarted {
+  readonly _tag: "DriveStarted"
+  readonly runId: string
+  /** counts the runs of the session from 1 */
+  readonly run: number
+  readonly drive: number
+  readonly at: number
+  readonly cause: "start" | Extract<RunEvent.Durable, { _tag: "RunResumed" }>["cause"]
+}
+
+export interface DriveEnded {
+  readonly _tag: "DriveEnded"
+  readonly runId: string
+  readonly run: number
+  readonly drive: number
+  /** of a drive that died, when it was last heard of */
+  readonly at: number
+  /** `null`: it goes on, or its process died */
+  readonly end: RunEvent.End | null
+}
+
+export type Entry = DriveStarted | Span | DriveEnded
+
+/** The drive under way. */
+interface Drive extends Pick<DriveStarted, "runId" | "run" | "drive"> {}
+
+export interface Timeline extends Spans.Spans {
+  readonly runs: number
+  readonly drive: Drive | undefined
+  /** when something was last recorded */
+  readonly at: number
+}
+
+export const empty: Timeline = { ...Spans.empty, runs: 0, drive: undefined, at: 0 }
+
+/** The timeline with an event, and what is known through it. */
+export const step = (self: Timeline, event: RunEvent.Durable): readonly [Timeline, ReadonlyArray<Entry>] => {
+  if (event._tag === "RunStarted") {
+    const [before, entries] = finish(self)
+    const run = before.runs + 1
+    return startDrive({ ...before, ...Spans.empty, runs: run }, { run, drive: 1, runId: event.runId }, event, entries)
+  }
+  if (event._tag === "RunResumed") {
+    const [before, entries] = finish(self)
+    return startDrive(before, { run: before.runs, drive: event.drive, runId: event.runId }, event, entries)
+  }
+  if (RunEvent.isEnd(event)) return endDrive(self, event)
+  const { drive } = self
+  const [stepped, before] = Spans.step(self, event)
+  // where no drive is there, no turn is under way either
+  const [spans, after] = drive === undefined ? Spans.flush(stepped) : [stepped, []]
+  return [{ ...self, ...spans, at: event.at }, [...before, ...after].map(placed(event.runId, drive?.drive ?? 0))]
+}
+
+/** What is known where the log ends: calls and questions without an end, and a drive without one. */
+export const finish = (self: Timeline): readonly [Timeline, ReadonlyArray<Entry>] => endDrive(self, undefined)
+
+const placed = (runId: string, drive: number) => (span: Spans.Found): Span => ({ _tag: "Span", runId, drive, ...span })
+
+const startDrive = (
+  self: Timeline,
+  drive: Drive,
+  event: Extract<RunEvent.Durable, { _tag: "RunStarted" | "RunResumed" }>,
+  before: ReadonlyArray<Entry>
+): readonly [Timeline, ReadonlyArray<Entry>] => {
+  const { at } = event
+  const cause = event._tag === "RunStarted" ? "start" : event.cause
+  return [{ ...self, drive, at }, [...before, { _tag: "DriveStarted", ...drive, at, cause }]]
+}
+
+const endDrive = (self: Timeline, end: RunEvent.End | undefined): readonly [Timeline, ReadonlyArray<Entry>] => {
+  const { drive } = self
+  if (drive === undefined) return [self, []]
+  // the end of a drive that died was written when it was found
+  const at = end === undefined || isFound(end) ? self.at : end.at
+  const [spans, found] = Spans.end(self, at)
+  return [
+    { ...self, ...spans, drive: undefined, at: end?.at ?? self.at },
+    [...found.map(placed(drive.runId, drive.drive)), { _tag: "DriveEnded", ...drive, at, end: end ?? null }]
+  ]
+}
+
+const isFound = (end: RunEvent.End): boolean =>
+  (end._tag === "RunAborted" && end.reason === "crashed") || (end._tag === "RunLimited" && end.reason === "crashLoop")

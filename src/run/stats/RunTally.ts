@@ -1,0 +1,84 @@
+/**
+ * What one run has come to so far: what its numbers among those of others are made of. Total and pure, also on logs with
+ * holes.
+ *
+ * Does not own what of it is summed up over runs; that is `RunStats`.
+ */
+import type * as RunEvent from "../RunEvent.ts"
+
+export interface RunTally {
+  readonly turns: number
+  readonly retries: number
+  readonly compactions: number
+  /** the model call of the turn under way was settled in this drive */
+  readonly isAnswered: boolean
+  /** the calls that this drive has started and that have no outcome yet, by id */
+  readonly started: ReadonlySet<string>
+  /** when a person was asked about a call that waits, in milliseconds since the epoch, by the call's id */
+  readonly asked: ReadonlyMap<string, number>
+  /** how its last drive ended; `undefined` while one goes on, or where its process died */
+  readonly end: RunEvent.End | undefined
+}
+
+export const empty: RunTally = {
+  turns: 0,
+  retries: 0,
+  compactions: 0,
+  isAnswered: false,
+  started: new Set(),
+  asked: new Map(),
+  end: undefined
+}
+
+export const evolve = (self: RunTally, event: RunEvent.Durable): RunTally => {
+  switch (event._tag) {
+    case "RunResumed":
+      return { ...self, end: undefined, isAnswered: false, started: empty.started }
+    case "TurnStarted":
+      return { ...self, isAnswered: false, started: empty.started }
+    case "AttemptDiscarded":
+      return isRetried(event) ? { ...self, retries: self.retries + 1 } : self
+    case "AssistantMessage":
+      return { ...self, turns: self.turns + 1, isAnswered: true }
+    case "ApprovalRequested":
+      return { ...self, asked: new Map(self.asked).set(event.callId, event.at) }
+    case "ApprovalResolved":
+      return { ...self, asked: without(self.asked, event.callId) }
+    case "ToolStarted":
+      return { ...self, started: new Set(self.started).add(event.callId) }
+    case "ToolSettled":
+      return {
+        ...self,
+        started: new Set([...self.started].filter((callId) => callId !== event.callId)),
+        asked: without(self.asked, event.callId)
+      }
+    case "ContextCompacted":
+      return { ...self, compactions: self.compactions + 1 }
+    case "RunCompleted":
+    case "RunLimited":
+    case "RunSuspended":
+    case "RunFailed":
+    case "RunAborted":
+      return { ...self, end: event }
+    default:
+      return self
+  }
+}
+
+/** The same model is tried again. */
+export const isRetried = ({ delay }: Extract<RunEvent.Durable, { _tag: "AttemptDiscarded" }>): boolean =>
+  delay !== undefined
+
+/**
+ * How long a call took, in milliseconds; `undefined` where its handler did not run to an end in this drive, so that its time
+ * says nothing of the tool.
+ */
+export const timeOf = (
+  { started }: RunTally,
+  { callId, duration, hook, outcome }: Extract<RunEvent.Durable, { _tag: "ToolSettled" }>
+): number | undefined => started.has(callId) && hook === undefined && ran.has(outcome._tag) ? duration : undefined
+
+const ran: ReadonlySet<string> = new Set(["Succeeded", "Failed", "TimedOut", "NotEncodable"])
+
+const without = (asked: RunTally["asked"], callId: string): RunTally["asked"] =>
+  asked.has(callId) ? new Map([...asked].filter(([id]) => id !== callId)) : asked

@@ -1,0 +1,28 @@
+/** What is counted of each tool whose handler ran. Pure. */
+import * as HashMap from "effect/HashMap"
+import * as Option from "effect/Option"
+import * as Distribution from "./Distribution.ts"
+
+export interface ToolStats {
+  readonly calls: number
+  readonly errors: number
+  /** milliseconds */
+  readonly time: Distribution.Distribution
+}
+
+/** By the tool's name. */
+export type Tools = HashMap.HashMap<string, ToolStats>
+
+export const empty: Tools = HashMap.empty()
+
+const none: ToolStats = { calls: 0, errors: 0, time: Distribution.empty }
+
+export const add = (self: Tools, tool: string, isError: boolean, time: number): Tools =>
+  HashMap.modifyAt(self, tool, (known) => {
+    const before = Option.getOrElse(known, () => none)
+    return Option.some({
+      calls: before.calls + 1,
+      errors: before.errors + (isError ? 1 : 0),
+      time: Distribution.add(before.time, time)
+    })
+  })

@@ -1,0 +1,8 @@
+/** How long single steps may take where their agent does not say: a setting, read at every drive. */
+import * as Context from "effect/Context"
+import type * as RunPolicy from "../run/RunPolicy.ts"
+
+/** Default: nothing of its own, so `RunPolicy.defaultTimeouts`. Wrong values are `InvalidInput`. */
+export const Timeouts = Context.Reference<Partial<RunPolicy.Timeouts>>("fiberloop/services/Timeouts", {
+  defaultValue: () => ({})
+})

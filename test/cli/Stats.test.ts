@@ -1,0 +1,177 @@
+/** `fiberloop stats` on real databases. */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { existsSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import * as SessionStore from "../../src/services/SessionStore.ts"
+import * as Draft from "../support/Drafts.ts"
+import { invoke, workplace } from "./Invoke.ts"
+
+type Place = Effect.Success<ReturnType<typeof workplace>>
+
+/** A session of one run of this agent, which was started then. */
+const add = (id: string, agent: string, at: number, version = 1) =>
+  Effect.scoped(Effect.gen(function*() {
+    const store = yield* SessionStore.SessionStore
+    const session = yield* store.open(id, { runId: "run-1", create: true })
+    const log = Draft.log(
+      { ...Draft.started("go"), agent, at },
+      { ...Draft.assistant([]), at },
+      { ...Draft.completed({ turns: 1 }), at }
+    )
+    yield* session.append([log[0], log[1], { ...log[2], version }])
+  }))
+
+const json = (place: Place, ...args: ReadonlyArray<string>) =>
+  Effect.map(place.on("stats", ["--json", ...args]), ({ stdout }) => JSON.parse(stdout))
+
+const hour = 3_600_000
+
+describe("fiberloop stats", () => {
+  it.effect("counts the runs of all sessions", () =>
+    Effect.gen(function*() {
+      const place = yield* workplace()
+      yield* place.run(["2+2"])
+      yield* place.run(["3+3", "--max-turns", "1"])
+      const { code, stderr, stdout } = yield* place.on("stats")
+      assert.deepStrictEqual([code, stderr], [0, ""])
+      assert.match(
+        stdout,
+        /^runs +2 {2}in 2 sessions\n {2}completed +1 {2}stop 1\n {2}limited +1 {2}turns 1\nsuccess +50 %/
+      )
+      assert.match(stdout, /\n {2}turns +3 +1\.5 +2 +2\n/)
+      const { latency, runs, tools } = yield* json(place)
+      assert.deepStrictEqual([runs, latency.model.count, tools.calculate.count], [2, 3, 1])
+    }))
+
+  it.effect("of one session takes the beginning of its id", () =>
+    Effect.gen(function*() {
+      const place = yield* workplace()
+      yield* place.run(["2+2"])
+      yield* add("another", "other", 1).pipe(Effect.provide(place.store))
+      const { sessions, turns } = yield* json(place, "--session", "anothe")
+      assert.deepStrictEqual([sessions, turns.total], [1, 1])
+      assert.strictEqual((yield* json(place)).sessions, 2)
+    }))
+
+  it.live(
+    "counts the runs that were started since, of one agent, in any number of sessions",
+    () =>
+      Effect.gen(function*() {
+        const place = yield* workplace()
+        const now = Date.now()
+        yield* Effect.forEach(
+          Array.from({ length: 205 }, (_, at) => at),
+          (at) => add(`session-${at}`, at % 5 === 0 ? "fifth" : "other", now - at * hour)
+        ).pipe(Effect.provide(place.store))
+        assert.strictEqual((yield* json(place)).runs, 205)
+        assert.strictEqual((yield* json(place, "--agent", "fifth")).runs, 41)
+        assert.strictEqual((yield* json(place, "--since", "30m")).runs, 1)
+        assert.strictEqual((yield* json(place, "--since", "10d")).runs, 205)
+        assert.strictEqual((yield* json(place, "--since", new Date(now - 9.5 * hour).toISOString())).runs, 10)
+        const day = new Date(now - 100 * hour).toISOString().slice(0, 10)
+        assert.deepStrictEqual(
+          yield* json(place, "--since", day),
+          yield* json(place, "--since", `${day} 00:00`)
+        )
+      }),
+    60_000
+  )
+
+  it.effect("says which agents there are where it finds none of one", () =>
+    Effect.gen(function*() {
+      const place = yield* workplace()
+      yield* add("session", "support", 0).pipe(Effect.provide(place.store))
+      const { code, stderr, stdout } = yield* place.on("stats", ["--agent", "suport"])
+      assert.deepStrictEqual([code, stdout], [0, ""])
+      assert.strictEqual(stderr, `fiberloop: no run is one of the agent "suport": there are runs of "support"\n`)
+    }))
+
+  it.effect("says that no run is new enough, and gives programs the zeros", () =>
+    Effect.gen(function*() {
+      const place = yield* workplace()
+      yield* add("session", "support", 0).pipe(Effect.provide(place.store))
+      const { code, stderr, stdout } = yield* place.on("stats", ["--since", "2001-02-03", "--json"])
+      assert.deepStrictEqual([code, JSON.parse(stdout).runs], [0, 0])
+      assert.strictEqual(stderr, "fiberloop: no run was started since 2001-02-03T00:00:00.000Z\n")
+    }))
+
+  it.effect("leaves out a session that a newer version wrote, says so, and counts the others", () =>
+    Effect.gen(function*() {
+      const place = yield* workplace()
+      yield* Effect.all([add("older", "a", 0), add("newer", "a", 0, 99)]).pipe(Effect.provide(place.store))
+      const { code, stderr, stdout } = yield* place.on("stats")
+      assert.strictEqual(code, 1)
+      assert.match(stderr, /^fiberloop: session "newer" is left out: [^\n]+ version 99[^\n]+ Update fiberloop[^\n]+\n$/)
+      assert.match(stdout, /^runs +1 {2}in 1 session\n/)
+    }))
+})
+
+describe("without sessions", () => {
+  it.effect("stats says in one line that there are none, and makes no database", () =>
+    Effect.gen(function*() {
+      const { db, on } = yield* workplace()
+      const { code, stderr, stdout } = yield* on("stats")
+      assert.deepStrictEqual([code, stdout], [0, ""])
+      assert.strictEqual(
+        stderr,
+        `fiberloop: there are no sessions yet in "${db}": fiberloop run --db ${db} "<task>" begins one\n`
+      )
+      assert.isFalse(existsSync(db))
+    }))
+
+  it.effect("stats says the same of a database that has none", () =>
+    Effect.gen(function*() {
+      const { db, on, store } = yield* workplace()
+      yield* SessionStore.SessionStore.use((_) => _.list()).pipe(Effect.provide(store))
+      assert.isTrue(existsSync(db))
+      const { code, stderr, stdout } = yield* on("stats")
+      assert.deepStrictEqual([code, stdout], [0, ""])
+      assert.match(stderr, /^fiberloop: there are no sessions yet in [^\n]+\n$/)
+    }))
+
+  it.effect("stats --json prints the zeros", () =>
+    Effect.gen(function*() {
+      const place = yield* workplace()
+      const { runs, successRate, turns } = yield* json(place)
+      assert.deepStrictEqual([runs, successRate, turns.total], [0, null, 0])
+    }))
+
+  it.effect("stats of one says where it looked", () =>
+    Effect.gen(function*() {
+      const { on } = yield* workplace()
+      const { code, stderr } = yield* on("stats", ["--session", "abcdef"])
+      assert.strictEqual(code, 1)
+      assert.match(stderr, /^fiberloop: there is no session "abcdef", because there is no database [^\n]+\n$/)
+    }))
+})
+
+describe("what cannot be counted", () => {
+  it.effect("is told in one line", () =>
+    Effect.gen(function*() {
+      const { root } = yield* workplace()
+      const file = join(root, "notes.txt")
+      writeFileSync(file, "this is no database".repeat(100))
+      for (
+        const [args, words] of [
+          [["--db", file], /is not a SQLite database/],
+          [["--since", "yesterday"], /--since takes how long ago, as in 30m, 24h.*not "yesterday"/],
+          [["--since", "2026-13-45"], /not "2026-13-45"/],
+          [["--agent", " "], /--agent is empty/]
+        ] as const
+      ) {
+        const { code, stderr, stdout } = yield* invoke(["stats", ...args])
+        assert.deepStrictEqual([code, stdout], [1, ""], args.join(" "))
+        assert.match(stderr, /^fiberloop: [^\n]+\n$/)
+        assert.match(stderr, words)
+      }
+    }))
+
+  it.effect("stops at a signal, and when nobody reads", () =>
+    Effect.gen(function*() {
+      const place = yield* workplace()
+      yield* place.run(["2+2"])
+      assert.strictEqual((yield* place.on("stats", [], { signal: "SIGINT" })).code, 130)
+      assert.strictEqual((yield* place.on("stats", [], { closesAt: 0 })).code, 141)
+    }))
+})

@@ -1,0 +1,177 @@
+/** A session on a time axis. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Paint from "../../../src/cli/render/Paint.ts"
+import * as RenderTimeline from "../../../src/cli/render/RenderTimeline.ts"
+import * as Timeline from "../../../src/run/Timeline.ts"
+import * as Draft from "../../support/Drafts.ts"
+import * as Logs from "../../support/Logs.ts"
+
+const plain = { paint: Paint.plain, columns: 80, isFull: false }
+
+const draw = (log: Logs.Log, look: RenderTimeline.Look = plain): string => {
+  let timeline = Timeline.empty
+  let state = RenderTimeline.initial
+  let out = ""
+  const show = (entries: ReadonlyArray<Timeline.Entry>) => {
+    for (const entry of entries) {
+      const [next, text] = RenderTimeline.step(look, state, entry)
+      state = next
+      out += text
+    }
+  }
+  for (const event of log) {
+    const [next, entries] = Timeline.step(timeline, event)
+    timeline = next
+    show(entries)
+  }
+  show(Timeline.finish(timeline)[1])
+  return out + RenderTimeline.finish(look, state)
+}
+
+const at = <D extends Draft.Placed>(at: number, draft: D) => ({ ...draft, at })
+
+const story = Draft.log(
+  at(0, Draft.started("go")),
+  at(0, Draft.turnStarted(1)),
+  at(1_000, { ...Draft.discarded(1, 1), duration: 1_000, delay: 2_000 }),
+  at(
+    5_000,
+    Draft.assistant([Draft.call("search"), Draft.call("search"), Draft.call("pay")], {
+      usage: { inputTokens: 700, outputTokens: 20 }
+    })
+  ),
+  at(5_000, Draft.toolStarted("1.0")),
+  at(5_000, Draft.toolStarted("1.1")),
+  at(6_000, Draft.settled("1.1", "b", { duration: 1_000 })),
+  at(8_000, Draft.settled("1.0", { _tag: "TimedOut", limit: 3_000 }, { duration: 3_000 })),
+  at(8_000, { ...Draft.approvalRequested("1.2"), tool: "pay" }),
+  at(10_000, Draft.suspended),
+  at(3_610_000, Draft.approvalResolved("1.2")),
+  at(3_620_000, Draft.resumed(2, { cause: "approval" })),
+  at(3_620_000, { ...Draft.toolStarted("1.2"), tool: "pay" }),
+  at(3_620_500, { ...Draft.settled("1.2", "ok", { duration: 500 }), tool: "pay" }),
+  at(3_620_500, Draft.turnFinished(1)),
+  at(3_620_600, { ...Draft.compacted(2, []), before: 40, after: 12 }),
+  at(3_620_600, Draft.turnStarted(2)),
+  at(3_622_000, Draft.assistant([], { turn: 2 })),
+  at(3_622_000, { ...Draft.turnFinished(2), latency: { firstPart: 700, model: 1_400, tools: 0 } }),
+  at(3_622_000, Draft.completed({ turns: 2, toolCalls: 3 }))
+)
+
+describe("a timeline", () => {
+  it("shows attempts, waits, parallel calls, approvals and compactions, drive by drive", () => {
+    assert.strictEqual(
+      draw(story),
+      `── run 1 · 1970-01-01 00:00:00 UTC
+                           0 ms       5.0 s     10.0 s
+turn 1    model            ▒▒▒                         1.0 s Overloaded
+          wait to retry      ·······                   2.0 s
+          model                    ██████              2.0 s 700 in, 20 out
+            search                      ━━━━━━━━━      3.0 s TimedOut
+            search                      ━━━━           1.0 s
+            ask: pay                            ┄┄┄┄┄┄ … waits
+✗ The run waits for a person to approve a tool call, after 0 turns and 0 tool calls.
+  0 turns · 0 tool calls · took 10.0 s
+  pay: approved after 1 h 0 min
+
+── run 1 · drive 2 · 1970-01-01 01:00:20 UTC · resumed after an approval · 1 h 0
+                           0 ms       1.0 s      2.0 s
+turn 1      pay            ━━━━━━━                     500 ms
+          compact: test          ≈≈≈                   100 ms 12 of 40 messages
+turn 2    model                    ░░░░░░░░░░█████████ 1.4 s
+✓ The model finished its answer, after 2 turns and 3 tool calls.
+  2 turns · 3 tool calls · took 2.0 s
+
+░ until the model's first part   █ its answer   ▒ an attempt that does not count
+· a wait to retry   ━ a tool   ┄ a wait for a person   ≈ a compaction
+`
+    )
+  })
+
+  it.prop("is never wider than the screen", [Logs.odd, Logs.seed], ([{ log }, seed]) => {
+    const columns = 40 + seed % 160
+    const rows = draw(log, { ...plain, columns }).split("\n").filter((line) => !/^[✓✗]/.test(line))
+    for (const row of rows) assert.isAtMost(row.length, columns, row)
+  }, { arbitrary: { runs: 200, size: 60, seed: "width" } })
+
+  it("colours what went wrong", () => {
+    const text = draw(story, { ...plain, paint: Paint.coloured })
+    assert.include(text.replaceAll(/▒+/g, "▒").replaceAll(/ +/g, " "), "\u001b[31m▒ \u001b[0m")
+    assert.include(text.replaceAll(/━+/g, "━").replaceAll(/ +/g, " "), "\u001b[32m ━ \u001b[0m")
+  })
+})
+
+describe("a long drive", () => {
+  const turns = (n: number) =>
+    Array.from({ length: n }, (_, i) => [
+      at(i * 1_000, Draft.turnStarted(i + 1)),
+      at(i * 1_000 + 900, Draft.assistant([], { turn: i + 1 })),
+      at(i * 1_000 + 900, Draft.turnFinished(i + 1))
+    ]).flat()
+
+  it("has an axis for every 20 turns, on which each bar can be seen", () => {
+    const text = draw(Draft.log(at(0, Draft.started("go")), ...turns(50), at(50_000, Draft.completed())))
+    const axes = text.split("\n").filter((line) => /^ {27}\d/.test(line))
+    assert.deepStrictEqual(axes.map((line) => line.trim().split(/ {2,}/)), [
+      ["0 ms", "9.9 s", "19.9 s"],
+      ["20.0 s", "29.9 s", "39.9 s"],
+      ["40.0 s", "45.0 s", "50.0 s"]
+    ])
+    assert.strictEqual(text.match(/^turn \d+ /gm)?.length, 50)
+  })
+
+  it("keeps no more of them than share an axis", () => {
+    let timeline = Timeline.empty
+    let state = RenderTimeline.initial
+    let most = 0
+    for (const event of Draft.log(at(0, Draft.started("go")), ...turns(500))) {
+      const [next, entries] = Timeline.step(timeline, event)
+      timeline = next
+      for (const entry of entries) [state] = RenderTimeline.step(plain, state, entry)
+      most = Math.max(most, state.spans.length + timeline.held.length)
+    }
+    assert.isAtMost(most, RenderTimeline.turnsPerAxis + 1)
+  })
+})
+
+describe("a turn of many calls", () => {
+  const calls = Array.from({ length: 100 }, (_, i) => i)
+  const log = Draft.log(
+    at(0, Draft.started("go")),
+    ...calls.map((i) => at(10, Draft.toolStarted(`1.${i}`))),
+    ...calls.map((i) =>
+      at(1_000, Draft.settled(`1.${i}`, i < 90 ? "ok" : { _tag: "Failed", result: "" }, { duration: i }))
+    ),
+    at(1_000, Draft.turnFinished(1)),
+    at(1_000, Draft.completed())
+  )
+
+  it("shows the first 20, and the others together", () => {
+    const text = draw(log)
+    assert.strictEqual(text.match(/ search /g)?.length, 20)
+    assert.match(text, /\n +and 80 calls +━+ +99 ms 10 failed\n/)
+  })
+
+  it("shows all that are asked for", () => {
+    assert.strictEqual(draw(log, { ...plain, isFull: true }).match(/ search /g)?.length, 100)
+  })
+})
+
+describe("names and outcomes", () => {
+  it("are safe to show", () => {
+    const log = Draft.log(
+      Draft.started("go"),
+      { ...Draft.toolStarted("1.0"), tool: "\u001b[2J" },
+      { ...Draft.settled("1.0", "ok"), tool: "\u001b[2J" },
+      {
+        _tag: "RunFailed",
+        totals: Draft.totals,
+        error: {
+          _tag: "NonRetryableError",
+          reason: { _tag: "Unknown", message: "\u001b[2J" }
+        }
+      }
+    )
+    assert.notInclude(draw(log), "\u001b")
+  })
+})

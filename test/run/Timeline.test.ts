@@ -1,0 +1,232 @@
+/** A session as spans of time: what each event adds, and what holds for any log. */
+import { assert, describe, it } from "@effect/vitest"
+import type * as RunEvent from "../../src/run/RunEvent.ts"
+import * as Timeline from "../../src/run/Timeline.ts"
+import * as Draft from "../support/Drafts.ts"
+import * as Logs from "../support/Logs.ts"
+
+const entriesOf = (log: Logs.Log): ReadonlyArray<Timeline.Entry> => {
+  let timeline = Timeline.empty
+  const all: Array<Timeline.Entry> = []
+  for (const event of log) {
+    const [next, entries] = Timeline.step(timeline, event)
+    timeline = next
+    all.push(...entries)
+  }
+  return [...all, ...Timeline.finish(timeline)[1]]
+}
+
+const isSpan = (entry: Timeline.Entry): entry is Timeline.Span => entry._tag === "Span"
+
+/** `kind name from-to outcome`, and `>` and `<` where a drive begins and ends. */
+const shown = (...drafts: ReadonlyArray<Draft.Placed>): ReadonlyArray<string> =>
+  entriesOf(Draft.log(...drafts)).map((entry) =>
+    entry._tag === "Span"
+      ? `${entry.kind} ${entry.name} ${entry.from}-${entry.to ?? ""} ${entry.outcome}`.trimEnd()
+      : entry._tag === "DriveStarted"
+      ? `> ${entry.run}.${entry.drive} ${entry.at} ${entry.cause}`
+      : `< ${entry.run}.${entry.drive} ${entry.at} ${entry.end?._tag ?? "no end"}`
+  )
+
+const at = <D extends RunEvent.Draft>(at: number, draft: D): D & { readonly at: number } => ({ ...draft, at })
+const call = Draft.assistant([Draft.call("search"), Draft.call("search")])
+
+describe("a turn", () => {
+  it("is its model call, with the time to its first part, and its tool calls, which overlap where they are parallel", () => {
+    const log = [
+      at(0, Draft.started("go")),
+      at(100, Draft.turnStarted(1)),
+      at(1_100, { ...call, usage: { inputTokens: 7, outputTokens: 2 } }),
+      at(1_100, Draft.toolStarted("1.0")),
+      at(1_100, Draft.toolStarted("1.1")),
+      at(1_300, Draft.settled("1.1", "b", { duration: 200 })),
+      at(1_900, Draft.settled("1.0", "a", { duration: 800 })),
+      at(1_900, { ...Draft.turnFinished(1), latency: { firstPart: 400, model: 1_000, tools: 800 } }),
+      at(1_900, Draft.completed())
+    ]
+    assert.deepStrictEqual(shown(...log), [
+      "> 1.1 0 start",
+      "model test/model 100-1100 stop",
+      "tool search 1100-1900 Succeeded",
+      "tool search 1100-1300 Succeeded",
+      "< 1.1 1900 RunCompleted"
+    ])
+    const [model, tool] = entriesOf(Draft.log(...log)).filter(isSpan)
+    assert.deepInclude(model, { firstPart: 400, usage: { inputTokens: 7, outputTokens: 2 }, turn: 1, seq: 2 })
+    assert.deepInclude(tool, { callId: "1.0", seq: 4 })
+  })
+
+  it("has the attempts that do not count, and the waits behind them", () => {
+    assert.deepStrictEqual(
+      shown(
+        at(0, Draft.started("go")),
+        at(0, Draft.turnStarted(1)),
+        at(50, { ...Draft.discarded(1, 1), duration: 50, delay: 1_000 }),
+        at(1_090, { ...Draft.discarded(1, 2), duration: 40 }),
+        at(1_090, { _tag: "ModelSwitched", turn: 1, from: Draft.model, to: { provider: "b", name: "m" } }),
+        at(1_200, Draft.assistant([])),
+        at(1_200, Draft.completed())
+      ).slice(1, -1),
+      [
+        "attempt test/model 0-50 Overloaded",
+        "retry test/model 50-1050",
+        "attempt test/model 1050-1090 Overloaded",
+        "model b/m 1090-1200 stop"
+      ]
+    )
+  })
+
+  it("has the compaction before it", () => {
+    assert.deepStrictEqual(
+      shown(
+        at(0, Draft.started("go")),
+        at(10, Draft.notice("go on")),
+        at(400, { ...Draft.compacted(1, []), before: 40, after: 12 }),
+        at(400, Draft.turnStarted(1)),
+        at(500, Draft.assistant([])),
+        at(500, Draft.turnFinished(1)),
+        at(500, Draft.completed())
+      ).slice(1, -1),
+      ["compaction test 10-400 12 of 40 messages", "model test/model 400-500 stop"]
+    )
+  })
+
+  it("has calls that did not run as moments", () => {
+    assert.deepStrictEqual(
+      shown(
+        at(0, Draft.started("go")),
+        at(5, call),
+        at(9, Draft.settled("1.0", { _tag: "Interrupted" }, { duration: 99 }))
+      )
+        .slice(2, 3),
+      ["tool search 9-9 Interrupted"]
+    )
+  })
+})
+
+describe("a drive", () => {
+  it("that is cut off leaves what has no end open, and waits that never were are cut", () => {
+    assert.deepStrictEqual(
+      shown(
+        at(0, Draft.started("go")),
+        at(0, Draft.turnStarted(1)),
+        at(50, { ...Draft.discarded(1, 1), duration: 50, delay: 1_000 }),
+        at(80, Draft.aborted)
+      ),
+      [
+        "> 1.1 0 start",
+        "attempt test/model 0-50 Overloaded",
+        "retry test/model 50-80",
+        "< 1.1 80 RunAborted"
+      ]
+    )
+    assert.deepStrictEqual(
+      shown(at(0, Draft.started("go")), at(10, Draft.turnStarted(1)), at(80, Draft.aborted)).slice(1, 2),
+      ["model test/model 10-"]
+    )
+  })
+
+  it("that goes on shows what is under way", () => {
+    assert.deepStrictEqual(
+      shown(at(0, Draft.started("go")), at(10, Draft.turnStarted(1))).slice(1),
+      ["model test/model 10-", "< 1.1 10 no end"]
+    )
+  })
+
+  it("that died ends where it was last heard of, however late that was found", () => {
+    assert.deepStrictEqual(
+      shown(
+        at(0, Draft.started("go")),
+        at(10, call),
+        at(20, Draft.toolStarted("1.0")),
+        at(9_000, { ...Draft.aborted, reason: "crashed" }),
+        at(9_001, Draft.resumed(2, { cause: "recovery" })),
+        at(9_002, Draft.settled("1.0", { _tag: "OutcomeUnknown" }, { duration: 0 })),
+        at(9_003, Draft.completed())
+      ),
+      [
+        "> 1.1 0 start",
+        "model test/model 10-10 stop",
+        "tool search 20-",
+        "< 1.1 20 RunAborted",
+        "> 1.2 9001 recovery",
+        "tool search 9002-9002 OutcomeUnknown",
+        "< 1.2 9003 RunCompleted"
+      ]
+    )
+  })
+
+  it("that waits for a person shows the wait, and the answer with the whole of it, wherever it comes", () => {
+    const asked = [
+      at(0, Draft.started("go")),
+      at(10, call),
+      at(10, Draft.approvalRequested("1.0")),
+      at(20, Draft.suspended)
+    ]
+    assert.deepStrictEqual(
+      shown(...asked, at(5_000, Draft.approvalResolved("1.0")), at(6_000, Draft.resumed(2, { cause: "approval" }))),
+      [
+        "> 1.1 0 start",
+        "model test/model 10-10 stop",
+        "approval search 10- waits",
+        "< 1.1 20 RunSuspended",
+        "approval search 10-5000 approved",
+        "> 1.2 6000 approval",
+        "< 1.2 6000 no end"
+      ]
+    )
+    assert.deepStrictEqual(
+      shown(
+        ...asked,
+        at(5_000, Draft.resumed(2)),
+        at(6_000, Draft.approvalResolved("1.0", false)),
+        at(6_001, Draft.completed())
+      )
+        .slice(4),
+      ["> 1.2 5000 resume", "approval search 10-6000 denied", "< 1.2 6001 RunCompleted"]
+    )
+  })
+
+  it("without an end has none, and the next run counts on", () => {
+    const [first, second] = [Draft.started("go"), { ...Draft.started("more"), runId: "run-2" }]
+    assert.deepStrictEqual(shown(first, second), ["> 1.1 1 start", "< 1.1 1 no end", "> 2.1 2 start", "< 2.1 2 no end"])
+  })
+})
+
+describe("the timeline of any log", () => {
+  const check = (log: Logs.Log) => {
+    const entries = entriesOf(log)
+    let isUnderWay = false
+    for (const entry of entries) {
+      if (entry._tag === "Span") {
+        assert.isAtLeast(entry.to ?? entry.from, entry.from)
+        continue
+      }
+      assert.strictEqual(entry._tag, isUnderWay ? "DriveEnded" : "DriveStarted")
+      isUnderWay = !isUnderWay
+    }
+    assert.isFalse(isUnderWay)
+    const times = (tag: RunEvent.Durable["_tag"]) => log.filter((event) => event._tag === tag).length
+    const kinds = (kind: Timeline.Kind) => entries.filter((_) => isSpan(_) && _.kind === kind && _.to !== null).length
+    assert.strictEqual(kinds("model"), times("AssistantMessage"))
+    assert.strictEqual(kinds("tool"), times("ToolSettled"))
+    assert.strictEqual(kinds("attempt"), times("AttemptDiscarded"))
+    assert.strictEqual(kinds("compaction"), times("ContextCompacted"))
+    assert.strictEqual(
+      entries.filter(({ _tag }) => _tag === "DriveStarted").length,
+      times("RunStarted") + times("RunResumed")
+    )
+  }
+
+  it.prop("has drives one after the other, and each call, attempt and compaction once", [Logs.tidy], ([{ log }]) => {
+    check(log)
+  }, { arbitrary: { runs: 300, size: 60, seed: "timeline" } })
+
+  it.prop("is so for odd logs that begin with a run", [Logs.odd], ([{ log }]) => {
+    check(log)
+  }, { arbitrary: { runs: 300, size: 60, seed: "odd timeline" } })
+
+  it.prop("comes of any part of a log", [Logs.odd, Logs.seed], ([{ log }, seed]) => {
+    entriesOf(Logs.subsequence(log, seed))
+  }, { arbitrary: { runs: 300, size: 60, seed: "parts" } })
+})
