@@ -27,7 +27,9 @@ import * as TestStore from "./TestStore.ts"
 /** What became of one run, without what differs from run to run. */
 interface Outcome {
   readonly end: string
-  readonly message: { readonly content: unknown; readonly finishReason: string } | undefined
+  readonly message:
+    | { readonly content: ReadonlyArray<Message.AssistantPart>; readonly finishReason: string }
+    | undefined
   readonly usage: unknown
   readonly outcomes: ReadonlyArray<string>
   readonly discarded: ReadonlyArray<string>
@@ -42,6 +44,29 @@ const cut: Outcome = {
   outcomes: [],
   discarded: ["StreamTruncated"],
   ran: []
+}
+
+const textOf = ({ message }: Outcome): string =>
+  message === undefined
+    ? ""
+    : message.content.map((part) => part.type === "text" ? part.text : "").join("")
+
+/** Fails unless an answer that was played whole ended as its recording says, with its text. */
+const checkEnding = (protocol: Protocol, payloads: ReadonlyArray<Payload>, outcome: Outcome): void => {
+  switch (protocol.ending(payloads)) {
+    case "whole": {
+      // nothing but an answer without content is asked for again
+      const isEmpty = outcome.discarded.includes("EmptyResponse")
+      assert.deepStrictEqual([outcome.message === undefined, outcome.discarded.length], [isEmpty, Number(isEmpty)])
+      return assert.strictEqual(textOf(outcome).trim(), payloads.map(protocol.text).join("").trim())
+    }
+    case "failed":
+      assert.isUndefined(outcome.message)
+      assert.match(outcome.end, /^RunFailed/)
+      return assert.notInclude(outcome.discarded, "StreamTruncated")
+    case "cut":
+      return assert.deepStrictEqual({ ...outcome, usage: undefined }, cut)
+  }
 }
 
 /** A part without the id of its call, which an adapter makes where the provider has none. */
@@ -143,13 +168,18 @@ export const suite = (protocol: Protocol, payloads: ReadonlyArray<Payload>, isFu
   const decidedAt = (ends[payloads.findIndex(protocol.decides)] ?? Number.POSITIVE_INFINITY) - 2
   const whole = OpenAi.events(body)
 
-  it.effect("is the same in one piece, in pieces of one event and of one byte", () =>
-    Effect.gen(function*() {
-      const single = Array.from(body, (byte) => Uint8Array.of(byte))
-      const replies = [whole, whole, OpenAi.events(...events, bytes(protocol.end)), OpenAi.events(...single)]
-      const [first, ...others] = yield* play(protocol, whole, replies)
-      for (const other of others) assert.deepStrictEqual(other, first)
-    }), timeout)
+  it.effect(
+    "ends as it says, and the same in one piece, in pieces of one event and of one byte",
+    () =>
+      Effect.gen(function*() {
+        const single = Array.from(body, (byte) => Uint8Array.of(byte))
+        const replies = [whole, whole, OpenAi.events(...events, bytes(protocol.end)), OpenAi.events(...single)]
+        const [first, ...others] = yield* play(protocol, whole, replies)
+        if (first !== undefined) checkEnding(protocol, payloads, first)
+        for (const other of others) assert.deepStrictEqual(other, first)
+      }),
+    timeout
+  )
 
   describe.each(["end", "reset"] as const)("cut by a socket's %s", (ending) => {
     it.effect(
