@@ -9,24 +9,25 @@ import type { LanguageModelV4 } from "@ai-sdk/provider"
 
 interface Config {
   readonly baseURL?: unknown
+  readonly url?: unknown
   readonly headers?: unknown
 }
 
 const configOf = (model: LanguageModelV4): Config => (model as { readonly config?: Config }).config ?? {}
 
-/** The address that calls go to, where it is known. */
-export const baseUrl = (model: LanguageModelV4): string | undefined => {
-  const { baseURL } = configOf(model)
-  return typeof baseURL === "string" ? baseURL : undefined
-}
-
-const headersOf = (model: LanguageModelV4): unknown => {
+/** A setting, or what a function that has it gives for `argument`. */
+const valueOf = (setting: unknown, argument?: unknown): unknown => {
   try {
-    const { headers } = configOf(model)
-    return typeof headers === "function" ? headers() : headers
+    return typeof setting === "function" ? setting(argument) : setting
   } catch {
     return undefined
   }
+}
+
+/** The address that calls go to, where it is known: that of the provider, or of this model below it. */
+export const baseUrl = (model: LanguageModelV4): string | undefined => {
+  const { baseURL, url } = configOf(model)
+  return [baseURL, valueOf(url, { path: "", modelId: model.modelId })].find((value) => typeof value === "string")
 }
 
 const isSecret = /key|auth|token|secret|cookie/i
@@ -39,6 +40,6 @@ const secretsOf = (headers: unknown): ReadonlyArray<string> =>
 
 /** Takes the model's keys out of a text, and those of `headers`, which a call adds. */
 export const redact = (model: LanguageModelV4, headers: unknown) => (text: string): string =>
-  [...secretsOf(headersOf(model)), ...secretsOf(headers)]
+  [...secretsOf(valueOf(configOf(model).headers)), ...secretsOf(headers)]
     .filter((secret) => secret.length >= 8)
     .reduce((clean, secret) => clean.replaceAll(secret, "<redacted>"), text)
