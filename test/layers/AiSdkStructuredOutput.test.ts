@@ -175,7 +175,7 @@ describe("a server is sent the format by default", () => {
     const bodies: Array<any> = []
     const { headers, pieces } = says(total)
     const model = make(async (_, init) => {
-      bodies.push(JSON.parse(String(init?.body)))
+      bodies.push(JSON.parse(init?.body as string))
       return new Response(pieces.join(""), { headers })
     })
     yield* (yield* agentOver({ model, structuredOutput })).run({ input: "1 + 2" })
