@@ -104,7 +104,10 @@ export const toAiError = ({ by, cause }: Broken, caller: Caller, now: number): A
     const error = Errors.unreachable(origin, cause)
     return by === "call" && !isTerminated(cause) ? error : Errors.inAnswer(origin, error)
   }
-  return name === "Error" ? unreadable(origin) : notCalled(origin, name, textOf(thrown.message) ?? "")
+  const message = textOf(thrown.message) ?? ""
+  if (name !== "Error") return notCalled(origin, name, message)
+  if (by === "call") return /\bcredentials?\b/i.test(message) ? noCredentials(origin) : unreadable(origin)
+  return /^Incomplete\b.*\bend of stream\b/.test(message) ? Errors.truncated(origin) : unreadable(origin)
 }
 
 /** How `fetch` says that a body broke off: some models read the first event before the call is over. */
@@ -113,6 +116,12 @@ const isTerminated = (cause: unknown, depth = 5): boolean =>
 
 const unreadable = (origin: Origin): AiError.AiError =>
   Errors.invalidResponse(origin, "sent an answer that cannot be read; check the base URL, or try again")
+
+/** A signature could not be made (Bedrock, Vertex): the words of whoever looked for credentials may hold some. */
+const noCredentials = (origin: Origin): AiError.AiError => {
+  const description = `${origin.host} could not be called: no credentials were found that it takes; check ${origin.key}`
+  return Errors.make(origin, new AiError.AuthenticationError({ kind: "MissingKey", description }))
+}
 
 const notSendable = (origin: Origin): AiError.AiError => {
   const description =

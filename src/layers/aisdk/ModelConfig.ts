@@ -9,6 +9,7 @@ import type { LanguageModelV4 } from "@ai-sdk/provider"
 
 interface Config {
   readonly baseURL?: unknown
+  readonly baseUrl?: unknown
   readonly url?: unknown
   readonly headers?: unknown
 }
@@ -26,8 +27,9 @@ const valueOf = (setting: unknown, argument?: unknown): unknown => {
 
 /** The address that calls go to, where it is known: that of the provider, or of this model below it. */
 export const baseUrl = (model: LanguageModelV4): string | undefined => {
-  const { baseURL, url } = configOf(model)
-  return [baseURL, valueOf(url, { path: "", modelId: model.modelId })].find((value) => typeof value === "string")
+  const { baseURL, baseUrl, url } = configOf(model)
+  const known = [baseURL, valueOf(baseUrl), valueOf(url, { path: "", modelId: model.modelId })]
+  return known.find((value) => typeof value === "string")
 }
 
 const isSecret = /key|auth|token|secret|cookie/i
