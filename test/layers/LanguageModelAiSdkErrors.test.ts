@@ -23,15 +23,18 @@ const failure = (make: Sdk.Maker, reply: OpenAi.Reply) =>
 const tagOf = (error: AiError.AiError) => ModelErrors.fromAiError(error).reason._tag
 
 /** A model that keeps its address as that of Bedrock does. */
-const bedrock = (call: Pick<LanguageModelV4, "doStream">): LanguageModelV4 => ({
-  specificationVersion: "v4",
-  provider: "amazon-bedrock",
-  modelId: "anthropic.claude-x",
-  supportedUrls: {},
-  doGenerate: () => Promise.reject(new Error("streams only")),
-  ...call,
-  ...{ config: { baseUrl: () => "https://bedrock.test" } }
-})
+const bedrock = (call: Pick<LanguageModelV4, "doStream">): LanguageModelV4 => {
+  const model = {
+    specificationVersion: "v4" as const,
+    provider: "amazon-bedrock",
+    modelId: "anthropic.claude-x",
+    supportedUrls: {},
+    doGenerate: () => Promise.reject(new Error("streams only")),
+    config: { baseUrl: () => "https://bedrock.test" },
+    ...call
+  }
+  return model
+}
 
 const googleError = (code: number, status: string, message: string) => ({ error: { code, status, message } })
 
