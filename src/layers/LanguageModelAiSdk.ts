@@ -108,11 +108,12 @@ export const make = (model: LanguageModelV4, options: Options = {}): Effect.Effe
     const abort = Effect.sync(() => controller.abort())
     yield* Effect.addFinalizer(() => abort)
     const settings = { ...options.settings, ...(yield* CallSettings) }
-    const caller = { model, key: options.key, headers: settings.headers }
-    yield* checkVersion(caller)
+    const known = { model, key: options.key }
+    yield* checkVersion(known)
     const request = yield* CallOptions.encode(call, settings, name, format).pipe(
-      Effect.mapError((reason) => Errors.make(Failures.originOf(caller), reason))
+      Effect.mapError((reason) => Errors.make(Failures.originOf(known), reason))
     )
+    const caller = { ...known, sent: request }
     const answer = yield* Effect.tryPromise({
       try: async () => await model.doStream({ ...request, abortSignal: controller.signal }),
       catch: (cause) => new Failures.Broken("call", cause)

@@ -5,13 +5,15 @@
  * Owns the shapes of the SDK's errors, told by their fields and names, because a program may hold several versions of their
  * classes. They hold the prompt, so that none is kept.
  */
-import type { LanguageModelV4 } from "@ai-sdk/provider"
+import type { LanguageModelV4, LanguageModelV4CallOptions } from "@ai-sdk/provider"
 import * as AiError from "effect/ai/AiError"
+import * as Echo from "../openai/Echo.ts"
 import * as Errors from "../openai/Errors.ts"
 import type { Origin } from "../openai/Origin.ts"
 import * as ProviderError from "../provider/ProviderError.ts"
 import * as RetryAfter from "../provider/RetryAfter.ts"
 import * as ModelConfig from "./ModelConfig.ts"
+import * as Sent from "./Sent.ts"
 
 /** An `APICallError`, a provider's error inside a stream, or any other. */
 interface Thrown {
@@ -24,11 +26,11 @@ interface Thrown {
   readonly data?: unknown
 }
 
-/** Whose failures these are; `key` names what holds the model's key, `headers` are those of the call. */
+/** Whose failures these are: `key` names what holds the model's key, and `sent` is the call, once there is one. */
 export interface Caller {
   readonly model: LanguageModelV4
   readonly key: string | undefined
-  readonly headers: unknown
+  readonly sent?: LanguageModelV4CallOptions
 }
 
 /** What was thrown before there was an answer, or what its stream reported or broke with: still as the SDK has it. */
@@ -42,7 +44,7 @@ export class Broken {
 }
 
 /** Where a call went: the host where that is known, else the provider. */
-export const originOf = ({ headers, key, model }: Caller, url?: unknown): Origin => {
+export const originOf = ({ key, model, sent }: Caller, url?: unknown): Origin => {
   const known = typeof url === "string" ? url : ModelConfig.baseUrl(model)
   const address = known === undefined ? null : URL.parse(known)
   return {
@@ -52,7 +54,8 @@ export const originOf = ({ headers, key, model }: Caller, url?: unknown): Origin
     url: address === null ? "" : `${address.origin}${address.pathname}`,
     hasKey: true,
     key: key ?? `the API key that ${model.provider} was given`,
-    redact: ModelConfig.redact(model, headers)
+    redact: (text) =>
+      Echo.without(text, [...ModelConfig.secrets(model), ...(sent === undefined ? [] : Sent.texts(sent))])
   }
 }
 

@@ -35,13 +35,17 @@ export const baseUrl = (model: LanguageModelV4): string | undefined => {
 const isSecret = /key|auth|token|secret|cookie/i
 
 /** The values of headers by which a call is authorised. */
-const secretsOf = (headers: unknown): ReadonlyArray<string> =>
+const ofHeaders = (headers: unknown): ReadonlyArray<string> =>
   Object.entries(typeof headers === "object" && headers !== null ? headers : {}).flatMap(([name, value]) =>
     typeof value === "string" && isSecret.test(name) ? [value.replace(/^(Bearer|Basic) /i, "").trim()] : []
   )
 
-/** Takes the model's keys out of a text, and those of `headers`, which a call adds. */
-export const redact = (model: LanguageModelV4, headers: unknown) => (text: string): string =>
-  [...secretsOf(valueOf(configOf(model).headers)), ...secretsOf(headers)]
-    .filter((secret) => secret.length >= 8)
-    .reduce((clean, secret) => clean.replaceAll(secret, "<redacted>"), text)
+/** What an address holds besides a place. */
+const ofAddress = (address: string | undefined): ReadonlyArray<string> => {
+  const url = address === undefined ? null : URL.parse(address)
+  return url === null ? [] : [url.password, ...url.searchParams.values()]
+}
+
+/** The model's keys: in its headers, and in its address. */
+export const secrets = (model: LanguageModelV4): ReadonlyArray<string> =>
+  [...ofHeaders(valueOf(configOf(model).headers)), ...ofAddress(baseUrl(model))].filter(({ length }) => length >= 8)
