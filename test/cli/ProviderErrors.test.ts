@@ -269,6 +269,21 @@ describe.each(bridged)("a model of %s", (_, named, failure, keyName) => {
       assert.lengthOf(server.requests, 1)
     }))
 
+  it.effect("whose base URL leads elsewhere is told on one line, asked once, and takes the key nowhere", () =>
+    Effect.gen(function*() {
+      const other = yield* OpenAi.make(OpenAi.silence)
+      const location = `${other.baseUrl}/moved?token=${key}`
+      const server = yield* OpenAi.make(OpenAi.status(307, "", { location }))
+      const said =
+        `redirects to ${other.baseUrl}/moved (HTTP 307), which is not followed; check the base URL, and if the `
+        + "API has moved there, name that address in it"
+      assert.deepStrictEqual(yield* lineOf(server.baseUrl, named), {
+        line: `fiberloop: ${server.host} ${said}`,
+        retries: 0
+      })
+      assert.deepStrictEqual([server.requests.length, other.requests.length], [1, 0])
+    }))
+
   for (const [what, hosted, said] of silences) {
     it.effect(`whose port is one ${what} is told on one line`, () =>
       Effect.gen(function*() {

@@ -71,7 +71,7 @@ const notTheProtocol = new Set([
 const textOf = (value: unknown): string | undefined => typeof value === "string" && value !== "" ? value : undefined
 
 const statusOf = ({ statusCode }: Thrown): number | undefined =>
-  typeof statusCode === "number" && statusCode >= 400 ? statusCode : undefined
+  typeof statusCode === "number" && statusCode >= 300 ? statusCode : undefined
 
 /** The provider's own error: that of the body, else the data of a stream's error, else the error itself. */
 const providerError = ({ data, responseBody, ...thrown }: Thrown): ProviderError.ProviderError =>
@@ -93,6 +93,7 @@ export const toAiError = ({ by, cause }: Broken, caller: Caller, now: number): A
   }
   if (status !== undefined) {
     const headers = thrown.responseHeaders ?? {}
+    if (status < 400) return Errors.notAnswered(origin, status, headers["location"])
     const retryAfter = RetryAfter.fromHeaders(headers, now)
     return Errors.fromProvider(origin, providerError({ message: thrown.message, ...thrown }), {
       status,
