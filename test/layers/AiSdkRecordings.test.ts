@@ -44,6 +44,6 @@ describe("OpenAI's Responses with an error at its end", () => {
   Replay.reading("openai-responses", [
     Sdk.created,
     ...Sdk.writes(0, "Hi"),
-    { type: "error", error: { type: "server_error", code: null, message: "Sorry" } }
+    Sdk.failed({ type: "server_error", code: null, message: "Sorry", param: null })
   ])
 })

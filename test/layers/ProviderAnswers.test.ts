@@ -105,3 +105,34 @@ describe("inside of a 200 stream", () => {
       }))
   }
 })
+
+/** The body as the error event of a stream, and what may come before it. */
+const streams: Readonly<Record<string, { readonly said: string; readonly event: (body: any) => string }>> = {
+  Anthropic: { said: Sdk.named(Sdk.begin(), ...Sdk.says(0, "Hello")), event: (body) => Sdk.named(body) },
+  Google: { said: OpenAi.data(Sdk.chunk([{ text: "Hello" }])), event: (body) => OpenAi.data(body) },
+  OpenAI: {
+    said: Sdk.named(Sdk.created, ...Sdk.writes(0, "Hello")),
+    event: ({ error }) => Sdk.named(Sdk.failed({ ...error, type: error.type ?? "error" }))
+  }
+}
+
+describe("inside of a 200 stream, over the AI SDK,", () => {
+  for (const answer of ProviderAnswers.all) {
+    const { body, inStream = answer.reason, provider } = answer
+    const [make, stream] = [makers[provider], streams[provider]]
+    // Google has errors of OpenAI's shape at its address for chat completions only
+    const isForeign = provider === "Google" && JSON.stringify(body).includes("\"param\"")
+    if (make === undefined || stream === undefined || inStream === null || isForeign) continue
+    for (const said of [stream.said, ""]) {
+      const place = said === "" ? "at its beginning" : "behind a text"
+      it.effect(`${inStream} ${place}: ${ProviderAnswers.titleOf(answer)}`, () =>
+        Effect.gen(function*() {
+          const { message, reason, requests } = yield* runOn(
+            OpenAi.events(said + stream.event(body)),
+            (server) => ModelAiSdk.layer({ model: make(server) })
+          )
+          assert.deepStrictEqual([reason, requests], [inStream, requestsFor(inStream)], message)
+        }))
+    }
+  }
+})

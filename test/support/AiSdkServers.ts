@@ -142,6 +142,9 @@ export const completed = (reason?: string): Payload =>
     ? { type: "response.completed", response: response("completed") }
     : { type: "response.incomplete", response: response("incomplete", { incomplete_details: { reason } }) }
 
+/** An error inside an answer. */
+export const failed = (error: object): Payload => ({ type: "error", sequence_number: 9, error })
+
 export const responses = ({ baseUrl }: Pick<OpenAi.Server, "baseUrl">, id = "gpt-x"): LanguageModelV4 =>
   createOpenAI({ apiKey: key, baseURL: baseUrl }).responses(id)
 

@@ -10,6 +10,7 @@ import * as AiError from "effect/ai/AiError"
 import * as Echo from "../openai/Echo.ts"
 import * as Errors from "../openai/Errors.ts"
 import type { Origin } from "../openai/Origin.ts"
+import * as Json from "../provider/Json.ts"
 import * as ProviderError from "../provider/ProviderError.ts"
 import * as RetryAfter from "../provider/RetryAfter.ts"
 import * as ModelConfig from "./ModelConfig.ts"
@@ -73,6 +74,15 @@ const textOf = (value: unknown): string | undefined => typeof value === "string"
 const statusOf = ({ statusCode }: Thrown): number | undefined =>
   typeof statusCode === "number" && statusCode >= 300 ? statusCode : undefined
 
+/**
+ * Whether this came inside of a stream: as a part of it, or as one of its events (OpenAI's are numbered) before there was any.
+ * Its HTTP status was 200; the one that it has stands for its name, and 500 for a name that the package does not know.
+ */
+const isOfStream = (cause: unknown, { responseBody, url }: Thrown): boolean =>
+  typeof responseBody === "string"
+    ? Json.object(Json.parse(responseBody))?.sequence_number !== undefined
+    : url === undefined && !(cause instanceof Error)
+
 /** The provider's own error: that of the body, else the data of a stream's error, else the error itself. */
 const providerError = ({ data, responseBody, ...thrown }: Thrown): ProviderError.ProviderError =>
   ProviderError.fromAnswer({
@@ -87,9 +97,9 @@ export const toAiError = ({ by, cause }: Broken, caller: Caller, now: number): A
   const origin = originOf(caller, thrown.url)
   const status = statusOf(thrown)
   const name = textOf(thrown.name) ?? ""
-  if (thrown.url === undefined && !(cause instanceof Error)) {
+  if (isOfStream(cause, thrown)) {
     const error = typeof cause === "string" ? ProviderError.fromAnswer({ body: cause }) : providerError(thrown)
-    return Errors.fromProvider(origin, { ...error, status: status ?? error.status })
+    return Errors.fromProvider(origin, status === undefined || status === 500 ? error : { ...error, status })
   }
   if (status !== undefined) {
     const headers = thrown.responseHeaders ?? {}
