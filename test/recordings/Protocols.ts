@@ -27,16 +27,19 @@ export const openAiChat: Protocol.Protocol = {
   model: (server) => ModelLanguageModel.layer.pipe(Layer.provide(OpenAi.model(server)))
 }
 
+/** Answers of tools that go on have it in their beginning. */
+const stopReason = ({ delta, message }: Recording.Payload): unknown => delta?.stop_reason ?? message?.stop_reason
+
 const anthropicMessages: Protocol.Protocol = {
   name: "anthropic-messages",
   event: Protocol.named,
   end: "",
-  decides: ({ delta, type }) => type === "error" || (type === "message_delta" && Boolean(delta?.stop_reason)),
+  decides: (payload) => payload["type"] === "error" || Boolean(stopReason(payload)),
   ending: (payloads) => {
     const stopped = payloads.findIndex(({ type }) => type === "message_stop")
     const failed = payloads.findIndex(({ type }) => type === "error")
     if (failed !== -1) return stopped === -1 || failed < stopped ? "failed" : undefined
-    return stopped !== -1 && payloads.some(({ delta }) => delta?.stop_reason) ? "whole" : "cut"
+    return stopped !== -1 && payloads.some(stopReason) ? "whole" : "cut"
   },
   text: ({ delta }) => delta?.type === "text_delta" ? delta.text : "",
   model: (server) => ModelAiSdk.layer({ model: Sdk.anthropic(server) })
@@ -49,11 +52,14 @@ const googleGenerate: Protocol.Protocol = {
   decides: ({ candidates, error, promptFeedback }) =>
     Boolean(error) || Boolean(candidates?.[0]?.finishReason) || Boolean(promptFeedback?.blockReason),
   ending: (payloads) => {
-    const reasons = payloads.flatMap(({ candidates, promptFeedback }) =>
-      candidates?.[0]?.finishReason ?? promptFeedback?.blockReason ?? []
-    )
-    if (payloads.some(({ error }) => error)) return reasons.length === 0 ? "failed" : undefined
-    return reasons.length === 0 ? "cut" : reasons.includes("MALFORMED_FUNCTION_CALL") ? "failed" : "whole"
+    const reasons = payloads.flatMap(({ candidates }) => candidates?.[0]?.finishReason ?? [])
+    if (reasons.length > 0) {
+      const isFailure = reasons.includes("MALFORMED_FUNCTION_CALL")
+      return payloads.some(({ error }) => error) ? undefined : isFailure ? "failed" : "whole"
+    }
+    if (payloads.some(({ error }) => error)) return "failed"
+    // a reason to block a prompt is a finish, or not
+    return payloads.some(({ promptFeedback }) => promptFeedback?.blockReason) ? undefined : "cut"
   },
   text: ({ candidates }) =>
     (candidates?.[0]?.content?.parts ?? []).map((part: Recording.Payload) => part["thought"] ? "" : part["text"] ?? "")
