@@ -266,6 +266,9 @@ describe("the server sees the close before the interruption ends", () => {
     streaming(OpenAi.open(named(Sdk.begin(), ...says(0, "Once"))), Sdk.anthropic, "told"))
   it.live("of an answer of Google", () => streaming(OpenAi.open(data(chunk([{ text: "Once" }]))), Sdk.google, "told"))
 
+  it.live("of an answer of Responses, whose package reads ahead", () =>
+    streaming(OpenAi.open(named(Sdk.created, ...Sdk.writes(0, "Once"))), Sdk.responses, "told"))
+
   it.live("when the reader has had enough", () =>
     Effect.gen(function*() {
       const server = yield* OpenAi.make(OpenAi.open(named(Sdk.begin(), ...says(0, "Once"))))
