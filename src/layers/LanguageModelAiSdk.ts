@@ -23,8 +23,11 @@ import * as Answer from "./aisdk/Answer.ts"
 import * as CallOptions from "./aisdk/CallOptions.ts"
 import * as Failures from "./aisdk/Failures.ts"
 import * as Metadata from "./aisdk/Metadata.ts"
+import * as ModelConfig from "./aisdk/ModelConfig.ts"
 import * as Closing from "./openai/Closing.ts"
 import * as Errors from "./openai/Errors.ts"
+import * as ResponseFormat from "./openai/ResponseFormat.ts"
+import { OutputSchema } from "./provider/OutputSchema.ts"
 import * as WholeParts from "./provider/WholeParts.ts"
 
 export { isContextOverflow, isTruncated, retryAfter } from "./openai/Errors.ts"
@@ -36,7 +39,20 @@ export interface Options {
   readonly settings?: Settings | undefined
   /** Names what holds the model's key, for the advice in errors: `"ANTHROPIC_API_KEY"`. */
   readonly key?: string | undefined
+  /**
+   * Whether an agent's `output` is asked for as the provider's own structured output, with tools too, in the way that its
+   * package has for the model: by a schema, or by a tool of its own where a model has no such mode. Default: of Anthropic,
+   * Google and OpenAI at their own addresses. A server that refuses it is asked once more without it, and not again.
+   */
+  readonly structuredOutput?: boolean | undefined
 }
+
+/** Servers that hold an answer to a schema while they call tools, through a package that knows how to ask them. */
+const structured: ReadonlySet<string> = new Set([
+  "api.anthropic.com",
+  "generativelanguage.googleapis.com",
+  "api.openai.com"
+])
 
 /** The settings of the calls made with it, over those of `Options.settings`. */
 export const CallSettings = Context.Reference<Settings>("fiberloop/layers/LanguageModelAiSdk/CallSettings", {
@@ -79,20 +95,25 @@ const checkAnswer = (
 export const make = (model: LanguageModelV4, options: Options = {}): Effect.Effect<LanguageModel.LanguageModel> => {
   const name = Metadata.nameOf(model)
 
+  let sendsFormat = options.structuredOutput ?? structured.has(URL.parse(ModelConfig.baseUrl(model) ?? "")?.host ?? "")
+
   const failing = (caller: Failures.Caller) => (broken: Failures.Broken) =>
     Effect.flatMap(Clock.currentTimeMillis, (now) => Effect.fail(Failures.toAiError(broken, caller, now)))
 
-  const open = Effect.fnUntraced(function*(call: LanguageModel.ProviderOptions) {
-    yield* Closing.awaited
+  const send = Effect.fnUntraced(function*(
+    call: LanguageModel.ProviderOptions,
+    format: ResponseFormat.ResponseFormat | undefined
+  ) {
     const controller = new AbortController()
     const abort = Effect.sync(() => controller.abort())
     yield* Effect.addFinalizer(() => abort)
     const settings = { ...options.settings, ...(yield* CallSettings) }
-    const caller = { model, key: options.key, headers: settings.headers }
-    yield* checkVersion(caller)
-    const request = yield* CallOptions.encode(call, settings, name).pipe(
-      Effect.mapError((reason) => Errors.make(Failures.originOf(caller), reason))
+    const known = { model, key: options.key }
+    yield* checkVersion(known)
+    const request = yield* CallOptions.encode(call, settings, name, format).pipe(
+      Effect.mapError((reason) => Errors.make(Failures.originOf(known), reason))
     )
+    const caller = { ...known, sent: request }
     const answer = yield* Effect.tryPromise({
       try: async () => await model.doStream({ ...request, abortSignal: controller.signal }),
       catch: (cause) => new Failures.Broken("call", cause)
@@ -104,6 +125,17 @@ export const make = (model: LanguageModelV4, options: Options = {}): Effect.Effe
     return Answer.parts(reader, caller, new Set(call.tools.map(({ name }) => name))).pipe(
       Stream.catch((broken) => Stream.fromEffect(failing(caller)(broken)))
     )
+  })
+
+  const open = Effect.fnUntraced(function*(call: LanguageModel.ProviderOptions) {
+    yield* Closing.awaited
+    const output = yield* OutputSchema
+    const format = sendsFormat && output !== undefined ? ResponseFormat.ofAnswer(output) : undefined
+    if (format === undefined) return yield* send(call, undefined)
+    return yield* Effect.catchIf(send(call, format), ResponseFormat.isRefused, () => {
+      sendsFormat = false
+      return send(call, undefined)
+    })
   })
 
   const streamText = (

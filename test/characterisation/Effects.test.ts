@@ -50,7 +50,7 @@ describe("a time limit", () => {
 })
 
 describe("a sleep of no number", () => {
-  it.effect("is over at once, of NaN (RetryAfter reads numbers only)", () =>
+  it.effect("is over at once, of NaN (services/RetryPolicy and RetryAfter take numbers only)", () =>
     Effect.gen(function*() {
       const fiber = yield* Effect.forkChild(Effect.sleep(Duration.millis(Number.NaN)))
       yield* TestClock.adjust(0)

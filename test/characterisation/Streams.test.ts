@@ -3,6 +3,7 @@
  * one fails after an upgrade, that may go.
  */
 import { assert, describe, it } from "@effect/vitest"
+import * as AiError from "effect/ai/AiError"
 import * as Chat from "effect/ai/Chat"
 import * as LanguageModel from "effect/ai/LanguageModel"
 import type * as Response from "effect/ai/Response"
@@ -151,4 +152,11 @@ describe("the arguments of a call", () => {
       const attributes = spans.flatMap((span) => [...span.attributes.values()])
       assert.include(JSON.stringify(attributes), "4711")
     }))
+})
+
+describe("an error's status", () => {
+  it("tells a quota as a rate limit (layers/ModelErrors reads the body)", () => {
+    const body = { error: { code: "insufficient_quota" } }
+    assert.strictEqual(AiError.reasonFromHttpStatus({ status: 429, body })._tag, "RateLimitError")
+  })
 })

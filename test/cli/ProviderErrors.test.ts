@@ -3,6 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Queue, type Scope } from "effect"
 import { TestClock } from "effect/testing"
 import * as Net from "node:net"
+import * as Sdk from "../support/AiSdkServers.ts"
 import * as OpenAi from "../support/OpenAiServer.ts"
 import { workplace } from "./Invoke.ts"
 
@@ -19,8 +20,16 @@ const passing = Effect.fnUntraced(function*(waits: Queue.Dequeue<number>) {
   yield* TestClock.adjust(millis)
 })
 
+/** How the command is told of a model: the flag, and the settings for an address. */
+interface Named {
+  readonly model: string
+  readonly env: (baseUrl: string) => Record<string, string>
+}
+
+const openAi: Named = { model: "m", env: (baseUrl) => ({ OPENAI_BASE_URL: baseUrl, OPENAI_API_KEY: key }) }
+
 /** The line of the command, asked to run a task with this base URL, and how often it was going to try again. */
-const lineOf = Effect.fnUntraced(function*(baseUrl: string) {
+const lineOf = Effect.fnUntraced(function*(baseUrl: string, { env, model }: Named = openAi) {
   const { run } = yield* workplace()
   const waits = yield* Queue.unbounded<number>()
   let retries = 0
@@ -32,8 +41,7 @@ const lineOf = Effect.fnUntraced(function*(baseUrl: string) {
     Queue.offerUnsafe(waits, unit === "s" ? Number(time) * 1000 + 50 : Number(time) + 1)
   }
   yield* Effect.forkScoped(Effect.forever(passing(waits)))
-  const env = { OPENAI_BASE_URL: baseUrl, OPENAI_API_KEY: key }
-  const { code, stderr, stdout } = yield* run(["--model", "m", prompt], { env, onError })
+  const { code, stderr, stdout } = yield* run(["--model", model, prompt], { env: env(baseUrl), onError })
   assert.deepStrictEqual([code, stdout], [1, ""])
   for (const secret of [key, "launch code"]) assert.notInclude(stderr, secret)
   const [line = "", ...more] = stderr.trimEnd().split("\n").filter((line) =>
@@ -210,6 +218,81 @@ describe("a base URL", () => {
             "http://localhost:11434/v1",
           retries: 0
         })
+      }))
+  }
+})
+
+/** The same over the AI SDK: for a provider, its errors and what names its key. */
+const bridged: ReadonlyArray<readonly [string, Named, (status: number, message: string) => object, string]> = [
+  [
+    "anthropic",
+    {
+      model: "anthropic/claude-x",
+      env: (baseUrl) => ({ ANTHROPIC_API_KEY: key, ANTHROPIC_BASE_URL: baseUrl })
+    },
+    (status, message) => Sdk.apiError(status === 404 ? "not_found_error" : "authentication_error", message),
+    "ANTHROPIC_API_KEY"
+  ],
+  [
+    "google",
+    {
+      model: "google/gemini-x",
+      env: (baseUrl) => ({ GOOGLE_GENERATIVE_AI_API_KEY: key, GOOGLE_GENERATIVE_AI_BASE_URL: baseUrl })
+    },
+    (code, message) => ({ error: { code, status: code === 404 ? "NOT_FOUND" : "UNAUTHENTICATED", message } }),
+    "GOOGLE_GENERATIVE_AI_API_KEY"
+  ]
+]
+
+describe.each(bridged)("a model of %s", (_, named, failure, keyName) => {
+  it.effect.each(
+    [
+      [404, "no such model", "no such model (check the base URL and the name of the model)"],
+      [401, `wrong: ${key}`, `wrong: <redacted> (check ${keyName})`]
+    ] as const
+  )("that is answered with %s is told on one line, asked once", ([status, message, said]) =>
+    Effect.gen(function*() {
+      const server = yield* OpenAi.make(OpenAi.status(status, failure(status, message)))
+      const line = `fiberloop: ${server.host} answered HTTP ${status}: ${said}`
+      assert.deepStrictEqual(yield* lineOf(server.baseUrl, named), { line, retries: 0 })
+      assert.lengthOf(server.requests, 1)
+    }))
+
+  it.effect("whose base URL is a web page's is told on one line, asked once", () =>
+    Effect.gen(function*() {
+      const server = yield* OpenAi.make(page(200))
+      const said = "answered with a web page and not with a stream of events; check the base URL"
+      assert.deepStrictEqual(yield* lineOf(server.baseUrl, named), {
+        line: `fiberloop: ${server.host} ${said}`,
+        retries: 0
+      })
+      assert.lengthOf(server.requests, 1)
+    }))
+
+  it.effect("whose base URL leads elsewhere is told on one line, asked once, and takes the key nowhere", () =>
+    Effect.gen(function*() {
+      const other = yield* OpenAi.make(OpenAi.silence)
+      const location = `${other.baseUrl}/moved?token=${key}`
+      const server = yield* OpenAi.make(OpenAi.status(307, "", { location }))
+      const said =
+        `redirects to ${other.baseUrl}/moved (HTTP 307), which is not followed; check the base URL, and if the `
+        + "API has moved there, name that address in it"
+      assert.deepStrictEqual(yield* lineOf(server.baseUrl, named), {
+        line: `fiberloop: ${server.host} ${said}`,
+        retries: 0
+      })
+      assert.deepStrictEqual([server.requests.length, other.requests.length], [1, 0])
+    }))
+
+  for (const [what, hosted, said] of silences) {
+    it.effect(`whose port is one ${what} is told on one line`, () =>
+      Effect.gen(function*() {
+        const host = yield* hosted
+        const { line, retries } = yield* lineOf(`http://${host}/v1`, named)
+        const [, words = "", rest] = /^(.*)(; given up after 4 attempts)$/.exec(line) ?? []
+        assert.deepStrictEqual([retries, rest], [3, "; given up after 4 attempts"], line)
+        assert.isTrue(words.startsWith(`fiberloop: ${host} `), line)
+        assert.match(words.slice(`fiberloop: ${host} `.length), said)
       }))
   }
 })

@@ -1,4 +1,4 @@
-/** Small streams in the shapes of Anthropic and Google, whole, in pieces and cut: what also holds of recordings. */
+/** Small streams in the shapes of Anthropic, Google and OpenAI's Responses, whole, in pieces and cut: what also holds of recordings. */
 import { describe } from "@effect/vitest"
 import * as Replay from "../support/AiSdkReplay.ts"
 import * as Sdk from "../support/AiSdkServers.ts"
@@ -28,5 +28,22 @@ describe("Google", () => {
     Sdk.chunk([{ text: "Ol\u00E1" }]),
     Sdk.chunk([{ functionCall: { name: "look", args: { n: 1 } }, thoughtSignature: "TS" }]),
     Sdk.chunk([{ text: "" }], { finishReason: "STOP" })
+  ])
+})
+
+describe("OpenAI's Responses", () => {
+  Replay.reading("openai-responses", [
+    Sdk.created,
+    ...Sdk.writes(0, "Ol\u00E1", " \u{1F44B}"),
+    ...Sdk.asks(1, "look", "{\"n\":", "1}"),
+    Sdk.completed()
+  ])
+})
+
+describe("OpenAI's Responses with an error at its end", () => {
+  Replay.reading("openai-responses", [
+    Sdk.created,
+    ...Sdk.writes(0, "Hi"),
+    Sdk.failed({ type: "server_error", code: null, message: "Sorry", param: null })
   ])
 })

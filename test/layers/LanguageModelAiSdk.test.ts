@@ -1,4 +1,4 @@
-/** What becomes of the streams of Anthropic and Google, through their packages of the AI SDK. */
+/** What becomes of the streams of Anthropic, Google and OpenAI's Responses, through their packages of the AI SDK. */
 import { createAnthropic } from "@ai-sdk/anthropic"
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Logger, References, Stream } from "effect"
@@ -181,6 +181,21 @@ describe("the finish", () => {
       })
   )
 
+  it.effect.each<readonly [string, ReadonlyArray<Record<string, unknown>>, string]>([
+    ["a whole text", [...Sdk.writes(0, "Hi"), Sdk.completed()], "stop"],
+    ["a call", [...Sdk.asks(0, "look", "{}"), Sdk.completed()], "tool-calls"],
+    ["a text that became too long", [...Sdk.writes(0, "Hi"), Sdk.completed("max_output_tokens")], "length"],
+    ["a text that was filtered", [...Sdk.writes(0, "Hi"), Sdk.completed("content_filter")], "content-filter"]
+  ])(
+    "of Responses, which have no word for an answer that is complete, of %s",
+    ([, payloads, reason]) =>
+      Effect.gen(function*() {
+        const { error, parts } = yield* Sdk.answer(Sdk.responses, events(named(Sdk.created, ...payloads)))
+        assert.isUndefined(error)
+        assert.strictEqual(OpenAi.finishOf(parts)?.reason, reason)
+      })
+  )
+
   it.effect("that says the model failed is a failure that may be tried again", () =>
     Effect.gen(function*() {
       const { error, parts } = yield* google(chunk([{ text: "Hi" }], { finishReason: "MALFORMED_FUNCTION_CALL" }))
@@ -219,6 +234,7 @@ describe("a stream is truncated, and gives no finish,", () => {
     ["when the finish was cut", Sdk.anthropic, begun + named(...Sdk.finish("end_turn").slice(0, 1))],
     ["when the finish has no reason", Sdk.anthropic, begun + named(...Sdk.finish(null))],
     ["when Google's answer has no reason", Sdk.google, data(chunk([{ text: "Hi" }]))],
+    ["when Responses began and did not finish", Sdk.responses, named(Sdk.created, ...Sdk.asks(0, "f", "{}"))],
     ["when Google's call has no reason", Sdk.google, data(chunk([{ functionCall: { name: "f", args: {} } }]))]
   ]
   it.effect.each(cut)("%s", ([, make, body]) =>
@@ -249,6 +265,9 @@ describe("the server sees the close before the interruption ends", () => {
   it.live("of an answer of Anthropic", () =>
     streaming(OpenAi.open(named(Sdk.begin(), ...says(0, "Once"))), Sdk.anthropic, "told"))
   it.live("of an answer of Google", () => streaming(OpenAi.open(data(chunk([{ text: "Once" }]))), Sdk.google, "told"))
+
+  it.live("of an answer of Responses, whose package reads ahead", () =>
+    streaming(OpenAi.open(named(Sdk.created, ...Sdk.writes(0, "Once"))), Sdk.responses, "told"))
 
   it.live("when the reader has had enough", () =>
     Effect.gen(function*() {

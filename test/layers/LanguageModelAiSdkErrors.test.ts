@@ -22,6 +22,20 @@ const failure = (make: Sdk.Maker, reply: OpenAi.Reply) =>
 /** How a run knows it. */
 const tagOf = (error: AiError.AiError) => ModelErrors.fromAiError(error).reason._tag
 
+/** A model that keeps its address as that of Bedrock does. */
+const bedrock = (call: Pick<LanguageModelV4, "doStream">): LanguageModelV4 => {
+  const model = {
+    specificationVersion: "v4" as const,
+    provider: "amazon-bedrock",
+    modelId: "anthropic.claude-x",
+    supportedUrls: {},
+    doGenerate: () => Promise.reject(new Error("streams only")),
+    config: { baseUrl: () => "https://bedrock.test" },
+    ...call
+  }
+  return model
+}
+
 const googleError = (code: number, status: string, message: string) => ({ error: { code, status, message } })
 
 describe("a status", () => {
@@ -177,6 +191,30 @@ describe("where there is no answer", () => {
       assert.deepStrictEqual([error?.reason._tag, error?.isRetryable], ["UnknownError", false])
       assert.include(error?.message, "127.0.0.1:9 could not be called: RangeError")
       assert.notInclude(error?.message, "launch code")
+    }))
+
+  it.effect("credentials that Bedrock's package did not find are told, and not looked for again", () =>
+    Effect.gen(function*() {
+      const message =
+        "AWS SigV4 authentication requires AWS credentials. Please provide either: ...\nOriginal error: AKIA1"
+      const model = bedrock({ doStream: () => Promise.reject(new Error(message)) })
+      const { error } = yield* Effect.provide(OpenAi.outcome(), LanguageModelAiSdk.layer(model))
+      assert.deepStrictEqual([error?.reason._tag, error?.isRetryable], ["AuthenticationError", false])
+      assert.include(
+        error?.message,
+        "bedrock.test could not be called: no credentials were found that it takes; check the API key that amazon-bedrock"
+      )
+      assert.notInclude(error?.message, "AKIA1")
+    }))
+
+  it.effect("half an event of Bedrock's binary stream is a stream cut short", () =>
+    Effect.gen(function*() {
+      const said = "Incomplete Amazon Bedrock event-stream frame: 7 buffered bytes remain at end of stream."
+      const stream = new ReadableStream({ pull: (controller) => controller.error(new Error(said)) })
+      const model = bedrock({ doStream: () => Promise.resolve({ stream }) })
+      const { error } = yield* Effect.provide(OpenAi.outcome(), LanguageModelAiSdk.layer(model))
+      assert.strictEqual(error === undefined ? undefined : tagOf(error), "StreamTruncated")
+      assert.include(error?.message, "bedrock.test ended the stream before the answer was finished")
     }))
 
   it.effect("a model for another version of the SDK is not called", () =>

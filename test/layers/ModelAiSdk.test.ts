@@ -17,6 +17,7 @@ import * as ModelAiSdk from "../../src/layers/ModelAiSdk.ts"
 import * as SessionStoreMemory from "../../src/layers/SessionStoreMemory.ts"
 import * as Sdk from "../support/AiSdkServers.ts"
 import * as OpenAi from "../support/OpenAiServer.ts"
+import * as RunLog from "../support/RunLog.ts"
 
 const look = Tool.make("look", { parameters: Schema.Struct({ n: Schema.Finite }), success: Schema.String })
 const toolkit = Toolkit.make(look)
@@ -79,6 +80,69 @@ describe("a tool round", () => {
         cachedInputTokens: 2,
         cacheWriteTokens: 4
       })
+    }))
+})
+
+describe("a tool that Anthropic runs itself", () => {
+  const found = { type: "web_search_result", url: "https://a.test/", title: "A", encrypted_content: "ENC" }
+  const query = { type: "input_json_delta", partial_json: "{\"query\":\"a\"}" }
+  const searched = Sdk.message(
+    "tool_use",
+    Sdk.block(0, { type: "server_tool_use", id: "srvtoolu_1", name: "web_search", input: {} }, query),
+    Sdk.block(1, { type: "web_search_tool_result", tool_use_id: "srvtoolu_1", content: [found] }),
+    Sdk.calls(2, "toolu_1", "look", "{\"n\":1}")
+  )
+
+  it.live("is not started here, is part of the message beside a call that is, and goes back with its result", () =>
+    Effect.gen(function*() {
+      const server = yield* OpenAi.make(searched, done)
+      const kit = Toolkit.make(look, Sdk.WebSearch({ maxUses: 2 }))
+      const below = yield* Layer.build(Layer.mergeAll(
+        Fiberloop.layer,
+        SessionStoreMemory.layer,
+        ModelAiSdk.layer({ model: Sdk.anthropic(server) }),
+        kit.toLayer({ look: () => Effect.succeed("seen") })
+      ))
+      const agent = yield* Agent.make({ instructions: "Look.", toolkit: kit }).pipe(Effect.provide(below))
+      const run = yield* agent.start({ input: "go" })
+      const events = yield* Stream.runCollect(run.events)
+      assert.strictEqual((yield* run.result).text, "Done.")
+      assert.deepStrictEqual(RunLog.only(events, "ToolStarted").map(({ tool }) => tool), ["look"])
+      assert.lengthOf(RunLog.outcomes(events), 1)
+      const [message] = RunLog.only(events, "AssistantMessage")
+      assert.deepStrictEqual(message?.message.content.map(({ type }) => type), [
+        "tool-call",
+        "tool-result",
+        "tool-call"
+      ])
+      const [, assistant, results] = server.requests[1]!.body.messages
+      assert.deepStrictEqual(assistant.content.map(({ type }: { type: string }) => type), [
+        "server_tool_use",
+        "web_search_tool_result",
+        "tool_use"
+      ])
+      assert.include(JSON.stringify(assistant.content[1]), "\"encrypted_content\":\"ENC\"")
+      assert.lengthOf(results.content, 1)
+    }))
+
+  it.live("is not started here where a tool of the agent has its name", () =>
+    Effect.gen(function*() {
+      const own = Tool.make("web_search", { parameters: Schema.Struct({ query: Schema.String }), success: Schema.Json })
+      const kit = Toolkit.make(look, own)
+      const ran: Array<string> = []
+      const server = yield* OpenAi.make(searched, done)
+      const below = yield* Layer.build(Layer.mergeAll(
+        Fiberloop.layer,
+        SessionStoreMemory.layer,
+        ModelAiSdk.layer({ model: Sdk.anthropic(server) }),
+        kit.toLayer({
+          look: () => Effect.sync(() => (ran.push("look"), "seen")),
+          web_search: () => Effect.sync(() => (ran.push("web_search"), []))
+        })
+      ))
+      const agent = yield* Agent.make({ instructions: "Look.", toolkit: kit }).pipe(Effect.provide(below))
+      assert.strictEqual((yield* agent.run({ input: "go" })).text, "Done.")
+      assert.deepStrictEqual(ran, ["look"])
     }))
 })
 

@@ -3,27 +3,31 @@
  * stream, and is asked for again as often as it deserves.
  */
 import { assert, describe, it } from "@effect/vitest"
+import type * as Config from "effect/Config"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Agent from "../../src/Agent.ts"
 import * as Fiberloop from "../../src/Fiberloop.ts"
+import * as ModelAiSdk from "../../src/layers/ModelAiSdk.ts"
 import * as ModelErrors from "../../src/layers/ModelErrors.ts"
 import * as ModelOpenAi from "../../src/layers/ModelOpenAi.ts"
 import * as SessionStoreMemory from "../../src/layers/SessionStoreMemory.ts"
+import type * as Model from "../../src/services/Model.ts"
 import * as RetryPolicy from "../../src/services/RetryPolicy.ts"
+import * as Sdk from "../support/AiSdkServers.ts"
 import * as OpenAi from "../support/OpenAiServer.ts"
 import * as ProviderAnswers from "../support/ProviderAnswers.ts"
 
 const retries = 2
 
+type MakeModel = (server: OpenAi.Server) => Layer.Layer<Model.Model, Config.ConfigError>
+
+const overChat: MakeModel = ({ baseUrl }) => ModelOpenAi.layer({ model: "m", baseUrl, apiKey: OpenAi.key })
+
 /** A run of an agent against a server that gives this reply for ever: why it failed, and how often it asked. */
-const runOn = Effect.fnUntraced(function*(reply: OpenAi.Reply) {
+const runOn = Effect.fnUntraced(function*(reply: OpenAi.Reply, model: MakeModel = overChat) {
   const server = yield* OpenAi.make(reply)
-  const below = Layer.mergeAll(
-    Fiberloop.layer,
-    SessionStoreMemory.layer,
-    ModelOpenAi.layer({ model: "m", baseUrl: server.baseUrl, apiKey: OpenAi.key })
-  )
+  const below = Layer.mergeAll(Fiberloop.layer, SessionStoreMemory.layer, model(server))
   const error = yield* Effect.gen(function*() {
     const agent = yield* Agent.make({ instructions: "", retry: RetryPolicy.make({ base: 0, maxRetries: retries }) })
     return yield* Effect.flip(agent.run({ input: "hello" }))
@@ -64,6 +68,30 @@ describe("a server that answers", () => {
   }
 })
 
+/** Whose package of the AI SDK asks a server that answers as this provider does. */
+const makers: Readonly<Record<string, Sdk.Maker>> = {
+  "any proxy": Sdk.google,
+  Anthropic: Sdk.anthropic,
+  Google: Sdk.google,
+  OpenAI: Sdk.responses
+}
+
+describe("a server that answers, over the AI SDK,", () => {
+  for (const answer of ProviderAnswers.all) {
+    const make = makers[answer.provider]
+    if (make === undefined) continue
+    it.effect(`is asked ${requestsFor(answer.reason)} times: ${ProviderAnswers.titleOf(answer)}`, () =>
+      Effect.gen(function*() {
+        const { host, message, reason, requests } = yield* runOn(
+          OpenAi.status(answer.status, answer.body, answer.headers),
+          (server) => ModelAiSdk.layer({ model: make(server) })
+        )
+        assert.deepStrictEqual([reason, requests], [answer.reason, requestsFor(answer.reason)], message)
+        assert.isTrue(message.startsWith(`${host} answered HTTP ${answer.status}`), message)
+      }))
+  }
+})
+
 describe("inside of a 200 stream", () => {
   for (const answer of ProviderAnswers.all) {
     const { body, inStream = answer.reason } = answer
@@ -75,5 +103,36 @@ describe("inside of a 200 stream", () => {
         assert.deepStrictEqual([reason, requests], [inStream, requestsFor(inStream)])
         assert.strictEqual(ModelErrors.fromPart(body).reason._tag, inStream)
       }))
+  }
+})
+
+/** The body as the error event of a stream, and what may come before it. */
+const streams: Readonly<Record<string, { readonly said: string; readonly event: (body: any) => string }>> = {
+  Anthropic: { said: Sdk.named(Sdk.begin(), ...Sdk.says(0, "Hello")), event: (body) => Sdk.named(body) },
+  Google: { said: OpenAi.data(Sdk.chunk([{ text: "Hello" }])), event: (body) => OpenAi.data(body) },
+  OpenAI: {
+    said: Sdk.named(Sdk.created, ...Sdk.writes(0, "Hello")),
+    event: ({ error }) => Sdk.named(Sdk.failed({ ...error, type: error.type ?? "error" }))
+  }
+}
+
+describe("inside of a 200 stream, over the AI SDK,", () => {
+  for (const answer of ProviderAnswers.all) {
+    const { body, inStream = answer.reason, provider } = answer
+    const [make, stream] = [makers[provider], streams[provider]]
+    // Google has errors of OpenAI's shape at its address for chat completions only
+    const isForeign = provider === "Google" && JSON.stringify(body).includes("\"param\"")
+    if (make === undefined || stream === undefined || inStream === null || isForeign) continue
+    for (const said of [stream.said, ""]) {
+      const place = said === "" ? "at its beginning" : "behind a text"
+      it.effect(`${inStream} ${place}: ${ProviderAnswers.titleOf(answer)}`, () =>
+        Effect.gen(function*() {
+          const { message, reason, requests } = yield* runOn(
+            OpenAi.events(said + stream.event(body)),
+            (server) => ModelAiSdk.layer({ model: make(server) })
+          )
+          assert.deepStrictEqual([reason, requests], [inStream, requestsFor(inStream)], message)
+        }))
+    }
   }
 })

@@ -1,6 +1,7 @@
 /** How often a provider is asked: never more than the loop's policy says, in every layering and over every client. */
 import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
 import { assert, describe, it } from "@effect/vitest"
+import type * as Config from "effect/Config"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as FetchHttpClient from "effect/http/FetchHttpClient"
@@ -8,11 +9,13 @@ import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
 import * as LanguageModelOpenAi from "../../src/layers/LanguageModelOpenAi.ts"
+import * as ModelAiSdk from "../../src/layers/ModelAiSdk.ts"
 import * as ModelFallback from "../../src/layers/ModelFallback.ts"
 import * as ModelLanguageModel from "../../src/layers/ModelLanguageModel.ts"
 import * as ModelOpenAi from "../../src/layers/ModelOpenAi.ts"
 import * as Model from "../../src/services/Model.ts"
 import * as RetryPolicy from "../../src/services/RetryPolicy.ts"
+import * as Sdk from "../support/AiSdkServers.ts"
 import * as OpenAi from "../support/OpenAiServer.ts"
 import * as RunLog from "../support/RunLog.ts"
 import * as TestAgent from "../support/TestAgent.ts"
@@ -42,6 +45,7 @@ const over = (client: typeof FetchHttpClient.layer) => (server: OpenAi.Server) =
 const layerings = {
   ...Object.fromEntries(Object.entries(clients).map(([name, client]) => [`over ${name}`, over(client)])),
   "by ModelOpenAi": (server: OpenAi.Server) => ModelOpenAi.layer(options(server)),
+  "by ModelAiSdk": (server: OpenAi.Server) => ModelAiSdk.layer({ model: Sdk.anthropic(server) }),
   "by ModelFallback, alone": (server: OpenAi.Server) => ModelFallback.layer([ModelOpenAi.layer(options(server))])
 }
 
@@ -74,11 +78,22 @@ describe("without retries a provider is asked once", () => {
   }
 })
 
-describe("a server that says nothing but that it is there", () => {
+const role = OpenAi.data(OpenAi.delta({ role: "assistant", content: "" }))
+const ping = Sdk.named({ type: "ping" })
+
+describe.each<readonly [string, OpenAi.Reply, (server: OpenAi.Server) => Layer.Layer<Model.Model, Config.ConfigError>]>(
+  [
+    [
+      "by ModelOpenAi",
+      OpenAi.open(": ping\n\n", role, ": ping\n\n", OpenAi.data(OpenAi.delta({}))),
+      layerings["by ModelOpenAi"]
+    ],
+    ["by ModelAiSdk", OpenAi.open(Sdk.named(Sdk.begin()), ping, ": ping\n\n", ping), layerings["by ModelAiSdk"]]
+  ]
+)("a server that says nothing but that it is there, %s,", (_, reply, layered) => {
   it.effect("has 60 seconds for its first part, and is left then", () =>
     Effect.gen(function*() {
-      const role = OpenAi.data(OpenAi.delta({ role: "assistant", content: "" }))
-      const server = yield* OpenAi.make(OpenAi.open(": ping\n\n", role, ": ping\n\n", OpenAi.data(OpenAi.delta({}))))
+      const server = yield* OpenAi.make(reply)
       const heard = yield* Deferred.make<void>()
       const listened = Layer.effect(
         Model.Model,
@@ -87,7 +102,7 @@ describe("a server that says nothing but that it is there", () => {
           stream: (request: Model.ModelRequest) =>
             Stream.tap(model.stream(request), () => Deferred.succeed(heard, undefined))
         }))
-      ).pipe(Layer.provide(ModelOpenAi.layer(options(server))), Layer.orDie)
+      ).pipe(Layer.provide(layered(server)), Layer.orDie)
       const { agent } = yield* TestAgent.make([], {
         model: listened,
         agent: { retry: RetryPolicy.make({ maxRetries: 0 }) }

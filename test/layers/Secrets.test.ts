@@ -1,4 +1,5 @@
 /** A secret in the key, a header, the URL, a setting or a tool's argument stays where it was put, whatever is repeated. */
+import { createAnthropic } from "@ai-sdk/anthropic"
 import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
 import { assert, describe, it } from "@effect/vitest"
 import * as Cause from "effect/Cause"
@@ -14,9 +15,12 @@ import * as Stream from "effect/Stream"
 import * as Tracer from "effect/Tracer"
 import { inspect } from "node:util"
 import * as LanguageModelOpenAi from "../../src/layers/LanguageModelOpenAi.ts"
+import * as ModelAiSdk from "../../src/layers/ModelAiSdk.ts"
 import * as ModelLanguageModel from "../../src/layers/ModelLanguageModel.ts"
 import type * as RunEvent from "../../src/run/RunEvent.ts"
+import type * as Model from "../../src/services/Model.ts"
 import * as RetryPolicy from "../../src/services/RetryPolicy.ts"
+import * as Sdk from "../support/AiSdkServers.ts"
 import * as OpenAi from "../support/OpenAiServer.ts"
 import * as TestAgent from "../support/TestAgent.ts"
 
@@ -31,15 +35,20 @@ const secrets = {
 
 const repeated = `you sent ${Object.values(secrets).join(", ")} and Bearer ${secrets.key}`
 
-const { data, delta, finish, toolCalls } = OpenAi
-const calls = OpenAi.events(
-  data(
-    toolCalls({ index: 0, id: "a", function: { name: "work", arguments: `{"n":1,"note":"${secrets.argument}"}` } }),
-    finish("tool_calls")
-  )
-)
+const params = `{"n":1,"note":"${secrets.argument}"}`
 
-const replies: Readonly<Record<string, OpenAi.Reply>> = {
+/** A way to a provider: a model that is given the secrets, an answer with a call, and answers that repeat what was sent. */
+interface Way {
+  readonly model: (server: OpenAi.Server) => Layer.Layer<Model.Model>
+  readonly calls: OpenAi.Reply
+  readonly replies: Readonly<Record<string, OpenAi.Reply>>
+  /** The key and the setting that a request has. */
+  readonly sent: (request: OpenAi.Request) => readonly [key: unknown, setting: unknown]
+}
+
+const { data, delta, finish, toolCalls } = OpenAi
+
+const chatReplies: Way["replies"] = {
   "as the message of a 400": OpenAi.status(400, { error: { message: repeated, code: repeated, param: repeated } }),
   "as the message of a 500": OpenAi.status(500, { error: { message: repeated } }),
   "as plain text": OpenAi.status(404, repeated),
@@ -51,32 +60,69 @@ const replies: Readonly<Record<string, OpenAi.Reply>> = {
   "in half an answer": OpenAi.reset(data(delta({ content: "so" })))
 }
 
+const chat: Way = {
+  model: ({ baseUrl }) => {
+    const client = Layer.effect(
+      HttpClient.HttpClient,
+      Effect.map(
+        HttpClient.HttpClient,
+        HttpClient.mapRequest(HttpClientRequest.setHeader("x-gateway-token", secrets.header))
+      )
+    ).pipe(Layer.provide(NodeHttpClient.layerUndici))
+    return ModelLanguageModel.layer.pipe(
+      Layer.provide(LanguageModelOpenAi.layer({
+        model: "m",
+        baseUrl: `${baseUrl}?token=${secrets.url}`,
+        apiKey: Redacted.make(secrets.key),
+        body: { user: secrets.setting }
+      })),
+      Layer.provide(client),
+      Layer.orDie
+    )
+  },
+  calls: OpenAi.events(
+    data(toolCalls({ index: 0, id: "a", function: { name: "work", arguments: params } }), finish("tool_calls"))
+  ),
+  replies: chatReplies,
+  sent: ({ body, headers }) => [headers.authorization?.replace("Bearer ", ""), body.user]
+}
+
+const refused = Sdk.apiError("invalid_request_error", repeated)
+const half = [Sdk.begin(), ...Sdk.says(0, "so")]
+
+const bridge: Way = {
+  model: ({ baseUrl }) =>
+    ModelAiSdk.layer({
+      model: createAnthropic({ apiKey: secrets.key, baseURL: `${baseUrl}?token=${secrets.url}` })("claude-x"),
+      settings: {
+        headers: { "x-gateway-token": secrets.header },
+        providerOptions: { anthropic: { metadata: { userId: secrets.setting } } }
+      }
+    }),
+  calls: Sdk.message("tool_use", Sdk.calls(0, "toolu_1", "work", params)),
+  replies: {
+    "as the message of a 400": OpenAi.status(400, refused),
+    "as the message of a 500": OpenAi.status(500, refused),
+    "as plain text": OpenAi.status(404, repeated),
+    "as what a validator found": OpenAi.status(422, { detail: [{ loc: ["body", secrets.argument], msg: repeated }] }),
+    "inside of a stream": OpenAi.events(Sdk.named(...half, refused)),
+    "in all there is of a stream": OpenAi.events(Sdk.named(refused)),
+    "in an event that is none": OpenAi.events(`${Sdk.named(...half)}data: {"nonsense":"${repeated}"}\n\n`),
+    "in its headers": OpenAi.status(429, "", { "x-request-id": secrets.key, "x-ratelimit-reason": secrets.header }),
+    "in half an answer": OpenAi.reset(Sdk.named(...half))
+  },
+  sent: ({ body, headers }) => [headers["x-api-key"], body.metadata.user_id]
+}
+
 /** A run whose second call gets this reply: its events, and all that is logged, traced and failed with. */
-const observed = Effect.fnUntraced(function*(reply: OpenAi.Reply) {
+const observed = Effect.fnUntraced(function*({ calls, model }: Way, reply: OpenAi.Reply) {
   const server = yield* OpenAi.make(calls, reply)
   const lines: Array<string> = []
   const spans: Array<Tracer.NativeSpan> = []
-  const client = Layer.effect(
-    HttpClient.HttpClient,
-    Effect.map(
-      HttpClient.HttpClient,
-      HttpClient.mapRequest(HttpClientRequest.setHeader("x-gateway-token", secrets.header))
-    )
-  ).pipe(Layer.provide(NodeHttpClient.layerUndici))
-  const model = ModelLanguageModel.layer.pipe(
-    Layer.provide(LanguageModelOpenAi.layer({
-      model: "m",
-      baseUrl: `${server.baseUrl}?token=${secrets.url}`,
-      apiKey: Redacted.make(secrets.key),
-      body: { user: secrets.setting }
-    })),
-    Layer.provide(client),
-    Layer.orDie
-  )
   const events: Array<RunEvent.RunEvent> = []
   const exit = yield* Effect.gen(function*() {
     const { agent } = yield* TestAgent.make([], {
-      model,
+      model: model(server),
       agent: { retry: RetryPolicy.make({ base: 0, maxRetries: 1 }) }
     })
     const seen = Stream.runForEach(
@@ -109,14 +155,15 @@ const observed = Effect.fnUntraced(function*(reply: OpenAi.Reply) {
 const found = (text: string) =>
   Object.entries(secrets).filter(([, secret]) => text.includes(secret)).map(([name]) => name)
 
-describe("a provider that repeats what it was sent", () => {
-  for (const [how, reply] of Object.entries(replies)) {
-    it.effect(`${how} tells nobody`, () =>
+describe.each([["over chat completions", chat], ["over the AI SDK", bridge]] as const)("a provider %s", (_, way) => {
+  for (const [how, reply] of Object.entries(way.replies)) {
+    it.effect(`that repeats what it was sent ${how} tells nobody`, () =>
       Effect.gen(function*() {
-        const { events, said, server, spans } = yield* observed(reply)
+        const { events, said, server, spans } = yield* observed(way, reply)
         const [first, second] = server.requests
+        assert.isDefined(first)
+        assert.deepStrictEqual(way.sent(first!), [secrets.key, secrets.setting])
         assert.strictEqual(first?.headers["x-gateway-token"], secrets.header)
-        assert.strictEqual(first?.body.user, secrets.setting)
         assert.include(first?.url, secrets.url)
         assert.include(second?.text, secrets.argument)
         assert.isAbove(spans.length, 2)

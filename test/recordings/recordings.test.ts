@@ -1,7 +1,7 @@
 /**
  * Replays recorded provider streams (`<protocol>.*`: JSON, one payload a line, or server-sent events) from the folder
- * `FIBERLOOP_RECORDINGS`, default `../shared/recordings`; with `FIBERLOOP_RECORDINGS_FULL=1` cut at every offset. Fails when
- * there are none; a file without a stream, or of a protocol that has no model here, is only told.
+ * `FIBERLOOP_RECORDINGS`, default `../shared/recordings`; with `--full`, or `FIBERLOOP_RECORDINGS_FULL=1`, cut at every
+ * offset. Fails when there are none; a file without a stream, or of a protocol that has no model here, is only told.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { existsSync, readdirSync, readFileSync } from "node:fs"

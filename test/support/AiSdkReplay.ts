@@ -1,11 +1,12 @@
 /**
- * Holds models of the AI SDK against a recorded stream of Anthropic or Google: whole, in pieces of one byte, and cut at many
+ * Holds models of the AI SDK against a recorded stream of Anthropic, Google or OpenAI's Responses: whole, in pieces of one byte, and cut at many
  * offsets, by the stream's end and by an error of its connection.
  *
  * Owns what must hold of any recording. What the parts of one are is held against its texts only.
  */
 import { createAnthropic } from "@ai-sdk/anthropic"
 import { createGoogle } from "@ai-sdk/google"
+import { createOpenAI } from "@ai-sdk/openai"
 import type { LanguageModelV4 } from "@ai-sdk/provider"
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
@@ -49,6 +50,13 @@ export const protocols: Readonly<Record<string, Protocol>> = {
     isError: ({ error }) => Boolean(error),
     text: ({ candidates }) =>
       (candidates?.[0]?.content?.parts ?? []).map((part: Payload) => part["thought"] ? "" : part["text"] ?? "").join("")
+  },
+  "openai-responses": {
+    model: (fetch) => createOpenAI({ ...settings, fetch }).responses("gpt-x"),
+    event: (payload) => Sdk.named(payload),
+    isFinish: ({ type }) => type === "response.completed" || type === "response.incomplete",
+    isError: ({ type }) => type === "error" || type === "response.failed",
+    text: ({ delta, type }) => type === "response.output_text.delta" ? delta : ""
   }
 }
 

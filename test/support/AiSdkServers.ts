@@ -1,9 +1,10 @@
 /**
- * What Anthropic and Google send, for a server on the loopback interface (`OpenAiServer`), and their models of the AI SDK
- * that call it.
+ * What Anthropic, Google and OpenAI's Responses send, for a server on the loopback interface (`OpenAiServer`), and their
+ * models of the AI SDK that call it.
  */
 import { createAnthropic } from "@ai-sdk/anthropic"
 import { createGoogle } from "@ai-sdk/google"
+import { createOpenAI } from "@ai-sdk/openai"
 import type { LanguageModelV4 } from "@ai-sdk/provider"
 import { Effect, Schema } from "effect"
 import { Tool } from "effect/ai"
@@ -100,6 +101,52 @@ export const chunk = (parts: ReadonlyArray<object>, fields: object = {}): Payloa
 
 export const google = ({ baseUrl }: Pick<OpenAi.Server, "baseUrl">, id = "gemini-x"): LanguageModelV4 =>
   createGoogle({ apiKey: key, baseURL: baseUrl })(id)
+
+// ---- OpenAI's Responses -------------------------------------------------------------------------------------------
+
+const response = (status: string, fields: object = {}) => ({
+  id: "resp_1",
+  created_at: 1_700_000_000,
+  model: "gpt-x-1",
+  status,
+  error: null,
+  incomplete_details: null,
+  usage: { input_tokens: 7, output_tokens: 5, output_tokens_details: { reasoning_tokens: 2 } },
+  ...fields
+})
+
+export const created: Payload = { type: "response.created", response: response("in_progress") }
+
+const item = (output_index: number, added: object, done: object, ...deltas: ReadonlyArray<object>) => [
+  { type: "response.output_item.added", output_index, item: { ...added } },
+  ...deltas.map((delta) => ({ output_index, ...delta }) as Payload),
+  { type: "response.output_item.done", output_index, item: { ...added, ...done } }
+]
+
+export const writes = (index: number, ...texts: ReadonlyArray<string>): ReadonlyArray<Payload> => {
+  const id = `msg_${index}`
+  const deltas = texts.map((delta) => ({ type: "response.output_text.delta", item_id: id, content_index: 0, delta }))
+  return item(index, { id, type: "message", role: "assistant", content: [] }, {}, ...deltas)
+}
+
+export const asks = (index: number, name: string, ...json: ReadonlyArray<string>): ReadonlyArray<Payload> => {
+  const id = `fc_${index}`
+  const deltas = json.map((delta) => ({ type: "response.function_call_arguments.delta", item_id: id, delta }))
+  const call = { id, type: "function_call", call_id: `call_${index}`, name, arguments: "" }
+  return item(index, call, { arguments: json.join(""), status: "completed" }, ...deltas)
+}
+
+/** The end of an answer: complete, or cut short for a reason. */
+export const completed = (reason?: string): Payload =>
+  reason === undefined
+    ? { type: "response.completed", response: response("completed") }
+    : { type: "response.incomplete", response: response("incomplete", { incomplete_details: { reason } }) }
+
+/** An error inside an answer. */
+export const failed = (error: object): Payload => ({ type: "error", sequence_number: 9, error })
+
+export const responses = ({ baseUrl }: Pick<OpenAi.Server, "baseUrl">, id = "gpt-x"): LanguageModelV4 =>
+  createOpenAI({ apiKey: key, baseURL: baseUrl }).responses(id)
 
 // ---- calling ------------------------------------------------------------------------------------------------------
 

@@ -27,7 +27,9 @@ import * as TestStore from "./TestStore.ts"
 /** What became of one run, without what differs from run to run. */
 interface Outcome {
   readonly end: string
-  readonly message: { readonly content: unknown; readonly finishReason: string } | undefined
+  readonly message:
+    | { readonly content: ReadonlyArray<Message.AssistantPart>; readonly finishReason: string }
+    | undefined
   readonly usage: unknown
   readonly outcomes: ReadonlyArray<string>
   readonly discarded: ReadonlyArray<string>
@@ -42,6 +44,42 @@ const cut: Outcome = {
   outcomes: [],
   discarded: ["StreamTruncated"],
   ran: []
+}
+
+const textOf = ({ message }: Outcome): string =>
+  message === undefined
+    ? ""
+    : message.content.map((part) => part.type === "text" ? part.text : "").join("")
+
+/** Fails unless these texts are all there, in their order; other texts may stand between them. */
+const checkTexts = (text: string, said: ReadonlyArray<string>): void => {
+  let at = 0
+  for (const piece of said.filter((piece) => piece.trim() !== "")) {
+    const found = text.indexOf(piece, at)
+    assert.isAtLeast(found, 0, `${JSON.stringify(piece)} is not in the text behind ${at}`)
+    at = found + piece.length
+  }
+}
+
+/** An answer without content is asked for again, and one that a provider's package cannot read. */
+const unusable: ReadonlyArray<string> = ["EmptyResponse", "InvalidResponse"]
+
+/** Fails unless an answer that was played whole ended as its recording says, with its texts. */
+const checkEnding = (protocol: Protocol, payloads: ReadonlyArray<Payload>, outcome: Outcome): void => {
+  switch (protocol.ending(payloads)) {
+    case "whole":
+      assert.deepStrictEqual(outcome.discarded.filter((tag) => !unusable.includes(tag)), [])
+      assert.strictEqual(outcome.message === undefined, outcome.discarded.length > 0)
+      return outcome.message === undefined ? undefined : checkTexts(textOf(outcome), payloads.map(protocol.text))
+    case "failed":
+      assert.isUndefined(outcome.message)
+      assert.match(outcome.end, /^RunFailed/)
+      return assert.notInclude(outcome.discarded, "StreamTruncated")
+    case "cut":
+      return assert.deepStrictEqual({ ...outcome, usage: undefined }, cut)
+    case undefined:
+      return
+  }
 }
 
 /** A part without the id of its call, which an adapter makes where the provider has none. */
@@ -143,13 +181,18 @@ export const suite = (protocol: Protocol, payloads: ReadonlyArray<Payload>, isFu
   const decidedAt = (ends[payloads.findIndex(protocol.decides)] ?? Number.POSITIVE_INFINITY) - 2
   const whole = OpenAi.events(body)
 
-  it.effect("is the same in one piece, in pieces of one event and of one byte", () =>
-    Effect.gen(function*() {
-      const single = Array.from(body, (byte) => Uint8Array.of(byte))
-      const replies = [whole, whole, OpenAi.events(...events, bytes(protocol.end)), OpenAi.events(...single)]
-      const [first, ...others] = yield* play(protocol, whole, replies)
-      for (const other of others) assert.deepStrictEqual(other, first)
-    }), timeout)
+  it.effect(
+    "ends as it says, and the same in one piece, in pieces of one event and of one byte",
+    () =>
+      Effect.gen(function*() {
+        const single = Array.from(body, (byte) => Uint8Array.of(byte))
+        const replies = [whole, whole, OpenAi.events(...events, bytes(protocol.end)), OpenAi.events(...single)]
+        const [first, ...others] = yield* play(protocol, whole, replies)
+        if (first !== undefined) checkEnding(protocol, payloads, first)
+        for (const other of others) assert.deepStrictEqual(other, first)
+      }),
+    timeout
+  )
 
   describe.each(["end", "reset"] as const)("cut by a socket's %s", (ending) => {
     it.effect(

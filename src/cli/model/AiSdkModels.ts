@@ -12,7 +12,12 @@ import type * as Model from "../../services/Model.ts"
 import * as Flags from "../Flags.ts"
 import { badInput, type Refusal } from "../Refusal.ts"
 
-type Create = (settings: { readonly apiKey: string; readonly baseURL?: string }) => (id: string) => LanguageModelV4
+type Create = (
+  settings: { readonly apiKey: string; readonly baseURL?: string; readonly fetch: typeof globalThis.fetch }
+) => (id: string) => LanguageModelV4
+
+/** `fetch` by itself follows redirects, as another method, and takes the key along. */
+const fetch: typeof globalThis.fetch = (input, init) => globalThis.fetch(input, { ...init, redirect: "manual" })
 
 interface Provider {
   /** as the SDK names it, and so a session */
@@ -111,7 +116,7 @@ export const layer = Effect.fnUntraced(function*(
     )
   }
   const baseURL = yield* address(provider)
-  const model = create({ apiKey, ...(baseURL === undefined ? {} : { baseURL }) })(id)
+  const model = create({ apiKey, fetch, ...(baseURL === undefined ? {} : { baseURL }) })(id)
   const { layer } = yield* Effect.promise(() => import("../../layers/ModelAiSdk.ts"))
   return layer({ model, key: provider.key })
 })

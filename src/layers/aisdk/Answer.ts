@@ -1,14 +1,14 @@
 /**
  * Reads the stream of a call to its end.
  *
- *   part* ── finish with the provider's own reason ──▶ the finish, and the end
- *     ├──── finish without one | end of the stream ──▶ fails as truncated
+ *   part* ── finish that the provider gave ──▶ the finish, and the end
+ *     ├──── finish that it did not | end of the stream ──▶ fails as truncated
  *     └──── error part | broken stream ──▶ fails
  *
  * Owns when a call is over; what comes behind a finish is not read. Does not own the request (`LanguageModelAiSdk`), nor what
  * the parts are (`StreamParts`).
  */
-import type { LanguageModelV4StreamPart } from "@ai-sdk/provider"
+import type { LanguageModelV4FinishReason, LanguageModelV4StreamPart } from "@ai-sdk/provider"
 import type * as Response from "effect/ai/Response"
 import * as Arr from "effect/Array"
 import * as Cause from "effect/Cause"
@@ -30,15 +30,23 @@ interface Reader {
   readonly outcome: () => "finished" | Failures.Broken | undefined
 }
 
+/**
+ * Whether a provider's package made this finish up because its stream ended without one: it says so, or has nothing to say.
+ * OpenAI's Responses have no word for an answer that is complete, so that theirs is a finish by its kind alone.
+ */
+const isMadeUp = ({ raw, unified }: LanguageModelV4FinishReason): boolean =>
+  unified === "interrupted" || (unified === "other" && !raw)
+
 const makeReader = (caller: Failures.Caller, tools: ReadonlySet<string>): Reader => {
   const model = Metadata.nameOf(caller.model)
   let warnings: StreamStart["warnings"] = []
   let outcome: ReturnType<Reader["outcome"]>
 
   const finish = (part: Extract<LanguageModelV4StreamPart, { type: "finish" }>, out: Array<Part>) => {
-    const { raw, unified } = part.finishReason
-    if (!raw) outcome = new Failures.Broken("answer", Errors.truncated(Failures.originOf(caller)))
-    else if (unified === "error") outcome = new Failures.Broken("answer", Errors.gaveUp(Failures.originOf(caller)))
+    const { finishReason } = part
+    const origin = Failures.originOf(caller)
+    if (isMadeUp(finishReason)) outcome = new Failures.Broken("answer", Errors.truncated(origin))
+    else if (finishReason.unified === "error") outcome = new Failures.Broken("answer", Errors.gaveUp(origin))
     else {
       outcome = "finished"
       out.push(StreamParts.finish(part, model, warnings.length === 0 ? {} : { warnings }))

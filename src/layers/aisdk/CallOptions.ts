@@ -9,6 +9,7 @@ import * as AiError from "effect/ai/AiError"
 import type * as LanguageModel from "effect/ai/LanguageModel"
 import * as Tool from "effect/ai/Tool"
 import * as Effect from "effect/Effect"
+import type * as ResponseFormat from "../openai/ResponseFormat.ts"
 import * as Messages from "./Messages.ts"
 
 /**
@@ -78,17 +79,32 @@ const formatFields = ({ responseFormat: format }: LanguageModel.ProviderOptions)
     }
   }
 
-/** The options of a call to the model of this name. Fails on a schema that JSON Schema cannot hold. */
+/** OpenAI's package sends every schema as a strict one unless it is told; those of others do not read that. */
+const answerFields = (format: ResponseFormat.ResponseFormat | undefined, { providerOptions }: Settings) => {
+  if (format === undefined) return {}
+  const { name, schema, strict } = format.json_schema
+  return {
+    responseFormat: { type: "json" as const, name, schema },
+    providerOptions: { ...providerOptions, openai: { strictJsonSchema: strict, ...providerOptions?.["openai"] } }
+  }
+}
+
+/**
+ * The options of a call to the model of this name, whose answer has to fit `format`. Fails on a schema that JSON Schema
+ * cannot hold.
+ */
 export const encode = (
   call: LanguageModel.ProviderOptions,
   settings: Settings,
-  model: string
+  model: string,
+  format?: ResponseFormat.ResponseFormat
 ): Effect.Effect<LanguageModelV4CallOptions, AiError.AiErrorReason> =>
   Effect.try({
     try: () => ({
       ...settings,
       prompt: Messages.encode(call.prompt, model),
       ...toolFields(call),
+      ...answerFields(format, settings),
       ...formatFields(call)
     }),
     catch: (cause) => new AiError.UnsupportedSchemaError({ description: cause instanceof Error ? cause.message : "" })

@@ -5,13 +5,16 @@
  * Owns the shapes of the SDK's errors, told by their fields and names, because a program may hold several versions of their
  * classes. They hold the prompt, so that none is kept.
  */
-import type { LanguageModelV4 } from "@ai-sdk/provider"
+import type { LanguageModelV4, LanguageModelV4CallOptions } from "@ai-sdk/provider"
 import * as AiError from "effect/ai/AiError"
+import * as Echo from "../openai/Echo.ts"
 import * as Errors from "../openai/Errors.ts"
 import type { Origin } from "../openai/Origin.ts"
+import * as Json from "../provider/Json.ts"
 import * as ProviderError from "../provider/ProviderError.ts"
 import * as RetryAfter from "../provider/RetryAfter.ts"
 import * as ModelConfig from "./ModelConfig.ts"
+import * as Sent from "./Sent.ts"
 
 /** An `APICallError`, a provider's error inside a stream, or any other. */
 interface Thrown {
@@ -24,11 +27,11 @@ interface Thrown {
   readonly data?: unknown
 }
 
-/** Whose failures these are; `key` names what holds the model's key, `headers` are those of the call. */
+/** Whose failures these are: `key` names what holds the model's key, and `sent` is the call, once there is one. */
 export interface Caller {
   readonly model: LanguageModelV4
   readonly key: string | undefined
-  readonly headers: unknown
+  readonly sent?: LanguageModelV4CallOptions
 }
 
 /** What was thrown before there was an answer, or what its stream reported or broke with: still as the SDK has it. */
@@ -42,7 +45,7 @@ export class Broken {
 }
 
 /** Where a call went: the host where that is known, else the provider. */
-export const originOf = ({ headers, key, model }: Caller, url?: unknown): Origin => {
+export const originOf = ({ key, model, sent }: Caller, url?: unknown): Origin => {
   const known = typeof url === "string" ? url : ModelConfig.baseUrl(model)
   const address = known === undefined ? null : URL.parse(known)
   return {
@@ -52,7 +55,8 @@ export const originOf = ({ headers, key, model }: Caller, url?: unknown): Origin
     url: address === null ? "" : `${address.origin}${address.pathname}`,
     hasKey: true,
     key: key ?? `the API key that ${model.provider} was given`,
-    redact: ModelConfig.redact(model, headers)
+    redact: (text) =>
+      Echo.without(text, [...ModelConfig.secrets(model), ...(sent === undefined ? [] : Sent.texts(sent))])
   }
 }
 
@@ -68,7 +72,16 @@ const notTheProtocol = new Set([
 const textOf = (value: unknown): string | undefined => typeof value === "string" && value !== "" ? value : undefined
 
 const statusOf = ({ statusCode }: Thrown): number | undefined =>
-  typeof statusCode === "number" && statusCode >= 400 ? statusCode : undefined
+  typeof statusCode === "number" && statusCode >= 300 ? statusCode : undefined
+
+/**
+ * Whether this came inside of a stream: as a part of it, or as one of its events (OpenAI's are numbered) before there was any.
+ * Its HTTP status was 200; the one that it has stands for its name, and 500 for a name that the package does not know.
+ */
+const isOfStream = (cause: unknown, { responseBody, url }: Thrown): boolean =>
+  typeof responseBody === "string"
+    ? Json.object(Json.parse(responseBody))?.sequence_number !== undefined
+    : url === undefined && !(cause instanceof Error)
 
 /** The provider's own error: that of the body, else the data of a stream's error, else the error itself. */
 const providerError = ({ data, responseBody, ...thrown }: Thrown): ProviderError.ProviderError =>
@@ -84,12 +97,13 @@ export const toAiError = ({ by, cause }: Broken, caller: Caller, now: number): A
   const origin = originOf(caller, thrown.url)
   const status = statusOf(thrown)
   const name = textOf(thrown.name) ?? ""
-  if (thrown.url === undefined && !(cause instanceof Error)) {
+  if (isOfStream(cause, thrown)) {
     const error = typeof cause === "string" ? ProviderError.fromAnswer({ body: cause }) : providerError(thrown)
-    return Errors.fromProvider(origin, { ...error, status: status ?? error.status })
+    return Errors.fromProvider(origin, status === undefined || status === 500 ? error : { ...error, status })
   }
   if (status !== undefined) {
     const headers = thrown.responseHeaders ?? {}
+    if (status < 400) return Errors.notAnswered(origin, status, headers["location"])
     const retryAfter = RetryAfter.fromHeaders(headers, now)
     return Errors.fromProvider(origin, providerError({ message: thrown.message, ...thrown }), {
       status,
@@ -104,7 +118,10 @@ export const toAiError = ({ by, cause }: Broken, caller: Caller, now: number): A
     const error = Errors.unreachable(origin, cause)
     return by === "call" && !isTerminated(cause) ? error : Errors.inAnswer(origin, error)
   }
-  return name === "Error" ? unreadable(origin) : notCalled(origin, name, textOf(thrown.message) ?? "")
+  const message = textOf(thrown.message) ?? ""
+  if (name !== "Error") return notCalled(origin, name, message)
+  if (by === "call") return /\bcredentials?\b/i.test(message) ? noCredentials(origin) : unreadable(origin)
+  return /^Incomplete\b.*\bend of stream\b/.test(message) ? Errors.truncated(origin) : unreadable(origin)
 }
 
 /** How `fetch` says that a body broke off: some models read the first event before the call is over. */
@@ -113,6 +130,12 @@ const isTerminated = (cause: unknown, depth = 5): boolean =>
 
 const unreadable = (origin: Origin): AiError.AiError =>
   Errors.invalidResponse(origin, "sent an answer that cannot be read; check the base URL, or try again")
+
+/** A signature could not be made (Bedrock, Vertex): the words of whoever looked for credentials may hold some. */
+const noCredentials = (origin: Origin): AiError.AiError => {
+  const description = `${origin.host} could not be called: no credentials were found that it takes; check ${origin.key}`
+  return Errors.make(origin, new AiError.AuthenticationError({ kind: "MissingKey", description }))
+}
 
 const notSendable = (origin: Origin): AiError.AiError => {
   const description =

@@ -9,36 +9,43 @@ import type { LanguageModelV4 } from "@ai-sdk/provider"
 
 interface Config {
   readonly baseURL?: unknown
+  readonly baseUrl?: unknown
+  readonly url?: unknown
   readonly headers?: unknown
 }
 
 const configOf = (model: LanguageModelV4): Config => (model as { readonly config?: Config }).config ?? {}
 
-/** The address that calls go to, where it is known. */
-export const baseUrl = (model: LanguageModelV4): string | undefined => {
-  const { baseURL } = configOf(model)
-  return typeof baseURL === "string" ? baseURL : undefined
-}
-
-const headersOf = (model: LanguageModelV4): unknown => {
+/** A setting, or what a function that has it gives for `argument`. */
+const valueOf = (setting: unknown, argument?: unknown): unknown => {
   try {
-    const { headers } = configOf(model)
-    return typeof headers === "function" ? headers() : headers
+    return typeof setting === "function" ? setting(argument) : setting
   } catch {
     return undefined
   }
 }
 
+/** The address that calls go to, where it is known: that of the provider, or of this model below it. */
+export const baseUrl = (model: LanguageModelV4): string | undefined => {
+  const { baseURL, baseUrl, url } = configOf(model)
+  const known = [baseURL, valueOf(baseUrl), valueOf(url, { path: "", modelId: model.modelId })]
+  return known.find((value) => typeof value === "string")
+}
+
 const isSecret = /key|auth|token|secret|cookie/i
 
 /** The values of headers by which a call is authorised. */
-const secretsOf = (headers: unknown): ReadonlyArray<string> =>
+const ofHeaders = (headers: unknown): ReadonlyArray<string> =>
   Object.entries(typeof headers === "object" && headers !== null ? headers : {}).flatMap(([name, value]) =>
     typeof value === "string" && isSecret.test(name) ? [value.replace(/^(Bearer|Basic) /i, "").trim()] : []
   )
 
-/** Takes the model's keys out of a text, and those of `headers`, which a call adds. */
-export const redact = (model: LanguageModelV4, headers: unknown) => (text: string): string =>
-  [...secretsOf(headersOf(model)), ...secretsOf(headers)]
-    .filter((secret) => secret.length >= 8)
-    .reduce((clean, secret) => clean.replaceAll(secret, "<redacted>"), text)
+/** What an address holds besides a place. */
+const ofAddress = (address: string | undefined): ReadonlyArray<string> => {
+  const url = address === undefined ? null : URL.parse(address)
+  return url === null ? [] : [url.password, ...url.searchParams.values()]
+}
+
+/** The model's keys: in its headers, and in its address. */
+export const secrets = (model: LanguageModelV4): ReadonlyArray<string> =>
+  [...ofHeaders(valueOf(configOf(model).headers)), ...ofAddress(baseUrl(model))].filter(({ length }) => length >= 8)

@@ -9,11 +9,14 @@ import * as Json from "../provider/Json.ts"
 /** Headers that hold no secret. */
 const open = /^(accept(-encoding|-language)?|connection|content-(type|length)|host|user-agent|traceparent|b3)$/
 
-const ofHeaders = (headers: Headers): ReadonlyArray<string> =>
-  Object.entries(headers).flatMap(([name, value]) => open.test(name) ? [] : [value, ...value.split(" ").slice(1)])
+/** What stands in headers that may hold a secret: their values, and the words behind a scheme (`Bearer ...`). */
+export const ofHeaders = (headers: Readonly<Record<string, string | undefined>>): ReadonlyArray<string> =>
+  Object.entries(headers).flatMap(([name, value = ""]) =>
+    open.test(name.toLowerCase()) ? [] : [value, ...value.split(" ").slice(1)].filter((value) => value.length >= 8)
+  )
 
 /** Every text in a value, however deep, that is not shorter than `least`; JSON in a text is JSON. */
-const texts = (value: Json.Json | undefined, least: number): ReadonlyArray<string> => {
+export const texts = (value: Json.Json | undefined, least: number): ReadonlyArray<string> => {
   if (typeof value === "string") {
     const inner = /^\s*[[{]/.test(value) ? Json.parse(value) : undefined
     return [...value.trim().length < least ? [] : [value, value.trim()], ...texts(inner, least)]
@@ -31,19 +34,17 @@ const ofMessages = (messages: Json.Json | undefined): ReadonlyArray<string> =>
     return texts([content ?? null, reasoning_content ?? null, ...called], 8)
   })
 
-/** Long enough to be a secret and not a setting. */
-const ofSettings = ({ messages: _1, model: _2, tools: _3, ...settings }: Json.JsonObject): ReadonlyArray<string> =>
-  texts(settings, 16)
+/** What settings hold that is long enough to be a secret and not a setting. */
+export const ofSettings = (settings: Json.JsonObject): ReadonlyArray<string> => texts(settings, 16)
+
+/** A text without any of these. */
+export const without = (said: string, secrets: ReadonlyArray<string>): string =>
+  secrets
+    .toSorted((a, b) => b.length - a.length)
+    .reduce((text, secret) => text.replaceAll(secret, "<redacted>"), said)
 
 /** A text without what this request sent: its headers, its conversation, its settings. */
 export const hide = (said: string, body: string, headers: Headers): string => {
-  const sent = Json.object(Json.parse(body)) ?? {}
-  const secrets = [
-    ...ofHeaders(headers).filter((value) => value.length >= 8),
-    ...ofMessages(sent.messages),
-    ...ofSettings(sent)
-  ]
-  return secrets
-    .toSorted((a, b) => b.length - a.length)
-    .reduce((text, secret) => text.replaceAll(secret, "<redacted>"), said)
+  const { messages, model: _1, tools: _2, ...settings } = Json.object(Json.parse(body)) ?? {}
+  return without(said, [...ofHeaders(headers), ...ofMessages(messages), ...ofSettings(settings)])
 }

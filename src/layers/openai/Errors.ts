@@ -87,8 +87,8 @@ export const invalidResponse = (origin: Origin, what: string): AiError.AiError =
   make(origin, new AiError.InvalidResponseError({ description: `${origin.host} ${what}` }))
 
 /** What was asked is no such API, and does not become one when it is asked again; `what` continues "<host> ...". */
-const notTheApi = (endpoint: Endpoint, what: string): AiError.AiError =>
-  make(endpoint, new AiError.InvalidRequestError({ description: `${endpoint.host} ${what}` }))
+const notTheApi = (origin: Origin, what: string): AiError.AiError =>
+  make(origin, new AiError.InvalidRequestError({ description: `${origin.host} ${what}` }))
 
 export const notAStream = (endpoint: Endpoint, what: string): AiError.AiError =>
   notTheApi(
@@ -98,13 +98,13 @@ export const notAStream = (endpoint: Endpoint, what: string): AiError.AiError =>
   )
 
 /** A status below 400 that is no 2xx. Where it leads is told without the query, which may hold a secret. */
-export const notAnswered = (endpoint: Endpoint, status: number, location: string | undefined): AiError.AiError => {
-  const url = location === undefined ? null : URL.parse(location, endpoint.url)
+export const notAnswered = (origin: Origin, status: number, location: string | undefined): AiError.AiError => {
+  const url = location === undefined ? null : URL.parse(location, origin.url)
   return notTheApi(
-    endpoint,
+    origin,
     url === null
       ? `answered HTTP ${status}, which is no answer; check the base URL`
-      : endpoint.redact(
+      : origin.redact(
         `redirects to ${url.origin}${url.pathname} (HTTP ${status}), which is not followed; check the base URL, and if the `
           + `API has moved there, name that address in it`
       )

@@ -68,7 +68,16 @@ export const ofAnswer = (output: Model.Output): ResponseFormat | undefined => {
   return format
 }
 
-/** A server's word that it does not know the field, or does not take it with this model or these tools. */
+/** What OpenAI, Anthropic, Google and those who speak as they do call the field in which a schema is sent. */
+const field = new RegExp(
+  [
+    "response_format|json_schema|structured output|text\\.format",
+    "output_(config|format)|output format",
+    "response_?(json_?schema|schema|mime_?type)|response mime type|json mode|the specified schema"
+  ].join("|"),
+  "i"
+)
+
+/** A server's word that it does not know the field, or does not take it with this model, these tools or this schema. */
 export const isRefused = ({ reason }: AiError.AiError): boolean =>
-  reason._tag === "InvalidRequestError"
-  && /response_format|json_schema|structured output/i.test(`${reason.parameter} ${reason.description}`)
+  reason._tag === "InvalidRequestError" && field.test(`${reason.parameter} ${reason.description}`)
