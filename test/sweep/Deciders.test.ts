@@ -10,7 +10,7 @@ import { temporaryFolder } from "../support/Processes.ts"
 import * as RunLog from "../support/RunLog.ts"
 import { layer, Payer, payments } from "./Payer.ts"
 
-const rounds = process.env["FIBERLOOP_SWEEP"] === "all" ? 1000 : 100
+const rounds = process.env["FIBERLOOP_SWEEP"] === "all" ? 1000 : 40
 const script = join(import.meta.dirname, "DecideProcess.ts")
 
 /** A process that answers as it is told, and tells what became of it. */
