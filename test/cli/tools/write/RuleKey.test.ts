@@ -38,7 +38,7 @@ describe("a rule", () => {
       )
   )
 
-  it.effect.each([["src", "./src/"], ["src", "a/../src"], [".", ""], [".", "../../write"]])(
+  it.effect.each([["src", "./src/"], ["src", "a/../src"], [".", ""], [".", "./."]])(
     "is the same for the folders %s and %s",
     ([one, other]) =>
       Effect.sync(() => assert.strictEqual(run(["ls"], one), other === "" ? run(["ls"]) : run(["ls"], other)))
