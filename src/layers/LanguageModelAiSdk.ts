@@ -20,6 +20,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
 import * as Answer from "./aisdk/Answer.ts"
+import * as CacheMarks from "./aisdk/CacheMarks.ts"
 import * as CallOptions from "./aisdk/CallOptions.ts"
 import * as Failures from "./aisdk/Failures.ts"
 import * as Metadata from "./aisdk/Metadata.ts"
@@ -31,11 +32,19 @@ export { isContextOverflow, isTruncated, retryAfter } from "./openai/Errors.ts"
 
 export type Settings = CallOptions.Settings
 
+export type Cache = CacheMarks.Cache
+
 export interface Options {
   /** What every call sends besides the prompt and the tools. */
   readonly settings?: Settings | undefined
   /** Names what holds the model's key, for the advice in errors: `"ANTHROPIC_API_KEY"`. */
   readonly key?: string | undefined
+  /**
+   * Marks the tools, the instructions and the newest messages of every call for a provider's cache, for models that keep
+   * nothing without marks: `"ephemeral"` is Anthropic's mark for five minutes, an object any other one. What was read from
+   * the cache and written to it is in the usage. Default: no marks.
+   */
+  readonly cache?: Cache | undefined
 }
 
 /** The settings of the calls made with it, over those of `Options.settings`. */
@@ -90,9 +99,10 @@ export const make = (model: LanguageModelV4, options: Options = {}): Effect.Effe
     const settings = { ...options.settings, ...(yield* CallSettings) }
     const caller = { model, key: options.key, headers: settings.headers }
     yield* checkVersion(caller)
-    const request = yield* CallOptions.encode(call, settings, name).pipe(
+    const encoded = yield* CallOptions.encode(call, settings, name).pipe(
       Effect.mapError((reason) => Errors.make(Failures.originOf(caller), reason))
     )
+    const request = options.cache === undefined ? encoded : CacheMarks.add(encoded, options.cache)
     const answer = yield* Effect.tryPromise({
       try: async () => await model.doStream({ ...request, abortSignal: controller.signal }),
       catch: (cause) => new Failures.Broken("call", cause)
