@@ -15,6 +15,11 @@ export const db = text(
   "<file|url>",
   "Where sessions are kept: a file or postgres://...; default: .fiberloop/sessions.db here"
 )
+export const contextWindow = text(
+  "context-window",
+  "<tokens>",
+  "What the model takes, so that a long conversation is shortened in time; default: FIBERLOOP_CONTEXT_WINDOW"
+)
 export const noColor = switched("no-color", "No colours, no spinner, no control codes")
 
 /** A setting of the environment; blank ones are as if they were absent. */

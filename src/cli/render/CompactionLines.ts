@@ -6,8 +6,10 @@ import * as TerminalText from "./TerminalText.ts"
 
 type Of<Tag extends RunEvent.Durable["_tag"]> = Extract<RunEvent.Durable, { _tag: Tag }>
 
+type Compacted = Pick<Of<"ContextCompacted">, "strategy" | "before" | "after" | "tokens" | "cause" | "usage">
+
 /** Two lines: how much shorter, and how, why and what it took. */
-export const lines = (event: Of<"ContextCompacted">): readonly [string, string] => [
+export const lines = (event: Compacted): readonly [string, string] => [
   `the conversation was shortened${shorter(event)}`,
   [
     TerminalText.line(event.strategy),
@@ -17,7 +19,7 @@ export const lines = (event: Of<"ContextCompacted">): readonly [string, string] 
 ]
 
 /** `from 40 to 12 messages, about 52000 to 9300 tokens` */
-const shorter = ({ after, before, tokens }: Of<"ContextCompacted">): string =>
+const shorter = ({ after, before, tokens }: Compacted): string =>
   (before === after ? `, all ${count(after, "message")} stay` : ` from ${before} to ${count(after, "message")}`) +
   (tokens === undefined ? "" : `, about ${tokens.before} to ${count(tokens.after, "token")}`)
 

@@ -96,7 +96,7 @@ export const goOn = (event: RunEvent.End, sessionId: string, flags: ReadonlyArra
 }
 
 /** Of the flags of a run, those that say where its session is kept. */
-const placeOf = (flags: ReadonlyArray<string>): ReadonlyArray<string> => {
+export const placeOf = (flags: ReadonlyArray<string>): ReadonlyArray<string> => {
   const at = flags.indexOf("--db")
   return at < 0 ? [] : flags.slice(at, at + 2)
 }
