@@ -16,8 +16,9 @@ import * as WriteTools from "./tools/write/WriteTools.ts"
 
 export class CliAgent extends Context.Service<CliAgent, Agent.Client<string>>()("fiberloop/cli/CliAgent") {}
 
-const looking = Toolkit.merge(FileTools.toolkit, Calculate.toolkit)
-const working = Toolkit.merge(looking, WriteTools.toolkit)
+/** The tools of the agent that can only read, and of the one that can write, too. */
+export const looking = Toolkit.merge(FileTools.toolkit, Calculate.toolkit)
+export const working = Toolkit.merge(looking, WriteTools.toolkit)
 
 /** An agent still needs the services of a run, and the handlers of its tools. */
 type Layered<Tools extends Record<string, Tool.Any>> = Layer.Layer<

@@ -40,7 +40,7 @@ const settingsOf = Effect.fnUntraced(function*({ maxTurns = Option.none(), yes =
     db: Option.getOrUndefined(typed.db),
     model: Option.getOrUndefined(typed.model) ?? (yield* Flags.environment("FIBERLOOP_MODEL")),
     maxTurns: Option.getOrUndefined(maxTurns),
-    contextWindow: Option.getOrUndefined(typed.contextWindow) ?? (yield* Flags.environment("FIBERLOOP_CONTEXT_WINDOW")),
+    contextWindow: yield* Flags.windowOf(typed.contextWindow),
     session: typed.session,
     json: typed.json,
     isPlain: typed.noColor || (yield* Flags.isPlain),

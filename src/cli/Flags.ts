@@ -29,6 +29,10 @@ export const environment = (name: string): Effect.Effect<string | undefined> =>
     Effect.orElseSucceed(() => undefined)
   )
 
+/** What `--context-window` says, else the environment. */
+export const windowOf = (typed: Option.Option<string>): Effect.Effect<string | undefined> =>
+  Option.isSome(typed) ? Effect.succeed(typed.value) : environment("FIBERLOOP_CONTEXT_WINDOW")
+
 /** No colours are wanted, whatever the terminal can do. */
 export const isPlain: Effect.Effect<boolean> = Effect.gen(function*() {
   return (yield* environment("NO_COLOR")) !== undefined || (yield* environment("TERM")) === "dumb"

@@ -15,18 +15,23 @@ interface Typed {
   readonly db: Option.Option<string>
   readonly noColor: boolean
   readonly json?: boolean
+  readonly root?: Option.Option<string>
+  readonly contextWindow?: string | undefined
 }
 
 /** Where to look, and what it is to look like. */
-export const placeOf = Effect.fnUntraced(function*({ db, json = false, noColor }: Typed) {
+export const placeOf = Effect.fnUntraced(function*(
+  { contextWindow, db, json = false, noColor, root = Option.none() }: Typed
+) {
   return yield* Settings.check({
     db: Option.getOrUndefined(db),
     json,
     isPlain: noColor || (yield* Flags.isPlain),
     task: undefined,
-    root: undefined,
+    root: Option.getOrUndefined(root),
     model: undefined,
     maxTurns: undefined,
+    contextWindow,
     session: undefined
   })
 })
@@ -60,11 +65,30 @@ const show = Command.make(
   {
     session,
     full: Flags.switched("full", "Show arguments and results whole, and the model's reasoning"),
-    json: Flags.switched("json", "Print every event as a line of JSON, as run --json does"),
+    context: Flags.switched("context", "Show what the model would be sent now instead, with the tokens that it takes"),
+    json: Flags.switched(
+      "json",
+      "Print every event as a line of JSON, as run --json does; with --context one document"
+    ),
+    root: Flags.text(
+      "root",
+      "<folder>",
+      "For --context: whose AGENTS.md adds to the instructions; default: the current one"
+    ),
+    contextWindow: Flags.text(
+      "context-window",
+      "<tokens>",
+      "For --context: what the model takes; default: FIBERLOOP_CONTEXT_WINDOW"
+    ),
     db,
     noColor
   },
-  Effect.fnUntraced(function*({ full, session, ...typed }) {
+  Effect.fnUntraced(function*({ context, contextWindow, full, session, ...typed }) {
+    if (context) {
+      const place = yield* placeOf({ ...typed, contextWindow: yield* Flags.windowOf(contextWindow) })
+      const ContextCommand = yield* Effect.promise(() => import("./ContextCommand.ts"))
+      return yield* ContextCommand.run({ place, session, isFull: full })
+    }
     const place = yield* placeOf(typed)
     const ShowCommand = yield* Effect.promise(() => import("./ShowCommand.ts"))
     yield* ShowCommand.run({ place, session, isFull: full })
@@ -75,6 +99,7 @@ const show = Command.make(
   Command.withExamples([
     { command: "fiberloop show <session>", description: "The whole conversation" },
     { command: "fiberloop show <session> --full | less", description: "With whole results, page by page" },
+    { command: "fiberloop show <session> --context", description: "What is left of it for the model" },
     {
       command: "fiberloop show <session> --json | jq 'select(._tag == \"ToolSettled\")'",
       description: "Its events, for programs"
