@@ -15,7 +15,7 @@ const standing = {
   model: Flags.text(
     "model",
     "<name>",
-    "OpenAI-compatible, anthropic/... or google/...; default: FIBERLOOP_MODEL, the session's, offline"
+    "OpenAI-compatible, anthropic/..., google/...; default: FIBERLOOP_MODEL, session's, offline"
   ),
   contextWindow: Flags.contextWindow
 }

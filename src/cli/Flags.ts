@@ -17,8 +17,8 @@ export const db = text(
 )
 export const contextWindow = text(
   "context-window",
-  "<tokens>",
-  "What the model takes, so that a long conversation is shortened in time; default: FIBERLOOP_CONTEXT_WINDOW"
+  "<n>",
+  "Tokens that the model takes: what is more is shortened first; default: FIBERLOOP_CONTEXT_WINDOW"
 )
 export const noColor = switched("no-color", "No colours, no spinner, no control codes")
 

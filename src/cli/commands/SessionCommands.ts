@@ -77,8 +77,8 @@ const show = Command.make(
     ),
     contextWindow: Flags.text(
       "context-window",
-      "<tokens>",
-      "For --context: what the model takes; default: FIBERLOOP_CONTEXT_WINDOW"
+      "<n>",
+      "For --context: tokens that the model takes; default: FIBERLOOP_CONTEXT_WINDOW"
     ),
     db,
     noColor
