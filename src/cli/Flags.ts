@@ -18,7 +18,7 @@ export const db = text(
 export const contextWindow = text(
   "context-window",
   "<n>",
-  "Tokens that the model takes: what is more is shortened first; default: FIBERLOOP_CONTEXT_WINDOW"
+  "Tokens that the model takes, to shorten what is more; default: FIBERLOOP_CONTEXT_WINDOW"
 )
 export const noColor = switched("no-color", "No colours, no spinner, no control codes")
 
