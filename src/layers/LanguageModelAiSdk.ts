@@ -42,7 +42,8 @@ export interface Options {
   /**
    * Marks the tools, the instructions and the newest messages of every call for a provider's cache, for models that keep
    * nothing without marks: `"ephemeral"` is Anthropic's mark for five minutes, an object any other one. What was read from
-   * the cache and written to it is in the usage. Default: no marks.
+   * the cache and written to it is in the usage. In the place of `cacheControl` in `settings.providerOptions`, which is a mark
+   * of its own. Default: no marks.
    */
   readonly cache?: Cache | undefined
 }
