@@ -81,7 +81,8 @@ const chat: Record<string, ReadonlyArray<string>> = {
     "  Enter          sends the message; behind a backslash, and in what is pasted, it goes on in the next line",
     "  Up, Down       messages typed before",
     "  Ctrl-C         aborts the answer under way; at the prompt it clears the line, once more leaves",
-    "  Ctrl-D         leaves"
+    "  Ctrl-D         leaves",
+    "  /compact       makes the context smaller, as fiberloop compact does"
   ]
 }
 

@@ -11,7 +11,7 @@ import * as ContextManager from "../services/ContextManager.ts"
 
 type Service = ContextManager.ContextManager["Service"]
 
-/** What spends most goes last: a strategy is asked only where those before it leave too much. */
+/** Each is asked in turn until the result fits: what costs nothing goes first. */
 export const make = (managers: ReadonlyArray<Service>): Service => ({
   plan: (view) =>
     managers.map((manager) => manager.plan(view)).find((plan) => plan._tag === "Compact") ?? ContextManager.send,
