@@ -58,7 +58,7 @@ const kept: Record<string, ReadonlyArray<string>> = {
 const compact: Record<string, ReadonlyArray<string>> = {
   "WHAT IS LEFT OUT": [
     "  Old output of tools first, with a note in its place. Where there is none, the model sums up the older part; the newest",
-    "  messages and your last one stay word for word. The offline model cannot sum up: of it the oldest messages are left out.",
+    "  messages and your last one stay word for word. With the offline model, which cannot, the oldest messages go.",
     "  A run does the same by itself when its conversation is more than --context-window, or the provider says that it is too",
     "  much. While a session has a live run it cannot be shortened. fiberloop show marks what was done, and still shows all."
   ],
