@@ -2,16 +2,23 @@
 import type * as Tool from "effect/ai/Tool"
 import * as Toolkit from "effect/ai/Toolkit"
 import * as Context from "effect/Context"
-import type * as Layer from "effect/Layer"
+import * as Layer from "effect/Layer"
 import * as Agent from "../Agent.ts"
+import * as ContextChain from "../layers/ContextChain.ts"
+import * as ContextPruning from "../layers/ContextPruning.ts"
+import * as ContextSummary from "../layers/ContextSummary.ts"
+import * as ContextWindow from "../layers/ContextWindow.ts"
+import * as RunsLocal from "../layers/RunsLocal.ts"
+import * as ToolExecutorToolkit from "../layers/ToolExecutorToolkit.ts"
 import * as Calculate from "./tools/Calculate.ts"
 import * as FileTools from "./tools/files/FileTools.ts"
 import * as WriteTools from "./tools/write/WriteTools.ts"
 
 export class CliAgent extends Context.Service<CliAgent, Agent.Client<string>>()("fiberloop/cli/CliAgent") {}
 
-const looking = Toolkit.merge(FileTools.toolkit, Calculate.toolkit)
-const working = Toolkit.merge(looking, WriteTools.toolkit)
+/** The tools of the agent that can only read, and of the one that can write, too. */
+export const looking = Toolkit.merge(FileTools.toolkit, Calculate.toolkit)
+export const working = Toolkit.merge(looking, WriteTools.toolkit)
 
 /** An agent still needs the services of a run, and the handlers of its tools. */
 type Layered<Tools extends Record<string, Tool.Any>> = Layer.Layer<
@@ -34,3 +41,14 @@ export const writing = (instructions: string): Layered<typeof working["tools"]> 
     toolkit: working,
     timeouts: { tool: "3620 seconds" }
   }).layer
+
+const running = Layer.merge(ToolExecutorToolkit.layer, RunsLocal.layer)
+
+/**
+ * What the agent runs on where its model can sum up. Most of a long conversation is what tools gave: old output goes first,
+ * which asks no model and can be looked up again; then the model sums up itself. Nothing is left out without a word for it.
+ */
+export const summing = Layer.merge(running, ContextChain.layer(ContextPruning.layer, ContextSummary.layer))
+
+/** What it runs on with the built-in model, which reads the last task only: the newest messages are enough for it. */
+export const forgetting = Layer.merge(running, ContextWindow.layer)

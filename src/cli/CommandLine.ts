@@ -8,15 +8,21 @@ import * as SessionCommands from "./commands/SessionCommands.ts"
 import * as Flags from "./Flags.ts"
 import * as Settings from "./Settings.ts"
 
-/** What a run needs, however it comes about. */
-const running = {
+/** What the agent stands on. */
+const standing = {
   root: Flags.text("root", "<folder>", "The folder whose files are looked at; default: the current one"),
   db: Flags.db,
   model: Flags.text(
     "model",
     "<name>",
-    "OpenAI-compatible, anthropic/... or google/...; default: FIBERLOOP_MODEL, the session's, offline"
+    "OpenAI-compatible, anthropic/..., google/...; default: FIBERLOOP_MODEL, session's, offline"
   ),
+  contextWindow: Flags.contextWindow
+}
+
+/** What a run needs, however it comes about. */
+const running = {
+  ...standing,
   maxTurns: Flags.text("max-turns", "<n>", "Stop after so many model calls; default: 20"),
   json: Flags.switched("json", "Print every event as a line of JSON, and nothing else, on standard output"),
   yes: Flags.switched("yes", "Allow every change of a file and every command without asking"),
@@ -24,18 +30,21 @@ const running = {
 }
 
 type Running = Command.Command.Config.Infer<typeof running>
+/** Who drives nothing has neither a task nor limits. */
+type Typed = Omit<Running, "maxTurns" | "yes"> & Partial<Running & Pick<Settings.Typed, "task" | "session">>
 
-const settingsOf = Effect.fnUntraced(function*(typed: Running & Partial<Pick<Settings.Typed, "task" | "session">>) {
+const settingsOf = Effect.fnUntraced(function*({ maxTurns = Option.none(), yes = false, ...typed }: Typed) {
   return yield* Settings.check({
     task: typed.task,
     root: Option.getOrUndefined(typed.root),
     db: Option.getOrUndefined(typed.db),
     model: Option.getOrUndefined(typed.model) ?? (yield* Flags.environment("FIBERLOOP_MODEL")),
-    maxTurns: Option.getOrUndefined(typed.maxTurns),
+    maxTurns: Option.getOrUndefined(maxTurns),
+    contextWindow: yield* Flags.windowOf(typed.contextWindow),
     session: typed.session,
     json: typed.json,
     isPlain: typed.noColor || (yield* Flags.isPlain),
-    yes: typed.yes
+    yes
   })
 })
 
@@ -141,9 +150,41 @@ const recover = Command.make(
   ])
 )
 
+const compact = Command.make(
+  "compact",
+  {
+    session: SessionCommands.session,
+    ...standing,
+    json: Flags.switched("json", "Print what became of it as a line of JSON"),
+    noColor: Flags.noColor
+  },
+  Effect.fnUntraced(function*({ session, ...typed }) {
+    const settings = yield* settingsOf(typed)
+    const CompactCommand = yield* Effect.promise(() => import("./commands/CompactCommand.ts"))
+    yield* CompactCommand.run({ settings, session })
+  })
+).pipe(
+  Command.withShortDescription("Make the context of a session smaller"),
+  Command.withDescription(
+    "Makes what a session's model is sent smaller, so that its next run begins with less. The session itself keeps all."
+  ),
+  Command.withExamples([
+    { command: "fiberloop compact <session>", description: "Leave old output of tools out; once more, sum up" },
+    { command: "fiberloop show <session> --context", description: "What the model would get now" }
+  ])
+)
+
 export const command = Command.make("fiberloop").pipe(
   Command.withDescription("Runs an agent on the files of a folder. Its sessions are kept and can be gone on with."),
-  Command.withSubcommands([run, chat, resume, recover, ...SessionCommands.commands, ...ApprovalCommands.commands]),
+  Command.withSubcommands([
+    run,
+    chat,
+    resume,
+    recover,
+    compact,
+    ...SessionCommands.commands,
+    ...ApprovalCommands.commands
+  ]),
   Command.withExamples([
     ...examples,
     { command: "fiberloop sessions", description: "Find a session; show, resume, fork and export take its id" }

@@ -15,6 +15,11 @@ export const db = text(
   "<file|url>",
   "Where sessions are kept: a file or postgres://...; default: .fiberloop/sessions.db here"
 )
+export const contextWindow = text(
+  "context-window",
+  "<n>",
+  "Tokens that the model takes, to shorten what is more; default: FIBERLOOP_CONTEXT_WINDOW"
+)
 export const noColor = switched("no-color", "No colours, no spinner, no control codes")
 
 /** A setting of the environment; blank ones are as if they were absent. */
@@ -23,6 +28,10 @@ export const environment = (name: string): Effect.Effect<string | undefined> =>
     Effect.map((value) => Option.getOrUndefined(value)?.trim() || undefined),
     Effect.orElseSucceed(() => undefined)
   )
+
+/** What `--context-window` says, else the environment. */
+export const windowOf = (typed: Option.Option<string>): Effect.Effect<string | undefined> =>
+  Option.isSome(typed) ? Effect.succeed(typed.value) : environment("FIBERLOOP_CONTEXT_WINDOW")
 
 /** No colours are wanted, whatever the terminal can do. */
 export const isPlain: Effect.Effect<boolean> = Effect.gen(function*() {

@@ -25,6 +25,8 @@ const sections: Record<string, ReadonlyArray<string>> = {
   ],
   "ENVIRONMENT": [
     "  FIBERLOOP_MODEL  the model when --model is not given (\"offline\" is the built-in one)",
+    "  FIBERLOOP_CONTEXT_WINDOW",
+    "                   how many tokens it takes, when --context-window is not given",
     "  OPENAI_API_KEY   the key of the OpenAI-compatible API",
     "  OPENAI_BASE_URL  its address, default https://api.openai.com/v1 (Ollama: http://localhost:11434/v1)",
     "  ANTHROPIC_API_KEY, GOOGLE_GENERATIVE_AI_API_KEY",
@@ -87,6 +89,18 @@ const show: Record<string, ReadonlyArray<string>> = {
   ]
 }
 
+/** What a command that shortens a conversation has to say. */
+const compact: Record<string, ReadonlyArray<string>> = {
+  "WHAT IS LEFT OUT": [
+    "  Old output of tools first, with a note in its place. Where there is none, the model sums up the older part; the newest",
+    "  messages and your last one stay word for word. With the offline model, which cannot, the oldest messages go.",
+    "  A run does the same by itself when its conversation is more than --context-window, or the provider says that it is too",
+    "  much. While a session has a live run it cannot be shortened. fiberloop show marks what was done, and still shows all."
+  ],
+  ...kept,
+  "ENVIRONMENT": sections["ENVIRONMENT"]!
+}
+
 /** What the command as a whole has to say. */
 const whole: Record<string, ReadonlyArray<string>> = {
   "COMPLETIONS": [
@@ -102,7 +116,8 @@ const chat: Record<string, ReadonlyArray<string>> = {
     "  Enter          sends the message; behind a backslash, and in what is pasted, it goes on in the next line",
     "  Up, Down       messages typed before",
     "  Ctrl-C         aborts the answer under way; at the prompt it clears the line, once more leaves",
-    "  Ctrl-D         leaves"
+    "  Ctrl-D         leaves",
+    "  /compact       makes the context smaller, as fiberloop compact does"
   ]
 }
 
@@ -129,6 +144,8 @@ export const more = (commandPath: ReadonlyArray<string>, bold: (text: string) =>
     ? kept
     : command === undefined
     ? { ...sections, ...whole }
+    : command === "compact"
+    ? compact
     : command === "chat"
     ? { ...chat, ...sections }
     : sections

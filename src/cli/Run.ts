@@ -12,7 +12,6 @@ import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import type * as Agent from "../Agent.ts"
-import * as Fiberloop from "../Fiberloop.ts"
 import type * as RunError from "../run/RunError.ts"
 import * as RunEvent from "../run/RunEvent.ts"
 import * as Approver from "../services/Approver.ts"
@@ -85,7 +84,8 @@ const agent = Effect.fnUntraced(function*(settings: Settings) {
     ? CliAgent.reading(Instructions.reading)
     : CliAgent.writing(Instructions.extend(Instructions.writing, added))
   const below = Layer.succeedContext(Context.merge(Context.merge(tools, model), store))
-  const built = yield* Layer.build(layer.pipe(Layer.provide([below, Fiberloop.layer])))
+  const running = Layer.provide(isOffline ? CliAgent.forgetting : CliAgent.summing, below)
+  const built = yield* Layer.build(layer.pipe(Layer.provide([below, running])))
   return {
     client: Context.get(built, CliAgent.CliAgent),
     notices: [

@@ -11,6 +11,7 @@ export interface Typed {
   readonly db: string | undefined
   readonly model: string | undefined
   readonly maxTurns: string | undefined
+  readonly contextWindow?: string | undefined
   readonly session: string | undefined
   readonly json: boolean
   readonly isPlain: boolean
@@ -29,6 +30,8 @@ export interface Settings {
   /** nobody named the model: the session talked to it before */
   readonly isModelOfSession: boolean
   readonly maxTurns: number | undefined
+  /** tokens that the model takes, question and answer; absent: not known */
+  readonly contextWindow: number | undefined
   readonly session: string | undefined
   /** the session's last run waits for people: where nobody can be asked, it goes on waiting */
   readonly isSuspended: boolean
@@ -69,6 +72,7 @@ export const check = Effect.fnUntraced(function*(typed: Typed): Effect.fn.Return
     return yield* badInput(`--db takes a file, or a URL that begins with postgres://, not with ${scheme}://`)
   }
   const { db, json, isPlain, maxTurns, model, root, session, task, yes = false } = typed
+  const contextWindow = yield* whole("--context-window (FIBERLOOP_CONTEXT_WINDOW)", typed.contextWindow)
   return {
     task,
     root: root ?? ".",
@@ -77,6 +81,7 @@ export const check = Effect.fnUntraced(function*(typed: Typed): Effect.fn.Return
     model,
     isModelOfSession: false,
     maxTurns: yield* whole("--max-turns", maxTurns),
+    contextWindow,
     session,
     isSuspended: false,
     json,
@@ -85,7 +90,8 @@ export const check = Effect.fnUntraced(function*(typed: Typed): Effect.fn.Return
     flags: [
       ...(root === undefined ? [] : ["--root", root]),
       ...(db === undefined ? [] : ["--db", shown(db)]),
-      ...(model === undefined ? [] : ["--model", model])
+      ...(model === undefined ? [] : ["--model", model]),
+      ...(contextWindow === undefined ? [] : ["--context-window", `${contextWindow}`])
     ]
   }
 })

@@ -11,6 +11,7 @@ import * as ContextManager from "../services/ContextManager.ts"
 
 type Service = ContextManager.ContextManager["Service"]
 
+/** Each is asked in turn until the result fits: what costs nothing goes first. */
 export const make = (managers: ReadonlyArray<Service>): Service => ({
   plan: (view) =>
     managers.map((manager) => manager.plan(view)).find((plan) => plan._tag === "Compact") ?? ContextManager.send,

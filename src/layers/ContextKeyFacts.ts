@@ -54,6 +54,7 @@ const way = ({ budget = 2_000, keep = 0.3 }: Options): Condense.Way<Facts.Facts>
   keep
 })
 
+/** Over the model that condenses. Throws a `RangeError` where a number of the options is none that it can be. */
 export const make = (
   model: Model.Model["Service"],
   options: Options = {}
@@ -69,4 +70,5 @@ export const make = (
 export const layerWith = (options: Options): Layer.Layer<ContextManager.ContextManager, never, Model.Model> =>
   Layer.effect(ContextManager.ContextManager, Effect.map(Model.Model, (model) => make(model, options)))
 
+/** With the defaults. */
 export const layer: Layer.Layer<ContextManager.ContextManager, never, Model.Model> = layerWith({})

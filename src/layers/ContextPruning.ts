@@ -15,6 +15,7 @@ export interface Options extends Strategy.Trigger {
   readonly keep?: number
 }
 
+/** The way by itself; `make` says when it is used. */
 export const strategy = ({ keep = 0.3 }: Options = {}): Strategy.Strategy => ({
   canShrink: (view) => prunable(view, keep) !== undefined,
   compact: (view) => {
@@ -43,10 +44,13 @@ const prunable = (view: ContextManager.View, keep: number): number | undefined =
   return undefined
 }
 
+/** Throws a `RangeError` where a number of the options is none that it can be. */
 export const make = (options: Options = {}): ContextManager.ContextManager["Service"] =>
   Strategy.toManager(strategy(options), options)
 
+/** With these options; wrong numbers are a defect when it is built. */
 export const layerWith = (options: Options): Layer.Layer<ContextManager.ContextManager> =>
   Layer.sync(ContextManager.ContextManager, () => make(options))
 
+/** Makes a context smaller that the model's window cannot take, where that is known, or that the provider refused. */
 export const layer: Layer.Layer<ContextManager.ContextManager> = layerWith({})

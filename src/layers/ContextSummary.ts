@@ -62,6 +62,7 @@ const way = ({ budget = 2_000, instructions = task, keep = 0.3 }: Options): Cond
 /** English has about three words for four tokens; less is asked for, since models count badly. */
 const wordsPerToken = 0.6
 
+/** Over the model that condenses. Throws a `RangeError` where a number of the options is none that it can be. */
 export const make = (
   model: Model.Model["Service"],
   options: Options = {}
@@ -77,4 +78,5 @@ export const make = (
 export const layerWith = (options: Options): Layer.Layer<ContextManager.ContextManager, never, Model.Model> =>
   Layer.effect(ContextManager.ContextManager, Effect.map(Model.Model, (model) => make(model, options)))
 
+/** With the defaults. */
 export const layer: Layer.Layer<ContextManager.ContextManager, never, Model.Model> = layerWith({})

@@ -15,6 +15,7 @@ export interface Options extends Strategy.Trigger {
   readonly keep?: number
 }
 
+/** The way by itself; `make` says when it is used. */
 export const strategy = ({ compactThreshold = Infinity, keep = 0.7 }: Options = {}): Strategy.Strategy => {
   const cut = (view: ContextManager.View) =>
     Cut.make(view, {
@@ -37,10 +38,13 @@ export const strategy = ({ compactThreshold = Infinity, keep = 0.7 }: Options = 
   }
 }
 
+/** Throws a `RangeError` where a number of the options is none that it can be. */
 export const make = (options: Options = {}): ContextManager.ContextManager["Service"] =>
   Strategy.toManager(strategy(options), options)
 
+/** With these options; wrong numbers are a defect when it is built. */
 export const layerWith = (options: Options): Layer.Layer<ContextManager.ContextManager> =>
   Layer.sync(ContextManager.ContextManager, () => make(options))
 
+/** Makes a context smaller that the model's window cannot take, where that is known, or that the provider refused. */
 export const layer: Layer.Layer<ContextManager.ContextManager> = layerWith({})

@@ -20,6 +20,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
 import * as Answer from "./aisdk/Answer.ts"
+import * as CacheMarks from "./aisdk/CacheMarks.ts"
 import * as CallOptions from "./aisdk/CallOptions.ts"
 import * as Failures from "./aisdk/Failures.ts"
 import * as Metadata from "./aisdk/Metadata.ts"
@@ -34,6 +35,8 @@ export { isContextOverflow, isTruncated, retryAfter } from "./openai/Errors.ts"
 
 export type Settings = CallOptions.Settings
 
+export type Cache = CacheMarks.Cache
+
 export interface Options {
   /** What every call sends besides the prompt and the tools. */
   readonly settings?: Settings | undefined
@@ -45,6 +48,13 @@ export interface Options {
    * Google and OpenAI at their own addresses. A server that refuses it is asked once more without it, and not again.
    */
   readonly structuredOutput?: boolean | undefined
+  /**
+   * Marks the tools, the instructions and the newest messages of every call for a provider's cache, for models that keep
+   * nothing without marks: `"ephemeral"` is Anthropic's mark for five minutes, an object any other one. What was read from
+   * the cache and written to it is in the usage. In the place of `cacheControl` in `settings.providerOptions`, which is a mark
+   * of its own. Default: no marks.
+   */
+  readonly cache?: Cache | undefined
 }
 
 /** Servers that hold an answer to a schema while they call tools, through a package that knows how to ask them. */
@@ -110,9 +120,10 @@ export const make = (model: LanguageModelV4, options: Options = {}): Effect.Effe
     const settings = { ...options.settings, ...(yield* CallSettings) }
     const known = { model, key: options.key }
     yield* checkVersion(known)
-    const request = yield* CallOptions.encode(call, settings, name, format).pipe(
+    const encoded = yield* CallOptions.encode(call, settings, name, format).pipe(
       Effect.mapError((reason) => Errors.make(Failures.originOf(known), reason))
     )
+    const request = options.cache === undefined ? encoded : CacheMarks.add(encoded, options.cache)
     const caller = { ...known, sent: request }
     const answer = yield* Effect.tryPromise({
       try: async () => await model.doStream({ ...request, abortSignal: controller.signal }),

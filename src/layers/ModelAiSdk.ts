@@ -14,7 +14,7 @@ export interface Options extends LanguageModelAiSdk.Options {
 }
 
 /** Named as the SDK names it: provider "anthropic.messages", say, and the model's id. */
-export const layer = ({ key, model, settings, structuredOutput, ...sizes }: Options): Layer.Layer<Model.Model> =>
+export const layer = ({ cache, key, model, settings, structuredOutput, ...sizes }: Options): Layer.Layer<Model.Model> =>
   ModelLanguageModel.layerWith({ ...sizes, provider: model.provider, name: model.modelId }).pipe(
-    Layer.provide(LanguageModelAiSdk.layer(model, { key, settings, structuredOutput }))
+    Layer.provide(LanguageModelAiSdk.layer(model, { cache, key, settings, structuredOutput }))
   )

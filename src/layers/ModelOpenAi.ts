@@ -8,7 +8,9 @@ import type * as Model from "../services/Model.ts"
 import * as LanguageModelOpenAi from "./LanguageModelOpenAi.ts"
 import * as ModelLanguageModel from "./ModelLanguageModel.ts"
 
-export type Options = LanguageModelOpenAi.Options
+export interface Options
+  extends LanguageModelOpenAi.Options, Pick<ModelLanguageModel.Options, "contextWindow" | "maxOutput">
+{}
 
 /** `fetch` by itself follows redirects, as another method and many times. */
 const settings: Layer.Layer<FetchHttpClient.RequestInit> = Layer.effect(
@@ -23,10 +25,14 @@ const settings: Layer.Layer<FetchHttpClient.RequestInit> = Layer.effect(
  * Fails when a setting is missing or unusable; the message names it. Over the platform's `fetch`. Redirects are told and
  * not followed.
  */
-export const layer = (options: Options): Layer.Layer<Model.Model, Config.ConfigError> =>
+export const layer = (
+  { contextWindow, maxOutput, ...options }: Options
+): Layer.Layer<Model.Model, Config.ConfigError> =>
   ModelLanguageModel.layerWith({
     provider: "openai-compatible",
-    name: options.model
+    name: options.model,
+    ...(contextWindow === undefined ? {} : { contextWindow }),
+    ...(maxOutput === undefined ? {} : { maxOutput })
   }).pipe(
     Layer.provide(LanguageModelOpenAi.layer(options)),
     Layer.provide(FetchHttpClient.layer),

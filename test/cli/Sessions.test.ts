@@ -18,7 +18,7 @@ const withSession = Effect.fnUntraced(function*(task = "2+2", flags: ReadonlyArr
 
 const logOf = (id: string) => SessionStore.SessionStore.use((store) => Stream.runCollect(store.read(id)))
 
-const commands = ["sessions", "show", "resume", "fork", "export", "import"]
+const commands = ["sessions", "show", "resume", "compact", "fork", "export", "import"]
 
 describe("without a database", () => {
   it.effect("sessions says that there are none, and how to begin one", () =>
@@ -32,7 +32,7 @@ describe("without a database", () => {
       )
     }))
 
-  for (const command of ["show", "resume", "fork", "export"]) {
+  for (const command of ["show", "resume", "compact", "fork", "export"]) {
     it.effect(`${command} says where it looked`, () =>
       Effect.gen(function*() {
         const { on } = yield* workplace()

@@ -6,6 +6,7 @@ import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
 import { assert, describe, it } from "@effect/vitest"
 import * as Tool from "effect/ai/Tool"
 import * as Toolkit from "effect/ai/Toolkit"
+import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -19,6 +20,7 @@ import * as LanguageModelOpenAi from "../../src/layers/LanguageModelOpenAi.ts"
 import * as ModelLanguageModel from "../../src/layers/ModelLanguageModel.ts"
 import * as ModelOpenAi from "../../src/layers/ModelOpenAi.ts"
 import * as SessionStoreMemory from "../../src/layers/SessionStoreMemory.ts"
+import * as Model from "../../src/services/Model.ts"
 import * as OpenAi from "../support/OpenAiServer.ts"
 
 const begun = OpenAi.open(OpenAi.data(OpenAi.delta({ content: "Once upon" })))
@@ -158,3 +160,15 @@ describe("the server has seen the close", () => {
       assert.deepStrictEqual([result._tag, hasLeft()], ["Limited", true])
     }))
 })
+
+it.effect("a model says how much it takes, where it was told", () =>
+  Effect.gen(function*() {
+    const options = { model: "m", baseUrl: "http://127.0.0.1:9/v1", contextWindow: 8_000, maxOutput: 1_000 }
+    const { info } = Context.get(yield* Layer.build(ModelOpenAi.layer(options)), Model.Model)
+    assert.deepStrictEqual(info, {
+      provider: "openai-compatible",
+      name: "m",
+      contextWindow: 8_000,
+      maxOutput: 1_000
+    })
+  }))

@@ -18,6 +18,7 @@ import * as EndLine from "../render/EndLine.ts"
 import * as Run from "../Run.ts"
 import type { Settings } from "../Settings.ts"
 import { type Signal, Signals } from "../Signals.ts"
+import * as Compact from "./Compact.ts"
 
 /** Ends with success when the person left, or when the last message of a piped input was answered. */
 export const run = Effect.fnUntraced(function*(
@@ -71,6 +72,10 @@ const talk = Effect.fnUntraced(function*(
       continue
     }
     if (typed.text.trim() === "") continue
+    if (isTerminal && Compact.isAsked(typed.text)) {
+      yield* Compact.run(worker.client, isNew && !hasBegun ? undefined : sessionId)
+      continue
+    }
     const said = { ...settings, task: typed.text, session: isNew ? undefined : sessionId }
     const turn = yield* Effect.scoped(Effect.flatMap(
       Run.screenOf(settings, { sessionId, isChat: true }),

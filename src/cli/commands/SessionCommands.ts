@@ -15,18 +15,23 @@ interface Typed {
   readonly db: Option.Option<string>
   readonly noColor: boolean
   readonly json?: boolean
+  readonly root?: Option.Option<string>
+  readonly contextWindow?: string | undefined
 }
 
 /** Where to look, and what it is to look like. */
-export const placeOf = Effect.fnUntraced(function*({ db, json = false, noColor }: Typed) {
+export const placeOf = Effect.fnUntraced(function*(
+  { contextWindow, db, json = false, noColor, root = Option.none() }: Typed
+) {
   return yield* Settings.check({
     db: Option.getOrUndefined(db),
     json,
     isPlain: noColor || (yield* Flags.isPlain),
     task: undefined,
-    root: undefined,
+    root: Option.getOrUndefined(root),
     model: undefined,
     maxTurns: undefined,
+    contextWindow,
     session: undefined
   })
 })
@@ -64,11 +69,30 @@ const show = Command.make(
       "timeline",
       "Show model calls, tool calls and waits on a time axis, as wide as the terminal"
     ),
-    json: Flags.switched("json", "Print every event as a line of JSON, as run --json does"),
+    context: Flags.switched("context", "Show what the model would be sent now instead, with the tokens that it takes"),
+    json: Flags.switched(
+      "json",
+      "Print every event as a line of JSON, as run --json does; with --context one document"
+    ),
+    root: Flags.text(
+      "root",
+      "<folder>",
+      "For --context: whose AGENTS.md adds to the instructions; default: the current one"
+    ),
+    contextWindow: Flags.text(
+      "context-window",
+      "<n>",
+      "For --context: tokens that the model takes; default: FIBERLOOP_CONTEXT_WINDOW"
+    ),
     db,
     noColor
   },
-  Effect.fnUntraced(function*({ full, session, timeline, ...typed }) {
+  Effect.fnUntraced(function*({ context, contextWindow, full, session, timeline, ...typed }) {
+    if (context) {
+      const place = yield* placeOf({ ...typed, contextWindow: yield* Flags.windowOf(contextWindow) })
+      const ContextCommand = yield* Effect.promise(() => import("./ContextCommand.ts"))
+      return yield* ContextCommand.run({ place, session, isFull: full })
+    }
     const place = yield* placeOf(typed)
     const ShowCommand = yield* Effect.promise(() => import("./ShowCommand.ts"))
     yield* ShowCommand.run({ place, session, isFull: full, isTimeline: timeline })
@@ -80,6 +104,7 @@ const show = Command.make(
     { command: "fiberloop show <session>", description: "The whole conversation" },
     { command: "fiberloop show <session> --full | less", description: "With whole results, page by page" },
     { command: "fiberloop show <session> --timeline", description: "Where the time went" },
+    { command: "fiberloop show <session> --context", description: "What is left of it for the model" },
     {
       command: "fiberloop show <session> --json | jq 'select(._tag == \"ToolSettled\")'",
       description: "Its events, for programs"

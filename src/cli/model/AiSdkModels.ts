@@ -27,6 +27,8 @@ interface Provider {
   readonly key: string
   readonly baseUrl: string
   readonly example: string
+  /** how calls are marked, where its models keep nothing of a conversation without marks */
+  readonly cache?: "ephemeral"
   /** `undefined` where the package is of another version */
   readonly load: () => Promise<Create | undefined>
 }
@@ -38,6 +40,7 @@ const providers: Readonly<Record<string, Provider>> = {
     key: "ANTHROPIC_API_KEY",
     baseUrl: "ANTHROPIC_BASE_URL",
     example: "https://api.anthropic.com/v1",
+    cache: "ephemeral",
     load: async () => (await import("@ai-sdk/anthropic")).createAnthropic
   },
   google: {
@@ -105,6 +108,7 @@ const address = Effect.fnUntraced(
 /** The model. Fails when its package, its key or an address that can be used is missing. */
 export const layer = Effect.fnUntraced(function*(
   named: Named,
+  sizes: Pick<Model.ModelInfo, "contextWindow">,
   keyless: (key: string) => Refusal
 ): Effect.fn.Return<Layer.Layer<Model.Model>, Refusal> {
   const { apiKey, id, provider } = named
@@ -118,5 +122,5 @@ export const layer = Effect.fnUntraced(function*(
   const baseURL = yield* address(provider)
   const model = create({ apiKey, fetch, ...(baseURL === undefined ? {} : { baseURL }) })(id)
   const { layer } = yield* Effect.promise(() => import("../../layers/ModelAiSdk.ts"))
-  return layer({ model, key: provider.key })
+  return layer({ ...sizes, model, key: provider.key, cache: provider.cache })
 })

@@ -18,24 +18,30 @@ export const isOffline = (name: string | undefined): name is undefined | typeof 
   name === undefined || name === offline
 
 type Chosen = Pick<Settings, "model" | "isModelOfSession">
+type Sizes = Pick<Model.ModelInfo, "contextWindow">
 
 /** The model of that name; the offline one when none is named. */
 export const build = (
-  { isModelOfSession, model: name }: Chosen
-): Effect.Effect<Context.Context<Model.Model>, Refusal, Scope.Scope> =>
-  isOffline(name)
-    ? Effect.flatMap(Effect.promise(() => import("../offline/OfflineModel.ts")), ({ layer }) => Layer.build(layer))
+  { contextWindow, isModelOfSession, model: name }: Chosen & Pick<Settings, "contextWindow">
+): Effect.Effect<Context.Context<Model.Model>, Refusal, Scope.Scope> => {
+  const sizes: Sizes = contextWindow === undefined ? {} : { contextWindow }
+  return isOffline(name)
+    ? Effect.flatMap(
+      Effect.promise(() => import("../offline/OfflineModel.ts")),
+      ({ layerWith }) => Layer.build(layerWith(sizes))
+    )
     : Effect.flatMap(AiSdkModels.find(name), (named) =>
       named === undefined
-        ? openAi(name, isModelOfSession)
+        ? openAi(name, sizes, isModelOfSession)
         : Effect.flatMap(
-          AiSdkModels.layer(named, (key) => keyless(name, `set ${key}`, isModelOfSession)),
+          AiSdkModels.layer(named, sizes, (key) => keyless(name, `set ${key}`, isModelOfSession)),
           Layer.build
         ))
+}
 
-const openAi = (name: string, isModelOfSession: boolean) =>
+const openAi = (name: string, sizes: Sizes, isModelOfSession: boolean) =>
   Effect.promise(() => import("../../layers/ModelOpenAi.ts")).pipe(
-    Effect.flatMap(({ layer }) => Layer.build(layer({ model: name }))),
+    Effect.flatMap(({ layer }) => Layer.build(layer({ ...sizes, model: name }))),
     Effect.mapError((error) => unusable(name, error, isModelOfSession))
   )
 

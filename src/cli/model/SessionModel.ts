@@ -22,7 +22,7 @@ export const flags = (model: Message.ModelRef): ReadonlyArray<string> => {
 const page = 200
 
 /** What was asked last, in whichever run; `undefined` before the first turn. */
-const last = Effect.fnUntraced(function*(
+export const last = Effect.fnUntraced(function*(
   { info, store }: Kept
 ): Effect.fn.Return<Message.ModelRef | undefined, Refusal> {
   for (let to = info.head; to > 0; to -= page) {

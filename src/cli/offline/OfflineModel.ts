@@ -57,3 +57,7 @@ export const make: Model.Model["Service"] = {
 }
 
 export const layer: Layer.Layer<Model.Model> = Layer.succeed(Model.Model, make)
+
+/** As if it took no more than this. */
+export const layerWith = (sizes: Pick<Model.ModelInfo, "contextWindow">): Layer.Layer<Model.Model> =>
+  Layer.succeed(Model.Model, { ...make, info: { ...info, ...sizes } })

@@ -23,14 +23,19 @@ const ending = (event: RunEvent.End): string => {
 }
 
 /** What was used up: `2 turns`, `1 tool call`, `15 tokens (10 in, 5 out)`, `cost 0.012`, `120 ms` */
-export const used = ({ duration: millis, toolCalls, turns, usage }: Used): ReadonlyArray<string> => {
-  const tokens = usage.inputTokens + usage.outputTokens
+export const used = ({ duration: millis, toolCalls, turns, usage }: Used): ReadonlyArray<string> => [
+  count(turns, "turn"),
+  count(toolCalls, "tool call"),
+  ...spent(usage),
+  duration(millis)
+]
+
+/** `15 tokens (10 in, 5 out)`, `cost 0.012`; nothing of nothing */
+export const spent = ({ cost, inputTokens, outputTokens }: Usage.Usage): ReadonlyArray<string> => {
+  const tokens = inputTokens + outputTokens
   return [
-    count(turns, "turn"),
-    count(toolCalls, "tool call"),
-    ...(tokens === 0 ? [] : [`${tokens} tokens (${usage.inputTokens} in, ${usage.outputTokens} out)`]),
-    ...(usage.cost === undefined ? [] : [`cost ${Number(usage.cost.toPrecision(4))}`]),
-    duration(millis)
+    ...(tokens === 0 ? [] : [`${tokens} tokens (${inputTokens} in, ${outputTokens} out)`]),
+    ...(cost === undefined ? [] : [`cost ${Number(cost.toPrecision(4))}`])
   ]
 }
 
@@ -48,6 +53,15 @@ export const sum = (all: Iterable<RunEvent.Totals>): Used => {
     }
   }
   return total
+}
+
+/** What runs have used up, with what was spent behind the end of one, which its totals do not hold. */
+export const spentBehind = (
+  totals: ReadonlyMap<string, RunEvent.Totals>,
+  { runId, usage }: { readonly runId: string; readonly usage: Usage.Usage }
+): ReadonlyMap<string, RunEvent.Totals> => {
+  const known = totals.get(runId)
+  return known === undefined ? totals : new Map(totals).set(runId, { ...known, usage: Usage.add(known.usage, usage) })
 }
 
 /** `✓ completed · 2 turns · 1 tool call · 15 tokens · 120 ms · session 0199...` */
@@ -82,7 +96,7 @@ export const goOn = (event: RunEvent.End, sessionId: string, flags: ReadonlyArra
 }
 
 /** Of the flags of a run, those that say where its session is kept. */
-const placeOf = (flags: ReadonlyArray<string>): ReadonlyArray<string> => {
+export const placeOf = (flags: ReadonlyArray<string>): ReadonlyArray<string> => {
   const at = flags.indexOf("--db")
   return at < 0 ? [] : flags.slice(at, at + 2)
 }

@@ -12,6 +12,7 @@ import * as RunEvents from "../../run/RunEvents.ts"
 import { callId } from "../../run/state/OpenCall.ts"
 import * as Inputs from "../Inputs.ts"
 import * as Messages from "../Messages.ts"
+import * as CompactionLines from "./CompactionLines.ts"
 import * as EndLine from "./EndLine.ts"
 import type { Paint } from "./Paint.ts"
 import * as TerminalText from "./TerminalText.ts"
@@ -93,10 +94,12 @@ export const step = (look: Look, state: State, event: RunEvent.RunEvent): Step =
       return [state, [err(look.paint.yellow(`↻ going on with the model ${TerminalText.line(event.to.name)}`))]]
     case "InputReceived":
       return [state, Inputs.lines(event.messages).map(err)]
-    case "ContextCompacted":
-      return [state, [
-        err(look.paint.dim(`· the conversation was shortened from ${event.before} to ${event.after} messages`))
-      ]]
+    case "ContextCompacted": {
+      const [shorter, how] = CompactionLines.lines(event)
+      return [state, [err(look.paint.yellow(`↻ ${shorter}`)), err(look.paint.dim(`  ${how}`))]]
+    }
+    case "CompactionDiscarded":
+      return [state, [err(look.paint.yellow(`↻ ${CompactionLines.discarded(event)}`))]]
     case "RunCompleted":
     case "RunLimited":
     case "RunSuspended":

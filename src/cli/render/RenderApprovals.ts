@@ -1,5 +1,7 @@
-/** What calls that wait for an approval look like: in lines with all of their arguments, or as JSON. Pure. */
+/** What calls that wait for an approval look like, in lines with all of their arguments or as JSON, and the answers. Pure. */
+import type * as RunEvent from "../../run/RunEvent.ts"
 import type * as RunResult from "../../run/RunResult.ts"
+import type { Paint } from "./Paint.ts"
 import * as RenderSessions from "./RenderSessions.ts"
 import * as TerminalText from "./TerminalText.ts"
 import { duration } from "./ToolLine.ts"
@@ -34,3 +36,16 @@ export const question = (
 /** A line of JSON for each question, that names its session. */
 export const json = ({ approvals, sessionId }: Waiting): string =>
   approvals.map((approval) => `${TerminalText.json(JSON.stringify({ sessionId, ...approval }))}\n`).join("")
+
+/** An answer to a question about a call of `tool`, where that is known. */
+export const resolved = (
+  { approved, by, params, reason }: Extract<RunEvent.Durable, { _tag: "ApprovalResolved" }>,
+  tool: string | undefined,
+  paint: Paint
+): string => {
+  const what = tool === undefined ? "" : `${TerminalText.line(tool)} `
+  const who = by === undefined ? "" : ` by ${TerminalText.line(by)}`
+  const why = reason === undefined ? "" : `: ${TerminalText.sentence(reason)}`
+  const edited = params === undefined ? "" : " with edited arguments"
+  return approved ? paint.green(`✓ ${what}approved${edited}${who}${why}`) : paint.red(`✗ ${what}denied${who}${why}`)
+}

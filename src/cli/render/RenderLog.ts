@@ -13,8 +13,10 @@ import { callId } from "../../run/state/OpenCall.ts"
 import type * as Queue from "../../run/state/Queue.ts"
 import * as Inputs from "../Inputs.ts"
 import * as SessionModel from "../model/SessionModel.ts"
+import * as CompactionLines from "./CompactionLines.ts"
 import * as EndLine from "./EndLine.ts"
 import type { Paint } from "./Paint.ts"
+import * as RenderApprovals from "./RenderApprovals.ts"
 import * as TerminalText from "./TerminalText.ts"
 import * as ToolLine from "./ToolLine.ts"
 import * as ToolResult from "./ToolResult.ts"
@@ -90,7 +92,7 @@ const show = (look: Look, state: State, event: RunEvent.Durable): Step => {
     case "ApprovalRequested":
       return say(state, "line", [paint.yellow(`? ${ToolLine.call(event.tool, event.params)} asks for approval`)])
     case "ApprovalResolved":
-      return say(state, "line", [resolved(state, event, paint)])
+      return say(state, "line", [RenderApprovals.resolved(event, state.open.get(event.callId)?.tool, paint)])
     case "ToolStarted":
       return [opened(state, event.callId, event.tool, event.params), ""]
     case "ToolSettled":
@@ -100,10 +102,9 @@ const show = (look: Look, state: State, event: RunEvent.Durable): Step => {
     case "NoticeAdded":
       return note(`the model was told: ${TerminalText.sentence(event.text)}`)
     case "ContextCompacted":
-      return warn(
-        `the conversation was shortened from ${event.before} to ${count(event.after, "message")} ` +
-          `(${TerminalText.line(event.strategy)})`
-      )
+      return compacted(look, state, event)
+    case "CompactionDiscarded":
+      return warn(CompactionLines.discarded(event))
     case "RunCompleted":
     case "RunLimited":
     case "RunSuspended":
@@ -218,13 +219,14 @@ const below = (look: Look, lines: ReadonlyArray<string>): ReadonlyArray<string> 
 
 const dimmed = ({ paint }: Look, lines: ReadonlyArray<string>): ReadonlyArray<string> => lines.map(paint.dim)
 
-const resolved = (state: State, event: Of<"ApprovalResolved">, paint: Paint): string => {
-  const tool = state.open.get(event.callId)?.tool
-  const what = tool === undefined ? "" : `${TerminalText.line(tool)} `
-  const by = event.by === undefined ? "" : ` by ${TerminalText.line(event.by)}`
-  const why = event.reason === undefined ? "" : `: ${TerminalText.sentence(event.reason)}`
-  const edited = event.params === undefined ? "" : " with edited arguments"
-  return event.approved ? paint.green(`✓ ${what}approved${edited}${by}${why}`) : paint.red(`✗ ${what}denied${by}${why}`)
+const compacted = (look: Look, state: State, event: Of<"ContextCompacted">): Step => {
+  const { memory } = event
+  const [shorter, how] = CompactionLines.lines(event)
+  return say({ ...state, totals: EndLine.spentBehind(state.totals, event) }, "line", [
+    look.paint.yellow(`↻ ${shorter}`),
+    look.paint.dim(`  ${how}`),
+    ...(memory === undefined ? [] : below(look, ToolResult.linesOf(memory.text, look.isFull)))
+  ])
 }
 
 const endRun = (look: Look, state: State, event: RunEvent.End): Step => {

@@ -15,8 +15,11 @@ export const below = (line: string, outcome: ToolOutcome.ToolOutcome, isFull: bo
   const { result } = ToolOutcome.toResult(outcome)
   const onOne = typeof result === "string" ? result : JSON.stringify(result)
   if (onOne.trim() === "" || line.includes(TerminalText.sentence(onOne))) return []
-  return isFull ? whole(text(result)) : shortened(onOne)
+  return linesOf(isFull ? text(result) : onOne, isFull)
 }
+
+/** All lines of a text, or the first few and how much there is. */
+export const linesOf = (text: string, isFull: boolean): ReadonlyArray<string> => isFull ? whole(text) : shortened(text)
 
 /** All lines, safe to show. */
 export const whole = (text: string): ReadonlyArray<string> => TerminalText.lines(text.trimEnd()).split("\n")

@@ -109,6 +109,55 @@ describe("at a terminal", () => {
       assert.include(stdout, "3*3 = 9")
     }))
 
+  it.effect("/compact shortens the conversation and is no message of it", () =>
+    Effect.gen(function*() {
+      const long = Replies.says("what came of it ".repeat(40))
+      const model = yield* OpenAiServer.make(
+        long,
+        Replies.says("Well."),
+        Replies.says("In short."),
+        Replies.says("Hi.")
+      )
+      const { tape } = yield* chat(["tell me", "go on", " /compact", "hello"], ["--model", "m"], {
+        ...terminal,
+        env: Replies.env(model)
+      })
+      assert.match(
+        tape,
+        /\/compact\n✓ the conversation was shortened from 4 to 3 messages, about [^\n]+\n {2}summary\n/
+      )
+      const last = JSON.stringify(model.requests[3]!.body.messages)
+      assert.include(last, "In short.")
+      assert.notInclude(last, "/compact")
+    }))
+
+  it.effect("/compact says why it cannot, and the conversation goes on", () =>
+    Effect.gen(function*() {
+      const { stdout, tape } = yield* chat(["/compact", "2+2", "/compact", "/compact", "3*3"], [], terminal)
+      assert.include(tape, "/compact\nNothing was said yet.\n")
+      assert.match(tape, /\/compact\nfiberloop: session "[^"]+" is as it was: nothing can be left out/)
+      assert.include(stdout, "3*3 = 9")
+    }))
+
+  it.effect("Ctrl-C ends a /compact under way, and leaves the conversation as it was", () =>
+    Effect.gen(function*() {
+      const long = Replies.says("what came of it ".repeat(40))
+      const first = yield* OpenAiServer.make(long, Replies.says("Well."))
+      const { id, on, root } = yield* chat(["tell me", "go on"], ["--model", "m"], { env: Replies.env(first) })
+      const hanging = yield* OpenAiServer.make(OpenAiServer.open(), Replies.says("Hi."))
+      const { code, stdout, tape } = yield* on("chat", ["--session", id!, "--model", "m", "--root", root], {
+        ...terminal,
+        input: ["/compact", "hello"],
+        signals: ctrlC(Deferred.await(hanging.received)),
+        env: Replies.env(hanging)
+      })
+      yield* Deferred.await(hanging.left)
+      assert.strictEqual(code, 0)
+      assert.include(tape, "/compact\nStopped, the conversation is as it was.\n")
+      assert.include(stdout, "Hi.")
+      assert.include(JSON.stringify(hanging.requests[1]!.body.messages), "what came of it")
+    }))
+
   it.effect("a message may have several lines", () =>
     Effect.gen(function*() {
       const model = yield* OpenAiServer.make(Replies.says("Hi."))

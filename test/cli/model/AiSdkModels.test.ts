@@ -37,6 +37,16 @@ describe("a model of Anthropic", () => {
       assert.include(server.requests[1]?.text, "\"signature\":\"SIG\"")
     }))
 
+  it.effect("is told what to keep of the conversation for the next call", () =>
+    Effect.gen(function*() {
+      const server = yield* OpenAi.make(look, Sdk.message("end_turn", Sdk.says(0, "Done.")))
+      const { run } = yield* workplace({ "a.txt": "a\n" })
+      yield* run(["--model", "anthropic/claude-x", "which files?"], { env: anthropic(server) })
+      const { messages, system, tools } = server.requests[1]!.body
+      const marks = [tools.at(-1), system.at(-1), messages[0].content.at(-1), messages.at(-1).content.at(-1)]
+      assert.deepStrictEqual(marks.map(({ cache_control }: any) => cache_control?.type), Array(4).fill("ephemeral"))
+    }))
+
   it.effect("goes on answering in its session when no model is named", () =>
     Effect.gen(function*() {
       const server = yield* OpenAi.make(look, Sdk.message("end_turn", Sdk.says(0, "Done.")))

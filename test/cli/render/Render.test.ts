@@ -105,6 +105,23 @@ describe("on a terminal", () => {
     assert.strictEqual(shown([received]), "! > shorter\n")
   })
 
+  it("a compaction is told with how and why, and one that failed with why not", () => {
+    const at = { seq: 1, at: 0, runId: "r", version: 1 }
+    const usage = { inputTokens: 8, outputTokens: 2 }
+    const counts = { before: 20, after: 3, tokens: { before: 500, after: 80 } }
+    const how = { strategy: "summary", cause: "overflow", upTo: 1, replacement: [], usage } as const
+    assert.strictEqual(
+      shown([
+        { ...at, _tag: "ContextCompacted", ...counts, ...how },
+        { ...at, _tag: "CompactionDiscarded", message: "no\nanswer", usage }
+      ]),
+      `! ↻ the conversation was shortened from 20 to 3 messages, about 500 to 80 tokens
+!   summary · the provider said that it was too much · 10 tokens (8 in, 2 out)
+! ↻ the conversation could not be shortened: no answer · 10 tokens (8 in, 2 out)
+`
+    )
+  })
+
   it("an attempt that said nothing leaves no mark", () => {
     assert.strictEqual(shown([Events.discarded]), "")
   })

@@ -98,9 +98,62 @@ There it is.
     assert.notInclude(added([called("search", { q: 1 }), completed], { isOpen: true }), "no outcome")
   })
 
-  it("marks a compaction", () => {
-    const compacted = { ...Drafts.compacted(1, []), before: 20, after: 3 }
-    assert.include(added([compacted]), "↻ the conversation was shortened from 20 to 3 messages (test)\n")
+  describe("marks a compaction", () => {
+    const usage = { inputTokens: 900, outputTokens: 100, cost: 0.0123 }
+    const text = Array.from({ length: 6 }, (_, n) => `fact ${n}`).join("\n")
+    const compacted = {
+      ...Drafts.compacted(1, []),
+      strategy: "summary",
+      before: 20,
+      after: 3,
+      tokens: { before: 5_000, after: 800 },
+      cause: "window",
+      memory: { text },
+      usage
+    } as const
+
+    it("with what it did, how, why, what it took, and the beginning of what is remembered", () => {
+      assert.strictEqual(
+        added([compacted]),
+        `
+↻ the conversation was shortened from 20 to 3 messages, about 5000 to 800 tokens
+  summary · it had more tokens than may be sent · 1000 tokens (900 in, 100 out) · cost 0.0123
+    fact 0
+    fact 1
+    fact 2
+    fact 3
+    … 2 more lines; --full shows all
+`
+      )
+    })
+
+    it("with all that is remembered, where everything is shown", () => {
+      assert.include(added([compacted], { isFull: true }), "    fact 4\n    fact 5\n")
+    })
+
+    it("of an older log with what that says", () => {
+      const older = { ...Drafts.compacted(1, []), before: 20, after: 1 }
+      assert.strictEqual(added([older]), "\n↻ the conversation was shortened from 20 to 1 message\n  test\n")
+    })
+
+    it("that leaves out output only", () => {
+      const pruned = { ...compacted, strategy: "pruning", after: 20, cause: "manual", memory: undefined } as never
+      assert.include(
+        added([pruned]),
+        "was shortened, all 20 messages stay, about 5000 to 800 tokens\n  pruning · by hand"
+      )
+    })
+
+    it("that failed, with why and what it took", () => {
+      const failed = { _tag: "CompactionDiscarded", message: "the model\nsaid no", usage } as const
+      const line = "↻ the conversation could not be shortened: the model said no · 1000 tokens (900 in, 100 out)"
+      assert.include(added([failed]), `${line} · cost 0.0123\n`)
+    })
+
+    it("and counts one behind the end of its run among what the session took", () => {
+      const out = shown([Drafts.started("go"), completed, compacted], { isOpen: true })
+      assert.include(out, "1000 tokens (900 in, 100 out) · cost 0.0123 · 1.5 s\n")
+    })
   })
 
   it("says who approved and who denied, and why", () => {

@@ -1,0 +1,33 @@
+/** A conversation that somebody shortens: what became of it in words, or why it is as it was. */
+import * as Effect from "effect/Effect"
+import type * as Agent from "../Agent.ts"
+import type * as RunError from "../run/RunError.ts"
+import type * as RunResult from "../run/RunResult.ts"
+import * as Messages from "./Messages.ts"
+import { badInput, type Refusal } from "./Refusal.ts"
+import * as CompactionLines from "./render/CompactionLines.ts"
+
+export const shorten = (
+  client: Agent.Client<string>,
+  sessionId: string
+): Effect.Effect<RunResult.Compacted, Refusal> => Effect.mapError(client.compact(sessionId), refusal(sessionId))
+
+const refusal = (sessionId: string) => (error: RunError.RunError): Refusal => {
+  const { reason } = error
+  const name = `session ${JSON.stringify(sessionId)}`
+  switch (reason._tag) {
+    case "CompactionFailed":
+      return badInput(`${name} is as it was: ${reason.message}`)
+    case "SessionBusy": {
+      const run = reason.runId === undefined ? "another run" : `the run ${reason.runId}`
+      return badInput(`${name} is busy with ${run}, which sees to its context itself: wait for its end`)
+    }
+    default:
+      return Messages.refusal(error)
+  }
+}
+
+export const text = ({ messages, strategy, tokens, usage }: RunResult.Compacted): string => {
+  const [shorter, how] = CompactionLines.lines({ ...messages, strategy, tokens, usage })
+  return `✓ ${shorter}\n  ${how}\n`
+}

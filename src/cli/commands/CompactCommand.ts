@@ -1,0 +1,43 @@
+/** `fiberloop compact`: makes the context of a session smaller, as its agent would; the log keeps all. */
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import type { Input } from "../Input.ts"
+import * as KeptSession from "../KeptSession.ts"
+import { Output } from "../Output.ts"
+import type { Ended, Refusal } from "../Refusal.ts"
+import * as EndLine from "../render/EndLine.ts"
+import * as Print from "../render/Print.ts"
+import * as TerminalText from "../render/TerminalText.ts"
+import * as Run from "../Run.ts"
+import type { Settings } from "../Settings.ts"
+import * as Shortening from "../Shortening.ts"
+import type { Signals } from "../Signals.ts"
+
+export interface Options {
+  readonly settings: Settings
+  /** an id, or the beginning of one */
+  readonly session: string
+}
+
+const compact = Effect.fnUntraced(function*(
+  { session, settings: typed }: Options
+): Effect.fn.Return<void, Ended | Refusal, Input | Output | Signals | Scope.Scope> {
+  const { stderr } = yield* Output
+  const { info: { sessionId }, settings } = yield* KeptSession.goingOn(typed, session)
+  const { client } = yield* Run.open(settings)
+  if (stderr.isTerminal) yield* stderr.write("Shortening the conversation, Ctrl-C leaves it as it is.\n")
+  const shortened = yield* Shortening.shorten(client, sessionId)
+
+  if (settings.json) {
+    const line = JSON.stringify({ sessionId, ...shortened })
+    return yield* Print.print(`${TerminalText.json(line)}\n`)
+  }
+  yield* Print.print(Shortening.text(shortened))
+  yield* stderr.write(
+    `See it with: ${EndLine.command("show", [sessionId, "--context"], EndLine.placeOf(settings.flags))}\n` +
+      `Go on with:  ${EndLine.command("chat", ["--session", sessionId], settings.flags)}\n`
+  )
+})
+
+export const run = (options: Options): Effect.Effect<void, Ended | Refusal, Input | Output | Signals> =>
+  Print.untilSignal(Effect.scoped(compact(options)))

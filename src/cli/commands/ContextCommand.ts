@@ -1,0 +1,103 @@
+/**
+ * `fiberloop show --context`: what the model of a session would be sent now. Reads only, and takes nothing: a run may go on
+ * meanwhile.
+ *
+ * Does not own what it looks like (`RenderContext`).
+ */
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import * as Fold from "../../loop/log/Fold.ts"
+import * as Sizing from "../../loop/turn/Sizing.ts"
+import type * as Message from "../../run/Message.ts"
+import type * as RunState from "../../run/RunState.ts"
+import * as Measure from "../../run/state/Measure.ts"
+import * as Transcript from "../../run/Transcript.ts"
+import { Tokenizer } from "../../services/Tokenizer.ts"
+import * as CliAgent from "../CliAgent.ts"
+import * as Instructions from "../Instructions.ts"
+import * as KeptSession from "../KeptSession.ts"
+import * as Messages from "../Messages.ts"
+import * as SessionModel from "../model/SessionModel.ts"
+import type { Output } from "../Output.ts"
+import { badInput, type Ended, type Refusal } from "../Refusal.ts"
+import * as Print from "../render/Print.ts"
+import * as RenderContext from "../render/RenderContext.ts"
+import type { Settings } from "../Settings.ts"
+import type { Signals } from "../Signals.ts"
+import * as Root from "../tools/files/Root.ts"
+
+export interface Options {
+  readonly place: Settings
+  /** an id, or the beginning of one */
+  readonly session: string
+  readonly isFull: boolean
+}
+
+const show = Effect.fnUntraced(function*(
+  { isFull, place, session }: Options
+): Effect.fn.Return<void, Ended | Refusal, Output | Scope.Scope> {
+  const { contextWindow } = place
+  const kept = yield* KeptSession.find(place, session)
+  const { sessionId } = kept.info
+  const model = yield* SessionModel.last(kept)
+  const folded = yield* Effect.mapError(Fold.fold(kept.store, sessionId, Fold.nothing), Messages.refusal)
+  const { state, transcript } = folded
+  const counter = new Sizing.Counter((yield* Tokenizer).count)
+  const by = contextWindow === undefined || model === undefined
+    ? 1
+    : Measure.correction(state.measured, model, contextWindow)
+  const sized = (tokens: number) => Math.ceil(tokens * by)
+  const offer = yield* offerOf(place, kept, state, model)
+  const context: RenderContext.Context = {
+    sessionId,
+    model,
+    contextWindow,
+    offer: offer === undefined ? undefined : {
+      instructions: offer.instructions,
+      tools: offer.tools.map(({ name }) => name),
+      tokens: {
+        instructions: sized(counter.tokens.message({ role: "system", content: offer.instructions })),
+        tools: sized(counter.tools(offer.tools))
+      }
+    },
+    messages: Transcript.messages(transcript, model).map((message) => ({
+      message,
+      tokens: sized(counter.tokens.message(message))
+    })),
+    memory: Transcript.memory(transcript),
+    waiting: state.queued,
+    openCalls: state.openCalls.length
+  }
+  yield* Print.print(
+    place.json
+      ? RenderContext.json(context)
+      : RenderContext.text({ paint: yield* Print.paintOf(place.isPlain), isFull }, context)
+  )
+})
+
+/** What the command's agent would send besides, with this folder; undefined where it is the agent of another program. */
+const offerOf = Effect.fnUntraced(function*(
+  { root }: Settings,
+  { info, store }: KeptSession.Kept,
+  { startSeq }: RunState.RunState,
+  model: Message.ModelRef | undefined
+) {
+  const started = yield* Stream.runCollect(store.read(info.sessionId, { from: startSeq, to: startSeq })).pipe(
+    Effect.mapError(Messages.refusal)
+  )
+  const [first] = started
+  if (first?._tag !== "RunStarted" || first.agent !== CliAgent.CliAgent.key) return undefined
+  if (model === undefined || SessionModel.flags(model).length === 0) {
+    return { instructions: Instructions.reading, tools: Object.values(CliAgent.looking.tools) }
+  }
+  const folder = yield* Effect.mapError(Root.make(root), ({ message }) => badInput(message))
+  const added = yield* Instructions.read(folder)
+  return {
+    instructions: Instructions.extend(Instructions.writing, added),
+    tools: Object.values(CliAgent.working.tools)
+  }
+})
+
+export const run = (options: Options): Effect.Effect<void, Ended | Refusal, Output | Signals> =>
+  Print.untilSignal(Effect.scoped(show(options)))

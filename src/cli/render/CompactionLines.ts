@@ -1,0 +1,35 @@
+/** What a compaction did to a conversation, and what is remembered from there on. Pure. */
+import { count } from "../../run/Quantity.ts"
+import type * as RunEvent from "../../run/RunEvent.ts"
+import * as EndLine from "./EndLine.ts"
+import * as TerminalText from "./TerminalText.ts"
+
+type Of<Tag extends RunEvent.Durable["_tag"]> = Extract<RunEvent.Durable, { _tag: Tag }>
+
+type Compacted = Pick<Of<"ContextCompacted">, "strategy" | "before" | "after" | "tokens" | "cause" | "usage">
+
+/** Two lines: how much shorter, and how, why and what it took. */
+export const lines = (event: Compacted): readonly [string, string] => [
+  `the conversation was shortened${shorter(event)}`,
+  [
+    TerminalText.line(event.strategy),
+    ...(event.cause === undefined ? [] : [causes[event.cause]]),
+    ...EndLine.spent(event.usage)
+  ].join(" · ")
+]
+
+/** `from 40 to 12 messages, about 52000 to 9300 tokens` */
+const shorter = ({ after, before, tokens }: Compacted): string =>
+  (before === after ? `, all ${count(after, "message")} stay` : ` from ${before} to ${count(after, "message")}`) +
+  (tokens === undefined ? "" : `, about ${tokens.before} to ${count(tokens.after, "token")}`)
+
+const causes: Record<RunEvent.CompactionCause, string> = {
+  messages: "it had too many messages",
+  window: "it had more tokens than may be sent",
+  overflow: "the provider said that it was too much",
+  length: "an answer was cut at the output limit",
+  manual: "by hand"
+}
+
+export const discarded = ({ message, usage }: Of<"CompactionDiscarded">): string =>
+  [`the conversation could not be shortened: ${TerminalText.sentence(message)}`, ...EndLine.spent(usage)].join(" · ")

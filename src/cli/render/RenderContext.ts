@@ -1,0 +1,145 @@
+/**
+ * What a model would be sent of a session now, with the tokens that each message takes: for people, or as one JSON document.
+ * Pure.
+ *
+ * Does not own what is sent (`Transcript`), nor how tokens are counted (`ContextCommand`).
+ */
+import type * as Memory from "../../run/Memory.ts"
+import type * as Message from "../../run/Message.ts"
+import { count } from "../../run/Quantity.ts"
+import type * as Queue from "../../run/state/Queue.ts"
+import * as Inputs from "../Inputs.ts"
+import type { Paint } from "./Paint.ts"
+import * as TerminalText from "./TerminalText.ts"
+import * as ToolLine from "./ToolLine.ts"
+import * as ToolResult from "./ToolResult.ts"
+
+/** Tokens, as estimated, and corrected by what the provider said where that is known. */
+export interface Context {
+  readonly sessionId: string
+  /** the model that was asked last; none before the first turn */
+  readonly model: Message.ModelRef | undefined
+  /** tokens that it takes, where that is known */
+  readonly contextWindow: number | undefined
+  /** what goes with the messages; not known of the agents of other programs */
+  readonly offer: Offer | undefined
+  readonly messages: ReadonlyArray<Sized>
+  /** what compactions left for the model to know */
+  readonly memory: Memory.Memory | undefined
+  /** what was said and is not among the messages yet */
+  readonly waiting: Queue.Queue
+  /** calls whose results the messages do not know yet */
+  readonly openCalls: number
+}
+
+export interface Offer {
+  readonly instructions: string
+  readonly tools: ReadonlyArray<string>
+  readonly tokens: { readonly instructions: number; readonly tools: number }
+}
+
+export interface Sized {
+  readonly message: Message.Message
+  readonly tokens: number
+}
+
+export interface Look {
+  readonly paint: Paint
+  /** all of every text */
+  readonly isFull: boolean
+}
+
+const total = ({ messages, offer }: Context): number =>
+  messages.reduce((sum, { tokens }) => sum + tokens, (offer?.tokens.instructions ?? 0) + (offer?.tokens.tools ?? 0))
+
+export const json = (context: Context): string => {
+  const { contextWindow, memory, messages, model, offer, sessionId } = context
+  const document = {
+    sessionId,
+    model,
+    contextWindow,
+    tokens: { ...offer?.tokens, messages: messages.map(({ tokens }) => tokens), total: total(context) },
+    instructions: offer?.instructions,
+    tools: offer?.tools,
+    memory,
+    messages: messages.map(({ message }) => message)
+  }
+  return `${TerminalText.json(JSON.stringify(document, null, 2))}\n`
+}
+
+export const text = (look: Look, context: Context): string => {
+  const { messages, offer } = context
+  return [
+    ...(offer === undefined ? [] : [
+      heading(look, "instructions", offer.tokens.instructions),
+      ...ToolResult.linesOf(offer.instructions, look.isFull),
+      "",
+      heading(look, "tools", offer.tokens.tools),
+      ...offer.tools.map(TerminalText.line),
+      ""
+    ]),
+    ...messages.flatMap(({ message, tokens }) => [
+      heading(look, message.role, tokens),
+      ...linesOf(look, context, message),
+      ""
+    ]),
+    ...Inputs.undelivered(context.waiting, false),
+    ...footer(look, context)
+  ].map((line) => `${line}\n`).join("")
+}
+
+const heading = ({ paint }: Look, name: string, tokens: number): string =>
+  paint.dim(`── ${name} · ${count(tokens, "token")}`)
+
+const footer = ({ paint }: Look, context: Context): ReadonlyArray<string> => {
+  const { contextWindow, messages, model, offer, openCalls, sessionId } = context
+  const tokens = total(context)
+  const sum = contextWindow === undefined
+    ? `about ${count(tokens, "token")}`
+    : `about ${tokens} of ${count(contextWindow, "token")} (${Math.round(tokens / contextWindow * 100)} %)`
+  const reader = model === undefined ? [] : [`for ${TerminalText.line(`${model.provider}/${model.name}`)}`]
+  return [
+    ...(openCalls === 0
+      ? []
+      : [paint.yellow(`… ${count(openCalls, "call")} without a result yet: it is told here as if there will be none`)]),
+    paint.dim(
+      `── session ${TerminalText.line(sessionId)} · ${[count(messages.length, "message"), sum, ...reader].join(" · ")}`
+    ),
+    ...(offer === undefined && model !== undefined
+      ? [paint.dim("   besides instructions and tools, which only the program knows whose agent it is")]
+      : [])
+  ]
+}
+
+const linesOf = (look: Look, context: Context, message: Message.Message): ReadonlyArray<string> => {
+  if (message.role === "system") return ToolResult.linesOf(message.content, look.isFull)
+  const parts: ReadonlyArray<Message.AssistantPart> = message.content
+  return parts.flatMap((part) => partLines(look, context, part))
+}
+
+const partLines = (
+  { isFull, paint }: Look,
+  { memory }: Context,
+  part: Message.AssistantPart
+): ReadonlyArray<string> => {
+  const below = (text: string) => ToolResult.linesOf(text, isFull).map((line) => paint.dim(`    ${line}`))
+  switch (part.type) {
+    case "text":
+      return part.text === memory?.text
+        ? [paint.yellow("· what is remembered of what was left out:"), ...below(part.text)]
+        : ToolResult.linesOf(part.text, isFull)
+    case "reasoning":
+      return [paint.dim("· reasoning"), ...(isFull && part.text !== "" ? below(part.text) : [])]
+    case "file":
+      return [Inputs.file(part)]
+    case "tool-call": {
+      const call = ToolLine.call(part.name, part.params)
+      return [`● ${call}`, ...(isFull && call.endsWith("…") ? below(ToolResult.text(part.params)) : [])]
+    }
+    case "tool-result": {
+      const onOne = typeof part.result === "string" ? part.result : JSON.stringify(part.result)
+      const failed = part.isFailure ? paint.red("  ✗ failed") : ""
+      return [`← ${TerminalText.line(part.name)}${failed}`, ...below(isFull ? ToolResult.text(part.result) : onOne)]
+    }
+  }
+}
