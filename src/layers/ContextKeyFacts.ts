@@ -60,6 +60,7 @@ export const make = (
   options: Options = {}
 ): ContextManager.ContextManager["Service"] => {
   Strategy.atLeast("budget", options.budget, 1)
+  Strategy.part("keep", options.keep)
   return Strategy.toManager(Condense.make(model, way(options)), options)
 }
 

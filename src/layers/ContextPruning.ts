@@ -45,8 +45,10 @@ const prunable = (view: ContextManager.View, keep: number): number | undefined =
 }
 
 /** Throws a `RangeError` where a number of the options is none that it can be. */
-export const make = (options: Options = {}): ContextManager.ContextManager["Service"] =>
-  Strategy.toManager(strategy(options), options)
+export const make = (options: Options = {}): ContextManager.ContextManager["Service"] => {
+  Strategy.part("keep", options.keep)
+  return Strategy.toManager(strategy(options), options)
+}
 
 /** With these options; wrong numbers are a defect when it is built. */
 export const layerWith = (options: Options): Layer.Layer<ContextManager.ContextManager> =>

@@ -39,8 +39,10 @@ export const strategy = ({ compactThreshold = Infinity, keep = 0.7 }: Options = 
 }
 
 /** Throws a `RangeError` where a number of the options is none that it can be. */
-export const make = (options: Options = {}): ContextManager.ContextManager["Service"] =>
-  Strategy.toManager(strategy(options), options)
+export const make = (options: Options = {}): ContextManager.ContextManager["Service"] => {
+  Strategy.part("keep", options.keep)
+  return Strategy.toManager(strategy(options), options)
+}
 
 /** With these options; wrong numbers are a defect when it is built. */
 export const layerWith = (options: Options): Layer.Layer<ContextManager.ContextManager> =>

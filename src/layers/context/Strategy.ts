@@ -50,6 +50,13 @@ export const atLeast = (name: string, value: number | undefined, least: number):
   }
 }
 
+/** Throws where a part is no number from 0 to 1. */
+export const part = (name: string, value: number | undefined): void => {
+  if (value !== undefined && !(value >= 0 && value <= 1)) {
+    throw new RangeError(`fiberloop: ${name} is a part, a number from 0 to 1, not ${value}`)
+  }
+}
+
 const withLimit = <View extends ContextManager.View>(view: View, { maxTokens }: Trigger): View => {
   const { size } = view
   if (maxTokens === undefined || (size.limit !== undefined && size.limit <= maxTokens)) return view
