@@ -12,6 +12,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Scope from "effect/Scope"
+import type * as Tracer from "effect/Tracer"
 import * as RunError from "../../run/RunError.ts"
 import * as RunState from "../../run/RunState.ts"
 import * as Approver from "../../services/Approver.ts"
@@ -23,6 +24,9 @@ import * as RetryPolicy from "../../services/RetryPolicy.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
 import type * as Feed from "../log/Feed.ts"
 import * as Journal from "../log/Journal.ts"
+import * as Observing from "../observe/Observing.ts"
+import * as RunSpan from "../observe/RunSpan.ts"
+import * as Watching from "../observe/Watching.ts"
 import * as Answering from "../round/Answering.ts"
 import * as Desk from "../round/Desk.ts"
 import * as FirstEvent from "../start/FirstEvent.ts"
@@ -38,7 +42,7 @@ import * as Inbox from "./Inbox.ts"
 import * as Live from "./Live.ts"
 import * as Phase from "./Phase.ts"
 
-/** Drives a run to its end; `forget` is called once the session is given back. */
+/** Drives a run to its end; `forget` is called once the session is given back. Observers may take longer. */
 export const drive = (
   services: Env.Services,
   request: Env.Request,
@@ -46,6 +50,24 @@ export const drive = (
   forget: Effect.Effect<void>
 ): Effect.Effect<void> =>
   Effect.uninterruptibleMask((restore) => {
+    const { brief: { agent }, runId, sessionId } = request
+    const watching = Watching.make(live.feed, { agent, sessionId, runId })
+    const carriedOut = (span: Tracer.Span) => carryOut(services, request, live, forget, { restore, span, watching })
+    return Effect.andThen(RunSpan.around(services, request, live, carriedOut), watching.seen(restore))
+  })
+
+const carryOut = (
+  services: Env.Services,
+  request: Env.Request,
+  live: Live.Live,
+  forget: Effect.Effect<void>,
+  { restore, span, watching }: {
+    readonly restore: Phase.Restore
+    readonly span: Tracer.Span
+    readonly watching: Watching.Watching
+  }
+): Effect.Effect<void> =>
+  Effect.suspend(() => {
     const scope = Scope.makeUnsafe()
     // a store that is stuck is not waited for without end
     const release = Effect.andThen(Grace.within(Scope.close(scope, Exit.void)), forget)
@@ -64,7 +86,9 @@ export const drive = (
       if (opened.value._tag === "Replay") return yield* Effect.andThen(release, Ending.replay(live, opened.value))
 
       const { session, state } = opened.value
-      const env = yield* makeEnv(services, request, live, opened.value)
+      const observing = yield* Observing.make(services, request, state, span, live.feed)
+      yield* watching.start
+      const env = yield* makeEnv(services, request, { inbox: live.inbox, feed: observing }, opened.value)
       const begun = yield* phase(FirstEvent.write(env, opened.value.begin, request.brief))
       const isStored = Exit.isSuccess(begun) || session.head() > state.seq
       live.decide = (decision) => Answering.live(env, services.store, decision)
@@ -74,7 +98,7 @@ export const drive = (
       } // cut off before the store has answered, the run may have begun all the same: its end stands behind that answer
       else if (!isPending(begun.cause, env.journal, state)) return yield* refuse(begun.cause)
       const ending = Exit.isFailure(begun) ? endingOf(env, live, begun.cause) : yield* takeTurns(env, live, phase)
-      yield* Ending.finish(env, live, ending, release, restore)
+      yield* Effect.ensuring(Ending.finish(env, live, ending, release, restore), observing.close)
     }).pipe(
       // a bug of ours: nobody is left waiting, and no session held, for a run that has none left to drive it
       Effect.catchCause((cause) => Effect.andThen(release, Ending.refuse(live, Ending.toRunError(cause))))
@@ -111,7 +135,8 @@ const mend = Effect.fnUntraced(function*(
 ): Effect.fn.Return<Opening.Opened, SessionStore.StoreError> {
   if (opened._tag === "Replay" || !RunState.isOpen(opened.state)) return opened
   const { first, flush, second } = HeldBack.make(opened.session)
-  const env = yield* makeEnv(services, request, unseen(), { ...opened, session: first })
+  const feed = yield* Observing.ofCrash(request.brief.agent)
+  const env = yield* makeEnv(services, request, { ...unseen(), feed }, { ...opened, session: first })
   const isResumed = opened.begin._tag === "Resume"
   yield* Recovery.repair(env, isResumed)
   const state = env.journal.state()

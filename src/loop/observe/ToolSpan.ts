@@ -1,0 +1,39 @@
+/** The span of one tool call, from its handler's start to its outcome, hooks behind it included. */
+import * as Effect from "effect/Effect"
+import * as OpenCall from "../../run/state/OpenCall.ts"
+import type * as ToolOutcome from "../../run/ToolOutcome.ts"
+import * as RecordContent from "../../services/RecordContent.ts"
+import type * as Env from "../drive/Env.ts"
+import * as Conventions from "./Conventions.ts"
+import * as Spans from "./Spans.ts"
+
+/** Runs the call in a span of its own: the handler's own spans are below it. */
+export const around = (
+  { journal, sessionId }: Pick<Env.Env, "journal" | "sessionId">,
+  call: OpenCall.OpenCall,
+  self: Effect.Effect<ToolOutcome.ToolOutcome>
+): Effect.Effect<ToolOutcome.ToolOutcome> =>
+  Spans.around({
+    name: `execute_tool ${call.tool}`,
+    kind: "internal",
+    attributes: {
+      [Conventions.operationName]: "execute_tool",
+      [Conventions.toolName]: call.tool,
+      [Conventions.toolType]: "function",
+      [Conventions.toolCallId]: call.callId,
+      [Conventions.conversationId]: sessionId,
+      [Conventions.runId]: journal.runId,
+      [Conventions.turn]: call.turn
+    },
+    describe: (span, outcome, hasContent) => {
+      span.attribute(Conventions.outcome, outcome._tag)
+      if (hasContent && "result" in outcome) span.attribute(Conventions.toolCallResult, JSON.stringify(outcome.result))
+      if (outcome._tag === "Succeeded") return undefined
+      span.attribute(Conventions.errorType, outcome._tag)
+      return new Spans.Failure(outcome._tag, hasContent && "message" in outcome ? outcome.message : undefined)
+    }
+  }, (span) =>
+    Effect.flatMap(RecordContent.RecordContent, (hasContent) => {
+      if (hasContent) span.attribute(Conventions.toolCallArguments, JSON.stringify(OpenCall.final(call)))
+      return self
+    }))
