@@ -1,7 +1,7 @@
 /** The span of one try at a model call, and what is measured of it. */
 import * as Effect from "effect/Effect"
 import type * as Message from "../../run/Message.ts"
-import type * as Usage from "../../run/Usage.ts"
+import * as Usage from "../../run/Usage.ts"
 import type * as Model from "../../services/Model.ts"
 import * as RecordContent from "../../services/RecordContent.ts"
 import type * as Attempt from "../turn/Attempt.ts"
@@ -40,7 +40,9 @@ export const around = (
       [Conventions.attempt]: metadata.attempt
     },
     describe: (span, result, hasContent) => {
-      for (const [key, value] of usageOf(result.usage)) span.attribute(key, value)
+      if (Usage.total(result.usage) > 0) {
+        for (const [key, value] of usageOf(result.usage)) span.attribute(key, value)
+      }
       if (result._tag === "Failed") {
         const { reason } = result.error
         span.attribute(Conventions.errorType, reason._tag)
