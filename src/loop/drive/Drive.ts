@@ -12,7 +12,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Scope from "effect/Scope"
-import type * as Tracer from "effect/Tracer"
+import * as Tracer from "effect/Tracer"
 import * as RunError from "../../run/RunError.ts"
 import * as RunState from "../../run/RunState.ts"
 import * as Approver from "../../services/Approver.ts"
@@ -25,8 +25,6 @@ import type * as SessionStore from "../../services/SessionStore.ts"
 import type * as Feed from "../log/Feed.ts"
 import * as Journal from "../log/Journal.ts"
 import * as Observing from "../observe/Observing.ts"
-import * as RunSpan from "../observe/RunSpan.ts"
-import * as Watching from "../observe/Watching.ts"
 import * as Answering from "../round/Answering.ts"
 import * as Desk from "../round/Desk.ts"
 import * as FirstEvent from "../start/FirstEvent.ts"
@@ -49,23 +47,23 @@ export const drive = (
   live: Live.Live,
   forget: Effect.Effect<void>
 ): Effect.Effect<void> =>
-  Effect.uninterruptibleMask((restore) => {
-    const { brief: { agent }, runId, sessionId } = request
-    const watching = Watching.make(live.feed, { agent, sessionId, runId })
-    const carriedOut = (span: Tracer.Span) => carryOut(services, request, live, forget, { restore, span, watching })
-    return Effect.andThen(RunSpan.around(services, request, live, carriedOut), watching.seen(restore))
-  })
+  Effect.uninterruptibleMask((restore) =>
+    Effect.flatMap(Observing.make(services, request, live.feed), (observing) => {
+      live.observe = observing.end
+      return carryOut(services, request, live, forget, restore, observing.begin).pipe(
+        Effect.provideService(Tracer.ParentSpan, observing.span),
+        Effect.andThen(observing.seen(restore))
+      )
+    })
+  )
 
 const carryOut = (
   services: Env.Services,
   request: Env.Request,
   live: Live.Live,
   forget: Effect.Effect<void>,
-  { restore, span, watching }: {
-    readonly restore: Phase.Restore
-    readonly span: Tracer.Span
-    readonly watching: Watching.Watching
-  }
+  restore: Phase.Restore,
+  observed: Observing.Observing["begin"]
 ): Effect.Effect<void> =>
   Effect.suspend(() => {
     const scope = Scope.makeUnsafe()
@@ -86,9 +84,8 @@ const carryOut = (
       if (opened.value._tag === "Replay") return yield* Effect.andThen(release, Ending.replay(live, opened.value))
 
       const { session, state } = opened.value
-      const observing = yield* Observing.make(services, request, state, span, live.feed)
-      yield* watching.start
-      const env = yield* makeEnv(services, request, { inbox: live.inbox, feed: observing }, opened.value)
+      const feed = yield* observed(state)
+      const env = yield* makeEnv(services, request, { inbox: live.inbox, feed }, opened.value)
       const begun = yield* phase(FirstEvent.write(env, opened.value.begin, request.brief))
       const isStored = Exit.isSuccess(begun) || session.head() > state.seq
       live.decide = (decision) => Answering.live(env, services.store, decision)
@@ -98,7 +95,7 @@ const carryOut = (
       } // cut off before the store has answered, the run may have begun all the same: its end stands behind that answer
       else if (!isPending(begun.cause, env.journal, state)) return yield* refuse(begun.cause)
       const ending = Exit.isFailure(begun) ? endingOf(env, live, begun.cause) : yield* takeTurns(env, live, phase)
-      yield* Effect.ensuring(Ending.finish(env, live, ending, release, restore), observing.close)
+      yield* Ending.finish(env, live, ending, release, restore)
     }).pipe(
       // a bug of ours: nobody is left waiting, and no session held, for a run that has none left to drive it
       Effect.catchCause((cause) => Effect.andThen(release, Ending.refuse(live, Ending.toRunError(cause))))

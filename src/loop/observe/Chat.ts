@@ -46,7 +46,7 @@ export const around = (
       if (result._tag === "Failed") {
         const { reason } = result.error
         span.attribute(Conventions.errorType, reason._tag)
-        return new Spans.Failure(reason._tag, hasContent ? reason.message : undefined)
+        return Spans.failureOf(reason, hasContent)
       }
       const { response } = result
       if (response?.id !== undefined) span.attribute(Conventions.responseId, response.id)

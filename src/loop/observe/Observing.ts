@@ -5,43 +5,47 @@
  */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import type * as Exit from "effect/Exit"
 import type * as Tracer from "effect/Tracer"
+import type * as RunError from "../../run/RunError.ts"
 import * as RunEvent from "../../run/RunEvent.ts"
 import type * as RunState from "../../run/RunState.ts"
-import * as RetryPolicy from "../../services/RetryPolicy.ts"
 import type * as Env from "../drive/Env.ts"
+import type * as Phase from "../drive/Phase.ts"
 import type * as Feed from "../log/Feed.ts"
 import * as Meter from "./Meter.ts"
 import * as RunSpan from "./RunSpan.ts"
 import type * as Sink from "./Sink.ts"
 import * as StepLog from "./StepLog.ts"
+import * as Watching from "./Watching.ts"
 
 type Publisher = Pick<Feed.Feed, "publish">
 
-export interface Observing extends Publisher {
-  /** The drive is over. Says which observing broke, of which nothing more was seen then; the run is as if it had not. */
-  readonly close: Effect.Effect<void>
+export interface Observing {
+  /** the drive's own; what it does is below it */
+  readonly span: Tracer.Span
+  /** From now on all is seen, on its way to the feed; the drive found the run as `before`. */
+  readonly begin: (before: RunState.RunState) => Effect.Effect<Publisher>
+  /**
+   * The result is known, and nobody was told yet. Says which observing broke, and was not gone on with; the run is as if it had
+   * not.
+   */
+  readonly end: (result: Exit.Exit<unknown, RunError.RunError>) => Effect.Effect<void>
+  /** Waits until observers have seen all; interrupted, for no longer than the grace period. */
+  readonly seen: (restore: Phase.Restore) => Effect.Effect<void>
 }
 
-/** In front of the feed of a drive that found the run as `before`. */
 export const make = (
   { model }: Pick<Env.Services, "model">,
   { brief, runId, sessionId }: Pick<Env.Request, "brief" | "runId" | "sessionId">,
-  before: RunState.RunState,
-  span: Tracer.Span,
-  feed: Publisher
+  feed: Feed.Feed
 ): Effect.Effect<Observing> =>
   Effect.withFiber((fiber) => {
     const clock = fiber.getRef(Clock.Clock)
-    const policy = RetryPolicy.of(fiber.getRef(RetryPolicy.RetryPolicy), model.info)
     const { tools } = brief.handlers
     const drive = { agent: brief.agent, sessionId, runId, hasTool: (name: string) => Object.hasOwn(tools, name) }
-    const log = StepLog.make(drive, before, policy, fiber, clock)
-    const sinks = new Map<string, Sink.Sink>([
-      ["metrics", Meter.make(drive, before, fiber.context)],
-      ["spans", RunSpan.sink(span, drive, clock)]
-    ])
-    if (log !== undefined) sinks.set("logs", log)
+    const watching = Watching.make(feed, drive)
+    const sinks = new Map<string, Sink.Sink>()
     const broken: Array<string> = []
 
     /** What breaks in an exporter or a logger is not the run's. */
@@ -56,20 +60,34 @@ export const make = (
       }
     }
 
-    return Effect.succeed({
-      publish: (events) => {
-        for (let i = 0; i < events.length; i++) {
-          const event = events[i]!
-          if (!RunEvent.isDelta(event)) each((sink) => sink.see(event))
-        }
-        feed.publish(events)
-      },
-      close: Effect.suspend(() => {
-        each((sink) => sink.close?.())
-        return broken.length === 0
-          ? Effect.void
-          : Effect.logWarning(`the ${broken.join(" and ")} of run "${runId}" broke, and are not whole`)
-      })
+    const publish: Publisher["publish"] = (events) => {
+      for (let i = 0; i < events.length; i++) {
+        const event = events[i]!
+        if (!RunEvent.isDelta(event)) each((sink) => sink.see(event))
+      }
+      feed.publish(events)
+    }
+
+    return Effect.map(RunSpan.make(drive, model.info, clock), ({ sink, span }): Observing => {
+      sinks.set("spans", sink)
+      return {
+        span,
+        begin: (before) =>
+          Effect.suspend(() => {
+            sinks.set("metrics", Meter.make(drive, before, fiber.context))
+            const log = StepLog.make(drive, before, model.info, fiber, clock)
+            if (log !== undefined) sinks.set("logs", log)
+            return Effect.as(watching.start, { publish })
+          }),
+        end: (result) =>
+          Effect.suspend(() => {
+            each((sink) => sink.close?.(result))
+            sinks.clear()
+            if (broken.length === 0) return Effect.void
+            return Effect.logWarning(`the ${broken.splice(0).join(" and ")} of run "${runId}" broke, and are not whole`)
+          }),
+        seen: watching.seen
+      }
     })
   })
 

@@ -1,52 +1,50 @@
 /** The span of a drive, and what its events say on it. */
 import type * as Clock from "effect/Clock"
-import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
-import * as Result from "effect/Result"
+import * as Exit from "effect/Exit"
+import * as Option from "effect/Option"
 import type * as Tracer from "effect/Tracer"
 import type * as Message from "../../run/Message.ts"
-import type * as RunError from "../../run/RunError.ts"
 import * as Usage from "../../run/Usage.ts"
-import type * as Env from "../drive/Env.ts"
-import type * as Live from "../drive/Live.ts"
+import * as RecordContent from "../../services/RecordContent.ts"
 import * as Chat from "./Chat.ts"
 import * as Conventions from "./Conventions.ts"
 import * as Ends from "./Ends.ts"
 import * as Sink from "./Sink.ts"
 import * as Spans from "./Spans.ts"
 
-/** Runs the drive in a span of its own; the run's result is there when `make` has ended. */
-export const around = (
-  { model }: Pick<Env.Services, "model">,
-  { brief, runId, sessionId }: Env.Request,
-  live: Pick<Live.Live, "result">,
-  make: (span: Tracer.Span) => Effect.Effect<void>
-): Effect.Effect<void> =>
-  Effect.asVoid(Spans.around({
-    name: `invoke_agent ${brief.agent}`,
-    kind: "internal",
-    attributes: {
-      ...Chat.attributesOf(model.info),
-      [Conventions.operationName]: "invoke_agent",
-      [Conventions.agentName]: brief.agent,
-      [Conventions.conversationId]: sessionId,
-      [Conventions.runId]: runId
-    },
-    describe: (span, result: Result.Result<unknown, RunError.RunError>, hasContent) => {
-      if (Result.isSuccess(result)) return undefined
-      const { reason } = result.failure
-      span.attribute(Conventions.errorType, reason._tag)
-      return new Spans.Failure(reason._tag, hasContent ? reason.message : undefined)
+/** Begins the span of a drive, below the caller's. Its sink puts on it what happens besides model calls and tools, and ends it. */
+export const make = (
+  drive: Sink.Drive,
+  model: Message.ModelRef,
+  clock: Clock.Clock
+): Effect.Effect<{ readonly span: Tracer.Span; readonly sink: Sink.Sink }> =>
+  Effect.gen(function*() {
+    const hasContent = yield* RecordContent.RecordContent
+    const span = yield* Effect.makeSpan(`invoke_agent ${drive.agent}`, {
+      attributes: {
+        ...Chat.attributesOf(model),
+        [Conventions.operationName]: "invoke_agent",
+        [Conventions.agentName]: drive.agent,
+        [Conventions.conversationId]: drive.sessionId,
+        [Conventions.runId]: drive.runId
+      }
+    })
+    const close: Sink.Sink["close"] = (result) => {
+      const error = Option.map(Exit.findErrorOption(result), ({ reason }) => reason)
+      if (Option.isSome(error)) span.attribute(Conventions.errorType, error.value._tag)
+      const exit = Option.isSome(error) ? Exit.fail(Spans.failureOf(error.value, hasContent)) : Exit.void
+      span.end(clock.currentTimeNanosUnsafe(), exit)
     }
-  }, (span) => Effect.andThen(make(span), Effect.result(Deferred.await(live.result)))))
+    return { span, sink: { see: see(span, drive, clock), close } }
+  })
 
-/** Puts what happens besides model calls and tools on the span, and at the end what it came to. */
-export const sink = (span: Tracer.Span, drive: Sink.Drive, clock: Clock.Clock): Sink.Sink => {
+const see = (span: Tracer.Span, drive: Sink.Drive, clock: Clock.Clock): Sink.Sink["see"] => {
   let usage = Usage.zero
   const tell = (name: string, attributes: Record<string, unknown>) =>
     span.event(`fiberloop.${name}`, clock.currentTimeNanosUnsafe(), attributes)
 
-  const see: Sink.Sink["see"] = (event) => {
+  return (event) => {
     if ("usage" in event && event._tag !== "TurnFinished" && event._tag !== "ToolSettled") {
       usage = Usage.add(usage, event.usage)
     }
@@ -93,7 +91,6 @@ export const sink = (span: Tracer.Span, drive: Sink.Drive, clock: Clock.Clock): 
         return undefined
     }
   }
-  return { see }
 }
 
 const nameOf = ({ name, provider }: Message.ModelRef): string => `${provider}/${name}`

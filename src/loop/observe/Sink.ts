@@ -1,4 +1,6 @@
 /** What sees each event of a drive as it is published, but for deltas: at once, in the drive's own time, so it is short. */
+import type * as Exit from "effect/Exit"
+import type * as RunError from "../../run/RunError.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 
 export type Seen = Exclude<RunEvent.RunEvent, RunEvent.Delta>
@@ -6,7 +8,7 @@ export type Seen = Exclude<RunEvent.RunEvent, RunEvent.Delta>
 export interface Sink {
   readonly see: (event: Seen) => void
   /** The drive is over, with or without an end event. */
-  readonly close?: () => void
+  readonly close?: (result: Exit.Exit<unknown, RunError.RunError>) => void
 }
 
 /** What a sink knows of the drive that it sees. */

@@ -12,6 +12,11 @@ export class Failure extends Error {
   }
 }
 
+export const failureOf = (
+  { _tag, message }: { readonly _tag: string; readonly message: string },
+  hasContent: boolean
+): Failure => new Failure(_tag, hasContent ? message : _tag)
+
 export interface Options<A> {
   readonly name: string
   readonly kind: Tracer.SpanKind

@@ -6,7 +6,8 @@ import * as Logger from "effect/Logger"
 import * as LogLevel from "effect/LogLevel"
 import * as References from "effect/References"
 import type * as RunState from "../../run/RunState.ts"
-import type * as RetryPolicy from "../../services/RetryPolicy.ts"
+import type * as Model from "../../services/Model.ts"
+import * as RetryPolicy from "../../services/RetryPolicy.ts"
 import * as Ends from "./Ends.ts"
 import * as Sink from "./Sink.ts"
 
@@ -14,14 +15,14 @@ import * as Sink from "./Sink.ts"
 export const make = (
   drive: Sink.Drive,
   before: RunState.RunState,
-  policy: RetryPolicy.RetryPolicy,
+  model: Model.ModelInfo,
   fiber: Fiber.Fiber<unknown, unknown>,
   clock: Clock.Clock
 ): Sink.Sink | undefined => {
   const loggers = fiber.getRef(Logger.CurrentLoggers)
   const isOff = LogLevel.isGreaterThan(fiber.getRef(References.MinimumLogLevel), "Debug")
   if (isOff || loggers.size === 0) return undefined
-  const toLine = lines(drive, before, policy)
+  const toLine = lines(drive, before, model, fiber.getRef(RetryPolicy.RetryPolicy))
   return {
     see: (event) => {
       const line = toLine(event)
@@ -46,9 +47,16 @@ const limitOf = (limit: number | undefined): string => limit === undefined || li
 const ofAttempt: ReadonlySet<string> = new Set(["calling", "streaming", "retrying"])
 
 /** Remembers from events where the drive is. */
-const lines = (drive: Sink.Drive, before: RunState.RunState, { maxRetries }: RetryPolicy.RetryPolicy) => {
+const lines = (
+  drive: Sink.Drive,
+  before: RunState.RunState,
+  model: Model.ModelInfo,
+  policy: RetryPolicy.RetryPolicy
+) => {
+  let { maxRetries } = RetryPolicy.of(policy, model)
   let { limits } = before
   let turn = 0
+  /** of the model's tries in this turn, which a fallback begins anew */
   let attempt = 1
 
   return (event: Sink.Seen): string | undefined => {
@@ -75,12 +83,14 @@ const lines = (drive: Sink.Drive, before: RunState.RunState, { maxRetries }: Ret
         )
       }
       case "AttemptDiscarded":
-        attempt = event.attempt + 1
+        attempt++
         return format(["discarded", event.attempt], ["error", event.error._tag], ["ms", event.duration], [
           "delay",
           event.delay
         ])
       case "ModelSwitched":
+        attempt = 1
+        maxRetries = RetryPolicy.of(policy, event.to).maxRetries
         return format(["model", `${event.to.provider}/${event.to.name}`])
       case "AssistantMessage":
         return format(
