@@ -1,9 +1,10 @@
 /** The span of one try at a model call, and what is measured of it. */
-import * as Effect from "effect/Effect"
+import type * as Context from "effect/Context"
+import type * as Effect from "effect/Effect"
+import type * as Tracer from "effect/Tracer"
 import type * as Message from "../../run/Message.ts"
 import * as Usage from "../../run/Usage.ts"
 import type * as Model from "../../services/Model.ts"
-import * as RecordContent from "../../services/RecordContent.ts"
 import type * as Attempt from "../turn/Attempt.ts"
 import * as Content from "./Content.ts"
 import * as Conventions from "./Conventions.ts"
@@ -39,10 +40,10 @@ export const around = (
       [Conventions.turn]: metadata.turn,
       [Conventions.attempt]: metadata.attempt
     },
-    describe: (span, result, hasContent) => {
-      if (Usage.total(result.usage) > 0) {
-        for (const [key, value] of usageOf(result.usage)) span.attribute(key, value)
-      }
+    content: (span) => span.attribute(Conventions.inputMessages, Content.input(messages)),
+    describe: (span, result, hasContent, context) => {
+      measure(info, result, context)
+      tellUsage(span, result.usage)
       if (result._tag === "Failed") {
         const { reason } = result.error
         span.attribute(Conventions.errorType, reason._tag)
@@ -58,32 +59,28 @@ export const around = (
       }
       return undefined
     }
-  }, (span) =>
-    Effect.flatMap(RecordContent.RecordContent, (hasContent) => {
-      if (hasContent) span.attribute(Conventions.inputMessages, Content.input(messages))
-      return Effect.tap(self, (result) => measure(info, result))
-    }))
+  }, self)
 
-/** Counted where no tokens are known too: a failed call is a call. */
-const measure = (info: Message.ModelRef, result: Result): Effect.Effect<void> =>
-  Effect.contextWith((context) => {
-    const attributes = attributesOf(info)
-    const failed = result._tag === "Failed" ? { [Conventions.errorType]: result.error.reason._tag } : {}
-    Metrics.modelDuration(result.duration / 1000, { ...attributes, ...failed }, context)
-    if (result._tag === "Settled") Metrics.firstChunk(result.firstPart / 1000, attributes, context)
-    return Effect.void
-  })
+/** A failed call is a call, whose duration counts. */
+const measure = (info: Message.ModelRef, result: Result, context: Context.Context<never>): void => {
+  const attributes = attributesOf(info)
+  if (result._tag === "Settled") {
+    Metrics.modelDuration(result.duration / 1000, attributes, context)
+    Metrics.firstChunk(result.firstPart / 1000, attributes, context)
+  } else {
+    const failed = { ...attributes, [Conventions.errorType]: result.error.reason._tag }
+    Metrics.modelDuration(result.duration / 1000, failed, context)
+  }
+}
 
 /** Tokens as attributes of a span; those that a provider does not tell of are absent. */
-export const usageOf = (usage: Usage.Usage): ReadonlyArray<readonly [key: string, value: number]> => {
+export const tellUsage = (span: Tracer.Span, usage: Usage.Usage): void => {
+  if (Usage.total(usage) === 0) return
   const { cacheWriteTokens, cachedInputTokens, cost, inputTokens, outputTokens, reasoningTokens } = usage
-  const all = [
-    [Conventions.inputTokens, inputTokens],
-    [Conventions.outputTokens, outputTokens],
-    [Conventions.cacheReadTokens, cachedInputTokens],
-    [Conventions.cacheCreationTokens, cacheWriteTokens],
-    [Conventions.reasoningTokens, reasoningTokens],
-    [Conventions.cost, cost]
-  ] as const
-  return all.flatMap(([key, value]) => value === undefined ? [] : [[key, value] as const])
+  span.attribute(Conventions.inputTokens, inputTokens)
+  span.attribute(Conventions.outputTokens, outputTokens)
+  if (cachedInputTokens !== undefined) span.attribute(Conventions.cacheReadTokens, cachedInputTokens)
+  if (cacheWriteTokens !== undefined) span.attribute(Conventions.cacheCreationTokens, cacheWriteTokens)
+  if (reasoningTokens !== undefined) span.attribute(Conventions.reasoningTokens, reasoningTokens)
+  if (cost !== undefined) span.attribute(Conventions.cost, cost)
 }

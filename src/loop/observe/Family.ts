@@ -10,7 +10,8 @@ export type Change = (value: number, attributes: Attributes, context: Context.Co
 const family = <M>(make: (attributes: Attributes) => M) => {
   const made = new Map<string, M>()
   return (attributes: Attributes): M => {
-    const key = JSON.stringify(attributes)
+    let key = ""
+    for (const name in attributes) key += `${name}=${attributes[name]};`
     let metric = made.get(key)
     if (metric === undefined) made.set(key, metric = make(attributes))
     return metric

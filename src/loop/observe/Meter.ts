@@ -7,7 +7,7 @@ import type * as Context from "effect/Context"
 import type * as Message from "../../run/Message.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import type * as RunState from "../../run/RunState.ts"
-import type * as Usage from "../../run/Usage.ts"
+import * as Usage from "../../run/Usage.ts"
 import * as Chat from "./Chat.ts"
 import * as Conventions from "./Conventions.ts"
 import * as Ends from "./Ends.ts"
@@ -111,20 +111,21 @@ const noTotals: Pick<RunEvent.Totals, "duration" | "turns" | "toolRounds"> = { d
 
 /** What a compaction spent is told without the model, which the log does not know. */
 const spend = (usage: Usage.Usage, model: Message.ModelRef | undefined, context: Context.Context<never>): void => {
-  const attributes: Family.Attributes = model === undefined ? {} : Chat.attributesOf(model)
-  const kinds = [
-    ["input", usage.inputTokens],
-    ["output", usage.outputTokens],
-    ["cached_input", usage.cachedInputTokens],
-    ["cache_write", usage.cacheWriteTokens],
-    ["reasoning", usage.reasoningTokens]
-  ] as const
-  for (const [kind, count] of kinds) {
-    if (count === undefined || count === 0) continue
-    Metrics.tokensByKind(count, { ...attributes, kind }, context)
-    if (model !== undefined && (kind === "input" || kind === "output")) {
-      Metrics.tokenUsage(count, { ...attributes, [Conventions.tokenType]: kind }, context)
-    }
+  const attributes = model === undefined ? noModel : Chat.attributesOf(model)
+  const count = (kind: string, tokens: number | undefined) => {
+    if (tokens !== undefined && tokens > 0) Metrics.tokensByKind(tokens, { ...attributes, kind }, context)
   }
-  if (usage.cost !== undefined) Metrics.cost(usage.cost, attributes, context)
+  const { cacheWriteTokens, cachedInputTokens, cost, inputTokens, outputTokens, reasoningTokens } = usage
+  count("input", inputTokens)
+  count("output", outputTokens)
+  count("cached_input", cachedInputTokens)
+  count("cache_write", cacheWriteTokens)
+  count("reasoning", reasoningTokens)
+  if (model !== undefined && Usage.total(usage) > 0) {
+    Metrics.tokenUsage(inputTokens, { ...attributes, [Conventions.tokenType]: "input" }, context)
+    Metrics.tokenUsage(outputTokens, { ...attributes, [Conventions.tokenType]: "output" }, context)
+  }
+  if (cost !== undefined) Metrics.cost(cost, attributes, context)
 }
+
+const noModel: Family.Attributes = {}

@@ -84,7 +84,7 @@ const see = (span: Tracer.Span, drive: Sink.Drive, clock: Clock.Clock): Sink.Sin
         const { end, reason } = Ends.of(event)
         span.attribute(Conventions.end, end)
         span.attribute(Conventions.endReason, reason)
-        for (const [key, value] of Chat.usageOf(usage)) span.attribute(key, value)
+        Chat.tellUsage(span, usage)
         return undefined
       }
       default:

@@ -1,11 +1,14 @@
 /** A span around an effect whose failures are data: its child spans are the effect's, its status is what the data says. */
+import * as Clock from "effect/Clock"
+import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Tracer from "effect/Tracer"
 import * as RecordContent from "../../services/RecordContent.ts"
 
 /** What a span says of a failure: the tag, and only where content is recorded the words. */
-export class Failure extends Error {
-  constructor(tag: string, message = tag) {
+class Failure extends Error {
+  constructor(tag: string, message: string) {
     super(message)
     this.name = tag
     this.stack = `${tag}: ${message}`
@@ -13,32 +16,48 @@ export class Failure extends Error {
 }
 
 export const failureOf = (
-  { _tag, message }: { readonly _tag: string; readonly message: string },
+  { _tag, message = _tag }: { readonly _tag: string; readonly message?: string },
   hasContent: boolean
-): Failure => new Failure(_tag, hasContent ? message : _tag)
+): Error => new Failure(_tag, hasContent ? message : _tag)
 
 export interface Options<A> {
   readonly name: string
   readonly kind: Tracer.SpanKind
   readonly attributes: Record<string, unknown>
-  /** Says more of what came out of it; what it gives is what the span fails with. `hasContent`: content is recorded. */
-  readonly describe: (span: Tracer.Span, value: A, hasContent: boolean) => Failure | undefined
+  /** Says more before the effect runs, where content is recorded. */
+  readonly content: (span: Tracer.Span) => void
+  /** Says more of what came out of it; what it gives is what the span fails with. */
+  readonly describe: (
+    span: Tracer.Span,
+    value: A,
+    hasContent: boolean,
+    context: Context.Context<never>
+  ) => Error | undefined
 }
 
-/** `make` gets the span, which is not to be ended. Interrupting it ends the span as interrupted. */
+/** Interrupting it ends the span as interrupted. A span that breaks is said to, and is not `self`'s. */
 export const around = <A>(
-  { attributes, describe, kind, name }: Options<A>,
-  make: (span: Tracer.Span) => Effect.Effect<A>
+  { attributes, content, describe, kind, name }: Options<A>,
+  self: Effect.Effect<A>
 ): Effect.Effect<A> =>
-  Effect.suspend(() => {
-    let given: { readonly value: A } | undefined
-    const spanned = Effect.useSpan(name, { kind, attributes }, (span) =>
-      Effect.flatMap(Effect.provideService(make(span), Tracer.ParentSpan, span), (value) =>
-        Effect.flatMap(RecordContent.RecordContent, (hasContent) => {
-          given = { value }
-          const failure = describe(span, value, hasContent)
-          return failure === undefined ? Effect.void : Effect.fail(failure)
-        })))
-    return Effect.map(Effect.ignore(spanned), () =>
-      given!.value)
+  Effect.withFiber((fiber) => {
+    const hasContent = fiber.getRef(RecordContent.RecordContent)
+    const clock = fiber.getRef(Clock.Clock)
+    const guarded = (use: () => void): Effect.Effect<void> => {
+      try {
+        use()
+        return Effect.void
+      } catch {
+        return Effect.logWarning(`the span "${name}" broke, and is not whole`)
+      }
+    }
+    const end = (span: Tracer.Span, exit: Exit.Exit<A>) =>
+      guarded(() => {
+        const failure = Exit.isSuccess(exit) ? describe(span, exit.value, hasContent, fiber.context) : undefined
+        span.end(clock.currentTimeNanosUnsafe(), failure === undefined ? exit : Exit.fail(failure))
+      })
+    return Effect.flatMap(Effect.makeSpan(name, { kind, attributes }), (span) => {
+      const below = Effect.onExit(Effect.provideService(self, Tracer.ParentSpan, span), (exit) => end(span, exit))
+      return hasContent ? Effect.andThen(guarded(() => content(span)), below) : below
+    })
   })

@@ -1,8 +1,7 @@
 /** The span of one tool call, from its handler's start to its outcome, hooks behind it included. */
-import * as Effect from "effect/Effect"
+import type * as Effect from "effect/Effect"
 import * as OpenCall from "../../run/state/OpenCall.ts"
 import type * as ToolOutcome from "../../run/ToolOutcome.ts"
-import * as RecordContent from "../../services/RecordContent.ts"
 import type * as Env from "../drive/Env.ts"
 import * as Conventions from "./Conventions.ts"
 import * as Spans from "./Spans.ts"
@@ -25,15 +24,12 @@ export const around = (
       [Conventions.runId]: journal.runId,
       [Conventions.turn]: call.turn
     },
+    content: (span) => span.attribute(Conventions.toolCallArguments, JSON.stringify(OpenCall.final(call))),
     describe: (span, outcome, hasContent) => {
       span.attribute(Conventions.outcome, outcome._tag)
       if (hasContent && "result" in outcome) span.attribute(Conventions.toolCallResult, JSON.stringify(outcome.result))
       if (outcome._tag === "Succeeded") return undefined
       span.attribute(Conventions.errorType, outcome._tag)
-      return new Spans.Failure(outcome._tag, hasContent && "message" in outcome ? outcome.message : undefined)
+      return Spans.failureOf(outcome, hasContent)
     }
-  }, (span) =>
-    Effect.flatMap(RecordContent.RecordContent, (hasContent) => {
-      if (hasContent) span.attribute(Conventions.toolCallArguments, JSON.stringify(OpenCall.final(call)))
-      return self
-    }))
+  }, self)
