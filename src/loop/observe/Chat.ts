@@ -8,19 +8,18 @@ import type * as Model from "../../services/Model.ts"
 import type * as Attempt from "../turn/Attempt.ts"
 import * as Content from "./Content.ts"
 import * as Conventions from "./Conventions.ts"
-import type * as Family from "./Family.ts"
 import * as Metrics from "./Metrics.ts"
-import * as Provider from "./Provider.ts"
 import * as Spans from "./Spans.ts"
 
 type Result = Attempt.Settled | Attempt.Failed
 
-/** Model calls as metrics tell them apart. */
-export const attributesOf = ({ name, provider }: Message.ModelRef): Family.Attributes => ({
-  [Conventions.operationName]: "chat",
-  [Conventions.providerName]: Provider.nameOf(provider),
-  [Conventions.requestModel]: name
-})
+/** Says which model it is about, also on spans of others. */
+export const tellModel = (span: Tracer.Span, info: Message.ModelRef, operation: string): void => {
+  const { [Conventions.providerName]: provider } = Metrics.ofModel(info).attributes
+  span.attribute(Conventions.operationName, operation)
+  span.attribute(Conventions.providerName, provider)
+  span.attribute(Conventions.requestModel, info.name)
+}
 
 /** Runs the attempt in a span of its own: what the provider's adapter traces is below it. */
 export const around = (
@@ -31,16 +30,16 @@ export const around = (
   Spans.around({
     name: `chat ${info.name}`,
     kind: "client",
-    attributes: {
-      ...attributesOf(info),
-      [Conventions.requestStream]: true,
-      ...(output === undefined ? {} : { [Conventions.outputType]: "json" }),
-      [Conventions.conversationId]: metadata.sessionId,
-      [Conventions.runId]: metadata.runId,
-      [Conventions.turn]: metadata.turn,
-      [Conventions.attempt]: metadata.attempt
+    introduce: (span, hasContent) => {
+      tellModel(span, info, "chat")
+      span.attribute(Conventions.requestStream, true)
+      if (output !== undefined) span.attribute(Conventions.outputType, "json")
+      span.attribute(Conventions.conversationId, metadata.sessionId)
+      span.attribute(Conventions.runId, metadata.runId)
+      span.attribute(Conventions.turn, metadata.turn)
+      span.attribute(Conventions.attempt, metadata.attempt)
+      if (hasContent) span.attribute(Conventions.inputMessages, Content.input(messages))
     },
-    content: (span) => span.attribute(Conventions.inputMessages, Content.input(messages)),
     describe: (span, result, hasContent, context) => {
       measure(info, result, context)
       tellUsage(span, result.usage)
@@ -63,14 +62,11 @@ export const around = (
 
 /** A failed call is a call, whose duration counts. */
 const measure = (info: Message.ModelRef, result: Result, context: Context.Context<never>): void => {
-  const attributes = attributesOf(info)
-  if (result._tag === "Settled") {
-    Metrics.modelDuration(result.duration / 1000, attributes, context)
-    Metrics.firstChunk(result.firstPart / 1000, attributes, context)
-  } else {
-    const failed = { ...attributes, [Conventions.errorType]: result.error.reason._tag }
-    Metrics.modelDuration(result.duration / 1000, failed, context)
-  }
+  const model = Metrics.ofModel(info)
+  const seconds = result.duration / 1000
+  if (result._tag === "Failed") return model.discarded(result.error.reason._tag).duration(seconds, context)
+  model.settled.duration(seconds, context)
+  model.firstChunk(result.firstPart / 1000, context)
 }
 
 /** Tokens as attributes of a span; those that a provider does not tell of are absent. */

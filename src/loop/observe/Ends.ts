@@ -14,3 +14,9 @@ export const of = (end: RunEvent.End): { readonly end: string; readonly reason: 
   end: words[end._tag],
   reason: end._tag === "RunFailed" ? end.error.reason._tag : end.reason
 })
+
+/** Both as one name: `completed stop`. */
+export const named = (event: RunEvent.End): string => {
+  const { end, reason } = of(event)
+  return `${end} ${reason}`
+}

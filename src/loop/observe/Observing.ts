@@ -8,14 +8,13 @@ import * as Effect from "effect/Effect"
 import type * as Exit from "effect/Exit"
 import type * as Tracer from "effect/Tracer"
 import type * as RunError from "../../run/RunError.ts"
-import * as RunEvent from "../../run/RunEvent.ts"
 import type * as RunState from "../../run/RunState.ts"
 import type * as Env from "../drive/Env.ts"
 import type * as Phase from "../drive/Phase.ts"
 import type * as Feed from "../log/Feed.ts"
 import * as Meter from "./Meter.ts"
 import * as RunSpan from "./RunSpan.ts"
-import type * as Sink from "./Sink.ts"
+import * as Sink from "./Sink.ts"
 import * as StepLog from "./StepLog.ts"
 import * as Watching from "./Watching.ts"
 
@@ -63,7 +62,7 @@ export const make = (
     const publish: Publisher["publish"] = (events) => {
       for (let i = 0; i < events.length; i++) {
         const event = events[i]!
-        if (!RunEvent.isDelta(event)) each((sink) => sink.see(event))
+        if (Sink.isSeen(event)) each((sink) => sink.see(event))
       }
       feed.publish(events)
     }
@@ -97,7 +96,7 @@ export const ofCrash = (agent: string): Effect.Effect<Publisher> =>
     const see = Meter.ofEnds(agent, context)
     return Effect.succeed({
       publish: (events) => {
-        for (const event of events) if (!RunEvent.isDelta(event)) see(event)
+        for (const event of events) if (Sink.isSeen(event)) see(event)
       }
     })
   })

@@ -21,15 +21,11 @@ export const make = (
 ): Effect.Effect<{ readonly span: Tracer.Span; readonly sink: Sink.Sink }> =>
   Effect.gen(function*() {
     const hasContent = yield* RecordContent.RecordContent
-    const span = yield* Effect.makeSpan(`invoke_agent ${drive.agent}`, {
-      attributes: {
-        ...Chat.attributesOf(model),
-        [Conventions.operationName]: "invoke_agent",
-        [Conventions.agentName]: drive.agent,
-        [Conventions.conversationId]: drive.sessionId,
-        [Conventions.runId]: drive.runId
-      }
-    })
+    const span = yield* Effect.makeSpan(`invoke_agent ${drive.agent}`)
+    Chat.tellModel(span, model, "invoke_agent")
+    span.attribute(Conventions.agentName, drive.agent)
+    span.attribute(Conventions.conversationId, drive.sessionId)
+    span.attribute(Conventions.runId, drive.runId)
     const close: Sink.Sink["close"] = (result) => {
       const error = Option.map(Exit.findErrorOption(result), ({ reason }) => reason)
       if (Option.isSome(error)) span.attribute(Conventions.errorType, error.value._tag)

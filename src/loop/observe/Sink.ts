@@ -5,6 +5,10 @@ import type * as RunEvent from "../../run/RunEvent.ts"
 
 export type Seen = Exclude<RunEvent.RunEvent, RunEvent.Delta>
 
+/** By the tag alone: this is asked of every delta. */
+export const isSeen = (event: RunEvent.RunEvent): event is Seen =>
+  event._tag !== "TextDelta" && event._tag !== "ReasoningDelta" && event._tag !== "ToolParamsDelta"
+
 export interface Sink {
   readonly see: (event: Seen) => void
   /** The drive is over, with or without an end event. */

@@ -23,9 +23,8 @@ export const failureOf = (
 export interface Options<A> {
   readonly name: string
   readonly kind: Tracer.SpanKind
-  readonly attributes: Record<string, unknown>
-  /** Says more before the effect runs, where content is recorded. */
-  readonly content: (span: Tracer.Span) => void
+  /** Says what the effect is, before it runs. */
+  readonly introduce: (span: Tracer.Span, hasContent: boolean) => void
   /** Says more of what came out of it; what it gives is what the span fails with. */
   readonly describe: (
     span: Tracer.Span,
@@ -37,7 +36,7 @@ export interface Options<A> {
 
 /** Interrupting it ends the span as interrupted. A span that breaks is said to, and is not `self`'s. */
 export const around = <A>(
-  { attributes, content, describe, kind, name }: Options<A>,
+  { describe, introduce, kind, name }: Options<A>,
   self: Effect.Effect<A>
 ): Effect.Effect<A> =>
   Effect.withFiber((fiber) => {
@@ -56,8 +55,9 @@ export const around = <A>(
         const failure = Exit.isSuccess(exit) ? describe(span, exit.value, hasContent, fiber.context) : undefined
         span.end(clock.currentTimeNanosUnsafe(), failure === undefined ? exit : Exit.fail(failure))
       })
-    return Effect.flatMap(Effect.makeSpan(name, { kind, attributes }), (span) => {
-      const below = Effect.onExit(Effect.provideService(self, Tracer.ParentSpan, span), (exit) => end(span, exit))
-      return hasContent ? Effect.andThen(guarded(() => content(span)), below) : below
-    })
+    return Effect.flatMap(Effect.makeSpan(name, { kind }), (span) =>
+      Effect.andThen(
+        guarded(() => introduce(span, hasContent)),
+        Effect.onExit(Effect.provideService(self, Tracer.ParentSpan, span), (exit) => end(span, exit))
+      ))
   })

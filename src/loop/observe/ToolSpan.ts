@@ -15,16 +15,16 @@ export const around = (
   Spans.around({
     name: `execute_tool ${call.tool}`,
     kind: "internal",
-    attributes: {
-      [Conventions.operationName]: "execute_tool",
-      [Conventions.toolName]: call.tool,
-      [Conventions.toolType]: "function",
-      [Conventions.toolCallId]: call.callId,
-      [Conventions.conversationId]: sessionId,
-      [Conventions.runId]: journal.runId,
-      [Conventions.turn]: call.turn
+    introduce: (span, hasContent) => {
+      span.attribute(Conventions.operationName, "execute_tool")
+      span.attribute(Conventions.toolName, call.tool)
+      span.attribute(Conventions.toolType, "function")
+      span.attribute(Conventions.toolCallId, call.callId)
+      span.attribute(Conventions.conversationId, sessionId)
+      span.attribute(Conventions.runId, journal.runId)
+      span.attribute(Conventions.turn, call.turn)
+      if (hasContent) span.attribute(Conventions.toolCallArguments, JSON.stringify(OpenCall.final(call)))
     },
-    content: (span) => span.attribute(Conventions.toolCallArguments, JSON.stringify(OpenCall.final(call))),
     describe: (span, outcome, hasContent) => {
       span.attribute(Conventions.outcome, outcome._tag)
       if (hasContent && "result" in outcome) span.attribute(Conventions.toolCallResult, JSON.stringify(outcome.result))
