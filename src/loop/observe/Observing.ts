@@ -34,6 +34,11 @@ export interface Observing {
   readonly seen: (restore: Phase.Restore) => Effect.Effect<void>
 }
 
+interface Named {
+  readonly name: string
+  readonly sink: Sink.Sink
+}
+
 export const make = (
   { model }: Pick<Env.Services, "model">,
   { brief, runId, sessionId }: Pick<Env.Request, "brief" | "runId" | "sessionId">,
@@ -44,44 +49,55 @@ export const make = (
     const { tools } = brief.handlers
     const drive = { agent: brief.agent, sessionId, runId, hasTool: (name: string) => Object.hasOwn(tools, name) }
     const watching = Watching.make(feed, drive)
-    const sinks = new Map<string, Sink.Sink>()
+    const sinks: Array<Named> = []
     const broken: Array<string> = []
 
     /** What breaks in an exporter or a logger is not the run's. */
-    const each = (use: (sink: Sink.Sink) => void) => {
-      for (const [name, sink] of sinks) {
+    const drop = (at: number) => {
+      for (const { name } of sinks.splice(at, 1)) broken.push(name)
+    }
+    const see = (event: Sink.Seen) => {
+      for (let at = sinks.length - 1; at >= 0; at--) {
         try {
-          use(sink)
+          sinks[at]!.sink.see(event)
         } catch {
-          sinks.delete(name)
-          broken.push(name)
+          drop(at)
         }
       }
+    }
+    const close = (result: Exit.Exit<unknown, RunError.RunError>) => {
+      for (let at = sinks.length - 1; at >= 0; at--) {
+        try {
+          sinks[at]!.sink.close?.(result)
+        } catch {
+          drop(at)
+        }
+      }
+      sinks.length = 0
     }
 
     const publish: Publisher["publish"] = (events) => {
       for (let i = 0; i < events.length; i++) {
         const event = events[i]!
-        if (Sink.isSeen(event)) each((sink) => sink.see(event))
+        if (Sink.isSeen(event)) see(event)
       }
       feed.publish(events)
     }
 
     return Effect.map(RunSpan.make(drive, model.info, clock), ({ sink, span }): Observing => {
-      sinks.set("spans", sink)
+      sinks.push({ name: "spans", sink })
       return {
         span,
         begin: (before) =>
           Effect.suspend(() => {
-            sinks.set("metrics", Meter.make(drive, before, fiber.context))
+            sinks.push({ name: "metrics", sink: Meter.make(drive, before, fiber.context) })
             const log = StepLog.make(drive, before, model.info, fiber, clock)
-            if (log !== undefined) sinks.set("logs", log)
+            if (log !== undefined) sinks.push({ name: "logs", sink: log })
             return Effect.as(watching.start, { publish })
           }),
         end: (result) =>
           Effect.suspend(() => {
-            each((sink) => sink.close?.(result))
-            sinks.clear()
+            close(result)
             if (broken.length === 0) return Effect.void
             return Effect.logWarning(`the ${broken.splice(0).join(" and ")} of run "${runId}" broke, and are not whole`)
           }),

@@ -42,10 +42,10 @@ export const around = <A>(
   Effect.withFiber((fiber) => {
     const hasContent = fiber.getRef(RecordContent.RecordContent)
     const clock = fiber.getRef(Clock.Clock)
-    const guarded = (use: () => void): Effect.Effect<void> => {
+    const guarded = (use: () => void): Effect.Effect<void> | undefined => {
       try {
         use()
-        return Effect.void
+        return undefined
       } catch {
         return Effect.logWarning(`the span "${name}" broke, and is not whole`)
       }
@@ -55,9 +55,10 @@ export const around = <A>(
         const failure = Exit.isSuccess(exit) ? describe(span, exit.value, hasContent, fiber.context) : undefined
         span.end(clock.currentTimeNanosUnsafe(), failure === undefined ? exit : Exit.fail(failure))
       })
-    return Effect.flatMap(Effect.makeSpan(name, { kind }), (span) =>
-      Effect.andThen(
-        guarded(() => introduce(span, hasContent)),
-        Effect.onExit(Effect.provideService(self, Tracer.ParentSpan, span), (exit) => end(span, exit))
-      ))
+    return Effect.flatMap(Effect.makeSpan(name, { kind }), (span) => {
+      const broken = guarded(() => introduce(span, hasContent))
+      const below = Effect.provideService(self, Tracer.ParentSpan, span)
+      const ended = Effect.onExit(below, (exit) => end(span, exit) ?? Effect.void)
+      return broken === undefined ? ended : Effect.andThen(broken, ended)
+    })
   })
