@@ -37,7 +37,7 @@ export interface Observer {
 
 /**
  * Observers of all levels add up: those of the agent's layer, for all its runs, and those of the caller, for the runs that it
- * starts. One that stands in both watches once. What a run does before its first event is stored is seen by nobody.
+ * starts. One that stands in both watches once. Agents that run inside a tool have those of the run around them too. What a run does before its first event is stored is seen by nobody.
  */
 export const Observers = Context.Reference<ReadonlyArray<Observer>>("fiberloop/services/Observers", {
   defaultValue: () => none

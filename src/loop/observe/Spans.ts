@@ -1,4 +1,5 @@
 /** A span around an effect whose failures are data: its child spans are the effect's, its status is what the data says. */
+import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -52,8 +53,10 @@ export const around = <A>(
     }
     const end = (span: Tracer.Span, exit: Exit.Exit<A>) =>
       guarded(() => {
-        const failure = Exit.isSuccess(exit) ? describe(span, exit.value, hasContent, fiber.context) : undefined
-        span.end(clock.currentTimeNanosUnsafe(), failure === undefined ? exit : Exit.fail(failure))
+        const failure = Exit.isSuccess(exit) ? describe(span, exit.value, hasContent, fiber.context) : defect(exit)
+        // a tracer sees the exit, whose value is content
+        const told = Exit.isSuccess(exit) ? Exit.void : exit
+        span.end(clock.currentTimeNanosUnsafe(), failure === undefined ? told : Exit.fail(failure))
       })
     return Effect.flatMap(Effect.makeSpan(name, { kind }), (span) => {
       const broken = guarded(() => introduce(span, hasContent))
@@ -62,3 +65,7 @@ export const around = <A>(
       return broken === undefined ? ended : Effect.andThen(broken, ended)
     })
   })
+
+/** A bug, of which nobody knows what it says; `undefined` where the effect was interrupted. */
+const defect = ({ cause }: Exit.Failure<unknown, never>): Error | undefined =>
+  Cause.hasInterruptsOnly(cause) ? undefined : new Failure("Unknown", "Unknown")

@@ -6,6 +6,7 @@ import * as Logger from "effect/Logger"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
 import * as Tracer from "effect/Tracer"
+import { inspect } from "node:util"
 import * as RunError from "../../../src/run/RunError.ts"
 import { Hooks } from "../../../src/services/Hooks.ts"
 import { RecordContent } from "../../../src/services/RecordContent.ts"
@@ -89,6 +90,17 @@ describe("what failed", () => {
       for (const span of yield* failing(true)) {
         assert.strictEqual(Traces.stateOf(span), "Authentication: the key of ADA is not valid")
       }
+    }))
+
+  it.effect("by a bug is told without its words", () =>
+    Effect.gen(function*() {
+      const traces = Traces.make()
+      const { agent } = yield* TestAgent.make([ScriptedModel.die(new Error("SECRET"))])
+      yield* Effect.exit(agent.run({ input: "go" })).pipe(Effect.provideService(Tracer.Tracer, traces.tracer))
+      assert.deepStrictEqual(traces.spans.filter(({ name }) => name !== "SessionStore.open").map(Traces.stateOf), [
+        "Unknown: Unknown",
+        "Unknown: Unknown"
+      ])
     }))
 
   it.effect("is told of a run that was refused too", () =>
@@ -176,6 +188,32 @@ describe("a run's span", () => {
       assert.deepStrictEqual(warnings, [`the spans of run "${runId}" broke, and are not whole`])
     }))
 })
+
+it.effect("a run without tracing is as it is with it", () =>
+  Effect.gen(function*() {
+    const traces = Traces.make()
+    const { agent } = yield* TestAgent.make([TestAgent.work(1), ScriptedModel.text("done")], {
+      tool: () => Effect.withSpan(Effect.succeed("ok"), "work")
+    })
+    const result = yield* agent.run({ input: "go" }).pipe(
+      Effect.withTracerEnabled(false),
+      Effect.provideService(Tracer.Tracer, traces.tracer)
+    )
+    assert.strictEqual(result.text, "done")
+    assert.deepStrictEqual(traces.spans, [])
+  }))
+
+it.effect("what a span ended with holds nothing that was said", () =>
+  Effect.gen(function*() {
+    const traces = Traces.make()
+    const { agent } = yield* TestAgent.make([TestAgent.work(1), ScriptedModel.text("SECRET")], {
+      tool: () => Effect.succeed("SECRET")
+    })
+    yield* agent.run({ input: "go" }).pipe(Effect.provideService(Tracer.Tracer, traces.tracer))
+    const ended = traces.spans.filter(({ name }) => name !== "SessionStore.open").map(({ status }) => status)
+    assert.isAbove(ended.length, 3)
+    assert.notMatch(inspect(ended, { depth: 20 }), /SECRET/)
+  }))
 
 it.effect("what hooks mask is masked in what is recorded", () =>
   Effect.gen(function*() {
