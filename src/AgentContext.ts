@@ -1,10 +1,11 @@
 /**
  * The context that an agent's drives work in: what its options say, then the caller's references, then those of its layer;
- * hooks of all of them add up. The services that tools depend on are the layer's own, whatever the caller has.
+ * hooks and observers of all of them add up. The services that tools depend on are the layer's own, whatever the caller has.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Hooks from "./services/Hooks.ts"
+import * as Observers from "./services/Observers.ts"
 import * as RetryPolicy from "./services/RetryPolicy.ts"
 
 /** What belongs to whoever calls, not to a layer: time, tracing, logging, scopes, and settings, ours among them. */
@@ -45,10 +46,14 @@ export const surround = (layer: Context.Context<never>, options: Settings) => {
   const own = pick((key) => !isAmbient(key))
   const above = options.retry === undefined ? own : Context.add(own, RetryPolicy.RetryPolicy, options.retry)
   const hooks = [...(options.hooks ?? []), ...Context.get(layer, Hooks.Hooks)]
+  const observers = Context.get(layer, Observers.Observers)
   return <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
     Effect.updateContext(self, (caller: Context.Context<R>) => {
-      const merged = Context.merge(Context.merge(below, caller), above)
-      const all = new Set([...hooks, ...Context.get(caller, Hooks.Hooks)])
-      return (all.size === 0 ? merged : Context.add(merged, Hooks.Hooks, [...all])) as Context.Context<R>
+      let merged: Context.Context<never> = Context.merge(Context.merge(below, caller), above)
+      const allHooks = new Set([...hooks, ...Context.get(caller, Hooks.Hooks)])
+      if (allHooks.size > 0) merged = Context.add(merged, Hooks.Hooks, [...allHooks])
+      const all = new Set([...observers, ...Context.get(caller, Observers.Observers)])
+      if (all.size > 0) merged = Context.add(merged, Observers.Observers, [...all])
+      return merged as Context.Context<R>
     })
 }

@@ -24,6 +24,7 @@ import * as Closing from "./openai/Closing.ts"
 import * as Echo from "./openai/Echo.ts"
 import * as Endpoint from "./openai/Endpoint.ts"
 import * as Errors from "./openai/Errors.ts"
+import * as HttpSpan from "./openai/HttpSpan.ts"
 import * as ResponseFormat from "./openai/ResponseFormat.ts"
 import * as Json from "./provider/Json.ts"
 import { OutputSchema } from "./provider/OutputSchema.ts"
@@ -120,11 +121,13 @@ export const make = Effect.fnUntraced(function*(
       sendReasoning: !endpoint.isOpenAi && (options.sendReasoning ?? "auto"),
       format
     }).pipe(Effect.mapError((reason) => Errors.make(endpoint, reason)))
-    const response = yield* client.execute(endpoint.request(body)).pipe(
+    const sent = client.execute(endpoint.request(body)).pipe(
       Effect.catch(refused),
-      Effect.mapError((error) => Errors.network(endpoint, error)),
-      // the client's span would end with an error that holds the request: its URL, its headers, its body
       Effect.provideService(HttpClient.TracerDisabledWhen, () => true)
+    )
+    const response = yield* Effect.mapError(
+      HttpSpan.around(endpoint, sent),
+      (error) => Errors.network(endpoint, error)
     )
     const { headers } = response.request
     const quiet = { ...endpoint, redact: (text: string) => Echo.hide(endpoint.redact(text), body, headers) }

@@ -8,6 +8,8 @@ import type * as Model from "./Model.ts"
 export interface RetryPolicy {
   /** delays between tries; when it is done, the run fails with `RetriesExhausted` */
   readonly schedule: Schedule.Schedule<unknown, RunError.ProviderReason>
+  /** how often `schedule` tries again, for people to read; absent where nobody said */
+  readonly maxRetries?: number
   /** a provider that asks for a longer wait than this is not waited for */
   readonly maxRetryAfter: Duration.Duration
   /** how often a run tries again, over all its turns and drives */
@@ -44,6 +46,7 @@ export const make = (options: {
     Schedule.exponential(time("base", options.base ?? "1 second")),
     Schedule.spaced(time("cap", options.cap ?? "10 seconds"))
   ]).pipe(Schedule.jittered, Schedule.upTo({ times: count("maxRetries", options.maxRetries ?? 3) })),
+  maxRetries: options.maxRetries ?? 3,
   maxRetryAfter: time("maxRetryAfter", options.maxRetryAfter ?? "60 seconds"),
   maxRunRetries: count("maxRunRetries", options.maxRunRetries ?? Infinity),
   maxRunTime: time("maxRunTime", options.maxRunTime ?? "15 minutes"),

@@ -12,6 +12,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Scope from "effect/Scope"
+import * as Tracer from "effect/Tracer"
 import * as RunError from "../../run/RunError.ts"
 import * as RunState from "../../run/RunState.ts"
 import * as Approver from "../../services/Approver.ts"
@@ -24,6 +25,7 @@ import type * as SessionStore from "../../services/SessionStore.ts"
 import * as Tokenizer from "../../services/Tokenizer.ts"
 import type * as Feed from "../log/Feed.ts"
 import * as Journal from "../log/Journal.ts"
+import * as Observing from "../observe/Observing.ts"
 import * as Answering from "../round/Answering.ts"
 import * as Desk from "../round/Desk.ts"
 import * as FirstEvent from "../start/FirstEvent.ts"
@@ -40,14 +42,32 @@ import * as Inbox from "./Inbox.ts"
 import * as Live from "./Live.ts"
 import * as Phase from "./Phase.ts"
 
-/** Drives a run to its end; `forget` is called once the session is given back. */
+/** Drives a run to its end; `forget` is called once the session is given back. Observers may take longer. */
 export const drive = (
   services: Env.Services,
   request: Env.Request,
   live: Live.Live,
   forget: Effect.Effect<void>
 ): Effect.Effect<void> =>
-  Effect.uninterruptibleMask((restore) => {
+  Effect.uninterruptibleMask((restore) =>
+    Effect.flatMap(Observing.make(services, request, live.feed), (observing) => {
+      live.observe = observing.end
+      return carryOut(services, request, live, forget, restore, observing.begin).pipe(
+        Effect.provideService(Tracer.ParentSpan, observing.span),
+        Effect.andThen(observing.seen(restore))
+      )
+    })
+  )
+
+const carryOut = (
+  services: Env.Services,
+  request: Env.Request,
+  live: Live.Live,
+  forget: Effect.Effect<void>,
+  restore: Phase.Restore,
+  observed: Observing.Observing["begin"]
+): Effect.Effect<void> =>
+  Effect.suspend(() => {
     const scope = Scope.makeUnsafe()
     // a store that is stuck is not waited for without end
     const release = Effect.andThen(Grace.within(Scope.close(scope, Exit.void)), forget)
@@ -66,7 +86,8 @@ export const drive = (
       if (opened.value._tag === "Replay") return yield* Effect.andThen(release, Ending.replay(live, opened.value))
 
       const { session, state } = opened.value
-      const env = yield* makeEnv(services, request, live, opened.value)
+      const feed = yield* observed(state)
+      const env = yield* makeEnv(services, request, { inbox: live.inbox, feed }, opened.value)
       const begun = yield* phase(FirstEvent.write(env, opened.value.begin, request.brief))
       const isStored = Exit.isSuccess(begun) || session.head() > state.seq
       live.decide = (decision) => Answering.live(env, services.store, decision)
@@ -113,7 +134,8 @@ const mend = Effect.fnUntraced(function*(
 ): Effect.fn.Return<Opening.Opened, SessionStore.StoreError> {
   if (opened._tag === "Replay" || !RunState.isOpen(opened.state)) return opened
   const { first, flush, second } = HeldBack.make(opened.session)
-  const env = yield* makeEnv(services, request, unseen(), { ...opened, session: first })
+  const feed = yield* Observing.ofCrash(request.brief.agent)
+  const env = yield* makeEnv(services, request, { ...unseen(), feed }, { ...opened, session: first })
   const isResumed = opened.begin._tag === "Resume"
   yield* Recovery.repair(env, isResumed)
   const state = env.journal.state()

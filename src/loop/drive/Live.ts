@@ -1,6 +1,7 @@
 /** The parts of a run that outlive its drive, and the way to cut the drive off. */
 import type * as Deferred from "effect/Deferred"
 import type * as Effect from "effect/Effect"
+import type * as Exit from "effect/Exit"
 import type * as RunError from "../../run/RunError.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import type * as RunInput from "../../run/RunInput.ts"
@@ -21,6 +22,8 @@ export interface Live {
   readonly inbox: Inbox.Inbox
   readonly accepted: Deferred.Deferred<void, RunError.RunError>
   readonly result: Deferred.Deferred<RunResult.RunResult<unknown>, RunError.RunError>
+  /** hears of the result before anyone is told; set while the run is driven */
+  observe: ((result: Exit.Exit<unknown, RunError.RunError>) => Effect.Effect<void>) | undefined
   /** the typed answer of a final text */
   readonly output: (text: string) => unknown
   /** the first reason to cut the run off */

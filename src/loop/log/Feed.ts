@@ -4,8 +4,8 @@
  *
  * When a buffer is full, neighbouring deltas of one block are joined and other transient events are dropped. Where that
  * is not enough, everything up to the last durable event is dropped and read again from the store, by `seq`, when the
- * reader comes back; the deltas among it are restated by those events. Does not own the order of events; the journal
- * does.
+ * reader comes back; the deltas among it are restated by those events. An end stays in the buffer whatever happens. Does
+ * not own the order of events; the journal does.
  */
 import * as Arr from "effect/Array"
 import * as Cause from "effect/Cause"
@@ -28,8 +28,18 @@ export interface Feed {
   readonly end: (exit: End) => void
   /** All facts from `from` on, the earlier ones from the store; then live. May be read by many, at any time. */
   readonly events: Stream.Stream<RunEvent.RunEvent, RunError.RunError>
+  /** A reader of everything from now on, there until the end, that knows what it missed. */
+  readonly watch: () => Watcher
   /** Says which events the store already holds: every reader, there or still to come, gets them from it first. */
   readonly replay: (from: number, to: number) => void
+}
+
+export interface Watcher {
+  readonly pull: Pull.Pull<Events, RunError.RunError>
+  /** How many transient events were dropped since this was asked last; joined deltas were not. */
+  readonly takeMissed: () => number
+  /** Gives up the facts that the store does not give, and goes on behind them; `false` where none are missing. */
+  readonly skip: () => boolean
 }
 
 /** How many events a reader may lag before its buffer is compacted. */
@@ -78,6 +88,12 @@ export const make = (store: SessionStore.SessionStore["Service"], sessionId: str
       readers.clear()
     },
     events: Stream.unwrap(Effect.map(open, (reader) => Stream.fromPull(Effect.succeed(reader.pull)))),
+    watch: () => {
+      const reader = makeReader(store, sessionId)
+      if (ended === undefined) readers.add(reader)
+      else reader.end(ended)
+      return reader
+    },
     replay: (from, to) => {
       first = from
       last = to
@@ -86,19 +102,28 @@ export const make = (store: SessionStore.SessionStore["Service"], sessionId: str
   }
 }
 
-interface Reader {
+interface Reader extends Watcher {
   readonly push: (events: Events) => void
   readonly end: (exit: End) => void
   /** These durable events come from the store, before whatever is in the buffer. */
   readonly lag: (from: number, to: number) => void
-  readonly pull: Pull.Pull<Events, RunError.RunError>
 }
+
+/** How many transient events stand here, each joined delta for as many as it stands for. */
+const transients = (events: ReadonlyArray<RunEvent.RunEvent>): number =>
+  events.reduce((sum, event) => {
+    if (RunEvent.isDurable(event)) return sum
+    return sum + (RunEvent.isDelta(event) ? event.count ?? 1 : 1)
+  }, 0)
+
+const isBeforeEnd = (event: RunEvent.RunEvent): boolean => RunEvent.isDurable(event) && !RunEvent.isEnd(event)
 
 const makeReader = (store: SessionStore.SessionStore["Service"], sessionId: string): Reader => {
   let buffer: Array<Events> = []
   let size = 0
   let limit = capacity
   let missing: { from: number; readonly to: number } | undefined
+  let missed = 0
   let ended: End | undefined
   let wake: (() => void) | undefined
 
@@ -116,13 +141,15 @@ const makeReader = (store: SessionStore.SessionStore["Service"], sessionId: stri
 
   /** Keeps the buffer bounded; see the head of this file. */
   const compact = () => {
-    let events = RunEvents.joined(buffer.flat())
+    const before = buffer.flat()
+    let events = RunEvents.joined(before)
     if (events.length > capacity / 2) {
-      const cut = events.findLastIndex(RunEvent.isDurable)
+      const cut = events.findLastIndex(isBeforeEnd)
       const dropped = events.slice(0, cut + 1).filter(RunEvent.isDurable)
       if (dropped.length > 0) lag(dropped[0]!.seq, dropped[dropped.length - 1]!.seq)
       events = events.slice(cut + 1)
     }
+    missed += transients(before) - transients(events)
     size = events.length
     // what cannot become less, the deltas of one message, is not gone through again for every event
     limit = Math.max(capacity, 2 * size)
@@ -177,6 +204,16 @@ const makeReader = (store: SessionStore.SessionStore["Service"], sessionId: stri
       notify()
     },
     lag,
-    pull
+    pull,
+    takeMissed: () => {
+      const taken = missed
+      missed = 0
+      return taken
+    },
+    skip: () => {
+      const wasMissing = missing !== undefined
+      missing = undefined
+      return wasMissing
+    }
   }
 }

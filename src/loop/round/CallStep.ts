@@ -15,6 +15,7 @@ import * as LeaveBehind from "../../services/LeaveBehind.ts"
 import * as SessionStore from "../../services/SessionStore.ts"
 import type * as Env from "../drive/Env.ts"
 import * as Severed from "../drive/Severed.ts"
+import * as ToolSpan from "../observe/ToolSpan.ts"
 import * as ToolHooks from "./ToolHooks.ts"
 
 type Call = OpenCall.OpenCall
@@ -131,6 +132,9 @@ export const isOurs = (journal: Env.Env["journal"], { drive }: Call): boolean =>
 
 /** Runs the handler of a call whose intent is stored, and records the outcome once there is one. */
 export const execute = (env: Env.Env, call: Call): Effect.Effect<ToolOutcome.ToolOutcome> =>
+  ToolSpan.around(env, call, carryOut(env, call))
+
+const carryOut = (env: Env.Env, call: Call): Effect.Effect<ToolOutcome.ToolOutcome> =>
   Effect.uninterruptibleMask(Effect.fnUntraced(function*(restore) {
     const { journal, sessionId } = env
     const { callId, tool, turn } = call

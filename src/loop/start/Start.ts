@@ -70,6 +70,7 @@ const makeRun = (services: Env.Services, { begin, brief, folded, isWatched, runI
     inbox: new Inbox.Inbox(),
     accepted: Deferred.makeUnsafe(),
     result: Deferred.makeUnsafe(),
+    observe: undefined,
     output: brief.output,
     stopped: undefined,
     interrupt: undefined,

@@ -30,6 +30,7 @@ export interface Settled {
   readonly content: ReadonlyArray<Message.AssistantPart>
   readonly finishReason: RunEvent.FinishReason
   readonly usage: Usage.Usage
+  readonly response: Collector["response"]
   /** milliseconds from the request to the first part, and to the end */
   readonly firstPart: number
   readonly duration: number
@@ -129,6 +130,7 @@ const settle = (collector: Collector, watch: Watch, now: number): Settled | Fail
     content,
     finishReason: finish.reason,
     usage: finish.usage,
+    response: collector.response,
     firstPart: (watch.firstPartAt ?? now) - watch.startedAt,
     duration
   }

@@ -23,6 +23,8 @@ export class Collector {
   readonly turn: number
   readonly attempt: number
   finish: { readonly reason: RunEvent.FinishReason; readonly usage: Usage.Usage } | undefined
+  /** what the provider said of its answer, where it did */
+  response: Pick<Extract<Model.ModelPart, { type: "response" }>, "id" | "model"> | undefined
   #index = 0
   #content: Array<Entry> = []
   #current: Block | undefined
@@ -76,6 +78,7 @@ export class Collector {
           this.#put({ ...part, providerExecuted: true })
           break
         case "response":
+          if (part.id !== undefined || part.model !== undefined) this.response = part
           break
         case "tool-call":
         case "file":

@@ -15,6 +15,7 @@ import type * as Model from "../../services/Model.ts"
 import * as RetryPolicy from "../../services/RetryPolicy.ts"
 import type * as Env from "../drive/Env.ts"
 import type * as Journal from "../log/Journal.ts"
+import * as Chat from "../observe/Chat.ts"
 import * as Attempt from "./Attempt.ts"
 import * as Backoff from "./Backoff.ts"
 import * as Cost from "./Cost.ts"
@@ -145,19 +146,15 @@ const choiceOf = ({ toolChoice, tools }: Env.Env): Model.ToolChoice => {
 const ask = (env: Env.Env, { messages, model }: Tries, attempt: number) => {
   const { answer, journal, sessionId, timeouts, tools } = env
   const { runId, turn } = journal.state()
-  return Attempt.run(
-    model,
-    {
-      messages,
-      tools,
-      toolChoice: choiceOf(env),
-      ...(answer === undefined ? {} : { output: answer }),
-      metadata: { sessionId, runId: runId ?? "", turn, attempt }
-    },
-    journal,
-    timeouts,
-    Effect.sync(() => env.leftBehind.set(`model ${turn}.${attempt}`, { name: `model ${model.info.name}` }))
-  )
+  const request: Model.ModelRequest = {
+    messages,
+    tools,
+    toolChoice: choiceOf(env),
+    ...(answer === undefined ? {} : { output: answer }),
+    metadata: { sessionId, runId: runId ?? "", turn, attempt }
+  }
+  const onLeak = Effect.sync(() => env.leftBehind.set(`model ${turn}.${attempt}`, { name: `model ${model.info.name}` }))
+  return Chat.around(model, request, Attempt.run(model, request, journal, timeouts, onLeak))
 }
 
 /** Announces a delay, stores what is recorded, and waits. */

@@ -117,3 +117,56 @@ describe("a full buffer", () => {
       assert.isTrue(Array.from({ length: 20 }, (_, i) => `${i} `).join("").startsWith(pieces.join("")))
     }))
 })
+
+describe("a watcher", () => {
+  const end: RunEvent.Durable = {
+    _tag: "RunAborted",
+    seq: 1025,
+    at: 0,
+    runId: "r",
+    version: 1,
+    reason: "requested",
+    totals: {
+      turns: 0,
+      toolRounds: 0,
+      toolCalls: 0,
+      errors: 0,
+      compactions: 0,
+      duration: 0,
+      usage: { inputTokens: 0, outputTokens: 0 }
+    }
+  }
+
+  it.effect("finds the end in a buffer that was full when it came, also where the store does not give the rest", () =>
+    Effect.gen(function*() {
+      const store = TestStore.over({
+        ...(yield* TestStore.make()).service,
+        read: () => Stream.fail(TestStore.unavailable)
+      })
+      const feed = Feed.make(store.service, "s", false)
+      const watcher = feed.watch()
+      for (let seq = 1; seq <= 1024; seq++) feed.publish([notice(seq)])
+      feed.publish([end])
+      feed.end(Exit.void)
+      assert.strictEqual((yield* Effect.exit(watcher.pull))._tag, "Failure")
+      assert.isTrue(watcher.skip())
+      assert.deepStrictEqual(yield* watcher.pull, [end])
+      assert.isFalse(watcher.skip())
+    }))
+
+  it.effect("is told once of each transient event that was dropped, and of no delta that was joined", () =>
+    Effect.gen(function*() {
+      const feed = yield* make()
+      const watcher = feed.watch()
+      for (let i = 0; i < 3000; i++) feed.publish([delta(i)])
+      for (let i = 0; i < 2000; i++) {
+        feed.publish([{ _tag: "ToolProgress", runId: "r", turn: 1, callId: "1.0", tool: "work", value: i }])
+      }
+      feed.end(Exit.void)
+      const seen = yield* watcher.pull
+      const progress = RunLog.only(seen, "ToolProgress").length
+      assert.strictEqual(RunLog.only(seen, "TextDelta").reduce((sum, { count = 1 }) => sum + count, 0), 3000)
+      assert.strictEqual(watcher.takeMissed(), 2000 - progress)
+      assert.strictEqual(watcher.takeMissed(), 0)
+    }))
+})

@@ -1,0 +1,82 @@
+/** The span of one try at a model call, and what is measured of it. */
+import type * as Context from "effect/Context"
+import type * as Effect from "effect/Effect"
+import type * as Tracer from "effect/Tracer"
+import type * as Message from "../../run/Message.ts"
+import * as Usage from "../../run/Usage.ts"
+import type * as Model from "../../services/Model.ts"
+import type * as Attempt from "../turn/Attempt.ts"
+import * as Content from "./Content.ts"
+import * as Conventions from "./Conventions.ts"
+import * as Metrics from "./Metrics.ts"
+import * as Spans from "./Spans.ts"
+
+type Result = Attempt.Settled | Attempt.Failed
+
+/** Says which model it is about, also on spans of others. */
+export const tellModel = (span: Tracer.Span, info: Message.ModelRef, operation: string): void => {
+  const { [Conventions.providerName]: provider } = Metrics.ofModel(info).attributes
+  span.attribute(Conventions.operationName, operation)
+  span.attribute(Conventions.providerName, provider)
+  span.attribute(Conventions.requestModel, info.name)
+}
+
+/** Runs the attempt in a span of its own: what the provider's adapter traces is below it. */
+export const around = (
+  { info }: Pick<Model.Model["Service"], "info">,
+  { messages, metadata, output }: Model.ModelRequest,
+  self: Effect.Effect<Result>
+): Effect.Effect<Result> =>
+  Spans.around({
+    name: `chat ${info.name}`,
+    kind: "client",
+    introduce: (span, hasContent) => {
+      tellModel(span, info, "chat")
+      span.attribute(Conventions.requestStream, true)
+      if (output !== undefined) span.attribute(Conventions.outputType, "json")
+      span.attribute(Conventions.conversationId, metadata.sessionId)
+      span.attribute(Conventions.runId, metadata.runId)
+      span.attribute(Conventions.turn, metadata.turn)
+      span.attribute(Conventions.attempt, metadata.attempt)
+      if (hasContent) span.attribute(Conventions.inputMessages, Content.input(messages))
+    },
+    describe: (span, result, hasContent, context) => {
+      measure(info, result, context)
+      tellUsage(span, result.usage)
+      if (result._tag === "Failed") {
+        const { reason } = result.error
+        span.attribute(Conventions.errorType, reason._tag)
+        return Spans.failureOf(reason, hasContent)
+      }
+      const { response } = result
+      if (response?.id !== undefined) span.attribute(Conventions.responseId, response.id)
+      span.attribute(Conventions.responseModel, response?.model ?? info.name)
+      span.attribute(Conventions.finishReasons, [Content.reasonOf(result.finishReason)])
+      span.attribute(Conventions.timeToFirstChunk, result.firstPart / 1000)
+      if (hasContent) {
+        span.attribute(Conventions.outputMessages, Content.output(result.content, result.finishReason))
+      }
+      return undefined
+    }
+  }, self)
+
+/** A failed call is a call, whose duration counts. */
+const measure = (info: Message.ModelRef, result: Result, context: Context.Context<never>): void => {
+  const model = Metrics.ofModel(info)
+  const seconds = result.duration / 1000
+  if (result._tag === "Failed") return model.discarded(result.error.reason._tag).duration(seconds, context)
+  model.settled.duration(seconds, context)
+  model.firstChunk(result.firstPart / 1000, context)
+}
+
+/** Tokens as attributes of a span; those that a provider does not tell of are absent. */
+export const tellUsage = (span: Tracer.Span, usage: Usage.Usage): void => {
+  if (Usage.total(usage) === 0) return
+  const { cacheWriteTokens, cachedInputTokens, cost, inputTokens, outputTokens, reasoningTokens } = usage
+  span.attribute(Conventions.inputTokens, inputTokens)
+  span.attribute(Conventions.outputTokens, outputTokens)
+  if (cachedInputTokens !== undefined) span.attribute(Conventions.cacheReadTokens, cachedInputTokens)
+  if (cacheWriteTokens !== undefined) span.attribute(Conventions.cacheCreationTokens, cacheWriteTokens)
+  if (reasoningTokens !== undefined) span.attribute(Conventions.reasoningTokens, reasoningTokens)
+  if (cost !== undefined) span.attribute(Conventions.cost, cost)
+}

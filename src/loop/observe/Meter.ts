@@ -1,0 +1,118 @@
+/**
+ * Counts what a drive publishes: a fold of its events into metrics.
+ *
+ * Does not own durations of model calls, which are measured around them (`Chat`).
+ */
+import type * as Context from "effect/Context"
+import type * as Message from "../../run/Message.ts"
+import type * as RunEvent from "../../run/RunEvent.ts"
+import type * as RunState from "../../run/RunState.ts"
+import * as Usage from "../../run/Usage.ts"
+import * as Ends from "./Ends.ts"
+import * as Metrics from "./Metrics.ts"
+import * as Sink from "./Sink.ts"
+
+/** `before`: the run as the drive found it, whose share is not counted again. */
+export const make = (drive: Sink.Drive, before: RunState.RunState, context: Context.Context<never>): Sink.Sink => {
+  const agent = Metrics.ofAgent(drive.agent)
+  const waiting = new Set<string>()
+  const running = new Set<string>()
+  let base = noTotals
+  let isLive = false
+
+  const live = (isNow: boolean) => {
+    if (isLive !== isNow) agent.live(isNow ? 1 : -1, context)
+    isLive = isNow
+  }
+  const ask = (callId: string) => {
+    if (waiting.has(callId)) return
+    waiting.add(callId)
+    agent.waiting(1, context)
+  }
+  const answered = (callId: string) => {
+    if (waiting.delete(callId)) agent.waiting(-1, context)
+  }
+
+  return {
+    see: (event) => {
+      switch (event._tag) {
+        case "RunStarted":
+          return live(true)
+        case "RunResumed":
+          base = before.totals
+          for (const { callId, decision, phase } of before.openCalls) {
+            if (phase === "awaiting" && decision === undefined) ask(callId)
+          }
+          return live(true)
+        case "AttemptDiscarded": {
+          if (event.model !== undefined) Metrics.ofModel(event.model).discarded(event.error._tag).count(1, context)
+          if (event.delay !== undefined) Metrics.retried(event.error._tag)(1, context)
+          return spend(event.usage, event.model, context)
+        }
+        case "AssistantMessage":
+          Metrics.ofModel(event.model).settled.count(1, context)
+          return spend(event.usage, event.model, context)
+        case "ContextCompacted":
+          Metrics.compacted(event.strategy)(1, context)
+          return spend(event.usage, undefined, context)
+        case "ToolStarted":
+          running.add(event.callId)
+          return undefined
+        case "ToolSettled": {
+          const tool = Metrics.ofTool(Sink.toolName(drive, event.tool))(event.outcome._tag)
+          tool.count(1, context)
+          if (running.delete(event.callId)) tool.duration(event.duration / 1000, context)
+          return answered(event.callId)
+        }
+        case "ApprovalRequested":
+          return ask(event.callId)
+        case "ApprovalResolved":
+          agent[event.approved ? "approved" : "denied"](1, context)
+          return answered(event.callId)
+        case "RunCompleted":
+        case "RunLimited":
+        case "RunSuspended":
+        case "RunFailed":
+        case "RunAborted": {
+          const { totals } = event
+          const ended = agent.ended(Ends.named(event))
+          ended.count(1, context)
+          ended.duration((totals.duration - base.duration) / 1000, context)
+          agent.turns(totals.turns - base.turns, context)
+          agent.toolRounds(totals.toolRounds - base.toolRounds, context)
+          return live(false)
+        }
+        default:
+          return undefined
+      }
+    },
+    close: () => {
+      for (const callId of waiting) answered(callId)
+      live(false)
+    }
+  }
+}
+
+/** Counts the end of a drive that died, and nothing else of it. */
+export const ofEnds = (agent: string, context: Context.Context<never>): Sink.Sink["see"] => (event) => {
+  if (event._tag !== "RunAborted" && event._tag !== "RunLimited") return
+  Metrics.ofAgent(agent).ended(Ends.named(event)).count(1, context)
+}
+
+const noTotals: Pick<RunEvent.Totals, "duration" | "turns" | "toolRounds"> = { duration: 0, turns: 0, toolRounds: 0 }
+
+/** What a compaction spent is told without the model, which the log does not know. */
+const spend = (usage: Usage.Usage, model: Message.ModelRef | undefined, context: Context.Context<never>): void => {
+  const known = model === undefined ? undefined : Metrics.ofModel(model)
+  const spending = known?.spending ?? Metrics.onCompaction
+  const { cacheWriteTokens = 0, cachedInputTokens = 0, cost, inputTokens, outputTokens, reasoningTokens = 0 } = usage
+  if (inputTokens > 0) spending.input(inputTokens, context)
+  if (outputTokens > 0) spending.output(outputTokens, context)
+  if (cachedInputTokens > 0) spending.cachedInput(cachedInputTokens, context)
+  if (cacheWriteTokens > 0) spending.cacheWrite(cacheWriteTokens, context)
+  if (reasoningTokens > 0) spending.reasoning(reasoningTokens, context)
+  if (cost !== undefined) spending.cost(cost, context)
+  if (known === undefined || Usage.total(usage) === 0) return
+  known.inputUsage(inputTokens, context)
+  known.outputUsage(outputTokens, context)
+}

@@ -1,0 +1,92 @@
+/** The span of a drive, and what its events say on it. */
+import type * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Option from "effect/Option"
+import type * as Tracer from "effect/Tracer"
+import type * as Message from "../../run/Message.ts"
+import * as Usage from "../../run/Usage.ts"
+import * as RecordContent from "../../services/RecordContent.ts"
+import * as Chat from "./Chat.ts"
+import * as Conventions from "./Conventions.ts"
+import * as Ends from "./Ends.ts"
+import * as Sink from "./Sink.ts"
+import * as Spans from "./Spans.ts"
+
+/** Begins the span of a drive, below the caller's. Its sink puts on it what happens besides model calls and tools, and ends it. */
+export const make = (
+  drive: Sink.Drive,
+  model: Message.ModelRef,
+  clock: Clock.Clock
+): Effect.Effect<{ readonly span: Tracer.Span; readonly sink: Sink.Sink }> =>
+  Effect.gen(function*() {
+    const hasContent = yield* RecordContent.RecordContent
+    const span = yield* Effect.makeSpan(`invoke_agent ${drive.agent}`)
+    Chat.tellModel(span, model, "invoke_agent")
+    span.attribute(Conventions.agentName, drive.agent)
+    span.attribute(Conventions.conversationId, drive.sessionId)
+    span.attribute(Conventions.runId, drive.runId)
+    const close: Sink.Sink["close"] = (result) => {
+      const error = Option.map(Exit.findErrorOption(result), ({ reason }) => reason)
+      if (Option.isSome(error)) span.attribute(Conventions.errorType, error.value._tag)
+      const exit = Option.isSome(error) ? Exit.fail(Spans.failureOf(error.value, hasContent)) : Exit.void
+      span.end(clock.currentTimeNanosUnsafe(), exit)
+    }
+    return { span, sink: { see: see(span, drive, clock), close } }
+  })
+
+const see = (span: Tracer.Span, drive: Sink.Drive, clock: Clock.Clock): Sink.Sink["see"] => {
+  let usage = Usage.zero
+  const tell = (name: string, attributes: Record<string, unknown>) =>
+    span.event(`fiberloop.${name}`, clock.currentTimeNanosUnsafe(), attributes)
+
+  return (event) => {
+    if ("usage" in event && event._tag !== "TurnFinished" && event._tag !== "ToolSettled") {
+      usage = Usage.add(usage, event.usage)
+    }
+    switch (event._tag) {
+      case "RetryScheduled":
+        return tell("retry", {
+          [Conventions.turn]: event.turn,
+          [Conventions.attempt]: event.attempt,
+          [Conventions.errorType]: event.error._tag,
+          "fiberloop.retry.delay": event.delay,
+          "fiberloop.retry.source": event.source
+        })
+      case "ModelSwitched":
+        return tell("model_switched", {
+          [Conventions.turn]: event.turn,
+          from: nameOf(event.from),
+          to: nameOf(event.to)
+        })
+      case "ContextCompacted":
+        return tell("compacted", { strategy: event.strategy, before: event.before, after: event.after })
+      case "NoticeAdded":
+        return tell("notice", { kind: event.kind })
+      case "ApprovalRequested":
+        return tell("approval_requested", {
+          [Conventions.toolName]: Sink.toolName(drive, event.tool),
+          [Conventions.toolCallId]: event.callId
+        })
+      case "ApprovalResolved":
+        return tell("approval_resolved", { [Conventions.toolCallId]: event.callId, approved: event.approved })
+      case "AbortRequested":
+        return tell("abort_requested", { reason: event.reason })
+      case "RunCompleted":
+      case "RunLimited":
+      case "RunSuspended":
+      case "RunFailed":
+      case "RunAborted": {
+        const { end, reason } = Ends.of(event)
+        span.attribute(Conventions.end, end)
+        span.attribute(Conventions.endReason, reason)
+        Chat.tellUsage(span, usage)
+        return undefined
+      }
+      default:
+        return undefined
+    }
+  }
+}
+
+const nameOf = ({ name, provider }: Message.ModelRef): string => `${provider}/${name}`

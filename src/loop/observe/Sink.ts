@@ -1,0 +1,28 @@
+/** What sees each event of a drive as it is published, but for deltas: at once, in the drive's own time, so it is short. */
+import type * as Exit from "effect/Exit"
+import type * as RunError from "../../run/RunError.ts"
+import type * as RunEvent from "../../run/RunEvent.ts"
+
+export type Seen = Exclude<RunEvent.RunEvent, RunEvent.Delta>
+
+/** By the tag alone: this is asked of every delta. */
+export const isSeen = (event: RunEvent.RunEvent): event is Seen =>
+  event._tag !== "TextDelta" && event._tag !== "ReasoningDelta" && event._tag !== "ToolParamsDelta"
+
+export interface Sink {
+  readonly see: (event: Seen) => void
+  /** The drive is over, with or without an end event. */
+  readonly close?: (result: Exit.Exit<unknown, RunError.RunError>) => void
+}
+
+/** What a sink knows of the drive that it sees. */
+export interface Drive {
+  readonly agent: string
+  readonly sessionId: string
+  readonly runId: string
+  /** Whether the agent has such a tool: a model may ask for any, and what it says is content. */
+  readonly hasTool: (name: string) => boolean
+}
+
+/** The name of a tool where it is the application's and not the model's. */
+export const toolName = ({ hasTool }: Pick<Drive, "hasTool">, name: string): string => hasTool(name) ? name : "_OTHER"

@@ -1,0 +1,71 @@
+/** A span around an effect whose failures are data: its child spans are the effect's, its status is what the data says. */
+import * as Cause from "effect/Cause"
+import * as Clock from "effect/Clock"
+import type * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Tracer from "effect/Tracer"
+import * as RecordContent from "../../services/RecordContent.ts"
+
+/** What a span says of a failure: the tag, and only where content is recorded the words. */
+class Failure extends Error {
+  constructor(tag: string, message: string) {
+    super(message)
+    this.name = tag
+    this.stack = `${tag}: ${message}`
+  }
+}
+
+export const failureOf = (
+  { _tag, message = _tag }: { readonly _tag: string; readonly message?: string },
+  hasContent: boolean
+): Error => new Failure(_tag, hasContent ? message : _tag)
+
+export interface Options<A> {
+  readonly name: string
+  readonly kind: Tracer.SpanKind
+  /** Says what the effect is, before it runs. */
+  readonly introduce: (span: Tracer.Span, hasContent: boolean) => void
+  /** Says more of what came out of it; what it gives is what the span fails with. */
+  readonly describe: (
+    span: Tracer.Span,
+    value: A,
+    hasContent: boolean,
+    context: Context.Context<never>
+  ) => Error | undefined
+}
+
+/** Interrupting it ends the span as interrupted. A span that breaks is said to, and is not `self`'s. */
+export const around = <A>(
+  { describe, introduce, kind, name }: Options<A>,
+  self: Effect.Effect<A>
+): Effect.Effect<A> =>
+  Effect.withFiber((fiber) => {
+    const hasContent = fiber.getRef(RecordContent.RecordContent)
+    const clock = fiber.getRef(Clock.Clock)
+    const guarded = (use: () => void): Effect.Effect<void> | undefined => {
+      try {
+        use()
+        return undefined
+      } catch {
+        return Effect.logWarning(`the span "${name}" broke, and is not whole`)
+      }
+    }
+    const end = (span: Tracer.Span, exit: Exit.Exit<A>) =>
+      guarded(() => {
+        const failure = Exit.isSuccess(exit) ? describe(span, exit.value, hasContent, fiber.context) : defect(exit)
+        // a tracer sees the exit, whose value is content
+        const told = Exit.isSuccess(exit) ? Exit.void : exit
+        span.end(clock.currentTimeNanosUnsafe(), failure === undefined ? told : Exit.fail(failure))
+      })
+    return Effect.flatMap(Effect.makeSpan(name, { kind }), (span) => {
+      const broken = guarded(() => introduce(span, hasContent))
+      const below = Effect.provideService(self, Tracer.ParentSpan, span)
+      const ended = Effect.onExit(below, (exit) => end(span, exit) ?? Effect.void)
+      return broken === undefined ? ended : Effect.andThen(broken, ended)
+    })
+  })
+
+/** A bug, of which nobody knows what it says; `undefined` where the effect was interrupted. */
+const defect = ({ cause }: Exit.Failure<unknown, never>): Error | undefined =>
+  Cause.hasInterruptsOnly(cause) ? undefined : new Failure("Unknown", "Unknown")

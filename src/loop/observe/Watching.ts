@@ -1,0 +1,73 @@
+/**
+ * The observers of a drive: each reads the feed on a fiber of its own, in its own time.
+ *
+ * Does not own what waits for a slow one; that is `Feed`.
+ */
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Grace from "../../services/Grace.ts"
+import * as Observers from "../../services/Observers.ts"
+import type * as Phase from "../drive/Phase.ts"
+import type * as Feed from "../log/Feed.ts"
+
+export interface Watching {
+  /** Shows the observers all that the feed publishes from now on. */
+  readonly start: Effect.Effect<void>
+  /** Waits until they have seen all of it; interrupted, for no longer than the grace period. */
+  readonly seen: (restore: Phase.Restore) => Effect.Effect<void>
+}
+
+export const make = (
+  feed: Pick<Feed.Feed, "watch">,
+  drive: Pick<Observers.Batch, "agent" | "sessionId" | "runId">
+): Watching => {
+  let fibers: ReadonlyArray<Fiber.Fiber<void>> = []
+  return {
+    start: Effect.flatMap(Observers.Observers, (observers) =>
+      Effect.map(
+        Effect.forEach(observers, (observer) => Effect.forkDetach(show(observer, feed.watch(), drive))),
+        (started) => {
+          fibers = started
+        }
+      )),
+    seen: (restore) =>
+      Effect.suspend(() =>
+        fibers.length === 0
+          ? Effect.void
+          : Effect.ignoreCause(Effect.onInterrupt(restore(Fiber.awaitAll(fibers)), () => giveUp(fibers)))
+      )
+  }
+}
+
+const show = (
+  observer: Observers.Observer,
+  { pull, skip, takeMissed }: Feed.Watcher,
+  drive: Pick<Observers.Batch, "agent" | "sessionId" | "runId">
+): Effect.Effect<void> => {
+  let isBroken = false
+  const warn = (why: string) =>
+    Effect.logWarning(`the observer "${observer.name}" ${why}, and goes on (run "${drive.runId}")`)
+  const one = Effect.flatMap(
+    pull,
+    (events) =>
+      Effect.suspend(() => observer.observe({ ...drive, events, missed: takeMissed() })).pipe(
+        Effect.catchCause(() => {
+          if (isBroken) return Effect.void
+          isBroken = true
+          return warn("failed")
+        })
+      )
+  )
+  const all: Effect.Effect<void> = Effect.catchCause(Effect.forever(one, { disableYield: true }), (cause) => {
+    if (Cause.hasInterruptsOnly(cause) || !skip()) return Effect.void
+    return Effect.andThen(warn("missed events that the store could not give"), all)
+  })
+  return all
+}
+
+/** The process ends: what an observer has not seen by then it will not see. */
+const giveUp = (fibers: ReadonlyArray<Fiber.Fiber<void>>) =>
+  Effect.map(Grace.within(Fiber.awaitAll(fibers)), () => {
+    for (const fiber of fibers) fiber.interruptUnsafe()
+  })

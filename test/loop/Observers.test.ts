@@ -1,0 +1,203 @@
+/** Observers see what a drive publishes, in their own time, and never hold it up. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Logger from "effect/Logger"
+import * as Stream from "effect/Stream"
+import * as TestClock from "effect/testing/TestClock"
+import type * as RunEvent from "../../src/run/RunEvent.ts"
+import { Grace } from "../../src/services/Grace.ts"
+import type { Batch, Observer } from "../../src/services/Observers.ts"
+import { Observers } from "../../src/services/Observers.ts"
+import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
+import * as RunLog from "../support/RunLog.ts"
+import * as TestAgent from "../support/TestAgent.ts"
+import * as TestStore from "../support/TestStore.ts"
+
+const seenBy = (name: string) => {
+  const batches: Array<Batch> = []
+  const ended = Deferred.makeUnsafe<void>()
+  const observer: Observer = {
+    name,
+    observe: (batch) =>
+      Effect.suspend(() => {
+        batches.push(batch)
+        const last = batch.events.at(-1)!
+        return "totals" in last ? Deferred.succeed(ended, undefined) : Effect.void
+      })
+  }
+  return {
+    observer,
+    batches,
+    ended: Deferred.await(ended),
+    events: (): Array<RunEvent.RunEvent> => batches.flatMap(({ events }) => [...events])
+  }
+}
+
+/** Takes one batch and holds it until it is let go; then it sees the rest. */
+const slow = (name: string) => {
+  const seen = seenBy(name)
+  const held = Deferred.makeUnsafe<void>()
+  const goOn = Deferred.makeUnsafe<void>()
+  let isFirst = true
+  const observer: Observer = {
+    name,
+    observe: (batch) =>
+      Effect.suspend(() => {
+        const wait = isFirst ? Effect.andThen(Deferred.succeed(held, undefined), Deferred.await(goOn)) : Effect.void
+        isFirst = false
+        return Effect.andThen(wait, seen.observer.observe(batch))
+      })
+  }
+  return { ...seen, observer, held: Deferred.await(held), goOn: Deferred.succeed(goOn, undefined) }
+}
+
+const pieces = Array.from({ length: 2000 }, (_, i) => ScriptedModel.text(`${i} `))
+const talkative = [[...pieces, TestAgent.work(1)], ScriptedModel.text("done")]
+
+describe("an observer", () => {
+  it.effect("of the layer sees all that a run publishes, also where nobody reads it, and learns whose it is", () =>
+    Effect.gen(function*() {
+      const seen = seenBy("all")
+      const { agent, store } = yield* TestAgent.make([
+        [ScriptedModel.text("let ", "me see"), TestAgent.work(1)],
+        ScriptedModel.text("done")
+      ]).pipe(Effect.provideService(Observers, [seen.observer]))
+      const { runId } = yield* agent.run({ sessionId: "s", input: "go" })
+      yield* seen.ended
+      assert.deepStrictEqual(RunLog.durable(seen.events()), yield* store.log("s"))
+      assert.deepStrictEqual(RunLog.only(seen.events(), "TextDelta").map(({ delta }) => delta), [
+        "let ",
+        "me see",
+        "done"
+      ])
+      assert.deepStrictEqual(RunLog.moves(seen.events()).at(-1), "observing>completed")
+      const told = seen.batches.map(({ agent, missed, runId, sessionId }) => ({ agent, missed, runId, sessionId }))
+      assert.deepStrictEqual(told[0], { agent: "test/Tested", missed: 0, runId, sessionId: "s" })
+    }))
+
+  it.effect("of the caller adds up with the layer's; one that is in both sees a run once", () =>
+    Effect.gen(function*() {
+      const [layer, both, caller] = [seenBy("layer"), seenBy("both"), seenBy("caller")]
+      const { agent } = yield* TestAgent.make([ScriptedModel.text("a"), ScriptedModel.text("b")]).pipe(
+        Effect.provideService(Observers, [layer.observer, both.observer])
+      )
+      yield* agent.run({ input: "go" }).pipe(Effect.provideService(Observers, [caller.observer, both.observer]))
+      yield* Effect.all([layer.ended, both.ended, caller.ended])
+      yield* agent.run({ input: "again" })
+      const runs = ({ events }: ReturnType<typeof seenBy>) => RunLog.only(events(), "RunStarted").length
+      yield* Effect.yieldNow
+      assert.deepStrictEqual([layer, both, caller].map(runs), [2, 2, 1])
+    }))
+
+  it.effect("that is slow holds neither the run nor the others, and is told how many transient events it missed", () =>
+    Effect.gen(function*() {
+      const [late, quick] = [slow("late"), seenBy("quick")]
+      const { agent, store } = yield* TestAgent.make(talkative).pipe(
+        Effect.provideService(Observers, [late.observer, quick.observer])
+      )
+      yield* Effect.gen(function*() {
+        const running = yield* Effect.forkChild(agent.run({ sessionId: "s", input: "go" }))
+        yield* late.held
+        assert.strictEqual((yield* Fiber.join(running))._tag, "Completed")
+        yield* quick.ended
+        assert.strictEqual(quick.batches.reduce((sum, { missed }) => sum + missed, 0), 0)
+        yield* late.goOn
+        yield* late.ended
+        const log = yield* store.log("s")
+        assert.deepStrictEqual(RunLog.durable(late.events()), log)
+        const transients = (events: ReadonlyArray<RunEvent.RunEvent>) =>
+          events.filter((event) => !("seq" in event)).reduce(
+            (sum, event) => sum + ("count" in event ? event.count : 1),
+            0
+          )
+        const missed = late.batches.reduce((sum, { missed }) => sum + missed, 0)
+        assert.isAbove(missed, 0)
+        assert.strictEqual(transients(late.events()) + missed, transients(quick.events()))
+      }).pipe(Effect.ensuring(late.goOn))
+    }))
+
+  it.effect("gets the end also where the store does not give what it missed", () =>
+    Effect.gen(function*() {
+      const late = slow("late")
+      const store = yield* TestStore.make()
+      const warnings: Array<unknown> = []
+      const { agent } = yield* TestAgent.make(Array.from({ length: 200 }, (_, i) => TestAgent.work(i)), {
+        store: {
+          ...store,
+          layer: TestStore.over({ ...store.service, read: () => Stream.fail(TestStore.unavailable) }).layer
+        },
+        agent: { limits: { maxTurns: 200 }, doomLoop: false }
+      }).pipe(Effect.provideService(Observers, [late.observer]))
+      yield* Effect.gen(function*() {
+        const running = yield* Effect.forkChild(agent.run({ sessionId: "s", input: "go" }))
+        yield* late.held
+        yield* Fiber.join(running)
+        yield* late.goOn
+        yield* late.ended
+      }).pipe(Effect.provide(Logger.layer([Logger.make(({ message }) => void warnings.push(message))])))
+      assert.strictEqual(RunLog.endOf(late.events()), "RunLimited(turns)")
+      assert.match(String(warnings), /"late" missed events that the store could not give/)
+    }))
+
+  it.effect("that fails, dies or interrupts itself is named in one warning and goes on; the run does not notice", () =>
+    Effect.gen(function*() {
+      for (const failure of [Effect.fail("SECRET"), Effect.die(new Error("SECRET")), Effect.interrupt]) {
+        const seen = seenBy("odd")
+        const warnings: Array<unknown> = []
+        const observer: Observer = {
+          name: "odd",
+          observe: (batch) =>
+            batch.events.some(({ _tag }) => _tag === "ToolStarted") ? failure : seen.observer.observe(batch)
+        }
+        const { agent } = yield* TestAgent.make([TestAgent.work(1), TestAgent.work(2), ScriptedModel.text("done")])
+        const result = yield* agent.run({ input: "go" }).pipe(
+          Effect.provideService(Observers, [observer]),
+          Effect.provide(Logger.layer([Logger.make(({ message }) => void warnings.push(String(message)))]))
+        )
+        yield* seen.ended
+        assert.strictEqual(result._tag, "Completed")
+        assert.strictEqual(warnings.length, 1)
+        assert.match(String(warnings), /the observer "odd" failed/)
+        assert.notMatch(String(warnings), /SECRET/)
+      }
+    }))
+
+  it.effect("is waited for when the layer closes, and left alone after the grace period", () =>
+    Effect.gen(function*() {
+      const late = slow("late")
+      const left = Deferred.makeUnsafe<void>()
+      const stuck: Observer = {
+        name: "stuck",
+        observe: () => Effect.onInterrupt(Effect.never, () => Deferred.succeed(left, undefined))
+      }
+      const { agent, close } = yield* TestAgent.make([ScriptedModel.text("done")]).pipe(
+        Effect.provideService(Observers, [late.observer, stuck]),
+        Effect.provideService(Grace, Duration.seconds(3))
+      )
+      yield* agent.run({ input: "go" })
+      const closing = yield* Effect.forkChild(close)
+      yield* late.held
+      yield* late.goOn
+      yield* late.ended
+      yield* TestClock.adjust("2 seconds")
+      assert.isUndefined(closing.pollUnsafe())
+      yield* TestClock.adjust("1 second")
+      yield* Fiber.join(closing)
+      yield* Deferred.await(left)
+    }))
+
+  it.effect("sees nothing of a run that is told again, or that never began", () =>
+    Effect.gen(function*() {
+      const seen = seenBy("all")
+      const { agent } = yield* TestAgent.make([ScriptedModel.text("done")])
+      yield* agent.run({ sessionId: "s", runId: "r", input: "go" })
+      yield* Effect.gen(function*() {
+        assert.strictEqual((yield* agent.run({ sessionId: "s", runId: "r", input: "go" })).text, "done")
+        yield* Effect.flip(agent.run({ sessionId: "t", createSession: false, input: "go" }))
+      }).pipe(Effect.provideService(Observers, [seen.observer]))
+      assert.deepStrictEqual(seen.batches, [])
+    }))
+})

@@ -1,0 +1,144 @@
+/** Guarantee 10: what people, models and tools say is in no span, log or metric, and in the named attributes on request. */
+import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
+import { assert, it } from "@effect/vitest"
+import * as Tool from "effect/ai/Tool"
+import * as Toolkit from "effect/ai/Toolkit"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Metric from "effect/Metric"
+import * as Otlp from "effect/observability/Otlp"
+import * as PrometheusMetrics from "effect/observability/PrometheusMetrics"
+import * as References from "effect/References"
+import * as Schema from "effect/Schema"
+import * as Agent from "../../../src/Agent.ts"
+import * as Fiberloop from "../../../src/Fiberloop.ts"
+import * as ModelOpenAi from "../../../src/layers/ModelOpenAi.ts"
+import * as SessionStoreMemory from "../../../src/layers/SessionStoreMemory.ts"
+import { RecordContent } from "../../../src/services/RecordContent.ts"
+import * as RetryPolicy from "../../../src/services/RetryPolicy.ts"
+import * as OpenAiServer from "../../support/OpenAiServer.ts"
+import * as OtlpCollector from "../../support/OtlpCollector.ts"
+
+const kit = Toolkit.make(
+  Tool.make("look", {
+    parameters: Schema.Struct({ query: Schema.String }),
+    success: Schema.String,
+    failure: Schema.String
+  })
+)
+
+const { data, delta, done, events, finish, status, toolCalls } = OpenAiServer
+
+const call = (index: number, name: string, query: unknown) => ({
+  index,
+  id: `call_${index}`,
+  type: "function",
+  function: { name, arguments: JSON.stringify({ query }) }
+})
+
+/** A prompt that comes back in an error, calls of all kinds, also of a tool that the model made up, and an answer. */
+const replies = [
+  status(503, { error: { message: "cannot answer CANARY-prompt now" } }),
+  events(
+    data(toolCalls(
+      call(0, "look", "CANARY-argument"),
+      call(1, "look", { wrong: "CANARY-argument" }),
+      call(2, "CANARY-tool", "CANARY-argument"),
+      call(3, "look", "fail"),
+      call(4, "look", "die")
+    )),
+    data(finish("tool_calls")),
+    done
+  ),
+  events(data(delta({ content: "CANARY-answer" })), data(finish("stop")), done)
+]
+
+const observed = (recordsContent: boolean) =>
+  Effect.gen(function*() {
+    const collector = yield* OtlpCollector.make
+    const server = yield* OpenAiServer.make(...replies)
+    const handlers = kit.toLayer({
+      look: ({ query }) => {
+        if (query === "fail") return Effect.fail("CANARY-failure")
+        return query === "die" ? Effect.die(new Error("CANARY-defect")) : Effect.succeed("CANARY-result")
+      }
+    })
+    const prometheus = yield* Effect.gen(function*() {
+      const agent = yield* Agent.make({
+        instructions: "CANARY-instructions",
+        toolkit: kit,
+        retry: RetryPolicy.make({ base: "1 millis" })
+      })
+      yield* agent.run({ sessionId: "s", input: "CANARY-prompt", data: "CANARY-data" })
+      return yield* PrometheusMetrics.format()
+    }).pipe(
+      Effect.provide(Layer.mergeAll(
+        Fiberloop.layer,
+        SessionStoreMemory.layer,
+        ModelOpenAi.layer({ model: "m", baseUrl: server.baseUrl }),
+        handlers
+      )),
+      Effect.provide(
+        Layer.provide(
+          Otlp.layerJson({
+            baseUrl: collector.baseUrl,
+            resource: { serviceName: "test" },
+            loggerMergeWithExisting: false
+          }),
+          NodeHttpClient.layerUndici
+        )
+      ),
+      Effect.provideService(Metric.MetricRegistry, new Map()),
+      Effect.provideService(References.MinimumLogLevel, "Trace"),
+      Effect.provideService(RecordContent, recordsContent)
+    )
+    return { collector, prometheus }
+  })
+
+it.live("nothing that is said is in spans, logs and metrics by default", () =>
+  Effect.gen(function*() {
+    const { collector, prometheus } = yield* observed(false)
+    const all = collector.bodies.join("\n")
+    assert.match(all, /execute_tool look/)
+    assert.match(all, /tool=_OTHER outcome=UnknownTool/)
+    assert.match(all, /outcome=InvalidArguments/)
+    assert.include(collector.metrics(), "fiberloop.tool.calls")
+    assert.deepStrictEqual(`${all}\n${prometheus}`.match(/CANARY-\w+/g) ?? [], [])
+  }))
+
+it.live("on request it is in the attributes that the conventions have for it, and still in no metric and no log of ours", () =>
+  Effect.gen(function*() {
+    const { collector, prometheus } = yield* observed(true)
+    const spans = collector.spans()
+    const found = (name: string, attribute: string) =>
+      spans.filter((span) => span.name === name).map(({ attributes }) => {
+        const value = attributes[attribute]
+        return typeof value === "string" ? JSON.parse(value) : undefined
+      })
+    const [input] = found("chat m", "gen_ai.input.messages")
+    assert.deepStrictEqual(input, [
+      { role: "system", parts: [{ type: "text", content: "CANARY-instructions" }] },
+      { role: "user", parts: [{ type: "text", content: "CANARY-prompt" }] }
+    ])
+    const [, asked, answered] = found("chat m", "gen_ai.output.messages")
+    assert.deepStrictEqual(asked[0].parts[0], {
+      type: "tool_call",
+      id: "call_0",
+      name: "look",
+      arguments: { query: "CANARY-argument" }
+    })
+    assert.deepStrictEqual(answered, [
+      { role: "assistant", parts: [{ type: "text", content: "CANARY-answer" }], finish_reason: "stop" }
+    ])
+    assert.deepStrictEqual(found("execute_tool look", "gen_ai.tool.call.arguments")[0], { query: "CANARY-argument" })
+    assert.deepStrictEqual(found("execute_tool look", "gen_ai.tool.call.result").slice(0, 3), [
+      "CANARY-result",
+      undefined,
+      "CANARY-failure"
+    ])
+    assert.notMatch(prometheus, /CANARY/)
+    assert.deepStrictEqual(collector.bodies.filter((body) => /"resourceLogs"/.test(body) && /CANARY/.test(body)), [])
+    // where it is not said to be recorded it is not
+    const others = spans.filter(({ name }) => !/^(chat|execute_tool)/.test(name))
+    assert.notMatch(JSON.stringify(others.map(({ attributes, events }) => [attributes, events])), /CANARY-(?!prompt)/)
+  }))

@@ -1,0 +1,199 @@
+/** Metrics of runs: ends, work that is counted once however often a run is resumed, and what lives and waits by now. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Metric from "effect/Metric"
+import * as Stream from "effect/Stream"
+import * as TestClock from "effect/testing/TestClock"
+import * as RunError from "../../../src/run/RunError.ts"
+import * as Approver from "../../../src/services/Approver.ts"
+import * as Prices from "../../../src/services/Prices.ts"
+import * as ScriptedModel from "../../../src/testing/ScriptedModel.ts"
+import * as Approvals from "../../support/Approvals.ts"
+import * as DeadRun from "../../support/DeadRun.ts"
+import * as Measured from "../../support/Measured.ts"
+import * as TestAgent from "../../support/TestAgent.ts"
+import * as TestStore from "../../support/TestStore.ts"
+
+const within = ({ registry }: Measured.Measured) => Effect.provideService(Metric.MetricRegistry, registry)
+
+const tested = "name=test/Tested"
+
+describe("runs", () => {
+  it.effect("are counted by end and reason; turns, rounds and time are of each drive, without those before", () =>
+    Effect.gen(function*() {
+      const measured = Measured.make()
+      const gates = [yield* ScriptedModel.makeGate, yield* ScriptedModel.makeGate] as const
+      const { agent } = yield* TestAgent.make([
+        [ScriptedModel.gate(gates[0]), TestAgent.work(1)],
+        TestAgent.work(2),
+        [ScriptedModel.gate(gates[1]), ScriptedModel.text("done")]
+      ])
+      const pass = ({ release, started }: ScriptedModel.Gate, run: Fiber.Fiber<unknown, unknown>) =>
+        started.pipe(
+          Effect.andThen(TestClock.adjust("2 seconds")),
+          Effect.andThen(release),
+          Effect.andThen(Fiber.join(run))
+        )
+      const limits = { maxTurns: 1 }
+      const first = yield* Effect.forkChild(within(measured)(agent.run({ sessionId: "s", input: "go", limits })))
+      yield* pass(gates[0], first)
+      const second = yield* Effect.forkChild(
+        within(measured)(Stream.runDrain(agent.resume({ sessionId: "s", limits: { maxTurns: 9 } })))
+      )
+      yield* pass(gates[1], second)
+      assert.deepStrictEqual(yield* measured.read(/^fiberloop\.run/), [
+        `run.duration{${tested},end=completed} 2/1`,
+        `run.duration{${tested},end=limited} 2/1`,
+        `run.tool_rounds{${tested}} 1/2`,
+        `run.turns{${tested}} 3/2`,
+        `runs.live{${tested}} 0`,
+        `runs{${tested},end=completed,reason=stop} 1`,
+        `runs{${tested},end=limited,reason=turns} 1`
+      ])
+    }))
+
+  it.effect("that are driven are counted while they are", () =>
+    Effect.gen(function*() {
+      const measured = Measured.make()
+      const gates = [yield* ScriptedModel.makeGate, yield* ScriptedModel.makeGate] as const
+      const { agent } = yield* TestAgent.make(gates.map((gate) => [ScriptedModel.gate(gate), ScriptedModel.text("a")]))
+      const live = Effect.map(measured.read(/^fiberloop\.runs\.live$/), ([line]) => line)
+      const first = yield* within(measured)(agent.start({ input: "go" }))
+      yield* gates[0].started
+      const second = yield* within(measured)(agent.start({ input: "go" }))
+      yield* gates[1].started
+      assert.strictEqual(yield* live, `runs.live{${tested}} 2`)
+      yield* first.abort
+      assert.strictEqual(yield* live, `runs.live{${tested}} 1`)
+      yield* gates[1].release
+      yield* second.result
+      assert.strictEqual(yield* live, `runs.live{${tested}} 0`)
+    }))
+
+  it.effect("whose end the store did not take live no more", () =>
+    Effect.gen(function*() {
+      const measured = Measured.make()
+      const store = yield* TestStore.make(TestStore.failing((n) => n > 1))
+      const { agent } = yield* TestAgent.make([ScriptedModel.text("a")], { store })
+      yield* within(measured)(Effect.exit(agent.run({ input: "go" })))
+      assert.deepStrictEqual(yield* measured.read(/^fiberloop\.runs/), [`runs.live{${tested}} 0`])
+    }))
+
+  it.effect("that died are counted by whoever finds them", () =>
+    Effect.gen(function*() {
+      const measured = Measured.make()
+      const store = yield* DeadRun.left({ wasAborted: false })
+      const { agent } = yield* TestAgent.make([ScriptedModel.text("hello")], { store })
+      yield* within(measured)(agent.run({ sessionId: "s", input: "hello?" }))
+      assert.deepStrictEqual(yield* measured.read(/^fiberloop\.runs/), [
+        `runs.live{${tested}} 0`,
+        `runs{${tested},end=aborted,reason=crashed} 1`,
+        `runs{${tested},end=completed,reason=stop} 1`
+      ])
+    }))
+})
+
+describe("questions", () => {
+  it.effect("are counted while they wait, and by their answer", () =>
+    Effect.gen(function*() {
+      const measured = Measured.make()
+      const desk = Approvals.desk()
+      const { agent } = yield* TestAgent.make([
+        [TestAgent.work(1), TestAgent.work(2)],
+        ScriptedModel.text("done")
+      ], { agent: { toolPolicy: { requireApprovalByDefault: true, maxParallel: 2 } } })
+      const read = measured.read(/^fiberloop\.approvals/)
+      const run = yield* within(measured)(agent.start({ input: "go" })).pipe(
+        Effect.provideService(Approver.Approver, desk)
+      )
+      yield* desk.asked("1.0")
+      yield* desk.asked("1.1")
+      assert.deepStrictEqual(yield* read, [`approvals.waiting{${tested}} 2`])
+      yield* desk.answer("1.0", Approvals.yes)
+      yield* desk.answer("1.1", Approvals.no("no"))
+      yield* run.result
+      assert.deepStrictEqual(yield* read, [
+        `approvals.waiting{${tested}} 0`,
+        `approvals{${tested},answer=approved} 1`,
+        `approvals{${tested},answer=denied} 1`
+      ])
+    }))
+
+  it.effect("that wait over a suspension wait in no process, and again in the one that resumes", () =>
+    Effect.gen(function*() {
+      const measured = Measured.make()
+      const desk = Approvals.desk()
+      const { agent } = yield* TestAgent.make([TestAgent.work(1), ScriptedModel.text("done")], {
+        agent: { toolPolicy: { requireApprovalByDefault: true } }
+      })
+      const read = measured.read(/^fiberloop\.approvals\.waiting/)
+      yield* within(measured)(agent.run({ sessionId: "s", input: "go" }))
+      assert.deepStrictEqual(yield* read, [`approvals.waiting{${tested}} 0`])
+      const resumed = yield* Stream.runDrain(agent.resume({ sessionId: "s" })).pipe(
+        within(measured),
+        Effect.provideService(Approver.Approver, desk),
+        Effect.forkChild
+      )
+      yield* desk.asked("1.0")
+      assert.deepStrictEqual(yield* read, [`approvals.waiting{${tested}} 1`])
+      yield* desk.answer("1.0", Approvals.yes)
+      yield* Fiber.join(resumed)
+      assert.deepStrictEqual(yield* read, [`approvals.waiting{${tested}} 0`])
+    }))
+})
+
+describe("model calls", () => {
+  it.effect("are told apart by error; those that came to nothing cost what they cost", () =>
+    Effect.gen(function*() {
+      const measured = Measured.make()
+      const overflow = ScriptedModel.fail(
+        new RunError.NonRetryableError({ _tag: "ContextOverflow", message: "too long" })
+      )
+      const usage = { inputTokens: 1000, outputTokens: 100, cachedInputTokens: 400, reasoningTokens: 60 }
+      const { agent } = yield* TestAgent.make([
+        [TestAgent.work(1), ScriptedModel.finish("tool-calls", usage)],
+        [TestAgent.work(2), ScriptedModel.finish("tool-calls", usage)],
+        overflow,
+        [ScriptedModel.text("done"), ScriptedModel.finish("stop", usage)]
+      ])
+      yield* agent.run({ input: "go" }).pipe(
+        within(measured),
+        Effect.provideService(Prices.Prices, Prices.table({ "scripted/scripted": { input: 1000, output: 10_000 } }))
+      )
+      const model = "name=chat,name=scripted,model=scripted"
+      assert.deepStrictEqual(yield* measured.read(/attempts|retries|compactions|tokens|cost/), [
+        `attempts{${model},type=ContextOverflow} 1`,
+        `attempts{${model}} 3`,
+        `compactions{strategy=window} 1`,
+        `cost{${model}} 6`,
+        `tokens{${model},kind=cached_input} 1200`,
+        `tokens{${model},kind=input} 3000`,
+        `tokens{${model},kind=output} 300`,
+        `tokens{${model},kind=reasoning} 180`
+      ])
+    }))
+
+  it.effect("last as long as they last, on the clock of the run", () =>
+    Effect.gen(function*() {
+      const measured = Measured.make()
+      const first = yield* ScriptedModel.makeGate
+      const { agent } = yield* TestAgent.make([[
+        ScriptedModel.gate(first),
+        ScriptedModel.text("a"),
+        ScriptedModel.finish("stop", { inputTokens: 7, outputTokens: 3 })
+      ]])
+      const run = yield* within(measured)(agent.start({ input: "go" }))
+      yield* first.started
+      yield* TestClock.adjust("4 seconds")
+      yield* first.release
+      yield* run.result
+      const model = "name=chat,name=scripted,model=scripted"
+      assert.deepStrictEqual(yield* measured.read(/^gen_ai/), [
+        `gen_ai.client.operation.duration{${model}} 4/1`,
+        `gen_ai.client.operation.time_to_first_chunk{${model}} 4/1`,
+        `gen_ai.client.token.usage{${model},type=input} 7/1`,
+        `gen_ai.client.token.usage{${model},type=output} 3/1`
+      ])
+    }))
+})

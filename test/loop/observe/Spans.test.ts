@@ -1,0 +1,237 @@
+/** Spans of drives, model calls and tool calls, on virtual time. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Logger from "effect/Logger"
+import * as Stream from "effect/Stream"
+import * as TestClock from "effect/testing/TestClock"
+import * as Tracer from "effect/Tracer"
+import { inspect } from "node:util"
+import * as RunError from "../../../src/run/RunError.ts"
+import { Hooks } from "../../../src/services/Hooks.ts"
+import { RecordContent } from "../../../src/services/RecordContent.ts"
+import * as ScriptedModel from "../../../src/testing/ScriptedModel.ts"
+import * as TestAgent from "../../support/TestAgent.ts"
+import * as Traces from "../../support/Traces.ts"
+
+const agentSpan = "invoke_agent test/Tested"
+const chatSpan = "chat scripted"
+
+const refused = ScriptedModel.fail(
+  new RunError.NonRetryableError({ _tag: "Authentication", message: "the key of ADA is not valid" })
+)
+
+describe("a chat span", () => {
+  it.effect("has the time to the first chunk in seconds, and lasts as long as the call", () =>
+    Effect.gen(function*() {
+      const traces = Traces.make()
+      const first = yield* ScriptedModel.makeGate
+      const second = yield* ScriptedModel.makeGate
+      const { agent } = yield* TestAgent.make([[
+        ScriptedModel.gate(first),
+        ScriptedModel.text("one "),
+        ScriptedModel.gate(second),
+        ScriptedModel.text("two")
+      ]])
+      const run = yield* Effect.provideService(agent.start({ input: "go" }), Tracer.Tracer, traces.tracer)
+      yield* first.started
+      yield* TestClock.adjust("2 seconds")
+      yield* first.release
+      yield* second.started
+      yield* TestClock.adjust("3 seconds")
+      yield* second.release
+      yield* run.result
+      const chat = traces.named(chatSpan)
+      assert.strictEqual(chat.attributes.get("gen_ai.response.time_to_first_chunk"), 2)
+      assert.strictEqual(Traces.durationOf(chat), 5000)
+      assert.strictEqual(Traces.durationOf(traces.named(agentSpan)), 5000)
+    }))
+
+  it.effect("is interrupted with its run, whose span says that it was aborted", () =>
+    Effect.gen(function*() {
+      const traces = Traces.make()
+      const gate = yield* ScriptedModel.makeGate
+      const { agent } = yield* TestAgent.make([[ScriptedModel.text("a"), ScriptedModel.gate(gate)]])
+      const run = yield* Effect.provideService(agent.start({ input: "go" }), Tracer.Tracer, traces.tracer)
+      yield* gate.started
+      yield* run.abort
+      yield* run.result
+      assert.strictEqual(Traces.stateOf(traces.named(chatSpan)), "interrupted")
+      const { attributes } = traces.named(agentSpan)
+      assert.deepStrictEqual(
+        [attributes.get("fiberloop.run.end"), attributes.get("fiberloop.run.reason")],
+        ["aborted", "requested"]
+      )
+    }))
+})
+
+describe("what failed", () => {
+  const failing = (recordsContent: boolean) =>
+    Effect.gen(function*() {
+      const traces = Traces.make()
+      const { agent } = yield* TestAgent.make([refused])
+      yield* Effect.exit(agent.run({ input: "go" })).pipe(
+        Effect.provideService(Tracer.Tracer, traces.tracer),
+        Effect.provideService(RecordContent, recordsContent)
+      )
+      return [traces.named(chatSpan), traces.named(agentSpan)]
+    })
+
+  it.effect("is told by its tag, on the call and on the run", () =>
+    Effect.gen(function*() {
+      for (const span of yield* failing(false)) {
+        assert.strictEqual(span.attributes.get("error.type"), "Authentication")
+        assert.strictEqual(Traces.stateOf(span), "Authentication: Authentication")
+      }
+    }))
+
+  it.effect("is told in words where content is recorded", () =>
+    Effect.gen(function*() {
+      for (const span of yield* failing(true)) {
+        assert.strictEqual(Traces.stateOf(span), "Authentication: the key of ADA is not valid")
+      }
+    }))
+
+  it.effect("by a bug is told without its words", () =>
+    Effect.gen(function*() {
+      const traces = Traces.make()
+      const { agent } = yield* TestAgent.make([ScriptedModel.die(new Error("SECRET"))])
+      yield* Effect.exit(agent.run({ input: "go" })).pipe(Effect.provideService(Tracer.Tracer, traces.tracer))
+      assert.deepStrictEqual(traces.spans.filter(({ name }) => name !== "SessionStore.open").map(Traces.stateOf), [
+        "Unknown: Unknown",
+        "Unknown: Unknown"
+      ])
+    }))
+
+  it.effect("is told of a run that was refused too", () =>
+    Effect.gen(function*() {
+      const traces = Traces.make()
+      const { agent } = yield* TestAgent.make([])
+      yield* Effect.exit(agent.run({ sessionId: "s", createSession: false, input: "go" })).pipe(
+        Effect.provideService(Tracer.Tracer, traces.tracer)
+      )
+      assert.strictEqual(traces.named(agentSpan).attributes.get("error.type"), "SessionNotFound")
+    }))
+})
+
+describe("below a tool's span", () => {
+  it.effect("are the handler's spans, and a run that it starts", () =>
+    Effect.gen(function*() {
+      const traces = Traces.make()
+      const inner = yield* TestAgent.make([ScriptedModel.text("inner")])
+      const { agent } = yield* TestAgent.make([TestAgent.work(1), ScriptedModel.text("outer")], {
+        tool: () =>
+          Effect.orDie(inner.agent.run({ input: "go" })).pipe(Effect.map(({ text }) => text), Effect.withSpan("work"))
+      })
+      yield* Effect.provideService(agent.run({ input: "go" }), Tracer.Tracer, traces.tracer)
+      const nested = traces.spans.filter(({ name }) => name === agentSpan).at(-1)!
+      assert.deepStrictEqual(Traces.above(traces, nested), ["work", "execute_tool work", agentSpan])
+    }))
+
+  it.effect("of parallel calls are those of the own handler", () =>
+    Effect.gen(function*() {
+      const traces = Traces.make()
+      const both = yield* Deferred.make<void>()
+      let started = 0
+      const { agent } = yield* TestAgent.make([
+        [TestAgent.work(1), TestAgent.look(2)],
+        ScriptedModel.text("done")
+      ], {
+        agent: { toolPolicy: { maxParallel: 2 } },
+        tool: ({ n }) =>
+          Effect.suspend(() => ++started === 2 ? Deferred.succeed(both, undefined) : Deferred.await(both)).pipe(
+            Effect.as("ok"),
+            Effect.withSpan(`handler ${n}`)
+          )
+      })
+      yield* Effect.provideService(agent.run({ input: "go" }), Tracer.Tracer, traces.tracer)
+      assert.deepStrictEqual(Traces.above(traces, traces.named("handler 1")), ["execute_tool work", agentSpan])
+      assert.deepStrictEqual(Traces.above(traces, traces.named("handler 2")), ["execute_tool look", agentSpan])
+    }))
+})
+
+describe("a run's span", () => {
+  it.effect("is below the caller's, and one for each drive, with the tokens of that drive", () =>
+    Effect.gen(function*() {
+      const traces = Traces.make()
+      const used = (inputTokens: number) => ScriptedModel.finish("tool-calls", { inputTokens, outputTokens: 1 })
+      const { agent } = yield* TestAgent.make([
+        [TestAgent.work(1), used(10)],
+        [TestAgent.work(2), used(200)]
+      ])
+      yield* Effect.gen(function*() {
+        yield* agent.run({ sessionId: "s", input: "go", limits: { maxTurns: 1 } })
+        yield* Stream.runDrain(agent.resume({ sessionId: "s", limits: { maxTurns: 2 } }))
+      }).pipe(Effect.withSpan("app"), Effect.provideService(Tracer.Tracer, traces.tracer))
+      const drives = traces.spans.filter(({ name }) => name === agentSpan)
+      assert.deepStrictEqual(drives.map(({ attributes }) => attributes.get("gen_ai.usage.input_tokens")), [10, 200])
+      assert.deepStrictEqual(drives.map((span) => Traces.above(traces, span)), [["app"], ["app"]])
+    }))
+
+  it.effect("of an exporter that breaks is not whole, which is said once, and the run does not notice", () =>
+    Effect.gen(function*() {
+      const warnings: Array<unknown> = []
+      class Broken extends Tracer.NativeSpan {
+        override event(): void {
+          throw new Error("SECRET")
+        }
+      }
+      const { agent, store } = yield* TestAgent.make([TestAgent.work(1)], {
+        agent: { toolPolicy: { requireApprovalByDefault: true } }
+      })
+      const result = yield* agent.run({ sessionId: "s", input: "go" }).pipe(
+        Effect.provideService(Tracer.Tracer, Tracer.make({ span: (options) => new Broken(options) })),
+        Effect.provide(Logger.layer([Logger.make(({ message }) => void warnings.push(String(message)))]))
+      )
+      assert.strictEqual(result._tag, "Suspended")
+      const runId = (yield* store.log("s"))[0]!.runId
+      assert.deepStrictEqual(warnings, [`the spans of run "${runId}" broke, and are not whole`])
+    }))
+})
+
+it.effect("a run without tracing is as it is with it", () =>
+  Effect.gen(function*() {
+    const traces = Traces.make()
+    const { agent } = yield* TestAgent.make([TestAgent.work(1), ScriptedModel.text("done")], {
+      tool: () => Effect.withSpan(Effect.succeed("ok"), "work")
+    })
+    const result = yield* agent.run({ input: "go" }).pipe(
+      Effect.withTracerEnabled(false),
+      Effect.provideService(Tracer.Tracer, traces.tracer)
+    )
+    assert.strictEqual(result.text, "done")
+    assert.deepStrictEqual(traces.spans, [])
+  }))
+
+it.effect("what a span ended with holds nothing that was said", () =>
+  Effect.gen(function*() {
+    const traces = Traces.make()
+    const { agent } = yield* TestAgent.make([TestAgent.work(1), ScriptedModel.text("SECRET")], {
+      tool: () => Effect.succeed("SECRET")
+    })
+    yield* agent.run({ input: "go" }).pipe(Effect.provideService(Tracer.Tracer, traces.tracer))
+    const ended = traces.spans.filter(({ name }) => name !== "SessionStore.open").map(({ status }) => status)
+    assert.isAbove(ended.length, 3)
+    assert.notMatch(inspect(ended, { depth: 20 }), /SECRET/)
+  }))
+
+it.effect("what hooks mask is masked in what is recorded", () =>
+  Effect.gen(function*() {
+    const traces = Traces.make()
+    const { agent } = yield* TestAgent.make([TestAgent.work(4242), ScriptedModel.text("done")], {
+      tool: () => Effect.succeed("SECRET")
+    })
+    yield* agent.run({ input: "go" }).pipe(
+      Effect.provideService(Hooks, [{
+        name: "masks",
+        beforeToolCall: () => Effect.succeed({ _tag: "Change", params: { n: 0 } }),
+        afterToolCall: () => Effect.succeed({ outcome: { _tag: "Succeeded", result: "***" } })
+      }]),
+      Effect.provideService(Tracer.Tracer, traces.tracer),
+      Effect.provideService(RecordContent, true)
+    )
+    const { attributes } = traces.named("execute_tool work")
+    assert.strictEqual(attributes.get("gen_ai.tool.call.arguments"), `{"n":0}`)
+    assert.strictEqual(attributes.get("gen_ai.tool.call.result"), `"***"`)
+    assert.notMatch(JSON.stringify(traces.spans.map(({ attributes }) => [...attributes])), /SECRET/)
+  }))
