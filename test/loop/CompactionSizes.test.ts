@@ -3,6 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Stream from "effect/Stream"
 import * as ContextSummary from "../../src/layers/ContextSummary.ts"
 import * as ModelFallback from "../../src/layers/ModelFallback.ts"
 import * as Message from "../../src/run/Message.ts"
@@ -28,7 +29,7 @@ describe("a context that is estimated above the model's window", () => {
       const made = yield* TestAgent.make([ok], { info: info(1_000) })
       const { compacted, log, requests } = yield* Overflows.run(made, { history: history(40, 300) })
       assert.isAtLeast(compacted.length, 1)
-      assert.deepStrictEqual(compacted.map(({ cause }) => cause), compacted.map(() => "window"))
+      assert.deepStrictEqual(compacted.map(({ cause }) => cause), compacted.map(() => "window" as const))
       assert.strictEqual(requests.length, 1)
       for (const size of sizes(log)) assert.isAtMost(size, 1_000)
     }))
@@ -50,10 +51,11 @@ describe("a context that is estimated above the model's window", () => {
   it.effect("counts what was said to the run and waits", () =>
     Effect.gen(function*() {
       const gate = yield* ScriptedModel.makeGate
-      const made = yield* TestAgent.make([[ScriptedModel.gate(gate), ok], ok], { info: info(1_500) })
+      const made = yield* TestAgent.make([[ScriptedModel.gate(gate), ...answer(0)], ok], { info: info(1_500) })
       const run = yield* made.agent.start({ sessionId: "s", input: "go", history: history(14, 240) })
       yield* gate.started
-      yield* run.steer("steer ".repeat(600))
+      yield* Effect.forkScoped(run.steer("steer ".repeat(900)))
+      yield* Stream.runHead(Stream.filter(run.events, ({ _tag }) => _tag === "InputQueued"))
       yield* gate.release
       yield* run.result
       const log = yield* made.store.log("s")
@@ -129,7 +131,7 @@ describe("a model with a smaller window", () => {
       const made = yield* TestAgent.make([], { model })
       const { compacted, end, log } = yield* Overflows.run(made, { history: history(40, 300) })
       assert.strictEqual(end, "RunCompleted(stop)")
-      assert.deepStrictEqual(compacted.map(({ cause }) => cause), compacted.map(() => "window"))
+      assert.deepStrictEqual(compacted.map(({ cause }) => cause), compacted.map(() => "window" as const))
       const [first, second] = yield* asked
       assert.deepStrictEqual([first.length, second.length], [1, 1])
       assert.isBelow(Overflows.lengthOf(second[0]!), Overflows.lengthOf(first[0]!))
@@ -179,6 +181,7 @@ describe("what hooks add", () => {
         assert.isAtLeast(compacted.length, 1)
         assert.strictEqual(requests.length, 1)
         assert.include(Condensing.textOf(requests[0]!), much)
+        assert.isAtMost(Overflows.tokensOf(requests[0]!), 1_500)
         assert.isAtMost(sizes(log).at(-1)!, 1_500)
       }))
   }

@@ -2,8 +2,10 @@
 import { assert } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Message from "../../src/run/Message.ts"
+import * as MessageTokens from "../../src/run/MessageTokens.ts"
 import * as RunError from "../../src/run/RunError.ts"
 import type * as RunInput from "../../src/run/RunInput.ts"
+import * as TokenEstimate from "../../src/run/TokenEstimate.ts"
 import type * as Model from "../../src/services/Model.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as Condensing from "./Condensing.ts"
@@ -25,6 +27,11 @@ export const above = (characters: number, turn: ScriptedModel.Turn = ScriptedMod
 ): ScriptedModel.Turn => lengthOf(request) > characters ? overflow : turn
 
 export const lengthOf = (request: Model.ModelRequest): number => Condensing.textOf(request).length
+
+const counter = MessageTokens.make(TokenEstimate.text)
+
+/** Tokens of a request's messages, as estimated. */
+export const tokensOf = ({ messages }: Model.ModelRequest): number => counter.messages(messages)
 
 /** Messages in turn, of so many characters each. */
 export const history = (n: number, length = 60): NonNullable<RunInput.RunInput["history"]> =>

@@ -7,6 +7,7 @@
 import * as Effect from "effect/Effect"
 import type * as Message from "../../run/Message.ts"
 import type * as RunError from "../../run/RunError.ts"
+import type * as ContextManager from "../../services/ContextManager.ts"
 import type * as Env from "../drive/Env.ts"
 import * as Compacting from "./Compacting.ts"
 import * as Sizing from "./Sizing.ts"
@@ -38,6 +39,15 @@ export const afterOverflow = (env: Env.Env, error: RunError.RunError): Effect.Ef
   }
   env.journal.move("contextOverflow")
   return Effect.map(Compacting.compact(env, plan.request, error), shrank)
+}
+
+/** Before a model that took over is asked. */
+export const forFallback = (
+  env: Env.Env,
+  request: ContextManager.Request
+): Effect.Effect<Changed, RunError.RunError> => {
+  env.journal.move("contextOverflow")
+  return Effect.map(Compacting.compact(env, request), shrank)
 }
 
 /** Behind an answer that was cut at the output limit; undefined where the run goes on. */
