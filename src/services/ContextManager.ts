@@ -26,6 +26,7 @@ export interface Size {
   /** how many may be sent: the model's window, without what its answer may take; undefined where no window is known */
   readonly limit: number | undefined
   readonly of: (message: Message.Message) => number
+  /** as it is estimated: a text may be for another model, and a budget is the same with any */
   readonly ofText: (text: string) => number
 }
 

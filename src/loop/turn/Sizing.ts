@@ -98,7 +98,7 @@ const sizeOf = (
     },
     limit,
     of: (message) => counter.tokens.message(message) * by,
-    ofText: (text) => counter.ofText(text) * by
+    ofText: counter.ofText
   }
 }
 
