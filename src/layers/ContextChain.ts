@@ -18,7 +18,9 @@ export const make = (managers: ReadonlyArray<Service>): Service => ({
     ContextManager.Compaction,
     ContextManager.CompactionError
   > {
-    const view = { ...request, force: request.force ?? "manual" as const }
+    // each is to do what it can, but for those that wait until somebody asks
+    const view = { ...request, force: request.force ?? "overflow" as const }
+    const before = Transcript.total(request.transcript, request.size.of).sum
     let best: { readonly compaction: ContextManager.Compaction; readonly left: number } | undefined
     let spent = Usage.zero
     let model: ContextManager.Compaction["model"]
@@ -35,6 +37,10 @@ export const make = (managers: ReadonlyArray<Service>): Service => ({
         continue
       }
       const left = sizeAfter(request, result.success)
+      if (left >= before) {
+        words.push(`the strategy "${result.success.strategy}" made nothing smaller`)
+        continue
+      }
       if (best === undefined || left < best.left) best = { compaction: result.success, left }
       if (request.size.limit === undefined || left + request.size.fixed <= request.size.limit) break
     }
