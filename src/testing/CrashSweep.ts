@@ -27,6 +27,7 @@ import * as ToolExecutorToolkit from "../layers/ToolExecutorToolkit.ts"
 import type * as RunError from "../run/RunError.ts"
 import type * as RunEvent from "../run/RunEvent.ts"
 import type * as RunInput from "../run/RunInput.ts"
+import * as RunState from "../run/RunState.ts"
 import * as SessionStore from "../services/SessionStore.ts"
 import type * as ToolExecutor from "../services/ToolExecutor.ts"
 import * as CrashRules from "./CrashRules.ts"
@@ -228,7 +229,9 @@ const look = (subject: Subject, { sessionId }: Place, goOn: GoOn): Effect.Effect
     const before = yield* log
     const found = [...CrashRules.afterDeath(before, yield* effects)]
     const said = yield* subject.use(Effect.fnUntraced(function*(client) {
-      const isUnfinished = before.length > 0 && before.at(-1)!._tag !== "RunCompleted"
+      // a session may be compacted by hand behind its last end
+      const { end, runId } = before.reduce(RunState.evolve, RunState.empty)
+      const isUnfinished = runId !== undefined && end?._tag !== "RunCompleted"
       if (goOn === "resume" && isUnfinished) yield* subject.forgive(Stream.runDrain(client.resume({ sessionId })))
       return yield* client.run({ input: "hello", sessionId })
     }))
