@@ -1,6 +1,6 @@
 /**
- * Several strategies as one: each is asked in turn, and the first whose result fits is taken; where none does, the one that
- * leaves least. One that fails is passed over, and what it spent counts.
+ * Several strategies as one: each is asked in turn, and the first whose result fits with room to spare is taken; where none
+ * does, the one that leaves least. One that fails is passed over, and what it spent counts.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -42,7 +42,8 @@ export const make = (managers: ReadonlyArray<Service>): Service => ({
         continue
       }
       if (best === undefined || left < best.left) best = { compaction: result.success, left }
-      if (request.size.limit === undefined || left + request.size.fixed <= request.size.limit) break
+      const { fixed, limit = Infinity } = request.size
+      if (left + fixed <= limit * room) break
     }
     const asked = model === undefined ? {} : { model }
     if (best !== undefined) return { ...best.compaction, usage: spent, ...asked }
@@ -50,6 +51,9 @@ export const make = (managers: ReadonlyArray<Service>): Service => ({
     return yield* new ContextManager.CompactionError({ message, usage: spent, ...asked })
   })
 })
+
+/** The part of what may be sent that a result leaves to be one that fits: the next compaction is not to follow at once. */
+const room = 0.7
 
 /** Tokens of the messages that a compaction leaves. */
 const sizeAfter = ({ size, transcript }: ContextManager.View, compaction: ContextManager.Compaction): number => {

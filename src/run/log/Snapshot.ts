@@ -11,6 +11,7 @@
  */
 import * as HashSet from "effect/HashSet"
 import type { Json } from "effect/Schema"
+import * as DoomLoop from "../DoomLoop.ts"
 import * as RunEvent from "../RunEvent.ts"
 import * as RunState from "../RunState.ts"
 import * as Transcript from "../Transcript.ts"
@@ -29,8 +30,8 @@ interface Stored extends Entries.Origin {
   readonly events: number
   /** ids that calls before `from` have */
   readonly taken: ReadonlyArray<string>
-  /** before the compaction; `null` for `undefined` */
-  readonly state: { readonly [K in keyof Known]: unknown }
+  /** before the compaction; `null` for `undefined`, the trail packed */
+  readonly state: { readonly [K in keyof Known]: unknown } & { readonly trail: ReadonlyArray<DoomLoop.Packed> }
   /** the run's `data` by now */
   readonly data?: Json
 }
@@ -67,7 +68,7 @@ export const take = (
     from: first.from,
     ...(first.isDuringCall === true ? { isDuringCall: true } : {}),
     taken: Array.from(transcript.taken).filter((id) => !Calls.isDerived(id) && !shown.has(id)).sort(),
-    state: orNull(known),
+    state: { ...orNull(known), trail: DoomLoop.pack(known.trail) },
     ...(input?.data === undefined ? {} : { data: input.data })
   }
   return snapshot as unknown as Json
@@ -81,7 +82,11 @@ export const startOf = (event: Compacted): Start | undefined => {
   const stored = parse(event.snapshot, event.seq)
   if (stored === undefined) return undefined
   const { data, from, isDuringCall = false, taken } = stored
-  const known = Object.fromEntries(keys.map((key) => [key, stored.state[key] ?? undefined])) as unknown as Known
+  const { trail } = stored.state
+  const known: Known = {
+    ...Object.fromEntries(keys.map((key) => [key, stored.state[key] ?? undefined])) as unknown as Known,
+    trail: DoomLoop.unpack(trail)
+  }
   return {
     from,
     // of a turn under way only its answer still to come matters: inputs stand behind it
@@ -103,7 +108,8 @@ const parse = (value: unknown, seq: number): Stored | undefined => {
   if (stored.version !== version || events !== RunEvent.version) return undefined
   const isPlace = (place: unknown) => Number.isInteger(place) && Number(place) >= 1 && Number(place) <= seq
   const isWhole = isPlace(from) && Array.isArray(taken) && typeof state === "object" && state !== null
-  return isWhole && isPlace(state.startSeq) && keys.every((key) => Object.hasOwn(state, key))
+  return isWhole && isPlace(state.startSeq) && Array.isArray(state.trail) &&
+      keys.every((key) => Object.hasOwn(state, key))
     ? stored as Stored
     : undefined
 }
