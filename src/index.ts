@@ -6,6 +6,10 @@
  */
 export * as Agent from "./Agent.ts"
 export * as Fiberloop from "./Fiberloop.ts"
+export * as ContextChain from "./layers/ContextChain.ts"
+export * as ContextKeyFacts from "./layers/ContextKeyFacts.ts"
+export * as ContextPruning from "./layers/ContextPruning.ts"
+export * as ContextSummary from "./layers/ContextSummary.ts"
 export * as ContextWindow from "./layers/ContextWindow.ts"
 export * as LanguageModelOpenAi from "./layers/LanguageModelOpenAi.ts"
 export * as ModelFallback from "./layers/ModelFallback.ts"
