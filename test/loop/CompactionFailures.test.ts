@@ -145,6 +145,14 @@ describe("what a compaction costs", () => {
       assert.strictEqual((yield* made.asked).length, 0)
     }))
 
+  it.effect("is not spent by a run whose errors are used up by the overflow", () =>
+    Effect.gen(function*() {
+      const made = yield* Condensing.make([overflow], ContextSummary.layer, [])
+      const { end } = yield* Overflows.run(made, { history: history(12), limits: { maxErrors: 0 } })
+      assert.strictEqual(end, "RunLimited(errors)")
+      assert.strictEqual((yield* made.asked).length, 0)
+    }))
+
   it.effect("of one that failed counts against the tokens of its run when that is resumed", () =>
     Effect.gen(function*() {
       const strategy = Layer.succeed(ContextManager, {

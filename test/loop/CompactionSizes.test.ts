@@ -41,12 +41,15 @@ describe("a context that is estimated above the model's window", () => {
       assert.deepStrictEqual([compacted.length, requests.length], [0, 1])
     }))
 
-  it.effect("leaves room for the answer that the model may give", () =>
-    Effect.gen(function*() {
-      const made = yield* TestAgent.make([ok], { info: { ...info(2_000), maxOutput: 400 } })
-      const { log } = yield* Overflows.run(made, { history: history(200, 300) })
-      for (const size of sizes(log)) assert.isAtMost(size, 1_600)
-    }))
+  for (const [maxOutput, times] of [[0, 0], [400, 1]] as const) {
+    it.effect(`leaves room for an answer of ${maxOutput} tokens`, () =>
+      Effect.gen(function*() {
+        const made = yield* TestAgent.make([ok], { info: { ...info(2_000), maxOutput } })
+        const { compacted, log } = yield* Overflows.run(made, { history: history(20, 300) })
+        assert.strictEqual(compacted.length, times)
+        for (const size of sizes(log)) assert.isAtMost(size, 2_000 - maxOutput)
+      }))
+  }
 
   it.effect("counts what was said to the run and waits", () =>
     Effect.gen(function*() {

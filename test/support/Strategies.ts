@@ -75,6 +75,8 @@ const check = (before: Transcript.Transcript, after: Transcript.Transcript, seq:
   assert.isBelow(Views.tokens(after), Views.tokens(before))
   for (const reader of models) assert.strictEqual(Requests.violations(after, seq + 1, reader), "")
   assert.deepStrictEqual(after.open, before.open)
+  const memories = Transcript.entries(after).filter(({ memory }) => memory !== undefined)
+  assert.deepStrictEqual(memories.slice(1), [])
   // what waits behind a turn that says nothing stands with the rest
   const waiting = Vector.toArray(before.waiting).filter(({ isNotice }) => !isNotice && before.open !== undefined)
   const latest = Transcript.latestSaid(before)?.content ?? []
