@@ -45,7 +45,7 @@ describe("a context that is estimated above the model's window", () => {
     it.effect(`leaves room for an answer of ${maxOutput} tokens`, () =>
       Effect.gen(function*() {
         const made = yield* TestAgent.make([ok], { info: { ...info(2_000), maxOutput } })
-        const { compacted, log } = yield* Overflows.run(made, { history: history(20, 300) })
+        const { compacted, log } = yield* Overflows.run(made, { history: history(17, 300) })
         assert.strictEqual(compacted.length, times)
         for (const size of sizes(log)) assert.isAtMost(size, 2_000 - maxOutput)
       }))

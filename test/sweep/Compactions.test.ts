@@ -29,7 +29,7 @@ it.effect.prop(
       let transcript = Transcript.empty
       for (const [i, event] of log.entries()) {
         transcript = Transcript.append(transcript, event)
-        const strategy = yield* Strategies.any(die)
+        const first = yield* Strategies.any(die)
         let now = transcript
         const seq = i + 2
         for (let n = 1 + die.int(3); n > 0; n--) {
@@ -37,6 +37,7 @@ it.effect.prop(
             ...(die.chance(0.7) ? { force: die.pick(["overflow", "length", "manual"] as const) } : {}),
             ...(die.chance(0.7) ? { limit: die.pick([50, 500, 5_000]), fixed: die.pick([0, 40, 600]) } : {})
           }
+          const strategy = die.chance(0.5) ? first : yield* Strategies.any(die)
           const step = yield* Strategies.compact(strategy, now, seq, options)
           if (step === undefined) break
           compacted++
