@@ -15,8 +15,7 @@ import * as DoomLoop from "../DoomLoop.ts"
 import * as RunEvent from "../RunEvent.ts"
 import * as RunState from "../RunState.ts"
 import * as Transcript from "../Transcript.ts"
-import * as Calls from "../transcript/Calls.ts"
-import type * as Entries from "../transcript/Entries.ts"
+import * as Entries from "../transcript/Entries.ts"
 
 /** Goes up when a fold of the same events gives other states or messages; a golden session tells when it must. */
 export const version = 3
@@ -28,7 +27,7 @@ interface Stored extends Entries.Origin {
   readonly version: number
   /** the version of the events that stand in `state` */
   readonly events: number
-  /** ids that calls before `from` have */
+  /** ids of calls before `from` that calls behind it would have otherwise */
   readonly taken: ReadonlyArray<string>
   /** before the compaction; `null` for `undefined`, the trail packed */
   readonly state: { readonly [K in keyof Known]: unknown } & { readonly trail: ReadonlyArray<DoomLoop.Packed> }
@@ -60,14 +59,14 @@ export const take = (
     // a turn that says nothing yet holds up what comes during it
     from: openSeq > upTo ? openSeq : state.seq + 1
   })
-  const shown = new Set(kept.flatMap(({ message }) => message.role === "assistant" ? Calls.foreignIds(message) : []))
+  const { renamed, shown } = Entries.idsOf(kept)
   const { at: _1, input, seq: _2, ...known } = state
   const snapshot: Stored = {
     version,
     events: RunEvent.version,
     from: first.from,
     ...(first.isDuringCall === true ? { isDuringCall: true } : {}),
-    taken: Array.from(transcript.taken).filter((id) => !Calls.isDerived(id) && !shown.has(id)).sort(),
+    taken: Array.from(new Set(renamed)).filter((id) => !shown.includes(id)).sort(),
     state: { ...orNull(known), trail: DoomLoop.pack(known.trail) },
     ...(input?.data === undefined ? {} : { data: input.data })
   }
