@@ -45,6 +45,14 @@ const bytesOf = (log: ReadonlyArray<RunEvent.Durable>): ReadonlyArray<number> =>
   return bytes
 }
 
+/** What the provider did itself, under an id of its own. */
+const searched = (id: string) => [
+  ScriptedModel.parts(
+    { type: "tool-call", id, name: "web", params: {}, providerExecuted: true },
+    { type: "tool-result", id, name: "web", result: "found", isFailure: false }
+  )
+]
+
 const sum = (numbers: ReadonlyArray<number>) => numbers.reduce((a, b) => a + b, 0)
 
 describe("a session of 300 turns", () => {
@@ -66,7 +74,7 @@ describe("a session of 300 turns", () => {
         const made = yield* TestAgent.make(({ metadata: { turn } }) =>
           turn % each === 0
             ? ScriptedModel.text(`answer ${turn}, which is not long`)
-            : [ScriptedModel.text(`I look at ${turn}.`), TestAgent.look(turn)], {
+            : [...searched(`srv_${turn}`), ScriptedModel.text(`I look at ${turn}.`), TestAgent.look(turn)], {
           context: strategies[name](),
           tool: ({ n }) => Effect.succeed(`output ${n}: ${"a line of it, ".repeat(100 + n % 20)}`),
           agent: { limits: { maxTurns: turns, maxCompactions: 1 } }
@@ -79,6 +87,7 @@ describe("a session of 300 turns", () => {
         assert.isAtLeast(compacted.length, 10)
         assert.isAtMost(sum(bytes.slice(-100)), 1.1 * sum(bytes.slice(0, 100)))
         assert.isAtMost(sum(compacted), sum(bytes) / 4)
+        assert.isAtMost(compacted.at(-1)!, 1.5 * compacted[Math.floor(compacted.length / 2)]!)
       }))
   }
 })
