@@ -1,6 +1,6 @@
 /**
- * Several strategies as one: each is asked in turn, and the first whose result fits is taken; where none does, the one that
- * leaves least. One that fails is passed over, and what it spent counts.
+ * Several strategies as one: each is asked in turn, and the first whose result fits with room to spare is taken; where none
+ * does, the one that leaves least. One that fails is passed over, and what it spent counts.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -19,7 +19,9 @@ export const make = (managers: ReadonlyArray<Service>): Service => ({
     ContextManager.Compaction,
     ContextManager.CompactionError
   > {
-    const view = { ...request, force: request.force ?? "manual" as const }
+    // each is to do what it can, but for those that wait until somebody asks
+    const view = { ...request, force: request.force ?? "overflow" as const }
+    const before = Transcript.total(request.transcript, request.size.of).sum
     let best: { readonly compaction: ContextManager.Compaction; readonly left: number } | undefined
     let spent = Usage.zero
     let model: ContextManager.Compaction["model"]
@@ -36,8 +38,13 @@ export const make = (managers: ReadonlyArray<Service>): Service => ({
         continue
       }
       const left = sizeAfter(request, result.success)
+      if (left >= before) {
+        words.push(`the strategy "${result.success.strategy}" made nothing smaller`)
+        continue
+      }
       if (best === undefined || left < best.left) best = { compaction: result.success, left }
-      if (request.size.limit === undefined || left + request.size.fixed <= request.size.limit) break
+      const { fixed, limit = Infinity } = request.size
+      if (left + fixed <= limit * room) break
     }
     const asked = model === undefined ? {} : { model }
     if (best !== undefined) return { ...best.compaction, usage: spent, ...asked }
@@ -45,6 +52,9 @@ export const make = (managers: ReadonlyArray<Service>): Service => ({
     return yield* new ContextManager.CompactionError({ message, usage: spent, ...asked })
   })
 })
+
+/** The part of what may be sent that a result leaves to be one that fits: the next compaction is not to follow at once. */
+const room = 0.7
 
 /** Tokens of the messages that a compaction leaves. */
 const sizeAfter = ({ size, transcript }: ContextManager.View, compaction: ContextManager.Compaction): number => {

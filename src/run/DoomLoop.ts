@@ -43,6 +43,25 @@ export type Trail = ReadonlyArray<Step>
 /** How many calls back a loop is looked for. */
 const longest = 64
 
+/** A step without the names of its fields, which would be most of what a trail takes. */
+export type Packed = readonly [number, string, string, string, string, string?]
+
+export const pack = (trail: Trail): ReadonlyArray<Packed> =>
+  trail.map(({ callId, outcome, params, told, tool, turn }) => {
+    const step = [turn, callId, tool, params, outcome] as const
+    return told === undefined ? step : [...step, told]
+  })
+
+export const unpack = (steps: ReadonlyArray<Packed>): Trail =>
+  steps.map(([turn, callId, tool, params, outcome, told]) => ({
+    turn,
+    callId,
+    tool,
+    params,
+    outcome,
+    ...(told === undefined ? {} : { told })
+  }))
+
 type Settled = Pick<Extract<RunEvent.Durable, { _tag: "ToolSettled" }>, "outcome" | "edited">
 
 /** What does not say how the call would go is no result. A limit says so: the call will not run. */
@@ -53,7 +72,8 @@ const isResult = (outcome: ToolOutcome.ToolOutcome): boolean =>
 export const add = (trail: Trail, call: OpenCall.OpenCall, { edited, outcome }: Settled): Trail => {
   if (!isResult(outcome)) return trail
   const { callId, params, tool, turn } = call
-  const read = edited === undefined ? outcomeOf(outcome) : textOf([outcome, edited])
+  // kept for comparison alone, and in every snapshot
+  const read = edited === undefined ? outcomeOf(outcome) : textOf([outcome, edited], Fingerprint.short)
   const step: Step = { turn, callId, tool: Fingerprint.of(tool), params: textOf(params), outcome: read }
   const place = OpenCall.placeOf(callId, turn)
   let at = trail.length
@@ -135,12 +155,12 @@ export const notice = (loop: Loop): string =>
 /** What a model reads of most outcomes is a text, and may be long: it is not made into JSON first. */
 const outcomeOf = (outcome: ToolOutcome.ToolOutcome): string =>
   "result" in outcome && typeof outcome.result === "string"
-    ? `${outcome._tag} ${Fingerprint.of(outcome.result)}`
-    : textOf(outcome)
+    ? Fingerprint.short(`${outcome._tag} ${outcome.result}`)
+    : textOf(outcome, Fingerprint.short)
 
-const textOf = (value: unknown): string => {
+const textOf = (value: unknown, cut = Fingerprint.of): string => {
   try {
-    return Fingerprint.of(canonical(value))
+    return cut(canonical(value))
   } catch {
     return "(nested too deeply)"
   }

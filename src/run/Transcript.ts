@@ -168,9 +168,13 @@ const addHistory = (self: Transcript, event: Extract<RunEvent.Durable, { _tag: "
 
 const openTurn = (self: Transcript, event: Extract<RunEvent.Durable, { _tag: "AssistantMessage" }>): Transcript => {
   const closed = self.open === undefined ? self : closeTurn(self)
-  const { calls, content, taken } = Calls.prepare(event.seq, event.message.content, closed.taken)
+  const { calls, content, renamed, taken } = Calls.prepare(event.seq, event.message.content, closed.taken)
   const { model, runId, seq, turn } = event
-  return { ...flushTail(closed), taken, open: { seq, runId, turn, model, content, calls, results: HashMap.empty() } }
+  return {
+    ...flushTail(closed),
+    taken,
+    open: { seq, runId, turn, model, content, calls, renamed, results: HashMap.empty() }
+  }
 }
 
 const settle = (self: Transcript, event: Extract<RunEvent.Durable, { _tag: "ToolSettled" }>): Transcript => {

@@ -21,11 +21,12 @@ export type Force = "overflow" | "length" | "manual"
 export interface Size {
   /** of all that would be sent: messages, instructions, tools, and what waits to be said */
   readonly tokens: number
-  /** of that what no compaction makes smaller: instructions, tools, and what waits */
+  /** of that what no compaction makes smaller: instructions, tools, what hooks add, and what waits */
   readonly fixed: number
   /** how many may be sent: the model's window, without what its answer may take; undefined where no window is known */
   readonly limit: number | undefined
   readonly of: (message: Message.Message) => number
+  /** as it is estimated: a text may be for another model, and a budget is the same with any */
   readonly ofText: (text: string) => number
 }
 

@@ -24,8 +24,10 @@ import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import type * as Agent from "../Agent.ts"
 import * as ToolExecutorToolkit from "../layers/ToolExecutorToolkit.ts"
+import type * as RunError from "../run/RunError.ts"
 import type * as RunEvent from "../run/RunEvent.ts"
 import type * as RunInput from "../run/RunInput.ts"
+import * as RunState from "../run/RunState.ts"
 import * as SessionStore from "../services/SessionStore.ts"
 import type * as ToolExecutor from "../services/ToolExecutor.ts"
 import * as CrashRules from "./CrashRules.ts"
@@ -49,6 +51,8 @@ export interface Options<I, A, E> {
   readonly input: RunInput.RunInput
   /** what the process does; default: `run` the input */
   readonly play?: (client: Agent.Client<A>) => Effect.Effect<unknown, unknown, Scope.Scope>
+  /** the reason that its runs fail with, where they are made to fail; default: they do not */
+  readonly fails?: RunError.RunError["reason"]["_tag"]
   /** What the tools have done, as it is known outside of the process. Default: nothing is known. */
   readonly effects?: Effect.Effect<ReadonlyArray<CrashRules.Done>>
 }
@@ -65,17 +69,24 @@ export interface Subject extends Pick<Options<never, unknown, unknown>, "input" 
     around?: Around
   ) => Effect.Effect<B, unknown>
   readonly play: (client: Agent.Client<unknown>) => Effect.Effect<unknown, unknown, Scope.Scope>
+  /** goes on where a run fails as it was made to */
+  readonly forgive: <R>(self: Effect.Effect<unknown, unknown, R>) => Effect.Effect<unknown, unknown, R>
 }
 
 export type Subjects = Readonly<Record<string, (place: Place) => Subject>>
 
-export const subject = <I, A, E>({ agent, effects, input, layer, play, store }: Options<I, A, E>): Subject => {
+export const subject = <I, A, E>({ agent, effects, fails, input, layer, play, store }: Options<I, A, E>): Subject => {
   const below = Layer.merge(store, ToolExecutorToolkit.layer)
+  const plays = (play as Subject["play"] | undefined) ?? ((client) => client.run(input))
+  const isMeant = (error: unknown) =>
+    fails !== undefined && (error as { readonly reason?: { readonly _tag: string } }).reason?._tag === fails
+  const forgive: Subject["forgive"] = (self) => Effect.catchIf(self, isMeant, () => Effect.void)
   return {
     input,
     store,
     ...(effects === undefined ? {} : { effects }),
-    play: (play as Subject["play"] | undefined) ?? ((client) => client.run(input)),
+    play: (client) => forgive(plays(client)),
+    forgive,
     use: (body, around = (below) => below) =>
       Effect.flatMap(agent as Effect.Effect<Agent.Client<unknown>, never, I>, body).pipe(
         Effect.scoped,
@@ -218,8 +229,10 @@ const look = (subject: Subject, { sessionId }: Place, goOn: GoOn): Effect.Effect
     const before = yield* log
     const found = [...CrashRules.afterDeath(before, yield* effects)]
     const said = yield* subject.use(Effect.fnUntraced(function*(client) {
-      const isUnfinished = before.length > 0 && before.at(-1)!._tag !== "RunCompleted"
-      if (goOn === "resume" && isUnfinished) yield* Stream.runDrain(client.resume({ sessionId }))
+      // a session may be compacted by hand behind its last end
+      const { end, runId } = before.reduce(RunState.evolve, RunState.empty)
+      const isUnfinished = runId !== undefined && end?._tag !== "RunCompleted"
+      if (goOn === "resume" && isUnfinished) yield* subject.forgive(Stream.runDrain(client.resume({ sessionId })))
       return yield* client.run({ input: "hello", sessionId })
     }))
     if (said._tag !== "Completed") found.push(`"hello" was not answered: ${said.explain}`)

@@ -44,4 +44,8 @@ const load = (name: string, version: number): GoldenSession => {
   }
 }
 
-export const all: ReadonlyArray<GoldenSession> = [load("session-v1", 1), load("session-v1-steering", 1)]
+export const all: ReadonlyArray<GoldenSession> = [
+  load("session-v1", 1),
+  load("session-v1-steering", 1),
+  load("session-v1-compaction", 1)
+]

@@ -57,6 +57,15 @@ describe("pruning", () => {
     assert.isUndefined(prune(once, 0.9))
   })
 
+  it("leaves what is remembered, once", () => {
+    const memory = { text: "They talked." }
+    const usage = { inputTokens: 0, outputTokens: 0 }
+    const before = Views.after(worked(10), { strategy: "summary", upTo: 5, replacement: [], memory, usage }, 50)
+    const after = prune(before)!
+    const memories = Transcript.entries(after).flatMap((entry) => entry.memory === undefined ? [] : [entry.memory])
+    assert.deepStrictEqual(memories, [memory])
+  })
+
   it("says the same of the same output, so that what stands before it stays cached", () => {
     assert.deepStrictEqual(results(prune(worked(10), 0)!), results(prune(prune(worked(10))!, 0)!))
   })

@@ -3,6 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as ContextSummary from "../../src/layers/ContextSummary.ts"
 import * as RunError from "../../src/run/RunError.ts"
+import * as TokenEstimate from "../../src/run/TokenEstimate.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as Condensing from "../support/Condensing.ts"
 import * as RunLog from "../support/RunLog.ts"
@@ -69,6 +70,33 @@ describe("a summary", () => {
       assert.isBelow(compacted!.memory!.text.length, 300)
     }))
 
+  it.effect("may be as long as the one before it where little was said since", () =>
+    Effect.gen(function*() {
+      const first = `They spoke of ${"many things and of ".repeat(60)}the end.`
+      const made = yield* Condensing.make(answers(9), strategy, [ScriptedModel.text(first), ScriptedModel.text(first)])
+      const long = Array.from({ length: 3 }, () => "and so on ".repeat(600))
+      yield* converse(made, [...long, "why?", `how? ${"and so on ".repeat(40)}`, "who?", "when?", "where?"])
+      assert.strictEqual((yield* made.asked).length, 2)
+      const [, second] = RunLog.only(yield* made.store.log("s"), "ContextCompacted")
+      assert.include(second!.memory!.text, first)
+    }))
+
+  it.effect("keeps its length although its conversation's model counts otherwise than the estimate", () =>
+    Effect.gen(function*() {
+      const long = `They spoke of ${"many things and of ".repeat(100)}the end.`
+      const turn = [
+        ScriptedModel.text("answer"),
+        ScriptedModel.finish("stop", { inputTokens: 100_000, outputTokens: 1 })
+      ]
+      const made = yield* Condensing.make(() => turn, ContextSummary.layerWith({ compactThreshold: 6, budget: 600 }), [
+        ScriptedModel.text(long)
+      ], { info: { provider: "test", name: "m", contextWindow: 1_000_000 } })
+      yield* converse(made, Array.from({ length: 4 }, () => "and so on ".repeat(600)))
+      assert.strictEqual((yield* made.asked).length, 1)
+      const [compacted] = RunLog.only(yield* made.store.log("s"), "ContextCompacted")
+      assert.include(compacted!.memory!.text, long)
+    }))
+
   it.effect("counts what it cost as the run's", () =>
     Effect.gen(function*() {
       const made = yield* Condensing.make(answers(4), strategy, [
@@ -128,6 +156,23 @@ describe("a conversation that does not fit the condensing model", () => {
       assert.isAtLeast(asked.length, 2)
       for (const question of asked) assert.isBelow(question.length / 4, 3_000)
       assert.include(asked[1]!, "Summary of word0.")
+    }))
+
+  it.effect("is read with room for what is remembered and for the answer, however long those get", () =>
+    Effect.gen(function*() {
+      const contextWindow = 4_000
+      const long = "what they did and said ".repeat(700)
+      const made = yield* Condensing.make(answers(4), strategy, () => ScriptedModel.text(long), {
+        condenserInfo: { provider: "test", name: "small", contextWindow }
+      })
+      const words = (n: number) => `word${n} `.repeat(2_000)
+      yield* converse(made, [words(0), words(1), words(2), "and now?"])
+      const [compacted] = RunLog.only(yield* made.store.log("s"), "ContextCompacted")
+      const answer = TokenEstimate.text(compacted!.memory!.text)
+      for (const question of yield* made.asked) {
+        if (question.includes("Write it again")) continue
+        assert.isBelow(TokenEstimate.text(question) + answer, contextWindow)
+      }
     }))
 
   it.effect("nor what is known of its window is read in halves", () =>

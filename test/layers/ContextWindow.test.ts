@@ -73,10 +73,10 @@ describe("a compaction", () => {
 
   it.prop("keeps the latest user message word for word", [Logs.odd, keep], ([{ log }, keep]) => {
     const transcript = Transcript.fromLog(log)
-    const latest = Transcript.entries(transcript).findLast(({ message }) => message.role === "user")
+    const latest = Transcript.latestSaid(transcript)
     const after = compact(ContextWindow.make({ keep }), transcript)
     if (latest === undefined || after === undefined) return
-    const said = JSON.stringify(latest.message.content).slice(1, -1)
+    const said = JSON.stringify(latest.content).slice(1, -1)
     assert.include(JSON.stringify(Transcript.entries(after).map(({ message }) => message.content)), said)
   }, check(300))
 
@@ -149,6 +149,25 @@ describe("a compaction", () => {
     )
     const after = compact(window, Transcript.fromLog(log))
     assert.include(contents(after!).join(), "write a long story")
+  })
+
+  it("keeps what a person said through as many as there may be, whatever the runtime said behind it", () => {
+    const log = Draft.log(
+      Draft.started("find the needle"),
+      Draft.assistant([Message.text("half")], { finishReason: "length" }),
+      Draft.turnFinished(1),
+      Draft.notice("Go on.", "length"),
+      ...Array.from({ length: 30 }, (_, i) => [
+        Draft.assistant([Draft.call("search")], { turn: i + 2 }),
+        Draft.settled(`${i + 2}.0`, `found ${i}`),
+        Draft.turnFinished(i + 2)
+      ]).flat()
+    )
+    let transcript = Transcript.fromLog(log)
+    for (let n = 0; n < 3; n++) {
+      transcript = compact(window, transcript, seq + n)!
+      assert.include(contents(transcript).join(), "find the needle")
+    }
   })
 
   it("leaves an answer out whose seq is above that of the input which came before it", () => {

@@ -1,5 +1,6 @@
 /** Compactions in generated logs, more of them than sessions have, and with the snapshots that they would have. */
 import { assert } from "@effect/vitest"
+import * as Effect from "effect/Effect"
 import * as Snapshot from "../../src/run/log/Snapshot.ts"
 import type * as RunEvent from "../../src/run/RunEvent.ts"
 import * as RunState from "../../src/run/RunState.ts"
@@ -8,6 +9,7 @@ import * as Draft from "./Drafts.ts"
 import type * as Logs from "./Logs.ts"
 import { dice, models } from "./Odd.ts"
 import * as Parts from "./Parts.ts"
+import * as Strategies from "./Strategies.ts"
 
 type Compacted = Extract<RunEvent.Durable, { _tag: "ContextCompacted" }>
 
@@ -22,10 +24,65 @@ export const insert = (log: Logs.Log, seed: number, oddness: number): Logs.Log =
     if (!die.chance(0.15)) continue
     const near = die.chance(0.5) ? Math.max(0, out.length - die.int(12)) : die.int(out.length + 2)
     const { at, runId, version } = event
-    write({ ...Draft.compacted(near, Parts.replacement(taste, `${near}`)), seq: 0, at, runId, version })
+    const compacted = {
+      ...Draft.compacted(near, Parts.replacement(taste, `${near}`)),
+      ...(die.chance(0.3) ? { memory: { text: Parts.text(taste, `memory ${near}`).text, data: { n: near } } } : {}),
+      ...(die.chance(0.3) ? { pruned: die.int(out.length + 2) } : {})
+    }
+    write({ ...compacted, seq: 0, at, runId, version })
   }
   return out
 }
+
+/** The log with some of its texts and results as long as they are in earnest. */
+export const lengthen = (log: Logs.Log, seed: number): Logs.Log => {
+  const die = dice(seed)
+  const long = (text: string) =>
+    die.chance(0.5) ? text : `${text} ${die.pick(["and so on ", "=", "ünd "]).repeat(die.int(300))}`
+  return log.map((event): RunEvent.Durable => {
+    if (
+      event._tag === "ToolSettled" && event.outcome._tag === "Succeeded" && typeof event.outcome.result === "string"
+    ) {
+      return { ...event, outcome: { ...event.outcome, result: long(event.outcome.result) } }
+    }
+    if (event._tag !== "AssistantMessage") return event
+    const content = event.message.content.map((part) =>
+      part.type === "text" ? { ...part, text: long(part.text) } : part
+    )
+    return { ...event, message: { ...event.message, content } }
+  })
+}
+
+/** The log with compactions in it that strategies made of what was there. */
+export const carryOut = Effect.fnUntraced(function*(log: Logs.Log, seed: number) {
+  const die = dice(seed)
+  const out: Array<RunEvent.Durable> = []
+  let transcript = Transcript.empty
+  const write = (event: RunEvent.Durable) => {
+    const placed = { ...event, seq: out.length + 1 }
+    out.push(placed)
+    transcript = Transcript.append(transcript, placed)
+  }
+  for (const event of log) {
+    write(event)
+    if (!die.chance(0.15)) continue
+    const strategy = yield* Strategies.any(die)
+    const step = yield* Strategies.compact(strategy, transcript, out.length + 1, { force: "overflow" })
+    if (step === undefined) continue
+    const { memory, pruned, replacement, upTo } = step.change
+    const { at, runId, version } = event
+    write({
+      ...Draft.compacted(upTo, replacement),
+      ...(memory === undefined ? {} : { memory }),
+      ...(pruned === undefined ? {} : { pruned }),
+      seq: 0,
+      at,
+      runId,
+      version
+    })
+  }
+  return out
+})
 
 /** The log as it comes out of a store, each compaction with the snapshot that it would have been written with. */
 export const withSnapshots = (log: Logs.Log): Logs.Log => {

@@ -52,6 +52,10 @@ export const answered = (answers: ReadonlyArray<Answer>, input: Input) => (clien
 export const resumed = (limits: RunPolicy.LimitsInput, input: Input) => (client: Agent.Client<string>) =>
   Effect.andThen(client.run(input), Stream.runDrain(client.resume({ sessionId: input.sessionId, limits })))
 
+/** Runs, compacts the session by hand, and goes on. */
+export const compacted = (input: Input) => (client: Agent.Client<string>) =>
+  Effect.andThen(client.run(input), client.compact(input.sessionId))
+
 /** Aborts the run from outside when it has come to an event. */
 export const abortAt = (tag: RunEvent.RunEvent["_tag"], input: Input) => (client: Agent.Client<string>) =>
   Effect.gen(function*() {

@@ -15,7 +15,6 @@ import * as ModelFallback from "../../src/layers/ModelFallback.ts"
 import * as RunsLocal from "../../src/layers/RunsLocal.ts"
 import * as Message from "../../src/run/Message.ts"
 import * as RunError from "../../src/run/RunError.ts"
-import type * as RunPolicy from "../../src/run/RunPolicy.ts"
 import type { Hook } from "../../src/services/Hooks.ts"
 import type * as Model from "../../src/services/Model.ts"
 import * as Reconciler from "../../src/services/Reconciler.ts"
@@ -24,7 +23,9 @@ import type * as SessionStore from "../../src/services/SessionStore.ts"
 import { ToolCall } from "../../src/services/ToolExecutor.ts"
 import * as CrashSweep from "../../src/testing/CrashSweep.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
+import * as CompactionScenarios from "./CompactionScenarios.ts"
 import * as Plays from "./Plays.ts"
+import { call, type Scenario } from "./Scenario.ts"
 
 const options = {
   parameters: Schema.Struct({ n: Schema.Finite }),
@@ -47,12 +48,12 @@ const ledgerOf = (folder: string) => join(folder, "ledger")
 const linesOf = (folder: string): ReadonlyArray<string> =>
   existsSync(ledgerOf(folder)) ? readFileSync(ledgerOf(folder), "utf8").trim().split("\n") : []
 
-/** Does it, by writing it down; a negative number fails behind that. */
+/** Does it, by writing it down; a negative number fails behind that, and one above 100 gives so many characters. */
 const act = (folder: string, tool: string) => ({ n }: { readonly n: number }) =>
   Effect.gen(function*() {
     const { idempotencyKey } = yield* ToolCall
     appendFileSync(ledgerOf(folder), `${tool} ${idempotencyKey}\n`)
-    return n < 0 ? yield* Effect.fail(`${n} is too little`) : `${tool} ${n}`
+    return n < 0 ? yield* Effect.fail(`${n} is too little`) : `${tool} ${n}`.padEnd(n > 100 ? n : 0, " and so on")
   })
 
 /** Knows of `settle`, from the ledger. */
@@ -67,7 +68,6 @@ const reconciler = (folder: string): Reconciler.Reconciler => ({
     )
 })
 
-const call = (name: "pay" | "refund" | "settle" | "look" | "put", n = 1) => ScriptedModel.call(name, { n })
 const overloaded = ScriptedModel.fail(
   new RunError.RetryableError<RunError.ProviderReason>({ _tag: "Overloaded", message: "busy" })
 )
@@ -103,26 +103,6 @@ const even: Hook = {
     const { n } = params as { readonly n: number }
     return Effect.succeed({ _tag: "Change", params: { n: n + n % 2 } })
   }
-}
-
-interface Scenario {
-  /** by turn; behind the last one the model says "done" */
-  readonly turns: ReadonlyArray<ScriptedModel.Turn>
-  readonly policy?: RunPolicy.ToolPolicy
-  readonly hooks?: ReadonlyArray<Hook>
-  /** the first try at every answer fails, in its middle */
-  readonly isBusy?: boolean
-  /** the first model fails for good, and another one answers */
-  readonly isDown?: boolean
-  /** the process aborts the run when it sees this event */
-  readonly abortsAt?: "ToolStarted" | "TextDelta" | "AssistantMessage"
-  /** what is said about calls that ask, one by one, each time before the run is resumed */
-  readonly answers?: ReadonlyArray<Plays.Answer>
-  /** the run has the first limits, and once those are reached it is resumed with the others */
-  readonly limits?: readonly [RunPolicy.LimitsInput, RunPolicy.LimitsInput]
-  /** the process says this to the run when it sees the first of these events */
-  readonly says?: Plays.Says
-  readonly cut?: Plays.Cut
 }
 
 /** Calls of every kind, of which one has its outcome when the store is gone. */
@@ -178,7 +158,8 @@ const scenarios: Readonly<Record<string, Scenario>> = {
     says: { TurnStarted: "followUp", ToolStarted: "steer" }
   },
   "a resumed run": { ...cutInRound, cut: { at: 6, goOn: "resume" } },
-  "a message to a run that was cut short": { ...cutInRound, cut: { at: 6, goOn: "hello" } }
+  "a message to a run that was cut short": { ...cutInRound, cut: { at: 6, goOn: "hello" } },
+  ...CompactionScenarios.all
 }
 
 const isHello = ({ messages }: Model.ModelRequest): boolean => {
@@ -186,8 +167,12 @@ const isHello = ({ messages }: Model.ModelRequest): boolean => {
   return last !== undefined && Message.textOf(last.content as ReadonlyArray<Message.UserPart>).endsWith("hello")
 }
 
-const model = ({ isBusy = false, turns }: Scenario) => (request: Model.ModelRequest): ScriptedModel.Turn => {
+const model = ({ isBusy = false, takes = Infinity, turns }: Scenario) =>
+(
+  request: Model.ModelRequest
+): ScriptedModel.Turn => {
   if (isHello(request)) return ScriptedModel.text("hello!")
+  if (CompactionScenarios.textOf(request).length > takes) return CompactionScenarios.overflow
   const { attempt, turn } = request.metadata
   return isBusy && attempt === 1
     ? [ScriptedModel.text("half"), call("pay"), overloaded]
@@ -196,7 +181,11 @@ const model = ({ isBusy = false, turns }: Scenario) => (request: Model.ModelRequ
 
 /** The model of a scenario, behind one that is down where it says so. */
 const models = (scenario: Scenario): Layer.Layer<Model.Model> => {
-  const answering = ScriptedModel.layer(model(scenario))
+  const { contextWindow } = scenario
+  const info = { provider: "scripted", name: "scripted" }
+  const answering = ScriptedModel.layer(model(scenario), {
+    info: contextWindow === undefined ? info : { ...info, contextWindow }
+  })
   if (scenario.isDown !== true) return answering
   const isDown = (request: Model.ModelRequest) => isHello(request) ? ScriptedModel.text("hello!") : refused
   return ModelFallback.layer([
@@ -213,7 +202,7 @@ export const make = <E>(
     Object.entries(scenarios).map(([name, scenario]) => [name, (place: CrashSweep.Place) => {
       const { folder, sessionId } = place
       class Swept extends Agent.Service<Swept>()("test/Swept", {
-        instructions: "Be brief.",
+        instructions: scenario.instructions ?? "Be brief.",
         toolkit: kit,
         toolPolicy: scenario.policy ?? {},
         hooks: scenario.hooks ?? [],
@@ -226,12 +215,18 @@ export const make = <E>(
         look: act(folder, "look"),
         put: act(folder, "put")
       })
-      const { abortsAt, answers, cut, limits, says } = scenario
-      const input = { sessionId, runId: "r", input: "go", ...(limits === undefined ? {} : { limits: limits[0] }) }
+      const { abortsAt, answers, compacts, context, cut, fails, history, limits, says } = scenario
+      const input = {
+        sessionId,
+        runId: "r",
+        input: scenario.input ?? "go",
+        ...(history === undefined ? {} : { history }),
+        ...(limits === undefined ? {} : { limits: limits[0] })
+      }
       const options = {
         agent: Swept,
         layer: Swept.layer.pipe(
-          Layer.provide([handlers, models(scenario), ContextWindow.layer, RunsLocal.layer]),
+          Layer.provide([handlers, models(scenario), context ?? ContextWindow.layer, RunsLocal.layer]),
           Layer.provide(Layer.succeed(Reconciler.Reconciler, reconciler(folder)))
         ),
         store: storeOf(place),
@@ -245,6 +240,8 @@ export const make = <E>(
       }
       return CrashSweep.subject({
         ...options,
+        ...(fails === undefined ? {} : { fails }),
+        ...(compacts === undefined ? {} : { play: Plays.compacted(input) }),
         ...(abortsAt === undefined ? {} : { play: Plays.abortAt(abortsAt, input) }),
         ...(answers === undefined ? {} : { play: Plays.answered(answers, input) }),
         ...(limits === undefined ? {} : { play: Plays.resumed(limits[1], input) }),

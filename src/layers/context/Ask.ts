@@ -13,6 +13,7 @@ import * as Schedule from "effect/Schedule"
 import * as Stream from "effect/Stream"
 import * as RunError from "../../run/RunError.ts"
 import * as RunPolicy from "../../run/RunPolicy.ts"
+import * as Rewrite from "../../run/transcript/Rewrite.ts"
 import * as Usage from "../../run/Usage.ts"
 import type * as Model from "../../services/Model.ts"
 import * as RetryPolicy from "../../services/RetryPolicy.ts"
@@ -64,7 +65,8 @@ const attempt = Effect.fnUntraced(function*(
   let text = ""
   let isFinished = false
   const request: Model.ModelRequest = {
-    messages,
+    // what was said may hold anything, and what models answered too
+    messages: Rewrite.legal(messages, []),
     tools: [],
     toolChoice: "none",
     ...(output === undefined ? {} : { output }),

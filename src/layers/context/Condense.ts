@@ -82,7 +82,17 @@ const cutOf = (view: ContextManager.View, { budget, keep }: { readonly budget: n
 const least = 60
 
 const sizeOf = ({ size }: ContextManager.View, { left }: Cut.Cut): number =>
-  left.reduce((sum, message) => sum + size.of(message), 0)
+  Digest.texts(left).reduce((sum, text) => sum + size.ofText(text), 0)
+
+/** The part of a model's window that what it is to write may take. */
+const answerPart = 0.2
+
+/** Tokens that the memory may take: what there was of it, and half of what is left out now. */
+const budgetOf = <A>(model: Model.Model["Service"], way: Way<A>, view: ContextManager.View, cut: Cut.Cut): number => {
+  const { contextWindow = Infinity } = model.info
+  const before = view.size.ofText(Transcript.memory(view.transcript)?.text ?? "")
+  return Math.floor(Math.min(way.budget, contextWindow * answerPart, before + sizeOf(view, cut) / 2))
+}
 
 const condense = Effect.fnUntraced(function*<A>(
   model: Model.Model["Service"],
@@ -96,7 +106,7 @@ const condense = Effect.fnUntraced(function*<A>(
   const asked = { provider, name }
   const before = Transcript.memory(view.transcript)
   const first = firstOf(before) ?? firstSaid(cut.left, view.size.ofText)
-  const budget = Math.min(way.budget, Math.floor(sizeOf(view, cut) / 2))
+  const budget = budgetOf(model, way, view, cut)
   const desk: Desk<A> = { model, way, view, spent, first, budget }
   const remembered = yield* Effect.catch(
     read(desk, cut, known(way, before)),
@@ -195,8 +205,11 @@ const margin = 0.75
 const roomOf = <A>({ budget, first, model, view, way }: Desk<A>, before: A | undefined): number => {
   const { contextWindow } = model.info
   if (contextWindow === undefined) return Infinity
-  const asked = view.size.ofText(way.system) + view.size.ofText(way.question({ before, first, budget }, ""))
-  return Math.max(contextWindow / 10, contextWindow * margin - asked - budget)
+  const { ofText } = view.size
+  const asked = ofText(way.system) + ofText(way.question({ before: undefined, first, budget }, ""))
+  // what is remembered grows with each piece, up to its budget
+  const remembered = before === undefined ? budget : Math.max(budget, ofText(way.render(before)))
+  return Math.max(contextWindow / 10, contextWindow * margin - asked - remembered - budget)
 }
 
 const about = Effect.fnUntraced(function*<A>(

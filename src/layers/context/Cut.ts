@@ -46,13 +46,13 @@ const fitting = (entries: Entries, tokens: number, of: ContextManager.Size["of"]
 }
 
 const cutAt = (entries: Entries, at: number): Cut | undefined => {
-  const said = (entry: Entries[number]) => entry.message.role === "user" && entry.memory === undefined
-  const latestUser = entries.findLastIndex(said)
-  // the runtime's notices stand in the user's place, and are not what a person said
-  const latestSaid = entries.findLastIndex((entry) => said(entry) && entry.isNotice !== true)
+  // the runtime's notices stand in the user's place, and are not what a person said; a replacement cannot tell them apart
+  const latestSaid = entries.findLastIndex(({ isNotice, memory, message }) =>
+    message.role === "user" && memory === undefined && isNotice !== true
+  )
   const prefix = entries.slice(0, at).map((entry, i) => ({
     ...entry,
-    isKept: entry.message.role === "system" || i === latestUser || i === latestSaid
+    isKept: entry.message.role === "system" || i === latestSaid
   }))
   const left = prefix.filter(({ isKept, memory }) => !isKept && memory === undefined)
   if (left.length === 0) return undefined

@@ -31,8 +31,12 @@ export const beforeCall = (
 }
 
 /** Behind a call that was too much for its model, which the run fails with where nothing can become smaller. */
-export const afterOverflow = (env: Env.Env, error: RunError.RunError): Effect.Effect<Changed, RunError.RunError> => {
-  const view = Sizing.view(env, "overflow")
+export const afterOverflow = (
+  env: Env.Env,
+  error: RunError.RunError,
+  messages?: ReadonlyArray<Message.Message>
+): Effect.Effect<Changed, RunError.RunError> => {
+  const view = Sizing.view(env, "overflow", messages)
   const plan = env.context.plan(view)
   const explained = explain(error, view)
   if (plan._tag === "Send") {
@@ -54,6 +58,15 @@ const explain = (error: RunError.RunError, { model, size }: ContextManager.View)
       `${reason.message}; about ${all} tokens were to be sent, ${fixed} of them instructions and tools, to a model ` +
       `with a window of ${model.contextWindow}`
   })
+}
+
+/** Before a model that took over is asked. */
+export const forFallback = (
+  env: Env.Env,
+  request: ContextManager.Request
+): Effect.Effect<Changed, RunError.RunError> => {
+  env.journal.move("contextOverflow")
+  return Effect.map(Compacting.compact(env, request), shrank)
 }
 
 /** Behind an answer that was cut at the output limit; undefined where the run goes on. */

@@ -11,6 +11,7 @@ import * as RunError from "../../run/RunError.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import * as RunDecision from "../../run/state/RunDecision.ts"
 import * as Transcript from "../../run/Transcript.ts"
+import type * as ContextManager from "../../services/ContextManager.ts"
 import type * as Model from "../../services/Model.ts"
 import * as RetryPolicy from "../../services/RetryPolicy.ts"
 import type * as Env from "../drive/Env.ts"
@@ -26,6 +27,8 @@ import * as Sizing from "./Sizing.ts"
 export type Result =
   | Attempt.Settled & { readonly attempt: number; readonly isEmpty: boolean; readonly tools: Model.Tools }
   | { readonly _tag: "Overflow"; readonly error: RunError.RunError }
+  /** a model took over whose window is too small; it was not asked */
+  | { readonly _tag: "Compact"; readonly request: ContextManager.Request }
   | { readonly _tag: "Limited"; readonly reason: RunEvent.LimitedReason }
 
 /** The tries at one model: its policy, and the messages that are legal for it. */
@@ -115,9 +118,8 @@ export const run = Effect.fnUntraced(function*(
         yield* journal.commit
       }
       // its window may be smaller
-      if (env.context.plan(Sizing.view(env, undefined, again?.messages))._tag === "Compact") {
-        return { _tag: "Overflow", error: finalOf(error, attempt - tries.after) }
-      }
+      const plan = env.context.plan(Sizing.view(env, undefined, again?.messages))
+      if (plan._tag === "Compact") return plan
       tries = makeTries(env, fallback, attempt, again?.messages)
     } else if (delay !== undefined && error._tag === "RetryableError") {
       journal.move(isEmpty ? "emptyAnswer" : "retryableError")

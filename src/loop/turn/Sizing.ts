@@ -63,12 +63,11 @@ export const view = (
 ): ContextManager.View => {
   const { journal, sessionId } = env
   const { info } = CurrentModel.of(env)
-  const transcript = journal.transcript()
   const { compactionsInARow, runId, totals } = journal.state()
   return {
-    transcript,
+    transcript: journal.transcript(),
     model: info,
-    size: sizeOf(env, info, () => messages === undefined ? env.counter.transcript(transcript) : countOf(env, messages)),
+    size: sizeOf(env, info, messages),
     force,
     inARow: compactionsInARow,
     metadata: { sessionId, runId: runId ?? "", turn: totals.turns + 1, attempt: 0 }
@@ -77,27 +76,29 @@ export const view = (
 
 /** Tokens of what is sent, as they are counted here; undefined where the model's window is not known. */
 export const sent = (env: Env.Env, messages?: ReadonlyArray<Message.Message>): number | undefined =>
-  CurrentModel.of(env).info.contextWindow === undefined
-    ? undefined
-    : (messages === undefined ? env.counter.transcript(env.journal.transcript()) : countOf(env, messages)) +
-      offered(env)
+  CurrentModel.of(env).info.contextWindow === undefined ? undefined : conversation(env) + besides(env, messages)
 
-const sizeOf = (env: Env.Env, info: Model.ModelInfo, conversation: () => number): ContextManager.Size => {
+const sizeOf = (
+  env: Env.Env,
+  info: Model.ModelInfo,
+  messages: ReadonlyArray<Message.Message> | undefined
+): ContextManager.Size => {
   const { counter, journal } = env
   const limit = limitOf(info)
   const by = limit === undefined ? 1 : Measure.correction(journal.state().measured, info, limit)
+  const waiting = () => countOf(env, Inbox.due(journal).flatMap(({ messages }) => messages))
   return {
     // both are worked out only where a strategy asks
     get tokens() {
-      return conversation() * by + this.fixed
+      return (conversation(env) + besides(env, messages) + waiting()) * by
     },
     get fixed() {
-      const waiting = Inbox.due(journal).flatMap(({ messages }) => messages)
-      return (offered(env) + countOf(env, waiting)) * by
+      // hooks may leave out more than they add
+      return (Math.max(0, besides(env, messages)) + waiting()) * by
     },
     limit,
     of: (message) => counter.tokens.message(message) * by,
-    ofText: (text) => counter.ofText(text) * by
+    ofText: counter.ofText
   }
 }
 
@@ -107,9 +108,15 @@ const answerPart = 0.2
 const limitOf = ({ contextWindow, maxOutput = Infinity }: Model.ModelInfo): number | undefined =>
   contextWindow === undefined ? undefined : contextWindow - Math.min(maxOutput, contextWindow * answerPart)
 
-const offered = ({ counter, system, tools }: Env.Env): number =>
-  counter.tools(tools) + (system === undefined ? 0 : counter.tokens.message(system))
+const conversation = ({ counter, journal }: Env.Env): number => counter.transcript(journal.transcript())
 
-/** Instructions stand among the messages that hooks made. */
+/** What is sent besides the conversation: tools, and instructions or what hooks made of them and of all the rest. */
+const besides = (env: Env.Env, messages: ReadonlyArray<Message.Message> | undefined): number => {
+  const { counter, system, tools } = env
+  return counter.tools(tools) + (messages === undefined
+    ? system === undefined ? 0 : counter.tokens.message(system)
+    : countOf(env, messages) - conversation(env))
+}
+
 const countOf = ({ counter }: Env.Env, messages: ReadonlyArray<Message.Message>): number =>
-  messages.reduce((sum, message) => message.role === "system" ? sum : sum + counter.tokens.message(message), 0)
+  counter.tokens.messages(messages)

@@ -61,8 +61,10 @@ export const takeTurns = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Re
     env.inbox.answer()
     const result = yield* ModelCall.run(turn, prompt?.messages)
     if (result._tag === "Limited") return limited(result.reason)
-    if (result._tag === "Overflow") {
-      const shrunk = yield* Fitting.afterOverflow(turn, result.error)
+    if (result._tag === "Overflow" || result._tag === "Compact") {
+      const shrunk = yield* result._tag === "Overflow"
+        ? Fitting.afterOverflow(turn, result.error, prompt?.messages)
+        : Fitting.forFallback(turn, result.request)
       if (shrunk._tag === "RunLimited") return shrunk
       continue
     }

@@ -11,11 +11,11 @@
  */
 import * as HashSet from "effect/HashSet"
 import type { Json } from "effect/Schema"
+import * as DoomLoop from "../DoomLoop.ts"
 import * as RunEvent from "../RunEvent.ts"
 import * as RunState from "../RunState.ts"
 import * as Transcript from "../Transcript.ts"
-import * as Calls from "../transcript/Calls.ts"
-import type * as Entries from "../transcript/Entries.ts"
+import * as Entries from "../transcript/Entries.ts"
 
 /** Goes up when a fold of the same events gives other states or messages; a golden session tells when it must. */
 export const version = 3
@@ -27,10 +27,10 @@ interface Stored extends Entries.Origin {
   readonly version: number
   /** the version of the events that stand in `state` */
   readonly events: number
-  /** ids that calls before `from` have */
+  /** ids of calls before `from` that calls behind it would have otherwise */
   readonly taken: ReadonlyArray<string>
-  /** before the compaction; `null` for `undefined` */
-  readonly state: { readonly [K in keyof Known]: unknown }
+  /** before the compaction; `null` for `undefined`, the trail packed */
+  readonly state: { readonly [K in keyof Known]: unknown } & { readonly trail: ReadonlyArray<DoomLoop.Packed> }
   /** the run's `data` by now */
   readonly data?: Json
 }
@@ -59,15 +59,15 @@ export const take = (
     // a turn that says nothing yet holds up what comes during it
     from: openSeq > upTo ? openSeq : state.seq + 1
   })
-  const shown = new Set(kept.flatMap(({ message }) => message.role === "assistant" ? Calls.foreignIds(message) : []))
+  const { renamed, shown } = Entries.idsOf(kept)
   const { at: _1, input, seq: _2, ...known } = state
   const snapshot: Stored = {
     version,
     events: RunEvent.version,
     from: first.from,
     ...(first.isDuringCall === true ? { isDuringCall: true } : {}),
-    taken: Array.from(transcript.taken).filter((id) => !Calls.isDerived(id) && !shown.has(id)).sort(),
-    state: orNull(known),
+    taken: Array.from(new Set(renamed)).filter((id) => !shown.includes(id)).sort(),
+    state: { ...orNull(known), trail: DoomLoop.pack(known.trail) },
     ...(input?.data === undefined ? {} : { data: input.data })
   }
   return snapshot as unknown as Json
@@ -81,7 +81,11 @@ export const startOf = (event: Compacted): Start | undefined => {
   const stored = parse(event.snapshot, event.seq)
   if (stored === undefined) return undefined
   const { data, from, isDuringCall = false, taken } = stored
-  const known = Object.fromEntries(keys.map((key) => [key, stored.state[key] ?? undefined])) as unknown as Known
+  const { trail } = stored.state
+  const known: Known = {
+    ...Object.fromEntries(keys.map((key) => [key, stored.state[key] ?? undefined])) as unknown as Known,
+    trail: DoomLoop.unpack(trail)
+  }
   return {
     from,
     // of a turn under way only its answer still to come matters: inputs stand behind it
@@ -103,7 +107,8 @@ const parse = (value: unknown, seq: number): Stored | undefined => {
   if (stored.version !== version || events !== RunEvent.version) return undefined
   const isPlace = (place: unknown) => Number.isInteger(place) && Number(place) >= 1 && Number(place) <= seq
   const isWhole = isPlace(from) && Array.isArray(taken) && typeof state === "object" && state !== null
-  return isWhole && isPlace(state.startSeq) && keys.every((key) => Object.hasOwn(state, key))
+  return isWhole && isPlace(state.startSeq) && Array.isArray(state.trail) &&
+      keys.every((key) => Object.hasOwn(state, key))
     ? stored as Stored
     : undefined
 }

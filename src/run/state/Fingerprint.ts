@@ -7,6 +7,9 @@
 export const of = (text: string): string =>
   text.length <= 100 ? text : `${text.slice(0, 60).toWellFormed()}… ${text.length} ${digest(text)}`
 
+/** The same for a text that nobody reads: at most 30 characters, without its beginning. */
+export const short = (text: string): string => text.length <= 30 ? text : `${text.length} ${digest(text)}`
+
 /** Two multiplicative hashes of 32 bits, mixed (after cyrb53 by bryc, public domain), hex. */
 const digest = (text: string): string => {
   let a = 0xdeadbeef

@@ -18,6 +18,8 @@ export interface Prepared {
   readonly calls: ReadonlyArray<Call>
   /** provider-given ids in use, these included */
   readonly taken: HashSet.HashSet<string>
+  /** provider-given ids that calls here had, and lost to others that have them */
+  readonly renamed: ReadonlyArray<string>
 }
 
 /** Nine letters and digits, the narrowest form a provider asks for; unique because `seq` is, within one `prefix`. */
@@ -44,7 +46,7 @@ export const prepare = (
     if (part.type !== "tool-call" && part.type !== "tool-result") return Legality.cleanPart(part)
     const named = (id: string, name: string) => Legality.cleanPart(withName(part, id, name))
     if (part.providerExecuted === true || part.type === "tool-result") {
-      const pair = foreign.get(at)
+      const pair = foreign.ids.get(at)
       if (pair === undefined) return []
       taken = HashSet.add(taken, pair.id)
       return named(pair.id, pair.name)
@@ -54,7 +56,7 @@ export const prepare = (
     calls.push({ id, givenId: part.id, name })
     return named(id, name)
   })
-  return { content: prepared, calls, taken }
+  return { content: prepared, calls, taken, renamed: foreign.renamed }
 }
 
 const withName = (
@@ -67,13 +69,17 @@ const withName = (
 export const foreignIds = ({ content }: Message.AssistantMessage): ReadonlyArray<string> =>
   content.flatMap((part) => part.type === "tool-call" && part.providerExecuted === true ? [part.id] : [])
 
-/** The ids and names of provider-executed calls and their results, by place in the content; one without the other has none. */
+/**
+ * The ids and names of provider-executed calls and their results, by place in the content; one without the other has none. And
+ * the ids that others had already.
+ */
 const pairForeign = (
   seq: number,
   content: ReadonlyArray<Message.AssistantPart>,
   taken: HashSet.HashSet<string>,
   from: number
-): ReadonlyMap<number, { readonly id: string; readonly name: string }> => {
+) => {
+  const renamed: Array<string> = []
   const ids = new Map<number, { readonly id: string; readonly name: string }>()
   const used = new Set<string>()
   content.forEach((part, at) => {
@@ -84,9 +90,10 @@ const pairForeign = (
     if (result < 0) return
     const keeps = Legality.isId(part.id) && !isDerived(part.id) && !used.has(part.id) && !HashSet.has(taken, part.id)
     const id = keeps ? part.id : derivedId("p", seq, from + at)
+    if (HashSet.has(taken, part.id)) renamed.push(part.id)
     used.add(id)
     const named = { id, name: Legality.cleanName(part.name) }
     ids.set(at, named).set(result, named)
   })
-  return ids
+  return { ids: ids as ReadonlyMap<number, { readonly id: string; readonly name: string }>, renamed }
 }

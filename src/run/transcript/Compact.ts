@@ -4,6 +4,7 @@
  *
  * Does not own what is left out; a strategy says it.
  */
+import * as HashSet from "effect/HashSet"
 import type * as Memory from "../Memory.ts"
 import * as Message from "../Message.ts"
 import * as Vector from "../Vector.ts"
@@ -35,7 +36,8 @@ export const compact = (self: Transcript, change: Change, seq: number): Transcri
   const before = open === undefined ? all(self) : Vector.toArray(self.settled)
   const kept = before.filter((entry) => entry.seq > upTo && entry.memory === undefined)
     .map((entry) => entry.seq <= pruned ? Pruning.prune(entry) : entry)
-  const { entries: replaced, taken } = Entries.fromMessages(change.replacement, upTo, seq, self.taken)
+  const left = [...kept, ...(open === undefined ? [] : Entries.fromTurn(open))]
+  const { entries: replaced, taken } = Entries.fromMessages(change.replacement, upTo, seq, takenBy(self, left))
   const entries = [...replaced, ...kept]
   const firsts = entries.findIndex((entry) => entry.message.role !== "system")
   entries.splice(firsts < 0 ? entries.length : firsts, 0, ...remembered(memory, upTo, seq))
@@ -51,6 +53,16 @@ export const compact = (self: Transcript, change: Change, seq: number): Transcri
   const { from, isDuringCall } = last
   const tail = { ...toInput(last.seq, last.message.content, last.isNotice), from, isDuringCall }
   return { ...empty, taken, settled: Vector.make(entries), tail }
+}
+
+/** Ids of messages that are gone may be given again. */
+const takenBy = (self: Transcript, left: ReadonlyArray<Entries.Entry>): Transcript["taken"] => {
+  const before = Entries.idsOf(all(self))
+  const after = Entries.idsOf(left)
+  let taken = self.taken
+  for (const id of [...before.shown, ...before.renamed]) taken = HashSet.remove(taken, id)
+  for (const id of [...after.shown, ...after.renamed]) taken = HashSet.add(taken, id)
+  return taken
 }
 
 const remembered = (memory: Memory.Memory | undefined, seq: number, from: number): ReadonlyArray<Entries.Entry> => {

@@ -28,6 +28,8 @@ export interface Entry extends Origin {
   readonly isNotice?: boolean
   /** a user message that says what is remembered */
   readonly memory?: Memory.Memory
+  /** ids of calls that a provider executed, which others had already: see `Calls` */
+  readonly renamed?: ReadonlyArray<string>
   readonly reasoned?: { readonly by: Message.ModelRef | undefined; readonly without: Message.Message }
 }
 
@@ -41,19 +43,21 @@ export interface Turn {
   readonly model: Message.ModelRef | undefined
   readonly content: ReadonlyArray<Message.AssistantPart>
   readonly calls: ReadonlyArray<Calls.Call>
+  readonly renamed: ReadonlyArray<string>
   /** by the call's place in the message */
   readonly results: HashMap.HashMap<number, Result>
 }
 
 /** A settled or unsettled turn as an assistant message and, where it made calls, their results. */
 export const fromTurn = (turn: Turn): ReadonlyArray<Entry> => {
-  const { calls, content, model, results, seq } = turn
+  const { calls, content, model, renamed, results, seq } = turn
   if (Legality.isBlank(content)) return []
   const others = content.filter((part) => part.type !== "reasoning")
   const message: Entry = {
     seq,
     from: turn.from ?? seq,
     message: { role: "assistant", content },
+    ...(renamed.length === 0 ? {} : { renamed }),
     ...(others.length === content.length
       ? {}
       : { reasoned: { by: model, without: { role: "assistant", content: others } } })
@@ -89,12 +93,12 @@ export const fromMessages = (
   let count = 0
   messages.forEach((message, at) => {
     if (message.role === "assistant") {
-      const { calls, content, taken: next } = Calls.prepare(idSeq, message.content, taken, count)
+      const { calls, content, renamed, taken: next } = Calls.prepare(idSeq, message.content, taken, count)
       taken = next
       count += message.content.length
       const after = messages[at + 1]
       const results = resultsOf(calls, after?.role === "tool" ? after.content : [])
-      entries.push(...fromTurn({ seq, from: idSeq, model: undefined, content, calls, results }))
+      entries.push(...fromTurn({ seq, from: idSeq, model: undefined, content, calls, renamed, results }))
     } else if (message.role !== "tool") {
       const parts = message.role === "user" ? message.content : [Message.text(message.content)]
       const content = parts.flatMap(Legality.cleanPart)
@@ -123,6 +127,12 @@ const resultsOf = (
   })
   return HashMap.fromIterable(found)
 }
+
+/** The provider-given ids that entries need: those that they show, and those that they did not get. */
+export const idsOf = (entries: ReadonlyArray<Entry>) => ({
+  shown: entries.flatMap(({ message }) => message.role === "assistant" ? Calls.foreignIds(message) : []),
+  renamed: entries.flatMap(({ renamed = [] }) => renamed)
+})
 
 /** The message as `reader` may see it: reasoning only where it made that itself. */
 export const forReader = (entry: Entry, reader: Message.ModelRef | undefined): Message.Message => {

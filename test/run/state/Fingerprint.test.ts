@@ -15,6 +15,11 @@ describe("a fingerprint", () => {
     assert.isTrue(long.startsWith("x".repeat(59)))
   })
 
+  it("that nobody reads is shorter still", () => {
+    assert.strictEqual(Fingerprint.short("x".repeat(30)), "x".repeat(30))
+    assert.isAtMost(Fingerprint.short("x".repeat(10_000_000)).length, 30)
+  })
+
   it("is another one for each of many texts that are nearly the same", () => {
     const base = "a line of output\n".repeat(20)
     const texts = new Set<string>()
@@ -26,5 +31,6 @@ describe("a fingerprint", () => {
     for (let n = 0; n < 20_000; n++) texts.add(`${base}${n}`).add(`${base}${n} of ${n * 7}`)
     for (let n = 0; n < 1000; n++) texts.add(`${base}${" ".repeat(n)}`)
     assert.strictEqual(new Set(Array.from(texts, Fingerprint.of)).size, texts.size)
+    assert.strictEqual(new Set(Array.from(texts, Fingerprint.short)).size, texts.size)
   })
 })

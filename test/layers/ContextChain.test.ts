@@ -1,0 +1,103 @@
+/** Several strategies as one: the first that helps is used, those that fail are passed over, and all that is spent counts. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as ContextChain from "../../src/layers/ContextChain.ts"
+import * as ContextPruning from "../../src/layers/ContextPruning.ts"
+import * as ContextWindow from "../../src/layers/ContextWindow.ts"
+import * as Message from "../../src/run/Message.ts"
+import * as Transcript from "../../src/run/Transcript.ts"
+import * as ContextManager from "../../src/services/ContextManager.ts"
+import * as Draft from "../support/Drafts.ts"
+import * as Views from "../support/Views.ts"
+
+type Service = ContextManager.ContextManager["Service"]
+
+/** Tool rounds with long output. */
+const worked = Transcript.fromLog(Draft.log(
+  Draft.started("go"),
+  ...Array.from({ length: 10 }, (_, i) => [
+    Draft.turnStarted(i + 1),
+    Draft.assistant([Draft.call("work", { n: i })], { turn: i + 1 }),
+    Draft.settled(`${i + 1}.0`, `${i}:${"x".repeat(2_000)}`),
+    Draft.turnFinished(i + 1)
+  ]).flat()
+))
+
+const failing: Service = {
+  plan: (request) => ({ _tag: "Compact", request }),
+  compact: () =>
+    Effect.fail(new ContextManager.CompactionError({ message: "no", usage: { inputTokens: 7, outputTokens: 1 } }))
+}
+
+/** Gives something that is no smaller. */
+const growing: Service = {
+  plan: (request) => ({ _tag: "Compact", request }),
+  compact: () =>
+    Effect.succeed({
+      strategy: "growing",
+      upTo: 0,
+      replacement: [Message.user("more")],
+      usage: { inputTokens: 7, outputTokens: 1 }
+    })
+}
+
+const compact = (chain: Service, options: Views.Options = { force: "overflow" }) => {
+  const plan = chain.plan(Views.view(worked, options))
+  return plan._tag === "Send" ? undefined : Effect.runSync(Effect.result(chain.compact(plan.request)))
+}
+
+const strategyOf = (result: ReturnType<typeof compact>) =>
+  result?._tag === "Success" ? result.success.strategy : undefined
+
+describe("a chain", () => {
+  it("uses the first strategy whose result fits", () => {
+    const chain = ContextChain.make([ContextPruning.make(), ContextWindow.make()])
+    assert.strictEqual(strategyOf(compact(chain, { limit: 4_000 })), "pruning")
+  })
+
+  it("uses the one that leaves least where none fits", () => {
+    const chain = ContextChain.make([ContextPruning.make({ keep: 0.9 }), ContextWindow.make({ keep: 0.1 })])
+    assert.strictEqual(strategyOf(compact(chain, { limit: 10 })), "window")
+  })
+
+  it("passes over one that fails, and counts what it spent", () => {
+    const result = compact(ContextChain.make([failing, ContextWindow.make()]))
+    assert(result?._tag === "Success")
+    assert.strictEqual(result.success.strategy, "window")
+    assert.deepStrictEqual(result.success.usage, { inputTokens: 7, outputTokens: 1 })
+  })
+
+  it("passes over one whose result is no smaller", () => {
+    assert.strictEqual(strategyOf(compact(ContextChain.make([growing, ContextWindow.make()]))), "window")
+  })
+
+  it("fails with all reasons where none helps, and says what was spent", () => {
+    const result = compact(ContextChain.make([failing, growing]))
+    assert(result?._tag === "Failure")
+    assert.strictEqual(result.failure.message, "no; the strategy \"growing\" made nothing smaller")
+    assert.deepStrictEqual(result.failure.usage, { inputTokens: 14, outputTokens: 2 })
+  })
+
+  it("asks one that is not automatic only where somebody asks for it", () => {
+    const chain = ContextChain.make([ContextWindow.make({ automatic: false }), ContextPruning.make()])
+    assert.strictEqual(strategyOf(compact(chain, { limit: 100 })), "pruning")
+    assert.strictEqual(strategyOf(compact(chain, { force: "manual" })), "window")
+  })
+
+  it("sends where none of them would compact", () => {
+    assert.isUndefined(compact(ContextChain.make([ContextPruning.make(), ContextWindow.make()]), { limit: 1e6 }))
+  })
+
+  it.effect("is made of layers, each with its own settings", () =>
+    Effect.gen(function*() {
+      const layer = ContextChain.layer(
+        ContextPruning.layerWith({ maxTokens: 1e6 }),
+        ContextWindow.layerWith({ compactThreshold: 5 })
+      )
+      const chain = Context.get(yield* Layer.build(layer), ContextManager.ContextManager)
+      const plan = chain.plan(Views.view(worked))
+      assert.deepStrictEqual(plan._tag === "Compact" && plan.request.cause, "messages")
+    }))
+})

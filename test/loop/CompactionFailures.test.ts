@@ -1,0 +1,208 @@
+/** What a compaction leaves behind that fails, is interrupted, or costs more than a run may spend. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Stream from "effect/Stream"
+import * as ContextSummary from "../../src/layers/ContextSummary.ts"
+import * as Message from "../../src/run/Message.ts"
+import { CompactionError, ContextManager } from "../../src/services/ContextManager.ts"
+import * as Prices from "../../src/services/Prices.ts"
+import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
+import * as Condensing from "../support/Condensing.ts"
+import * as Overflows from "../support/Overflows.ts"
+import * as RunLog from "../support/RunLog.ts"
+import * as TestAgent from "../support/TestAgent.ts"
+
+const { history, overflow } = Overflows
+const ok = ScriptedModel.text("ok")
+const spends = (inputTokens: number, step = ScriptedModel.text("They talked.")) => [
+  step,
+  ScriptedModel.finish("stop", { inputTokens, outputTokens: 1 })
+]
+
+describe("a compaction that fails", () => {
+  it.effect("leaves what is sent as it was", () =>
+    Effect.gen(function*() {
+      const made = yield* Condensing.make([overflow, ok], ContextSummary.layer, [Overflows.refused])
+      const failed = yield* Overflows.run(made, { history: history(12) })
+      assert.strictEqual(failed.end, "RunFailed(ContextOverflow)")
+      const { compacted, requests } = yield* Overflows.run(made, { input: "and now?" })
+      assert.strictEqual(compacted.length, 0)
+      const [before, after] = requests.map(({ messages }) => messages)
+      assert.deepStrictEqual(after!.slice(0, -1), before!.slice(0, -1))
+      const last = [Message.text("go"), Message.text("and now?")]
+      assert.deepStrictEqual(after!.at(-1), { role: "user", content: last })
+    }))
+
+  it.effect("after it has spent tokens leaves nothing but a record of that", () =>
+    Effect.gen(function*() {
+      const strategy = Layer.succeed(ContextManager, {
+        plan: (request) => ({ _tag: "Compact", request }),
+        compact: () => Effect.fail(new CompactionError({ message: "no", usage: { inputTokens: 70, outputTokens: 3 } }))
+      })
+      const made = yield* TestAgent.make([], { context: strategy })
+      const { log } = yield* Overflows.run(made, { history: history(12) })
+      assert.deepStrictEqual(RunLog.tags(log), ["RunStarted", "CompactionDiscarded", "RunFailed"])
+      const [end] = RunLog.only(log, "RunFailed")
+      assert.deepStrictEqual(end!.totals.usage, { inputTokens: 70, outputTokens: 3 })
+    }))
+
+  it.effect("is tried again by the next run, which may go on from it", () =>
+    Effect.gen(function*() {
+      const made = yield* Condensing.make([overflow, overflow, ok], ContextSummary.layer, [
+        Overflows.refused,
+        ScriptedModel.text("They talked.")
+      ])
+      yield* Overflows.run(made, { history: history(12) })
+      const { compacted, end } = yield* Overflows.run(made, { input: "and now?" })
+      assert.strictEqual(end, "RunCompleted(stop)")
+      assert.strictEqual(compacted.length, 1)
+    }))
+})
+
+describe("a compaction that is interrupted", () => {
+  it.effect("by an abort changes nothing, and the next message is answered", () =>
+    Effect.gen(function*() {
+      const gate = yield* ScriptedModel.makeGate
+      const made = yield* Condensing.make([overflow, ok], ContextSummary.layer, [ScriptedModel.gate(gate)])
+      const run = yield* made.agent.start({ sessionId: "s", input: "go", history: history(12) })
+      yield* gate.started
+      yield* run.abort
+      yield* gate.closed
+      yield* run.result
+      const aborted = yield* made.store.log("s")
+      assert.strictEqual(RunLog.endOf(aborted), "RunAborted(requested)")
+      assert.deepStrictEqual([
+        ...RunLog.only(aborted, "ContextCompacted"),
+        ...RunLog.only(aborted, "CompactionDiscarded")
+      ], [])
+      const { end, requests } = yield* Overflows.run(made, { input: "and now?" })
+      assert.strictEqual(end, "RunCompleted(stop)")
+      assert.deepStrictEqual(requests[1]!.messages.slice(0, -1), requests[0]!.messages.slice(0, -1))
+    }))
+
+  it.effect("by a reader who leaves changes nothing, and the session is free", () =>
+    Effect.gen(function*() {
+      const gate = yield* ScriptedModel.makeGate
+      const made = yield* Condensing.make([overflow, ok], ContextSummary.layer, [ScriptedModel.gate(gate)])
+      const stream = made.agent.stream({ sessionId: "s", input: "go", history: history(12) })
+      yield* stream.pipe(Stream.interruptWhen(gate.started), Stream.runDrain)
+      const { compacted, end, log } = yield* Overflows.run(made, { input: "and now?" })
+      assert.strictEqual(RunLog.only(log, "RunAborted").length, 1)
+      assert.deepStrictEqual([end, compacted.length], ["RunCompleted(stop)", 0])
+    }))
+
+  it.effect("by hand leaves the log as it was, and the session is free", () =>
+    Effect.gen(function*() {
+      const gate = yield* ScriptedModel.makeGate
+      const made = yield* Condensing.make([ok, ok], ContextSummary.layer, [ScriptedModel.gate(gate)])
+      yield* Overflows.run(made, { history: history(12) })
+      const before = yield* made.store.log("s")
+      yield* Effect.raceFirst(made.agent.compact("s"), gate.started)
+      yield* gate.closed
+      assert.deepStrictEqual(yield* made.store.log("s"), before)
+      assert.strictEqual((yield* Overflows.run(made, { input: "and now?" })).end, "RunCompleted(stop)")
+    }))
+})
+
+describe("what a compaction costs", () => {
+  it.effect("counts against the tokens of its run, which ends before it asks again", () =>
+    Effect.gen(function*() {
+      const made = yield* Condensing.make([overflow], ContextSummary.layer, [spends(500)])
+      const limits = { maxTokens: 400 }
+      const { compacted, end, requests } = yield* Overflows.run(made, { history: history(12), limits })
+      assert.strictEqual(end, "RunLimited(tokens)")
+      assert.deepStrictEqual([compacted.length, requests.length], [1, 1])
+    }))
+
+  it.effect("counts in money, by the price of the model that was asked", () =>
+    Effect.gen(function*() {
+      const made = yield* Condensing.make([overflow], ContextSummary.layer, [spends(500)])
+      const priced = Effect.provideService(
+        Overflows.run(made, { history: history(12), limits: { maxCost: 400 } }),
+        Prices.Prices,
+        Prices.table({
+          "scripted/scripted": { input: 0, output: 0 },
+          "test/condenser": { input: 1_000_000, output: 0 }
+        })
+      )
+      const { compacted, end, requests } = yield* priced
+      assert.strictEqual(end, "RunLimited(cost)")
+      assert.deepStrictEqual([compacted[0]?.usage.cost, requests.length], [500, 1])
+    }))
+
+  it.effect("is not spent by a run that has reached its limit", () =>
+    Effect.gen(function*() {
+      const made = yield* Condensing.make(
+        [spends(500, TestAgent.work(1))],
+        ContextSummary.layerWith({ compactThreshold: 3 }),
+        []
+      )
+      const limits = { maxTokens: 400 }
+      const { end } = yield* Overflows.run(made, { history: history(1), limits })
+      assert.strictEqual(end, "RunLimited(tokens)")
+      assert.strictEqual((yield* made.asked).length, 0)
+    }))
+
+  it.effect("is not spent by a run whose errors are used up by the overflow", () =>
+    Effect.gen(function*() {
+      const made = yield* Condensing.make([overflow], ContextSummary.layer, [])
+      const { end } = yield* Overflows.run(made, { history: history(12), limits: { maxErrors: 0 } })
+      assert.strictEqual(end, "RunLimited(errors)")
+      assert.strictEqual((yield* made.asked).length, 0)
+    }))
+
+  it.effect("of one that failed counts against the tokens of its run when that is resumed", () =>
+    Effect.gen(function*() {
+      const strategy = Layer.succeed(ContextManager, {
+        plan: (request) => request.force === undefined ? { _tag: "Send" } : { _tag: "Compact", request },
+        compact: () => Effect.fail(new CompactionError({ message: "no", usage: { inputTokens: 500, outputTokens: 3 } }))
+      })
+      const failing = yield* TestAgent.make([overflow], { context: strategy })
+      const { end } = yield* Overflows.run(failing, { history: history(12), limits: { maxTokens: 400 } })
+      assert.strictEqual(end, "RunFailed(ContextOverflow)")
+      const again = yield* Stream.runCollect(failing.agent.resume({ sessionId: "s" }))
+      assert.strictEqual(RunLog.endOf(again), "RunLimited(tokens)")
+    }))
+})
+
+describe("a strategy that breaks a law", () => {
+  const replacing = (replacement: ReadonlyArray<Message.Message>, upTo = 1) =>
+    Layer.succeed(ContextManager, {
+      plan: (request) => request.force === undefined ? { _tag: "Send" } : { _tag: "Compact", request },
+      compact: () => Effect.succeed({ strategy: "odd", upTo, replacement, usage: { inputTokens: 1, outputTokens: 1 } })
+    })
+
+  it.effect("by leaving out what the user said last is not believed", () =>
+    Effect.gen(function*() {
+      const made = yield* TestAgent.make([overflow], { context: replacing([Message.user("hi")]) })
+      const { compacted, end, log } = yield* Overflows.run(made, { history: history(12) })
+      assert.strictEqual(end, "RunFailed(ContextOverflow)")
+      assert.strictEqual(compacted.length, 0)
+      assert.match(RunLog.only(log, "CompactionDiscarded")[0]!.message, /did not keep the latest message of the user/)
+    }))
+
+  it.effect("by leaving more than there was is not believed", () =>
+    Effect.gen(function*() {
+      const more = [Message.user("go"), Message.user("more ".repeat(2_000)), Message.user("go")]
+      const made = yield* TestAgent.make([overflow], { context: replacing(more) })
+      const { compacted, log } = yield* Overflows.run(made, { history: history(12) })
+      assert.strictEqual(compacted.length, 0)
+      assert.match(RunLog.only(log, "CompactionDiscarded")[0]!.message, /made nothing smaller/)
+    }))
+
+  it.effect("that never ends is ended by an abort", () =>
+    Effect.gen(function*() {
+      const working = yield* Deferred.make<void>()
+      const context = Layer.succeed(ContextManager, {
+        plan: (request) => ({ _tag: "Compact", request }),
+        compact: () => Effect.andThen(Deferred.succeed(working, undefined), Effect.never)
+      })
+      const made = yield* TestAgent.make([], { context })
+      const run = yield* made.agent.start({ sessionId: "s", input: "go" })
+      yield* Deferred.await(working)
+      yield* run.abort
+      assert.strictEqual((yield* run.result)._tag, "Aborted")
+    }))
+})
