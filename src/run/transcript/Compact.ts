@@ -8,7 +8,7 @@ import * as HashSet from "effect/HashSet"
 import type * as Memory from "../Memory.ts"
 import * as Message from "../Message.ts"
 import * as Vector from "../Vector.ts"
-import { all, empty, toInput, type Transcript } from "./Building.ts"
+import { all, closing, empty, type Input, toInput, type Transcript } from "./Building.ts"
 import * as Entries from "./Entries.ts"
 import * as Legality from "./Legality.ts"
 import * as Pruning from "./Pruning.ts"
@@ -33,27 +33,34 @@ export const compact = (self: Transcript, change: Change, seq: number): Transcri
   const upTo = Math.min(change.upTo, seq)
   const { memory, pruned = 0 } = change
   const open = self.open !== undefined && self.open.seq > upTo ? self.open : undefined
-  const before = open === undefined ? all(self) : Vector.toArray(self.settled)
-  const kept = before.filter((entry) => entry.seq > upTo && entry.memory === undefined)
-    .map((entry) => entry.seq <= pruned ? Pruning.prune(entry) : entry)
-  const left = [...kept, ...(open === undefined ? [] : Entries.fromTurn(open))]
+  const keep = (entries: ReadonlyArray<Entries.Entry>) =>
+    entries.filter((entry) => entry.seq > upTo && entry.memory === undefined)
+      .map((entry) => entry.seq <= pruned ? Pruning.prune(entry) : entry)
+  const settled = keep(Vector.toArray(self.settled))
+  const unsettled = open === undefined ? keep(closing(self)) : []
+  const left = [...settled, ...unsettled, ...(open === undefined ? [] : Entries.fromTurn(open))]
   const { entries: replaced, taken } = Entries.fromMessages(change.replacement, upTo, seq, takenBy(self, left))
-  const entries = [...replaced, ...kept]
+  // what is being gathered goes on to be, and nothing else begins to be
+  const gathered = unsettled.at(-1)?.message.role === "user" ? unsettled.pop() : undefined
+  const entries = [...replaced, ...settled, ...unsettled]
   const firsts = entries.findIndex((entry) => entry.message.role !== "system")
   entries.splice(firsts < 0 ? entries.length : firsts, 0, ...remembered(memory, upTo, seq))
-  const last = entries[entries.length - 1]
-  if (open !== undefined) {
-    const waiting = Vector.make(Vector.toArray(self.waiting).filter((input) => input.seq > upTo))
-    return { ...empty, taken, settled: Vector.make(entries), open, waiting }
+  const waiting = open === undefined ? [] : Vector.toArray(self.waiting).filter((input) => input.seq > upTo)
+  return {
+    ...empty,
+    taken,
+    settled: Vector.make(entries),
+    open,
+    waiting: Vector.make(waiting),
+    tail: gathered === undefined ? undefined : inputOf(gathered)
   }
-  if (last?.message.role !== "user" || last.memory !== undefined) {
-    return { ...empty, taken, settled: Vector.make(entries) }
-  }
-  entries.pop()
-  const { from, isDuringCall } = last
-  const tail = { ...toInput(last.seq, last.message.content, last.isNotice), from, isDuringCall }
-  return { ...empty, taken, settled: Vector.make(entries), tail }
 }
+
+const inputOf = ({ from, isDuringCall, isNotice, message, seq }: Entries.Entry): Input => ({
+  ...toInput(seq, message.role === "user" ? message.content : [], isNotice),
+  from,
+  isDuringCall
+})
 
 /** Ids of messages that are gone may be given again. */
 const takenBy = (self: Transcript, left: ReadonlyArray<Entries.Entry>): Transcript["taken"] => {

@@ -26,6 +26,20 @@ describe("reading from a compaction", () => {
   it.prop("that comes anywhere in what is left of an odd session does", [Logs.odd, Logs.seed], ([{ log }, seed]) => {
     isSame(Compactions.insert(Logs.subsequence(log, seed), seed, 0.3))
   }, check(400))
+
+  it("of what was gathered behind a replacement does, whether a turn was open then or not", () => {
+    const summary = (n: number) => [Message.user(`summary ${n}`)]
+    isSame(Draft.log(
+      Draft.started("go"),
+      Draft.turnStarted(1),
+      Draft.assistant([{ type: "reasoning", text: "hm" }]),
+      Draft.compacted(2, summary(2)),
+      Draft.turnFinished(1),
+      Draft.notice("go on"),
+      Draft.compacted(1, summary(1)),
+      Draft.compacted(5, summary(5))
+    ))
+  })
 })
 
 describe("a snapshot", () => {
