@@ -38,6 +38,8 @@ export interface View {
   readonly force: Force | undefined
   /** compactions since the run's last answer */
   readonly inARow: number
+  /** whether the run's limits leave another call of a model, with `spent` of it since this view; asked before each call */
+  readonly mayAsk: (spent: Usage.Usage, model: Message.ModelRef) => boolean
   /** whose calls those of a strategy are */
   readonly metadata: Model.ModelRequest["metadata"]
 }

@@ -175,6 +175,25 @@ describe("a conversation that does not fit the condensing model", () => {
       }
     }))
 
+  it.effect("is read no further than the run's limits allow", () =>
+    Effect.gen(function*() {
+      const made = yield* Condensing.make(
+        answers(4),
+        strategy,
+        () => [ScriptedModel.text("So far."), ScriptedModel.finish("stop", { inputTokens: 100, outputTokens: 0 })],
+        {
+          agent: { limits: { maxTokens: 150 } },
+          condenserInfo: { provider: "test", name: "small", contextWindow: 1_500 }
+        }
+      )
+      for (const n of [0, 1, 2]) yield* made.agent.run({ sessionId: "s", input: `word${n} `.repeat(800) })
+      const result = yield* made.agent.run({ sessionId: "s", input: "and now?" })
+      assert.deepStrictEqual([result._tag, (yield* made.asked).length], ["Limited", 2])
+      const log = yield* made.store.log("s")
+      assert.deepStrictEqual(RunLog.violations(log), [])
+      assert.deepStrictEqual(RunLog.only(log, "CompactionDiscarded").map(({ usage }) => usage.inputTokens), [200])
+    }))
+
   it.effect("nor what is known of its window is read in halves", () =>
     Effect.gen(function*() {
       const overflow = new RunError.NonRetryableError<RunError.ProviderRefusal>({

@@ -28,6 +28,7 @@ export const view = (
   size: { tokens: tokens(transcript) + fixed, fixed, limit, of: counter.message, ofText },
   force,
   inARow: 0,
+  mayAsk: () => true,
   metadata: { sessionId: "s", runId: "r", turn: 1, attempt: 0 }
 })
 

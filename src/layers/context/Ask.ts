@@ -19,7 +19,7 @@ import type * as Model from "../../services/Model.ts"
 import * as RetryPolicy from "../../services/RetryPolicy.ts"
 
 type Service = Model.Model["Service"]
-type Question = Pick<Model.ModelRequest, "messages" | "metadata" | "output">
+export type Question = Pick<Model.ModelRequest, "messages" | "metadata" | "output">
 
 /** The answer of `model`, or of the one that took over. All that is spent goes into `spent`, also where it fails. */
 export const ask = (

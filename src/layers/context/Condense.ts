@@ -217,14 +217,19 @@ const about = Effect.fnUntraced(function*<A>(
   before: A | undefined,
   piece: string
 ): Effect.fn.Return<A, Failure> {
-  const ask = (messages: ReadonlyArray<Message.Message>) =>
-    Ask.ask(model, {
+  const ask = Effect.fnUntraced(function*(messages: ReadonlyArray<Message.Message>): Effect.fn.Return<string, Failure> {
+    if (!view.mayAsk(yield* Ref.get(spent), model.info)) {
+      return yield* new ContextManager.CompactionError({ message: "the run's limits leave no further call" })
+    }
+    const question: Ask.Question = {
       messages: [{ role: "system", content: way.system }, ...messages],
       ...(way.output === undefined ? {} : { output: way.output }),
       metadata: view.metadata
-    }, spent)
+    }
+    return yield* Effect.mapError(Ask.ask(model, question, spent), ({ reason }) => reason)
+  })
   const question = Message.user(way.question({ before, first, budget }, piece))
-  const answer = yield* Effect.mapError(ask([question]), ({ reason }) => reason)
+  const answer = yield* ask([question])
   const take = (answer: string) => way.take({ before, first, budget, answer, count: view.size.ofText })
   const taken = take(answer)
   if (taken.problem === undefined && taken.value !== undefined) return taken.value

@@ -33,6 +33,9 @@ export const compact = Effect.fnUntraced(function*(
   const result = yield* Effect.result(carryOut(env, request))
   if (result._tag === "Failure") {
     discard(env, result.failure)
+    const spent = RunDecision.limitReached(journal.state(), journal.now())
+    // a provider's own words say more
+    if (spent !== undefined && overflow === undefined) return limited(spent)
     if (request.force === "length") return limited("length")
     journal.move("compactionFailed")
     return yield* Effect.fail<RunError.RunError>(overflow ?? failed(result.failure.message))

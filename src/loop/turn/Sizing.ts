@@ -8,9 +8,12 @@ import * as Schema from "effect/Schema"
 import type * as Message from "../../run/Message.ts"
 import * as MessageTokens from "../../run/MessageTokens.ts"
 import * as Measure from "../../run/state/Measure.ts"
+import * as RunDecision from "../../run/state/RunDecision.ts"
 import * as Transcript from "../../run/Transcript.ts"
+import * as Usage from "../../run/Usage.ts"
 import type * as ContextManager from "../../services/ContextManager.ts"
 import type * as Model from "../../services/Model.ts"
+import * as Prices from "../../services/Prices.ts"
 import type * as Env from "../drive/Env.ts"
 import * as Inbox from "../drive/Inbox.ts"
 import * as CurrentModel from "./CurrentModel.ts"
@@ -70,8 +73,15 @@ export const view = (
     size: sizeOf(env, info, messages),
     force,
     inARow: compactionsInARow,
+    mayAsk: (spent, model) => mayAsk(env, spent, model),
     metadata: { sessionId, runId: runId ?? "", turn: totals.turns + 1, attempt: 0 }
   }
+}
+
+const mayAsk = ({ journal, prices }: Env.Env, spent: Usage.Usage, model: Message.ModelRef): boolean => {
+  const state = journal.state()
+  const usage = Usage.add(state.totals.usage, Prices.costed(prices, model, spent))
+  return RunDecision.limitReached({ ...state, totals: { ...state.totals, usage } }, journal.now()) === undefined
 }
 
 /** Tokens of what is sent, as they are counted here; undefined where the model's window is not known. */
