@@ -1,0 +1,51 @@
+/** Runs one after the other: how long one takes, by delta or step, the first of the process and when it is warm. */
+import { type Contender, makeTally, type Script } from "../harness/Contender.ts"
+import * as Contenders from "../harness/Contenders.ts"
+import * as Counts from "../harness/Counts.ts"
+import type { Scenario } from "../harness/Scenario.ts"
+import { median, type Sample } from "../harness/Statistics.ts"
+
+/** how long to run for, warming up and measured, and one run at least */
+const millis = { warmUp: 700, measured: 700 }
+
+interface Time {
+  /** milliseconds, by the clock */
+  readonly wall: number
+  /** milliseconds of this process, its collector's threads included: what the machine's other work disturbs less */
+  readonly cpu: number
+}
+
+/** The time of one run, all of its work counted. */
+const once = async (contender: Contender, script: Script): Promise<Time> => {
+  const tally = makeTally()
+  const runner = await contender.open(script, tally)
+  const usage = process.cpuUsage()
+  const startedAt = performance.now()
+  await runner.run()
+  const wall = performance.now() - startedAt
+  const { system, user } = process.cpuUsage(usage)
+  Counts.check(contender.name, script, 1, tally)
+  await runner.close?.()
+  return { wall, cpu: (system + user) / 1000 }
+}
+
+const repeat = async (contender: Contender, script: Script, least: number): Promise<ReadonlyArray<Time>> => {
+  const times: Array<Time> = []
+  const startedAt = performance.now()
+  do times.push(await once(contender, script))
+  while (performance.now() - startedAt < least)
+  return times
+}
+
+export const measure = async (entry: Contenders.Entry, scenario: Scenario): Promise<Sample> => {
+  const contender = await Contenders.load(entry)
+  const first = await once(contender, scenario.script)
+  await repeat(contender, scenario.warmUp ?? scenario.script, millis.warmUp)
+  const times = await repeat(contender, scenario.script, millis.measured)
+  const each = (of: (time: Time) => number) => (median(times.map(of)) * 1000) / scenario.units
+  return {
+    [`us a ${scenario.unit}`]: each(({ wall }) => wall),
+    [`cpu us a ${scenario.unit}`]: each(({ cpu }) => cpu),
+    [`us a ${scenario.unit}, first run`]: (first.wall * 1000) / scenario.units
+  }
+}
