@@ -28,7 +28,13 @@ const read = () => {
 }
 
 const measure = async (contender: string, scenario: string): Promise<Statistics.Sample> => {
-  const args = ["--disable-warning=ExperimentalWarning", join(import.meta.dirname, "measure.ts"), contender, scenario]
+  const args = [
+    "--disable-warning=ExperimentalWarning",
+    "--expose-gc",
+    join(import.meta.dirname, "measure.ts"),
+    contender,
+    scenario
+  ]
   const { stdout } = await promisify(execFile)(process.execPath, args, { maxBuffer: 1 << 26 })
   return JSON.parse(stdout.slice(stdout.lastIndexOf("{"))) as Statistics.Sample
 }

@@ -8,7 +8,7 @@ import * as Stores from "./Stores.ts"
 
 type Models = (script: Script, tally: Tally) => Layer.Layer<Model>
 
-const contender = (name: string, models: Models, openStore: Stores.Open = Stores.memory): Contender => ({
+export const contender = (name: string, models: Models, openStore: Stores.Open = Stores.memory): Contender => ({
   name,
   open: async (script, tally) => {
     const store = await openStore()

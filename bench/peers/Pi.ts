@@ -1,5 +1,5 @@
 /** pi's `Agent`, its model a stream function as its contract has it, its events by `subscribe`. */
-import { Agent, type AgentTool, type StreamFn } from "@earendil-works/pi-agent-core"
+import { Agent, type AgentMessage, type AgentTool, type StreamFn } from "@earendil-works/pi-agent-core"
 import { type AssistantMessage, createAssistantMessageEventStream, type Model, Type } from "@earendil-works/pi-ai"
 import { type Contender, delta, double, numbers, type Script, type Tally } from "../harness/Contender.ts"
 import { arrived, hang, limiter, wait } from "../harness/Promises.ts"
@@ -74,42 +74,47 @@ export const streamFn = (script: Script, tally: Tally): StreamFn => (model, cont
 
 const Params = Type.Object({ n: Type.Number() })
 
+/** Told of each message that is settled, and waited for. */
+export type Keep = (message: AgentMessage) => Promise<unknown>
+
+/** One run of a new agent. */
+export const run = (script: Script, tally: Tally, keep: Keep | undefined) => {
+  // pi runs all of an answer's calls at once, or one after the other
+  const limit = limiter(script.parallel)
+  const isParallel = script.parallel > 1
+  const tool: AgentTool<typeof Params> = {
+    name: "double",
+    label: "double",
+    description: "doubles a number",
+    parameters: Params,
+    execute: async (_, { n }) => {
+      const result = await (isParallel ? limit(() => double(script, tally, n)) : double(script, tally, n))
+      return { content: [{ type: "text", text: JSON.stringify(result) }], details: undefined }
+    }
+  }
+  return async (signal?: AbortSignal) => {
+    const agent = new Agent({
+      streamFn: streamFn(script, tally),
+      toolExecution: isParallel ? "parallel" : "sequential",
+      initialState: { model, tools: [tool] }
+    })
+    signal?.addEventListener("abort", () => agent.abort(), { once: true })
+    agent.subscribe((event) => {
+      if (event.type === "message_update") {
+        const update = event.assistantMessageEvent
+        if (update.type !== "text_delta") return
+        tally.deltas++
+        tally.characters += update.delta.length
+        tally.onDelta?.()
+      } else if (event.type === "tool_execution_end") {
+        if (!event.isError) tally.results++
+      } else if (event.type === "message_end" && keep !== undefined) return keep(event.message).then(() => {})
+    })
+    await agent.prompt("go")
+  }
+}
+
 export const contenders: ReadonlyArray<Contender> = [{
   name: "pi",
-  open: async (script, tally) => {
-    // pi runs all of an answer's calls at once, or one after the other
-    const limit = limiter(script.parallel)
-    const tool: AgentTool<typeof Params> = {
-      name: "double",
-      label: "double",
-      description: "doubles a number",
-      parameters: Params,
-      execute: async (_, { n }) => {
-        const result = await (script.parallel > 1 ? limit(() => double(script, tally, n)) : double(script, tally, n))
-        return { content: [{ type: "text", text: JSON.stringify(result) }], details: undefined }
-      }
-    }
-    const run = async (signal?: AbortSignal) => {
-      const agent = new Agent({
-        streamFn: streamFn(script, tally),
-        toolExecution: script.parallel > 1 ? "parallel" : "sequential",
-        initialState: {
-          model,
-          tools: [tool]
-        }
-      })
-      signal?.addEventListener("abort", () => agent.abort(), { once: true })
-      agent.subscribe((event) => {
-        if (event.type === "message_update") {
-          const update = event.assistantMessageEvent
-          if (update.type !== "text_delta") return
-          tally.deltas++
-          tally.characters += update.delta.length
-          tally.onDelta?.()
-        } else if (event.type === "tool_execution_end" && !event.isError) tally.results++
-      })
-      await agent.prompt("go")
-    }
-    return { run }
-  }
+  open: async (script, tally) => ({ run: run(script, tally, undefined) })
 }]
