@@ -2,11 +2,12 @@
  * The benchmarks: `npm run bench -- --help`. Does not measure anything itself; each measurement is a process of `measure.ts`.
  */
 import { execFile } from "node:child_process"
-import { existsSync } from "node:fs"
+import { existsSync, mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { promisify } from "node:util"
 import * as Contenders from "./harness/Contenders.ts"
 import * as Options from "./harness/Options.ts"
+import * as Plot from "./harness/Plot.ts"
 import * as Scenario from "./harness/Scenario.ts"
 import * as Statistics from "./harness/Statistics.ts"
 import * as Table from "./harness/Table.ts"
@@ -83,5 +84,12 @@ for (const scenario of scenarios) {
   if (!options.json) console.log(Table.render(Statistics.rows(measured.filter((_) => _.scenario === scenario.name))))
 }
 if (options.json) console.log(JSON.stringify(Statistics.rows(measured), null, 1))
+if (options.plots) {
+  mkdirSync(join(import.meta.dirname, "plots"), { recursive: true })
+  for (const plot of Plot.all) {
+    const svg = Plot.render(plot, Statistics.rows(measured))
+    if (svg !== undefined) writeFileSync(join(import.meta.dirname, "plots", plot.file), svg)
+  }
+}
 for (const line of broken) console.error(line)
 process.exitCode = broken.length > 0 ? 1 : 0

@@ -45,6 +45,15 @@ const steps = (turns: number): Scenario => ({
   runs: 1
 })
 
+const concurrent = (runs: number): Scenario => ({
+  name: `concurrent, ${runs}`,
+  kind: "Concurrent",
+  script: { ...script, turns: 5, latency: 20 },
+  units: 1,
+  unit: "run",
+  runs
+})
+
 const durable = (turns: number): Scenario => ({ ...steps(turns), name: `durable, ${turns}`, kind: "Durable" })
 
 const abort = (hang: "honours" | "ignores"): Scenario => ({
@@ -70,14 +79,9 @@ export const all: ReadonlyArray<Scenario> = [
     unit: "round",
     runs: 1
   },
-  {
-    name: "concurrent",
-    kind: "Concurrent",
-    script: { ...script, turns: 5, latency: 20 },
-    units: 1,
-    unit: "run",
-    runs: 1000
-  },
+  concurrent(10),
+  concurrent(100),
+  concurrent(1000),
   durable(200),
   durable(1000),
   abort("honours"),

@@ -1,5 +1,5 @@
 /** The floor of plain JavaScript: an async generator as source, the same mapping, joining and decoding, no Effect but Schema. */
-import { Schema } from "effect"
+import * as Schema from "effect/Schema"
 import { type Contender, delta, double } from "../harness/Contender.ts"
 import { arrived, hang, pool, wait } from "../harness/Promises.ts"
 import * as Source from "./Source.ts"

@@ -2,7 +2,9 @@
  * The floor: the scripted model's stream, each part mapped to an event, the text joined; a call's arguments are decoded, its
  * outcome is kept in the conversation. No store, no limits, no time limits, no retries.
  */
-import { Effect, Schema, Stream } from "effect"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
 import type { Contender } from "../harness/Contender.ts"
 import * as Source from "./Source.ts"
 

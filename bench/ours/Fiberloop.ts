@@ -1,12 +1,21 @@
 /** fiberloop on a bare `Model` with each of its stores, and on a `LanguageModel`; its events are read to the end. */
-import { Context, Effect, Layer, ManagedRuntime, Stream } from "effect"
-import { Agent, Fiberloop, Model, ModelLanguageModel } from "../../src/index.ts"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as ManagedRuntime from "effect/ManagedRuntime"
+import * as Stream from "effect/Stream"
+import * as Agent from "../../src/Agent.ts"
+import * as Fiberloop from "../../src/Fiberloop.ts"
+import { Model } from "../../src/services/Model.ts"
 import type { Contender, Script, Tally } from "../harness/Contender.ts"
-import * as LanguageModels from "./LanguageModels.ts"
 import * as Source from "./Source.ts"
 import * as Stores from "./Stores.ts"
+import * as Tools from "./Tools.ts"
 
-type Models = (script: Script, tally: Tally) => Layer.Layer<Model>
+type Models = (script: Script, tally: Tally) => Layer.Layer<Model> | Promise<Layer.Layer<Model>>
+
+export const scripted: Models = (script, tally) =>
+  Layer.succeedContext(Context.make(Model, Source.model(script, tally)))
 
 export const contender = (name: string, models: Models, openStore: Stores.Open = Stores.memory): Contender => ({
   name,
@@ -15,12 +24,12 @@ export const contender = (name: string, models: Models, openStore: Stores.Open =
     const services = (model: Layer.Layer<Model>) =>
       Layer.mergeAll(
         Layer.provideMerge(model, Fiberloop.layer),
-        Source.toolkit.toLayer({ double: Source.handler(script, tally) })
+        Tools.toolkit.toLayer({ double: Source.handler(script, tally) })
       )
-    const runtime = ManagedRuntime.make(Layer.mergeAll(services(models(script, tally)), store.layer))
+    const runtime = ManagedRuntime.make(Layer.mergeAll(services(await models(script, tally)), store.layer))
     const make = Agent.make({
       instructions: "",
-      toolkit: Source.toolkit,
+      toolkit: Tools.toolkit,
       limits: { maxTurns: Infinity },
       toolPolicy: { maxParallel: script.parallel }
     })
@@ -81,12 +90,18 @@ export const contender = (name: string, models: Models, openStore: Stores.Open =
 })
 
 export const contenders: ReadonlyArray<Contender> = [
-  contender("fiberloop", Source.layer),
-  contender("fiberloop, SQLite os", Source.layer, Stores.sqlite("os")),
-  contender("fiberloop, SQLite fsync", Source.layer, Stores.sqlite("fsync")),
-  contender("fiberloop, Postgres", Source.layer, Stores.postgres),
+  contender("fiberloop", scripted),
+  contender("fiberloop, SQLite os", scripted, Stores.sqlite("os")),
+  contender("fiberloop, SQLite fsync", scripted, Stores.sqlite("fsync")),
+  contender("fiberloop, Postgres", scripted, Stores.postgres),
   contender(
     "fiberloop, LanguageModel",
-    (script, tally) => Layer.provide(ModelLanguageModel.layer, LanguageModels.layer(script, tally))
+    async (script, tally) => {
+      const [ModelLanguageModel, LanguageModels] = await Promise.all([
+        import("../../src/layers/ModelLanguageModel.ts"),
+        import("./LanguageModels.ts")
+      ])
+      return Layer.provide(ModelLanguageModel.layer, LanguageModels.layer(script, tally))
+    }
   )
 ]

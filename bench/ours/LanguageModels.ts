@@ -1,6 +1,8 @@
 /** The scripted model as an effect/ai `LanguageModel`, made with its own `LanguageModel.make`. */
-import { Effect, Layer } from "effect"
-import { LanguageModel, type Response } from "effect/ai"
+import * as LanguageModel from "effect/ai/LanguageModel"
+import type * as Response from "effect/ai/Response"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
 import { delta, numbers, type Script, type Tally } from "../harness/Contender.ts"
 import * as Source from "./Source.ts"
 

@@ -1,18 +1,15 @@
 /** The scripted model and tool of the contenders that are Effect programs, with the one copy of effect that they share. */
-import { Context, Effect, Layer, Schema, Stream } from "effect"
-import { Tool, Toolkit } from "effect/ai"
-import { Model } from "../../src/index.ts"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
+import type { Model } from "../../src/services/Model.ts"
 import { delta, numbers, type Script, type Tally } from "../harness/Contender.ts"
 
-type Stream_ = Model["Service"]["stream"]
-export type Request = Parameters<Stream_>[0]
-export type Part = ReturnType<Stream_> extends Stream.Stream<infer P, unknown> ? P : never
+type Ask = Model["Service"]["stream"]
+export type Request = Parameters<Ask>[0]
+export type Part = ReturnType<Ask> extends Stream.Stream<infer P, unknown> ? P : never
 
 export const Params = Schema.Struct({ n: Schema.Finite })
-
-export const toolkit = Toolkit.make(
-  Tool.make("double", { parameters: Params, success: Schema.Struct({ doubled: Schema.Finite }) })
-)
 
 /** The tool's handler. */
 export const handler = (script: Script, tally: Tally) => ({ n }: typeof Params.Type) => {
@@ -73,6 +70,3 @@ export const model = (script: Script, tally: Tally): Model["Service"] => {
     stream: ({ messages }) => parts(script, tally, answer(count(script, tally, messages.length)))
   }
 }
-
-export const layer = (script: Script, tally: Tally): Layer.Layer<Model> =>
-  Layer.succeedContext(Context.make(Model, model(script, tally)))

@@ -1,9 +1,12 @@
 /** The stores that fiberloop is measured on, each empty, with what its sessions take on the disk. */
-import { Effect, Layer, Stream } from "effect"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Stream from "effect/Stream"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { SessionStore, SessionStoreMemory, SessionStoreSqlite } from "../../src/index.ts"
+import * as SessionStoreMemory from "../../src/layers/SessionStoreMemory.ts"
+import { SessionStore } from "../../src/services/SessionStore.ts"
 
 export interface Store {
   readonly layer: Layer.Layer<SessionStore, unknown>
@@ -30,7 +33,10 @@ export const memory: Open = async () => {
 }
 
 export const sqlite = (durability: "os" | "fsync"): Open => async () => {
-  const { DatabaseSync } = await import("node:sqlite")
+  const [{ DatabaseSync }, SessionStoreSqlite] = await Promise.all([
+    import("node:sqlite"),
+    import("../../src/layers/SessionStoreSqlite.ts")
+  ])
   const folder = mkdtempSync(join(tmpdir(), "fiberloop-bench-"))
   const filename = join(folder, "sessions.db")
   const layer = SessionStoreSqlite.layer({ filename, durability })

@@ -1,9 +1,11 @@
 /** What fiberloop gives its store in a run, write by write, as JSON. */
-import { Context, Effect, Layer } from "effect"
-import { SessionStore, SessionStoreMemory } from "../../src/index.ts"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as SessionStoreMemory from "../../src/layers/SessionStoreMemory.ts"
+import { SessionStore } from "../../src/services/SessionStore.ts"
 import { makeTally, type Script } from "../harness/Contender.ts"
 import * as Fiberloop from "./Fiberloop.ts"
-import * as Source from "./Source.ts"
 
 export const of = async (script: Script): Promise<ReadonlyArray<string>> => {
   const writes: Array<string> = []
@@ -20,7 +22,7 @@ export const of = async (script: Script): Promise<ReadonlyArray<string>> => {
   }
   const layer = Layer.succeedContext(Context.make(SessionStore, listening))
   const store = async () => ({ layer, again: async () => layer, bytes: async () => 0, remove: async () => {} })
-  const runner = await Fiberloop.contender("fiberloop", Source.layer, store).open(script, makeTally())
+  const runner = await Fiberloop.contender("fiberloop", Fiberloop.scripted, store).open(script, makeTally())
   await runner.run()
   await runner.close?.()
   return writes

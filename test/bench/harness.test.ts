@@ -4,6 +4,7 @@ import { type Contender, delta, makeTally, type Script } from "../../bench/harne
 import * as Contenders from "../../bench/harness/Contenders.ts"
 import * as Counts from "../../bench/harness/Counts.ts"
 import * as Options from "../../bench/harness/Options.ts"
+import * as Plot from "../../bench/harness/Plot.ts"
 import * as Scenario from "../../bench/harness/Scenario.ts"
 import * as Statistics from "../../bench/harness/Statistics.ts"
 import * as Table from "../../bench/harness/Table.ts"
@@ -107,6 +108,26 @@ it("rows compare the medians with the floor's and pi's", () => {
 
 it("a ratio is left out where its contender was", () => {
   assert.notProperty(Statistics.rows(measured("fiberloop", 1))[0], "toPi")
+})
+
+it("a plot has a line for each contender, which goes up with the cost", () => {
+  const row = (scenario: string, contender: string, median: number): Statistics.Row => ({
+    scenario,
+    contender,
+    metric: "us a step",
+    median,
+    min: median,
+    rounds: 1
+  })
+  const rows = [row("steps, 10", "a", 1), row("steps, 1000", "a", 100), row("steps, 10", "b", 10)]
+  const svg = Plot.render(Plot.all[0]!, [...rows, row("deltas, one by one", "c", 5)])!
+  assert.deepStrictEqual([...svg.matchAll(/polyline points="([^"]*)"/g)].map(([, points]) => points), [
+    "64.0,382.0 550.0,44.0",
+    "64.0,213.0"
+  ])
+  assert.include(svg, ">b</text>")
+  assert.notInclude(svg, ">c</text>")
+  assert.isUndefined(Plot.render(Plot.all[0]!, rows.slice(2)))
 })
 
 const named = ["floor: a", "fiberloop", "fiberloop, SQLite os", "pi"].map((name) => ({ name }))
