@@ -33,6 +33,9 @@ const progressBuffer = 16
 
 type Result = Tool.HandlerResult<Tool.Any>
 
+/** The call took more time than it had. */
+const late = Symbol()
+
 const execute: ToolExecutor.ToolExecutor["Service"]["execute"] = Effect.fnUntraced(
   function*(handlers, call, observer) {
     const tool = toolOf(handlers, call.name)
@@ -45,18 +48,17 @@ const execute: ToolExecutor.ToolExecutor["Service"]["execute"] = Effect.fnUntrac
       return observer.leftBehind(leftBehind(tool))
     })
     const limit = yield* ResultLimit
-    const exit = yield* Grace.severed(handle(handlers, call, observer), onLeak).pipe(
-      Effect.timeoutOption(call.timeout),
-      Effect.exit
-    )
+    const within = (wait: Effect.Effect<Result | undefined, unknown>) =>
+      Effect.timeoutOrElse(wait, { duration: call.timeout, orElse: () => Effect.succeed(late) })
+    const exit = yield* Effect.exit(Grace.severed(handle(handlers, call, observer), onLeak, { within }))
     if (Exit.isFailure(exit)) return cut(explained(outcomeOfCause(tool, exit.cause), call.params), limit)
-    if (Option.isNone(exit.value)) {
+    if (exit.value === late) {
       const isUnknown = isLeftBehind && !isRepeatable(tool)
       return {
         outcome: isUnknown ? { _tag: "OutcomeUnknown" } : { _tag: "TimedOut", limit: Duration.toMillis(call.timeout) }
       }
     }
-    return settle(exit.value.value, limit)
+    return settle(exit.value, limit)
   }
 )
 
