@@ -29,14 +29,16 @@ export const severed = <A, E, R, B = never, E2 = never>(
   onLeak: Effect.Effect<void>,
   { times = 1, within = (wait) => wait }: Severing<A, E, B, E2> = {}
 ): Effect.Effect<A | B, E | E2, R> =>
-  Effect.uninterruptibleMask((restore) =>
-    Effect.flatMap(Effect.forkDetach(restore(self), { startImmediately: true }), (fiber) => {
+  Effect.uninterruptibleMask((restore) => {
+    const start = Effect.forkDetach(restore(self), { startImmediately: true })
+    // others go first, as with any fiber that is forked: what they interrupt by then is not started
+    return Effect.flatMap(Effect.andThen(restore(Effect.yieldNow), start), (fiber) => {
       const exit = fiber.pollUnsafe()
       if (exit !== undefined) return exit
       // also where the wait was cut off before it began
       return Effect.onExit(restore(within(Fiber.join(fiber))), () => release(fiber, times, onLeak))
     })
-  )
+  })
 
 /** Awaits `self` at most the grace period, also where it cannot be interrupted; `None` when it was left running. */
 export const within = <A, E, R>(
