@@ -20,6 +20,7 @@ import type * as ToolOutcome from "../run/ToolOutcome.ts"
 import * as Grace from "../services/Grace.ts"
 import * as ToolExecutor from "../services/ToolExecutor.ts"
 import * as PromptMessages from "./provider/PromptMessages.ts"
+import * as KnownHandler from "./tools/KnownHandler.ts"
 import * as PlainJson from "./tools/PlainJson.ts"
 import { truncate } from "./tools/Truncation.ts"
 
@@ -31,7 +32,7 @@ export const ResultLimit = Context.Reference<number>("fiberloop/layers/ToolExecu
 /** How many preliminary results a handler may be ahead of their reader. */
 const progressBuffer = 16
 
-type Result = Tool.HandlerResult<Tool.Any>
+type Result = Omit<Tool.HandlerResult<Tool.Any>, "preliminary">
 
 /** The call took more time than it had. */
 const late = Symbol()
@@ -50,7 +51,7 @@ const execute: ToolExecutor.ToolExecutor["Service"]["execute"] = Effect.fnUntrac
     const limit = yield* ResultLimit
     const within = (wait: Effect.Effect<Result | undefined, unknown>) =>
       Effect.timeoutOrElse(wait, { duration: call.timeout, orElse: () => Effect.succeed(late) })
-    const exit = yield* Effect.exit(Grace.severed(handle(handlers, call, observer), onLeak, { within }))
+    const exit = yield* Effect.exit(Grace.severed(handle(handlers, tool, call, observer), onLeak, { within }))
     if (Exit.isFailure(exit)) return cut(explained(outcomeOfCause(tool, exit.cause), call.params), limit)
     if (exit.value === late) {
       const isUnknown = isLeftBehind && !isRepeatable(tool)
@@ -113,31 +114,46 @@ export const make: ToolExecutor.ToolExecutor["Service"] = {
 
 export const layer: Layer.Layer<ToolExecutor.ToolExecutor> = Layer.succeed(ToolExecutor.ToolExecutor, make)
 
-/** The call's last element, after its progress was handed on. */
+/** What the handler gave in the end, after its progress was handed on. */
 const handle = (
   handlers: ToolExecutor.Handlers,
+  tool: Tool.Any,
   call: ToolExecutor.Call,
   observer: ToolExecutor.Observer
 ): Effect.Effect<Result | undefined, unknown> => {
-  let last: Result | undefined
-  const take = (result: Result) => {
-    if (!result.preliminary) {
-      last = result
-      return Effect.void
-    }
-    const json = PlainJson.of(result.encodedResult)
+  const progress = (encoded: unknown) => {
+    const json = PlainJson.of(encoded)
     return json._tag === "Json" ? observer.progress(PlainJson.value(json)) : Effect.void
+  }
+  const handler = KnownHandler.find(handlers, tool)
+  return shielded(
+    handler === undefined
+      ? behindHandle(handlers, call, progress)
+      : KnownHandler.run(tool, handler, call, progress)
+  )
+}
+
+/** The last element of what `handle` gives. */
+const behindHandle = (
+  handlers: ToolExecutor.Handlers,
+  call: ToolExecutor.Call,
+  progress: (encoded: unknown) => Effect.Effect<void>
+): Effect.Effect<Result | undefined, unknown> => {
+  let last: Result | undefined
+  const take = (result: Tool.HandlerResult<Tool.Any>) => {
+    if (result.preliminary) return progress(result.encodedResult)
+    last = result
+    return Effect.void
   }
   return handlers.handle(call.name, call.params, call.identity.callId).pipe(
     Effect.flatMap((results) => Stream.runForEach(results, take)),
     Effect.map(() => last),
     Effect.provideService(ToolExecutor.ToolCall, call.identity),
-    Effect.provideService(Toolkit.PreliminaryBuffer, progressBuffer),
-    shielded
+    Effect.provideService(Toolkit.PreliminaryBuffer, progressBuffer)
   ) as Effect.Effect<Result | undefined, unknown>
 }
 
-/** `Toolkit.handle` writes arguments into the current span; behind an external one they have nowhere to go. */
+/** `Toolkit.handle`, or a handler, writes arguments into the current span; behind an external one they have nowhere to go. */
 const shielded = <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
   Effect.flatMap(Effect.serviceOption(Tracer.ParentSpan), (parent) =>
     Option.isNone(parent)
