@@ -59,8 +59,9 @@ export interface Runner {
    * it may then reject.
    */
   readonly run: (signal?: AbortSignal) => Promise<void>
-  /** What the last run's session takes in the store, in bytes. */
+  /** What the last run's session takes, in bytes, or where `bytesOf` says so all that is stored. */
   readonly bytes?: () => Promise<number>
+  readonly bytesOf?: "store"
   /** Opens the last run's session anew and makes its conversation; gives how many results it has. */
   readonly reopen?: () => Promise<number>
   readonly close?: () => Promise<void>

@@ -81,6 +81,7 @@ export const contender = (name: string, models: Models, openStore: Stores.Open =
       run,
       reopen,
       bytes: () => store.bytes(`session${sessions - 1}`),
+      ...(store.bytesOf === undefined ? {} : { bytesOf: store.bytesOf }),
       close: async () => {
         await runtime.dispose()
         await store.remove()

@@ -13,6 +13,8 @@ export interface Store {
   /** The same sessions, as another process opens them. */
   readonly again: () => Promise<Layer.Layer<SessionStore, unknown>>
   readonly bytes: (sessionId: string) => Promise<number>
+  /** `bytes` is of all sessions */
+  readonly bytesOf?: "store"
   readonly remove: () => Promise<void>
 }
 
@@ -50,11 +52,11 @@ export const sqlite = (durability: "os" | "fsync"): Open => async () => {
     return bytes
   }
   await Effect.runPromise(Effect.scoped(Layer.build(layer)))
-  const empty = size()
   return {
     layer,
     again: async () => layer,
-    bytes: async () => size() - empty,
+    bytes: async () => size(),
+    bytesOf: "store",
     remove: async () => rmSync(folder, { recursive: true, force: true })
   }
 }

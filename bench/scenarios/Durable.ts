@@ -11,22 +11,32 @@ interface Stored {
   readonly reopened: number
 }
 
-const once = async (contender: Contender, script: Script): Promise<Stored> => {
+/** So many runs, and so long at least, of one runner, whose store is made once; each session is opened again. */
+const repeat = async (contender: Contender, script: Script, times: number, millis = 0): Promise<Stored> => {
   const tally = makeTally()
   const runner = await contender.open(script, tally)
-  const startedAt = performance.now()
-  await runner.run()
-  const wall = performance.now() - startedAt
-  Counts.check(contender.name, script, 1, tally)
-  const bytes = await runner.bytes?.() ?? NaN
-  const reopening = performance.now()
-  const results = await runner.reopen?.()
-  const reopened = performance.now() - reopening
-  if (results !== script.turns * script.calls) {
-    throw new Error(`${contender.name} has ${results} results in place of ${script.turns} when it is opened again`)
+  const walls: Array<number> = []
+  const bytes: Array<number> = []
+  const reopened: Array<number> = []
+  const begun = performance.now()
+  while (walls.length < times || performance.now() - begun < millis) {
+    Object.assign(tally, makeTally())
+    const before = runner.bytesOf === "store" ? await runner.bytes!() : 0
+    const startedAt = performance.now()
+    await runner.run()
+    walls.push(performance.now() - startedAt)
+    Counts.check(contender.name, script, 1, tally)
+    const after = await runner.bytes?.() ?? NaN
+    bytes.push(runner.bytesOf === "store" ? after - before : after)
+    const reopening = performance.now()
+    const results = await runner.reopen?.()
+    reopened.push(performance.now() - reopening)
+    if (results !== script.turns * script.calls) {
+      throw new Error(`${contender.name} has ${results} results in place of ${script.turns} when it is opened again`)
+    }
   }
   await runner.close?.()
-  return { wall, bytes, reopened }
+  return { wall: median(walls), bytes: median(bytes), reopened: median(reopened) }
 }
 
 export const measure = async (
@@ -34,17 +44,7 @@ export const measure = async (
   { script, units, warmUp = script }: Scenario
 ): Promise<Sample> => {
   const contender = await Contenders.load(entry)
-  const repeat = async (script: Script, times: number) => {
-    const all: Array<Stored> = []
-    while (all.length < times) all.push(await once(contender, script))
-    return all
-  }
-  await repeat(warmUp, 3)
-  const all = await repeat(script, 3)
-  const of = (part: (stored: Stored) => number) => median(all.map(part))
-  return {
-    "us a step": of(({ wall }) => wall) * 1000 / units,
-    "bytes a step": of(({ bytes }) => bytes) / units,
-    "reopened, ms": of(({ reopened }) => reopened)
-  }
+  await repeat(contender, warmUp, 3, 1500)
+  const { bytes, reopened, wall } = await repeat(contender, script, 3)
+  return { "us a step": wall * 1000 / units, "bytes a step": bytes / units, "reopened, ms": reopened }
 }

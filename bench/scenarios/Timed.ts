@@ -15,37 +15,35 @@ interface Time {
   readonly cpu: number
 }
 
-/** The time of one run, all of its work counted. */
-const once = async (contender: Contender, script: Script): Promise<Time> => {
+/** The times of runs, each a new session of one runner, all of their work counted; for `least` milliseconds, one at least. */
+const repeat = async (contender: Contender, script: Script, least: number): Promise<ReadonlyArray<Time>> => {
   const tally = makeTally()
   const runner = await contender.open(script, tally)
-  const usage = process.cpuUsage()
-  const startedAt = performance.now()
-  await runner.run()
-  const wall = performance.now() - startedAt
-  const { system, user } = process.cpuUsage(usage)
-  Counts.check(contender.name, script, 1, tally)
-  await runner.close?.()
-  return { wall, cpu: (system + user) / 1000 }
-}
-
-const repeat = async (contender: Contender, script: Script, least: number): Promise<ReadonlyArray<Time>> => {
   const times: Array<Time> = []
   const startedAt = performance.now()
-  do times.push(await once(contender, script))
-  while (performance.now() - startedAt < least)
+  do {
+    Object.assign(tally, makeTally())
+    const usage = process.cpuUsage()
+    const begun = performance.now()
+    await runner.run()
+    const wall = performance.now() - begun
+    const { system, user } = process.cpuUsage(usage)
+    Counts.check(contender.name, script, 1, tally)
+    times.push({ wall, cpu: (system + user) / 1000 })
+  } while (performance.now() - startedAt < least)
+  await runner.close?.()
   return times
 }
 
 export const measure = async (entry: Contenders.Entry, scenario: Scenario): Promise<Sample> => {
   const contender = await Contenders.load(entry)
-  const first = await once(contender, scenario.script)
+  const [first] = await repeat(contender, scenario.script, 0)
   await repeat(contender, scenario.warmUp ?? scenario.script, millis.warmUp)
   const times = await repeat(contender, scenario.script, millis.measured)
   const each = (of: (time: Time) => number) => (median(times.map(of)) * 1000) / scenario.units
   return {
     [`us a ${scenario.unit}`]: each(({ wall }) => wall),
     [`cpu us a ${scenario.unit}`]: each(({ cpu }) => cpu),
-    [`us a ${scenario.unit}, first run`]: (first.wall * 1000) / scenario.units
+    [`us a ${scenario.unit}, first run`]: (first!.wall * 1000) / scenario.units
   }
 }
