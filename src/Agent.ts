@@ -242,8 +242,7 @@ const resolve = <Tools extends Record<string, Tool.Any>, E, R>(
   const made = source === undefined ? noTools : Effect.isEffect(source) ? source : Effect.succeed(source)
   const handlers = made as Effect.Effect<ToolExecutor.Handlers, E, Requires<Tools, R>>
   // a toolkit is an effect that has tools; what other effects make may do more in its `handle` than call a handler
-  const isToolkit = Effect.isEffect(source) && "tools" in source
-  return isToolkit
+  return Effect.isEffect(source) && "tools" in source
     ? Effect.zipWith(handlers, Effect.context<never>(), (resolved, foundIn) => ({ ...resolved, foundIn }))
     : handlers
 }

@@ -14,7 +14,8 @@ import * as Schema from "effect/Schema"
 import * as Semaphore from "effect/Semaphore"
 import * as ToolExecutor from "../../services/ToolExecutor.ts"
 
-type Result = Omit<Tool.HandlerResult<Tool.Any>, "preliminary">
+/** What a handler gave in the end. */
+export type Result = Omit<Tool.HandlerResult<Tool.Any>, "preliminary">
 
 interface Codecs {
   readonly decode: (params: unknown) => Effect.Effect<unknown, Schema.SchemaError>
