@@ -32,6 +32,8 @@ const measure = async (contender: string, scenario: string): Promise<Statistics.
   const args = [
     "--disable-warning=ExperimentalWarning",
     "--expose-gc",
+    // one that keeps everything is not to take the machine along
+    "--max-old-space-size=4096",
     join(import.meta.dirname, "measure.ts"),
     contender,
     scenario

@@ -33,7 +33,10 @@ export const measure = async (entry: Contenders.Entry, { runs, script }: Scenari
     await wait(20)
     const startedAt = performance.now()
     for (const controller of controllers) controller.abort()
-    const isOver = await Promise.race([over.then(() => true), wait(patience).then(() => false)])
+    const timer = Promise.withResolvers<boolean>()
+    const timeout = setTimeout(() => timer.resolve(false), patience)
+    const isOver = await Promise.race([over.then(() => true), timer.promise])
+    clearTimeout(timeout)
     times.push(performance.now() - startedAt)
     await new Promise((resolve) => setImmediate(resolve))
     left = alive(tally.hanging) - before
