@@ -1,62 +1,97 @@
 /**
- * Times the loop beside a bare Effect stream with the same source, in one interleaved run; every round asserts that
- * nobody skipped work. `npm run bench -- --rounds 9 --only steps`.
- *
- * Numbers are medians of the rounds; trust the ratios, not the times.
+ * The benchmarks: `npm run bench -- --help`. Does not measure anything itself; each measurement is a process of `measure.ts`.
  */
-import { Console, Effect } from "effect"
-import { parseArgs } from "node:util"
-import * as Bare from "./Bare.ts"
-import * as Fiberloop from "./Fiberloop.ts"
-import { scenarios } from "./Scenario.ts"
+import { execFile } from "node:child_process"
+import { existsSync, mkdirSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { promisify } from "node:util"
+import * as Contenders from "./harness/Contenders.ts"
+import * as Options from "./harness/Options.ts"
+import * as Plot from "./harness/Plot.ts"
+import * as Scenario from "./harness/Scenario.ts"
+import * as Statistics from "./harness/Statistics.ts"
+import * as Table from "./harness/Table.ts"
 
-const { values } = parseArgs({
-  options: {
-    rounds: { type: "string", default: "7" },
-    only: { type: "string" },
-    json: { type: "boolean", default: false }
-  }
-})
-const rounds = Number(values.rounds)
-if (!Number.isInteger(rounds) || rounds < 1) {
-  console.error(`--rounds takes a whole number of at least 1, not "${values.rounds}"`)
+const fail = (message: string): never => {
+  console.error(message)
   process.exit(2)
 }
 
-const contenders = [Bare.contender, ...Fiberloop.contenders]
-const chosen = scenarios.filter((scenario) => values.only === undefined || scenario.name.startsWith(values.only))
+const read = () => {
+  try {
+    const options = Options.parse(process.argv.slice(2))
+    const scenarios = Options.select("scenario", Scenario.all, options.scenarios)
+    const contenders = Options.select("contender", Contenders.all, options.only)
+    return { options, scenarios, contenders }
+  } catch (error) {
+    return fail((error as Error).message)
+  }
+}
 
-const median = (times: ReadonlyArray<number>) => [...times].sort((a, b) => a - b)[Math.floor(times.length / 2)] ?? NaN
+const measure = async (contender: string, scenario: string): Promise<Statistics.Sample> => {
+  const args = [
+    "--disable-warning=ExperimentalWarning",
+    "--expose-gc",
+    // one that keeps everything is not to take the machine along
+    "--max-old-space-size=4096",
+    join(import.meta.dirname, "measure.ts"),
+    contender,
+    scenario
+  ]
+  const { stdout } = await promisify(execFile)(process.execPath, args, { maxBuffer: 1 << 26 })
+  return JSON.parse(stdout.slice(stdout.lastIndexOf("{"))) as Statistics.Sample
+}
 
-const program = Effect.gen(function*() {
-  const results = []
-  for (const scenario of chosen) {
-    const times = contenders.map((): Array<number> => [])
-    for (let round = -1; round < rounds; round++) {
-      for (const [i, contender] of contenders.entries()) {
-        const counts = yield* contender.run(scenario)
-        if (counts.characters !== scenario.characters || counts.calls !== scenario.calls) {
-          return yield* Effect.die(
-            new Error(`${contender.name} skipped work in ${scenario.name}: ${JSON.stringify(counts)}`)
-          )
-        }
-        // the first round warms up
-        if (round >= 0) times[i]!.push((counts.millis * 1000) / scenario.units)
+/** The error that a process died of, in one line. */
+const reason = (stderr: string) => /^\w*Error\b.*/m.exec(stderr)?.[0] ?? stderr.trim()
+
+/** Says on a terminal what is under way. */
+const say = (line: string) => {
+  if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${line}`)
+}
+
+const { contenders, options, scenarios } = read()
+if (options.help) {
+  console.log(Options.usage)
+  process.exit(0)
+}
+if (options.list) {
+  for (const { name } of scenarios) console.log(`scenario   ${name}`)
+  for (const { name } of contenders) console.log(`contender  ${name}`)
+  process.exit(0)
+}
+const missing = contenders.filter(({ dependency }) =>
+  dependency !== undefined && !existsSync(join(import.meta.dirname, "node_modules", dependency))
+)
+if (missing.length > 0) {
+  fail(`${missing.map(({ name }) => name).join(", ")}: not installed. Run: npm ci --prefix bench`)
+}
+
+const measured: Array<Statistics.Measured> = []
+const broken: Array<string> = []
+for (const scenario of scenarios) {
+  const taking = contenders.filter(({ kinds }) => kinds.includes(scenario.kind))
+  for (let round = 1; round <= options.rounds; round++) {
+    for (const { name } of taking) {
+      say(`${scenario.name}, round ${round} of ${options.rounds}: ${name}`)
+      try {
+        measured.push({ scenario: scenario.name, contender: name, sample: await measure(name, scenario.name) })
+      } catch (error) {
+        const { stderr = String(error) } = error as { readonly stderr?: string }
+        broken.push(`${scenario.name}, ${name}: ${reason(stderr)}`)
       }
     }
-    const floor = median(times[0]!)
-    for (const [i, contender] of contenders.entries()) {
-      const micros = median(times[i]!)
-      results.push({
-        scenario: scenario.name,
-        contender: contender.name,
-        [`us per ${scenario.unit}`]: Number(micros.toFixed(2)),
-        best: Number(Math.min(...times[i]!).toFixed(2)),
-        ratio: Number((micros / floor).toFixed(2))
-      })
-    }
   }
-  yield* values.json ? Console.log(JSON.stringify(results)) : Console.table(results)
-})
-
-await Effect.runPromise(program)
+  say("")
+  if (!options.json) console.log(Table.render(Statistics.rows(measured.filter((_) => _.scenario === scenario.name))))
+}
+if (options.json) console.log(JSON.stringify(Statistics.rows(measured), null, 1))
+if (options.plots) {
+  mkdirSync(join(import.meta.dirname, "plots"), { recursive: true })
+  for (const plot of Plot.all) {
+    const svg = Plot.render(plot, Statistics.rows(measured))
+    if (svg !== undefined) writeFileSync(join(import.meta.dirname, "plots", plot.file), svg)
+  }
+}
+for (const line of broken) console.error(line)
+process.exitCode = broken.length > 0 ? 1 : 0

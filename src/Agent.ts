@@ -215,7 +215,11 @@ const resolve = <Tools extends Record<string, Tool.Any>, E, R>(
   source: Source<Tools, E, R> | undefined
 ): Effect.Effect<ToolExecutor.Handlers, E, Requires<Tools, R>> => {
   const made = source === undefined ? noTools : Effect.isEffect(source) ? source : Effect.succeed(source)
-  return made as Effect.Effect<ToolExecutor.Handlers, E, Requires<Tools, R>>
+  const handlers = made as Effect.Effect<ToolExecutor.Handlers, E, Requires<Tools, R>>
+  // a toolkit is an effect that has tools; what other effects make may do more in its `handle` than call a handler
+  return Effect.isEffect(source) && "tools" in source
+    ? Effect.zipWith(handlers, Effect.context<never>(), (resolved, foundIn) => ({ ...resolved, foundIn }))
+    : handlers
 }
 
 const noTools: Effect.Effect<ToolExecutor.Handlers> = Effect.succeed({

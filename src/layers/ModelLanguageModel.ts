@@ -42,11 +42,18 @@ export const make = Effect.fnUntraced(function*(
     provider: options.provider ?? Option.getOrElse(provider, () => "effect/ai"),
     name: options.name ?? Option.getOrElse(name, () => "unknown")
   }
+  // a conversation is sent again with every turn, and its messages are the same objects
+  const known = new WeakMap<Message.Message, Prompt.Message>()
+  const promptOf = (message: Message.Message) => {
+    const made = known.get(message) ?? PromptMessages.fromMessage(message)
+    known.set(message, made)
+    return made
+  }
   return {
     info,
     stream: (request) =>
       model.streamText({
-        prompt: Prompt.fromMessages(request.messages.map(PromptMessages.fromMessage)),
+        prompt: Prompt.fromMessages(request.messages.map(promptOf)),
         toolkit: toolkitOf(request.tools),
         toolChoice: request.toolChoice as LanguageModel.ToolChoice<never>,
         disableToolCallResolution: true,

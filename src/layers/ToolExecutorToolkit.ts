@@ -5,7 +5,6 @@
 import * as AiError from "effect/ai/AiError"
 import * as Prompt from "effect/ai/Prompt"
 import * as Tool from "effect/ai/Tool"
-import * as Toolkit from "effect/ai/Toolkit"
 import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
@@ -14,12 +13,13 @@ import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import * as Stream from "effect/Stream"
 import * as Tracer from "effect/Tracer"
 import type * as ToolOutcome from "../run/ToolOutcome.ts"
 import * as Grace from "../services/Grace.ts"
 import * as ToolExecutor from "../services/ToolExecutor.ts"
 import * as PromptMessages from "./provider/PromptMessages.ts"
+import * as BehindHandle from "./tools/BehindHandle.ts"
+import * as KnownHandler from "./tools/KnownHandler.ts"
 import * as PlainJson from "./tools/PlainJson.ts"
 import { truncate } from "./tools/Truncation.ts"
 
@@ -28,10 +28,8 @@ export const ResultLimit = Context.Reference<number>("fiberloop/layers/ToolExecu
   defaultValue: () => 30_000
 })
 
-/** How many preliminary results a handler may be ahead of their reader. */
-const progressBuffer = 16
-
-type Result = Tool.HandlerResult<Tool.Any>
+/** The call took more time than it had. */
+const late = Symbol()
 
 const execute: ToolExecutor.ToolExecutor["Service"]["execute"] = Effect.fnUntraced(
   function*(handlers, call, observer) {
@@ -45,18 +43,17 @@ const execute: ToolExecutor.ToolExecutor["Service"]["execute"] = Effect.fnUntrac
       return observer.leftBehind(leftBehind(tool))
     })
     const limit = yield* ResultLimit
-    const exit = yield* Grace.severed(handle(handlers, call, observer), onLeak).pipe(
-      Effect.timeoutOption(call.timeout),
-      Effect.exit
-    )
+    const within = (wait: Effect.Effect<KnownHandler.Result | undefined, unknown>) =>
+      Effect.timeoutOrElse(wait, { duration: call.timeout, orElse: () => Effect.succeed(late) })
+    const exit = yield* Effect.exit(Grace.severed(handle(handlers, tool, call, observer), onLeak, { within }))
     if (Exit.isFailure(exit)) return cut(explained(outcomeOfCause(tool, exit.cause), call.params), limit)
-    if (Option.isNone(exit.value)) {
+    if (exit.value === late) {
       const isUnknown = isLeftBehind && !isRepeatable(tool)
       return {
         outcome: isUnknown ? { _tag: "OutcomeUnknown" } : { _tag: "TimedOut", limit: Duration.toMillis(call.timeout) }
       }
     }
-    return settle(exit.value.value, limit)
+    return settle(exit.value, limit)
   }
 )
 
@@ -111,31 +108,26 @@ export const make: ToolExecutor.ToolExecutor["Service"] = {
 
 export const layer: Layer.Layer<ToolExecutor.ToolExecutor> = Layer.succeed(ToolExecutor.ToolExecutor, make)
 
-/** The call's last element, after its progress was handed on. */
+/** What the handler gave in the end, after its progress was handed on. */
 const handle = (
   handlers: ToolExecutor.Handlers,
+  tool: Tool.Any,
   call: ToolExecutor.Call,
   observer: ToolExecutor.Observer
-): Effect.Effect<Result | undefined, unknown> => {
-  let last: Result | undefined
-  const take = (result: Result) => {
-    if (!result.preliminary) {
-      last = result
-      return Effect.void
-    }
-    const json = PlainJson.of(result.encodedResult)
+): Effect.Effect<KnownHandler.Result | undefined, unknown> => {
+  const progress = (encoded: unknown) => {
+    const json = PlainJson.of(encoded)
     return json._tag === "Json" ? observer.progress(PlainJson.value(json)) : Effect.void
   }
-  return handlers.handle(call.name, call.params, call.identity.callId).pipe(
-    Effect.flatMap((results) => Stream.runForEach(results, take)),
-    Effect.map(() => last),
-    Effect.provideService(ToolExecutor.ToolCall, call.identity),
-    Effect.provideService(Toolkit.PreliminaryBuffer, progressBuffer),
-    shielded
-  ) as Effect.Effect<Result | undefined, unknown>
+  const handler = KnownHandler.find(handlers, tool)
+  return shielded(
+    handler === undefined
+      ? BehindHandle.run(handlers, call, progress)
+      : KnownHandler.run(tool, handler, call, progress)
+  )
 }
 
-/** `Toolkit.handle` writes arguments into the current span; behind an external one they have nowhere to go. */
+/** `Toolkit.handle`, or a handler, writes arguments into the current span; behind an external one they have nowhere to go. */
 const shielded = <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
   Effect.flatMap(Effect.serviceOption(Tracer.ParentSpan), (parent) =>
     Option.isNone(parent)
@@ -156,7 +148,7 @@ const leftBehind = (tool: Tool.Any): ToolOutcome.ToolOutcome => ({
   _tag: isRepeatable(tool) ? "Interrupted" : "OutcomeUnknown"
 })
 
-const settle = (result: Result | undefined, limit: number): ToolExecutor.Settlement => {
+const settle = (result: KnownHandler.Result | undefined, limit: number): ToolExecutor.Settlement => {
   if (result === undefined) return { outcome: { _tag: "Failed", result: "The tool ended without a result." } }
   if (result.isFailure && AiError.isAiError(result.result)) return cut(outcomeOfAiError(result.result), limit)
   const encoded = PlainJson.of(

@@ -28,6 +28,7 @@ import {
 import * as Calls from "./transcript/Calls.ts"
 import { compact } from "./transcript/Compact.ts"
 import * as Entries from "./transcript/Entries.ts"
+import * as Projection from "./transcript/Projection.ts"
 import * as Vector from "./Vector.ts"
 
 export { empty, type Transcript } from "./transcript/Building.ts"
@@ -80,11 +81,9 @@ export const messages = (
   reader?: Message.ModelRef,
   system?: Message.SystemMessage
 ): ReadonlyArray<Message.Message> => {
-  const rest = closing(self)
-  const out: Array<Message.Message> = system === undefined ? [] : [system]
-  const { items, length } = self.settled
-  for (let i = 0; i < length; i++) Entries.addMessage(out, Entries.forReader(items[i]!, reader))
-  for (const entry of rest) Entries.addMessage(out, Entries.forReader(entry, reader))
+  const out = Projection.messages(self.settled, reader)
+  if (system !== undefined) out.unshift(system)
+  for (const entry of closing(self)) Entries.addMessage(out, Entries.forReader(entry, reader))
   return out
 }
 

@@ -13,22 +13,32 @@ export const Grace = Context.Reference<Duration.Duration>("fiberloop/services/Gr
   defaultValue: () => Duration.seconds(5)
 })
 
+/** How long to wait in periods of grace, and what is made of the wait for what does not end at once: a limit of time. */
+export interface Severing<A, E, B, E2> {
+  readonly times?: number
+  readonly within?: (wait: Effect.Effect<A, E>) => Effect.Effect<A | B, E | E2>
+}
+
 /**
  * Runs `self` on a fiber of its own, so that interrupting it cannot take longer than the grace period (`times` that
- * period): a cooperative `self` is awaited with its finalizers, another one is left running and `onLeak` says so.
+ * period): a cooperative `self` is awaited with its finalizers, another one is left running and `onLeak` says so. What ends
+ * without waiting for anything costs no more than that fiber.
  */
-export const severed = <A, E, R>(
+export const severed = <A, E, R, B = never, E2 = never>(
   self: Effect.Effect<A, E, R>,
   onLeak: Effect.Effect<void>,
-  times = 1
-): Effect.Effect<A, E, R> =>
-  Effect.uninterruptibleMask((restore) =>
-    Effect.gen(function*() {
-      const grace = Duration.times(yield* Grace, times)
-      const fiber = yield* Effect.forkDetach(restore(self))
-      return yield* restore(Fiber.join(fiber)).pipe(Effect.onInterrupt(() => release(fiber, grace, onLeak)))
+  { times = 1, within = (wait) => wait }: Severing<A, E, B, E2> = {}
+): Effect.Effect<A | B, E | E2, R> =>
+  Effect.uninterruptibleMask((restore) => {
+    const start = Effect.forkDetach(restore(self), { startImmediately: true })
+    // others go first, as with any fiber that is forked: what they interrupt by then is not started
+    return Effect.flatMap(Effect.andThen(restore(Effect.yieldNow), start), (fiber) => {
+      const exit = fiber.pollUnsafe()
+      if (exit !== undefined) return exit
+      // also where the wait was cut off before it began
+      return Effect.onExit(restore(within(Fiber.join(fiber))), () => release(fiber, times, onLeak))
     })
-  )
+  })
 
 /** Awaits `self` at most the grace period, also where it cannot be interrupted; `None` when it was left running. */
 export const within = <A, E, R>(
@@ -41,11 +51,13 @@ export const within = <A, E, R>(
     return yield* Effect.timeoutOption(Fiber.await(fiber), yield* Grace)
   })
 
-const release = (fiber: Fiber.Fiber<unknown, unknown>, grace: Duration.Duration, onLeak: Effect.Effect<void>) =>
+const release = (fiber: Fiber.Fiber<unknown, unknown>, times: number, onLeak: Effect.Effect<void>) =>
   Effect.suspend(() => {
+    if (fiber.pollUnsafe() !== undefined) return Effect.void
     fiber.interruptUnsafe()
-    return Fiber.await(fiber).pipe(
-      Effect.timeoutOption(grace),
-      Effect.flatMap((exit) => Option.isNone(exit) ? onLeak : Effect.void)
-    )
+    return Effect.flatMap(Grace, (grace) =>
+      Fiber.await(fiber).pipe(
+        Effect.timeoutOption(Duration.times(grace, times)),
+        Effect.flatMap((exit) => Option.isNone(exit) ? onLeak : Effect.void)
+      ))
   })

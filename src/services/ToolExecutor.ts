@@ -31,7 +31,10 @@ export class ToolCall extends Context.Service<ToolCall, {
 }>()("fiberloop/ToolCall") {}
 
 /** A toolkit whose handlers are resolved. */
-export type Handlers = Toolkit.WithHandler<Record<string, Tool.Any>>
+export interface Handlers extends Toolkit.WithHandler<Record<string, Tool.Any>> {
+  /** Where each tool's handler is to be found by the tool's id, as a toolkit's layer leaves it; `handle` then does the same. */
+  readonly foundIn?: Context.Context<never>
+}
 
 export interface Call {
   readonly name: string

@@ -11,6 +11,7 @@ import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import * as TestClock from "effect/testing/TestClock"
 import * as Tracer from "effect/Tracer"
+import { beforeEach } from "vitest"
 import * as ToolExecutorToolkit from "../../src/layers/ToolExecutorToolkit.ts"
 import type * as ToolOutcome from "../../src/run/ToolOutcome.ts"
 import type * as ToolExecutor from "../../src/services/ToolExecutor.ts"
@@ -36,6 +37,9 @@ interface Ran {
   readonly leftBehind: ReadonlyArray<ToolOutcome.ToolOutcome>
 }
 
+/** Whether the executor finds the handlers themselves, or has only what calls them. */
+let way: "known" | "behind handle"
+
 /** Runs `name` with what `handlers` says. */
 const execute = Effect.fnUntraced(function*(
   name: string,
@@ -55,7 +59,8 @@ const execute = Effect.fnUntraced(function*(
     nothing: unused,
     ...handlers
   }
-  const resolved = yield* Effect.provide(kit, kit.toLayer(all as Handlers as never))
+  const known = Effect.zipWith(kit, Effect.context<never>(), (found, foundIn) => ({ ...found, foundIn }))
+  const resolved = yield* Effect.provide(way === "known" ? known : kit, kit.toLayer(all as Handlers as never))
   const progress: Array<unknown> = []
   const leftBehind: Array<ToolOutcome.ToolOutcome> = []
   const settlement = yield* ToolExecutorToolkit.make.execute(
@@ -77,360 +82,394 @@ const execute = Effect.fnUntraced(function*(
 
 const failed = (result: Schema.Json): ToolOutcome.ToolOutcome => ({ _tag: "Failed", result })
 
-describe("a handler that succeeds", () => {
-  it.effect("settles with its result as its schema encodes it", () =>
-    Effect.gen(function*() {
-      const { outcome } = yield* execute("typed", {
-        typed: () =>
-          Effect.map(
-            Effect.sync(() => new Date(0)),
-            () => ({ at: Schema.decodeSync(Schema.DateTimeUtcFromString)("2026-01-02T00:00:00.000Z") })
-          )
-      })
-      assert.deepStrictEqual(outcome, { _tag: "Succeeded", result: { at: "2026-01-02T00:00:00.000Z" } })
-    }))
-
-  it.effect("is told its call", () =>
-    Effect.gen(function*() {
-      const { outcome } = yield* execute("plain", {
-        plain: () => Effect.map(ToolCall, ({ data, idempotencyKey }) => ({ data, idempotencyKey }))
-      })
-      assert.deepStrictEqual(outcome, { _tag: "Succeeded", result: { data: { tenant: 1 }, idempotencyKey: "key" } })
-    }))
-
-  it.effect("with nothing settles with null", () =>
-    Effect.gen(function*() {
-      const { outcome } = yield* execute("nothing", { nothing: () => Effect.void }, { params: {} })
-      assert.deepStrictEqual(outcome, { _tag: "Succeeded", result: null })
-    }))
-
-  const plain: Array<[string, unknown, Schema.Json]> = [
-    ["a text", "text", "text"],
-    ["an empty text", "", ""],
-    ["null", null, null],
-    ["undefined", undefined, null],
-    ["an object with undefined in it", { a: undefined, b: [undefined] }, { b: [null] }],
-    ["NaN", { a: NaN }, { a: null }],
-    ["a Date", new Date(0), "1970-01-01T00:00:00.000Z"],
-    ["a Map", new Map([[1, 2]]), {}],
-    ["bytes", new Uint8Array([1, 2, 255]), "AQL/"],
-    ["a Buffer", Buffer.from("hi"), "aGk="],
-    ["bytes in a field", { name: "x", data: new Uint8Array([0]).buffer }, { name: "x", data: "AA==" }]
-  ]
-  it.effect.each(plain)("with %s settles with plain JSON", ([, value, result]) =>
-    Effect.gen(function*() {
-      const { outcome } = yield* execute("plain", { plain: () => Effect.succeed(value) })
-      assert.deepStrictEqual(outcome, { _tag: "Succeeded", result })
-    }))
-
-  const circular: Record<string, unknown> = {}
-  circular["self"] = circular
-  const odd: Array<[string, unknown]> = [
-    ["a circular value", circular],
-    ["a bigint", 1n],
-    ["a bigint inside", { a: [1n] }],
-    ["a function", () => 1],
-    ["a symbol", Symbol("x")],
-    ["a toJSON that throws", {
-      toJSON: () => {
-        throw new Error("no")
-      }
-    }],
-    [
-      "a getter that throws",
-      Object.defineProperty({}, "x", {
-        enumerable: true,
-        get: () => {
-          throw new Error("no")
-        }
-      })
-    ]
-  ]
-  it.effect.each(odd)("with %s settles NotEncodable", ([, value]) =>
-    Effect.gen(function*() {
-      const { outcome } = yield* execute("plain", { plain: () => Effect.succeed(value) })
-      assert.strictEqual(outcome._tag, "NotEncodable")
-    }))
-
-  it.effect("with what its schema does not allow settles NotEncodable", () =>
-    Effect.gen(function*() {
-      const { outcome } = yield* execute("typed", { typed: () => Effect.succeed({ at: "tomorrow" }) })
-      assert.strictEqual(outcome._tag, "NotEncodable")
-    }))
-})
-
-describe("a long result", () => {
-  it.effect("of 30,000 characters is left as it is", () =>
-    Effect.gen(function*() {
-      const { settlement } = yield* execute("plain", { plain: () => Effect.succeed("x".repeat(30_000)) })
-      assert.deepStrictEqual(settlement, { outcome: { _tag: "Succeeded", result: "x".repeat(30_000) } })
-    }))
-
-  it.effect("keeps its head and tail, says what is missing and how long it was", () =>
-    Effect.gen(function*() {
-      const { settlement } = yield* execute("plain", { plain: () => Effect.succeed(`head${"x".repeat(50_000)}tail`) })
-      assert.strictEqual(settlement.originalSize, 50_008)
-      const result = settlement.outcome._tag === "Succeeded" ? settlement.outcome.result : undefined
-      if (typeof result !== "string") return assert.fail("no text")
-      assert.isTrue(result.startsWith("head") && result.endsWith("tail"))
-      assert.include(result, "20008 of 50008 characters")
-      assert.isBelow(result.length, 30_100)
-    }))
-
-  it.effect("that is an object is cut as its JSON", () =>
-    Effect.gen(function*() {
-      const value = { rows: Array.from({ length: 10_000 }, (_, i) => ({ i })) }
-      const { settlement } = yield* execute("plain", { plain: () => Effect.succeed(value) })
-      assert.strictEqual(settlement.originalSize, JSON.stringify(value).length)
-      assert.strictEqual(settlement.outcome._tag, "Succeeded")
-    }))
-
-  it.effect("of 20 million characters is cut too", () =>
-    Effect.gen(function*() {
-      const { settlement } = yield* execute("plain", { plain: () => Effect.succeed("\ud83d\ude00".repeat(10_000_000)) })
-      const result = settlement.outcome._tag === "Succeeded" ? settlement.outcome.result : undefined
-      assert.isTrue(typeof result === "string" && result.isWellFormed() && result.length < 30_100)
-    }))
-
-  it.effect("that is a failure is cut too", () =>
-    Effect.gen(function*() {
-      const { settlement } = yield* execute("plain", { plain: () => Effect.fail("x".repeat(50_000)) })
-      const result = settlement.outcome._tag === "Failed" ? settlement.outcome.result : undefined
-      assert.isTrue(typeof result === "string" && result.length < 30_100, "a failure of 50,000 characters")
-    }))
-
-  it.effect("that is a defect's message is cut too", () =>
-    Effect.gen(function*() {
-      const { settlement } = yield* execute("plain", { plain: () => Effect.die(new Error("x".repeat(50_000))) })
-      const result = settlement.outcome._tag === "Failed" ? settlement.outcome.result : undefined
-      assert.isTrue(typeof result === "string" && result.length < 30_100, "a defect of 50,000 characters")
-    }))
-
-  it.effect("has another limit where the application sets one", () =>
-    Effect.gen(function*() {
-      const { settlement } = yield* execute("plain", { plain: () => Effect.succeed("x".repeat(200)) }).pipe(
-        Effect.provideService(ToolExecutorToolkit.ResultLimit, 100)
-      )
-      assert.strictEqual(settlement.originalSize, 200)
-    }))
-})
-
-describe("a handler that fails", () => {
-  const error = { code: 7, at: Schema.decodeSync(Schema.DateTimeUtcFromString)("2026-01-02T00:00:00.000Z") }
-  it.effect.each(["returning", "failing"] as const)(
-    "typed, in the mode of %s, settles with its failure encoded",
-    (name) =>
-      Effect.gen(function*() {
-        const { outcome } = yield* execute(name, { [name]: () => Effect.fail(error) })
-        assert.deepStrictEqual(outcome, failed({ code: 7, at: "2026-01-02T00:00:00.000Z" }))
-      })
-  )
-
-  it.effect("with what its schema does not allow settles with a sentence", () =>
-    Effect.gen(function*() {
-      const { outcome } = yield* execute("failing", { failing: () => Effect.fail({ code: "x" }) })
-      assert.strictEqual(outcome._tag, "Failed")
-      assert.isTrue(outcome._tag === "Failed" && typeof outcome.result === "string")
-    }))
-
-  const thrown: Array<[string, unknown, string]> = [
-    ["an Error", new Error("boom"), "boom"],
-    ["an Error without a message", new TypeError(), "TypeError"],
-    ["a text", "boom", "boom"],
-    ["undefined", undefined, "no reason given"],
-    ["null", null, "no reason given"],
-    ["an object without a prototype", Object.create(null), "no reason given"],
-    [
-      "an Error whose message throws",
-      Object.defineProperty(new Error("x"), "message", {
-        get: () => {
-          throw new Error("no")
-        }
-      }),
-      ""
-    ]
-  ]
-  it.effect.each(thrown)("with a defect, %s, settles with a sentence", ([, defect, words]) =>
-    Effect.gen(function*() {
-      const { outcome } = yield* execute("plain", { plain: () => Effect.die(defect) })
-      assert.isTrue(outcome._tag === "Failed" && typeof outcome.result === "string" && outcome.result.includes(words))
-    }))
-
-  it.effect.each(thrown.slice(0, 6))(
-    "by throwing %s where it should give an effect settles with a sentence",
-    ([, defect, words]) =>
-      Effect.gen(function*() {
-        const { outcome } = yield* execute("plain", {
-          plain: () => {
-            throw defect
-          }
-        })
-        assert.isTrue(outcome._tag === "Failed" && typeof outcome.result === "string" && outcome.result.includes(words))
-      })
-  )
-
-  it.effect("by giving no effect at all settles with a sentence", () =>
-    Effect.gen(function*() {
-      const { outcome } = yield* execute("plain", { plain: () => "not an effect" })
-      assert.strictEqual(outcome._tag, "Failed")
-    }))
-
-  it.effect("by interrupting itself settles with a sentence", () =>
-    Effect.gen(function*() {
-      const { outcome } = yield* execute("plain", { plain: () => Effect.interrupt })
-      assert.deepStrictEqual(outcome, failed("The tool interrupted itself."))
-    }))
-
-  it.effect("keeps stacks out of what the model reads", () =>
-    Effect.gen(function*() {
-      const { outcome } = yield* execute("plain", { plain: () => Effect.die(new Error("boom")) })
-      assert.notInclude(JSON.stringify(outcome), import.meta.filename)
-    }))
-})
-
-describe("arguments", () => {
-  const wrong: Array<[Schema.Json]> = [[{}], [{ n: "1" }], [null], [[]], ["{\"n\":"], ["{\"n\":1}"]]
-  it.effect.each(wrong)("that do not fit, %j, settle InvalidArguments", ([params]) =>
-    Effect.gen(function*() {
-      const { outcome } = yield* execute("plain", { plain: unused }, { params })
-      assert.strictEqual(outcome._tag, "InvalidArguments")
-    }))
-
-  it.effect.each(["nope", "", "toString", "__proto__", "constructor", "hasOwnProperty"])(
-    "for the unknown tool %j settle UnknownTool",
-    (name) =>
-      Effect.gen(function*() {
-        const { outcome } = yield* execute(name, {})
-        assert.deepStrictEqual(outcome, { _tag: "UnknownTool", available: Object.keys(kit.tools) })
-      })
-  )
-
-  it.effect("and results are in no span, whose nesting is right", () =>
-    Effect.gen(function*() {
-      const spans: Array<Tracer.NativeSpan> = []
-      const tracer = Tracer.make({
-        span: (options) => {
-          const span = new Tracer.NativeSpan(options)
-          spans.push(span)
-          return span
-        }
-      })
-      yield* execute("plain", {
-        plain: () => Effect.succeed("secret result").pipe(Effect.withSpan("inside"))
-      }, { params: { n: 424242 } }).pipe(Effect.withSpan("outside"), Effect.provideService(Tracer.Tracer, tracer))
-      yield* execute("failing", { failing: () => Effect.fail({ code: 1 }) }, { params: { n: "424242" } }).pipe(
-        Effect.withSpan("outside 2"),
-        Effect.provideService(Tracer.Tracer, tracer)
-      )
-      const text = JSON.stringify(
-        spans.map((
-          span
-        ) => [span.name, [...span.attributes], span.events.map(([name, , attributes]) => [name, attributes])])
-      )
-      assert.notInclude(text, "424242")
-      assert.notInclude(text, "secret")
-      const names = spans.map((span) => span.name)
-      assert.includeMembers(names, ["outside", "inside"])
-      const inside = spans.find((span) => span.name === "inside")
-      assert.strictEqual(inside?.traceId, spans[0]?.traceId)
-    }))
-})
-
-describe("progress", () => {
-  it.effect("comes in order and before the outcome", () =>
-    Effect.gen(function*() {
-      const { outcome, progress } = yield* execute("plain", {
-        plain: (_: unknown, { preliminary }: { preliminary: (value: unknown) => Effect.Effect<void> }) =>
-          Effect.as(Effect.forEach([1, 2, 3, 1n, 4], preliminary), "done")
-      })
-      assert.deepStrictEqual(progress, [1, 2, 3, 4])
-      assert.deepStrictEqual(outcome, { _tag: "Succeeded", result: "done" })
-    }))
-
-  it.effect("makes a handler wait for a slow reader", () =>
-    Effect.gen(function*() {
-      const release = yield* Deferred.make<void>()
-      const reached = yield* Deferred.make<void>()
-      let made = 0
-      const fiber = yield* execute("plain", {
-        plain: (_: unknown, { preliminary }: { preliminary: (value: unknown) => Effect.Effect<void> }) =>
-          Effect.as(
-            Effect.forEach(
-              Array.from({ length: 1000 }, (_, i) => i),
-              (i) => Effect.andThen(preliminary(i), Effect.sync(() => made++))
-            ),
-            "done"
-          )
-      }, {
-        onProgress: () => Effect.andThen(Deferred.succeed(reached, undefined), Deferred.await(release))
-      }).pipe(Effect.forkChild)
-      yield* Deferred.await(reached)
-      yield* TestClock.adjust("1 second")
-      assert.isBelow(made, 100)
-      yield* Deferred.succeed(release, undefined)
-      const { progress } = yield* Fiber.join(fiber)
-      assert.strictEqual(progress.length, 1000)
-    }))
-})
-
-describe("a handler that does not end", () => {
-  const waiting = Effect.sync(() => {
-    const started = Deferred.makeUnsafe<void>()
-    let finalized = 0
-    const handler = () =>
-      Effect.andThen(Deferred.succeed(started, undefined), Effect.never).pipe(
-        Effect.onInterrupt(() => Effect.sync(() => finalized++))
-      )
-    return { handler, started: Deferred.await(started), finalized: () => finalized }
+describe.each(["known", "behind handle"] as const)("handlers that are %s", (which) => {
+  beforeEach(() => {
+    way = which
   })
 
-  it.effect("is interrupted when its time is over, finalized, and settles TimedOut", () =>
-    Effect.gen(function*() {
-      const { finalized, handler, started } = yield* waiting
-      const fiber = yield* Effect.forkChild(execute("plain", { plain: handler }, { timeout: "10 seconds" }))
-      yield* started
-      yield* TestClock.adjust("10 seconds")
-      const { leftBehind, outcome } = yield* Fiber.join(fiber)
-      assert.strictEqual(finalized(), 1)
-      assert.deepStrictEqual(outcome, { _tag: "TimedOut", limit: 10_000 })
-      assert.deepStrictEqual(leftBehind, [])
-    }))
-
-  it.effect("passes our own interruption on to its finalizers", () =>
-    Effect.gen(function*() {
-      const { finalized, handler, started } = yield* waiting
-      const fiber = yield* Effect.forkChild(execute("plain", { plain: handler }))
-      yield* started
-      yield* Fiber.interrupt(fiber)
-      assert.strictEqual(finalized(), 1)
-      assert.strictEqual((yield* Fiber.await(fiber))._tag, "Failure")
-    }))
-
-  it.effect.each([["plain", "OutcomeUnknown", "OutcomeUnknown"], ["look", "TimedOut", "Interrupted"]] as const)(
-    "and ignores its interruption is left behind after the grace period: %s is %s",
-    ([name, outcome, told]) =>
+  describe("a handler that succeeds", () => {
+    it.effect("settles with its result as its schema encodes it", () =>
       Effect.gen(function*() {
-        const started = yield* Deferred.make<void>()
-        const release = yield* Deferred.make<void>()
-        const handler = () =>
-          Effect.uninterruptible(Effect.andThen(Deferred.succeed(started, undefined), Deferred.await(release)))
-        const fiber = yield* Effect.forkChild(execute(name, { [name]: handler }, { timeout: "10 seconds" }))
-        yield* Deferred.await(started)
-        yield* TestClock.adjust("14999 millis")
-        assert.isUndefined(fiber.pollUnsafe())
-        yield* TestClock.adjust("1 millis")
-        const ran = yield* Fiber.join(fiber)
-        assert.strictEqual(ran.outcome._tag, outcome)
-        assert.deepStrictEqual(ran.leftBehind.map((left) => left._tag), [told])
-        yield* Deferred.succeed(release, undefined)
-      })
-  )
+        const { outcome } = yield* execute("typed", {
+          typed: () =>
+            Effect.map(
+              Effect.sync(() => new Date(0)),
+              () => ({ at: Schema.decodeSync(Schema.DateTimeUtcFromString)("2026-01-02T00:00:00.000Z") })
+            )
+        })
+        assert.deepStrictEqual(outcome, { _tag: "Succeeded", result: { at: "2026-01-02T00:00:00.000Z" } })
+      }))
 
-  it.effect("in time is not held to anything longer", () =>
-    Effect.gen(function*() {
-      const { outcome } = yield* execute("plain", { plain: () => Effect.succeed(1) }, { timeout: Infinity })
-      assert.deepStrictEqual(outcome, { _tag: "Succeeded", result: 1 })
-    }))
+    it.effect("is told its call", () =>
+      Effect.gen(function*() {
+        const { outcome } = yield* execute("plain", {
+          plain: () => Effect.map(ToolCall, ({ data, idempotencyKey }) => ({ data, idempotencyKey }))
+        })
+        assert.deepStrictEqual(outcome, { _tag: "Succeeded", result: { data: { tenant: 1 }, idempotencyKey: "key" } })
+      }))
+
+    it.effect("with nothing settles with null", () =>
+      Effect.gen(function*() {
+        const { outcome } = yield* execute("nothing", { nothing: () => Effect.void }, { params: {} })
+        assert.deepStrictEqual(outcome, { _tag: "Succeeded", result: null })
+      }))
+
+    const plain: Array<[string, unknown, Schema.Json]> = [
+      ["a text", "text", "text"],
+      ["an empty text", "", ""],
+      ["null", null, null],
+      ["undefined", undefined, null],
+      ["an object with undefined in it", { a: undefined, b: [undefined] }, { b: [null] }],
+      ["NaN", { a: NaN }, { a: null }],
+      ["a Date", new Date(0), "1970-01-01T00:00:00.000Z"],
+      ["a Map", new Map([[1, 2]]), {}],
+      ["bytes", new Uint8Array([1, 2, 255]), "AQL/"],
+      ["a Buffer", Buffer.from("hi"), "aGk="],
+      ["bytes in a field", { name: "x", data: new Uint8Array([0]).buffer }, { name: "x", data: "AA==" }]
+    ]
+    it.effect.each(plain)("with %s settles with plain JSON", ([, value, result]) =>
+      Effect.gen(function*() {
+        const { outcome } = yield* execute("plain", { plain: () => Effect.succeed(value) })
+        assert.deepStrictEqual(outcome, { _tag: "Succeeded", result })
+      }))
+
+    const circular: Record<string, unknown> = {}
+    circular["self"] = circular
+    const odd: Array<[string, unknown]> = [
+      ["a circular value", circular],
+      ["a bigint", 1n],
+      ["a bigint inside", { a: [1n] }],
+      ["a function", () => 1],
+      ["a symbol", Symbol("x")],
+      ["a toJSON that throws", {
+        toJSON: () => {
+          throw new Error("no")
+        }
+      }],
+      [
+        "a getter that throws",
+        Object.defineProperty({}, "x", {
+          enumerable: true,
+          get: () => {
+            throw new Error("no")
+          }
+        })
+      ]
+    ]
+    it.effect.each(odd)("with %s settles NotEncodable", ([, value]) =>
+      Effect.gen(function*() {
+        const { outcome } = yield* execute("plain", { plain: () => Effect.succeed(value) })
+        assert.strictEqual(outcome._tag, "NotEncodable")
+      }))
+
+    it.effect("with what its schema does not allow settles NotEncodable", () =>
+      Effect.gen(function*() {
+        const { outcome } = yield* execute("typed", { typed: () => Effect.succeed({ at: "tomorrow" }) })
+        assert.strictEqual(outcome._tag, "NotEncodable")
+      }))
+  })
+
+  describe("a long result", () => {
+    it.effect("of 30,000 characters is left as it is", () =>
+      Effect.gen(function*() {
+        const { settlement } = yield* execute("plain", { plain: () => Effect.succeed("x".repeat(30_000)) })
+        assert.deepStrictEqual(settlement, { outcome: { _tag: "Succeeded", result: "x".repeat(30_000) } })
+      }))
+
+    it.effect("keeps its head and tail, says what is missing and how long it was", () =>
+      Effect.gen(function*() {
+        const { settlement } = yield* execute("plain", { plain: () => Effect.succeed(`head${"x".repeat(50_000)}tail`) })
+        assert.strictEqual(settlement.originalSize, 50_008)
+        const result = settlement.outcome._tag === "Succeeded" ? settlement.outcome.result : undefined
+        if (typeof result !== "string") return assert.fail("no text")
+        assert.isTrue(result.startsWith("head") && result.endsWith("tail"))
+        assert.include(result, "20008 of 50008 characters")
+        assert.isBelow(result.length, 30_100)
+      }))
+
+    it.effect("that is an object is cut as its JSON", () =>
+      Effect.gen(function*() {
+        const value = { rows: Array.from({ length: 10_000 }, (_, i) => ({ i })) }
+        const { settlement } = yield* execute("plain", { plain: () => Effect.succeed(value) })
+        assert.strictEqual(settlement.originalSize, JSON.stringify(value).length)
+        assert.strictEqual(settlement.outcome._tag, "Succeeded")
+      }))
+
+    it.effect("of 20 million characters is cut too", () =>
+      Effect.gen(function*() {
+        const { settlement } = yield* execute("plain", {
+          plain: () => Effect.succeed("\ud83d\ude00".repeat(10_000_000))
+        })
+        const result = settlement.outcome._tag === "Succeeded" ? settlement.outcome.result : undefined
+        assert.isTrue(typeof result === "string" && result.isWellFormed() && result.length < 30_100)
+      }))
+
+    it.effect("that is a failure is cut too", () =>
+      Effect.gen(function*() {
+        const { settlement } = yield* execute("plain", { plain: () => Effect.fail("x".repeat(50_000)) })
+        const result = settlement.outcome._tag === "Failed" ? settlement.outcome.result : undefined
+        assert.isTrue(typeof result === "string" && result.length < 30_100, "a failure of 50,000 characters")
+      }))
+
+    it.effect("that is a defect's message is cut too", () =>
+      Effect.gen(function*() {
+        const { settlement } = yield* execute("plain", { plain: () => Effect.die(new Error("x".repeat(50_000))) })
+        const result = settlement.outcome._tag === "Failed" ? settlement.outcome.result : undefined
+        assert.isTrue(typeof result === "string" && result.length < 30_100, "a defect of 50,000 characters")
+      }))
+
+    it.effect("has another limit where the application sets one", () =>
+      Effect.gen(function*() {
+        const { settlement } = yield* execute("plain", { plain: () => Effect.succeed("x".repeat(200)) }).pipe(
+          Effect.provideService(ToolExecutorToolkit.ResultLimit, 100)
+        )
+        assert.strictEqual(settlement.originalSize, 200)
+      }))
+  })
+
+  describe("a handler that fails", () => {
+    const error = { code: 7, at: Schema.decodeSync(Schema.DateTimeUtcFromString)("2026-01-02T00:00:00.000Z") }
+    it.effect.each(["returning", "failing"] as const)(
+      "typed, in the mode of %s, settles with its failure encoded",
+      (name) =>
+        Effect.gen(function*() {
+          const { outcome } = yield* execute(name, { [name]: () => Effect.fail(error) })
+          assert.deepStrictEqual(outcome, failed({ code: 7, at: "2026-01-02T00:00:00.000Z" }))
+        })
+    )
+
+    it.effect("with what its schema does not allow settles with a sentence", () =>
+      Effect.gen(function*() {
+        const { outcome } = yield* execute("failing", { failing: () => Effect.fail({ code: "x" }) })
+        assert.strictEqual(outcome._tag, "Failed")
+        assert.isTrue(outcome._tag === "Failed" && typeof outcome.result === "string")
+      }))
+
+    const thrown: Array<[string, unknown, string]> = [
+      ["an Error", new Error("boom"), "boom"],
+      ["an Error without a message", new TypeError(), "TypeError"],
+      ["a text", "boom", "boom"],
+      ["undefined", undefined, "no reason given"],
+      ["null", null, "no reason given"],
+      ["an object without a prototype", Object.create(null), "no reason given"],
+      [
+        "an Error whose message throws",
+        Object.defineProperty(new Error("x"), "message", {
+          get: () => {
+            throw new Error("no")
+          }
+        }),
+        ""
+      ]
+    ]
+    it.effect.each(thrown)("with a defect, %s, settles with a sentence", ([, defect, words]) =>
+      Effect.gen(function*() {
+        const { outcome } = yield* execute("plain", { plain: () => Effect.die(defect) })
+        assert.isTrue(outcome._tag === "Failed" && typeof outcome.result === "string" && outcome.result.includes(words))
+      }))
+
+    it.effect.each(thrown.slice(0, 6))(
+      "by throwing %s where it should give an effect settles with a sentence",
+      ([, defect, words]) =>
+        Effect.gen(function*() {
+          const { outcome } = yield* execute("plain", {
+            plain: () => {
+              throw defect
+            }
+          })
+          assert.isTrue(
+            outcome._tag === "Failed" && typeof outcome.result === "string" && outcome.result.includes(words)
+          )
+        })
+    )
+
+    it.effect("by giving no effect at all settles with a sentence", () =>
+      Effect.gen(function*() {
+        const { outcome } = yield* execute("plain", { plain: () => "not an effect" })
+        assert.strictEqual(outcome._tag, "Failed")
+      }))
+
+    it.effect("by interrupting itself settles with a sentence", () =>
+      Effect.gen(function*() {
+        const { outcome } = yield* execute("plain", { plain: () => Effect.interrupt })
+        assert.deepStrictEqual(outcome, failed("The tool interrupted itself."))
+      }))
+
+    it.effect("keeps stacks out of what the model reads", () =>
+      Effect.gen(function*() {
+        const { outcome } = yield* execute("plain", { plain: () => Effect.die(new Error("boom")) })
+        assert.notInclude(JSON.stringify(outcome), import.meta.filename)
+      }))
+  })
+
+  describe("arguments", () => {
+    const wrong: Array<[Schema.Json]> = [[{}], [{ n: "1" }], [null], [[]], ["{\"n\":"], ["{\"n\":1}"]]
+    it.effect.each(wrong)("that do not fit, %j, settle InvalidArguments", ([params]) =>
+      Effect.gen(function*() {
+        const { outcome } = yield* execute("plain", { plain: unused }, { params })
+        assert.strictEqual(outcome._tag, "InvalidArguments")
+      }))
+
+    it.effect.each(["nope", "", "toString", "__proto__", "constructor", "hasOwnProperty"])(
+      "for the unknown tool %j settle UnknownTool",
+      (name) =>
+        Effect.gen(function*() {
+          const { outcome } = yield* execute(name, {})
+          assert.deepStrictEqual(outcome, { _tag: "UnknownTool", available: Object.keys(kit.tools) })
+        })
+    )
+
+    it.effect("and results are in no span, whose nesting is right", () =>
+      Effect.gen(function*() {
+        const spans: Array<Tracer.NativeSpan> = []
+        const tracer = Tracer.make({
+          span: (options) => {
+            const span = new Tracer.NativeSpan(options)
+            spans.push(span)
+            return span
+          }
+        })
+        yield* execute("plain", {
+          plain: () => Effect.succeed("secret result").pipe(Effect.withSpan("inside"))
+        }, { params: { n: 424242 } }).pipe(Effect.withSpan("outside"), Effect.provideService(Tracer.Tracer, tracer))
+        yield* execute("failing", { failing: () => Effect.fail({ code: 1 }) }, { params: { n: "424242" } }).pipe(
+          Effect.withSpan("outside 2"),
+          Effect.provideService(Tracer.Tracer, tracer)
+        )
+        const text = JSON.stringify(
+          spans.map((
+            span
+          ) => [span.name, [...span.attributes], span.events.map(([name, , attributes]) => [name, attributes])])
+        )
+        assert.notInclude(text, "424242")
+        assert.notInclude(text, "secret")
+        const names = spans.map((span) => span.name)
+        assert.includeMembers(names, ["outside", "inside"])
+        const inside = spans.find((span) => span.name === "inside")
+        assert.strictEqual(inside?.traceId, spans[0]?.traceId)
+      }))
+  })
+
+  describe("progress", () => {
+    it.effect("comes in order and before the outcome", () =>
+      Effect.gen(function*() {
+        const { outcome, progress } = yield* execute("plain", {
+          plain: (_: unknown, { preliminary }: { preliminary: (value: unknown) => Effect.Effect<void> }) =>
+            Effect.as(Effect.forEach([1, 2, 3, 1n, 4], preliminary), "done")
+        })
+        assert.deepStrictEqual(progress, [1, 2, 3, 4])
+        assert.deepStrictEqual(outcome, { _tag: "Succeeded", result: "done" })
+      }))
+
+    it.effect("that does not fit the schema settles NotEncodable", () =>
+      Effect.gen(function*() {
+        const { outcome, progress } = yield* execute("returning", {
+          returning: (_: unknown, { preliminary }: { preliminary: (value: unknown) => Effect.Effect<void> }) =>
+            Effect.as(Effect.andThen(preliminary("half"), preliminary(5)), "done")
+        })
+        assert.strictEqual(outcome._tag, "NotEncodable")
+        assert.deepStrictEqual(progress, ["half"])
+      }))
+
+    it.effect("that comes when the handler has ended is not heard", () =>
+      Effect.gen(function*() {
+        let late: Effect.Effect<void> = Effect.void
+        const { progress } = yield* execute("plain", {
+          plain: (_: unknown, { preliminary }: { preliminary: (value: unknown) => Effect.Effect<void> }) =>
+            Effect.sync(() => {
+              late = preliminary("late")
+              return "done"
+            })
+        })
+        yield* late
+        assert.deepStrictEqual(progress, [])
+      }))
+
+    it.effect("makes a handler wait for a slow reader", () =>
+      Effect.gen(function*() {
+        const release = yield* Deferred.make<void>()
+        const reached = yield* Deferred.make<void>()
+        let made = 0
+        const fiber = yield* execute("plain", {
+          plain: (_: unknown, { preliminary }: { preliminary: (value: unknown) => Effect.Effect<void> }) =>
+            Effect.as(
+              Effect.forEach(
+                Array.from({ length: 1000 }, (_, i) => i),
+                (i) => Effect.andThen(preliminary(i), Effect.sync(() => made++))
+              ),
+              "done"
+            )
+        }, {
+          onProgress: () => Effect.andThen(Deferred.succeed(reached, undefined), Deferred.await(release))
+        }).pipe(Effect.forkChild)
+        yield* Deferred.await(reached)
+        yield* TestClock.adjust("1 second")
+        assert.isBelow(made, 100)
+        yield* Deferred.succeed(release, undefined)
+        const { progress } = yield* Fiber.join(fiber)
+        assert.strictEqual(progress.length, 1000)
+      }))
+  })
+
+  describe("a handler that does not end", () => {
+    const waiting = Effect.sync(() => {
+      const started = Deferred.makeUnsafe<void>()
+      let finalized = 0
+      const handler = () =>
+        Effect.andThen(Deferred.succeed(started, undefined), Effect.never).pipe(
+          Effect.onInterrupt(() => Effect.sync(() => finalized++))
+        )
+      return { handler, started: Deferred.await(started), finalized: () => finalized }
+    })
+
+    it.effect("is interrupted when its time is over, finalized, and settles TimedOut", () =>
+      Effect.gen(function*() {
+        const { finalized, handler, started } = yield* waiting
+        const fiber = yield* Effect.forkChild(execute("plain", { plain: handler }, { timeout: "10 seconds" }))
+        yield* started
+        yield* TestClock.adjust("10 seconds")
+        const { leftBehind, outcome } = yield* Fiber.join(fiber)
+        assert.strictEqual(finalized(), 1)
+        assert.deepStrictEqual(outcome, { _tag: "TimedOut", limit: 10_000 })
+        assert.deepStrictEqual(leftBehind, [])
+      }))
+
+    it.effect("passes our own interruption on to its finalizers", () =>
+      Effect.gen(function*() {
+        const { finalized, handler, started } = yield* waiting
+        const fiber = yield* Effect.forkChild(execute("plain", { plain: handler }))
+        yield* started
+        yield* Fiber.interrupt(fiber)
+        assert.strictEqual(finalized(), 1)
+        assert.strictEqual((yield* Fiber.await(fiber))._tag, "Failure")
+      }))
+
+    it.effect.each([["plain", "OutcomeUnknown", "OutcomeUnknown"], ["look", "TimedOut", "Interrupted"]] as const)(
+      "and ignores its interruption is left behind after the grace period: %s is %s",
+      ([name, outcome, told]) =>
+        Effect.gen(function*() {
+          const started = yield* Deferred.make<void>()
+          const release = yield* Deferred.make<void>()
+          const handler = () =>
+            Effect.uninterruptible(Effect.andThen(Deferred.succeed(started, undefined), Deferred.await(release)))
+          const fiber = yield* Effect.forkChild(execute(name, { [name]: handler }, { timeout: "10 seconds" }))
+          yield* Deferred.await(started)
+          yield* TestClock.adjust("14999 millis")
+          assert.isUndefined(fiber.pollUnsafe())
+          yield* TestClock.adjust("1 millis")
+          const ran = yield* Fiber.join(fiber)
+          assert.strictEqual(ran.outcome._tag, outcome)
+          assert.deepStrictEqual(ran.leftBehind.map((left) => left._tag), [told])
+          yield* Deferred.succeed(release, undefined)
+        })
+    )
+
+    it.effect("in time is not held to anything longer", () =>
+      Effect.gen(function*() {
+        const { outcome } = yield* execute("plain", { plain: () => Effect.succeed(1) }, { timeout: Infinity })
+        assert.deepStrictEqual(outcome, { _tag: "Succeeded", result: 1 })
+      }))
+  })
 })
 
 class Unneeded extends Context.Service<Unneeded, {}>()("test/Unneeded") {}

@@ -20,7 +20,7 @@ export const make = (
   restore: Restore
 ): Phase =>
   Effect.fnUntraced(function*(self, grace = 1) {
-    const fiber = yield* Effect.forkChild(restore(Grace.severed(self, Effect.void, grace)))
+    const fiber = yield* Effect.forkChild(restore(Grace.severed(self, Effect.void, { times: grace })))
     live.interrupt = () => fiber.interruptUnsafe()
     if (live.stopped !== undefined) fiber.interruptUnsafe()
     const awaited = yield* Effect.exit(restore(Fiber.await(fiber)))

@@ -92,7 +92,7 @@ export const make = Effect.fnUntraced(function*(
   return {
     ...(yield* Offer.make(systemOf(instructions), offered(handlers, input))),
     agent: name,
-    instructions: yield* Digest.sha256(instructions),
+    instructions: yield* Digest.sha256OfFixed(instructions),
     systemOf,
     rules,
     handlers,

@@ -92,10 +92,8 @@ export const run = (
       })
     )
 
-    return Effect.raceFirst(
-      Grace.severed(consume, onLeak),
-      limitTime(watch, journal, timeouts, () => collector.finish !== undefined)
-    ).pipe(
+    const limit = limitTime(watch, journal, timeouts, () => collector.finish !== undefined)
+    return Grace.severed(consume, onLeak, { within: (wait) => Effect.raceFirst(wait, limit) }).pipe(
       Effect.match({
         onSuccess: () => settle(collector, watch, journal.now()),
         onFailure: (error) => failed(error, collector, journal.now() - startedAt)

@@ -49,7 +49,7 @@ export class Collector {
         case "reasoning-delta": {
           const isText = part.type === "text-delta"
           this.#block(isText ? "text" : "reasoning", part.block, part.delta, part.metadata)
-          const delta = this.#characters(`${part.type} ${part.block}`, part.delta)
+          const delta = this.#characters(part)
           if (delta !== "") events.push(this.#delta(isText ? "TextDelta" : "ReasoningDelta", part.block, delta))
           break
         }
@@ -61,7 +61,7 @@ export class Collector {
             attempt: this.attempt,
             index: this.#index++,
             block: part.block,
-            delta: this.#characters(`${part.type} ${part.block}`, part.delta),
+            delta: this.#characters(part),
             tool: this.#tool(part.block, part.tool)
           })
           break
@@ -103,9 +103,13 @@ export class Collector {
   }
 
   /** A delta in whole characters: half a surrogate pair at its end comes with the block's next one. */
-  #characters(key: string, delta: string): string {
-    const text = this.#halves.size === 0 ? delta : (this.#halves.get(key) ?? "") + delta
-    const isWhole = !/[\ud800-\udbff]$/.test(text)
+  #characters(
+    { block, delta, type }: { readonly type: string; readonly block: string; readonly delta: string }
+  ): string {
+    if (this.#halves.size === 0 && !endsInHalf(delta)) return delta
+    const key = `${type} ${block}`
+    const text = (this.#halves.get(key) ?? "") + delta
+    const isWhole = !endsInHalf(text)
     if (isWhole) this.#halves.delete(key)
     else this.#halves.set(key, text.slice(-1))
     return isWhole ? text : text.slice(0, -1)
@@ -156,6 +160,9 @@ export class Collector {
     this.#current = undefined
   }
 }
+
+/** Its last unit is the first half of a surrogate pair; of an empty text that is NaN, which is none. */
+const endsInHalf = (text: string): boolean => (text.charCodeAt(text.length - 1) & 0xfc00) === 0xd800
 
 const annotate = (block: Block, metadata: Message.Metadata | undefined): void => {
   if (metadata !== undefined) block.metadata = { ...block.metadata, ...metadata }

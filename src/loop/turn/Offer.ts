@@ -35,7 +35,7 @@ export const make = Effect.fnUntraced(function*(
     system: system === "" ? undefined : { role: "system", content: system },
     tools,
     toolChoice,
-    inputDigest: yield* Digest.sha256(JSON.stringify(digested))
+    inputDigest: yield* Digest.sha256OfFixed(JSON.stringify(digested))
   }
 })
 

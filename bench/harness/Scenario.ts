@@ -1,0 +1,90 @@
+/** The scenarios as data: what each measures, and of which script. */
+import type { Script } from "./Contender.ts"
+
+const script: Script = {
+  turns: 0,
+  calls: 1,
+  deltas: 3,
+  chunk: 1,
+  latency: 0,
+  toolMillis: 0,
+  parallel: 1,
+  hang: "no"
+}
+
+export interface Scenario {
+  readonly name: string
+  /** the file of `scenarios/` that measures it */
+  readonly kind: "Timed" | "Parallel" | "Concurrent" | "Durable" | "Abort" | "ColdStart"
+  readonly script: Script
+  /** a smaller one that warms up, where the script itself takes long */
+  readonly warmUp?: Script
+  /** Timed: what a run's time is divided by, and what that is called */
+  readonly units: number
+  readonly unit: string
+  /** how many runs there are at once */
+  readonly runs: number
+}
+
+const deltas = (name: string, chunk: number): Scenario => ({
+  name: `deltas, ${name}`,
+  kind: "Timed",
+  script: { ...script, deltas: 10_000, chunk },
+  units: 10_000,
+  unit: "delta",
+  runs: 1
+})
+
+const steps = (turns: number): Scenario => ({
+  name: `steps, ${turns}`,
+  kind: "Timed",
+  script: { ...script, turns },
+  ...(turns > 100 ? { warmUp: { ...script, turns: 100 } } : {}),
+  units: turns,
+  unit: "step",
+  runs: 1
+})
+
+const concurrent = (runs: number): Scenario => ({
+  name: `concurrent, ${runs}`,
+  kind: "Concurrent",
+  script: { ...script, turns: 5, latency: 20 },
+  units: 1,
+  unit: "run",
+  runs
+})
+
+const durable = (turns: number): Scenario => ({ ...steps(turns), name: `durable, ${turns}`, kind: "Durable" })
+
+const abort = (hang: "honours" | "ignores"): Scenario => ({
+  name: `abort, source that ${hang} its signal`,
+  kind: "Abort",
+  script: { ...script, hang },
+  units: 200,
+  unit: "run",
+  runs: 200
+})
+
+export const all: ReadonlyArray<Scenario> = [
+  deltas("one by one", 1),
+  deltas("64 at once", 64),
+  steps(10),
+  steps(100),
+  steps(1000),
+  {
+    name: "parallel",
+    kind: "Parallel",
+    script: { ...script, turns: 1, calls: 100, toolMillis: 5, parallel: 16 },
+    units: 1,
+    unit: "round",
+    runs: 1
+  },
+  concurrent(10),
+  concurrent(100),
+  concurrent(1000),
+  durable(200),
+  durable(1000),
+  abort("honours"),
+  abort("ignores"),
+  { name: "cold start", kind: "ColdStart", script, units: 1, unit: "start", runs: 1 }
+]

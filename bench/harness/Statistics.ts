@@ -1,0 +1,69 @@
+/** What many rounds say: medians, minima and ratios. */
+
+export const median = (values: ReadonlyArray<number>): number => {
+  const sorted = values.toSorted((a, b) => a - b)
+  const middle = sorted.length >> 1
+  const upper = sorted[middle] ?? NaN
+  return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? NaN) + upper) / 2
+}
+
+/** The value below which `share` (0 to 1) of them are. */
+export const quantile = (values: ReadonlyArray<number>, share: number): number => {
+  const sorted = values.toSorted((a, b) => a - b)
+  return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? NaN
+}
+
+/** What one measurement gave, by the name of the metric with its unit: `us a delta`. */
+export type Sample = Readonly<Record<string, number>>
+
+export interface Row {
+  readonly scenario: string
+  readonly contender: string
+  readonly metric: string
+  readonly median: number
+  readonly min: number
+  readonly rounds: number
+  /** of the median to that of the floor, and of pi, where they were measured too */
+  readonly toFloor?: number
+  readonly toPi?: number
+}
+
+export interface Measured {
+  readonly scenario: string
+  readonly contender: string
+  readonly sample: Sample
+}
+
+/** The contender that every other one is compared with. */
+export const floor = "floor: Effect stream"
+
+/** One row for each scenario, metric and contender, in the order in which they were measured first. */
+export const rows = (measured: ReadonlyArray<Measured>): ReadonlyArray<Row> => {
+  const values = new Map<string, Map<string, Array<number>>>()
+  for (const { contender, sample, scenario } of measured) {
+    for (const [metric, value] of Object.entries(sample)) {
+      const key = JSON.stringify([scenario, metric])
+      const by = values.get(key) ?? new Map<string, Array<number>>()
+      values.set(key, by.set(contender, [...(by.get(contender) ?? []), value]))
+    }
+  }
+  return [...values].flatMap(([key, by]) => {
+    const [scenario, metric] = JSON.parse(key) as [string, string]
+    const ratio = (of: number, to: string) => by.has(to) ? of / median(by.get(to)!) : undefined
+    return [...by].map(([contender, all]): Row => {
+      const middle = median(all)
+      const toFloor = ratio(middle, floor)
+      const toPi = ratio(middle, "pi")
+      return {
+        scenario,
+        contender,
+        metric,
+        median: middle,
+        min: Math.min(...all),
+        rounds: all.length,
+        ...(toFloor === undefined ? {} : { toFloor }),
+        ...(toPi === undefined ? {} : { toPi })
+      }
+    })
+  })
+}

@@ -1,0 +1,62 @@
+/**
+ * The floor of a durable step: the two writes that fiberloop makes of a step, the same bytes, each a prepared insert in a
+ * commit of its own; and the floor of opening it again: read and parse. Runs no model, tool or loop.
+ */
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { type Contender, delta } from "../harness/Contender.ts"
+import * as Writes from "./Writes.ts"
+
+const contender = (name: string, synchronous: "NORMAL" | "FULL"): Contender => ({
+  name,
+  open: async (script, tally) => {
+    const { DatabaseSync } = await import("node:sqlite")
+    const folder = mkdtempSync(join(tmpdir(), "fiberloop-bench-"))
+    const filename = join(folder, "floor.db")
+    const writes = await Writes.of(script)
+    const connect = () => {
+      const database = new DatabaseSync(filename)
+      database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = ${synchronous}`)
+      return database
+    }
+    const database = connect()
+    database.exec(
+      "CREATE TABLE events (session INTEGER, seq INTEGER, json TEXT, PRIMARY KEY (session, seq)) WITHOUT ROWID"
+    )
+    const insert = database.prepare("INSERT INTO events VALUES (?, ?, ?)")
+    let sessions = 0
+    const run = async () => {
+      sessions++
+      writes.forEach((json, seq) => insert.run(sessions, seq, json))
+      const answers = script.turns + 1
+      tally.requests += answers
+      tally.remembered += script.calls * script.turns * answers / 2
+      tally.calls += script.turns * script.calls
+      tally.results += script.turns * script.calls
+      tally.deltas += answers * script.deltas
+      tally.characters += answers * script.deltas * delta.length
+    }
+    const reopen = async () => {
+      const again = connect()
+      const rows = again.prepare("SELECT json FROM events WHERE session = ? ORDER BY seq").all(sessions)
+      const events = rows.flatMap(({ json }) => JSON.parse(String(json)) as ReadonlyArray<{ readonly _tag: string }>)
+      again.close()
+      return events.filter(({ _tag }) => _tag === "ToolSettled").length
+    }
+    return {
+      run,
+      reopen,
+      bytes: async () => writes.reduce((sum, json) => sum + Buffer.byteLength(json), 0),
+      close: async () => {
+        database.close()
+        rmSync(folder, { recursive: true, force: true })
+      }
+    }
+  }
+})
+
+export const contenders: ReadonlyArray<Contender> = [
+  contender("floor: prepared inserts", "NORMAL"),
+  contender("floor: prepared inserts, fsync", "FULL")
+]

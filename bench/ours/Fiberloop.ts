@@ -1,0 +1,108 @@
+/** fiberloop on a bare `Model` with each of its stores, and on a `LanguageModel`; its events are read to the end. */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as ManagedRuntime from "effect/ManagedRuntime"
+import * as Stream from "effect/Stream"
+import * as Agent from "../../src/Agent.ts"
+import * as Fiberloop from "../../src/Fiberloop.ts"
+import { Model } from "../../src/services/Model.ts"
+import type { Contender, Script, Tally } from "../harness/Contender.ts"
+import * as Source from "./Source.ts"
+import * as Stores from "./Stores.ts"
+import * as Tools from "./Tools.ts"
+
+type Models = (script: Script, tally: Tally) => Layer.Layer<Model> | Promise<Layer.Layer<Model>>
+
+export const scripted: Models = (script, tally) =>
+  Layer.succeedContext(Context.make(Model, Source.model(script, tally)))
+
+export const contender = (name: string, models: Models, openStore: Stores.Open = Stores.memory): Contender => ({
+  name,
+  open: async (script, tally) => {
+    const store = await openStore()
+    const services = (model: Layer.Layer<Model>) =>
+      Layer.mergeAll(
+        Layer.provideMerge(model, Fiberloop.layer),
+        Tools.toolkit.toLayer({ double: Source.handler(script, tally) })
+      )
+    const runtime = ManagedRuntime.make(Layer.mergeAll(services(await models(script, tally)), store.layer))
+    const make = Agent.make({
+      instructions: "",
+      toolkit: Tools.toolkit,
+      limits: { maxTurns: Infinity },
+      toolPolicy: { maxParallel: script.parallel }
+    })
+    const agent = await runtime.runPromise(make)
+    let sessions = 0
+
+    const run = (signal?: AbortSignal) =>
+      runtime.runPromise(
+        agent.stream({ sessionId: `session${sessions++}`, input: "go" }).pipe(
+          Stream.runForEachArray((events) =>
+            Effect.sync(() => {
+              for (const event of events) {
+                if (event._tag === "TextDelta") {
+                  tally.deltas += event.count ?? 1
+                  tally.characters += event.delta.length
+                  tally.onDelta?.()
+                } else if (event._tag === "ToolSettled" && event.outcome._tag === "Succeeded") tally.results++
+              }
+            })
+          )
+        ),
+        { signal }
+      )
+
+    /** To the first request of the next message, whose model then never answers. */
+    const reopen = async () => {
+      const again = await store.again()
+      const stop = new AbortController()
+      const asked = new Promise<number>((resolve) => {
+        const model: Model["Service"] = {
+          info: { provider: "bench", name: "bench" },
+          stream: ({ messages }) => Stream.fromEffectDrain(Effect.sync(() => resolve(messages.length)))
+        }
+        const next = Effect.flatMap(
+          make,
+          (agent) => agent.run({ sessionId: `session${sessions - 1}`, input: "and now?" })
+        )
+        Effect.runPromise(
+          Effect.provide(next, Layer.mergeAll(services(Layer.succeedContext(Context.make(Model, model))), again)),
+          { signal: stop.signal }
+        ).catch(() => {})
+      })
+      const messages = await asked
+      stop.abort()
+      // of the user twice, and the answer without calls
+      return (messages - 3) / 2
+    }
+    return {
+      run,
+      reopen,
+      bytes: () => store.bytes(`session${sessions - 1}`),
+      ...(store.bytesOf === undefined ? {} : { bytesOf: store.bytesOf }),
+      close: async () => {
+        await runtime.dispose()
+        await store.remove()
+      }
+    }
+  }
+})
+
+export const contenders: ReadonlyArray<Contender> = [
+  contender("fiberloop", scripted),
+  contender("fiberloop, SQLite os", scripted, Stores.sqlite("os")),
+  contender("fiberloop, SQLite fsync", scripted, Stores.sqlite("fsync")),
+  contender("fiberloop, Postgres", scripted, Stores.postgres),
+  contender(
+    "fiberloop, LanguageModel",
+    async (script, tally) => {
+      const [ModelLanguageModel, LanguageModels] = await Promise.all([
+        import("../../src/layers/ModelLanguageModel.ts"),
+        import("./LanguageModels.ts")
+      ])
+      return Layer.provide(ModelLanguageModel.layer, LanguageModels.layer(script, tally))
+    }
+  )
+]

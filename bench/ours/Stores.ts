@@ -1,0 +1,73 @@
+/** The stores that fiberloop is measured on, each empty, with what its sessions take on the disk. */
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Stream from "effect/Stream"
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import * as SessionStoreMemory from "../../src/layers/SessionStoreMemory.ts"
+import { SessionStore } from "../../src/services/SessionStore.ts"
+
+export interface Store {
+  readonly layer: Layer.Layer<SessionStore, unknown>
+  /** The same sessions, as another process opens them. */
+  readonly again: () => Promise<Layer.Layer<SessionStore, unknown>>
+  readonly bytes: (sessionId: string) => Promise<number>
+  /** `bytes` is of all sessions */
+  readonly bytesOf?: "store"
+  readonly remove: () => Promise<void>
+}
+
+export type Open = () => Promise<Store>
+
+/** The bytes of the events' JSON. */
+const jsonBytes = (layer: Layer.Layer<SessionStore, unknown>) => (sessionId: string) =>
+  Effect.gen(function*() {
+    const store = yield* SessionStore
+    const events = yield* Stream.runCollect(store.read(sessionId))
+    return events.reduce((sum, event) => sum + Buffer.byteLength(JSON.stringify(event)), 0)
+  }).pipe(Effect.provide(layer), Effect.runPromise)
+
+export const memory: Open = async () => {
+  const services = await Effect.runPromise(Effect.scoped(Layer.build(SessionStoreMemory.layer)))
+  const layer = Layer.succeedContext(services)
+  return { layer, again: async () => layer, bytes: jsonBytes(layer), remove: async () => {} }
+}
+
+export const sqlite = (durability: "os" | "fsync"): Open => async () => {
+  const [{ DatabaseSync }, SessionStoreSqlite] = await Promise.all([
+    import("node:sqlite"),
+    import("../../src/layers/SessionStoreSqlite.ts")
+  ])
+  const folder = mkdtempSync(join(tmpdir(), "fiberloop-bench-"))
+  const filename = join(folder, "sessions.db")
+  const layer = SessionStoreSqlite.layer({ filename, durability })
+  /** what the file has once everything is in it */
+  const size = () => {
+    const database = new DatabaseSync(filename)
+    database.exec("PRAGMA wal_checkpoint(TRUNCATE)")
+    const pragma = (name: string) => Number(Object.values(database.prepare(`PRAGMA ${name}`).get()!)[0])
+    const bytes = pragma("page_count") * pragma("page_size")
+    database.close()
+    return bytes
+  }
+  await Effect.runPromise(Effect.scoped(Layer.build(layer)))
+  return {
+    layer,
+    again: async () => layer,
+    bytes: async () => size(),
+    bytesOf: "store",
+    remove: async () => rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** The Postgres of `DATABASE_URL`, else a throw-away one that commits without fsync. */
+export const postgres: Open = async () => {
+  const { layer: of } = await import("../../src/layers/SessionStorePg.ts")
+  const given = process.env["DATABASE_URL"]
+  const server = given === undefined || given === ""
+    ? await (await import("../../test/support/Postgres.ts")).start()
+    : { url: given, remove: async () => {} }
+  const layer = of({ url: server.url })
+  return { layer, again: async () => layer, bytes: jsonBytes(layer), remove: server.remove }
+}

@@ -1,0 +1,34 @@
+/**
+ * One call of a handler that only a toolkit's `handle` reaches: made from tools known at run time, or by somebody who wraps it.
+ *
+ * Does not own what becomes of a failure; that is `ToolExecutorToolkit`.
+ */
+import type * as Tool from "effect/ai/Tool"
+import * as Toolkit from "effect/ai/Toolkit"
+import * as Effect from "effect/Effect"
+import * as Stream from "effect/Stream"
+import * as ToolExecutor from "../../services/ToolExecutor.ts"
+import type * as KnownHandler from "./KnownHandler.ts"
+
+/** How many preliminary results a handler may be ahead of their reader. */
+const progressBuffer = 16
+
+/** The last element of what `handle` gives. */
+export const run = (
+  handlers: ToolExecutor.Handlers,
+  call: ToolExecutor.Call,
+  progress: (encoded: unknown) => Effect.Effect<void>
+): Effect.Effect<KnownHandler.Result | undefined, unknown> => {
+  let last: KnownHandler.Result | undefined
+  const take = (result: Tool.HandlerResult<Tool.Any>) => {
+    if (result.preliminary) return progress(result.encodedResult)
+    last = result
+    return Effect.void
+  }
+  return handlers.handle(call.name, call.params, call.identity.callId).pipe(
+    Effect.flatMap((results) => Stream.runForEach(results, take)),
+    Effect.map(() => last),
+    Effect.provideService(ToolExecutor.ToolCall, call.identity),
+    Effect.provideService(Toolkit.PreliminaryBuffer, progressBuffer)
+  ) as Effect.Effect<KnownHandler.Result | undefined, unknown>
+}

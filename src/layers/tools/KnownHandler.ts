@@ -1,0 +1,125 @@
+/**
+ * One call of a handler that is known by itself: what `Toolkit.handle` makes of it, without the queue, the fiber and the
+ * stream for preliminary results that most handlers never give.
+ *
+ * Does not own time limits, nor what becomes of a failure; that is `ToolExecutorToolkit`.
+ */
+import * as AiError from "effect/ai/AiError"
+import * as Tool from "effect/ai/Tool"
+import * as Cause from "effect/Cause"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import * as Semaphore from "effect/Semaphore"
+import * as ToolExecutor from "../../services/ToolExecutor.ts"
+
+/** What a handler gave in the end. */
+export type Result = Omit<Tool.HandlerResult<Tool.Any>, "preliminary">
+
+interface Codecs {
+  readonly decode: (params: unknown) => Effect.Effect<unknown, Schema.SchemaError>
+  readonly encodeSuccess: (result: unknown) => Effect.Effect<unknown, Schema.SchemaError>
+  readonly encodeFailure: (error: unknown) => Effect.Effect<unknown, Schema.SchemaError>
+}
+
+/** The handler of a toolkit's tool; nothing where the handlers are behind a `handle` of somebody else's making. */
+export const find = (
+  { foundIn }: ToolExecutor.Handlers,
+  tool: Tool.Any
+): Tool.Handler<string> | undefined => foundIn?.mapUnsafe.get(tool.id) as Tool.Handler<string> | undefined
+
+/** Fails with what the tool failed with, an `AiError` where its arguments or its result do not fit. */
+export const run = (
+  tool: Tool.Any,
+  { context, handler }: Tool.Handler<string>,
+  { identity, params }: ToolExecutor.Call,
+  progress: (encoded: unknown) => Effect.Effect<void>
+): Effect.Effect<Result, unknown> => {
+  const { decode, encodeFailure, encodeSuccess } = codecsOf(tool)
+  const encode = (result: unknown, isFailure: boolean) =>
+    Effect.mapError(
+      (isFailure ? encodeFailure : encodeSuccess)(result),
+      ({ message }) =>
+        failure(
+          tool,
+          new AiError.ToolResultEncodingError({ toolName: tool.name, toolResult: result, description: message })
+        )
+    )
+  const settled = (result: unknown): Effect.Effect<Result, AiError.AiError> =>
+    Effect.map(encode(result, false), (encodedResult) => ({
+      result,
+      isFailure: false,
+      encodedResult,
+      ...(tool.toModelOutput === undefined ? {} : { modelOutput: tool.toModelOutput(result) })
+    }))
+  const failed = (thrown: unknown): Effect.Effect<Result, unknown> => {
+    const error = normal(tool, thrown)
+    return tool.failureMode === "error"
+      ? Effect.fail(error)
+      : Effect.map(encode(error, true), (encodedResult) => ({ result: error, isFailure: true, encodedResult }))
+  }
+  return Effect.matchEffect(decode(params), {
+    onFailure: ({ message }) =>
+      Effect.fail(
+        failure(tool, new AiError.ToolParameterValidationError({ toolName: tool.name, description: message }))
+      ),
+    onSuccess: (decoded) =>
+      Effect.suspend(() => {
+        const line = Semaphore.makeUnsafe(1)
+        let refused: AiError.AiError | undefined
+        let isOver = false
+        /** In order, and each handed on before the handler goes on; one that does not fit ends the call. */
+        const preliminary = (value: unknown) =>
+          Effect.suspend(() => isOver ? Effect.void : Effect.flatMap(encode(value, false), progress)).pipe(
+            Effect.catch((error) => {
+              refused = error
+              return Effect.die(error)
+            }),
+            Semaphore.withPermit(line)
+          )
+        return handler(decoded, { toolCallId: identity.callId, preliminary }).pipe(
+          Effect.updateContext((given: Context.Context<never>) =>
+            Context.add(Context.merge(context, given), ToolExecutor.ToolCall, identity)
+          ),
+          Effect.ensuring(Effect.sync(() => {
+            isOver = true
+          })),
+          Effect.matchCauseEffect({
+            onFailure: (cause) => {
+              if (refused !== undefined) return Effect.fail(refused)
+              const error = Cause.findErrorOption(cause)
+              return Option.isSome(error) ? failed(error.value) : Effect.failCause(cause)
+            },
+            onSuccess: (result) => refused === undefined ? settled(result) : Effect.fail(refused)
+          })
+        )
+      })
+  })
+}
+
+const known = new WeakMap<Tool.Any, Codecs>()
+
+const codecsOf = (tool: Tool.Any): Codecs => {
+  const made = known.get(tool)
+  if (made !== undefined) return made
+  // what a schema needs of services, the agent's context has: its requirements say so
+  const codecs = {
+    decode: Schema.isSchema(tool.parametersSchema) ? Schema.decodeUnknownEffect(tool.parametersSchema) : Effect.succeed,
+    encodeSuccess: Schema.encodeUnknownEffect(tool.successSchema),
+    encodeFailure: Schema.encodeUnknownEffect(Tool.failureResultSchema(tool))
+  } as Codecs
+  known.set(tool, codecs)
+  return codecs
+}
+
+const failure = (tool: Tool.Any, reason: AiError.AiErrorReason) =>
+  AiError.make({ module: "Toolkit", method: `${tool.name}.handle`, reason })
+
+const normal = (tool: Tool.Any, error: unknown): unknown => {
+  if (Schema.isSchemaError(error)) {
+    const description = `Tool handler returned invalid result: ${error.message}`
+    return failure(tool, new AiError.InvalidToolResultError({ toolName: tool.name, description }))
+  }
+  return AiError.isAiErrorReason(error) ? failure(tool, error) : error
+}

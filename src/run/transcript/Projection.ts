@@ -1,0 +1,38 @@
+/**
+ * Entries as the messages that one reader gets, made once: a conversation is sent again with every turn, to the same model,
+ * and all but its end is what it was.
+ *
+ * Does not own what an entry looks like to a reader; that is `Entries`.
+ */
+import type * as Message from "../Message.ts"
+import type * as Vector from "../Vector.ts"
+import * as Entries from "./Entries.ts"
+
+interface Made {
+  readonly reader: Message.ModelRef | undefined
+  readonly messages: Array<Message.Message>
+  /** how many entries they were made of */
+  length: number
+}
+
+/** By the array that all versions of a transcript share. */
+const made = new WeakMap<ReadonlyArray<Entries.Entry>, Made>()
+
+const isSame = (a: Message.ModelRef | undefined, b: Message.ModelRef | undefined): boolean =>
+  a?.provider === b?.provider && a?.name === b?.name
+
+/** The messages of all entries for `reader`, in an array of their own. Costs a copy, and what came since it was asked last. */
+export const messages = (
+  { items, length }: Vector.Vector<Entries.Entry>,
+  reader: Message.ModelRef | undefined
+): Array<Message.Message> => {
+  const before = made.get(items)
+  // an older version, which is asked for again, and another reader begin from nothing
+  const isOn = before !== undefined && before.length <= length && isSame(before.reader, reader)
+  const now: Made = isOn ? before : { reader, messages: [], length: 0 }
+  for (; now.length < length; now.length++) {
+    Entries.addMessage(now.messages, Entries.forReader(items[now.length]!, reader))
+  }
+  if (before === undefined || before.length <= length) made.set(items, now)
+  return now.messages.slice()
+}

@@ -1,0 +1,174 @@
+/** The harness of the benchmarks, without their dependencies: what it selects, what it makes of numbers, whom it refuses. */
+import { assert, it } from "@effect/vitest"
+import { type Contender, delta, makeTally, type Script } from "../../bench/harness/Contender.ts"
+import * as Contenders from "../../bench/harness/Contenders.ts"
+import * as Counts from "../../bench/harness/Counts.ts"
+import * as Options from "../../bench/harness/Options.ts"
+import * as Plot from "../../bench/harness/Plot.ts"
+import * as Scenario from "../../bench/harness/Scenario.ts"
+import * as Statistics from "../../bench/harness/Statistics.ts"
+import * as Table from "../../bench/harness/Table.ts"
+
+const script: Script = { ...Scenario.all[0]!.script, turns: 4, deltas: 3, chunk: 1 }
+
+/** Does what the script says, without a model: the counts of an honest contender. */
+const honest = (runs: number) => {
+  const tally = makeTally()
+  for (let run = 0; run < runs; run++) {
+    for (let rounds = 0; rounds <= script.turns; rounds++) {
+      tally.requests++
+      tally.remembered += rounds
+      tally.deltas += script.deltas
+      tally.characters += script.deltas * delta.length
+      if (rounds === script.turns) continue
+      tally.calls++
+      tally.results++
+    }
+  }
+  return tally
+}
+
+it("a contender that did all of the work is let through", () => {
+  Counts.check("it", script, 1, honest(1))
+  Counts.check("it", script, 3, honest(3))
+})
+
+for (const name of ["calls", "characters", "deltas", "remembered", "requests", "results"] as const) {
+  it(`a contender with other ${name} is refused`, () => {
+    const tally = honest(1)
+    const count = tally[name]
+    tally[name]--
+    assert.throws(
+      () => Counts.check("it", script, 1, tally),
+      `it did other work than the others: ${count - 1} ${name} in place of ${count}`
+    )
+  })
+}
+
+it("fiberloop and the floors do all of the work", async () => {
+  const entries = [
+    "floor: async generator",
+    "floor: Effect stream",
+    "fiberloop",
+    "fiberloop, LanguageModel",
+    "effect/ai loop"
+  ]
+  for (
+    const entry of Options.select("contender", Contenders.all, entries).filter(({ name }) => entries.includes(name))
+  ) {
+    const contender: Contender = await Contenders.load(entry)
+    const tally = makeTally()
+    const runner = await contender.open(script, tally)
+    await runner.run()
+    Counts.check(entry.name, script, 1, tally)
+    await runner.close?.()
+  }
+})
+
+it("a median of an even number lies between the two in the middle", () => {
+  assert.strictEqual(Statistics.median([9, 1, 5]), 5)
+  assert.strictEqual(Statistics.median([10, 1, 2, 4]), 3)
+  assert.isNaN(Statistics.median([]))
+})
+
+it("a quantile is one of the values", () => {
+  const values = Array.from({ length: 100 }, (_, i) => 100 - i)
+  assert.strictEqual(Statistics.quantile(values, 0.99), 100)
+  assert.strictEqual(Statistics.quantile(values, 0), 1)
+})
+
+const measured = (contender: string, ...values: ReadonlyArray<number>): ReadonlyArray<Statistics.Measured> =>
+  values.map((us) => ({ scenario: "steps, 10", contender, sample: { us } }))
+
+it("rows compare the medians with the floor's and pi's", () => {
+  const rows = Statistics.rows([
+    ...measured(Statistics.floor, 2, 4, 3),
+    ...measured("pi", 6),
+    ...measured("fiberloop", 9, 12, 90)
+  ])
+  assert.deepStrictEqual(rows[2], {
+    scenario: "steps, 10",
+    contender: "fiberloop",
+    metric: "us",
+    median: 12,
+    min: 9,
+    rounds: 3,
+    toFloor: 4,
+    toPi: 2
+  })
+  assert.strictEqual(
+    Table.render(rows),
+    "steps, 10: us (3 rounds)\n" +
+      "                      median  min  to floor  to pi\n" +
+      "floor: Effect stream       3    2        1x   0.5x\n" +
+      "pi                         6    6        2x     1x\n" +
+      "fiberloop                 12    9        4x     2x\n"
+  )
+})
+
+it("a ratio is left out where its contender was", () => {
+  assert.notProperty(Statistics.rows(measured("fiberloop", 1))[0], "toPi")
+})
+
+it("a plot has a line for each contender, which goes up with the cost", () => {
+  const row = (scenario: string, contender: string, median: number): Statistics.Row => ({
+    scenario,
+    contender,
+    metric: "us a step",
+    median,
+    min: median,
+    rounds: 1
+  })
+  const rows = [row("steps, 10", "a", 1), row("steps, 1000", "a", 100), row("steps, 10", "b", 10)]
+  const svg = Plot.render(Plot.all[0]!, [...rows, row("deltas, one by one", "c", 5)])!
+  assert.deepStrictEqual([...svg.matchAll(/polyline points="([^"]*)"/g)].map(([, points]) => points), [
+    "64.0,382.0 550.0,44.0",
+    "64.0,213.0"
+  ])
+  assert.include(svg, ">b</text>")
+  assert.notInclude(svg, ">c</text>")
+  assert.isUndefined(Plot.render(Plot.all[0]!, rows.slice(2)))
+})
+
+const named = ["floor: a", "fiberloop", "fiberloop, SQLite os", "pi"].map((name) => ({ name }))
+
+it("contenders are selected by how their names begin", () => {
+  const names = (...prefixes: ReadonlyArray<string>) =>
+    Options.select("contender", named, prefixes).map(({ name }) => name)
+  assert.deepStrictEqual(names(), named.map(({ name }) => name))
+  assert.deepStrictEqual(names("PI", "floor"), ["floor: a", "pi"])
+  assert.deepStrictEqual(names("fiberloop,"), ["fiberloop, SQLite os"])
+})
+
+it("a name that nobody has is refused with those that there are", () => {
+  assert.throws(
+    () => Options.select("contender", named, ["mastra"]),
+    `no contender begins with "mastra": floor: a, fiberloop, fiberloop, SQLite os, pi`
+  )
+})
+
+it("options are read", () => {
+  const { json, only, rounds, scenarios } = Options.parse([
+    "steps",
+    "--only",
+    "fiberloop, pi",
+    "--rounds",
+    "3",
+    "--json"
+  ])
+  assert.deepStrictEqual({ json, only, rounds, scenarios }, {
+    json: true,
+    only: ["fiberloop", "pi"],
+    rounds: 3,
+    scenarios: ["steps"]
+  })
+})
+
+it("a number of rounds that is none is refused", () => {
+  for (const rounds of ["0", "1.5", "many"]) {
+    assert.throws(
+      () => Options.parse(["--rounds", rounds]),
+      `--rounds takes a whole number of at least 1, not "${rounds}"`
+    )
+  }
+})
