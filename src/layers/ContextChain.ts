@@ -13,6 +13,7 @@ type Service = ContextManager.ContextManager["Service"]
 
 /** Each is asked in turn until the result fits: what costs nothing goes first. */
 export const make = (managers: ReadonlyArray<Service>): Service => ({
+  models: managers.flatMap(({ models = [] }) => models),
   plan: (view) =>
     managers.map((manager) => manager.plan(view)).find((plan) => plan._tag === "Compact") ?? ContextManager.send,
   compact: Effect.fnUntraced(function*(request): Effect.fn.Return<

@@ -30,7 +30,10 @@ export const strategy = ({ keep = 0.3 }: Options = {}): Strategy.Strategy => ({
 const prunable = (view: ContextManager.View, keep: number): number | undefined => {
   const { size, transcript } = view
   const entries = Transcript.entries(transcript)
-  const lastExchange = entries.findLastIndex(({ message }) => message.role === "assistant")
+  // what somebody has said something behind is old
+  const lastExchange = entries.at(-1)?.message.role === "user"
+    ? entries.length - 1
+    : entries.findLastIndex(({ message }) => message.role === "assistant")
   const openSeq = Transcript.openSeq(transcript) ?? Infinity
   let left = Strategy.target(view, keep)
   let upTo = Infinity

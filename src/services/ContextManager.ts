@@ -30,6 +30,16 @@ export interface Size {
   readonly ofText: (text: string) => number
 }
 
+/** What calls of models for a compaction spend: it counts as the run's, whatever becomes of the compaction. */
+export interface Ledger {
+  /** Whether the run's limits leave another call; asked before each. */
+  readonly mayAsk: () => boolean
+  /** Notes what a call spent, as soon as that is known. */
+  readonly note: (usage: Usage.Usage, model: Message.ModelRef) => void
+  /** What was noted, with its cost where that is known. */
+  readonly noted: () => Usage.Usage
+}
+
 export interface View {
   readonly transcript: Transcript.Transcript
   /** the model that is asked next */
@@ -38,8 +48,7 @@ export interface View {
   readonly force: Force | undefined
   /** compactions since the run's last answer */
   readonly inARow: number
-  /** whether the run's limits leave another call of a model, with `spent` of it since this view; asked before each call */
-  readonly mayAsk: (spent: Usage.Usage, model: Message.ModelRef) => boolean
+  readonly ledger: Ledger
   /** whose calls those of a strategy are */
   readonly metadata: Model.ModelRequest["metadata"]
 }
@@ -62,8 +71,9 @@ export interface Compaction extends Omit<Transcript.Change, "memory"> {
   readonly strategy: string
   /** what is remembered from here on; where it is left out, what was remembered before stays */
   readonly memory?: Memory.Memory | undefined
+  /** what was spent besides what the `Ledger` notes */
   readonly usage: Usage.Usage
-  /** the model that was asked, where one was: `Prices` say what its usage cost */
+  /** the model that was asked for that, where one was: `Prices` say what its usage cost */
   readonly model?: Message.ModelRef
 }
 
@@ -75,6 +85,8 @@ export class CompactionError extends Data.TaggedError("CompactionError")<{
 }> {}
 
 export class ContextManager extends Context.Service<ContextManager, {
+  /** the models that it may ask: a run with a limit of cost needs their prices too */
+  readonly models?: ReadonlyArray<Message.ModelRef>
   /**
    * Pure and total: the same view gives the same plan. Asks for a compaction only where one can make the context smaller;
    * to a view with `force`, `Send` says that nothing can, or that nothing is to.

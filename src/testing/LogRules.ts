@@ -37,6 +37,7 @@ export const violations = (log: ReadonlyArray<RunEvent.Durable>, mayBeOpen = fal
     // what a drive left open when it died or was suspended is answered then, or settled before the next message's run begins,
     // and what was said to it received; a context is compacted by hand where nothing runs
     const isSettling = (event._tag === "ContextCompacted" && event.cause === "manual") ||
+      event._tag === "CompactionDiscarded" ||
       ((event._tag === "ToolSettled" || event._tag === "ApprovalResolved") && calls.get(event.callId) === 0) ||
       (event._tag === "InputReceived" && event.queued !== undefined)
     if (!isSettling && begins === isDriven) say(begins ? "a drive begins inside another" : "outside a drive")

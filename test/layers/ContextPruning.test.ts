@@ -40,7 +40,7 @@ describe("pruning", () => {
     assert.strictEqual(Transcript.size(after), Transcript.size(before))
     assert.isBelow(Views.tokens(after), Views.tokens(before) / 2)
     assert.deepStrictEqual(results(after).slice(-2), results(before).slice(-2))
-    assert.match(results(after)[0]!, /^\(4002 characters of output/)
+    assert.match(results(after)[0]!, /^\(4002 characters of this outp/)
   })
 
   it("does nothing to short output", () => {

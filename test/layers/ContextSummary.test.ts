@@ -128,7 +128,10 @@ describe("a model that cannot make one", () => {
       const log = yield* converse(made, ["go"])
       const [compacted] = RunLog.only(log, "ContextCompacted")
       assert.strictEqual(compacted?.strategy, "pruning")
-      assert.match(Condensing.textOf((yield* made.script.requests).at(-1)!), /5000 characters of output were left out/)
+      assert.match(
+        Condensing.textOf((yield* made.script.requests).at(-1)!),
+        /5000 characters of this output were left out/
+      )
     }))
 
   it.effect("fails the run typed where there is nothing to prune, with both reasons", () =>

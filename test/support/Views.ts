@@ -1,6 +1,7 @@
 /** A context as a strategy is asked about it, outside of any run. */
 import * as MessageTokens from "../../src/run/MessageTokens.ts"
 import * as Transcript from "../../src/run/Transcript.ts"
+import * as Usage from "../../src/run/Usage.ts"
 import type * as ContextManager from "../../src/services/ContextManager.ts"
 import * as Draft from "./Drafts.ts"
 
@@ -28,7 +29,7 @@ export const view = (
   size: { tokens: tokens(transcript) + fixed, fixed, limit, of: counter.message, ofText },
   force,
   inARow: 0,
-  mayAsk: () => true,
+  ledger: { mayAsk: () => true, note: () => {}, noted: () => Usage.zero },
   metadata: { sessionId: "s", runId: "r", turn: 1, attempt: 0 }
 })
 

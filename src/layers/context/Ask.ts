@@ -8,31 +8,30 @@ import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Pull from "effect/Pull"
-import * as Ref from "effect/Ref"
 import * as Schedule from "effect/Schedule"
 import * as Stream from "effect/Stream"
 import * as RunError from "../../run/RunError.ts"
 import * as RunPolicy from "../../run/RunPolicy.ts"
 import * as Rewrite from "../../run/transcript/Rewrite.ts"
-import * as Usage from "../../run/Usage.ts"
+import type * as ContextManager from "../../services/ContextManager.ts"
 import type * as Model from "../../services/Model.ts"
 import * as RetryPolicy from "../../services/RetryPolicy.ts"
 
 type Service = Model.Model["Service"]
 export type Question = Pick<Model.ModelRequest, "messages" | "metadata" | "output">
 
-/** The answer of `model`, or of the one that took over. All that is spent goes into `spent`, also where it fails. */
+/** The answer of `model`, or of the one that took over. What each call spends is noted, also where it fails. */
 export const ask = (
   model: Service,
   question: Question,
-  spent: Ref.Ref<Usage.Usage>
+  ledger: ContextManager.Ledger
 ): Effect.Effect<string, RunError.ModelError> =>
   Effect.flatMap(RetryPolicy.RetryPolicy, (whole) => {
     const policy = RetryPolicy.of(whole, model.info)
-    const once = Effect.mapError(attempt(model, question, spent), (error) => policy.classify(error, model.info))
+    const once = Effect.mapError(attempt(model, question, ledger), (error) => policy.classify(error, model.info))
     return Effect.catch(again(once, policy), (error) => {
       const { fallback } = model
-      return fallback !== undefined && fallback.when(error) ? ask(fallback.to, question, spent) : Effect.fail(error)
+      return fallback !== undefined && fallback.when(error) ? ask(fallback.to, question, ledger) : Effect.fail(error)
     })
   })
 
@@ -60,8 +59,9 @@ const call = Duration.fromInputUnsafe(RunPolicy.defaultTimeouts.call)
 const attempt = Effect.fnUntraced(function*(
   model: Service,
   { messages, metadata, output }: Question,
-  spent: Ref.Ref<Usage.Usage>
+  ledger: ContextManager.Ledger
 ): Effect.fn.Return<string, RunError.ModelError> {
+  if (!ledger.mayAsk()) return yield* noneLeft
   let text = ""
   let isFinished = false
   const request: Model.ModelRequest = {
@@ -75,15 +75,13 @@ const attempt = Effect.fnUntraced(function*(
   yield* model.stream(request).pipe(
     Stream.takeUntil((part) => part.type === "finish"),
     Stream.runForEachArray((parts) =>
-      Effect.suspend(() => {
-        let finish: Extract<Model.ModelPart, { type: "finish" }> | undefined
+      Effect.sync(() => {
         for (const part of parts) {
           if (part.type === "text-delta") text += part.delta
-          else if (part.type === "finish") finish = part
+          if (part.type !== "finish") continue
+          isFinished = true
+          ledger.note(part.usage, { provider: model.info.provider, name: model.info.name })
         }
-        if (finish === undefined) return Effect.void
-        isFinished = true
-        return Ref.update(spent, (before) => Usage.add(before, finish.usage))
       })
     ),
     Effect.timeoutOrElse({ duration: call, orElse: () => Effect.fail(timedOut) })
@@ -91,6 +89,11 @@ const attempt = Effect.fnUntraced(function*(
   if (!isFinished) return yield* cut
   if (text.trim() === "") return yield* empty
   return text
+})
+
+const noneLeft = new RunError.NonRetryableError<RunError.ProviderRefusal>({
+  _tag: "Unknown",
+  message: "the run's limits leave no further call"
 })
 
 const retryable = (reason: RunError.ProviderReason) => new RunError.RetryableError<RunError.ProviderReason>(reason)

@@ -5,9 +5,7 @@
  * Does not own what is remembered (`ContextSummary`, `ContextKeyFacts`), nor where the conversation is cut (`Cut`).
  */
 import * as Effect from "effect/Effect"
-import * as Ref from "effect/Ref"
 import type { Json } from "effect/Schema"
-import type * as Memory from "../../run/Memory.ts"
 import * as Message from "../../run/Message.ts"
 import type * as RunError from "../../run/RunError.ts"
 import * as Transcript from "../../run/Transcript.ts"
@@ -18,6 +16,7 @@ import * as ContextPruning from "../ContextPruning.ts"
 import * as Ask from "./Ask.ts"
 import * as Cut from "./Cut.ts"
 import * as Digest from "./Digest.ts"
+import * as Remembered from "./Remembered.ts"
 import * as Strategy from "./Strategy.ts"
 
 /** How a model is asked to remember, and what becomes of its answers. */
@@ -63,6 +62,7 @@ export interface Taken<A> {
 export const make = <A>(model: Model.Model["Service"], way: Way<A>): Strategy.Strategy =>
   Strategy.orElse(
     {
+      models: chainOf(model),
       canShrink: (view) => {
         const cut = cutOf(view, way)
         return cut !== undefined && sizeOf(view, cut) >= least
@@ -72,11 +72,23 @@ export const make = <A>(model: Model.Model["Service"], way: Way<A>): Strategy.St
     ContextPruning.strategy()
   )
 
-const cutOf = (view: ContextManager.View, { budget, keep }: { readonly budget: number; readonly keep: number }) =>
-  Cut.make(view, {
+/** A model and those that may take over from it. */
+const chainOf = (first: Model.Model["Service"]): ReadonlyArray<Message.ModelRef> => {
+  const chain = new Set<Model.Model["Service"]>()
+  for (let next: typeof first | undefined = first; next !== undefined && !chain.has(next); next = next.fallback?.to) {
+    chain.add(next)
+  }
+  return Array.from(chain, ({ info: { name, provider } }) => ({ provider, name }))
+}
+
+/** What is remembered takes its room of the part that stays, at most half of it. */
+const cutOf = (view: ContextManager.View, { budget, keep }: { readonly budget: number; readonly keep: number }) => {
+  const tokens = Strategy.target(view, keep)
+  return Cut.make(view, {
     messages: Math.max(1, Math.floor(Transcript.size(view.transcript) * keep)),
-    tokens: Math.max(0, Strategy.target(view, keep) - budget)
+    tokens: tokens - Math.min(budget, tokens / 2)
   })
+}
 
 /** Tokens of what must be left out for a memory of it to be worth a call. */
 const least = 60
@@ -101,20 +113,19 @@ const condense = Effect.fnUntraced(function*<A>(
 ): Effect.fn.Return<ContextManager.Compaction, ContextManager.CompactionError> {
   const cut = cutOf(view, way)
   if (cut === undefined) return yield* Strategy.nothingToLeaveOut()
-  const spent = yield* Ref.make(Usage.zero)
   const { name, provider } = model.info
-  const asked = { provider, name }
   const before = Transcript.memory(view.transcript)
-  const first = firstOf(before) ?? firstSaid(cut.left, view.size.ofText)
+  const first = Remembered.firstWords(view)
   const budget = budgetOf(model, way, view, cut)
-  const desk: Desk<A> = { model, way, view, spent, first, budget }
+  const desk: Desk<A> = { model, way, view, first, budget }
   const remembered = yield* Effect.catch(
-    read(desk, cut, known(way, before)),
+    read(desk, cut, Remembered.known(way, before)),
     (error) =>
-      Effect.flatMap(Ref.get(spent), (usage) => {
-        const message = `the ${way.name} could not be made by ${provider}/${name}: ${error.message}`
-        return new ContextManager.CompactionError({ message, usage, model: asked })
-      })
+      Effect.fail(
+        new ContextManager.CompactionError({
+          message: `the ${way.name} could not be made by ${provider}/${name}: ${error.message}`
+        })
+      )
   )
   return {
     strategy: way.name,
@@ -124,8 +135,8 @@ const condense = Effect.fnUntraced(function*<A>(
       text: way.render(remembered),
       data: { by: way.name, first, remembered: way.data(remembered) }
     },
-    usage: yield* Ref.get(spent),
-    model: asked
+    // its calls were noted
+    usage: Usage.zero
   }
 })
 
@@ -133,36 +144,8 @@ interface Desk<A> {
   readonly model: Model.Model["Service"]
   readonly way: Way<A>
   readonly view: ContextManager.View
-  readonly spent: Ref.Ref<Usage.Usage>
   readonly first: string
   readonly budget: number
-}
-
-// ---- what was remembered ------------------------------------------------------------------------------------------
-
-const dataOf = (memory: Memory.Memory | undefined): { readonly [key: string]: Json } => {
-  const data = memory?.data
-  return typeof data === "object" && data !== null && !Array.isArray(data) ? data as never : {}
-}
-
-const known = <A>(way: Way<A>, memory: Memory.Memory | undefined): A | undefined => {
-  if (memory === undefined) return undefined
-  const { by, remembered } = dataOf(memory)
-  const own = by === way.name && remembered !== undefined ? way.parse(remembered) : undefined
-  return own ?? way.adopt(memory.text)
-}
-
-const firstOf = (memory: Memory.Memory | undefined): string | undefined => {
-  const { first } = dataOf(memory)
-  return typeof first === "string" ? first : undefined
-}
-
-/** Tokens of a conversation's first words that are kept, so that no condensing loses what it is about. */
-const longestFirst = 500
-
-const firstSaid = (messages: ReadonlyArray<Message.Message>, count: (text: string) => number): string => {
-  const said = messages.find(({ role }) => role === "user")
-  return said?.role === "user" ? Digest.fit(Message.textOf(said.content), longestFirst, count) : ""
 }
 
 // ---- asking -------------------------------------------------------------------------------------------------------
@@ -213,21 +196,18 @@ const roomOf = <A>({ budget, first, model, view, way }: Desk<A>, before: A | und
 }
 
 const about = Effect.fnUntraced(function*<A>(
-  { budget, first, model, spent, view, way }: Desk<A>,
+  { budget, first, model, view, way }: Desk<A>,
   before: A | undefined,
   piece: string
 ): Effect.fn.Return<A, Failure> {
-  const ask = Effect.fnUntraced(function*(messages: ReadonlyArray<Message.Message>): Effect.fn.Return<string, Failure> {
-    if (!view.mayAsk(yield* Ref.get(spent), model.info)) {
-      return yield* new ContextManager.CompactionError({ message: "the run's limits leave no further call" })
-    }
+  const ask = (messages: ReadonlyArray<Message.Message>): Effect.Effect<string, Failure> => {
     const question: Ask.Question = {
       messages: [{ role: "system", content: way.system }, ...messages],
       ...(way.output === undefined ? {} : { output: way.output }),
       metadata: view.metadata
     }
-    return yield* Effect.mapError(Ask.ask(model, question, spent), ({ reason }) => reason)
-  })
+    return Effect.mapError(Ask.ask(model, question, view.ledger), ({ reason }) => reason)
+  }
   const question = Message.user(way.question({ before, first, budget }, piece))
   const answer = yield* ask([question])
   const take = (answer: string) => way.take({ before, first, budget, answer, count: view.size.ofText })

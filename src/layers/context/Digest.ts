@@ -9,7 +9,10 @@ import * as Truncation from "../tools/Truncation.ts"
 /** Characters of an output of a tool, and of arguments, that are shown. */
 const longestOutput = 4_000
 
-/** One text a message, in order; what says nothing is left out. */
+/**
+ * One text a message, in order; what says nothing is left out. What was said is indented, and output is JSON, so that no words
+ * in it look like somebody else's.
+ */
 export const texts = (messages: ReadonlyArray<Message.Message>): ReadonlyArray<string> =>
   messages.flatMap((message) => {
     const said = textOf(message)
@@ -17,16 +20,18 @@ export const texts = (messages: ReadonlyArray<Message.Message>): ReadonlyArray<s
   })
 
 const textOf = (message: Message.Message): string => {
-  if (message.role === "system") return `[system]\n${message.content}`
+  if (message.role === "system") return `[system]\n${indented(message.content)}`
   const parts: ReadonlyArray<Message.AssistantPart> = message.content
   const said = parts.map(partOf).filter((text) => text.trim() !== "").join("\n")
   return said === "" || message.role === "tool" ? said : `[${message.role}]\n${said}`
 }
 
+const indented = (text: string): string => text.split(/\r\n|[\n\r\u2028\u2029]/).map((line) => `  ${line}`).join("\n")
+
 const partOf = (part: Message.AssistantPart): string => {
   switch (part.type) {
     case "text":
-      return part.text
+      return part.text.trim() === "" ? "" : indented(part.text)
     // how a model came to what it said is not what happened
     case "reasoning":
       return ""
@@ -40,7 +45,7 @@ const partOf = (part: Message.AssistantPart): string => {
 }
 
 const json = (value: unknown): string =>
-  Truncation.truncate(typeof value === "string" ? value : JSON.stringify(value), longestOutput).text
+  Truncation.truncate(JSON.stringify(value), longestOutput).text.replace(/[\n\u2028\u2029]/g, " ")
 
 /** The texts in groups of at most `limit` tokens. One that is more than that alone is cut: its head and tail stay. */
 export const pieces = (

@@ -32,10 +32,10 @@ export const decode = Schema.decodeUnknownOption(Facts)
 
 /** The answer of a model, where it is JSON with lists of facts in it; lists that it leaves out are empty. */
 export const parse = (answer: string): Option.Option<typeof Added.Type> => {
-  const text = /\{[\s\S]*\}/.exec(answer)?.[0]
-  if (text === undefined) return Option.none()
+  const [from, to] = [answer.indexOf("{"), answer.lastIndexOf("}")]
+  if (from < 0 || to < from) return Option.none()
   try {
-    const given: unknown = JSON.parse(text)
+    const given: unknown = JSON.parse(answer.slice(from, to + 1))
     if (typeof given !== "object" || given === null) return Option.none()
     return decodeAdded({ ...none, closedPoints: [], ...given })
   } catch {
@@ -68,7 +68,12 @@ const unique = (facts: ReadonlyArray<string>): ReadonlyArray<string> => {
   })
 }
 
-const sameness = (fact: string): string => fact.toLowerCase().replace(/\s+/g, " ").replace(/[.;,\s]+$/, "").trim()
+const sameness = (fact: string): string => {
+  const words = fact.toLowerCase().replace(/\s+/g, " ").trim()
+  let end = words.length
+  while (end > 0 && ".;, ".includes(words[end - 1]!)) end--
+  return words.slice(0, end)
+}
 
 /** Tokens that a single fact may take. */
 const longestFact = 200

@@ -4,6 +4,7 @@
  * Does not own any of the ways.
  */
 import * as Effect from "effect/Effect"
+import type * as Message from "../../run/Message.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import * as Transcript from "../../run/Transcript.ts"
 import * as Usage from "../../run/Usage.ts"
@@ -20,6 +21,8 @@ export interface Trigger {
 }
 
 export interface Strategy {
+  /** the models that it may ask */
+  readonly models?: ReadonlyArray<Message.ModelRef>
   /** whether there is anything that it could make smaller; pure */
   readonly canShrink: (view: ContextManager.View) => boolean
   readonly compact: (
@@ -32,9 +35,10 @@ export const toManager = (strategy: Strategy, trigger: Trigger): ContextManager.
   atLeast("compactThreshold", trigger.compactThreshold, 0)
   atLeast("maxTokens", trigger.maxTokens, 1)
   return {
+    ...(strategy.models === undefined ? {} : { models: strategy.models }),
     plan: (view) => {
       const limited = withLimit(view, trigger)
-      const cause = causeOf(limited, trigger)
+      const cause = isHopeless(view) ? undefined : causeOf(limited, trigger)
       return cause !== undefined && strategy.canShrink(limited)
         ? { _tag: "Compact", request: { ...limited, cause } }
         : ContextManager.send
@@ -81,13 +85,16 @@ const causeOf = (
   { automatic = true, compactThreshold = Infinity }: Trigger
 ): RunEvent.CompactionCause | undefined => {
   if (!automatic) return force === "manual" ? force : undefined
-  // where instructions and tools alone are too much, no conversation is short enough
-  if (force !== "manual" && size.limit !== undefined && size.fixed >= size.limit) return undefined
   if (force !== undefined) return force
   // what leaves the number as it is, as pruning does, is not asked for again at once
   if (inARow === 0 && Transcript.size(transcript) > compactThreshold) return "messages"
-  return size.limit !== undefined && size.tokens > size.limit ? "window" : undefined
+  const { limit = Infinity } = size
+  return size.fixed < limit && size.tokens > limit ? "window" : undefined
 }
+
+/** Where instructions and tools alone are more than the model's window, no conversation is short enough. */
+const isHopeless = ({ force, size }: ContextManager.View): boolean =>
+  force !== "manual" && size.limit !== undefined && size.fixed >= size.limit
 
 /** How many tokens of messages a compaction is to leave: `part` of what there are, or may be. */
 export const target = ({ size }: ContextManager.View, part: number): number => {
@@ -97,6 +104,7 @@ export const target = ({ size }: ContextManager.View, part: number): number => {
 
 /** The second one where the first one fails; what that had spent counts. */
 export const orElse = (first: Strategy, second: Strategy): Strategy => ({
+  models: [...(first.models ?? []), ...(second.models ?? [])],
   canShrink: (view) => first.canShrink(view) || second.canShrink(view),
   compact: (view) =>
     first.canShrink(view)

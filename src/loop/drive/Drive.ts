@@ -79,7 +79,7 @@ const carryOut = (
 
       const open = Effect.tap(
         Opening.open(services.store, sessionId, runId, begin, folded),
-        (opened) => Cost.check(services.model, opened)
+        (opened) => Cost.check(services, opened)
       )
       const opened = yield* phase(Scope.provide(Effect.flatMap(open, (_) => mend(services, request, _)), scope))
       if (Exit.isFailure(opened)) return yield* refuse(opened.cause)

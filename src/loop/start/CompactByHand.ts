@@ -26,19 +26,30 @@ export const compact = Effect.fnUntraced(function*(
   const live = yield* services.runs.inSession(sessionId)
   if (live !== undefined) return yield* RunError.sessionBusy(sessionId, live.runId)
   const folded = yield* Fold.fold(services.store, sessionId, Fold.nothing)
-  return yield* Effect.scoped(Effect.gen(function*() {
+  return yield* typed(Effect.scoped(Effect.gen(function*() {
     const env = yield* Visit.open(services, definition, sessionId, folded)
     if (env === undefined) return yield* Compacting.failed("nothing can be left out: the session has no run yet")
     const plan = env.context.plan(Sizing.view(env, "manual"))
     if (plan._tag === "Send") return yield* Compacting.failed(nothingToDo)
-    const compacted = yield* Effect.mapError(
-      Compacting.carryOut(env, plan.request),
-      (error) => error._tag === "CompactionError" ? Compacting.failed(error.message) : error
+    const { request } = plan
+    const compacted = yield* Compacting.carryOut(env, request).pipe(
+      Effect.catchTag("CompactionError", (error) => {
+        Compacting.discard(env, request, error)
+        return Effect.andThen(env.journal.commit, Effect.fail(Compacting.failed(error.message)))
+      }),
+      Effect.onInterrupt(() => {
+        Compacting.discarding(env, request)()
+        return Effect.ignore(env.journal.commit)
+      })
     )
     yield* env.journal.commit
     const { after, before, strategy, tokens, usage } = compacted
     return { strategy, messages: { before, after }, tokens: tokens ?? { before: 0, after: 0 }, usage }
-  }))
+  })))
 })
+
+/** A strategy that dies fails typed, as in a run. */
+const typed = <A>(self: Effect.Effect<A, RunError.RunError>): Effect.Effect<A, RunError.RunError> =>
+  Effect.catchDefect(self, (defect) => Effect.fail(RunError.fromDefect(defect)))
 
 const nothingToDo = "nothing can be left out: the conversation is already as short as its latest message allows"

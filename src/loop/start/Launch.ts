@@ -3,10 +3,11 @@
  *
  * Does not own the drive, nor in whose context it works; the front door does.
  */
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Semaphore from "effect/Semaphore"
 import * as InputCheck from "../../run/InputCheck.ts"
-import type * as RunError from "../../run/RunError.ts"
+import * as RunError from "../../run/RunError.ts"
 import type * as RunInput from "../../run/RunInput.ts"
 import * as RunPolicy from "../../run/RunPolicy.ts"
 import type * as RunResult from "../../run/RunResult.ts"
@@ -41,6 +42,7 @@ export interface Launch {
 export const make = (services: Env.Services, definition: Brief.Definition): Launch => {
   const track = new Set<Runs.LiveRun>()
   const pen = Semaphore.makeUnsafe(1)
+  const closed = Deferred.makeUnsafe<never, RunError.RunError>()
   const tools = Object.keys(definition.handlers.tools)
   /** What is known before the input: what the agent says, then who calls it, then its layer. */
   const defaults = Effect.gen(function*(): Effect.fn.Return<InputCheck.Defaults, RunError.RunError> {
@@ -111,11 +113,12 @@ export const make = (services: Env.Services, definition: Brief.Definition): Laun
     compact: (sessionId) =>
       Effect.flatMap(
         checkedId("sessionId", sessionId),
-        () => pen.withPermit(CompactByHand.compact(services, definition, sessionId))
+        () => Effect.raceFirst(CompactByHand.compact(services, definition, sessionId), Deferred.await(closed))
       ),
-    shutdown: Effect.suspend(() =>
-      Effect.forEach(track, (run) => run.abort("shutdown"), { concurrency: "unbounded", discard: true })
-    )
+    shutdown: Effect.suspend(() => {
+      Deferred.doneUnsafe(closed, Effect.fail(RunError.shuttingDown))
+      return Effect.forEach(track, (run) => run.abort("shutdown"), { concurrency: "unbounded", discard: true })
+    })
   }
 }
 

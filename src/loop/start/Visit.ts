@@ -25,14 +25,16 @@ export const open = Effect.fnUntraced(function*(
   before: Fold.Folded
 ): Effect.fn.Return<Env.Env | undefined, RunError.RunError, Scope.Scope> {
   const { store } = services
-  const { input, runId } = before.state
+  if (before.state.runId === undefined) return undefined
+  const session = yield* store.open(sessionId, { runId: before.state.runId, create: false })
+  const folded = yield* Fold.fold(store, sessionId, before)
+  // another process may have run something since
+  const { input, runId } = folded.state
   if (input === undefined || runId === undefined) return undefined
   const brief = yield* Brief.make(definition, {
     ...input,
     toolPolicy: RunPolicy.narrow(definition.toolPolicy, input.toolPolicy)
   })
-  const session = yield* store.open(sessionId, { runId, create: false })
-  const folded = yield* Fold.fold(store, sessionId, before)
   const env = yield* Drive.makeEnv(services, { brief, runId, sessionId }, Drive.unseen(), { session, ...folded })
   yield* Recovery.repair(env, false)
   return env

@@ -5,8 +5,11 @@
  * Does not own when that is needed (`Turn`), nor how it is done (`ContextManager`).
  */
 import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
 import * as Bounds from "../../run/log/Bounds.ts"
 import * as Snapshot from "../../run/log/Snapshot.ts"
+import * as Memory from "../../run/Memory.ts"
+import * as Message from "../../run/Message.ts"
 import * as RunError from "../../run/RunError.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import * as RunDecision from "../../run/state/RunDecision.ts"
@@ -30,9 +33,13 @@ export const compact = Effect.fnUntraced(function*(
   if (limit !== undefined) return limited(limit)
   const { compactionsInARow, limits } = journal.state()
   if (limits.maxCompactions !== undefined && compactionsInARow >= limits.maxCompactions) return limited("compactions")
-  const result = yield* Effect.result(carryOut(env, request))
+  const result = yield* Effect.result(
+    Effect.onInterrupt(carryOut(env, request), () => Effect.sync(discarding(env, request)))
+  )
   if (result._tag === "Failure") {
-    discard(env, result.failure)
+    // what the store says is not the strategy's failure
+    if (result.failure._tag !== "CompactionError") return yield* result.failure
+    discard(env, request, result.failure)
     const spent = RunDecision.limitReached(journal.state(), journal.now())
     // a provider's own words say more
     if (spent !== undefined && overflow === undefined) return limited(spent)
@@ -67,7 +74,7 @@ export const carryOut = Effect.fnUntraced(function*(
   // a strategy may take its time, and facts do not wait for it
   yield* journal.commit
   const compaction = yield* Severed.run(env, "compaction", "", env.context.compact(request))
-  const { model, pruned, replacement, strategy, upTo, usage } = compaction
+  const { model, pruned, replacement, strategy, upTo, usage } = yield* checked(compaction)
   const before = journal.transcript()
   const memory = compaction.memory ?? Transcript.memory(before)
   const change: Transcript.Change = { upTo, replacement, memory, pruned }
@@ -83,7 +90,8 @@ export const carryOut = Effect.fnUntraced(function*(
   }
   const bytes = Bounds.above([replacement, memory ?? null], SessionStore.maxContentBytes)
   if (bytes !== undefined) {
-    return yield* RunError.tooLarge("the compacted context", bytes, SessionStore.maxContentBytes)
+    const { message } = RunError.tooLarge("the compacted context", bytes, SessionStore.maxContentBytes)
+    return yield* new ContextManager.CompactionError({ message, usage, ...(model === undefined ? {} : { model }) })
   }
   const compacted: Compacted = {
     _tag: "ContextCompacted",
@@ -96,7 +104,7 @@ export const carryOut = Effect.fnUntraced(function*(
     cause: request.cause ?? request.force ?? "messages",
     ...(memory === undefined ? {} : { memory }),
     ...(pruned === undefined ? {} : { pruned }),
-    usage: model === undefined ? usage : Prices.costed(env.prices, model, usage),
+    usage: Usage.add(request.ledger.noted(), model === undefined ? usage : Prices.costed(env.prices, model, usage)),
     ...snapshotOf(env, change)
   }
   journal.record(compacted)
@@ -126,20 +134,39 @@ const broken = (
     : "did not keep the latest message of the user"
 }
 
+/** What is no compaction in the log's own terms: a strategy may be anybody's. */
+const checked = (compaction: ContextManager.Compaction) =>
+  Effect.mapError(
+    Effect.as(Effect.fromResult(decode(compaction)), compaction),
+    (problem) => new ContextManager.CompactionError({ message: `the strategy gave no compaction: ${problem.message}` })
+  )
+
+const count = Schema.Finite.check(Schema.isGreaterThanOrEqualTo(0))
+
+const decode = Schema.decodeUnknownResult(Schema.Struct({
+  strategy: Schema.String,
+  upTo: count,
+  replacement: Schema.Array(Message.Message),
+  pruned: Schema.optional(count),
+  memory: Schema.optional(Memory.Memory),
+  usage: Schema.Struct({ ...Usage.Usage.fields, inputTokens: count, outputTokens: count }),
+  model: Schema.optional(Message.ModelRef)
+}))
+
 /** What a strategy spent on nothing counts all the same. */
-const discard = (
+export const discard = (
   { journal, prices }: Env.Env,
-  error: ContextManager.CompactionError | RunError.RunError
+  { ledger }: ContextManager.Request,
+  { message, model, usage = Usage.zero }: ContextManager.CompactionError
 ): void => {
-  if (error._tag !== "CompactionError") return
-  const { message, model, usage = Usage.zero } = error
-  if (Usage.total(usage) === 0) return
-  journal.record({
-    _tag: "CompactionDiscarded",
-    message: Bounds.message(message),
-    usage: model === undefined ? usage : Prices.costed(prices, model, usage)
-  })
+  const spent = Usage.add(ledger.noted(), model === undefined ? usage : Prices.costed(prices, model, usage))
+  if (Usage.total(spent) === 0) return
+  journal.record({ _tag: "CompactionDiscarded", message: Bounds.message(message), usage: spent })
 }
+
+/** The same of a compaction that was cut off. */
+export const discarding = (env: Env.Env, request: ContextManager.Request) => (): void =>
+  discard(env, request, new ContextManager.CompactionError({ message: "the compaction was cut off" }))
 
 /** Left out where the event would be more than a store holds; readers begin at the beginning then. */
 const snapshotOf = ({ journal }: Env.Env, { memory, replacement, upTo }: Transcript.Change) => {

@@ -8,15 +8,17 @@ import type * as Message from "../../run/Message.ts"
 import * as RunError from "../../run/RunError.ts"
 import * as RunPolicy from "../../run/RunPolicy.ts"
 import type * as Usage from "../../run/Usage.ts"
-import type * as Model from "../../services/Model.ts"
 import * as Prices from "../../services/Prices.ts"
 import type * as Env from "../drive/Env.ts"
 import type * as Opening from "../start/Opening.ts"
 import * as CurrentModel from "./CurrentModel.ts"
 
-/** Refuses a run whose cost is limited and whose model, or one that may take over, has no price. Nothing is written. */
+/**
+ * Refuses a run whose cost is limited and whose model, one that may take over, or one that its context is condensed by has no
+ * price. Nothing is written.
+ */
 export const check = Effect.fnUntraced(function*(
-  model: Model.Model["Service"],
+  { context, model }: Pick<Env.Services, "context" | "model">,
   opened: Opening.Opened
 ): Effect.fn.Return<void, RunError.NonRetryableError<RunError.RunRefusal>> {
   if (opened._tag === "Replay") return
@@ -24,9 +26,10 @@ export const check = Effect.fnUntraced(function*(
   const limits = begin._tag === "Start" ? begin.input.limits : RunPolicy.merge(state.limits, begin.limits ?? {})
   if (limits.maxCost === undefined) return
   const prices = yield* Prices.Prices
-  const unpriced = CurrentModel.chainOf(model).find(({ info }) => Prices.find(prices, info) === undefined)
+  const asked = [...CurrentModel.chainOf(model).map(({ info }) => info), ...(context.models ?? [])]
+  const unpriced = asked.find((model) => Prices.find(prices, model) === undefined)
   if (unpriced === undefined) return
-  const { name, provider } = unpriced.info
+  const { name, provider } = unpriced
   return yield* RunError.invalidInput(
     "limits.maxCost",
     `limits.maxCost needs to know what the model "${provider}/${name}" costs; add its price to Prices, or lift the limit`

@@ -73,15 +73,24 @@ export const view = (
     size: sizeOf(env, info, messages),
     force,
     inARow: compactionsInARow,
-    mayAsk: (spent, model) => mayAsk(env, spent, model),
+    ledger: ledgerOf(env),
     metadata: { sessionId, runId: runId ?? "", turn: totals.turns + 1, attempt: 0 }
   }
 }
 
-const mayAsk = ({ journal, prices }: Env.Env, spent: Usage.Usage, model: Message.ModelRef): boolean => {
-  const state = journal.state()
-  const usage = Usage.add(state.totals.usage, Prices.costed(prices, model, spent))
-  return RunDecision.limitReached({ ...state, totals: { ...state.totals, usage } }, journal.now()) === undefined
+const ledgerOf = ({ journal, prices }: Env.Env): ContextManager.Ledger => {
+  let noted = Usage.zero
+  return {
+    mayAsk: () => {
+      const state = journal.state()
+      const usage = Usage.add(state.totals.usage, noted)
+      return RunDecision.limitReached({ ...state, totals: { ...state.totals, usage } }, journal.now()) === undefined
+    },
+    note: (usage, model) => {
+      noted = Usage.add(noted, Prices.costed(prices, model, usage))
+    },
+    noted: () => noted
+  }
 }
 
 /** Tokens of what is sent, as they are counted here; undefined where the model's window is not known. */

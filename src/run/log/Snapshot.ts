@@ -107,8 +107,16 @@ const parse = (value: unknown, seq: number): Stored | undefined => {
   if (stored.version !== version || events !== RunEvent.version) return undefined
   const isPlace = (place: unknown) => Number.isInteger(place) && Number(place) >= 1 && Number(place) <= seq
   const isWhole = isPlace(from) && Array.isArray(taken) && typeof state === "object" && state !== null
-  return isWhole && isPlace(state.startSeq) && Array.isArray(state.trail) &&
-      keys.every((key) => Object.hasOwn(state, key))
+  return isWhole && isPlace(state.startSeq) && keys.every((key) => Object.hasOwn(state, key)) && isLike(state, others)
     ? stored as Stored
     : undefined
+}
+
+/** Of the shape of `model`, as far as that has one: a log from elsewhere may say anything. */
+const isLike = (value: unknown, model: unknown): boolean => {
+  if (model === undefined) return true
+  if (Array.isArray(model)) return Array.isArray(value)
+  if (typeof model !== "object" || model === null) return typeof value === typeof model
+  return typeof value === "object" && value !== null &&
+    Object.entries(model).every(([key, part]) => isLike((value as Record<string, unknown>)[key], part))
 }

@@ -35,7 +35,8 @@ export const settleMessage = (state: RunState, event: Settled): RunState => {
     status: calls.length > 0 ? "tool_running" : "preparing",
     turn: event.turn,
     attempts: event.attempt,
-    compactionsInARow: 0,
+    // a cut answer is none yet
+    compactionsInARow: event.finishReason === "length" ? state.compactionsInARow : 0,
     hasRun: false,
     text: Message.textOf(event.message.content),
     answer: {

@@ -25,5 +25,4 @@ const notePart = (part: Message.ToolResultPart): Message.ToolResultPart => {
   return size <= longest ? part : { ...part, result: note(size) }
 }
 
-const note = (size: number): string =>
-  `(${size} characters of output were left out to save room; call the tool again where they are needed)`
+const note = (size: number): string => `(${size} characters of this output were left out to save room)`

@@ -1,0 +1,49 @@
+/**
+ * What a conversation remembers, as the strategy that is to extend it reads it. Pure.
+ *
+ * Does not own how it is made (`Condense`).
+ */
+import type { Json } from "effect/Schema"
+import type * as Memory from "../../run/Memory.ts"
+import * as Message from "../../run/Message.ts"
+import * as Transcript from "../../run/Transcript.ts"
+import type * as ContextManager from "../../services/ContextManager.ts"
+import type * as Condense from "./Condense.ts"
+import * as Digest from "./Digest.ts"
+
+const dataOf = (memory: Memory.Memory | undefined): { readonly [key: string]: Json } => {
+  const data = memory?.data
+  return typeof data === "object" && data !== null && !Array.isArray(data) ? data as never : {}
+}
+
+/** What is remembered as `way` keeps it, also where another strategy wrote it down; undefined where there is nothing. */
+export const known = <A>(
+  way: Pick<Condense.Way<A>, "name" | "parse" | "adopt">,
+  memory: Memory.Memory | undefined
+): A | undefined => {
+  if (memory === undefined) return undefined
+  const { by, remembered } = dataOf(memory)
+  const own = by === way.name && remembered !== undefined ? way.parse(remembered) : undefined
+  return own ?? way.adopt(memory.text)
+}
+
+const firstOf = (memory: Memory.Memory | undefined): string | undefined => {
+  const { first } = dataOf(memory)
+  return typeof first === "string" && first !== "" ? first : undefined
+}
+
+/** Tokens of a conversation's first words that are kept, so that no condensing loses what it is about. */
+const longestFirst = 500
+
+const firstSaid = ({ size, transcript }: ContextManager.View): string => {
+  const said = Transcript.entries(transcript).find(({ isNotice, memory, message }) =>
+    message.role === "user" && isNotice !== true && memory === undefined
+  )
+  return said?.message.role === "user"
+    ? Digest.fit(Message.textOf(said.message.content), longestFirst, size.ofText)
+    : ""
+}
+
+/** The first words that a person said in the conversation, remembered or there still; "" where there are none. */
+export const firstWords = (view: ContextManager.View): string =>
+  firstOf(Transcript.memory(view.transcript)) ?? firstSaid(view)
