@@ -16,13 +16,13 @@ import {
   CompletedReason,
   FinishReason,
   LimitedReason,
-  Status,
   SuspendedReason
 } from "./Reason.ts"
 import * as RunError from "./RunError.ts"
 import * as RunInput from "./RunInput.ts"
 import * as RunPolicy from "./RunPolicy.ts"
 import * as ToolOutcome from "./ToolOutcome.ts"
+import { call, Transient } from "./TransientEvent.ts"
 import * as Usage from "./Usage.ts"
 
 export * from "./Reason.ts"
@@ -75,7 +75,6 @@ export const HookTime = Schema.Struct({
 export type HookTime = typeof HookTime.Type
 
 /** A call is named by `callId`, unique in its run: the turn and the call's place in the message. */
-const call = { turn: Schema.Finite, callId: Schema.String, tool: Schema.String }
 const input = { kind: Schema.Literals(["steer", "followUp"]), messages: Schema.Array(Message.UserMessage) }
 const end = {
   totals: Totals,
@@ -227,38 +226,7 @@ export const Durable = Schema.Union([
 ])
 export type Durable = typeof Durable.Type
 
-const transient = <const Tag extends string, const Fields extends Schema.Struct.Fields>(tag: Tag, fields: Fields) =>
-  Schema.TaggedStruct(tag, { runId: Schema.String, ...fields })
-
-/**
- * `(runId, turn, attempt, index)` is the dedupe key: `index` counts the attempt's deltas of all kinds from 0; a joined
- * delta stands for `count` of them, 1 when absent. `block` names the part it belongs to.
- */
-const delta = {
-  turn: Schema.Finite,
-  attempt: Schema.Finite,
-  index: Schema.Finite,
-  count: Schema.optionalKey(Schema.Finite),
-  block: Schema.String,
-  delta: Schema.String
-}
-
-export const Transient = Schema.Union([
-  transient("StatusChanged", { from: Status, to: Status }),
-  transient("TextDelta", delta),
-  transient("ReasoningDelta", delta),
-  transient("ToolParamsDelta", { ...delta, tool: Schema.String }),
-  transient("RetryScheduled", {
-    turn: Schema.Finite,
-    attempt: Schema.Finite,
-    error: RunError.ProviderReason,
-    /** milliseconds */
-    delay: Schema.Finite,
-    source: Schema.Literals(["backoff", "retryAfter"])
-  }),
-  transient("ToolProgress", { ...call, value: Schema.Json })
-])
-export type Transient = typeof Transient.Type
+export { Transient } from "./TransientEvent.ts"
 
 export const RunEvent = Schema.Union([...Durable.members, ...Transient.members])
 export type RunEvent = Durable | Transient

@@ -1,0 +1,43 @@
+/**
+ * What a run tells of itself while it goes, for watching: whatever these events carry is restated by the durable event that
+ * settles it (`RunEvent`).
+ */
+import * as Schema from "effect/Schema"
+import { Status } from "./Reason.ts"
+import * as RunError from "./RunError.ts"
+
+/** Which call an event is about. */
+export const call = { turn: Schema.Finite, callId: Schema.String, tool: Schema.String }
+
+const transient = <const Tag extends string, const Fields extends Schema.Struct.Fields>(tag: Tag, fields: Fields) =>
+  Schema.TaggedStruct(tag, { runId: Schema.String, ...fields })
+
+/**
+ * `(runId, turn, attempt, index)` is the dedupe key: `index` counts the attempt's deltas of all kinds from 0; a joined
+ * delta stands for `count` of them, 1 when absent. `block` names the part it belongs to.
+ */
+const delta = {
+  turn: Schema.Finite,
+  attempt: Schema.Finite,
+  index: Schema.Finite,
+  count: Schema.optionalKey(Schema.Finite),
+  block: Schema.String,
+  delta: Schema.String
+}
+
+export const Transient = Schema.Union([
+  transient("StatusChanged", { from: Status, to: Status }),
+  transient("TextDelta", delta),
+  transient("ReasoningDelta", delta),
+  transient("ToolParamsDelta", { ...delta, tool: Schema.String }),
+  transient("RetryScheduled", {
+    turn: Schema.Finite,
+    attempt: Schema.Finite,
+    error: RunError.ProviderReason,
+    /** milliseconds */
+    delay: Schema.Finite,
+    source: Schema.Literals(["backoff", "retryAfter"])
+  }),
+  transient("ToolProgress", { ...call, value: Schema.Json })
+])
+export type Transient = typeof Transient.Type
