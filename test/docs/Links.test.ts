@@ -2,14 +2,11 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as FileSystem from "node:fs"
 import { dirname, join, relative } from "node:path"
+import { linksOf } from "../../scripts/Snippets.ts"
 
 const root = join(import.meta.dirname, "../..")
 const pages = ["README.md", "AGENTS.md", "examples/README.md", ...FileSystem.globSync("docs/**/*.md", { cwd: root })]
 const read = (path: string) => FileSystem.readFileSync(join(root, path), "utf8").replace(/^```[^]*?^```$/gm, "")
-
-/** Targets of links, as they stand: `docs/context.md#tokens`. */
-const links = (markdown: string): ReadonlyArray<string> =>
-  [...markdown.matchAll(/\]\(([^)\s]+)\)/g)].map(([, target]) => target!).filter((target) => !/^\w+:/.test(target))
 
 /** What GitHub calls the headings of a page. */
 const anchors = (markdown: string): ReadonlyArray<string> =>
@@ -29,12 +26,12 @@ const broken = (path: string, link: string): ReadonlyArray<string> => {
 describe("a relative link", () => {
   for (const path of pages) {
     it(`of ${path} leads somewhere`, () => {
-      assert.deepStrictEqual(links(read(path)).flatMap((link) => broken(path, link)), [])
+      assert.deepStrictEqual(linksOf(read(path)).flatMap((link) => broken(path, link)), [])
     })
   }
 
   it("of docs/README.md leads to every other page", () => {
-    const linked = links(read("docs/README.md"))
+    const linked = linksOf(read("docs/README.md"))
     const all = pages.filter((path) => path.startsWith("docs/")).map((path) => path.slice("docs/".length))
     assert.deepStrictEqual(all.filter((page) => page !== "README.md" && !linked.includes(page)), [])
   })
@@ -42,7 +39,7 @@ describe("a relative link", () => {
   it("of every page in docs leads back to README.md and to the index", () => {
     const others = pages.filter((path) => path.startsWith("docs/") && path !== "docs/README.md")
     const lost = others.filter((path) =>
-      !["../README.md", "README.md"].every((back) => links(read(path)).includes(back))
+      !["../README.md", "README.md"].every((back) => linksOf(read(path)).includes(back))
     )
     assert.deepStrictEqual(lost, [])
   })
