@@ -1,6 +1,6 @@
 /**
- * Owns what a code block of our Markdown means: a `ts` block is a file, called as its fence says or after its line, unless
- * the fence says `fragment`. Does not compile or run one.
+ * Owns what a code block of our Markdown means, and where its links lead: a `ts` block is a file, called as its fence says or
+ * after its line, unless the fence says `fragment`. Does not compile or run one.
  *
  *     ```ts                a file that must compile
  *     ```ts hello.ts       the same under a name, for the blocks that import it
@@ -30,3 +30,9 @@ export const snippets = (markdown: string): ReadonlyArray<Snippet> =>
 /** The first file that runs something when it is started. */
 export const program = (markdown: string): Snippet | undefined =>
   snippets(markdown).find(({ source }) => /^import /m.test(source) && /\brun(Main|Promise|Sync|Fork)\b/.test(source))
+
+/** Where the relative links of a Markdown text lead, as they stand: `docs/context.md#tokens`. Blocks of code have none. */
+export const linksOf = (markdown: string): ReadonlyArray<string> =>
+  [...markdown.replace(/^```[^]*?^```$/gm, "").matchAll(/\]\(([^)\s]+)\)/g)]
+    .map(([, target]) => target!)
+    .filter((target) => !/^\w+:/.test(target))

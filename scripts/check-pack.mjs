@@ -5,10 +5,10 @@
  *     node scripts/check-pack.mjs [folder of the package, default this repository]
  */
 import * as FileSystem from "node:fs"
-import { join, resolve } from "node:path"
+import { join, posix, resolve } from "node:path"
 import { listen, toolResults } from "./OpenAiServer.ts"
 import { expect, folder, npm, run, step } from "./Sandbox.ts"
-import { program } from "./Snippets.ts"
+import { linksOf, program } from "./Snippets.ts"
 
 const nodes = ["22.19.0", "24.21.0"]
 const repository = resolve(import.meta.dirname, "..")
@@ -72,9 +72,17 @@ await step("what is packed", async () => {
     expect(files.includes(file), `${file} is missing`, { stdout })
   }
   const strange = files.filter((_) =>
-    !/^(package\.json|README\.md|LICENSE|dist\/.+\.(js|d\.ts)(\.map)?|src\/.+\.ts)$/.test(_)
+    !/^(package\.json|README\.md|AGENTS\.md|LICENSE|dist\/.+\.(js|d\.ts)(\.map)?|src\/.+\.ts|docs\/.+\.md|examples\/.+\.(md|ts))$/
+      .test(_)
   )
   expect(strange.length === 0, `these files are no part of the package: ${strange.join(", ")}`)
+  const lost = files.filter((_) => _.endsWith(".md")).flatMap((page) =>
+    linksOf(FileSystem.readFileSync(join(source, page), "utf8"))
+      .map((link) => posix.join(posix.dirname(page), link.split("#")[0] || posix.basename(page)))
+      .filter((target) => !files.some((file) => file === target || file.startsWith(target.replace(/\/?$/, "/"))))
+      .map((target) => `${page} -> ${target}`)
+  )
+  expect(lost.length === 0, `these links lead out of the package: ${lost.join(", ")}`)
   const maps = files.filter((_) => _.endsWith(".map")).length
   expect(maps === 0 || files.includes("src/index.ts"), "source maps are packed without the sources they name")
   expect(!("node" in { ...manifest.dependencies, ...manifest.optionalDependencies }), "node is a dependency of users")

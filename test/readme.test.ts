@@ -7,16 +7,19 @@ import { execFile } from "node:child_process"
 import * as FileSystem from "node:fs"
 import { dirname, join } from "node:path"
 import { program, snippets } from "../scripts/Snippets.ts"
+import * as RunError from "../src/run/RunError.ts"
 import * as RunEvent from "../src/run/RunEvent.ts"
 import * as RunStatus from "../src/run/RunStatus.ts"
 
 const root = join(import.meta.dirname, "..")
 
-const readme = () => {
-  const file = join(root, "README.md")
-  assert.isTrue(FileSystem.existsSync(file), "README.md is missing: it is what a user reads first, and is tested here")
+const page = (path: string) => {
+  const file = join(root, path)
+  assert.isTrue(FileSystem.existsSync(file), `${path} is missing: users read it, and it is tested here`)
   return FileSystem.readFileSync(file, "utf8")
 }
+
+const readme = () => page("README.md")
 
 /** What tsc says about all snippets of all pages, written beside a tsconfig that extends ours; empty when they compile. */
 const check = async (pages: Record<string, string>): Promise<string> => {
@@ -48,7 +51,7 @@ const check = async (pages: Record<string, string>): Promise<string> => {
 describe("the documentation", () => {
   it("compiles", async () => {
     const docs = FileSystem.globSync("docs/**/*.md", { cwd: root })
-    const pages = Object.fromEntries(docs.map((page) => [page, FileSystem.readFileSync(join(root, page), "utf8")]))
+    const pages = Object.fromEntries(docs.map((path) => [path, page(path)]))
     assert.strictEqual(await check({ "README.md": readme(), ...pages }), "", "line-12.ts(3,1) is line 15 of its page")
   }, 120_000)
 
@@ -59,20 +62,20 @@ describe("the documentation", () => {
   })
 })
 
+/** Holds the named blocks of a page against the examples of that name. */
+const showsExamples = (markdown: string): ReadonlyArray<string> => {
+  const named = snippets(markdown).filter(({ file }) => !file.startsWith("line-"))
+  for (const { file, source } of named) assert.strictEqual(source, page(`examples/${file}`))
+  return named.map(({ file }) => file)
+}
+
 describe("README.md", () => {
   it("shows the examples as they are", () => {
-    const named = snippets(readme()).filter(({ file }) => !file.startsWith("line-"))
-    assert.deepStrictEqual(named.map(({ file }) => file), ["hello.ts", "hello.test.ts", "abort.test.ts"])
-    for (const { file, source } of named) {
-      assert.strictEqual(source, FileSystem.readFileSync(join(root, "examples", file), "utf8"))
-    }
+    assert.deepStrictEqual(showsExamples(readme()), ["hello.ts", "hello.test.ts"])
   })
 
-  it("shows the status table as it is", () => {
-    const rows = RunStatus.table.map(({ from, to, when }) =>
-      `| ${from.map((status) => `\`${status}\``).join(", ")} | ${when} | \`${to}\` |`
-    )
-    assert.include(readme(), `| from | when | to |\n|---|---|---|\n${rows.join("\n")}\n`)
+  it("says where the machine is", () => {
+    assert.include(readme(), "(docs/machine.md)")
   })
 
   it("names every event", () => {
@@ -81,8 +84,37 @@ describe("README.md", () => {
   })
 })
 
+describe("docs/testing.md", () => {
+  it("shows the example as it is", () => {
+    assert.deepStrictEqual(showsExamples(page("docs/testing.md")), ["abort.test.ts"])
+  })
+})
+
+describe("docs/machine.md", () => {
+  it("shows the status table as it is", () => {
+    const rows = RunStatus.table.map(({ from, to, when }) =>
+      `| ${from.map((status) => `\`${status}\``).join(", ")} | ${when} | \`${to}\` |`
+    )
+    assert.include(page("docs/machine.md"), `| from | when | to |\n|---|---|---|\n${rows.join("\n")}\n`)
+  })
+})
+
+describe("docs/errors.md", () => {
+  it("has a row for every reason of a run's errors, under its tag", () => {
+    const rowsOf = (tag: string) => {
+      const [, part = ""] = page("docs/errors.md").split(`\n## ${tag}\n`)
+      return [...part.split("\n## ")[0]!.matchAll(/^\| `(\w+)` \|/gm)].map(([, reason]) => reason!).toSorted()
+    }
+    const tagsOf = (
+      reasons: ReadonlyArray<{ readonly fields: { readonly _tag: { readonly schema: { readonly literal: string } } } }>
+    ) => reasons.map((reason) => reason.fields._tag.schema.literal).toSorted()
+    assert.deepStrictEqual(rowsOf("RetryableError"), tagsOf(RunError.RunReason.members))
+    assert.deepStrictEqual(rowsOf("NonRetryableError"), tagsOf(RunError.RunRefusal.members))
+  })
+})
+
 describe("a ts block", () => {
-  const page = [
+  const markdown = [
     "```ts fragment",
     "}",
     "```",
@@ -99,11 +131,11 @@ describe("a ts block", () => {
   ].join("\n")
 
   it("is a file named by its fence or its line, unless it is a fragment", () => {
-    assert.deepStrictEqual(snippets(page).map((_) => _.file), ["one.ts", "line-7.ts"])
+    assert.deepStrictEqual(snippets(markdown).map((_) => _.file), ["one.ts", "line-7.ts"])
     assert.throws(() => snippets("```ts fragmnet\n```"), /line 1: .* is neither a file name nor "fragment"/)
   })
 
   it("that does not compile is reported at its line", async () => {
-    assert.match(await check({ "page.md": page }), /^page\.md\/line-7\.ts\(2,14\): error TS2322: .*\n$/)
+    assert.match(await check({ "page.md": markdown }), /^page\.md\/line-7\.ts\(2,14\): error TS2322: .*\n$/)
   }, 120_000)
 })

@@ -1,4 +1,4 @@
-/** The terminal that README.md shows is what a terminal shows: the same commands and keys, on a provider that is scripted. */
+/** The terminal that docs/command.md shows is what a terminal shows: the same commands and keys, on a provider that is scripted. */
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { readFileSync } from "node:fs"
@@ -29,10 +29,10 @@ const model = OpenAiServer.make(
   Replies.says("Then it stays. Both files are as you want them.")
 )
 
-/** What stands in the README, from one command to the next. */
+/** What stands in the page, from one command to the next. */
 const shown = (): ReadonlyArray<{ readonly args: ReadonlyArray<string>; readonly screen: string }> => {
-  const readme = readFileSync(join(import.meta.dirname, "../../README.md"), "utf8")
-  const block = /^```console\n([^]*?)^```$/m.exec(readme)?.[1] ?? ""
+  const page = readFileSync(join(import.meta.dirname, "../../docs/command.md"), "utf8")
+  const block = /^```console\n([^]*?)^```$/m.exec(page)?.[1] ?? ""
   return block.split(/^\$ npx fiberloop /m).slice(1).map((part) => {
     const [command = "", ...screen] = part.split("\n")
     return { args: command.split(" "), screen: screen.join("\n").trimEnd() }
@@ -50,7 +50,7 @@ const lasting = (screen: string): string =>
     .replaceAll(/\b\d+(?:\.\d+)? m?s\b/g, "<time>")
     .replaceAll(/ +$/gm, "")
 
-it.live("README.md shows what the command shows", () =>
+it.live("docs/command.md shows what the command shows", () =>
   Effect.gen(function*() {
     const options = { cwd: yield* sandbox(files), env: Replies.env(yield* model) }
     const commands = shown()
