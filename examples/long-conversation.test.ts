@@ -27,7 +27,7 @@ it.effect("old pages become notes that the model can read past, and nothing of t
     assert.match(shortened.join(), /^pruning: \d+ to \d+ tokens$/)
     const sent = yield* lastSent
     assert.notInclude(sent, "1.7 Turn the screw 8 times.")
-    assert.include(sent, "characters of output were left out to save room")
+    assert.include(sent, "characters of this output were left out to save room")
     assert.include(sent, "3.7 Turn the screw 10 times.")
     assert.include(sent, "The code word is canary.")
     const log = yield* Stream.runCollect((yield* SessionStore).read("manual"))

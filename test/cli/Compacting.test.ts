@@ -168,7 +168,7 @@ describe("with --context-window", () => {
         stderr,
         /↻ the conversation was shortened, all 7 messages stay, about \d+ to \d+ tokens\n {2}pruning · it/
       )
-      assert.include(bodyOf(server, -1), "of output were left out to save room")
+      assert.include(bodyOf(server, -1), "of this output were left out to save room")
       assert.deepStrictEqual(RunLog.only(yield* log, "ContextCompacted").map(({ cause }) => cause), ["window"])
     }))
 
@@ -232,7 +232,7 @@ go on
       const { stdout } = yield* context()
       assert.match(
         stdout,
-        /\n● read_file path="a.txt"\n\n── tool · \d+ tokens\n← read_file\n {4}\(\d+ characters of output were left/
+        /\n● read_file path="a.txt"\n\n── tool · \d+ tokens\n← read_file\n {4}\(\d+ characters of this output were left/
       )
     }))
 

@@ -86,7 +86,7 @@ const check = (before: Transcript.Transcript, after: Transcript.Transcript, seq:
   }
   const results = new Set(parts(before, "tool").map(resultOf))
   for (const result of parts(after, "tool").map(resultOf)) {
-    assert.isTrue(results.has(result) || result.includes("characters of output were left out"), result)
+    assert.isTrue(results.has(result) || result.includes("characters of this output were left out"), result)
   }
 }
 
