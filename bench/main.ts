@@ -64,7 +64,7 @@ const missing = contenders.filter(({ dependency }) =>
   dependency !== undefined && !existsSync(join(import.meta.dirname, "node_modules", dependency))
 )
 if (missing.length > 0) {
-  fail(`${missing.map(({ name }) => name).join(", ")}: not installed. Run: npm ci --prefix bench`)
+  fail(`${missing.map(({ name }) => name).join(", ")}: not installed. Run: npm install --prefix bench`)
 }
 
 const measured: Array<Statistics.Measured> = []
