@@ -17,7 +17,8 @@ const standing = {
     "<name>",
     "OpenAI-compatible, anthropic/..., google/...; default: FIBERLOOP_MODEL, session's, offline"
   ),
-  contextWindow: Flags.contextWindow
+  contextWindow: Flags.contextWindow,
+  asFiberloop: Flags.switched("as-fiberloop", "Go on also with a session of another program's agent, without its tools")
 }
 
 /** What a run needs, however it comes about. */
@@ -44,7 +45,8 @@ const settingsOf = Effect.fnUntraced(function*({ maxTurns = Option.none(), yes =
     session: typed.session,
     json: typed.json,
     isPlain: typed.noColor || (yield* Flags.isPlain),
-    yes
+    yes,
+    asFiberloop: typed.asFiberloop
   })
 })
 

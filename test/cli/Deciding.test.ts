@@ -3,6 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Stream } from "effect"
 import { existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"
+import * as SessionAgent from "../../src/cli/SessionAgent.ts"
 import * as SessionStore from "../../src/services/SessionStore.ts"
 import * as Drafts from "../support/Drafts.ts"
 import * as OpenAiServer from "../support/OpenAiServer.ts"
@@ -13,10 +14,13 @@ import * as Replies from "./Replies.ts"
 const write = (name: string) => ({ path: `${name}.txt`, content: `${name}\n` })
 
 /** A place with a session that is suspended with one call of write_file for each of these names. */
-const waiting = Effect.fnUntraced(function*(names: ReadonlyArray<string> = ["a"], id = "waiting-one") {
+const waiting = Effect.fnUntraced(function*(
+  names: ReadonlyArray<string> = ["a"],
+  { agent = SessionAgent.own, id = "waiting-one" } = {}
+) {
   const place = yield* workplace()
   const log = Drafts.log(
-    Drafts.started("write it down"),
+    { ...Drafts.started("write it down"), agent },
     Drafts.turnStarted(1),
     Drafts.assistant(names.map((name) => Drafts.call("write_file", write(name)))),
     ...names.map((name, i) => ({

@@ -23,6 +23,7 @@ import type { Output } from "../Output.ts"
 import { badInput, type Ended, type Refusal } from "../Refusal.ts"
 import * as Print from "../render/Print.ts"
 import * as RenderContext from "../render/RenderContext.ts"
+import * as SessionAgent from "../SessionAgent.ts"
 import type { Settings } from "../Settings.ts"
 import type { Signals } from "../Signals.ts"
 import * as Root from "../tools/files/Root.ts"
@@ -87,7 +88,7 @@ const offerOf = Effect.fnUntraced(function*(
     Effect.mapError(Messages.refusal)
   )
   const [first] = started
-  if (first?._tag !== "RunStarted" || first.agent !== CliAgent.CliAgent.key) return undefined
+  if (first?._tag !== "RunStarted" || first.agent !== SessionAgent.own) return undefined
   if (model === undefined || SessionModel.flags(model).length === 0) {
     return { instructions: Instructions.reading, tools: Object.values(CliAgent.looking.tools) }
   }

@@ -16,6 +16,7 @@ import * as Print from "../render/Print.ts"
 import * as RenderSessions from "../render/RenderSessions.ts"
 import * as TerminalText from "../render/TerminalText.ts"
 import type * as Run from "../Run.ts"
+import * as SessionAgent from "../SessionAgent.ts"
 import type { Settings } from "../Settings.ts"
 import type { Signals } from "../Signals.ts"
 
@@ -84,7 +85,10 @@ interface Left {
   readonly settings: Settings
 }
 
-/** Sessions whose last run has no end, no process that drives it, and was not being aborted; oldest first. */
+/**
+ * Sessions whose last run has no end, no process that drives it, and was not being aborted, which are the command's to go on
+ * with; oldest first.
+ */
 const leftBehind = Effect.fnUntraced(function*(
   settings: Settings
 ): Effect.fn.Return<ReadonlyArray<Left>, Refusal, Output | Scope.Scope> {
@@ -96,6 +100,12 @@ const leftBehind = Effect.fnUntraced(function*(
   let alive = 0
   for (const info of unfinished) {
     const { sessionId } = info
+    // another program's session is not even opened, which would take it
+    const admitted = yield* Effect.result(SessionAgent.admit(settings, { store, info }, SessionAgent.goOn))
+    if (Result.isFailure(admitted)) {
+      yield* stderr.write(`${Messages.line(`left alone: ${admitted.failure.line}`)}\n`)
+      continue
+    }
     const open = store.open(sessionId, { runId: "recover", create: false })
     const folded = yield* Effect.result(Effect.scoped(Effect.andThen(open, Fold.fold(store, sessionId, Fold.nothing))))
     if (Result.isFailure(folded)) {
@@ -103,7 +113,7 @@ const leftBehind = Effect.fnUntraced(function*(
       else yield* stderr.write(`${Messages.line(Messages.ofRun(folded.failure))}\n`)
     } else if (folded.success.state.abortRequested !== undefined) {
       yield* stderr.write(`${TerminalText.line(sessionId)} was being aborted when its process died, left alone.\n`)
-    } else left.unshift({ info, settings: yield* SessionModel.adopt(settings, { store, info }) })
+    } else left.unshift({ info, settings: yield* SessionModel.adopt(admitted.success, { store, info }) })
   }
   if (alive > 0) yield* stderr.write(`${count(alive, "run")} still going on, left alone.\n`)
   return left
