@@ -6,6 +6,7 @@ import * as Database from "./Database.ts"
 import * as Messages from "./Messages.ts"
 import * as SessionModel from "./model/SessionModel.ts"
 import { badInput, type Ended, type Refusal } from "./Refusal.ts"
+import * as InProgram from "./render/InProgram.ts"
 import * as Print from "./render/Print.ts"
 import * as SessionAgent from "./SessionAgent.ts"
 import type { Settings } from "./Settings.ts"
@@ -52,7 +53,7 @@ interface GoingOn {
 export const goingOn = Effect.fnUntraced(function*(
   settings: Settings,
   typed: string,
-  call: (info: SessionStore.SessionInfo) => string = SessionAgent.goOn
+  call: (info: SessionStore.SessionInfo) => string = InProgram.goOn
 ): Effect.fn.Return<GoingOn, Refusal, Scope.Scope> {
   const kept = yield* find(settings, typed)
   const admitted = yield* SessionAgent.admit(settings, kept, call)

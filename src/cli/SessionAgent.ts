@@ -54,17 +54,3 @@ export const admit = Effect.fnUntraced(function*(
   }
   return settings.flags.includes(flag) ? settings : { ...settings, flags: [...settings.flags, flag] }
 })
-
-/** What a program calls to go on with the last run of a session. */
-export const resume = (sessionId: string): string => `agent.resume({ sessionId: ${JSON.stringify(sessionId)} })`
-
-/** What a program calls to say something more in a session. */
-export const say = (sessionId: string): string => `agent.run({ sessionId: ${JSON.stringify(sessionId)}, input })`
-
-/** What a program calls to go on with a session, however its last run ended. */
-export const goOn = ({ end, sessionId }: Pick<SessionStore.SessionInfo, "end" | "sessionId">): string =>
-  end === "RunCompleted" ? say(sessionId) : resume(sessionId)
-
-/** What a program calls to shorten a session. */
-export const compact = ({ sessionId }: Pick<SessionStore.SessionInfo, "sessionId">): string =>
-  `agent.compact(${JSON.stringify(sessionId)})`

@@ -129,6 +129,17 @@ describe("fiberloop approve", () => {
       assert.strictEqual(readFileSync(made("a"), "utf8"), "a\n")
     }))
 
+  it.effect("is seen by show, which says how to go on once nothing waits", () =>
+    Effect.gen(function*() {
+      const place = yield* waiting(["a", "b"])
+      yield* place.on("approve", [place.id, "1.0"])
+      assert.include((yield* place.on("show", [place.id])).stdout, "\nDecide with: fiberloop approve waiting-one ")
+      yield* place.on("deny", [place.id])
+      const { stdout } = yield* place.on("show", [place.id])
+      assert.include(stdout, `\nDecided; go on with: fiberloop run --session waiting-one --db ${place.db}\n`)
+      assert.notInclude(stdout, "Decide with")
+    }))
+
   it.effect("of one of two leaves the other waiting, also where resume has no terminal to ask at", () =>
     Effect.gen(function*() {
       const place = yield* waiting(["a", "b"])

@@ -122,3 +122,75 @@ describe("whose a session is", () => {
       }
     }))
 })
+
+describe("how its program goes on", () => {
+  const goOn = `go on with it in its program: ${resume}\n`
+
+  for (const command of ["approve", "deny"]) {
+    it.effect(`is said by ${command}`, () =>
+      Effect.gen(function*() {
+        const { code, stderr } = yield* (yield* withRuns([app, ...refund])).on(command, ["support-1"])
+        assert.deepStrictEqual([code, stderr], [0, `G${goOn.slice(1)}`])
+      }))
+  }
+
+  it.effect("is said by show, before a call is decided about and after", () =>
+    Effect.gen(function*() {
+      const { db, on } = yield* withRuns([app, ...refund])
+      const before = yield* on("show", ["support-1"])
+      assert.include(before.stdout, `\nDecide with: fiberloop approve support-1 --db ${db}, or deny; then ${goOn}`)
+      yield* on("deny", ["support-1"])
+      const after = yield* on("show", ["support-1"])
+      assert.include(after.stdout, `\nDecided; ${goOn}`)
+    }))
+
+  it.effect("is said by show of a run that died, was limited, or failed", () =>
+    Effect.gen(function*() {
+      const ends: ReadonlyArray<readonly [words: string, ends: ReadonlyArray<Drafts.Placed>]> = [
+        [`Where it died, ${goOn}`, []],
+        [
+          `Go on with it in its program: agent.resume({ sessionId: "support-1", limits: { maxTurns: 20 } })\n`,
+          [Drafts.limited({ turns: 0 })]
+        ],
+        [`G${goOn.slice(1)}`, [{ _tag: "RunAborted", reason: "requested", totals: Drafts.totals }]]
+      ]
+      for (const [words, rest] of ends) {
+        const { on } = yield* withRuns([app, ...rest])
+        assert.include((yield* on("show", ["support-1"])).stdout, `\n${words}`)
+      }
+    }))
+
+  it.effect("is said by approvals, which names the agent", () =>
+    Effect.gen(function*() {
+      const { on } = yield* withRuns([app, ...refund])
+      const { stdout } = yield* on("approvals")
+      assert.match(stdout, /^support-1 {2}2\+2\n {2}for the program of the agent "app\/Support"\n {2}1\.0 {2}refund /)
+    }))
+
+  it.effect("is said of a copy by fork and by import", () =>
+    Effect.gen(function*() {
+      const { on, root } = yield* withRuns([app, ...refund])
+      const forked = yield* on("fork", ["support-1", "--to", "copy"])
+      const other = (id: string) => [`agent.run({ sessionId: "${id}", input })`, `agent.resume({ sessionId: "${id}" })`]
+      const [say, again] = other("copy")
+      assert.include(forked.stderr, `\nGo on with it in its program: ${say}\nor its run:  ${again}\n`)
+      const file = join(root, "session.jsonl")
+      yield* on("export", ["copy", "--to", file])
+      const imported = yield* on("import", [file, "--to", "second"])
+      assert.include(imported.stderr, `\nGo on with it in its program: ${other("second")[1]}\n`)
+    }))
+})
+
+describe("arguments for a call of another program's tool", () => {
+  it.effect("are refused, because only its program knows the tool, and nothing is decided", () =>
+    Effect.gen(function*() {
+      const { events, on } = yield* withRuns([app, ...refund])
+      const { code, stderr } = yield* on("approve", ["support-1", "--params", "{\"amount\":1}"])
+      assert.deepStrictEqual([code, stderr], [
+        1,
+        "fiberloop: --params cannot be checked: the command does not know the tools of the agent \"app/Support\"; edit the " +
+        "arguments in its program, with agent.decide({ ..., params })\n"
+      ])
+      assert.deepStrictEqual(RunLog.only(yield* events, "ApprovalResolved"), [])
+    }))
+})

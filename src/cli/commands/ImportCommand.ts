@@ -11,8 +11,10 @@ import * as SessionModel from "../model/SessionModel.ts"
 import { Output } from "../Output.ts"
 import { badInput, type Ended, Refusal } from "../Refusal.ts"
 import * as EndLine from "../render/EndLine.ts"
+import * as InProgram from "../render/InProgram.ts"
 import * as Print from "../render/Print.ts"
 import * as TerminalText from "../render/TerminalText.ts"
+import * as SessionAgent from "../SessionAgent.ts"
 import type { Settings } from "../Settings.ts"
 import type { Signals } from "../Signals.ts"
 
@@ -38,10 +40,11 @@ const importLines = Effect.fnUntraced(function*(
     (error) => error instanceof Refusal ? error : unusable(file, Messages.ofRun(error))
   )
   yield* Database.prepare({ ...place, session: undefined })
-  const { flags, info } = yield* Effect.gen(function*() {
+  const { flags, info, isForeign } = yield* Effect.gen(function*() {
     const info = yield* SessionLines.add(session)
     const store = yield* SessionStore.SessionStore
-    return { info, flags: yield* SessionModel.flagsOf({ store, info }) }
+    const isForeign = (yield* SessionAgent.foreign({ store, info })) !== undefined
+    return { info, isForeign, flags: yield* SessionModel.flagsOf({ store, info }) }
   }).pipe(
     Effect.provide(Database.layer(place)),
     Effect.mapError((error) => error instanceof Refusal ? error : badInput(Messages.ofRun(error)))
@@ -53,7 +56,9 @@ const importLines = Effect.fnUntraced(function*(
       `✓ imported session ${TerminalText.line(info.sessionId)} with ${count(info.turns, "turn")}`,
       ...(info.end === undefined ? ["Its last run has not ended in what was exported."] : []),
       `Look at it: ${EndLine.command("show", [info.sessionId], place.flags)}`,
-      `Go on with: ${EndLine.command("run", ["--session", info.sessionId], [...place.flags, ...flags])} "<task>"`
+      isForeign
+        ? `Go on with it in its program: ${InProgram.goOn(info)}`
+        : `Go on with: ${EndLine.command("run", ["--session", info.sessionId], [...place.flags, ...flags])} "<task>"`
     ].map((line) => `${line}\n`).join("")
   )
 })

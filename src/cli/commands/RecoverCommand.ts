@@ -12,6 +12,7 @@ import * as Messages from "../Messages.ts"
 import * as SessionModel from "../model/SessionModel.ts"
 import { Output } from "../Output.ts"
 import { codes, Ended, type Refusal } from "../Refusal.ts"
+import * as InProgram from "../render/InProgram.ts"
 import * as Print from "../render/Print.ts"
 import * as RenderSessions from "../render/RenderSessions.ts"
 import * as TerminalText from "../render/TerminalText.ts"
@@ -101,7 +102,7 @@ const leftBehind = Effect.fnUntraced(function*(
   for (const info of unfinished) {
     const { sessionId } = info
     // another program's session is not even opened, which would take it
-    const admitted = yield* Effect.result(SessionAgent.admit(settings, { store, info }, SessionAgent.goOn))
+    const admitted = yield* Effect.result(SessionAgent.admit(settings, { store, info }, InProgram.goOn))
     if (Result.isFailure(admitted)) {
       yield* stderr.write(`${Messages.line(`left alone: ${admitted.failure.line}`)}\n`)
       continue

@@ -1,8 +1,11 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Paint from "../../../src/cli/render/Paint.ts"
 import * as RenderLog from "../../../src/cli/render/RenderLog.ts"
+import * as SessionAgent from "../../../src/cli/SessionAgent.ts"
 import type * as Message from "../../../src/run/Message.ts"
 import * as Drafts from "../../support/Drafts.ts"
+
+const started = (text: string) => ({ ...Drafts.started(text), agent: SessionAgent.own })
 
 interface Options {
   readonly isFull?: boolean
@@ -24,7 +27,7 @@ const shown = (drafts: ReadonlyArray<Drafts.Placed>, { isFull = false, isOpen = 
 
 /** What these events add behind the start of a run. */
 const added = (drafts: ReadonlyArray<Drafts.Placed>, options?: Options): string => {
-  const start = Drafts.started("go")
+  const start = started("go")
   return shown([start, ...drafts], options).slice(shown([start]).length)
 }
 
@@ -68,11 +71,11 @@ There it is.
     const usage = { inputTokens: 10, outputTokens: 5 }
     const limited: Drafts.Placed = { _tag: "RunLimited", reason: "turns", totals: { ...totals, usage } }
     const out = shown([
-      Drafts.started("a"),
+      started("a"),
       limited,
       Drafts.resumed(2),
       { ...completed, totals: { ...totals, usage } },
-      { ...Drafts.started("b"), runId: "run-2" },
+      { ...started("b"), runId: "run-2" },
       { ...limited, runId: "run-2" }
     ], { isOpen: true })
     assert.isTrue(
