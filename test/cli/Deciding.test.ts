@@ -140,6 +140,26 @@ describe("fiberloop approve", () => {
       assert.notInclude(stdout, "Decide with")
     }))
 
+  it.effect("is seen by sessions, once nothing waits", () =>
+    Effect.gen(function*() {
+      const place = yield* waiting(["a", "b"])
+      yield* place.on("approve", [place.id, "1.0"])
+      assert.match((yield* place.on("sessions")).stdout, /^waiting-one {2}waiting {2}/)
+      yield* place.on("deny", [place.id])
+      assert.match((yield* place.on("sessions")).stdout, /^waiting-one {2}decided {2}/)
+    }))
+
+  it.effect("is seen by show --context, where a call that never started is told as a new message would find it", () =>
+    Effect.gen(function*() {
+      const place = yield* waiting()
+      const before = yield* place.on("show", [place.id, "--context"])
+      assert.include(before.stdout, "\n← write_file  ✗ failed\n    Denied: superseded by a new message\n")
+      assert.include(before.stdout, "… 1 call without a result yet: told here as a new message would find it\n")
+      yield* place.on("approve", [place.id])
+      const { stdout } = yield* place.on("show", [place.id, "--context"])
+      assert.include(stdout, "\n    Not executed: a new message arrived first.\n")
+    }))
+
   it.effect("of one of two leaves the other waiting, also where resume has no terminal to ask at", () =>
     Effect.gen(function*() {
       const place = yield* waiting(["a", "b"])
