@@ -124,7 +124,7 @@ describe("at a terminal", () => {
       })
       assert.match(
         tape,
-        /\/compact\n✓ the conversation was shortened from 4 to 3 messages, about [^\n]+\n {2}summary\n/
+        /\/compact\n✓ the conversation was shortened from 4 to 3 messages, about [^\n]+\n {2}by the strategy "summary"\n/
       )
       const last = JSON.stringify(model.requests[3]!.body.messages)
       assert.include(last, "In short.")

@@ -120,7 +120,7 @@ There it is.
         added([compacted]),
         `
 ↻ the conversation was shortened from 20 to 3 messages, about 5000 to 800 tokens
-  summary · it had more tokens than may be sent · 1000 tokens (900 in, 100 out) · cost 0.0123
+  by the strategy "summary" · it had more tokens than may be sent · 1000 tokens (900 in, 100 out) · cost 0.0123
     fact 0
     fact 1
     fact 2
@@ -136,14 +136,17 @@ There it is.
 
     it("of an older log with what that says", () => {
       const older = { ...Drafts.compacted(1, []), before: 20, after: 1 }
-      assert.strictEqual(added([older]), "\n↻ the conversation was shortened from 20 to 1 message\n  test\n")
+      assert.strictEqual(
+        added([older]),
+        "\n↻ the conversation was shortened from 20 to 1 message\n  by the strategy \"test\"\n"
+      )
     })
 
     it("that leaves out output only", () => {
       const pruned = { ...compacted, strategy: "pruning", after: 20, cause: "manual", memory: undefined } as never
       assert.include(
         added([pruned]),
-        "was shortened, all 20 messages stay, about 5000 to 800 tokens\n  pruning · by hand"
+        "was shortened, all 20 messages stay, about 5000 to 800 tokens\n  by the strategy \"pruning\" · by hand"
       )
     })
 
