@@ -39,6 +39,12 @@ const importLines = Effect.fnUntraced(function*(
     SessionLines.decode(LineFile.read(file), { to }),
     (error) => error instanceof Refusal ? error : unusable(file, Messages.ofRun(error))
   )
+  const taken = badInput(
+    `there is a session ${
+      JSON.stringify(session.sessionId)
+    } already, and nothing was changed; import it under another ` +
+      `id: ${EndLine.command("import", [file], place.flags)} --to <id>`
+  )
   yield* Database.prepare({ ...place, session: undefined })
   const { flags, info, isForeign } = yield* Effect.gen(function*() {
     const info = yield* SessionLines.add(session)
@@ -47,7 +53,9 @@ const importLines = Effect.fnUntraced(function*(
     return { info, isForeign, flags: yield* SessionModel.flagsOf({ store, info }) }
   }).pipe(
     Effect.provide(Database.layer(place)),
-    Effect.mapError((error) => error instanceof Refusal ? error : badInput(Messages.ofRun(error)))
+    Effect.mapError((error) =>
+      error instanceof Refusal ? error : isTaken(error) ? taken : badInput(Messages.ofRun(error))
+    )
   )
   // the id alone is for programs
   yield* Print.print(`${TerminalText.line(info.sessionId)}\n`)
@@ -62,6 +70,9 @@ const importLines = Effect.fnUntraced(function*(
     ].map((line) => `${line}\n`).join("")
   )
 })
+
+const isTaken = ({ reason }: SessionStore.StoreError): boolean =>
+  reason._tag === "InvalidInput" && reason.field === "to"
 
 const unusable = (file: string, why: string): Refusal =>
   badInput(`${LineFile.nameOf(file)} cannot be imported: ${why[0]!.toLowerCase()}${why.slice(1)}`)
