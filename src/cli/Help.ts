@@ -117,7 +117,8 @@ const chat: Record<string, ReadonlyArray<string>> = {
     "  Up, Down       messages typed before",
     "  Ctrl-C         aborts the answer under way; at the prompt it clears the line, once more leaves",
     "  Ctrl-D         leaves",
-    "  /compact       makes the context smaller, as fiberloop compact does"
+    "  /compact       makes the context smaller, as fiberloop compact does; in what is piped, too. No other single word",
+    "                 that begins with a slash is sent to the model"
   ]
 }
 
