@@ -78,7 +78,7 @@ describe("a session of another program's agent", () => {
       for (const flags of [[], ["--list"]]) {
         const { code, stderr, stdout } = yield* on("recover", flags)
         assert.deepStrictEqual([code, stdout], [0, ""])
-        assert.include(stderr, `fiberloop: left alone: ${refusal(resume)}`)
+        assert.strictEqual(stderr, `fiberloop: left alone: ${refusal(resume)}Nothing else was left behind.\n`)
       }
       assert.deepStrictEqual(yield* events, before)
     }))

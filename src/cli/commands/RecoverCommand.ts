@@ -31,8 +31,8 @@ export const run = Effect.fnUntraced(function*(
   { isList, settings }: Options
 ): Effect.fn.Return<void, Ended | Refusal, Input | Output | Signals | Scope.Scope> {
   const { stderr, stdout } = yield* Output
-  const left = yield* Print.untilSignal(Effect.scoped(leftBehind(settings)))
-  if (left.length === 0) return yield* stderr.write("Nothing was left behind.\n")
+  const { left, others } = yield* Print.untilSignal(Effect.scoped(leftBehind(settings)))
+  if (left.length === 0) return yield* stderr.write(`Nothing ${others === 0 ? "" : "else "}was left behind.\n`)
   if (isList) {
     const infos = left.map(({ info }) => info)
     const look = {
@@ -80,6 +80,12 @@ const opened = Effect.fnUntraced(function*(
   return worker
 })
 
+interface Found {
+  readonly left: ReadonlyArray<Left>
+  /** how many are of no agent that the command may go on with */
+  readonly others: number
+}
+
 interface Left {
   readonly info: SessionStore.SessionInfo
   /** the settings to go on with it */
@@ -92,18 +98,20 @@ interface Left {
  */
 const leftBehind = Effect.fnUntraced(function*(
   settings: Settings
-): Effect.fn.Return<ReadonlyArray<Left>, Refusal, Output | Scope.Scope> {
+): Effect.fn.Return<Found, Refusal, Output | Scope.Scope> {
   const { stderr } = yield* Output
   const store = yield* Database.existing(settings)
-  if (store === undefined) return []
+  if (store === undefined) return { left: [], others: 0 }
   const unfinished = (yield* Effect.mapError(store.list(), Messages.refusal)).filter(({ end }) => end === undefined)
   const left: Array<Left> = []
   let alive = 0
+  let others = 0
   for (const info of unfinished) {
     const { sessionId } = info
     // another program's session is not even opened, which would take it
     const admitted = yield* Effect.result(SessionAgent.admit(settings, { store, info }, InProgram.goOn))
     if (Result.isFailure(admitted)) {
+      others++
       yield* stderr.write(`${Messages.line(`left alone: ${admitted.failure.line}`)}\n`)
       continue
     }
@@ -117,5 +125,5 @@ const leftBehind = Effect.fnUntraced(function*(
     } else left.unshift({ info, settings: yield* SessionModel.adopt(admitted.success, { store, info }) })
   }
   if (alive > 0) yield* stderr.write(`${count(alive, "run")} still going on, left alone.\n`)
-  return left
+  return { left, others }
 })
