@@ -10,11 +10,12 @@ import * as ContextSummary from "../layers/ContextSummary.ts"
 import * as ContextWindow from "../layers/ContextWindow.ts"
 import * as RunsLocal from "../layers/RunsLocal.ts"
 import * as ToolExecutorToolkit from "../layers/ToolExecutorToolkit.ts"
+import * as SessionAgent from "./SessionAgent.ts"
 import * as Calculate from "./tools/Calculate.ts"
 import * as FileTools from "./tools/files/FileTools.ts"
 import * as WriteTools from "./tools/write/WriteTools.ts"
 
-export class CliAgent extends Context.Service<CliAgent, Agent.Client<string>>()("fiberloop/cli/CliAgent") {}
+export class CliAgent extends Context.Service<CliAgent, Agent.Client<string>>()(SessionAgent.own) {}
 
 /** The tools of the agent that can only read, and of the one that can write, too. */
 export const looking = Toolkit.merge(FileTools.toolkit, Calculate.toolkit)

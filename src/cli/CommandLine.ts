@@ -17,7 +17,8 @@ const standing = {
     "<name>",
     "OpenAI-compatible, anthropic/..., google/...; default: FIBERLOOP_MODEL, session's, offline"
   ),
-  contextWindow: Flags.contextWindow
+  contextWindow: Flags.contextWindow,
+  asFiberloop: Flags.switched("as-fiberloop", "Go on also with a session of another program's agent, without its tools")
 }
 
 /** What a run needs, however it comes about. */
@@ -44,7 +45,8 @@ const settingsOf = Effect.fnUntraced(function*({ maxTurns = Option.none(), yes =
     session: typed.session,
     json: typed.json,
     isPlain: typed.noColor || (yield* Flags.isPlain),
-    yes
+    yes,
+    asFiberloop: typed.asFiberloop
   })
 })
 
@@ -104,7 +106,7 @@ const chat = Command.make(
 ).pipe(
   Command.withShortDescription("Talk in the terminal"),
   Command.withDescription(
-    "A conversation in one session. Without a terminal, every line of standard input is a message."
+    "A conversation in one session. Without a terminal, every line of standard input is a message, or /compact."
   ),
   Command.withExamples([
     { command: "fiberloop chat --model gpt-5.5", description: "Talk about the files here, and let them be changed" },

@@ -84,7 +84,7 @@ const show: Record<string, ReadonlyArray<string>> = {
     "  once overlaps. An axis covers a drive, or 20 turns of one, and its times count from the drive's start. Of a turn's",
     "  tool calls those behind the first 20 share a row, unless --full is given. With --json every line is one of",
     "    DriveStarted  run, drive, at, cause            DriveEnded  run, drive, at, end (its event, or null)",
-    "    Span          kind, name, turn, from, to (null: cut off), outcome; firstPart, usage, callId where there is one",
+    "    Span          kind, name, turn, from, to (null: cut off), outcome; firstPart, usage, callId, cause where known",
     "  with times in milliseconds since the epoch."
   ]
 }
@@ -117,7 +117,8 @@ const chat: Record<string, ReadonlyArray<string>> = {
     "  Up, Down       messages typed before",
     "  Ctrl-C         aborts the answer under way; at the prompt it clears the line, once more leaves",
     "  Ctrl-D         leaves",
-    "  /compact       makes the context smaller, as fiberloop compact does"
+    "  /compact       makes the context smaller, as fiberloop compact does; in what is piped, too. No other single word",
+    "                 that begins with a slash is sent to the model"
   ]
 }
 

@@ -6,7 +6,9 @@ import * as Database from "./Database.ts"
 import * as Messages from "./Messages.ts"
 import * as SessionModel from "./model/SessionModel.ts"
 import { badInput, type Ended, type Refusal } from "./Refusal.ts"
+import * as InProgram from "./render/InProgram.ts"
 import * as Print from "./render/Print.ts"
+import * as SessionAgent from "./SessionAgent.ts"
 import type { Settings } from "./Settings.ts"
 import type { Signals } from "./Signals.ts"
 
@@ -47,13 +49,15 @@ interface GoingOn {
   readonly info: SessionStore.SessionInfo
 }
 
-/** A session, and the settings to go on with it. */
+/** A session, and the settings to go on with it; `call` is what the program of another's would do in place of that. */
 export const goingOn = Effect.fnUntraced(function*(
   settings: Settings,
-  typed: string
+  typed: string,
+  call: (info: SessionStore.SessionInfo) => string = InProgram.goOn
 ): Effect.fn.Return<GoingOn, Refusal, Scope.Scope> {
   const kept = yield* find(settings, typed)
-  const adopted = yield* SessionModel.adopt(settings, kept)
+  const admitted = yield* SessionAgent.admit(settings, kept, call)
+  const adopted = yield* SessionModel.adopt(admitted, kept)
   const isSuspended = kept.info.end === "RunSuspended"
   return { settings: { ...adopted, isSuspended, session: kept.info.sessionId }, info: kept.info }
 }, Effect.scoped)

@@ -16,6 +16,7 @@ export interface Typed {
   readonly json: boolean
   readonly isPlain: boolean
   readonly yes?: boolean
+  readonly asFiberloop?: boolean
 }
 
 export interface Settings {
@@ -40,6 +41,8 @@ export interface Settings {
   readonly isPlain: boolean
   /** changes and commands are allowed without asking */
   readonly allowsAll: boolean
+  /** sessions of other programs are gone on with, too */
+  readonly asFiberloop: boolean
   /** the flags that another run needs to find the same session and files; they hold no password */
   readonly flags: ReadonlyArray<string>
 }
@@ -71,7 +74,7 @@ export const check = Effect.fnUntraced(function*(typed: Typed): Effect.fn.Return
   if (scheme !== undefined && !PgPlace.isUrl(typed.db!)) {
     return yield* badInput(`--db takes a file, or a URL that begins with postgres://, not with ${scheme}://`)
   }
-  const { db, json, isPlain, maxTurns, model, root, session, task, yes = false } = typed
+  const { asFiberloop = false, db, json, isPlain, maxTurns, model, root, session, task, yes = false } = typed
   const contextWindow = yield* whole("--context-window (FIBERLOOP_CONTEXT_WINDOW)", typed.contextWindow)
   return {
     task,
@@ -87,6 +90,7 @@ export const check = Effect.fnUntraced(function*(typed: Typed): Effect.fn.Return
     json,
     isPlain,
     allowsAll: yes,
+    asFiberloop,
     flags: [
       ...(root === undefined ? [] : ["--root", root]),
       ...(db === undefined ? [] : ["--db", shown(db)]),

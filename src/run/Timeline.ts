@@ -37,6 +37,8 @@ export interface Span {
   readonly usage?: Usage.Usage
   /** of a tool call, and of a question about one */
   readonly callId?: string
+  /** of a compaction, why it was made, where that is known */
+  readonly cause?: RunEvent.CompactionCause
 }
 
 export interface DriveStarted {

@@ -53,7 +53,7 @@ describe("fiberloop compact", () => {
       assert.strictEqual(code, 0)
       assert.match(
         stdout,
-        /^✓ the conversation was shortened from 6 to 3 messages, about \d+ to \d+ tokens\n {2}summary\n$/
+        /^✓ the conversation was shortened from 6 to 3 messages, about \d+ to \d+ tokens\n {2}by the strategy "summary"\n$/
       )
       assert.match(stderr, new RegExp(`^See it with: fiberloop show ${id} --context --db \\S+\n`))
       assert.include(stderr, `\nGo on with:  fiberloop chat --session ${id} --root ${root} --db `)
@@ -67,10 +67,10 @@ describe("fiberloop compact", () => {
     Effect.gen(function*() {
       const { compact, server } = yield* talked(["read both"], ...reads, sumsUp)
       const first = yield* compact()
-      assert.match(first.stdout, /, all 6 messages stay, about \d+ to \d+ tokens\n {2}pruning\n$/)
+      assert.match(first.stdout, /, all 6 messages stay, about \d+ to \d+ tokens\n {2}by the strategy "pruning"\n$/)
       assert.strictEqual(server.requests.length, 3)
       const second = yield* compact()
-      assert.include(second.stdout, "\n  summary\n")
+      assert.include(second.stdout, "\n  by the strategy \"summary\"\n")
       assert.strictEqual(server.requests.length, 4)
     }))
 
@@ -90,7 +90,7 @@ describe("fiberloop compact", () => {
       const { stderr } = yield* run(["2+2"])
       const id = /session (\S+)/.exec(stderr)![1]!
       yield* run(["--session", id, "3*3"])
-      assert.match((yield* on("compact", [id])).stdout, /from 8 to 5 messages, .*\n {2}window\n$/)
+      assert.match((yield* on("compact", [id])).stdout, /from 8 to 5 messages, .*\n {2}by the strategy "window"\n$/)
     }))
 
   it.effect("says what is in the way where nothing can be left out, and changes nothing", () =>
@@ -166,7 +166,7 @@ describe("with --context-window", () => {
       assert.strictEqual(code, 0)
       assert.match(
         stderr,
-        /↻ the conversation was shortened, all 7 messages stay, about \d+ to \d+ tokens\n {2}pruning · it/
+        /↻ the conversation was shortened, all 7 messages stay, about \d+ to \d+ tokens\n {2}by the strategy "pruning" · it/
       )
       assert.include(bodyOf(server, -1), "of this output were left out to save room")
       assert.deepStrictEqual(RunLog.only(yield* log, "ContextCompacted").map(({ cause }) => cause), ["window"])

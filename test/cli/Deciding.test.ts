@@ -3,6 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Stream } from "effect"
 import { existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"
+import * as SessionAgent from "../../src/cli/SessionAgent.ts"
 import * as SessionStore from "../../src/services/SessionStore.ts"
 import * as Drafts from "../support/Drafts.ts"
 import * as OpenAiServer from "../support/OpenAiServer.ts"
@@ -13,10 +14,13 @@ import * as Replies from "./Replies.ts"
 const write = (name: string) => ({ path: `${name}.txt`, content: `${name}\n` })
 
 /** A place with a session that is suspended with one call of write_file for each of these names. */
-const waiting = Effect.fnUntraced(function*(names: ReadonlyArray<string> = ["a"], id = "waiting-one") {
+const waiting = Effect.fnUntraced(function*(
+  names: ReadonlyArray<string> = ["a"],
+  { agent = SessionAgent.own, id = "waiting-one" } = {}
+) {
   const place = yield* workplace()
   const log = Drafts.log(
-    Drafts.started("write it down"),
+    { ...Drafts.started("write it down"), agent },
     Drafts.turnStarted(1),
     Drafts.assistant(names.map((name) => Drafts.call("write_file", write(name)))),
     ...names.map((name, i) => ({
@@ -123,6 +127,37 @@ describe("fiberloop approve", () => {
       const { code, made, stdout } = yield* resume(place)
       assert.deepStrictEqual([code, stdout], [0, "Done.\n"])
       assert.strictEqual(readFileSync(made("a"), "utf8"), "a\n")
+    }))
+
+  it.effect("is seen by show, which says how to go on once nothing waits", () =>
+    Effect.gen(function*() {
+      const place = yield* waiting(["a", "b"])
+      yield* place.on("approve", [place.id, "1.0"])
+      assert.include((yield* place.on("show", [place.id])).stdout, "\nDecide with: fiberloop approve waiting-one ")
+      yield* place.on("deny", [place.id])
+      const { stdout } = yield* place.on("show", [place.id])
+      assert.include(stdout, `\nDecided; go on with: fiberloop run --session waiting-one --db ${place.db}\n`)
+      assert.notInclude(stdout, "Decide with")
+    }))
+
+  it.effect("is seen by sessions, once nothing waits", () =>
+    Effect.gen(function*() {
+      const place = yield* waiting(["a", "b"])
+      yield* place.on("approve", [place.id, "1.0"])
+      assert.match((yield* place.on("sessions")).stdout, /^waiting-one {2}waiting {2}/)
+      yield* place.on("deny", [place.id])
+      assert.match((yield* place.on("sessions")).stdout, /^waiting-one {2}decided {2}/)
+    }))
+
+  it.effect("is seen by show --context, where a call that never started is told as a new message would find it", () =>
+    Effect.gen(function*() {
+      const place = yield* waiting()
+      const before = yield* place.on("show", [place.id, "--context"])
+      assert.include(before.stdout, "\n← write_file  ✗ failed\n    Denied: superseded by a new message\n")
+      assert.include(before.stdout, "… 1 call without a result yet: told here as a new message would find it\n")
+      yield* place.on("approve", [place.id])
+      const { stdout } = yield* place.on("show", [place.id, "--context"])
+      assert.include(stdout, "\n    Not executed: a new message arrived first.\n")
     }))
 
   it.effect("of one of two leaves the other waiting, also where resume has no terminal to ask at", () =>

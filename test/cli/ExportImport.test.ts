@@ -146,12 +146,16 @@ describe("fiberloop import", () => {
 
   it.effect("refuses an id that is in use, or that no session can have", () =>
     Effect.gen(function*() {
-      const { id, on, store, text } = yield* withSession()
+      const { db, id, on, store, text } = yield* withSession()
       const { file } = yield* withFile(text)
       const taken = yield* on("import", [file])
       const bad = yield* on("import", [file, "--to", " "])
       assert.deepStrictEqual([taken.code, bad.code], [1, 1])
-      assert.include(taken.stderr, `fiberloop: there is a session "${id}" already`)
+      assert.strictEqual(
+        taken.stderr,
+        `fiberloop: there is a session "${id}" already, and nothing was changed; import it under another id: ` +
+          `fiberloop import ${file} --db ${db} --to <id>\n`
+      )
       assert.include(bad.stderr, "--to is empty")
       assert.strictEqual((yield* storedIn(store)).length, 1)
     }))

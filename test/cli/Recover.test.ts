@@ -1,6 +1,7 @@
 /** Runs whose process died, found and gone on with from the command line. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
+import * as SessionAgent from "../../src/cli/SessionAgent.ts"
 import * as SessionStore from "../../src/services/SessionStore.ts"
 import * as Drafts from "../support/Drafts.ts"
 import { workplace } from "./Invoke.ts"
@@ -15,7 +16,7 @@ const withDead = Effect.fnUntraced(function*(
     yield* SessionStore.SessionStore.use((store) =>
       Effect.scoped(Effect.flatMap(
         store.open(sessionId, { runId: "run-1", create: true }),
-        (session) => session.append(Drafts.log(Drafts.started(task), ...rest) as never)
+        (session) => session.append(Drafts.log({ ...Drafts.started(task), agent: SessionAgent.own }, ...rest) as never)
       ))
     ).pipe(Effect.provide(place.store))
   }

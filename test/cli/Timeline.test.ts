@@ -33,6 +33,15 @@ describe("fiberloop show --timeline", () => {
       assert.strictEqual(axis.length, 120 - 26)
     }))
 
+  it.effect("is refused together with --context, as wrong usage", () =>
+    Effect.gen(function*() {
+      const { on, run } = yield* workplace()
+      const id = idOf(yield* run(["2+2"]))
+      const { code, stderr, stdout } = yield* on("show", [id, "--timeline", "--context"])
+      assert.deepStrictEqual([code, stdout], [2, ""])
+      assert.strictEqual(stderr, "fiberloop: --timeline and --context are two views: give one of them\n")
+    }))
+
   it.effect("prints its entries as lines of JSON with --json", () =>
     Effect.gen(function*() {
       const { on, run } = yield* workplace()

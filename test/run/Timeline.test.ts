@@ -91,6 +91,15 @@ describe("a turn", () => {
     )
   })
 
+  it("has why a compaction was made, where the log says it", () => {
+    const causes = entriesOf(Draft.log(
+      Draft.started("go"),
+      Draft.compacted(1, []),
+      { ...Draft.compacted(1, []), cause: "window" }
+    )).filter(isSpan).map(({ cause }) => cause)
+    assert.deepStrictEqual(causes, [undefined, "window"])
+  })
+
   it("has calls that did not run as moments", () => {
     assert.deepStrictEqual(
       shown(

@@ -12,6 +12,7 @@ import type * as Scope from "effect/Scope"
 import * as Ids from "../../services/Ids.ts"
 import { Input } from "../Input.ts"
 import * as KeptSession from "../KeptSession.ts"
+import * as Messages from "../Messages.ts"
 import { Output } from "../Output.ts"
 import { codes, Ended, type Refusal } from "../Refusal.ts"
 import * as EndLine from "../render/EndLine.ts"
@@ -19,6 +20,7 @@ import * as Run from "../Run.ts"
 import type { Settings } from "../Settings.ts"
 import { type Signal, Signals } from "../Signals.ts"
 import * as Compact from "./Compact.ts"
+import * as Slash from "./Slash.ts"
 
 /** Ends with success when the person left, or when the last message of a piped input was answered. */
 export const run = Effect.fnUntraced(function*(
@@ -72,8 +74,16 @@ const talk = Effect.fnUntraced(function*(
       continue
     }
     if (typed.text.trim() === "") continue
-    if (isTerminal && Compact.isAsked(typed.text)) {
-      yield* Compact.run(worker.client, isNew && !hasBegun ? undefined : sessionId)
+    const asked = Slash.read(typed.text)
+    if (asked?._tag === "Unknown") {
+      yield* stderr.write(`${Messages.line(Slash.unknown(asked.word))}\n`)
+      code = isTerminal ? codes.completed : codes.failed
+      continue
+    }
+    if (asked?._tag === "Compact") {
+      const compacted = yield* Compact.run(worker.client, isNew && !hasBegun ? undefined : sessionId)
+      if (mustLeave(compacted, isTerminal)) return { code: compacted.code, hasBegun }
+      code = isTerminal ? codes.completed : compacted.code
       continue
     }
     const said = { ...settings, task: typed.text, session: isNew ? undefined : sessionId }

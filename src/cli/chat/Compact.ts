@@ -1,28 +1,36 @@
-/** `/compact` at the prompt of a conversation: its context is made smaller before the next message. */
+/** `/compact` in a conversation: its context is made smaller before the next message. */
 import * as Effect from "effect/Effect"
 import type * as Agent from "../../Agent.ts"
 import * as Messages from "../Messages.ts"
 import { Output } from "../Output.ts"
+import { codes } from "../Refusal.ts"
 import * as Shortening from "../Shortening.ts"
-import { Signals } from "../Signals.ts"
+import { type Signal, Signals } from "../Signals.ts"
 
-export const isAsked = (typed: string): boolean => typed.trim() === "/compact"
+export interface Compacted {
+  /** the exit code of a command that does no more than this */
+  readonly code: number
+  /** what stopped it */
+  readonly signal: Signal | undefined
+}
 
-/** Says what became of it. A signal leaves the conversation as it is; Ctrl-C ends no more than that. */
+/** Says what became of it. A signal leaves the conversation as it is; Ctrl-C ends no more than that at a terminal. */
 export const run = Effect.fnUntraced(function*(
   client: Agent.Client<string>,
   sessionId: string | undefined
-): Effect.fn.Return<void, never, Output | Signals> {
+): Effect.fn.Return<Compacted, never, Output | Signals> {
   const { stderr } = yield* Output
   const { first, forget } = yield* Signals
-  if (sessionId === undefined) return yield* stderr.write("Nothing was said yet.\n")
+  const end = (text: string, code: number, signal?: Signal) => Effect.as(stderr.write(text), { code, signal })
+  if (sessionId === undefined) return yield* end("Nothing was said yet.\n", codes.failed)
   const shortened = Effect.match(Shortening.shorten(client, sessionId), {
-    onSuccess: Shortening.text,
-    onFailure: ({ line }) => `${Messages.line(line)}\n`
+    onSuccess: (compacted) => end(Shortening.text(compacted), codes.completed),
+    onFailure: ({ line }) => end(`${Messages.line(line)}\n`, codes.failed)
   })
-  const stopped = Effect.flatMap(
-    first,
-    (signal) => Effect.as(signal === "SIGINT" ? forget : Effect.void, "Stopped, the conversation is as it was.\n")
-  )
-  yield* stderr.write(yield* Effect.raceFirst(shortened, stopped))
+  const stopped = Effect.flatMap(first, (signal) =>
+    Effect.as(
+      signal === "SIGINT" ? forget : Effect.void,
+      end("Stopped, the conversation is as it was.\n", codes[signal], signal)
+    ))
+  return yield* Effect.flatten(Effect.raceFirst(shortened, stopped))
 })

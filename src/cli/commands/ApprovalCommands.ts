@@ -66,7 +66,7 @@ const approve = Command.make(
 ).pipe(
   Command.withShortDescription("Allow a call that waits"),
   Command.withDescription(
-    "Allows a tool call that waits. Nothing runs yet: fiberloop resume goes on with the session."
+    "Allows a tool call that waits. Nothing runs yet: fiberloop resume goes on, or the program whose agent it is."
   ),
   Command.withExamples([
     { command: "fiberloop approve <session>", description: "The one call that waits there" },
@@ -92,7 +92,9 @@ const deny = Command.make(
   })
 ).pipe(
   Command.withShortDescription("Deny a call that waits"),
-  Command.withDescription("Denies a tool call that waits; the model reads why when fiberloop resume goes on."),
+  Command.withDescription(
+    "Denies a tool call that waits; the model reads why when fiberloop resume, or its program, goes on."
+  ),
   Command.withExamples([
     { command: "fiberloop deny <session> --reason \"too dear\"", description: "The one call that waits there" }
   ])

@@ -12,6 +12,7 @@ import type { Ended, Refusal } from "../Refusal.ts"
 import * as EndLine from "../render/EndLine.ts"
 import * as Print from "../render/Print.ts"
 import * as RenderApprovals from "../render/RenderApprovals.ts"
+import * as SessionAgent from "../SessionAgent.ts"
 import type { Settings } from "../Settings.ts"
 import type { Signals } from "../Signals.ts"
 
@@ -32,7 +33,7 @@ const list = Effect.fnUntraced(function*(
     const approvals = yield* Effect.mapError(Deciding.waiting(store, sessionId), Messages.refusal)
     if (approvals.length === 0) continue
     count += approvals.length
-    const waiting = { sessionId, title, approvals }
+    const waiting = { sessionId, title, approvals, agent: yield* SessionAgent.foreign({ info, store }) }
     yield* Print.print(place.json ? RenderApprovals.json(waiting) : RenderApprovals.lines(waiting, now))
   }
   if (count === 0) return yield* stderr.write("Nothing waits for an approval.\n")

@@ -6,6 +6,7 @@ import * as KeptSession from "../KeptSession.ts"
 import { Output } from "../Output.ts"
 import type { Ended, Refusal } from "../Refusal.ts"
 import * as EndLine from "../render/EndLine.ts"
+import * as InProgram from "../render/InProgram.ts"
 import * as Print from "../render/Print.ts"
 import * as TerminalText from "../render/TerminalText.ts"
 import * as Run from "../Run.ts"
@@ -23,7 +24,7 @@ const compact = Effect.fnUntraced(function*(
   { session, settings: typed }: Options
 ): Effect.fn.Return<void, Ended | Refusal, Input | Output | Signals | Scope.Scope> {
   const { stderr } = yield* Output
-  const { info: { sessionId }, settings } = yield* KeptSession.goingOn(typed, session)
+  const { info: { sessionId }, settings } = yield* KeptSession.goingOn(typed, session, InProgram.compact)
   const { client } = yield* Run.open(settings)
   if (stderr.isTerminal) yield* stderr.write("Shortening the conversation, Ctrl-C leaves it as it is.\n")
   const shortened = yield* Shortening.shorten(client, sessionId)

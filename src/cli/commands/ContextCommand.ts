@@ -8,8 +8,10 @@ import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as Fold from "../../loop/log/Fold.ts"
+import * as Recovery from "../../loop/start/Recovery.ts"
 import * as Sizing from "../../loop/turn/Sizing.ts"
 import type * as Message from "../../run/Message.ts"
+import * as RunEvent from "../../run/RunEvent.ts"
 import type * as RunState from "../../run/RunState.ts"
 import * as Measure from "../../run/state/Measure.ts"
 import * as Transcript from "../../run/Transcript.ts"
@@ -23,6 +25,7 @@ import type { Output } from "../Output.ts"
 import { badInput, type Ended, type Refusal } from "../Refusal.ts"
 import * as Print from "../render/Print.ts"
 import * as RenderContext from "../render/RenderContext.ts"
+import * as SessionAgent from "../SessionAgent.ts"
 import type { Settings } from "../Settings.ts"
 import type { Signals } from "../Signals.ts"
 import * as Root from "../tools/files/Root.ts"
@@ -61,7 +64,7 @@ const show = Effect.fnUntraced(function*(
         tools: sized(counter.tools(offer.tools))
       }
     },
-    messages: Transcript.messages(transcript, model).map((message) => ({
+    messages: Transcript.messages(superseded(transcript, state), model).map((message) => ({
       message,
       tokens: sized(counter.tokens.message(message))
     })),
@@ -76,6 +79,25 @@ const show = Effect.fnUntraced(function*(
   )
 })
 
+/** The messages with the results that a new message would give calls which never started; a started one may go on. */
+const superseded = (transcript: Transcript.Transcript, { at, openCalls, runId = "", seq }: RunState.RunState) =>
+  openCalls.filter(({ phase }) => phase !== "started").reduce(
+    (before, call) =>
+      Transcript.append(before, {
+        _tag: "ToolSettled",
+        seq,
+        at,
+        runId,
+        version: RunEvent.version,
+        turn: call.turn,
+        callId: call.callId,
+        tool: call.tool,
+        outcome: Recovery.outcomeOfUnstarted(call, "superseded"),
+        duration: 0
+      }),
+    transcript
+  )
+
 /** What the command's agent would send besides, with this folder; undefined where it is the agent of another program. */
 const offerOf = Effect.fnUntraced(function*(
   { root }: Settings,
@@ -87,7 +109,7 @@ const offerOf = Effect.fnUntraced(function*(
     Effect.mapError(Messages.refusal)
   )
   const [first] = started
-  if (first?._tag !== "RunStarted" || first.agent !== CliAgent.CliAgent.key) return undefined
+  if (first?._tag !== "RunStarted" || first.agent !== SessionAgent.own) return undefined
   if (model === undefined || SessionModel.flags(model).length === 0) {
     return { instructions: Instructions.reading, tools: Object.values(CliAgent.looking.tools) }
   }

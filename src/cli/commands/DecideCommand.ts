@@ -1,4 +1,4 @@
-/** `fiberloop approve` and `fiberloop deny`: an answer to a call that waits. Nothing runs; `fiberloop resume` goes on. */
+/** `fiberloop approve` and `fiberloop deny`: an answer to a call that waits. Nothing runs; `fiberloop resume`, or its program, goes on. */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -19,10 +19,12 @@ import * as OfflineModel from "../offline/OfflineModel.ts"
 import { Output } from "../Output.ts"
 import { badInput, codes, type Ended, Refusal } from "../Refusal.ts"
 import * as EndLine from "../render/EndLine.ts"
+import * as InProgram from "../render/InProgram.ts"
 import * as Print from "../render/Print.ts"
 import * as RenderApprovals from "../render/RenderApprovals.ts"
 import * as TerminalText from "../render/TerminalText.ts"
 import * as ToolLine from "../render/ToolLine.ts"
+import * as SessionAgent from "../SessionAgent.ts"
 import type { Settings } from "../Settings.ts"
 import type { Signals } from "../Signals.ts"
 import * as Calculate from "../tools/Calculate.ts"
@@ -51,6 +53,15 @@ const decide = Effect.fnUntraced(function*(
   const params = yield* json(options.params)
   const kept = yield* KeptSession.find(place, options.session)
   const { sessionId } = kept.info
+  const owner = yield* SessionAgent.foreign(kept)
+  if (owner !== undefined && params !== undefined) {
+    return yield* badInput(
+      `--params cannot be checked: the command does not know the tools of the agent ${
+        JSON.stringify(owner)
+      }; edit the ` +
+        "arguments in its program, with agent.decide({ ..., params })"
+    )
+  }
   const agent = yield* agentOf(place, kept.store)
   const refused = Effect.mapError(refusal(sessionId))
   const waiting = yield* refused(agent.approvals(sessionId))
@@ -64,6 +75,7 @@ const decide = Effect.fnUntraced(function*(
   yield* refused(agent.decide({ sessionId, approvalId, approved, ...said }))
 
   const resume = EndLine.command("resume", [sessionId], [...place.flags, ...(yield* SessionModel.flagsOf(kept))])
+  const inProgram = `Go on with it in its program: ${InProgram.resume(sessionId)}`
   if (place.json) {
     const line = JSON.stringify({ sessionId, approvalId, tool: known?.tool, approved, ...said })
     yield* Print.print(`${TerminalText.json(line)}\n`)
@@ -71,7 +83,7 @@ const decide = Effect.fnUntraced(function*(
     const call = known === undefined ? TerminalText.line(approvalId) : ToolLine.call(known.tool, params ?? known.params)
     yield* Print.print(approved ? `✓ approved: ${call}\n` : `✗ denied: ${call}\n`)
   }
-  yield* stderr.write(`Go on with: ${resume}\n`)
+  yield* stderr.write(`${owner === undefined ? `Go on with: ${resume}` : inProgram}\n`)
 })
 
 const json = (typed: string | undefined): Effect.Effect<Json | undefined, Refusal> =>

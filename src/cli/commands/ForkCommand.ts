@@ -11,8 +11,10 @@ import * as SessionModel from "../model/SessionModel.ts"
 import { Output } from "../Output.ts"
 import type { Ended, Refusal } from "../Refusal.ts"
 import * as EndLine from "../render/EndLine.ts"
+import * as InProgram from "../render/InProgram.ts"
 import * as Print from "../render/Print.ts"
 import * as TerminalText from "../render/TerminalText.ts"
+import * as SessionAgent from "../SessionAgent.ts"
 import * as Settings from "../Settings.ts"
 import type { Signals } from "../Signals.ts"
 
@@ -37,15 +39,18 @@ const fork = Effect.fnUntraced(function*(
   const made = yield* store.fork(info.sessionId, { to: id, ...(seq === undefined ? {} : { at: seq }) }).pipe(
     Effect.mapError(Messages.refusal)
   )
+  const isForeign = (yield* SessionAgent.foreign({ store, info: made })) !== undefined
   // the id alone is for programs
   yield* Print.print(`${TerminalText.line(made.sessionId)}\n`)
   yield* stderr.write(
     [
       `✓ forked from session ${TerminalText.line(info.sessionId)} with ${count(made.turns, "turn")}`,
-      `Go on with: ${EndLine.command("run", ["--session", id], flags)} "<task>"`,
+      isForeign
+        ? `Go on with it in its program: ${InProgram.say(id)}`
+        : `Go on with: ${EndLine.command("run", ["--session", id], flags)} "<task>"`,
       ...(made.end === undefined || made.end === "RunCompleted"
         ? []
-        : [`or its run:  ${resume(made.end, id, flags)}`])
+        : [`or its run:  ${isForeign ? InProgram.resume(id) : resume(made.end, id, flags)}`])
     ].map((line) => `${line}\n`).join("")
   )
 })

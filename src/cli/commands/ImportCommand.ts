@@ -11,8 +11,10 @@ import * as SessionModel from "../model/SessionModel.ts"
 import { Output } from "../Output.ts"
 import { badInput, type Ended, Refusal } from "../Refusal.ts"
 import * as EndLine from "../render/EndLine.ts"
+import * as InProgram from "../render/InProgram.ts"
 import * as Print from "../render/Print.ts"
 import * as TerminalText from "../render/TerminalText.ts"
+import * as SessionAgent from "../SessionAgent.ts"
 import type { Settings } from "../Settings.ts"
 import type { Signals } from "../Signals.ts"
 
@@ -37,14 +39,23 @@ const importLines = Effect.fnUntraced(function*(
     SessionLines.decode(LineFile.read(file), { to }),
     (error) => error instanceof Refusal ? error : unusable(file, Messages.ofRun(error))
   )
+  const taken = badInput(
+    `there is a session ${
+      JSON.stringify(session.sessionId)
+    } already, and nothing was changed; import it under another ` +
+      `id: ${EndLine.command("import", [file], place.flags)} --to <id>`
+  )
   yield* Database.prepare({ ...place, session: undefined })
-  const { flags, info } = yield* Effect.gen(function*() {
+  const { flags, info, isForeign } = yield* Effect.gen(function*() {
     const info = yield* SessionLines.add(session)
     const store = yield* SessionStore.SessionStore
-    return { info, flags: yield* SessionModel.flagsOf({ store, info }) }
+    const isForeign = (yield* SessionAgent.foreign({ store, info })) !== undefined
+    return { info, isForeign, flags: yield* SessionModel.flagsOf({ store, info }) }
   }).pipe(
     Effect.provide(Database.layer(place)),
-    Effect.mapError((error) => error instanceof Refusal ? error : badInput(Messages.ofRun(error)))
+    Effect.mapError((error) =>
+      error instanceof Refusal ? error : isTaken(error) ? taken : badInput(Messages.ofRun(error))
+    )
   )
   // the id alone is for programs
   yield* Print.print(`${TerminalText.line(info.sessionId)}\n`)
@@ -53,10 +64,15 @@ const importLines = Effect.fnUntraced(function*(
       `✓ imported session ${TerminalText.line(info.sessionId)} with ${count(info.turns, "turn")}`,
       ...(info.end === undefined ? ["Its last run has not ended in what was exported."] : []),
       `Look at it: ${EndLine.command("show", [info.sessionId], place.flags)}`,
-      `Go on with: ${EndLine.command("run", ["--session", info.sessionId], [...place.flags, ...flags])} "<task>"`
+      isForeign
+        ? `Go on with it in its program: ${InProgram.goOn(info)}`
+        : `Go on with: ${EndLine.command("run", ["--session", info.sessionId], [...place.flags, ...flags])} "<task>"`
     ].map((line) => `${line}\n`).join("")
   )
 })
+
+const isTaken = ({ reason }: SessionStore.StoreError): boolean =>
+  reason._tag === "InvalidInput" && reason.field === "to"
 
 const unusable = (file: string, why: string): Refusal =>
   badInput(`${LineFile.nameOf(file)} cannot be imported: ${why[0]!.toLowerCase()}${why.slice(1)}`)

@@ -12,10 +12,12 @@ import * as Messages from "../Messages.ts"
 import * as SessionModel from "../model/SessionModel.ts"
 import { Output } from "../Output.ts"
 import { codes, Ended, type Refusal } from "../Refusal.ts"
+import * as InProgram from "../render/InProgram.ts"
 import * as Print from "../render/Print.ts"
 import * as RenderSessions from "../render/RenderSessions.ts"
 import * as TerminalText from "../render/TerminalText.ts"
 import type * as Run from "../Run.ts"
+import * as SessionAgent from "../SessionAgent.ts"
 import type { Settings } from "../Settings.ts"
 import type { Signals } from "../Signals.ts"
 
@@ -29,8 +31,8 @@ export const run = Effect.fnUntraced(function*(
   { isList, settings }: Options
 ): Effect.fn.Return<void, Ended | Refusal, Input | Output | Signals | Scope.Scope> {
   const { stderr, stdout } = yield* Output
-  const left = yield* Print.untilSignal(Effect.scoped(leftBehind(settings)))
-  if (left.length === 0) return yield* stderr.write("Nothing was left behind.\n")
+  const { left, others } = yield* Print.untilSignal(Effect.scoped(leftBehind(settings)))
+  if (left.length === 0) return yield* stderr.write(`Nothing ${others === 0 ? "" : "else "}was left behind.\n`)
   if (isList) {
     const infos = left.map(({ info }) => info)
     const look = {
@@ -78,24 +80,41 @@ const opened = Effect.fnUntraced(function*(
   return worker
 })
 
+interface Found {
+  readonly left: ReadonlyArray<Left>
+  /** how many are of no agent that the command may go on with */
+  readonly others: number
+}
+
 interface Left {
   readonly info: SessionStore.SessionInfo
   /** the settings to go on with it */
   readonly settings: Settings
 }
 
-/** Sessions whose last run has no end, no process that drives it, and was not being aborted; oldest first. */
+/**
+ * Sessions whose last run has no end, no process that drives it, and was not being aborted, which are the command's to go on
+ * with; oldest first.
+ */
 const leftBehind = Effect.fnUntraced(function*(
   settings: Settings
-): Effect.fn.Return<ReadonlyArray<Left>, Refusal, Output | Scope.Scope> {
+): Effect.fn.Return<Found, Refusal, Output | Scope.Scope> {
   const { stderr } = yield* Output
   const store = yield* Database.existing(settings)
-  if (store === undefined) return []
+  if (store === undefined) return { left: [], others: 0 }
   const unfinished = (yield* Effect.mapError(store.list(), Messages.refusal)).filter(({ end }) => end === undefined)
   const left: Array<Left> = []
   let alive = 0
+  let others = 0
   for (const info of unfinished) {
     const { sessionId } = info
+    // another program's session is not even opened, which would take it
+    const admitted = yield* Effect.result(SessionAgent.admit(settings, { store, info }, InProgram.goOn))
+    if (Result.isFailure(admitted)) {
+      others++
+      yield* stderr.write(`${Messages.line(`left alone: ${admitted.failure.line}`)}\n`)
+      continue
+    }
     const open = store.open(sessionId, { runId: "recover", create: false })
     const folded = yield* Effect.result(Effect.scoped(Effect.andThen(open, Fold.fold(store, sessionId, Fold.nothing))))
     if (Result.isFailure(folded)) {
@@ -103,8 +122,8 @@ const leftBehind = Effect.fnUntraced(function*(
       else yield* stderr.write(`${Messages.line(Messages.ofRun(folded.failure))}\n`)
     } else if (folded.success.state.abortRequested !== undefined) {
       yield* stderr.write(`${TerminalText.line(sessionId)} was being aborted when its process died, left alone.\n`)
-    } else left.unshift({ info, settings: yield* SessionModel.adopt(settings, { store, info }) })
+    } else left.unshift({ info, settings: yield* SessionModel.adopt(admitted.success, { store, info }) })
   }
   if (alive > 0) yield* stderr.write(`${count(alive, "run")} still going on, left alone.\n`)
-  return left
+  return { left, others }
 })

@@ -4,6 +4,7 @@ import * as Command from "effect/cli/Command"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Flags from "../Flags.ts"
+import { codes, Refusal } from "../Refusal.ts"
 import * as Settings from "../Settings.ts"
 
 /** The one argument of these commands. */
@@ -72,7 +73,7 @@ const show = Command.make(
     context: Flags.switched("context", "Show what the model would be sent now instead, with the tokens that it takes"),
     json: Flags.switched(
       "json",
-      "Print every event as a line of JSON, as run --json does; with --context one document"
+      "Print each event as a line of JSON; with --timeline each span, with --context one document"
     ),
     root: Flags.text(
       "root",
@@ -88,6 +89,9 @@ const show = Command.make(
     noColor
   },
   Effect.fnUntraced(function*({ context, contextWindow, full, session, timeline, ...typed }) {
+    if (context && timeline) {
+      return yield* new Refusal({ line: "--timeline and --context are two views: give one of them", code: codes.usage })
+    }
     if (context) {
       const place = yield* placeOf({ ...typed, contextWindow: yield* Flags.windowOf(contextWindow) })
       const ContextCommand = yield* Effect.promise(() => import("./ContextCommand.ts"))

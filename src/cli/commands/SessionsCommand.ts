@@ -2,6 +2,9 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
+import * as Fold from "../../loop/log/Fold.ts"
+import * as RunResult from "../../run/RunResult.ts"
+import type * as SessionStore from "../../services/SessionStore.ts"
 import * as Database from "../Database.ts"
 import * as Messages from "../Messages.ts"
 import { Output } from "../Output.ts"
@@ -39,13 +42,36 @@ const list = Effect.fnUntraced(function*(
   const look = {
     paint: yield* Print.paintOf(place.isPlain),
     columns: stdout.isTerminal ? stdout.columns() : Infinity,
-    now: yield* Clock.currentTimeMillis
+    now: yield* Clock.currentTimeMillis,
+    decided: place.json || store === undefined ? new Set<string>() : yield* decidedOf(store, shown)
   }
   yield* Print.print(place.json ? shown.map(RenderSessions.json).join("") : RenderSessions.lines(shown, look))
   if (shown.length < found.length) {
     const more = EndLine.command("sessions", ["--limit", String(2 * shown.length)], place.flags)
     yield* stderr.write(`There are more: ${more}\n`)
   }
+})
+
+/** Ids of the suspended sessions in which nothing waits for an answer any more. */
+const decidedOf = Effect.fnUntraced(function*(
+  store: SessionStore.SessionStore["Service"],
+  infos: ReadonlyArray<SessionStore.SessionInfo>
+): Effect.fn.Return<ReadonlySet<string>, Refusal> {
+  const decided = new Set<string>()
+  for (const { end, sessionId } of infos) {
+    if (end !== "RunSuspended") continue
+    // one that cannot be read, or is removed meanwhile, is listed as it was
+    const state = yield* Fold.fold(store, sessionId, Fold.nothing).pipe(
+      Effect.map(({ state }) => state),
+      Effect.catchReasons("NonRetryableError", {
+        SessionNotFound: () => Effect.succeed(undefined),
+        StoreRefused: () => Effect.succeed(undefined)
+      }),
+      Effect.mapError(Messages.refusal)
+    )
+    if (state !== undefined && RunResult.approvals(state).length === 0) decided.add(sessionId)
+  }
+  return decided
 })
 
 export const run = (options: Options): Effect.Effect<void, Ended | Refusal, Output | Signals> =>

@@ -12,11 +12,17 @@ type Compacted = Pick<Of<"ContextCompacted">, "strategy" | "before" | "after" | 
 export const lines = (event: Compacted): readonly [string, string] => [
   `the conversation was shortened${shorter(event)}`,
   [
-    TerminalText.line(event.strategy),
+    by(event.strategy),
     ...(event.cause === undefined ? [] : [causes[event.cause]]),
     ...EndLine.spent(event.usage)
   ].join(" · ")
 ]
+
+/** Which strategy it was, in words that are no cause. */
+const by = (strategy: string): string => `by the strategy ${TerminalText.line(JSON.stringify(strategy))}`
+
+/** Which strategy it was, and why it was asked for: of one that was, `cause`. */
+export const why = (strategy: string, cause: RunEvent.CompactionCause): string => `${by(strategy)} · ${causes[cause]}`
 
 /** `from 40 to 12 messages, about 52000 to 9300 tokens` */
 const shorter = ({ after, before, tokens }: Compacted): string =>

@@ -3,6 +3,7 @@ import { count } from "../../run/Quantity.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import * as RunResult from "../../run/RunResult.ts"
 import * as Usage from "../../run/Usage.ts"
+import * as InProgram from "./InProgram.ts"
 import type { Paint } from "./Paint.ts"
 import * as TerminalText from "./TerminalText.ts"
 import { duration } from "./ToolLine.ts"
@@ -77,19 +78,41 @@ export const line = (event: RunEvent.End, sessionId: string, paint: Paint): stri
   }`
 }
 
-/** The command that goes on with the run, where one does; with its session, where only a new task does. */
-export const goOn = (event: RunEvent.End, sessionId: string, flags: ReadonlyArray<string>): string | undefined => {
-  const again = command("run", ["--session", sessionId], flags)
+/** What is known of a run besides its end. */
+export interface Course {
+  /** its questions have answers */
+  readonly isDecided?: boolean
+  /** it is one of another program's agent */
+  readonly isForeign?: boolean
+}
+
+/**
+ * The command that goes on with the run, where one does; with its session, where only a new task does. Of another program's,
+ * what that program calls.
+ */
+export const goOn = (
+  event: RunEvent.End,
+  sessionId: string,
+  flags: ReadonlyArray<string>,
+  { isDecided = false, isForeign = false }: Course = {}
+): string | undefined => {
+  const how = isForeign ? "go on with it in its program:" : "go on with:"
+  const session = command("run", ["--session", sessionId], flags)
+  const again = isForeign ? InProgram.resume(sessionId) : session
   switch (event._tag) {
     case "RunAborted":
     case "RunFailed":
-      return `Go on with: ${again}`
-    case "RunLimited":
-      return event.reason === "turns"
-        ? `Go on with: ${again} --max-turns ${event.totals.turns + 20}`
-        : `Go on with: ${again} "<task>"`
+      return `G${how.slice(1)} ${again}`
+    case "RunLimited": {
+      const maxTurns = event.totals.turns + 20
+      const more = isForeign ? InProgram.resume(sessionId, { maxTurns }) : `${session} --max-turns ${maxTurns}`
+      const other = isForeign ? InProgram.say(sessionId) : `${session} "<task>"`
+      return `G${how.slice(1)} ${event.reason === "turns" ? more : other}`
+    }
     case "RunSuspended":
-      return `Decide with: ${command("approve", [sessionId], placeOf(flags))}, or deny; then go on with: ${again}`
+      return isDecided
+        ? `Decided; ${how} ${again}`
+        : `Decide with: ${command("approve", [sessionId], placeOf(flags))}, or deny; then ${how} ${again}`
     default:
       return undefined
   }

@@ -11,13 +11,16 @@ import * as ToolResult from "./ToolResult.ts"
 export interface Waiting {
   readonly sessionId: string
   readonly title: string
+  /** the agent of another program, whose calls they are */
+  readonly agent: string | undefined
   readonly approvals: ReadonlyArray<RunResult.Approval>
 }
 
 /** The session, and below it a line for each question; arguments that do not fit on theirs stand below it, whole. */
-export const lines = ({ approvals, sessionId, title }: Waiting, now: number): string =>
+export const lines = ({ agent, approvals, sessionId, title }: Waiting, now: number): string =>
   [
     `${TerminalText.line(sessionId)}  ${TerminalText.line(title)}`.trimEnd(),
+    ...(agent === undefined ? [] : [`  for the program of the agent ${TerminalText.line(JSON.stringify(agent))}`]),
     ...approvals.flatMap((approval) => question(approval, now))
   ].map((line) => `${line}\n`).join("")
 

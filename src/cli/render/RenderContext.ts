@@ -101,7 +101,7 @@ const footer = ({ paint }: Look, context: Context): ReadonlyArray<string> => {
   return [
     ...(openCalls === 0
       ? []
-      : [paint.yellow(`… ${count(openCalls, "call")} without a result yet: it is told here as if there will be none`)]),
+      : [paint.yellow(`… ${count(openCalls, "call")} without a result yet: told here as a new message would find it`)]),
     paint.dim(
       `── session ${TerminalText.line(sessionId)} · ${[count(messages.length, "message"), sum, ...reader].join(" · ")}`
     ),

@@ -2,7 +2,7 @@
  * What a kept session looks like: the whole log as a transcript for people. A fold, and pure; every step gives what
  * stands next.
  *
- * Does not own what a run looks like while it goes; that is `Render`.
+ * Does not own what a run looks like while it goes; that is `Render`; nor what stands below the log (`LogFooter`).
  */
 import type * as Schema from "effect/Schema"
 import * as Message from "../../run/Message.ts"
@@ -10,55 +10,20 @@ import { count } from "../../run/Quantity.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import * as RunResult from "../../run/RunResult.ts"
 import { callId } from "../../run/state/OpenCall.ts"
-import type * as Queue from "../../run/state/Queue.ts"
 import * as Inputs from "../Inputs.ts"
 import * as SessionModel from "../model/SessionModel.ts"
+import * as SessionAgent from "../SessionAgent.ts"
 import * as CompactionLines from "./CompactionLines.ts"
 import * as EndLine from "./EndLine.ts"
-import type { Paint } from "./Paint.ts"
+import { dimmed, type Look, say, type State, type Step } from "./LogState.ts"
 import * as RenderApprovals from "./RenderApprovals.ts"
 import * as TerminalText from "./TerminalText.ts"
 import * as ToolLine from "./ToolLine.ts"
 import * as ToolResult from "./ToolResult.ts"
 
-export interface Look {
-  readonly paint: Paint
-  readonly sessionId: string
-  /** flags that the command which goes on with the session needs */
-  readonly flags: ReadonlyArray<string>
-  /** results and arguments whole, and the model's reasoning */
-  readonly isFull: boolean
-}
+export { finish } from "./LogFooter.ts"
+export { initial, type Look, type State } from "./LogState.ts"
 
-export interface State {
-  /** what stands last: blank lines are between kinds, and around words */
-  readonly last: "nothing" | "heading" | "words" | "line" | "end"
-  readonly runs: number
-  readonly model: string | undefined
-  /** the flags that name the last model, where the command can */
-  readonly modelFlags: ReadonlyArray<string>
-  /** calls without an outcome so far, by id */
-  readonly open: ReadonlyMap<string, { readonly tool: string; readonly params: Schema.Json }>
-  /** what was said to the run and has not been delivered */
-  readonly queue: Queue.Queue
-  /** what each run has used up, where it has ended */
-  readonly totals: ReadonlyMap<string, RunEvent.Totals>
-  /** the end of the last run, `undefined` while it goes on */
-  readonly end: RunEvent.End | undefined
-}
-
-export const initial: State = {
-  last: "nothing",
-  runs: 0,
-  model: undefined,
-  modelFlags: [],
-  open: new Map(),
-  queue: [],
-  totals: new Map(),
-  end: undefined
-}
-
-type Step = readonly [State, string]
 type Of<Tag extends RunEvent.Durable["_tag"]> = Extract<RunEvent.Durable, { _tag: Tag }>
 
 export const step = (look: Look, state: State, event: RunEvent.Durable): Step => {
@@ -90,9 +55,13 @@ const show = (look: Look, state: State, event: RunEvent.Durable): Step => {
     case "AssistantMessage":
       return settleMessage(look, state, event)
     case "ApprovalRequested":
-      return say(state, "line", [paint.yellow(`? ${ToolLine.call(event.tool, event.params)} asks for approval`)])
+      return say({ ...state, asked: new Set(state.asked).add(event.approvalId) }, "line", [
+        paint.yellow(`? ${ToolLine.call(event.tool, event.params)} asks for approval`)
+      ])
     case "ApprovalResolved":
-      return say(state, "line", [RenderApprovals.resolved(event, state.open.get(event.callId)?.tool, paint)])
+      return say({ ...state, asked: without(state.asked, event.approvalId) }, "line", [
+        RenderApprovals.resolved(event, state.open.get(event.callId)?.tool, paint)
+      ])
     case "ToolStarted":
       return [opened(state, event.callId, event.tool, event.params), ""]
     case "ToolSettled":
@@ -116,43 +85,18 @@ const show = (look: Look, state: State, event: RunEvent.Durable): Step => {
   }
 }
 
-/** What stands below the log: calls that nothing is known of, totals of the session, how to go on. */
-export const finish = (look: Look, state: State): string => {
-  const { paint } = look
-  const flags = [...look.flags, ...state.modelFlags]
-  const open = state.end !== undefined ? [] : [
-    ...Array.from(
-      state.open.values(),
-      ({ params, tool }) => `● ${ToolLine.call(tool, params)}  ${paint.yellow("… no outcome yet")}`
-    ),
-    ...dimmed(look, Inputs.undelivered(state.queue, false)),
-    paint.yellow("… The run has not ended: it goes on now, or its process died."),
-    `Where it died, go on with: ${EndLine.command("resume", [look.sessionId], flags)}`
-  ]
-  const [next, before] = open.length === 0 ? [state, ""] : say(state, "line", open)
-  const goOn = state.end === undefined ? undefined : EndLine.goOn(state.end, look.sessionId, flags)
-  const totals = [count(state.runs, "run"), ...EndLine.used(EndLine.sum(state.totals.values()))].join(" · ")
-  const [, after] = say(next, "heading", [
-    paint.dim(`── session ${TerminalText.line(look.sessionId)} · ${totals}`),
-    ...(goOn === undefined ? [] : [goOn])
-  ])
-  return before + after
-}
-
-const say = (state: State, kind: Exclude<State["last"], "nothing">, lines: ReadonlyArray<string>): Step => {
-  if (lines.length === 0) return [state, ""]
-  const { last } = state
-  const isApart = last !== "nothing" && last !== "heading" && (last !== kind || kind === "words")
-  return [{ ...state, last: kind }, `${isApart ? "\n" : ""}${lines.map((line) => `${line}\n`).join("")}`]
-}
-
 const startRun = ({ paint }: Look, state: State, event: Of<"RunStarted">): Step => {
   const { history, messages } = event.input
   const runs = state.runs + 1
-  const [headed, heading] = say({ ...state, runs, open: new Map(), end: undefined }, "heading", [
-    paint.dim(`── run ${runs} · ${time(event.at)} · ${TerminalText.line(event.runId)}`),
-    ...(history === undefined ? [] : [paint.dim(`· behind ${count(history.length, "earlier message")}`)])
-  ])
+  const isForeign = event.agent !== SessionAgent.own
+  const [headed, heading] = say(
+    { ...state, runs, isForeign, open: new Map(), asked: new Set(), end: undefined },
+    "heading",
+    [
+      paint.dim(`── run ${runs} · ${time(event.at)} · ${TerminalText.line(event.runId)}`),
+      ...(history === undefined ? [] : [paint.dim(`· behind ${count(history.length, "earlier message")}`)])
+    ]
+  )
   const [next, words] = say(headed, "words", Inputs.lines(messages))
   return [next, heading + words]
 }
@@ -196,6 +140,8 @@ const settleMessage = (look: Look, state: State, event: Of<"AssistantMessage">):
   return [next, out]
 }
 
+const without = (asked: State["asked"], id: string): State["asked"] => new Set([...asked].filter((one) => one !== id))
+
 const opened = (state: State, id: string, tool: string, params: Schema.Json): State => ({
   ...state,
   open: new Map(state.open).set(id, { tool, params })
@@ -216,8 +162,6 @@ const settleCall = (look: Look, state: State, event: Of<"ToolSettled">): Step =>
 
 const below = (look: Look, lines: ReadonlyArray<string>): ReadonlyArray<string> =>
   dimmed(look, lines.map((line) => `    ${line}`))
-
-const dimmed = ({ paint }: Look, lines: ReadonlyArray<string>): ReadonlyArray<string> => lines.map(paint.dim)
 
 const compacted = (look: Look, state: State, event: Of<"ContextCompacted">): Step => {
   const { memory } = event

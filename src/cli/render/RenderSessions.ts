@@ -11,6 +11,8 @@ export interface Look {
   readonly columns: number
   /** milliseconds since the epoch */
   readonly now: number
+  /** ids of the suspended ones whose questions have answers */
+  readonly decided?: ReadonlySet<string>
 }
 
 const words: Record<RunEvent.End["_tag"], string> = {
@@ -22,7 +24,8 @@ const words: Record<RunEvent.End["_tag"], string> = {
 }
 
 /** How the last run ended, in a word. */
-export const end = (info: SessionStore.SessionInfo): string => info.end === undefined ? "unfinished" : words[info.end]
+export const end = (info: SessionStore.SessionInfo, isDecided = false): string =>
+  info.end === undefined ? "unfinished" : isDecided ? "decided" : words[info.end]
 
 /** `0199...  completed  2 turns  3 min ago  which three files are the longest?`, in columns. */
 export const lines = (infos: ReadonlyArray<SessionStore.SessionInfo>, look: Look): string => {
@@ -30,7 +33,7 @@ export const lines = (infos: ReadonlyArray<SessionStore.SessionInfo>, look: Look
     info,
     cells: [
       TerminalText.line(info.sessionId),
-      end(info),
+      end(info, look.decided?.has(info.sessionId)),
       count(info.turns, "turn"),
       age(look.now - info.updatedAt)
     ]

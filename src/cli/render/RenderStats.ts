@@ -48,7 +48,7 @@ const ends = ({ drives, ends, reasons, runs, sessions, successRate }: RunStats.S
       note: `in ${count(sessions, "session")}${drives === runs ? "" : `, ${drives} drives`}`
     },
     ...Object.entries(ends).flatMap(([end, n]) =>
-      n === 0 ? [] : [{ label: `  ${words[end] ?? end}`, cells: [String(n)], note: list(reasons[end] ?? {}) }]
+      n === 0 ? [] : [{ label: `  ${end}`, cells: [String(n)], note: list(reasons[end] ?? {}) }]
     ),
     {
       label: "success",
@@ -58,8 +58,6 @@ const ends = ({ drives, ends, reasons, runs, sessions, successRate }: RunStats.S
   ]
 }
 
-const words: Readonly<Record<string, string>> = { suspended: "waiting" }
-
 const perRun = ({ compactions, retries, turns }: RunStats.Summary): ReadonlyArray<Row> => [
   { label: "of a run", cells: ["total", "mean", "p95", "max"] },
   { label: "  turns", cells: spread(turns) },
@@ -68,7 +66,7 @@ const perRun = ({ compactions, retries, turns }: RunStats.Summary): ReadonlyArra
     cells: spread(retries),
     note: [
       ...(retries.runs === 0 ? [] : [`in ${count(retries.runs, "run")}`]),
-      ...(retries.lostTime === 0 ? [] : [`${duration(retries.lostTime)} lost`])
+      ...(retries.lostTime === 0 ? [] : [`${duration(retries.lostTime)} lost to failed attempts`])
     ].join(", ")
   },
   {

@@ -9,6 +9,7 @@
 import { count } from "../../run/Quantity.ts"
 import * as RunResult from "../../run/RunResult.ts"
 import type * as Timeline from "../../run/Timeline.ts"
+import * as CompactionLines from "./CompactionLines.ts"
 import * as EndLine from "./EndLine.ts"
 import type { Paint } from "./Paint.ts"
 import * as TerminalText from "./TerminalText.ts"
@@ -142,12 +143,16 @@ const flush = (look: Look, state: State, to: number): Step => {
     const label = padded(TerminalText.cut(row.label, labelCells - headCells - 1), labelCells - headCells)
     const bar = TimeBar.draw(row, axis)
     const colour = row.isBad ? look.paint.red : look.paint.green
-    return `${head}${label}${colour(bar)} ${words(look, row, labelCells + axis.cells + 1)}`.trimEnd() + "\n"
+    return `${head}${label}${colour(bar)} ${words(look, row, labelCells + axis.cells + 1)}`.trimEnd() +
+      `\n${note(look, row)}`
   })
   const kinds = new Set([...state.kinds, ...rows.flatMap(TimeBar.kindsOf)])
   const ticks = `${" ".repeat(labelCells)}${TimeBar.ticks(axis, zero)}`
   return [{ ...state, spans: [], turns: new Set(), kinds }, `${look.paint.dim(ticks)}\n${lines.join("")}`]
 }
+
+const note = ({ columns, paint }: Look, { note }: Row): string =>
+  note === undefined ? "" : `${paint.dim(TerminalText.cut(`${" ".repeat(headCells + 2)}${note}`, columns))}\n`
 
 const headCells = 10
 const labelCells = 27
@@ -162,6 +167,8 @@ interface Row extends TimeBar.Bar {
   readonly label: string
   readonly isBad: boolean
   readonly words: ReadonlyArray<string>
+  /** what stands below it */
+  readonly note?: string
   /** it began before its drive did */
   readonly isBefore: boolean
 }
@@ -182,7 +189,7 @@ const labels: Record<Timeline.Kind, (name: string) => string> = {
 const plain: ReadonlySet<string> = new Set(["stop", "tool-calls", "Succeeded", ""])
 
 const rowOf = (span: Timeline.Span): Row => {
-  const { firstPart, from, kind, name, outcome, to, turn, usage } = span
+  const { cause, firstPart, from, kind, name, outcome, to, turn, usage } = span
   const isBad = kind === "attempt" || outcome === "denied" || (kind === "tool" && outcome !== "Succeeded")
   return {
     kind,
@@ -193,6 +200,7 @@ const rowOf = (span: Timeline.Span): Row => {
     label: TerminalText.line(labels[kind](name)),
     isBad,
     isBefore: kind === "approval",
+    ...(cause === undefined ? {} : { note: CompactionLines.why(name, cause) }),
     words: [
       to === null ? "…" : duration(to - from),
       ...(plain.has(outcome) ? [] : [TerminalText.line(outcome)]),

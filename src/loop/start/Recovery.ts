@@ -65,12 +65,16 @@ export const settleAll = Effect.fnUntraced(function*(env: Env.Env, reason: NotEx
   for (const call of openCalls) {
     const outcome = call.phase === "started"
       ? yield* outcomeOfStarted(env, call, reason)
-      : reason === "superseded" && call.phase === "awaiting"
-      ? waiting
-      : CallStep.unstarted(call, { _tag: "NotExecuted", reason })
+      : outcomeOfUnstarted(call, reason)
     CallStep.settle(env, call, outcome, runId)
   }
 })
+
+/** What becomes of a call whose handler was never called. */
+export const outcomeOfUnstarted = (call: OpenCall.OpenCall, reason: NotExecuted): ToolOutcome.ToolOutcome =>
+  reason === "superseded" && call.phase === "awaiting"
+    ? waiting
+    : CallStep.unstarted(call, { _tag: "NotExecuted", reason })
 
 const outcomeOfStarted = (
   env: Env.Env,

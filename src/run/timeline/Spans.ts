@@ -79,7 +79,8 @@ export const step = (self: Spans, event: RunEvent.Durable): Step => {
     case "ContextCompacted": {
       // it began when what stands before it was recorded
       const begun = { ...begin(event, event.strategy, self.turn), at: self.at }
-      return [hold(self, "compaction", begun, event.at, `${event.after} of ${event.before} messages`), []]
+      const more = event.cause === undefined ? {} : { cause: event.cause }
+      return [hold(self, "compaction", begun, event.at, `${event.after} of ${event.before} messages`, more), []]
     }
     case "TurnFinished": {
       const { firstPart } = event.latency
@@ -131,7 +132,7 @@ const hold = (
   { at, name, seq, turn }: Begun,
   to: number | null,
   outcome: string,
-  more: Pick<Found, "usage" | "callId"> = {}
+  more: Pick<Found, "usage" | "callId" | "cause"> = {}
 ): Spans => {
   const end = to === null ? null : Math.max(at, to)
   return { ...self, held: [...self.held, { kind, turn, seq, name, from: at, to: end, outcome, ...more }] }

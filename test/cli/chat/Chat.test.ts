@@ -61,6 +61,44 @@ describe("without a terminal", () => {
       assert.deepStrictEqual([code, stdout], [130, ""])
     }))
 
+  it.effect("/compact shortens the conversation there too, and is no message of it", () =>
+    Effect.gen(function*() {
+      const { code, stderr, stdout } = yield* chat(["2+2", "3*3", "/compact"])
+      assert.deepStrictEqual([code, stdout], [0, "2+2 = 4\n3*3 = 9\n"])
+      assert.include(stderr, "✓ the conversation was shortened from 8 to 5 messages")
+    }))
+
+  it.effect("/compact that cannot decides the code where it is the last line", () =>
+    Effect.gen(function*() {
+      const alone = yield* chat(["/compact"])
+      assert.deepStrictEqual([alone.code, alone.stdout], [1, ""])
+      assert.include(alone.stderr, "\nNothing was said yet.\n")
+      assert.strictEqual((yield* chat(["/compact", "2+2"])).code, 0)
+    }))
+
+  it.effect("Ctrl-C in a /compact ends all of it", () =>
+    Effect.gen(function*() {
+      const long = Replies.says("what came of it ".repeat(40))
+      const first = yield* OpenAiServer.make(long, Replies.says("Well."))
+      const { id, on, root } = yield* chat(["tell me", "go on"], ["--model", "m"], { env: Replies.env(first) })
+      const hanging = yield* OpenAiServer.make(OpenAiServer.open(), Replies.says("Hi."))
+      const { code, stdout } = yield* on("chat", ["--session", id!, "--model", "m", "--root", root], {
+        input: ["/compact", "hello"],
+        signals: ctrlC(Deferred.await(hanging.received)),
+        env: Replies.env(hanging)
+      })
+      assert.deepStrictEqual([code, stdout], [130, ""])
+    }))
+
+  it.effect("a word with a slash that is no command is refused, and the last one decides the code", () =>
+    Effect.gen(function*() {
+      const { code, sessions, stderr, stdout } = yield* chat(["2+2", "/help"])
+      assert.deepStrictEqual([code, stdout], [1, "2+2 = 4\n"])
+      assert.include(stderr, "fiberloop: there is no command \"/help\", and it was not sent: there is /compact, ")
+      assert.deepStrictEqual((yield* sessions).map(({ turns }) => turns), [2])
+      assert.strictEqual((yield* chat(["/quit", "2+2"])).code, 0)
+    }))
+
   it.live("a process of its own answers what is piped into it", () =>
     Effect.gen(function*() {
       const child = yield* Child.start(["chat"], { cwd: yield* sandbox(), spawn: { stdio: "pipe" } })
@@ -124,7 +162,7 @@ describe("at a terminal", () => {
       })
       assert.match(
         tape,
-        /\/compact\n✓ the conversation was shortened from 4 to 3 messages, about [^\n]+\n {2}summary\n/
+        /\/compact\n✓ the conversation was shortened from 4 to 3 messages, about [^\n]+\n {2}by the strategy "summary"\n/
       )
       const last = JSON.stringify(model.requests[3]!.body.messages)
       assert.include(last, "In short.")
@@ -137,6 +175,14 @@ describe("at a terminal", () => {
       assert.include(tape, "/compact\nNothing was said yet.\n")
       assert.match(tape, /\/compact\nfiberloop: session "[^"]+" is as it was: nothing can be left out/)
       assert.include(stdout, "3*3 = 9")
+    }))
+
+  it.effect("a word with a slash that is no command is refused, and the conversation goes on", () =>
+    Effect.gen(function*() {
+      const { code, sessions, tape } = yield* chat(["/Compact", "2+2", "/quit"], [], terminal)
+      assert.strictEqual(code, 0)
+      assert.match(tape, /\/Compact\nfiberloop: there is no command "\/Compact"[^]*\/quit\nfiberloop: there is no /)
+      assert.deepStrictEqual((yield* sessions).map(({ turns }) => turns), [2])
     }))
 
   it.effect("Ctrl-C ends a /compact under way, and leaves the conversation as it was", () =>

@@ -1,8 +1,11 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Paint from "../../../src/cli/render/Paint.ts"
 import * as RenderLog from "../../../src/cli/render/RenderLog.ts"
+import * as SessionAgent from "../../../src/cli/SessionAgent.ts"
 import type * as Message from "../../../src/run/Message.ts"
 import * as Drafts from "../../support/Drafts.ts"
+
+const started = (text: string) => ({ ...Drafts.started(text), agent: SessionAgent.own })
 
 interface Options {
   readonly isFull?: boolean
@@ -24,7 +27,7 @@ const shown = (drafts: ReadonlyArray<Drafts.Placed>, { isFull = false, isOpen = 
 
 /** What these events add behind the start of a run. */
 const added = (drafts: ReadonlyArray<Drafts.Placed>, options?: Options): string => {
-  const start = Drafts.started("go")
+  const start = started("go")
   return shown([start, ...drafts], options).slice(shown([start]).length)
 }
 
@@ -68,11 +71,11 @@ There it is.
     const usage = { inputTokens: 10, outputTokens: 5 }
     const limited: Drafts.Placed = { _tag: "RunLimited", reason: "turns", totals: { ...totals, usage } }
     const out = shown([
-      Drafts.started("a"),
+      started("a"),
       limited,
       Drafts.resumed(2),
       { ...completed, totals: { ...totals, usage } },
-      { ...Drafts.started("b"), runId: "run-2" },
+      { ...started("b"), runId: "run-2" },
       { ...limited, runId: "run-2" }
     ], { isOpen: true })
     assert.isTrue(
@@ -117,7 +120,7 @@ There it is.
         added([compacted]),
         `
 ↻ the conversation was shortened from 20 to 3 messages, about 5000 to 800 tokens
-  summary · it had more tokens than may be sent · 1000 tokens (900 in, 100 out) · cost 0.0123
+  by the strategy "summary" · it had more tokens than may be sent · 1000 tokens (900 in, 100 out) · cost 0.0123
     fact 0
     fact 1
     fact 2
@@ -133,14 +136,17 @@ There it is.
 
     it("of an older log with what that says", () => {
       const older = { ...Drafts.compacted(1, []), before: 20, after: 1 }
-      assert.strictEqual(added([older]), "\n↻ the conversation was shortened from 20 to 1 message\n  test\n")
+      assert.strictEqual(
+        added([older]),
+        "\n↻ the conversation was shortened from 20 to 1 message\n  by the strategy \"test\"\n"
+      )
     })
 
     it("that leaves out output only", () => {
       const pruned = { ...compacted, strategy: "pruning", after: 20, cause: "manual", memory: undefined } as never
       assert.include(
         added([pruned]),
-        "was shortened, all 20 messages stay, about 5000 to 800 tokens\n  pruning · by hand"
+        "was shortened, all 20 messages stay, about 5000 to 800 tokens\n  by the strategy \"pruning\" · by hand"
       )
     })
 

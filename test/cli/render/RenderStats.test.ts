@@ -38,12 +38,12 @@ describe("the numbers of runs", () => {
       `runs                     3  in 3 sessions
   completed              1  stop 1
   limited                1  turns 1
-  waiting                1  approval 1
+  suspended              1  approval 1
 success               50 %  of 2 that are over
 
 of a run             total    mean     p95     max
   turns                  1    0.33       1       1
-  retries                1    0.33       1       1  in 1 run, 1.0 s lost
+  retries                1    0.33       1       1  in 1 run, 1.0 s lost to failed attempts
   compactions            1    0.33       1       1  in 1 run, 100 in 100 turns
 
 how long it took     count     p50     p95     max

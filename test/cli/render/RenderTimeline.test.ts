@@ -51,7 +51,7 @@ const story = Draft.log(
   at(3_620_000, { ...Draft.toolStarted("1.2"), tool: "pay" }),
   at(3_620_500, { ...Draft.settled("1.2", "ok", { duration: 500 }), tool: "pay" }),
   at(3_620_500, Draft.turnFinished(1)),
-  at(3_620_600, { ...Draft.compacted(2, []), before: 40, after: 12 }),
+  at(3_620_600, { ...Draft.compacted(2, []), before: 40, after: 12, cause: "messages" }),
   at(3_620_600, Draft.turnStarted(2)),
   at(3_622_000, Draft.assistant([], { turn: 2 })),
   at(3_622_000, { ...Draft.turnFinished(2), latency: { firstPart: 700, model: 1_400, tools: 0 } }),
@@ -78,6 +78,7 @@ turn 1    model            ▒▒▒                         1.0 s Overloaded
                            0 ms       1.0 s      2.0 s
 turn 1      pay            ━━━━━━━                     500 ms
           compact: test          ≈≈≈                   100 ms 12 of 40 messages
+            by the strategy "test" · it had too many messages
 turn 2    model                    ░░░░░░░░░░█████████ 1.4 s
 ✓ The model finished its answer, after 2 turns and 3 tool calls.
   2 turns · 3 tool calls · took 2.0 s

@@ -1,0 +1,56 @@
+/**
+ * Whose a kept session is: the agent of its last run. The command has neither the tools nor the instructions of the agents
+ * of other programs, and goes on with their sessions only where it is told to.
+ *
+ * Does not own how the command's agent is made (`CliAgent.ts`).
+ */
+import * as Effect from "effect/Effect"
+import * as Stream from "effect/Stream"
+import type * as SessionStore from "../services/SessionStore.ts"
+import * as Messages from "./Messages.ts"
+import { badInput, type Refusal } from "./Refusal.ts"
+import type { Settings } from "./Settings.ts"
+
+/** The name of the command's agent in the logs of its runs. */
+export const own = "fiberloop/cli/CliAgent"
+
+/** Goes on with the session of another program all the same. */
+export const flag = "--as-fiberloop"
+
+interface Kept {
+  readonly store: SessionStore.SessionStore["Service"]
+  readonly info: SessionStore.SessionInfo
+}
+
+/** The agent of another program whose the last run is; `undefined` where it is the command's, and where there was none. */
+export const foreign = Effect.fnUntraced(function*(
+  { info: { sessionId }, store }: Kept
+): Effect.fn.Return<string | undefined, Refusal> {
+  const seq = yield* Effect.mapError(store.lastOf(sessionId, "RunStarted"), Messages.refusal)
+  if (seq === undefined) return undefined
+  const [started] = yield* Effect.mapError(
+    Stream.runCollect(store.read(sessionId, { from: seq, to: seq })),
+    Messages.refusal
+  )
+  return started?._tag === "RunStarted" && started.agent !== own ? started.agent : undefined
+})
+
+/**
+ * The settings to go on with the session, which must be the command's own unless they say `asFiberloop`; `call` is what its
+ * program would do.
+ */
+export const admit = Effect.fnUntraced(function*(
+  settings: Settings,
+  kept: Kept,
+  call: (info: SessionStore.SessionInfo) => string
+): Effect.fn.Return<Settings, Refusal> {
+  const agent = yield* foreign(kept)
+  if (agent === undefined) return settings
+  if (!settings.asFiberloop) {
+    return yield* badInput(
+      `session ${JSON.stringify(kept.info.sessionId)} belongs to the agent ${JSON.stringify(agent)}, which only its ` +
+        `program can go on with: call ${call(kept.info)} there; ${flag} goes on with fiberloop's own agent instead`
+    )
+  }
+  return settings.flags.includes(flag) ? settings : { ...settings, flags: [...settings.flags, flag] }
+})

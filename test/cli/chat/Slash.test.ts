@@ -1,0 +1,21 @@
+/** Which lines are for the conversation, and which for its model. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Slash from "../../../src/cli/chat/Slash.ts"
+
+describe("a line that begins with a slash", () => {
+  it("is a command where it is one, with blanks around it", () => {
+    assert.deepStrictEqual(Slash.read(" /compact \n"), { _tag: "Compact" })
+  })
+
+  it("is an unknown one where it is a single word", () => {
+    for (const word of ["/help", "/quit", "/COMPACT", "/compact-it"]) {
+      assert.deepStrictEqual(Slash.read(word), { _tag: "Unknown", word })
+    }
+  })
+
+  it("is a message where it is a path, or has more words", () => {
+    for (const text of ["/src/cli", "/etc is full, why?", "/ 2", "//", "/compact the\nlist", "/1", "compact"]) {
+      assert.isUndefined(Slash.read(text))
+    }
+  })
+})
