@@ -141,6 +141,12 @@ const said = (end: RunEvent.End): string => {
   }
 }
 
+/** Of a suspended run whose questions have all been answered. */
+export const decided = ({ totals }: Of<"RunSuspended">): string =>
+  `All questions of the run are answered, after ${count(totals.turns, "turn")} and ${
+    count(totals.toolCalls, "tool call")
+  }; resume it.`
+
 const trimmed = (message: string): string => message.trim().replace(/\.$/, "")
 
 const evidence = (loop: DoomLoop.Loop | undefined): string =>

@@ -77,12 +77,12 @@ export const fromState = <A>(
         reason: end.reason,
         ...(end.loop === undefined ? {} : { loop: end.loop })
       }
-    case "RunSuspended":
-      return {
-        ...totals,
-        _tag: "Suspended",
-        approvals: approvals(state)
-      }
+    case "RunSuspended": {
+      const open = approvals(state)
+      // what stands in the end may have been answered since
+      const explain = open.length === 0 ? Explanation.decided(end) : totals.explain
+      return { ...totals, _tag: "Suspended", approvals: open, explain }
+    }
     case "RunAborted":
       return { ...totals, _tag: "Aborted", reason: end.reason }
   }

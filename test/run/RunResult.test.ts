@@ -55,6 +55,18 @@ describe("a result", () => {
     })
   })
 
+  it("of a suspended run whose questions are answered since says that it is to be resumed", () => {
+    const result = resultOf(
+      Draft.started("x"),
+      Draft.assistant([Draft.call("pay")]),
+      Draft.approvalRequested("1.0"),
+      Draft.suspended,
+      Draft.approvalResolved("1.0")
+    )
+    assert.deepInclude(result, { _tag: "Suspended", approvals: [] })
+    assert.match(result.explain, /^All questions of the run are answered, .*; resume it\.$/)
+  })
+
   it.effect("comes also when a content filter leaves text that does not fit the output schema", () =>
     Effect.gen(function*() {
       const scope = yield* Scope.make()
