@@ -3,7 +3,7 @@
  *
  * Does not own what happens when one is reached; that is `RunDecision` and the loop.
  */
-import type * as Duration from "effect/Duration"
+import * as Duration from "effect/Duration"
 import * as Schema from "effect/Schema"
 import * as CallQuota from "./state/CallQuota.ts"
 
@@ -123,8 +123,8 @@ export interface Timeouts {
 }
 
 export const defaultTimeouts: Timeouts = {
-  call: "120 seconds",
-  firstPart: "60 seconds",
-  gap: "60 seconds",
-  tool: "120 seconds"
+  call: Duration.seconds(120),
+  firstPart: Duration.seconds(60),
+  gap: Duration.seconds(60),
+  tool: Duration.seconds(120)
 }

@@ -88,8 +88,9 @@ const causeOf = (
   if (force !== undefined) return force
   // what leaves the number as it is, as pruning does, is not asked for again at once
   if (inARow === 0 && Transcript.size(transcript) > compactThreshold) return "messages"
-  const { limit = Infinity } = size
-  return size.fixed < limit && size.tokens > limit ? "window" : undefined
+  const { limit } = size
+  // nothing is counted for a model whose window nobody knows
+  return limit !== undefined && size.fixed < limit && size.tokens > limit ? "window" : undefined
 }
 
 /** Where instructions and tools alone are more than the model's window, no conversation is short enough. */
