@@ -8,7 +8,6 @@ import * as Arr from "effect/Array"
 import * as Cause from "effect/Cause"
 import type * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
-import * as Semaphore from "effect/Semaphore"
 import * as RunEvent from "../../run/RunEvent.ts"
 import * as RunState from "../../run/RunState.ts"
 import * as RunStatus from "../../run/RunStatus.ts"
@@ -61,7 +60,6 @@ export const make = (options: {
   readonly clock: Clock.Clock
 }): Journal => {
   const { clock, feed, runId, session } = options
-  const permit = Semaphore.makeUnsafe(1)
   let state = options.state
   let transcript = options.transcript
   let status = options.state.status
@@ -69,6 +67,9 @@ export const make = (options: {
   let recorded: Array<RunEvent.RunEvent> = []
   let isCommitting = false
   let isSealed = false
+  /** a write is under way, and those that came meanwhile */
+  let isBusy = false
+  const waiting: Array<() => void> = []
 
   const emit = (event: RunEvent.Transient) => {
     if (recorded.length > 0 || isCommitting) recorded.push(event)
@@ -84,38 +85,58 @@ export const make = (options: {
     status = rest.status ?? status
   }
 
-  const write = (before: Effect.Effect<void>): Effect.Effect<void, SessionStore.StoreError> =>
+  /** `release` runs once it is stored, before it is shown. */
+  const write = (release?: Effect.Effect<void>): Effect.Effect<void, SessionStore.StoreError> =>
     Effect.suspend(() => {
-      if (!Arr.isReadonlyArrayNonEmpty(recorded)) return before
+      if (!Arr.isReadonlyArrayNonEmpty(recorded)) return release ?? Effect.void
       const batch = recorded
       const folded = { state, transcript }
       recorded = []
       isCommitting = true
-      const show = Effect.sync(() => {
+      const show = () => {
         isCommitting = false
         stored = folded
         feed.publish(batch)
         const next = recorded.findIndex(RunEvent.isDurable)
         const ready = recorded.splice(0, next < 0 ? recorded.length : next)
         if (Arr.isReadonlyArrayNonEmpty(ready)) feed.publish(ready)
-      })
+        return Effect.void
+      }
       const durable = batch.filter(RunEvent.isDurable)
-      const keep = (cause: Cause.Cause<SessionStore.StoreError>) =>
-        Effect.suspend(() => {
-          // what the store holds although it reported a failure is a fact, and is not written twice
-          if (session.head() >= (durable.at(-1)?.seq ?? Infinity)) return show
+      const keep = (cause: Cause.Cause<SessionStore.StoreError>) => {
+        // what the store holds although it reported a failure is a fact, and is not written twice
+        if (session.head() >= (durable.at(-1)?.seq ?? Infinity)) show()
+        else {
           isCommitting = false
           recorded = [...batch, ...recorded]
           const limit = limitOf(cause)
           if (limit !== undefined) leaveOut(limit)
-          return Effect.void
-        })
-      return Arr.isReadonlyArrayNonEmpty(durable)
-        ? session.append(durable).pipe(Effect.andThen(before), Effect.andThen(show), Effect.onError(keep))
-        : Effect.andThen(before, show)
+        }
+        return Effect.failCause(cause)
+      }
+      const append = Arr.isReadonlyArrayNonEmpty(durable) ? session.append(durable) : Effect.void
+      const released = release === undefined ? append : Effect.andThen(append, release)
+      return Effect.matchCauseEffect(released, { onFailure: keep, onSuccess: show })
     })
 
-  const exclusive = <E>(self: Effect.Effect<void, E>) => Effect.uninterruptible(Semaphore.withPermit(permit, self))
+  /** One write after the other. */
+  const exclusive = <E>(self: Effect.Effect<void, E>): Effect.Effect<void, E> =>
+    Effect.uninterruptible(Effect.suspend(() => {
+      if (isBusy) {
+        const free = Effect.callback<void>((resume) => void waiting.push(() => resume(Effect.void)))
+        return Effect.flatMap(free, () => exclusive(self))
+      }
+      isBusy = true
+      return Effect.onExit(self, () => {
+        isBusy = false
+        const next = waiting.shift()
+        // behind what runs now: a row of them is no stack of them
+        if (next !== undefined) queueMicrotask(next)
+        return Effect.void
+      })
+    }))
+
+  const commit = exclusive(Effect.suspend(() => isSealed ? Effect.void : write()))
 
   return {
     runId,
@@ -147,7 +168,7 @@ export const make = (options: {
       if (recorded.length > 0 || isCommitting) recorded.push(...events)
       else feed.publish(events)
     },
-    commit: exclusive(Effect.suspend(() => isSealed ? Effect.void : write(Effect.void))),
+    commit: Effect.suspend(() => recorded.length === 0 && !isBusy ? Effect.void : commit),
     seal: (release) =>
       exclusive(Effect.suspend(() => {
         isSealed = true

@@ -135,7 +135,7 @@ export const execute = (env: Env.Env, call: Call): Effect.Effect<ToolOutcome.Too
   ToolSpan.around(env, call, carryOut(env, call))
 
 const carryOut = (env: Env.Env, call: Call): Effect.Effect<ToolOutcome.ToolOutcome> =>
-  Effect.uninterruptibleMask(Effect.fnUntraced(function*(restore) {
+  Effect.uninterruptibleMask((restore) => {
     const { journal, sessionId } = env
     const { callId, tool, turn } = call
     const { runId } = journal
@@ -174,19 +174,22 @@ const carryOut = (env: Env.Env, call: Call): Effect.Effect<ToolOutcome.ToolOutco
         leftBehind: (outcome) => Effect.sync(() => env.leftBehind.set(callId, { name: tool, outcome }))
       }
     )
-    const settlement = yield* restore(Effect.provideService(execution, LeaveBehind.LeaveBehind, leaveBehind))
-    isSettled = true
-    const duration = journal.now() - startedAt
-    const left = env.hooks.at.afterToolCall.length === 0
-      ? settlement.outcome
-      : yield* restore(ToolHooks.after(env, call, settlement.outcome, duration, "ran"))
-    // arguments that do not fit any more say nothing of the try before, which they did
-    const isUnknown = attempt > 1 && settlement.outcome._tag === "InvalidArguments"
-    const edited = editedOf(call)
-    const outcome = isUnknown ? { _tag: "OutcomeUnknown" as const } : storable(left, edited)
-    journal.record({ _tag: "ToolSettled", turn, callId, tool, duration, ...settlement, ...edited, outcome })
-    return outcome
-  }))
+    return Effect.flatMap(
+      restore(Effect.provideService(execution, LeaveBehind.LeaveBehind, leaveBehind)),
+      (settlement) => {
+        isSettled = true
+        const duration = journal.now() - startedAt
+        return Effect.map(restore(ToolHooks.after(env, call, settlement.outcome, duration, "ran")), (left) => {
+          // arguments that do not fit any more say nothing of the try before, which they did
+          const isUnknown = attempt > 1 && settlement.outcome._tag === "InvalidArguments"
+          const edited = editedOf(call)
+          const outcome = isUnknown ? { _tag: "OutcomeUnknown" as const } : storable(left, edited)
+          journal.record({ _tag: "ToolSettled", turn, callId, tool, duration, ...settlement, ...edited, outcome })
+          return outcome
+        })
+      }
+    )
+  })
 
 /** The outcome, or where it is more than a store holds together with `beside`, what became of it. */
 export const storable = (outcome: ToolOutcome.ToolOutcome, beside: object = {}): ToolOutcome.ToolOutcome => {

@@ -119,6 +119,8 @@ const runAll = Effect.fnUntraced(function*(
   const place = Semaphore.makeUnsafe(places)
   const line = Semaphore.makeUnsafe(1)
   const idle = Deferred.makeUnsafe<void>()
+  /** Those that run one by one stand in nobody's way. */
+  const inPlace = <A, E>(run: Effect.Effect<A, E>) => places === 1 ? run : place.withPermit(run)
   let left = calls.length
   const leave = () => {
     if (--left === 0) Deferred.doneUnsafe(idle, Effect.void)
@@ -145,20 +147,30 @@ const runAll = Effect.fnUntraced(function*(
     }
     // with the intent, where that follows at once
     if (progress.running >= places) yield* journal.commit
-    yield* place.withPermit(startAndExecute(env, progress, call))
+    yield* inPlace(startAndExecute(env, progress, call))
   })
 
+  const workOff = (given: Call, verdict: CallStep.Verdict, isStarted: boolean) =>
+    Effect.flatMap(carryOut(given, verdict, isStarted), () => {
+      leave()
+      // the last outcome of a round is stored with the end of the turn, and one behind another with its intent
+      return left > 0 && places > 1 ? journal.commit : Effect.void
+    })
+
   /** `isStarted`: the intent is stored already. */
-  const workOff = Effect.fnUntraced(function*(given: Call, verdict: CallStep.Verdict, isStarted: boolean) {
-    const call = verdict._tag === "Settle" ? given : verdict.call ?? given
-    const run = isStarted ? execute(env, progress, call) : startAndExecute(env, progress, call)
-    if (verdict._tag === "Settle") CallStep.settle(env, call, verdict.outcome, undefined, verdict.hook)
-    else if (verdict._tag === "Run") yield* place.withPermit(run)
-    else yield* askAndCarryOut(call)
-    leave()
-    // the last outcome of a round is stored with the end of the turn, and one behind another with its intent
-    if (left > 0 && places > 1) yield* journal.commit
-  })
+  const carryOut = (
+    given: Call,
+    verdict: CallStep.Verdict,
+    isStarted: boolean
+  ): Effect.Effect<void, SessionStore.StoreError> => {
+    if (verdict._tag === "Settle") {
+      CallStep.settle(env, given, verdict.outcome, undefined, verdict.hook)
+      return Effect.void
+    }
+    const call = verdict.call ?? given
+    if (verdict._tag === "Ask") return askAndCarryOut(call)
+    return inPlace(isStarted ? execute(env, progress, call) : startAndExecute(env, progress, call))
+  }
 
   // the intents of the first calls are stored together, where no hook takes its time before one of them
   const first = calls.slice(0, places > 1 && env.hooks.at.beforeToolCall.length > 0 ? 0 : places)
@@ -198,6 +210,8 @@ const judge = (env: Env.Env, call: Call): Effect.Effect<CallStep.Verdict, Sessio
 
 const execute = (env: Env.Env, progress: RoundProgress, call: Call) =>
   Effect.suspend(() => {
+    // an abort that was accepted is carried out once that is stored: nothing starts before
+    if (env.journal.state().abortRequested !== undefined) return Effect.never
     progress.began()
     return Effect.map(CallStep.execute(env, call), (outcome) => progress.ended(call, outcome))
   })
