@@ -1,7 +1,7 @@
 /**
  * The steps of one tool call: may it run, the intent, the handler, the outcome.
  *
- * Does not own the question to a person (`Question`), nor which call takes which step when; that is `ToolRound`.
+ * Does not own the question to a person (`Question`), nor which call takes which step when; that is `CallLanes`.
  */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
