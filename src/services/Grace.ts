@@ -31,7 +31,7 @@ export const severed = <A, E, R, B = never, E2 = never>(
   { limit, times = 1 }: Severing<B, E2> = {}
 ): Effect.Effect<A | B, E | E2, R> =>
   Effect.uninterruptibleMask((restore) =>
-    Effect.flatMap(Effect.forkDetach(restore(self), { startImmediately: true }), (fiber) => {
+    Effect.flatMap(Effect.forkDetach(self, { startImmediately: true }), (fiber) => {
       const exit = fiber.pollUnsafe()
       if (exit !== undefined) return exit
       const wait: Effect.Effect<A | B, E | E2> = limit === undefined ? Fiber.join(fiber) : orLimit(fiber, limit)
@@ -46,7 +46,7 @@ const orLimit = <A, E, B, E2>(
   limit: Effect.Effect<B, E2>
 ): Effect.Effect<A | B, E | E2> =>
   Effect.uninterruptibleMask((restore) =>
-    Effect.flatMap(Effect.forkDetach(restore(limit), { startImmediately: true }), (timer) => {
+    Effect.flatMap(Effect.forkDetach(limit, { startImmediately: true }), (timer) => {
       const first = Effect.callback<A | B, E | E2>((resume) => {
         const forget = [fiber.addObserver(resume), timer.addObserver(resume)]
         return Effect.sync(() => forget.forEach((_) => _()))

@@ -65,14 +65,13 @@ export const make = (options: {
   let status = options.state.status
   let stored = { state, transcript }
   let recorded: Array<RunEvent.RunEvent> = []
-  let isCommitting = false
   let isSealed = false
   /** a write is under way, and those that came meanwhile */
   let isBusy = false
   const waiting: Array<() => void> = []
 
   const emit = (event: RunEvent.Transient) => {
-    if (recorded.length > 0 || isCommitting) recorded.push(event)
+    if (recorded.length > 0 || isBusy) recorded.push(event)
     else feed.publish([event])
   }
 
@@ -85,16 +84,30 @@ export const make = (options: {
     status = rest.status ?? status
   }
 
-  /** `release` runs once it is stored, before it is shown. */
+  /** Comes when the write under way is over. */
+  const free = Effect.callback<void>((resume) => {
+    waiting.push(() => resume(Effect.void))
+  })
+
+  /** One write after the other. The last one has a `release`, which runs once all is stored, before it is shown. */
   const write = (release?: Effect.Effect<void>): Effect.Effect<void, SessionStore.StoreError> =>
     Effect.suspend(() => {
+      if (isBusy) return Effect.flatMap(free, () => write(release))
+      if (isSealed && release === undefined) return Effect.void
+      isSealed = release !== undefined
       if (!Arr.isReadonlyArrayNonEmpty(recorded)) return release ?? Effect.void
       const batch = recorded
       const folded = { state, transcript }
       recorded = []
-      isCommitting = true
+      isBusy = true
+      const over = () => {
+        isBusy = false
+        const next = waiting.shift()
+        // behind what runs now: a row of them is no stack of them
+        if (next !== undefined) queueMicrotask(next)
+      }
       const show = () => {
-        isCommitting = false
+        over()
         stored = folded
         feed.publish(batch)
         const next = recorded.findIndex(RunEvent.isDurable)
@@ -107,7 +120,7 @@ export const make = (options: {
         // what the store holds although it reported a failure is a fact, and is not written twice
         if (session.head() >= (durable.at(-1)?.seq ?? Infinity)) show()
         else {
-          isCommitting = false
+          over()
           recorded = [...batch, ...recorded]
           const limit = limitOf(cause)
           if (limit !== undefined) leaveOut(limit)
@@ -115,28 +128,11 @@ export const make = (options: {
         return Effect.failCause(cause)
       }
       const append = Arr.isReadonlyArrayNonEmpty(durable) ? session.append(durable) : Effect.void
-      const released = release === undefined ? append : Effect.andThen(append, release)
-      return Effect.matchCauseEffect(released, { onFailure: keep, onSuccess: show })
+      const appended = release === undefined ? append : Effect.andThen(append, release)
+      return Effect.matchCauseEffect(appended, { onFailure: keep, onSuccess: show })
     })
 
-  /** One write after the other. */
-  const exclusive = <E>(self: Effect.Effect<void, E>): Effect.Effect<void, E> =>
-    Effect.uninterruptible(Effect.suspend(() => {
-      if (isBusy) {
-        const free = Effect.callback<void>((resume) => void waiting.push(() => resume(Effect.void)))
-        return Effect.flatMap(free, () => exclusive(self))
-      }
-      isBusy = true
-      return Effect.onExit(self, () => {
-        isBusy = false
-        const next = waiting.shift()
-        // behind what runs now: a row of them is no stack of them
-        if (next !== undefined) queueMicrotask(next)
-        return Effect.void
-      })
-    }))
-
-  const commit = exclusive(Effect.suspend(() => isSealed ? Effect.void : write()))
+  const commit = Effect.uninterruptible(write())
 
   return {
     runId,
@@ -165,14 +161,10 @@ export const make = (options: {
     },
     emit: (draft) => emit({ ...draft, runId } as RunEvent.Transient),
     emitAll: (events) => {
-      if (recorded.length > 0 || isCommitting) recorded.push(...events)
+      if (recorded.length > 0 || isBusy) recorded.push(...events)
       else feed.publish(events)
     },
     commit: Effect.suspend(() => recorded.length === 0 && !isBusy ? Effect.void : commit),
-    seal: (release) =>
-      exclusive(Effect.suspend(() => {
-        isSealed = true
-        return write(release)
-      }))
+    seal: (release) => Effect.uninterruptible(write(release))
   }
 }

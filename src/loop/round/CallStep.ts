@@ -179,14 +179,17 @@ const carryOut = (env: Env.Env, call: Call): Effect.Effect<ToolOutcome.ToolOutco
       (settlement) => {
         isSettled = true
         const duration = journal.now() - startedAt
-        return Effect.map(restore(ToolHooks.after(env, call, settlement.outcome, duration, "ran")), (left) => {
+        const settle = (left: ToolOutcome.ToolOutcome) => {
           // arguments that do not fit any more say nothing of the try before, which they did
           const isUnknown = attempt > 1 && settlement.outcome._tag === "InvalidArguments"
           const edited = editedOf(call)
           const outcome = isUnknown ? { _tag: "OutcomeUnknown" as const } : storable(left, edited)
           journal.record({ _tag: "ToolSettled", turn, callId, tool, duration, ...settlement, ...edited, outcome })
           return outcome
-        })
+        }
+        return env.hooks.at.afterToolCall.length === 0
+          ? Effect.succeed(settle(settlement.outcome))
+          : Effect.map(restore(ToolHooks.after(env, call, settlement.outcome, duration, "ran")), settle)
       }
     )
   })

@@ -75,7 +75,7 @@ export const run = (
     }
 
     const isOpen = () => collector.finish === undefined
-    const consume = Effect.uninterruptibleMask((restore) => {
+    const consume = Effect.suspend(() => {
       const scope = Scope.makeUnsafe()
       const pulled = Effect.flatMap(
         Channel.toPullScoped(Stream.toChannel(model.stream(request)), scope),
@@ -83,7 +83,7 @@ export const run = (
       )
       // an answer that is there does not wait for a stream that does not let itself be closed
       return Effect.onExit(
-        restore(Pull.catchDone(pulled, () => Effect.void)),
+        Pull.catchDone(pulled, () => Effect.void),
         (exit) => Effect.flatMap(Grace.close(scope, exit), (isClosed) => isClosed ? Effect.void : onLeak)
       )
     })

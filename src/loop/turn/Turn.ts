@@ -190,8 +190,8 @@ const stopped = (
   finishReason: RunEvent.FinishReason
 ): Effect.Effect<RunDecision.Settled["stoppedBy"], RunError.RunError> => {
   if (round.isStopped) return Effect.succeed("stopBefore")
-  if (round.toolError !== undefined || finishReason === "length") return Effect.succeed(undefined)
-  return Effect.map(Stopping.after(env), (stops) => stops ? "stopWhen" : undefined)
+  const isAsked = env.rules.stopWhen !== undefined && round.toolError === undefined && finishReason !== "length"
+  return !isAsked ? goesOn : Effect.map(Stopping.after(env), (stops) => stops ? "stopWhen" : undefined)
 }
 
 /** Asked after a turn, and again where its decision is carried out: nothing comes between that calls could change. */
