@@ -94,7 +94,7 @@ export const make = (drive: Sink.Drive, before: RunState.RunState, context: Cont
 }
 
 /** Counts the end of a drive that died, and nothing else of it. */
-export const ofEnds = (agent: string, context: Context.Context<never>): Sink.Sink["see"] => (event) => {
+export const ofEnds = (agent: string, context: Context.Context<never>): Sink.See => (event) => {
   if (event._tag !== "RunAborted" && event._tag !== "RunLimited") return
   Metrics.ofAgent(agent).ended(Ends.named(event)).count(1, context)
 }
