@@ -129,17 +129,11 @@ const handle = (
 
 /** `Toolkit.handle`, or a handler, writes arguments into the current span; behind an external one they have nowhere to go. */
 const shielded = <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
-  Effect.flatMap(Effect.serviceOption(Tracer.ParentSpan), (parent) =>
-    Option.isNone(parent)
-      ? self
-      : Effect.withParentSpan(
-        self,
-        Tracer.externalSpan({
-          spanId: parent.value.spanId,
-          traceId: parent.value.traceId,
-          sampled: parent.value.sampled
-        })
-      ))
+  Effect.withFiber(({ cache: { span } }) => {
+    if (span === undefined || span._tag === "ExternalSpan") return self
+    const { sampled, spanId, traceId } = span
+    return Effect.provideService(self, Tracer.ParentSpan, Tracer.externalSpan({ spanId, traceId, sampled }))
+  })
 
 const isRepeatable = (tool: Tool.Any): boolean =>
   Context.get(tool.annotations, Tool.Readonly) || Context.get(tool.annotations, Tool.Idempotent)
