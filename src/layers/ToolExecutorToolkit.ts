@@ -13,7 +13,6 @@ import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import * as Tracer from "effect/Tracer"
 import type * as ToolOutcome from "../run/ToolOutcome.ts"
 import * as Grace from "../services/Grace.ts"
 import * as ToolExecutor from "../services/ToolExecutor.ts"
@@ -120,20 +119,10 @@ const handle = (
     return json._tag === "Json" ? observer.progress(PlainJson.value(json)) : Effect.void
   }
   const handler = KnownHandler.find(handlers, tool)
-  return shielded(
-    handler === undefined
-      ? BehindHandle.run(handlers, call, progress)
-      : KnownHandler.run(tool, handler, call, progress)
-  )
+  return handler === undefined
+    ? BehindHandle.run(handlers, call, progress)
+    : KnownHandler.run(tool, handler, call, progress)
 }
-
-/** `Toolkit.handle`, or a handler, writes arguments into the current span; behind an external one they have nowhere to go. */
-const shielded = <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
-  Effect.withFiber(({ cache: { span } }) => {
-    if (span === undefined || span._tag === "ExternalSpan") return self
-    const { sampled, spanId, traceId } = span
-    return Effect.provideService(self, Tracer.ParentSpan, Tracer.externalSpan({ spanId, traceId, sampled }))
-  })
 
 const isRepeatable = (tool: Tool.Any): boolean =>
   Context.get(tool.annotations, Tool.Readonly) || Context.get(tool.annotations, Tool.Idempotent)
