@@ -3,7 +3,7 @@ import type * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
-import type * as Tracer from "effect/Tracer"
+import * as Tracer from "effect/Tracer"
 import type * as Message from "../../run/Message.ts"
 import * as Usage from "../../run/Usage.ts"
 import * as RecordContent from "../../services/RecordContent.ts"
@@ -15,7 +15,7 @@ import * as Spans from "./Spans.ts"
 
 /**
  * Begins the span of a drive, below the caller's. Its sink puts on it what happens besides model calls and tools, and ends it.
- * Where nobody sees spans it is there all the same, as a parent and for the ids in logs, and nothing is put on it.
+ * Where nobody sees spans it is there all the same, as a parent and for the ids in logs, and keeps nothing of what happens.
  */
 export const make = (
   drive: Sink.Drive,
@@ -25,7 +25,8 @@ export const make = (
   Effect.withFiber((fiber) =>
     Effect.map(Effect.makeSpan(`invoke_agent ${drive.agent}`), (span) => {
       if (!Spans.areSeen(fiber)) {
-        return { span, sink: { close: () => span.end(clock.currentTimeNanosUnsafe(), Exit.void) } }
+        const unseen = span instanceof Tracer.NativeSpan ? new Unseen(span) : span
+        return { span: unseen, sink: { close: () => unseen.end(clock.currentTimeNanosUnsafe(), Exit.void) } }
       }
       Chat.tellModel(span, model, "invoke_agent")
       span.attribute(Conventions.agentName, drive.agent)
@@ -35,6 +36,11 @@ export const make = (
       return { span, sink: { see: see(span, drive, clock), close } }
     })
   )
+
+/** Effect's logger puts a line on the current span for each that is logged, of which a long drive has many. */
+class Unseen extends Tracer.NativeSpan {
+  override event(): void {}
+}
 
 const closing = (span: Tracer.Span, clock: Clock.Clock, hasContent: boolean): Sink.Close => (result) => {
   const error = Option.map(Exit.findErrorOption(result), ({ reason }) => reason)

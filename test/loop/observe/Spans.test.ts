@@ -269,25 +269,28 @@ describe("where nobody sees spans", () => {
       assert.deepStrictEqual(traces.spans.map(({ name, traceId }) => [name, traceId]), [["own", app.traceId]])
     }))
 
-  it.effect("a model's lines are below the span of the run", () =>
+  it.effect("a model is below the span of the run, which keeps none of its lines", () =>
     Effect.gen(function*() {
-      const lines: Array<string | undefined> = []
-      const logger = Logger.make(({ fiber }) => {
-        const { span } = fiber.cache
-        lines.push(span?._tag === "Span" ? span.name : undefined)
+      const seen: Array<unknown> = []
+      const ask = Effect.gen(function*() {
+        yield* Effect.log("asked")
+        const span = yield* Effect.orDie(Effect.currentSpan)
+        assert.instanceOf(span, Tracer.NativeSpan)
+        seen.push([span.name, span.status._tag, span.events])
+        return { type: "finish", reason: "length", usage: { inputTokens: 1, outputTokens: 1 } } as const
       })
       const { agent } = yield* TestAgent.make([], {
         model: Layer.succeed(Model.Model, {
           info: { provider: "test", name: "test" },
-          stream: () =>
-            Stream.fromEffect(Effect.as(
-              Effect.log("asked"),
-              { type: "finish", reason: "length", usage: { inputTokens: 1, outputTokens: 1 } } as const
-            ))
+          stream: () => Stream.fromEffect(ask)
         })
       })
-      yield* Effect.exit(Effect.provide(agent.run({ input: "go" }), Logger.layer([logger])))
-      assert.deepStrictEqual(lines, [agentSpan])
+      yield* Effect.provideService(
+        Effect.exit(agent.run({ input: "go" })),
+        Logger.CurrentLoggers,
+        new Set([Logger.tracerLogger])
+      )
+      assert.deepStrictEqual(seen, [[agentSpan, "Started", []]])
     }))
 })
 
