@@ -13,7 +13,6 @@ import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import * as Tracer from "effect/Tracer"
 import type * as ToolOutcome from "../run/ToolOutcome.ts"
 import * as Grace from "../services/Grace.ts"
 import * as ToolExecutor from "../services/ToolExecutor.ts"
@@ -121,26 +120,10 @@ const handle = (
     return json._tag === "Json" ? observer.progress(PlainJson.value(json)) : Effect.void
   }
   const handler = KnownHandler.find(handlers, tool)
-  return shielded(
-    handler === undefined
-      ? BehindHandle.run(handlers, call, progress)
-      : KnownHandler.run(tool, handler, call, progress)
-  )
+  return handler === undefined
+    ? BehindHandle.run(handlers, call, progress)
+    : KnownHandler.run(tool, handler, call, progress)
 }
-
-/** `Toolkit.handle`, or a handler, writes arguments into the current span; behind an external one they have nowhere to go. */
-const shielded = <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
-  Effect.flatMap(Effect.serviceOption(Tracer.ParentSpan), (parent) =>
-    Option.isNone(parent)
-      ? self
-      : Effect.withParentSpan(
-        self,
-        Tracer.externalSpan({
-          spanId: parent.value.spanId,
-          traceId: parent.value.traceId,
-          sampled: parent.value.sampled
-        })
-      ))
 
 const isRepeatable = (tool: Tool.Any): boolean =>
   Context.get(tool.annotations, Tool.Readonly) || Context.get(tool.annotations, Tool.Idempotent)

@@ -59,7 +59,7 @@ export const make = (
     const see = (event: Sink.Seen) => {
       for (let at = sinks.length - 1; at >= 0; at--) {
         try {
-          sinks[at]!.sink.see(event)
+          sinks[at]!.sink.see?.(event)
         } catch {
           drop(at)
         }
