@@ -88,7 +88,7 @@ export const run = (
       )
     })
 
-    const limit = limitTime(watch, journal, timeouts, isOpen)
+    const limit = Effect.suspend(() => limitTime(watch, journal, timeouts, isOpen))
     // others go first: a call that they abort by then is not made
     return Effect.andThen(Effect.yieldNow, Grace.severed(consume, onLeak, { limit })).pipe(
       Effect.match({
