@@ -8,35 +8,40 @@ import * as Prompt from "effect/ai/Prompt"
 import type * as Message from "../../run/Message.ts"
 import * as PromptMessages from "./PromptMessages.ts"
 
-/** The messages that a conversation had last, and as what they were sent. */
+/** The messages that a conversation had last, and as what they were sent. Nobody else has these arrays. */
 interface Sent {
-  readonly messages: ReadonlyArray<Message.Message>
-  readonly content: ReadonlyArray<Prompt.Message>
+  readonly messages: Array<Message.Message>
+  readonly content: Array<Prompt.Message>
 }
-
-const nothing: Sent = { messages: [], content: [] }
 
 /** Instructions may be those of many conversations. */
 const isSaid = (message: Message.Message): boolean => message.role !== "system"
 
 const sharedLength = (a: ReadonlyArray<unknown>, b: ReadonlyArray<unknown>): number => {
-  let length = 0
-  while (length < a.length && length < b.length && a[length] === b[length]) length++
-  return length
+  const most = Math.min(a.length, b.length)
+  for (let i = 0; i < most; i++) if (a[i] !== b[i]) return i
+  return most
 }
 
-/** Costs a comparison for each message that is the same object as the last time, and a conversion for each behind them. */
+/** Makes of what a conversation had last what it has now. */
+const grow = ({ content, messages }: Sent, now: ReadonlyArray<Message.Message>): void => {
+  messages.length = content.length = sharedLength(messages, now)
+  for (let i = messages.length; i < now.length; i++) {
+    content.push(PromptMessages.fromMessage(now[i]!))
+    messages.push(now[i]!)
+  }
+}
+
+/** Costs a copy, a comparison for each message that is the same object as the last time, and a conversion for each behind them. */
 export const make = (): (messages: ReadonlyArray<Message.Message>) => Prompt.Prompt => {
   // by its first words
   const conversations = new WeakMap<Message.Message, Sent>()
   return (messages) => {
     const first = messages.find(isSaid)
-    const before = first === undefined ? nothing : conversations.get(first) ?? nothing
-    const shared = sharedLength(before.messages, messages)
-    const content = before.content.slice(0, shared)
-    for (let i = shared; i < messages.length; i++) content.push(PromptMessages.fromMessage(messages[i]!))
-    // a copy: whose array it is may go on with it
-    if (first !== undefined) conversations.set(first, { messages: messages.slice(), content })
-    return Prompt.fromMessages(content)
+    const sent = first === undefined ? undefined : conversations.get(first)
+    const now: Sent = sent ?? { messages: [], content: [] }
+    grow(now, messages)
+    if (first !== undefined && sent === undefined) conversations.set(first, now)
+    return Prompt.fromMessages(now.content.slice())
   }
 }
