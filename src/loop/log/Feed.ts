@@ -119,8 +119,7 @@ const transients = (events: ReadonlyArray<RunEvent.RunEvent>): number =>
 const isBeforeEnd = (event: RunEvent.RunEvent): boolean => RunEvent.isDurable(event) && !RunEvent.isEnd(event)
 
 const makeReader = (store: SessionStore.SessionStore["Service"], sessionId: string): Reader => {
-  let buffer: Array<Events> = []
-  let size = 0
+  let buffer: Array<RunEvent.RunEvent> = []
   let limit = capacity
   let missing: { from: number; readonly to: number } | undefined
   let missed = 0
@@ -141,29 +140,25 @@ const makeReader = (store: SessionStore.SessionStore["Service"], sessionId: stri
 
   /** Keeps the buffer bounded; see the head of this file. */
   const compact = () => {
-    const before = buffer.flat()
-    let events = RunEvents.joined(before)
+    let events = RunEvents.joined(buffer)
     if (events.length > capacity / 2) {
       const cut = events.findLastIndex(isBeforeEnd)
       const dropped = events.slice(0, cut + 1).filter(RunEvent.isDurable)
       if (dropped.length > 0) lag(dropped[0]!.seq, dropped[dropped.length - 1]!.seq)
       events = events.slice(cut + 1)
     }
-    missed += transients(before) - transients(events)
-    size = events.length
+    missed += transients(buffer) - transients(events)
     // what cannot become less, the deltas of one message, is not gone through again for every event
-    limit = Math.max(capacity, 2 * size)
-    buffer = Arr.isReadonlyArrayNonEmpty(events) ? [events] : []
+    limit = Math.max(capacity, 2 * events.length)
+    buffer = events
   }
 
   const take = (): Events | undefined => {
-    const [only] = buffer
-    if (only === undefined) return undefined
-    const events = buffer.length === 1 ? only : buffer.flat()
+    const events = buffer
+    if (!Arr.isReadonlyArrayNonEmpty(events)) return undefined
     buffer = []
-    size = 0
     limit = capacity
-    return Arr.isReadonlyArrayNonEmpty(events) ? events : undefined
+    return events
   }
 
   const readMissing = (range: { from: number; readonly to: number }): Pull.Pull<Events, RunError.RunError> => {
@@ -194,9 +189,8 @@ const makeReader = (store: SessionStore.SessionStore["Service"], sessionId: stri
 
   return {
     push: (events) => {
-      buffer.push(events)
-      size += events.length
-      if (size > limit) compact()
+      for (let i = 0; i < events.length; i++) buffer.push(events[i]!)
+      if (buffer.length > limit) compact()
       notify()
     },
     end: (exit) => {

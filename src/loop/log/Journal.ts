@@ -144,8 +144,8 @@ export const make = (options: {
     },
     emit: (draft) => emit({ ...draft, runId } as RunEvent.Transient),
     emitAll: (events) => {
-      if (recorded.length > 0 || isCommitting) recorded.push(...events)
-      else feed.publish(events)
+      if (recorded.length === 0 && !isCommitting) feed.publish(events)
+      else for (let i = 0; i < events.length; i++) recorded.push(events[i]!)
     },
     commit: exclusive(Effect.suspend(() => isSealed ? Effect.void : write(Effect.void))),
     seal: (release) =>

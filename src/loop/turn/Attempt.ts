@@ -5,7 +5,6 @@
  * Does not own whether there is another try; that is `ModelCall`.
  */
 import * as Arr from "effect/Array"
-import * as Cause from "effect/Cause"
 import * as Channel from "effect/Channel"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -51,6 +50,9 @@ interface Watch {
   lastPartAt: number
 }
 
+/** How many deltas are shown before readers run: half of what they buffer, so that a source that never waits fills none. */
+const mostUnread = 512
+
 export const run = (
   model: Model.Model["Service"],
   request: Model.ModelRequest,
@@ -64,6 +66,8 @@ export const run = (
     const startedAt = journal.now()
     const watch: Watch = { startedAt, firstPartAt: undefined, lastPartAt: startedAt }
 
+    let unread = 0
+
     const take = (parts: ReadonlyArray<Model.ModelPart>) => {
       if (parts.some(isProgress)) {
         watch.lastPartAt = journal.now()
@@ -73,16 +77,29 @@ export const run = (
         }
       }
       const events = collector.push(parts)
-      if (Arr.isReadonlyArrayNonEmpty(events)) journal.emitAll(events)
-      return collector.finish === undefined ? Effect.void : Cause.done()
+      if (!Arr.isReadonlyArrayNonEmpty(events)) return
+      journal.emitAll(events)
+      unread += events.length
     }
+
+    const letReadersIn = Effect.suspend(() => {
+      unread = 0
+      return Effect.yieldNow
+    })
+
+    const takeAll = <E>(pull: Pull.Pull<ReadonlyArray<Model.ModelPart>, E>) =>
+      Effect.whileLoop({
+        while: () => collector.finish === undefined,
+        body: () => unread < mostUnread ? pull : Effect.andThen(letReadersIn, pull),
+        step: take
+      })
 
     const consume = Effect.uninterruptibleMask((restore) =>
       Effect.gen(function*() {
         const scope = yield* Scope.make()
         const pulled = Effect.flatMap(
           Channel.toPullScoped(Stream.toChannel(model.stream(request)), scope),
-          (pull) => Effect.forever(Effect.flatMap(pull, take), { disableYield: true })
+          takeAll
         )
         const exit = yield* Effect.exit(restore(Pull.catchDone(pulled, () => Effect.void)))
         // an answer that is there does not wait for a stream that does not let itself be closed
