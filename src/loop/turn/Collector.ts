@@ -14,7 +14,7 @@ interface Block {
   readonly kind: "block"
   readonly type: "text" | "reasoning"
   readonly id: string
-  text: string
+  readonly deltas: Array<string>
   metadata: Message.Metadata | undefined
 }
 
@@ -94,8 +94,10 @@ export class Collector {
     const out: Array<Message.AssistantPart> = []
     for (const entry of this.#content) {
       if (entry.kind === "part") out.push(entry.part)
-      else if (entry.text !== "" || entry.metadata !== undefined) {
-        const { metadata, text, type } = entry
+      else {
+        const { deltas, metadata, type } = entry
+        const text = deltas.join("")
+        if (text === "" && metadata === undefined) continue
         out.push(metadata === undefined ? { type, text } : Legality.writable({ type, text, metadata }))
       }
     }
@@ -132,12 +134,12 @@ export class Collector {
       block = this.#open.get(`${type} ${id}`) ?? this.#begin(type, id)
       this.#current = block
     }
-    block.text += delta
+    if (delta !== "") block.deltas.push(delta)
     annotate(block, metadata)
   }
 
   #begin(type: Block["type"], id: string): Block {
-    const block: Block = { kind: "block", type, id, text: "", metadata: undefined }
+    const block: Block = { kind: "block", type, id, deltas: [], metadata: undefined }
     this.#content.push(block)
     this.#open.set(`${type} ${id}`, block)
     if (this.#current?.id === id) this.#current = undefined
