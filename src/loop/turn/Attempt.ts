@@ -87,19 +87,18 @@ export const run = (
       return Effect.yieldNow
     })
 
-    const takeAll = <E>(pull: Pull.Pull<ReadonlyArray<Model.ModelPart>, E>) =>
-      Effect.whileLoop({
-        while: () => collector.finish === undefined,
-        body: () => unread < mostUnread ? pull : Effect.andThen(letReadersIn, pull),
-        step: take
-      })
-
+    const isOpen = () => collector.finish === undefined
     const consume = Effect.uninterruptibleMask((restore) =>
       Effect.gen(function*() {
         const scope = yield* Scope.make()
         const pulled = Effect.flatMap(
           Channel.toPullScoped(Stream.toChannel(model.stream(request)), scope),
-          takeAll
+          (pull) =>
+            Effect.whileLoop({
+              while: isOpen,
+              body: () => unread < mostUnread ? pull : Effect.andThen(letReadersIn, pull),
+              step: take
+            })
         )
         const exit = yield* Effect.exit(restore(Pull.catchDone(pulled, () => Effect.void)))
         // an answer that is there does not wait for a stream that does not let itself be closed
