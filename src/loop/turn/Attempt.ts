@@ -47,7 +47,8 @@ export interface Failed {
 interface Watch {
   readonly startedAt: number
   firstPartAt: number | undefined
-  lastPartAt: number
+  /** when the wait for the next part began; none while parts come without one */
+  lastPartAt: number | undefined
 }
 
 /** How many deltas are shown before readers run: half of what they buffer, so that a source that never waits fills none. */
@@ -66,13 +67,18 @@ export const run = (
     const startedAt = journal.now()
     const watch: Watch = { startedAt, firstPartAt: undefined, lastPartAt: startedAt }
 
+    const beginWait = () => {
+      watch.lastPartAt = journal.now()
+    }
     let unread = 0
 
     const take = (parts: ReadonlyArray<Model.ModelPart>) => {
-      if (parts.some(isProgress)) {
-        watch.lastPartAt = journal.now()
+      if (watch.lastPartAt !== undefined && parts.some(isProgress)) {
+        watch.lastPartAt = undefined
+        // behind all that comes without a wait: one look at the clock for it
+        queueMicrotask(beginWait)
         if (watch.firstPartAt === undefined) {
-          watch.firstPartAt = watch.lastPartAt
+          watch.firstPartAt = journal.now()
           journal.move("partsArrive")
         }
       }
@@ -189,7 +195,7 @@ const limitTime = (
     const now = journal.now()
     const scope = watch.firstPartAt === undefined ? "firstPart" as const : "gap" as const
     const limit = scope === "firstPart" ? firstPart : gap
-    const left = limit - (now - watch.lastPartAt)
+    const left = limit - (now - (watch.lastPartAt ?? now))
     const callLeft = call - (now - watch.startedAt)
     if (isAnswered()) return Effect.never
     if (callLeft <= 0) return Effect.fail(timedOut("call", call))
