@@ -22,8 +22,11 @@ type Events = Arr.NonEmptyReadonlyArray<RunEvent.RunEvent>
 type End = Exit.Exit<void, RunError.RunError>
 
 export interface Feed {
-  /** Hands events to every reader, in order, without waiting. Durable ones must be in the store by now. */
-  readonly publish: (events: Events) => void
+  /**
+   * Hands events to every reader, in order, without waiting. Durable ones must be in the store by now; among what is said to
+   * be deltas only, none is looked for.
+   */
+  readonly publish: (events: Events, only?: "deltas") => void
   /** No more events; readers end, or fail, when they have read what there is. */
   readonly end: (exit: End) => void
   /** All facts from `from` on, the earlier ones from the store; then live. May be read by many, at any time. */
@@ -72,14 +75,11 @@ export const make = (store: SessionStore.SessionStore["Service"], sessionId: str
   )
 
   return {
-    publish: (events) => {
-      for (let i = events.length - 1; i >= 0; i--) {
-        const event = events[i]!
-        if (!RunEvent.isDurable(event)) continue
-        last = event.seq
-        break
+    publish: (events, only) => {
+      if (only !== "deltas") {
+        last = events.findLast(RunEvent.isDurable)?.seq ?? last
+        if (first === 0 && last > 0) first = events.find(RunEvent.isDurable)!.seq
       }
-      if (first === 0 && last > 0) first = events.find(RunEvent.isDurable)!.seq
       for (const reader of readers) reader.push(events)
     },
     end: (exit) => {
@@ -116,10 +116,20 @@ const transients = (events: ReadonlyArray<RunEvent.RunEvent>): number =>
     return sum + (RunEvent.isDelta(event) ? event.count ?? 1 : 1)
   }, 0)
 
+/** The `size` events of all arrays in one, the only one where there is one. Every delta goes through here; `flat` is slow. */
+const inOne = (arrays: ReadonlyArray<Events>, size: number): ReadonlyArray<RunEvent.RunEvent> => {
+  if (arrays.length === 1) return arrays[0]!
+  const out = Arr.allocate<RunEvent.RunEvent>(size) as Array<RunEvent.RunEvent>
+  let at = 0
+  for (const events of arrays) for (const event of events) out[at++] = event
+  return out
+}
+
 const isBeforeEnd = (event: RunEvent.RunEvent): boolean => RunEvent.isDurable(event) && !RunEvent.isEnd(event)
 
 const makeReader = (store: SessionStore.SessionStore["Service"], sessionId: string): Reader => {
-  let buffer: Array<RunEvent.RunEvent> = []
+  let buffer: Array<Events> = []
+  let size = 0
   let limit = capacity
   let missing: { from: number; readonly to: number } | undefined
   let missed = 0
@@ -140,23 +150,26 @@ const makeReader = (store: SessionStore.SessionStore["Service"], sessionId: stri
 
   /** Keeps the buffer bounded; see the head of this file. */
   const compact = () => {
-    let events = RunEvents.joined(buffer)
+    const before = inOne(buffer, size)
+    let events = RunEvents.joined(before)
     if (events.length > capacity / 2) {
       const cut = events.findLastIndex(isBeforeEnd)
       const dropped = events.slice(0, cut + 1).filter(RunEvent.isDurable)
       if (dropped.length > 0) lag(dropped[0]!.seq, dropped[dropped.length - 1]!.seq)
       events = events.slice(cut + 1)
     }
-    missed += transients(buffer) - transients(events)
+    missed += transients(before) - transients(events)
+    size = events.length
     // what cannot become less, the deltas of one message, is not gone through again for every event
-    limit = Math.max(capacity, 2 * events.length)
-    buffer = events
+    limit = Math.max(capacity, 2 * size)
+    buffer = Arr.isReadonlyArrayNonEmpty(events) ? [events] : []
   }
 
   const take = (): Events | undefined => {
-    const events = buffer
+    const events = inOne(buffer, size)
     if (!Arr.isReadonlyArrayNonEmpty(events)) return undefined
     buffer = []
+    size = 0
     limit = capacity
     return events
   }
@@ -189,8 +202,9 @@ const makeReader = (store: SessionStore.SessionStore["Service"], sessionId: stri
 
   return {
     push: (events) => {
-      for (let i = 0; i < events.length; i++) buffer.push(events[i]!)
-      if (buffer.length > limit) compact()
+      buffer.push(events)
+      size += events.length
+      if (size > limit) compact()
       notify()
     },
     end: (exit) => {

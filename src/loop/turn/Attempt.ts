@@ -82,10 +82,10 @@ export const run = (
           journal.move("partsArrive")
         }
       }
-      const events = collector.push(parts)
-      if (!Arr.isReadonlyArrayNonEmpty(events)) return
-      journal.emitAll(events)
-      unread += events.length
+      const deltas = collector.push(parts)
+      if (!Arr.isReadonlyArrayNonEmpty(deltas)) return
+      journal.emitDeltas(deltas)
+      unread += deltas.length
     }
 
     const letReadersIn = Effect.suspend(() => {

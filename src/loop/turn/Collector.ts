@@ -1,5 +1,5 @@
 /**
- * Folds the parts of one attempt into the settled content, and each array of parts into the events to show. Keeps
+ * Folds the parts of one attempt into the settled content, and each array of parts into the deltas to show. Keeps
  * strings and counters only; does not know where parts come from or what becomes of the message.
  */
 import type * as Message from "../../run/Message.ts"
@@ -40,8 +40,8 @@ export class Collector {
   }
 
   /** Takes parts up to a finish; what comes behind it does not count. */
-  push(parts: ReadonlyArray<Model.ModelPart>): Array<RunEvent.Transient> {
-    const events: Array<RunEvent.Transient> = []
+  push(parts: ReadonlyArray<Model.ModelPart>): Array<RunEvent.Delta> {
+    const deltas: Array<RunEvent.Delta> = []
     for (let i = 0; i < parts.length; i++) {
       const part = parts[i]!
       switch (part.type) {
@@ -50,11 +50,11 @@ export class Collector {
           const isText = part.type === "text-delta"
           this.#block(isText ? "text" : "reasoning", part.block, part.delta, part.metadata)
           const delta = this.#characters(part)
-          if (delta !== "") events.push(this.#delta(isText ? "TextDelta" : "ReasoningDelta", part.block, delta))
+          if (delta !== "") deltas.push(this.#delta(isText ? "TextDelta" : "ReasoningDelta", part.block, delta))
           break
         }
         case "tool-params-delta":
-          events.push({
+          deltas.push({
             _tag: "ToolParamsDelta",
             runId: this.runId,
             turn: this.turn,
@@ -73,7 +73,7 @@ export class Collector {
           break
         case "finish":
           this.finish = part
-          return events
+          return deltas
         case "tool-result":
           this.#put({ ...part, providerExecuted: true })
           break
@@ -86,7 +86,7 @@ export class Collector {
           break
       }
     }
-    return events
+    return deltas
   }
 
   /** The content in order of appearance, without empty blocks. */
@@ -117,7 +117,7 @@ export class Collector {
     return isWhole ? text : text.slice(0, -1)
   }
 
-  #delta(_tag: "TextDelta" | "ReasoningDelta", block: string, delta: string): RunEvent.Transient {
+  #delta(_tag: "TextDelta" | "ReasoningDelta", block: string, delta: string): RunEvent.Delta {
     return { _tag, runId: this.runId, turn: this.turn, attempt: this.attempt, index: this.#index++, block, delta }
   }
 
