@@ -15,23 +15,18 @@ export const joined = (events: ReadonlyArray<RunEvent.RunEvent>): Array<RunEvent
 /** Each run of deltas of one block as one event; all else as it is. */
 const joinRuns = (events: ReadonlyArray<RunEvent.RunEvent>): Array<RunEvent.RunEvent> => {
   const out: Array<RunEvent.RunEvent> = []
-  for (let i = 0; i < events.length; i++) {
-    const first = events[i]!
+  for (let at = 0, next = 1; at < events.length; at = next++) {
+    const first = events[at]!
     if (!RunEvent.isDelta(first)) {
       out.push(first)
       continue
     }
     let { count = 1, delta } = first
-    let next = events[i + 1]
-    if (next === undefined || !isNext(first, count, next)) {
-      out.push(first)
-      continue
+    for (let event = events[next]; event !== undefined && isNext(first, count, event); event = events[++next]) {
+      delta += event.delta
+      count += event.count ?? 1
     }
-    for (; next !== undefined && isNext(first, count, next); next = events[++i + 1]) {
-      delta += next.delta
-      count += next.count ?? 1
-    }
-    out.push({ ...first, count, delta })
+    out.push(next === at + 1 ? first : { ...first, count, delta })
   }
   return out
 }
