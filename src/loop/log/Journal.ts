@@ -32,8 +32,8 @@ export interface Journal {
   readonly move: (when: RunStatus.Trigger) => void
   /** A transient event: seen now, or right after what is recorded and not yet committed. */
   readonly emit: (draft: TransientDraft) => void
-  /** The same for many that carry their run id already. */
-  readonly emitAll: (events: Arr.NonEmptyReadonlyArray<RunEvent.Transient>) => void
+  /** The same for deltas, which carry their run id already. */
+  readonly emitDeltas: (deltas: Arr.NonEmptyReadonlyArray<RunEvent.Delta>) => void
   /**
    * Stores what was recorded, in one write, then shows it. Uninterruptible. When the store refuses, all of it stays for
    * the next commit: the facts are facts, and a drive's end is the last try to keep them. Only what is more than the store
@@ -160,9 +160,9 @@ export const make = (options: {
       emit({ _tag: "StatusChanged", runId, from, to: status })
     },
     emit: (draft) => emit({ ...draft, runId } as RunEvent.Transient),
-    emitAll: (events) => {
-      if (recorded.length > 0 || isBusy) recorded.push(...events)
-      else feed.publish(events)
+    emitDeltas: (deltas) => {
+      if (recorded.length === 0 && !isBusy) feed.publish(deltas, "deltas")
+      else for (let i = 0; i < deltas.length; i++) recorded.push(deltas[i]!)
     },
     commit: Effect.suspend(() => recorded.length === 0 && !isBusy ? Effect.void : commit),
     seal: (release) => Effect.uninterruptible(write(release))

@@ -76,12 +76,11 @@ export const make = (
       sinks.length = 0
     }
 
-    const publish: Publisher["publish"] = (events) => {
-      for (let i = 0; i < events.length; i++) {
-        const event = events[i]!
-        if (Sink.isSeen(event)) see(event)
+    const publish: Publisher["publish"] = (events, only) => {
+      if (only !== "deltas") {
+        for (const event of events) if (Sink.isSeen(event)) see(event)
       }
-      feed.publish(events)
+      feed.publish(events, only)
     }
 
     return Effect.map(RunSpan.make(drive, model.info, clock), ({ sink, span }): Observing => {

@@ -46,8 +46,12 @@ export interface Failed {
 interface Watch {
   readonly startedAt: number
   firstPartAt: number | undefined
-  lastPartAt: number
+  /** when the wait for the next part began; none while parts come without one */
+  lastPartAt: number | undefined
 }
+
+/** How many deltas are shown before readers run: half of what they buffer, so that a source that never waits fills none. */
+const mostUnread = 512
 
 export const run = (
   model: Model.Model["Service"],
@@ -62,24 +66,43 @@ export const run = (
     const startedAt = journal.now()
     const watch: Watch = { startedAt, firstPartAt: undefined, lastPartAt: startedAt }
 
+    const beginWait = () => {
+      watch.lastPartAt = journal.now()
+    }
+    let unread = 0
+
     const take = (parts: ReadonlyArray<Model.ModelPart>) => {
-      if (parts.some(isProgress)) {
-        watch.lastPartAt = journal.now()
+      if (watch.lastPartAt !== undefined && parts.some(isProgress)) {
+        watch.lastPartAt = undefined
+        // behind all that comes without a wait: one look at the clock for it
+        queueMicrotask(beginWait)
         if (watch.firstPartAt === undefined) {
-          watch.firstPartAt = watch.lastPartAt
+          watch.firstPartAt = journal.now()
           journal.move("partsArrive")
         }
       }
-      const events = collector.push(parts)
-      if (Arr.isReadonlyArrayNonEmpty(events)) journal.emitAll(events)
+      const deltas = collector.push(parts)
+      if (!Arr.isReadonlyArrayNonEmpty(deltas)) return
+      journal.emitDeltas(deltas)
+      unread += deltas.length
     }
+
+    const letReadersIn = Effect.suspend(() => {
+      unread = 0
+      return Effect.yieldNow
+    })
 
     const isOpen = () => collector.finish === undefined
     const consume = Effect.suspend(() => {
       const scope = Scope.makeUnsafe()
       const pulled = Effect.flatMap(
         Channel.toPullScoped(Stream.toChannel(model.stream(request)), scope),
-        (pull) => Effect.whileLoop({ while: isOpen, body: () => pull, step: take })
+        (pull) =>
+          Effect.whileLoop({
+            while: isOpen,
+            body: () => unread < mostUnread ? pull : Effect.andThen(letReadersIn, pull),
+            step: take
+          })
       )
       // an answer that is there does not wait for a stream that does not let itself be closed
       return Effect.onExit(
@@ -170,7 +193,7 @@ const limitTime = (
     const now = journal.now()
     const scope = watch.firstPartAt === undefined ? "firstPart" as const : "gap" as const
     const limit = scope === "firstPart" ? firstPart : gap
-    const left = limit - (now - watch.lastPartAt)
+    const left = limit - (now - (watch.lastPartAt ?? now))
     const callLeft = call - (now - watch.startedAt)
     if (!isOpen()) return Effect.never
     if (callLeft <= 0) return Effect.fail(timedOut("call", call))
