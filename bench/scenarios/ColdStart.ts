@@ -38,17 +38,7 @@ export const measure = async (entry: Contenders.Entry, scenario: Scenario): Prom
     const source = join(folder, "start.ts")
     writeFileSync(source, program(entry, scenario))
     const dist = join(folder, "dist")
-    await run(process.execPath, [
-      join(root, "node_modules/typescript/bin/tsc"),
-      "-p",
-      join(root, "tsconfig.build.json"),
-      "--outDir",
-      dist,
-      "--declaration",
-      "false",
-      "--declarationMap",
-      "false"
-    ])
+    await run(process.execPath, [join(root, "scripts/build.mjs"), dist])
 
     // what the application wrote is one file, what it installed is not
     const built = {

@@ -1,0 +1,72 @@
+/**
+ * Builds the package into `dist`: the types by tsc, a file for each source; the code by rolldown, in which the rooms that every
+ * run goes through are a file each, because a process pays for each file that it loads.
+ *
+ *     node scripts/build.mjs [folder, default dist]
+ *
+ * Every module keeps its place, so that `fiberloop/run/RunEvent` is what it is in the sources; in a room it is a list of names.
+ */
+import { execFileSync } from "node:child_process"
+import { globSync, rmSync } from "node:fs"
+import { dirname, join, relative, resolve } from "node:path"
+import { rolldown } from "rolldown"
+
+const root = resolve(import.meta.dirname, "..")
+const sources = join(root, "src")
+const dist = resolve(process.argv[2] ?? join(root, "dist"))
+
+/**
+ * What lies in one file together with all that it imports and that is in none before: what a run is, what an agent needs, and a
+ * tool that finds its worker beside itself.
+ */
+const groups = [
+  { name: "run", test: /^run\// },
+  { name: "agent", test: /^(Agent|Fiberloop|layers\/SessionStoreMemory)$/ },
+  { name: "files", test: /^cli\/tools\/files\// }
+]
+
+/** What nobody can import, but for the command and its worker. */
+const hidden = /^(cli|loop|layers\/[a-z]\w*)\//
+const started = ["cli/main", "cli/tools/files/RegexWorker"]
+
+const nameOf = (file) => relative(sources, file).replace(/\.ts$/, "")
+
+/** The folder that all modules of a chunk lie in: files that it looks for beside itself are there. */
+const folderOf = (modules) => {
+  const ours = modules.filter((file) => file.startsWith(sources))
+  const [first = [], ...others] = ours.map((file) => dirname(nameOf(file)).split("/"))
+  const differs = first.findIndex((part, i) => others.some((other) => other[i] !== part))
+  return (differs < 0 ? first : first.slice(0, differs)).join("/")
+}
+
+const files = globSync(join(sources, "**/*.ts"))
+const entries = files.map((file) => [nameOf(file), file]).filter(([name]) =>
+  !hidden.test(name) || started.includes(name)
+)
+
+rmSync(dist, { recursive: true, force: true })
+const tsc = join(root, "node_modules/typescript/bin/tsc")
+execFileSync(process.execPath, [tsc, "-p", join(root, "tsconfig.build.json"), "--outDir", dist], { stdio: "inherit" })
+
+const bundle = await rolldown({
+  input: Object.fromEntries(entries),
+  external: /^[^./]/,
+  platform: "node",
+  preserveEntrySignatures: "strict"
+})
+await bundle.write({
+  dir: dist,
+  format: "esm",
+  sourcemap: true,
+  minifyInternalExports: false,
+  entryFileNames: "[name].js",
+  chunkFileNames: ({ moduleIds, name }) => join(folderOf(moduleIds), `${name}.chunk.js`),
+  codeSplitting: {
+    groups: groups.map(({ name, test }, i) => ({
+      name,
+      test: (file) => test.test(nameOf(file)),
+      priority: groups.length - i
+    }))
+  }
+})
+await bundle.close()
