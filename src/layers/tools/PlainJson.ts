@@ -30,14 +30,14 @@ export const of = (given: unknown): PlainJson => {
 
 export const value = ({ isText, text }: Json): Schema.Json => isText ? text : JSON.parse(text) as Schema.Json
 
+const isBytes = (value: unknown): boolean => value instanceof Uint8Array || value instanceof ArrayBuffer
+
 /** Bytes are a number a line in JSON; those that are the value, or a field of it, are base64. */
 const withoutBytes = (value: unknown): unknown => {
   if (value instanceof Uint8Array) return Base64.encode(value)
   if (value instanceof ArrayBuffer) return Base64.encode(new Uint8Array(value))
   if (typeof value !== "object" || value === null || Object.getPrototypeOf(value) !== Object.prototype) return value
-  const fields = Object.getOwnPropertyDescriptors(value)
-  const isBytes = (field: PropertyDescriptor) => field.value instanceof Uint8Array || field.value instanceof ArrayBuffer
-  return Object.values(fields).some(isBytes)
+  return Object.values(value).some(isBytes)
     ? Object.fromEntries(Object.entries(value).map(([key, field]) => [key, withoutBytes(field)]))
     : value
 }
