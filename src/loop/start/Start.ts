@@ -41,18 +41,18 @@ export const start = Effect.fnUntraced(function*(
       return Effect.ensuring(Drive.drive(services, request, live, forget), untrack)
     })
   const isResume = begin._tag === "Resume"
-  const busy = RunError.sessionBusy(sessionId, runId)
+  const busy = () => RunError.sessionBusy(sessionId, runId)
   // no moment between the start and the wait in which an interruption could leave the run to itself
   return yield* Effect.uninterruptible(
     Effect.flatMap(services.runs.start(run, tracked), (known): Effect.Effect<Started, RunError.RunError> => {
       // limits and data of its own are nothing to attach with
-      if (isResume && known !== run) return Effect.fail(busy)
+      if (isResume && known !== run) return Effect.fail(busy())
       const accepted = Effect.interruptible(known.accepted)
       return known === run
         ? Effect.as(Effect.onInterrupt(accepted, () => run.abort("consumer")), { run, isAttached: false })
         : Effect.as(accepted, { run: known, isAttached: true })
     }).pipe(
-      Effect.mapError((error) => isResume && error.reason._tag === "RunConflict" ? busy : error),
+      Effect.mapError((error) => isResume && error.reason._tag === "RunConflict" ? busy() : error),
       Effect.catch((error) =>
         error.reason._tag === "SessionBusy"
           ? Effect.interruptible(replay(services, request, error))
