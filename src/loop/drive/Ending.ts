@@ -44,7 +44,7 @@ export const finish = Effect.fnUntraced(function*(
       return Effect.andThen(journal.seal(release), Effect.fail(error))
     }))
   // given back before the store has answered, the session would not take this end any more
-  const sealing = yield* Effect.forkDetach(Effect.ensuring(seal, release))
+  const sealing = yield* Effect.forkDetach(Effect.onError(seal, () => release), { startImmediately: true })
   const sealed = yield* Phase.patiently(live, sealing, storeStuck, restore)
   if (sealing.pollUnsafe() === undefined) {
     yield* Effect.forkDetach(Effect.andThen(Effect.raceFirst(Fiber.await(sealing), Effect.sleep(patience)), release))
