@@ -55,6 +55,8 @@ const release = (fiber: Fiber.Fiber<unknown, unknown>, times: number, onLeak: Ef
   Effect.suspend(() => {
     if (fiber.pollUnsafe() !== undefined) return Effect.void
     fiber.interruptUnsafe()
+    // what ends at once arms no timer
+    if (fiber.pollUnsafe() !== undefined) return Effect.void
     return Effect.flatMap(Grace, (grace) =>
       Fiber.await(fiber).pipe(
         Effect.timeoutOption(Duration.times(grace, times)),
