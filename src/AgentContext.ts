@@ -38,18 +38,29 @@ export interface Settings {
   readonly hooks?: ReadonlyArray<Hooks.Hook>
 }
 
+type Entry = readonly [Context.Key<never, unknown>, unknown]
+
 /** Runs an effect in the context of an agent with these options, which was made in the context `layer`. */
 export const surround = (layer: Context.Context<never>, options: Settings) => {
-  const pick = (keep: (key: string) => boolean) =>
-    Context.makeUnsafe<never>(new Map([...layer.mapUnsafe].filter(([key]) => keep(key))))
+  const pick = (keep: (key: string) => boolean): ReadonlyArray<Entry> =>
+    [...layer.mapUnsafe].filter(([key]) => keep(key)).map(([key, value]) => [Context.Service(key), value])
   const below = pick((key) => isAmbient(key) && !ofBuilding.has(key))
   const own = pick((key) => !isAmbient(key))
-  const above = options.retry === undefined ? own : Context.add(own, RetryPolicy.RetryPolicy, options.retry)
+  const above: ReadonlyArray<Entry> = options.retry === undefined
+    ? own
+    : [...own, [RetryPolicy.RetryPolicy, options.retry]]
   const hooks = [...(options.hooks ?? []), ...Context.get(layer, Hooks.Hooks)]
   const observers = Context.get(layer, Observers.Observers)
   return <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
     Effect.updateContext(self, (caller: Context.Context<R>) => {
-      let merged: Context.Context<never> = Context.merge(Context.merge(below, caller), above)
+      let merged: Context.Context<never> = caller
+      // what the caller has already is not added: a context that stays as it is costs nothing
+      for (const [key, value] of below) {
+        if (Context.getOrUndefined(caller, key) === undefined) merged = Context.add(merged, key, value)
+      }
+      for (const [key, value] of above) {
+        if (Context.getOrUndefined(caller, key) !== value) merged = Context.add(merged, key, value)
+      }
       const allHooks = new Set([...hooks, ...Context.get(caller, Hooks.Hooks)])
       if (allHooks.size > 0) merged = Context.add(merged, Hooks.Hooks, [...allHooks])
       const all = new Set([...observers, ...Context.get(caller, Observers.Observers)])
