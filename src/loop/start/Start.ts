@@ -82,7 +82,9 @@ const makeRun = (services: Env.Services, { begin, brief, folded, isWatched, runI
   const run: Runs.LiveRun = {
     runId,
     sessionId,
-    fingerprint: RunInput.canonical(begin._tag === "Start" ? begin.input : folded.state.input),
+    get fingerprint() {
+      return RunInput.canonical(begin._tag === "Start" ? begin.input : folded.state.input)
+    },
     accepted: Deferred.await(live.accepted),
     events: live.feed.events,
     result: Deferred.await(live.result),
