@@ -146,36 +146,36 @@ const mend = Effect.fnUntraced(function*(
   return { _tag: "Replay", past: { from: opened.from, to: state.seq, state } }
 })
 
-export const makeEnv = Effect.fnUntraced(function*(
+export const makeEnv = (
   services: Env.Services,
   request: Pick<Env.Request, "brief" | "runId" | "sessionId">,
   { feed, inbox }: ReturnType<typeof unseen>,
-  opened: Pick<Opening.Ready, "session" | "state" | "transcript">
-): Effect.fn.Return<Env.Env> {
-  const { session, state, transcript } = opened
-  return {
-    ...services,
-    ...request.brief,
-    sessionId: request.sessionId,
-    approver: yield* Approver.Approver,
-    reconciler: yield* Reconciler.Reconciler,
-    retry: yield* RetryPolicy.RetryPolicy,
-    prices: yield* Prices.Prices,
-    counter: new Sizing.Counter((yield* Tokenizer.Tokenizer).count),
-    hooks: HookRun.make(yield* Hooks.Hooks),
-    leftBehind: new Map(),
-    desk: new Desk.Desk(),
-    inbox,
-    journal: Journal.make({
-      session,
-      state,
-      transcript,
-      runId: request.runId,
-      feed,
-      clock: yield* Clock.Clock
+  { session, state, transcript }: Pick<Opening.Ready, "session" | "state" | "transcript">
+): Effect.Effect<Env.Env> =>
+  Effect.withFiber((fiber) =>
+    Effect.succeed({
+      ...services,
+      ...request.brief,
+      sessionId: request.sessionId,
+      approver: fiber.getRef(Approver.Approver),
+      reconciler: fiber.getRef(Reconciler.Reconciler),
+      retry: fiber.getRef(RetryPolicy.RetryPolicy),
+      prices: fiber.getRef(Prices.Prices),
+      counter: new Sizing.Counter(fiber.getRef(Tokenizer.Tokenizer).count),
+      hooks: HookRun.make(fiber.getRef(Hooks.Hooks)),
+      leftBehind: new Map(),
+      desk: new Desk.Desk(),
+      inbox,
+      journal: Journal.make({
+        session,
+        state,
+        transcript,
+        runId: request.runId,
+        feed,
+        clock: fiber.getRef(Clock.Clock)
+      })
     })
-  }
-})
+  )
 
 /** Takes turns until they end or are cut off, and says how it ended. */
 const takeTurns = Effect.fnUntraced(function*(

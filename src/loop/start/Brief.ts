@@ -82,13 +82,7 @@ export const make = Effect.fnUntraced(function*(
   const around = yield* Effect.fromResult(InputCheck.timeouts(yield* Timeouts.Timeouts))
   const timeouts = { ...RunPolicy.defaultTimeouts, ...around, ...definition.timeouts }
   const instructions = input.instructions ?? definition.instructions
-  const systemOf = (instructions: string) =>
-    [
-      instructions,
-      ...(output === undefined
-        ? []
-        : [`Give your final answer as JSON that fits this schema, and nothing else:\n${output.schema}`])
-    ].filter((text) => text.trim() !== "").join("\n\n")
+  const systemOf = (instructions: string) => systemText(instructions, output)
   return {
     ...(yield* Offer.make(systemOf(instructions), offered(handlers, input))),
     agent: name,
@@ -104,6 +98,12 @@ export const make = Effect.fnUntraced(function*(
     output: (text) => output === undefined ? text : output.decode(text)
   }
 })
+
+const systemText = (instructions: string, output: Output | undefined): string => {
+  if (output === undefined) return instructions.trim() === "" ? "" : instructions
+  const asked = `Give your final answer as JSON that fits this schema, and nothing else:\n${output.schema}`
+  return instructions.trim() === "" ? asked : `${instructions}\n\n${asked}`
+}
 
 const problem = (output: Output, text: string): string | undefined => {
   try {
