@@ -152,10 +152,25 @@ export const makeEnv = (
   { feed, inbox }: ReturnType<typeof unseen>,
   { session, state, transcript }: Pick<Opening.Ready, "session" | "state" | "transcript">
 ): Effect.Effect<Env.Env> =>
-  Effect.withFiber((fiber) =>
-    Effect.succeed({
-      ...services,
-      ...request.brief,
+  Effect.withFiber((fiber) => {
+    const { brief } = request
+    // each by its name: every step reads it, and an object that others are spread into is slow to read
+    return Effect.succeed({
+      model: services.model,
+      executor: services.executor,
+      context: services.context,
+      handlers: brief.handlers,
+      system: brief.system,
+      systemOf: brief.systemOf,
+      tools: brief.tools,
+      toolChoice: brief.toolChoice,
+      inputDigest: brief.inputDigest,
+      rules: brief.rules,
+      timeouts: brief.timeouts,
+      policy: brief.policy,
+      doomLoop: brief.doomLoop,
+      answer: brief.answer,
+      checkOutput: brief.checkOutput,
       sessionId: request.sessionId,
       approver: fiber.getRef(Approver.Approver),
       reconciler: fiber.getRef(Reconciler.Reconciler),
@@ -175,7 +190,7 @@ export const makeEnv = (
         clock: fiber.getRef(Clock.Clock)
       })
     })
-  )
+  })
 
 /** Takes turns until they end or are cut off, and says how it ended. */
 const takeTurns = Effect.fnUntraced(function*(
