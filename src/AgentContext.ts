@@ -49,8 +49,8 @@ export const surround = (layer: Context.Context<never>, options: Settings) => {
   const above: ReadonlyArray<Entry> = options.retry === undefined
     ? own
     : [...own, [RetryPolicy.RetryPolicy, options.retry]]
-  const hooks = [...(options.hooks ?? []), ...Context.get(layer, Hooks.Hooks)]
-  const observers = Context.get(layer, Observers.Observers)
+  const hooks = [...new Set([...(options.hooks ?? []), ...Context.get(layer, Hooks.Hooks)])]
+  const observers = [...new Set(Context.get(layer, Observers.Observers))]
   return <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
     Effect.updateContext(self, (caller: Context.Context<R>) => {
       let merged: Context.Context<never> = caller
@@ -61,10 +61,14 @@ export const surround = (layer: Context.Context<never>, options: Settings) => {
       for (const [key, value] of above) {
         if (Context.getOrUndefined(caller, key) !== value) merged = Context.add(merged, key, value)
       }
-      const allHooks = new Set([...hooks, ...Context.get(caller, Hooks.Hooks)])
-      if (allHooks.size > 0) merged = Context.add(merged, Hooks.Hooks, [...allHooks])
-      const all = new Set([...observers, ...Context.get(caller, Observers.Observers)])
-      if (all.size > 0) merged = Context.add(merged, Observers.Observers, [...all])
+      const allHooks = together(hooks, Context.get(caller, Hooks.Hooks))
+      if (allHooks.length > 0) merged = Context.add(merged, Hooks.Hooks, allHooks)
+      const allObservers = together(observers, Context.get(caller, Observers.Observers))
+      if (allObservers.length > 0) merged = Context.add(merged, Observers.Observers, allObservers)
       return merged as Context.Context<R>
     })
 }
+
+/** Each once, in order; none of `ours` is there twice. */
+const together = <A>(ours: ReadonlyArray<A>, theirs: ReadonlyArray<A>): ReadonlyArray<A> =>
+  theirs.length === 0 ? ours : [...new Set([...ours, ...theirs])]
