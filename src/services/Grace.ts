@@ -44,11 +44,11 @@ export const severed = <A, E, R, B = never, E2 = never>(
 export const within = <A, E, R>(
   self: Effect.Effect<A, E, R>
 ): Effect.Effect<Option.Option<Exit.Exit<A, E>>, never, R> =>
-  Effect.gen(function*() {
-    const fiber = yield* Effect.forkDetach(self, { startImmediately: true })
+  Effect.flatMap(Effect.forkDetach(self, { startImmediately: true }), (fiber) => {
     const exit = fiber.pollUnsafe()
-    if (exit !== undefined) return Option.some(exit)
-    return yield* Effect.timeoutOption(Fiber.await(fiber), yield* Grace)
+    return exit !== undefined
+      ? Effect.succeed(Option.some(exit))
+      : Effect.flatMap(Grace, (period) => Effect.timeoutOption(Fiber.await(fiber), period))
   })
 
 const release = (fiber: Fiber.Fiber<unknown, unknown>, times: number, onLeak: Effect.Effect<void>) =>
