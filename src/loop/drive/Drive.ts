@@ -70,7 +70,7 @@ const carryOut = (
   Effect.suspend(() => {
     const scope = Scope.makeUnsafe()
     // a store that is stuck is not waited for without end
-    const release = Effect.andThen(Grace.within(Scope.close(scope, Exit.void)), forget)
+    const release = Effect.suspend(() => Effect.andThen(Grace.within(Scope.close(scope, Exit.void)), forget))
     return Effect.gen(function*() {
       const { begin, folded, runId, sessionId } = request
       const phase = Phase.make(live, restore)
@@ -93,7 +93,7 @@ const carryOut = (
       live.decide = (decision) => Answering.live(env, services.store, decision)
       if (isStored) {
         live.inbox.open(env.journal)
-        yield* Deferred.succeed(live.accepted, undefined)
+        Deferred.doneUnsafe(live.accepted, Exit.void)
       } // cut off before the store has answered, the run may have begun all the same: its end stands behind that answer
       else if (!isPending(begun.cause, env.journal, state)) return yield* refuse(begun.cause)
       const ending = Exit.isFailure(begun) ? endingOf(env, live, begun.cause) : yield* takeTurns(env, live, phase)
