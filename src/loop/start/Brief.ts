@@ -74,13 +74,43 @@ export const makeOutput = <A>(schema: Schema.ConstraintCodec<A, unknown, never, 
 /** Models like to put JSON into a Markdown fence. */
 const unfenced = (text: string): string => /^\s*```(?:json)?\s*\n([\s\S]*?)\n\s*```\s*$/.exec(text)?.[1] ?? text
 
+/** What comes of an agent and of how a run cuts its offer. */
+type Parts = Omit<Brief, "timeouts" | "policy">
+
 export const make = Effect.fnUntraced(function*(
   definition: Definition,
   input: RunInput.Effective
 ): Effect.fn.Return<Brief, RunError.RunError> {
-  const { doomLoop, handlers, name, output, rules } = definition
   const around = yield* Effect.fromResult(InputCheck.timeouts(yield* Timeouts.Timeouts))
   const timeouts = { ...RunPolicy.defaultTimeouts, ...around, ...definition.timeouts }
+  return { ...(yield* partsOf(definition, input)), timeouts, policy: input.toolPolicy }
+})
+
+/** Those of an agent's runs that offer all that it has, made with the first of them. */
+const uncut = new WeakMap<Definition, Parts>()
+
+const partsOf = (definition: Definition, input: RunInput.Effective): Effect.Effect<Parts> => {
+  if (!isUncut(definition, input)) return makeParts(definition, input)
+  const known = uncut.get(definition)
+  if (known !== undefined) return Effect.succeed(known)
+  return Effect.map(makeParts(definition, input), (parts) => {
+    uncut.set(definition, parts)
+    return parts
+  })
+}
+
+const isUncut = (
+  { toolPolicy: own }: Definition,
+  { allowedTools, instructions, toolOrder, toolPolicy }: RunInput.Effective
+) =>
+  instructions === undefined && allowedTools === undefined && toolOrder === undefined &&
+  (toolPolicy.enabled === false) === (own.enabled === false) && toolPolicy.allowList === own.allowList
+
+const makeParts = Effect.fnUntraced(function*(
+  definition: Definition,
+  input: RunInput.Effective
+): Effect.fn.Return<Parts> {
+  const { doomLoop, handlers, name, output, rules } = definition
   const instructions = input.instructions ?? definition.instructions
   const systemOf = (instructions: string) => systemText(instructions, output)
   return {
@@ -90,8 +120,6 @@ export const make = Effect.fnUntraced(function*(
     systemOf,
     rules,
     handlers,
-    timeouts,
-    policy: input.toolPolicy,
     doomLoop,
     answer: output === undefined ? undefined : { name, schema: output.codec },
     checkOutput: (text) => output === undefined ? undefined : problem(output, text),
