@@ -38,29 +38,33 @@ export interface Settings {
   readonly hooks?: ReadonlyArray<Hooks.Hook>
 }
 
-type Entry = readonly [Context.Key<never, unknown>, unknown]
+interface Entry {
+  readonly key: Context.Key<never, unknown>
+  readonly value: unknown
+}
 
 /** Runs an effect in the context of an agent with these options, which was made in the context `layer`. */
 export const surround = (layer: Context.Context<never>, options: Settings) => {
   const pick = (keep: (key: string) => boolean): ReadonlyArray<Entry> =>
-    [...layer.mapUnsafe].filter(([key]) => keep(key)).map(([key, value]) => [Context.Service(key), value])
+    [...layer.mapUnsafe].filter(([key]) => keep(key)).map(([key, value]) => ({ key: Context.Service(key), value }))
   const below = pick((key) => isAmbient(key) && !ofBuilding.has(key))
   const own = pick((key) => !isAmbient(key))
   const above: ReadonlyArray<Entry> = options.retry === undefined
     ? own
-    : [...own, [RetryPolicy.RetryPolicy, options.retry]]
+    : [...own, { key: RetryPolicy.RetryPolicy, value: options.retry }]
   const hooks = [...new Set([...(options.hooks ?? []), ...Context.get(layer, Hooks.Hooks)])]
   const observers = [...new Set(Context.get(layer, Observers.Observers))]
   return <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
     Effect.updateContext(self, (caller: Context.Context<R>) => {
-      let merged: Context.Context<never> = caller
-      // what the caller has already is not added: a context that stays as it is costs nothing
-      for (const [key, value] of below) {
-        if (Context.getOrUndefined(caller, key) === undefined) merged = Context.add(merged, key, value)
-      }
-      for (const [key, value] of above) {
-        if (Context.getOrUndefined(caller, key) !== value) merged = Context.add(merged, key, value)
-      }
+      const ofCaller = ({ key }: Entry): unknown => Context.getOrUndefined(caller, key)
+      const missing = [
+        ...below.filter((entry) => ofCaller(entry) === undefined),
+        ...above.filter((entry) => ofCaller(entry) !== entry.value)
+      ]
+      // a context that stays as it is costs nothing
+      let merged: Context.Context<never> = missing.length === 0
+        ? caller
+        : Context.merge(caller, Context.makeUnsafe(new Map(missing.map(({ key, value }) => [key.key, value]))))
       const allHooks = together(hooks, Context.get(caller, Hooks.Hooks))
       if (allHooks.length > 0) merged = Context.add(merged, Hooks.Hooks, allHooks)
       const allObservers = together(observers, Context.get(caller, Observers.Observers))
