@@ -81,8 +81,14 @@ const carryOut = (
         Opening.open(services.store, sessionId, runId, begin, folded),
         (opened) => Cost.check(services, opened)
       )
-      const opened = yield* phase(Scope.provide(Effect.flatMap(open, (_) => mend(services, request, _)), scope))
-      if (Exit.isFailure(opened)) return yield* refuse(opened.cause)
+      const mended = Effect.flatMap(open, (opened) =>
+        opened._tag === "Ready" && RunState.isOpen(opened.state)
+          ? mend(services, request, opened)
+          : Effect.succeed(opened))
+      const opened = yield* phase(Scope.provide(mended, scope))
+      if (Exit.isFailure(opened)) {
+        return yield* refuse(opened.cause)
+      }
       if (opened.value._tag === "Replay") return yield* Effect.andThen(release, Ending.replay(live, opened.value))
 
       const { session, state } = opened.value
@@ -124,15 +130,14 @@ export const unseen = (): Pick<Live.Live, "inbox"> & { readonly feed: Pick<Feed.
 })
 
 /**
- * Ends a drive that died, where one did. Its end is stored with the first event of what follows, so that nobody finds one
+ * Ends a drive that died. Its end is stored with the first event of what follows, so that nobody finds one
  * without the other; a run that is not gone on with then is as it is.
  */
 const mend = Effect.fnUntraced(function*(
   services: Env.Services,
   request: Env.Request,
-  opened: Opening.Opened
+  opened: Opening.Ready
 ): Effect.fn.Return<Opening.Opened, SessionStore.StoreError> {
-  if (opened._tag === "Replay" || !RunState.isOpen(opened.state)) return opened
   const { first, flush, second } = HeldBack.make(opened.session)
   const feed = yield* Observing.ofCrash(request.brief.agent)
   const env = yield* makeEnv(services, request, { ...unseen(), feed }, { ...opened, session: first })
@@ -228,11 +233,13 @@ const endingOf = (
   return { _tag: "RunAborted", reason: journal.state().abortRequested ?? stopped.reason }
 }
 
-const limitDuration = Effect.fnUntraced(function*(env: Env.Env, live: Live.Live) {
-  const { journal } = env
-  const { limits } = journal.state()
-  if (limits.maxDuration === undefined) return undefined
-  const { maxDuration } = limits
+/** Cuts the run off when its time is over; nothing where that has no limit. */
+const limitDuration = (
+  { journal }: Env.Env,
+  live: Live.Live
+): Effect.Effect<Fiber.Fiber<void> | undefined> => {
+  const { maxDuration } = journal.state().limits
+  if (maxDuration === undefined) return Effect.succeed(undefined)
   // time spent waiting for people does not count, so what is left is looked at again when it should be over
   const check: Effect.Effect<void> = Effect.suspend(() => {
     const left = maxDuration - RunState.totalsAt(journal.state(), journal.now()).duration
@@ -240,5 +247,5 @@ const limitDuration = Effect.fnUntraced(function*(env: Env.Env, live: Live.Live)
     if (left > 0) return Effect.andThen(Effect.sleep(Duration.millis(pause)), check)
     return Effect.sync(() => Live.cutOff(live, { _tag: "Duration" }))
   })
-  return yield* Effect.forkChild(Effect.interruptible(check))
-})
+  return Effect.forkChild(Effect.interruptible(check))
+}
