@@ -234,10 +234,7 @@ const endingOf = (
 }
 
 /** Cuts the run off when its time is over; nothing where that has no limit. */
-const limitDuration = (
-  { journal }: Env.Env,
-  live: Live.Live
-): Effect.Effect<Fiber.Fiber<void> | undefined> => {
+const limitDuration = ({ journal }: Env.Env, live: Live.Live): Effect.Effect<Fiber.Fiber<void> | undefined> => {
   const { maxDuration } = journal.state().limits
   if (maxDuration === undefined) return Effect.succeed(undefined)
   // time spent waiting for people does not count, so what is left is looked at again when it should be over
