@@ -5,6 +5,7 @@
  */
 import type * as Tool from "effect/ai/Tool"
 import type * as Toolkit from "effect/ai/Toolkit"
+import * as Channel from "effect/Channel"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -14,6 +15,7 @@ import * as Stream from "effect/Stream"
 import * as AgentContext from "./AgentContext.ts"
 import type { Client } from "./Client.ts"
 import type * as Env from "./loop/drive/Env.ts"
+import * as Reading from "./loop/log/Reading.ts"
 import * as Brief from "./loop/start/Brief.ts"
 import * as Launch from "./loop/start/Launch.ts"
 import type * as Start from "./loop/start/Start.ts"
@@ -203,12 +205,11 @@ const orDefect = <A>(checked: Result.Result<A, RunError.RunError>): Effect.Effec
 const whileRead = (
   started: Effect.Effect<Start.Started, RunError.RunError>
 ): Stream.Stream<RunEvent.RunEvent, RunError.RunError> =>
-  Stream.unwrap(
-    Effect.acquireRelease(
-      started,
-      ({ isAttached, run }) => isAttached ? Effect.void : run.abort("consumer")
-    ).pipe(Effect.map(({ run }) => run.events))
-  )
+  Reading.stream({
+    open: started,
+    close: ({ isAttached, run }) => isAttached ? Effect.void : run.abort("consumer"),
+    pull: ({ run }, scope) => Channel.toPullScoped(Stream.toChannel(run.events), scope)
+  })
 
 /** Resolves the handlers, once: agents with equal tool names live side by side. */
 const resolve = <Tools extends Record<string, Tool.Any>, E, R>(

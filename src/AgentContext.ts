@@ -38,22 +38,41 @@ export interface Settings {
   readonly hooks?: ReadonlyArray<Hooks.Hook>
 }
 
+interface Entry {
+  readonly key: Context.Key<never, unknown>
+  readonly value: unknown
+}
+
 /** Runs an effect in the context of an agent with these options, which was made in the context `layer`. */
 export const surround = (layer: Context.Context<never>, options: Settings) => {
-  const pick = (keep: (key: string) => boolean) =>
-    Context.makeUnsafe<never>(new Map([...layer.mapUnsafe].filter(([key]) => keep(key))))
+  const pick = (keep: (key: string) => boolean): ReadonlyArray<Entry> =>
+    [...layer.mapUnsafe].filter(([key]) => keep(key)).map(([key, value]) => ({ key: Context.Service(key), value }))
   const below = pick((key) => isAmbient(key) && !ofBuilding.has(key))
   const own = pick((key) => !isAmbient(key))
-  const above = options.retry === undefined ? own : Context.add(own, RetryPolicy.RetryPolicy, options.retry)
-  const hooks = [...(options.hooks ?? []), ...Context.get(layer, Hooks.Hooks)]
-  const observers = Context.get(layer, Observers.Observers)
+  const above: ReadonlyArray<Entry> = options.retry === undefined
+    ? own
+    : [...own, { key: RetryPolicy.RetryPolicy, value: options.retry }]
+  const hooks = [...new Set([...(options.hooks ?? []), ...Context.get(layer, Hooks.Hooks)])]
+  const observers = [...new Set(Context.get(layer, Observers.Observers))]
   return <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
     Effect.updateContext(self, (caller: Context.Context<R>) => {
-      let merged: Context.Context<never> = Context.merge(Context.merge(below, caller), above)
-      const allHooks = new Set([...hooks, ...Context.get(caller, Hooks.Hooks)])
-      if (allHooks.size > 0) merged = Context.add(merged, Hooks.Hooks, [...allHooks])
-      const all = new Set([...observers, ...Context.get(caller, Observers.Observers)])
-      if (all.size > 0) merged = Context.add(merged, Observers.Observers, [...all])
+      const ofCaller = ({ key }: Entry): unknown => Context.getOrUndefined(caller, key)
+      const missing = [
+        ...below.filter((entry) => ofCaller(entry) === undefined),
+        ...above.filter((entry) => ofCaller(entry) !== entry.value)
+      ]
+      // a context that stays as it is costs nothing
+      let merged: Context.Context<never> = missing.length === 0
+        ? caller
+        : Context.merge(caller, Context.makeUnsafe(new Map(missing.map(({ key, value }) => [key.key, value]))))
+      const allHooks = together(hooks, Context.get(caller, Hooks.Hooks))
+      if (allHooks.length > 0) merged = Context.add(merged, Hooks.Hooks, allHooks)
+      const allObservers = together(observers, Context.get(caller, Observers.Observers))
+      if (allObservers.length > 0) merged = Context.add(merged, Observers.Observers, allObservers)
       return merged as Context.Context<R>
     })
 }
+
+/** Each once, in order; none of `ours` is there twice. */
+const together = <A>(ours: ReadonlyArray<A>, theirs: ReadonlyArray<A>): ReadonlyArray<A> =>
+  theirs.length === 0 ? ours : [...new Set([...ours, ...theirs])]

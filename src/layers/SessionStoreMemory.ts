@@ -7,6 +7,7 @@ import * as Arr from "effect/Array"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as EventMigrations from "../run/log/EventMigrations.ts"
 import * as Fork from "../run/log/Fork.ts"
@@ -77,18 +78,20 @@ export const make: Effect.Effect<SessionStore.SessionStore["Service"]> = Effect.
     return Effect.void
   }
 
-  const open = Effect.fn("SessionStore.open")(function*(sessionId: string, options: SessionStore.OpenOptions) {
+  const take = Effect.fnUntraced(function*(sessionId: string, options: SessionStore.OpenOptions) {
     const now = yield* Clock.currentTimeMillis
-    const { log, writer } = yield* Effect.acquireRelease(
-      Effect.suspend(() => claim(sessionId, options, now)),
-      ({ log, writer }) => Effect.sync(() => release(sessionId, log, writer))
-    )
+    const scope = yield* Effect.scope
+    const { log, writer } = yield* claim(sessionId, options, now)
+    yield* Scope.addFinalizer(scope, Effect.sync(() => release(sessionId, log, writer)))
     return {
       sessionId,
       head: () => log.info.head,
       append: (events: Arr.NonEmptyReadonlyArray<RunEvent.Durable>) => Effect.suspend(() => append(log, writer, events))
     }
-  })
+  }, Effect.uninterruptible)
+
+  const open = (sessionId: string, options: SessionStore.OpenOptions) =>
+    Effect.useSpan("SessionStore.open", () => take(sessionId, options))
 
   const pageOf = (log: Log, from: number, to?: number) => {
     const events: Array<RunEvent.Durable> = []

@@ -23,27 +23,27 @@ export interface Defaults {
   readonly tools: ReadonlyArray<string>
 }
 
-export const effective = (input: RunInput.RunInput, defaults: Defaults): Checked<RunInput.Effective> =>
-  Result.gen(function*() {
-    const messages = yield* userMessages("input", input.input)
-    const history = input.history === undefined ? undefined : yield* historyMessages(input.history)
-    const given = yield* limits(input.limits ?? {})
-    yield* policy(input.toolPolicy ?? {}, defaults.tools)
-    const toolPolicy = RunPolicy.narrow(defaults.toolPolicy, input.toolPolicy ?? {})
-    yield* names("allowedTools", input.allowedTools, defaults.tools)
-    yield* names("toolOrder", input.toolOrder, defaults.tools)
-    const data = input.data === undefined ? undefined : yield* json("data", input.data)
-    return {
-      messages,
-      toolPolicy,
-      limits: RunPolicy.merge(defaults.limits, given),
-      ...(history === undefined ? {} : { history }),
-      ...(input.instructions === undefined ? {} : { instructions: input.instructions }),
-      ...(input.allowedTools === undefined ? {} : { allowedTools: input.allowedTools }),
-      ...(input.toolOrder === undefined ? {} : { toolOrder: input.toolOrder }),
-      ...(data === undefined ? {} : { data })
-    }
+export const effective = (input: RunInput.RunInput, defaults: Defaults): Checked<RunInput.Effective> => {
+  const checked = Result.all({
+    messages: userMessages("input", input.input),
+    history: input.history === undefined ? Result.succeed(undefined) : historyMessages(input.history),
+    limits: limits(input.limits ?? {}),
+    toolPolicy: policy(input.toolPolicy ?? {}, defaults.tools),
+    allowedTools: names("allowedTools", input.allowedTools, defaults.tools),
+    toolOrder: names("toolOrder", input.toolOrder, defaults.tools),
+    data: input.data === undefined ? Result.succeed(undefined) : json("data", input.data)
   })
+  return Result.map(checked, ({ allowedTools, data, history, limits, messages, toolOrder, toolPolicy }) => ({
+    messages,
+    toolPolicy: RunPolicy.narrow(defaults.toolPolicy, toolPolicy),
+    limits: RunPolicy.merge(defaults.limits, limits),
+    ...(history === undefined ? {} : { history }),
+    ...(input.instructions === undefined ? {} : { instructions: input.instructions }),
+    ...(allowedTools === undefined ? {} : { allowedTools }),
+    ...(toolOrder === undefined ? {} : { toolOrder }),
+    ...(data === undefined ? {} : { data })
+  }))
+}
 
 /** An id of a session or a run: 1 to 200 characters, none of them a control character or at its ends a blank. */
 export const id = (field: string, value: string): Checked<string> => {
@@ -95,14 +95,18 @@ export const timeouts = (given: Partial<RunPolicy.Timeouts>): Checked<Partial<Ru
   return Result.succeed(out)
 }
 
+const isUserMessage = Schema.is(Message.UserMessage)
+const isHistoryMessage = Schema.is(Schema.Union([Message.UserMessage, Message.AssistantMessage]))
+
 /** A text or user messages, not blank; `field` names them. */
 export const userMessages = (
   field: string,
   input: RunInput.RunInput["input"]
 ): Checked<ReadonlyArray<Message.UserMessage>> => {
+  if (typeof input === "string" && input.trim() !== "") return Result.succeed([Message.user(input)])
   const given = typeof input === "string" ? [{ role: "user" as const, content: input }] : input
   const messages = given.map((message) => Message.user(message.content))
-  if (given.some((message) => message.role !== "user") || !messages.every(Schema.is(Message.UserMessage))) {
+  if (given.some((message) => message.role !== "user") || !messages.every(isUserMessage)) {
     return refuse(field, `the ${field} must be a text or user messages, of text and file parts`)
   }
   return messages.length === 0 || messages.some((message) => isBlank(message.content))
@@ -114,7 +118,7 @@ const historyMessages = (
   history: ReadonlyArray<RunInput.HistoryInput>
 ): Checked<NonNullable<RunInput.Effective["history"]>> => {
   const messages = history.map(({ content, role }) => ({ role, content: Message.user(content).content }))
-  return messages.every(Schema.is(Schema.Union([Message.UserMessage, Message.AssistantMessage])))
+  return messages.every(isHistoryMessage)
     ? addresses("history", messages)
     : refuse("history", "the history must be user and assistant messages, of text and file parts")
 }
@@ -167,11 +171,10 @@ export const policy = (
     )
   }
   const named = quota.flatMap(([name]) => name === CallQuota.all ? [] : [name])
-  return Result.gen(function*() {
-    yield* names("toolPolicy.allowList", allowList, tools)
-    yield* names("toolPolicy.maxCallsPerRun", named, tools)
-    return given
-  })
+  return names("toolPolicy.allowList", allowList, tools).pipe(
+    Result.andThen(names("toolPolicy.maxCallsPerRun", named, tools)),
+    Result.map(() => given)
+  )
 }
 
 /** What an agent says of loops; `undefined` where they are not looked for. */
@@ -190,13 +193,13 @@ export const doomLoop = (
     : refuse("doomLoop.after", `doomLoop.after must be a whole number from 2 to 20; it is ${after}`)
 }
 
-const names = (
+const names = <Names extends ReadonlyArray<string> | undefined>(
   field: string,
-  given: ReadonlyArray<string> | undefined,
+  given: Names,
   tools: ReadonlyArray<string>
-): Checked<void> => {
+): Checked<Names> => {
   const unknown = given?.find((name) => !tools.includes(name))
-  if (unknown === undefined) return Result.succeed(undefined)
+  if (unknown === undefined) return Result.succeed(given)
   const has = tools.length === 0 ? "it has none" : `it has ${tools.join(", ")}`
   return refuse(field, `${field} names "${unknown}", which is no tool of this agent; ${has}`)
 }

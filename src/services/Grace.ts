@@ -59,11 +59,11 @@ const orLimit = <A, E, B, E2>(
 export const within = <A, E, R>(
   self: Effect.Effect<A, E, R>
 ): Effect.Effect<Option.Option<Exit.Exit<A, E>>, never, R> =>
-  Effect.gen(function*() {
-    const fiber = yield* Effect.forkDetach(self, { startImmediately: true })
+  Effect.flatMap(Effect.forkDetach(self, { startImmediately: true }), (fiber) => {
     const exit = fiber.pollUnsafe()
-    if (exit !== undefined) return Option.some(exit)
-    return yield* Effect.timeoutOption(Fiber.await(fiber), yield* Grace)
+    return exit !== undefined
+      ? Effect.succeed(Option.some(exit))
+      : Effect.flatMap(Grace, (period) => Effect.timeoutOption(Fiber.await(fiber), period))
   })
 
 /** Closes a scope and awaits its finalizers at most the grace period; `false` when they were left running. */
@@ -77,6 +77,8 @@ const release = (fiber: Fiber.Fiber<unknown, unknown>, times: number, onLeak: Ef
   Effect.suspend(() => {
     if (fiber.pollUnsafe() !== undefined) return Effect.void
     fiber.interruptUnsafe()
+    // what ends at once arms no timer
+    if (fiber.pollUnsafe() !== undefined) return Effect.void
     return Effect.flatMap(Grace, (grace) =>
       Fiber.await(fiber).pipe(
         Effect.timeoutOption(Duration.times(grace, times)),

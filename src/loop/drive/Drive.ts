@@ -70,7 +70,7 @@ const carryOut = (
   Effect.suspend(() => {
     const scope = Scope.makeUnsafe()
     // a store that is stuck is not waited for without end
-    const release = Effect.andThen(Grace.within(Scope.close(scope, Exit.void)), forget)
+    const release = Effect.suspend(() => Effect.andThen(Grace.within(Scope.close(scope, Exit.void)), forget))
     return Effect.gen(function*() {
       const { begin, folded, runId, sessionId } = request
       const phase = Phase.make(live, restore)
@@ -81,8 +81,14 @@ const carryOut = (
         Opening.open(services.store, sessionId, runId, begin, folded),
         (opened) => Cost.check(services, opened)
       )
-      const opened = yield* phase(Scope.provide(Effect.flatMap(open, (_) => mend(services, request, _)), scope))
-      if (Exit.isFailure(opened)) return yield* refuse(opened.cause)
+      const mended = Effect.flatMap(open, (opened) =>
+        opened._tag === "Ready" && RunState.isOpen(opened.state)
+          ? mend(services, request, opened)
+          : Effect.succeed(opened))
+      const opened = yield* phase(Scope.provide(mended, scope))
+      if (Exit.isFailure(opened)) {
+        return yield* refuse(opened.cause)
+      }
       if (opened.value._tag === "Replay") return yield* Effect.andThen(release, Ending.replay(live, opened.value))
 
       const { session, state } = opened.value
@@ -93,7 +99,7 @@ const carryOut = (
       live.decide = (decision) => Answering.live(env, services.store, decision)
       if (isStored) {
         live.inbox.open(env.journal)
-        yield* Deferred.succeed(live.accepted, undefined)
+        Deferred.doneUnsafe(live.accepted, Exit.void)
       } // cut off before the store has answered, the run may have begun all the same: its end stands behind that answer
       else if (!isPending(begun.cause, env.journal, state)) return yield* refuse(begun.cause)
       const ending = Exit.isFailure(begun) ? endingOf(env, live, begun.cause) : yield* takeTurns(env, live, phase)
@@ -124,15 +130,14 @@ export const unseen = (): Pick<Live.Live, "inbox"> & { readonly feed: Pick<Feed.
 })
 
 /**
- * Ends a drive that died, where one did. Its end is stored with the first event of what follows, so that nobody finds one
+ * Ends a drive that died. Its end is stored with the first event of what follows, so that nobody finds one
  * without the other; a run that is not gone on with then is as it is.
  */
 const mend = Effect.fnUntraced(function*(
   services: Env.Services,
   request: Env.Request,
-  opened: Opening.Opened
+  opened: Opening.Ready
 ): Effect.fn.Return<Opening.Opened, SessionStore.StoreError> {
-  if (opened._tag === "Replay" || !RunState.isOpen(opened.state)) return opened
   const { first, flush, second } = HeldBack.make(opened.session)
   const feed = yield* Observing.ofCrash(request.brief.agent)
   const env = yield* makeEnv(services, request, { ...unseen(), feed }, { ...opened, session: first })
@@ -146,36 +151,51 @@ const mend = Effect.fnUntraced(function*(
   return { _tag: "Replay", past: { from: opened.from, to: state.seq, state } }
 })
 
-export const makeEnv = Effect.fnUntraced(function*(
+export const makeEnv = (
   services: Env.Services,
   request: Pick<Env.Request, "brief" | "runId" | "sessionId">,
   { feed, inbox }: ReturnType<typeof unseen>,
-  opened: Pick<Opening.Ready, "session" | "state" | "transcript">
-): Effect.fn.Return<Env.Env> {
-  const { session, state, transcript } = opened
-  return {
-    ...services,
-    ...request.brief,
-    sessionId: request.sessionId,
-    approver: yield* Approver.Approver,
-    reconciler: yield* Reconciler.Reconciler,
-    retry: yield* RetryPolicy.RetryPolicy,
-    prices: yield* Prices.Prices,
-    counter: new Sizing.Counter((yield* Tokenizer.Tokenizer).count),
-    hooks: HookRun.make(yield* Hooks.Hooks),
-    leftBehind: new Map(),
-    desk: new Desk.Desk(),
-    inbox,
-    journal: Journal.make({
-      session,
-      state,
-      transcript,
-      runId: request.runId,
-      feed,
-      clock: yield* Clock.Clock
+  { session, state, transcript }: Pick<Opening.Ready, "session" | "state" | "transcript">
+): Effect.Effect<Env.Env> =>
+  Effect.withFiber((fiber) => {
+    const { brief } = request
+    // each by its name: every step reads it, and an object that others are spread into is slow to read
+    return Effect.succeed({
+      model: services.model,
+      executor: services.executor,
+      context: services.context,
+      handlers: brief.handlers,
+      system: brief.system,
+      systemOf: brief.systemOf,
+      tools: brief.tools,
+      toolChoice: brief.toolChoice,
+      inputDigest: brief.inputDigest,
+      rules: brief.rules,
+      timeouts: brief.timeouts,
+      policy: brief.policy,
+      doomLoop: brief.doomLoop,
+      answer: brief.answer,
+      checkOutput: brief.checkOutput,
+      sessionId: request.sessionId,
+      approver: fiber.getRef(Approver.Approver),
+      reconciler: fiber.getRef(Reconciler.Reconciler),
+      retry: fiber.getRef(RetryPolicy.RetryPolicy),
+      prices: fiber.getRef(Prices.Prices),
+      counter: new Sizing.Counter(fiber.getRef(Tokenizer.Tokenizer).count),
+      hooks: HookRun.make(fiber.getRef(Hooks.Hooks)),
+      leftBehind: new Map(),
+      desk: new Desk.Desk(),
+      inbox,
+      journal: Journal.make({
+        session,
+        state,
+        transcript,
+        runId: request.runId,
+        feed,
+        clock: fiber.getRef(Clock.Clock)
+      })
     })
-  }
-})
+  })
 
 /** Takes turns until they end or are cut off, and says how it ended. */
 const takeTurns = Effect.fnUntraced(function*(
@@ -213,11 +233,10 @@ const endingOf = (
   return { _tag: "RunAborted", reason: journal.state().abortRequested ?? stopped.reason }
 }
 
-const limitDuration = Effect.fnUntraced(function*(env: Env.Env, live: Live.Live) {
-  const { journal } = env
-  const { limits } = journal.state()
-  if (limits.maxDuration === undefined) return undefined
-  const { maxDuration } = limits
+/** Cuts the run off when its time is over; nothing where that has no limit. */
+const limitDuration = ({ journal }: Env.Env, live: Live.Live): Effect.Effect<Fiber.Fiber<void> | undefined> => {
+  const { maxDuration } = journal.state().limits
+  if (maxDuration === undefined) return Effect.succeed(undefined)
   // time spent waiting for people does not count, so what is left is looked at again when it should be over
   const check: Effect.Effect<void> = Effect.suspend(() => {
     const left = maxDuration - RunState.totalsAt(journal.state(), journal.now()).duration
@@ -225,5 +244,5 @@ const limitDuration = Effect.fnUntraced(function*(env: Env.Env, live: Live.Live)
     if (left > 0) return Effect.andThen(Effect.sleep(Duration.millis(pause)), check)
     return Effect.sync(() => Live.cutOff(live, { _tag: "Duration" }))
   })
-  return yield* Effect.forkChild(Effect.interruptible(check))
-})
+  return Effect.forkChild(Effect.interruptible(check))
+}

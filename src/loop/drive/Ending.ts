@@ -44,7 +44,7 @@ export const finish = Effect.fnUntraced(function*(
       return Effect.andThen(journal.seal(release), Effect.fail(error))
     }))
   // given back before the store has answered, the session would not take this end any more
-  const sealing = yield* Effect.forkDetach(Effect.ensuring(seal, release))
+  const sealing = yield* Effect.forkDetach(Effect.onError(seal, () => release), { startImmediately: true })
   const sealed = yield* Phase.patiently(live, sealing, storeStuck, restore)
   if (sealing.pollUnsafe() === undefined) {
     yield* Effect.forkDetach(Effect.andThen(Effect.raceFirst(Fiber.await(sealing), Effect.sleep(patience)), release))
@@ -144,11 +144,12 @@ export const replay = (live: Live.Live, { past }: Extract<Opening.Opened, { _tag
 
 /** Answers whoever waits; for the first event, where that did not come before. */
 const conclude = (live: Live.Live, result: Exit.Exit<RunResult.RunResult<unknown>, RunError.RunError>) =>
-  Effect.suspend(() => live.observe?.(result) ?? Effect.void).pipe(Effect.andThen(() => {
+  Effect.map(Effect.suspend(() => live.observe?.(result) ?? Effect.void), () => {
     live.feed.end(Exit.asVoid(result))
     if (Exit.isFailure(result)) live.inbox.fail(toRunError(result.cause))
-    return Effect.andThen(Deferred.done(live.result, result), Deferred.done(live.accepted, Exit.asVoid(result)))
-  }))
+    Deferred.doneUnsafe(live.result, result)
+    Deferred.doneUnsafe(live.accepted, Exit.asVoid(result))
+  })
 
 /** The typed error of a cause; a defect is `Unknown`, with the defect as its `cause`. */
 export const toRunError = (cause: Cause.Cause<RunError.RunError>): RunError.RunError => {

@@ -23,11 +23,13 @@ export interface Hooking {
 
 type Around = Pick<Env.Env, "hooks" | "journal" | "leftBehind">
 
+const nowhere: Hooking["at"] = { beforeModelCall: [], afterModelCall: [], beforeToolCall: [], afterToolCall: [] }
+
 export const make = (hooks: ReadonlyArray<Hooks.Hook>): Hooking => {
   const at = <P extends Hooks.Point>(point: P) =>
     hooks.filter((hook): hook is Hooks.Hook & Required<Pick<Hooks.Hook, P>> => hook[point] !== undefined)
   return {
-    at: {
+    at: hooks.length === 0 ? nowhere : {
       beforeModelCall: at("beforeModelCall"),
       afterModelCall: at("afterModelCall"),
       beforeToolCall: at("beforeToolCall"),

@@ -1,9 +1,11 @@
 /**
  * Parts of a drive that a stop can cut off, although the drive itself is not interrupted: it has an end to write.
  */
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
+import * as Option from "effect/Option"
 import * as Grace from "../../services/Grace.ts"
 import * as Live from "./Live.ts"
 
@@ -13,22 +15,18 @@ export type Phase = <A, E>(self: Effect.Effect<A, E>, grace?: number) => Effect.
 
 /**
  * Runs a part of the drive where `cutOff` can interrupt it, and gives its exit; what does not let itself be interrupted
- * is left behind after `grace` grace periods. Interrupting the drive itself is a shutdown.
+ * is left behind after `grace` grace periods, and nothing is begun once the run is cut off. Interrupting the drive itself is
+ * a shutdown.
  */
-export const make = (
-  live: Live.Live,
-  restore: Restore
-): Phase =>
-  Effect.fnUntraced(function*(self, grace = 1) {
-    const fiber = yield* Effect.forkChild(restore(Grace.severed(self, Effect.void, { times: grace })))
-    live.interrupt = () => fiber.interruptUnsafe()
-    if (live.stopped !== undefined) fiber.interruptUnsafe()
-    const awaited = yield* Effect.exit(restore(Fiber.await(fiber)))
-    if (Exit.isFailure(awaited)) Live.cutOff(live, { _tag: "Abort", reason: "shutdown" })
-    const exit = Exit.isSuccess(awaited) ? awaited.value : yield* Fiber.await(fiber)
-    live.interrupt = undefined
-    return exit
-  })
+export const make = (live: Live.Live, restore: Restore): Phase => (self, grace = 1) =>
+  Effect.suspend(() =>
+    live.stopped !== undefined
+      ? Effect.succeed(Exit.interrupt())
+      : Effect.flatMap(
+        Effect.forkDetach(self, { startImmediately: true }),
+        (fiber) => settled(live, fiber, Exit.interrupt(), restore, { grace, onCutOff: () => fiber.interruptUnsafe() })
+      )
+  )
 
 /** Awaits what goes on by itself, but only for the grace period once the run is, or was, cut off; else `late`. */
 export const patiently = <A, E, E2>(
@@ -37,14 +35,37 @@ export const patiently = <A, E, E2>(
   late: E2,
   restore: Restore
 ): Effect.Effect<Exit.Exit<A, E | E2>> =>
-  Effect.gen(function*() {
-    const grace = yield* Grace.Grace
-    const cutOff = Effect.callback<void>((resume) => {
-      live.interrupt = () => resume(Effect.void)
-      if (live.stopped !== undefined) live.interrupt()
-    })
-    const stuck: Effect.Effect<Exit.Exit<A, E | E2>> = Effect.as(Effect.sleep(grace), Exit.fail(late))
-    const answered = yield* Effect.exit(restore(Effect.raceFirst(Fiber.await(fiber), Effect.andThen(cutOff, stuck))))
-    live.interrupt = undefined
-    return Exit.isSuccess(answered) ? answered.value : yield* Effect.raceFirst(Fiber.await(fiber), stuck)
+  settled<A, E | E2>(live, fiber, Exit.fail(late), restore, { grace: 1, onCutOff: () => {} })
+
+/** The exit of a fiber, or `late` where it has none so long after the run was cut off, which `onCutOff` hears at once. */
+const settled = <A, E>(
+  live: Live.Live,
+  fiber: Fiber.Fiber<A, E>,
+  late: Exit.Exit<A, E>,
+  restore: Restore,
+  { grace, onCutOff }: { readonly grace: number; readonly onCutOff: () => void }
+): Effect.Effect<Exit.Exit<A, E>> => {
+  const exit = fiber.pollUnsafe()
+  if (exit !== undefined) return Effect.succeed(exit)
+  const endedOrCutOff = Effect.callback<void>((resume) => {
+    const goOn = () => resume(Effect.void)
+    live.interrupt = () => {
+      onCutOff()
+      goOn()
+    }
+    const forget = fiber.addObserver(goOn)
+    if (live.stopped !== undefined) live.interrupt()
+    return Effect.sync(forget)
   })
+  return Effect.flatMap(Effect.exit(restore(endedOrCutOff)), (awaited) => {
+    if (Exit.isFailure(awaited)) Live.cutOff(live, { _tag: "Abort", reason: "shutdown" })
+    live.interrupt = undefined
+    const exit = fiber.pollUnsafe()
+    if (exit !== undefined) return Effect.succeed(exit)
+    return Effect.flatMap(Grace.Grace, (period) =>
+      Effect.map(
+        Effect.timeoutOption(Fiber.await(fiber), Duration.times(period, grace)),
+        Option.getOrElse(() => late)
+      ))
+  })
+}

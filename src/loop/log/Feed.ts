@@ -17,6 +17,7 @@ import type * as RunError from "../../run/RunError.ts"
 import * as RunEvent from "../../run/RunEvent.ts"
 import * as RunEvents from "../../run/RunEvents.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
+import * as Reading from "./Reading.ts"
 
 type Events = Arr.NonEmptyReadonlyArray<RunEvent.RunEvent>
 type End = Exit.Exit<void, RunError.RunError>
@@ -58,21 +59,18 @@ export const make = (store: SessionStore.SessionStore["Service"], sessionId: str
   let last = 0
   let ended: End | undefined
 
-  const open = Effect.acquireRelease(
-    Effect.sync(() => {
-      if (firstReader !== undefined) {
-        const reader = firstReader
-        firstReader = undefined
-        return reader
-      }
-      const reader = makeReader(store, sessionId)
-      if (last > 0) reader.lag(first, last)
-      if (ended === undefined) readers.add(reader)
-      else reader.end(ended)
+  const open = Effect.sync(() => {
+    if (firstReader !== undefined) {
+      const reader = firstReader
+      firstReader = undefined
       return reader
-    }),
-    (reader) => Effect.sync(() => readers.delete(reader))
-  )
+    }
+    const reader = makeReader(store, sessionId)
+    if (last > 0) reader.lag(first, last)
+    if (ended === undefined) readers.add(reader)
+    else reader.end(ended)
+    return reader
+  })
 
   return {
     publish: (events, only) => {
@@ -87,7 +85,11 @@ export const make = (store: SessionStore.SessionStore["Service"], sessionId: str
       for (const reader of readers) reader.end(exit)
       readers.clear()
     },
-    events: Stream.unwrap(Effect.map(open, (reader) => Stream.fromPull(Effect.succeed(reader.pull)))),
+    events: Reading.stream({
+      open,
+      close: (reader) => Effect.sync(() => void readers.delete(reader)),
+      pull: (reader) => Effect.succeed(reader.pull)
+    }),
     watch: () => {
       const reader = makeReader(store, sessionId)
       if (ended === undefined) readers.add(reader)

@@ -74,21 +74,45 @@ export const makeOutput = <A>(schema: Schema.ConstraintCodec<A, unknown, never, 
 /** Models like to put JSON into a Markdown fence. */
 const unfenced = (text: string): string => /^\s*```(?:json)?\s*\n([\s\S]*?)\n\s*```\s*$/.exec(text)?.[1] ?? text
 
+/** What comes of an agent and of how a run cuts its offer. */
+type Parts = Omit<Brief, "timeouts" | "policy">
+
 export const make = Effect.fnUntraced(function*(
   definition: Definition,
   input: RunInput.Effective
 ): Effect.fn.Return<Brief, RunError.RunError> {
-  const { doomLoop, handlers, name, output, rules } = definition
   const around = yield* Effect.fromResult(InputCheck.timeouts(yield* Timeouts.Timeouts))
   const timeouts = { ...RunPolicy.defaultTimeouts, ...around, ...definition.timeouts }
+  return { ...(yield* partsOf(definition, input)), timeouts, policy: input.toolPolicy }
+})
+
+/** Those of an agent's runs that offer all that it has, made with the first of them. */
+const uncut = new WeakMap<Definition, Parts>()
+
+const partsOf = (definition: Definition, input: RunInput.Effective): Effect.Effect<Parts> => {
+  if (!isUncut(definition, input)) return makeParts(definition, input)
+  const known = uncut.get(definition)
+  if (known !== undefined) return Effect.succeed(known)
+  return Effect.map(makeParts(definition, input), (parts) => {
+    uncut.set(definition, parts)
+    return parts
+  })
+}
+
+const isUncut = (
+  { toolPolicy: own }: Definition,
+  { allowedTools, instructions, toolOrder, toolPolicy }: RunInput.Effective
+) =>
+  instructions === undefined && allowedTools === undefined && toolOrder === undefined &&
+  (toolPolicy.enabled === false) === (own.enabled === false) && toolPolicy.allowList === own.allowList
+
+const makeParts = Effect.fnUntraced(function*(
+  definition: Definition,
+  input: RunInput.Effective
+): Effect.fn.Return<Parts> {
+  const { doomLoop, handlers, name, output, rules } = definition
   const instructions = input.instructions ?? definition.instructions
-  const systemOf = (instructions: string) =>
-    [
-      instructions,
-      ...(output === undefined
-        ? []
-        : [`Give your final answer as JSON that fits this schema, and nothing else:\n${output.schema}`])
-    ].filter((text) => text.trim() !== "").join("\n\n")
+  const systemOf = (instructions: string) => systemText(instructions, output)
   return {
     ...(yield* Offer.make(systemOf(instructions), offered(handlers, input))),
     agent: name,
@@ -96,14 +120,18 @@ export const make = Effect.fnUntraced(function*(
     systemOf,
     rules,
     handlers,
-    timeouts,
-    policy: input.toolPolicy,
     doomLoop,
     answer: output === undefined ? undefined : { name, schema: output.codec },
     checkOutput: (text) => output === undefined ? undefined : problem(output, text),
     output: (text) => output === undefined ? text : output.decode(text)
   }
 })
+
+const systemText = (instructions: string, output: Output | undefined): string => {
+  if (output === undefined) return instructions.trim() === "" ? "" : instructions
+  const asked = `Give your final answer as JSON that fits this schema, and nothing else:\n${output.schema}`
+  return instructions.trim() === "" ? asked : `${instructions}\n\n${asked}`
+}
 
 const problem = (output: Output, text: string): string | undefined => {
   try {

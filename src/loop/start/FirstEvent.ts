@@ -13,7 +13,7 @@ export const write = Effect.fnUntraced(
     const { journal } = env
     const before = journal.state()
     if (begin._tag === "Start") {
-      yield* Recovery.settleAll(env, "superseded")
+      if (before.openCalls.length > 0) yield* Recovery.settleAll(env, "superseded")
       // what was said to a run that died stands before the new message
       for (const { kind, messages, seq } of before.queued) {
         journal.record({ _tag: "InputReceived", kind, messages, queued: seq }, before.runId)

@@ -5,6 +5,7 @@
  */
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
 import * as Semaphore from "effect/Semaphore"
 import * as InputCheck from "../../run/InputCheck.ts"
 import * as RunError from "../../run/RunError.ts"
@@ -45,11 +46,12 @@ export const make = (services: Env.Services, definition: Brief.Definition): Laun
   const closed = Deferred.makeUnsafe<never, RunError.RunError>()
   const tools = Object.keys(definition.handlers.tools)
   /** What is known before the input: what the agent says, then who calls it, then its layer. */
-  const defaults = Effect.gen(function*(): Effect.fn.Return<InputCheck.Defaults, RunError.RunError> {
-    const around = yield* Effect.fromResult(InputCheck.limits(yield* Limits.Limits))
-    const limits = RunPolicy.merge({ ...RunPolicy.defaultLimits, ...around }, definition.limits)
-    return { limits, toolPolicy: definition.toolPolicy, tools }
-  })
+  const defaults = (given: RunPolicy.LimitsInput) =>
+    Result.map(InputCheck.limits(given), (around): InputCheck.Defaults => ({
+      limits: RunPolicy.merge({ ...RunPolicy.defaultLimits, ...around }, definition.limits),
+      toolPolicy: definition.toolPolicy,
+      tools
+    }))
 
   const begin = Effect.fnUntraced(function*(
     input: RunInput.RunInput,
@@ -59,7 +61,8 @@ export const make = (services: Env.Services, definition: Brief.Definition): Laun
     const runId = yield* checkedId("runId", input.runId ?? (yield* ids.next))
     // the same request sent twice with a run id and nothing else is one run, so the session follows from it
     const sessionId = yield* checkedId("sessionId", input.sessionId ?? input.runId ?? (yield* ids.next))
-    const effective = yield* Effect.fromResult(InputCheck.effective(input, yield* defaults))
+    const known = defaults(yield* Limits.Limits)
+    const effective = yield* Effect.fromResult(Result.flatMap(known, (_) => InputCheck.effective(input, _)))
     return yield* Start.start(services, {
       sessionId,
       runId,

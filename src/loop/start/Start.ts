@@ -28,77 +28,110 @@ export interface Started {
  * Starts a drive in the scope of `Runs` and returns once its first event is stored. A run that is live or in the log
  * with equal input is attached to instead; one that lives is not resumed. Interrupted before that, it aborts the run.
  */
-export const start = Effect.fnUntraced(function*(
+export const start = (
   services: Env.Services,
   request: Env.Request
-): Effect.fn.Return<Started, RunError.RunError> {
-  const { begin, runId, sessionId } = request
-  const { live, run } = makeRun(services, request)
-  const tracked = (forget: Effect.Effect<void>) =>
-    Effect.suspend(() => {
-      request.track.add(run)
-      const untrack = Effect.sync(() => request.track.delete(run))
-      return Effect.ensuring(Drive.drive(services, request, live, forget), untrack)
-    })
-  const isResume = begin._tag === "Resume"
-  const busy = RunError.sessionBusy(sessionId, runId)
-  // no moment between the start and the wait in which an interruption could leave the run to itself
-  return yield* Effect.uninterruptible(
-    Effect.flatMap(services.runs.start(run, tracked), (known): Effect.Effect<Started, RunError.RunError> => {
-      // limits and data of its own are nothing to attach with
-      if (isResume && known !== run) return Effect.fail(busy)
-      const accepted = Effect.interruptible(known.accepted)
-      return known === run
-        ? Effect.as(Effect.onInterrupt(accepted, () => run.abort("consumer")), { run, isAttached: false })
-        : Effect.as(accepted, { run: known, isAttached: true })
-    }).pipe(
-      Effect.mapError((error) => isResume && error.reason._tag === "RunConflict" ? busy : error),
-      Effect.catch((error) =>
-        error.reason._tag === "SessionBusy"
-          ? Effect.interruptible(replay(services, request, error))
-          : Effect.fail(error)
+): Effect.Effect<Started, RunError.RunError> =>
+  Effect.suspend(() => {
+    const { begin, runId, sessionId } = request
+    const live = makeLive(services, request)
+    const run = new Known(live, request)
+    const tracked = (forget: Effect.Effect<void>) =>
+      Effect.suspend(() => {
+        request.track.add(run)
+        const untrack = Effect.sync(() => request.track.delete(run))
+        return Effect.ensuring(Drive.drive(services, request, live, forget), untrack)
+      })
+    const isResume = begin._tag === "Resume"
+    const busy = () => RunError.sessionBusy(sessionId, runId)
+    // no moment between the start and the wait in which an interruption could leave the run to itself
+    return Effect.uninterruptible(
+      Effect.flatMap(services.runs.start(run, tracked), (known): Effect.Effect<Started, RunError.RunError> => {
+        // limits and data of its own are nothing to attach with
+        if (isResume && known !== run) return Effect.fail(busy())
+        const accepted = Effect.interruptible(known.accepted)
+        return known === run
+          ? Effect.as(Effect.onInterrupt(accepted, () => run.abort("consumer")), { run, isAttached: false })
+          : Effect.as(accepted, { run: known, isAttached: true })
+      }).pipe(
+        Effect.catch((failure) => {
+          const error = isResume && failure.reason._tag === "RunConflict" ? busy() : failure
+          return error.reason._tag === "SessionBusy"
+            ? Effect.interruptible(replay(services, request, error))
+            : Effect.fail(error)
+        })
       )
     )
-  )
+  })
+
+/** What a run is driven by. */
+const makeLive = (services: Env.Services, { brief, isWatched, sessionId }: Env.Request): Live.Live => ({
+  sessionId,
+  feed: Feed.make(services.store, sessionId, isWatched),
+  inbox: new Inbox.Inbox(),
+  accepted: Deferred.makeUnsafe(),
+  result: Deferred.makeUnsafe(),
+  observe: undefined,
+  output: brief.output,
+  stopped: undefined,
+  interrupt: undefined,
+  announce: undefined,
+  isAnnounced: false,
+  decide: undefined
 })
 
-/** A run as this process knows it, and what it is driven by. */
-const makeRun = (services: Env.Services, { begin, brief, folded, isWatched, runId, sessionId }: Env.Request) => {
-  const live: Live.Live = {
-    sessionId,
-    feed: Feed.make(services.store, sessionId, isWatched),
-    inbox: new Inbox.Inbox(),
-    accepted: Deferred.makeUnsafe(),
-    result: Deferred.makeUnsafe(),
-    observe: undefined,
-    output: brief.output,
-    stopped: undefined,
-    interrupt: undefined,
-    announce: undefined,
-    isAnnounced: false,
-    decide: undefined
+/** A run as this process knows it. */
+class Known implements Runs.LiveRun {
+  readonly runId: string
+  readonly sessionId: string
+  readonly #live: Live.Live
+  readonly #input: unknown
+
+  constructor(live: Live.Live, { begin, folded, runId, sessionId }: Env.Request) {
+    this.runId = runId
+    this.sessionId = sessionId
+    this.#live = live
+    this.#input = begin._tag === "Start" ? begin.input : folded.state.input
   }
-  const ended = Effect.exit(Deferred.await(live.result))
-  const run: Runs.LiveRun = {
-    runId,
-    sessionId,
-    fingerprint: RunInput.canonical(begin._tag === "Start" ? begin.input : folded.state.input),
-    accepted: Deferred.await(live.accepted),
-    events: live.feed.events,
-    result: Deferred.await(live.result),
-    decide: (decision) =>
-      Effect.andThen(
-        Effect.exit(Deferred.await(live.accepted)),
-        Effect.suspend(() =>
-          // who was told to stop takes nothing up any more
-          (live.stopped === undefined ? live.decide?.(decision) : undefined) ?? Effect.succeed(false)
-        )
-      ),
-    accept: (input) => Effect.andThen(Deferred.await(live.accepted), accept(live, input)),
-    isOver: () => Deferred.isDoneUnsafe(live.result),
-    abort: (reason) => Effect.andThen(abort(live, reason), Effect.asVoid(ended))
+
+  get fingerprint() {
+    return RunInput.canonical(this.#input)
   }
-  return { live, run }
+
+  get accepted() {
+    return Deferred.await(this.#live.accepted)
+  }
+
+  get events() {
+    return this.#live.feed.events
+  }
+
+  get result() {
+    return Deferred.await(this.#live.result)
+  }
+
+  decide(decision: RunInput.DecideInput) {
+    const live = this.#live
+    return Effect.andThen(
+      Effect.exit(this.accepted),
+      Effect.suspend(() =>
+        // who was told to stop takes nothing up any more
+        (live.stopped === undefined ? live.decide?.(decision) : undefined) ?? Effect.succeed(false)
+      )
+    )
+  }
+
+  accept(input: Inbox.Input) {
+    return Effect.andThen(this.accepted, accept(this.#live, input))
+  }
+
+  isOver() {
+    return Deferred.isDoneUnsafe(this.#live.result)
+  }
+
+  abort(reason: RunEvent.AbortedReason) {
+    return Effect.andThen(abort(this.#live, reason), Effect.asVoid(Effect.exit(this.result)))
+  }
 }
 
 /** A run that has ended is told also while another one has the session. */
@@ -109,9 +142,9 @@ const replay = Effect.fnUntraced(function*(
 ): Effect.fn.Return<Started, RunError.RunError> {
   const past = yield* Opening.past(services.store, request.sessionId, request.runId, request.begin)
   if (past === undefined) return yield* busy
-  const { live, run } = makeRun(services, request)
+  const live = makeLive(services, request)
   yield* Ending.replay(live, { _tag: "Replay", past })
-  return { run, isAttached: true }
+  return { run: new Known(live, request), isAttached: true }
 })
 
 /** A failed write ends the run, also one of an input. */

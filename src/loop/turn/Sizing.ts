@@ -20,14 +20,18 @@ import * as CurrentModel from "./CurrentModel.ts"
 
 /** Counts what a drive sends; what was counted once is not counted again. */
 export class Counter {
-  readonly tokens: MessageTokens.MessageTokens
   readonly ofText: (text: string) => number
+  #tokens: MessageTokens.MessageTokens | undefined
   readonly #tools = new WeakMap<Model.Tools[number], number>()
   #last: Transcript.Total | undefined
 
   constructor(count: (text: string) => number) {
     this.ofText = count
-    this.tokens = MessageTokens.make(count)
+  }
+
+  /** Made when something is counted first: where no window is known nothing is. */
+  get tokens(): MessageTokens.MessageTokens {
+    return this.#tokens ??= MessageTokens.make(this.ofText)
   }
 
   /** of the messages of a conversation */

@@ -1,0 +1,29 @@
+/** A stream of something that is opened with the first pull, and closed when its reader leaves. */
+import type * as Arr from "effect/Array"
+import * as Channel from "effect/Channel"
+import * as Effect from "effect/Effect"
+import type * as Pull from "effect/Pull"
+import * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+
+export interface Reading<R, A, E> {
+  /** Uninterruptible, with `close` registered behind it. */
+  readonly open: Effect.Effect<R, E>
+  readonly close: (opened: R) => Effect.Effect<void>
+  /** How it is read; what that takes is given back, in the scope, before `close`. */
+  readonly pull: (opened: R, scope: Scope.Scope) => Effect.Effect<Pull.Pull<Arr.NonEmptyReadonlyArray<A>, E>>
+}
+
+/** `open`, `close` and the pull take nothing from their reader's context but what they ask for when they run. */
+export const stream = <R, A, E>({ close, open, pull }: Reading<R, A, E>): Stream.Stream<A, E> =>
+  Stream.fromChannel(Channel.fromTransform((_: Pull.Pull<unknown, unknown, unknown>, scope) => {
+    let known: Pull.Pull<Arr.NonEmptyReadonlyArray<A>, E> | undefined
+    const begin = () =>
+      Effect.uninterruptible(
+        Effect.tap(open, (opened) => Scope.addFinalizer(scope, Effect.suspend(() => close(opened))))
+      ).pipe(
+        Effect.flatMap((opened) => pull(opened, scope)),
+        Effect.flatMap((pull) => known = pull)
+      )
+    return Effect.succeed(Effect.suspend(() => known ?? begin()))
+  }))
