@@ -2,13 +2,15 @@
  * Any effect/ai `LanguageModel` as a `Model`: its own tool resolution is off, its errors become reasons, an error inside
  * the stream counts as a failure of it.
  */
+import type * as AiError from "effect/ai/AiError"
 import * as LanguageModel from "effect/ai/LanguageModel"
 import * as AiModel from "effect/ai/Model"
-import * as Prompt from "effect/ai/Prompt"
 import type * as Response from "effect/ai/Response"
 import type * as Tool from "effect/ai/Tool"
 import type * as Toolkit from "effect/ai/Toolkit"
 import * as Arr from "effect/Array"
+import * as Cause from "effect/Cause"
+import * as Channel from "effect/Channel"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
@@ -18,8 +20,8 @@ import type * as Message from "../run/Message.ts"
 import type * as RunError from "../run/RunError.ts"
 import * as Model from "../services/Model.ts"
 import * as ModelErrors from "./ModelErrors.ts"
+import * as GrowingPrompt from "./provider/GrowingPrompt.ts"
 import { OutputSchema } from "./provider/OutputSchema.ts"
-import * as PromptMessages from "./provider/PromptMessages.ts"
 
 /** What effect/ai does not say of a model. Default: what `effect/ai/Model` says, else "effect/ai" and "unknown". */
 export interface Options {
@@ -42,27 +44,20 @@ export const make = Effect.fnUntraced(function*(
     provider: options.provider ?? Option.getOrElse(provider, () => "effect/ai"),
     name: options.name ?? Option.getOrElse(name, () => "unknown")
   }
-  // a conversation is sent again with every turn, and its messages are the same objects
-  const known = new WeakMap<Message.Message, Prompt.Message>()
-  const promptOf = (message: Message.Message) => {
-    const made = known.get(message) ?? PromptMessages.fromMessage(message)
-    known.set(message, made)
-    return made
-  }
+  const promptOf = GrowingPrompt.make()
   return {
     info,
-    stream: (request) =>
-      model.streamText({
-        prompt: Prompt.fromMessages(request.messages.map(promptOf)),
+    stream: (request) => {
+      const parts = model.streamText({
+        prompt: promptOf(request.messages),
         toolkit: toolkitOf(request.tools),
         toolChoice: request.toolChoice as LanguageModel.ToolChoice<never>,
         disableToolCallResolution: true,
         toolCallValidation: "deferred"
-      }).pipe(
-        Stream.provideService(OutputSchema, request.output),
-        Stream.mapError(ModelErrors.fromAiError),
-        Stream.mapArrayEffect((parts) => toParts(parts as Arr.NonEmptyReadonlyArray<StreamPart>))
-      )
+      })
+      const answer = Stream.transformPull(parts, (pull) => Effect.succeed(Effect.matchCauseEffect(pull, answered)))
+      return asking(request.output, answer)
+    }
   }
 })
 
@@ -79,6 +74,15 @@ const toolkitOf = (tools: ReadonlyArray<Tool.Any>): Toolkit.WithHandler<{}> => (
   handle: () => Effect.die(new Error("fiberloop: tools are run by the loop, never by the model"))
 })
 
+/** Says what the answer has to fit, and costs nothing per part where that is said already, as mostly nothing is. */
+const asking = <A, E>(output: Model.Output | undefined, self: Stream.Stream<A, E>): Stream.Stream<A, E> =>
+  Stream.fromChannel(Channel.fromTransform((upstream, scope) =>
+    Effect.flatMap(OutputSchema, (said) => {
+      const asked = said === output ? self : Stream.provideService(self, OutputSchema, output)
+      return Channel.toTransform(Stream.toChannel(asked))(upstream, scope)
+    })
+  ))
+
 // ---- response -----------------------------------------------------------------------------------------------------
 
 type StreamPart = Response.StreamPart<Record<string, Tool.Any>, "deferred">
@@ -90,6 +94,13 @@ const toParts = (
     if (part.type === "error") return Effect.fail(ModelErrors.fromPart(part.error))
   }
   return Effect.succeed(Arr.map(parts, toPart))
+}
+
+/** What a pull gave: parts, the end, or a failure. */
+const answered = {
+  onSuccess: toParts,
+  onFailure: (cause: Cause.Cause<AiError.AiError | Cause.Done>) =>
+    Effect.failCause(Cause.map(cause, (error) => Cause.isDone(error) ? error : ModelErrors.fromAiError(error)))
 }
 
 const metadataOf = (part: { readonly metadata: unknown }): { readonly metadata?: Message.Metadata } => {

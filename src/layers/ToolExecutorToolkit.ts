@@ -13,7 +13,6 @@ import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import * as Tracer from "effect/Tracer"
 import type * as ToolOutcome from "../run/ToolOutcome.ts"
 import * as Grace from "../services/Grace.ts"
 import * as ToolExecutor from "../services/ToolExecutor.ts"
@@ -31,31 +30,32 @@ export const ResultLimit = Context.Reference<number>("fiberloop/layers/ToolExecu
 /** The call took more time than it had. */
 const late = Symbol()
 
-const execute: ToolExecutor.ToolExecutor["Service"]["execute"] = Effect.fnUntraced(
-  function*(handlers, call, observer) {
-    const tool = toolOf(handlers, call.name)
-    if (tool === undefined) {
-      return { outcome: { _tag: "UnknownTool", available: Object.keys(handlers.tools) } }
-    }
+const execute: ToolExecutor.ToolExecutor["Service"]["execute"] = (handlers, call, observer) => {
+  const tool = toolOf(handlers, call.name)
+  if (tool === undefined) {
+    return Effect.succeed({ outcome: { _tag: "UnknownTool", available: Object.keys(handlers.tools) } })
+  }
+  return Effect.flatMap(ResultLimit, (limit) => {
     let isLeftBehind = false
     const onLeak = Effect.suspend(() => {
       isLeftBehind = true
       return observer.leftBehind(leftBehind(tool))
     })
-    const limit = yield* ResultLimit
-    const within = (wait: Effect.Effect<KnownHandler.Result | undefined, unknown>) =>
-      Effect.timeoutOrElse(wait, { duration: call.timeout, orElse: () => Effect.succeed(late) })
-    const exit = yield* Effect.exit(Grace.severed(handle(handlers, tool, call, observer), onLeak, { within }))
-    if (Exit.isFailure(exit)) return cut(explained(outcomeOfCause(tool, exit.cause), call.params), limit)
-    if (exit.value === late) {
-      const isUnknown = isLeftBehind && !isRepeatable(tool)
-      return {
-        outcome: isUnknown ? { _tag: "OutcomeUnknown" } : { _tag: "TimedOut", limit: Duration.toMillis(call.timeout) }
+    const given = Grace.severed(handle(handlers, tool, call, observer), onLeak, {
+      limit: Effect.as(Effect.sleep(call.timeout), late)
+    })
+    return Effect.matchCause(given, {
+      onFailure: (cause) => cut(explained(outcomeOfCause(tool, cause), call.params), limit),
+      onSuccess: (result): ToolExecutor.Settlement => {
+        if (result !== late) return settle(result, limit)
+        const isUnknown = isLeftBehind && !isRepeatable(tool)
+        return {
+          outcome: isUnknown ? { _tag: "OutcomeUnknown" } : { _tag: "TimedOut", limit: Duration.toMillis(call.timeout) }
+        }
       }
-    }
-    return settle(exit.value, limit)
-  }
-)
+    })
+  })
+}
 
 const needsApproval: ToolExecutor.ToolExecutor["Service"]["needsApproval"] = (handlers, call, byDefault) => {
   const tool = toolOf(handlers, call.name)
@@ -120,26 +120,10 @@ const handle = (
     return json._tag === "Json" ? observer.progress(PlainJson.value(json)) : Effect.void
   }
   const handler = KnownHandler.find(handlers, tool)
-  return shielded(
-    handler === undefined
-      ? BehindHandle.run(handlers, call, progress)
-      : KnownHandler.run(tool, handler, call, progress)
-  )
+  return handler === undefined
+    ? BehindHandle.run(handlers, call, progress)
+    : KnownHandler.run(tool, handler, call, progress)
 }
-
-/** `Toolkit.handle`, or a handler, writes arguments into the current span; behind an external one they have nowhere to go. */
-const shielded = <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
-  Effect.flatMap(Effect.serviceOption(Tracer.ParentSpan), (parent) =>
-    Option.isNone(parent)
-      ? self
-      : Effect.withParentSpan(
-        self,
-        Tracer.externalSpan({
-          spanId: parent.value.spanId,
-          traceId: parent.value.traceId,
-          sampled: parent.value.sampled
-        })
-      ))
 
 const isRepeatable = (tool: Tool.Any): boolean =>
   Context.get(tool.annotations, Tool.Readonly) || Context.get(tool.annotations, Tool.Idempotent)

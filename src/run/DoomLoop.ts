@@ -75,11 +75,15 @@ export const add = (trail: Trail, call: OpenCall.OpenCall, { edited, outcome }: 
   // kept for comparison alone, and in every snapshot
   const read = edited === undefined ? outcomeOf(outcome) : textOf([outcome, edited], Fingerprint.short)
   const step: Step = { turn, callId, tool: Fingerprint.of(tool), params: textOf(params), outcome: read }
-  const place = OpenCall.placeOf(callId, turn)
   let at = trail.length
-  while (at > 0 && trail[at - 1]!.turn === turn && OpenCall.placeOf(trail[at - 1]!.callId, turn) > place) at--
-  return [...trail.slice(0, at), step, ...trail.slice(at)].slice(-longest)
+  while (at > 0 && isBefore(step, trail[at - 1]!)) at--
+  const longer = trail.toSpliced(at, 0, step)
+  return longer.length > longest ? longer.slice(-longest) : longer
 }
+
+/** In the message of one turn. */
+const isBefore = (a: Step, b: Step): boolean =>
+  a.turn === b.turn && OpenCall.placeOf(a.callId, a.turn) < OpenCall.placeOf(b.callId, b.turn)
 
 /** Keeps in mind that this loop was told. */
 export const tell = (trail: Trail, { calls }: Loop): Trail => {

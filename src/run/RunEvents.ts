@@ -9,25 +9,32 @@ import * as RunEvent from "./RunEvent.ts"
  * Neighbouring deltas of one block joined; `RetryScheduled`, `StatusChanged` and `ToolProgress` left out. Nothing of
  * the text is lost.
  */
-export const joined = (events: ReadonlyArray<RunEvent.RunEvent>): Array<RunEvent.RunEvent> => {
+export const joined = (events: ReadonlyArray<RunEvent.RunEvent>): Array<RunEvent.RunEvent> =>
+  joinRuns(events.filter((event) => RunEvent.isDurable(event) || RunEvent.isDelta(event)))
+
+/** Each run of deltas of one block as one event; all else as it is. */
+const joinRuns = (events: ReadonlyArray<RunEvent.RunEvent>): Array<RunEvent.RunEvent> => {
   const out: Array<RunEvent.RunEvent> = []
-  for (const event of events) {
-    if (RunEvent.isDurable(event)) out.push(event)
-    else if (RunEvent.isDelta(event)) addDelta(out, event)
+  for (let at = 0, next = 1; at < events.length; at = next++) {
+    const first = events[at]!
+    if (!RunEvent.isDelta(first)) {
+      out.push(first)
+      continue
+    }
+    let { count = 1, delta } = first
+    for (let event = events[next]; event !== undefined && isNext(first, count, event); event = events[++next]) {
+      delta += event.delta
+      count += event.count ?? 1
+    }
+    out.push(next === at + 1 ? first : { ...first, count, delta })
   }
   return out
 }
 
-const addDelta = (out: Array<RunEvent.RunEvent>, event: RunEvent.Delta): void => {
-  const last = out[out.length - 1]
-  if (
-    last !== undefined && last._tag === event._tag && RunEvent.isDelta(last) && last.block === event.block &&
-    last.runId === event.runId && last.turn === event.turn && last.attempt === event.attempt &&
-    last.index + (last.count ?? 1) === event.index
-  ) {
-    out[out.length - 1] = { ...last, count: (last.count ?? 1) + (event.count ?? 1), delta: last.delta + event.delta }
-  } else out.push(event)
-}
+/** Whether this goes on where `count` deltas from `first` on end. */
+const isNext = (first: RunEvent.Delta, count: number, event: RunEvent.RunEvent): event is RunEvent.Delta =>
+  event._tag === first._tag && event.index === first.index + count && event.block === first.block &&
+  event.runId === first.runId && event.turn === first.turn && event.attempt === first.attempt
 
 /**
  * Joins the deltas of each block that arrive within `window`, for slow consumers; all other events pass in order, and what
@@ -42,13 +49,14 @@ export const coalesce =
       Stream.catchCause((cause) => Stream.succeed<Item>({ _tag: "Broken", cause })),
       Stream.groupedWithin(1024, window),
       Stream.flatMap((items) => {
-        const out: Array<RunEvent.RunEvent> = []
+        const events: Array<RunEvent.RunEvent> = []
         for (const item of items) {
-          if (item._tag === "Broken") return Stream.concat(Stream.fromIterable(out), Stream.failCause(item.cause))
-          if (RunEvent.isDelta(item)) addDelta(out, item)
-          else out.push(item)
+          if (item._tag === "Broken") {
+            return Stream.concat(Stream.fromIterable(joinRuns(events)), Stream.failCause(item.cause))
+          }
+          events.push(item)
         }
-        return Stream.fromIterable(out)
+        return Stream.fromIterable(joinRuns(events))
       })
     )
   }

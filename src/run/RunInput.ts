@@ -85,7 +85,21 @@ export type Effective = typeof Effective.Type
 
 /** JSON with the keys of every object sorted: equal inputs are equal texts. Absent and `undefined` are the same. */
 export const canonical = (value: unknown): string =>
-  JSON.stringify(value, (_, v: unknown) =>
-    typeof v === "object" && v !== null && !Array.isArray(v)
-      ? Object.fromEntries(Object.entries(v).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)))
-      : v)
+  isSorted(value) ? JSON.stringify(value) : JSON.stringify(value, withSortedKeys)
+
+/** What is written as it stands. */
+const isSorted = (value: unknown): boolean => {
+  if (typeof value !== "object" || value === null) return true
+  if (Array.isArray(value)) return value.every(isSorted)
+  let before = ""
+  for (const key of Object.keys(value)) {
+    if (key < before || !isSorted((value as Record<string, unknown>)[key])) return false
+    before = key
+  }
+  return true
+}
+
+const withSortedKeys = (_: string, value: unknown): unknown =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+    ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)))
+    : value

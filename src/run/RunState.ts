@@ -123,107 +123,112 @@ export const empty: RunState = {
   crashes: 0
 }
 
+/** A state while it is made: a copy that nobody else holds. */
+export type Next = { -readonly [Key in keyof RunState]: RunState[Key] }
+
 /** Folds one durable event in. Events of a type this version does not know change nothing but `seq` and `at`. */
 export const evolve = (before: RunState, event: RunEvent.Durable): RunState => {
-  const state = { ...before, seq: event.seq, at: event.at }
+  if (event._tag === "RunStarted") return started(before, event)
+  const next: Next = { ...before, seq: event.seq, at: event.at }
   switch (event._tag) {
-    case "RunStarted":
-      return {
-        ...empty,
-        status: "preparing",
-        seq: event.seq,
-        at: event.at,
-        runId: event.runId,
-        startSeq: event.seq,
-        input: event.input,
-        limits: event.input.limits,
-        measured: before.measured,
-        drive: 1,
-        driveStartedAt: event.at
-      }
     case "RunResumed":
-      return RunDrive.resume(state, event, isTurnOpen(state))
+      RunDrive.resume(next, event, isTurnOpen(before))
+      break
     case "TurnStarted":
-      return {
-        ...state,
-        status: "preparing",
-        turn: event.turn,
-        attempts: event.turn === state.turn ? state.attempts : 0,
-        offered: event.tools,
-        answer: undefined,
-        measured: Measure.send(state.measured, event)
-      }
+      next.status = "preparing"
+      next.attempts = event.turn === before.turn ? before.attempts : 0
+      next.turn = event.turn
+      next.offered = event.tools
+      next.answer = undefined
+      next.measured = Measure.send(before.measured, event)
+      break
     case "AttemptDiscarded":
-      return {
-        ...state,
-        attempts: event.attempt,
-        retries: state.retries + (event.delay === undefined ? 0 : 1),
-        lostTime: state.lostTime + (event.duration ?? 0) + (event.delay ?? 0),
-        measured: Measure.discard(state.measured, event),
-        totals: {
-          ...state.totals,
-          errors: state.totals.errors + 1,
-          usage: Usage.add(state.totals.usage, event.usage)
-        }
-      }
+      next.attempts = event.attempt
+      next.retries += event.delay === undefined ? 0 : 1
+      next.lostTime += (event.duration ?? 0) + (event.delay ?? 0)
+      next.measured = Measure.discard(before.measured, event)
+      next.totals = { ...spent(before.totals, event.usage), errors: before.totals.errors + 1 }
+      break
     case "ModelSwitched":
-      return { ...state, switchedTo: event.to, switches: state.switches + 1 }
+      next.switchedTo = event.to
+      next.switches++
+      break
     case "AssistantMessage":
-      return { ...RunRound.settleMessage(state, event), measured: Measure.answer(state.measured, event) }
+      RunRound.settleMessage(next, event)
+      next.measured = Measure.answer(before.measured, event)
+      break
     case "ApprovalRequested":
-      return RunRound.askCall(state, event)
+      RunRound.askCall(next, event)
+      break
     case "ApprovalResolved":
-      return RunRound.answerCall(state, event)
+      RunRound.answerCall(next, event)
+      break
     case "ToolStarted":
-      return RunRound.startCall(state, event)
+      RunRound.startCall(next, event)
+      break
     case "ToolSettled":
-      return RunRound.settleCall(state, event)
+      RunRound.settleCall(next, event)
+      break
     case "TurnFinished":
-      return {
-        ...state,
-        status: "preparing",
-        answer: undefined,
-        queued: Queue.finishTurn(state.queued, event),
-        crashes: state.answer !== undefined && RunRound.hasUnknown(state.answer) ? state.crashes : 0
-      }
+      next.status = "preparing"
+      next.answer = undefined
+      next.queued = Queue.finishTurn(before.queued, event)
+      if (before.answer === undefined || !RunRound.hasUnknown(before.answer)) next.crashes = 0
+      break
     case "InputQueued":
-      return { ...state, queued: Queue.add(state.queued, event) }
+      next.queued = Queue.add(before.queued, event)
+      break
     case "InputReceived":
-      return { ...state, queued: Queue.receive(state.queued, event), trail: [] }
+      next.queued = Queue.receive(before.queued, event)
+      next.trail = []
+      break
     case "NoticeAdded":
-      return {
-        ...state,
-        corrections: state.corrections + (event.kind === "invalidOutput" ? 1 : 0),
-        trail: told(state.trail, event)
-      }
+      next.corrections += event.kind === "invalidOutput" ? 1 : 0
+      next.trail = told(before.trail, event)
+      break
     case "ContextCompacted":
-      return {
-        ...state,
-        compactionsInARow: state.compactionsInARow + (event.cause === "manual" ? 0 : 1),
-        totals: {
-          ...state.totals,
-          compactions: state.totals.compactions + 1,
-          usage: Usage.add(state.totals.usage, event.usage)
-        }
-      }
+      next.compactionsInARow += event.cause === "manual" ? 0 : 1
+      next.totals = { ...spent(before.totals, event.usage), compactions: before.totals.compactions + 1 }
+      break
     case "CompactionDiscarded":
-      return { ...state, totals: { ...state.totals, usage: Usage.add(state.totals.usage, event.usage) } }
-    case "RunCompleted":
-      return RunDrive.end(state, event, "completed")
+      next.totals = spent(before.totals, event.usage)
+      break
     case "RunLimited":
-      return { ...RunDrive.end(state, event, "limited"), trail: told(state.trail, event) }
+      RunDrive.end(next, event)
+      next.trail = told(before.trail, event)
+      break
+    case "RunCompleted":
     case "RunSuspended":
-      return RunDrive.end(state, event, "suspended")
     case "RunFailed":
-      return RunDrive.end(state, event, "failed")
     case "RunAborted":
-      return RunDrive.end(state, event, "aborted")
+      RunDrive.end(next, event)
+      break
     case "AbortRequested":
-      return { ...state, abortRequested: event.reason }
-    default:
-      return state
+      next.abortRequested = event.reason
+      break
   }
+  return next
 }
+
+/** Of the run before it only what was measured is left. */
+const started = (before: RunState, event: Extract<RunEvent.Durable, { _tag: "RunStarted" }>): RunState => ({
+  ...empty,
+  status: "preparing",
+  seq: event.seq,
+  at: event.at,
+  runId: event.runId,
+  startSeq: event.seq,
+  input: event.input,
+  limits: event.input.limits,
+  measured: before.measured,
+  drive: 1,
+  driveStartedAt: event.at
+})
+
+const spent = (totals: RunEvent.Totals, usage: Usage.Usage): RunEvent.Totals => ({
+  ...totals,
+  usage: Usage.add(totals.usage, usage)
+})
 
 const told = (trail: DoomLoop.Trail, { loop }: { readonly loop?: DoomLoop.Loop }): DoomLoop.Trail =>
   loop === undefined ? trail : DoomLoop.tell(trail, loop)

@@ -115,12 +115,15 @@ export const table: ReadonlyArray<Row> = [
   { from: resumable, when: "resumedWithOpenCalls", to: "tool_running" }
 ]
 
-const moves: ReadonlyMap<string, Status> = new Map(
-  table.flatMap((row) => row.from.map((from) => [`${from} ${row.when}`, row.to]))
+const moves: ReadonlyMap<Status, ReadonlyMap<Trigger, Status>> = new Map(
+  (["idle", ...running, ...ends] as const).map((from) => [
+    from,
+    new Map(table.filter((row) => row.from.includes(from)).map((row) => [row.when, row.to]))
+  ])
 )
 
 /** Where `when` leads from `from`, or `undefined` when there is no such move. */
-export const next = (from: Status, when: Trigger): Status | undefined => moves.get(`${from} ${when}`)
+export const next = (from: Status, when: Trigger): Status | undefined => moves.get(from)?.get(when)
 
 /** Where `when` leads from `from`. Throws, and so dies as a defect, on a move that is not in the table. */
 export const transition = (from: Status, when: Trigger): Status => {

@@ -44,7 +44,7 @@ export const append = (self: Transcript, event: RunEvent.Durable): Transcript =>
     case "TurnStarted":
       return { ...closeTurn(self), calling: true }
     case "AssistantMessage":
-      return openTurn({ ...self, calling: false }, event)
+      return openTurn(self, event)
     case "ToolSettled":
       return settle(self, event)
     case "InputReceived":
@@ -81,8 +81,7 @@ export const messages = (
   reader?: Message.ModelRef,
   system?: Message.SystemMessage
 ): ReadonlyArray<Message.Message> => {
-  const out = Projection.messages(self.settled, reader)
-  if (system !== undefined) out.unshift(system)
+  const out = Projection.messages(self.settled, reader, system)
   for (const entry of closing(self)) Entries.addMessage(out, Entries.forReader(entry, reader))
   return out
 }
@@ -171,6 +170,7 @@ const openTurn = (self: Transcript, event: Extract<RunEvent.Durable, { _tag: "As
   const { model, runId, seq, turn } = event
   return {
     ...flushTail(closed),
+    calling: false,
     taken,
     open: { seq, runId, turn, model, content, calls, renamed, results: HashMap.empty() }
   }

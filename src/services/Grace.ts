@@ -7,16 +7,17 @@ import * as Effect from "effect/Effect"
 import type * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
+import * as Scope from "effect/Scope"
 
 /** Default: 5 seconds. */
 export const Grace = Context.Reference<Duration.Duration>("fiberloop/services/Grace", {
   defaultValue: () => Duration.seconds(5)
 })
 
-/** How long to wait in periods of grace, and what is made of the wait for what does not end at once: a limit of time. */
-export interface Severing<A, E, B, E2> {
+/** How long to wait in periods of grace, and what ends the wait for what does not end at once: a limit of time. */
+export interface Severing<B, E2> {
   readonly times?: number
-  readonly within?: (wait: Effect.Effect<A, E>) => Effect.Effect<A | B, E | E2>
+  readonly limit?: Effect.Effect<B, E2>
 }
 
 /**
@@ -27,18 +28,32 @@ export interface Severing<A, E, B, E2> {
 export const severed = <A, E, R, B = never, E2 = never>(
   self: Effect.Effect<A, E, R>,
   onLeak: Effect.Effect<void>,
-  { times = 1, within = (wait) => wait }: Severing<A, E, B, E2> = {}
+  { limit, times = 1 }: Severing<B, E2> = {}
 ): Effect.Effect<A | B, E | E2, R> =>
-  Effect.uninterruptibleMask((restore) => {
-    const start = Effect.forkDetach(restore(self), { startImmediately: true })
-    // others go first, as with any fiber that is forked: what they interrupt by then is not started
-    return Effect.flatMap(Effect.andThen(restore(Effect.yieldNow), start), (fiber) => {
+  Effect.uninterruptibleMask((restore) =>
+    Effect.flatMap(Effect.forkDetach(self, { startImmediately: true }), (fiber) => {
       const exit = fiber.pollUnsafe()
       if (exit !== undefined) return exit
+      const wait: Effect.Effect<A | B, E | E2> = limit === undefined ? Fiber.join(fiber) : orLimit(fiber, limit)
       // also where the wait was cut off before it began
-      return Effect.onExit(restore(within(Fiber.join(fiber))), () => release(fiber, times, onLeak))
+      return Effect.onExit(restore(wait), () => release(fiber, times, onLeak))
     })
-  })
+  )
+
+/** What comes first. */
+const orLimit = <A, E, B, E2>(
+  fiber: Fiber.Fiber<A, E>,
+  limit: Effect.Effect<B, E2>
+): Effect.Effect<A | B, E | E2> =>
+  Effect.uninterruptibleMask((restore) =>
+    Effect.flatMap(Effect.forkDetach(limit, { startImmediately: true }), (timer) => {
+      const first = Effect.callback<A | B, E | E2>((resume) => {
+        const forget = [fiber.addObserver(resume), timer.addObserver(resume)]
+        return Effect.sync(() => forget.forEach((_) => _()))
+      })
+      return Effect.onExit(restore(first), () => Effect.sync(() => timer.interruptUnsafe()))
+    })
+  )
 
 /** Awaits `self` at most the grace period, also where it cannot be interrupted; `None` when it was left running. */
 export const within = <A, E, R>(
@@ -49,6 +64,13 @@ export const within = <A, E, R>(
     const exit = fiber.pollUnsafe()
     if (exit !== undefined) return Option.some(exit)
     return yield* Effect.timeoutOption(Fiber.await(fiber), yield* Grace)
+  })
+
+/** Closes a scope and awaits its finalizers at most the grace period; `false` when they were left running. */
+export const close = (scope: Scope.Closeable, exit: Exit.Exit<unknown, unknown>): Effect.Effect<boolean> =>
+  Effect.suspend(() => {
+    const finalizers = Scope.closeUnsafe(scope, exit)
+    return finalizers === undefined ? Effect.succeed(true) : Effect.map(within(finalizers), Option.isSome)
   })
 
 const release = (fiber: Fiber.Fiber<unknown, unknown>, times: number, onLeak: Effect.Effect<void>) =>

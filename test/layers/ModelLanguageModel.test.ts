@@ -7,8 +7,10 @@ import type * as Response from "effect/ai/Response"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import * as ModelLanguageModel from "../../src/layers/ModelLanguageModel.ts"
+import { OutputSchema } from "../../src/layers/provider/OutputSchema.ts"
 import type * as Message from "../../src/run/Message.ts"
 import type * as RunError from "../../src/run/RunError.ts"
 import type * as Model from "../../src/services/Model.ts"
@@ -245,6 +247,25 @@ describe("a request", () => {
         new URL("https://example.com/a.png"),
         new URL("data:image/png;base64,aGVsbG8=")
       ])
+    }))
+
+  it.effect("says what its own answer has to fit, also inside one that has to fit something else", () =>
+    Effect.gen(function*() {
+      const seen: Array<string | undefined> = []
+      const look = Stream.fromEffectDrain(Effect.map(OutputSchema, (output) => void seen.push(output?.name)))
+      const model = yield* LanguageModel.make({
+        generateText: () => Effect.die(new Error("only streams are scripted")),
+        streamText: () => Stream.concat(look, Stream.make(Scripted.finish()))
+      })
+      const adapted = yield* Effect.provideService(ModelLanguageModel.make(), LanguageModel.LanguageModel, model)
+      const output = (name: string): Model.Output => ({ name, schema: Schema.Struct({}) })
+      const ask = (output?: Model.Output) =>
+        Stream.runDrain(adapted.stream({ ...request(hello), ...(output === undefined ? {} : { output }) }))
+      yield* ask()
+      yield* ask(output("inner"))
+      yield* Effect.provideService(ask(), OutputSchema, output("outer"))
+      yield* Effect.provideService(ask(output("inner")), OutputSchema, output("outer"))
+      assert.deepStrictEqual(seen, [undefined, "inner", undefined, "inner"])
     }))
 
   it.effect("is made of what effect/ai knows of the model, unless told otherwise", () =>

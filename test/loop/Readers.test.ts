@@ -3,9 +3,12 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
 import type * as RunEvent from "../../src/run/RunEvent.ts"
 import * as RunEvents from "../../src/run/RunEvents.ts"
+import * as Usage from "../../src/run/Usage.ts"
+import * as Model from "../../src/services/Model.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as RunLog from "../support/RunLog.ts"
 import * as TestAgent from "../support/TestAgent.ts"
@@ -166,6 +169,20 @@ describe("readers of one run", () => {
       yield* run.result
       const events = yield* Stream.runCollect(run.events)
       assert.deepStrictEqual(RunLog.only(events, "TextDelta").map((event) => event.delta), ["a", "b", "c"])
+    }))
+
+  it.effect("that keeps up sees each delta by itself, of a model that never waits too", () =>
+    Effect.gen(function*() {
+      const parts: Array<Model.ModelPart> = Array.from(
+        { length: 10_000 },
+        () => ({ type: "text-delta", block: "0", delta: "a" })
+      )
+      parts.push({ type: "finish", reason: "stop", usage: Usage.zero })
+      const stream = Stream.rechunk(Stream.fromIterable(parts), 64)
+      const model = Layer.succeed(Model.Model, { info: { provider: "test", name: "ready" }, stream: () => stream })
+      const { agent } = yield* TestAgent.make([], { model })
+      const events = yield* Stream.runCollect(agent.stream({ sessionId: "s", input: "go" }))
+      assert.strictEqual(RunLog.only(events, "TextDelta").length, 10_000)
     }))
 
   it.effect("may leave and come back", () =>

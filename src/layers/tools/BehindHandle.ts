@@ -5,10 +5,12 @@
  */
 import type * as Tool from "effect/ai/Tool"
 import * as Toolkit from "effect/ai/Toolkit"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import * as ToolExecutor from "../../services/ToolExecutor.ts"
 import type * as KnownHandler from "./KnownHandler.ts"
+import * as Shield from "./Shield.ts"
 
 /** How many preliminary results a handler may be ahead of their reader. */
 const progressBuffer = 16
@@ -28,7 +30,11 @@ export const run = (
   return handlers.handle(call.name, call.params, call.identity.callId).pipe(
     Effect.flatMap((results) => Stream.runForEach(results, take)),
     Effect.map(() => last),
-    Effect.provideService(ToolExecutor.ToolCall, call.identity),
-    Effect.provideService(Toolkit.PreliminaryBuffer, progressBuffer)
+    Effect.updateContext((given: Context.Context<never>) =>
+      Shield.over(given).pipe(
+        Context.add(ToolExecutor.ToolCall, call.identity),
+        Context.add(Toolkit.PreliminaryBuffer, progressBuffer)
+      )
+    )
   ) as Effect.Effect<KnownHandler.Result | undefined, unknown>
 }

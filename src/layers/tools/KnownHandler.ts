@@ -13,6 +13,7 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as Semaphore from "effect/Semaphore"
 import * as ToolExecutor from "../../services/ToolExecutor.ts"
+import * as Shield from "./Shield.ts"
 
 /** What a handler gave in the end. */
 export type Result = Omit<Tool.HandlerResult<Tool.Any>, "preliminary">
@@ -59,7 +60,7 @@ export const run = (
       ? Effect.fail(error)
       : Effect.map(encode(error, true), (encodedResult) => ({ result: error, isFailure: true, encodedResult }))
   }
-  return Effect.matchEffect(decode(params), {
+  const handled = Effect.matchEffect(decode(params), {
     onFailure: ({ message }) =>
       Effect.fail(
         failure(tool, new AiError.ToolParameterValidationError({ toolName: tool.name, description: message }))
@@ -79,9 +80,6 @@ export const run = (
             Semaphore.withPermit(line)
           )
         return handler(decoded, { toolCallId: identity.callId, preliminary }).pipe(
-          Effect.updateContext((given: Context.Context<never>) =>
-            Context.add(Context.merge(context, given), ToolExecutor.ToolCall, identity)
-          ),
           Effect.ensuring(Effect.sync(() => {
             isOver = true
           })),
@@ -96,6 +94,11 @@ export const run = (
         )
       })
   })
+  return Effect.updateContext(
+    handled,
+    (given: Context.Context<never>) =>
+      Context.add(Shield.over(Context.merge(context, given)), ToolExecutor.ToolCall, identity)
+  )
 }
 
 const known = new WeakMap<Tool.Any, Codecs>()

@@ -6,16 +6,19 @@ import * as Effect from "effect/Effect"
 import * as Grace from "../../services/Grace.ts"
 import type * as Env from "./Env.ts"
 
-/** `subject` says of which call, where it is about one. */
+/** `subject` says of which call, where it is about one. Whatever else is ready goes first. */
 export const run = <A, E, R>(
   { leftBehind }: Pick<Env.Env, "leftBehind">,
   name: string,
   subject: string,
   self: Effect.Effect<A, E, R>
 ): Effect.Effect<A, E, R> =>
-  Grace.severed(
-    self,
-    Effect.sync(() => {
-      leftBehind.set(`${name} ${subject}`, { name })
-    })
+  Effect.andThen(
+    Effect.yieldNow,
+    Grace.severed(
+      self,
+      Effect.sync(() => {
+        leftBehind.set(`${name} ${subject}`, { name })
+      })
+    )
   )

@@ -22,8 +22,11 @@ type Events = Arr.NonEmptyReadonlyArray<RunEvent.RunEvent>
 type End = Exit.Exit<void, RunError.RunError>
 
 export interface Feed {
-  /** Hands events to every reader, in order, without waiting. Durable ones must be in the store by now. */
-  readonly publish: (events: Events) => void
+  /**
+   * Hands events to every reader, in order, without waiting. Durable ones must be in the store by now; among what is said to
+   * be deltas only, none is looked for.
+   */
+  readonly publish: (events: Events, only?: "deltas") => void
   /** No more events; readers end, or fail, when they have read what there is. */
   readonly end: (exit: End) => void
   /** All facts from `from` on, the earlier ones from the store; then live. May be read by many, at any time. */
@@ -72,14 +75,11 @@ export const make = (store: SessionStore.SessionStore["Service"], sessionId: str
   )
 
   return {
-    publish: (events) => {
-      for (let i = events.length - 1; i >= 0; i--) {
-        const event = events[i]!
-        if (!RunEvent.isDurable(event)) continue
-        last = event.seq
-        break
+    publish: (events, only) => {
+      if (only !== "deltas") {
+        last = events.findLast(RunEvent.isDurable)?.seq ?? last
+        if (first === 0 && last > 0) first = events.find(RunEvent.isDurable)!.seq
       }
-      if (first === 0 && last > 0) first = events.find(RunEvent.isDurable)!.seq
       for (const reader of readers) reader.push(events)
     },
     end: (exit) => {
@@ -116,6 +116,15 @@ const transients = (events: ReadonlyArray<RunEvent.RunEvent>): number =>
     return sum + (RunEvent.isDelta(event) ? event.count ?? 1 : 1)
   }, 0)
 
+/** The `size` events of all arrays in one, the only one where there is one. Every delta goes through here; `flat` is slow. */
+const inOne = (arrays: ReadonlyArray<Events>, size: number): ReadonlyArray<RunEvent.RunEvent> => {
+  if (arrays.length === 1) return arrays[0]!
+  const out = Arr.allocate<RunEvent.RunEvent>(size) as Array<RunEvent.RunEvent>
+  let at = 0
+  for (const events of arrays) for (const event of events) out[at++] = event
+  return out
+}
+
 const isBeforeEnd = (event: RunEvent.RunEvent): boolean => RunEvent.isDurable(event) && !RunEvent.isEnd(event)
 
 const makeReader = (store: SessionStore.SessionStore["Service"], sessionId: string): Reader => {
@@ -141,7 +150,7 @@ const makeReader = (store: SessionStore.SessionStore["Service"], sessionId: stri
 
   /** Keeps the buffer bounded; see the head of this file. */
   const compact = () => {
-    const before = buffer.flat()
+    const before = inOne(buffer, size)
     let events = RunEvents.joined(before)
     if (events.length > capacity / 2) {
       const cut = events.findLastIndex(isBeforeEnd)
@@ -157,13 +166,12 @@ const makeReader = (store: SessionStore.SessionStore["Service"], sessionId: stri
   }
 
   const take = (): Events | undefined => {
-    const [only] = buffer
-    if (only === undefined) return undefined
-    const events = buffer.length === 1 ? only : buffer.flat()
+    const events = inOne(buffer, size)
+    if (!Arr.isReadonlyArrayNonEmpty(events)) return undefined
     buffer = []
     size = 0
     limit = capacity
-    return Arr.isReadonlyArrayNonEmpty(events) ? events : undefined
+    return events
   }
 
   const readMissing = (range: { from: number; readonly to: number }): Pull.Pull<Events, RunError.RunError> => {

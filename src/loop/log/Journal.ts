@@ -8,7 +8,6 @@ import * as Arr from "effect/Array"
 import * as Cause from "effect/Cause"
 import type * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
-import * as Semaphore from "effect/Semaphore"
 import * as RunEvent from "../../run/RunEvent.ts"
 import * as RunState from "../../run/RunState.ts"
 import * as RunStatus from "../../run/RunStatus.ts"
@@ -33,8 +32,8 @@ export interface Journal {
   readonly move: (when: RunStatus.Trigger) => void
   /** A transient event: seen now, or right after what is recorded and not yet committed. */
   readonly emit: (draft: TransientDraft) => void
-  /** The same for many that carry their run id already. */
-  readonly emitAll: (events: Arr.NonEmptyReadonlyArray<RunEvent.Transient>) => void
+  /** The same for deltas, which carry their run id already. */
+  readonly emitDeltas: (deltas: Arr.NonEmptyReadonlyArray<RunEvent.Delta>) => void
   /**
    * Stores what was recorded, in one write, then shows it. Uninterruptible. When the store refuses, all of it stays for
    * the next commit: the facts are facts, and a drive's end is the last try to keep them. Only what is more than the store
@@ -61,17 +60,18 @@ export const make = (options: {
   readonly clock: Clock.Clock
 }): Journal => {
   const { clock, feed, runId, session } = options
-  const permit = Semaphore.makeUnsafe(1)
   let state = options.state
   let transcript = options.transcript
   let status = options.state.status
   let stored = { state, transcript }
   let recorded: Array<RunEvent.RunEvent> = []
-  let isCommitting = false
   let isSealed = false
+  /** a write is under way, and those that came meanwhile */
+  let isBusy = false
+  const waiting: Array<() => void> = []
 
   const emit = (event: RunEvent.Transient) => {
-    if (recorded.length > 0 || isCommitting) recorded.push(event)
+    if (recorded.length > 0 || isBusy) recorded.push(event)
     else feed.publish([event])
   }
 
@@ -84,38 +84,55 @@ export const make = (options: {
     status = rest.status ?? status
   }
 
-  const write = (before: Effect.Effect<void>): Effect.Effect<void, SessionStore.StoreError> =>
+  /** Comes when the write under way is over. */
+  const free = Effect.callback<void>((resume) => {
+    waiting.push(() => resume(Effect.void))
+  })
+
+  /** One write after the other. The last one has a `release`, which runs once all is stored, before it is shown. */
+  const write = (release?: Effect.Effect<void>): Effect.Effect<void, SessionStore.StoreError> =>
     Effect.suspend(() => {
-      if (!Arr.isReadonlyArrayNonEmpty(recorded)) return before
+      if (isBusy) return Effect.flatMap(free, () => write(release))
+      if (isSealed && release === undefined) return Effect.void
+      isSealed = release !== undefined
+      if (!Arr.isReadonlyArrayNonEmpty(recorded)) return release ?? Effect.void
       const batch = recorded
       const folded = { state, transcript }
       recorded = []
-      isCommitting = true
-      const show = Effect.sync(() => {
-        isCommitting = false
+      isBusy = true
+      const over = () => {
+        isBusy = false
+        const next = waiting.shift()
+        // behind what runs now: a row of them is no stack of them
+        if (next !== undefined) queueMicrotask(next)
+      }
+      const show = () => {
+        over()
         stored = folded
         feed.publish(batch)
         const next = recorded.findIndex(RunEvent.isDurable)
         const ready = recorded.splice(0, next < 0 ? recorded.length : next)
         if (Arr.isReadonlyArrayNonEmpty(ready)) feed.publish(ready)
-      })
+        return Effect.void
+      }
       const durable = batch.filter(RunEvent.isDurable)
-      const keep = (cause: Cause.Cause<SessionStore.StoreError>) =>
-        Effect.suspend(() => {
-          // what the store holds although it reported a failure is a fact, and is not written twice
-          if (session.head() >= (durable.at(-1)?.seq ?? Infinity)) return show
-          isCommitting = false
+      const keep = (cause: Cause.Cause<SessionStore.StoreError>) => {
+        // what the store holds although it reported a failure is a fact, and is not written twice
+        if (session.head() >= (durable.at(-1)?.seq ?? Infinity)) show()
+        else {
+          over()
           recorded = [...batch, ...recorded]
           const limit = limitOf(cause)
           if (limit !== undefined) leaveOut(limit)
-          return Effect.void
-        })
-      return Arr.isReadonlyArrayNonEmpty(durable)
-        ? session.append(durable).pipe(Effect.andThen(before), Effect.andThen(show), Effect.onError(keep))
-        : Effect.andThen(before, show)
+        }
+        return Effect.failCause(cause)
+      }
+      const append = Arr.isReadonlyArrayNonEmpty(durable) ? session.append(durable) : Effect.void
+      const appended = release === undefined ? append : Effect.andThen(append, release)
+      return Effect.matchCauseEffect(appended, { onFailure: keep, onSuccess: show })
     })
 
-  const exclusive = <E>(self: Effect.Effect<void, E>) => Effect.uninterruptible(Semaphore.withPermit(permit, self))
+  const commit = Effect.uninterruptible(write())
 
   return {
     runId,
@@ -143,15 +160,11 @@ export const make = (options: {
       emit({ _tag: "StatusChanged", runId, from, to: status })
     },
     emit: (draft) => emit({ ...draft, runId } as RunEvent.Transient),
-    emitAll: (events) => {
-      if (recorded.length > 0 || isCommitting) recorded.push(...events)
-      else feed.publish(events)
+    emitDeltas: (deltas) => {
+      if (recorded.length === 0 && !isBusy) feed.publish(deltas, "deltas")
+      else for (let i = 0; i < deltas.length; i++) recorded.push(deltas[i]!)
     },
-    commit: exclusive(Effect.suspend(() => isSealed ? Effect.void : write(Effect.void))),
-    seal: (release) =>
-      exclusive(Effect.suspend(() => {
-        isSealed = true
-        return write(release)
-      }))
+    commit: Effect.suspend(() => recorded.length === 0 && !isBusy ? Effect.void : commit),
+    seal: (release) => Effect.uninterruptible(write(release))
   }
 }

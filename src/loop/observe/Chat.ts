@@ -40,8 +40,8 @@ export const around = (
       span.attribute(Conventions.attempt, metadata.attempt)
       if (hasContent) span.attribute(Conventions.inputMessages, Content.input(messages))
     },
-    describe: (span, result, hasContent, context) => {
-      measure(info, result, context)
+    measure: (result, context) => measure(info, result, context),
+    describe: (span, result, hasContent) => {
       tellUsage(span, result.usage)
       if (result._tag === "Failed") {
         const { reason } = result.error

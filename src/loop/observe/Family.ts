@@ -1,6 +1,12 @@
 /** Metrics of one name, one for each set of attributes, and what is made once for each name of a subject. */
-import type * as Context from "effect/Context"
+import * as Context from "effect/Context"
 import * as Metric from "effect/Metric"
+
+/** What metrics need of a context, and no more: they look it up at each change. */
+export const contextOf = (context: Context.Context<never>): Context.Context<never> =>
+  Context.make(Metric.MetricRegistry, Context.get(context, Metric.MetricRegistry)).pipe(
+    Context.add(Metric.CurrentMetricAttributes, Context.get(context, Metric.CurrentMetricAttributes))
+  )
 
 export type Attributes = Readonly<Record<string, string>>
 

@@ -4,16 +4,17 @@
  * Does not own durations of model calls, which are measured around them (`Chat`).
  */
 import type * as Context from "effect/Context"
-import type * as Message from "../../run/Message.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import type * as RunState from "../../run/RunState.ts"
 import * as Usage from "../../run/Usage.ts"
 import * as Ends from "./Ends.ts"
+import * as Family from "./Family.ts"
 import * as Metrics from "./Metrics.ts"
 import * as Sink from "./Sink.ts"
 
 /** `before`: the run as the drive found it, whose share is not counted again. */
-export const make = (drive: Sink.Drive, before: RunState.RunState, context: Context.Context<never>): Sink.Sink => {
+export const make = (drive: Sink.Drive, before: RunState.RunState, given: Context.Context<never>): Sink.Sink => {
+  const context = Family.contextOf(given)
   const agent = Metrics.ofAgent(drive.agent)
   const waiting = new Set<string>()
   const running = new Set<string>()
@@ -45,13 +46,16 @@ export const make = (drive: Sink.Drive, before: RunState.RunState, context: Cont
           }
           return live(true)
         case "AttemptDiscarded": {
-          if (event.model !== undefined) Metrics.ofModel(event.model).discarded(event.error._tag).count(1, context)
+          const model = event.model === undefined ? undefined : Metrics.ofModel(event.model)
+          model?.discarded(event.error._tag).count(1, context)
           if (event.delay !== undefined) Metrics.retried(event.error._tag)(1, context)
-          return spend(event.usage, event.model, context)
+          return spend(event.usage, model, context)
         }
-        case "AssistantMessage":
-          Metrics.ofModel(event.model).settled.count(1, context)
-          return spend(event.usage, event.model, context)
+        case "AssistantMessage": {
+          const model = Metrics.ofModel(event.model)
+          model.settled.count(1, context)
+          return spend(event.usage, model, context)
+        }
         case "ContextCompacted":
           Metrics.compacted(event.strategy)(1, context)
           return spend(event.usage, undefined, context)
@@ -94,7 +98,7 @@ export const make = (drive: Sink.Drive, before: RunState.RunState, context: Cont
 }
 
 /** Counts the end of a drive that died, and nothing else of it. */
-export const ofEnds = (agent: string, context: Context.Context<never>): Sink.Sink["see"] => (event) => {
+export const ofEnds = (agent: string, context: Context.Context<never>): Sink.See => (event) => {
   if (event._tag !== "RunAborted" && event._tag !== "RunLimited") return
   Metrics.ofAgent(agent).ended(Ends.named(event)).count(1, context)
 }
@@ -102,9 +106,8 @@ export const ofEnds = (agent: string, context: Context.Context<never>): Sink.Sin
 const noTotals: Pick<RunEvent.Totals, "duration" | "turns" | "toolRounds"> = { duration: 0, turns: 0, toolRounds: 0 }
 
 /** What a compaction spent is told without the model, which the log does not know. */
-const spend = (usage: Usage.Usage, model: Message.ModelRef | undefined, context: Context.Context<never>): void => {
-  const known = model === undefined ? undefined : Metrics.ofModel(model)
-  const spending = known?.spending ?? Metrics.onCompaction
+const spend = (usage: Usage.Usage, model: Metrics.OfModel | undefined, context: Context.Context<never>): void => {
+  const spending = model?.spending ?? Metrics.onCompaction
   const { cacheWriteTokens = 0, cachedInputTokens = 0, cost, inputTokens, outputTokens, reasoningTokens = 0 } = usage
   if (inputTokens > 0) spending.input(inputTokens, context)
   if (outputTokens > 0) spending.output(outputTokens, context)
@@ -112,7 +115,7 @@ const spend = (usage: Usage.Usage, model: Message.ModelRef | undefined, context:
   if (cacheWriteTokens > 0) spending.cacheWrite(cacheWriteTokens, context)
   if (reasoningTokens > 0) spending.reasoning(reasoningTokens, context)
   if (cost !== undefined) spending.cost(cost, context)
-  if (known === undefined || Usage.total(usage) === 0) return
-  known.inputUsage(inputTokens, context)
-  known.outputUsage(outputTokens, context)
+  if (model === undefined || Usage.total(usage) === 0) return
+  model.inputUsage(inputTokens, context)
+  model.outputUsage(outputTokens, context)
 }

@@ -97,6 +97,8 @@ const make = ({ name, provider }: Message.ModelRef) => {
   }
 }
 
+export type OfModel = ReturnType<typeof make>
+
 const ofProvider = Family.once((provider) => Family.once((name) => make({ provider, name })))
 
 /** Of the calls of a model. */

@@ -59,7 +59,7 @@ export const make = (
     const see = (event: Sink.Seen) => {
       for (let at = sinks.length - 1; at >= 0; at--) {
         try {
-          sinks[at]!.sink.see(event)
+          sinks[at]!.sink.see?.(event)
         } catch {
           drop(at)
         }
@@ -76,12 +76,11 @@ export const make = (
       sinks.length = 0
     }
 
-    const publish: Publisher["publish"] = (events) => {
-      for (let i = 0; i < events.length; i++) {
-        const event = events[i]!
-        if (Sink.isSeen(event)) see(event)
+    const publish: Publisher["publish"] = (events, only) => {
+      if (only !== "deltas") {
+        for (const event of events) if (Sink.isSeen(event)) see(event)
       }
-      feed.publish(events)
+      feed.publish(events, only)
     }
 
     return Effect.map(RunSpan.make(drive, model.info, clock), ({ sink, span }): Observing => {

@@ -3,7 +3,7 @@ import type * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
-import type * as Tracer from "effect/Tracer"
+import * as Tracer from "effect/Tracer"
 import type * as Message from "../../run/Message.ts"
 import * as Usage from "../../run/Usage.ts"
 import * as RecordContent from "../../services/RecordContent.ts"
@@ -13,29 +13,43 @@ import * as Ends from "./Ends.ts"
 import * as Sink from "./Sink.ts"
 import * as Spans from "./Spans.ts"
 
-/** Begins the span of a drive, below the caller's. Its sink puts on it what happens besides model calls and tools, and ends it. */
+/**
+ * Begins the span of a drive, below the caller's. Its sink puts on it what happens besides model calls and tools, and ends it.
+ * Where nobody sees spans it is there all the same, as a parent and for the ids in logs, and keeps nothing of what happens.
+ */
 export const make = (
   drive: Sink.Drive,
   model: Message.ModelRef,
   clock: Clock.Clock
 ): Effect.Effect<{ readonly span: Tracer.Span; readonly sink: Sink.Sink }> =>
-  Effect.gen(function*() {
-    const hasContent = yield* RecordContent.RecordContent
-    const span = yield* Effect.makeSpan(`invoke_agent ${drive.agent}`)
-    Chat.tellModel(span, model, "invoke_agent")
-    span.attribute(Conventions.agentName, drive.agent)
-    span.attribute(Conventions.conversationId, drive.sessionId)
-    span.attribute(Conventions.runId, drive.runId)
-    const close: Sink.Sink["close"] = (result) => {
-      const error = Option.map(Exit.findErrorOption(result), ({ reason }) => reason)
-      if (Option.isSome(error)) span.attribute(Conventions.errorType, error.value._tag)
-      const exit = Option.isSome(error) ? Exit.fail(Spans.failureOf(error.value, hasContent)) : Exit.void
-      span.end(clock.currentTimeNanosUnsafe(), exit)
-    }
-    return { span, sink: { see: see(span, drive, clock), close } }
-  })
+  Effect.withFiber((fiber) =>
+    Effect.map(Effect.makeSpan(`invoke_agent ${drive.agent}`), (span) => {
+      if (!Spans.areSeen(fiber)) {
+        const unseen = span instanceof Tracer.NativeSpan ? new Unseen(span) : span
+        return { span: unseen, sink: { close: () => unseen.end(clock.currentTimeNanosUnsafe(), Exit.void) } }
+      }
+      Chat.tellModel(span, model, "invoke_agent")
+      span.attribute(Conventions.agentName, drive.agent)
+      span.attribute(Conventions.conversationId, drive.sessionId)
+      span.attribute(Conventions.runId, drive.runId)
+      const close = closing(span, clock, fiber.getRef(RecordContent.RecordContent))
+      return { span, sink: { see: see(span, drive, clock), close } }
+    })
+  )
 
-const see = (span: Tracer.Span, drive: Sink.Drive, clock: Clock.Clock): Sink.Sink["see"] => {
+/** Effect's logger puts a line on the current span for each that is logged, of which a long drive has many. */
+class Unseen extends Tracer.NativeSpan {
+  override event(): void {}
+}
+
+const closing = (span: Tracer.Span, clock: Clock.Clock, hasContent: boolean): Sink.Close => (result) => {
+  const error = Option.map(Exit.findErrorOption(result), ({ reason }) => reason)
+  if (Option.isSome(error)) span.attribute(Conventions.errorType, error.value._tag)
+  const exit = Option.isSome(error) ? Exit.fail(Spans.failureOf(error.value, hasContent)) : Exit.void
+  span.end(clock.currentTimeNanosUnsafe(), exit)
+}
+
+const see = (span: Tracer.Span, drive: Sink.Drive, clock: Clock.Clock): Sink.See => {
   let usage = Usage.zero
   const tell = (name: string, attributes: Record<string, unknown>) =>
     span.event(`fiberloop.${name}`, clock.currentTimeNanosUnsafe(), attributes)

@@ -9,10 +9,13 @@ export type Seen = Exclude<RunEvent.RunEvent, RunEvent.Delta>
 export const isSeen = (event: RunEvent.RunEvent): event is Seen =>
   event._tag !== "TextDelta" && event._tag !== "ReasoningDelta" && event._tag !== "ToolParamsDelta"
 
+export type See = (event: Seen) => void
+export type Close = (result: Exit.Exit<unknown, RunError.RunError>) => void
+
 export interface Sink {
-  readonly see: (event: Seen) => void
+  readonly see?: See
   /** The drive is over, with or without an end event. */
-  readonly close?: (result: Exit.Exit<unknown, RunError.RunError>) => void
+  readonly close?: Close
 }
 
 /** What a sink knows of the drive that it sees. */

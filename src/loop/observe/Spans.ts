@@ -4,6 +4,7 @@ import * as Clock from "effect/Clock"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import type * as Fiber from "effect/Fiber"
 import * as Tracer from "effect/Tracer"
 import * as RecordContent from "../../services/RecordContent.ts"
 
@@ -21,28 +22,30 @@ export const failureOf = (
   hasContent: boolean
 ): Error => new Failure(_tag, hasContent ? message : _tag)
 
+/** Whether somebody may see spans: those of effect's own tracer go nowhere. */
+export const areSeen = ({ cache }: Fiber.Fiber<unknown, unknown>): boolean =>
+  cache.tracerEnabled && cache.tracer !== undefined && cache.tracer !== Tracer.nativeTracer
+
 export interface Options<A> {
   readonly name: string
   readonly kind: Tracer.SpanKind
   /** Says what the effect is, before it runs. */
   readonly introduce: (span: Tracer.Span, hasContent: boolean) => void
   /** Says more of what came out of it; what it gives is what the span fails with. */
-  readonly describe: (
-    span: Tracer.Span,
-    value: A,
-    hasContent: boolean,
-    context: Context.Context<never>
-  ) => Error | undefined
+  readonly describe: (span: Tracer.Span, value: A, hasContent: boolean) => Error | undefined
+  /** Counts what came out of it, also where nobody sees spans. */
+  readonly measure?: (value: A, context: Context.Context<never>) => void
 }
 
-/** Interrupting it ends the span as interrupted. A span that breaks is said to, and is not `self`'s. */
+/**
+ * Interrupting it ends the span as interrupted. A span that breaks is said to, and is not `self`'s. Where nobody sees spans
+ * there is none: what is below has the parent that `self` has.
+ */
 export const around = <A>(
-  { describe, introduce, kind, name }: Options<A>,
+  { describe, introduce, kind, measure, name }: Options<A>,
   self: Effect.Effect<A>
 ): Effect.Effect<A> =>
   Effect.withFiber((fiber) => {
-    const hasContent = fiber.getRef(RecordContent.RecordContent)
-    const clock = fiber.getRef(Clock.Clock)
     const guarded = (use: () => void): Effect.Effect<void> | undefined => {
       try {
         use()
@@ -51,9 +54,19 @@ export const around = <A>(
         return Effect.logWarning(`the span "${name}" broke, and is not whole`)
       }
     }
+    if (!areSeen(fiber)) {
+      if (measure === undefined) return self
+      return Effect.flatMap(self, (value) => {
+        const broken = guarded(() => measure(value, fiber.context))
+        return broken === undefined ? Effect.succeed(value) : Effect.as(broken, value)
+      })
+    }
+    const hasContent = fiber.getRef(RecordContent.RecordContent)
+    const clock = fiber.getRef(Clock.Clock)
     const end = (span: Tracer.Span, exit: Exit.Exit<A>) =>
       guarded(() => {
-        const failure = Exit.isSuccess(exit) ? describe(span, exit.value, hasContent, fiber.context) : defect(exit)
+        if (Exit.isSuccess(exit)) measure?.(exit.value, fiber.context)
+        const failure = Exit.isSuccess(exit) ? describe(span, exit.value, hasContent) : defect(exit)
         // a tracer sees the exit, whose value is content
         const told = Exit.isSuccess(exit) ? Exit.void : exit
         span.end(clock.currentTimeNanosUnsafe(), failure === undefined ? told : Exit.fail(failure))

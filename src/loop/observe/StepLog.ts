@@ -4,7 +4,6 @@ import type * as Clock from "effect/Clock"
 import type * as Fiber from "effect/Fiber"
 import * as Logger from "effect/Logger"
 import * as LogLevel from "effect/LogLevel"
-import * as References from "effect/References"
 import type * as RunState from "../../run/RunState.ts"
 import type * as Model from "../../services/Model.ts"
 import * as RetryPolicy from "../../services/RetryPolicy.ts"
@@ -19,9 +18,9 @@ export const make = (
   fiber: Fiber.Fiber<unknown, unknown>,
   clock: Clock.Clock
 ): Sink.Sink | undefined => {
+  if (LogLevel.isGreaterThan(fiber.cache.minimumLogLevel, "Debug")) return undefined
   const loggers = fiber.getRef(Logger.CurrentLoggers)
-  const isOff = LogLevel.isGreaterThan(fiber.getRef(References.MinimumLogLevel), "Debug")
-  if (isOff || loggers.size === 0) return undefined
+  if (loggers.size === 0) return undefined
   const toLine = lines(drive, before, model, fiber.getRef(RetryPolicy.RetryPolicy))
   return {
     see: (event) => {

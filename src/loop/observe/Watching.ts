@@ -24,13 +24,15 @@ export const make = (
 ): Watching => {
   let fibers: ReadonlyArray<Fiber.Fiber<void>> = []
   return {
-    start: Effect.flatMap(Observers.Observers, (observers) =>
-      Effect.map(
+    start: Effect.flatMap(Observers.Observers, (observers) => {
+      if (observers.length === 0) return Effect.void
+      return Effect.map(
         Effect.forEach(observers, (observer) => Effect.forkDetach(show(observer, feed.watch(), drive))),
         (started) => {
           fibers = started
         }
-      )),
+      )
+    }),
     seen: (restore) =>
       Effect.suspend(() =>
         fibers.length === 0

@@ -1,7 +1,7 @@
 /**
  * The steps of one tool call: may it run, the intent, the handler, the outcome.
  *
- * Does not own the question to a person (`Question`), nor which call takes which step when; that is `ToolRound`.
+ * Does not own the question to a person (`Question`), nor which call takes which step when; that is `CallLanes`.
  */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -135,7 +135,7 @@ export const execute = (env: Env.Env, call: Call): Effect.Effect<ToolOutcome.Too
   ToolSpan.around(env, call, carryOut(env, call))
 
 const carryOut = (env: Env.Env, call: Call): Effect.Effect<ToolOutcome.ToolOutcome> =>
-  Effect.uninterruptibleMask(Effect.fnUntraced(function*(restore) {
+  Effect.uninterruptibleMask((restore) => {
     const { journal, sessionId } = env
     const { callId, tool, turn } = call
     const { runId } = journal
@@ -174,19 +174,25 @@ const carryOut = (env: Env.Env, call: Call): Effect.Effect<ToolOutcome.ToolOutco
         leftBehind: (outcome) => Effect.sync(() => env.leftBehind.set(callId, { name: tool, outcome }))
       }
     )
-    const settlement = yield* restore(Effect.provideService(execution, LeaveBehind.LeaveBehind, leaveBehind))
-    isSettled = true
-    const duration = journal.now() - startedAt
-    const left = env.hooks.at.afterToolCall.length === 0
-      ? settlement.outcome
-      : yield* restore(ToolHooks.after(env, call, settlement.outcome, duration, "ran"))
-    // arguments that do not fit any more say nothing of the try before, which they did
-    const isUnknown = attempt > 1 && settlement.outcome._tag === "InvalidArguments"
-    const edited = editedOf(call)
-    const outcome = isUnknown ? { _tag: "OutcomeUnknown" as const } : storable(left, edited)
-    journal.record({ _tag: "ToolSettled", turn, callId, tool, duration, ...settlement, ...edited, outcome })
-    return outcome
-  }))
+    return Effect.flatMap(
+      restore(Effect.provideService(execution, LeaveBehind.LeaveBehind, leaveBehind)),
+      (settlement) => {
+        isSettled = true
+        const duration = journal.now() - startedAt
+        const settle = (left: ToolOutcome.ToolOutcome) => {
+          // arguments that do not fit any more say nothing of the try before, which they did
+          const isUnknown = attempt > 1 && settlement.outcome._tag === "InvalidArguments"
+          const edited = editedOf(call)
+          const outcome = isUnknown ? { _tag: "OutcomeUnknown" as const } : storable(left, edited)
+          journal.record({ _tag: "ToolSettled", turn, callId, tool, duration, ...settlement, ...edited, outcome })
+          return outcome
+        }
+        return env.hooks.at.afterToolCall.length === 0
+          ? Effect.succeed(settle(settlement.outcome))
+          : Effect.map(restore(ToolHooks.after(env, call, settlement.outcome, duration, "ran")), settle)
+      }
+    )
+  })
 
 /** The outcome, or where it is more than a store holds together with `beside`, what became of it. */
 export const storable = (outcome: ToolOutcome.ToolOutcome, beside: object = {}): ToolOutcome.ToolOutcome => {

@@ -5,11 +5,9 @@
  * Does not own whether there is another try; that is `ModelCall`.
  */
 import * as Arr from "effect/Array"
-import * as Cause from "effect/Cause"
 import * as Channel from "effect/Channel"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
 import * as Pull from "effect/Pull"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
@@ -48,8 +46,12 @@ export interface Failed {
 interface Watch {
   readonly startedAt: number
   firstPartAt: number | undefined
-  lastPartAt: number
+  /** when the wait for the next part began; none while parts come without one */
+  lastPartAt: number | undefined
 }
+
+/** How many deltas are shown before readers run: half of what they buffer, so that a source that never waits fills none. */
+const mostUnread = 512
 
 export const run = (
   model: Model.Model["Service"],
@@ -64,36 +66,54 @@ export const run = (
     const startedAt = journal.now()
     const watch: Watch = { startedAt, firstPartAt: undefined, lastPartAt: startedAt }
 
+    const beginWait = () => {
+      watch.lastPartAt = journal.now()
+    }
+    let unread = 0
+
     const take = (parts: ReadonlyArray<Model.ModelPart>) => {
-      if (parts.some(isProgress)) {
-        watch.lastPartAt = journal.now()
+      if (watch.lastPartAt !== undefined && parts.some(isProgress)) {
+        watch.lastPartAt = undefined
+        // behind all that comes without a wait: one look at the clock for it
+        queueMicrotask(beginWait)
         if (watch.firstPartAt === undefined) {
-          watch.firstPartAt = watch.lastPartAt
+          watch.firstPartAt = journal.now()
           journal.move("partsArrive")
         }
       }
-      const events = collector.push(parts)
-      if (Arr.isReadonlyArrayNonEmpty(events)) journal.emitAll(events)
-      return collector.finish === undefined ? Effect.void : Cause.done()
+      const deltas = collector.push(parts)
+      if (!Arr.isReadonlyArrayNonEmpty(deltas)) return
+      journal.emitDeltas(deltas)
+      unread += deltas.length
     }
 
-    const consume = Effect.uninterruptibleMask((restore) =>
-      Effect.gen(function*() {
-        const scope = yield* Scope.make()
-        const pulled = Effect.flatMap(
-          Channel.toPullScoped(Stream.toChannel(model.stream(request)), scope),
-          (pull) => Effect.forever(Effect.flatMap(pull, take), { disableYield: true })
-        )
-        const exit = yield* Effect.exit(restore(Pull.catchDone(pulled, () => Effect.void)))
-        // an answer that is there does not wait for a stream that does not let itself be closed
-        const closed = yield* Grace.within(Scope.close(scope, exit))
-        if (Option.isNone(closed)) yield* onLeak
-        return yield* exit
-      })
-    )
+    const letReadersIn = Effect.suspend(() => {
+      unread = 0
+      return Effect.yieldNow
+    })
 
-    const limit = limitTime(watch, journal, timeouts, () => collector.finish !== undefined)
-    return Grace.severed(consume, onLeak, { within: (wait) => Effect.raceFirst(wait, limit) }).pipe(
+    const isOpen = () => collector.finish === undefined
+    const consume = Effect.suspend(() => {
+      const scope = Scope.makeUnsafe()
+      const pulled = Effect.flatMap(
+        Channel.toPullScoped(Stream.toChannel(model.stream(request)), scope),
+        (pull) =>
+          Effect.whileLoop({
+            while: isOpen,
+            body: () => unread < mostUnread ? pull : Effect.andThen(letReadersIn, pull),
+            step: take
+          })
+      )
+      // an answer that is there does not wait for a stream that does not let itself be closed
+      return Effect.onExit(
+        Pull.catchDone(pulled, () => Effect.void),
+        (exit) => Effect.flatMap(Grace.close(scope, exit), (isClosed) => isClosed ? Effect.void : onLeak)
+      )
+    })
+
+    const limit = Effect.suspend(() => limitTime(watch, journal, timeouts, isOpen))
+    // others go first: a call that they abort by then is not made
+    return Effect.andThen(Effect.yieldNow, Grace.severed(consume, onLeak, { limit })).pipe(
       Effect.match({
         onSuccess: () => settle(collector, watch, journal.now()),
         onFailure: (error) => failed(error, collector, journal.now() - startedAt)
@@ -164,7 +184,7 @@ const limitTime = (
   watch: Watch,
   journal: Journal.Journal,
   timeouts: RunPolicy.Timeouts,
-  isAnswered: () => boolean
+  isOpen: () => boolean
 ): Effect.Effect<never, RunError.ModelError> => {
   const call = Duration.toMillis(timeouts.call)
   const firstPart = Duration.toMillis(timeouts.firstPart)
@@ -173,9 +193,9 @@ const limitTime = (
     const now = journal.now()
     const scope = watch.firstPartAt === undefined ? "firstPart" as const : "gap" as const
     const limit = scope === "firstPart" ? firstPart : gap
-    const left = limit - (now - watch.lastPartAt)
+    const left = limit - (now - (watch.lastPartAt ?? now))
     const callLeft = call - (now - watch.startedAt)
-    if (isAnswered()) return Effect.never
+    if (!isOpen()) return Effect.never
     if (callLeft <= 0) return Effect.fail(timedOut("call", call))
     if (left <= 0) return Effect.fail(timedOut(scope, limit))
     return Effect.sleep(Duration.millis(Math.min(left, callLeft)))

@@ -45,14 +45,14 @@ export const make = (policy: RetryPolicy.RetryPolicy, whole: RetryPolicy.RetryPo
   let step:
     | ((now: number, reason: RunError.ProviderReason) => Pull.Pull<[unknown, Duration.Duration], never, unknown>)
     | undefined
-  return Effect.fnUntraced(function*(reason, journal, duration): Effect.fn.Return<Delay | None> {
+  const next = function*(...[reason, journal, duration]: Parameters<Backoff>): Effect.fn.Return<Delay | None> {
     step ??= yield* Schedule.toStep(policy.schedule)
-    const next = yield* step(journal.now(), reason).pipe(Pull.catchDone(() => Effect.succeed(undefined)))
-    if (next === undefined) return none
+    const stepped = yield* step(journal.now(), reason).pipe(Pull.catchDone(() => Effect.succeed(undefined)))
+    if (stepped === undefined) return none
     const asked = Duration.millis(reason.retryAfter ?? 0)
     if (Duration.isGreaterThan(asked, policy.maxRetryAfter)) return tooLong
     // in whole milliseconds, as the log keeps it
-    const backoff = Duration.millis(Math.ceil(Duration.toMillis(next[1])))
+    const backoff = Duration.millis(Math.ceil(Duration.toMillis(stepped[1])))
     const delay: Delay = Duration.isGreaterThan(asked, backoff)
       ? { _tag: "Delay", duration: asked, source: "retryAfter" }
       : { _tag: "Delay", duration: backoff, source: "backoff" }
@@ -60,5 +60,6 @@ export const make = (policy: RetryPolicy.RetryPolicy, whole: RetryPolicy.RetryPo
     if (retries >= whole.maxRunRetries) return tooOften
     const lost = Duration.millis(lostTime + duration + Duration.toMillis(delay.duration))
     return Duration.isGreaterThan(lost, whole.maxRunTime) ? tooLate : delay
-  })
+  }
+  return (...failure) => Effect.gen(() => next(...failure))
 }

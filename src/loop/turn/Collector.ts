@@ -1,5 +1,5 @@
 /**
- * Folds the parts of one attempt into the settled content, and each array of parts into the events to show. Keeps
+ * Folds the parts of one attempt into the settled content, and each array of parts into the deltas to show. Keeps
  * strings and counters only; does not know where parts come from or what becomes of the message.
  */
 import type * as Message from "../../run/Message.ts"
@@ -10,11 +10,13 @@ import type * as Model from "../../services/Model.ts"
 
 type Entry = Block | { readonly kind: "part"; readonly part: Message.AssistantPart }
 
+type TextDelta = Extract<Model.ModelPart, { type: "text-delta" | "reasoning-delta" }>
+
 interface Block {
   readonly kind: "block"
   readonly type: "text" | "reasoning"
   readonly id: string
-  text: string
+  readonly deltas: Array<string>
   metadata: Message.Metadata | undefined
 }
 
@@ -40,53 +42,58 @@ export class Collector {
   }
 
   /** Takes parts up to a finish; what comes behind it does not count. */
-  push(parts: ReadonlyArray<Model.ModelPart>): Array<RunEvent.Transient> {
-    const events: Array<RunEvent.Transient> = []
-    for (let i = 0; i < parts.length; i++) {
-      const part = parts[i]!
-      switch (part.type) {
-        case "text-delta":
-        case "reasoning-delta": {
-          const isText = part.type === "text-delta"
-          this.#block(isText ? "text" : "reasoning", part.block, part.delta, part.metadata)
-          const delta = this.#characters(part)
-          if (delta !== "") events.push(this.#delta(isText ? "TextDelta" : "ReasoningDelta", part.block, delta))
-          break
-        }
-        case "tool-params-delta":
-          events.push({
-            _tag: "ToolParamsDelta",
-            runId: this.runId,
-            turn: this.turn,
-            attempt: this.attempt,
-            index: this.#index++,
-            block: part.block,
-            delta: this.#characters(part),
-            tool: this.#tool(part.block, part.tool)
-          })
-          break
-        case "block-start":
-          if (part.kind !== "tool-params") annotate(this.#begin(part.kind, part.block), part.metadata)
-          break
-        case "block-end":
-          if (part.kind !== "tool-params") this.#end(part.kind, part.block, part.metadata)
-          break
-        case "finish":
-          this.finish = part
-          return events
-        case "tool-result":
-          this.#put({ ...part, providerExecuted: true })
-          break
-        case "response":
-          if (part.id !== undefined || part.model !== undefined) this.response = part
-          break
-        case "tool-call":
-        case "file":
-          this.#put(part)
-          break
-      }
+  push(parts: ReadonlyArray<Model.ModelPart>): ReadonlyArray<RunEvent.Delta> {
+    if (parts.length === 1) {
+      const delta = this.#take(parts[0]!)
+      return delta === undefined ? [] : [delta]
     }
-    return events
+    const deltas: Array<RunEvent.Delta> = []
+    for (let i = 0; i < parts.length && this.finish === undefined; i++) {
+      const delta = this.#take(parts[i]!)
+      if (delta !== undefined) deltas.push(delta)
+    }
+    return deltas
+  }
+
+  #take(part: Model.ModelPart): RunEvent.Delta | undefined {
+    switch (part.type) {
+      case "text-delta":
+        this.#block("text", part.block, part.delta, part.metadata)
+        return this.#delta("TextDelta", part)
+      case "reasoning-delta":
+        this.#block("reasoning", part.block, part.delta, part.metadata)
+        return this.#delta("ReasoningDelta", part)
+      case "tool-params-delta":
+        return {
+          _tag: "ToolParamsDelta",
+          runId: this.runId,
+          turn: this.turn,
+          attempt: this.attempt,
+          index: this.#index++,
+          block: part.block,
+          delta: this.#characters(part),
+          tool: this.#tool(part.block, part.tool)
+        }
+      case "block-start":
+        if (part.kind !== "tool-params") annotate(this.#begin(part.kind, part.block), part.metadata)
+        return undefined
+      case "block-end":
+        if (part.kind !== "tool-params") this.#end(part.kind, part.block, part.metadata)
+        return undefined
+      case "finish":
+        this.finish = part
+        return undefined
+      case "tool-result":
+        this.#put({ ...part, providerExecuted: true })
+        return undefined
+      case "response":
+        if (part.id !== undefined || part.model !== undefined) this.response = part
+        return undefined
+      case "tool-call":
+      case "file":
+        this.#put(part)
+        return undefined
+    }
   }
 
   /** The content in order of appearance, without empty blocks. */
@@ -94,8 +101,10 @@ export class Collector {
     const out: Array<Message.AssistantPart> = []
     for (const entry of this.#content) {
       if (entry.kind === "part") out.push(entry.part)
-      else if (entry.text !== "" || entry.metadata !== undefined) {
-        const { metadata, text, type } = entry
+      else {
+        const { deltas, metadata, type } = entry
+        const text = deltas.join("")
+        if (text === "" && metadata === undefined) continue
         out.push(metadata === undefined ? { type, text } : Legality.writable({ type, text, metadata }))
       }
     }
@@ -115,8 +124,11 @@ export class Collector {
     return isWhole ? text : text.slice(0, -1)
   }
 
-  #delta(_tag: "TextDelta" | "ReasoningDelta", block: string, delta: string): RunEvent.Transient {
-    return { _tag, runId: this.runId, turn: this.turn, attempt: this.attempt, index: this.#index++, block, delta }
+  #delta(_tag: "TextDelta" | "ReasoningDelta", part: TextDelta): RunEvent.Delta | undefined {
+    const delta = this.#characters(part)
+    if (delta === "") return undefined
+    const { attempt, runId, turn } = this
+    return { _tag, runId, turn, attempt, index: this.#index++, block: part.block, delta }
   }
 
   /** The tool that a call's arguments are for; only the first delta has to name it. */
@@ -132,12 +144,12 @@ export class Collector {
       block = this.#open.get(`${type} ${id}`) ?? this.#begin(type, id)
       this.#current = block
     }
-    block.text += delta
+    if (delta !== "") block.deltas.push(delta)
     annotate(block, metadata)
   }
 
   #begin(type: Block["type"], id: string): Block {
-    const block: Block = { kind: "block", type, id, text: "", metadata: undefined }
+    const block: Block = { kind: "block", type, id, deltas: [], metadata: undefined }
     this.#content.push(block)
     this.#open.set(`${type} ${id}`, block)
     if (this.#current?.id === id) this.#current = undefined

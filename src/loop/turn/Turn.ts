@@ -68,7 +68,8 @@ export const takeTurns = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Re
       if (shrunk._tag === "RunLimited") return shrunk
       continue
     }
-    const ending = yield* settle({ ...turn, tools: result.tools }, result)
+    const asked = result.tools === turn.tools ? turn : { ...turn, tools: result.tools }
+    const ending = yield* settle(asked, result)
     if (ending !== undefined) return ending
   }
 })
@@ -189,33 +190,31 @@ const stopped = (
   finishReason: RunEvent.FinishReason
 ): Effect.Effect<RunDecision.Settled["stoppedBy"], RunError.RunError> => {
   if (round.isStopped) return Effect.succeed("stopBefore")
-  if (round.toolError !== undefined || finishReason === "length") return Effect.succeed(undefined)
-  return Effect.map(Stopping.after(env), (stops) => stops ? "stopWhen" : undefined)
+  const isAsked = env.rules.stopWhen !== undefined && round.toolError === undefined && finishReason !== "length"
+  return !isAsked ? goesOn : Effect.map(Stopping.after(env), (stops) => stops ? "stopWhen" : undefined)
 }
 
 /** Asked after a turn, and again where its decision is carried out: nothing comes between that calls could change. */
 const loopOf = ({ doomLoop, journal }: Env.Env): DoomLoop.Verdict | undefined =>
   doomLoop === undefined ? undefined : DoomLoop.judge(journal.state().trail, doomLoop)
 
-const follow = Effect.fnUntraced(function*(
-  env: Env.Env,
-  decision: RunEvent.Decision
-): Effect.fn.Return<Ending | undefined, RunError.RunError> {
+const goesOn = Effect.succeed(undefined)
+
+const follow = (env: Env.Env, decision: RunEvent.Decision): Effect.Effect<Ending | undefined, RunError.RunError> => {
   const { journal } = env
   switch (decision._tag) {
     case "Complete":
-      return { _tag: "RunCompleted", reason: decision.reason }
+      return Effect.succeed({ _tag: "RunCompleted", reason: decision.reason })
     case "Limit": {
       const loop = decision.reason === "doomLoop" ? loopOf(env)?.loop : undefined
-      return { ...limited(decision.reason), ...(loop === undefined ? {} : { loop }) }
+      return Effect.succeed({ ...limited(decision.reason), ...(loop === undefined ? {} : { loop }) })
     }
     case "Fail":
       if (journal.status() === "observing") journal.move("invalidOutput")
-      return yield* RunError.fromStored(decision.error)
+      return Effect.fail(RunError.fromStored(decision.error))
     case "Compact": {
       const limit = RunDecision.limitReached(journal.state(), journal.now())
-      if (limit !== undefined) return limited(limit)
-      return yield* Fitting.afterLength(env)
+      return limit === undefined ? Fitting.afterLength(env) : Effect.succeed(limited(limit))
     }
     case "Continue":
       journal.move("continue")
@@ -231,6 +230,6 @@ const follow = Effect.fnUntraced(function*(
         const { loop } = loopOf(env)!
         journal.record({ _tag: "NoticeAdded", kind: "doomLoop", text: DoomLoop.notice(loop), loop })
       }
-      return undefined
+      return goesOn
   }
-})
+}

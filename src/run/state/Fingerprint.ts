@@ -22,9 +22,12 @@ const digest = (text: string): string => {
     a ^= a >>> 15
     b ^= b >>> 13
   }
-  const mixed = [
-    Math.imul(a ^ (a >>> 16), 2246822507) ^ Math.imul(b ^ (b >>> 13), 3266489909),
-    Math.imul(b ^ (b >>> 16), 2246822507) ^ Math.imul(a ^ (a >>> 13), 3266489909)
-  ]
-  return mixed.map((bits) => (bits >>> 0).toString(16).padStart(8, "0")).join("")
+  return hex(Math.imul(a ^ (a >>> 16), 2246822507) ^ Math.imul(b ^ (b >>> 13), 3266489909)) +
+    hex(Math.imul(b ^ (b >>> 16), 2246822507) ^ Math.imul(a ^ (a >>> 13), 3266489909))
 }
+
+const bytes: ReadonlyArray<string> = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"))
+
+/** 32 bits as 8 digits. */
+const hex = (bits: number): string =>
+  bytes[bits >>> 24]! + bytes[(bits >>> 16) & 255]! + bytes[(bits >>> 8) & 255]! + bytes[bits & 255]!

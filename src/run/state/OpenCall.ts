@@ -55,12 +55,6 @@ export const placeOf = (id: string, turn: number): number => {
 export const idempotencyKey = (sessionId: string, runId: string, id: string): string =>
   [sessionId, runId, id].map(encodeURIComponent).join("/")
 
-/** What a round knows of waiting: since when it does, and how long it has, in milliseconds. */
-export interface Round {
-  readonly waitingSince: number | undefined
-  readonly waited: number
-}
-
 /** A call without what was asked and answered about it: that was about other arguments. */
 export const unasked = (
   { approvalId: _1, decision: _2, expiresAt: _3, requestedAt: _4, ...call }: OpenCall
@@ -88,19 +82,3 @@ export const decisionOf = (
 /** A round waits for a person while one is asked and nothing runs. */
 export const waits = (openCalls: ReadonlyArray<OpenCall>): boolean =>
   openCalls.some((call) => call.phase === "awaiting") && !openCalls.some((call) => call.phase === "started")
-
-/** The round with these calls left; time spent waiting is not the drive's. */
-export const inRound = (
-  before: Round,
-  openCalls: ReadonlyArray<OpenCall>,
-  at: number
-): Round & { readonly status: "awaiting_human" | "tool_running"; readonly openCalls: ReadonlyArray<OpenCall> } => {
-  const isWaiting = waits(openCalls)
-  const { waited, waitingSince } = before
-  return {
-    openCalls,
-    status: isWaiting ? "awaiting_human" : "tool_running",
-    waitingSince: isWaiting ? waitingSince ?? at : undefined,
-    waited: isWaiting || waitingSince === undefined ? waited : waited + Math.max(0, at - waitingSince)
-  }
-}

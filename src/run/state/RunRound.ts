@@ -1,11 +1,11 @@
 /**
- * What the message of a turn and its tool calls do to the state of a run. Total and pure, as `RunState.evolve`, of which
- * this is a part.
+ * What the message of a turn and its tool calls do to the state of a run: parts of `RunState.evolve`, total as it is, that
+ * write to the state it makes and to nothing else.
  */
 import * as DoomLoop from "../DoomLoop.ts"
 import * as Message from "../Message.ts"
 import type * as RunEvent from "../RunEvent.ts"
-import type { RunState } from "../RunState.ts"
+import type * as RunState from "../RunState.ts"
 import * as RunStatus from "../RunStatus.ts"
 import * as ToolOutcome from "../ToolOutcome.ts"
 import * as Usage from "../Usage.ts"
@@ -28,111 +28,114 @@ export interface Answer extends Pick<Settled, "attempt" | "finishReason" | "usag
   readonly settled: ReadonlyArray<SettledCall>
 }
 
-export const settleMessage = (state: RunState, event: Settled): RunState => {
-  const calls = Message.toolCalls(event.message.content)
-  return {
-    ...state,
-    status: calls.length > 0 ? "tool_running" : "preparing",
+export const settleMessage = (next: RunState.Next, event: Settled): void => {
+  const { content } = event.message
+  const calls = Message.toolCalls(content)
+  next.status = calls.length > 0 ? "tool_running" : "preparing"
+  next.turn = event.turn
+  next.attempts = event.attempt
+  // a cut answer is none yet
+  if (event.finishReason !== "length") next.compactionsInARow = 0
+  next.hasRun = false
+  next.text = Message.textOf(content)
+  next.answer = {
+    attempt: event.attempt,
+    finishReason: event.finishReason,
+    usage: event.usage,
+    message: event.message,
+    calls: calls.length,
+    isBlank: Message.isBlank(content),
+    settled: []
+  }
+  next.openCalls = calls.map((call, index) => ({
     turn: event.turn,
-    attempts: event.attempt,
-    // a cut answer is none yet
-    compactionsInARow: event.finishReason === "length" ? state.compactionsInARow : 0,
-    hasRun: false,
-    text: Message.textOf(event.message.content),
-    answer: {
-      attempt: event.attempt,
-      finishReason: event.finishReason,
-      usage: event.usage,
-      message: event.message,
-      calls: calls.length,
-      isBlank: Message.isBlank(event.message.content),
-      settled: []
-    },
-    openCalls: calls.map((call, index) => ({
-      turn: event.turn,
-      callId: OpenCall.callId(event.turn, index),
-      tool: call.name,
-      params: call.params,
-      phase: "pending"
-    })),
-    totals: {
-      ...state.totals,
-      turns: state.totals.turns + 1,
-      usage: Usage.add(state.totals.usage, event.usage)
-    }
+    callId: OpenCall.callId(event.turn, index),
+    tool: call.name,
+    params: call.params,
+    phase: "pending"
+  }))
+  next.totals = {
+    ...next.totals,
+    turns: next.totals.turns + 1,
+    usage: Usage.add(next.totals.usage, event.usage)
   }
 }
 
 /** A question about a call with these arguments; what was answered about others does not count. */
 export const askCall = (
-  state: RunState,
+  next: RunState.Next,
   event: Extract<RunEvent.Durable, { _tag: "ApprovalRequested" }>
-): RunState => {
-  const openCalls = state.openCalls.map((call) =>
+): void => {
+  const openCalls = next.openCalls.map((call) =>
     call.callId === event.callId ? { ...OpenCall.unasked(call), ...OpenCall.questionOf(event) } : call
   )
-  return withCalls(state, openCalls, event.at)
+  putCalls(next, openCalls)
 }
 
 /** An answer; one to a question that does not wait, such as about other arguments, changes nothing. */
 export const answerCall = (
-  state: RunState,
+  next: RunState.Next,
   event: Extract<RunEvent.Durable, { _tag: "ApprovalResolved" }>
-): RunState =>
-  state.openCalls.some(({ approvalId, phase }) => approvalId === event.approvalId && phase === "awaiting")
-    ? withCall(state, event, { phase: "pending", decision: OpenCall.decisionOf(event) })
-    : state
-
-/** An open call that went a step further. */
-const withCall = (
-  state: RunState,
-  event: { readonly at: number; readonly callId: string },
-  change: Partial<OpenCall.OpenCall>
-): RunState => {
-  const openCalls = state.openCalls.map((call) => call.callId === event.callId ? { ...call, ...change } : call)
-  return withCalls(state, openCalls, event.at)
+): void => {
+  if (next.openCalls.some(({ approvalId, phase }) => approvalId === event.approvalId && phase === "awaiting")) {
+    putCall(next, event.callId, { phase: "pending", decision: OpenCall.decisionOf(event) })
+  }
 }
 
+/** An open call that went a step further. */
+const putCall = (next: RunState.Next, callId: string, change: Partial<OpenCall.OpenCall>): void =>
+  putCalls(next, next.openCalls.map((call) => call.callId === callId ? { ...call, ...change } : call))
+
 /** Behind an end, where people decide while no drive is there, the status stays. */
-const withCalls = (state: RunState, openCalls: ReadonlyArray<OpenCall.OpenCall>, at: number): RunState =>
-  RunStatus.isEnd(state.status) ? { ...state, openCalls } : { ...state, ...OpenCall.inRound(state, openCalls, at) }
+const putCalls = (next: RunState.Next, openCalls: ReadonlyArray<OpenCall.OpenCall>): void => {
+  next.openCalls = openCalls
+  if (!RunStatus.isEnd(next.status)) next.status = wait(next)
+}
+
+/** The status of a round with the calls that are left; time spent waiting for a person is not the drive's. */
+const wait = (next: RunState.Next): "awaiting_human" | "tool_running" => {
+  if (OpenCall.waits(next.openCalls)) {
+    next.waitingSince ??= next.at
+    return "awaiting_human"
+  }
+  if (next.waitingSince !== undefined) next.waited += Math.max(0, next.at - next.waitingSince)
+  next.waitingSince = undefined
+  return "tool_running"
+}
 
 /** An intent, the first one of its call or another try. */
-export const startCall = (state: RunState, event: Extract<RunEvent.Durable, { _tag: "ToolStarted" }>): RunState => {
-  const { at, callId, params } = event
-  const call = state.openCalls.find((open) => open.callId === callId)
-  if (call === undefined) return state
+export const startCall = (
+  next: RunState.Next,
+  { at, callId, params }: Extract<RunEvent.Durable, { _tag: "ToolStarted" }>
+): void => {
+  const call = next.openCalls.find((open) => open.callId === callId)
+  if (call === undefined) return
   const { tries = 0 } = call
-  const started = tries === 0 ? CallQuota.start(state.started, call.tool) : state.started
-  const change = { phase: "started", params, startedAt: at, tries: tries + 1, drive: state.drive } as const
-  return withCall({ ...state, started }, event, change)
+  if (tries === 0) next.started = CallQuota.start(next.started, call.tool)
+  putCall(next, callId, { phase: "started", params, startedAt: at, tries: tries + 1, drive: next.drive })
 }
 
 /** An outcome; one of a call that is not open changes nothing. */
-export const settleCall = (state: RunState, event: Extract<RunEvent.Durable, { _tag: "ToolSettled" }>): RunState => {
-  const call = state.openCalls.find((open) => open.callId === event.callId)
-  if (call === undefined) return state
-  const openCalls = state.openCalls.filter((open) => open !== call)
-  const { callId, params, tool } = call
-  const hasRun = state.hasRun || call.phase === "started"
-  return {
-    ...state,
-    hasRun,
-    trail: DoomLoop.add(state.trail, { ...call, params: givenBy(state.answer, call) }, event),
-    answer: state.answer === undefined ? undefined : {
-      ...state.answer,
-      settled: [...state.answer.settled, { callId, tool, params, outcome: event.outcome }]
-    },
-    ...OpenCall.inRound(state, openCalls, event.at),
-    // what is settled behind an end begins nothing
-    ...(RunStatus.isEnd(state.status) ? { status: state.status } : {}),
-    totals: {
-      ...state.totals,
-      toolCalls: state.totals.toolCalls + (call.phase === "started" ? 1 : 0),
-      toolRounds: state.totals.toolRounds + (openCalls.length === 0 && hasRun ? 1 : 0),
-      errors: state.totals.errors + (ToolOutcome.isError(event.outcome) ? 1 : 0),
-      usage: event.usage === undefined ? state.totals.usage : Usage.add(state.totals.usage, event.usage)
-    }
+export const settleCall = (next: RunState.Next, event: Extract<RunEvent.Durable, { _tag: "ToolSettled" }>): void => {
+  const { answer, totals } = next
+  const call = next.openCalls.find((open) => open.callId === event.callId)
+  if (call === undefined) return
+  const { callId, params, phase, tool } = call
+  next.hasRun ||= phase === "started"
+  next.trail = DoomLoop.add(next.trail, { ...call, params: givenBy(answer, call) }, event)
+  if (answer !== undefined) {
+    next.answer = { ...answer, settled: [...answer.settled, { callId, tool, params, outcome: event.outcome }] }
+  }
+  next.openCalls = next.openCalls.filter((open) => open !== call)
+  const status = wait(next)
+  // what is settled behind an end begins nothing
+  if (!RunStatus.isEnd(next.status)) next.status = status
+  next.totals = {
+    ...totals,
+    toolCalls: totals.toolCalls + (phase === "started" ? 1 : 0),
+    toolRounds: totals.toolRounds + (next.openCalls.length === 0 && next.hasRun ? 1 : 0),
+    errors: totals.errors + (ToolOutcome.isError(event.outcome) ? 1 : 0),
+    usage: event.usage === undefined ? totals.usage : Usage.add(totals.usage, event.usage)
   }
 }
 

@@ -62,20 +62,18 @@ export const userEntry = ({ content, from, isDuringCall, isNotice, seq }: Input)
   message: { role: "user", content: Vector.toArray(content) }
 })
 
-export const addUser = (self: Transcript, input: Input): Transcript => {
-  if (input.content.length === 0) return self
-  const { tail } = self
-  return {
-    ...self,
-    tail: tail === undefined
-      ? input
-      : {
-        ...tail,
-        seq: input.seq,
-        isNotice: tail.isNotice && input.isNotice,
-        content: Vector.append(tail.content, ...Vector.toArray(input.content))
-      }
-  }
+export const addUser = (self: Transcript, input: Input): Transcript => ({ ...self, tail: gather(self.tail, input) })
+
+const gather = (tail: Input | undefined, input: Input): Input | undefined => {
+  if (input.content.length === 0) return tail
+  return tail === undefined
+    ? input
+    : {
+      ...tail,
+      seq: input.seq,
+      isNotice: tail.isNotice && input.isNotice,
+      content: Vector.append(tail.content, ...Vector.toArray(input.content))
+    }
 }
 
 export const toInput = (seq: number, content: ReadonlyArray<Message.UserPart>, isNotice = false): Input => ({
@@ -87,18 +85,23 @@ export const toInput = (seq: number, content: ReadonlyArray<Message.UserPart>, i
 
 /** Ends the turn under way: its message and results get their place, then what came in meanwhile. */
 export const closeTurn = (self: Transcript): Transcript => {
-  const closed = self.open === undefined ? self : push(flushTail(self), ...Entries.fromTurn(self.open))
-  const next: Transcript = { ...closed, open: undefined, calling: false, waiting: Vector.empty }
-  return Vector.toArray(self.waiting).reduce(addUser, next)
+  const { calling, open, waiting } = self
+  if (open === undefined && !calling && waiting.length === 0) return self
+  const { settled, tail } = open === undefined ? self : push(flushTail(self), ...Entries.fromTurn(open))
+  return {
+    ...self,
+    settled,
+    tail: Vector.toArray(waiting).reduce(gather, tail),
+    open: undefined,
+    calling: false,
+    waiting: Vector.empty
+  }
 }
 
 /** What closing the turn now would add behind the settled entries; leaves `self` and its siblings untouched. */
-export const closing = (self: Transcript): ReadonlyArray<Entries.Entry> => {
-  const out: Array<Entries.Entry> = []
+export const closing = ({ open, tail, waiting }: Transcript): ReadonlyArray<Entries.Entry> => {
   // whatever was gathered got its place when the turn opened
-  if (self.open !== undefined) out.push(...Entries.fromTurn(self.open))
-  const base: Transcript = { ...empty, tail: self.open === undefined ? self.tail : undefined }
-  const { tail } = Vector.toArray(self.waiting).reduce(addUser, base)
-  if (tail !== undefined) out.push(userEntry(tail))
-  return out
+  const turn = open === undefined ? [] : Entries.fromTurn(open)
+  const gathered = Vector.toArray(waiting).reduce(gather, open === undefined ? tail : undefined)
+  return gathered === undefined ? turn : [...turn, userEntry(gathered)]
 }

@@ -40,7 +40,7 @@ export const prepare = (
   from = 0
 ): Prepared => {
   const calls: Array<Call> = []
-  const foreign = pairForeign(seq, content, takenBefore, from)
+  const foreign = content.some(isForeign) ? pairForeign(seq, content, takenBefore, from) : noForeign
   let taken = takenBefore
   const prepared = content.flatMap((part, at): ReadonlyArray<Message.AssistantPart> => {
     if (part.type !== "tool-call" && part.type !== "tool-result") return Legality.cleanPart(part)
@@ -65,9 +65,19 @@ const withName = (
   name: string
 ): Message.AssistantPart => ({ ...part, id, name })
 
+const isForeign = (part: Message.AssistantPart): part is Message.ToolCallPart =>
+  part.type === "tool-call" && part.providerExecuted === true
+
 /** The ids of a message's calls that its provider executed itself. */
 export const foreignIds = ({ content }: Message.AssistantMessage): ReadonlyArray<string> =>
-  content.flatMap((part) => part.type === "tool-call" && part.providerExecuted === true ? [part.id] : [])
+  content.flatMap((part) => isForeign(part) ? [part.id] : [])
+
+interface Foreign {
+  readonly ids: ReadonlyMap<number, { readonly id: string; readonly name: string }>
+  readonly renamed: ReadonlyArray<string>
+}
+
+const noForeign: Foreign = { ids: new Map(), renamed: [] }
 
 /**
  * The ids and names of provider-executed calls and their results, by place in the content; one without the other has none. And
@@ -78,12 +88,12 @@ const pairForeign = (
   content: ReadonlyArray<Message.AssistantPart>,
   taken: HashSet.HashSet<string>,
   from: number
-) => {
+): Foreign => {
   const renamed: Array<string> = []
   const ids = new Map<number, { readonly id: string; readonly name: string }>()
   const used = new Set<string>()
   content.forEach((part, at) => {
-    if (part.type !== "tool-call" || part.providerExecuted !== true) return
+    if (!isForeign(part)) return
     const result = content.findIndex((other, i) =>
       i > at && other.type === "tool-result" && other.id === part.id && !ids.has(i)
     )
@@ -95,5 +105,5 @@ const pairForeign = (
     const named = { id, name: Legality.cleanName(part.name) }
     ids.set(at, named).set(result, named)
   })
-  return { ids: ids as ReadonlyMap<number, { readonly id: string; readonly name: string }>, renamed }
+  return { ids, renamed }
 }

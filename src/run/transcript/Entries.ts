@@ -53,15 +53,11 @@ export const fromTurn = (turn: Turn): ReadonlyArray<Entry> => {
   const { calls, content, model, renamed, results, seq } = turn
   if (Legality.isBlank(content)) return []
   const others = content.filter((part) => part.type !== "reasoning")
-  const message: Entry = {
-    seq,
-    from: turn.from ?? seq,
-    message: { role: "assistant", content },
-    ...(renamed.length === 0 ? {} : { renamed }),
-    ...(others.length === content.length
-      ? {}
-      : { reasoned: { by: model, without: { role: "assistant", content: others } } })
-  }
+  const said: Entry = { seq, from: turn.from ?? seq, message: { role: "assistant", content } }
+  const named = renamed.length === 0 ? said : { ...said, renamed }
+  const message = others.length === content.length
+    ? named
+    : { ...named, reasoned: { by: model, without: { role: "assistant" as const, content: others } } }
   if (calls.length === 0) return [message]
   const answers = calls.map(({ id, name }, i) =>
     toolResult(id, name, Option.getOrElse(HashMap.get(results, i), () => noResult))

@@ -21,10 +21,14 @@ const made = new WeakMap<ReadonlyArray<Entries.Entry>, Made>()
 const isSame = (a: Message.ModelRef | undefined, b: Message.ModelRef | undefined): boolean =>
   a?.provider === b?.provider && a?.name === b?.name
 
-/** The messages of all entries for `reader`, in an array of their own. Costs a copy, and what came since it was asked last. */
+/**
+ * The messages of all entries for `reader`, in an array of their own, behind the system message where there is one. Costs a
+ * copy, and what came since it was asked last.
+ */
 export const messages = (
   { items, length }: Vector.Vector<Entries.Entry>,
-  reader: Message.ModelRef | undefined
+  reader: Message.ModelRef | undefined,
+  system?: Message.SystemMessage
 ): Array<Message.Message> => {
   const before = made.get(items)
   // an older version, which is asked for again, and another reader begin from nothing
@@ -34,5 +38,5 @@ export const messages = (
     Entries.addMessage(now.messages, Entries.forReader(items[now.length]!, reader))
   }
   if (before === undefined || before.length <= length) made.set(items, now)
-  return now.messages.slice()
+  return system === undefined ? now.messages.slice() : [system as Message.Message].concat(now.messages)
 }

@@ -1,14 +1,19 @@
 /** Spans of drives, model calls and tool calls, on virtual time. */
 import { assert, describe, it } from "@effect/vitest"
+import * as Arr from "effect/Array"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
+import * as ManagedRuntime from "effect/ManagedRuntime"
+import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
 import * as Tracer from "effect/Tracer"
 import { inspect } from "node:util"
 import * as RunError from "../../../src/run/RunError.ts"
 import { Hooks } from "../../../src/services/Hooks.ts"
+import * as Model from "../../../src/services/Model.ts"
 import { RecordContent } from "../../../src/services/RecordContent.ts"
 import * as ScriptedModel from "../../../src/testing/ScriptedModel.ts"
 import * as TestAgent from "../../support/TestAgent.ts"
@@ -186,6 +191,106 @@ describe("a run's span", () => {
       assert.strictEqual(result._tag, "Suspended")
       const runId = (yield* store.log("s"))[0]!.runId
       assert.deepStrictEqual(warnings, [`the spans of run "${runId}" broke, and are not whole`])
+    }))
+})
+
+describe("a tracer", () => {
+  type Run = Effect.Effect<unknown, RunError.RunError>
+  interface Place {
+    readonly at: string
+    readonly layer?: (tracer: Tracer.Tracer) => <A, E, R>(self: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+    readonly caller?: (tracer: Tracer.Tracer) => (run: Run) => Run
+  }
+  const places: ReadonlyArray<Place> = [
+    { at: "the caller", caller: (tracer) => Effect.provideService(Tracer.Tracer, tracer) },
+    { at: "the agent's layer", layer: (tracer) => Effect.provideService(Tracer.Tracer, tracer) },
+    {
+      at: "a ManagedRuntime",
+      caller: (tracer) => (run) =>
+        Effect.acquireUseRelease(
+          Effect.sync(() => ManagedRuntime.make(Layer.succeed(Tracer.Tracer, tracer))),
+          (runtime) => Effect.promise(() => runtime.runPromise(run)),
+          ({ disposeEffect }) => disposeEffect
+        )
+    }
+  ]
+
+  it.effect.each(places)("of $at has all spans, each below its own", ({ caller, layer }) =>
+    Effect.gen(function*() {
+      const traces = Traces.make()
+      const made = TestAgent.make([TestAgent.work(1), ScriptedModel.text("done")], {
+        tool: () => Effect.withSpan(Effect.succeed("ok"), "handler")
+      })
+      const { agent } = yield* layer === undefined ? made : layer(traces.tracer)(made)
+      const run = agent.run({ input: "go" })
+      yield* caller === undefined ? run : caller(traces.tracer)(run)
+      const spans = traces.spans.filter(({ name }) => name !== "SessionStore.open")
+      assert.deepStrictEqual(spans.map((span) => [span.name, ...Traces.above(traces, span)]), [
+        [agentSpan],
+        [chatSpan, agentSpan],
+        ["execute_tool work", agentSpan],
+        ["handler", "execute_tool work", agentSpan],
+        [chatSpan, agentSpan]
+      ])
+    }))
+})
+
+describe("where nobody sees spans", () => {
+  it.effect("a handler has no current span to write into, as where they are seen, and is in the caller's trace", () =>
+    Effect.gen(function*() {
+      const seen: Array<unknown> = []
+      const turns = Arr.replicate([TestAgent.work(1), ScriptedModel.text("done")], 3).flat()
+      const { agent } = yield* TestAgent.make(turns, {
+        tool: () =>
+          Effect.all([Effect.option(Effect.currentSpan), Effect.orDie(Effect.currentParentSpan)]).pipe(
+            Effect.map(([current, { traceId }]) => {
+              seen.push([Option.isNone(current), traceId])
+              return "ok"
+            })
+          )
+      })
+      const app = yield* Effect.makeSpan("app")
+      for (const tracer of [Traces.make().tracer, Tracer.nativeTracer]) {
+        yield* agent.run({ input: "go" }).pipe(Effect.withParentSpan(app), Effect.provideService(Tracer.Tracer, tracer))
+      }
+      yield* Effect.withParentSpan(agent.run({ input: "go" }), app)
+      assert.deepStrictEqual(seen, [[true, app.traceId], [true, app.traceId], [true, app.traceId]])
+    }))
+
+  it.effect("the spans of a tracer that a handler brings are in the caller's trace", () =>
+    Effect.gen(function*() {
+      const traces = Traces.make()
+      const { agent } = yield* TestAgent.make([TestAgent.work(1), ScriptedModel.text("done")], {
+        tool: () =>
+          Effect.succeed("ok").pipe(Effect.withSpan("own"), Effect.provideService(Tracer.Tracer, traces.tracer))
+      })
+      const app = yield* Effect.makeSpan("app")
+      yield* Effect.withParentSpan(agent.run({ input: "go" }), app)
+      assert.deepStrictEqual(traces.spans.map(({ name, traceId }) => [name, traceId]), [["own", app.traceId]])
+    }))
+
+  it.effect("a model is below the span of the run, which keeps none of its lines", () =>
+    Effect.gen(function*() {
+      const seen: Array<unknown> = []
+      const ask = Effect.gen(function*() {
+        yield* Effect.log("asked")
+        const span = yield* Effect.orDie(Effect.currentSpan)
+        assert.instanceOf(span, Tracer.NativeSpan)
+        seen.push([span.name, span.status._tag, span.events])
+        return { type: "finish", reason: "length", usage: { inputTokens: 1, outputTokens: 1 } } as const
+      })
+      const { agent } = yield* TestAgent.make([], {
+        model: Layer.succeed(Model.Model, {
+          info: { provider: "test", name: "test" },
+          stream: () => Stream.fromEffect(ask)
+        })
+      })
+      yield* Effect.provideService(
+        Effect.exit(agent.run({ input: "go" })),
+        Logger.CurrentLoggers,
+        new Set([Logger.tracerLogger])
+      )
+      assert.deepStrictEqual(seen, [[agentSpan, "Started", []]])
     }))
 })
 

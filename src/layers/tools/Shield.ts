@@ -1,0 +1,11 @@
+/** Keeps arguments out of spans: `Toolkit.handle`, or a handler, writes them into the current one. */
+import * as Context from "effect/Context"
+import * as Tracer from "effect/Tracer"
+
+/** A context whose spans have the same parent, which is an external one: what is written has nowhere to go. */
+export const over = (context: Context.Context<never>): Context.Context<never> => {
+  const span = Context.getOrUndefined(context, Tracer.ParentSpan)
+  if (span === undefined || span._tag === "ExternalSpan") return context
+  const { sampled, spanId, traceId } = span
+  return Context.add(context, Tracer.ParentSpan, Tracer.externalSpan({ spanId, traceId, sampled }))
+}

@@ -1,0 +1,193 @@
+/**
+ * Runs the open calls of a round: one by one, or so many at once as the policy says.
+ *
+ * Does not own the steps of one call (`CallStep`), what a round knows of itself (`RoundProgress`), nor what becomes of calls that
+ * may not run (`ToolRound`).
+ */
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Semaphore from "effect/Semaphore"
+import type * as OpenCall from "../../run/state/OpenCall.ts"
+import type * as SessionStore from "../../services/SessionStore.ts"
+import type * as Env from "../drive/Env.ts"
+import * as Recovery from "../start/Recovery.ts"
+import * as CallStep from "./CallStep.ts"
+import * as Question from "./Question.ts"
+import type { RoundProgress } from "./RoundProgress.ts"
+
+type Call = OpenCall.OpenCall
+type Running = Effect.Effect<void, SessionStore.StoreError>
+
+/** What the calls of a round have in common while they run. */
+interface Lanes {
+  readonly env: Env.Env
+  readonly progress: RoundProgress
+  /** how many run at once */
+  readonly places: number
+  /** waits for one of the places */
+  readonly inPlace: (run: Running) => Running
+  /** for one question after the other */
+  readonly line: Semaphore.Semaphore
+  /** what a call does for which nobody answers */
+  readonly nobody: Effect.Effect<void>
+  /** a call is over; gives how many are left */
+  readonly leave: () => number
+}
+
+const makeLanes = (env: Env.Env, progress: RoundProgress, calls: number): Lanes => {
+  const places = Math.max(1, Math.min(env.policy.maxParallel ?? 1, calls))
+  const idle = Deferred.makeUnsafe<void>()
+  let left = calls
+  const leave = () => {
+    if (--left === 0) Deferred.doneUnsafe(idle, Effect.void)
+    return left
+  }
+  const untilIdle = Effect.suspend(() => {
+    leave()
+    return Effect.onInterrupt(Deferred.await(idle), () => Effect.sync(() => left++))
+  })
+  return {
+    env,
+    progress,
+    places,
+    inPlace: places === 1 ? (run) => run : Semaphore.withPermit(Semaphore.makeUnsafe(places)),
+    line: Semaphore.makeUnsafe(1),
+    nobody: places === 1 ? Effect.void : untilIdle,
+    leave
+  }
+}
+
+/**
+ * Runs calls, at most `maxParallel` at once; one that waits for a person takes no place. Where they run one by one and nobody
+ * answers for it, later calls are asked about too, and wait with it unless a person has decided; else they go on, and it
+ * waits for a decision from elsewhere until they are over. Calls that may not run any more, all of them where a limit was
+ * reached before, stay open for the round to settle.
+ */
+export const runAll = Effect.fnUntraced(function*(
+  env: Env.Env,
+  progress: RoundProgress,
+  calls: ReadonlyArray<Call>
+): Effect.fn.Return<void, SessionStore.StoreError> {
+  if (calls.length === 0 || !progress.mayRun()) return
+  const lanes = makeLanes(env, progress, calls.length)
+  const { places } = lanes
+  // the intents of the first calls are stored together, where no hook takes its time before one of them
+  const first = calls.slice(0, places > 1 && env.hooks.at.beforeToolCall.length > 0 ? 0 : places)
+  const verdicts: Array<CallStep.Verdict> = []
+  for (const call of first) {
+    const verdict = yield* judge(env, call)
+    if (verdict._tag === "Run") CallStep.start(env, verdict.call ?? call)
+    verdicts.push(verdict)
+  }
+  yield* env.journal.commit
+  yield* places === 1 ? oneByOne(lanes, calls, verdicts) : atOnce(lanes, calls, verdicts)
+})
+
+/** `verdicts`: of the first calls, whose intents are stored where they run. */
+const oneByOne = Effect.fnUntraced(function*(
+  lanes: Lanes,
+  calls: ReadonlyArray<Call>,
+  verdicts: ReadonlyArray<CallStep.Verdict>
+): Effect.fn.Return<void, SessionStore.StoreError> {
+  const { env, progress } = lanes
+  let isHeld = false
+  for (const [i, call] of calls.entries()) {
+    if (i > 0 && !progress.mayRun()) break
+    const verdict = verdicts[i] ?? (yield* judge(env, call))
+    const isFree = verdict._tag === "Run" && call.phase === "pending" && call.decision === undefined
+    if (isFree && isHeld) continue
+    yield* workOff(lanes, call, verdict, i < verdicts.length)
+    isHeld ||= stillOpen(env, [call]).length > 0
+  }
+})
+
+const atOnce = (lanes: Lanes, calls: ReadonlyArray<Call>, verdicts: ReadonlyArray<CallStep.Verdict>): Running => {
+  const work = (call: Call, i: number) => {
+    const verdict = verdicts[i]
+    return verdict === undefined
+      ? Effect.flatMap(judge(lanes.env, call), (verdict) => workOff(lanes, call, verdict, false))
+      : workOff(lanes, call, verdict, true)
+  }
+  return Effect.forEach(calls, work, { concurrency: "unbounded", discard: true })
+}
+
+const workOff = (lanes: Lanes, call: Call, verdict: CallStep.Verdict, isStarted: boolean): Running =>
+  Effect.flatMap(carryOut(lanes, call, verdict, isStarted), () => {
+    const left = lanes.leave()
+    // the last outcome of a round is stored with the end of the turn, and one behind another with its intent
+    return left > 0 && lanes.places > 1 ? lanes.env.journal.commit : Effect.void
+  })
+
+/** `isStarted`: the intent is stored already. */
+const carryOut = (lanes: Lanes, given: Call, verdict: CallStep.Verdict, isStarted: boolean): Running => {
+  if (verdict._tag === "Settle") {
+    return Effect.sync(() => CallStep.settle(lanes.env, given, verdict.outcome, undefined, verdict.hook))
+  }
+  const call = verdict.call ?? given
+  if (verdict._tag === "Ask") return askAndCarryOut(lanes, call)
+  return lanes.inPlace(isStarted ? execute(lanes, call) : startAndExecute(lanes, call))
+}
+
+/** Until a person has decided about the arguments that the call goes on with; `n` counts the questions from 1. */
+const askAndCarryOut = Effect.fnUntraced(function*(
+  lanes: Lanes,
+  asked: Call,
+  n = 1
+): Effect.fn.Return<void, SessionStore.StoreError> {
+  const { env, inPlace, places, progress } = lanes
+  const decided = yield* decision(lanes, asked)
+  if (decided === undefined) return
+  const verdict = yield* CallStep.rejudge(env, decided, n)
+  const call = verdict._tag === "Settle" ? decided : verdict.call ?? decided
+  if (verdict._tag === "Ask") return yield* askAndCarryOut(lanes, call, n + 1)
+  if (verdict._tag === "Settle") {
+    CallStep.settle(env, call, verdict.outcome, undefined, verdict.hook)
+    return progress.look()
+  }
+  // with the intent, where that follows at once
+  if (progress.running >= places) yield* env.journal.commit
+  yield* inPlace(startAndExecute(lanes, call))
+})
+
+/** Those of a round's calls that have no outcome, as they stand now. */
+export const stillOpen = ({ journal }: Env.Env, calls: ReadonlyArray<Call>): ReadonlyArray<Call> =>
+  journal.state().openCalls.filter(({ callId }) => calls.some((call) => call.callId === callId))
+
+/** What is known is not kept back by a rule that takes its time. */
+const judge = (env: Env.Env, call: Call): Effect.Effect<CallStep.Verdict, SessionStore.StoreError> => {
+  const verdict = call.phase === "started" ? Recovery.judge(env, call) : CallStep.judge(env, call)
+  return Exit.isExit(verdict) ? verdict : Effect.andThen(env.journal.commit, verdict)
+}
+
+const execute = ({ env, progress }: Lanes, call: Call): Effect.Effect<void> =>
+  Effect.suspend(() => {
+    // an abort that was accepted is carried out once that is stored: nothing starts before
+    if (env.journal.state().abortRequested !== undefined) return Effect.never
+    progress.began()
+    return Effect.map(CallStep.execute(env, call), (outcome) => progress.ended(call, outcome))
+  })
+
+const startAndExecute = (lanes: Lanes, call: Call): Running =>
+  Effect.suspend(() => {
+    const { env, progress } = lanes
+    if (!progress.mayRun()) return Effect.void
+    CallStep.start(env, call)
+    return Effect.andThen(env.journal.commit, execute(lanes, call))
+  })
+
+/** The call once somebody has decided about it; not while nobody does, nor once the round is over. */
+const decision = Effect.fnUntraced(function*({ env, line, nobody, progress }: Lanes, call: Call) {
+  if (!progress.mayRun()) return undefined
+  // one after the other, so that the log has the questions in call order
+  const question = yield* line.withPermit(Question.request(env, call))
+  const isNew = progress.asked(question.approvalId)
+  yield* env.journal.commit
+  progress.look()
+  const word = isNew ? Question.asking(env, question, nobody) : nobody
+  yield* Effect.raceFirst(Question.answered(env, question, word), progress.over)
+  const now = stillOpen(env, [call])[0]
+  if (now?.decision === undefined) return undefined
+  progress.answered(question.approvalId)
+  return now
+})
