@@ -39,7 +39,7 @@ export interface SqliteClient extends SqlClient.SqlClient {
    * written and the result is `false`. Runs in one go, at once where no transaction of this client is open, else behind it.
    */
   readonly transact: (
-    statements: Arr.NonEmptyReadonlyArray<readonly [text: string, params: ReadonlyArray<unknown>]>
+    statements: Arr.NonEmptyReadonlyArray<readonly [text: string, values: ReadonlyArray<SQLInputValue>]>
   ) => Effect.Effect<boolean, SqlError.SqlError>
 }
 
@@ -54,7 +54,9 @@ export const make = Effect.fnUntraced(function*(
     (db) => Effect.sync(() => db.close())
   )
   SqliteFile.unlock(db)
-  const { execute, takesEffect } = executor(db)
+  const { run, takesEffect } = executor(db)
+  const execute = (text: string, params: ReadonlyArray<unknown> = [], shape: Shape = "objects") =>
+    run(text, params.map(toSqlite), shape)
   const attempt = attempts(db, options.busyTimeout ?? "5 seconds")
   const connection = connectionOf((text, params, shape) => attempt(() => execute(text, params, shape)))
 
@@ -79,21 +81,21 @@ export const make = Effect.fnUntraced(function*(
   })
 
   const transaction = ([guard, ...rest]: Parameters<SqliteClient["transact"]>[0]) => {
-    execute("BEGIN IMMEDIATE")
+    run("BEGIN IMMEDIATE")
     try {
       const isMet = takesEffect(...guard)
-      for (const statement of isMet ? rest : []) execute(...statement)
-      execute("COMMIT")
+      for (const statement of isMet ? rest : []) run(...statement)
+      run("COMMIT")
       return isMet
     } catch (cause) {
-      if (db.isTransaction) execute("ROLLBACK")
+      if (db.isTransaction) run("ROLLBACK")
       throw cause
     }
   }
   const inTurn = <A>(waiting: Effect.Effect<A, SqlError.SqlError>) => acquirers.borrower(() => waiting)
   const transact: SqliteClient["transact"] = (statements) => {
-    const run = () => transaction(statements)
-    return Effect.suspend(() => isTransaction() ? inTurn(attempt(run)) : attempt(run, inTurn))
+    const all = () => transaction(statements)
+    return Effect.suspend(() => isTransaction() ? inTurn(attempt(all)) : attempt(all, inTurn))
   }
   return Object.assign(client, { transact })
 })
@@ -155,9 +157,8 @@ const executor = (db: DatabaseSync) => {
     cache.set(text, prepared)
     return prepared
   }
-  const execute = (text: string, params: ReadonlyArray<unknown> = [], shape: Shape = "objects"): Rows => {
+  const run = (text: string, values: ReadonlyArray<SQLInputValue> = [], shape: Shape = "objects"): Rows => {
     const { returnsRows, statement } = cache.get(text) ?? prepare(text)
-    const values = params.map(toSqlite)
     if (!returnsRows) {
       const result = statement.run(...values)
       return shape === "raw" ? result as unknown as Rows : []
@@ -166,12 +167,11 @@ const executor = (db: DatabaseSync) => {
     return statement.all(...values)
   }
   /** Whether a statement returned a row or changed one. */
-  const takesEffect = (text: string, params: ReadonlyArray<unknown>): boolean => {
+  const takesEffect = (text: string, values: ReadonlyArray<SQLInputValue>): boolean => {
     const { returnsRows, statement } = cache.get(text) ?? prepare(text)
-    const values = params.map(toSqlite)
     return returnsRows ? statement.all(...values).length > 0 : statement.run(...values).changes > 0
   }
-  return { execute, takesEffect }
+  return { run, takesEffect }
 }
 
 const toSqlite = (value: unknown): SQLInputValue => {
