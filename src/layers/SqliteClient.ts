@@ -7,6 +7,7 @@
 import type * as Arr from "effect/Array"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import { identity } from "effect/Function"
 import * as Layer from "effect/Layer"
 import * as Reactivity from "effect/reactivity/Reactivity"
 import * as Schedule from "effect/Schedule"
@@ -34,11 +35,11 @@ export interface Options {
 
 export interface SqliteClient extends SqlClient.SqlClient {
   /**
-   * Runs statements as one transaction that the first one guards: when that returns no row, nothing is written and the
-   * result is `false`. Costs a third of what `withTransaction` adds to the statements themselves.
+   * Runs statements as one transaction that the first one guards: when that returns no row, or changes none, nothing is
+   * written and the result is `false`. Runs in one go, at once where no transaction of this client is open, else behind it.
    */
   readonly transact: (
-    statements: Arr.NonEmptyReadonlyArray<readonly [text: string, params: ReadonlyArray<unknown>]>
+    statements: Arr.NonEmptyReadonlyArray<readonly [text: string, values: ReadonlyArray<SQLInputValue>]>
   ) => Effect.Effect<boolean, SqlError.SqlError>
 }
 
@@ -53,7 +54,9 @@ export const make = Effect.fnUntraced(function*(
     (db) => Effect.sync(() => db.close())
   )
   SqliteFile.unlock(db)
-  const execute = executor(db)
+  const { run, takesEffect } = executor(db)
+  const execute = (text: string, params: ReadonlyArray<unknown> = [], shape: Shape = "objects") =>
+    run(text, params.map(toSqlite), shape)
   const attempt = attempts(db, options.busyTimeout ?? "5 seconds")
   const connection = connectionOf((text, params, shape) => attempt(() => execute(text, params, shape)))
 
@@ -62,10 +65,11 @@ export const make = Effect.fnUntraced(function*(
   yield* attempt(() => execute("PRAGMA journal_mode = WAL"))
   yield* attempt(() => execute(`PRAGMA synchronous = ${options.durability === "fsync" ? "FULL" : "NORMAL"}`))
 
+  const isTransaction = () => db.isOpen && db.isTransaction
   const acquirers = SqlClient.makeSqliteAcquirers({
     connection: Effect.succeed(connection),
     semaphore: yield* Semaphore.make(1),
-    isTransaction: () => db.isTransaction
+    isTransaction
   })
   const client = yield* SqlClient.make({
     ...acquirers,
@@ -76,21 +80,23 @@ export const make = Effect.fnUntraced(function*(
     spanAttributes: [["db.system.name", "sqlite"]]
   })
 
-  const transact: SqliteClient["transact"] = ([guard, ...rest]) =>
-    acquirers.borrower(() =>
-      attempt(() => {
-        execute("BEGIN IMMEDIATE")
-        try {
-          const isMet = execute(...guard).length > 0
-          if (isMet) { for (const statement of rest) execute(...statement) }
-          execute("COMMIT")
-          return isMet
-        } catch (cause) {
-          if (db.isTransaction) execute("ROLLBACK")
-          throw cause
-        }
-      })
-    )
+  const transaction = ([guard, ...rest]: Parameters<SqliteClient["transact"]>[0]) => {
+    run("BEGIN IMMEDIATE")
+    try {
+      const isMet = takesEffect(...guard)
+      for (const statement of isMet ? rest : []) run(...statement)
+      run("COMMIT")
+      return isMet
+    } catch (cause) {
+      if (db.isTransaction) run("ROLLBACK")
+      throw cause
+    }
+  }
+  const inTurn = <A>(waiting: Effect.Effect<A, SqlError.SqlError>) => acquirers.borrower(() => waiting)
+  const transact: SqliteClient["transact"] = (statements) => {
+    const all = () => transaction(statements)
+    return Effect.suspend(() => isTransaction() ? inTurn(attempt(all)) : attempt(all, inTurn))
+  }
   return Object.assign(client, { transact })
 })
 
@@ -115,26 +121,27 @@ const sqlError = (cause: unknown, operation: string): SqlError.SqlError => {
 
 /**
  * Runs a statement on the files that were opened, and runs it again while another connection holds a lock that it needs,
- * at most for `timeout`. Outside of a transaction what found a lock has done nothing. Waits on the clock instead of in
- * SQLite, which would block the process, and with it the very transaction it waits for when that is another connection of
- * this process.
+ * at most for `timeout`; `inTurn` makes of that what other fibers are to wait for. Outside of a transaction what found a lock
+ * has done nothing. Waits on the clock instead of in SQLite, which would block the process, and with it the very transaction
+ * it waits for when that is another connection of this process.
  */
 const attempts = (db: DatabaseSync, timeout: Duration.Input) => {
   const guarded = SqliteFile.guarded(db)
   const schedule = Schedule.min([Schedule.exponential("1 millis"), Schedule.spaced("25 millis")]).pipe(
     Schedule.upTo({ duration: timeout })
   )
-  return <A>(statement: () => A): Effect.Effect<A, SqlError.SqlError> =>
+  type Attempt<A> = Effect.Effect<A, SqlError.SqlError>
+  return <A>(statement: () => A, inTurn: (waiting: Attempt<A>) => Attempt<A> = identity): Attempt<A> =>
     Effect.suspend(() => {
       const f = () => guarded(statement)
       try {
         return Effect.succeed(f())
       } catch (cause) {
         if (!isLocked(cause) || db.isTransaction) return Effect.fail(sqlError(cause, "execute"))
-        return Effect.retry(Effect.try({ try: f, catch: (cause) => sqlError(cause, "execute") }), {
+        return inTurn(Effect.retry(Effect.try({ try: f, catch: (cause) => sqlError(cause, "execute") }), {
           schedule,
           while: (error) => isLocked(error.reason.cause)
-        })
+        }))
       }
     })
 }
@@ -150,9 +157,8 @@ const executor = (db: DatabaseSync) => {
     cache.set(text, prepared)
     return prepared
   }
-  return (text: string, params: ReadonlyArray<unknown> = [], shape: Shape = "objects"): Rows => {
+  const run = (text: string, values: ReadonlyArray<SQLInputValue> = [], shape: Shape = "objects"): Rows => {
     const { returnsRows, statement } = cache.get(text) ?? prepare(text)
-    const values = params.map(toSqlite)
     if (!returnsRows) {
       const result = statement.run(...values)
       return shape === "raw" ? result as unknown as Rows : []
@@ -160,6 +166,12 @@ const executor = (db: DatabaseSync) => {
     statement.setReturnArrays(shape === "arrays")
     return statement.all(...values)
   }
+  /** Whether a statement returned a row or changed one. */
+  const takesEffect = (text: string, values: ReadonlyArray<SQLInputValue>): boolean => {
+    const { returnsRows, statement } = cache.get(text) ?? prepare(text)
+    return returnsRows ? statement.all(...values).length > 0 : statement.run(...values).changes > 0
+  }
+  return { run, takesEffect }
 }
 
 const toSqlite = (value: unknown): SQLInputValue => {

@@ -4,7 +4,9 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Reactivity from "effect/reactivity/Reactivity"
 import * as Stream from "effect/Stream"
+import * as TestClock from "effect/testing/TestClock"
 import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
 import * as SqliteClient from "../../src/layers/SqliteClient.ts"
 import { temporaryFolder } from "../support/Processes.ts"
 
@@ -99,6 +101,14 @@ it.effect("transact writes nothing when the first returns none", () =>
     assert.deepStrictEqual(yield* all(sql), [])
   }))
 
+it.effect("transact is guarded by what the first changes, where it returns nothing", () =>
+  Effect.gen(function*() {
+    const sql = yield* client()
+    assert.isTrue(yield* sql.transact([insert(1), insert(2)]))
+    assert.isFalse(yield* sql.transact([["UPDATE t SET y = 'z' WHERE x = 3", []], insert(3)]))
+    assert.deepStrictEqual(yield* all(sql), [1, 2])
+  }))
+
 it.effect("transact writes nothing when a statement fails, and the next one goes on", () =>
   Effect.gen(function*() {
     const sql = yield* client()
@@ -124,4 +134,27 @@ it.effect("transact waits for a transaction of its connection", () =>
     yield* Fiber.join(first)
     assert.isTrue(yield* Fiber.join(second))
     assert.deepStrictEqual(yield* all(sql), [1, 2])
+  }))
+
+it.effect("transact that waits for a lock of another connection is in front of what begins behind it", () =>
+  Effect.gen(function*() {
+    const filename = join(yield* temporaryFolder, "test.db")
+    const sql = yield* Effect.provide(SqliteClient.make({ filename }), Reactivity.layer)
+    yield* sql`CREATE TABLE t (x INTEGER PRIMARY KEY, y TEXT)`
+    const other = yield* Effect.acquireRelease(
+      Effect.sync(() => new DatabaseSync(filename)),
+      (db) => Effect.sync(() => db.close())
+    )
+    other.exec("BEGIN IMMEDIATE")
+    const first = yield* Effect.forkChild(sql.transact([insert(1)]), { startImmediately: true })
+    other.exec("ROLLBACK")
+    const goOn = yield* Deferred.make<void>()
+    const second = yield* Effect.forkChild(
+      sql.withTransaction(Effect.andThen(Deferred.await(goOn), all(sql))),
+      { startImmediately: true }
+    )
+    yield* TestClock.adjust("1 second")
+    yield* Deferred.succeed(goOn, undefined)
+    assert.isTrue(yield* Fiber.join(first))
+    assert.deepStrictEqual(yield* Fiber.join(second), [1])
   }))

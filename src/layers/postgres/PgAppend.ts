@@ -17,7 +17,7 @@ export const make = (sql: SqlClient.SqlClient): SessionAppend.Append => {
   const fence = SessionAppend.fenceOf(sql)
   const columns = "session, seq, run, type, version, at, body"
   const first = `
-    WITH fence AS (${fence}), stored AS (
+    WITH fence AS (${fence} RETURNING session), stored AS (
       INSERT INTO fiberloop_events (${columns})
       SELECT fence.session, event.* FROM fence, ${eventsFrom(9)}
     )

@@ -24,18 +24,21 @@ export type Append = (
   events: Arr.NonEmptyReadonlyArray<RunEvent.Durable>
 ) => Effect.Effect<boolean, SqlError.SqlError>
 
+/** Values that every database takes as they are. */
+export type Values = ReadonlyArray<string | number | null>
+
 /** A text in the dialect of the database, with its parameters. */
-export type Statement = readonly [text: string, params: ReadonlyArray<unknown>]
+export type Statement = readonly [text: string, values: Values]
 
 /**
- * Runs statements as one transaction that the first one guards: when that returns no row, nothing is written and the
+ * Runs statements as one transaction that the first one guards: when that changes no row, nothing is written and the
  * result is `false`. An engine may have a faster way than the statements of effect/sql.
  */
 export type Transact = (statements: Arr.NonEmptyReadonlyArray<Statement>) => Effect.Effect<boolean, SqlError.SqlError>
 
-const transactWith = (sql: SqlClient.SqlClient): Transact => ([guard, ...rest]) =>
+const transactWith = (sql: SqlClient.SqlClient): Transact => ([[guard, values], ...rest]) =>
   sql.withTransaction(Effect.gen(function*() {
-    const rows = yield* sql.unsafe(...guard)
+    const rows = yield* sql.unsafe(`${guard} RETURNING 1`, values)
     if (rows.length === 0) return false
     for (const statement of rest) yield* sql.unsafe(...statement)
     return true
@@ -47,13 +50,13 @@ export const make = (sql: SqlClient.SqlClient, transact: Transact = transactWith
   return (head, events) => transact([[fence, fenceValues(head)], ...toInserts(head.session, events)])
 }
 
-/** The text that moves the head of a session, with `fenceValues` as its parameters; returns a row where it did. */
+/** The text that moves the head of a session where the fence still stands, with `fenceValues` as its parameters. */
 export const fenceOf = (sql: SqlClient.SqlClient): string =>
   sql`
     UPDATE fiberloop_sessions SET head = ${0}, title = ${""}, turns = ${0}, ended = ${""}, updated_at = ${0}
-    WHERE session = ${0} AND epoch = ${0} AND head = ${0} RETURNING session`.compile()[0]
+    WHERE session = ${0} AND epoch = ${0} AND head = ${0}`.compile()[0]
 
-export const fenceValues = ({ before, epoch, next, session }: Head): ReadonlyArray<unknown> => [
+export const fenceValues = ({ before, epoch, next, session }: Head): Values => [
   next.head,
   SessionRows.toTitle(next.title),
   next.turns,
@@ -77,9 +80,18 @@ export const inserts = (sql: SqlClient.SqlClient) => {
     texts.set(rows, text)
     return text
   }
-  return (session: Head["session"], events: ReadonlyArray<RunEvent.Durable>): ReadonlyArray<Statement> =>
-    Arr.chunksOf(events, rowsPerInsert).map((part) => [
-      textOf(part.length),
-      part.flatMap((event) => [session, ...SessionRows.toRow(event)])
-    ])
+  return (session: Head["session"], events: ReadonlyArray<RunEvent.Durable>): ReadonlyArray<Statement> => {
+    const statements: Array<Statement> = []
+    for (let from = 0; from < events.length; from += rowsPerInsert) {
+      const part = events.slice(from, from + rowsPerInsert)
+      statements.push([textOf(part.length), valuesOf(session, part)])
+    }
+    return statements
+  }
+}
+
+const valuesOf = (session: Head["session"], events: ReadonlyArray<RunEvent.Durable>): Values => {
+  const values: Array<string | number> = []
+  for (const event of events) values.push(session, ...SessionRows.toRow(event))
+  return values
 }

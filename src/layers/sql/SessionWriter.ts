@@ -74,47 +74,55 @@ export const make = (options: {
   })
 
   /** The events that are not stored, of which the first may be those of an append that was reported as failed. */
-  const restOf = (events: Events, failed: Events | undefined): ReadonlyArray<RunEvent.Durable> => {
-    const known = failed?.filter((event, i) => event.seq <= info.head && isSame(event, events[i])).length ?? 0
+  const restOf = (events: Events, failed: Events): ReadonlyArray<RunEvent.Durable> => {
+    const known = failed.filter((event, i) => event.seq <= info.head && isSame(event, events[i])).length
     return events.slice(known)
   }
 
-  const store = Effect.fnUntraced(function*(events: Events) {
-    const next = events.reduce(SessionStore.evolveInfo, info)
-    for (let tries = 1; !isLost && info.head < next.head; tries++) {
-      const { epoch, session } = claim
-      const isStored = yield* Effect.catch(
-        options.append({ session, epoch, before: info.head, next }, events),
-        Effect.fnUntraced(function*(error) {
-          if (!isUnknown(error)) return yield* Effect.fail(error)
-          open = { events, next }
-          yield* settle()
-          return tries < mostTries || info.head === next.head ? undefined : yield* Effect.fail(error)
+  const write = (events: Events, next: SessionStore.SessionInfo, tries: number): Effect.Effect<void, Fault> => {
+    const { epoch, session } = claim
+    return Effect.matchEffect(options.append({ session, epoch, before: info.head, next }, events), {
+      onSuccess: (isStored) => {
+        isLost = !isStored
+        if (isLost) return Effect.fail(SessionErrors.stale(sessionId))
+        stored(next)
+        return Effect.void
+      },
+      onFailure: (error) => {
+        if (!isUnknown(error)) return Effect.fail(error)
+        open = { events, next }
+        return Effect.flatMap(settle(), () => {
+          if (info.head === next.head) return Effect.void
+          if (tries === mostTries) return Effect.fail(error)
+          return isLost ? Effect.fail(SessionErrors.stale(sessionId)) : write(events, next, tries + 1)
         })
-      )
-      if (isStored === true) stored(next)
-      if (isStored === false) isLost = true
-    }
-  })
+      }
+    })
+  }
 
-  const append = Effect.fnUntraced(function*(events: Events): Effect.fn.Return<void, Fault> {
-    const failed = open?.events
-    yield* settle()
-    if (isLost) return yield* Effect.fail(SessionErrors.stale(sessionId))
-    const rest = restOf(events, failed)
-    if (!Arr.isReadonlyArrayNonEmpty(rest)) return
-    const gap = SessionErrors.checkSeq(info.head, rest)
-    if (gap !== undefined) return yield* Effect.die(gap)
-    const tooLarge = SessionErrors.tooLarge(rest)
-    if (tooLarge !== undefined) return yield* Effect.fail(tooLarge)
-    yield* store(rest)
-    if (isLost) return yield* Effect.fail(SessionErrors.stale(sessionId))
-  })
+  const check = (events: Events): Effect.Effect<void, Fault> => {
+    if (isLost) return Effect.fail(SessionErrors.stale(sessionId))
+    const gap = SessionErrors.checkSeq(info.head, events)
+    if (gap !== undefined) return Effect.die(gap)
+    const tooLarge = SessionErrors.tooLarge(events)
+    if (tooLarge !== undefined) return Effect.fail(tooLarge)
+    return write(events, events.reduce(SessionStore.evolveInfo, info), 1)
+  }
+
+  const append = (events: Events): Effect.Effect<void, Fault> => {
+    if (open === undefined) return check(events)
+    const failed = open.events
+    return Effect.flatMap(settle(), () => {
+      if (isLost) return Effect.fail(SessionErrors.stale(sessionId))
+      const rest = restOf(events, failed)
+      return Arr.isReadonlyArrayNonEmpty(rest) ? check(rest) : Effect.void
+    })
+  }
 
   return {
     claim,
     head: () => info.head,
-    append: (events) => Effect.uninterruptible(permit.withPermit(append(events))),
+    append: (events) => Effect.uninterruptible(permit.withPermit(Effect.suspend(() => append(events)))),
     close: permit.withPermit(Effect.suspend(() => {
       isLost = true
       return claims.release(claim, info.head)

@@ -3,7 +3,7 @@
  * writing to a file that was deleted, moved away or replaced: what is stored there is gone with the process, and nobody else
  * reads it.
  */
-import { chmodSync, statSync } from "node:fs"
+import { chmodSync, type Stats, statSync } from "node:fs"
 import type { DatabaseSync } from "node:sqlite"
 
 /** SQLITE_READONLY_DBMOVED, see sqlite.org/rescode.html: SQLite itself finds this only where it keeps a rollback journal. */
@@ -29,23 +29,24 @@ export const checkOwner = (db: DatabaseSync, table: string): void => {
 
 /**
  * Runs statements, but fails with the code `moved` once a file is not the one that was there before. Databases in memory
- * have none. Costs 5 microseconds a statement, outside of transactions.
+ * have none. Costs 3 microseconds a statement, outside of transactions.
  */
 export const guarded = (db: DatabaseSync): <A>(statement: () => A) => A => {
   const path = db.location()
   if (path === null) return (statement) => statement()
-  const main = idOf(path)
+  const beside = `${path}-wal`
+  const main = fileAt(path)
   // comes with the first statement that reads, and stays for as long as a connection is open
-  let wal: string | undefined
+  let wal: File
   return (statement) => {
     if (db.isTransaction) return statement()
-    if (idOf(path) !== main) throw gone(path)
+    if (!isSame(fileAt(path), main)) throw gone(path)
     if (wal === undefined) {
       const result = statement()
-      wal = idOf(`${path}-wal`)
+      wal = fileAt(beside)
       return result
     }
-    if (idOf(`${path}-wal`) !== wal) throw gone(`${path}-wal`)
+    if (!isSame(fileAt(beside), wal)) throw gone(beside)
     return statement()
   }
 }
@@ -68,10 +69,12 @@ export const unlock = (db: DatabaseSync): void => {
   }
 }
 
-/** The file at a path, whatever it is called; `undefined` where there is none. */
-const idOf = (path: string): string | undefined => {
-  const stats = statSync(path, { throwIfNoEntry: false })
-  return stats === undefined ? undefined : `${stats.dev} ${stats.ino}`
-}
+type File = Pick<Stats, "dev" | "ino"> | undefined
+
+/** `undefined` where there is none. */
+const fileAt = (path: string): File => statSync(path, { throwIfNoEntry: false })
+
+/** Whether two are one file, whatever it is called. */
+const isSame = (one: File, other: File): boolean => one?.ino === other?.ino && one?.dev === other?.dev
 
 const gone = (path: string) => Object.assign(new Error(`"${path}" is not the file that was opened`), { errcode: moved })
