@@ -141,19 +141,14 @@ export const make = Effect.fnUntraced(function*(
       return Stream.fromPull(Effect.succeed(pull))
     }))
 
-  const list = Effect.fn("SessionStore.list")(function*({ after, limit }: ListOptions = {}) {
-    const columns = sql.literal("id, head, title, turns, ended, created_at, updated_at")
+  const list = Effect.fn("SessionStore.list")(function*(options: ListOptions = {}) {
+    const { after, limit } = options
     const before = after === undefined
       ? sql.literal("")
       : sql`AND (updated_at, id) < (${after.updatedAt}, ${after.sessionId})`
-    const first = sql`ORDER BY updated_at DESC, id DESC LIMIT ${limit ?? Number.MAX_SAFE_INTEGER}`
     const rows = yield* asked(sql<SessionRows.InfoRow>`
-      WITH released AS (
-        SELECT ${columns} FROM fiberloop_sessions WHERE owner IS NULL AND head > 0 ${before} ${first}
-      ), held AS (
-        SELECT ${columns} FROM fiberloop_sessions WHERE owner IS NOT NULL AND head > 0 ${before}
-      )
-      SELECT * FROM released UNION ALL SELECT * FROM held ${first}`)
+      SELECT id, head, title, turns, ended, created_at, updated_at FROM fiberloop_sessions
+      WHERE head > 0 ${before} ORDER BY updated_at DESC, id DESC LIMIT ${limit ?? Number.MAX_SAFE_INTEGER}`)
     return rows.map(SessionRows.toInfo)
   })
 

@@ -168,7 +168,7 @@ describe("a file", () => {
         const session = yield* store.open("0198c0de-0000-7000-8000-000000000000", options)
         yield* session.append(notices(1, 2000, "x".repeat(500)))
       }))
-      assert.isBelow(statSync(file).size / 2000, 621)
+      assert.isBelow(statSync(file).size / 2000, 620)
     }))
 
   it.effect("large events are read in small pages", () =>
@@ -185,15 +185,11 @@ describe("a file", () => {
   it.effect("sessions are listed by an index", () =>
     Effect.gen(function*() {
       const { file } = yield* database
-      const planOf = (where: string, order: string) =>
-        JSON.stringify(sqlOn(file, (db) =>
-          db.prepare(
-            `EXPLAIN QUERY PLAN SELECT id FROM fiberloop_sessions WHERE ${where} AND head > 0 AND (updated_at, id) < (1, 'x') ${order}`
-          ).all()))
-      const released = planOf("owner IS NULL", "ORDER BY updated_at DESC, id DESC LIMIT 10")
-      assert.include(released, "fiberloop_sessions_newest")
-      assert.notInclude(released, "TEMP B-TREE")
-      assert.include(planOf("owner IS NOT NULL", ""), "fiberloop_sessions_held")
+      const plan = sqlOn(file, (db) =>
+        db.prepare(`EXPLAIN QUERY PLAN SELECT id FROM fiberloop_sessions WHERE head > 0 AND (updated_at, id) < (1, 'x')
+          ORDER BY updated_at DESC, id DESC LIMIT 10`).all())
+      assert.include(JSON.stringify(plan), "fiberloop_sessions_newest")
+      assert.notInclude(JSON.stringify(plan), "TEMP B-TREE")
     }))
 })
 
@@ -303,7 +299,7 @@ describe("a database of another state", () => {
       const reason = yield* reasonOf(Effect.scoped(make(file)))
       assert.strictEqual(reason._tag, "StoreRefused")
       assert.include(reason.message, "version 7")
-      assert.include(reason.message, "knows 3")
+      assert.include(reason.message, "knows 2")
       assert.isTrue(before.equals(readFileSync(file)))
     }))
 
@@ -316,17 +312,14 @@ describe("a database of another state", () => {
         yield* session.append(log)
       }))
       sqlOn(file, (db) =>
-        db.exec(`DROP INDEX fiberloop_compactions; DROP INDEX fiberloop_runs; DROP INDEX fiberloop_sessions_held;
-          DELETE FROM fiberloop_migrations WHERE migration_id >= 2`))
+        db.exec(`DROP INDEX fiberloop_compactions; DROP INDEX fiberloop_runs;
+          DELETE FROM fiberloop_migrations WHERE migration_id = 2`))
       const store = yield* make(file)
       assert.strictEqual(yield* store.lastOf("t", "RunStarted"), 1)
       assert.deepStrictEqual(yield* Stream.runCollect(store.read("t")), [...log])
-      const indexes = sqlOn(file, (db) =>
-        db.prepare("SELECT name FROM sqlite_master WHERE type = 'index'").all())
-      const names = indexes.map(({ name }) =>
-        name
-      )
-      assert.includeMembers(names, ["fiberloop_compactions", "fiberloop_runs", "fiberloop_sessions_held"])
+      const indexes = sqlOn(file, (db) => db.prepare("SELECT name FROM sqlite_master WHERE type = 'index'").all())
+      const names = indexes.map(({ name }) => name)
+      assert.includeMembers(names, ["fiberloop_compactions", "fiberloop_runs"])
     }))
 
   it.effect("with damaged pages is refused, naming the file", () =>

@@ -57,16 +57,8 @@ const indexLandmarks = Effect.gen(function*() {
   yield* sql`CREATE INDEX fiberloop_runs ON fiberloop_events (session, run, seq) WHERE type = 'RunStarted'`
 })
 
-/** A session that somebody holds changes with each append: it stands in the order of changes once it is released. */
-const orderReleased = Effect.gen(function*() {
-  const sql = yield* SqlClient.SqlClient
-  yield* sql`DROP INDEX IF EXISTS fiberloop_sessions_newest`
-  yield* sql`CREATE INDEX fiberloop_sessions_newest ON fiberloop_sessions (updated_at, id) WHERE owner IS NULL`
-  yield* sql`CREATE INDEX fiberloop_sessions_held ON fiberloop_sessions (session) WHERE owner IS NOT NULL`
-})
-
 /** By `<number>_<name>`; what is released never changes, what comes is added. */
-const migrations = { "1_sessions": createSessions, "2_landmarks": indexLandmarks, "3_released": orderReleased }
+const migrations = { "1_sessions": createSessions, "2_landmarks": indexLandmarks }
 
 const table = "fiberloop_migrations"
 const latest = Math.max(...Object.keys(migrations).map((name) => Number.parseInt(name, 10)))

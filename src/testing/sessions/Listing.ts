@@ -86,25 +86,6 @@ export const listing = (name: string, test: Test): void => {
     )
 
     test(
-      "sessions that are open stand among the others, by their last change",
-      Effect.gen(function*() {
-        const store = yield* SessionStore.SessionStore
-        const ids = (page: ReadonlyArray<SessionStore.SessionInfo>) => page.map((info) => info.sessionId)
-        for (let n = 1; n <= 6; n++) yield* write(`s${n}`, [started({ seq: 1, at: n })])
-        for (const [sessionId, at] of [["s2", 4], ["s5", 9]] as const) {
-          const session = yield* store.open(sessionId, { runId: "run-2", create: false })
-          yield* session.append([notice({ seq: 2, at })])
-        }
-        yield* store.open("s3", { runId: "run-2", create: false })
-        yield* store.open("unused", { runId: "run-2", create: true })
-        const first = yield* store.list({ limit: 3 })
-        assert.deepStrictEqual(ids(first), ["s5", "s6", "s4"])
-        const rest = yield* store.list({ after: first[2]! })
-        assert.deepStrictEqual(ids(rest), ["s2", "s3", "s1"])
-      })
-    )
-
-    test(
       "a session whose log cannot be read is listed",
       Effect.gen(function*() {
         const store = yield* SessionStore.SessionStore
