@@ -102,9 +102,8 @@ export const make = (options: {
       isBusy = true
       const over = () => {
         isBusy = false
-        const next = waiting.shift()
-        // behind what runs now: a row of them is no stack of them
-        if (next !== undefined) queueMicrotask(next)
+        // behind what runs now; whoever comes first takes all that is recorded along
+        for (const next of waiting.splice(0)) queueMicrotask(next)
       }
       const show = () => {
         over()
