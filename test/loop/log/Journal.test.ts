@@ -1,0 +1,102 @@
+/** What a drive records reaches the store one write after the other, and nobody who writes is forgotten. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Clock from "effect/Clock"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as Journal from "../../../src/loop/log/Journal.ts"
+import type * as RunEvent from "../../../src/run/RunEvent.ts"
+import * as RunState from "../../../src/run/RunState.ts"
+import * as Transcript from "../../../src/run/Transcript.ts"
+import type * as SessionStore from "../../../src/services/SessionStore.ts"
+
+const note = (text: string) => ({ _tag: "NoticeAdded", kind: "resume", text }) as const
+
+/** A journal over a store that answers a write when it is let go. */
+const make = Effect.gen(function*() {
+  const gates: Array<Deferred.Deferred<void>> = []
+  const writes: Array<ReadonlyArray<number>> = []
+  const shown: Array<string> = []
+  const broken = { throws: false }
+  let head = 0
+  const session: SessionStore.Session = {
+    sessionId: "s",
+    head: () => head,
+    append: (events) => {
+      if (broken.throws) throw new Error("no effect at all")
+      return Effect.suspend(() => {
+        const gate = Deferred.makeUnsafe<void>()
+        gates.push(gate)
+        writes.push(events.map(({ seq }) => seq))
+        return Effect.map(Deferred.await(gate), () => {
+          head = events[events.length - 1]!.seq
+        })
+      })
+    }
+  }
+  const journal = Journal.make({
+    session,
+    runId: "r",
+    state: RunState.empty,
+    transcript: Transcript.empty,
+    feed: { publish: (events) => void shown.push(...events.map(nameOf)) },
+    clock: yield* Clock.Clock
+  })
+  /** Lets the oldest write go on, and whoever waited for it. */
+  const letGo = Effect.suspend(() => {
+    const gate = gates.shift()
+    return gate === undefined ? Effect.void : Deferred.succeed(gate, undefined)
+  }).pipe(Effect.andThen(Effect.yieldNow), Effect.andThen(Effect.yieldNow))
+  return { broken, journal, letGo, shown, writes }
+})
+
+const nameOf = (event: RunEvent.RunEvent) => "text" in event ? event.text : event._tag
+
+const begin = <A, E>(self: Effect.Effect<A, E>) => Effect.forkDetach(self, { startImmediately: true })
+
+describe("commits that come while a write is under way", () => {
+  it.effect("all end, whichever of them writes what they recorded", () =>
+    Effect.gen(function*() {
+      const { journal, letGo, shown, writes } = yield* make
+      const fibers: Array<Fiber.Fiber<void, SessionStore.StoreError>> = []
+      for (const text of ["a", "b", "c", "d", "e"]) {
+        journal.record(note(text))
+        fibers.push(yield* begin(journal.commit))
+      }
+      yield* letGo
+      yield* letGo
+      assert.deepStrictEqual(fibers.map((fiber) => fiber.pollUnsafe() !== undefined), [true, true, true, true, true])
+      assert.deepStrictEqual(writes, [[1], [2, 3, 4, 5]])
+      assert.deepStrictEqual(shown, ["a", "b", "c", "d", "e"])
+    }))
+
+  it.effect("all end where the last one comes before them", () =>
+    Effect.gen(function*() {
+      const { journal, letGo, shown } = yield* make
+      journal.record(note("a"))
+      yield* begin(journal.commit)
+      journal.record(note("end"))
+      const sealed = yield* begin(journal.seal(Effect.void))
+      const late = [yield* begin(journal.commit), yield* begin(journal.commit), yield* begin(journal.commit)]
+      yield* letGo
+      yield* letGo
+      assert.deepStrictEqual([sealed, ...late].map((fiber) => fiber.pollUnsafe()), Array(4).fill(Exit.void))
+      assert.deepStrictEqual(shown, ["a", "end"])
+    }))
+})
+
+describe("a store that throws", () => {
+  it.effect("holds up no later write, and loses nothing", () =>
+    Effect.gen(function*() {
+      const { broken, journal, letGo, writes } = yield* make
+      journal.record(note("a"))
+      broken.throws = true
+      assert.isTrue(Exit.hasDies(yield* Effect.exit(journal.commit)))
+      broken.throws = false
+      const sealed = yield* begin(journal.seal(Effect.void))
+      yield* letGo
+      assert.deepStrictEqual(sealed.pollUnsafe(), Exit.void)
+      assert.deepStrictEqual(writes, [[1]])
+    }))
+})
