@@ -14,14 +14,17 @@ describe("a phase", () => {
     Effect.gen(function*() {
       const closed = Deferred.makeUnsafe<void>()
       const going = live()
-      const drive = yield* Effect.forkDetach(Effect.uninterruptibleMask((restore) =>
-        Effect.withFiber((self) =>
-          Phase.make(going, restore)(Effect.suspend(() => {
-            self.interruptUnsafe()
-            return Effect.onInterrupt(Effect.never, () => Deferred.succeed(closed, undefined))
-          }))
-        )
-      ), { startImmediately: true })
+      const drive = yield* Effect.forkDetach(
+        Effect.uninterruptibleMask((restore) =>
+          Effect.withFiber((self) =>
+            Phase.make(going, restore)(Effect.suspend(() => {
+              self.interruptUnsafe()
+              return Effect.onInterrupt(Effect.never, () => Deferred.succeed(closed, undefined))
+            }))
+          )
+        ),
+        { startImmediately: true }
+      )
       yield* Effect.yieldNow
       assert.isTrue(Deferred.isDoneUnsafe(closed))
       yield* Fiber.await(drive)
@@ -31,12 +34,15 @@ describe("a phase", () => {
   it.effect("is interrupted where it cut itself off before anybody waited for it", () =>
     Effect.gen(function*() {
       const going = live()
-      const drive = yield* Effect.forkDetach(Effect.uninterruptibleMask((restore) =>
-        Phase.make(going, restore)(Effect.suspend(() => {
-          Live.cutOff(going, { _tag: "Duration" })
-          return Effect.never
-        }))
-      ), { startImmediately: true })
+      const drive = yield* Effect.forkDetach(
+        Effect.uninterruptibleMask((restore) =>
+          Phase.make(going, restore)(Effect.suspend(() => {
+            Live.cutOff(going, { _tag: "Duration" })
+            return Effect.never
+          }))
+        ),
+        { startImmediately: true }
+      )
       yield* Effect.yieldNow
       const exit = drive.pollUnsafe()
       assert.isTrue(exit !== undefined && Exit.isSuccess(exit) && Exit.hasInterrupts(exit.value))
