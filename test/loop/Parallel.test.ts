@@ -16,6 +16,7 @@ import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as StrictModel from "../../src/testing/StrictModel.ts"
 import * as RunLog from "../support/RunLog.ts"
 import * as TestAgent from "../support/TestAgent.ts"
+import * as TestStore from "../support/TestStore.ts"
 
 const calls = (...ns: ReadonlyArray<number>) => ns.map((n) => TestAgent.work(n, `${n}`))
 
@@ -61,6 +62,25 @@ describe("calls of one message", () => {
       const log = yield* store.log("s")
       assert.deepStrictEqual(RunLog.violations(log), [])
       assert.strictEqual(RunLog.outcomes(log).length, 5)
+    }))
+
+  it.effect("all end where they do while the outcome of the first is being stored", () =>
+    Effect.gen(function*() {
+      const held = TestStore.holding((_, events) => events.some(({ _tag }) => _tag === "ToolSettled"))
+      const store = yield* TestStore.make(held.onAppend)
+      const { full, letGo, tool } = counted(5)
+      const { agent } = yield* TestAgent.make([calls(0, 1, 2, 3, 4), ScriptedModel.text("ok")], {
+        store,
+        tool,
+        agent: { toolPolicy: { maxParallel: 5 } }
+      })
+      const run = yield* agent.start({ sessionId: "s", input: "go" })
+      yield* full
+      for (const n of [0, 1, 2, 3, 4]) yield* letGo(n)
+      yield* held.reached
+      yield* held.release
+      yield* run.result
+      assert.strictEqual(RunLog.outcomes(yield* store.log("s")).length, 5)
     }))
 
   it.effect("run one after the other unless told otherwise", () =>

@@ -47,6 +47,8 @@ const settled = <A, E>(
 ): Effect.Effect<Exit.Exit<A, E>> => {
   const exit = fiber.pollUnsafe()
   if (exit !== undefined) return Effect.succeed(exit)
+  // a drive that is interrupted by now does not begin to wait
+  live.interrupt = onCutOff
   const endedOrCutOff = Effect.callback<void>((resume) => {
     const goOn = () => resume(Effect.void)
     live.interrupt = () => {

@@ -97,12 +97,15 @@ export const make = (options: {
       isSealed = release !== undefined
       if (!Arr.isReadonlyArrayNonEmpty(recorded)) return release ?? Effect.void
       const batch = recorded
+      const durable = batch.filter(RunEvent.isDurable)
+      // before anything changes: a store may throw
+      const append = Arr.isReadonlyArrayNonEmpty(durable) ? session.append(durable) : Effect.void
       const folded = { state, transcript }
       recorded = []
       isBusy = true
       const over = () => {
         isBusy = false
-        // behind what runs now; whoever comes first takes all that is recorded along
+        // all of them, as one that finds nothing to write wakes no other; behind what runs now, or they would be a stack
         for (const next of waiting.splice(0)) queueMicrotask(next)
       }
       const show = () => {
@@ -114,7 +117,6 @@ export const make = (options: {
         if (Arr.isReadonlyArrayNonEmpty(ready)) feed.publish(ready)
         return Effect.void
       }
-      const durable = batch.filter(RunEvent.isDurable)
       const keep = (cause: Cause.Cause<SessionStore.StoreError>) => {
         // what the store holds although it reported a failure is a fact, and is not written twice
         if (session.head() >= (durable.at(-1)?.seq ?? Infinity)) show()
@@ -126,7 +128,6 @@ export const make = (options: {
         }
         return Effect.failCause(cause)
       }
-      const append = Arr.isReadonlyArrayNonEmpty(durable) ? session.append(durable) : Effect.void
       const appended = release === undefined ? append : Effect.andThen(append, release)
       return Effect.matchCauseEffect(appended, { onFailure: keep, onSuccess: show })
     })

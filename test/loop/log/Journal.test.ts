@@ -1,81 +1,123 @@
-/** Writes that come while another one is under way. */
+/** What a drive records reaches the store one write after the other, and nobody who writes is forgotten. */
 import { assert, describe, it } from "@effect/vitest"
+import * as Clock from "effect/Clock"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import * as Fiber from "effect/Fiber"
+import type * as Fiber from "effect/Fiber"
 import * as Journal from "../../../src/loop/log/Journal.ts"
+import type * as RunEvent from "../../../src/run/RunEvent.ts"
 import * as RunState from "../../../src/run/RunState.ts"
 import * as Transcript from "../../../src/run/Transcript.ts"
+import type * as SessionStore from "../../../src/services/SessionStore.ts"
 import * as TestStore from "../../support/TestStore.ts"
 
-/** A journal whose first append is held, with `first` under way and "2" recorded behind it. */
-const held = Effect.fnUntraced(function*(onAppend: (store: TestStore.OnAppend) => TestStore.OnAppend = (_) => _) {
-  const hold = TestStore.holding((n) => n === 1)
-  const store = yield* TestStore.make(onAppend(hold.onAppend))
-  const session = yield* store.service.open("s", { runId: "r", create: true })
+const note = (text: string) => ({ _tag: "NoticeAdded", kind: "resume", text }) as const
+
+/** A journal over a store that answers a write when it is let go. */
+const make = Effect.gen(function*() {
+  const gates: Array<Deferred.Deferred<void>> = []
+  const writes: Array<ReadonlyArray<number>> = []
   const shown: Array<string> = []
+  const broken = { throws: false, refuses: false }
+  let head = 0
+  const session: SessionStore.Session = {
+    sessionId: "s",
+    head: () => head,
+    append: (events) => {
+      if (broken.throws) throw new Error("no effect at all")
+      return Effect.suspend(() => {
+        const gate = Deferred.makeUnsafe<void>()
+        gates.push(gate)
+        writes.push(events.map(({ seq }) => seq))
+        const answer = Effect.suspend(() => {
+          if (broken.refuses) return Effect.fail(TestStore.unavailable)
+          head = events[events.length - 1]!.seq
+          return Effect.void
+        })
+        return Effect.andThen(Deferred.await(gate), answer)
+      })
+    }
+  }
   const journal = Journal.make({
     session,
     runId: "r",
     state: RunState.empty,
     transcript: Transcript.empty,
-    feed: { publish: (events) => void shown.push(...events.map((event) => "text" in event ? event.text : event._tag)) },
-    clock: { currentTimeMillisUnsafe: () => 0 } as never
+    feed: { publish: (events) => void shown.push(...events.map(nameOf)) },
+    clock: yield* Clock.Clock
   })
-  const note = (text: string) => journal.record({ _tag: "NoticeAdded", kind: "resume", text })
-  note("1")
-  const first = yield* Effect.forkChild(journal.commit, { startImmediately: true })
-  yield* hold.reached
-  note("2")
-  return { first, hold, journal, note, shown, store }
+  /** Lets the oldest write go on, and whoever waited for it. */
+  const letGo = Effect.suspend(() => {
+    const gate = gates.shift()
+    return gate === undefined ? Effect.void : Deferred.succeed(gate, undefined)
+  }).pipe(Effect.andThen(Effect.yieldNow), Effect.andThen(Effect.yieldNow))
+  return { broken, journal, letGo, shown, writes }
 })
 
-const texts = (appends: ReadonlyArray<TestStore.Batch>) =>
-  appends.map((events) => events.map((event) => event._tag === "NoticeAdded" ? event.text : event._tag))
+const nameOf = (event: RunEvent.RunEvent) => "text" in event ? event.text : event._tag
 
-describe("while a write is under way", () => {
-  it.effect("others wait, the first takes all that was recorded along, and none waits for ever", () =>
+const begin = <A, E>(self: Effect.Effect<A, E>) => Effect.forkDetach(self, { startImmediately: true })
+
+describe("commits that come while a write is under way", () => {
+  it.effect("all end, whichever of them writes what they recorded", () =>
     Effect.gen(function*() {
-      const { hold, journal, shown, store } = yield* held()
-      const others = yield* Effect.forEach(
-        [1, 2, 3, 4],
-        () => Effect.forkChild(journal.commit, { startImmediately: true })
-      )
-      assert.deepStrictEqual(shown, [])
-      yield* hold.release
-      yield* Fiber.joinAll(others)
-      assert.deepStrictEqual(texts(store.appends), [["1"], ["2"]])
-      assert.deepStrictEqual(shown, ["1", "2"])
+      const { journal, letGo, shown, writes } = yield* make
+      const fibers: Array<Fiber.Fiber<void, SessionStore.StoreError>> = []
+      for (const text of ["a", "b", "c", "d", "e"]) {
+        journal.record(note(text))
+        fibers.push(yield* begin(journal.commit))
+      }
+      yield* letGo
+      yield* letGo
+      assert.deepStrictEqual(fibers.map((fiber) => fiber.pollUnsafe() !== undefined), [true, true, true, true, true])
+      assert.deepStrictEqual(writes, [[1], [2, 3, 4, 5]])
+      assert.deepStrictEqual(shown, ["a", "b", "c", "d", "e"])
     }))
 
-  it.effect("the last one waits too, and those behind it write nothing more", () =>
+  it.effect("all end where the last one comes before them", () =>
     Effect.gen(function*() {
-      const { hold, journal, note, shown, store } = yield* held()
-      const order: Array<string> = []
-      const release = Effect.sync(() => void order.push(`released behind ${store.appends.length}`))
-      const sealing = yield* Effect.forkChild(journal.seal(release), { startImmediately: true })
-      const late = yield* Effect.forkChild(journal.commit, { startImmediately: true })
-      yield* hold.release
-      yield* Fiber.joinAll([sealing, late])
-      note("3")
-      yield* journal.commit
-      assert.deepStrictEqual(texts(store.appends), [["1"], ["2"]])
-      assert.deepStrictEqual(order, ["released behind 2"])
-      assert.deepStrictEqual(shown, ["1", "2"])
+      const { journal, letGo, shown } = yield* make
+      journal.record(note("a"))
+      yield* begin(journal.commit)
+      journal.record(note("end"))
+      const sealed = yield* begin(journal.seal(Effect.void))
+      const late = [yield* begin(journal.commit), yield* begin(journal.commit), yield* begin(journal.commit)]
+      yield* letGo
+      yield* letGo
+      assert.deepStrictEqual([sealed, ...late].map((fiber) => fiber.pollUnsafe()), Array(4).fill(Exit.void))
+      assert.deepStrictEqual(shown, ["a", "end"])
     }))
+})
 
-  it.effect("what the store refuses is in the next write, and each of those that wait hears of its own", () =>
+it.effect("what the store refuses is in the write of whoever waits", () =>
+  Effect.gen(function*() {
+    const { broken, journal, letGo, shown, writes } = yield* make
+    journal.record(note("a"))
+    const refused = yield* begin(journal.commit)
+    const waiting = [yield* begin(journal.commit), yield* begin(journal.commit)]
+    broken.refuses = true
+    yield* letGo
+    broken.refuses = false
+    assert.deepStrictEqual(refused.pollUnsafe(), Exit.fail(TestStore.unavailable))
+    assert.deepStrictEqual(shown, [])
+    yield* letGo
+    assert.deepStrictEqual(waiting.map((fiber) => fiber.pollUnsafe()), Array(2).fill(Exit.void))
+    assert.deepStrictEqual(writes, [[1], [1]])
+    assert.deepStrictEqual(shown, ["a"])
+  }))
+
+describe("a store that throws", () => {
+  it.effect("holds up no later write, and loses nothing", () =>
     Effect.gen(function*() {
-      const refused = Effect.fail(TestStore.unavailable)
-      const { first, hold, journal, shown, store } = yield* held((hold) => (append) =>
-        append.n === 1 ? Effect.andThen(hold({ ...append, store: Effect.void }), refused) : append.store
-      )
-      const second = yield* Effect.forkChild(journal.commit, { startImmediately: true })
-      const third = yield* Effect.forkChild(journal.commit, { startImmediately: true })
-      yield* hold.release
-      assert.isTrue(Exit.isFailure(yield* Fiber.await(first)))
-      yield* Fiber.joinAll([second, third])
-      assert.deepStrictEqual(texts(store.appends), [["1", "2"]])
-      assert.deepStrictEqual(shown, ["1", "2"])
+      const { broken, journal, letGo, writes } = yield* make
+      journal.record(note("a"))
+      broken.throws = true
+      assert.isTrue(Exit.hasDies(yield* Effect.exit(journal.commit)))
+      broken.throws = false
+      const sealed = yield* begin(journal.seal(Effect.void))
+      yield* letGo
+      assert.deepStrictEqual(sealed.pollUnsafe(), Exit.void)
+      assert.deepStrictEqual(writes, [[1]])
     }))
 })
