@@ -85,7 +85,10 @@ await step("what is packed", async () => {
   expect(lost.length === 0, `these links lead out of the package: ${lost.join(", ")}`)
   const worker = "package/dist/cli/tools/files/RegexWorker.js"
   const { stdout: code } = await run("tar", ["-xzOf", tarball, worker], { cwd: source })
-  expect(!/^import .*"\./m.test(code), `${worker} loads more than itself, which each search with an expression waits for`)
+  expect(
+    !/^import .*"\./m.test(code),
+    `${worker} loads more than itself, which each search with an expression waits for`
+  )
   const maps = files.filter((_) => _.endsWith(".map")).length
   expect(maps === 0 || files.includes("src/index.ts"), "source maps are packed without the sources they name")
   expect(!("node" in { ...manifest.dependencies, ...manifest.optionalDependencies }), "node is a dependency of users")

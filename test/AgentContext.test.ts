@@ -211,10 +211,7 @@ describe("a setting", () => {
     Effect.gen(function*() {
       const around = AgentContext.surround(Context.make(References.UnhandledLogLevel, "Debug"), {})
       const said = around(Effect.service(References.UnhandledLogLevel))
-      assert.strictEqual(
-        yield* said.pipe(Effect.updateContext((_: Context.Context<never>) => Context.empty())),
-        "Debug"
-      )
+      assert.strictEqual(yield* said, "Debug")
       assert.isUndefined(yield* Effect.provideService(said, References.UnhandledLogLevel, undefined))
     }))
 
