@@ -16,13 +16,13 @@ const sources = join(root, "src")
 const dist = resolve(process.argv[2] ?? join(root, "dist"))
 
 /**
- * What lies in one file together with all that it imports and that is in none before: what a run is, what an agent needs, and a
- * tool that finds its worker beside itself.
+ * What lies in one file together with all that it imports and that is in none before: what a run is, what an agent needs, and the
+ * tools that find their worker, a file of its own, beside themselves.
  */
 const groups = [
   { name: "run", test: /^run\// },
   { name: "agent", test: /^(Agent|Fiberloop|layers\/SessionStoreMemory)$/ },
-  { name: "files", test: /^cli\/tools\/files\// }
+  { name: "files", test: /^cli\/tools\/files\/(?!RegexWorker$)/ }
 ]
 
 /** What nobody can import, but for the command and its worker. */

@@ -83,6 +83,12 @@ await step("what is packed", async () => {
       .map((target) => `${page} -> ${target}`)
   )
   expect(lost.length === 0, `these links lead out of the package: ${lost.join(", ")}`)
+  const worker = "package/dist/cli/tools/files/RegexWorker.js"
+  const { stdout: code } = await run("tar", ["-xzOf", tarball, worker], { cwd: source })
+  expect(
+    !/^import .*"\./m.test(code),
+    `${worker} loads more than itself, which each search with an expression waits for`
+  )
   const maps = files.filter((_) => _.endsWith(".map")).length
   expect(maps === 0 || files.includes("src/index.ts"), "source maps are packed without the sources they name")
   expect(!("node" in { ...manifest.dependencies, ...manifest.optionalDependencies }), "node is a dependency of users")
@@ -149,12 +155,14 @@ for (const version of nodes) {
     })
   }
 
-  await step(`Node ${version}: every entry point loads, the command's files are no entry point`, async () => {
+  await step(`Node ${version}: every entry point loads, the command's files and the rooms are none`, async () => {
     const load = names.map((_) => `await import("${_}")`).join("\n")
     await run("node", ["--input-type=module", "-e", load], { cwd: app, bin: [bin] })
-    const closed = `import("fiberloop/cli/main").then(() => process.exit(1), (_) => console.log(_.code))`
-    const { stdout } = await run("node", ["-e", closed], { cwd: app, bin: [bin] })
-    expect(stdout.trim() === "ERR_PACKAGE_PATH_NOT_EXPORTED", `importing fiberloop/cli/main gives ${stdout}`)
+    for (const name of ["cli/main", "agent.chunk", "run/run.chunk"]) {
+      const closed = `import("fiberloop/${name}").then(() => console.log("it"), (_) => console.log(_.code))`
+      const { stdout } = await run("node", ["-e", closed], { cwd: app, bin: [bin] })
+      expect(stdout.trim() === "ERR_PACKAGE_PATH_NOT_EXPORTED", `importing fiberloop/${name} gives ${stdout}`)
+    }
   })
 
   await step(`Node ${version}: node program.ts`, async () => {

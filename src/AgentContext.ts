@@ -43,6 +43,9 @@ interface Entry {
   readonly value: unknown
 }
 
+/** In the place of what a context does not say; `undefined` may be what it says. */
+const absent = Symbol()
+
 /** Runs an effect in the context of an agent with these options, which was made in the context `layer`. */
 export const surround = (layer: Context.Context<never>, options: Settings) => {
   const pick = (keep: (key: string) => boolean): ReadonlyArray<Entry> =>
@@ -56,9 +59,9 @@ export const surround = (layer: Context.Context<never>, options: Settings) => {
   const observers = [...new Set(Context.get(layer, Observers.Observers))]
   return <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
     Effect.updateContext(self, (caller: Context.Context<R>) => {
-      const ofCaller = ({ key }: Entry): unknown => Context.getOrUndefined(caller, key)
+      const ofCaller = ({ key }: Entry): unknown => Context.getOrElse(caller, key, () => absent)
       const missing = [
-        ...below.filter((entry) => ofCaller(entry) === undefined),
+        ...below.filter((entry) => ofCaller(entry) === absent),
         ...above.filter((entry) => ofCaller(entry) !== entry.value)
       ]
       // a context that stays as it is costs nothing

@@ -8,9 +8,11 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as FileSystem from "effect/FileSystem"
 import * as Layer from "effect/Layer"
+import * as References from "effect/References"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
+import * as AgentContext from "../src/AgentContext.ts"
 import { Agent, Fiberloop, Grace, Ids, RetryPolicy, RunError, SessionStoreMemory, ToolCall } from "../src/index.ts"
 import { ScriptedModel } from "../src/testing/index.ts"
 import * as RunLog from "./support/RunLog.ts"
@@ -203,6 +205,14 @@ describe("a setting", () => {
       assert.strictEqual(yield* delayOf(["caller", "layer"]), 7)
       assert.strictEqual(yield* delayOf(["layer"]), 6)
       assert.strictEqual(yield* delayOf([]), 3)
+    }))
+
+  it.effect("that the caller says is nothing is nothing, whatever the layer says", () =>
+    Effect.gen(function*() {
+      const around = AgentContext.surround(Context.make(References.UnhandledLogLevel, "Debug"), {})
+      const said = around(Effect.service(References.UnhandledLogLevel))
+      assert.strictEqual(yield* said, "Debug")
+      assert.isUndefined(yield* Effect.provideService(said, References.UnhandledLogLevel, undefined))
     }))
 
   it.effect("for ids is the caller's before the layer's", () =>

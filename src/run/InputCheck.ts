@@ -111,7 +111,7 @@ export const userMessages = (
   }
   return messages.length === 0 || messages.some((message) => isBlank(message.content))
     ? refuse(field, `the ${field} is empty; say what the agent is to do`)
-    : addresses(field, messages)
+    : Result.flatMap(addresses(field, messages), (_) => kept(field, _))
 }
 
 const historyMessages = (
@@ -119,7 +119,7 @@ const historyMessages = (
 ): Checked<NonNullable<RunInput.Effective["history"]>> => {
   const messages = history.map(({ content, role }) => ({ role, content: Message.user(content).content }))
   return messages.every(isHistoryMessage)
-    ? addresses("history", messages)
+    ? Result.flatMap(addresses("history", messages), (_) => kept("history", _))
     : refuse("history", "the history must be user and assistant messages, of text and file parts")
 }
 
@@ -140,6 +140,12 @@ const addresses = <M extends Message.UserMessage | Message.AssistantMessage>(
   }
   return Result.succeed(messages)
 }
+
+/** Messages of which nobody else has a part: who gave them may go on with what it has. */
+const kept = <M extends Message.UserMessage | Message.AssistantMessage>(
+  field: string,
+  messages: ReadonlyArray<M>
+): Checked<ReadonlyArray<M>> => json(field, messages) as unknown as Checked<ReadonlyArray<M>>
 
 const isBlank = (content: ReadonlyArray<Message.UserPart>): boolean =>
   content.every((part) => part.type === "text" && part.text.trim() === "")
@@ -171,9 +177,9 @@ export const policy = (
     )
   }
   const named = quota.flatMap(([name]) => name === CallQuota.all ? [] : [name])
-  return names("toolPolicy.allowList", allowList, tools).pipe(
-    Result.andThen(names("toolPolicy.maxCallsPerRun", named, tools)),
-    Result.map(() => given)
+  return Result.map(
+    Result.all([names("toolPolicy.allowList", allowList, tools), names("toolPolicy.maxCallsPerRun", named, tools)]),
+    ([allowList]) => allowList === undefined ? given : { ...given, allowList }
   )
 }
 
@@ -193,13 +199,14 @@ export const doomLoop = (
     : refuse("doomLoop.after", `doomLoop.after must be a whole number from 2 to 20; it is ${after}`)
 }
 
-const names = <Names extends ReadonlyArray<string> | undefined>(
+/** A copy of the names. */
+const names = (
   field: string,
-  given: Names,
+  given: ReadonlyArray<string> | undefined,
   tools: ReadonlyArray<string>
-): Checked<Names> => {
+): Checked<ReadonlyArray<string> | undefined> => {
   const unknown = given?.find((name) => !tools.includes(name))
-  if (unknown === undefined) return Result.succeed(given)
+  if (unknown === undefined) return Result.succeed(given?.slice())
   const has = tools.length === 0 ? "it has none" : `it has ${tools.join(", ")}`
   return refuse(field, `${field} names "${unknown}", which is no tool of this agent; ${has}`)
 }

@@ -40,6 +40,33 @@ describe("the same run id", () => {
       assert.strictEqual((yield* script.requests).length, 1)
     }))
 
+  it.effect("with equal input attaches also where the caller has changed what it gave the first time", () =>
+    Effect.gen(function*() {
+      const gate = yield* ScriptedModel.makeGate
+      const { agent, store } = yield* TestAgent.make([ScriptedModel.gate(gate)])
+      const make = () => ({
+        sessionId: "s",
+        runId: "r",
+        input: [{
+          role: "user" as const,
+          content: [{ type: "text" as const, text: "go", metadata: { a: { b: [1] } } }]
+        }],
+        history: [{ role: "user" as const, content: [{ type: "text" as const, text: "before" }] }],
+        allowedTools: ["work", "look"],
+        toolOrder: ["look"],
+        toolPolicy: { allowList: ["work", "look"] }
+      })
+      const first = make()
+      const run = yield* agent.start(first)
+      first.input[0]!.content[0]!.text = "stop"
+      first.input[0]!.content[0]!.metadata.a.b.push(2)
+      first.history[0]!.content.push({ type: "text", text: "and" })
+      for (const names of [first.allowedTools, first.toolOrder, first.toolPolicy.allowList]) names.pop()
+      assert.strictEqual((yield* agent.start(make())).runId, run.runId)
+      const [started] = RunLog.only(yield* store.log("s"), "RunStarted")
+      assert.deepStrictEqual<unknown>(started!.input.messages, make().input)
+    }))
+
   it.effect("with equal input after the end replays its facts and gives its result", () =>
     Effect.gen(function*() {
       const { agent, gate, input, run, script, store } = yield* waiting()
