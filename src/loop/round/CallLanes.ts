@@ -115,8 +115,8 @@ const atOnce = (lanes: Lanes, calls: ReadonlyArray<Call>, verdicts: ReadonlyArra
 const workOff = (lanes: Lanes, call: Call, verdict: CallStep.Verdict, isStarted: boolean): Running =>
   Effect.flatMap(carryOut(lanes, call, verdict, isStarted), () => {
     const left = lanes.leave()
-    // the last outcome of a round is stored with the end of the turn, another one with the intent of the call that comes next
-    return left > 0 && lanes.places > 1 ? Effect.andThen(Effect.yieldNow, lanes.env.journal.commit) : Effect.void
+    // the last outcome of a round is stored with the end of the turn, and one behind another with its intent
+    return left > 0 && lanes.places > 1 ? lanes.env.journal.commit : Effect.void
   })
 
 /** `isStarted`: the intent is stored already. */
