@@ -16,11 +16,12 @@ const sources = join(root, "src")
 const dist = resolve(process.argv[2] ?? join(root, "dist"))
 
 /**
- * What lies in one file together with all that it imports and that is in none before: what a run is, what an agent needs, and the
- * tools that find their worker, a file of its own, beside themselves.
+ * What lies in one file together with all that it imports and that is in none before: what a run is, the contracts, what an
+ * agent needs, and the tools that find their worker, a file of its own, beside themselves.
  */
 const groups = [
   { name: "run", test: /^run\// },
+  { name: "services", test: /^services\// },
   { name: "agent", test: /^(Agent|Fiberloop|layers\/SessionStoreMemory)$/ },
   { name: "files", test: /^cli\/tools\/files\/(?!RegexWorker$)/ }
 ]
