@@ -4,11 +4,14 @@ import type { Row } from "./Statistics.ts"
 const significant = (value: number): string =>
   value === 0 || Math.abs(value) >= 100 ? value.toFixed(0) : Number(value.toPrecision(3)).toString()
 
+/** Nothing is no multiple of nothing. */
+const ratio = (value = NaN): string => Number.isFinite(value) ? `${significant(value)}x` : ""
+
 const columns: ReadonlyArray<readonly [title: string, of: (row: Row) => string]> = [
   ["median", ({ median }) => significant(median)],
   ["min", ({ min }) => significant(min)],
-  ["to floor", ({ toFloor }) => toFloor === undefined ? "" : `${significant(toFloor)}x`],
-  ["to pi", ({ toPi }) => toPi === undefined ? "" : `${significant(toPi)}x`]
+  ["to floor", ({ toFloor }) => ratio(toFloor)],
+  ["to pi", ({ toPi }) => ratio(toPi)]
 ]
 
 export const render = (rows: ReadonlyArray<Row>): string =>
