@@ -70,7 +70,7 @@ export const make = Effect.fnUntraced(function*(
     types
   } as const
   // a connection on which nothing answers cannot be given back, and is not waited for
-  const scope = yield* Effect.acquireRelease(Scope.make(), (scope, exit) => Grace.within(Scope.close(scope, exit)))
+  const scope = yield* Effect.acquireRelease(Scope.make(), Grace.close)
   const client = yield* PgClient.make(config).pipe(
     Scope.provide(scope),
     Effect.mapError(explain),

@@ -70,7 +70,7 @@ const carryOut = (
   Effect.suspend(() => {
     const scope = Scope.makeUnsafe()
     // a store that is stuck is not waited for without end
-    const release = Effect.suspend(() => Effect.andThen(Grace.within(Scope.close(scope, Exit.void)), forget))
+    const release = Effect.andThen(Grace.close(scope, Exit.void), forget)
     return Effect.gen(function*() {
       const { begin, folded, runId, sessionId } = request
       const phase = Phase.make(live, restore)
@@ -86,9 +86,7 @@ const carryOut = (
           ? mend(services, request, opened)
           : Effect.succeed(opened))
       const opened = yield* phase(Scope.provide(mended, scope))
-      if (Exit.isFailure(opened)) {
-        return yield* refuse(opened.cause)
-      }
+      if (Exit.isFailure(opened)) return yield* refuse(opened.cause)
       if (opened.value._tag === "Replay") return yield* Effect.andThen(release, Ending.replay(live, opened.value))
 
       const { session, state } = opened.value
