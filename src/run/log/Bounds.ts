@@ -2,25 +2,29 @@
 
 /** A value's bytes of JSON, where they are more than `limit`. */
 export const above = (value: unknown, limit: number): number | undefined => {
-  if (atMost(value, limit) <= limit) return undefined
+  if (isSurelyWithin(value, limit)) return undefined
   const bytes = new TextEncoder().encode(JSON.stringify(value)).length
   return bytes > limit ? bytes : undefined
 }
 
-/** An upper bound of a value's bytes of JSON, without making them; stops adding once it is over `limit`. */
-const atMost = (value: unknown, limit: number): number => {
-  if (typeof value === "string") return value.length * 6 + 2
-  if (typeof value !== "object" || value === null) return 26
-  let sum = 2
-  if (Array.isArray(value)) {
-    for (let i = 0; i < value.length && sum <= limit; i++) sum += atMost(value[i], limit) + 1
-    return sum
+/** Told from an upper bound of the bytes, without making them: what is not surely within `limit` may be all the same. */
+export const isSurelyWithin = (value: unknown, limit: number): boolean => {
+  let sum = 0
+  const nodes: Array<object> = [[value]]
+  for (let at = 0; at < nodes.length; at++) {
+    const node = nodes[at]!
+    const members = Array.isArray(node) ? node : Object.values(node)
+    if (members !== node) { for (const key in node) sum += key.length * 6 + 3 }
+    sum += members.length + 2
+    for (let i = 0; i < members.length && sum <= limit; i++) {
+      const member: unknown = members[i]
+      if (typeof member === "string") sum += member.length * 6 + 2
+      else if (typeof member === "object" && member !== null) nodes.push(member)
+      else sum += 26
+    }
+    if (sum > limit) return false
   }
-  for (const key in value) {
-    if (sum > limit) return sum
-    sum += key.length * 6 + 4 + atMost((value as Record<string, unknown>)[key], limit)
-  }
-  return sum
+  return true
 }
 
 const longestMessage = 10_000
