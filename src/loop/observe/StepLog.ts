@@ -4,6 +4,7 @@ import type * as Clock from "effect/Clock"
 import type * as Fiber from "effect/Fiber"
 import * as Logger from "effect/Logger"
 import * as LogLevel from "effect/LogLevel"
+import type * as RunEvent from "../../run/RunEvent.ts"
 import type * as RunState from "../../run/RunState.ts"
 import type * as Model from "../../services/Model.ts"
 import * as RetryPolicy from "../../services/RetryPolicy.ts"
@@ -23,12 +24,14 @@ export const make = (
   if (loggers.size === 0) return undefined
   const toLine = lines(drive, before, model, fiber.getRef(RetryPolicy.RetryPolicy))
   return {
-    see: (event) => {
-      const line = toLine(event)
-      if (line === undefined) return
-      const date = new Date(clock.currentTimeMillisUnsafe())
-      const message = [`run=${drive.runId} ${line}`]
-      for (const logger of loggers) logger.log({ message, logLevel: "Debug", cause: Cause.empty, fiber, date })
+    see: (events) => {
+      for (const event of events) {
+        const line = toLine(event)
+        if (line === undefined) continue
+        const date = new Date(clock.currentTimeMillisUnsafe())
+        const message = [`run=${drive.runId} ${line}`]
+        for (const logger of loggers) logger.log({ message, logLevel: "Debug", cause: Cause.empty, fiber, date })
+      }
     }
   }
 }
@@ -58,7 +61,7 @@ const lines = (
   /** of the model's tries in this turn, which a fallback begins anew */
   let attempt = 1
 
-  return (event: Sink.Seen): string | undefined => {
+  return (event: RunEvent.RunEvent): string | undefined => {
     switch (event._tag) {
       case "RunStarted":
         limits = { ...limits, ...event.input.limits }
