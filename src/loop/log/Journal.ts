@@ -59,7 +59,8 @@ export const make = (options: {
   readonly feed: Pick<Feed.Feed, "publish">
   readonly clock: Clock.Clock
 }): Journal => {
-  const { clock, feed, runId, session } = options
+  const { feed, runId, session } = options
+  const now = options.clock.currentTimeMillisUnsafe.bind(options.clock)
   let state = options.state
   let transcript = options.transcript
   let status = options.state.status
@@ -151,13 +152,13 @@ export const make = (options: {
     state: () => state,
     transcript: () => transcript,
     status: () => status,
-    now: () => clock.currentTimeMillisUnsafe(),
+    now,
     record: (draft, ofRun = runId) => {
       // in the order that stores give them back in, so that their JSON is the same
       const event = {
         _tag: draft._tag,
         seq: state.seq + 1,
-        at: clock.currentTimeMillisUnsafe(),
+        at: now(),
         runId: ofRun,
         version: RunEvent.version,
         ...(draft as Partial<RunEvent.Draft>)

@@ -8,23 +8,26 @@ export const above = (value: unknown, limit: number): number | undefined => {
 }
 
 /** Told from an upper bound of the bytes, without making them: what is not surely within `limit` may be all the same. */
-export const isSurelyWithin = (value: unknown, limit: number): boolean => {
-  let sum = 0
-  const nodes: Array<object> = [[value]]
-  for (let at = 0; at < nodes.length; at++) {
-    const node = nodes[at]!
-    const members = Array.isArray(node) ? node : Object.values(node)
-    if (members !== node) { for (const key in node) sum += key.length * 6 + 3 }
-    sum += members.length + 2
-    for (let i = 0; i < members.length && sum <= limit; i++) {
-      const member: unknown = members[i]
-      if (typeof member === "string") sum += member.length * 6 + 2
-      else if (typeof member === "object" && member !== null) nodes.push(member)
-      else sum += 26
+export const isSurelyWithin = (value: unknown, limit: number): boolean => atMost([value], limit) <= limit
+
+/** An upper bound of a node's bytes of JSON; stops adding once it is over `limit`. Calls itself for inner nodes alone. */
+const atMost = (node: object, limit: number): number => {
+  let sum = 2
+  if (Array.isArray(node)) {
+    for (let i = 0; i < node.length && sum <= limit; i++) {
+      const item: unknown = node[i]
+      if (typeof item === "string") sum += item.length * 6 + 3
+      else sum += typeof item === "object" && item !== null ? atMost(item, limit) + 1 : 27
     }
-    if (sum > limit) return false
+    return sum
   }
-  return true
+  for (const key in node) {
+    if (sum > limit) return sum
+    const member = (node as Record<string, unknown>)[key]
+    if (typeof member === "string") sum += (key.length + member.length) * 6 + 6
+    else sum += key.length * 6 + (typeof member === "object" && member !== null ? atMost(member, limit) + 4 : 30)
+  }
+  return sum
 }
 
 const longestMessage = 10_000

@@ -21,11 +21,4 @@ describe("a value", () => {
     const value = { text: "\0\u00e9", numbers: [-1.7976931348623157e308, 0], no: [null, false], inner: [{ a: [] }] }
     assert.isTrue(Bounds.isSurelyWithin(value, 6 * bytesOf(value)))
   })
-
-  it("that is nested more deeply than JSON can be written is measured all the same", () => {
-    let value: unknown = "x"
-    for (let depth = 0; depth < 100_000; depth++) value = [value]
-    assert.isTrue(Bounds.isSurelyWithin(value, 1_000_000))
-    assert.isFalse(Bounds.isSurelyWithin(value, 100_000))
-  })
 })
