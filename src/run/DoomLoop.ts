@@ -125,18 +125,18 @@ export const judge = (trail: Trail, settings: Settings): Verdict | undefined => 
 /** The shortest period that `steps` end with at least `after` times. */
 const find = (steps: Trail, after: number): { readonly period: number; readonly count: number } | undefined => {
   const last = steps.length - 1
+  const outcome = steps[last]?.outcome
   for (let period = 1; period * after <= steps.length; period++) {
+    if (steps[last - period]?.outcome !== outcome) continue
     let same = period
-    for (; same <= last; same++) {
-      const a = steps[last - same]!
-      const b = steps[last - same + period]!
-      if (a.outcome !== b.outcome || a.params !== b.params || a.tool !== b.tool) break
-    }
+    while (same <= last && isSame(steps[last - same]!, steps[last - same + period]!)) same++
     const count = Math.floor(same / period)
     if (count >= after) return { period, count }
   }
   return undefined
 }
+
+const isSame = (a: Step, b: Step): boolean => a.tool === b.tool && a.params === b.params && a.outcome === b.outcome
 
 /** The same for a loop wherever one begins to go round it. */
 const keyOf = (steps: Trail): string => {

@@ -59,7 +59,7 @@ export const indexOf = (openCalls: ReadonlyArray<OpenCall>, id: string): number 
 
 /** The same on every try at a call, and unique among all sessions: the ids may hold anything. */
 export const idempotencyKey = (sessionId: string, runId: string, id: string): string =>
-  [sessionId, runId, id].map(encodeURIComponent).join("/")
+  `${encodeURIComponent(sessionId)}/${encodeURIComponent(runId)}/${encodeURIComponent(id)}`
 
 /** A call without what was asked and answered about it: that was about other arguments. */
 export const unasked = (
