@@ -255,6 +255,6 @@ describe("the status table", () => {
       journal.move("driveStarted")
       const exit = yield* Effect.exit(Effect.sync(() => journal.move("settledWithCalls")))
       assert.isTrue(Exit.hasDies(exit))
-      assert.strictEqual(journal.status(), "preparing")
+      assert.strictEqual(journal.status, "preparing")
     }))
 })

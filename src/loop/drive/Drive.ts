@@ -110,7 +110,7 @@ const carryOut = (
 
 /** The first event is with the store, which has not said yet what became of it. */
 const isPending = (cause: Cause.Cause<RunError.RunError>, journal: Journal.Journal, before: RunState.RunState) => {
-  const { drive, runId } = journal.state()
+  const { drive, runId } = journal.state
   return Cause.hasInterruptsOnly(cause) && (runId !== before.runId || drive > before.drive)
 }
 
@@ -141,10 +141,10 @@ const mend = Effect.fnUntraced(function*(
   const env = yield* makeEnv(services, request, { ...unseen(), feed }, { ...opened, session: first })
   const isResumed = opened.begin._tag === "Resume"
   yield* Recovery.repair(env, isResumed)
-  const state = env.journal.state()
+  const state = env.journal.state
   const wasAborted = state.end?._tag === "RunAborted" && state.end.reason !== "crashed"
   const isOver = isResumed && (state.end?._tag === "RunLimited" || (wasAborted && request.begin._tag === "Start"))
-  if (!isOver) return { ...opened, session: second, state, transcript: env.journal.transcript() }
+  if (!isOver) return { ...opened, session: second, state, transcript: env.journal.transcript }
   yield* flush
   return { _tag: "Replay", past: { from: opened.from, to: state.seq, state } }
 })
@@ -228,17 +228,17 @@ const endingOf = (
   if (stopped._tag === "Failed") return { _tag: "RunFailed", error: stopped.error }
   if (stopped._tag === "Duration") return { _tag: "RunLimited", reason: "duration" }
   // one that was announced is what happened, also where another reason came before it was carried out
-  return { _tag: "RunAborted", reason: journal.state().abortRequested ?? stopped.reason }
+  return { _tag: "RunAborted", reason: journal.state.abortRequested ?? stopped.reason }
 }
 
 /** Cuts the run off when its time is over; nothing where that has no limit. */
 const limitDuration = ({ journal }: Env.Env, live: Live.Live): Effect.Effect<Fiber.Fiber<void> | undefined> => {
-  const { maxDuration } = journal.state().limits
+  const { maxDuration } = journal.state.limits
   if (maxDuration === undefined) return Effect.succeed(undefined)
   // time spent waiting for people does not count, so what is left is looked at again when it should be over
   const check: Effect.Effect<void> = Effect.suspend(() => {
-    const left = maxDuration - RunState.totalsAt(journal.state(), journal.now()).duration
-    const pause = journal.state().waitingSince === undefined ? left : Math.max(left, 1000)
+    const left = maxDuration - RunState.totalsAt(journal.state, journal.now()).duration
+    const pause = journal.state.waitingSince === undefined ? left : Math.max(left, 1000)
     if (left > 0) return Effect.andThen(Effect.sleep(Duration.millis(pause)), check)
     return Effect.sync(() => Live.cutOff(live, { _tag: "Duration" }))
   })

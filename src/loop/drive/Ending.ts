@@ -52,7 +52,7 @@ export const finish = Effect.fnUntraced(function*(
   if (Exit.isSuccess(sealed)) env.inbox.answer()
   if (ending._tag === "RunFailed") return yield* conclude(live, Exit.fail(ending.error))
   if (Exit.isFailure(sealed)) return yield* conclude(live, Exit.fail(toRunError(sealed.cause)))
-  return yield* conclude(live, resultOf(live, journal.state()))
+  return yield* conclude(live, resultOf(live, journal.state))
 })
 
 /** Settles what is open and records the end. */
@@ -61,9 +61,9 @@ const record = (env: Env.Env, ending: Ending): void => {
   env.inbox.close(journal, ending._tag)
   // a suspended run keeps its questions open
   if (ending._tag !== "RunSuspended") ToolRound.settleOpen(env, notExecuted[ending._tag])
-  const move = endMove(journal.status(), ending)
+  const move = endMove(journal.status, ending)
   if (move !== undefined) journal.move(move)
-  const totals = RunState.totalsAt(journal.state(), journal.now())
+  const totals = RunState.totalsAt(journal.state, journal.now())
   const names = Array.from(env.leftBehind.values(), (left) => left.name)
   const end = { totals, ...(names.length === 0 ? {} : { leftBehind: names }) }
   journal.record(

@@ -63,7 +63,7 @@ export class Inbox {
 
   /** Records what the turn that comes next begins with. */
   receive(journal: Journal.Journal): void {
-    const turn = journal.state().totals.turns + 1
+    const turn = journal.state.totals.turns + 1
     for (const { kind, messages, seq } of due(journal)) {
       journal.record({ _tag: "InputReceived", kind, messages, queued: seq })
       this.#judge(messages, Delivery.delivered(turn))
@@ -73,7 +73,7 @@ export class Inbox {
   /** Nothing more is accepted, and what waits in the queue is answered with the end that is recorded next. */
   close(journal: Journal.Journal, end: RunEvent.End["_tag"]): void {
     this.#journal = undefined
-    for (const { messages } of journal.state().queued) this.#judge(messages, Delivery.notDeliveredBefore(end))
+    for (const { messages } of journal.state.queued) this.#judge(messages, Delivery.notDeliveredBefore(end))
   }
 
   /** Answers whoever waits for what is stored by now. */
@@ -100,4 +100,4 @@ export class Inbox {
 
 /** What the next turn begins with. */
 export const due = (journal: Journal.Journal): Queue.Queue =>
-  Queue.due(journal.state().queued, () => !Transcript.awaitsModel(journal.transcript()))
+  Queue.due(journal.state.queued, () => !Transcript.awaitsModel(journal.transcript))

@@ -14,18 +14,20 @@ import * as RunStatus from "../../run/RunStatus.ts"
 import * as Transcript from "../../run/Transcript.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
 import type * as Feed from "./Feed.ts"
+import type * as Fold from "./Fold.ts"
 import * as LeftOut from "./LeftOut.ts"
 
 type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never
 type TransientDraft = DistributiveOmit<RunEvent.Transient, "runId">
 
+/** A live object: what it holds is as of now. */
 export interface Journal {
   readonly runId: string
   /** the fold of everything recorded, committed or not */
-  readonly state: () => RunState.RunState
-  readonly transcript: () => Transcript.Transcript
+  readonly state: RunState.RunState
+  readonly transcript: Transcript.Transcript
   /** the live status, finer than the one in `state` */
-  readonly status: () => RunEvent.Status
+  readonly status: RunEvent.Status
   /** Folds a durable event in, of this run or of the one before it, and keeps it for the next commit. */
   readonly record: (draft: RunEvent.Draft, ofRun?: string) => void
   /** Makes a move of the status table; dies on one that is not in it. */
@@ -61,10 +63,12 @@ export const make = (options: {
 }): Journal => {
   const { feed, runId, session } = options
   const now = options.clock.currentTimeMillisUnsafe.bind(options.clock)
-  let state = options.state
-  let transcript = options.transcript
-  let status = options.state.status
-  let stored = { state, transcript }
+  const self: { -readonly [Key in "state" | "transcript" | "status"]: Journal[Key] } = {
+    state: options.state,
+    transcript: options.transcript,
+    status: options.state.status
+  }
+  let stored: Fold.Folded = { state: options.state, transcript: options.transcript }
   let recorded: Array<RunEvent.RunEvent> = []
   /** those of `recorded` that the next write stores */
   let durable: Array<RunEvent.Durable> = []
@@ -88,11 +92,11 @@ export const make = (options: {
   /** Goes on as if what the store does not hold had not been recorded. */
   const leaveOut = (limit: number) => {
     const rest = LeftOut.rest(stored, recorded, limit)
-    state = rest.state
-    transcript = rest.transcript
+    self.state = rest.state
+    self.transcript = rest.transcript
     recorded = rest.recorded
     durable = recorded.filter(RunEvent.isDurable)
-    status = rest.status ?? status
+    self.status = rest.status ?? self.status
   }
 
   /** Comes when the write under way is over. */
@@ -120,13 +124,13 @@ export const make = (options: {
     const facts = durable
     // before anything changes: a store may throw
     const append = Arr.isReadonlyArrayNonEmpty(facts) ? session.append(facts) : Effect.void
-    const folded = { state, transcript }
+    const { state, transcript } = self
     recorded = []
     durable = []
     isBusy = true
     const show = () => {
       over()
-      stored = folded
+      stored = { state, transcript }
       feed.publish(batch)
       if (recorded.length > 0) showTransient()
       return Effect.void
@@ -147,33 +151,31 @@ export const make = (options: {
     return Effect.matchCauseEffect(appended, { onFailure: keep, onSuccess: show })
   }
 
-  return {
+  return Object.assign(self, {
     runId,
-    state: () => state,
-    transcript: () => transcript,
-    status: () => status,
     now,
-    record: (draft, ofRun = runId) => {
+    record: (draft: RunEvent.Draft, ofRun = runId) => {
       // in the order that stores give them back in, so that their JSON is the same
-      const placed = { _tag: draft._tag, seq: state.seq + 1, at: now(), runId: ofRun, version: RunEvent.version }
+      const placed = { _tag: draft._tag, seq: self.state.seq + 1, at: now(), runId: ofRun, version: RunEvent.version }
       // a spread behind other members is much slower
       const event = Object.assign(placed, draft) as RunEvent.Durable
-      state = RunState.evolve(state, event)
-      transcript = Transcript.append(transcript, event)
+      self.state = RunState.evolve(self.state, event)
+      self.transcript = Transcript.append(self.transcript, event)
       recorded.push(event)
       durable.push(event)
     },
-    move: (when) => {
-      const from = status
-      status = RunStatus.transition(from, when)
-      emit({ _tag: "StatusChanged", runId, from, to: status })
+    move: (when: RunStatus.Trigger) => {
+      const from = self.status
+      const to = RunStatus.transition(from, when)
+      self.status = to
+      emit({ _tag: "StatusChanged", runId, from, to })
     },
-    emit: (draft) => emit({ ...draft, runId } as RunEvent.Transient),
-    emitDeltas: (deltas) => {
+    emit: (draft: TransientDraft) => emit({ ...draft, runId } as RunEvent.Transient),
+    emitDeltas: (deltas: Arr.NonEmptyReadonlyArray<RunEvent.Delta>) => {
       if (recorded.length === 0 && !isBusy) feed.publish(deltas, "deltas")
       else for (let i = 0; i < deltas.length; i++) recorded.push(deltas[i]!)
     },
     commit: Effect.uninterruptibleMask(() => write()),
-    seal: (release) => Effect.uninterruptibleMask(() => write(release))
-  }
+    seal: (release: Effect.Effect<void>) => Effect.uninterruptibleMask(() => write(release))
+  })
 }

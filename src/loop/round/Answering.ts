@@ -89,7 +89,7 @@ export const record = (
   decision: RunInput.DecideInput
 ): Effect.Effect<boolean, RunError.RunError> =>
   Effect.uninterruptible(Effect.suspend(() => {
-    const call = Decision.waiting(journal.state(), decision.approvalId)
+    const call = Decision.waiting(journal.state, decision.approvalId)
     // what became of the question must be in the log to be read there
     if (call === undefined) return Effect.andThen(journal.commit, refuse(store, decision, call))
     if (OpenCall.isExpired(call, journal.now())) return refuse(store, decision, call)
@@ -105,6 +105,6 @@ export const live = Effect.fnUntraced(function*(
   decision: RunInput.DecideInput
 ): Effect.fn.Return<boolean, RunError.RunError> {
   const { journal } = env
-  if (Decision.waiting(journal.state(), decision.approvalId) === undefined) yield* journal.commit
-  return yield* record(env, store, yield* check(env, store, journal.state(), decision))
+  if (Decision.waiting(journal.state, decision.approvalId) === undefined) yield* journal.commit
+  return yield* record(env, store, yield* check(env, store, journal.state, decision))
 })

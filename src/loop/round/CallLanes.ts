@@ -152,7 +152,7 @@ const askAndCarryOut = Effect.fnUntraced(function*(
 
 /** Those of a round's calls that have no outcome, as they stand now. */
 export const stillOpen = ({ journal }: Env.Env, calls: ReadonlyArray<Call>): ReadonlyArray<Call> =>
-  journal.state().openCalls.filter(({ callId }) => calls.some((call) => call.callId === callId))
+  journal.state.openCalls.filter(({ callId }) => calls.some((call) => call.callId === callId))
 
 /** What is known is not kept back by a rule that takes its time. */
 const judge = (env: Env.Env, call: Call): Effect.Effect<CallStep.Verdict, SessionStore.StoreError> => {
@@ -163,7 +163,7 @@ const judge = (env: Env.Env, call: Call): Effect.Effect<CallStep.Verdict, Sessio
 const execute = ({ env, progress }: Lanes, call: Call): Effect.Effect<void> =>
   Effect.suspend(() => {
     // an abort that was accepted is carried out once that is stored: nothing starts before
-    if (env.journal.state().abortRequested !== undefined) return Effect.never
+    if (env.journal.state.abortRequested !== undefined) return Effect.never
     progress.began()
     return Effect.map(CallStep.execute(env, call), (outcome) => progress.ended(call, outcome))
   })

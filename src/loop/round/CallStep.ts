@@ -75,7 +75,7 @@ const byRules = (env: Env.Env, call: Call): Effect.Effect<Verdict> => {
     name: call.tool,
     params: OpenCall.asked(call),
     callId: call.callId,
-    messages: () => Transcript.messages(Transcript.beforeTurn(env.journal.transcript()))
+    messages: () => Transcript.messages(Transcript.beforeTurn(env.journal.transcript))
   }
   const asks = env.executor.needsApproval(env.handlers, candidate, env.policy.requireApprovalByDefault ?? false)
   return isSettled(asks)
@@ -128,7 +128,7 @@ export const settle = (
 const editedOf = ({ decision }: Call) => decision?.params === undefined ? {} : { edited: decision.params }
 
 /** This drive started it, and not one that died: told by the log, because clocks of machines differ. */
-export const isOurs = (journal: Env.Env["journal"], { drive }: Call): boolean => drive === journal.state().drive
+export const isOurs = (journal: Env.Env["journal"], { drive }: Call): boolean => drive === journal.state.drive
 
 /** Runs the handler of a call whose intent is stored, and records the outcome once there is one. */
 export const execute = (env: Env.Env, call: Call): Effect.Effect<ToolOutcome.ToolOutcome> =>
@@ -140,7 +140,7 @@ const carryOut = (env: Env.Env, call: Call): Effect.Effect<ToolOutcome.ToolOutco
     const { callId, tool, turn } = call
     const { runId } = journal
     const startedAt = journal.now()
-    const attempt = journal.state().openCalls.find((open) => open.callId === callId)?.tries ?? 1
+    const attempt = journal.state.openCalls.find((open) => open.callId === callId)?.tries ?? 1
     let isSettled = false
     const show = (value: Schema.Json | undefined) =>
       Effect.sync(() => {
@@ -162,7 +162,7 @@ const carryOut = (env: Env.Env, call: Call): Effect.Effect<ToolOutcome.ToolOutco
           callId,
           idempotencyKey: OpenCall.idempotencyKey(sessionId, runId, callId),
           attempt,
-          data: journal.state().input?.data
+          data: journal.state.input?.data
         }
       },
       {

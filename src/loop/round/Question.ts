@@ -38,7 +38,7 @@ export const request = Effect.fnUntraced(function*(
 
 /** Unique in the session, also where a question about the same call was asked before. */
 const newId = (journal: Env.Env["journal"], callId: string): string => {
-  const { openCalls, seq } = journal.state()
+  const { openCalls, seq } = journal.state
   const wasAsked = openCalls.some((open) => open.callId === callId && open.approvalId !== undefined)
   return `${journal.runId}/${callId}${wasAsked ? `:${seq + 1}` : ""}`
 }
@@ -46,7 +46,7 @@ const newId = (journal: Env.Env["journal"], callId: string): string => {
 /** Comes when the question has its answer, from wherever, or when `word` comes. */
 export const answered = (env: Env.Env, question: Approver.Question, word: Effect.Effect<void>): Effect.Effect<void> =>
   Effect.suspend(() => {
-    if (Decision.waiting(env.journal.state(), question.approvalId) === undefined) return Effect.void
+    if (Decision.waiting(env.journal.state, question.approvalId) === undefined) return Effect.void
     const { expiresAt } = question
     if (OpenCall.isExpired(question, env.journal.now())) return Effect.sync(() => expire(env, question))
     return Effect.raceAllFirst([
@@ -108,7 +108,7 @@ type Word = Pick<RunInput.DecideInput, "approved" | "by" | "reason" | "params">
 /** The first answer counts, and none counts that comes too late. */
 const record = ({ journal }: Env.Env, question: Approver.Question, word: Word): void => {
   const { approvalId } = question
-  const call = Decision.waiting(journal.state(), approvalId)
+  const call = Decision.waiting(journal.state, approvalId)
   if (call === undefined) return
   const isLate = OpenCall.isExpired(call, journal.now())
   journal.record(Decision.resolved(call, { approvalId, ...(isLate ? expired : word) }))

@@ -28,7 +28,7 @@ export class RoundProgress {
 
   constructor(env: Pick<Env.Env, "journal" | "policy">) {
     this.#env = env
-    const { answer } = env.journal.state()
+    const { answer } = env.journal.state
     const failed = answer === undefined ? undefined : RunRound.firstFailed(answer)
     if (failed !== undefined) this.#failed(failed)
   }
@@ -40,7 +40,7 @@ export class RoundProgress {
 
   mayRun(): boolean {
     const { journal } = this.#env
-    this.spent ??= RunDecision.budgetSpent(journal.state(), journal.now())
+    this.spent ??= RunDecision.budgetSpent(journal.state, journal.now())
     return this.toolError === undefined && this.spent === undefined
   }
 
@@ -71,7 +71,7 @@ export class RoundProgress {
   /** The round waits for a person while one is asked and nothing runs. */
   look(): void {
     const { journal } = this.#env
-    if (this.running === 0 && this.#waiting.size > 0 && journal.status() === "tool_running") {
+    if (this.running === 0 && this.#waiting.size > 0 && journal.status === "tool_running") {
       journal.move("everyCallWaits")
     }
   }
@@ -82,7 +82,7 @@ export class RoundProgress {
 
   #goOn(): void {
     const { journal } = this.#env
-    if (journal.status() === "awaiting_human") journal.move("answered")
+    if (journal.status === "awaiting_human") journal.move("answered")
   }
 }
 

@@ -132,7 +132,7 @@ const look = (
 const describe = ({ journal, sessionId }: Around, call: Call): Hooks.ToolCall => {
   const { callId, tool, turn } = call
   const params = OpenCall.final(call)
-  const { input, runId = journal.runId } = journal.state()
+  const { input, runId = journal.runId } = journal.state
   const idempotencyKey = OpenCall.idempotencyKey(sessionId, runId, callId)
   return { sessionId, runId, turn, callId, tool, params, idempotencyKey, data: input?.data }
 }

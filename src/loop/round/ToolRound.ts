@@ -41,9 +41,9 @@ export const run = Effect.fnUntraced(function*(
   finishReason: RunEvent.FinishReason
 ): Effect.fn.Return<Round, RunError.RunError> {
   const { journal } = env
-  const calls = journal.state().openCalls
+  const calls = journal.state.openCalls
   const enter = (when: "settledWithCalls" | "settledWithoutTurnLeft") => {
-    if (journal.status() === "streaming") journal.move(when)
+    if (journal.status === "streaming") journal.move(when)
   }
   if (finishReason === "length" || finishReason === "content-filter") {
     enter("settledWithCalls")
@@ -59,7 +59,7 @@ export const run = Effect.fnUntraced(function*(
   }
   const beyond = beyondQuota(env, calls)
   const within = beyond.length === 0 ? calls : calls.filter((call) => !beyond.includes(call))
-  const left = RunDecision.callsLeft(journal.state())
+  const left = RunDecision.callsLeft(journal.state)
   const allowed = within.slice(0, left.count)
   const cutBy = allowed.length < within.length ? left.reason : undefined
   enter(cutBy === "turns" ? "settledWithoutTurnLeft" : "settledWithCalls")
@@ -78,8 +78,8 @@ export const run = Effect.fnUntraced(function*(
   }
   settleOpen(env, toolError === undefined ? "limit" : "failed")
   // nobody is waited for any more
-  if (journal.status() === "awaiting_human") journal.move("answered")
-  if (journal.status() === "tool_running") {
+  if (journal.status === "awaiting_human") journal.move("answered")
+  if (journal.status === "tool_running") {
     journal.move(toolError === undefined ? "everyCallSettled" : "toolFailed")
   }
   return { ...none, cutBy: spent ?? cutBy, toolError }
@@ -89,13 +89,13 @@ export const run = Effect.fnUntraced(function*(
 const beyondQuota = ({ journal, policy, tools }: Env.Env, calls: ReadonlyArray<Call>): ReadonlyArray<Call> =>
   policy.maxCallsPerRun === undefined ? [] : CallQuota.beyond(
     policy.maxCallsPerRun,
-    journal.state().started,
+    journal.state.started,
     calls.filter((call) => tools.some((tool) => tool.name === call.tool))
   )
 
 /** Gives every call that is still open the outcome that an end leaves it with; nothing runs. */
 export const settleOpen = (env: Env.Env, reason: NotExecuted): void => {
-  for (const call of env.journal.state().openCalls) {
+  for (const call of env.journal.state.openCalls) {
     if (call.phase === "started") CallStep.settle(env, call, outcomeOfStarted(env, call))
     else CallStep.settle(env, call, CallStep.unstarted(call, { _tag: "NotExecuted", reason }))
   }

@@ -11,7 +11,7 @@ import * as Recovery from "./Recovery.ts"
 export const write = Effect.fnUntraced(
   function*(env: Env.Env, begin: Opening.Begin, brief: Brief.Brief) {
     const { journal } = env
-    const before = journal.state()
+    const before = journal.state
     if (begin._tag === "Start") {
       if (before.openCalls.length > 0) yield* Recovery.settleAll(env, "superseded")
       // what was said to a run that died stands before the new message

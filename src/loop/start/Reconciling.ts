@@ -27,7 +27,7 @@ export const ask = (
 ): Effect.Effect<Known> => {
   const { callId, params, startedAt, tool } = call
   const { journal, reconciler, sessionId, timeouts } = env
-  const runId = journal.state().runId ?? journal.runId
+  const runId = journal.state.runId ?? journal.runId
   const idempotencyKey = OpenCall.idempotencyKey(sessionId, runId, callId)
   const asked = Effect.suspend(() =>
     reconciler.reconcile({ sessionId, runId, callId, tool, params, idempotencyKey, startedAt: startedAt ?? 0 })

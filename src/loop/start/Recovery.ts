@@ -28,13 +28,13 @@ export const repair = Effect.fnUntraced(function*(
   isResumed: boolean
 ): Effect.fn.Return<void, SessionStore.StoreError> {
   const { journal } = env
-  const state = journal.state()
+  const state = journal.state
   if (!RunState.isOpen(state)) return
   const ending = endingOf(state, isResumed)
   // what passed since its last event is not the drive's, also where settling ends a wait for a person
   const { duration } = RunState.totalsAt(state, state.at)
   if (ending.settles !== undefined) yield* settleAll(env, ending.settles)
-  journal.record({ ...ending.end, totals: { ...journal.state().totals, duration } }, state.runId)
+  journal.record({ ...ending.end, totals: { ...journal.state.totals, duration } }, state.runId)
   yield* journal.commit
 })
 
@@ -61,7 +61,7 @@ const waiting: ToolOutcome.ToolOutcome = { _tag: "Denied", reason: "superseded b
 
 /** Gives every open call its outcome; nothing runs. */
 export const settleAll = Effect.fnUntraced(function*(env: Env.Env, reason: NotExecuted): Effect.fn.Return<void> {
-  const { openCalls, runId } = env.journal.state()
+  const { openCalls, runId } = env.journal.state
   for (const call of openCalls) {
     const outcome = call.phase === "started"
       ? yield* outcomeOfStarted(env, call, reason)

@@ -56,7 +56,7 @@ export const make = (policy: RetryPolicy.RetryPolicy, whole: RetryPolicy.RetryPo
     const delay: Delay = Duration.isGreaterThan(asked, backoff)
       ? { _tag: "Delay", duration: asked, source: "retryAfter" }
       : { _tag: "Delay", duration: backoff, source: "backoff" }
-    const { lostTime, retries } = journal.state()
+    const { lostTime, retries } = journal.state
     if (retries >= whole.maxRunRetries) return tooOften
     const lost = Duration.millis(lostTime + duration + Duration.toMillis(delay.duration))
     return Duration.isGreaterThan(lost, whole.maxRunTime) ? tooLate : delay

@@ -29,9 +29,9 @@ export const compact = Effect.fnUntraced(function*(
   overflow?: RunError.RunError
 ): Effect.fn.Return<Limited | undefined, RunError.RunError> {
   const { journal } = env
-  const limit = RunDecision.limitReached(journal.state(), journal.now())
+  const limit = RunDecision.limitReached(journal.state, journal.now())
   if (limit !== undefined) return limited(limit)
-  const { compactionsInARow, limits } = journal.state()
+  const { compactionsInARow, limits } = journal.state
   if (limits.maxCompactions !== undefined && compactionsInARow >= limits.maxCompactions) return limited("compactions")
   const result = yield* Effect.result(
     Effect.onInterrupt(carryOut(env, request), () => Effect.sync(discarding(env, request)))
@@ -40,7 +40,7 @@ export const compact = Effect.fnUntraced(function*(
     // what the store says is not the strategy's failure
     if (result.failure._tag !== "CompactionError") return yield* result.failure
     discard(env, request, result.failure)
-    const spent = RunDecision.limitReached(journal.state(), journal.now())
+    const spent = RunDecision.limitReached(journal.state, journal.now())
     // a provider's own words say more
     if (spent !== undefined && overflow === undefined) return limited(spent)
     if (request.force === "length") return limited("length")
@@ -75,10 +75,10 @@ export const carryOut = Effect.fnUntraced(function*(
   yield* journal.commit
   const compaction = yield* Severed.run(env, "compaction", "", env.context.compact(request))
   const { model, pruned, replacement, strategy, upTo, usage } = yield* checked(compaction)
-  const before = journal.transcript()
+  const before = journal.transcript
   const memory = compaction.memory ?? Transcript.memory(before)
   const change: Transcript.Change = { upTo, replacement, memory, pruned }
-  const after = Transcript.compact(before, change, journal.state().seq + 1)
+  const after = Transcript.compact(before, change, journal.state.seq + 1)
   const tokens = {
     before: Transcript.total(before, request.size.of).sum,
     after: Transcript.total(after, request.size.of).sum
@@ -170,7 +170,7 @@ export const discarding = (env: Env.Env, request: ContextManager.Request) => ():
 
 /** Left out where the event would be more than a store holds; readers begin at the beginning then. */
 const snapshotOf = ({ journal }: Env.Env, { memory, replacement, upTo }: Transcript.Change) => {
-  const snapshot = Snapshot.take(journal.state(), journal.transcript(), upTo)
+  const snapshot = Snapshot.take(journal.state, journal.transcript, upTo)
   const isTooLarge = Bounds.above([replacement, memory ?? null, snapshot ?? null], SessionStore.maxContentBytes)
   return snapshot === undefined || isTooLarge !== undefined ? {} : { snapshot }
 }

@@ -9,7 +9,7 @@ type Service = Model.Model["Service"]
 
 /** A model that the agent does not have any more is forgotten: its first is asked. */
 export const of = ({ journal, model }: Pick<Env.Env, "journal" | "model">): Service => {
-  const { switchedTo, switches } = journal.state()
+  const { switchedTo, switches } = journal.state
   if (switchedTo === undefined) return model
   const chain = chainOf(model)
   const isIt = ({ info }: Service) => info.provider === switchedTo.provider && info.name === switchedTo.name

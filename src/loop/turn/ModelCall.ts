@@ -51,7 +51,7 @@ const makeTries = (
   const policy = RetryPolicy.of(env.retry, model.info)
   return {
     model,
-    messages: messages ?? Transcript.messages(env.journal.transcript(), model.info, env.system),
+    messages: messages ?? Transcript.messages(env.journal.transcript, model.info, env.system),
     policy,
     backoff: Backoff.make(policy, env.retry),
     after
@@ -65,7 +65,7 @@ export const run = Effect.fnUntraced(function*(
 ): Effect.fn.Return<Result, RunError.RunError> {
   const { journal } = turnEnv
   let env = turnEnv
-  const { attempts, turn } = journal.state()
+  const { attempts, turn } = journal.state
   let tries = makeTries(env, CurrentModel.of(env), attempts, prompt)
   const afterTools = tries.messages[tries.messages.length - 1]?.role === "tool"
   let hadEmpty = false
@@ -103,7 +103,7 @@ export const run = Effect.fnUntraced(function*(
       journal.move("modelFailed")
       return yield* finalOf(error, attempt - tries.after, next.why)
     }
-    const limited = RunDecision.limitReached(journal.state(), journal.now())
+    const limited = RunDecision.limitReached(journal.state, journal.now())
     if (limited !== undefined) return { _tag: "Limited", reason: limited }
 
     hadEmpty ||= isEmpty
@@ -134,7 +134,7 @@ const restartTurn = ({ inputDigest, journal, tools }: Env.Env, turn: number, mod
     _tag: "TurnStarted",
     turn,
     model,
-    promptSeq: journal.state().seq,
+    promptSeq: journal.state.seq,
     inputDigest,
     tools: tools.map(({ name }) => name)
   })
@@ -147,7 +147,7 @@ const choiceOf = ({ toolChoice, tools }: Env.Env): Model.ToolChoice => {
 
 const ask = (env: Env.Env, { messages, model }: Tries, attempt: number) => {
   const { answer, journal, sessionId, timeouts, tools } = env
-  const { runId, turn } = journal.state()
+  const { runId, turn } = journal.state
   const request: Model.ModelRequest = {
     messages,
     tools,

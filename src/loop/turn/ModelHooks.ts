@@ -35,9 +35,9 @@ const prepare = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Return<Prom
   yield* env.journal.commit
   const { info } = CurrentModel.of(env)
   const { name, provider } = info
-  const given = Transcript.messages(env.journal.transcript(), info, env.system)
+  const given = Transcript.messages(env.journal.transcript, info, env.system)
   const all = env.tools.map((tool) => tool.name)
-  const turn = env.journal.state().totals.turns + 1
+  const turn = env.journal.state.totals.turns + 1
   let messages = given
   let tools: ReadonlyArray<string> = all
   for (const hook of env.hooks.at.beforeModelCall) {
@@ -64,7 +64,7 @@ const digest = (messages: ReadonlyArray<Message.Message>, tools: Model.Tools): E
 /** Shows a stored answer to the hooks, unless one of its calls has gone on already, as only calls they let pass do. */
 export const after = (env: Env.Env): Effect.Effect<void, RunError.RunError> => {
   if (env.hooks.at.afterModelCall.length === 0) return Effect.void
-  const { answer, openCalls, turn } = env.journal.state()
+  const { answer, openCalls, turn } = env.journal.state
   const isPassed = answer === undefined || openCalls.length < answer.calls || openCalls.some(hasGoneOn)
   return isPassed ? Effect.void : show(env, answer, turn)
 }
@@ -111,5 +111,5 @@ const inTurn = ({ journal, sessionId }: Env.Env, turn: number) => ({
   sessionId,
   runId: journal.runId,
   turn,
-  data: journal.state().input?.data
+  data: journal.state.input?.data
 })

@@ -51,7 +51,7 @@ export const prepare = (env: Env.Env): Effect.Effect<Env.Env, RunError.RunError>
 }
 
 const view = ({ journal, sessionId }: Env.Env): PrepareTurn.Turn => {
-  const state = journal.state()
+  const state = journal.state
   const totals = RunState.totalsAt(state, journal.now())
   const said = Inbox.due(journal).at(-1)?.messages.at(-1)
   return {
@@ -60,7 +60,7 @@ const view = ({ journal, sessionId }: Env.Env): PrepareTurn.Turn => {
     turn: totals.turns + 1,
     totals,
     data: state.input?.data,
-    last: said ?? Transcript.last(journal.transcript())
+    last: said ?? Transcript.last(journal.transcript)
   }
 }
 

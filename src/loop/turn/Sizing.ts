@@ -70,9 +70,9 @@ export const view = (
 ): ContextManager.View => {
   const { journal, sessionId } = env
   const { info } = CurrentModel.of(env)
-  const { compactionsInARow, runId, totals } = journal.state()
+  const { compactionsInARow, runId, totals } = journal.state
   return {
-    transcript: journal.transcript(),
+    transcript: journal.transcript,
     model: info,
     size: sizeOf(env, info, messages),
     force,
@@ -86,7 +86,7 @@ const ledgerOf = ({ journal, prices }: Env.Env): ContextManager.Ledger => {
   let noted = Usage.zero
   return {
     mayAsk: () => {
-      const state = journal.state()
+      const state = journal.state
       const usage = Usage.add(state.totals.usage, noted)
       return RunDecision.limitReached({ ...state, totals: { ...state.totals, usage } }, journal.now()) === undefined
     },
@@ -108,7 +108,7 @@ const sizeOf = (
 ): ContextManager.Size => {
   const { counter, journal } = env
   const limit = limitOf(info)
-  const by = limit === undefined ? 1 : Measure.correction(journal.state().measured, info, limit)
+  const by = limit === undefined ? 1 : Measure.correction(journal.state.measured, info, limit)
   const waiting = () => countOf(env, Inbox.due(journal).flatMap(({ messages }) => messages))
   return {
     // both are worked out only where a strategy asks
@@ -131,7 +131,7 @@ const answerPart = 0.2
 const limitOf = ({ contextWindow, maxOutput = Infinity }: Model.ModelInfo): number | undefined =>
   contextWindow === undefined ? undefined : contextWindow - Math.min(maxOutput, contextWindow * answerPart)
 
-const conversation = ({ counter, journal }: Env.Env): number => counter.transcript(journal.transcript())
+const conversation = ({ counter, journal }: Env.Env): number => counter.transcript(journal.transcript)
 
 /** What is sent besides the conversation: tools, and instructions or what hooks made of them and of all the rest. */
 const besides = (env: Env.Env, messages: ReadonlyArray<Message.Message> | undefined): number => {

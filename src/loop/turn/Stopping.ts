@@ -14,7 +14,7 @@ const no: Stops = Effect.succeed(false)
 /** Asked of a round of which nothing has happened yet. */
 export const before = (env: Env.Env): Stops => {
   const { stopBefore } = env.rules
-  const { answer, openCalls } = env.journal.state()
+  const { answer, openCalls } = env.journal.state
   if (stopBefore === undefined || answer === undefined || openCalls.length === 0) return no
   if (answer.calls > openCalls.length || openCalls.some(hasBegun)) return no
   const calls = openCalls.map(({ callId, params, tool }) => ({ callId, tool, params }))
@@ -26,7 +26,7 @@ const hasBegun = ({ approvalId, phase }: OpenCall.OpenCall): boolean => phase !=
 /** Asked of a turn whose calls all have their outcome. */
 export const after = (env: Env.Env): Stops => {
   const { stopWhen } = env.rules
-  const { answer, turn } = env.journal.state()
+  const { answer, turn } = env.journal.state
   if (stopWhen === undefined || answer === undefined) return no
   const place = ({ callId }: { readonly callId: string }) => OpenCall.placeOf(callId, turn)
   const calls = answer.settled.toSorted((a, b) => place(a) - place(b))
@@ -37,7 +37,7 @@ const settled = (
   { journal, sessionId }: Env.Env,
   { finishReason, message }: NonNullable<RunState.RunState["answer"]>
 ): Omit<StopWhen.Round, "calls"> => {
-  const state = journal.state()
+  const state = journal.state
   return {
     sessionId,
     runId: journal.runId,
@@ -55,7 +55,7 @@ const ask = (
   rule: "stopBefore" | "stopWhen",
   question: () => boolean | Effect.Effect<boolean, unknown>
 ) =>
-  Effect.flatMap(Rules.ask(env, rule, env.journal.state().turn, question), (answer) =>
+  Effect.flatMap(Rules.ask(env, rule, env.journal.state.turn, question), (answer) =>
     typeof answer === "boolean"
       ? Effect.succeed(answer)
       : Effect.fail<RunError.RunError>(Rules.blocked(rule, "its answer is neither a boolean nor an effect of one")))

@@ -34,7 +34,7 @@ export type Ending =
 /** Takes turns until the run ends, beginning with the one that an earlier drive left open. */
 export const takeTurns = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Return<Ending, RunError.RunError> {
   const { journal } = env
-  const before = journal.state()
+  const before = journal.state
   if (RunState.isTurnOpen(before)) {
     const hasCalls = (before.answer?.calls ?? before.openCalls.length) > 0
     const isEmpty = before.answer?.isBlank ?? false
@@ -42,7 +42,7 @@ export const takeTurns = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Re
     if (ending !== undefined) return ending
   }
   while (true) {
-    const limit = RunDecision.limitReached(journal.state(), journal.now())
+    const limit = RunDecision.limitReached(journal.state, journal.now())
     if (limit !== undefined) return limited(limit)
     const prepared = yield* Offer.prepare(env)
     const change = yield* Fitting.beforeCall(prepared)
@@ -81,7 +81,7 @@ const limited = (reason: RunEvent.LimitedReason): Extract<Ending, { _tag: "RunLi
 
 /** A model has something to answer. */
 const awaitModel = ({ journal }: Env.Env): void => {
-  if (!Transcript.awaitsModel(journal.transcript())) {
+  if (!Transcript.awaitsModel(journal.transcript)) {
     journal.record({ _tag: "NoticeAdded", kind: "resume", text: "Go on." })
   }
 }
@@ -89,7 +89,7 @@ const awaitModel = ({ journal }: Env.Env): void => {
 /** `isCut`: it is offered fewer tools than the run may use. */
 const startTurn = (env: Env.Env, isCut: boolean, messages: ReadonlyArray<Message.Message> | undefined): void => {
   const { inputDigest, journal, tools } = env
-  const { seq, totals } = journal.state()
+  const { seq, totals } = journal.state
   const { name, provider } = CurrentModel.of(env).info
   const size = Sizing.sent(env, messages)
   journal.record({
@@ -113,14 +113,14 @@ const settle = (
   const { name, provider } = CurrentModel.of(env).info
   journal.record({
     _tag: "AssistantMessage",
-    turn: journal.state().turn,
+    turn: journal.state.turn,
     attempt,
     message: { role: "assistant", content },
     finishReason,
     model: { provider, name },
     usage: Cost.of(env, CurrentModel.of(env).info, usage)
   })
-  const hasCalls = journal.state().openCalls.length > 0
+  const hasCalls = journal.state.openCalls.length > 0
   return conclude(env, { hasCalls, isEmpty, latency: { firstPart, model: duration } })
 }
 
@@ -145,12 +145,12 @@ const conclude = Effect.fnUntraced(function*(
   { hasCalls, isEmpty, latency }: Answer
 ): Effect.fn.Return<Ending | undefined, RunError.RunError> {
   const { journal } = env
-  const { answer, text, turn } = journal.state()
+  const { answer, text, turn } = journal.state
   const { attempt: attempts, finishReason, usage } = answer ?? noAnswer
   yield* ModelHooks.after(env)
   const startedAt = journal.now()
   // a turn taken up again stands at its round, also one without calls
-  const isRound = hasCalls || journal.status() === "tool_running"
+  const isRound = hasCalls || journal.status === "tool_running"
   const round = isRound ? yield* ToolRound.run(env, finishReason) : ToolRound.none
   if (round.isWaiting) return { _tag: "RunSuspended", reason: "approval" }
   if (!isRound) journal.move("settledWithoutCalls")
@@ -166,7 +166,7 @@ const conclude = Effect.fnUntraced(function*(
     stoppedBy,
     invalidOutput: hasCalls && stoppedBy === undefined ? undefined : env.checkOutput(text)
   }
-  const decision = RunDecision.decide(journal.state(), settled, journal.now())
+  const decision = RunDecision.decide(journal.state, settled, journal.now())
   const tools = hasCalls ? journal.now() - startedAt : 0
   journal.record({
     _tag: "TurnFinished",
@@ -196,7 +196,7 @@ const stopped = (
 
 /** Asked after a turn, and again where its decision is carried out: nothing comes between that calls could change. */
 const loopOf = ({ doomLoop, journal }: Env.Env): DoomLoop.Verdict | undefined =>
-  doomLoop === undefined ? undefined : DoomLoop.judge(journal.state().trail, doomLoop)
+  doomLoop === undefined ? undefined : DoomLoop.judge(journal.state.trail, doomLoop)
 
 const goesOn = Effect.succeed(undefined)
 
@@ -210,10 +210,10 @@ const follow = (env: Env.Env, decision: RunEvent.Decision): Effect.Effect<Ending
       return Effect.succeed({ ...limited(decision.reason), ...(loop === undefined ? {} : { loop }) })
     }
     case "Fail":
-      if (journal.status() === "observing") journal.move("invalidOutput")
+      if (journal.status === "observing") journal.move("invalidOutput")
       return Effect.fail(RunError.fromStored(decision.error))
     case "Compact": {
-      const limit = RunDecision.limitReached(journal.state(), journal.now())
+      const limit = RunDecision.limitReached(journal.state, journal.now())
       return limit === undefined ? Fitting.afterLength(env) : Effect.succeed(limited(limit))
     }
     case "Continue":
@@ -222,7 +222,7 @@ const follow = (env: Env.Env, decision: RunEvent.Decision): Effect.Effect<Ending
         journal.record({
           _tag: "NoticeAdded",
           kind: "invalidOutput",
-          text: `Your answer does not fit the output schema: ${env.checkOutput(journal.state().text)} ` +
+          text: `Your answer does not fit the output schema: ${env.checkOutput(journal.state.text)} ` +
             "Answer again, with nothing but JSON that fits it."
         })
       }

@@ -24,7 +24,7 @@ it.effect("an answer to a drive that takes up nothing more is not recorded throu
     desk.close()
     const head = store.head("s")
     assert.isFalse(yield* record)
-    assert.strictEqual(journal.state().seq, head)
+    assert.strictEqual(journal.state.seq, head)
     desk.isOpen = true
     assert.isTrue(yield* record)
     assert.strictEqual(store.head("s"), head + 1)
