@@ -8,7 +8,7 @@ import type * as Message from "../Message.ts"
 export const isId = (id: string): boolean => /^[a-zA-Z0-9_-]{1,64}$/.test(id)
 
 export const cleanText = (text: string): string =>
-  (text.isWellFormed() ? text : text.toWellFormed()).replaceAll("\0", "\ufffd")
+  text.isWellFormed() && !text.includes("\0") ? text : text.toWellFormed().replaceAll("\0", "\ufffd")
 
 /**
  * A JSON value without lone surrogates and NUL, in its keys too; the value itself where there are none. What is nested too
