@@ -30,16 +30,38 @@ export const find = (
   tool: Tool.Any
 ): Tool.Handler<string> | undefined => foundIn?.mapUnsafe.get(tool.id) as Tool.Handler<string> | undefined
 
-/** Fails with what the tool failed with, an `AiError` where its arguments or its result do not fit. */
+/** What the handler sees: the agent's services, the caller's over them, and its own call. Its spans go nowhere. */
+export const contextOf = (
+  { context }: Tool.Handler<string>,
+  given: Context.Context<never>,
+  { identity }: ToolExecutor.Call
+): Context.Context<never> => Context.add(together(context, given), ToolExecutor.ToolCall, identity)
+
+/** Both stay the same while a drive does: they are put together once for all of its calls. */
+const together = (context: Context.Context<never>, given: Context.Context<never>): Context.Context<never> => {
+  const made = joined.get(context)?.get(given)
+  if (made !== undefined) return made
+  const both = Shield.over(Context.merge(context, given))
+  const ofContext = joined.get(context) ?? new WeakMap<Context.Context<never>, Context.Context<never>>()
+  joined.set(context, ofContext.set(given, both))
+  return both
+}
+
+const joined = new WeakMap<Context.Context<never>, WeakMap<Context.Context<never>, Context.Context<never>>>()
+
+/**
+ * Run it on a fiber of its own, in the context that `contextOf` gives. Fails with what the tool failed with, an `AiError` where
+ * its arguments or its result do not fit.
+ */
 export const run = (
   tool: Tool.Any,
-  { context, handler }: Tool.Handler<string>,
+  { handler }: Tool.Handler<string>,
   { identity, params }: ToolExecutor.Call,
   progress: (encoded: unknown) => Effect.Effect<void>
 ): Effect.Effect<Result, unknown> => {
   const { decode, encodeFailure, encodeSuccess } = codecsOf(tool)
   const encode = (result: unknown, isFailure: boolean) =>
-    Effect.mapError(
+    Effect.mapErrorEager(
       (isFailure ? encodeFailure : encodeSuccess)(result),
       ({ message }) =>
         failure(
@@ -48,7 +70,7 @@ export const run = (
         )
     )
   const settled = (result: unknown): Effect.Effect<Result, AiError.AiError> =>
-    Effect.map(encode(result, false), (encodedResult) => ({
+    Effect.mapEager(encode(result, false), (encodedResult) => ({
       result,
       isFailure: false,
       encodedResult,
@@ -58,46 +80,40 @@ export const run = (
     const error = normal(tool, thrown)
     return tool.failureMode === "error"
       ? Effect.fail(error)
-      : Effect.map(encode(error, true), (encodedResult) => ({ result: error, isFailure: true, encodedResult }))
+      : Effect.mapEager(encode(error, true), (encodedResult) => ({ result: error, isFailure: true, encodedResult }))
   }
-  const handled = Effect.matchEffect(decode(params), {
-    onFailure: ({ message }) =>
-      Effect.fail(
-        failure(tool, new AiError.ToolParameterValidationError({ toolName: tool.name, description: message }))
-      ),
-    onSuccess: (decoded) =>
-      Effect.suspend(() => {
-        const line = Semaphore.makeUnsafe(1)
-        let refused: AiError.AiError | undefined
-        let isOver = false
-        /** In order, and each handed on before the handler goes on; one that does not fit ends the call. */
-        const preliminary = (value: unknown) =>
-          Effect.suspend(() => isOver ? Effect.void : Effect.flatMap(encode(value, false), progress)).pipe(
-            Effect.catch((error) => {
-              refused = error
-              return Effect.die(error)
-            }),
-            Semaphore.withPermit(line)
-          )
-        return handler(decoded, { toolCallId: identity.callId, preliminary }).pipe(
-          Effect.ensuring(Effect.sync(() => {
-            isOver = true
-          })),
-          Effect.matchCauseEffect({
-            onFailure: (cause) => {
-              if (refused !== undefined) return Effect.fail(refused)
-              const error = Cause.findErrorOption(cause)
-              return Option.isSome(error) ? failed(error.value) : Effect.failCause(cause)
-            },
-            onSuccess: (result) => refused === undefined ? settled(result) : Effect.fail(refused)
-          })
+  const unfit = ({ message }: Schema.SchemaError) =>
+    failure(tool, new AiError.ToolParameterValidationError({ toolName: tool.name, description: message }))
+  return Effect.withFiber((fiber) =>
+    Effect.flatMapEager(Effect.mapErrorEager(decode(params), unfit), (decoded) => {
+      const line = Semaphore.makeUnsafe(1)
+      let refused: AiError.AiError | undefined
+      let hasEnded = false
+      /** In order, and each handed on before the handler goes on; one that does not fit ends the call. */
+      const preliminary = (value: unknown) =>
+        Effect.suspend(() => {
+          const isOver = hasEnded || fiber.pollUnsafe() !== undefined
+          return isOver ? Effect.void : Effect.flatMap(encode(value, false), progress)
+        }).pipe(
+          Effect.catch((error) => {
+            refused = error
+            return Effect.die(error)
+          }),
+          Semaphore.withPermit(line)
         )
+      return Effect.matchCauseEffect(handler(decoded, { toolCallId: identity.callId, preliminary }), {
+        onFailure: (cause) => {
+          hasEnded = true
+          if (refused !== undefined) return Effect.fail(refused)
+          const error = Cause.findErrorOption(cause)
+          return Option.isSome(error) ? failed(error.value) : Effect.failCause(cause)
+        },
+        onSuccess: (result) => {
+          hasEnded = true
+          return refused === undefined ? settled(result) : Effect.fail(refused)
+        }
       })
-  })
-  return Effect.updateContext(
-    handled,
-    (given: Context.Context<never>) =>
-      Context.add(Shield.over(Context.merge(context, given)), ToolExecutor.ToolCall, identity)
+    })
   )
 }
 

@@ -4,6 +4,7 @@
  * Does not own how the context is made smaller (`Compacting`), a call retried (`ModelCall`), tools run (`ToolRound`), nor the
  * end of a drive (`Drive`).
  */
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as DoomLoop from "../../run/DoomLoop.ts"
 import type * as Message from "../../run/Message.ts"
@@ -13,6 +14,8 @@ import * as RunState from "../../run/RunState.ts"
 import * as RunDecision from "../../run/state/RunDecision.ts"
 import * as Transcript from "../../run/Transcript.ts"
 import * as Usage from "../../run/Usage.ts"
+import * as LeaveBehind from "../../services/LeaveBehind.ts"
+import * as ToolExecutor from "../../services/ToolExecutor.ts"
 import type * as Env from "../drive/Env.ts"
 import * as HookRun from "../drive/HookRun.ts"
 import * as ToolRound from "../round/ToolRound.ts"
@@ -31,8 +34,20 @@ export type Ending =
   | { readonly _tag: "RunLimited"; readonly reason: RunEvent.LimitedReason; readonly loop?: DoomLoop.Loop }
   | { readonly _tag: "RunSuspended"; readonly reason: "approval" }
 
-/** Takes turns until the run ends, beginning with the one that an earlier drive left open. */
-export const takeTurns = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Return<Ending, RunError.RunError> {
+/**
+ * Takes turns until the run ends, beginning with the one that an earlier drive left open. What they run names what it could
+ * not end.
+ */
+export const takeTurns = (env: Env.Env): Effect.Effect<Ending, RunError.RunError> =>
+  Effect.provideService(turns(env), LeaveBehind.LeaveBehind, leaveBehind(env))
+
+const leaveBehind = ({ leftBehind }: Env.Env) => (name: string) =>
+  Effect.withFiberSucceed(({ context }) => {
+    const call = Context.getOrUndefined(context, ToolExecutor.ToolCall)
+    leftBehind.set(call === undefined ? name : `${name} of ${call.callId}`, { name })
+  })
+
+const turns = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Return<Ending, RunError.RunError> {
   const { journal } = env
   const before = journal.state()
   if (RunState.isTurnOpen(before)) {
