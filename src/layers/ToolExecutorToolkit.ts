@@ -66,11 +66,11 @@ const execute: ToolExecutor.ToolExecutor["Service"]["execute"] = (handlers, call
 
 const needsApproval: ToolExecutor.ToolExecutor["Service"]["needsApproval"] = (handlers, call, byDefault) => {
   const tool = toolOf(handlers, call.name)
-  if (tool === undefined) return Effect.succeed(false)
+  if (tool === undefined) return no
   const { annotations, needsApproval: rule = byDefault } = tool
   // the annotation is true where nobody set it; only a tool that says so itself is meant
   const isDestructive = annotations.mapUnsafe.has(Tool.Destructive.key) && Context.get(annotations, Tool.Destructive)
-  if (rule === false && !isDestructive) return Effect.succeed(false)
+  if (rule === false && !isDestructive) return no
   const asked = (params: unknown): Effect.Effect<boolean> =>
     Effect.suspend(() => {
       if (typeof rule === "boolean" || isDestructive) return Effect.succeed(true)
@@ -84,6 +84,8 @@ const needsApproval: ToolExecutor.ToolExecutor["Service"]["needsApproval"] = (ha
   })
   return Effect.map(Effect.exit(question), (exit) => Exit.isSuccess(exit) ? exit.value : true)
 }
+
+const no = Effect.succeed(false)
 
 const problemOf: ToolExecutor.ToolExecutor["Service"]["problemOf"] = (handlers, name, params) => {
   const tool = toolOf(handlers, name)

@@ -60,48 +60,45 @@ export const run = (
   progress: (encoded: unknown) => Effect.Effect<void>
 ): Effect.Effect<Result, unknown> => {
   const { decode, encodeFailure, encodeSuccess } = codecsOf(tool)
-  const encode = (result: unknown, isFailure: boolean) =>
-    Effect.mapErrorEager(
-      (isFailure ? encodeFailure : encodeSuccess)(result),
-      ({ message }) =>
-        failure(
-          tool,
-          new AiError.ToolResultEncodingError({ toolName: tool.name, toolResult: result, description: message })
-        )
-    )
   const settled = (result: unknown): Effect.Effect<Result, AiError.AiError> =>
-    Effect.mapEager(encode(result, false), (encodedResult) => ({
-      result,
-      isFailure: false,
-      encodedResult,
-      ...(tool.toModelOutput === undefined ? {} : { modelOutput: tool.toModelOutput(result) })
-    }))
+    encoded(tool, encodeSuccess, result, (encodedResult) =>
+      Effect.succeed({
+        result,
+        isFailure: false,
+        encodedResult,
+        ...(tool.toModelOutput === undefined ? {} : { modelOutput: tool.toModelOutput(result) })
+      }))
   const failed = (thrown: unknown): Effect.Effect<Result, unknown> => {
     const error = normal(tool, thrown)
     return tool.failureMode === "error"
       ? Effect.fail(error)
-      : Effect.mapEager(encode(error, true), (encodedResult) => ({ result: error, isFailure: true, encodedResult }))
+      : encoded(
+        tool,
+        encodeFailure,
+        error,
+        (encodedResult) => Effect.succeed({ result: error, isFailure: true, encodedResult })
+      )
   }
   const unfit = ({ message }: Schema.SchemaError) =>
     failure(tool, new AiError.ToolParameterValidationError({ toolName: tool.name, description: message }))
-  return Effect.withFiber((fiber) =>
-    Effect.flatMapEager(Effect.mapErrorEager(decode(params), unfit), (decoded) => {
-      const line = Semaphore.makeUnsafe(1)
+  return Effect.withFiber((fiber) => {
+    const handled = (decoded: unknown): Effect.Effect<Result, unknown> => {
+      let line: Semaphore.Semaphore | undefined
       let refused: AiError.AiError | undefined
       let hasEnded = false
       /** In order, and each handed on before the handler goes on; one that does not fit ends the call. */
       const preliminary = (value: unknown) =>
         Effect.suspend(() => {
           const isOver = hasEnded || fiber.pollUnsafe() !== undefined
-          return isOver ? Effect.void : Effect.flatMap(encode(value, false), progress)
+          return isOver ? Effect.void : encoded(tool, encodeSuccess, value, progress)
         }).pipe(
           Effect.catch((error) => {
             refused = error
             return Effect.die(error)
           }),
-          Semaphore.withPermit(line)
+          Semaphore.withPermit(line ??= Semaphore.makeUnsafe(1))
         )
-      return Effect.matchCauseEffect(handler(decoded, { toolCallId: identity.callId, preliminary }), {
+      return Effect.matchCauseEffectEager(handler(decoded, { toolCallId: identity.callId, preliminary }), {
         onFailure: (cause) => {
           hasEnded = true
           if (refused !== undefined) return Effect.fail(refused)
@@ -113,8 +110,30 @@ export const run = (
           return refused === undefined ? settled(result) : Effect.fail(refused)
         }
       })
+    }
+    return Effect.matchCauseEffectEager(decode(params), {
+      onFailure: (cause) => Effect.failCause(Cause.map(cause, unfit)),
+      onSuccess: handled
     })
-  )
+  })
+}
+
+/** Goes on with a result as its schema encodes it. */
+const encoded = <A>(
+  tool: Tool.Any,
+  encode: Codecs["encodeSuccess"],
+  result: unknown,
+  then: (encoded: unknown) => Effect.Effect<A>
+): Effect.Effect<A, AiError.AiError> => {
+  const misfit = ({ message }: Schema.SchemaError) =>
+    failure(
+      tool,
+      new AiError.ToolResultEncodingError({ toolName: tool.name, toolResult: result, description: message })
+    )
+  return Effect.matchCauseEffectEager(encode(result), {
+    onFailure: (cause) => Effect.failCause(Cause.map(cause, misfit)),
+    onSuccess: then
+  })
 }
 
 const known = new WeakMap<Tool.Any, Codecs>()

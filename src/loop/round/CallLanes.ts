@@ -21,44 +21,45 @@ type Running = Effect.Effect<void, SessionStore.StoreError>
 type Steps<A = void> = Effect.fn.Return<A, SessionStore.StoreError>
 
 /** What the calls of a round have in common while they run. */
-interface Lanes {
+class Lanes {
   readonly env: Env.Env
   readonly progress: RoundProgress
   /** how many run at once */
   readonly places: number
   /** how many of the places are taken */
-  taken: number
+  taken = 0
   /** calls that may run, and wait for one of the places */
-  readonly waiting: Array<Call>
-  /** for one question after the other */
-  readonly line: Semaphore.Semaphore
-  /** what a call does for which nobody answers */
-  readonly nobody: Effect.Effect<void>
-  /** a call is over; gives how many are left */
-  readonly leave: () => number
-}
+  readonly waiting: Array<Call> = []
+  #left: number
+  #idle: Deferred.Deferred<void> | undefined
+  #line: Semaphore.Semaphore | undefined
 
-const makeLanes = (env: Env.Env, progress: RoundProgress, calls: number): Lanes => {
-  const places = Math.max(1, Math.min(env.policy.maxParallel ?? 1, calls))
-  const idle = Deferred.makeUnsafe<void>()
-  let left = calls
-  const leave = () => {
-    if (--left === 0) Deferred.doneUnsafe(idle, Effect.void)
-    return left
+  constructor(env: Env.Env, progress: RoundProgress, calls: number) {
+    this.env = env
+    this.progress = progress
+    this.places = Math.max(1, Math.min(env.policy.maxParallel ?? 1, calls))
+    this.#left = calls
   }
-  const untilIdle = Effect.suspend(() => {
-    leave()
-    return Effect.onInterrupt(Deferred.await(idle), () => Effect.sync(() => left++))
-  })
-  return {
-    env,
-    progress,
-    places,
-    taken: 0,
-    waiting: [],
-    line: Semaphore.makeUnsafe(1),
-    nobody: places === 1 ? Effect.void : untilIdle,
-    leave
+
+  /** for one question after the other */
+  get line(): Semaphore.Semaphore {
+    return this.#line ??= Semaphore.makeUnsafe(1)
+  }
+
+  /** A call is over; gives how many are left. */
+  leave(): number {
+    this.#left--
+    if (this.#left === 0 && this.#idle !== undefined) Deferred.doneUnsafe(this.#idle, Effect.void)
+    return this.#left
+  }
+
+  /** What a call does for which nobody answers: it waits for all others, where they may run meanwhile. */
+  get nobody(): Effect.Effect<void> {
+    return this.places === 1 ? Effect.void : Effect.suspend(() => {
+      const idle = this.#idle ??= Deferred.makeUnsafe<void>()
+      this.leave()
+      return Effect.onInterrupt(Deferred.await(idle), () => Effect.sync(() => this.#left++))
+    })
   }
 }
 
@@ -70,7 +71,7 @@ const makeLanes = (env: Env.Env, progress: RoundProgress, calls: number): Lanes 
  */
 export const runAll = function*(env: Env.Env, progress: RoundProgress, calls: ReadonlyArray<Call>): Steps {
   if (calls.length === 0 || !progress.mayRun()) return
-  const lanes = makeLanes(env, progress, calls.length)
+  const lanes = new Lanes(env, progress, calls.length)
   const { places } = lanes
   // the intents of the first calls are stored together, where no hook takes its time before one of them
   const first = calls.slice(0, places > 1 && env.hooks.at.beforeToolCall.length > 0 ? 0 : places)
@@ -137,7 +138,7 @@ const enter = (lanes: Lanes, given: Call, verdict: CallStep.Verdict, isStarted: 
 }
 
 /** The last outcome of a round is stored with the end of the turn, and one behind another with its intent. */
-const over = ({ env, leave }: Lanes): Running => leave() > 0 ? env.journal.commit : Effect.void
+const over = (lanes: Lanes): Running => lanes.leave() > 0 ? lanes.env.journal.commit : Effect.void
 
 const queue = (lanes: Lanes, call: Call, isStarted: boolean): Running => {
   if (lanes.taken < lanes.places) return Effect.gen(() => takePlace(lanes, call, isStarted))

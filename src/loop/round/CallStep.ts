@@ -68,9 +68,9 @@ const byRules = (env: Env.Env, call: Call): Effect.Effect<Verdict> => {
     const available = env.tools.map((tool) => tool.name)
     return Effect.succeed({ _tag: "Settle", outcome: { _tag: "UnknownTool", available } })
   }
-  if (call.decision !== undefined) return Effect.succeed({ _tag: "Run" })
+  if (call.decision !== undefined) return runs
   // what was asked stays asked, whatever the tool's rule says by now
-  if (call.phase === "awaiting") return Effect.succeed({ _tag: "Ask" })
+  if (call.phase === "awaiting") return waits
   const candidate = {
     name: call.tool,
     params: OpenCall.asked(call),
@@ -79,14 +79,17 @@ const byRules = (env: Env.Env, call: Call): Effect.Effect<Verdict> => {
   }
   const asks = env.executor.needsApproval(env.handlers, candidate, env.policy.requireApprovalByDefault ?? false)
   return isSettled(asks)
-    ? Exit.succeed(verdictOf(asks.value))
-    : Effect.map(Severed.run(env, `approval of ${call.tool}`, call.callId, asks), verdictOf)
+    ? verdictOf(asks.value)
+    : Effect.flatMap(Severed.run(env, `approval of ${call.tool}`, call.callId, asks), verdictOf)
 }
+
+const runs = Exit.succeed<Verdict>({ _tag: "Run" })
+const waits = Exit.succeed<Verdict>({ _tag: "Ask" })
 
 const isSettled = (asks: Effect.Effect<boolean>): asks is Exit.Success<boolean> =>
   Exit.isExit(asks) && Exit.isSuccess(asks)
 
-const verdictOf = (asks: boolean): Verdict => asks ? { _tag: "Ask" } : { _tag: "Run" }
+const verdictOf = (asks: boolean): Exit.Exit<Verdict> => asks ? waits : runs
 
 const denied = ({ reason }: OpenCall.Decision): ToolOutcome.ToolOutcome => ({
   _tag: "Denied",
@@ -140,7 +143,8 @@ const carryOut = (env: Env.Env, call: Call): Effect.Effect<ToolOutcome.ToolOutco
     const { callId, tool, turn } = call
     const { runId } = journal
     const startedAt = journal.now()
-    const attempt = journal.state().openCalls.find((open) => open.callId === callId)?.tries ?? 1
+    // as it stood before its intent
+    const attempt = (call.tries ?? 0) + 1
     let isSettled = false
     const show = (value: Schema.Json | undefined) =>
       Effect.sync(() => {

@@ -118,15 +118,15 @@ const settle = (
 ): Effect.fn.Return<Ending | undefined, RunError.RunError> => {
   const { journal } = env
   const { attempt, content, duration, finishReason, firstPart, isEmpty, usage } = result
-  const { name, provider } = CurrentModel.of(env).info
+  const { info } = CurrentModel.of(env)
   journal.record({
     _tag: "AssistantMessage",
     turn: journal.state().turn,
     attempt,
     message: { role: "assistant", content },
     finishReason,
-    model: { provider, name },
-    usage: Cost.of(env, CurrentModel.of(env).info, usage)
+    model: { provider: info.provider, name: info.name },
+    usage: Cost.of(env, info, usage)
   })
   const hasCalls = journal.state().openCalls.length > 0
   return conclude(env, { hasCalls, isEmpty, latency: { firstPart, model: duration } })
