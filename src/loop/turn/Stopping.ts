@@ -1,5 +1,5 @@
 /** Whether the agent's own conditions stop a run: before a tool round, and after a turn. */
-import * as Effect from "effect/Effect"
+import type * as Effect from "effect/Effect"
 import type * as RunError from "../../run/RunError.ts"
 import * as RunState from "../../run/RunState.ts"
 import * as OpenCall from "../../run/state/OpenCall.ts"
@@ -48,12 +48,12 @@ const settled = (
 }
 
 /** Nothing but a boolean is an answer, whatever untyped code gives. */
-const ask = (
+const ask = function*(
   env: Env.Env,
   rule: "stopBefore" | "stopWhen",
   question: () => boolean | Effect.Effect<boolean, unknown>
-) =>
-  Effect.flatMap(Rules.ask(env, rule, env.journal.state().turn, question), (answer) =>
-    typeof answer === "boolean"
-      ? Effect.succeed(answer)
-      : Effect.fail<RunError.RunError>(Rules.blocked(rule, "its answer is neither a boolean nor an effect of one")))
+): Stops {
+  const answer = yield* Rules.ask(env, rule, env.journal.state().turn, question)
+  if (typeof answer === "boolean") return answer
+  return yield* Rules.blocked(rule, "its answer is neither a boolean nor an effect of one")
+}

@@ -1,6 +1,8 @@
 /**
  * One turn: the context is made to fit, the model is called, its tools run, and it is decided what goes on.
  *
+ * Its parts are generators that `yield*` takes up in place: one that waits for nothing costs no operation of its own.
+ *
  * Does not own how the context is made smaller (`Compacting`), a call retried (`ModelCall`), tools run (`ToolRound`), nor the
  * end of a drive (`Drive`).
  */
