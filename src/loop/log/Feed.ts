@@ -4,7 +4,7 @@
  * Does not own the order of events; the journal does. Nor what a buffer gives up when it is full (`FeedReader`).
  */
 import * as Effect from "effect/Effect"
-import * as Stream from "effect/Stream"
+import type * as Stream from "effect/Stream"
 import type * as RunError from "../../run/RunError.ts"
 import * as RunEvent from "../../run/RunEvent.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"

@@ -3,19 +3,13 @@
  *
  * Does not own how it is driven (`Drive`), nor which runs live here (`Runs`).
  */
-import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as RunError from "../../run/RunError.ts"
-import type * as RunEvent from "../../run/RunEvent.ts"
-import * as RunInput from "../../run/RunInput.ts"
-import * as Grace from "../../services/Grace.ts"
 import type * as Runs from "../../services/Runs.ts"
 import * as Drive from "../drive/Drive.ts"
 import * as Ending from "../drive/Ending.ts"
 import type * as Env from "../drive/Env.ts"
-import * as Inbox from "../drive/Inbox.ts"
 import * as Live from "../drive/Live.ts"
-import * as Feed from "../log/Feed.ts"
 import * as Opening from "./Opening.ts"
 
 /** A run that was started, or one that was there already and is attached to: that one is somebody else's to abort. */
@@ -34,13 +28,12 @@ export const start = (
 ): Effect.Effect<Started, RunError.RunError> =>
   Effect.suspend(() => {
     const { begin, runId, sessionId } = request
-    const live = makeLive(services, request)
-    const run = new Known(live, request)
+    const run = new Live.Live(services, request)
     const tracked = (forget: Effect.Effect<void>) =>
       Effect.suspend(() => {
         request.track.add(run)
         const untrack = Effect.sync(() => request.track.delete(run))
-        return Effect.ensuring(Drive.drive(services, request, live, forget), untrack)
+        return Effect.ensuring(Drive.drive(services, request, run, forget), untrack)
       })
     const isResume = begin._tag === "Resume"
     const busy = () => RunError.sessionBusy(sessionId, runId)
@@ -64,76 +57,6 @@ export const start = (
     )
   })
 
-/** What a run is driven by. */
-const makeLive = (services: Env.Services, { brief, isWatched, sessionId }: Env.Request): Live.Live => ({
-  sessionId,
-  feed: Feed.make(services.store, sessionId, isWatched),
-  inbox: new Inbox.Inbox(),
-  accepted: Deferred.makeUnsafe(),
-  result: Deferred.makeUnsafe(),
-  observe: undefined,
-  output: brief.output,
-  stopped: undefined,
-  interrupt: undefined,
-  announce: undefined,
-  isAnnounced: false,
-  decide: undefined
-})
-
-/** A run as this process knows it. */
-class Known implements Runs.LiveRun {
-  readonly runId: string
-  readonly sessionId: string
-  readonly #live: Live.Live
-  readonly #input: unknown
-
-  constructor(live: Live.Live, { begin, folded, runId, sessionId }: Env.Request) {
-    this.runId = runId
-    this.sessionId = sessionId
-    this.#live = live
-    this.#input = begin._tag === "Start" ? begin.input : folded.state.input
-  }
-
-  get fingerprint() {
-    return RunInput.canonical(this.#input)
-  }
-
-  get accepted() {
-    return Deferred.await(this.#live.accepted)
-  }
-
-  get events() {
-    return this.#live.feed.events
-  }
-
-  get result() {
-    return Deferred.await(this.#live.result)
-  }
-
-  decide(decision: RunInput.DecideInput) {
-    const live = this.#live
-    return Effect.andThen(
-      Effect.exit(this.accepted),
-      Effect.suspend(() =>
-        // who was told to stop takes nothing up any more
-        (live.stopped === undefined ? live.decide?.(decision) : undefined) ?? Effect.succeed(false)
-      )
-    )
-  }
-
-  accept(input: Inbox.Input) {
-    return Effect.andThen(this.accepted, accept(this.#live, input))
-  }
-
-  isOver() {
-    return Deferred.isDoneUnsafe(this.#live.result)
-  }
-
-  abort(reason: RunEvent.AbortedReason) {
-    return Effect.andThen(abort(this.#live, reason), Effect.asVoid(Effect.exit(this.result)))
-  }
-}
-
 /** A run that has ended is told also while another one has the session. */
 const replay = Effect.fnUntraced(function*(
   services: Env.Services,
@@ -142,26 +65,7 @@ const replay = Effect.fnUntraced(function*(
 ): Effect.fn.Return<Started, RunError.RunError> {
   const past = yield* Opening.past(services.store, request.sessionId, request.runId, request.begin)
   if (past === undefined) return yield* busy
-  const live = makeLive(services, request)
-  yield* Ending.replay(live, { _tag: "Replay", past })
-  return { run: new Known(live, request), isAttached: true }
+  const run = new Live.Live(services, request)
+  yield* Ending.replay(run, { _tag: "Replay", past })
+  return { run, isAttached: true }
 })
-
-/** A failed write ends the run, also one of an input. */
-const accept = (live: Live.Live, input: Inbox.Input) =>
-  live.inbox.accept(input, (error) => Effect.sync(() => Live.cutOff(live, { _tag: "Failed", error })))
-
-/**
- * A requested abort is stored before it is carried out, once; a store that does not take that does not hold it up. All
- * other reasons cut off at once.
- */
-const abort = (live: Live.Live, reason: RunEvent.AbortedReason): Effect.Effect<void> =>
-  Effect.suspend(() => {
-    const cutOff = Effect.sync(() => Live.cutOff(live, { _tag: "Abort", reason }))
-    if (reason !== "requested" || live.announce === undefined || live.stopped !== undefined) return cutOff
-    if (live.isAnnounced) return Effect.void
-    live.isAnnounced = true
-    // the run may have ended by itself before its turn comes
-    const announced = Grace.within(Effect.suspend(() => live.announce ?? Effect.void))
-    return Effect.uninterruptible(Effect.andThen(announced, cutOff))
-  })
