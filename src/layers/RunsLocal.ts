@@ -1,6 +1,7 @@
 /** The live runs of this process, in memory: at most one a session. */
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import * as RunError from "../run/RunError.ts"
@@ -8,7 +9,8 @@ import * as Runs from "../services/Runs.ts"
 
 interface Entry {
   readonly run: Runs.LiveRun
-  readonly forgotten: Deferred.Deferred<void>
+  /** there while somebody waits for it */
+  forgotten: Deferred.Deferred<void> | undefined
 }
 
 export const make: Effect.Effect<Runs.Runs["Service"], never, Scope.Scope> = Effect.gen(function*() {
@@ -21,17 +23,21 @@ export const make: Effect.Effect<Runs.Runs["Service"], never, Scope.Scope> = Eff
       if (known?.run.isOver() === true) return Effect.andThen(forgotten(known), start(run, drive))
       if (known !== undefined) return attach(known.run, run)
       if (scope.state._tag === "Closed") return Effect.fail(RunError.shuttingDown)
-      const entry: Entry = { run, forgotten: Deferred.makeUnsafe() }
+      const entry: Entry = { run, forgotten: undefined }
       live.set(run.sessionId, entry)
-      const forget = Effect.suspend(() => {
+      const forget = () => {
         if (live.get(run.sessionId) === entry) live.delete(run.sessionId)
-        return Deferred.succeed(entry.forgotten, undefined)
-      })
+        if (entry.forgotten !== undefined) Deferred.doneUnsafe(entry.forgotten, Effect.void)
+      }
       // started at once: a fiber interrupted before its first step would never say how the run ended
-      return drive(Effect.asVoid(forget)).pipe(
-        Effect.onError(() => forget),
-        Effect.forkIn(scope, { startImmediately: true }),
-        Effect.as(run)
+      return Effect.map(
+        Effect.forkIn(drive(Effect.sync(forget)), scope, { startImmediately: true }),
+        (fiber) => {
+          fiber.addObserver((exit) => {
+            if (Exit.isFailure(exit)) forget()
+          })
+          return run
+        }
       )
     })
 
@@ -54,7 +60,11 @@ export const make: Effect.Effect<Runs.Runs["Service"], never, Scope.Scope> = Eff
   }
 })
 
-const forgotten = (entry: Entry): Effect.Effect<void> => Effect.interruptible(Deferred.await(entry.forgotten))
+/** Of an entry that is known still. */
+const forgotten = (entry: Entry): Effect.Effect<void> => {
+  entry.forgotten ??= Deferred.makeUnsafe()
+  return Effect.interruptible(Deferred.await(entry.forgotten))
+}
 
 /** Of two runs in a session, the one that is there, where they are one; else the refusal. */
 const attach = (known: Runs.LiveRun, run: Runs.LiveRun): Effect.Effect<Runs.LiveRun, RunError.RunError> => {

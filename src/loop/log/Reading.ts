@@ -18,12 +18,14 @@ export interface Reading<R, A, E> {
 export const stream = <R, A, E>({ close, open, pull }: Reading<R, A, E>): Stream.Stream<A, E> =>
   Stream.fromChannel(Channel.fromTransform((_: Pull.Pull<unknown, unknown, unknown>, scope) => {
     let known: Pull.Pull<Arr.NonEmptyReadonlyArray<A>, E> | undefined
+    const opened = Effect.flatMap(
+      open,
+      (opened) => Effect.as(Scope.addFinalizer(scope, Effect.suspend(() => close(opened))), opened)
+    )
     const begin = () =>
-      Effect.uninterruptible(
-        Effect.tap(open, (opened) => Scope.addFinalizer(scope, Effect.suspend(() => close(opened))))
-      ).pipe(
-        Effect.flatMap((opened) => pull(opened, scope)),
-        Effect.flatMap((pull) => known = pull)
+      Effect.flatMap(
+        Effect.uninterruptible(opened),
+        (opened) => Effect.flatMap(pull(opened, scope), (pull) => known = pull)
       )
     return Effect.succeed(Effect.suspend(() => known ?? begin()))
   }))

@@ -3,20 +3,38 @@
  *
  * Does not own how it is driven (`Drive`), nor which runs live here (`Runs`).
  */
+import * as Channel from "effect/Channel"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Stream from "effect/Stream"
 import * as RunError from "../../run/RunError.ts"
+import type * as RunEvent from "../../run/RunEvent.ts"
 import type * as Runs from "../../services/Runs.ts"
 import * as Drive from "../drive/Drive.ts"
 import * as Ending from "../drive/Ending.ts"
 import type * as Env from "../drive/Env.ts"
 import * as Live from "../drive/Live.ts"
+import * as Reading from "../log/Reading.ts"
 import * as Opening from "./Opening.ts"
 
 /** A run that was started, or one that was there already and is attached to: that one is somebody else's to abort. */
-export interface Started {
-  readonly run: Runs.LiveRun
-  readonly isAttached: boolean
-}
+export type Started =
+  | { readonly run: Live.Live; readonly isAttached: false }
+  | { readonly run: Runs.LiveRun; readonly isAttached: true }
+
+/** The events of a run that ends when its reader leaves. */
+export const whileRead = (
+  started: Effect.Effect<Started, RunError.RunError>
+): Stream.Stream<RunEvent.RunEvent, RunError.RunError> =>
+  Reading.stream({
+    open: started,
+    close: ({ isAttached, run }) => isAttached ? Effect.void : run.abort("consumer"),
+    // the end of a run that was started here is the end of its readers
+    pull: ({ isAttached, run }, scope) =>
+      isAttached
+        ? Channel.toPullScoped(Stream.toChannel(run.events), scope)
+        : Effect.sync(() => run.feed.open().pull)
+  })
 
 /**
  * Starts a drive in the scope of `Runs` and returns once its first event is stored. A run that is live or in the log
@@ -29,23 +47,22 @@ export const start = (
   Effect.suspend(() => {
     const { begin, runId, sessionId } = request
     const run = new Live.Live(services, request)
-    const tracked = (forget: Effect.Effect<void>) =>
-      Effect.suspend(() => {
+    const driven = (forget: Effect.Effect<void>) =>
+      Effect.withFiber((fiber) => {
         request.track.add(run)
-        const untrack = Effect.sync(() => request.track.delete(run))
-        return Effect.ensuring(Drive.drive(services, request, run, forget), untrack)
+        fiber.addObserver(() => request.track.delete(run))
+        return Drive.drive(services, request, run, forget)
       })
     const isResume = begin._tag === "Resume"
     const busy = () => RunError.sessionBusy(sessionId, runId)
     // no moment between the start and the wait in which an interruption could leave the run to itself
     return Effect.uninterruptible(
-      Effect.flatMap(services.runs.start(run, tracked), (known): Effect.Effect<Started, RunError.RunError> => {
+      Effect.flatMap(services.runs.start(run, driven), (known): Effect.Effect<Started, RunError.RunError> => {
         // limits and data of its own are nothing to attach with
         if (isResume && known !== run) return Effect.fail(busy())
-        const accepted = Effect.interruptible(known.accepted)
         return known === run
-          ? Effect.as(Effect.onInterrupt(accepted, () => run.abort("consumer")), { run, isAttached: false })
-          : Effect.as(accepted, { run: known, isAttached: true })
+          ? begun(run)
+          : Effect.as(Effect.interruptible(known.accepted), { run: known, isAttached: true })
       }).pipe(
         Effect.catch((failure) => {
           const error = isResume && failure.reason._tag === "RunConflict" ? busy() : failure
@@ -56,6 +73,15 @@ export const start = (
       )
     )
   })
+
+/** The run, once it has begun. */
+const begun = (run: Live.Live): Effect.Effect<Started, RunError.RunError> => {
+  const started = Effect.as(run.accepted, { run, isAttached: false } as const)
+  // a store that answers at once leaves nothing to wait for
+  return Deferred.isDoneUnsafe(run.begun)
+    ? started
+    : Effect.onInterrupt(Effect.interruptible(started), () => run.abort("consumer"))
+}
 
 /** A run that has ended is told also while another one has the session. */
 const replay = Effect.fnUntraced(function*(
