@@ -1,7 +1,6 @@
 /** The live runs of this process, in memory: at most one a session. */
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import * as RunError from "../run/RunError.ts"
@@ -25,20 +24,9 @@ export const make: Effect.Effect<Runs.Runs["Service"], never, Scope.Scope> = Eff
       if (scope.state._tag === "Closed") return Effect.fail(RunError.shuttingDown)
       const entry: Entry = { run, forgotten: undefined }
       live.set(run.sessionId, entry)
-      const forget = () => {
-        if (live.get(run.sessionId) === entry) live.delete(run.sessionId)
-        if (entry.forgotten !== undefined) Deferred.doneUnsafe(entry.forgotten, Effect.void)
-      }
+      const forget = forgetting(live, entry)
       // started at once: a fiber interrupted before its first step would never say how the run ended
-      return Effect.map(
-        Effect.forkIn(drive(Effect.sync(forget)), scope, { startImmediately: true }),
-        (fiber) => {
-          fiber.addObserver((exit) => {
-            if (Exit.isFailure(exit)) forget()
-          })
-          return run
-        }
-      )
+      return Effect.as(Effect.forkIn(orElse(drive(forget), forget), scope, { startImmediately: true }), run)
     })
 
   const inSession: Runs.Runs["Service"]["inSession"] = (sessionId) =>
@@ -59,6 +47,16 @@ export const make: Effect.Effect<Runs.Runs["Service"], never, Scope.Scope> = Eff
       })
   }
 })
+
+const forgetting = (live: Map<string, Entry>, entry: Entry): Effect.Effect<void> =>
+  Effect.sync(() => {
+    const { sessionId } = entry.run
+    if (live.get(sessionId) === entry) live.delete(sessionId)
+    if (entry.forgotten !== undefined) Deferred.doneUnsafe(entry.forgotten, Effect.void)
+  })
+
+/** A drive that dies forgets too. */
+const orElse = (drive: Effect.Effect<void>, forget: Effect.Effect<void>) => Effect.tapCause(drive, () => forget)
 
 /** Of an entry that is known still. */
 const forgotten = (entry: Entry): Effect.Effect<void> => {

@@ -52,31 +52,35 @@ export const drive = (
   live: Live.Live,
   forget: Effect.Effect<void>
 ): Effect.Effect<void> =>
-  Effect.uninterruptibleMask((restore) =>
-    Effect.flatMap(Observing.make(services, request, live.feed), ({ begin: observed, end, seen, span }) => {
+  Effect.uninterruptibleMask((restore) => {
+    live.track.add(live)
+    return Effect.flatMap(Observing.make(services, request, live.feed), ({ begin: observed, end, seen, span }) => {
       live.observe = end
       const scope = Scope.makeUnsafe()
-      return carryOut(
-        { services, request, live, forget, observed, scope, opened: undefined, env: undefined, timer: undefined },
-        restore
-      ).pipe(
-        Effect.provideService(Tracer.ParentSpan, span),
-        Effect.andThen(seen(restore))
+      const driving: Driving = {
+        services,
+        request,
+        live,
+        forget,
+        observed,
+        scope,
+        opened: undefined,
+        env: undefined,
+        timer: undefined
+      }
+      const drive = Effect.flatMap(
+        // its turns have calls to settle behind what they leave behind
+        Phase.make(live, restore)(Effect.suspend(() => work(driving)), () => live.env === undefined ? 1 : 2),
+        (exit) => Effect.andThen(conclude(driving, exit, restore), seen(restore))
       )
+      // a bug of ours: nobody is left waiting, and no session held, for a run that has none left to drive it
+      const whole = Effect.catchCause(
+        drive,
+        (cause) => Effect.andThen(release(driving), Ending.refuse(live, Ending.toRunError(cause)))
+      )
+      return Effect.provideService(whole, Tracer.ParentSpan, span)
     })
-  )
-
-const carryOut = (driving: Driving, restore: Phase.Restore): Effect.Effect<void> =>
-  Effect.flatMap(
-    // its turns have calls to settle behind what they leave behind
-    Phase.make(driving.live, restore)(work(driving), () => driving.live.env === undefined ? 1 : 2),
-    (exit) => conclude(driving, exit, restore)
-  ).pipe(
-    // a bug of ours: nobody is left waiting, and no session held, for a run that has none left to drive it
-    Effect.catchCause((cause) =>
-      Effect.andThen(release(driving), Ending.refuse(driving.live, Ending.toRunError(cause)))
-    )
-  )
+  })
 
 /** A store that is stuck is not waited for without end. */
 const release = ({ forget, scope }: Driving): Effect.Effect<void> =>

@@ -76,7 +76,7 @@ const record = (env: Env.Env, ending: Ending): void => {
   const move = endMove(journal.status(), ending)
   if (move !== undefined) journal.move(move)
   const totals = RunState.totalsAt(journal.state(), journal.now())
-  const names = Array.from(env.leftBehind.values(), (left) => left.name)
+  const names = env.leftBehind.names()
   const end = { totals, ...(names.length === 0 ? {} : { leftBehind: names }) }
   journal.record(
     ending._tag === "RunFailed"
@@ -158,6 +158,7 @@ const conclude = (live: Live.Live, result: Result): Effect.Effect<void> =>
   Effect.map(live.observe?.(result) ?? Effect.void, () => {
     live.feed.end(Exit.asVoid(result))
     if (Exit.isFailure(result)) live.inbox.fail(toRunError(result.cause))
+    live.track.delete(live)
     Deferred.doneUnsafe(live.ended, result)
     Deferred.doneUnsafe(live.begun, Exit.asVoid(result))
   })

@@ -4,7 +4,6 @@
  */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
-import type * as ToolOutcome from "../../run/ToolOutcome.ts"
 import * as Approver from "../../services/Approver.ts"
 import type * as ContextManager from "../../services/ContextManager.ts"
 import * as Hooks from "../../services/Hooks.ts"
@@ -26,6 +25,7 @@ import type * as Offer from "../turn/Offer.ts"
 import * as Sizing from "../turn/Sizing.ts"
 import * as HookRun from "./HookRun.ts"
 import * as Inbox from "./Inbox.ts"
+import * as LeftBehind from "./LeftBehind.ts"
 
 export interface Services {
   readonly model: Model.Model["Service"]
@@ -44,7 +44,7 @@ export interface Request {
   readonly folded: Fold.Folded
   /** somebody will read the events from the first on */
   readonly isWatched: boolean
-  /** holds the run while it is driven */
+  /** holds the run until its end is told */
   readonly track: Set<Runs.LiveRun>
 }
 
@@ -64,8 +64,7 @@ export interface Env
   readonly prices: Prices.Prices
   readonly counter: Sizing.Counter
   readonly hooks: HookRun.Hooking
-  /** what did not end in time, by call id where it was a call, and what that makes of the call */
-  readonly leftBehind: Map<string, { readonly name: string; readonly outcome?: ToolOutcome.ToolOutcome }>
+  readonly leftBehind: LeftBehind.LeftBehind
 }
 
 interface Seen {
@@ -112,7 +111,7 @@ export const make = (
       prices: fiber.getRef(Prices.Prices),
       counter: new Sizing.Counter(fiber.getRef(Tokenizer.Tokenizer).count),
       hooks: HookRun.make(fiber.getRef(Hooks.Hooks)),
-      leftBehind: new Map(),
+      leftBehind: new LeftBehind.LeftBehind(),
       desk: new Desk.Desk(),
       inbox,
       journal: Journal.make({

@@ -28,6 +28,8 @@ export class Live implements Runs.LiveRun {
   /** done with the drive's first event in the store, or with why there is none */
   readonly begun = Deferred.makeUnsafe<void, RunError.RunError>()
   readonly ended = Deferred.makeUnsafe<RunResult.RunResult<unknown>, RunError.RunError>()
+  /** holds the run until its end is told */
+  readonly track: Set<Runs.LiveRun>
   /** the typed answer of a final text */
   readonly output: (text: string) => unknown
   /** hears of the result before anyone is told; set while the run is driven */
@@ -42,10 +44,11 @@ export class Live implements Runs.LiveRun {
   readonly #input: unknown
   #isAnnounced = false
 
-  constructor({ store }: Env.Services, { begin, brief, folded, isWatched, runId, sessionId }: Env.Request) {
+  constructor({ store }: Env.Services, { begin, brief, folded, isWatched, runId, sessionId, track }: Env.Request) {
     this.runId = runId
     this.sessionId = sessionId
     this.feed = Feed.make(store, sessionId, isWatched)
+    this.track = track
     this.output = brief.output
     this.#store = store
     this.#input = begin._tag === "Start" ? begin.input : folded.state.input

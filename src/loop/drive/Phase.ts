@@ -26,7 +26,7 @@ export const make = (live: Stoppable, restore: Restore): Phase => (self, grace =
       ? Effect.succeed(Exit.interrupt())
       : Effect.flatMap(
         Effect.forkDetach(self, { startImmediately: true }),
-        (fiber) => settled(live, fiber, Exit.interrupt(), restore, grace, () => fiber.interruptUnsafe())
+        (fiber) => settled(live, fiber, Exit.interrupt(), restore, grace, true)
       )
   )
 
@@ -38,19 +38,22 @@ export const patiently = <A, E, E2>(
   fiber: Fiber.Fiber<A, E>,
   late: E2,
   restore: Restore
-): Effect.Effect<Exit.Exit<A, E | E2>> => settled<A, E | E2>(live, fiber, Exit.fail(late), restore, once, () => {})
+): Effect.Effect<Exit.Exit<A, E | E2>> => settled<A, E | E2>(live, fiber, Exit.fail(late), restore, once, false)
 
-/** The exit of a fiber, or `late` where it has none so long after the run was cut off, which `onCutOff` hears at once. */
+/** The exit of a fiber, or `late` where it has none so long after the run was cut off, which interrupts it where it `isCut`. */
 const settled = <A, E>(
   live: Stoppable,
   fiber: Fiber.Fiber<A, E>,
   late: Exit.Exit<A, E>,
   restore: Restore,
   grace: () => number,
-  onCutOff: () => void
+  isCut: boolean
 ): Effect.Effect<Exit.Exit<A, E>> => {
   const exit = fiber.pollUnsafe()
   if (exit !== undefined) return Effect.succeed(exit)
+  const onCutOff = () => {
+    if (isCut) fiber.interruptUnsafe()
+  }
   // a drive that is interrupted by now does not begin to wait
   live.interrupt = onCutOff
   const endedOrCutOff = Effect.callback<void>((resume) => {

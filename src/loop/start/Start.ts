@@ -47,23 +47,20 @@ export const start = (
   Effect.suspend(() => {
     const { begin, runId, sessionId } = request
     const run = new Live.Live(services, request)
-    const driven = (forget: Effect.Effect<void>) =>
-      Effect.withFiber((fiber) => {
-        request.track.add(run)
-        fiber.addObserver(() => request.track.delete(run))
-        return Drive.drive(services, request, run, forget)
-      })
     const isResume = begin._tag === "Resume"
     const busy = () => RunError.sessionBusy(sessionId, runId)
     // no moment between the start and the wait in which an interruption could leave the run to itself
     return Effect.uninterruptible(
-      Effect.flatMap(services.runs.start(run, driven), (known): Effect.Effect<Started, RunError.RunError> => {
-        // limits and data of its own are nothing to attach with
-        if (isResume && known !== run) return Effect.fail(busy())
-        return known === run
-          ? begun(run)
-          : Effect.as(Effect.interruptible(known.accepted), { run: known, isAttached: true })
-      }).pipe(
+      Effect.flatMap(
+        services.runs.start(run, (forget) => Drive.drive(services, request, run, forget)),
+        (known): Effect.Effect<Started, RunError.RunError> => {
+          // limits and data of its own are nothing to attach with
+          if (isResume && known !== run) return Effect.fail(busy())
+          return known === run
+            ? begun(run)
+            : Effect.as(Effect.interruptible(known.accepted), { run: known, isAttached: true })
+        }
+      ).pipe(
         Effect.catch((failure) => {
           const error = isResume && failure.reason._tag === "RunConflict" ? busy() : failure
           return error.reason._tag === "SessionBusy"
