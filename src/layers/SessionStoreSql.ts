@@ -22,6 +22,7 @@ import * as OwnerLiveness from "./OwnerLiveness.ts"
 import * as Answered from "./sql/Answered.ts"
 import type * as SessionAppend from "./sql/SessionAppend.ts"
 import * as SessionClaims from "./sql/SessionClaims.ts"
+import * as SessionDialect from "./sql/SessionDialect.ts"
 import * as SessionErrors from "./sql/SessionErrors.ts"
 import * as SessionFork from "./sql/SessionFork.ts"
 import * as SessionLog from "./sql/SessionLog.ts"
@@ -54,6 +55,7 @@ export const make = Effect.fnUntraced(function*(
   yield* SessionTables.migrate(options.explain, answered)
   const claims = yield* SessionClaims.make(sql, yield* OwnerLiveness.OwnerLiveness, answered)
   const log = SessionLog.make(sql, yield* Migrations, options.append)
+  const dialect = SessionDialect.make(sql)
   const copy = SessionFork.make(sql, claims, log)
   const signals = options.signals ?? SessionSignals.make()
   const inUse = yield* SessionsInUse.make
@@ -147,7 +149,7 @@ export const make = Effect.fnUntraced(function*(
       ? sql.literal("")
       : sql`AND (updated_at, id) < (${after.updatedAt}, ${after.sessionId})`
     const rows = yield* asked(sql<SessionRows.InfoRow>`
-      SELECT id, head, title, turns, ended, created_at, updated_at FROM fiberloop_sessions
+      SELECT id, head, title, turns, ended, created_at, updated_at FROM ${dialect.sessions}
       WHERE head > 0 ${before} ORDER BY updated_at DESC, id DESC LIMIT ${limit ?? Number.MAX_SAFE_INTEGER}`)
     return rows.map(SessionRows.toInfo)
   })
@@ -173,7 +175,7 @@ export const make = Effect.fnUntraced(function*(
       const removed = yield* sql`
         DELETE FROM fiberloop_sessions WHERE session = ${row.session} AND epoch = ${row.epoch} RETURNING session`
       if (removed.length === 0) return yield* Effect.fail(SessionErrors.busy(sessionId))
-      yield* sql`DELETE FROM fiberloop_events WHERE session = ${row.session}`
+      yield* sql`DELETE FROM ${dialect.events} WHERE ${dialect.within(row.session, 0, SessionDialect.lastSeq)}`
     })))
     signals.notify(sessionId)
   })

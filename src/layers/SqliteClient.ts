@@ -81,6 +81,7 @@ export const make = Effect.fnUntraced(function*(
   })
 
   const transaction = ([guard, ...rest]: Parameters<SqliteClient["transact"]>[0]) => {
+    if (rest.length === 0) return takesEffect(...guard)
     run("BEGIN IMMEDIATE")
     try {
       const isMet = takesEffect(...guard)

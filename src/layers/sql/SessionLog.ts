@@ -13,6 +13,7 @@ import * as RunEvent from "../../run/RunEvent.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
 import * as SessionAppend from "./SessionAppend.ts"
 import type { Claim } from "./SessionClaims.ts"
+import * as SessionDialect from "./SessionDialect.ts"
 import * as SessionErrors from "./SessionErrors.ts"
 import * as SessionRows from "./SessionRows.ts"
 
@@ -49,7 +50,9 @@ export const make = (
   steps: EventMigrations.Steps,
   store: SessionAppend.Append = SessionAppend.make(sql)
 ): SessionLog => {
+  const { events, order, within } = SessionDialect.make(sql)
   const toInserts = SessionAppend.inserts(sql)
+  const sessionOf = (sessionId: string) => sql`(SELECT session FROM fiberloop_sessions WHERE id = ${sessionId})`
 
   const append: SessionLog["append"] = (head, events) =>
     Effect.catchIf(store(head, events), isConflict, () => Effect.succeed(false))
@@ -59,8 +62,8 @@ export const make = (
 
   const check: SessionLog["check"] = Effect.fnUntraced(function*(sessionId) {
     const [last] = yield* sql<{ readonly seq: number; readonly version: number }>`
-      SELECT e.seq, e.version FROM fiberloop_sessions s JOIN fiberloop_events e ON e.session = s.session AND e.seq = s.head
-      WHERE s.id = ${sessionId}`
+      SELECT seq, version FROM ${events} WHERE ${within(sessionOf(sessionId), 1, SessionDialect.lastSeq)}
+      ORDER BY ${order} DESC LIMIT 1`
     if (last !== undefined && last.version > RunEvent.version) {
       return yield* Effect.fail(SessionErrors.newerVersion(sessionId, last))
     }
@@ -71,8 +74,8 @@ export const make = (
     // not a parameter: an index of some rows is for queries whose text says that they want no others
     return Effect.map(
       sql<{ readonly seq: number }>`
-        SELECT seq FROM fiberloop_events
-        WHERE session = (SELECT session FROM fiberloop_sessions WHERE id = ${sessionId})
+        SELECT seq FROM ${events}
+        WHERE session = ${sessionOf(sessionId)}
           AND type = ${sql.literal(`'${type}'`)} ${ofRun} ORDER BY seq DESC LIMIT 1`,
       (rows) => rows[0]?.seq
     )
@@ -86,8 +89,8 @@ export const make = (
         if (next > to) return Effect.succeed([])
         return Effect.flatMap(
           sql`
-            SELECT seq, run, type, version, at, body FROM fiberloop_events
-            WHERE session = ${session} AND seq >= ${next} AND seq <= ${to} ORDER BY seq LIMIT ${limit}`.values,
+            SELECT seq, run, type, version, at, body FROM ${events}
+            WHERE ${within(session, next, to)} ORDER BY ${order} LIMIT ${limit}`.values,
           (values) => {
             const rows = values as ReadonlyArray<SessionRows.EventRow>
             const characters = rows.reduce((sum, row) => sum + row[5].length, 1)

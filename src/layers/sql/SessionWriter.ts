@@ -81,7 +81,7 @@ export const make = (options: {
 
   const write = (events: Events, next: SessionStore.SessionInfo, tries: number): Effect.Effect<void, Fault> => {
     const { epoch, session } = claim
-    return Effect.matchEffect(options.append({ session, epoch, before: info.head, next }, events), {
+    return Effect.matchEffect(options.append({ session, epoch, before: info, next }, events), {
       onSuccess: (isStored) => {
         isLost = !isStored
         if (isLost) return Effect.fail(SessionErrors.stale(sessionId))
