@@ -7,7 +7,6 @@ import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
 import type * as SqlClient from "effect/sql/SqlClient"
 import type * as SqlError from "effect/sql/SqlError"
-import type * as RunEvent from "../../run/RunEvent.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
 import * as SessionRows from "./SessionRows.ts"
 
@@ -19,10 +18,11 @@ export interface Head {
   readonly next: SessionStore.SessionInfo
 }
 
-type Events = Arr.NonEmptyReadonlyArray<RunEvent.Durable>
+/** Events as they stand in their table. */
+export type Rows = Arr.NonEmptyReadonlyArray<SessionRows.EventRow>
 
-/** Stores `events` and the head, all or nothing; nothing and `false` where the fence has moved. */
-export type Append = (head: Head, events: Events) => Effect.Effect<boolean, SqlError.SqlError>
+/** Stores events and the head, all or nothing; nothing and `false` where the fence has moved. */
+export type Append = (head: Head, rows: Rows) => Effect.Effect<boolean, SqlError.SqlError>
 
 /** Values that every database takes as they are. */
 export type Values = ReadonlyArray<string | number | null>
@@ -48,16 +48,16 @@ const transactWith = (sql: SqlClient.SqlClient): Transact => ([[guard, values], 
 
 export const make = (sql: SqlClient.SqlClient, transact: Transact = transactWith(sql)): Append => {
   const toStatements = sql.onDialectOrElse({ pg: () => behindFence, orElse: () => throughFence })(sql)
-  return (head, events) => transact(toStatements(head, events))
+  return (head, rows) => transact(toStatements(head, rows))
 }
 
-type ToStatements = (head: Head, events: Events) => Statements
+type ToStatements = (head: Head, rows: Rows) => Statements
 
 /** The row of the session is the fence, and moves with every append. */
 const behindFence = (sql: SqlClient.SqlClient): ToStatements => {
   const fence = fenceOf(sql)
   const toInserts = inserts(sql)
-  return (head, events) => [[fence, fenceValues(head)], ...toInserts(head.session, events)]
+  return (head, rows) => [[fence, fenceValues(head)], ...toInserts(head.session, rows)]
 }
 
 /** The text that moves the head of a session where the fence still stands, with `fenceValues` as its parameters. */
@@ -86,10 +86,10 @@ const throughFence = (sql: SqlClient.SqlClient): ToStatements => {
   const toInsert = insert(sql)
   const row =
     "UPDATE fiberloop_sessions SET head = ?, title = ?, turns = ?, ended = ?, updated_at = ? WHERE session = ?"
-  return (head, events) => {
+  return (head, rows) => {
     const { epoch, next, session } = head
-    const [first, ...more] = partsOf(events)
-    const statements: Arr.NonEmptyArray<Statement> = [toFenced(session, first, session, epoch)]
+    const [first, ...more] = partsOf(rows)
+    const statements: Arr.NonEmptyArray<Statement> = [toFenced(session, first, [session, epoch])]
     for (const part of more) statements.push(toInsert(session, part))
     if (isDue(head)) statements.push([row, [...rowValues(next), session]])
     return statements
@@ -104,28 +104,27 @@ const isDue = ({ before, next }: Head): boolean =>
 /** Statements that store events without a fence. */
 export const inserts = (sql: SqlClient.SqlClient) => {
   const toInsert = insert(sql)
-  return (session: Head["session"], events: Events): Statements =>
-    Arr.map(partsOf(events), (part) => toInsert(session, part))
+  return (session: Head["session"], rows: Rows): Statements => Arr.map(partsOf(rows), (part) => toInsert(session, part))
 }
 
 /** Events of one INSERT; bounded by the number of parameters that databases take. */
 const rowsPerInsert = 100
 
-const partsOf = (events: Events): Arr.NonEmptyReadonlyArray<Events> =>
-  events.length <= rowsPerInsert ? [events] : Arr.chunksOf(events, rowsPerInsert)
+const partsOf = (rows: Rows): Arr.NonEmptyReadonlyArray<Rows> =>
+  rows.length <= rowsPerInsert ? [rows] : Arr.chunksOf(rows, rowsPerInsert)
 
-/** Stores the events of one part, where a condition of SQLite holds. Texts are made once for each number of events. */
+/** Stores one part, where a condition of SQLite holds. Texts are made once for each number of events. */
 const insert = (sql: SqlClient.SqlClient, condition = "") => {
   const texts: Array<string> = []
   const textOf = sql.onDialectOrElse({
     pg: () => insertByNumber(sql),
     orElse: () => (rows: number) => `${insertByKey(rows)} ${condition}`
   })
-  return (session: Head["session"], events: Events, ...more: Values): Statement => {
+  return (session: Head["session"], rows: Rows, ofCondition: Values = []): Statement => {
     const values: Array<string | number | null> = []
-    for (const event of events) values.push(session, ...SessionRows.toRow(event))
-    values.push(...more)
-    return [texts[events.length] ??= textOf(events.length), values]
+    for (const row of rows) values.push(session, ...row)
+    values.push(...ofCondition)
+    return [texts[rows.length] ??= textOf(rows.length), values]
   }
 }
 

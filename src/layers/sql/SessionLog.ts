@@ -1,10 +1,10 @@
 /**
- * The events of a session in their table: appending, as `SessionAppend` does, and reading on from a cursor.
+ * The events of a session in their table: adding to them without a fence, and reading on from a cursor.
  *
  * Reading trusts rows of the version that this code writes: they are parsed, not decoded. Those of older versions are
  * migrated, the rows stay as they are.
  */
-import type * as Arr from "effect/Array"
+import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
 import type * as SqlClient from "effect/sql/SqlClient"
 import type * as SqlError from "effect/sql/SqlError"
@@ -20,8 +20,6 @@ import * as SessionRows from "./SessionRows.ts"
 type Fault = SqlError.SqlError | SessionStore.StoreError
 
 export interface SessionLog {
-  /** As in `SessionAppend`; an event that is there already is another's, who moved the fence. */
-  readonly append: SessionAppend.Append
   /** Stores `events` without a fence, in the transaction under way. */
   readonly add: (
     session: Claim["session"],
@@ -45,20 +43,15 @@ export type Cursor = (to: number) => Effect.Effect<ReadonlyArray<RunEvent.Durabl
 const rowsPerPage = 500
 const charactersPerPage = 4 * 1024 * 1024
 
-export const make = (
-  sql: SqlClient.SqlClient,
-  steps: EventMigrations.Steps,
-  store: SessionAppend.Append = SessionAppend.make(sql)
-): SessionLog => {
+export const make = (sql: SqlClient.SqlClient, steps: EventMigrations.Steps): SessionLog => {
   const { events, order, within } = SessionDialect.make(sql)
   const toInserts = SessionAppend.inserts(sql)
   const sessionOf = (sessionId: string) => sql`(SELECT session FROM fiberloop_sessions WHERE id = ${sessionId})`
 
-  const append: SessionLog["append"] = (head, events) =>
-    Effect.catchIf(store(head, events), isConflict, () => Effect.succeed(false))
-
   const add: SessionLog["add"] = (session, events) =>
-    Effect.forEach(toInserts(session, events), (statement) => sql.unsafe(...statement), { discard: true })
+    Effect.forEach(toInserts(session, Arr.map(events, SessionRows.toRow)), (statement) => sql.unsafe(...statement), {
+      discard: true
+    })
 
   const check: SessionLog["check"] = Effect.fnUntraced(function*(sessionId) {
     const [last] = yield* sql<{ readonly seq: number; readonly version: number }>`
@@ -104,12 +97,8 @@ export const make = (
       })
   }
 
-  return { append, add, check, lastOf, cursor }
+  return { add, check, lastOf, cursor }
 }
-
-/** Engines differ in what they call an event that is there already. */
-const isConflict = ({ reason }: SqlError.SqlError): boolean =>
-  reason._tag === "UniqueViolation" || reason._tag === "ConstraintError"
 
 /** The events of `rows`, of which the first is event `from`; refuses rows that are missing, damaged, or of a newer version. */
 const toEvents = (
