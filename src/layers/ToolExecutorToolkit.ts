@@ -3,7 +3,7 @@
  * wrong with them becomes an outcome here. Arguments stay out of spans.
  */
 import * as AiError from "effect/ai/AiError"
-import * as Prompt from "effect/ai/Prompt"
+import type * as Prompt from "effect/ai/Prompt"
 import * as Tool from "effect/ai/Tool"
 import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
@@ -17,7 +17,6 @@ import * as Schema from "effect/Schema"
 import type * as ToolOutcome from "../run/ToolOutcome.ts"
 import * as Grace from "../services/Grace.ts"
 import * as ToolExecutor from "../services/ToolExecutor.ts"
-import * as PromptMessages from "./provider/PromptMessages.ts"
 import * as BehindHandle from "./tools/BehindHandle.ts"
 import * as KnownHandler from "./tools/KnownHandler.ts"
 import * as PlainJson from "./tools/PlainJson.ts"
@@ -64,6 +63,9 @@ const execute: ToolExecutor.ToolExecutor["Service"]["execute"] = (handlers, call
   })
 }
 
+/** Loaded for the first rule that reads messages: with it come the schemas of effect/ai's prompts. */
+const promptMessages = Effect.promise(() => import("./provider/PromptMessages.ts"))
+
 const needsApproval: ToolExecutor.ToolExecutor["Service"]["needsApproval"] = (handlers, call, byDefault) => {
   const tool = toolOf(handlers, call.name)
   if (tool === undefined) return no
@@ -72,12 +74,12 @@ const needsApproval: ToolExecutor.ToolExecutor["Service"]["needsApproval"] = (ha
   const isDestructive = annotations.mapUnsafe.has(Tool.Destructive.key) && Context.get(annotations, Tool.Destructive)
   if (rule === false && !isDestructive) return no
   const asked = (params: unknown): Effect.Effect<boolean> =>
-    Effect.suspend(() => {
-      if (typeof rule === "boolean" || isDestructive) return Effect.succeed(true)
-      const messages = call.messages().map(PromptMessages.fromMessage)
-      const answer = rule(params, { toolCallId: call.callId, messages })
-      return Effect.isEffect(answer) ? answer : Effect.succeed(answer)
-    })
+    typeof rule === "boolean" || isDestructive
+      ? Effect.succeed(true)
+      : Effect.flatMap(promptMessages, ({ fromMessage }) => {
+        const answer = rule(params, { toolCallId: call.callId, messages: call.messages().map(fromMessage) })
+        return Effect.isEffect(answer) ? answer : Effect.succeed(answer)
+      })
   const question = Effect.matchEffect(decoded(tool, call.params), {
     onFailure: () => Effect.succeed(false),
     onSuccess: asked
@@ -146,11 +148,18 @@ const settle = (result: KnownHandler.Result | undefined, limit: number): ToolExe
   if (result === undefined) return { outcome: { _tag: "Failed", result: "The tool ended without a result." } }
   if (result.isFailure && AiError.isAiError(result.result)) return cut(outcomeOfAiError(result.result), limit)
   const encoded = PlainJson.of(
-    result.modelOutput === undefined ? result.encodedResult : Prompt.toolModelOutputToText(result.modelOutput)
+    result.modelOutput === undefined ? result.encodedResult : toText(result.modelOutput)
   )
   if (encoded._tag === "NotJson") return { outcome: { _tag: "NotEncodable", message: encoded.message } }
   return settled(result.isFailure ? "Failed" : "Succeeded", encoded, limit)
 }
+
+/** As `Prompt.toolModelOutputToText`: a file is named and not shown. */
+const toText = (parts: ReadonlyArray<Prompt.ToolModelOutputPart>): string =>
+  parts.map((part) => {
+    if (part.type === "text") return part.text
+    return `[${part.mediaType}${part.fileName === undefined ? "" : ` ${part.fileName}`} omitted]`
+  }).join("\n")
 
 /** The outcome with as much of its result as a model will read. */
 const settled = (_tag: "Failed" | "Succeeded", json: PlainJson.Json, limit: number): ToolExecutor.Settlement => {
