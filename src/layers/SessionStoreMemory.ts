@@ -6,9 +6,11 @@
 import * as Arr from "effect/Array"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import type * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
+import * as Tracer from "effect/Tracer"
 import * as EventMigrations from "../run/log/EventMigrations.ts"
 import * as Fork from "../run/log/Fork.ts"
 import * as RunEvent from "../run/RunEvent.ts"
@@ -84,20 +86,25 @@ export const make: Effect.Effect<SessionStore.SessionStore["Service"]> = Effect.
     return Effect.void
   }
 
-  const take = Effect.fnUntraced(function*(sessionId: string, options: SessionStore.OpenOptions) {
-    const now = yield* Clock.currentTimeMillis
-    const scope = yield* Effect.scope
-    const { log, writer } = yield* claim(sessionId, options, now)
-    yield* Scope.addFinalizer(scope, Effect.sync(() => release(sessionId, log, writer)))
-    return {
-      sessionId,
-      head: () => log.events.length,
-      append: (events: Arr.NonEmptyReadonlyArray<RunEvent.Durable>) => Effect.suspend(() => append(log, writer, events))
-    }
-  }, Effect.uninterruptible)
+  const sessionOf = (sessionId: string, log: Log, writer: Writer): SessionStore.Session => ({
+    sessionId,
+    head: () => log.events.length,
+    append: (events) => Effect.suspend(() => append(log, writer, events))
+  })
+
+  const take = (sessionId: string, options: SessionStore.OpenOptions, scope: Scope.Scope, now: number) =>
+    Effect.flatMap(claim(sessionId, options, now), ({ log, writer }) => {
+      const released = Effect.sync(() => release(sessionId, log, writer))
+      return Effect.as(Scope.addFinalizer(scope, released), sessionOf(sessionId, log, writer))
+    })
 
   const open = (sessionId: string, options: SessionStore.OpenOptions) =>
-    Effect.useSpan("SessionStore.open", () => take(sessionId, options))
+    Effect.flatMap(Effect.scope, (scope) =>
+      Effect.uninterruptible(Effect.withFiber((fiber) => {
+        const now = fiber.getRef(Clock.Clock).currentTimeMillisUnsafe()
+        const taken = Effect.suspend(() => take(sessionId, options, scope, now))
+        return areSpansSeen(fiber) ? Effect.useSpan("SessionStore.open", () => taken) : taken
+      })))
 
   const pageOf = (log: Log, from: number, to?: number) => {
     const events: Array<RunEvent.Durable> = []
@@ -210,6 +217,10 @@ export const make: Effect.Effect<SessionStore.SessionStore["Service"]> = Effect.
 })
 
 export const layer: Layer.Layer<SessionStore.SessionStore> = Layer.effect(SessionStore.SessionStore, make)
+
+/** Spans of effect's own tracer go nowhere, and cost as much as opening a session. */
+const areSpansSeen = ({ cache }: Fiber.Fiber<unknown, unknown>): boolean =>
+  cache.tracerEnabled && cache.tracer !== undefined && cache.tracer !== Tracer.nativeTracer
 
 type ListOptions = Parameters<SessionStore.SessionStore["Service"]["list"]>[0]
 type Pull = Effect.Effect<Arr.NonEmptyReadonlyArray<RunEvent.Durable>, SessionStore.StoreError>
