@@ -77,7 +77,7 @@ const gather = (tail: Input | undefined, input: Input): Input | undefined => {
 }
 
 const gatherAll = (tail: Input | undefined, waiting: Transcript["waiting"]): Input | undefined =>
-  waiting.length === 0 ? tail : Vector.toArray(waiting).reduce(gather, tail)
+  Vector.toArray(waiting).reduce(gather, tail)
 
 export const toInput = (seq: number, content: ReadonlyArray<Message.UserPart>, isNotice = false): Input => ({
   seq,
@@ -94,7 +94,7 @@ export const closeTurn = (self: Transcript): Transcript => {
   return {
     ...self,
     settled,
-    tail: gatherAll(tail, waiting),
+    tail: waiting.length === 0 ? tail : gatherAll(tail, waiting),
     open: undefined,
     calling: false,
     waiting: Vector.empty
@@ -105,6 +105,7 @@ export const closeTurn = (self: Transcript): Transcript => {
 export const closing = ({ open, tail, waiting }: Transcript): ReadonlyArray<Entries.Entry> => {
   // whatever was gathered got its place when the turn opened
   const turn = open === undefined ? [] : Entries.fromTurn(open)
-  const gathered = gatherAll(open === undefined ? tail : undefined, waiting)
+  const before = open === undefined ? tail : undefined
+  const gathered = waiting.length === 0 ? before : gatherAll(before, waiting)
   return gathered === undefined ? turn : [...turn, userEntry(gathered)]
 }
