@@ -18,6 +18,7 @@ import type * as ToolExecutor from "../../services/ToolExecutor.ts"
 import type * as Feed from "../log/Feed.ts"
 import type * as Fold from "../log/Fold.ts"
 import * as Journal from "../log/Journal.ts"
+import * as Spans from "../observe/Spans.ts"
 import * as Desk from "../round/Desk.ts"
 import type * as Brief from "../start/Brief.ts"
 import type * as Opening from "../start/Opening.ts"
@@ -65,6 +66,7 @@ export interface Env
   readonly counter: Sizing.Counter
   readonly hooks: HookRun.Hooking
   readonly leftBehind: LeftBehind.LeftBehind
+  readonly telemetry: Spans.Telemetry
 }
 
 interface Seen {
@@ -112,6 +114,7 @@ export const make = (
       counter: new Sizing.Counter(fiber.getRef(Tokenizer.Tokenizer).count),
       hooks: HookRun.make(fiber.getRef(Hooks.Hooks)),
       leftBehind: new LeftBehind.LeftBehind(),
+      telemetry: Spans.telemetryOf(fiber),
       desk: new Desk.Desk(),
       inbox,
       journal: Journal.make({

@@ -4,10 +4,10 @@ import type * as Tracer from "effect/Tracer"
 import type * as Message from "../../run/Message.ts"
 import * as Usage from "../../run/Usage.ts"
 import type * as Model from "../../services/Model.ts"
+import type * as Env from "../drive/Env.ts"
 import type * as Attempt from "../turn/Attempt.ts"
 import * as Content from "./Content.ts"
 import * as Conventions from "./Conventions.ts"
-import * as Family from "./Family.ts"
 import * as Metrics from "./Metrics.ts"
 import * as Spans from "./Spans.ts"
 
@@ -58,9 +58,8 @@ const chat: Spans.Kind<Subject, Result> = {
     return undefined
   },
   /** A failed call is a call, whose duration counts. */
-  measure: ({ info }, result, context) => {
+  measure: ({ info }, result, target) => {
     const model = Metrics.ofModel(info)
-    const target = Family.targetOf(context)
     const seconds = result.duration / 1000
     if (result._tag === "Failed") return model.discarded(result.error.reason._tag).duration(seconds, target)
     model.settled.duration(seconds, target)
@@ -70,10 +69,11 @@ const chat: Spans.Kind<Subject, Result> = {
 
 /** Runs the attempt in a span of its own: what the provider's adapter traces is below it. */
 export const around = (
+  { telemetry }: Pick<Env.Env, "telemetry">,
   { info }: Pick<Model.Model["Service"], "info">,
   request: Model.ModelRequest,
   self: Effect.Effect<Result>
-): Effect.Effect<Result> => Spans.around(chat, { info, request }, self)
+): Effect.Effect<Result> => Spans.around(chat, { info, request }, telemetry, self)
 
 /** Tokens as attributes of a span; those that a provider does not tell of are absent. */
 export const tellUsage = (span: Tracer.Span, usage: Usage.Usage): void => {

@@ -1,12 +1,12 @@
 /** A span around an effect whose failures are data: its child spans are the effect's, its status is what the data says. */
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
-import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
 import * as Tracer from "effect/Tracer"
 import * as RecordContent from "../../services/RecordContent.ts"
+import * as Family from "./Family.ts"
 
 /** What a span says of a failure: the tag, and only where content is recorded the words. */
 class Failure extends Error {
@@ -26,6 +26,18 @@ export const failureOf = (
 export const areSeen = ({ cache }: Fiber.Fiber<unknown, unknown>): boolean =>
   cache.tracerEnabled && cache.tracer !== undefined && cache.tracer !== Tracer.nativeTracer
 
+/** Where spans and measurements of a drive go, from its start to its end. */
+export interface Telemetry {
+  /** Somebody may see spans. */
+  readonly isTraced: boolean
+  readonly metrics: Family.Target
+}
+
+export const telemetryOf = (fiber: Fiber.Fiber<unknown, unknown>): Telemetry => ({
+  isTraced: areSeen(fiber),
+  metrics: Family.targetOf(fiber.context)
+})
+
 /** What there is to say of one kind of effect; each is about a `Subject` of its own. */
 export interface Kind<in Subject, in A> {
   readonly nameOf: (subject: Subject) => string
@@ -35,7 +47,7 @@ export interface Kind<in Subject, in A> {
   /** Says more of what came out of it; what it gives is what the span fails with. */
   readonly describe: (span: Tracer.Span, subject: Subject, value: A, hasContent: boolean) => Error | undefined
   /** Counts what came out of it, also where nobody sees spans. */
-  readonly measure?: (subject: Subject, value: A, context: Context.Context<never>) => void
+  readonly measure?: (subject: Subject, value: A, metrics: Family.Target) => void
 }
 
 /**
@@ -45,27 +57,28 @@ export interface Kind<in Subject, in A> {
 export const around = <Subject, A>(
   kind: Kind<Subject, A>,
   subject: Subject,
+  { isTraced, metrics }: Telemetry,
   self: Effect.Effect<A>
-): Effect.Effect<A> =>
-  Effect.withFiber((fiber) => {
-    if (areSeen(fiber)) return seen(kind, subject, self, fiber)
-    const { measure, nameOf } = kind
-    if (measure === undefined) return self
-    return Effect.flatMap(self, (value) => {
-      try {
-        measure(subject, value, fiber.context)
-        return Effect.succeed(value)
-      } catch {
-        return Effect.as(warn(nameOf(subject)), value)
-      }
-    })
+): Effect.Effect<A> => {
+  if (isTraced) return Effect.withFiber((fiber) => seen(kind, subject, metrics, self, fiber))
+  const { measure, nameOf } = kind
+  if (measure === undefined) return self
+  return Effect.flatMap(self, (value) => {
+    try {
+      measure(subject, value, metrics)
+      return Effect.succeed(value)
+    } catch {
+      return Effect.as(warn(nameOf(subject)), value)
+    }
   })
+}
 
 const warn = (name: string): Effect.Effect<void> => Effect.logWarning(`the span "${name}" broke, and is not whole`)
 
 const seen = <Subject, A>(
   { describe, introduce, kind, measure, nameOf }: Kind<Subject, A>,
   subject: Subject,
+  metrics: Family.Target,
   self: Effect.Effect<A>,
   fiber: Fiber.Fiber<unknown, unknown>
 ): Effect.Effect<A> => {
@@ -82,7 +95,7 @@ const seen = <Subject, A>(
   const clock = fiber.getRef(Clock.Clock)
   const end = (span: Tracer.Span, exit: Exit.Exit<A>) =>
     guarded(() => {
-      if (Exit.isSuccess(exit)) measure?.(subject, exit.value, fiber.context)
+      if (Exit.isSuccess(exit)) measure?.(subject, exit.value, metrics)
       const failure = Exit.isSuccess(exit) ? describe(span, subject, exit.value, hasContent) : defect(exit)
       // a tracer sees the exit, whose value is content
       const told = Exit.isSuccess(exit) ? Exit.void : exit

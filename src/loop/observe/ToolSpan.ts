@@ -35,7 +35,7 @@ const execution: Spans.Kind<Subject, ToolOutcome.ToolOutcome> = {
 
 /** Runs the call in a span of its own: the handler's own spans are below it. */
 export const around = (
-  env: Pick<Env.Env, "journal" | "sessionId">,
+  env: Pick<Env.Env, "journal" | "sessionId" | "telemetry">,
   call: OpenCall.OpenCall,
   self: Effect.Effect<ToolOutcome.ToolOutcome>
-): Effect.Effect<ToolOutcome.ToolOutcome> => Spans.around(execution, { env, call }, self)
+): Effect.Effect<ToolOutcome.ToolOutcome> => Spans.around(execution, { env, call }, env.telemetry, self)

@@ -156,7 +156,7 @@ const ask = (env: Env.Env, { messages, model }: Tries, attempt: number) => {
     metadata: { sessionId, runId: runId ?? "", turn, attempt }
   }
   const onLeak = Effect.sync(() => env.leftBehind.set(`model ${turn}.${attempt}`, { name: `model ${model.info.name}` }))
-  return Chat.around(model, request, Attempt.run(model, request, journal, timeouts, onLeak))
+  return Chat.around(env, model, request, Attempt.run(model, request, journal, timeouts, onLeak))
 }
 
 /** Announces a delay, stores what is recorded, and waits. */
