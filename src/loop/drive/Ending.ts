@@ -34,19 +34,20 @@ export const finish = (
   ending: Ending,
   release: Effect.Effect<void>,
   restore: Phase.Restore
-): Effect.Effect<void> =>
-  Effect.suspend(() => {
-    const { journal } = env
-    record(env, ending)
-    const seal = Effect.catchIf(journal.seal(release), isTooLarge, (error) =>
-      Effect.suspend(() => {
-        // it was left out, and the end with it
-        record(env, { _tag: "RunFailed", error })
-        return Effect.andThen(journal.seal(release), Effect.fail(error))
-      }))
-    // given back before the store has answered, the session would not take this end any more
-    const sealed = Effect.tapCause(seal, () => release)
-    return Effect.flatMap(Effect.forkDetach(sealed, { startImmediately: true }), (sealing) =>
+): Effect.Effect<void> => {
+  const { journal } = env
+  record(env, ending)
+  const seal = Effect.catchIf(journal.seal(release), isTooLarge, (error) =>
+    Effect.suspend(() => {
+      // it was left out, and the end with it
+      record(env, { _tag: "RunFailed", error })
+      return Effect.andThen(journal.seal(release), Effect.fail(error))
+    }))
+  // given back before the store has answered, the session would not take this end any more
+  const sealed = Effect.tapCause(seal, () => release)
+  return Effect.flatMap(
+    Effect.forkDetach(sealed, { startImmediately: true }),
+    (sealing) =>
       Effect.flatMap(Phase.patiently(live, sealing, storeStuck, restore), (sealed) => {
         const result = (): Result => {
           if (ending._tag === "RunFailed") {
@@ -62,8 +63,9 @@ export const finish = (
         }
         const giveUp = Effect.andThen(Effect.raceFirst(Fiber.await(sealing), Effect.sleep(patience)), release)
         return Effect.andThen(Effect.forkDetach(giveUp), conclude(live, result()))
-      }))
-  })
+      })
+  )
+}
 
 type Result = Exit.Exit<RunResult.RunResult<unknown>, RunError.RunError>
 
