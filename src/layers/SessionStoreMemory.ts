@@ -21,6 +21,7 @@ import * as SessionErrors from "./sql/SessionErrors.ts"
 import * as SessionSignals from "./sql/SessionSignals.ts"
 
 interface Log {
+  /** as of its `head`, up to where somebody asked; see `infoOf` */
   info: SessionStore.SessionInfo
   readonly events: Array<RunEvent.Durable>
   writer: Writer | undefined
@@ -29,6 +30,14 @@ interface Log {
 /** Its identity is the fence: only the log's current writer may append. */
 interface Writer {
   readonly runId: string
+}
+
+/** What `list` shows of a log. */
+const infoOf = (log: Log): SessionStore.SessionInfo => {
+  while (log.info.head < log.events.length) {
+    log.info = SessionStore.evolveInfo(log.info, log.events[log.info.head]!)
+  }
+  return log.info
 }
 
 export const make: Effect.Effect<SessionStore.SessionStore["Service"]> = Effect.map(Migrations, (steps) => {
@@ -66,23 +75,20 @@ export const make: Effect.Effect<SessionStore.SessionStore["Service"]> = Effect.
   }
 
   const append = (log: Log, writer: Writer, events: Arr.NonEmptyReadonlyArray<RunEvent.Durable>) => {
-    const { head, sessionId } = log.info
+    const { sessionId } = log.info
     if (log.writer !== writer) return Effect.fail(SessionErrors.stale(sessionId))
-    const gap = SessionErrors.checkSeq(head, events)
+    const gap = SessionErrors.checkSeq(log.events.length, events)
     if (gap !== undefined) return Effect.die(gap)
     const tooLarge = SessionErrors.tooLarge(events)
     if (tooLarge !== undefined) return Effect.fail(tooLarge)
-    for (const event of events) {
-      log.events.push(event)
-      log.info = SessionStore.evolveInfo(log.info, event)
-    }
+    for (const event of events) log.events.push(event)
     signals.notify(sessionId)
     return Effect.void
   }
 
   const sessionOf = (sessionId: string, log: Log, writer: Writer): SessionStore.Session => ({
     sessionId,
-    head: () => log.info.head,
+    head: () => log.events.length,
     append: (events) => Effect.suspend(() => append(log, writer, events))
   })
 
@@ -145,7 +151,7 @@ export const make: Effect.Effect<SessionStore.SessionStore["Service"]> = Effect.
   const list = Effect.fn("SessionStore.list")((options: ListOptions = {}) =>
     Effect.sync(() => {
       const { after, limit } = options
-      const infos = Array.from(logs.values(), (log) => log.info).filter((info) => info.head > 0)
+      const infos = Array.from(logs.values(), infoOf).filter((info) => info.head > 0)
       return infos.filter((info) => after === undefined || newestFirst(after, info) < 0).sort(newestFirst).slice(
         0,
         limit
@@ -200,7 +206,11 @@ export const make: Effect.Effect<SessionStore.SessionStore["Service"]> = Effect.
     lastOf,
     watch,
     list,
-    info: (sessionId) => Effect.sync(() => find(sessionId)?.info),
+    info: (sessionId) =>
+      Effect.sync(() => {
+        const log = find(sessionId)
+        return log && infoOf(log)
+      }),
     fork,
     remove
   }
