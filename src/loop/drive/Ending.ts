@@ -161,13 +161,15 @@ export const replay = (live: Live.Live, { past }: Extract<Opening.Opened, { _tag
 
 /** Answers whoever waits; for the first event, where that did not come before. */
 const conclude = (live: Live.Live, result: Result): Effect.Effect<void> =>
-  Effect.map(live.observe?.(result) ?? Effect.void, () => {
-    live.feed.end(Exit.asVoid(result))
-    if (Exit.isFailure(result)) live.inbox.fail(toRunError(result.cause))
-    live.track.delete(live)
-    Deferred.doneUnsafe(live.ended, result)
-    Deferred.doneUnsafe(live.begun, Exit.asVoid(result))
-  })
+  Effect.suspend(() =>
+    Effect.mapEager(live.observe?.(result) ?? Effect.void, () => {
+      live.feed.end(Exit.asVoid(result))
+      if (Exit.isFailure(result)) live.inbox.fail(toRunError(result.cause))
+      live.track.delete(live)
+      Deferred.doneUnsafe(live.ended, result)
+      Deferred.doneUnsafe(live.begun, Exit.asVoid(result))
+    })
+  )
 
 /** The typed error of a cause; a defect is `Unknown`, with the defect as its `cause`. */
 export const toRunError = (cause: Cause.Cause<RunError.RunError>): RunError.RunError => {
