@@ -56,7 +56,7 @@ const forgetting = (live: Map<string, Entry>, entry: Entry): Effect.Effect<void>
   })
 
 /** A drive that dies forgets too. */
-const orElse = (drive: Effect.Effect<void>, forget: Effect.Effect<void>) => Effect.tapCause(drive, () => forget)
+const orElse = (drive: Effect.Effect<void>, forget: Effect.Effect<void>) => Effect.onError(drive, () => forget)
 
 /** Of an entry that is known still. */
 const forgotten = (entry: Entry): Effect.Effect<void> => {

@@ -26,12 +26,12 @@ export interface Defaults {
 export const effective = (input: RunInput.RunInput, defaults: Defaults): Checked<RunInput.Effective> => {
   const checked = Result.all({
     messages: userMessages("input", input.input),
-    history: input.history === undefined ? Result.succeed(undefined) : historyMessages(input.history),
-    limits: limits(input.limits ?? {}),
-    toolPolicy: policy(input.toolPolicy ?? {}, defaults.tools),
+    history: input.history === undefined ? notGiven : historyMessages(input.history),
+    limits: input.limits === undefined ? nothing : limits(input.limits),
+    toolPolicy: input.toolPolicy === undefined ? nothing : policy(input.toolPolicy, defaults.tools),
     allowedTools: names("allowedTools", input.allowedTools, defaults.tools),
     toolOrder: names("toolOrder", input.toolOrder, defaults.tools),
-    data: input.data === undefined ? Result.succeed(undefined) : json("data", input.data)
+    data: input.data === undefined ? notGiven : json("data", input.data)
   })
   return Result.map(checked, ({ allowedTools, data, history, limits, messages, toolOrder, toolPolicy }) => ({
     messages,
@@ -44,6 +44,9 @@ export const effective = (input: RunInput.RunInput, defaults: Defaults): Checked
     ...(data === undefined ? {} : { data })
   }))
 }
+
+const notGiven: Checked<undefined> = Result.succeed(undefined)
+const nothing: Checked<{}> = Result.succeed({})
 
 /** An id of a session or a run: 1 to 200 characters, none of them a control character or at its ends a blank. */
 export const id = (field: string, value: string): Checked<string> => {
@@ -205,8 +208,9 @@ const names = (
   given: ReadonlyArray<string> | undefined,
   tools: ReadonlyArray<string>
 ): Checked<ReadonlyArray<string> | undefined> => {
-  const unknown = given?.find((name) => !tools.includes(name))
-  if (unknown === undefined) return Result.succeed(given?.slice())
+  if (given === undefined) return notGiven
+  const unknown = given.find((name) => !tools.includes(name))
+  if (unknown === undefined) return Result.succeed(given.slice())
   const has = tools.length === 0 ? "it has none" : `it has ${tools.join(", ")}`
   return refuse(field, `${field} names "${unknown}", which is no tool of this agent; ${has}`)
 }

@@ -102,7 +102,7 @@ const open = ({ request, services }: Driving) =>
     (opened) => {
       const isDead = opened._tag === "Ready" && RunState.isOpen(opened.state)
       const mended = isDead ? mend(services, request, opened) : Effect.succeed(opened)
-      return Effect.andThen(Cost.check(services, opened), mended)
+      return Effect.flatMapEager(Cost.check(services, opened), () => mended)
     }
   )
 

@@ -34,36 +34,33 @@ export const finish = (
   ending: Ending,
   release: Effect.Effect<void>,
   restore: Phase.Restore
-): Effect.Effect<void> =>
-  Effect.suspend(() => {
-    const { journal } = env
-    record(env, ending)
-    const seal = Effect.catchIf(journal.seal(release), isTooLarge, (error) =>
-      Effect.suspend(() => {
-        // it was left out, and the end with it
-        record(env, { _tag: "RunFailed", error })
-        return Effect.andThen(journal.seal(release), Effect.fail(error))
-      }))
-    // given back before the store has answered, the session would not take this end any more
-    const sealed = Effect.tapCause(seal, () => release)
-    return Effect.flatMap(Effect.forkDetach(sealed, { startImmediately: true }), (sealing) =>
-      Effect.flatMap(Phase.patiently(live, sealing, storeStuck, restore), (sealed) => {
-        const result = (): Result => {
-          if (ending._tag === "RunFailed") {
-            return Exit.fail(ending.error)
-          }
-          return Exit.isFailure(sealed) ? Exit.fail(toRunError(sealed.cause)) : resultOf(live, journal.state)
-        }
-        if (Exit.isSuccess(sealed)) {
-          env.inbox.answer()
-        }
-        if (sealing.pollUnsafe() !== undefined) {
-          return conclude(live, result())
-        }
+): Effect.Effect<void> => {
+  record(env, ending)
+  // given back before the store has answered, the session would not take this end any more
+  return Effect.flatMap(
+    Effect.forkDetach(seal(env, release), { startImmediately: true }),
+    (sealing) =>
+      Effect.flatMapEager(Phase.patiently(live, sealing, storeStuck, restore), (sealed) => {
+        if (Exit.isSuccess(sealed)) env.inbox.answer()
+        const concluded = conclude(live, resultOf(env, live, ending, sealed))
+        if (sealing.pollUnsafe() !== undefined) return concluded
         const giveUp = Effect.andThen(Effect.raceFirst(Fiber.await(sealing), Effect.sleep(patience)), release)
-        return Effect.andThen(Effect.forkDetach(giveUp), conclude(live, result()))
-      }))
+        return Effect.andThen(Effect.forkDetach(giveUp), concluded)
+      })
+  )
+}
+
+/** Stores the end that is recorded, and gives the session back whatever comes of that. */
+const seal = (env: Env.Env, release: Effect.Effect<void>): Effect.Effect<void, SessionStore.StoreError> => {
+  const giveBack = (cause: Cause.Cause<SessionStore.StoreError>) => Effect.andThen(release, Effect.failCause(cause))
+  return Effect.catchCause(env.journal.seal(release), (cause) => {
+    const error = Cause.findErrorOption(cause)
+    if (error._tag === "None" || error.value.reason._tag !== "EventTooLarge") return giveBack(cause)
+    // it was left out, and the end with it
+    record(env, { _tag: "RunFailed", error: error.value })
+    return Effect.andThen(Effect.catchCause(env.journal.seal(release), giveBack), Effect.fail(error.value))
   })
+}
 
 type Result = Exit.Exit<RunResult.RunResult<unknown>, RunError.RunError>
 
@@ -84,8 +81,6 @@ const record = (env: Env.Env, ending: Ending): void => {
       : { ...ending, ...end }
   )
 }
-
-const isTooLarge = (error: SessionStore.StoreError): boolean => error.reason._tag === "EventTooLarge"
 
 /** How long a store may take over an end before the session is given back without it. */
 const patience = Duration.seconds(30)
@@ -130,7 +125,18 @@ const ofStore: Record<SessionStore.StoreError["reason"]["_tag"], true> = {
   InvalidInput: true
 }
 
-const resultOf = (live: Live.Live, state: RunState.RunState): Result => {
+const resultOf = (
+  { journal }: Env.Env,
+  live: Live.Live,
+  ending: Ending,
+  sealed: Exit.Exit<void, RunError.RunError>
+): Result => {
+  if (ending._tag === "RunFailed") return Exit.fail(ending.error)
+  return Exit.isFailure(sealed) ? Exit.fail(toRunError(sealed.cause)) : resultIn(live, journal.state)
+}
+
+/** What the log says. */
+const resultIn = (live: Live.Live, state: RunState.RunState): Result => {
   const { end } = state
   if (end === undefined) return Exit.die(new Error("fiberloop: a run without an end has no result"))
   if (end._tag === "RunFailed") return Exit.fail(RunError.fromStored(end.error))
@@ -150,18 +156,20 @@ export const replay = (live: Live.Live, { past }: Extract<Opening.Opened, { _tag
   Effect.suspend(() => {
     live.feed.replay(past.from, past.to)
     Deferred.doneUnsafe(live.begun, Exit.void)
-    return conclude(live, resultOf(live, past.state))
+    return conclude(live, resultIn(live, past.state))
   })
 
 /** Answers whoever waits; for the first event, where that did not come before. */
 const conclude = (live: Live.Live, result: Result): Effect.Effect<void> =>
-  Effect.map(live.observe?.(result) ?? Effect.void, () => {
-    live.feed.end(Exit.asVoid(result))
-    if (Exit.isFailure(result)) live.inbox.fail(toRunError(result.cause))
-    live.track.delete(live)
-    Deferred.doneUnsafe(live.ended, result)
-    Deferred.doneUnsafe(live.begun, Exit.asVoid(result))
-  })
+  Effect.suspend(() =>
+    Effect.mapEager(live.observe?.(result) ?? Effect.void, () => {
+      live.feed.end(Exit.asVoid(result))
+      if (Exit.isFailure(result)) live.inbox.fail(toRunError(result.cause))
+      live.track.delete(live)
+      Deferred.doneUnsafe(live.ended, result)
+      Deferred.doneUnsafe(live.begun, Exit.asVoid(result))
+    })
+  )
 
 /** The typed error of a cause; a defect is `Unknown`, with the defect as its `cause`. */
 export const toRunError = (cause: Cause.Cause<RunError.RunError>): RunError.RunError => {

@@ -23,14 +23,15 @@ type Stoppable = Pick<Live.Live, "stopped" | "interrupt">
 export const make = (live: Stoppable, restore: Restore): Phase => (self, grace = once) =>
   Effect.suspend(() =>
     live.stopped !== undefined
-      ? Effect.succeed(Exit.interrupt())
+      ? Effect.succeed(interrupted)
       : Effect.flatMap(
         Effect.forkDetach(self, { startImmediately: true }),
-        (fiber) => settled(live, fiber, Exit.interrupt(), restore, grace, true)
+        (fiber) => settled(live, fiber, interrupted, restore, grace, true)
       )
   )
 
 const once = () => 1
+const interrupted = Exit.interrupt()
 
 /** Awaits what goes on by itself, but only for the grace period once the run is, or was, cut off; else `late`. */
 export const patiently = <A, E, E2>(

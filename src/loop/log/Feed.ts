@@ -36,7 +36,7 @@ export class Feed {
    */
   publish(events: Events, only?: "deltas"): void {
     if (only !== "deltas") {
-      this.#last = events.findLast(RunEvent.isDurable)?.seq ?? this.#last
+      this.#last = lastSeq(events) ?? this.#last
       if (this.#first === 0 && this.#last > 0) this.#first = events.find(RunEvent.isDurable)!.seq
     }
     for (const reader of this.#readers) reader.push(events)
@@ -93,4 +93,12 @@ export class Feed {
     else reader.end(this.#ended)
     return reader
   }
+}
+
+const lastSeq = (events: Events): number | undefined => {
+  for (let i = events.length - 1; i >= 0; i--) {
+    const { seq } = events[i] as { readonly seq?: number }
+    if (seq !== undefined) return seq
+  }
+  return undefined
 }

@@ -27,6 +27,8 @@ export interface Watcher {
   readonly skip: () => boolean
 }
 
+type Resume = (pulled: Watcher["pull"]) => void
+
 /** How many events a reader may lag before its buffer is compacted. */
 const capacity = 1024
 /** How many events are read again from the store at a time. */
@@ -61,7 +63,7 @@ export class FeedReader implements Watcher {
   #missed = 0
   #ended: End | undefined
   /** goes on with a pull that waits; nobody hears it where that was interrupted since */
-  #wake: ((pulled: typeof this.pull) => void) | undefined
+  #wake: Resume | undefined
 
   constructor(store: SessionStore.SessionStore["Service"], sessionId: string) {
     this.#store = store
@@ -72,12 +74,12 @@ export class FeedReader implements Watcher {
     this.#buffer.push(events)
     this.#size += events.length
     if (this.#size > this.#limit) this.#compact()
-    this.#notify()
+    if (this.#wake !== undefined) this.#notify(this.#wake)
   }
 
   end(exit: End): void {
     this.#ended = exit
-    this.#notify()
+    if (this.#wake !== undefined) this.#notify(this.#wake)
   }
 
   /** These durable events come from the store, before whatever is in the buffer. */
@@ -98,9 +100,7 @@ export class FeedReader implements Watcher {
   }
 
   /** After what runs now: a drive that publishes many arrays in a row wakes its reader once, and never runs its code. */
-  #notify(): void {
-    if (this.#wake === undefined) return
-    const resume = this.#wake
+  #notify(resume: Resume): void {
     this.#wake = undefined
     queueMicrotask(() => resume(this.pull))
   }

@@ -9,6 +9,7 @@ import type * as Exit from "effect/Exit"
 import type * as Tracer from "effect/Tracer"
 import type * as RunError from "../../run/RunError.ts"
 import type * as RunState from "../../run/RunState.ts"
+import * as Observers from "../../services/Observers.ts"
 import type * as Env from "../drive/Env.ts"
 import type * as Phase from "../drive/Phase.ts"
 import type * as Feed from "../log/Feed.ts"
@@ -48,7 +49,7 @@ export const make = (
     const clock = fiber.getRef(Clock.Clock)
     const { tools } = brief.handlers
     const drive = { agent: brief.agent, sessionId, runId, hasTool: (name: string) => Object.hasOwn(tools, name) }
-    const watching = Watching.make(feed, drive)
+    const watching = Watching.make(feed, drive, fiber.getRef(Observers.Observers))
     const sinks: Array<Named> = []
     const broken: Array<string> = []
 
@@ -87,14 +88,13 @@ export const make = (
             sinks.push({ name: "metrics", sink: Meter.make(drive, before, fiber.context) })
             const log = StepLog.make(drive, before, model.info, fiber, clock)
             if (log !== undefined) sinks.push({ name: "logs", sink: log })
-            return Effect.as(watching.start, { publish })
+            return Effect.mapEager(watching.start, () => ({ publish }))
           }),
-        end: (result) =>
-          Effect.suspend(() => {
-            close(result)
-            if (broken.length === 0) return Effect.void
-            return Effect.logWarning(`the ${broken.splice(0).join(" and ")} of run "${runId}" broke, and are not whole`)
-          }),
+        end: (result) => {
+          close(result)
+          if (broken.length === 0) return Effect.void
+          return Effect.logWarning(`the ${broken.splice(0).join(" and ")} of run "${runId}" broke, and are not whole`)
+        },
         seen: watching.seen
       }
     })

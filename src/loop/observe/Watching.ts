@@ -7,7 +7,7 @@ import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Grace from "../../services/Grace.ts"
-import * as Observers from "../../services/Observers.ts"
+import type * as Observers from "../../services/Observers.ts"
 import type * as Phase from "../drive/Phase.ts"
 import type * as Feed from "../log/Feed.ts"
 import type * as FeedReader from "../log/FeedReader.ts"
@@ -21,27 +21,26 @@ export interface Watching {
 
 export const make = (
   feed: Pick<Feed.Feed, "watch">,
-  drive: Pick<Observers.Batch, "agent" | "sessionId" | "runId">
+  drive: Pick<Observers.Batch, "agent" | "sessionId" | "runId">,
+  observers: ReadonlyArray<Observers.Observer>
 ): Watching => {
+  if (observers.length === 0) return nobody
   let fibers: ReadonlyArray<Fiber.Fiber<void>> = []
   return {
-    start: Effect.flatMap(Observers.Observers, (observers) => {
-      if (observers.length === 0) return Effect.void
-      return Effect.map(
-        Effect.forEach(observers, (observer) => Effect.forkDetach(show(observer, feed.watch(), drive))),
-        (started) => {
-          fibers = started
-        }
-      )
-    }),
+    start: Effect.map(
+      Effect.forEach(observers, (observer) => Effect.forkDetach(show(observer, feed.watch(), drive))),
+      (started) => {
+        fibers = started
+      }
+    ),
     seen: (restore) =>
       Effect.suspend(() =>
-        fibers.length === 0
-          ? Effect.void
-          : Effect.ignoreCause(Effect.onInterrupt(restore(Fiber.awaitAll(fibers)), () => giveUp(fibers)))
+        Effect.ignoreCause(Effect.onInterrupt(restore(Fiber.awaitAll(fibers)), () => giveUp(fibers)))
       )
   }
 }
+
+const nobody: Watching = { start: Effect.void, seen: () => Effect.void }
 
 const show = (
   observer: Observers.Observer,

@@ -3,7 +3,6 @@
  * message says, how a final answer is checked.
  */
 import * as Effect from "effect/Effect"
-import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import type * as DoomLoop from "../../run/DoomLoop.ts"
 import * as InputCheck from "../../run/InputCheck.ts"
@@ -12,7 +11,6 @@ import type * as RunError from "../../run/RunError.ts"
 import type * as RunInput from "../../run/RunInput.ts"
 import * as RunPolicy from "../../run/RunPolicy.ts"
 import type * as Model from "../../services/Model.ts"
-import * as Timeouts from "../../services/Timeouts.ts"
 import type * as ToolExecutor from "../../services/ToolExecutor.ts"
 import type * as Rules from "../drive/Rules.ts"
 import * as Digest from "../log/Digest.ts"
@@ -78,17 +76,20 @@ const unfenced = (text: string): string => /^\s*```(?:json)?\s*\n([\s\S]*?)\n\s*
 /** What comes of an agent and of how a run cuts its offer. */
 type Parts = Omit<Brief, "timeouts" | "policy">
 
-/** With the time limits that the fiber's context says. */
+/** `around`: the time limits where the agent does not say. */
 export const make = (
   definition: Definition,
-  input: RunInput.Effective
+  input: RunInput.Effective,
+  around: Partial<RunPolicy.Timeouts>
 ): Effect.Effect<Brief, RunError.RunError> =>
-  Effect.withFiber((fiber) => {
-    const around = InputCheck.timeouts(fiber.getRef(Timeouts.Timeouts))
-    if (Result.isFailure(around)) return Effect.fail(around.failure)
-    const timeouts = { ...RunPolicy.defaultTimeouts, ...around.success, ...definition.timeouts }
-    return Effect.map(partsOf(definition, input), (parts) => ({ ...parts, timeouts, policy: input.toolPolicy }))
-  })
+  Effect.flatMapEager(
+    Effect.fromResult(InputCheck.timeouts(around)),
+    (around) =>
+      Effect.mapEager(partsOf(definition, input), (parts) => {
+        const timeouts = { ...RunPolicy.defaultTimeouts, ...around, ...definition.timeouts }
+        return { ...parts, timeouts, policy: input.toolPolicy }
+      })
+  )
 
 /** Those of an agent's runs that offer all that it has, made with the first of them. */
 const uncut = new WeakMap<Definition, Parts>()

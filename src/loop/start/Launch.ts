@@ -15,6 +15,7 @@ import type * as RunResult from "../../run/RunResult.ts"
 import * as Ids from "../../services/Ids.ts"
 import * as Limits from "../../services/Limits.ts"
 import type * as Runs from "../../services/Runs.ts"
+import * as Timeouts from "../../services/Timeouts.ts"
 import type * as Env from "../drive/Env.ts"
 import * as Fold from "../log/Fold.ts"
 import * as Deciding from "../round/Deciding.ts"
@@ -53,29 +54,30 @@ export const make = (services: Env.Services, definition: Brief.Definition): Laun
       tools
     }))
 
+  // what is known at once is gone on with at once
   const begin = (input: RunInput.RunInput, isWatched: boolean): Launched =>
     Effect.withFiber((fiber) => {
       const ids = fiber.getRef(Ids.Ids)
-      const around = fiber.getRef(Limits.Limits)
-      const request = (runId: string, sessionId: string): Launched => {
-        const effective = Result.flatMap(defaults(around), (known) => InputCheck.effective(input, known))
-        if (Result.isFailure(effective)) return Effect.fail(effective.failure)
-        return Effect.flatMap(Brief.make(definition, effective.success), (brief) =>
-          Start.start(services, {
-            sessionId,
-            runId,
-            begin: { _tag: "Start", input: effective.success, create: input.createSession ?? true },
-            brief,
-            folded: Fold.nothing,
-            isWatched,
-            track
-          }))
-      }
-      return Effect.flatMap(idOf("runId", input.runId, ids), (runId) =>
+      const known = defaults(fiber.getRef(Limits.Limits))
+      const checked = Effect.fromResult(Result.flatMap(known, (_) => InputCheck.effective(input, _)))
+      const request = (runId: string, sessionId: string) =>
+        Effect.flatMapEager(checked, (effective) =>
+          Effect.flatMapEager(Brief.make(definition, effective, fiber.getRef(Timeouts.Timeouts)), (brief) =>
+            Start.start(services, {
+              sessionId,
+              runId,
+              begin: { _tag: "Start", input: effective, create: input.createSession ?? true },
+              brief,
+              folded: Fold.nothing,
+              isWatched,
+              track
+            })))
+      return Effect.flatMapEager(idOf("runId", input.runId, ids), (runId) =>
         // the same request sent twice with a run id and nothing else is one run, so the session follows from it
-        Effect.flatMap(
+        Effect.flatMapEager(
           idOf("sessionId", input.sessionId ?? input.runId, ids),
-          (sessionId) => request(runId, sessionId)
+          (sessionId) =>
+            request(runId, sessionId)
         ))
     })
 
@@ -101,7 +103,7 @@ export const make = (services: Env.Services, definition: Brief.Definition): Laun
       brief: yield* Brief.make(definition, {
         ...state.input,
         toolPolicy: RunPolicy.narrow(definition.toolPolicy, state.input.toolPolicy)
-      }),
+      }, yield* Timeouts.Timeouts),
       folded,
       isWatched: true,
       track

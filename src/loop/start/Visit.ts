@@ -8,6 +8,7 @@ import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type * as RunError from "../../run/RunError.ts"
 import * as RunPolicy from "../../run/RunPolicy.ts"
+import * as Timeouts from "../../services/Timeouts.ts"
 import * as Env from "../drive/Env.ts"
 import * as Fold from "../log/Fold.ts"
 import * as Brief from "./Brief.ts"
@@ -33,7 +34,7 @@ export const open = Effect.fnUntraced(function*(
   const brief = yield* Brief.make(definition, {
     ...input,
     toolPolicy: RunPolicy.narrow(definition.toolPolicy, input.toolPolicy)
-  })
+  }, yield* Timeouts.Timeouts)
   const env = yield* Env.make(services, { brief, runId, sessionId }, Env.unseen(), { session, ...folded })
   yield* Recovery.repair(env, false)
   return env
