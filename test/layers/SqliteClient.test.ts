@@ -119,6 +119,16 @@ it.effect("transact writes nothing when a statement fails, and the next one goes
     assert.deepStrictEqual(yield* all(sql), [1, 2])
   }))
 
+it.effect("transact of one statement writes all of it or nothing", () =>
+  Effect.gen(function*() {
+    const sql = yield* client()
+    yield* Effect.flip(sql.transact([["INSERT INTO t VALUES (1, ''), (2, ''), (1, '')", []]]))
+    assert.isFalse(yield* sql.transact([["INSERT INTO t SELECT 1, '' WHERE ?", [0]]]))
+    assert.deepStrictEqual(yield* all(sql), [])
+    assert.isTrue(yield* sql.transact([["INSERT INTO t VALUES (1, ''), (2, '')", []]]))
+    assert.deepStrictEqual(yield* all(sql), [1, 2])
+  }))
+
 it.effect("transact waits for a transaction of its connection", () =>
   Effect.gen(function*() {
     const sql = yield* client()

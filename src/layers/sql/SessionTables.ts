@@ -1,5 +1,6 @@
 /**
- * The tables of sessions and events, as versioned migrations, in SQL that SQLite and Postgres share.
+ * The tables of sessions and events, as versioned migrations, in SQL that SQLite and Postgres share; the last one is SQLite's.
+ * How they are read is in `SessionDialect`.
  *
  * JSON is kept as text: Postgres can hold NUL neither in `jsonb` nor in text, and JSON escapes it.
  */
