@@ -1,6 +1,6 @@
 /**
  * Builds the package into `dist`: the types by tsc, a file for each source; the code by rolldown, in which the rooms that every
- * run goes through are a file each, because a process pays for each file that it loads.
+ * run goes through are a file each, because a process pays for each file that it loads. A bundler takes of a room what is used.
  *
  *     node scripts/build.mjs [folder, default dist]
  *
@@ -9,7 +9,8 @@
 import { execFileSync } from "node:child_process"
 import { globSync, rmSync } from "node:fs"
 import { dirname, join, relative, resolve } from "node:path"
-import { rolldown } from "rolldown"
+import { rolldown, RolldownMagicString } from "rolldown"
+import { parseAst } from "rolldown/parseAst"
 
 const root = resolve(import.meta.dirname, "..")
 const sources = join(root, "src")
@@ -40,6 +41,25 @@ const folderOf = (modules) => {
   return (differs < 0 ? first : first.slice(0, differs)).join("/")
 }
 
+/** Calls outside of functions and methods, and what classes extend: a chain of calls has one start. */
+const callsIn = (node) => {
+  if (node === null || typeof node !== "object" || /Function|ClassBody/.test(node.type)) return []
+  const inside = Object.values(node).flatMap((child) => Array.isArray(child) ? child.flatMap(callsIn) : callsIn(child))
+  return /^(Call|New)Expression$/.test(node.type) ? [node.start, ...inside] : inside
+}
+
+/** Marks the calls that make the constants of a module, none of which does more than that, for bundlers to drop what nobody uses. */
+const pure = {
+  name: "pure",
+  transform: (code, id) => {
+    const marked = new RolldownMagicString(code)
+    const declarations = parseAst(code, { lang: "ts" }).body.map((statement) => statement.declaration ?? statement)
+    const made = declarations.filter(({ type }) => /^(Variable|Class)Declaration$/.test(type))
+    for (const start of new Set(made.flatMap(callsIn))) marked.prependRight(start, "/* @__PURE__ */ ")
+    return { code: marked }
+  }
+}
+
 const files = globSync(join(sources, "**/*.ts"))
 const entries = files.map((file) => [nameOf(file), file]).filter(([name]) =>
   !hidden.test(name) || started.includes(name)
@@ -53,6 +73,7 @@ const bundle = await rolldown({
   input: Object.fromEntries(entries),
   external: /^[^./]/,
   platform: "node",
+  plugins: [pure],
   preserveEntrySignatures: "strict"
 })
 await bundle.write({
@@ -60,6 +81,8 @@ await bundle.write({
   format: "esm",
   sourcemap: true,
   minifyInternalExports: false,
+  comments: { annotation: true, jsdoc: false, legal: false },
+  minify: { compress: false, mangle: false, codegen: { asciiOnly: true, removeWhitespace: false } },
   entryFileNames: "[name].js",
   chunkFileNames: ({ moduleIds, name }) => join(folderOf(moduleIds), `${name}.chunk.js`),
   codeSplitting: {
