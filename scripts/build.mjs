@@ -51,7 +51,7 @@ const callsIn = (node) => {
 /** Marks the calls that make the constants of a module, none of which does more than that, for bundlers to drop what nobody uses. */
 const pure = {
   name: "pure",
-  transform: (code, id) => {
+  transform: (code) => {
     const marked = new RolldownMagicString(code)
     const declarations = parseAst(code, { lang: "ts" }).body.map((statement) => statement.declaration ?? statement)
     const made = declarations.filter(({ type }) => /^(Variable|Class)Declaration$/.test(type))
