@@ -41,21 +41,30 @@ const folderOf = (modules) => {
   return (differs < 0 ? first : first.slice(0, differs)).join("/")
 }
 
-/** Calls outside of functions and methods, and what classes extend: a chain of calls has one start. */
-const callsIn = (node) => {
+/** The nodes of some types that are evaluated where `node` is: not in a function, nor in a class but for what it extends. */
+const evaluated = (node, types) => {
   if (node === null || typeof node !== "object" || /Function|ClassBody/.test(node.type)) return []
-  const inside = Object.values(node).flatMap((child) => Array.isArray(child) ? child.flatMap(callsIn) : callsIn(child))
-  return /^(Call|New)Expression$/.test(node.type) ? [node.start, ...inside] : inside
+  const inside = Object.values(node).flat().flatMap((child) => evaluated(child, types))
+  return types.test(node.type) ? [node, ...inside] : inside
 }
 
-/** Marks the calls that make the constants of a module, none of which does more than that, for bundlers to drop what nobody uses. */
+/**
+ * Marks what makes the constants of a module, none of which does more than that, for bundlers to drop what nobody uses: calls,
+ * and as one call what spreads something, which may do anything as far as they know.
+ */
 const pure = {
   name: "pure",
   transform: (code) => {
     const marked = new RolldownMagicString(code)
     const declarations = parseAst(code, { lang: "ts" }).body.map((statement) => statement.declaration ?? statement)
     const made = declarations.filter(({ type }) => /^(Variable|Class)Declaration$/.test(type))
-    for (const start of new Set(made.flatMap(callsIn))) marked.prependRight(start, "/* @__PURE__ */ ")
+    // a chain of calls has one start
+    const calls = new Set(evaluated(made, /^(Call|New)Expression$/).map(({ start }) => start))
+    for (const start of calls) marked.prependRight(start, "/* @__PURE__ */ ")
+    for (const { init } of evaluated(made, /^VariableDeclarator$/)) {
+      if (evaluated(init, /^SpreadElement$/).length === 0) continue
+      marked.prependLeft(init.start, "/* @__PURE__ */ (() => (").appendRight(init.end, "))()")
+    }
     return { code: marked }
   }
 }
