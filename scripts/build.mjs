@@ -1,6 +1,6 @@
 /**
  * Builds the package into `dist`: the types by tsc, a file for each source; the code by rolldown, in which the rooms that every
- * run goes through are a file each, because a process pays for each file that it loads.
+ * run goes through are a file each, because a process pays for each file that it loads. A bundler takes of a room what is used.
  *
  *     node scripts/build.mjs [folder, default dist]
  *
@@ -9,7 +9,8 @@
 import { execFileSync } from "node:child_process"
 import { globSync, rmSync } from "node:fs"
 import { dirname, join, relative, resolve } from "node:path"
-import { rolldown } from "rolldown"
+import { rolldown, RolldownMagicString } from "rolldown"
+import { parseAst } from "rolldown/parseAst"
 
 const root = resolve(import.meta.dirname, "..")
 const sources = join(root, "src")
@@ -40,6 +41,34 @@ const folderOf = (modules) => {
   return (differs < 0 ? first : first.slice(0, differs)).join("/")
 }
 
+/** The nodes of some types that are evaluated where `node` is: not in a function, nor in a class but for what it extends. */
+const evaluated = (node, types) => {
+  if (node === null || typeof node !== "object" || /Function|ClassBody/.test(node.type)) return []
+  const inside = Object.values(node).flat().flatMap((child) => evaluated(child, types))
+  return types.test(node.type) ? [node, ...inside] : inside
+}
+
+/**
+ * Marks what makes the constants of a module, none of which does more than that, for bundlers to drop what nobody uses: calls,
+ * and as one call what spreads something, which may do anything as far as they know.
+ */
+const pure = {
+  name: "pure",
+  transform: (code) => {
+    const marked = new RolldownMagicString(code)
+    const declarations = parseAst(code, { lang: "ts" }).body.map((statement) => statement.declaration ?? statement)
+    const made = declarations.filter(({ type }) => /^(Variable|Class)Declaration$/.test(type))
+    // a chain of calls has one start
+    const calls = new Set(evaluated(made, /^(Call|New)Expression$/).map(({ start }) => start))
+    for (const start of calls) marked.prependRight(start, "/* @__PURE__ */ ")
+    for (const { init } of evaluated(made, /^VariableDeclarator$/)) {
+      if (evaluated(init, /^SpreadElement$/).length === 0) continue
+      marked.prependLeft(init.start, "/* @__PURE__ */ (() => (").appendRight(init.end, "))()")
+    }
+    return { code: marked }
+  }
+}
+
 const files = globSync(join(sources, "**/*.ts"))
 const entries = files.map((file) => [nameOf(file), file]).filter(([name]) =>
   !hidden.test(name) || started.includes(name)
@@ -53,6 +82,7 @@ const bundle = await rolldown({
   input: Object.fromEntries(entries),
   external: /^[^./]/,
   platform: "node",
+  plugins: [pure],
   preserveEntrySignatures: "strict"
 })
 await bundle.write({
@@ -60,6 +90,8 @@ await bundle.write({
   format: "esm",
   sourcemap: true,
   minifyInternalExports: false,
+  comments: { annotation: true, jsdoc: false, legal: false },
+  minify: { compress: false, mangle: false, codegen: { asciiOnly: true, removeWhitespace: false } },
   entryFileNames: "[name].js",
   chunkFileNames: ({ moduleIds, name }) => join(folderOf(moduleIds), `${name}.chunk.js`),
   codeSplitting: {

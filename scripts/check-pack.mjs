@@ -6,6 +6,7 @@
  */
 import * as FileSystem from "node:fs"
 import { join, posix, resolve } from "node:path"
+import { rolldown } from "rolldown"
 import { listen, toolResults } from "./OpenAiServer.ts"
 import { expect, folder, npm, run, step } from "./Sandbox.ts"
 import { linksOf, program } from "./Snippets.ts"
@@ -152,6 +153,17 @@ for (const version of nodes) {
       await npm(["install", "--no-save", ...types, "@types/json-schema@7.0.15"], { cwd: app, bin: [bin] })
       await run(process.execPath, [join(repository, "node_modules/typescript/bin/tsc"), "-p", "."], { cwd: app })
       FileSystem.rmSync(join(app, "node_modules/@ai-sdk"), { recursive: true })
+    })
+
+    await step("a bundle of one setting holds no other service and no event", async () => {
+      const input = join(app, "bundled.js")
+      FileSystem.writeFileSync(input, `export { Ids } from "fiberloop/services/Ids"\n`)
+      const bundle = await rolldown({ input, platform: "node" })
+      const { code } = (await bundle.generate({ format: "esm" })).output[0]
+      expect(code.includes("fiberloop/services/Ids"), "it is not in its bundle")
+      for (const other of ["fiberloop/services/SessionStore", "TaggedStruct(\"InvalidInput\""]) {
+        expect(!code.includes(other), `a bundle of fiberloop/services/Ids holds ${other}`)
+      }
     })
   }
 

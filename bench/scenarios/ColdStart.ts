@@ -1,10 +1,12 @@
 /**
  * From the start of a process to the first delta, as an application that is built has it: JavaScript, its packages in
- * `node_modules`. And what there is to ship and to install.
+ * `node_modules`. And what there is to ship and to install. Of a bundle only those files count that were loaded until then: the
+ * others belong to other contenders of the same adapter.
  */
 import { execFile } from "node:child_process"
 import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
+import { pathToFileURL } from "node:url"
 import { promisify } from "node:util"
 import type * as Contenders from "../harness/Contenders.ts"
 import * as Installed from "../harness/Installed.ts"
@@ -30,6 +32,21 @@ const runner = await contender.open(${JSON.stringify(script)}, tally)
 await runner.run()
 `
 
+/** Tells of each file that is loaded. */
+const telling = `
+import { writeSync } from "node:fs"
+import { registerHooks } from "node:module"
+registerHooks({ load: (url, context, next) => { writeSync(2, url + "\\n"); return next(url, context) } })
+`
+
+/** The bytes of a folder's files that a program in it loads. */
+const loadedBytes = async (folder: string, program: string): Promise<number> => {
+  const hooks = `data:text/javascript,${encodeURIComponent(telling)}`
+  const { stderr } = await run(process.execPath, ["--import", hooks, join(folder, program)])
+  const files = new Set(stderr.split("\n").filter((url) => url.startsWith(pathToFileURL(folder).href)))
+  return [...files].reduce((sum, url) => sum + statSync(new URL(url)).size, 0)
+}
+
 export const measure = async (entry: Contenders.Entry, scenario: Scenario): Promise<Sample> => {
   const { rolldown } = await import("rolldown")
   mkdirSync(join(bench, ".tmp"), { recursive: true })
@@ -40,34 +57,31 @@ export const measure = async (entry: Contenders.Entry, scenario: Scenario): Prom
     const dist = join(folder, "dist")
     await run(process.execPath, [join(root, "scripts/build.mjs"), dist])
 
-    // what the application wrote is one file, what it installed is not
-    const built = {
+    /** Imports of our sources lead to what was built of them. */
+    const built = (external: false | "absolute") => ({
       name: "built",
       resolveId: (id: string, importer: string | undefined) => {
         const path = importer === undefined ? id : join(dirname(importer), id)
         if (!id.startsWith(".") || !path.startsWith(sources)) return undefined
-        return { id: path.replace(sources, dist).replace(/\.ts$/, ".js"), external: "absolute" as const }
+        return { id: path.replace(sources, dist).replace(/\.ts$/, ".js"), external }
       }
-    }
-    const installed = await rolldown({
-      input: source,
-      platform: "node",
-      external: /^[^./]/,
-      plugins: [built],
-      logLevel: "silent"
     })
-    const started = join(folder, "start.mjs")
-    await installed.write({ file: started, format: "esm", codeSplitting: false })
-    const bundle = await rolldown({ input: source, platform: "node", logLevel: "silent" })
-    const bundled = join(folder, "bundle.mjs")
-    await bundle.write({ file: bundled, format: "esm", minify: true, codeSplitting: false })
+    const shared = { input: source, platform: "node", logLevel: "silent" } as const
+    const files = { format: "esm", entryFileNames: "[name].mjs", chunkFileNames: "[name].mjs" } as const
+
+    // what the application wrote is its own, what it installed is not
+    const installed = await rolldown({ ...shared, external: /^[^./]/, plugins: [built("absolute")] })
+    await installed.write({ ...files, dir: folder })
+    const bundle = await rolldown({ ...shared, plugins: [built(false)] })
+    const bundled = join(folder, "bundle")
+    await bundle.write({ ...files, dir: bundled, minify: true })
 
     const times: Array<number> = []
-    for (let i = 0; i < 5; i++) times.push(Number((await run(process.execPath, [started])).stdout))
+    for (let i = 0; i < 5; i++) times.push(Number((await run(process.execPath, [join(folder, "start.mjs")])).stdout))
     const { bytes, packages } = Installed.of(entry)
     return {
       "ms to the first delta": median(times),
-      "KB of a minified bundle": statSync(bundled).size / 1024,
+      "KB of a minified bundle": (await loadedBytes(bundled, "start.mjs")) / 1024,
       "MB installed": bytes / 1024 / 1024,
       "packages installed": packages
     }

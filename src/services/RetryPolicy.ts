@@ -43,13 +43,13 @@ export const make = (options: {
   readonly providers?: RetryPolicy["providers"]
 } = {}): RetryPolicy => ({
   schedule: Schedule.min([
-    Schedule.exponential(time("base", options.base ?? "1 second")),
-    Schedule.spaced(time("cap", options.cap ?? "10 seconds"))
+    Schedule.exponential(time("base", options.base ?? Duration.seconds(1))),
+    Schedule.spaced(time("cap", options.cap ?? Duration.seconds(10)))
   ]).pipe(Schedule.jittered, Schedule.upTo({ times: count("maxRetries", options.maxRetries ?? 3) })),
   maxRetries: options.maxRetries ?? 3,
-  maxRetryAfter: time("maxRetryAfter", options.maxRetryAfter ?? "60 seconds"),
+  maxRetryAfter: time("maxRetryAfter", options.maxRetryAfter ?? Duration.minutes(1)),
   maxRunRetries: count("maxRunRetries", options.maxRunRetries ?? Infinity),
-  maxRunTime: time("maxRunTime", options.maxRunTime ?? "15 minutes"),
+  maxRunTime: time("maxRunTime", options.maxRunTime ?? Duration.minutes(15)),
   classify: options.classify ?? ((error) => error),
   providers: options.providers ?? {}
 })
