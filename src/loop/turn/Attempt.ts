@@ -66,28 +66,41 @@ export const run = (
     const startedAt = journal.now()
     const watch: Watch = { startedAt, firstPartAt: undefined, lastPartAt: startedAt }
 
-    const beginWait = () => {
-      watch.lastPartAt = journal.now()
-    }
+    /** parts come one after the other, without a wait */
+    let isBurst = false
+    let deltas: Array<RunEvent.Delta> = []
     let unread = 0
 
+    const show = () => {
+      if (!Arr.isReadonlyArrayNonEmpty(deltas)) return
+      unread += deltas.length
+      journal.emitDeltas(deltas)
+      deltas = []
+    }
+    const beginWait = () => {
+      isBurst = false
+      show()
+      watch.lastPartAt ??= journal.now()
+    }
+
     const take = (parts: ReadonlyArray<Model.ModelPart>) => {
+      if (!isBurst) {
+        isBurst = true
+        // behind all that comes without a wait: its deltas are shown as one array, and the clock is looked at once
+        queueMicrotask(beginWait)
+      }
       if (watch.lastPartAt !== undefined && parts.some(isProgress)) {
         watch.lastPartAt = undefined
-        // behind all that comes without a wait: one look at the clock for it
-        queueMicrotask(beginWait)
         if (watch.firstPartAt === undefined) {
           watch.firstPartAt = journal.now()
           journal.move("partsArrive")
         }
       }
-      const deltas = collector.push(parts)
-      if (!Arr.isReadonlyArrayNonEmpty(deltas)) return
-      journal.emitDeltas(deltas)
-      unread += deltas.length
+      collector.push(parts, deltas)
     }
 
     const letReadersIn = Effect.suspend(() => {
+      show()
       unread = 0
       return Effect.yieldNow
     })
@@ -100,14 +113,17 @@ export const run = (
         (pull) =>
           Effect.whileLoop({
             while: isOpen,
-            body: () => unread < mostUnread ? pull : Effect.andThen(letReadersIn, pull),
+            body: () => unread + deltas.length < mostUnread ? pull : Effect.andThen(letReadersIn, pull),
             step: take
           })
       )
       // an answer that is there does not wait for a stream that does not let itself be closed
       return Effect.onExit(
         Pull.catchDone(pulled, () => Effect.void),
-        (exit) => Effect.flatMap(Grace.close(scope, exit), (isClosed) => isClosed ? Effect.void : onLeak)
+        (exit) => {
+          show()
+          return Effect.flatMap(Grace.close(scope, exit), (isClosed) => isClosed ? Effect.void : onLeak)
+        }
       )
     })
 
