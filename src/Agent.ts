@@ -5,24 +5,20 @@
  */
 import type * as Tool from "effect/ai/Tool"
 import type * as Toolkit from "effect/ai/Toolkit"
-import * as Channel from "effect/Channel"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Result from "effect/Result"
 import type * as Schema from "effect/Schema"
-import * as Stream from "effect/Stream"
 import * as AgentContext from "./AgentContext.ts"
 import type { Client } from "./Client.ts"
 import type * as Env from "./loop/drive/Env.ts"
-import * as Reading from "./loop/log/Reading.ts"
 import * as Brief from "./loop/start/Brief.ts"
 import * as Launch from "./loop/start/Launch.ts"
-import type * as Start from "./loop/start/Start.ts"
+import * as Start from "./loop/start/Start.ts"
 import { make as toRun } from "./Run.ts"
 import * as InputCheck from "./run/InputCheck.ts"
 import type * as RunError from "./run/RunError.ts"
-import type * as RunEvent from "./run/RunEvent.ts"
 import type * as RunInput from "./run/RunInput.ts"
 import type * as RunPolicy from "./run/RunPolicy.ts"
 import * as ContextManager from "./services/ContextManager.ts"
@@ -177,7 +173,7 @@ const construct = Effect.fnUntraced(function*<Tools extends Record<string, Tool.
 
   return {
     client: {
-      stream: (input) => whileRead(begin(input, true)),
+      stream: (input) => Start.whileRead(Effect.suspend(() => begin(input, true))),
       run: (input) =>
         Effect.uninterruptibleMask((restore) =>
           Effect.flatMap(begin(input, false), ({ isAttached, run }) => {
@@ -186,7 +182,7 @@ const construct = Effect.fnUntraced(function*<Tools extends Record<string, Tool.
           })
         ),
       start: (input) => Effect.map(begin(input, true), ({ run }) => toRun<A>(run)),
-      resume: (input) => whileRead(inContext(launch.proceed(input))),
+      resume: (input) => Start.whileRead(inContext(launch.proceed(input))),
       approvals: (sessionId) => inContext(launch.approvals(sessionId)),
       decide: (decision) => inContext(launch.decide(decision)),
       compact: (sessionId) => inContext(launch.compact(sessionId)),
@@ -200,16 +196,6 @@ const construct = Effect.fnUntraced(function*<Tools extends Record<string, Tool.
 /** What an agent is made with is the programmer's: wrong values are a defect when it is made. */
 const orDefect = <A>(checked: Result.Result<A, RunError.RunError>): Effect.Effect<A> =>
   Effect.orDie(Effect.fromResult(checked))
-
-/** The events of a run that ends when its reader leaves. */
-const whileRead = (
-  started: Effect.Effect<Start.Started, RunError.RunError>
-): Stream.Stream<RunEvent.RunEvent, RunError.RunError> =>
-  Reading.stream({
-    open: started,
-    close: ({ isAttached, run }) => isAttached ? Effect.void : run.abort("consumer"),
-    pull: ({ run }, scope) => Channel.toPullScoped(Stream.toChannel(run.events), scope)
-  })
 
 /** Resolves the handlers, once: agents with equal tool names live side by side. */
 const resolve = <Tools extends Record<string, Tool.Any>, E, R>(

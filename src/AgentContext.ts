@@ -57,21 +57,30 @@ export const surround = (layer: Context.Context<never>, options: Settings) => {
     : [...own, { key: RetryPolicy.RetryPolicy, value: options.retry }]
   const hooks = [...new Set([...(options.hooks ?? []), ...Context.get(layer, Hooks.Hooks)])]
   const observers = [...new Set(Context.get(layer, Observers.Observers))]
+  const around = (caller: Context.Context<never>): Context.Context<never> => {
+    const ofCaller = ({ key }: Entry): unknown => Context.getOrElse(caller, key, () => absent)
+    const missing = [
+      ...below.filter((entry) => ofCaller(entry) === absent),
+      ...above.filter((entry) => ofCaller(entry) !== entry.value)
+    ]
+    // a context that stays as it is costs nothing
+    let merged = missing.length === 0
+      ? caller
+      : Context.merge(caller, Context.makeUnsafe(new Map(missing.map(({ key, value }) => [key.key, value]))))
+    const allHooks = together(hooks, Context.get(caller, Hooks.Hooks))
+    if (allHooks.length > 0) merged = Context.add(merged, Hooks.Hooks, allHooks)
+    const allObservers = together(observers, Context.get(caller, Observers.Observers))
+    if (allObservers.length > 0) merged = Context.add(merged, Observers.Observers, allObservers)
+    return merged
+  }
+  /** by the caller's, which never change: most callers have one for all their runs */
+  const known = new WeakMap<Context.Context<never>, Context.Context<never>>()
   return <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
     Effect.updateContext(self, (caller: Context.Context<R>) => {
-      const ofCaller = ({ key }: Entry): unknown => Context.getOrElse(caller, key, () => absent)
-      const missing = [
-        ...below.filter((entry) => ofCaller(entry) === absent),
-        ...above.filter((entry) => ofCaller(entry) !== entry.value)
-      ]
-      // a context that stays as it is costs nothing
-      let merged: Context.Context<never> = missing.length === 0
-        ? caller
-        : Context.merge(caller, Context.makeUnsafe(new Map(missing.map(({ key, value }) => [key.key, value]))))
-      const allHooks = together(hooks, Context.get(caller, Hooks.Hooks))
-      if (allHooks.length > 0) merged = Context.add(merged, Hooks.Hooks, allHooks)
-      const allObservers = together(observers, Context.get(caller, Observers.Observers))
-      if (allObservers.length > 0) merged = Context.add(merged, Observers.Observers, allObservers)
+      const made = known.get(caller)
+      if (made !== undefined) return made as Context.Context<R>
+      const merged = around(caller)
+      known.set(caller, merged)
       return merged as Context.Context<R>
     })
 }

@@ -8,7 +8,8 @@ import * as Runs from "../services/Runs.ts"
 
 interface Entry {
   readonly run: Runs.LiveRun
-  readonly forgotten: Deferred.Deferred<void>
+  /** there while somebody waits for it */
+  forgotten: Deferred.Deferred<void> | undefined
 }
 
 export const make: Effect.Effect<Runs.Runs["Service"], never, Scope.Scope> = Effect.gen(function*() {
@@ -21,18 +22,11 @@ export const make: Effect.Effect<Runs.Runs["Service"], never, Scope.Scope> = Eff
       if (known?.run.isOver() === true) return Effect.andThen(forgotten(known), start(run, drive))
       if (known !== undefined) return attach(known.run, run)
       if (scope.state._tag === "Closed") return Effect.fail(RunError.shuttingDown)
-      const entry: Entry = { run, forgotten: Deferred.makeUnsafe() }
+      const entry: Entry = { run, forgotten: undefined }
       live.set(run.sessionId, entry)
-      const forget = Effect.suspend(() => {
-        if (live.get(run.sessionId) === entry) live.delete(run.sessionId)
-        return Deferred.succeed(entry.forgotten, undefined)
-      })
+      const forget = forgetting(live, entry)
       // started at once: a fiber interrupted before its first step would never say how the run ended
-      return drive(Effect.asVoid(forget)).pipe(
-        Effect.onError(() => forget),
-        Effect.forkIn(scope, { startImmediately: true }),
-        Effect.as(run)
-      )
+      return Effect.as(Effect.forkIn(orElse(drive(forget), forget), scope, { startImmediately: true }), run)
     })
 
   const inSession: Runs.Runs["Service"]["inSession"] = (sessionId) =>
@@ -54,7 +48,21 @@ export const make: Effect.Effect<Runs.Runs["Service"], never, Scope.Scope> = Eff
   }
 })
 
-const forgotten = (entry: Entry): Effect.Effect<void> => Effect.interruptible(Deferred.await(entry.forgotten))
+const forgetting = (live: Map<string, Entry>, entry: Entry): Effect.Effect<void> =>
+  Effect.sync(() => {
+    const { sessionId } = entry.run
+    if (live.get(sessionId) === entry) live.delete(sessionId)
+    if (entry.forgotten !== undefined) Deferred.doneUnsafe(entry.forgotten, Effect.void)
+  })
+
+/** A drive that dies forgets too. */
+const orElse = (drive: Effect.Effect<void>, forget: Effect.Effect<void>) => Effect.tapCause(drive, () => forget)
+
+/** Of an entry that is known still. */
+const forgotten = (entry: Entry): Effect.Effect<void> => {
+  entry.forgotten ??= Deferred.makeUnsafe()
+  return Effect.interruptible(Deferred.await(entry.forgotten))
+}
 
 /** Of two runs in a session, the one that is there, where they are one; else the refusal. */
 const attach = (known: Runs.LiveRun, run: Runs.LiveRun): Effect.Effect<Runs.LiveRun, RunError.RunError> => {

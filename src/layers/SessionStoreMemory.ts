@@ -6,9 +6,11 @@
 import * as Arr from "effect/Array"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import type * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
+import * as Tracer from "effect/Tracer"
 import * as EventMigrations from "../run/log/EventMigrations.ts"
 import * as Fork from "../run/log/Fork.ts"
 import * as RunEvent from "../run/RunEvent.ts"
@@ -19,6 +21,7 @@ import * as SessionErrors from "./sql/SessionErrors.ts"
 import * as SessionSignals from "./sql/SessionSignals.ts"
 
 interface Log {
+  /** as of its `head`, up to where somebody asked; see `infoOf` */
   info: SessionStore.SessionInfo
   readonly events: Array<RunEvent.Durable>
   writer: Writer | undefined
@@ -27,6 +30,14 @@ interface Log {
 /** Its identity is the fence: only the log's current writer may append. */
 interface Writer {
   readonly runId: string
+}
+
+/** What `list` shows of a log. */
+const infoOf = (log: Log): SessionStore.SessionInfo => {
+  while (log.info.head < log.events.length) {
+    log.info = SessionStore.evolveInfo(log.info, log.events[log.info.head]!)
+  }
+  return log.info
 }
 
 export const make: Effect.Effect<SessionStore.SessionStore["Service"]> = Effect.map(Migrations, (steps) => {
@@ -64,34 +75,36 @@ export const make: Effect.Effect<SessionStore.SessionStore["Service"]> = Effect.
   }
 
   const append = (log: Log, writer: Writer, events: Arr.NonEmptyReadonlyArray<RunEvent.Durable>) => {
-    const { head, sessionId } = log.info
+    const { sessionId } = log.info
     if (log.writer !== writer) return Effect.fail(SessionErrors.stale(sessionId))
-    const gap = SessionErrors.checkSeq(head, events)
+    const gap = SessionErrors.checkSeq(log.events.length, events)
     if (gap !== undefined) return Effect.die(gap)
     const tooLarge = SessionErrors.tooLarge(events)
     if (tooLarge !== undefined) return Effect.fail(tooLarge)
-    for (const event of events) {
-      log.events.push(event)
-      log.info = SessionStore.evolveInfo(log.info, event)
-    }
+    for (const event of events) log.events.push(event)
     signals.notify(sessionId)
     return Effect.void
   }
 
-  const take = Effect.fnUntraced(function*(sessionId: string, options: SessionStore.OpenOptions) {
-    const now = yield* Clock.currentTimeMillis
-    const scope = yield* Effect.scope
-    const { log, writer } = yield* claim(sessionId, options, now)
-    yield* Scope.addFinalizer(scope, Effect.sync(() => release(sessionId, log, writer)))
-    return {
-      sessionId,
-      head: () => log.info.head,
-      append: (events: Arr.NonEmptyReadonlyArray<RunEvent.Durable>) => Effect.suspend(() => append(log, writer, events))
-    }
-  }, Effect.uninterruptible)
+  const sessionOf = (sessionId: string, log: Log, writer: Writer): SessionStore.Session => ({
+    sessionId,
+    head: () => log.events.length,
+    append: (events) => Effect.suspend(() => append(log, writer, events))
+  })
+
+  const take = (sessionId: string, options: SessionStore.OpenOptions, scope: Scope.Scope, now: number) =>
+    Effect.flatMap(claim(sessionId, options, now), ({ log, writer }) => {
+      const released = Effect.sync(() => release(sessionId, log, writer))
+      return Effect.as(Scope.addFinalizer(scope, released), sessionOf(sessionId, log, writer))
+    })
 
   const open = (sessionId: string, options: SessionStore.OpenOptions) =>
-    Effect.useSpan("SessionStore.open", () => take(sessionId, options))
+    Effect.flatMap(Effect.scope, (scope) =>
+      Effect.uninterruptible(Effect.withFiber((fiber) => {
+        const now = fiber.getRef(Clock.Clock).currentTimeMillisUnsafe()
+        const taken = Effect.suspend(() => take(sessionId, options, scope, now))
+        return areSpansSeen(fiber) ? Effect.useSpan("SessionStore.open", () => taken) : taken
+      })))
 
   const pageOf = (log: Log, from: number, to?: number) => {
     const events: Array<RunEvent.Durable> = []
@@ -138,7 +151,7 @@ export const make: Effect.Effect<SessionStore.SessionStore["Service"]> = Effect.
   const list = Effect.fn("SessionStore.list")((options: ListOptions = {}) =>
     Effect.sync(() => {
       const { after, limit } = options
-      const infos = Array.from(logs.values(), (log) => log.info).filter((info) => info.head > 0)
+      const infos = Array.from(logs.values(), infoOf).filter((info) => info.head > 0)
       return infos.filter((info) => after === undefined || newestFirst(after, info) < 0).sort(newestFirst).slice(
         0,
         limit
@@ -193,13 +206,21 @@ export const make: Effect.Effect<SessionStore.SessionStore["Service"]> = Effect.
     lastOf,
     watch,
     list,
-    info: (sessionId) => Effect.sync(() => find(sessionId)?.info),
+    info: (sessionId) =>
+      Effect.sync(() => {
+        const log = find(sessionId)
+        return log && infoOf(log)
+      }),
     fork,
     remove
   }
 })
 
 export const layer: Layer.Layer<SessionStore.SessionStore> = Layer.effect(SessionStore.SessionStore, make)
+
+/** Spans of effect's own tracer go nowhere, and cost as much as opening a session. */
+const areSpansSeen = ({ cache }: Fiber.Fiber<unknown, unknown>): boolean =>
+  cache.tracerEnabled && cache.tracer !== undefined && cache.tracer !== Tracer.nativeTracer
 
 type ListOptions = Parameters<SessionStore.SessionStore["Service"]["list"]>[0]
 type Pull = Effect.Effect<Arr.NonEmptyReadonlyArray<RunEvent.Durable>, SessionStore.StoreError>

@@ -15,13 +15,13 @@ import type * as Scope from "effect/Scope"
 import * as SqlClient from "effect/sql/SqlClient"
 import * as SqlError from "effect/sql/SqlError"
 import * as Stream from "effect/Stream"
-import type * as RunEvent from "../run/RunEvent.ts"
 import { Migrations } from "../services/Migrations.ts"
 import * as SessionStore from "../services/SessionStore.ts"
 import * as OwnerLiveness from "./OwnerLiveness.ts"
 import * as Answered from "./sql/Answered.ts"
-import type * as SessionAppend from "./sql/SessionAppend.ts"
+import * as SessionAppend from "./sql/SessionAppend.ts"
 import * as SessionClaims from "./sql/SessionClaims.ts"
+import * as SessionDialect from "./sql/SessionDialect.ts"
 import * as SessionErrors from "./sql/SessionErrors.ts"
 import * as SessionFork from "./sql/SessionFork.ts"
 import * as SessionLog from "./sql/SessionLog.ts"
@@ -53,8 +53,10 @@ export const make = Effect.fnUntraced(function*(
   const answered = Answered.within(options.timeout)
   yield* SessionTables.migrate(options.explain, answered)
   const claims = yield* SessionClaims.make(sql, yield* OwnerLiveness.OwnerLiveness, answered)
-  const log = SessionLog.make(sql, yield* Migrations, options.append)
+  const log = SessionLog.make(sql, yield* Migrations)
+  const dialect = SessionDialect.make(sql)
   const copy = SessionFork.make(sql, claims, log)
+  const append = options.append ?? SessionAppend.make(sql)
   const signals = options.signals ?? SessionSignals.make()
   const inUse = yield* SessionsInUse.make
 
@@ -80,13 +82,14 @@ export const make = Effect.fnUntraced(function*(
       })
     )
 
-  const acquire = (sessionId: string, options: SessionStore.OpenOptions) =>
-    Effect.map(asked(claims.claim(sessionId, options)), (claim) => {
+  const acquire = (sessionId: string, opening: SessionStore.OpenOptions) =>
+    Effect.map(asked(claims.claim(sessionId, opening)), (claim) => {
       const onAppend = () => signals.notify(sessionId)
       return SessionWriter.make({
         claim,
         claims,
-        append: (head, events) => answered(log.append(head, events)),
+        append: (head, rows) => answered(append(head, rows)),
+        explain: options.explain,
         onAppend
       })
     })
@@ -101,7 +104,7 @@ export const make = Effect.fnUntraced(function*(
     return {
       sessionId,
       head: writer.head,
-      append: (events: Arr.NonEmptyReadonlyArray<RunEvent.Durable>) => explained(writer.append(events))
+      append: writer.append
     }
   })
 
@@ -147,7 +150,7 @@ export const make = Effect.fnUntraced(function*(
       ? sql.literal("")
       : sql`AND (updated_at, id) < (${after.updatedAt}, ${after.sessionId})`
     const rows = yield* asked(sql<SessionRows.InfoRow>`
-      SELECT id, head, title, turns, ended, created_at, updated_at FROM fiberloop_sessions
+      SELECT id, head, title, turns, ended, created_at, updated_at FROM ${dialect.sessions}
       WHERE head > 0 ${before} ORDER BY updated_at DESC, id DESC LIMIT ${limit ?? Number.MAX_SAFE_INTEGER}`)
     return rows.map(SessionRows.toInfo)
   })
@@ -173,7 +176,7 @@ export const make = Effect.fnUntraced(function*(
       const removed = yield* sql`
         DELETE FROM fiberloop_sessions WHERE session = ${row.session} AND epoch = ${row.epoch} RETURNING session`
       if (removed.length === 0) return yield* Effect.fail(SessionErrors.busy(sessionId))
-      yield* sql`DELETE FROM fiberloop_events WHERE session = ${row.session}`
+      yield* sql`DELETE FROM ${dialect.events} WHERE ${dialect.within(row.session, 0, SessionDialect.lastSeq)}`
     })))
     signals.notify(sessionId)
   })

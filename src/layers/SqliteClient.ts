@@ -57,7 +57,8 @@ export const make = Effect.fnUntraced(function*(
   const { run, takesEffect } = executor(db)
   const execute = (text: string, params: ReadonlyArray<unknown> = [], shape: Shape = "objects") =>
     run(text, params.map(toSqlite), shape)
-  const attempt = attempts(db, options.busyTimeout ?? "5 seconds")
+  const attemptNow = attempts(db, options.busyTimeout ?? "5 seconds")
+  const attempt = <A>(statement: () => A) => Effect.suspend(() => attemptNow(statement))
   const connection = connectionOf((text, params, shape) => attempt(() => execute(text, params, shape)))
 
   const { ownTable } = options
@@ -80,11 +81,13 @@ export const make = Effect.fnUntraced(function*(
     spanAttributes: [["db.system.name", "sqlite"]]
   })
 
-  const transaction = ([guard, ...rest]: Parameters<SqliteClient["transact"]>[0]) => {
+  const transaction = (statements: Parameters<SqliteClient["transact"]>[0]) => {
+    const [text, values] = statements[0]
+    if (statements.length === 1) return takesEffect(text, values)
     run("BEGIN IMMEDIATE")
     try {
-      const isMet = takesEffect(...guard)
-      for (const statement of isMet ? rest : []) run(...statement)
+      const isMet = takesEffect(text, values)
+      for (const statement of isMet ? statements.slice(1) : []) run(...statement)
       run("COMMIT")
       return isMet
     } catch (cause) {
@@ -95,7 +98,7 @@ export const make = Effect.fnUntraced(function*(
   const inTurn = <A>(waiting: Effect.Effect<A, SqlError.SqlError>) => acquirers.borrower(() => waiting)
   const transact: SqliteClient["transact"] = (statements) => {
     const all = () => transaction(statements)
-    return Effect.suspend(() => isTransaction() ? inTurn(attempt(all)) : attempt(all, inTurn))
+    return Effect.suspend(() => isTransaction() ? inTurn(attempt(all)) : attemptNow(all, inTurn))
   }
   return Object.assign(client, { transact })
 })
@@ -131,19 +134,18 @@ const attempts = (db: DatabaseSync, timeout: Duration.Input) => {
     Schedule.upTo({ duration: timeout })
   )
   type Attempt<A> = Effect.Effect<A, SqlError.SqlError>
-  return <A>(statement: () => A, inTurn: (waiting: Attempt<A>) => Attempt<A> = identity): Attempt<A> =>
-    Effect.suspend(() => {
-      const f = () => guarded(statement)
-      try {
-        return Effect.succeed(f())
-      } catch (cause) {
-        if (!isLocked(cause) || db.isTransaction) return Effect.fail(sqlError(cause, "execute"))
-        return inTurn(Effect.retry(Effect.try({ try: f, catch: (cause) => sqlError(cause, "execute") }), {
-          schedule,
-          while: (error) => isLocked(error.reason.cause)
-        }))
-      }
-    })
+  return <A>(statement: () => A, inTurn: (waiting: Attempt<A>) => Attempt<A> = identity): Attempt<A> => {
+    const f = () => guarded(statement)
+    try {
+      return Effect.succeed(f())
+    } catch (cause) {
+      if (!isLocked(cause) || db.isTransaction) return Effect.fail(sqlError(cause, "execute"))
+      return inTurn(Effect.retry(Effect.try({ try: f, catch: (cause) => sqlError(cause, "execute") }), {
+        schedule,
+        while: (error) => isLocked(error.reason.cause)
+      }))
+    }
+  }
 }
 
 /** Prepares each text once. The bound is for a client that is used for more than a store, whose texts are few. */

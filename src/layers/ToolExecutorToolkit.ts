@@ -3,20 +3,20 @@
  * wrong with them becomes an outcome here. Arguments stay out of spans.
  */
 import * as AiError from "effect/ai/AiError"
-import * as Prompt from "effect/ai/Prompt"
+import type * as Prompt from "effect/ai/Prompt"
 import * as Tool from "effect/ai/Tool"
 import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import type * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import type * as ToolOutcome from "../run/ToolOutcome.ts"
 import * as Grace from "../services/Grace.ts"
 import * as ToolExecutor from "../services/ToolExecutor.ts"
-import * as PromptMessages from "./provider/PromptMessages.ts"
 import * as BehindHandle from "./tools/BehindHandle.ts"
 import * as KnownHandler from "./tools/KnownHandler.ts"
 import * as PlainJson from "./tools/PlainJson.ts"
@@ -35,17 +35,23 @@ const execute: ToolExecutor.ToolExecutor["Service"]["execute"] = (handlers, call
   if (tool === undefined) {
     return Effect.succeed({ outcome: { _tag: "UnknownTool", available: Object.keys(handlers.tools) } })
   }
-  return Effect.flatMap(ResultLimit, (limit) => {
+  return Effect.uninterruptibleMask((restore) => {
+    const context = Grace.contextHere()
+    const limit = Context.get(context, ResultLimit)
+    const fiber = start(handlers, tool, call, observer, context)
+    const onFailure = (cause: Cause.Cause<unknown>) => cut(explained(outcomeOfCause(tool, cause), call.params), limit)
+    const exit = fiber.pollUnsafe()
+    if (exit !== undefined) {
+      return Effect.succeed(Exit.isSuccess(exit) ? settle(exit.value, limit) : onFailure(exit.cause))
+    }
     let isLeftBehind = false
     const onLeak = Effect.suspend(() => {
       isLeftBehind = true
       return observer.leftBehind(leftBehind(tool))
     })
-    const given = Grace.severed(handle(handlers, tool, call, observer), onLeak, {
-      limit: Effect.as(Effect.sleep(call.timeout), late)
-    })
+    const given = Grace.join(fiber, restore, onLeak, { limit: Effect.as(Effect.sleep(call.timeout), late) })
     return Effect.matchCause(given, {
-      onFailure: (cause) => cut(explained(outcomeOfCause(tool, cause), call.params), limit),
+      onFailure,
       onSuccess: (result): ToolExecutor.Settlement => {
         if (result !== late) return settle(result, limit)
         const isUnknown = isLeftBehind && !isRepeatable(tool)
@@ -57,26 +63,31 @@ const execute: ToolExecutor.ToolExecutor["Service"]["execute"] = (handlers, call
   })
 }
 
+/** Loaded for the first rule that reads messages: with it come the schemas of effect/ai's prompts. */
+const promptMessages = Effect.promise(() => import("./provider/PromptMessages.ts"))
+
 const needsApproval: ToolExecutor.ToolExecutor["Service"]["needsApproval"] = (handlers, call, byDefault) => {
   const tool = toolOf(handlers, call.name)
-  if (tool === undefined) return Effect.succeed(false)
+  if (tool === undefined) return no
   const { annotations, needsApproval: rule = byDefault } = tool
   // the annotation is true where nobody set it; only a tool that says so itself is meant
   const isDestructive = annotations.mapUnsafe.has(Tool.Destructive.key) && Context.get(annotations, Tool.Destructive)
-  if (rule === false && !isDestructive) return Effect.succeed(false)
+  if (rule === false && !isDestructive) return no
   const asked = (params: unknown): Effect.Effect<boolean> =>
-    Effect.suspend(() => {
-      if (typeof rule === "boolean" || isDestructive) return Effect.succeed(true)
-      const messages = call.messages().map(PromptMessages.fromMessage)
-      const answer = rule(params, { toolCallId: call.callId, messages })
-      return Effect.isEffect(answer) ? answer : Effect.succeed(answer)
-    })
+    typeof rule === "boolean" || isDestructive
+      ? Effect.succeed(true)
+      : Effect.flatMap(promptMessages, ({ fromMessage }) => {
+        const answer = rule(params, { toolCallId: call.callId, messages: call.messages().map(fromMessage) })
+        return Effect.isEffect(answer) ? answer : Effect.succeed(answer)
+      })
   const question = Effect.matchEffect(decoded(tool, call.params), {
     onFailure: () => Effect.succeed(false),
     onSuccess: asked
   })
   return Effect.map(Effect.exit(question), (exit) => Exit.isSuccess(exit) ? exit.value : true)
 }
+
+const no = Effect.succeed(false)
 
 const problemOf: ToolExecutor.ToolExecutor["Service"]["problemOf"] = (handlers, name, params) => {
   const tool = toolOf(handlers, name)
@@ -108,21 +119,22 @@ export const make: ToolExecutor.ToolExecutor["Service"] = {
 
 export const layer: Layer.Layer<ToolExecutor.ToolExecutor> = Layer.succeed(ToolExecutor.ToolExecutor, make)
 
-/** What the handler gave in the end, after its progress was handed on. */
-const handle = (
+/** Starts the handler, which ends with what it gave after its progress was handed on. */
+const start = (
   handlers: ToolExecutor.Handlers,
   tool: Tool.Any,
   call: ToolExecutor.Call,
-  observer: ToolExecutor.Observer
-): Effect.Effect<KnownHandler.Result | undefined, unknown> => {
+  observer: ToolExecutor.Observer,
+  context: Context.Context<never>
+): Fiber.Fiber<KnownHandler.Result | undefined, unknown> => {
   const progress = (encoded: unknown) => {
     const json = PlainJson.of(encoded)
     return json._tag === "Json" ? observer.progress(PlainJson.value(json)) : Effect.void
   }
   const handler = KnownHandler.find(handlers, tool)
   return handler === undefined
-    ? BehindHandle.run(handlers, call, progress)
-    : KnownHandler.run(tool, handler, call, progress)
+    ? Grace.start(BehindHandle.run(handlers, call, progress), context)
+    : Grace.start(KnownHandler.run(tool, handler, call, progress), KnownHandler.contextOf(handler, context, call))
 }
 
 const isRepeatable = (tool: Tool.Any): boolean =>
@@ -136,11 +148,18 @@ const settle = (result: KnownHandler.Result | undefined, limit: number): ToolExe
   if (result === undefined) return { outcome: { _tag: "Failed", result: "The tool ended without a result." } }
   if (result.isFailure && AiError.isAiError(result.result)) return cut(outcomeOfAiError(result.result), limit)
   const encoded = PlainJson.of(
-    result.modelOutput === undefined ? result.encodedResult : Prompt.toolModelOutputToText(result.modelOutput)
+    result.modelOutput === undefined ? result.encodedResult : toText(result.modelOutput)
   )
   if (encoded._tag === "NotJson") return { outcome: { _tag: "NotEncodable", message: encoded.message } }
   return settled(result.isFailure ? "Failed" : "Succeeded", encoded, limit)
 }
+
+/** As `Prompt.toolModelOutputToText`: a file is named and not shown. */
+const toText = (parts: ReadonlyArray<Prompt.ToolModelOutputPart>): string =>
+  parts.map((part) => {
+    if (part.type === "text") return part.text
+    return `[${part.mediaType}${part.fileName === undefined ? "" : ` ${part.fileName}`} omitted]`
+  }).join("\n")
 
 /** The outcome with as much of its result as a model will read. */
 const settled = (_tag: "Failed" | "Succeeded", json: PlainJson.Json, limit: number): ToolExecutor.Settlement => {

@@ -124,9 +124,12 @@ export const judge = (trail: Trail, settings: Settings): Verdict | undefined => 
 
 /** The shortest period that `steps` end with at least `after` times. */
 const find = (steps: Trail, after: number): { readonly period: number; readonly count: number } | undefined => {
+  const last = steps.length - 1
+  const outcome = steps[last]?.outcome
   for (let period = 1; period * after <= steps.length; period++) {
+    if (steps[last - period]?.outcome !== outcome) continue
     let same = period
-    while (same < steps.length && isSame(steps.at(-1 - same)!, steps.at(-1 - same + period)!)) same++
+    while (same <= last && isSame(steps[last - same]!, steps[last - same + period]!)) same++
     const count = Math.floor(same / period)
     if (count >= after) return { period, count }
   }

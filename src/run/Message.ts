@@ -106,6 +106,15 @@ export const isBlank = (content: ReadonlyArray<AssistantPart>): boolean =>
     part.type === "tool-call" || part.type === "file" || (part.type === "text" && part.text.trim() !== "")
   )
 
+/** The call at a place from 0 among those that are ours to execute. */
+export const toolCallAt = (content: ReadonlyArray<AssistantPart>, place: number): ToolCallPart | undefined => {
+  let left = place
+  for (const part of content) {
+    if (part.type === "tool-call" && part.providerExecuted !== true && left-- === 0) return part
+  }
+  return undefined
+}
+
 /** The calls of an assistant message that are ours to execute, in order. */
 export const toolCalls = (content: ReadonlyArray<AssistantPart>): ReadonlyArray<ToolCallPart> =>
   content.filter((part): part is ToolCallPart => part.type === "tool-call" && part.providerExecuted !== true)

@@ -90,11 +90,14 @@ export const canonical = (value: unknown): string =>
 /** What is written as it stands. */
 const isSorted = (value: unknown): boolean => {
   if (typeof value !== "object" || value === null) return true
-  if (Array.isArray(value)) return value.every(isSorted)
+  const isArray = Array.isArray(value)
   let before = ""
-  for (const key of Object.keys(value)) {
-    if (key < before || !isSorted((value as Record<string, unknown>)[key])) return false
+  for (const key of isArray ? [] : Object.keys(value)) {
+    if (key < before) return false
     before = key
+  }
+  for (const member of isArray ? value : Object.values(value)) {
+    if (typeof member === "object" && !isSorted(member)) return false
   }
   return true
 }

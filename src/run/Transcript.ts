@@ -7,10 +7,10 @@
  * from `seq`, so the same log gives the same bytes and provider caches keep working. Does not own instructions, which
  * are not in the log.
  */
-import * as HashMap from "effect/HashMap"
 import type * as Memory from "./Memory.ts"
 import * as Message from "./Message.ts"
 import type * as RunEvent from "./RunEvent.ts"
+import * as SharedMap from "./SharedMap.ts"
 import * as OpenCall from "./state/OpenCall.ts"
 import * as ToolOutcome from "./ToolOutcome.ts"
 import {
@@ -172,7 +172,7 @@ const openTurn = (self: Transcript, event: Extract<RunEvent.Durable, { _tag: "As
     ...flushTail(closed),
     calling: false,
     taken,
-    open: { seq, runId, turn, model, content, calls, renamed, results: HashMap.empty() }
+    open: { seq, runId, turn, model, content, calls, renamed, results: SharedMap.empty() }
   }
 }
 
@@ -180,7 +180,7 @@ const settle = (self: Transcript, event: Extract<RunEvent.Durable, { _tag: "Tool
   const { open } = self
   if (open === undefined || open.runId !== event.runId) return self
   const place = OpenCall.placeOf(event.callId, open.turn)
-  if (open.calls[place] === undefined || HashMap.has(open.results, place)) return self
+  if (open.calls[place] === undefined || SharedMap.get(open.results, place) !== undefined) return self
   const result = ToolOutcome.toResult(event.outcome, event.edited)
-  return { ...self, open: { ...open, results: HashMap.set(open.results, place, result) } }
+  return { ...self, open: { ...open, results: SharedMap.add(open.results, place, result) } }
 }

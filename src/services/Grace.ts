@@ -28,32 +28,38 @@ export interface Severing<B, E2> {
 export const severed = <A, E, R, B = never, E2 = never>(
   self: Effect.Effect<A, E, R>,
   onLeak: Effect.Effect<void>,
-  { limit, times = 1 }: Severing<B, E2> = {}
+  severing?: Severing<B, E2>
 ): Effect.Effect<A | B, E | E2, R> =>
-  Effect.uninterruptibleMask((restore) =>
-    Effect.flatMap(Effect.forkDetach(self, { startImmediately: true }), (fiber) => {
-      const exit = fiber.pollUnsafe()
-      if (exit !== undefined) return exit
-      const wait: Effect.Effect<A | B, E | E2> = limit === undefined ? Fiber.join(fiber) : orLimit(fiber, limit)
-      // also where the wait was cut off before it began
-      return Effect.onExit(restore(wait), () => release(fiber, times, onLeak))
-    })
-  )
+  Effect.uninterruptibleMask((restore) => {
+    const fiber = start(self, contextHere() as Context.Context<R>)
+    return fiber.pollUnsafe() ?? join(fiber, restore, onLeak, severing)
+  })
 
-/** What comes first. */
-const orLimit = <A, E, B, E2>(
+/** The context of the fiber that asks. */
+export const contextHere = (): Context.Context<never> => Fiber.getCurrent()!.context
+
+/** A fiber that nothing else ends; `self` has begun, and is over where it waits for nothing. */
+export const start = <A, E, R>(self: Effect.Effect<A, E, R>, context: Context.Context<R>): Fiber.Fiber<A, E> =>
+  Effect.runForkWith(context)(self)
+
+/** Awaits a fiber that was started where only `restore` lets an interruption in, and ends it as `severed` does. */
+export const join = <A, E, B = never, E2 = never>(
   fiber: Fiber.Fiber<A, E>,
-  limit: Effect.Effect<B, E2>
-): Effect.Effect<A | B, E | E2> =>
-  Effect.uninterruptibleMask((restore) =>
-    Effect.flatMap(Effect.forkDetach(limit, { startImmediately: true }), (timer) => {
-      const first = Effect.callback<A | B, E | E2>((resume) => {
-        const forget = [fiber.addObserver(resume), timer.addObserver(resume)]
-        return Effect.sync(() => forget.forEach((_) => _()))
-      })
-      return Effect.onExit(restore(first), () => Effect.sync(() => timer.interruptUnsafe()))
-    })
-  )
+  restore: <A, E, R>(self: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>,
+  onLeak: Effect.Effect<void>,
+  { limit, times = 1 }: Severing<B, E2> = {}
+): Effect.Effect<A | B, E | E2> => {
+  const timer = limit === undefined ? undefined : start(limit, contextHere())
+  const first = Effect.callback<A | B, E | E2>((resume) => {
+    const forget = [fiber.addObserver(resume), timer?.addObserver(resume)]
+    return Effect.sync(() => forget.forEach((_) => _?.()))
+  })
+  // also where the wait was cut off before it began
+  return Effect.onExitPrimitive(restore(first), () => {
+    timer?.interruptUnsafe()
+    return release(fiber, times, onLeak)
+  })
+}
 
 /** Awaits `self` at most the grace period, also where it cannot be interrupted; `None` when it was left running. */
 export const within = <A, E, R>(
@@ -73,15 +79,19 @@ export const close = (scope: Scope.Closeable, exit: Exit.Exit<unknown, unknown>)
     return finalizers === undefined ? Effect.succeed(true) : Effect.map(within(finalizers), Option.isSome)
   })
 
-const release = (fiber: Fiber.Fiber<unknown, unknown>, times: number, onLeak: Effect.Effect<void>) =>
-  Effect.suspend(() => {
-    if (fiber.pollUnsafe() !== undefined) return Effect.void
-    fiber.interruptUnsafe()
-    // what ends at once arms no timer
-    if (fiber.pollUnsafe() !== undefined) return Effect.void
-    return Effect.flatMap(Grace, (grace) =>
-      Fiber.await(fiber).pipe(
-        Effect.timeoutOption(Duration.times(grace, times)),
-        Effect.flatMap((exit) => Option.isNone(exit) ? onLeak : Effect.void)
-      ))
-  })
+/** Ends what has not; nothing where there is nothing to wait for. */
+const release = (
+  fiber: Fiber.Fiber<unknown, unknown>,
+  times: number,
+  onLeak: Effect.Effect<void>
+): Effect.Effect<void> | undefined => {
+  if (fiber.pollUnsafe() !== undefined) return undefined
+  fiber.interruptUnsafe()
+  // what ends at once arms no timer
+  if (fiber.pollUnsafe() !== undefined) return undefined
+  return Effect.flatMap(Grace, (grace) =>
+    Fiber.await(fiber).pipe(
+      Effect.timeoutOption(Duration.times(grace, times)),
+      Effect.flatMap((exit) => Option.isNone(exit) ? onLeak : Effect.void)
+    ))
+}

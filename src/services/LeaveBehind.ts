@@ -5,7 +5,7 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 
-/** A drive provides it to each call, until the handler and its finalizers have ended. Default: nobody listens. */
+/** A drive provides it to all that it runs, and tells calls apart by their `ToolCall`. Default: nobody listens. */
 export const LeaveBehind = Context.Reference<(name: string) => Effect.Effect<void>>("fiberloop/services/LeaveBehind", {
   defaultValue: () => () => Effect.void
 })

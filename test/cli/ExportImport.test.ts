@@ -282,7 +282,7 @@ describe("a session of a newer version", () => {
         const { DatabaseSync } = yield* Effect.promise(() => import("node:sqlite"))
         const database = new DatabaseSync(db)
         database.exec(
-          "UPDATE fiberloop_events SET version = 2 WHERE seq = 10 AND session = " +
+          "UPDATE fiberloop_log SET version = 2 WHERE seq = 10 AND session = " +
             "(SELECT session FROM fiberloop_sessions WHERE id = 'newer')"
         )
         database.close()

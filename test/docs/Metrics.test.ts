@@ -5,6 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Metric from "effect/Metric"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
+import * as Family from "../../src/loop/observe/Family.ts"
 import * as Metrics from "../../src/loop/observe/Metrics.ts"
 
 const page = readFileSync(join(import.meta.dirname, "../../docs/observability.md"), "utf8")
@@ -58,7 +59,8 @@ const moved = Effect.gen(function*() {
     Metrics.retried("Overloaded"),
     Metrics.compacted("window")
   ]
-  for (const change of changes) change(1, context)
+  const target = Family.targetOf(context)
+  for (const change of changes) change(1, target)
   return yield* Effect.provideService(Metric.snapshot, Metric.MetricRegistry, registry)
 })
 

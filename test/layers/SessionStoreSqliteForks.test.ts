@@ -43,7 +43,7 @@ const sqlOn = <A>(file: string, use: (db: DatabaseSync) => A): A => {
 const rowsOfOthers = (file: string) =>
   sqlOn(file, (db) => [
     ...db.prepare("SELECT session FROM fiberloop_sessions WHERE session <> 1").all(),
-    ...db.prepare("SELECT session FROM fiberloop_events WHERE session <> 1").all()
+    ...db.prepare("SELECT session FROM fiberloop_log WHERE session <> 1").all()
   ])
 
 /** Leaves a row behind as an opener does that dies before it writes. */
@@ -64,7 +64,7 @@ it.effect("a fork is there when the file is opened again", () =>
 
 for (
   const [claim, when] of [
-    ["while events are copied", "BEFORE INSERT ON fiberloop_events WHEN NEW.session <> 1 AND NEW.seq = 7"],
+    ["while events are copied", "BEFORE INSERT ON fiberloop_log WHEN NEW.session <> 1 AND NEW.seq = 7"],
     ["after they were copied", "BEFORE UPDATE ON fiberloop_sessions WHEN NEW.session <> 1"]
   ] as const
 ) {
@@ -159,9 +159,9 @@ it.effect("an id of which an opener's lease ran out is free, and that opener is 
 
 for (
   const [claim, damage] of [
-    ["with an event missing", "DELETE FROM fiberloop_events WHERE seq = 4"],
-    ["with a last event that is no JSON", "UPDATE fiberloop_events SET body = '{' WHERE seq = 10"],
-    ["with a first event that is no JSON", "UPDATE fiberloop_events SET body = '{' WHERE seq = 1"]
+    ["with an event missing", "DELETE FROM fiberloop_log WHERE seq = 4"],
+    ["with a last event that is no JSON", "UPDATE fiberloop_log SET body = '{' WHERE seq = 10"],
+    ["with a first event that is no JSON", "UPDATE fiberloop_log SET body = '{' WHERE seq = 1"]
   ] as const
 ) {
   it.effect(`a log ${claim} is not forked, naming session and event`, () =>
@@ -181,9 +181,10 @@ it.effect("places are looked for from where they are wanted, not from the start 
     const plan = sqlOn(
       file,
       (db) =>
-        db.prepare(`EXPLAIN QUERY PLAN SELECT seq FROM fiberloop_events WHERE session = 1 AND seq <= 9
-        AND type IN ('TurnFinished', 'RunCompleted') ORDER BY seq DESC LIMIT 1`).all()
+        db.prepare(`EXPLAIN QUERY PLAN SELECT seq FROM fiberloop_log
+        WHERE key BETWEEN (1 << 32 | 1) AND (1 << 32 | 9)
+        AND type IN ('TurnFinished', 'RunCompleted') ORDER BY key DESC LIMIT 1`).all()
     )
-    assert.include(JSON.stringify(plan), "(session=? AND seq<?)")
+    assert.include(JSON.stringify(plan), "(rowid>? AND rowid<?)")
     assert.notInclude(JSON.stringify(plan), "TEMP B-TREE")
   }))

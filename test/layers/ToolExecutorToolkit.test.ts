@@ -1,5 +1,6 @@
 /** Running one call through an effect/ai toolkit: whatever a handler does, there is exactly one outcome. */
 import { assert, describe, it } from "@effect/vitest"
+import * as Prompt from "effect/ai/Prompt"
 import * as Tool from "effect/ai/Tool"
 import * as Toolkit from "effect/ai/Toolkit"
 import * as Context from "effect/Context"
@@ -19,13 +20,19 @@ import { ToolCall } from "../../src/services/ToolExecutor.ts"
 
 const parameters = Schema.Struct({ n: Schema.Finite })
 const failure = Schema.Struct({ code: Schema.Finite, at: Schema.DateTimeUtcFromString })
+const chart = [
+  Prompt.textPart({ text: "A chart" }),
+  Prompt.filePart({ mediaType: "image/png", fileName: "chart.png", data: "iVBORw0KGgo=" }),
+  Prompt.filePart({ mediaType: "image/png", data: "iVBORw0KGgo=" })
+]
 const kit = Toolkit.make(
   Tool.make("plain", { parameters, success: Schema.Unknown, failure: Schema.Unknown, dependencies: [ToolCall] }),
   Tool.make("returning", { parameters, success: Schema.String, failure, failureMode: "return" }),
   Tool.make("failing", { parameters, success: Schema.String, failure }),
   Tool.make("typed", { parameters, success: Schema.Struct({ at: Schema.DateTimeUtcFromString }) }),
   Tool.make("look", { parameters, success: Schema.Unknown }).annotate(Tool.Readonly, true),
-  Tool.make("nothing", { success: Schema.Void })
+  Tool.make("nothing", { success: Schema.Void }),
+  Tool.make("drawing", { success: Schema.Void, toModelOutput: () => chart })
 )
 type Handlers = Parameters<typeof kit.toLayer>[0]
 const unused = () => Effect.die(new Error("this handler is not for this test"))
@@ -57,6 +64,7 @@ const execute = Effect.fnUntraced(function*(
     typed: unused,
     look: unused,
     nothing: unused,
+    drawing: unused,
     ...handlers
   }
   const known = Effect.zipWith(kit, Effect.context<never>(), (found, foundIn) => ({ ...found, foundIn }))
@@ -112,6 +120,12 @@ describe.each(["known", "behind handle"] as const)("handlers that are %s", (whic
       Effect.gen(function*() {
         const { outcome } = yield* execute("nothing", { nothing: () => Effect.void }, { params: {} })
         assert.deepStrictEqual(outcome, { _tag: "Succeeded", result: null })
+      }))
+
+    it.effect("with something to show settles with its text, and the names of its files", () =>
+      Effect.gen(function*() {
+        const { outcome } = yield* execute("drawing", { drawing: () => Effect.void }, { params: {} })
+        assert.deepStrictEqual(outcome, { _tag: "Succeeded", result: Prompt.toolModelOutputToText(chart) })
       }))
 
     const plain: Array<[string, unknown, Schema.Json]> = [

@@ -22,6 +22,16 @@ describe("what a handler names as left behind", () => {
       assert.deepStrictEqual(RunLog.only(log, "RunCompleted")[0]?.leftBehind, ["job 1", "lock", "job 2", "lock"])
     }))
 
+  it.effect("is in the end of a run also where a hook names it", () =>
+    Effect.gen(function*() {
+      const { agent, store } = yield* TestAgent.make([ScriptedModel.text("done")], {
+        agent: { hooks: [{ name: "h", afterModelCall: () => leave("job of a hook") }] }
+      })
+      yield* agent.run({ sessionId: "s", input: "go" })
+      const log = yield* store.log("s")
+      assert.deepStrictEqual(RunLog.only(log, "RunCompleted")[0]?.leftBehind, ["job of a hook"])
+    }))
+
   it.effect("is in the end of a run that is aborted, also when a finalizer names it", () =>
     Effect.gen(function*() {
       const reached = yield* Deferred.make<void>()

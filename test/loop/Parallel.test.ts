@@ -83,6 +83,25 @@ describe("calls of one message", () => {
       assert.strictEqual(RunLog.outcomes(yield* store.log("s")).length, 5)
     }))
 
+  it.effect("have their outcome stored in one write with the intent of the one that follows", () =>
+    Effect.gen(function*() {
+      const store = yield* TestStore.make()
+      const { full, letGo, tool } = counted(2)
+      const { agent } = yield* TestAgent.make([calls(0, 1, 2), ScriptedModel.text("ok")], {
+        store,
+        tool,
+        agent: { toolPolicy: { maxParallel: 2 } }
+      })
+      const run = yield* agent.start({ sessionId: "s", input: "go" })
+      yield* full
+      // the third waits for a place by then
+      yield* Effect.yieldNow
+      for (const n of [0, 1, 2]) yield* letGo(n)
+      yield* run.result
+      const writes = store.appends.map((events) => events.map(({ _tag }) => _tag).join(" "))
+      assert.include(writes, "ToolSettled ToolStarted")
+    }))
+
   it.effect("run one after the other unless told otherwise", () =>
     Effect.gen(function*() {
       const { letGo, most, tool } = counted(1)

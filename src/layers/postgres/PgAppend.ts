@@ -3,12 +3,12 @@
  * outcome is one answer. Only what is too large for one message takes a transaction of several.
  */
 import * as PgTypes from "@effect/sql-pg/PgTypes"
-import * as Arr from "effect/Array"
+import type * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import type * as SqlClient from "effect/sql/SqlClient"
 import * as SessionAppend from "../sql/SessionAppend.ts"
-import * as SessionRows from "../sql/SessionRows.ts"
+import type * as SessionRows from "../sql/SessionRows.ts"
 
 /** A message of Postgres holds a gigabyte; characters take up to three bytes. */
 const charactersPerStatement = 64 * 1024 * 1024
@@ -24,8 +24,8 @@ export const make = (sql: SqlClient.SqlClient): SessionAppend.Append => {
     SELECT session FROM fence`
   const more = `INSERT INTO fiberloop_events (${columns}) SELECT $1::bigint, event.* FROM ${eventsFrom(2)}`
 
-  return (head, events) => {
-    const [page, ...pages] = pagesOf(Arr.map(events, SessionRows.toRow))
+  return (head, rows) => {
+    const [page, ...pages] = pagesOf(rows)
     const store = Effect.map(
       sql.unsafe(first, [...SessionAppend.fenceValues(head), ...arraysOf(page)]),
       (rows) => rows.length > 0
@@ -60,7 +60,7 @@ const array = (values: ReadonlyArray<unknown>, oid: number): PgTypes.Parameter =
 
 type Pages = Arr.NonEmptyArray<ReadonlyArray<SessionRows.EventRow>>
 
-const pagesOf = (rows: Arr.NonEmptyReadonlyArray<SessionRows.EventRow>): Pages => {
+const pagesOf = (rows: SessionAppend.Rows): Pages => {
   const [first, ...rest] = rows
   let page = [first]
   const pages: Pages = [page]

@@ -1,28 +1,28 @@
 /**
- * The hot path of a session in SQL: the fence and the events behind it, as one transaction of prepared statements, whatever
- * the number of events. Postgres has a faster way, in `PgAppend`.
+ * The hot path of a session in SQL: the fence and the events behind it, as prepared statements, all or nothing. Where SQLite
+ * keeps them it is one statement, and the row of the session follows in few of the appends. Postgres has a faster way, in
+ * `PgAppend`.
  */
 import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
 import type * as SqlClient from "effect/sql/SqlClient"
 import type * as SqlError from "effect/sql/SqlError"
-import type * as RunEvent from "../../run/RunEvent.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
 import * as SessionRows from "./SessionRows.ts"
 
-/** What becomes of the row of a session, where `epoch` is still its fence and `before` its head. */
+/** What becomes of a session, where `epoch` is still its fence and `before` what is stored of it. */
 export interface Head {
   readonly session: SessionRows.SessionRow["session"]
   readonly epoch: SessionRows.SessionRow["epoch"]
-  readonly before: number
+  readonly before: SessionStore.SessionInfo
   readonly next: SessionStore.SessionInfo
 }
 
-/** Stores `events` and the head, all or nothing; nothing and `false` where the fence has moved. */
-export type Append = (
-  head: Head,
-  events: Arr.NonEmptyReadonlyArray<RunEvent.Durable>
-) => Effect.Effect<boolean, SqlError.SqlError>
+/** Events as they stand in their table. */
+export type Rows = Arr.NonEmptyReadonlyArray<SessionRows.EventRow>
+
+/** Stores events and the head, all or nothing; nothing and `false` where the fence has moved. */
+export type Append = (head: Head, rows: Rows) => Effect.Effect<boolean, SqlError.SqlError>
 
 /** Values that every database takes as they are. */
 export type Values = ReadonlyArray<string | number | null>
@@ -30,11 +30,13 @@ export type Values = ReadonlyArray<string | number | null>
 /** A text in the dialect of the database, with its parameters. */
 export type Statement = readonly [text: string, values: Values]
 
+type Statements = Arr.NonEmptyReadonlyArray<Statement>
+
 /**
  * Runs statements as one transaction that the first one guards: when that changes no row, nothing is written and the
  * result is `false`. An engine may have a faster way than the statements of effect/sql.
  */
-export type Transact = (statements: Arr.NonEmptyReadonlyArray<Statement>) => Effect.Effect<boolean, SqlError.SqlError>
+export type Transact = (statements: Statements) => Effect.Effect<boolean, SqlError.SqlError>
 
 const transactWith = (sql: SqlClient.SqlClient): Transact => ([[guard, values], ...rest]) =>
   sql.withTransaction(Effect.gen(function*() {
@@ -45,9 +47,17 @@ const transactWith = (sql: SqlClient.SqlClient): Transact => ([[guard, values], 
   }))
 
 export const make = (sql: SqlClient.SqlClient, transact: Transact = transactWith(sql)): Append => {
+  const toStatements = sql.onDialectOrElse({ pg: () => behindFence, orElse: () => throughFence })(sql)
+  return (head, rows) => transact(toStatements(head, rows))
+}
+
+type ToStatements = (head: Head, rows: Rows) => Statements
+
+/** The row of the session is the fence, and moves with every append. */
+const behindFence = (sql: SqlClient.SqlClient): ToStatements => {
   const fence = fenceOf(sql)
   const toInserts = inserts(sql)
-  return (head, events) => transact([[fence, fenceValues(head)], ...toInserts(head.session, events)])
+  return (head, rows) => [[fence, fenceValues(head)], ...toInserts(head.session, rows)]
 }
 
 /** The text that moves the head of a session where the fence still stands, with `fenceValues` as its parameters. */
@@ -57,41 +67,73 @@ export const fenceOf = (sql: SqlClient.SqlClient): string =>
     WHERE session = ${0} AND epoch = ${0} AND head = ${0}`.compile()[0]
 
 export const fenceValues = ({ before, epoch, next, session }: Head): Values => [
-  next.head,
-  SessionRows.toTitle(next.title),
-  next.turns,
-  next.end ?? null,
-  next.updatedAt,
+  ...rowValues(next),
   session,
   epoch,
-  before
+  before.head
 ]
 
-/** Events of one INSERT; bounded by the number of parameters that databases take. */
-const rowsPerInsert = 100
+const rowValues = (info: SessionStore.SessionInfo) =>
+  [info.head, SessionRows.toTitle(info.title), info.turns, info.end ?? null, info.updatedAt] as const
 
-/** Statements that store events without a fence. Their texts are made once for the dialect. */
-export const inserts = (sql: SqlClient.SqlClient) => {
-  const texts = new Map<number, string>()
-  const textOf = (rows: number): string => {
-    const row = { session: 0, seq: 0, run: "", type: "", version: 0, at: 0, body: "" }
-    const text = texts.get(rows)
-      ?? sql`INSERT INTO fiberloop_events ${sql.insert(Arr.makeBy(rows, () => row))}`.compile()[0]
-    texts.set(rows, text)
-    return text
-  }
-  return (session: Head["session"], events: ReadonlyArray<RunEvent.Durable>): ReadonlyArray<Statement> => {
-    const statements: Array<Statement> = []
-    for (let from = 0; from < events.length; from += rowsPerInsert) {
-      const part = events.slice(from, from + rowsPerInsert)
-      statements.push([textOf(part.length), valuesOf(session, part)])
-    }
+/** How many events the row of a session may be behind. */
+const rowEvery = 32
+
+/** The events are stored where the row of the session is still as the fence has it; that row follows where it is due. */
+const throughFence = (sql: SqlClient.SqlClient): ToStatements => {
+  const fence = "WHERE EXISTS (SELECT 1 FROM fiberloop_sessions WHERE session = ? AND epoch = ? AND owner IS NOT NULL)"
+  const toFenced = insert(sql, fence)
+  const toInsert = insert(sql)
+  const row =
+    "UPDATE fiberloop_sessions SET head = ?, title = ?, turns = ?, ended = ?, updated_at = ? WHERE session = ?"
+  return (head, rows) => {
+    const { epoch, next, session } = head
+    const [first, ...more] = partsOf(rows)
+    const statements: Arr.NonEmptyArray<Statement> = [toFenced(session, first, [session, epoch])]
+    for (const part of more) statements.push(toInsert(session, part))
+    if (isDue(head)) statements.push([row, [...rowValues(next), session]])
     return statements
   }
 }
 
-const valuesOf = (session: Head["session"], events: ReadonlyArray<RunEvent.Durable>): Values => {
-  const values: Array<string | number> = []
-  for (const event of events) values.push(session, ...SessionRows.toRow(event))
-  return values
+/** What the view of sessions does not make of the events behind a row must stand in the row. */
+const isDue = ({ before, next }: Head): boolean =>
+  before.head === 0 || before.title !== next.title || before.end !== next.end
+  || Math.floor(before.head / rowEvery) !== Math.floor(next.head / rowEvery)
+
+/** Statements that store events without a fence. */
+export const inserts = (sql: SqlClient.SqlClient) => {
+  const toInsert = insert(sql)
+  return (session: Head["session"], rows: Rows): Statements => Arr.map(partsOf(rows), (part) => toInsert(session, part))
 }
+
+/** Events of one INSERT; bounded by the number of parameters that databases take. */
+const rowsPerInsert = 100
+
+const partsOf = (rows: Rows): Arr.NonEmptyReadonlyArray<Rows> =>
+  rows.length <= rowsPerInsert ? [rows] : Arr.chunksOf(rows, rowsPerInsert)
+
+/** Stores one part, where a condition of SQLite holds. Texts are made once for each number of events. */
+const insert = (sql: SqlClient.SqlClient, condition = "") => {
+  const texts: Array<string> = []
+  const textOf = sql.onDialectOrElse({
+    pg: () => insertByNumber(sql),
+    orElse: () => (rows: number) => `${insertByKey(rows)} ${condition}`
+  })
+  return (session: Head["session"], rows: Rows, ofCondition: Values = []): Statement => {
+    const values: Array<string | number | null> = []
+    for (const row of rows) values.push(session, ...row)
+    values.push(...ofCondition)
+    return [texts[rows.length] ??= textOf(rows.length), values]
+  }
+}
+
+const insertByNumber = (sql: SqlClient.SqlClient) => (rows: number): string => {
+  const row = { session: 0, seq: 0, run: "", type: "", version: 0, at: 0, body: "" }
+  return sql`INSERT INTO fiberloop_events ${sql.insert(Arr.makeBy(rows, () => row))}`.compile()[0]
+}
+
+const insertByKey = (rows: number): string =>
+  `INSERT INTO fiberloop_log (key, run, type, version, at, body)
+  SELECT column1 << 32 | column2, column3, column4, column5, column6, column7
+  FROM (VALUES ${Array(rows).fill("(?, ?, ?, ?, ?, ?, ?)").join(", ")})`

@@ -14,6 +14,7 @@ import type * as SqlError from "effect/sql/SqlError"
 import type * as SessionStore from "../../services/SessionStore.ts"
 import * as OwnerLiveness from "../OwnerLiveness.ts"
 import type * as Answered from "./Answered.ts"
+import * as SessionDialect from "./SessionDialect.ts"
 import * as SessionErrors from "./SessionErrors.ts"
 import * as SessionRows from "./SessionRows.ts"
 
@@ -63,6 +64,7 @@ export const make = Effect.fnUntraced(function*(
   answered: Answered.Answered
 ): Effect.fn.Return<SessionClaims, never, Scope.Scope> {
   const scope = yield* Effect.scope
+  const { caughtUp, sessions } = SessionDialect.make(sql)
   /** Claims of this store are live until they are released, also when it was too busy to renew a lease in time. */
   const held = new Set<string>()
   /** Claims of this store that it has given up, and whose rows may not say so yet. */
@@ -71,7 +73,7 @@ export const make = Effect.fnUntraced(function*(
 
   const lookUp = (sessionId: string) =>
     Effect.map(
-      sql<SessionRows.SessionRow>`SELECT * FROM fiberloop_sessions WHERE id = ${sessionId}`,
+      sql<SessionRows.SessionRow>`SELECT * FROM ${sessions} WHERE id = ${sessionId}`,
       (rows) => rows[0]
     )
 
@@ -104,7 +106,7 @@ export const make = Effect.fnUntraced(function*(
       SET epoch = epoch + 1,
         owner = ${owner},
         lease = ${leaseFrom(now)},
-        created_at = CASE WHEN head = 0 THEN ${now} ELSE created_at END
+        created_at = CASE WHEN head = 0 THEN ${now} ELSE created_at END ${caughtUp}
       WHERE session = ${row.session} AND epoch = ${row.epoch} RETURNING *`
 
   const claim = Effect.fnUntraced(function*(sessionId: string, options: SessionStore.OpenOptions) {
@@ -154,13 +156,15 @@ export const make = Effect.fnUntraced(function*(
   const refence = ({ owner, session }: Claim) =>
     Effect.map(
       answered(sql<SessionRows.SessionRow>`
-        UPDATE fiberloop_sessions SET epoch = epoch + 1 WHERE session = ${session} AND owner = ${owner} RETURNING *`),
+        UPDATE fiberloop_sessions SET epoch = epoch + 1 ${caughtUp}
+        WHERE session = ${session} AND owner = ${owner} RETURNING *`),
       ([row]) => row === undefined ? undefined : { claim: toClaim(row, owner), head: row.head }
     )
 
   const give = Effect.fnUntraced(function*(sessionId: string, owner: string, head: number) {
     if (head === 0) yield* sql`DELETE FROM fiberloop_sessions WHERE id = ${sessionId} AND owner = ${owner} AND head = 0`
-    yield* sql`UPDATE fiberloop_sessions SET owner = NULL, lease = 0 WHERE id = ${sessionId} AND owner = ${owner}`
+    yield* sql`
+      UPDATE fiberloop_sessions SET owner = NULL, lease = 0 ${caughtUp} WHERE id = ${sessionId} AND owner = ${owner}`
   }, answered)
 
   const isGiven = (owner: string) => Effect.sync(() => given.delete(owner))

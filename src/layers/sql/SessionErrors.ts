@@ -72,6 +72,7 @@ export const damaged = (sessionId: string, seq: number, how: string): SessionSto
 
 /** The first of `events` with more than `maxEventBytes` of JSON, as an error. */
 export const tooLarge = (events: Arr.NonEmptyReadonlyArray<RunEvent.Durable>): SessionStore.StoreError | undefined => {
+  if (Bounds.isSurelyWithin(events, SessionStore.maxEventBytes)) return undefined
   for (const event of events) {
     const bytes = Bounds.above(event, SessionStore.maxEventBytes)
     if (bytes !== undefined) {

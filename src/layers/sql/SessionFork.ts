@@ -15,6 +15,7 @@ import * as RunEvent from "../../run/RunEvent.ts"
 import * as RunState from "../../run/RunState.ts"
 import * as SessionStore from "../../services/SessionStore.ts"
 import type * as SessionClaims from "./SessionClaims.ts"
+import * as SessionDialect from "./SessionDialect.ts"
 import * as SessionErrors from "./SessionErrors.ts"
 import type * as SessionLog from "./SessionLog.ts"
 import * as SessionRows from "./SessionRows.ts"
@@ -39,17 +40,18 @@ export const make = (
   claims: SessionClaims.SessionClaims,
   log: SessionLog.SessionLog
 ): SessionFork => {
+  const { events, key, keyIn, order, within } = SessionDialect.make(sql)
   /** `seq` of the last event of these types up to `at`. */
   const lastOf = (session: Session, types: ReadonlyArray<string>, at: number) =>
     sql<{ readonly seq: number }>`
-      SELECT seq FROM fiberloop_events WHERE session = ${session} AND seq <= ${at} AND type IN ${sql.in(types)}
-      ORDER BY seq DESC LIMIT 1`.pipe(Effect.map((rows) => rows[0]?.seq))
+      SELECT seq FROM ${events} WHERE ${within(session, 1, at)} AND type IN ${sql.in(types)}
+      ORDER BY ${order} DESC LIMIT 1`.pipe(Effect.map((rows) => rows[0]?.seq))
 
   /** `seq` of the first event of these types behind `at`. */
   const nextOf = (session: Session, types: ReadonlyArray<string>, at: number) =>
     sql<{ readonly seq: number }>`
-      SELECT seq FROM fiberloop_events WHERE session = ${session} AND seq > ${at} AND type IN ${sql.in(types)}
-      ORDER BY seq LIMIT 1`.pipe(Effect.map((rows) => rows[0]?.seq))
+      SELECT seq FROM ${events} WHERE ${within(session, at + 1, SessionDialect.lastSeq)} AND type IN ${sql.in(types)}
+      ORDER BY ${order} LIMIT 1`.pipe(Effect.map((rows) => rows[0]?.seq))
 
   /** Looks near `at`, whatever number that is: columns are compared with integers of their range. */
   const placeOf = Effect.fnUntraced(function*({ head, id, session }: SessionRows.SessionRow, at: number | undefined) {
@@ -62,12 +64,12 @@ export const make = (
 
   const copyEvents = Effect.fnUntraced(function*(row: SessionRows.SessionRow, to: Session, place: number) {
     yield* sql`
-      INSERT INTO fiberloop_events (session, seq, run, type, version, at, body)
-      SELECT CAST(${to} AS BIGINT), seq, run, type, version, at, body
-      FROM fiberloop_events WHERE session = ${row.session} AND seq BETWEEN 1 AND ${place} ORDER BY seq`
+      INSERT INTO ${events} (${key}, run, type, version, at, body)
+      SELECT ${keyIn(to)}, run, type, version, at, body
+      FROM ${events} WHERE ${within(row.session, 1, place)} ORDER BY ${order}`
     const [copied] = yield* sql<{ readonly events: number; readonly turns: number; readonly version: number }>`
       SELECT count(*) AS events, count(CASE WHEN type = 'AssistantMessage' THEN 1 END) AS turns, max(version) AS version
-      FROM fiberloop_events WHERE session = ${to}`
+      FROM ${events} WHERE ${within(to, 1, SessionDialect.lastSeq)}`
     if (Number(copied!.events) !== place || copied!.version > RunEvent.version) return yield* refuse(row, place)
     const copy: Copy = { session: to, id: row.id, turns: Number(copied!.turns) }
     return copy

@@ -1,10 +1,10 @@
 /**
- * The events of a session in their table: appending, as `SessionAppend` does, and reading on from a cursor.
+ * The events of a session in their table: adding to them without a fence, and reading on from a cursor.
  *
  * Reading trusts rows of the version that this code writes: they are parsed, not decoded. Those of older versions are
  * migrated, the rows stay as they are.
  */
-import type * as Arr from "effect/Array"
+import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
 import type * as SqlClient from "effect/sql/SqlClient"
 import type * as SqlError from "effect/sql/SqlError"
@@ -13,14 +13,13 @@ import * as RunEvent from "../../run/RunEvent.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
 import * as SessionAppend from "./SessionAppend.ts"
 import type { Claim } from "./SessionClaims.ts"
+import * as SessionDialect from "./SessionDialect.ts"
 import * as SessionErrors from "./SessionErrors.ts"
 import * as SessionRows from "./SessionRows.ts"
 
 type Fault = SqlError.SqlError | SessionStore.StoreError
 
 export interface SessionLog {
-  /** As in `SessionAppend`; an event that is there already is another's, who moved the fence. */
-  readonly append: SessionAppend.Append
   /** Stores `events` without a fence, in the transaction under way. */
   readonly add: (
     session: Claim["session"],
@@ -44,23 +43,20 @@ export type Cursor = (to: number) => Effect.Effect<ReadonlyArray<RunEvent.Durabl
 const rowsPerPage = 500
 const charactersPerPage = 4 * 1024 * 1024
 
-export const make = (
-  sql: SqlClient.SqlClient,
-  steps: EventMigrations.Steps,
-  store: SessionAppend.Append = SessionAppend.make(sql)
-): SessionLog => {
+export const make = (sql: SqlClient.SqlClient, steps: EventMigrations.Steps): SessionLog => {
+  const { events, order, within } = SessionDialect.make(sql)
   const toInserts = SessionAppend.inserts(sql)
-
-  const append: SessionLog["append"] = (head, events) =>
-    Effect.catchIf(store(head, events), isConflict, () => Effect.succeed(false))
+  const sessionOf = (sessionId: string) => sql`(SELECT session FROM fiberloop_sessions WHERE id = ${sessionId})`
 
   const add: SessionLog["add"] = (session, events) =>
-    Effect.forEach(toInserts(session, events), (statement) => sql.unsafe(...statement), { discard: true })
+    Effect.forEach(toInserts(session, Arr.map(events, SessionRows.toRow)), (statement) => sql.unsafe(...statement), {
+      discard: true
+    })
 
   const check: SessionLog["check"] = Effect.fnUntraced(function*(sessionId) {
     const [last] = yield* sql<{ readonly seq: number; readonly version: number }>`
-      SELECT e.seq, e.version FROM fiberloop_sessions s JOIN fiberloop_events e ON e.session = s.session AND e.seq = s.head
-      WHERE s.id = ${sessionId}`
+      SELECT seq, version FROM ${events} WHERE ${within(sessionOf(sessionId), 1, SessionDialect.lastSeq)}
+      ORDER BY ${order} DESC LIMIT 1`
     if (last !== undefined && last.version > RunEvent.version) {
       return yield* Effect.fail(SessionErrors.newerVersion(sessionId, last))
     }
@@ -71,8 +67,8 @@ export const make = (
     // not a parameter: an index of some rows is for queries whose text says that they want no others
     return Effect.map(
       sql<{ readonly seq: number }>`
-        SELECT seq FROM fiberloop_events
-        WHERE session = (SELECT session FROM fiberloop_sessions WHERE id = ${sessionId})
+        SELECT seq FROM ${events}
+        WHERE session = ${sessionOf(sessionId)}
           AND type = ${sql.literal(`'${type}'`)} ${ofRun} ORDER BY seq DESC LIMIT 1`,
       (rows) => rows[0]?.seq
     )
@@ -86,8 +82,8 @@ export const make = (
         if (next > to) return Effect.succeed([])
         return Effect.flatMap(
           sql`
-            SELECT seq, run, type, version, at, body FROM fiberloop_events
-            WHERE session = ${session} AND seq >= ${next} AND seq <= ${to} ORDER BY seq LIMIT ${limit}`.values,
+            SELECT seq, run, type, version, at, body FROM ${events}
+            WHERE ${within(session, next, to)} ORDER BY ${order} LIMIT ${limit}`.values,
           (values) => {
             const rows = values as ReadonlyArray<SessionRows.EventRow>
             const characters = rows.reduce((sum, row) => sum + row[5].length, 1)
@@ -101,12 +97,8 @@ export const make = (
       })
   }
 
-  return { append, add, check, lastOf, cursor }
+  return { add, check, lastOf, cursor }
 }
-
-/** Engines differ in what they call an event that is there already. */
-const isConflict = ({ reason }: SqlError.SqlError): boolean =>
-  reason._tag === "UniqueViolation" || reason._tag === "ConstraintError"
 
 /** The events of `rows`, of which the first is event `from`; refuses rows that are missing, damaged, or of a newer version. */
 const toEvents = (

@@ -1,6 +1,7 @@
 /** How sessions and events stand in their tables, and back. No fact is stored twice: a body holds what no column does. */
+import * as Arr from "effect/Array"
 import type * as RunEvent from "../../run/RunEvent.ts"
-import type * as SessionStore from "../../services/SessionStore.ts"
+import * as SessionStore from "../../services/SessionStore.ts"
 import type { Owner } from "../OwnerLiveness.ts"
 
 /** Drivers give 64-bit integers as numbers or as texts. */
@@ -62,6 +63,22 @@ export const toRow = (event: RunEvent.Durable): EventRow => [
   event.at,
   toBody(event)
 ]
+
+/** `undefined` where one may be of more than `maxEventBytes`, or is of more than a text can hold. */
+export const toSmallRows = (
+  events: Arr.NonEmptyReadonlyArray<RunEvent.Durable>
+): Arr.NonEmptyReadonlyArray<EventRow> | undefined => {
+  try {
+    const rows = Arr.map(events, toRow)
+    return rows.every(isSmall) ? rows : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** A character is at most six bytes of JSON; numbers and names of columns are few. */
+const isSmall = ([, run, type, , , body]: EventRow): boolean =>
+  (run.length + type.length + body.length) * 6 + 512 <= SessionStore.maxEventBytes
 
 /** `undefined` where the body is no JSON object. Its keys stand in a fixed order: those of columns, then the body's. */
 export const toEvent = ([seq, runId, _tag, version, at, text]: EventRow): RunEvent.Durable | undefined => {

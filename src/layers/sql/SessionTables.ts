@@ -57,11 +57,53 @@ const indexLandmarks = Effect.gen(function*() {
   yield* sql`CREATE INDEX fiberloop_runs ON fiberloop_events (session, run, seq) WHERE type = 'RunStarted'`
 })
 
+/**
+ * Of SQLite: events under one integer each, and rows of sessions that are brought up to date every few events, of which
+ * `title`, `ended` and whether `head` is 0 always hold. A row that nobody owns is up to date. `fiberloop_events` is no more,
+ * so that processes which know only that fail instead of reading half of a log.
+ */
+const keyEvents = Effect.gen(function*() {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql`
+    CREATE TABLE fiberloop_log (
+      key INTEGER PRIMARY KEY,
+      run TEXT NOT NULL,
+      type TEXT NOT NULL,
+      version INTEGER NOT NULL,
+      at BIGINT NOT NULL,
+      body TEXT NOT NULL,
+      session INTEGER GENERATED ALWAYS AS (key >> 32) VIRTUAL,
+      seq INTEGER GENERATED ALWAYS AS (key & 4294967295) VIRTUAL
+    )`
+  yield* sql`
+    INSERT INTO fiberloop_log (key, run, type, version, at, body)
+    SELECT session << 32 | seq, run, type, version, at, body FROM fiberloop_events ORDER BY session, seq`
+  yield* sql`DROP TABLE fiberloop_events`
+  yield* sql`CREATE INDEX fiberloop_compactions ON fiberloop_log (session, seq) WHERE type = 'ContextCompacted'`
+  yield* sql`CREATE INDEX fiberloop_runs ON fiberloop_log (session, run, seq) WHERE type = 'RunStarted'`
+  yield* sql`CREATE INDEX fiberloop_sessions_owned ON fiberloop_sessions (session) WHERE owner IS NOT NULL`
+  const behind = "FROM fiberloop_log WHERE key > (row.session << 32 | row.head) AND key < (row.session + 1 << 32)"
+  // Casts: with types that differ between its halves, SQLite would make all rows of a view to find one.
+  yield* sql`
+    CREATE VIEW fiberloop_sessions_now AS
+    SELECT session, id, epoch, owner, lease, head, title, turns, ended, created_at, updated_at
+    FROM fiberloop_sessions WHERE owner IS NULL
+    UNION ALL
+    SELECT session, id, epoch, owner, lease,
+      CAST(ifnull((SELECT max(key) & 4294967295 ${sql.literal(behind)}), head) AS INTEGER) AS head,
+      title,
+      CAST(turns + (SELECT count(*) ${sql.literal(behind)} AND type = 'AssistantMessage') AS INTEGER) AS turns,
+      ended, created_at,
+      CAST(ifnull((SELECT at ${sql.literal(behind)} ORDER BY key DESC LIMIT 1), updated_at) AS BIGINT) AS updated_at
+    FROM fiberloop_sessions AS row WHERE owner IS NOT NULL`
+})
+
 /** By `<number>_<name>`; what is released never changes, what comes is added. */
 const migrations = { "1_sessions": createSessions, "2_landmarks": indexLandmarks }
+const migrationsOf = (sql: SqlClient.SqlClient) =>
+  sql.onDialectOrElse({ pg: () => migrations, orElse: () => ({ ...migrations, "3_keys": keyEvents }) })
 
 const table = "fiberloop_migrations"
-const latest = Math.max(...Object.keys(migrations).map((name) => Number.parseInt(name, 10)))
 
 /**
  * Brings the tables up to date; processes that do so at once take turns. Refuses, and leaves alone, what a newer version has
@@ -78,8 +120,10 @@ export const migrate = (
       pg: () => Effect.map(sql`SELECT to_regclass(${table}) AS found`, ([row]) => row?.["found"] !== null),
       orElse: () => Effect.succeed(false)
     })
+    const known = migrationsOf(sql)
+    const latest = Math.max(...Object.keys(known).map((name) => Number.parseInt(name, 10)))
     if (!(yield* isThere) || (yield* versionOf(sql)) < latest) {
-      yield* Migrator.make({})({ table, loader: Migrator.fromRecord(migrations) })
+      yield* Migrator.make({})({ table, loader: Migrator.fromRecord(known) })
     }
     const found = yield* versionOf(sql)
     if (found > latest) {

@@ -9,16 +9,16 @@
 import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
-import * as Semaphore from "effect/Semaphore"
 import type * as SqlError from "effect/sql/SqlError"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import * as SessionStore from "../../services/SessionStore.ts"
+import type * as SessionAppend from "./SessionAppend.ts"
 import type * as SessionClaims from "./SessionClaims.ts"
 import * as SessionErrors from "./SessionErrors.ts"
-import type * as SessionLog from "./SessionLog.ts"
+import * as SessionRows from "./SessionRows.ts"
 
 type Events = Arr.NonEmptyReadonlyArray<RunEvent.Durable>
-type Fault = SqlError.SqlError | SessionStore.StoreError
+type Appending = Effect.Effect<void, SessionStore.StoreError>
 
 export interface SessionWriter {
   readonly claim: SessionClaims.Claim
@@ -28,7 +28,7 @@ export interface SessionWriter {
    * database does not tell within a few seconds. It may be made again then, with the same events first: those that are
    * stored by now are not stored twice.
    */
-  readonly append: (events: Events) => Effect.Effect<void, Fault>
+  readonly append: (events: Events) => Appending
   /** Waits for the append under way and releases the claim. */
   readonly close: Effect.Effect<void>
 }
@@ -43,34 +43,43 @@ const mostTries = 3
 export const make = (options: {
   readonly claim: SessionClaims.Claim
   readonly claims: SessionClaims.SessionClaims
-  readonly append: SessionLog.SessionLog["append"]
+  readonly append: SessionAppend.Append
+  readonly explain: (error: SqlError.SqlError) => SessionStore.StoreError
   /** called when events were stored */
   readonly onAppend: () => void
 }): SessionWriter => {
-  const { claims, onAppend } = options
+  const { claims, explain, onAppend } = options
   const { sessionId } = options.claim.info
-  const permit = Semaphore.makeUnsafe(1)
   let claim = options.claim
   let info = claim.info
   let isLost = false
   /** what may be stored or not */
   let open: { readonly events: Events; readonly next: SessionStore.SessionInfo } | undefined
+  /** an append is under way, and those that came meanwhile */
+  let isBusy = false
+  const waiting: Array<() => void> = []
 
-  const stored = (next: SessionStore.SessionInfo) => {
+  const stored = (next: SessionStore.SessionInfo): Effect.Effect<void> => {
     info = next
     onAppend()
+    return Effect.void
+  }
+
+  const lost = (): Effect.Effect<never, SessionStore.StoreError> => {
+    isLost = true
+    return Effect.fail(SessionErrors.stale(sessionId))
   }
 
   /** Asks what became of the open append, which it settles: raises the fence, and is where `info` stands then. */
   const settle = Effect.fnUntraced(function*() {
     if (open === undefined) return
-    const fence = yield* Effect.retry(claims.refence(claim), asking)
+    const fence = yield* Effect.mapError(Effect.retry(claims.refence(claim), asking), explain)
     const { next } = open
     open = undefined
     isLost = fence === undefined
     if (fence === undefined) return
     claim = fence.claim
-    if (fence.head === next.head) stored(next)
+    if (fence.head === next.head) yield* stored(next)
   })
 
   /** The events that are not stored, of which the first may be those of an append that was reported as failed. */
@@ -79,54 +88,77 @@ export const make = (options: {
     return events.slice(known)
   }
 
-  const write = (events: Events, next: SessionStore.SessionInfo, tries: number): Effect.Effect<void, Fault> => {
+  const write = (
+    events: Events,
+    rows: SessionAppend.Rows,
+    next: SessionStore.SessionInfo,
+    tries: number
+  ): Appending => {
     const { epoch, session } = claim
-    return Effect.matchEffect(options.append({ session, epoch, before: info.head, next }, events), {
-      onSuccess: (isStored) => {
-        isLost = !isStored
-        if (isLost) return Effect.fail(SessionErrors.stale(sessionId))
-        stored(next)
-        return Effect.void
-      },
+    return Effect.matchEffect(options.append({ session, epoch, before: info, next }, rows), {
+      onSuccess: (isStored) => isStored ? stored(next) : lost(),
       onFailure: (error) => {
-        if (!isUnknown(error)) return Effect.fail(error)
+        if (isConflict(error)) return lost()
+        if (!isUnknown(error)) return Effect.fail(explain(error))
         open = { events, next }
         return Effect.flatMap(settle(), () => {
           if (info.head === next.head) return Effect.void
-          if (tries === mostTries) return Effect.fail(error)
-          return isLost ? Effect.fail(SessionErrors.stale(sessionId)) : write(events, next, tries + 1)
+          if (tries === mostTries) return Effect.fail(explain(error))
+          return isLost ? lost() : write(events, rows, next, tries + 1)
         })
       }
     })
   }
 
-  const check = (events: Events): Effect.Effect<void, Fault> => {
-    if (isLost) return Effect.fail(SessionErrors.stale(sessionId))
+  const check = (events: Events): Appending => {
+    if (isLost) return lost()
     const gap = SessionErrors.checkSeq(info.head, events)
     if (gap !== undefined) return Effect.die(gap)
-    const tooLarge = SessionErrors.tooLarge(events)
+    const rows = SessionRows.toSmallRows(events)
+    const tooLarge = rows === undefined ? SessionErrors.tooLarge(events) : undefined
     if (tooLarge !== undefined) return Effect.fail(tooLarge)
-    return write(events, events.reduce(SessionStore.evolveInfo, info), 1)
+    return write(events, rows ?? Arr.map(events, SessionRows.toRow), events.reduce(SessionStore.evolveInfo, info), 1)
   }
 
-  const append = (events: Events): Effect.Effect<void, Fault> => {
+  const append = (events: Events): Appending => {
     if (open === undefined) return check(events)
     const failed = open.events
     return Effect.flatMap(settle(), () => {
-      if (isLost) return Effect.fail(SessionErrors.stale(sessionId))
+      if (isLost) return lost()
       const rest = restOf(events, failed)
       return Arr.isReadonlyArrayNonEmpty(rest) ? check(rest) : Effect.void
     })
   }
 
+  /** The next one begins behind what runs now, or many would be a stack; none that comes meanwhile is before it. */
+  const over = () => {
+    const next = waiting.shift()
+    if (next === undefined) isBusy = false
+    else queueMicrotask(next)
+    return undefined
+  }
+
+  const free = Effect.callback<void>((resume) => {
+    waiting.push(() => resume(Effect.void))
+  })
+
+  /** One after the other, in the order they came, each in full. */
+  const inTurn = <E>(next: () => Effect.Effect<void, E>): Effect.Effect<void, E> => {
+    const begin = () => {
+      isBusy = true
+      return Effect.onExitPrimitive(Effect.suspend(next), over)
+    }
+    return Effect.uninterruptible(Effect.suspend(() => isBusy ? Effect.flatMap(free, begin) : begin()))
+  }
+
   return {
     claim,
     head: () => info.head,
-    append: (events) => Effect.uninterruptible(permit.withPermit(Effect.suspend(() => append(events)))),
-    close: permit.withPermit(Effect.suspend(() => {
+    append: (events) => inTurn(() => append(events)),
+    close: inTurn(() => {
       isLost = true
       return claims.release(claim, info.head)
-    }))
+    })
   }
 }
 
@@ -136,6 +168,10 @@ const isSame = (one: RunEvent.Durable, other: RunEvent.Durable | undefined): boo
 /** The connection was lost: the statement may have been carried out, or may yet be. Other errors say that it was not. */
 const isUnknown = ({ reason }: SqlError.SqlError): boolean =>
   reason._tag === "ConnectionError" || codeOf(reason.cause).startsWith("57P0")
+
+/** Engines differ in what they call an event that is there already: another's, who moved the fence. */
+const isConflict = ({ reason }: SqlError.SqlError): boolean =>
+  reason._tag === "UniqueViolation" || reason._tag === "ConstraintError"
 
 const codeOf = (cause: unknown): string =>
   typeof cause === "object" && cause !== null && "code" in cause ? String(cause.code) : ""

@@ -30,75 +30,110 @@ export const find = (
   tool: Tool.Any
 ): Tool.Handler<string> | undefined => foundIn?.mapUnsafe.get(tool.id) as Tool.Handler<string> | undefined
 
-/** Fails with what the tool failed with, an `AiError` where its arguments or its result do not fit. */
+/** What the handler sees: the agent's services, the caller's over them, and its own call. Its spans go nowhere. */
+export const contextOf = (
+  { context }: Tool.Handler<string>,
+  given: Context.Context<never>,
+  { identity }: ToolExecutor.Call
+): Context.Context<never> => Context.add(together(context, given), ToolExecutor.ToolCall, identity)
+
+/** Both stay the same while a drive does: they are put together once for all of its calls. */
+const together = (context: Context.Context<never>, given: Context.Context<never>): Context.Context<never> => {
+  const made = joined.get(context)?.get(given)
+  if (made !== undefined) return made
+  const both = Shield.over(Context.merge(context, given))
+  const ofContext = joined.get(context) ?? new WeakMap<Context.Context<never>, Context.Context<never>>()
+  joined.set(context, ofContext.set(given, both))
+  return both
+}
+
+const joined = new WeakMap<Context.Context<never>, WeakMap<Context.Context<never>, Context.Context<never>>>()
+
+/**
+ * Run it on a fiber of its own, in the context that `contextOf` gives. Fails with what the tool failed with, an `AiError` where
+ * its arguments or its result do not fit.
+ */
 export const run = (
   tool: Tool.Any,
-  { context, handler }: Tool.Handler<string>,
+  { handler }: Tool.Handler<string>,
   { identity, params }: ToolExecutor.Call,
   progress: (encoded: unknown) => Effect.Effect<void>
 ): Effect.Effect<Result, unknown> => {
   const { decode, encodeFailure, encodeSuccess } = codecsOf(tool)
-  const encode = (result: unknown, isFailure: boolean) =>
-    Effect.mapError(
-      (isFailure ? encodeFailure : encodeSuccess)(result),
-      ({ message }) =>
-        failure(
-          tool,
-          new AiError.ToolResultEncodingError({ toolName: tool.name, toolResult: result, description: message })
-        )
-    )
   const settled = (result: unknown): Effect.Effect<Result, AiError.AiError> =>
-    Effect.map(encode(result, false), (encodedResult) => ({
-      result,
-      isFailure: false,
-      encodedResult,
-      ...(tool.toModelOutput === undefined ? {} : { modelOutput: tool.toModelOutput(result) })
-    }))
+    encoded(tool, encodeSuccess, result, (encodedResult) =>
+      Effect.succeed({
+        result,
+        isFailure: false,
+        encodedResult,
+        ...(tool.toModelOutput === undefined ? {} : { modelOutput: tool.toModelOutput(result) })
+      }))
   const failed = (thrown: unknown): Effect.Effect<Result, unknown> => {
     const error = normal(tool, thrown)
     return tool.failureMode === "error"
       ? Effect.fail(error)
-      : Effect.map(encode(error, true), (encodedResult) => ({ result: error, isFailure: true, encodedResult }))
+      : encoded(
+        tool,
+        encodeFailure,
+        error,
+        (encodedResult) => Effect.succeed({ result: error, isFailure: true, encodedResult })
+      )
   }
-  const handled = Effect.matchEffect(decode(params), {
-    onFailure: ({ message }) =>
-      Effect.fail(
-        failure(tool, new AiError.ToolParameterValidationError({ toolName: tool.name, description: message }))
-      ),
-    onSuccess: (decoded) =>
-      Effect.suspend(() => {
-        const line = Semaphore.makeUnsafe(1)
-        let refused: AiError.AiError | undefined
-        let isOver = false
-        /** In order, and each handed on before the handler goes on; one that does not fit ends the call. */
-        const preliminary = (value: unknown) =>
-          Effect.suspend(() => isOver ? Effect.void : Effect.flatMap(encode(value, false), progress)).pipe(
-            Effect.catch((error) => {
-              refused = error
-              return Effect.die(error)
-            }),
-            Semaphore.withPermit(line)
-          )
-        return handler(decoded, { toolCallId: identity.callId, preliminary }).pipe(
-          Effect.ensuring(Effect.sync(() => {
-            isOver = true
-          })),
-          Effect.matchCauseEffect({
-            onFailure: (cause) => {
-              if (refused !== undefined) return Effect.fail(refused)
-              const error = Cause.findErrorOption(cause)
-              return Option.isSome(error) ? failed(error.value) : Effect.failCause(cause)
-            },
-            onSuccess: (result) => refused === undefined ? settled(result) : Effect.fail(refused)
-          })
+  const unfit = ({ message }: Schema.SchemaError) =>
+    failure(tool, new AiError.ToolParameterValidationError({ toolName: tool.name, description: message }))
+  return Effect.withFiber((fiber) => {
+    const handled = (decoded: unknown): Effect.Effect<Result, unknown> => {
+      let line: Semaphore.Semaphore | undefined
+      let refused: AiError.AiError | undefined
+      let hasEnded = false
+      /** In order, and each handed on before the handler goes on; one that does not fit ends the call. */
+      const preliminary = (value: unknown) =>
+        Effect.suspend(() => {
+          const isOver = hasEnded || fiber.pollUnsafe() !== undefined
+          return isOver ? Effect.void : encoded(tool, encodeSuccess, value, progress)
+        }).pipe(
+          Effect.catch((error) => {
+            refused = error
+            return Effect.die(error)
+          }),
+          Semaphore.withPermit(line ??= Semaphore.makeUnsafe(1))
         )
+      return Effect.matchCauseEffectEager(handler(decoded, { toolCallId: identity.callId, preliminary }), {
+        onFailure: (cause) => {
+          hasEnded = true
+          if (refused !== undefined) return Effect.fail(refused)
+          const error = Cause.findErrorOption(cause)
+          return Option.isSome(error) ? failed(error.value) : Effect.failCause(cause)
+        },
+        onSuccess: (result) => {
+          hasEnded = true
+          return refused === undefined ? settled(result) : Effect.fail(refused)
+        }
       })
+    }
+    return Effect.matchCauseEffectEager(decode(params), {
+      onFailure: (cause) => Effect.failCause(Cause.map(cause, unfit)),
+      onSuccess: handled
+    })
   })
-  return Effect.updateContext(
-    handled,
-    (given: Context.Context<never>) =>
-      Context.add(Shield.over(Context.merge(context, given)), ToolExecutor.ToolCall, identity)
-  )
+}
+
+/** Goes on with a result as its schema encodes it. */
+const encoded = <A>(
+  tool: Tool.Any,
+  encode: Codecs["encodeSuccess"],
+  result: unknown,
+  then: (encoded: unknown) => Effect.Effect<A>
+): Effect.Effect<A, AiError.AiError> => {
+  const misfit = ({ message }: Schema.SchemaError) =>
+    failure(
+      tool,
+      new AiError.ToolResultEncodingError({ toolName: tool.name, toolResult: result, description: message })
+    )
+  return Effect.matchCauseEffectEager(encode(result), {
+    onFailure: (cause) => Effect.failCause(Cause.map(cause, misfit)),
+    onSuccess: then
+  })
 }
 
 const known = new WeakMap<Tool.Any, Codecs>()

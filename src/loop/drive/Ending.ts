@@ -28,32 +28,44 @@ export type Ending =
   | { readonly _tag: "RunFailed"; readonly error: RunError.RunError }
 
 /** Settles what is open, writes the end, gives the session back, shows the end, and answers whoever waits. */
-export const finish = Effect.fnUntraced(function*(
+export const finish = (
   env: Env.Env,
   live: Live.Live,
   ending: Ending,
   release: Effect.Effect<void>,
   restore: Phase.Restore
-) {
-  const { journal } = env
-  record(env, ending)
-  const seal = Effect.catchIf(journal.seal(release), isTooLarge, (error) =>
-    Effect.suspend(() => {
-      // it was left out, and the end with it
-      record(env, { _tag: "RunFailed", error })
-      return Effect.andThen(journal.seal(release), Effect.fail(error))
-    }))
-  // given back before the store has answered, the session would not take this end any more
-  const sealing = yield* Effect.forkDetach(Effect.onError(seal, () => release), { startImmediately: true })
-  const sealed = yield* Phase.patiently(live, sealing, storeStuck, restore)
-  if (sealing.pollUnsafe() === undefined) {
-    yield* Effect.forkDetach(Effect.andThen(Effect.raceFirst(Fiber.await(sealing), Effect.sleep(patience)), release))
-  }
-  if (Exit.isSuccess(sealed)) env.inbox.answer()
-  if (ending._tag === "RunFailed") return yield* conclude(live, Exit.fail(ending.error))
-  if (Exit.isFailure(sealed)) return yield* conclude(live, Exit.fail(toRunError(sealed.cause)))
-  return yield* conclude(live, resultOf(live, journal.state()))
-})
+): Effect.Effect<void> =>
+  Effect.suspend(() => {
+    const { journal } = env
+    record(env, ending)
+    const seal = Effect.catchIf(journal.seal(release), isTooLarge, (error) =>
+      Effect.suspend(() => {
+        // it was left out, and the end with it
+        record(env, { _tag: "RunFailed", error })
+        return Effect.andThen(journal.seal(release), Effect.fail(error))
+      }))
+    // given back before the store has answered, the session would not take this end any more
+    const sealed = Effect.tapCause(seal, () => release)
+    return Effect.flatMap(Effect.forkDetach(sealed, { startImmediately: true }), (sealing) =>
+      Effect.flatMap(Phase.patiently(live, sealing, storeStuck, restore), (sealed) => {
+        const result = (): Result => {
+          if (ending._tag === "RunFailed") {
+            return Exit.fail(ending.error)
+          }
+          return Exit.isFailure(sealed) ? Exit.fail(toRunError(sealed.cause)) : resultOf(live, journal.state())
+        }
+        if (Exit.isSuccess(sealed)) {
+          env.inbox.answer()
+        }
+        if (sealing.pollUnsafe() !== undefined) {
+          return conclude(live, result())
+        }
+        const giveUp = Effect.andThen(Effect.raceFirst(Fiber.await(sealing), Effect.sleep(patience)), release)
+        return Effect.andThen(Effect.forkDetach(giveUp), conclude(live, result()))
+      }))
+  })
+
+type Result = Exit.Exit<RunResult.RunResult<unknown>, RunError.RunError>
 
 /** Settles what is open and records the end. */
 const record = (env: Env.Env, ending: Ending): void => {
@@ -64,7 +76,7 @@ const record = (env: Env.Env, ending: Ending): void => {
   const move = endMove(journal.status(), ending)
   if (move !== undefined) journal.move(move)
   const totals = RunState.totalsAt(journal.state(), journal.now())
-  const names = Array.from(env.leftBehind.values(), (left) => left.name)
+  const names = env.leftBehind.names()
   const end = { totals, ...(names.length === 0 ? {} : { leftBehind: names }) }
   journal.record(
     ending._tag === "RunFailed"
@@ -118,10 +130,7 @@ const ofStore: Record<SessionStore.StoreError["reason"]["_tag"], true> = {
   InvalidInput: true
 }
 
-const resultOf = (
-  live: Live.Live,
-  state: RunState.RunState
-): Exit.Exit<RunResult.RunResult<unknown>, RunError.RunError> => {
+const resultOf = (live: Live.Live, state: RunState.RunState): Result => {
   const { end } = state
   if (end === undefined) return Exit.die(new Error("fiberloop: a run without an end has no result"))
   if (end._tag === "RunFailed") return Exit.fail(RunError.fromStored(end.error))
@@ -137,18 +146,21 @@ const resultOf = (
 export const refuse = (live: Live.Live, error: RunError.RunError) => conclude(live, Exit.fail(error))
 
 /** The run is in the log: its readers get its events from there, and its result is what it was. */
-export const replay = (live: Live.Live, { past }: Extract<Opening.Opened, { _tag: "Replay" }>) => {
-  live.feed.replay(past.from, past.to)
-  return Effect.andThen(Deferred.succeed(live.accepted, undefined), conclude(live, resultOf(live, past.state)))
-}
+export const replay = (live: Live.Live, { past }: Extract<Opening.Opened, { _tag: "Replay" }>) =>
+  Effect.suspend(() => {
+    live.feed.replay(past.from, past.to)
+    Deferred.doneUnsafe(live.begun, Exit.void)
+    return conclude(live, resultOf(live, past.state))
+  })
 
 /** Answers whoever waits; for the first event, where that did not come before. */
-const conclude = (live: Live.Live, result: Exit.Exit<RunResult.RunResult<unknown>, RunError.RunError>) =>
-  Effect.map(Effect.suspend(() => live.observe?.(result) ?? Effect.void), () => {
+const conclude = (live: Live.Live, result: Result): Effect.Effect<void> =>
+  Effect.map(live.observe?.(result) ?? Effect.void, () => {
     live.feed.end(Exit.asVoid(result))
     if (Exit.isFailure(result)) live.inbox.fail(toRunError(result.cause))
-    Deferred.doneUnsafe(live.result, result)
-    Deferred.doneUnsafe(live.accepted, Exit.asVoid(result))
+    live.track.delete(live)
+    Deferred.doneUnsafe(live.ended, result)
+    Deferred.doneUnsafe(live.begun, Exit.asVoid(result))
   })
 
 /** The typed error of a cause; a defect is `Unknown`, with the defect as its `cause`. */

@@ -2,25 +2,30 @@
  * What one drive works with: the services, what was asked of it, and from both the environment that is fixed for its
  * length.
  */
-import type * as ToolOutcome from "../../run/ToolOutcome.ts"
-import type * as Approver from "../../services/Approver.ts"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Approver from "../../services/Approver.ts"
 import type * as ContextManager from "../../services/ContextManager.ts"
+import * as Hooks from "../../services/Hooks.ts"
 import type * as Model from "../../services/Model.ts"
-import type * as Prices from "../../services/Prices.ts"
-import type * as Reconciler from "../../services/Reconciler.ts"
-import type * as RetryPolicy from "../../services/RetryPolicy.ts"
+import * as Prices from "../../services/Prices.ts"
+import * as Reconciler from "../../services/Reconciler.ts"
+import * as RetryPolicy from "../../services/RetryPolicy.ts"
 import type * as Runs from "../../services/Runs.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
+import * as Tokenizer from "../../services/Tokenizer.ts"
 import type * as ToolExecutor from "../../services/ToolExecutor.ts"
+import type * as Feed from "../log/Feed.ts"
 import type * as Fold from "../log/Fold.ts"
-import type * as Journal from "../log/Journal.ts"
-import type * as Desk from "../round/Desk.ts"
+import * as Journal from "../log/Journal.ts"
+import * as Desk from "../round/Desk.ts"
 import type * as Brief from "../start/Brief.ts"
 import type * as Opening from "../start/Opening.ts"
 import type * as Offer from "../turn/Offer.ts"
-import type * as Sizing from "../turn/Sizing.ts"
-import type * as HookRun from "./HookRun.ts"
-import type * as Inbox from "./Inbox.ts"
+import * as Sizing from "../turn/Sizing.ts"
+import * as HookRun from "./HookRun.ts"
+import * as Inbox from "./Inbox.ts"
+import * as LeftBehind from "./LeftBehind.ts"
 
 export interface Services {
   readonly model: Model.Model["Service"]
@@ -39,7 +44,7 @@ export interface Request {
   readonly folded: Fold.Folded
   /** somebody will read the events from the first on */
   readonly isWatched: boolean
-  /** holds the run while it is driven */
+  /** holds the run until its end is told */
   readonly track: Set<Runs.LiveRun>
 }
 
@@ -59,6 +64,63 @@ export interface Env
   readonly prices: Prices.Prices
   readonly counter: Sizing.Counter
   readonly hooks: HookRun.Hooking
-  /** what did not end in time, by call id where it was a call, and what that makes of the call */
-  readonly leftBehind: Map<string, { readonly name: string; readonly outcome?: ToolOutcome.ToolOutcome }>
+  readonly leftBehind: LeftBehind.LeftBehind
 }
+
+interface Seen {
+  readonly inbox: Inbox.Inbox
+  readonly feed: Pick<Feed.Feed, "publish">
+}
+
+/** Whoever reads a drive is not shown the end of one that died before it, to which nothing can be said. */
+export const unseen = (): Seen => ({
+  feed: { publish: () => {} },
+  inbox: new Inbox.Inbox()
+})
+
+/** The environment of a drive that has its session, with the References of the fiber's context. */
+export const make = (
+  services: Services,
+  request: Pick<Request, "brief" | "runId" | "sessionId">,
+  { feed, inbox }: Seen,
+  { session, state, transcript }: Pick<Opening.Ready, "session" | "state" | "transcript">
+): Effect.Effect<Env> =>
+  Effect.withFiber((fiber) => {
+    const { brief } = request
+    // each by its name: every step reads it, and an object that others are spread into is slow to read
+    return Effect.succeed({
+      model: services.model,
+      executor: services.executor,
+      context: services.context,
+      handlers: brief.handlers,
+      system: brief.system,
+      systemOf: brief.systemOf,
+      tools: brief.tools,
+      toolChoice: brief.toolChoice,
+      inputDigest: brief.inputDigest,
+      rules: brief.rules,
+      timeouts: brief.timeouts,
+      policy: brief.policy,
+      doomLoop: brief.doomLoop,
+      answer: brief.answer,
+      checkOutput: brief.checkOutput,
+      sessionId: request.sessionId,
+      approver: fiber.getRef(Approver.Approver),
+      reconciler: fiber.getRef(Reconciler.Reconciler),
+      retry: fiber.getRef(RetryPolicy.RetryPolicy),
+      prices: fiber.getRef(Prices.Prices),
+      counter: new Sizing.Counter(fiber.getRef(Tokenizer.Tokenizer).count),
+      hooks: HookRun.make(fiber.getRef(Hooks.Hooks)),
+      leftBehind: new LeftBehind.LeftBehind(),
+      desk: new Desk.Desk(),
+      inbox,
+      journal: Journal.make({
+        session,
+        state,
+        transcript,
+        runId: request.runId,
+        feed,
+        clock: fiber.getRef(Clock.Clock)
+      })
+    })
+  })

@@ -30,7 +30,7 @@ interface Waiter {
 export class Inbox {
   #journal: Journal.Journal | undefined
   /** by what was said, the very array: a place in the log may change until it is stored */
-  readonly #waiting = new Map<Queue.Queued["messages"], Waiter>()
+  #waiting: Map<Queue.Queued["messages"], Waiter> | undefined
 
   /** From here on inputs are accepted. */
   open(journal: Journal.Journal): void {
@@ -55,6 +55,7 @@ export class Inbox {
       const messages = [...given]
       journal.record({ _tag: "InputQueued", kind, messages })
       const answer = Deferred.makeUnsafe<Delivery.Delivery, RunError.RunError>()
+      this.#waiting ??= new Map()
       this.#waiting.set(messages, { answer, verdict: undefined })
       const stored = Effect.forkDetach(Effect.tapError(journal.commit, onFailure), { startImmediately: true })
       return Effect.as(Effect.flatMap(stored, (fiber) => restore(Fiber.join(fiber))), Deferred.await(answer))
@@ -78,9 +79,11 @@ export class Inbox {
 
   /** Answers whoever waits for what is stored by now. */
   answer(): void {
-    for (const [messages, { answer, verdict }] of this.#waiting) {
+    const waiting = this.#waiting
+    if (waiting === undefined) return
+    for (const [messages, { answer, verdict }] of waiting) {
       if (verdict === undefined) continue
-      this.#waiting.delete(messages)
+      waiting.delete(messages)
       Deferred.doneUnsafe(answer, Effect.succeed(verdict))
     }
   }
@@ -88,12 +91,12 @@ export class Inbox {
   /** The store failed: what became of the rest is not known here. */
   fail(error: RunError.RunError): void {
     this.#journal = undefined
-    for (const { answer } of this.#waiting.values()) Deferred.doneUnsafe(answer, Effect.fail(error))
-    this.#waiting.clear()
+    this.#waiting?.forEach(({ answer }) => Deferred.doneUnsafe(answer, Effect.fail(error)))
+    this.#waiting = undefined
   }
 
   #judge(messages: Queue.Queued["messages"], verdict: Delivery.Delivery): void {
-    const waiter = this.#waiting.get(messages)
+    const waiter = this.#waiting?.get(messages)
     if (waiter !== undefined) waiter.verdict = verdict
   }
 }

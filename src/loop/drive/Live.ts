@@ -1,13 +1,18 @@
-/** The parts of a run that outlive its drive, and the way to cut the drive off. */
-import type * as Deferred from "effect/Deferred"
-import type * as Effect from "effect/Effect"
+/** A run as this process knows it: what outlives its drive, how it is spoken to, and the way to cut the drive off. */
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
 import type * as Exit from "effect/Exit"
 import type * as RunError from "../../run/RunError.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
-import type * as RunInput from "../../run/RunInput.ts"
+import * as RunInput from "../../run/RunInput.ts"
 import type * as RunResult from "../../run/RunResult.ts"
-import type * as Feed from "../log/Feed.ts"
-import type * as Inbox from "./Inbox.ts"
+import * as Grace from "../../services/Grace.ts"
+import type * as Runs from "../../services/Runs.ts"
+import type * as SessionStore from "../../services/SessionStore.ts"
+import * as Feed from "../log/Feed.ts"
+import * as Answering from "../round/Answering.ts"
+import type * as Env from "./Env.ts"
+import * as Inbox from "./Inbox.ts"
 
 /** Why a run was cut off from outside. */
 export type Stop =
@@ -15,30 +20,113 @@ export type Stop =
   | { readonly _tag: "Duration" }
   | { readonly _tag: "Failed"; readonly error: RunError.RunError }
 
-/** Readers, result, and what a stop needs. */
-export interface Live {
+export class Live implements Runs.LiveRun {
+  readonly runId: string
   readonly sessionId: string
   readonly feed: Feed.Feed
-  readonly inbox: Inbox.Inbox
-  readonly accepted: Deferred.Deferred<void, RunError.RunError>
-  readonly result: Deferred.Deferred<RunResult.RunResult<unknown>, RunError.RunError>
-  /** hears of the result before anyone is told; set while the run is driven */
-  observe: ((result: Exit.Exit<unknown, RunError.RunError>) => Effect.Effect<void>) | undefined
+  readonly inbox = new Inbox.Inbox()
+  /** done with the drive's first event in the store, or with why there is none */
+  readonly begun = Deferred.makeUnsafe<void, RunError.RunError>()
+  readonly ended = Deferred.makeUnsafe<RunResult.RunResult<unknown>, RunError.RunError>()
+  /** holds the run until its end is told */
+  readonly track: Set<Runs.LiveRun>
   /** the typed answer of a final text */
   readonly output: (text: string) => unknown
+  /** hears of the result before anyone is told; set while the run is driven */
+  observe: ((result: Exit.Exit<unknown, RunError.RunError>) => Effect.Effect<void>) | undefined
+  /** what its turns are taken with, while they are */
+  env: Env.Env | undefined
   /** the first reason to cut the run off */
   stopped: Stop | undefined
   /** interrupts the phase under way */
   interrupt: (() => void) | undefined
-  /** stores that an abort was accepted; set once the run is in the log */
-  announce: Effect.Effect<unknown> | undefined
-  isAnnounced: boolean
-  /** answers a question; set while the run takes turns */
-  decide: ((decision: RunInput.DecideInput) => Effect.Effect<boolean, RunError.RunError>) | undefined
+  readonly #store: SessionStore.SessionStore["Service"]
+  readonly #input: unknown
+  #isAnnounced = false
+
+  constructor({ store }: Env.Services, { begin, brief, folded, isWatched, runId, sessionId, track }: Env.Request) {
+    this.runId = runId
+    this.sessionId = sessionId
+    this.feed = Feed.make(store, sessionId, isWatched)
+    this.track = track
+    this.output = brief.output
+    this.#store = store
+    this.#input = begin._tag === "Start" ? begin.input : folded.state.input
+  }
+
+  get fingerprint() {
+    return RunInput.canonical(this.#input)
+  }
+
+  get accepted() {
+    return Deferred.await(this.begun)
+  }
+
+  get events() {
+    return this.feed.events
+  }
+
+  get result() {
+    return Deferred.await(this.ended)
+  }
+
+  isOver() {
+    return Deferred.isDoneUnsafe(this.ended)
+  }
+
+  decide(decision: RunInput.DecideInput) {
+    return Effect.andThen(
+      Effect.exit(this.accepted),
+      Effect.suspend(() =>
+        // who was told to stop takes nothing up any more
+        this.stopped !== undefined || this.env === undefined
+          ? Effect.succeed(false)
+          : Answering.live(this.env, this.#store, decision)
+      )
+    )
+  }
+
+  /** A failed write ends the run, also one of an input. */
+  accept(input: Inbox.Input) {
+    const failed = (error: RunError.RunError) => Effect.sync(() => cutOff(this, { _tag: "Failed", error }))
+    return Effect.andThen(this.accepted, this.inbox.accept(input, failed))
+  }
+
+  /**
+   * A requested abort is stored before it is carried out, once; a store that does not take that does not hold it up. All
+   * other reasons cut off at once.
+   */
+  abort(reason: RunEvent.AbortedReason): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      if (reason !== "requested" || this.env === undefined || this.stopped !== undefined) {
+        cutOff(this, { _tag: "Abort", reason })
+        return this.#over()
+      }
+      if (this.#isAnnounced) return this.#over()
+      this.#isAnnounced = true
+      // the run may have ended by itself before its turn comes
+      const announced = Effect.map(Grace.within(Effect.suspend(() => this.#announce())), () => {
+        cutOff(this, { _tag: "Abort", reason })
+      })
+      return Effect.andThen(Effect.uninterruptible(announced), Effect.suspend(() => this.#over()))
+    })
+  }
+
+  /** Stores that an abort was accepted. */
+  #announce(): Effect.Effect<void> {
+    if (this.env === undefined) return Effect.void
+    const { journal } = this.env
+    journal.record({ _tag: "AbortRequested", reason: "requested" })
+    return Effect.ignore(journal.commit)
+  }
+
+  #over(): Effect.Effect<void> {
+    return this.isOver() ? Effect.void : Effect.asVoid(Effect.exit(this.result))
+  }
 }
 
 /** Cuts the run off, in whatever phase it is; the first reason counts. */
-export const cutOff = (live: Live, stop: Stop): void => {
+export const cutOff = (live: Pick<Live, "stopped" | "interrupt">, stop: Stop): void => {
   live.stopped ??= stop
   live.interrupt?.()
 }

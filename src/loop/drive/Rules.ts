@@ -18,20 +18,19 @@ export interface Rules {
 }
 
 /** What a rule says of `turn`; what is recorded does not wait for one that takes its time. */
-export const ask = <A>(
+export const ask = function*<A>(
   env: Env.Env,
   rule: keyof Rules,
   turn: number,
   question: () => A | Effect.Effect<A, unknown>
-): Effect.Effect<A, RunError.RunError> =>
-  Effect.suspend(() => {
-    const asked = attempt(question)
-    if (asked._tag === "Threw") return Effect.fail(failed(rule, asked.error))
-    const { answer } = asked
-    return Effect.isEffect(answer)
-      ? Effect.andThen(env.journal.commit, inTime(env, rule, turn, answer as Effect.Effect<A, unknown>))
-      : Effect.succeed(answer)
-  })
+): Effect.fn.Return<A, RunError.RunError> {
+  const asked = attempt(question)
+  if (asked._tag === "Threw") return yield* failed(rule, asked.error)
+  const { answer } = asked
+  if (!Effect.isEffect(answer)) return answer
+  yield* env.journal.commit
+  return yield* inTime(env, rule, turn, answer as Effect.Effect<A, unknown>)
+}
 
 const attempt = <A>(question: () => A) => {
   try {

@@ -2,8 +2,10 @@
  * What a run asks of an application's own code besides its tools and its model: an abort waits for it at most the grace
  * period; then it is left behind, and the end of the run names it.
  */
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Grace from "../../services/Grace.ts"
+import * as ToolExecutor from "../../services/ToolExecutor.ts"
 import type * as Env from "./Env.ts"
 
 /** `subject` says of which call, where it is about one. Whatever else is ready goes first. */
@@ -22,3 +24,10 @@ export const run = <A, E, R>(
       })
     )
   )
+
+/** What code names that could not end something that it started; once for each tool call, where it works for one. */
+export const leaveBehind = ({ leftBehind }: Pick<Env.Env, "leftBehind">) => (name: string): Effect.Effect<void> =>
+  Effect.withFiberSucceed(({ context }) => {
+    const call = Context.getOrUndefined(context, ToolExecutor.ToolCall)
+    leftBehind.set(call === undefined ? name : `${name} of ${call.callId}`, { name })
+  })

@@ -59,12 +59,15 @@ export const make = (options: {
   readonly feed: Pick<Feed.Feed, "publish">
   readonly clock: Clock.Clock
 }): Journal => {
-  const { clock, feed, runId, session } = options
+  const { feed, runId, session } = options
+  const now = options.clock.currentTimeMillisUnsafe.bind(options.clock)
   let state = options.state
   let transcript = options.transcript
   let status = options.state.status
   let stored = { state, transcript }
   let recorded: Array<RunEvent.RunEvent> = []
+  /** those of `recorded` that the next write stores */
+  let durable: Array<RunEvent.Durable> = []
   let isSealed = false
   /** a write is under way, and those that came meanwhile */
   let isBusy = false
@@ -75,12 +78,20 @@ export const make = (options: {
     else feed.publish([event])
   }
 
+  /** Shows what was recorded before the next durable event. */
+  const showTransient = () => {
+    const next = recorded.findIndex(RunEvent.isDurable)
+    const ready = recorded.splice(0, next < 0 ? recorded.length : next)
+    if (Arr.isReadonlyArrayNonEmpty(ready)) feed.publish(ready)
+  }
+
   /** Goes on as if what the store does not hold had not been recorded. */
   const leaveOut = (limit: number) => {
     const rest = LeftOut.rest(stored, recorded, limit)
     state = rest.state
     transcript = rest.transcript
     recorded = rest.recorded
+    durable = recorded.filter(RunEvent.isDurable)
     status = rest.status ?? status
   }
 
@@ -89,70 +100,68 @@ export const make = (options: {
     waiting.push(() => resume(Effect.void))
   })
 
-  /** One write after the other. The last one has a `release`, which runs once all is stored, before it is shown. */
-  const write = (release?: Effect.Effect<void>): Effect.Effect<void, SessionStore.StoreError> =>
-    Effect.suspend(() => {
-      if (isBusy) return Effect.flatMap(free, () => write(release))
-      if (isSealed && release === undefined) return Effect.void
-      isSealed = release !== undefined
-      if (!Arr.isReadonlyArrayNonEmpty(recorded)) return release ?? Effect.void
-      const batch = recorded
-      const durable = batch.filter(RunEvent.isDurable)
-      // before anything changes: a store may throw
-      const append = Arr.isReadonlyArrayNonEmpty(durable) ? session.append(durable) : Effect.void
-      const folded = { state, transcript }
-      recorded = []
-      isBusy = true
-      const over = () => {
-        isBusy = false
-        // all of them, as one that finds nothing to write wakes no other; behind what runs now, or they would be a stack
-        for (const next of waiting.splice(0)) queueMicrotask(next)
-      }
-      const show = () => {
-        over()
-        stored = folded
-        feed.publish(batch)
-        const next = recorded.findIndex(RunEvent.isDurable)
-        const ready = recorded.splice(0, next < 0 ? recorded.length : next)
-        if (Arr.isReadonlyArrayNonEmpty(ready)) feed.publish(ready)
-        return Effect.void
-      }
-      const keep = (cause: Cause.Cause<SessionStore.StoreError>) => {
-        // what the store holds although it reported a failure is a fact, and is not written twice
-        if (session.head() >= (durable.at(-1)?.seq ?? Infinity)) show()
-        else {
-          over()
-          recorded = [...batch, ...recorded]
-          const limit = limitOf(cause)
-          if (limit !== undefined) leaveOut(limit)
-        }
-        return Effect.failCause(cause)
-      }
-      const appended = release === undefined ? append : Effect.andThen(append, release)
-      return Effect.matchCauseEffect(appended, { onFailure: keep, onSuccess: show })
-    })
+  const over = () => {
+    isBusy = false
+    if (waiting.length === 0) return
+    // all of them, as one that finds nothing to write wakes no other; behind what runs now, or they would be a stack
+    for (const next of waiting.splice(0)) queueMicrotask(next)
+  }
 
-  const commit = Effect.uninterruptible(write())
+  /**
+   * One write after the other, uninterruptible. The last one has a `release`, which runs once all is stored, before it is
+   * shown.
+   */
+  const write = (release?: Effect.Effect<void>): Effect.Effect<void, SessionStore.StoreError> => {
+    if (isBusy) return Effect.flatMap(free, () => write(release))
+    if (isSealed && release === undefined) return Effect.void
+    isSealed = release !== undefined
+    if (!Arr.isReadonlyArrayNonEmpty(recorded)) return release ?? Effect.void
+    const batch = recorded
+    const facts = durable
+    // before anything changes: a store may throw
+    const append = Arr.isReadonlyArrayNonEmpty(facts) ? session.append(facts) : Effect.void
+    const folded = { state, transcript }
+    recorded = []
+    durable = []
+    isBusy = true
+    const show = () => {
+      over()
+      stored = folded
+      feed.publish(batch)
+      if (recorded.length > 0) showTransient()
+      return Effect.void
+    }
+    const keep = (cause: Cause.Cause<SessionStore.StoreError>) => {
+      // what the store holds although it reported a failure is a fact, and is not written twice
+      if (session.head() >= (facts.at(-1)?.seq ?? Infinity)) show()
+      else {
+        over()
+        recorded = [...batch, ...recorded]
+        durable = [...facts, ...durable]
+        const limit = limitOf(cause)
+        if (limit !== undefined) leaveOut(limit)
+      }
+      return Effect.failCause(cause)
+    }
+    const appended = release === undefined ? append : Effect.andThen(append, release)
+    return Effect.matchCauseEffect(appended, { onFailure: keep, onSuccess: show })
+  }
 
   return {
     runId,
     state: () => state,
     transcript: () => transcript,
     status: () => status,
-    now: () => clock.currentTimeMillisUnsafe(),
+    now,
     record: (draft, ofRun = runId) => {
       // in the order that stores give them back in, so that their JSON is the same
-      const event = {
-        _tag: draft._tag,
-        seq: state.seq + 1,
-        at: clock.currentTimeMillisUnsafe(),
-        runId: ofRun,
-        version: RunEvent.version,
-        ...(draft as Partial<RunEvent.Draft>)
-      } as RunEvent.Durable
+      const placed = { _tag: draft._tag, seq: state.seq + 1, at: now(), runId: ofRun, version: RunEvent.version }
+      // a spread behind other members is much slower
+      const event = Object.assign(placed, draft) as RunEvent.Durable
       state = RunState.evolve(state, event)
       transcript = Transcript.append(transcript, event)
       recorded.push(event)
+      durable.push(event)
     },
     move: (when) => {
       const from = status
@@ -164,7 +173,7 @@ export const make = (options: {
       if (recorded.length === 0 && !isBusy) feed.publish(deltas, "deltas")
       else for (let i = 0; i < deltas.length; i++) recorded.push(deltas[i]!)
     },
-    commit: Effect.suspend(() => recorded.length === 0 && !isBusy ? Effect.void : commit),
-    seal: (release) => Effect.uninterruptible(write(release))
+    commit: Effect.uninterruptibleMask(() => write()),
+    seal: (release) => Effect.uninterruptibleMask(() => write(release))
   }
 }

@@ -15,15 +15,26 @@ export interface Reading<R, A, E> {
 }
 
 /** `open`, `close` and the pull take nothing from their reader's context but what they ask for when they run. */
-export const stream = <R, A, E>({ close, open, pull }: Reading<R, A, E>): Stream.Stream<A, E> =>
+export const stream = <R, A, E>(reading: Reading<R, A, E>): Stream.Stream<A, E> =>
   Stream.fromChannel(Channel.fromTransform((_: Pull.Pull<unknown, unknown, unknown>, scope) => {
-    let known: Pull.Pull<Arr.NonEmptyReadonlyArray<A>, E> | undefined
-    const begin = () =>
-      Effect.uninterruptible(
-        Effect.tap(open, (opened) => Scope.addFinalizer(scope, Effect.suspend(() => close(opened))))
-      ).pipe(
-        Effect.flatMap((opened) => pull(opened, scope)),
-        Effect.flatMap((pull) => known = pull)
-      )
-    return Effect.succeed(Effect.suspend(() => known ?? begin()))
+    const now: Now<A, E> = { pull: Effect.suspend(() => begin(reading, scope, now)) }
+    return Effect.succeed(pullOf(now))
   }))
+
+/** What the next pull is. */
+interface Now<A, E> {
+  pull: Pull.Pull<Arr.NonEmptyReadonlyArray<A>, E>
+}
+
+/** Holds nothing of what it was opened with: a reader that waits may wait for long. */
+const pullOf = <A, E>(now: Now<A, E>): Now<A, E>["pull"] => Effect.suspend(() => now.pull)
+
+const begin = <R, A, E>({ close, open, pull }: Reading<R, A, E>, scope: Scope.Scope, now: Now<A, E>) => {
+  const opened = Effect.flatMap(open, (opened) => Effect.as(Scope.addFinalizer(scope, closing(close, opened)), opened))
+  return Effect.flatMap(
+    Effect.uninterruptible(opened),
+    (opened) => Effect.flatMap(pull(opened, scope), (pull) => now.pull = pull)
+  )
+}
+
+const closing = <R>(close: (opened: R) => Effect.Effect<void>, opened: R) => Effect.suspend(() => close(opened))

@@ -1,5 +1,4 @@
 /** The span of one try at a model call, and what is measured of it. */
-import type * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type * as Tracer from "effect/Tracer"
 import type * as Message from "../../run/Message.ts"
@@ -8,6 +7,7 @@ import type * as Model from "../../services/Model.ts"
 import type * as Attempt from "../turn/Attempt.ts"
 import * as Content from "./Content.ts"
 import * as Conventions from "./Conventions.ts"
+import * as Family from "./Family.ts"
 import * as Metrics from "./Metrics.ts"
 import * as Spans from "./Spans.ts"
 
@@ -21,53 +21,59 @@ export const tellModel = (span: Tracer.Span, info: Message.ModelRef, operation: 
   span.attribute(Conventions.requestModel, info.name)
 }
 
+/** The try, before it is made. */
+interface Subject {
+  readonly info: Message.ModelRef
+  readonly request: Model.ModelRequest
+}
+
+const chat: Spans.Kind<Subject, Result> = {
+  nameOf: ({ info }) => `chat ${info.name}`,
+  kind: "client",
+  introduce: (span, { info, request: { messages, metadata, output } }, hasContent) => {
+    tellModel(span, info, "chat")
+    span.attribute(Conventions.requestStream, true)
+    if (output !== undefined) span.attribute(Conventions.outputType, "json")
+    span.attribute(Conventions.conversationId, metadata.sessionId)
+    span.attribute(Conventions.runId, metadata.runId)
+    span.attribute(Conventions.turn, metadata.turn)
+    span.attribute(Conventions.attempt, metadata.attempt)
+    if (hasContent) span.attribute(Conventions.inputMessages, Content.input(messages))
+  },
+  describe: (span, { info }, result, hasContent) => {
+    tellUsage(span, result.usage)
+    if (result._tag === "Failed") {
+      const { reason } = result.error
+      span.attribute(Conventions.errorType, reason._tag)
+      return Spans.failureOf(reason, hasContent)
+    }
+    const { response } = result
+    if (response?.id !== undefined) span.attribute(Conventions.responseId, response.id)
+    span.attribute(Conventions.responseModel, response?.model ?? info.name)
+    span.attribute(Conventions.finishReasons, [Content.reasonOf(result.finishReason)])
+    span.attribute(Conventions.timeToFirstChunk, result.firstPart / 1000)
+    if (hasContent) {
+      span.attribute(Conventions.outputMessages, Content.output(result.content, result.finishReason))
+    }
+    return undefined
+  },
+  /** A failed call is a call, whose duration counts. */
+  measure: ({ info }, result, context) => {
+    const model = Metrics.ofModel(info)
+    const target = Family.targetOf(context)
+    const seconds = result.duration / 1000
+    if (result._tag === "Failed") return model.discarded(result.error.reason._tag).duration(seconds, target)
+    model.settled.duration(seconds, target)
+    model.firstChunk(result.firstPart / 1000, target)
+  }
+}
+
 /** Runs the attempt in a span of its own: what the provider's adapter traces is below it. */
 export const around = (
   { info }: Pick<Model.Model["Service"], "info">,
-  { messages, metadata, output }: Model.ModelRequest,
+  request: Model.ModelRequest,
   self: Effect.Effect<Result>
-): Effect.Effect<Result> =>
-  Spans.around({
-    name: `chat ${info.name}`,
-    kind: "client",
-    introduce: (span, hasContent) => {
-      tellModel(span, info, "chat")
-      span.attribute(Conventions.requestStream, true)
-      if (output !== undefined) span.attribute(Conventions.outputType, "json")
-      span.attribute(Conventions.conversationId, metadata.sessionId)
-      span.attribute(Conventions.runId, metadata.runId)
-      span.attribute(Conventions.turn, metadata.turn)
-      span.attribute(Conventions.attempt, metadata.attempt)
-      if (hasContent) span.attribute(Conventions.inputMessages, Content.input(messages))
-    },
-    measure: (result, context) => measure(info, result, context),
-    describe: (span, result, hasContent) => {
-      tellUsage(span, result.usage)
-      if (result._tag === "Failed") {
-        const { reason } = result.error
-        span.attribute(Conventions.errorType, reason._tag)
-        return Spans.failureOf(reason, hasContent)
-      }
-      const { response } = result
-      if (response?.id !== undefined) span.attribute(Conventions.responseId, response.id)
-      span.attribute(Conventions.responseModel, response?.model ?? info.name)
-      span.attribute(Conventions.finishReasons, [Content.reasonOf(result.finishReason)])
-      span.attribute(Conventions.timeToFirstChunk, result.firstPart / 1000)
-      if (hasContent) {
-        span.attribute(Conventions.outputMessages, Content.output(result.content, result.finishReason))
-      }
-      return undefined
-    }
-  }, self)
-
-/** A failed call is a call, whose duration counts. */
-const measure = (info: Message.ModelRef, result: Result, context: Context.Context<never>): void => {
-  const model = Metrics.ofModel(info)
-  const seconds = result.duration / 1000
-  if (result._tag === "Failed") return model.discarded(result.error.reason._tag).duration(seconds, context)
-  model.settled.duration(seconds, context)
-  model.firstChunk(result.firstPart / 1000, context)
-}
+): Effect.Effect<Result> => Spans.around(chat, { info, request }, self)
 
 /** Tokens as attributes of a span; those that a provider does not tell of are absent. */
 export const tellUsage = (span: Tracer.Span, usage: Usage.Usage): void => {

@@ -2,35 +2,60 @@
 import * as Context from "effect/Context"
 import * as Metric from "effect/Metric"
 
-/** What metrics need of a context, and no more: they look it up at each change. */
-export const contextOf = (context: Context.Context<never>): Context.Context<never> =>
-  Context.make(Metric.MetricRegistry, Context.get(context, Metric.MetricRegistry)).pipe(
-    Context.add(Metric.CurrentMetricAttributes, Context.get(context, Metric.CurrentMetricAttributes))
-  )
+/** Where changes go, taken out of a context once: metrics look it up at each change. */
+export interface Target {
+  readonly context: Context.Context<never>
+  readonly registry: Metric.MetricRegistry
+  /** what it adds to the attributes of every metric */
+  readonly added: Metric.Metric.AttributeSet
+}
+
+export const targetOf = (context: Context.Context<never>): Target => ({
+  context,
+  registry: Context.get(context, Metric.MetricRegistry),
+  added: Context.get(context, Metric.CurrentMetricAttributes)
+})
 
 export type Attributes = Readonly<Record<string, string>>
 
-/** Changes one metric, in the registry that the context has. */
-export type Change = (value: number, context: Context.Context<never>) => void
+/** Changes one metric. */
+export type Change = (value: number, target: Target) => void
+
+/** What the metric does itself: the registry, which owns the series, is asked at each change, and nothing else is. */
+const change = (metric: Metric.Metric<number, unknown>, how: "update" | "modify"): Change => {
+  const keys = new WeakMap<Metric.Metric.AttributeSet, string>()
+  return (value, { added, context, registry }) => {
+    let key = keys.get(added)
+    if (key === undefined) keys.set(added, key = keyOf(metric, added))
+    const series = registry.get(key)
+    if (series === undefined) metric[`${how}Unsafe`](value, context)
+    else series.hooks[how](value, context)
+  }
+}
+
+/** The key of a metric's series in every registry. */
+const keyOf = (metric: Metric.Metric<number, unknown>, added: Metric.Metric.AttributeSet): string => {
+  const registry: Metric.MetricRegistry = new Map()
+  const empty = Context.make(Metric.MetricRegistry, registry)
+  metric.valueUnsafe(Context.add(empty, Metric.CurrentMetricAttributes, added))
+  return registry.keys().next().value!
+}
 
 /** Grows by `value`. */
 export const counter = (name: string, description: string) => (attributes: Attributes): Change => {
-  const metric = Metric.counter(name, { description, attributes, incremental: true })
-  return (value, context) => metric.updateUnsafe(value, context)
+  return change(Metric.counter(name, { description, attributes, incremental: true }), "update")
 }
 
 /** Moves by `value`. */
 export const gauge = (name: string, description: string) => (attributes: Attributes): Change => {
-  const metric = Metric.gauge(name, { description, attributes })
-  return (value, context) => metric.modifyUnsafe(value, context)
+  return change(Metric.gauge(name, { description, attributes }), "modify")
 }
 
 /** Takes `value` up; `unit` by UCUM. */
 export const histogram =
   (name: string, description: string, unit: string, boundaries: ReadonlyArray<number>) =>
   (attributes: Attributes): Change => {
-    const metric = Metric.histogram(name, { description, attributes: { ...attributes, unit }, boundaries })
-    return (value, context) => metric.updateUnsafe(value, context)
+    return change(Metric.histogram(name, { description, attributes: { ...attributes, unit }, boundaries }), "update")
   }
 
 /** Makes for each name once. There are as many as there are metrics of them, which are kept too. */

@@ -14,7 +14,7 @@ import type * as Phase from "../drive/Phase.ts"
 import type * as Feed from "../log/Feed.ts"
 import * as Meter from "./Meter.ts"
 import * as RunSpan from "./RunSpan.ts"
-import * as Sink from "./Sink.ts"
+import type * as Sink from "./Sink.ts"
 import * as StepLog from "./StepLog.ts"
 import * as Watching from "./Watching.ts"
 
@@ -56,15 +56,6 @@ export const make = (
     const drop = (at: number) => {
       for (const { name } of sinks.splice(at, 1)) broken.push(name)
     }
-    const see = (event: Sink.Seen) => {
-      for (let at = sinks.length - 1; at >= 0; at--) {
-        try {
-          sinks[at]!.sink.see?.(event)
-        } catch {
-          drop(at)
-        }
-      }
-    }
     const close = (result: Exit.Exit<unknown, RunError.RunError>) => {
       for (let at = sinks.length - 1; at >= 0; at--) {
         try {
@@ -77,8 +68,12 @@ export const make = (
     }
 
     const publish: Publisher["publish"] = (events, only) => {
-      if (only !== "deltas") {
-        for (const event of events) if (Sink.isSeen(event)) see(event)
+      for (let at = only === "deltas" ? -1 : sinks.length - 1; at >= 0; at--) {
+        try {
+          sinks[at]!.sink.see?.(events)
+        } catch {
+          drop(at)
+        }
       }
       feed.publish(events, only)
     }
@@ -107,11 +102,4 @@ export const make = (
 
 /** Where nobody reads: of a drive that died only the end is counted. */
 export const ofCrash = (agent: string): Effect.Effect<Publisher> =>
-  Effect.contextWith((context) => {
-    const see = Meter.ofEnds(agent, context)
-    return Effect.succeed({
-      publish: (events) => {
-        for (const event of events) if (Sink.isSeen(event)) see(event)
-      }
-    })
-  })
+  Effect.contextWith((context) => Effect.succeed({ publish: Meter.ofEnds(agent, context) }))

@@ -5,6 +5,7 @@ import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import * as Tracer from "effect/Tracer"
 import type * as Message from "../../run/Message.ts"
+import type * as RunEvent from "../../run/RunEvent.ts"
 import * as Usage from "../../run/Usage.ts"
 import * as RecordContent from "../../services/RecordContent.ts"
 import * as Chat from "./Chat.ts"
@@ -54,7 +55,7 @@ const see = (span: Tracer.Span, drive: Sink.Drive, clock: Clock.Clock): Sink.See
   const tell = (name: string, attributes: Record<string, unknown>) =>
     span.event(`fiberloop.${name}`, clock.currentTimeNanosUnsafe(), attributes)
 
-  return (event) => {
+  const one = (event: RunEvent.RunEvent) => {
     if ("usage" in event && event._tag !== "TurnFinished" && event._tag !== "ToolSettled") {
       usage = Usage.add(usage, event.usage)
     }
@@ -101,6 +102,7 @@ const see = (span: Tracer.Span, drive: Sink.Drive, clock: Clock.Clock): Sink.See
         return undefined
     }
   }
+  return (events) => events.forEach(one)
 }
 
 const nameOf = ({ name, provider }: Message.ModelRef): string => `${provider}/${name}`

@@ -1,15 +1,11 @@
-/** What sees each event of a drive as it is published, but for deltas: at once, in the drive's own time, so it is short. */
+/** What sees the events of a drive as they are published: at once, in the drive's own time, so it is short. */
+import type * as Arr from "effect/Array"
 import type * as Exit from "effect/Exit"
 import type * as RunError from "../../run/RunError.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 
-export type Seen = Exclude<RunEvent.RunEvent, RunEvent.Delta>
-
-/** By the tag alone: this is asked of every delta. */
-export const isSeen = (event: RunEvent.RunEvent): event is Seen =>
-  event._tag !== "TextDelta" && event._tag !== "ReasoningDelta" && event._tag !== "ToolParamsDelta"
-
-export type See = (event: Seen) => void
+/** Sees all in order, but for deltas where there is nothing else among them. */
+export type See = (events: Arr.NonEmptyReadonlyArray<RunEvent.RunEvent>) => void
 export type Close = (result: Exit.Exit<unknown, RunError.RunError>) => void
 
 export interface Sink {

@@ -26,58 +26,75 @@ export const failureOf = (
 export const areSeen = ({ cache }: Fiber.Fiber<unknown, unknown>): boolean =>
   cache.tracerEnabled && cache.tracer !== undefined && cache.tracer !== Tracer.nativeTracer
 
-export interface Options<A> {
-  readonly name: string
+/** What there is to say of one kind of effect; each is about a `Subject` of its own. */
+export interface Kind<in Subject, in A> {
+  readonly nameOf: (subject: Subject) => string
   readonly kind: Tracer.SpanKind
   /** Says what the effect is, before it runs. */
-  readonly introduce: (span: Tracer.Span, hasContent: boolean) => void
+  readonly introduce: (span: Tracer.Span, subject: Subject, hasContent: boolean) => void
   /** Says more of what came out of it; what it gives is what the span fails with. */
-  readonly describe: (span: Tracer.Span, value: A, hasContent: boolean) => Error | undefined
+  readonly describe: (span: Tracer.Span, subject: Subject, value: A, hasContent: boolean) => Error | undefined
   /** Counts what came out of it, also where nobody sees spans. */
-  readonly measure?: (value: A, context: Context.Context<never>) => void
+  readonly measure?: (subject: Subject, value: A, context: Context.Context<never>) => void
 }
 
 /**
  * Interrupting it ends the span as interrupted. A span that breaks is said to, and is not `self`'s. Where nobody sees spans
  * there is none: what is below has the parent that `self` has.
  */
-export const around = <A>(
-  { describe, introduce, kind, measure, name }: Options<A>,
+export const around = <Subject, A>(
+  kind: Kind<Subject, A>,
+  subject: Subject,
   self: Effect.Effect<A>
 ): Effect.Effect<A> =>
   Effect.withFiber((fiber) => {
-    const guarded = (use: () => void): Effect.Effect<void> | undefined => {
+    if (areSeen(fiber)) return seen(kind, subject, self, fiber)
+    const { measure, nameOf } = kind
+    if (measure === undefined) return self
+    return Effect.flatMap(self, (value) => {
       try {
-        use()
-        return undefined
+        measure(subject, value, fiber.context)
+        return Effect.succeed(value)
       } catch {
-        return Effect.logWarning(`the span "${name}" broke, and is not whole`)
+        return Effect.as(warn(nameOf(subject)), value)
       }
-    }
-    if (!areSeen(fiber)) {
-      if (measure === undefined) return self
-      return Effect.flatMap(self, (value) => {
-        const broken = guarded(() => measure(value, fiber.context))
-        return broken === undefined ? Effect.succeed(value) : Effect.as(broken, value)
-      })
-    }
-    const hasContent = fiber.getRef(RecordContent.RecordContent)
-    const clock = fiber.getRef(Clock.Clock)
-    const end = (span: Tracer.Span, exit: Exit.Exit<A>) =>
-      guarded(() => {
-        if (Exit.isSuccess(exit)) measure?.(exit.value, fiber.context)
-        const failure = Exit.isSuccess(exit) ? describe(span, exit.value, hasContent) : defect(exit)
-        // a tracer sees the exit, whose value is content
-        const told = Exit.isSuccess(exit) ? Exit.void : exit
-        span.end(clock.currentTimeNanosUnsafe(), failure === undefined ? told : Exit.fail(failure))
-      })
-    return Effect.flatMap(Effect.makeSpan(name, { kind }), (span) => {
-      const broken = guarded(() => introduce(span, hasContent))
-      const below = Effect.provideService(self, Tracer.ParentSpan, span)
-      const ended = Effect.onExit(below, (exit) => end(span, exit) ?? Effect.void)
-      return broken === undefined ? ended : Effect.andThen(broken, ended)
     })
   })
+
+const warn = (name: string): Effect.Effect<void> => Effect.logWarning(`the span "${name}" broke, and is not whole`)
+
+const seen = <Subject, A>(
+  { describe, introduce, kind, measure, nameOf }: Kind<Subject, A>,
+  subject: Subject,
+  self: Effect.Effect<A>,
+  fiber: Fiber.Fiber<unknown, unknown>
+): Effect.Effect<A> => {
+  const name = nameOf(subject)
+  const guarded = (use: () => void): Effect.Effect<void> | undefined => {
+    try {
+      use()
+      return undefined
+    } catch {
+      return warn(name)
+    }
+  }
+  const hasContent = fiber.getRef(RecordContent.RecordContent)
+  const clock = fiber.getRef(Clock.Clock)
+  const end = (span: Tracer.Span, exit: Exit.Exit<A>) =>
+    guarded(() => {
+      if (Exit.isSuccess(exit)) measure?.(subject, exit.value, fiber.context)
+      const failure = Exit.isSuccess(exit) ? describe(span, subject, exit.value, hasContent) : defect(exit)
+      // a tracer sees the exit, whose value is content
+      const told = Exit.isSuccess(exit) ? Exit.void : exit
+      span.end(clock.currentTimeNanosUnsafe(), failure === undefined ? told : Exit.fail(failure))
+    })
+  return Effect.flatMap(Effect.makeSpan(name, { kind }), (span) => {
+    const broken = guarded(() => introduce(span, subject, hasContent))
+    const below = Effect.provideService(self, Tracer.ParentSpan, span)
+    const ended = Effect.onExit(below, (exit) => end(span, exit) ?? Effect.void)
+    return broken === undefined ? ended : Effect.andThen(broken, ended)
+  })
+}
 
 /** A bug, of which nobody knows what it says; `undefined` where the effect was interrupted. */
 const defect = ({ cause }: Exit.Failure<unknown, never>): Error | undefined =>

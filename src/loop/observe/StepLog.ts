@@ -2,13 +2,17 @@
 import * as Cause from "effect/Cause"
 import type * as Clock from "effect/Clock"
 import type * as Fiber from "effect/Fiber"
-import * as Logger from "effect/Logger"
-import * as LogLevel from "effect/LogLevel"
+import type * as LogLevel from "effect/LogLevel"
+import * as References from "effect/References"
+import type * as RunEvent from "../../run/RunEvent.ts"
 import type * as RunState from "../../run/RunState.ts"
 import type * as Model from "../../services/Model.ts"
 import * as RetryPolicy from "../../services/RetryPolicy.ts"
 import * as Ends from "./Ends.ts"
 import * as Sink from "./Sink.ts"
+
+/** The minimum levels that let debug lines through. */
+const verbose: ReadonlySet<LogLevel.LogLevel> = new Set(["All", "Trace", "Debug"])
 
 /** `undefined` where nobody reads debug lines. */
 export const make = (
@@ -18,17 +22,19 @@ export const make = (
   fiber: Fiber.Fiber<unknown, unknown>,
   clock: Clock.Clock
 ): Sink.Sink | undefined => {
-  if (LogLevel.isGreaterThan(fiber.cache.minimumLogLevel, "Debug")) return undefined
-  const loggers = fiber.getRef(Logger.CurrentLoggers)
+  if (!verbose.has(fiber.cache.minimumLogLevel)) return undefined
+  const loggers = fiber.getRef(References.CurrentLoggers)
   if (loggers.size === 0) return undefined
   const toLine = lines(drive, before, model, fiber.getRef(RetryPolicy.RetryPolicy))
   return {
-    see: (event) => {
-      const line = toLine(event)
-      if (line === undefined) return
-      const date = new Date(clock.currentTimeMillisUnsafe())
-      const message = [`run=${drive.runId} ${line}`]
-      for (const logger of loggers) logger.log({ message, logLevel: "Debug", cause: Cause.empty, fiber, date })
+    see: (events) => {
+      for (const event of events) {
+        const line = toLine(event)
+        if (line === undefined) continue
+        const date = new Date(clock.currentTimeMillisUnsafe())
+        const message = [`run=${drive.runId} ${line}`]
+        for (const logger of loggers) logger.log({ message, logLevel: "Debug", cause: Cause.empty, fiber, date })
+      }
     }
   }
 }
@@ -58,7 +64,7 @@ const lines = (
   /** of the model's tries in this turn, which a fallback begins anew */
   let attempt = 1
 
-  return (event: Sink.Seen): string | undefined => {
+  return (event: RunEvent.RunEvent): string | undefined => {
     switch (event._tag) {
       case "RunStarted":
         limits = { ...limits, ...event.input.limits }

@@ -6,30 +6,36 @@ import type * as Env from "../drive/Env.ts"
 import * as Conventions from "./Conventions.ts"
 import * as Spans from "./Spans.ts"
 
+interface Subject {
+  readonly env: Pick<Env.Env, "journal" | "sessionId">
+  readonly call: OpenCall.OpenCall
+}
+
+const execution: Spans.Kind<Subject, ToolOutcome.ToolOutcome> = {
+  nameOf: ({ call }) => `execute_tool ${call.tool}`,
+  kind: "internal",
+  introduce: (span, { call, env: { journal, sessionId } }, hasContent) => {
+    span.attribute(Conventions.operationName, "execute_tool")
+    span.attribute(Conventions.toolName, call.tool)
+    span.attribute(Conventions.toolType, "function")
+    span.attribute(Conventions.toolCallId, call.callId)
+    span.attribute(Conventions.conversationId, sessionId)
+    span.attribute(Conventions.runId, journal.runId)
+    span.attribute(Conventions.turn, call.turn)
+    if (hasContent) span.attribute(Conventions.toolCallArguments, JSON.stringify(OpenCall.final(call)))
+  },
+  describe: (span, _, outcome, hasContent) => {
+    span.attribute(Conventions.outcome, outcome._tag)
+    if (hasContent && "result" in outcome) span.attribute(Conventions.toolCallResult, JSON.stringify(outcome.result))
+    if (outcome._tag === "Succeeded") return undefined
+    span.attribute(Conventions.errorType, outcome._tag)
+    return Spans.failureOf(outcome, hasContent)
+  }
+}
+
 /** Runs the call in a span of its own: the handler's own spans are below it. */
 export const around = (
-  { journal, sessionId }: Pick<Env.Env, "journal" | "sessionId">,
+  env: Pick<Env.Env, "journal" | "sessionId">,
   call: OpenCall.OpenCall,
   self: Effect.Effect<ToolOutcome.ToolOutcome>
-): Effect.Effect<ToolOutcome.ToolOutcome> =>
-  Spans.around({
-    name: `execute_tool ${call.tool}`,
-    kind: "internal",
-    introduce: (span, hasContent) => {
-      span.attribute(Conventions.operationName, "execute_tool")
-      span.attribute(Conventions.toolName, call.tool)
-      span.attribute(Conventions.toolType, "function")
-      span.attribute(Conventions.toolCallId, call.callId)
-      span.attribute(Conventions.conversationId, sessionId)
-      span.attribute(Conventions.runId, journal.runId)
-      span.attribute(Conventions.turn, call.turn)
-      if (hasContent) span.attribute(Conventions.toolCallArguments, JSON.stringify(OpenCall.final(call)))
-    },
-    describe: (span, outcome, hasContent) => {
-      span.attribute(Conventions.outcome, outcome._tag)
-      if (hasContent && "result" in outcome) span.attribute(Conventions.toolCallResult, JSON.stringify(outcome.result))
-      if (outcome._tag === "Succeeded") return undefined
-      span.attribute(Conventions.errorType, outcome._tag)
-      return Spans.failureOf(outcome, hasContent)
-    }
-  }, self)
+): Effect.Effect<ToolOutcome.ToolOutcome> => Spans.around(execution, { env, call }, self)

@@ -10,6 +10,7 @@ import * as Grace from "../../services/Grace.ts"
 import * as Observers from "../../services/Observers.ts"
 import type * as Phase from "../drive/Phase.ts"
 import type * as Feed from "../log/Feed.ts"
+import type * as FeedReader from "../log/FeedReader.ts"
 
 export interface Watching {
   /** Shows the observers all that the feed publishes from now on. */
@@ -44,16 +45,16 @@ export const make = (
 
 const show = (
   observer: Observers.Observer,
-  { pull, skip, takeMissed }: Feed.Watcher,
+  watcher: FeedReader.Watcher,
   drive: Pick<Observers.Batch, "agent" | "sessionId" | "runId">
 ): Effect.Effect<void> => {
   let isBroken = false
   const warn = (why: string) =>
     Effect.logWarning(`the observer "${observer.name}" ${why}, and goes on (run "${drive.runId}")`)
   const one = Effect.flatMap(
-    pull,
+    watcher.pull,
     (events) =>
-      Effect.suspend(() => observer.observe({ ...drive, events, missed: takeMissed() })).pipe(
+      Effect.suspend(() => observer.observe({ ...drive, events, missed: watcher.takeMissed() })).pipe(
         Effect.catchCause(() => {
           if (isBroken) return Effect.void
           isBroken = true
@@ -62,7 +63,7 @@ const show = (
       )
   )
   const all: Effect.Effect<void> = Effect.catchCause(Effect.forever(one, { disableYield: true }), (cause) => {
-    if (Cause.hasInterruptsOnly(cause) || !skip()) return Effect.void
+    if (Cause.hasInterruptsOnly(cause) || !watcher.skip()) return Effect.void
     return Effect.andThen(warn("missed events that the store could not give"), all)
   })
   return all

@@ -18,43 +18,48 @@ import type { RoundProgress } from "./RoundProgress.ts"
 
 type Call = OpenCall.OpenCall
 type Running = Effect.Effect<void, SessionStore.StoreError>
+type Steps<A = void> = Effect.fn.Return<A, SessionStore.StoreError>
 
 /** What the calls of a round have in common while they run. */
-interface Lanes {
+class Lanes {
   readonly env: Env.Env
   readonly progress: RoundProgress
   /** how many run at once */
   readonly places: number
-  /** waits for one of the places */
-  readonly inPlace: (run: Running) => Running
-  /** for one question after the other */
-  readonly line: Semaphore.Semaphore
-  /** what a call does for which nobody answers */
-  readonly nobody: Effect.Effect<void>
-  /** a call is over; gives how many are left */
-  readonly leave: () => number
-}
+  /** how many of the places are taken */
+  taken = 0
+  /** calls that may run, and wait for one of the places */
+  readonly waiting: Array<Call> = []
+  #left: number
+  #idle: Deferred.Deferred<void> | undefined
+  #line: Semaphore.Semaphore | undefined
 
-const makeLanes = (env: Env.Env, progress: RoundProgress, calls: number): Lanes => {
-  const places = Math.max(1, Math.min(env.policy.maxParallel ?? 1, calls))
-  const idle = Deferred.makeUnsafe<void>()
-  let left = calls
-  const leave = () => {
-    if (--left === 0) Deferred.doneUnsafe(idle, Effect.void)
-    return left
+  constructor(env: Env.Env, progress: RoundProgress, calls: number) {
+    this.env = env
+    this.progress = progress
+    this.places = Math.max(1, Math.min(env.policy.maxParallel ?? 1, calls))
+    this.#left = calls
   }
-  const untilIdle = Effect.suspend(() => {
-    leave()
-    return Effect.onInterrupt(Deferred.await(idle), () => Effect.sync(() => left++))
-  })
-  return {
-    env,
-    progress,
-    places,
-    inPlace: places === 1 ? (run) => run : Semaphore.withPermit(Semaphore.makeUnsafe(places)),
-    line: Semaphore.makeUnsafe(1),
-    nobody: places === 1 ? Effect.void : untilIdle,
-    leave
+
+  /** for one question after the other */
+  get line(): Semaphore.Semaphore {
+    return this.#line ??= Semaphore.makeUnsafe(1)
+  }
+
+  /** A call is over; gives how many are left. */
+  leave(): number {
+    this.#left--
+    if (this.#left === 0 && this.#idle !== undefined) Deferred.doneUnsafe(this.#idle, Effect.void)
+    return this.#left
+  }
+
+  /** What a call does for which nobody answers: it waits for all others, where they may run meanwhile. */
+  get nobody(): Effect.Effect<void> {
+    return this.places === 1 ? Effect.void : Effect.suspend(() => {
+      const idle = this.#idle ??= Deferred.makeUnsafe<void>()
+      this.leave()
+      return Effect.onInterrupt(Deferred.await(idle), () => Effect.sync(() => this.#left++))
+    })
   }
 }
 
@@ -64,13 +69,9 @@ const makeLanes = (env: Env.Env, progress: RoundProgress, calls: number): Lanes 
  * waits for a decision from elsewhere until they are over. Calls that may not run any more, all of them where a limit was
  * reached before, stay open for the round to settle.
  */
-export const runAll = Effect.fnUntraced(function*(
-  env: Env.Env,
-  progress: RoundProgress,
-  calls: ReadonlyArray<Call>
-): Effect.fn.Return<void, SessionStore.StoreError> {
+export const runAll = function*(env: Env.Env, progress: RoundProgress, calls: ReadonlyArray<Call>): Steps {
   if (calls.length === 0 || !progress.mayRun()) return
-  const lanes = makeLanes(env, progress, calls.length)
+  const lanes = new Lanes(env, progress, calls.length)
   const { places } = lanes
   // the intents of the first calls are stored together, where no hook takes its time before one of them
   const first = calls.slice(0, places > 1 && env.hooks.at.beforeToolCall.length > 0 ? 0 : places)
@@ -81,15 +82,16 @@ export const runAll = Effect.fnUntraced(function*(
     verdicts.push(verdict)
   }
   yield* env.journal.commit
-  yield* places === 1 ? oneByOne(lanes, calls, verdicts) : atOnce(lanes, calls, verdicts)
-})
+  if (places === 1) yield* oneByOne(lanes, calls, verdicts)
+  else yield* atOnce(lanes, calls, verdicts)
+}
 
 /** `verdicts`: of the first calls, whose intents are stored where they run. */
-const oneByOne = Effect.fnUntraced(function*(
+const oneByOne = function*(
   lanes: Lanes,
   calls: ReadonlyArray<Call>,
   verdicts: ReadonlyArray<CallStep.Verdict>
-): Effect.fn.Return<void, SessionStore.StoreError> {
+): Steps {
   const { env, progress } = lanes
   let isHeld = false
   for (const [i, call] of calls.entries()) {
@@ -97,58 +99,82 @@ const oneByOne = Effect.fnUntraced(function*(
     const verdict = verdicts[i] ?? (yield* judge(env, call))
     const isFree = verdict._tag === "Run" && call.phase === "pending" && call.decision === undefined
     if (isFree && isHeld) continue
-    yield* workOff(lanes, call, verdict, i < verdicts.length)
+    if (verdict._tag === "Settle") CallStep.settle(env, call, verdict.outcome, undefined, verdict.hook)
+    else if (verdict._tag === "Run") yield* perform(lanes, verdict.call ?? call, i < verdicts.length)
+    else {
+      const decided = yield* ask(lanes, verdict.call ?? call)
+      if (decided !== undefined) yield* perform(lanes, decided, false)
+    }
     isHeld ||= stillOpen(env, [call]).length > 0
   }
-})
+}
 
 const atOnce = (lanes: Lanes, calls: ReadonlyArray<Call>, verdicts: ReadonlyArray<CallStep.Verdict>): Running => {
   const work = (call: Call, i: number) => {
     const verdict = verdicts[i]
     return verdict === undefined
-      ? Effect.flatMap(judge(lanes.env, call), (verdict) => workOff(lanes, call, verdict, false))
-      : workOff(lanes, call, verdict, true)
+      ? Effect.flatMapEager(judge(lanes.env, call), (verdict) => enter(lanes, call, verdict, false))
+      : enter(lanes, call, verdict, true)
   }
   return Effect.forEach(calls, work, { concurrency: "unbounded", discard: true })
 }
 
-const workOff = (lanes: Lanes, call: Call, verdict: CallStep.Verdict, isStarted: boolean): Running =>
-  Effect.flatMap(carryOut(lanes, call, verdict, isStarted), () => {
-    const left = lanes.leave()
-    // the last outcome of a round is stored with the end of the turn, and one behind another with its intent
-    return left > 0 && lanes.places > 1 ? lanes.env.journal.commit : Effect.void
-  })
-
-/** `isStarted`: the intent is stored already. */
-const carryOut = (lanes: Lanes, given: Call, verdict: CallStep.Verdict, isStarted: boolean): Running => {
-  if (verdict._tag === "Settle") {
-    return Effect.sync(() => CallStep.settle(lanes.env, given, verdict.outcome, undefined, verdict.hook))
+/** An `Exit` where there is nothing to wait for: the call is over, or whoever has a place takes it up. */
+const enter = (lanes: Lanes, given: Call, verdict: CallStep.Verdict, isStarted: boolean): Running => {
+  const call = verdict._tag === "Settle" ? given : verdict.call ?? given
+  switch (verdict._tag) {
+    case "Settle":
+      CallStep.settle(lanes.env, call, verdict.outcome, undefined, verdict.hook)
+      return over(lanes)
+    case "Ask":
+      return Effect.gen(function*() {
+        const decided = yield* ask(lanes, call)
+        if (decided !== undefined) yield* queue(lanes, decided, false)
+        else yield* over(lanes)
+      })
+    case "Run":
+      return queue(lanes, call, isStarted)
   }
-  const call = verdict.call ?? given
-  if (verdict._tag === "Ask") return askAndCarryOut(lanes, call)
-  return lanes.inPlace(isStarted ? execute(lanes, call) : startAndExecute(lanes, call))
 }
 
-/** Until a person has decided about the arguments that the call goes on with; `n` counts the questions from 1. */
-const askAndCarryOut = Effect.fnUntraced(function*(
-  lanes: Lanes,
-  asked: Call,
-  n = 1
-): Effect.fn.Return<void, SessionStore.StoreError> {
-  const { env, inPlace, places, progress } = lanes
+/** The last outcome of a round is stored with the end of the turn, and one behind another with its intent. */
+const over = (lanes: Lanes): Running => lanes.leave() > 0 ? lanes.env.journal.commit : Effect.void
+
+const queue = (lanes: Lanes, call: Call, isStarted: boolean): Running => {
+  if (lanes.taken < lanes.places) return Effect.gen(() => takePlace(lanes, call, isStarted))
+  lanes.waiting.push(call)
+  return Effect.void
+}
+
+/** Runs the call, and then those that wait for a place. */
+const takePlace = function*(lanes: Lanes, first: Call, isStarted: boolean): Steps {
+  lanes.taken++
+  yield* perform(lanes, first, isStarted)
+  for (let next = lanes.waiting.shift(); next !== undefined; next = lanes.waiting.shift()) {
+    lanes.leave()
+    yield* perform(lanes, next, false)
+  }
+  lanes.taken--
+  yield* over(lanes)
+}
+
+/** The call with the arguments that it goes on with, once a person has decided about them; `n` counts the questions from 1. */
+const ask = function*(lanes: Lanes, asked: Call, n = 1): Steps<Call | undefined> {
+  const { env, places, progress } = lanes
   const decided = yield* decision(lanes, asked)
-  if (decided === undefined) return
+  if (decided === undefined) return undefined
   const verdict = yield* CallStep.rejudge(env, decided, n)
   const call = verdict._tag === "Settle" ? decided : verdict.call ?? decided
-  if (verdict._tag === "Ask") return yield* askAndCarryOut(lanes, call, n + 1)
+  if (verdict._tag === "Ask") return yield* ask(lanes, call, n + 1)
   if (verdict._tag === "Settle") {
     CallStep.settle(env, call, verdict.outcome, undefined, verdict.hook)
-    return progress.look()
+    progress.look()
+    return undefined
   }
   // with the intent, where that follows at once
   if (progress.running >= places) yield* env.journal.commit
-  yield* inPlace(startAndExecute(lanes, call))
-})
+  return call
+}
 
 /** Those of a round's calls that have no outcome, as they stand now. */
 export const stillOpen = ({ journal }: Env.Env, calls: ReadonlyArray<Call>): ReadonlyArray<Call> =>
@@ -160,21 +186,18 @@ const judge = (env: Env.Env, call: Call): Effect.Effect<CallStep.Verdict, Sessio
   return Exit.isExit(verdict) ? verdict : Effect.andThen(env.journal.commit, verdict)
 }
 
-const execute = ({ env, progress }: Lanes, call: Call): Effect.Effect<void> =>
-  Effect.suspend(() => {
-    // an abort that was accepted is carried out once that is stored: nothing starts before
-    if (env.journal.state().abortRequested !== undefined) return Effect.never
-    progress.began()
-    return Effect.map(CallStep.execute(env, call), (outcome) => progress.ended(call, outcome))
-  })
-
-const startAndExecute = (lanes: Lanes, call: Call): Running =>
-  Effect.suspend(() => {
-    const { env, progress } = lanes
-    if (!progress.mayRun()) return Effect.void
+/** Stores the intent together with what is recorded by then, unless it is stored already, and runs the handler. */
+const perform = function*({ env, progress }: Lanes, call: Call, isStarted: boolean): Steps {
+  if (!isStarted) {
+    if (!progress.mayRun()) return
     CallStep.start(env, call)
-    return Effect.andThen(env.journal.commit, execute(lanes, call))
-  })
+    yield* env.journal.commit
+  }
+  // an abort that was accepted is carried out once that is stored: nothing starts before
+  if (env.journal.state().abortRequested !== undefined) return yield* Effect.never
+  progress.began()
+  progress.ended(call, yield* CallStep.execute(env, call))
+}
 
 /** The call once somebody has decided about it; not while nobody does, nor once the round is over. */
 const decision = Effect.fnUntraced(function*({ env, line, nobody, progress }: Lanes, call: Call) {

@@ -11,8 +11,8 @@ import * as Bounds from "../../run/log/Bounds.ts"
 import * as OpenCall from "../../run/state/OpenCall.ts"
 import type * as ToolOutcome from "../../run/ToolOutcome.ts"
 import * as Transcript from "../../run/Transcript.ts"
-import * as LeaveBehind from "../../services/LeaveBehind.ts"
 import * as SessionStore from "../../services/SessionStore.ts"
+import type * as ToolExecutor from "../../services/ToolExecutor.ts"
 import type * as Env from "../drive/Env.ts"
 import * as Severed from "../drive/Severed.ts"
 import * as ToolSpan from "../observe/ToolSpan.ts"
@@ -68,9 +68,9 @@ const byRules = (env: Env.Env, call: Call): Effect.Effect<Verdict> => {
     const available = env.tools.map((tool) => tool.name)
     return Effect.succeed({ _tag: "Settle", outcome: { _tag: "UnknownTool", available } })
   }
-  if (call.decision !== undefined) return Effect.succeed({ _tag: "Run" })
+  if (call.decision !== undefined) return runs
   // what was asked stays asked, whatever the tool's rule says by now
-  if (call.phase === "awaiting") return Effect.succeed({ _tag: "Ask" })
+  if (call.phase === "awaiting") return waits
   const candidate = {
     name: call.tool,
     params: OpenCall.asked(call),
@@ -79,14 +79,17 @@ const byRules = (env: Env.Env, call: Call): Effect.Effect<Verdict> => {
   }
   const asks = env.executor.needsApproval(env.handlers, candidate, env.policy.requireApprovalByDefault ?? false)
   return isSettled(asks)
-    ? Exit.succeed(verdictOf(asks.value))
-    : Effect.map(Severed.run(env, `approval of ${call.tool}`, call.callId, asks), verdictOf)
+    ? verdictOf(asks.value)
+    : Effect.flatMap(Severed.run(env, `approval of ${call.tool}`, call.callId, asks), verdictOf)
 }
+
+const runs = Exit.succeed<Verdict>({ _tag: "Run" })
+const waits = Exit.succeed<Verdict>({ _tag: "Ask" })
 
 const isSettled = (asks: Effect.Effect<boolean>): asks is Exit.Success<boolean> =>
   Exit.isExit(asks) && Exit.isSuccess(asks)
 
-const verdictOf = (asks: boolean): Verdict => asks ? { _tag: "Ask" } : { _tag: "Run" }
+const verdictOf = (asks: boolean): Exit.Exit<Verdict> => asks ? waits : runs
 
 const denied = ({ reason }: OpenCall.Decision): ToolOutcome.ToolOutcome => ({
   _tag: "Denied",
@@ -140,15 +143,12 @@ const carryOut = (env: Env.Env, call: Call): Effect.Effect<ToolOutcome.ToolOutco
     const { callId, tool, turn } = call
     const { runId } = journal
     const startedAt = journal.now()
-    const attempt = journal.state().openCalls.find((open) => open.callId === callId)?.tries ?? 1
+    // as it stood before its intent
+    const attempt = (call.tries ?? 0) + 1
     let isSettled = false
     const show = (value: Schema.Json | undefined) =>
       Effect.sync(() => {
         if (!isSettled && value !== undefined) journal.emit({ _tag: "ToolProgress", turn, callId, tool, value })
-      })
-    const leaveBehind = (name: string) =>
-      Effect.sync(() => {
-        env.leftBehind.set(`${name} of ${callId}`, { name })
       })
     const execution = env.executor.execute(
       env.handlers,
@@ -174,24 +174,26 @@ const carryOut = (env: Env.Env, call: Call): Effect.Effect<ToolOutcome.ToolOutco
         leftBehind: (outcome) => Effect.sync(() => env.leftBehind.set(callId, { name: tool, outcome }))
       }
     )
-    return Effect.flatMap(
-      restore(Effect.provideService(execution, LeaveBehind.LeaveBehind, leaveBehind)),
-      (settlement) => {
+    const settle = (settlement: ToolExecutor.Settlement, left: ToolOutcome.ToolOutcome, duration: number) => {
+      // arguments that do not fit any more say nothing of the try before, which they did
+      const isUnknown = attempt > 1 && settlement.outcome._tag === "InvalidArguments"
+      const edited = editedOf(call)
+      const outcome = isUnknown ? { _tag: "OutcomeUnknown" as const } : storable(left, edited)
+      journal.record({ _tag: "ToolSettled", turn, callId, tool, duration, ...settlement, ...edited, outcome })
+      return outcome
+    }
+    if (env.hooks.at.afterToolCall.length === 0) {
+      return Effect.map(restore(execution), (settlement) => {
         isSettled = true
-        const duration = journal.now() - startedAt
-        const settle = (left: ToolOutcome.ToolOutcome) => {
-          // arguments that do not fit any more say nothing of the try before, which they did
-          const isUnknown = attempt > 1 && settlement.outcome._tag === "InvalidArguments"
-          const edited = editedOf(call)
-          const outcome = isUnknown ? { _tag: "OutcomeUnknown" as const } : storable(left, edited)
-          journal.record({ _tag: "ToolSettled", turn, callId, tool, duration, ...settlement, ...edited, outcome })
-          return outcome
-        }
-        return env.hooks.at.afterToolCall.length === 0
-          ? Effect.succeed(settle(settlement.outcome))
-          : Effect.map(restore(ToolHooks.after(env, call, settlement.outcome, duration, "ran")), settle)
-      }
-    )
+        return settle(settlement, settlement.outcome, journal.now() - startedAt)
+      })
+    }
+    return Effect.flatMap(restore(execution), (settlement) => {
+      isSettled = true
+      const duration = journal.now() - startedAt
+      const left = restore(ToolHooks.after(env, call, settlement.outcome, duration, "ran"))
+      return Effect.map(left, (outcome) => settle(settlement, outcome, duration))
+    })
   })
 
 /** The outcome, or where it is more than a store holds together with `beside`, what became of it. */

@@ -5,7 +5,7 @@
  * Does not own which call runs when (`CallLanes`), the steps of one (`CallStep`), what a round knows of itself (`RoundProgress`),
  * nor the ends of runs; `settleOpen` is what an end does to calls still open.
  */
-import * as Effect from "effect/Effect"
+import type * as Effect from "effect/Effect"
 import type * as RunError from "../../run/RunError.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import * as CallQuota from "../../run/state/CallQuota.ts"
@@ -36,7 +36,7 @@ type Call = OpenCall.OpenCall
 type NotExecuted = Extract<ToolOutcome.ToolOutcome, { _tag: "NotExecuted" }>["reason"]
 
 /** Takes up the open calls; in a drive that finds them in the log, the status says so already. */
-export const run = Effect.fnUntraced(function*(
+export const run = function*(
   env: Env.Env,
   finishReason: RunEvent.FinishReason
 ): Effect.fn.Return<Round, RunError.RunError> {
@@ -83,7 +83,7 @@ export const run = Effect.fnUntraced(function*(
     journal.move(toolError === undefined ? "everyCallSettled" : "toolFailed")
   }
   return { ...none, cutBy: spent ?? cutBy, toolError }
-})
+}
 
 /** What the policy has no call left for; a tool that is not offered is not called anyway. */
 const beyondQuota = ({ journal, policy, tools }: Env.Env, calls: ReadonlyArray<Call>): ReadonlyArray<Call> =>

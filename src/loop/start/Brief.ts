@@ -3,6 +3,7 @@
  * message says, how a final answer is checked.
  */
 import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import type * as DoomLoop from "../../run/DoomLoop.ts"
 import * as InputCheck from "../../run/InputCheck.ts"
@@ -77,14 +78,17 @@ const unfenced = (text: string): string => /^\s*```(?:json)?\s*\n([\s\S]*?)\n\s*
 /** What comes of an agent and of how a run cuts its offer. */
 type Parts = Omit<Brief, "timeouts" | "policy">
 
-export const make = Effect.fnUntraced(function*(
+/** With the time limits that the fiber's context says. */
+export const make = (
   definition: Definition,
   input: RunInput.Effective
-): Effect.fn.Return<Brief, RunError.RunError> {
-  const around = yield* Effect.fromResult(InputCheck.timeouts(yield* Timeouts.Timeouts))
-  const timeouts = { ...RunPolicy.defaultTimeouts, ...around, ...definition.timeouts }
-  return { ...(yield* partsOf(definition, input)), timeouts, policy: input.toolPolicy }
-})
+): Effect.Effect<Brief, RunError.RunError> =>
+  Effect.withFiber((fiber) => {
+    const around = InputCheck.timeouts(fiber.getRef(Timeouts.Timeouts))
+    if (Result.isFailure(around)) return Effect.fail(around.failure)
+    const timeouts = { ...RunPolicy.defaultTimeouts, ...around.success, ...definition.timeouts }
+    return Effect.map(partsOf(definition, input), (parts) => ({ ...parts, timeouts, policy: input.toolPolicy }))
+  })
 
 /** Those of an agent's runs that offer all that it has, made with the first of them. */
 const uncut = new WeakMap<Definition, Parts>()

@@ -2,37 +2,58 @@
 import * as Effect from "effect/Effect"
 import * as RunPolicy from "../../run/RunPolicy.ts"
 import * as RunState from "../../run/RunState.ts"
+import type * as SessionStore from "../../services/SessionStore.ts"
 import type * as Env from "../drive/Env.ts"
 import type * as Brief from "./Brief.ts"
 import type * as Opening from "./Opening.ts"
 import * as Recovery from "./Recovery.ts"
 
 /** Records and stores the drive's first event. */
-export const write = Effect.fnUntraced(
-  function*(env: Env.Env, begin: Opening.Begin, brief: Brief.Brief) {
-    const { journal } = env
-    const before = journal.state()
-    if (begin._tag === "Start") {
-      if (before.openCalls.length > 0) yield* Recovery.settleAll(env, "superseded")
-      // what was said to a run that died stands before the new message
-      for (const { kind, messages, seq } of before.queued) {
-        journal.record({ _tag: "InputReceived", kind, messages, queued: seq }, before.runId)
-      }
-      journal.record({ _tag: "RunStarted", agent: brief.agent, input: begin.input, instructions: brief.instructions })
-      journal.move(before.status === "idle" ? "driveStarted" : "newInput")
-    } else {
-      journal.record({
-        _tag: "RunResumed",
-        drive: before.drive + 1,
-        cause: before.crashes > 0 ? "recovery" : isDecided(before) ? "approval" : "resume",
-        ...(begin.limits === undefined ? {} : { limits: RunPolicy.merge(before.limits, begin.limits) }),
-        ...(begin.data === undefined ? {} : { data: begin.data })
-      })
-      journal.move(RunState.isTurnOpen(before) ? "resumedWithOpenCalls" : "resumed")
-    }
-    yield* journal.commit
+export const write = (
+  env: Env.Env,
+  begin: Opening.Begin,
+  brief: Brief.Brief
+): Effect.Effect<void, SessionStore.StoreError> => {
+  const { journal } = env
+  const before = journal.state()
+  const record = () => {
+    if (begin._tag === "Start") start(env, begin, brief, before)
+    else resume(env, begin, before)
+    return journal.commit
   }
-)
+  return begin._tag === "Start" && before.openCalls.length > 0
+    ? Effect.flatMap(Recovery.settleAll(env, "superseded"), record)
+    : record()
+}
+
+const start = (
+  { journal }: Env.Env,
+  { input }: Extract<Opening.Begin, { _tag: "Start" }>,
+  { agent, instructions }: Brief.Brief,
+  before: RunState.RunState
+): void => {
+  // what was said to a run that died stands before the new message
+  for (const { kind, messages, seq } of before.queued) {
+    journal.record({ _tag: "InputReceived", kind, messages, queued: seq }, before.runId)
+  }
+  journal.record({ _tag: "RunStarted", agent, input, instructions })
+  journal.move(before.status === "idle" ? "driveStarted" : "newInput")
+}
+
+const resume = (
+  { journal }: Env.Env,
+  { data, limits }: Extract<Opening.Begin, { _tag: "Resume" }>,
+  before: RunState.RunState
+): void => {
+  journal.record({
+    _tag: "RunResumed",
+    drive: before.drive + 1,
+    cause: before.crashes > 0 ? "recovery" : isDecided(before) ? "approval" : "resume",
+    ...(limits === undefined ? {} : { limits: RunPolicy.merge(before.limits, limits) }),
+    ...(data === undefined ? {} : { data })
+  })
+  journal.move(RunState.isTurnOpen(before) ? "resumedWithOpenCalls" : "resumed")
+}
 
 /** Somebody decided about a call while no drive was there. */
 const isDecided = ({ openCalls }: RunState.RunState) => openCalls.some(({ decision }) => decision !== undefined)

@@ -53,26 +53,31 @@ export const make = (services: Env.Services, definition: Brief.Definition): Laun
       tools
     }))
 
-  const begin = Effect.fnUntraced(function*(
-    input: RunInput.RunInput,
-    isWatched: boolean
-  ): Effect.fn.Return<Start.Started, RunError.RunError> {
-    const ids = yield* Ids.Ids
-    const runId = yield* checkedId("runId", input.runId ?? (yield* ids.next))
-    // the same request sent twice with a run id and nothing else is one run, so the session follows from it
-    const sessionId = yield* checkedId("sessionId", input.sessionId ?? input.runId ?? (yield* ids.next))
-    const known = defaults(yield* Limits.Limits)
-    const effective = yield* Effect.fromResult(Result.flatMap(known, (_) => InputCheck.effective(input, _)))
-    return yield* Start.start(services, {
-      sessionId,
-      runId,
-      begin: { _tag: "Start", input: effective, create: input.createSession ?? true },
-      brief: yield* Brief.make(definition, effective),
-      folded: Fold.nothing,
-      isWatched,
-      track
+  const begin = (input: RunInput.RunInput, isWatched: boolean): Launched =>
+    Effect.withFiber((fiber) => {
+      const ids = fiber.getRef(Ids.Ids)
+      const around = fiber.getRef(Limits.Limits)
+      const request = (runId: string, sessionId: string): Launched => {
+        const effective = Result.flatMap(defaults(around), (known) => InputCheck.effective(input, known))
+        if (Result.isFailure(effective)) return Effect.fail(effective.failure)
+        return Effect.flatMap(Brief.make(definition, effective.success), (brief) =>
+          Start.start(services, {
+            sessionId,
+            runId,
+            begin: { _tag: "Start", input: effective.success, create: input.createSession ?? true },
+            brief,
+            folded: Fold.nothing,
+            isWatched,
+            track
+          }))
+      }
+      return Effect.flatMap(idOf("runId", input.runId, ids), (runId) =>
+        // the same request sent twice with a run id and nothing else is one run, so the session follows from it
+        Effect.flatMap(
+          idOf("sessionId", input.sessionId ?? input.runId, ids),
+          (sessionId) => request(runId, sessionId)
+        ))
     })
-  })
 
   const proceed = Effect.fnUntraced(function*(
     input: RunInput.ResumeInput
@@ -126,3 +131,9 @@ export const make = (services: Env.Services, definition: Brief.Definition): Laun
 }
 
 const checkedId = (field: string, value: string) => Effect.fromResult(InputCheck.id(field, value))
+
+/** What is given, or the next one; those are the application's too, and checked. */
+const idOf = (field: string, given: string | undefined, ids: typeof Ids.Ids.Service) =>
+  given === undefined
+    ? Effect.flatMap(ids.next, (id) => checkedId(field, id))
+    : checkedId(field, given)

@@ -31,16 +31,30 @@ export type Opened = Ready | { readonly _tag: "Replay"; readonly past: Fold.Past
 
 type Store = SessionStore.SessionStore["Service"]
 
-export const open = Effect.fnUntraced(function*(
+export const open = (
   store: Store,
   sessionId: string,
   runId: string,
   begin: Begin,
   known: Fold.Folded
-): Effect.fn.Return<Opened, RunError.RunError, Scope.Scope> {
-  const session = yield* store.open(sessionId, { runId, create: begin._tag === "Start" && begin.create })
-  const isNew = session.head() === 0
-  const folded = isNew ? Fold.nothing : yield* Fold.fold(store, sessionId, known)
+): Effect.Effect<Opened, RunError.RunError, Scope.Scope> =>
+  Effect.flatMap(store.open(sessionId, { runId, create: begin._tag === "Start" && begin.create }), (session) => {
+    const isNew = session.head() === 0
+    return isNew && begin._tag === "Start"
+      ? Effect.succeed<Opened>({ _tag: "Ready", session, ...Fold.nothing, begin, from: 1 })
+      : look(store, session, runId, begin, isNew ? undefined : known)
+  })
+
+/** Whether a run may begin in a session; one without `known` is new, and nothing in it is read. */
+const look = Effect.fnUntraced(function*(
+  store: Store,
+  session: SessionStore.Session,
+  runId: string,
+  begin: Begin,
+  known: Fold.Folded | undefined
+): Effect.fn.Return<Opened, RunError.RunError> {
+  const { sessionId } = session
+  const folded = known === undefined ? Fold.nothing : yield* Fold.fold(store, sessionId, known)
   const { state } = folded
   const isDead = RunState.isOpen(state)
   const ready: Ready = { _tag: "Ready", session, ...folded, begin, from: state.seq + 1 }
@@ -49,7 +63,7 @@ export const open = Effect.fnUntraced(function*(
       ? ready
       : yield* nothingToResume(sessionId, runId, state)
   }
-  const past = isNew ? undefined : yield* Fold.find(store, sessionId, runId, folded)
+  const past = yield* Fold.find(store, sessionId, runId, folded)
   if (past !== undefined) {
     if (RunInput.canonical(past.input) !== RunInput.canonical(begin.input)) return yield* RunError.runConflict(runId)
     return isDead && state.runId === runId ? { ...ready, begin: goOn, from: past.from } : { _tag: "Replay", past }

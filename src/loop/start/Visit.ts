@@ -8,8 +8,7 @@ import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type * as RunError from "../../run/RunError.ts"
 import * as RunPolicy from "../../run/RunPolicy.ts"
-import * as Drive from "../drive/Drive.ts"
-import type * as Env from "../drive/Env.ts"
+import * as Env from "../drive/Env.ts"
 import * as Fold from "../log/Fold.ts"
 import * as Brief from "./Brief.ts"
 import * as Recovery from "./Recovery.ts"
@@ -35,7 +34,7 @@ export const open = Effect.fnUntraced(function*(
     ...input,
     toolPolicy: RunPolicy.narrow(definition.toolPolicy, input.toolPolicy)
   })
-  const env = yield* Drive.makeEnv(services, { brief, runId, sessionId }, Drive.unseen(), { session, ...folded })
+  const env = yield* Env.make(services, { brief, runId, sessionId }, Env.unseen(), { session, ...folded })
   yield* Recovery.repair(env, false)
   return env
 })

@@ -17,24 +17,25 @@ import * as CurrentModel from "./CurrentModel.ts"
  * Refuses a run whose cost is limited and whose model, one that may take over, or one that its context is condensed by has no
  * price. Nothing is written.
  */
-export const check = Effect.fnUntraced(function*(
+export const check = (
   { context, model }: Pick<Env.Services, "context" | "model">,
   opened: Opening.Opened
-): Effect.fn.Return<void, RunError.NonRetryableError<RunError.RunRefusal>> {
-  if (opened._tag === "Replay") return
+): Effect.Effect<void, RunError.NonRetryableError<RunError.RunRefusal>> => {
+  if (opened._tag === "Replay") return Effect.void
   const { begin, state } = opened
   const limits = begin._tag === "Start" ? begin.input.limits : RunPolicy.merge(state.limits, begin.limits ?? {})
-  if (limits.maxCost === undefined) return
-  const prices = yield* Prices.Prices
+  if (limits.maxCost === undefined) return Effect.void
   const asked = [...CurrentModel.chainOf(model).map(({ info }) => info), ...(context.models ?? [])]
-  const unpriced = asked.find((model) => Prices.find(prices, model) === undefined)
-  if (unpriced === undefined) return
-  const { name, provider } = unpriced
-  return yield* RunError.invalidInput(
-    "limits.maxCost",
-    `limits.maxCost needs to know what the model "${provider}/${name}" costs; add its price to Prices, or lift the limit`
-  )
-})
+  return Effect.flatMap(Prices.Prices, (prices) => {
+    const unpriced = asked.find((model) => Prices.find(prices, model) === undefined)
+    if (unpriced === undefined) return Effect.void
+    const { name, provider } = unpriced
+    return Effect.fail(RunError.invalidInput(
+      "limits.maxCost",
+      `limits.maxCost needs to know what the model "${provider}/${name}" costs; add its price to Prices, or lift the limit`
+    ))
+  })
+}
 
 /** The usage of a call of a model, with its cost. */
 export const of = (

@@ -17,17 +17,15 @@ export type Changed = { readonly _tag: "Shrank" } | Compacting.Limited
 
 const shrank = (ending: Compacting.Limited | undefined): Changed => ending ?? { _tag: "Shrank" }
 
-const fits = Effect.succeed(undefined)
-
 /** Before a model is asked; `messages` are those that hooks made. Undefined where they may be sent as they are. */
-export const beforeCall = (
+export const beforeCall = function*(
   env: Env.Env,
   messages?: ReadonlyArray<Message.Message>
-): Effect.Effect<Changed | undefined, RunError.RunError> => {
+): Effect.fn.Return<Changed | undefined, RunError.RunError> {
   const plan = env.context.plan(Sizing.view(env, undefined, messages))
-  if (plan._tag === "Send") return fits
+  if (plan._tag === "Send") return undefined
   env.journal.move("contextMustShrink")
-  return Effect.map(Compacting.compact(env, plan.request), shrank)
+  return shrank(yield* Compacting.compact(env, plan.request))
 }
 
 /** Behind a call that was too much for its model, which the run fails with where nothing can become smaller. */

@@ -24,11 +24,10 @@ export interface Prompt {
   readonly offer: Pick<Offer.Offer, "tools" | "inputDigest">
 }
 
-const noPrompt = Effect.succeed(undefined)
-
 /** Asks the hooks about what the transcript says is to be sent; `undefined` where there are none. */
-export const before = (env: Env.Env): Effect.Effect<Prompt | undefined, RunError.RunError> =>
-  env.hooks.at.beforeModelCall.length === 0 ? noPrompt : prepare(env)
+export const before = function*(env: Env.Env): Effect.fn.Return<Prompt | undefined, RunError.RunError> {
+  return env.hooks.at.beforeModelCall.length === 0 ? undefined : yield* prepare(env)
+}
 
 const prepare = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Return<Prompt, RunError.RunError> {
   // a hook may take its time, and facts do not wait for it
@@ -62,11 +61,11 @@ const digest = (messages: ReadonlyArray<Message.Message>, tools: Model.Tools): E
   Digest.sha256(JSON.stringify([messages, tools.map((tool) => [tool.name, tool.description])]))
 
 /** Shows a stored answer to the hooks, unless one of its calls has gone on already, as only calls they let pass do. */
-export const after = (env: Env.Env): Effect.Effect<void, RunError.RunError> => {
-  if (env.hooks.at.afterModelCall.length === 0) return Effect.void
+export const after = function*(env: Env.Env): Effect.fn.Return<void, RunError.RunError> {
+  if (env.hooks.at.afterModelCall.length === 0) return
   const { answer, openCalls, turn } = env.journal.state()
   const isPassed = answer === undefined || openCalls.length < answer.calls || openCalls.some(hasGoneOn)
-  return isPassed ? Effect.void : show(env, answer, turn)
+  if (!isPassed) yield* show(env, answer, turn)
 }
 
 const hasGoneOn = ({ approvalId, phase }: OpenCall.OpenCall): boolean => phase !== "pending" || approvalId !== undefined

@@ -40,14 +40,12 @@ export const make = Effect.fnUntraced(function*(
 })
 
 /** What the next turn works with: the run's own environment, or another offer in it. */
-export const prepare = (env: Env.Env): Effect.Effect<Env.Env, RunError.RunError> => {
+export const prepare = function*(env: Env.Env): Effect.fn.Return<Env.Env, RunError.RunError> {
   const { prepareTurn } = env.rules
-  if (prepareTurn === undefined) return Effect.succeed(env)
+  if (prepareTurn === undefined) return env
   const turn = view(env)
-  return Effect.flatMap(
-    Rules.ask(env, "prepareTurn", turn.turn, () => prepareTurn(turn)),
-    (change) => change === undefined || change === null ? Effect.succeed(env) : changed(env, change)
-  )
+  const change = yield* Rules.ask(env, "prepareTurn", turn.turn, () => prepareTurn(turn))
+  return change === undefined || change === null ? env : yield* changed(env, change)
 }
 
 const view = ({ journal, sessionId }: Env.Env): PrepareTurn.Turn => {
@@ -64,7 +62,7 @@ const view = ({ journal, sessionId }: Env.Env): PrepareTurn.Turn => {
   }
 }
 
-const changed = Effect.fnUntraced(function*(
+const changed = function*(
   env: Env.Env,
   change: PrepareTurn.Change
 ): Effect.fn.Return<Env.Env, RunError.RunError> {
@@ -81,7 +79,7 @@ const changed = Effect.fnUntraced(function*(
   }
   const system = instructions === undefined ? env.system?.content ?? "" : env.systemOf(instructions)
   return { ...env, ...(yield* make(system, tools, toolChoice)) }
-})
+}
 
 /** The environment of a turn that was offered these tools of the run's. */
 export const cut = (env: Env.Env, names: ReadonlyArray<string> | undefined): Env.Env =>

@@ -1,5 +1,5 @@
 /** Whether the agent's own conditions stop a run: before a tool round, and after a turn. */
-import * as Effect from "effect/Effect"
+import type * as Effect from "effect/Effect"
 import type * as RunError from "../../run/RunError.ts"
 import * as RunState from "../../run/RunState.ts"
 import * as OpenCall from "../../run/state/OpenCall.ts"
@@ -7,30 +7,28 @@ import type * as StopWhen from "../../services/StopWhen.ts"
 import type * as Env from "../drive/Env.ts"
 import * as Rules from "../drive/Rules.ts"
 
-type Stops = Effect.Effect<boolean, RunError.RunError>
-
-const no: Stops = Effect.succeed(false)
+type Stops = Effect.fn.Return<boolean, RunError.RunError>
 
 /** Asked of a round of which nothing has happened yet. */
-export const before = (env: Env.Env): Stops => {
+export const before = function*(env: Env.Env): Stops {
   const { stopBefore } = env.rules
   const { answer, openCalls } = env.journal.state()
-  if (stopBefore === undefined || answer === undefined || openCalls.length === 0) return no
-  if (answer.calls > openCalls.length || openCalls.some(hasBegun)) return no
+  if (stopBefore === undefined || answer === undefined || openCalls.length === 0) return false
+  if (answer.calls > openCalls.length || openCalls.some(hasBegun)) return false
   const calls = openCalls.map(({ callId, params, tool }) => ({ callId, tool, params }))
-  return ask(env, "stopBefore", () => stopBefore({ ...settled(env, answer), calls }))
+  return yield* ask(env, "stopBefore", () => stopBefore({ ...settled(env, answer), calls }))
 }
 
 const hasBegun = ({ approvalId, phase }: OpenCall.OpenCall): boolean => phase !== "pending" || approvalId !== undefined
 
 /** Asked of a turn whose calls all have their outcome. */
-export const after = (env: Env.Env): Stops => {
+export const after = function*(env: Env.Env): Stops {
   const { stopWhen } = env.rules
   const { answer, turn } = env.journal.state()
-  if (stopWhen === undefined || answer === undefined) return no
+  if (stopWhen === undefined || answer === undefined) return false
   const place = ({ callId }: { readonly callId: string }) => OpenCall.placeOf(callId, turn)
   const calls = answer.settled.toSorted((a, b) => place(a) - place(b))
-  return ask(env, "stopWhen", () => stopWhen({ ...settled(env, answer), calls }))
+  return yield* ask(env, "stopWhen", () => stopWhen({ ...settled(env, answer), calls }))
 }
 
 const settled = (
@@ -50,12 +48,12 @@ const settled = (
 }
 
 /** Nothing but a boolean is an answer, whatever untyped code gives. */
-const ask = (
+const ask = function*(
   env: Env.Env,
   rule: "stopBefore" | "stopWhen",
   question: () => boolean | Effect.Effect<boolean, unknown>
-) =>
-  Effect.flatMap(Rules.ask(env, rule, env.journal.state().turn, question), (answer) =>
-    typeof answer === "boolean"
-      ? Effect.succeed(answer)
-      : Effect.fail<RunError.RunError>(Rules.blocked(rule, "its answer is neither a boolean nor an effect of one")))
+): Stops {
+  const answer = yield* Rules.ask(env, rule, env.journal.state().turn, question)
+  if (typeof answer === "boolean") return answer
+  return yield* Rules.blocked(rule, "its answer is neither a boolean nor an effect of one")
+}

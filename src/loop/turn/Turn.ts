@@ -1,6 +1,8 @@
 /**
  * One turn: the context is made to fit, the model is called, its tools run, and it is decided what goes on.
  *
+ * Its parts are generators that `yield*` takes up in place: one that waits for nothing costs no operation of its own.
+ *
  * Does not own how the context is made smaller (`Compacting`), a call retried (`ModelCall`), tools run (`ToolRound`), nor the
  * end of a drive (`Drive`).
  */
@@ -13,8 +15,10 @@ import * as RunState from "../../run/RunState.ts"
 import * as RunDecision from "../../run/state/RunDecision.ts"
 import * as Transcript from "../../run/Transcript.ts"
 import * as Usage from "../../run/Usage.ts"
+import * as LeaveBehind from "../../services/LeaveBehind.ts"
 import type * as Env from "../drive/Env.ts"
 import * as HookRun from "../drive/HookRun.ts"
+import * as Severed from "../drive/Severed.ts"
 import * as ToolRound from "../round/ToolRound.ts"
 import * as Cost from "./Cost.ts"
 import * as CurrentModel from "./CurrentModel.ts"
@@ -31,8 +35,14 @@ export type Ending =
   | { readonly _tag: "RunLimited"; readonly reason: RunEvent.LimitedReason; readonly loop?: DoomLoop.Loop }
   | { readonly _tag: "RunSuspended"; readonly reason: "approval" }
 
-/** Takes turns until the run ends, beginning with the one that an earlier drive left open. */
-export const takeTurns = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Return<Ending, RunError.RunError> {
+/**
+ * Takes turns until the run ends, beginning with the one that an earlier drive left open. What they run names what it could
+ * not end.
+ */
+export const takeTurns = (env: Env.Env): Effect.Effect<Ending, RunError.RunError> =>
+  Effect.provideService(turns(env), LeaveBehind.LeaveBehind, Severed.leaveBehind(env))
+
+const turns = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Return<Ending, RunError.RunError> {
   const { journal } = env
   const before = journal.state()
   if (RunState.isTurnOpen(before)) {
@@ -107,18 +117,18 @@ const startTurn = (env: Env.Env, isCut: boolean, messages: ReadonlyArray<Message
 const settle = (
   env: Env.Env,
   result: Extract<ModelCall.Result, { _tag: "Settled" }>
-): Effect.Effect<Ending | undefined, RunError.RunError> => {
+): Effect.fn.Return<Ending | undefined, RunError.RunError> => {
   const { journal } = env
   const { attempt, content, duration, finishReason, firstPart, isEmpty, usage } = result
-  const { name, provider } = CurrentModel.of(env).info
+  const { info } = CurrentModel.of(env)
   journal.record({
     _tag: "AssistantMessage",
     turn: journal.state().turn,
     attempt,
     message: { role: "assistant", content },
     finishReason,
-    model: { provider, name },
-    usage: Cost.of(env, CurrentModel.of(env).info, usage)
+    model: { provider: info.provider, name: info.name },
+    usage: Cost.of(env, info, usage)
   })
   const hasCalls = journal.state().openCalls.length > 0
   return conclude(env, { hasCalls, isEmpty, latency: { firstPart, model: duration } })
@@ -140,7 +150,7 @@ interface Latency {
 const noLatency: Latency = { firstPart: 0, model: 0 }
 
 /** From the answer through its tool round to the decision; gives the ending, or nothing where another turn follows. */
-const conclude = Effect.fnUntraced(function*(
+const conclude = function*(
   env: Env.Env,
   { hasCalls, isEmpty, latency }: Answer
 ): Effect.fn.Return<Ending | undefined, RunError.RunError> {
@@ -179,42 +189,43 @@ const conclude = Effect.fnUntraced(function*(
     ...HookRun.takeTimes(env)
   })
   return yield* follow(env, decision)
-})
+}
 
 const noAnswer = { attempt: 0, finishReason: "unknown", usage: Usage.zero } as const
 
 /** Which of the agent's conditions stops the run, where one does; not asked of a turn that a stronger reason decides. */
-const stopped = (
+const stopped = function*(
   env: Env.Env,
   round: ToolRound.Round,
   finishReason: RunEvent.FinishReason
-): Effect.Effect<RunDecision.Settled["stoppedBy"], RunError.RunError> => {
-  if (round.isStopped) return Effect.succeed("stopBefore")
+): Effect.fn.Return<RunDecision.Settled["stoppedBy"], RunError.RunError> {
+  if (round.isStopped) return "stopBefore"
   const isAsked = env.rules.stopWhen !== undefined && round.toolError === undefined && finishReason !== "length"
-  return !isAsked ? goesOn : Effect.map(Stopping.after(env), (stops) => stops ? "stopWhen" : undefined)
+  return isAsked && (yield* Stopping.after(env)) ? "stopWhen" : undefined
 }
 
 /** Asked after a turn, and again where its decision is carried out: nothing comes between that calls could change. */
 const loopOf = ({ doomLoop, journal }: Env.Env): DoomLoop.Verdict | undefined =>
   doomLoop === undefined ? undefined : DoomLoop.judge(journal.state().trail, doomLoop)
 
-const goesOn = Effect.succeed(undefined)
-
-const follow = (env: Env.Env, decision: RunEvent.Decision): Effect.Effect<Ending | undefined, RunError.RunError> => {
+const follow = function*(
+  env: Env.Env,
+  decision: RunEvent.Decision
+): Effect.fn.Return<Ending | undefined, RunError.RunError> {
   const { journal } = env
   switch (decision._tag) {
     case "Complete":
-      return Effect.succeed({ _tag: "RunCompleted", reason: decision.reason })
+      return { _tag: "RunCompleted", reason: decision.reason }
     case "Limit": {
       const loop = decision.reason === "doomLoop" ? loopOf(env)?.loop : undefined
-      return Effect.succeed({ ...limited(decision.reason), ...(loop === undefined ? {} : { loop }) })
+      return { ...limited(decision.reason), ...(loop === undefined ? {} : { loop }) }
     }
     case "Fail":
       if (journal.status() === "observing") journal.move("invalidOutput")
-      return Effect.fail(RunError.fromStored(decision.error))
+      return yield* RunError.fromStored(decision.error)
     case "Compact": {
       const limit = RunDecision.limitReached(journal.state(), journal.now())
-      return limit === undefined ? Fitting.afterLength(env) : Effect.succeed(limited(limit))
+      return limit === undefined ? yield* Fitting.afterLength(env) : limited(limit)
     }
     case "Continue":
       journal.move("continue")
@@ -230,6 +241,6 @@ const follow = (env: Env.Env, decision: RunEvent.Decision): Effect.Effect<Ending
         const { loop } = loopOf(env)!
         journal.record({ _tag: "NoticeAdded", kind: "doomLoop", text: DoomLoop.notice(loop), loop })
       }
-      return goesOn
+      return undefined
   }
 }

@@ -2,23 +2,30 @@
 
 /** A value's bytes of JSON, where they are more than `limit`. */
 export const above = (value: unknown, limit: number): number | undefined => {
-  if (atMost(value, limit) <= limit) return undefined
+  if (isSurelyWithin(value, limit)) return undefined
   const bytes = new TextEncoder().encode(JSON.stringify(value)).length
   return bytes > limit ? bytes : undefined
 }
 
-/** An upper bound of a value's bytes of JSON, without making them; stops adding once it is over `limit`. */
-const atMost = (value: unknown, limit: number): number => {
-  if (typeof value === "string") return value.length * 6 + 2
-  if (typeof value !== "object" || value === null) return 26
+/** Told from an upper bound of the bytes, without making them: what is not surely within `limit` may be all the same. */
+export const isSurelyWithin = (value: unknown, limit: number): boolean => atMost([value], limit) <= limit
+
+/** An upper bound of a node's bytes of JSON; stops adding once it is over `limit`. Calls itself for inner nodes alone. */
+const atMost = (node: object, limit: number): number => {
   let sum = 2
-  if (Array.isArray(value)) {
-    for (let i = 0; i < value.length && sum <= limit; i++) sum += atMost(value[i], limit) + 1
+  if (Array.isArray(node)) {
+    for (let i = 0; i < node.length && sum <= limit; i++) {
+      const item: unknown = node[i]
+      if (typeof item === "string") sum += item.length * 6 + 3
+      else sum += typeof item === "object" && item !== null ? atMost(item, limit) + 1 : 27
+    }
     return sum
   }
-  for (const key in value) {
+  for (const key in node) {
     if (sum > limit) return sum
-    sum += key.length * 6 + 4 + atMost((value as Record<string, unknown>)[key], limit)
+    const member = (node as Record<string, unknown>)[key]
+    if (typeof member === "string") sum += (key.length + member.length) * 6 + 6
+    else sum += key.length * 6 + (typeof member === "object" && member !== null ? atMost(member, limit) + 4 : 30)
   }
   return sum
 }

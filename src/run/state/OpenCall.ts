@@ -48,12 +48,18 @@ export const callId = (turn: number, index: number): string => `${turn}.${index}
 /** The place from 0 of a call of `turn` in its message; NaN for an id that is no call's of that turn. */
 export const placeOf = (id: string, turn: number): number => {
   const place = Number(id.slice(id.indexOf(".") + 1))
-  return callId(turn, place) === id ? place : NaN
+  return `${turn}.${place}` === id ? place : NaN
+}
+
+/** Where a call stands among those that are open; -1 where it is not. */
+export const indexOf = (openCalls: ReadonlyArray<OpenCall>, id: string): number => {
+  for (let at = 0; at < openCalls.length; at++) if (openCalls[at]!.callId === id) return at
+  return -1
 }
 
 /** The same on every try at a call, and unique among all sessions: the ids may hold anything. */
 export const idempotencyKey = (sessionId: string, runId: string, id: string): string =>
-  [sessionId, runId, id].map(encodeURIComponent).join("/")
+  `${encodeURIComponent(sessionId)}/${encodeURIComponent(runId)}/${encodeURIComponent(id)}`
 
 /** A call without what was asked and answered about it: that was about other arguments. */
 export const unasked = (
@@ -80,5 +86,11 @@ export const decisionOf = (
 })
 
 /** A round waits for a person while one is asked and nothing runs. */
-export const waits = (openCalls: ReadonlyArray<OpenCall>): boolean =>
-  openCalls.some((call) => call.phase === "awaiting") && !openCalls.some((call) => call.phase === "started")
+export const waits = (openCalls: ReadonlyArray<OpenCall>): boolean => {
+  let isAsked = false
+  for (const { phase } of openCalls) {
+    if (phase === "started") return false
+    isAsked ||= phase === "awaiting"
+  }
+  return isAsked
+}

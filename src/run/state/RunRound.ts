@@ -66,10 +66,9 @@ export const askCall = (
   next: RunState.Next,
   event: Extract<RunEvent.Durable, { _tag: "ApprovalRequested" }>
 ): void => {
-  const openCalls = next.openCalls.map((call) =>
-    call.callId === event.callId ? { ...OpenCall.unasked(call), ...OpenCall.questionOf(event) } : call
-  )
-  putCalls(next, openCalls)
+  const at = OpenCall.indexOf(next.openCalls, event.callId)
+  const call = next.openCalls[at]
+  putCall(next, at, call && { ...OpenCall.unasked(call), ...OpenCall.questionOf(event) })
 }
 
 /** An answer; one to a question that does not wait, such as about other arguments, changes nothing. */
@@ -77,18 +76,15 @@ export const answerCall = (
   next: RunState.Next,
   event: Extract<RunEvent.Durable, { _tag: "ApprovalResolved" }>
 ): void => {
-  if (next.openCalls.some(({ approvalId, phase }) => approvalId === event.approvalId && phase === "awaiting")) {
-    putCall(next, event.callId, { phase: "pending", decision: OpenCall.decisionOf(event) })
-  }
+  if (!next.openCalls.some(({ approvalId, phase }) => approvalId === event.approvalId && phase === "awaiting")) return
+  const at = OpenCall.indexOf(next.openCalls, event.callId)
+  const call = next.openCalls[at]
+  putCall(next, at, call && { ...call, phase: "pending", decision: OpenCall.decisionOf(event) })
 }
 
-/** An open call that went a step further. */
-const putCall = (next: RunState.Next, callId: string, change: Partial<OpenCall.OpenCall>): void =>
-  putCalls(next, next.openCalls.map((call) => call.callId === callId ? { ...call, ...change } : call))
-
-/** Behind an end, where people decide while no drive is there, the status stays. */
-const putCalls = (next: RunState.Next, openCalls: ReadonlyArray<OpenCall.OpenCall>): void => {
-  next.openCalls = openCalls
+/** An open call that went a step further. Behind an end, where people decide while no drive is there, the status stays. */
+const putCall = (next: RunState.Next, at: number, call: OpenCall.OpenCall | undefined): void => {
+  if (call !== undefined) next.openCalls = next.openCalls.with(at, call)
   if (!RunStatus.isEnd(next.status)) next.status = wait(next)
 }
 
@@ -106,19 +102,21 @@ const wait = (next: RunState.Next): "awaiting_human" | "tool_running" => {
 /** An intent, the first one of its call or another try. */
 export const startCall = (
   next: RunState.Next,
-  { at, callId, params }: Extract<RunEvent.Durable, { _tag: "ToolStarted" }>
+  { at: startedAt, callId, params }: Extract<RunEvent.Durable, { _tag: "ToolStarted" }>
 ): void => {
-  const call = next.openCalls.find((open) => open.callId === callId)
+  const at = OpenCall.indexOf(next.openCalls, callId)
+  const call = next.openCalls[at]
   if (call === undefined) return
-  const { tries = 0 } = call
-  if (tries === 0) next.started = CallQuota.start(next.started, call.tool)
-  putCall(next, callId, { phase: "started", params, startedAt: at, tries: tries + 1, drive: next.drive })
+  const { tool, tries = 0 } = call
+  if (tries === 0) next.started = CallQuota.start(next.started, tool)
+  putCall(next, at, { ...call, phase: "started", params, startedAt, tries: tries + 1, drive: next.drive })
 }
 
 /** An outcome; one of a call that is not open changes nothing. */
 export const settleCall = (next: RunState.Next, event: Extract<RunEvent.Durable, { _tag: "ToolSettled" }>): void => {
   const { answer, totals } = next
-  const call = next.openCalls.find((open) => open.callId === event.callId)
+  const at = OpenCall.indexOf(next.openCalls, event.callId)
+  const call = next.openCalls[at]
   if (call === undefined) return
   const { callId, params, phase, tool } = call
   next.hasRun ||= phase === "started"
@@ -126,7 +124,7 @@ export const settleCall = (next: RunState.Next, event: Extract<RunEvent.Durable,
   if (answer !== undefined) {
     next.answer = { ...answer, settled: [...answer.settled, { callId, tool, params, outcome: event.outcome }] }
   }
-  next.openCalls = next.openCalls.filter((open) => open !== call)
+  next.openCalls = next.openCalls.toSpliced(at, 1)
   const status = wait(next)
   // what is settled behind an end begins nothing
   if (!RunStatus.isEnd(next.status)) next.status = status
@@ -144,7 +142,7 @@ const givenBy = (
   answer: Answer | undefined,
   { callId, params, turn }: OpenCall.OpenCall
 ): OpenCall.OpenCall["params"] =>
-  (answer && Message.toolCalls(answer.message.content)[OpenCall.placeOf(callId, turn)])?.params ?? params
+  (answer && Message.toolCallAt(answer.message.content, OpenCall.placeOf(callId, turn)))?.params ?? params
 
 /** An outcome of its calls is unknown. */
 export const hasUnknown = ({ settled }: Answer): boolean =>

@@ -76,6 +76,9 @@ const gather = (tail: Input | undefined, input: Input): Input | undefined => {
     }
 }
 
+const gatherAll = (tail: Input | undefined, waiting: Transcript["waiting"]): Input | undefined =>
+  waiting.length === 0 ? tail : Vector.toArray(waiting).reduce(gather, tail)
+
 export const toInput = (seq: number, content: ReadonlyArray<Message.UserPart>, isNotice = false): Input => ({
   seq,
   from: seq,
@@ -91,7 +94,7 @@ export const closeTurn = (self: Transcript): Transcript => {
   return {
     ...self,
     settled,
-    tail: Vector.toArray(waiting).reduce(gather, tail),
+    tail: gatherAll(tail, waiting),
     open: undefined,
     calling: false,
     waiting: Vector.empty
@@ -102,6 +105,6 @@ export const closeTurn = (self: Transcript): Transcript => {
 export const closing = ({ open, tail, waiting }: Transcript): ReadonlyArray<Entries.Entry> => {
   // whatever was gathered got its place when the turn opened
   const turn = open === undefined ? [] : Entries.fromTurn(open)
-  const gathered = Vector.toArray(waiting).reduce(gather, open === undefined ? tail : undefined)
+  const gathered = gatherAll(open === undefined ? tail : undefined, waiting)
   return gathered === undefined ? turn : [...turn, userEntry(gathered)]
 }

@@ -42,28 +42,24 @@ export const prepare = (
   const calls: Array<Call> = []
   const foreign = content.some(isForeign) ? pairForeign(seq, content, takenBefore, from) : noForeign
   let taken = takenBefore
-  const prepared = content.flatMap((part, at): ReadonlyArray<Message.AssistantPart> => {
-    if (part.type !== "tool-call" && part.type !== "tool-result") return Legality.cleanPart(part)
-    const named = (id: string, name: string) => Legality.cleanPart(withName(part, id, name))
-    if (part.providerExecuted === true || part.type === "tool-result") {
+  const prepared: Array<Message.AssistantPart> = []
+  for (let at = 0; at < content.length; at++) {
+    let part = content[at]!
+    if (part.type === "tool-result" || (part.type === "tool-call" && part.providerExecuted === true)) {
       const pair = foreign.ids.get(at)
-      if (pair === undefined) return []
+      if (pair === undefined) continue
       taken = HashSet.add(taken, pair.id)
-      return named(pair.id, pair.name)
+      part = { ...part, ...pair }
+    } else if (part.type === "tool-call") {
+      const id = derivedId("c", seq, from + calls.length)
+      const name = Legality.cleanName(part.name)
+      calls.push({ id, givenId: part.id, name })
+      part = { ...part, id, name }
     }
-    const id = derivedId("c", seq, from + calls.length)
-    const name = Legality.cleanName(part.name)
-    calls.push({ id, givenId: part.id, name })
-    return named(id, name)
-  })
+    prepared.push(...Legality.cleanPart(part))
+  }
   return { content: prepared, calls, taken, renamed: foreign.renamed }
 }
-
-const withName = (
-  part: Message.ToolCallPart | Message.ToolResultPart,
-  id: string,
-  name: string
-): Message.AssistantPart => ({ ...part, id, name })
 
 const isForeign = (part: Message.AssistantPart): part is Message.ToolCallPart =>
   part.type === "tool-call" && part.providerExecuted === true

@@ -3,11 +3,10 @@
  *
  * Does not own the order of entries; that is `Transcript`.
  */
-import * as HashMap from "effect/HashMap"
 import type * as HashSet from "effect/HashSet"
-import * as Option from "effect/Option"
 import type * as Memory from "../Memory.ts"
 import * as Message from "../Message.ts"
+import * as SharedMap from "../SharedMap.ts"
 import * as ToolOutcome from "../ToolOutcome.ts"
 import * as Calls from "./Calls.ts"
 import * as Legality from "./Legality.ts"
@@ -45,23 +44,22 @@ export interface Turn {
   readonly calls: ReadonlyArray<Calls.Call>
   readonly renamed: ReadonlyArray<string>
   /** by the call's place in the message */
-  readonly results: HashMap.HashMap<number, Result>
+  readonly results: SharedMap.SharedMap<number, Result>
 }
 
 /** A settled or unsettled turn as an assistant message and, where it made calls, their results. */
 export const fromTurn = (turn: Turn): ReadonlyArray<Entry> => {
   const { calls, content, model, renamed, results, seq } = turn
-  if (Legality.isBlank(content)) return []
   const others = content.filter((part) => part.type !== "reasoning")
+  // reasoning cannot stand alone as a message
+  if (others.length === 0) return []
   const said: Entry = { seq, from: turn.from ?? seq, message: { role: "assistant", content } }
   const named = renamed.length === 0 ? said : { ...said, renamed }
   const message = others.length === content.length
     ? named
     : { ...named, reasoned: { by: model, without: { role: "assistant" as const, content: others } } }
   if (calls.length === 0) return [message]
-  const answers = calls.map(({ id, name }, i) =>
-    toolResult(id, name, Option.getOrElse(HashMap.get(results, i), () => noResult))
-  )
+  const answers = calls.map(({ id, name }, i) => toolResult(id, name, SharedMap.get(results, i) ?? noResult))
   return [message, { seq, from: message.from, message: { role: "tool", content: answers } }]
 }
 
@@ -114,14 +112,14 @@ export const fromMessages = (
 const resultsOf = (
   calls: ReadonlyArray<Calls.Call>,
   results: ReadonlyArray<Message.ToolResultPart>
-): HashMap.HashMap<number, Result> => {
+): SharedMap.SharedMap<number, Result> => {
   const left = [...results]
-  const found = new Map<number, Result>()
+  let found: SharedMap.SharedMap<number, Result> = SharedMap.empty()
   calls.forEach((call, i) => {
     const at = left.findIndex((result) => result.id === call.givenId)
-    if (at >= 0) found.set(i, left.splice(at, 1)[0]!)
+    if (at >= 0) found = SharedMap.add(found, i, left.splice(at, 1)[0]!)
   })
-  return HashMap.fromIterable(found)
+  return found
 }
 
 /** The provider-given ids that entries need: those that they show, and those that they did not get. */

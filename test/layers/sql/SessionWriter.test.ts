@@ -119,3 +119,23 @@ it.effect("a writer that was taken over meanwhile is stale", () =>
     yield* store.open("s", { runId: "run-2", create: true, takeOver: true })
     assert.strictEqual((yield* reasonOf(session.append([notice({ seq: 3 })])))._tag, "StaleWriter")
   }))
+
+it.effect("any number of appends at once are stored in their order", () =>
+  Effect.gen(function*() {
+    const { log, session } = yield* writing((n, store) => n > 1 ? store : Effect.andThen(Effect.yieldNow, store))
+    const events = notices(1, 5000)
+    yield* Effect.forEach(events, (event) => session.append([event]), { concurrency: "unbounded" })
+    assert.deepStrictEqual(yield* log, events)
+  }))
+
+it.effect("one that dies does not keep the next from being stored", () =>
+  Effect.gen(function*() {
+    const { log, session } = yield* writing((n, store) => n === 1 ? Effect.die("a bug") : store)
+    const circular: Record<string, unknown> = {}
+    circular["itself"] = circular
+    for (const kind of ["resume", 1n, circular]) {
+      yield* Effect.exit(session.append([{ ...notice({ seq: 1 }), kind } as never]))
+    }
+    yield* session.append(notices(1, 2))
+    assert.deepStrictEqual(yield* log, notices(1, 2))
+  }))

@@ -1,0 +1,57 @@
+/**
+ * How sessions and events are found in their tables. In Postgres an event stands under its session and number, and the row
+ * of a session is as of its last event. In SQLite an append writes the end of one tree and no more: an event stands under
+ * one integer, the session above 32 bits of number, and the row of a session in use is as of some event before the last.
+ */
+import type * as SqlClient from "effect/sql/SqlClient"
+import type { Fragment } from "effect/sql/Statement"
+import type { SessionRow } from "./SessionRows.ts"
+
+type Session = SessionRow["session"] | Fragment
+
+export interface SessionDialect {
+  /** What sessions are read from: rows as of the last event of each. */
+  readonly sessions: Fragment
+  /** Assignments behind others, in an UPDATE of `fiberloop_sessions`: the row is as of the last event then. */
+  readonly caughtUp: Fragment
+  /** The table of events. */
+  readonly events: Fragment
+  /** What the table of events holds in place of `session, seq`. */
+  readonly key: Fragment
+  /** The key of the event `seq`, a column, in a session. */
+  readonly keyIn: (session: Session) => Fragment
+  /** Holds of the events of a session from one number to another. */
+  readonly within: (session: Session, from: number, to: number) => Fragment
+  /** Orders events of one session by their numbers. */
+  readonly order: Fragment
+}
+
+/** No number of an event is above it. */
+export const lastSeq = 2 ** 31 - 1
+
+export const make = (sql: SqlClient.SqlClient): SessionDialect =>
+  sql.onDialectOrElse({
+    pg: () => ({
+      sessions: sql.literal("fiberloop_sessions"),
+      caughtUp: sql.literal(""),
+      events: sql.literal("fiberloop_events"),
+      key: sql.literal("session, seq"),
+      keyIn: (session: Session) => sql`CAST(${session} AS BIGINT), seq`,
+      within: (session: Session, from: number, to: number) =>
+        sql`session = ${session} AND seq >= ${from} AND seq <= ${to}`,
+      order: sql.literal("seq")
+    }),
+    orElse: () => ({
+      sessions: sql.literal("fiberloop_sessions_now"),
+      caughtUp: sql.literal(`,
+        (head, turns, updated_at) = (
+          SELECT head, turns, updated_at FROM fiberloop_sessions_now AS now WHERE now.session = fiberloop_sessions.session
+        )`),
+      events: sql.literal("fiberloop_log"),
+      key: sql.literal("key"),
+      keyIn: (session: Session) => sql`${session} << 32 | seq`,
+      within: (session: Session, from: number, to: number) =>
+        sql`key BETWEEN (${session} << 32 | ${from}) AND (${session} << 32 | ${to})`,
+      order: sql.literal("key")
+    })
+  })

@@ -1,0 +1,157 @@
+/**
+ * One reader of a feed, and its buffer: a reader that does not read costs at most one message of text and a cursor.
+ *
+ * When the buffer is full, neighbouring deltas of one block are joined and other transient events are dropped. Where that
+ * is not enough, everything up to the last durable event is dropped and read again from the store, by `seq`, when the
+ * reader comes back; the deltas among it are restated by those events. An end stays in the buffer whatever happens.
+ */
+import * as Arr from "effect/Array"
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import type * as Pull from "effect/Pull"
+import * as Stream from "effect/Stream"
+import type * as RunError from "../../run/RunError.ts"
+import * as RunEvent from "../../run/RunEvent.ts"
+import * as RunEvents from "../../run/RunEvents.ts"
+import type * as SessionStore from "../../services/SessionStore.ts"
+
+export type Events = Arr.NonEmptyReadonlyArray<RunEvent.RunEvent>
+export type End = Exit.Exit<void, RunError.RunError>
+
+export interface Watcher {
+  readonly pull: Pull.Pull<Events, RunError.RunError>
+  /** How many transient events were dropped since this was asked last; joined deltas were not. */
+  readonly takeMissed: () => number
+  /** Gives up the facts that the store does not give, and goes on behind them; `false` where none are missing. */
+  readonly skip: () => boolean
+}
+
+/** How many events a reader may lag before its buffer is compacted. */
+const capacity = 1024
+/** How many events are read again from the store at a time. */
+const page = 256
+
+/** How many transient events stand here, each joined delta for as many as it stands for. */
+const transients = (events: ReadonlyArray<RunEvent.RunEvent>): number =>
+  events.reduce((sum, event) => {
+    if (RunEvent.isDurable(event)) return sum
+    return sum + (RunEvent.isDelta(event) ? event.count ?? 1 : 1)
+  }, 0)
+
+/** The `size` events of all arrays in one, the only one where there is one. Every delta goes through here; `flat` is slow. */
+const inOne = (arrays: ReadonlyArray<Events>, size: number): ReadonlyArray<RunEvent.RunEvent> => {
+  if (arrays.length === 1) return arrays[0]!
+  const out = Arr.allocate<RunEvent.RunEvent>(size) as Array<RunEvent.RunEvent>
+  let at = 0
+  for (const events of arrays) for (const event of events) out[at++] = event
+  return out
+}
+
+const isBeforeEnd = (event: RunEvent.RunEvent): boolean => RunEvent.isDurable(event) && !RunEvent.isEnd(event)
+
+export class FeedReader implements Watcher {
+  readonly pull: Pull.Pull<Events, RunError.RunError> = Effect.suspend(() => this.#next())
+  readonly #store: SessionStore.SessionStore["Service"]
+  readonly #sessionId: string
+  #buffer: Array<Events> = []
+  #size = 0
+  #limit = capacity
+  #missing: { from: number; readonly to: number } | undefined
+  #missed = 0
+  #ended: End | undefined
+  /** goes on with a pull that waits; nobody hears it where that was interrupted since */
+  #wake: ((pulled: typeof this.pull) => void) | undefined
+
+  constructor(store: SessionStore.SessionStore["Service"], sessionId: string) {
+    this.#store = store
+    this.#sessionId = sessionId
+  }
+
+  push(events: Events): void {
+    this.#buffer.push(events)
+    this.#size += events.length
+    if (this.#size > this.#limit) this.#compact()
+    this.#notify()
+  }
+
+  end(exit: End): void {
+    this.#ended = exit
+    this.#notify()
+  }
+
+  /** These durable events come from the store, before whatever is in the buffer. */
+  lag(from: number, to: number): void {
+    this.#missing = { from: this.#missing?.from ?? from, to }
+  }
+
+  takeMissed(): number {
+    const taken = this.#missed
+    this.#missed = 0
+    return taken
+  }
+
+  skip(): boolean {
+    const wasMissing = this.#missing !== undefined
+    this.#missing = undefined
+    return wasMissing
+  }
+
+  /** After what runs now: a drive that publishes many arrays in a row wakes its reader once, and never runs its code. */
+  #notify(): void {
+    if (this.#wake === undefined) return
+    const resume = this.#wake
+    this.#wake = undefined
+    queueMicrotask(() => resume(this.pull))
+  }
+
+  /** Keeps the buffer bounded; see the head of this file. */
+  #compact(): void {
+    const before = inOne(this.#buffer, this.#size)
+    let events = RunEvents.joined(before)
+    if (events.length > capacity / 2) {
+      const cut = events.findLastIndex(isBeforeEnd)
+      const dropped = events.slice(0, cut + 1).filter(RunEvent.isDurable)
+      if (dropped.length > 0) this.lag(dropped[0]!.seq, dropped[dropped.length - 1]!.seq)
+      events = events.slice(cut + 1)
+    }
+    this.#missed += transients(before) - transients(events)
+    this.#size = events.length
+    // what cannot become less, the deltas of one message, is not gone through again for every event
+    this.#limit = Math.max(capacity, 2 * this.#size)
+    this.#buffer = Arr.isReadonlyArrayNonEmpty(events) ? [events] : []
+  }
+
+  #next(): typeof this.pull {
+    if (this.#missing !== undefined) return this.#readMissing(this.#missing)
+    const events = this.#take()
+    if (events !== undefined) return Effect.succeed(events)
+    const ended = this.#ended
+    if (ended !== undefined) return Exit.isSuccess(ended) ? Cause.done() : Effect.failCause(ended.cause)
+    return Effect.callback((resume) => {
+      this.#wake = resume
+    })
+  }
+
+  #take(): Events | undefined {
+    if (this.#size === 0) return undefined
+    const events = inOne(this.#buffer, this.#size) as Events
+    this.#buffer = []
+    this.#size = 0
+    this.#limit = capacity
+    return events
+  }
+
+  #readMissing(range: { from: number; readonly to: number }): typeof this.pull {
+    const to = Math.min(range.to, range.from + page - 1)
+    return Stream.runCollect(this.#store.read(this.#sessionId, { from: range.from, to })).pipe(
+      Effect.flatMap((events) => {
+        if (this.#missing === range) {
+          if (to >= range.to) this.#missing = undefined
+          else range.from = to + 1
+        } else if (this.#missing !== undefined) this.#missing = { from: to + 1, to: this.#missing.to }
+        return Arr.isReadonlyArrayNonEmpty(events) ? Effect.succeed(events) : this.pull
+      })
+    )
+  }
+}

@@ -1,0 +1,139 @@
+/** What is shown of sessions in use, whose rows are behind their logs. */
+import { assert, it } from "@effect/vitest"
+import * as Arr from "effect/Array"
+import * as Effect from "effect/Effect"
+import * as Stream from "effect/Stream"
+import * as TestClock from "effect/testing/TestClock"
+import { statSync } from "node:fs"
+import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
+import * as SessionStoreSqlite from "../../src/layers/SessionStoreSqlite.ts"
+import * as SessionStore from "../../src/services/SessionStore.ts"
+import { answer, completed, type Durable, notice, notices, started } from "../../src/testing/sessions/Fixtures.ts"
+import { temporaryFolder } from "../support/Processes.ts"
+
+const options = { runId: "run-1", create: true }
+const make = (filename: string) => SessionStoreSqlite.make({ filename })
+
+/** A file, a store that writes to it, and one of another connection that reads. */
+const pair = Effect.gen(function*() {
+  const file = join(yield* temporaryFolder, "sessions.db")
+  const db = yield* Effect.acquireRelease(
+    Effect.sync(() => new DatabaseSync(file)),
+    (db) => Effect.sync(() => db.close())
+  )
+  return { file, db, store: yield* make(file), reader: yield* make(file) }
+})
+
+/** Two runs, of which the second ends `completed` or not. */
+const log: Arr.NonEmptyReadonlyArray<Durable> = [
+  started({ seq: 1 }, ""),
+  answer({ seq: 2 }),
+  completed({ seq: 3 }),
+  started({ seq: 4 }, "a title"),
+  ...Arr.flatMap(Arr.range(0, 19), (n) => [answer({ seq: 5 + 3 * n }), ...notices(6 + 3 * n, 7 + 3 * n)]),
+  notice({ seq: 65, at: 3 }),
+  completed({ seq: 66 }),
+  started({ seq: 67 }, "not the title")
+]
+
+for (const size of [1, 2, 7, 40, 101]) {
+  it.effect(`is as of the last event, with appends of ${size}`, () =>
+    Effect.gen(function*() {
+      const { reader, store } = yield* pair
+      const session = yield* store.open("s", options)
+      let info = SessionStore.newInfo("s", 0)
+      for (const events of Arr.chunksOf(log, size)) {
+        yield* session.append(events)
+        info = events.reduce(SessionStore.evolveInfo, info)
+        assert.deepStrictEqual(yield* reader.info("s"), info)
+        assert.deepStrictEqual(yield* reader.list(), [info])
+        assert.strictEqual((yield* Stream.runCollect(reader.read("s"))).length, info.head)
+      }
+    }))
+}
+
+it.effect("is the same once the session is closed, and in the row", () =>
+  Effect.gen(function*() {
+    const { db, reader, store } = yield* pair
+    const info = yield* Effect.scoped(Effect.gen(function*() {
+      const session = yield* store.open("s", options)
+      yield* session.append(notices(1, 3))
+      yield* session.append([answer({ seq: 4 })])
+      yield* session.append([notice({ seq: 5 })])
+      return yield* reader.info("s")
+    }))
+    assert.deepStrictEqual(yield* reader.info("s"), info)
+    const { head, turns, updated_at } = db.prepare("SELECT * FROM fiberloop_sessions").get()!
+    assert.deepStrictEqual([head, turns, updated_at], [5, 1, 50])
+  }))
+
+it.effect("is the same after a crash, for readers and for the next writer", () =>
+  Effect.gen(function*() {
+    const { db, file, store } = yield* pair
+    const session = yield* store.open("s", options)
+    yield* session.append([started({ seq: 1 }, "a title")])
+    yield* session.append([answer({ seq: 2 })])
+    yield* session.append([notice({ seq: 3 })])
+    const crashed = `${file}.crashed`
+    db.exec(`VACUUM INTO '${crashed}'`)
+    const info = yield* store.info("s")
+    yield* TestClock.adjust("31 seconds")
+    const again = yield* make(crashed)
+    assert.deepStrictEqual(yield* again.list(), [info!])
+    const next = yield* again.open("s", options)
+    assert.strictEqual(next.head(), 3)
+    assert.deepStrictEqual(yield* again.info("s"), info)
+    yield* next.append([notice({ seq: 4 })])
+    assert.deepStrictEqual(yield* again.info("s"), { ...info!, head: 4, updatedAt: 40 })
+  }))
+
+it.effect("stands in its place of the list, page by page", () =>
+  Effect.gen(function*() {
+    const { reader, store } = yield* pair
+    const write = Effect.fnUntraced(function*(n: number) {
+      const session = yield* store.open(`s${n}`, options)
+      yield* session.append([notice({ seq: 1, at: 5 })])
+      yield* session.append([notice({ seq: 2, at: (n * 4) % 9 })])
+    })
+    for (const n of [1, 2, 3, 4]) yield* write(n)
+    for (const n of [5, 6, 7, 8, 9]) yield* Effect.scoped(write(n))
+    const pages: Array<SessionStore.SessionInfo> = []
+    let page = yield* reader.list({ limit: 2 })
+    while (page.length > 0) {
+      pages.push(...page)
+      page = yield* reader.list({ limit: 2, after: page.at(-1)! })
+    }
+    assert.deepStrictEqual(pages.map(({ sessionId }) => sessionId), [
+      "s2",
+      "s4",
+      "s6",
+      "s8",
+      "s1",
+      "s3",
+      "s5",
+      "s7",
+      "s9"
+    ])
+    assert.deepStrictEqual(pages, [...yield* reader.list()])
+  }))
+
+it.effect("a writer that gave its session back stores nothing behind it", () =>
+  Effect.gen(function*() {
+    const { db, reader, store } = yield* pair
+    const session = yield* store.open("s", options)
+    yield* session.append(notices(1, 2))
+    db.exec("UPDATE fiberloop_sessions SET owner = NULL")
+    assert.strictEqual((yield* Effect.flip(session.append([notice({ seq: 3 })]))).reason._tag, "StaleWriter")
+    assert.strictEqual((yield* Stream.runCollect(reader.read("s"))).length, 2)
+  }))
+
+it.effect("an append of a small event writes a page, whatever the number of sessions and events", () =>
+  Effect.gen(function*() {
+    const { file, store } = yield* pair
+    const session = yield* store.open("s", options)
+    yield* session.append([started({ seq: 1 }), ...notices(2, 64)])
+    const before = statSync(`${file}-wal`).size
+    for (const seq of Arr.range(65, 94)) yield* session.append([notice({ seq })])
+    assert.isAtMost((statSync(`${file}-wal`).size - before) / 4120, 32)
+  }))

@@ -1,0 +1,116 @@
+/** Databases of earlier versions, as those made them: `test/golden/sqlite-v2.sql` never changes. */
+import { assert, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Stream from "effect/Stream"
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
+import * as SessionStoreSqlite from "../../src/layers/SessionStoreSqlite.ts"
+import type * as SessionStore from "../../src/services/SessionStore.ts"
+import { answer, completed, notice, notices, reasonOf, started } from "../../src/testing/sessions/Fixtures.ts"
+import { temporaryFolder } from "../support/Processes.ts"
+
+const dump = readFileSync(new URL("../golden/sqlite-v2.sql", import.meta.url), "utf8")
+const make = (filename: string) => SessionStoreSqlite.make({ filename })
+const readAll = (store: SessionStore.SessionStore["Service"], sessionId: string) =>
+  Stream.runCollect(store.read(sessionId))
+
+/** A database of version 2, with what `more` makes of it. */
+const database = Effect.fnUntraced(function*(more = "") {
+  const file = join(yield* temporaryFolder, "sessions.db")
+  const db = yield* connection(file)
+  db.exec(`BEGIN; ${dump} ${more}; COMMIT; PRAGMA journal_mode = WAL`)
+  return { file, db }
+})
+
+const connection = (file: string) =>
+  Effect.acquireRelease(Effect.sync(() => new DatabaseSync(file)), (db) => Effect.sync(() => db.close()))
+
+const contents = (db: DatabaseSync) =>
+  ["fiberloop_migrations", "fiberloop_sessions", "fiberloop_events"].map((table) =>
+    db.prepare(`SELECT * FROM ${table}`).all()
+  )
+
+const whole = [
+  started({ seq: 1 }, `a "quoted"\nquestion 👩 it's`),
+  answer({ seq: 2 }, "NUL \0 and half \ud800 of a pair"),
+  ...notices(3, 4),
+  completed({ seq: 5 }),
+  started({ seq: 6, runId: "run-2" }, "again"),
+  answer({ seq: 7, runId: "run-2" }),
+  completed({ seq: 8, runId: "run-2" })
+]
+const of1 = `DROP INDEX fiberloop_compactions; DROP INDEX fiberloop_runs;
+  DELETE FROM fiberloop_migrations WHERE migration_id = 2`
+
+for (const [version, more] of [[1, of1], [2, ""]] as const) {
+  it.effect(`one of version ${version} is brought up to date, its logs as they are`, () =>
+    Effect.gen(function*() {
+      const { db, file } = yield* database(more)
+      const [, sessions = []] = contents(db)
+      const store = yield* make(file)
+      assert.deepStrictEqual(yield* readAll(store, "whole"), whole)
+      assert.deepStrictEqual(yield* readAll(store, "copy"), whole)
+      assert.deepStrictEqual(
+        (yield* readAll(store, "many")).map(({ seq }) => seq),
+        Array.from({ length: 40 }, (_, i) => i + 1)
+      )
+      assert.strictEqual(yield* store.lastOf("many", "ContextCompacted"), 20)
+      assert.strictEqual(yield* store.lastOf("whole", "RunStarted", "run-2"), 6)
+      const listed = yield* store.list()
+      assert.deepStrictEqual(listed.map(({ sessionId }) => sessionId), ["copy", "dead", "many", "whole"])
+      for (const info of listed) {
+        const row = sessions.find(({ id }) => id === info.sessionId)!
+        const { created_at, ended, head, title, turns, updated_at } = row
+        assert.deepStrictEqual([info.title, info.head, info.turns, info.end], [title, head, turns, ended ?? undefined])
+        assert.deepStrictEqual([info.createdAt, info.updatedAt], [created_at, updated_at])
+        assert.deepStrictEqual(yield* store.info(info.sessionId), info)
+      }
+    }))
+}
+
+it.effect("one of version 2 is written to, also where its writer died", () =>
+  Effect.gen(function*() {
+    const { file } = yield* database()
+    const store = yield* make(file)
+    for (const [sessionId, head] of [["dead", 3], ["whole", 8], ["unused", 0], ["new", 0]] as const) {
+      const session = yield* store.open(sessionId, { runId: "run-3", create: true })
+      assert.strictEqual(session.head(), head)
+      yield* session.append([started({ seq: head + 1 })])
+      assert.strictEqual((yield* store.info(sessionId))?.head, head + 1)
+    }
+  }))
+
+it.effect("processes that bring it up to date at once do so once", () =>
+  Effect.gen(function*() {
+    const { file } = yield* database()
+    const stores = yield* Effect.all(Array.from({ length: 4 }, () => make(file)), { concurrency: "unbounded" })
+    for (const store of stores) assert.deepStrictEqual(yield* readAll(store, "whole"), whole)
+  }))
+
+it.effect("one that cannot be brought up to date is refused and left as it is", () =>
+  Effect.gen(function*() {
+    const { db, file } = yield* database("CREATE TABLE fiberloop_sessions_owned (x)")
+    const before = contents(db)
+    assert.strictEqual((yield* reasonOf(Effect.scoped(make(file))))._tag, "StoreRefused")
+    assert.deepStrictEqual(contents(db), before)
+    db.exec("DROP TABLE fiberloop_sessions_owned")
+    assert.deepStrictEqual(yield* readAll(yield* make(file), "whole"), whole)
+  }))
+
+it.effect("a process of version 2 that has it open can write no more, and changes nothing", () =>
+  Effect.gen(function*() {
+    const { db, file } = yield* database()
+    const fence = db.prepare("UPDATE fiberloop_sessions SET head = 4 WHERE session = 5 AND epoch = 1 AND head = 3")
+    const check = db.prepare("SELECT e.version FROM fiberloop_sessions s JOIN fiberloop_events e ON e.seq = s.head")
+    const insert = db.prepare("INSERT INTO fiberloop_events SELECT 5, 4, '', '', 1, 0, ''")
+    const store = yield* make(file)
+    db.exec("BEGIN IMMEDIATE")
+    assert.strictEqual(fence.run().changes, 1)
+    assert.throws(() => insert.run(), "no such table")
+    db.exec("ROLLBACK")
+    assert.throws(() => check.all(), "no such table")
+    const session = yield* store.open("dead", { runId: "run-3", create: true })
+    yield* session.append([notice({ seq: 4 })])
+    assert.strictEqual(fence.run().changes, 0)
+  }))

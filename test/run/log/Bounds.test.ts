@@ -1,0 +1,24 @@
+/** What a log holds of what others say is measured in bytes of JSON. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Schema from "effect/Schema"
+import * as Bounds from "../../../src/run/log/Bounds.ts"
+
+const bytesOf = (value: unknown) => new TextEncoder().encode(JSON.stringify(value)).length
+
+describe("a value", () => {
+  it.prop("is above every limit that is smaller than its JSON, and no other", [Schema.Json], ([value]) => {
+    const bytes = bytesOf(value)
+    assert.strictEqual(Bounds.above(value, bytes - 1), bytes)
+    assert.isUndefined(Bounds.above(value, bytes))
+    assert.isUndefined(Bounds.above(value, bytes * 100))
+  })
+
+  it.prop("is surely within no limit that is smaller than its JSON", [Schema.Json], ([value]) => {
+    assert.isFalse(Bounds.isSurelyWithin(value, bytesOf(value) - 1))
+  })
+
+  it("is surely within a limit that is much larger, whatever it is made of", () => {
+    const value = { text: "\0\u00e9", numbers: [-1.7976931348623157e308, 0], no: [null, false], inner: [{ a: [] }] }
+    assert.isTrue(Bounds.isSurelyWithin(value, 6 * bytesOf(value)))
+  })
+})
