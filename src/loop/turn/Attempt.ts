@@ -60,7 +60,8 @@ export const run = (
   timeouts: RunPolicy.Timeouts,
   onLeak: Effect.Effect<void>
 ): Effect.Effect<Settled | Failed> =>
-  Effect.suspend(() => {
+  // others go first: a call that they abort by then is not made
+  Effect.flatMap(Effect.yieldNow, () => {
     const { attempt, runId, turn } = request.metadata
     const collector = new Collector(runId, turn, attempt)
     const startedAt = journal.now()
@@ -106,35 +107,28 @@ export const run = (
     })
 
     const isOpen = () => collector.finish === undefined
-    const consume = Effect.suspend(() => {
-      const scope = Scope.makeUnsafe()
-      const pulled = Effect.flatMap(
-        Channel.toPullScoped(Stream.toChannel(model.stream(request)), scope),
-        (pull) =>
-          Effect.whileLoop({
-            while: isOpen,
-            body: () => unread + deltas.length < mostUnread ? pull : Effect.andThen(letReadersIn, pull),
-            step: take
-          })
-      )
-      // an answer that is there does not wait for a stream that does not let itself be closed
-      return Effect.onExit(
-        Pull.catchDone(pulled, () => Effect.void),
-        (exit) => {
-          show()
-          return Effect.flatMap(Grace.close(scope, exit), (isClosed) => isClosed ? Effect.void : onLeak)
-        }
-      )
+    const scope = Scope.makeUnsafe()
+    const pulled = Effect.flatMap(
+      Channel.toPullScoped(Stream.toChannel(model.stream(request)), scope),
+      (pull) =>
+        Effect.whileLoop({
+          while: isOpen,
+          body: () => unread + deltas.length < mostUnread ? pull : Effect.andThen(letReadersIn, pull),
+          step: take
+        })
+    )
+    // an answer that is there does not wait for a stream that does not let itself be closed
+    const consumed = Effect.onExitPrimitive(Pull.catchDone(pulled, () => Effect.void), (exit) => {
+      show()
+      const closing = Grace.closing(scope, exit)
+      return closing && Effect.flatMap(closing, (isClosed) => isClosed ? Effect.void : onLeak)
     })
 
     const limit = Effect.suspend(() => limitTime(watch, journal, timeouts, isOpen))
-    // others go first: a call that they abort by then is not made
-    return Effect.andThen(Effect.yieldNow, Grace.severed(consume, onLeak, { limit })).pipe(
-      Effect.match({
-        onSuccess: () => settle(collector, watch, journal.now()),
-        onFailure: (error) => failed(error, collector, journal.now() - startedAt)
-      })
-    )
+    return Effect.match(Grace.severed(consumed, onLeak, { limit }), {
+      onSuccess: () => settle(collector, watch, journal.now()),
+      onFailure: (error) => failed(error, collector, journal.now() - startedAt)
+    })
   })
 
 const settle = (collector: Collector, watch: Watch, now: number): Settled | Failed => {
