@@ -48,9 +48,9 @@ export class Collector {
   /** Takes parts up to a finish, as what comes behind it does not count; gives `deltas` with those to be shown of them. */
   push(parts: ReadonlyArray<Model.ModelPart>, deltas: Array<RunEvent.Delta> = []): ReadonlyArray<RunEvent.Delta> {
     const { attempt, runId, turn } = this
+    let block = this.#current
     for (let i = 0; i < parts.length && this.finish === undefined; i++) {
       const part = parts[i]!
-      const block = this.#current
       // nearly every part of every answer, so without a call
       if (
         block !== undefined && part.type === partOf[block.type] && part.block === block.id &&
@@ -60,7 +60,10 @@ export class Collector {
         const { delta } = part
         block.deltas.push(delta)
         deltas.push({ _tag: eventOf[block.type], runId, turn, attempt, index: this.#index++, block: block.id, delta })
-      } else this.#take(part, deltas)
+      } else {
+        this.#take(part, deltas)
+        block = this.#current
+      }
     }
     return deltas
   }
