@@ -74,10 +74,16 @@ export const within = <A, E, R>(
 
 /** Closes a scope and awaits its finalizers at most the grace period; `false` when they were left running. */
 export const close = (scope: Scope.Closeable, exit: Exit.Exit<unknown, unknown>): Effect.Effect<boolean> =>
-  Effect.suspend(() => {
-    const finalizers = Scope.closeUnsafe(scope, exit)
-    return finalizers === undefined ? Effect.succeed(true) : Effect.map(within(finalizers), Option.isSome)
-  })
+  Effect.suspend(() => closing(scope, exit) ?? Effect.succeed(true))
+
+/** Closes a scope; gives the wait of `close` for its finalizers, and nothing where there is nothing to wait for. */
+export const closing = (
+  scope: Scope.Closeable,
+  exit: Exit.Exit<unknown, unknown>
+): Effect.Effect<boolean> | undefined => {
+  const finalizers = Scope.closeUnsafe(scope, exit)
+  return finalizers === undefined ? undefined : Effect.map(within(finalizers), Option.isSome)
+}
 
 /** Ends what has not; nothing where there is nothing to wait for. */
 const release = (

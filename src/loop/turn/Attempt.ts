@@ -60,65 +60,75 @@ export const run = (
   timeouts: RunPolicy.Timeouts,
   onLeak: Effect.Effect<void>
 ): Effect.Effect<Settled | Failed> =>
-  Effect.suspend(() => {
+  // others go first: a call that they abort by then is not made
+  Effect.flatMap(Effect.yieldNow, () => {
     const { attempt, runId, turn } = request.metadata
     const collector = new Collector(runId, turn, attempt)
     const startedAt = journal.now()
     const watch: Watch = { startedAt, firstPartAt: undefined, lastPartAt: startedAt }
 
-    const beginWait = () => {
-      watch.lastPartAt = journal.now()
-    }
+    /** parts come one after the other, without a wait */
+    let isBurst = false
+    let deltas: Array<RunEvent.Delta> = []
     let unread = 0
 
+    const show = () => {
+      if (!Arr.isReadonlyArrayNonEmpty(deltas)) return
+      unread += deltas.length
+      journal.emitDeltas(deltas)
+      deltas = []
+    }
+    const beginWait = () => {
+      isBurst = false
+      show()
+      watch.lastPartAt ??= journal.now()
+    }
+
     const take = (parts: ReadonlyArray<Model.ModelPart>) => {
+      if (!isBurst) {
+        isBurst = true
+        // behind all that comes without a wait: its deltas are shown as one array, and the clock is looked at once
+        queueMicrotask(beginWait)
+      }
       if (watch.lastPartAt !== undefined && parts.some(isProgress)) {
         watch.lastPartAt = undefined
-        // behind all that comes without a wait: one look at the clock for it
-        queueMicrotask(beginWait)
         if (watch.firstPartAt === undefined) {
           watch.firstPartAt = journal.now()
           journal.move("partsArrive")
         }
       }
-      const deltas = collector.push(parts)
-      if (!Arr.isReadonlyArrayNonEmpty(deltas)) return
-      journal.emitDeltas(deltas)
-      unread += deltas.length
+      collector.push(parts, deltas)
     }
 
     const letReadersIn = Effect.suspend(() => {
+      show()
       unread = 0
       return Effect.yieldNow
     })
 
     const isOpen = () => collector.finish === undefined
-    const consume = Effect.suspend(() => {
-      const scope = Scope.makeUnsafe()
-      const pulled = Effect.flatMap(
-        Channel.toPullScoped(Stream.toChannel(model.stream(request)), scope),
-        (pull) =>
-          Effect.whileLoop({
-            while: isOpen,
-            body: () => unread < mostUnread ? pull : Effect.andThen(letReadersIn, pull),
-            step: take
-          })
-      )
-      // an answer that is there does not wait for a stream that does not let itself be closed
-      return Effect.onExit(
-        Pull.catchDone(pulled, () => Effect.void),
-        (exit) => Effect.flatMap(Grace.close(scope, exit), (isClosed) => isClosed ? Effect.void : onLeak)
-      )
+    const scope = Scope.makeUnsafe()
+    const pulled = Effect.flatMap(
+      Channel.toPullScoped(Stream.toChannel(model.stream(request)), scope),
+      (pull) =>
+        Effect.whileLoop({
+          while: isOpen,
+          body: () => unread + deltas.length < mostUnread ? pull : Effect.andThen(letReadersIn, pull),
+          step: take
+        })
+    )
+    // an answer that is there does not wait for a stream that does not let itself be closed
+    const consumed = Effect.onExitPrimitive(Pull.catchDone(pulled, () => Effect.void), (exit) => {
+      show()
+      const closing = Grace.closing(scope, exit)
+      return closing && Effect.flatMap(closing, (isClosed) => isClosed ? Effect.void : onLeak)
     })
 
     const limit = Effect.suspend(() => limitTime(watch, journal, timeouts, isOpen))
-    // others go first: a call that they abort by then is not made
-    return Effect.andThen(Effect.yieldNow, Grace.severed(consume, onLeak, { limit })).pipe(
-      Effect.match({
-        onSuccess: () => settle(collector, watch, journal.now()),
-        onFailure: (error) => failed(error, collector, journal.now() - startedAt)
-      })
-    )
+    return Effect.match(Grace.severed(consumed, onLeak, { limit }), {
+      onSuccess: () => settle(collector, watch, journal.now()),
+      onFailure: (error) => failed(error, collector, journal.now() - startedAt)
+    })
   })
 
 const settle = (collector: Collector, watch: Watch, now: number): Settled | Failed => {

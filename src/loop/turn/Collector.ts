@@ -20,6 +20,9 @@ interface Block {
   metadata: Message.Metadata | undefined
 }
 
+const partOf = { text: "text-delta", reasoning: "reasoning-delta" } as const
+const eventOf = { text: "TextDelta", reasoning: "ReasoningDelta" } as const
+
 export class Collector {
   readonly runId: string
   readonly turn: number
@@ -29,6 +32,7 @@ export class Collector {
   response: Pick<Extract<Model.ModelPart, { type: "response" }>, "id" | "model"> | undefined
   #index = 0
   #content: Array<Entry> = []
+  /** the block that goes on, nothing of which is held back */
   #current: Block | undefined
   /** blocks that may go on, by kind and id */
   readonly #open = new Map<string, Block>()
@@ -41,58 +45,60 @@ export class Collector {
     this.attempt = attempt
   }
 
-  /** Takes parts up to a finish; what comes behind it does not count. */
-  push(parts: ReadonlyArray<Model.ModelPart>): ReadonlyArray<RunEvent.Delta> {
-    if (parts.length === 1) {
-      const delta = this.#take(parts[0]!)
-      return delta === undefined ? [] : [delta]
-    }
-    const deltas: Array<RunEvent.Delta> = []
+  /** Takes parts up to a finish, as what comes behind it does not count; gives `deltas` with those to be shown of them. */
+  push(parts: ReadonlyArray<Model.ModelPart>, deltas: Array<RunEvent.Delta> = []): ReadonlyArray<RunEvent.Delta> {
+    const { attempt, runId, turn } = this
+    let block = this.#current
     for (let i = 0; i < parts.length && this.finish === undefined; i++) {
-      const delta = this.#take(parts[i]!)
-      if (delta !== undefined) deltas.push(delta)
+      const part = parts[i]!
+      // nearly every part of every answer, so without a call
+      if (
+        block !== undefined && part.type === partOf[block.type] && part.block === block.id &&
+        part.metadata === undefined && part.delta !== "" &&
+        (part.delta.charCodeAt(part.delta.length - 1) & 0xfc00) !== 0xd800
+      ) {
+        const { delta } = part
+        block.deltas.push(delta)
+        deltas.push({ _tag: eventOf[block.type], runId, turn, attempt, index: this.#index++, block: block.id, delta })
+      } else {
+        this.#take(part, deltas)
+        block = this.#current
+      }
     }
     return deltas
   }
 
-  #take(part: Model.ModelPart): RunEvent.Delta | undefined {
+  #take(part: Model.ModelPart, deltas: Array<RunEvent.Delta>): void {
     switch (part.type) {
       case "text-delta":
-        this.#block("text", part.block, part.delta, part.metadata)
-        return this.#delta("TextDelta", part)
+        return this.#text("text", part, deltas)
       case "reasoning-delta":
-        this.#block("reasoning", part.block, part.delta, part.metadata)
-        return this.#delta("ReasoningDelta", part)
-      case "tool-params-delta":
-        return {
-          _tag: "ToolParamsDelta",
-          runId: this.runId,
-          turn: this.turn,
-          attempt: this.attempt,
-          index: this.#index++,
-          block: part.block,
-          delta: this.#characters(part),
-          tool: this.#tool(part.block, part.tool)
-        }
+        return this.#text("reasoning", part, deltas)
+      case "tool-params-delta": {
+        const { attempt, runId, turn } = this
+        const delta = this.#characters(part)
+        const tool = this.#tool(part.block, part.tool)
+        const { block } = part
+        deltas.push({ _tag: "ToolParamsDelta", runId, turn, attempt, index: this.#index++, block, delta, tool })
+        return
+      }
       case "block-start":
         if (part.kind !== "tool-params") annotate(this.#begin(part.kind, part.block), part.metadata)
-        return undefined
+        return
       case "block-end":
         if (part.kind !== "tool-params") this.#end(part.kind, part.block, part.metadata)
-        return undefined
+        return
       case "finish":
         this.finish = part
-        return undefined
+        return
       case "tool-result":
-        this.#put({ ...part, providerExecuted: true })
-        return undefined
+        return this.#put({ ...part, providerExecuted: true })
       case "response":
         if (part.id !== undefined || part.model !== undefined) this.response = part
-        return undefined
+        return
       case "tool-call":
       case "file":
-        this.#put(part)
-        return undefined
+        return this.#put(part)
     }
   }
 
@@ -120,15 +126,22 @@ export class Collector {
     const text = (this.#halves.get(key) ?? "") + delta
     const isWhole = !endsInHalf(text)
     if (isWhole) this.#halves.delete(key)
-    else this.#halves.set(key, text.slice(-1))
+    else {
+      this.#halves.set(key, text.slice(-1))
+      this.#current = undefined
+    }
     return isWhole ? text : text.slice(0, -1)
   }
 
-  #delta(_tag: "TextDelta" | "ReasoningDelta", part: TextDelta): RunEvent.Delta | undefined {
+  #text(type: Block["type"], part: TextDelta, deltas: Array<RunEvent.Delta>): void {
+    const block = this.#open.get(`${type} ${part.block}`) ?? this.#begin(type, part.block)
+    block.deltas.push(part.delta)
+    annotate(block, part.metadata)
+    this.#current = block
     const delta = this.#characters(part)
-    if (delta === "") return undefined
+    if (delta === "") return
     const { attempt, runId, turn } = this
-    return { _tag, runId, turn, attempt, index: this.#index++, block: part.block, delta }
+    deltas.push({ _tag: eventOf[type], runId, turn, attempt, index: this.#index++, block: block.id, delta })
   }
 
   /** The tool that a call's arguments are for; only the first delta has to name it. */
@@ -136,16 +149,6 @@ export class Collector {
     if (name === undefined) return this.#tools.get(block) ?? ""
     this.#tools.set(block, name)
     return name
-  }
-
-  #block(type: Block["type"], id: string, delta: string, metadata: Message.Metadata | undefined): void {
-    let block = this.#current
-    if (block === undefined || block.id !== id || block.type !== type) {
-      block = this.#open.get(`${type} ${id}`) ?? this.#begin(type, id)
-      this.#current = block
-    }
-    if (delta !== "") block.deltas.push(delta)
-    annotate(block, metadata)
   }
 
   #begin(type: Block["type"], id: string): Block {

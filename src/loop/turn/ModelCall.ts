@@ -59,20 +59,36 @@ const makeTries = (
 }
 
 /** Sends what the transcript says, or the messages that hooks left of it. */
-export const run = Effect.fnUntraced(function*(
-  turnEnv: Env.Env,
+export const run = (
+  env: Env.Env,
   prompt?: ReadonlyArray<Message.Message>
+): Effect.Effect<Result, RunError.RunError> => {
+  const { attempts } = env.journal.state
+  const tries = makeTries(env, CurrentModel.of(env), attempts, prompt)
+  const attempt = attempts + 1
+  return Effect.flatMap(ask(env, tries, attempt), (result) =>
+    result._tag === "Settled" && !saysNothing(result)
+      ? Effect.succeed({ ...result, attempt, isEmpty: false, tools: env.tools })
+      : tryAgain(env, tries, attempt, result))
+}
+
+/** From a first attempt that failed or says nothing to one that counts, or to why there is none. */
+const tryAgain = Effect.fnUntraced(function*(
+  turnEnv: Env.Env,
+  firstTries: Tries,
+  firstAttempt: number,
+  firstResult: Attempt.Settled | Attempt.Failed
 ): Effect.fn.Return<Result, RunError.RunError> {
   const { journal } = turnEnv
+  const { turn } = journal.state
   let env = turnEnv
-  const { attempts, turn } = journal.state
-  let tries = makeTries(env, CurrentModel.of(env), attempts, prompt)
+  let tries = firstTries
+  let result = firstResult
   const afterTools = tries.messages[tries.messages.length - 1]?.role === "tool"
   let hadEmpty = false
 
-  for (let attempt = attempts + 1;; attempt++) {
+  for (let attempt = firstAttempt;; attempt++) {
     const { model } = tries
-    const result = yield* ask(env, tries, attempt)
     const isEmpty = result._tag === "Settled" && saysNothing(result)
     if (result._tag === "Settled" && (!isEmpty || afterTools || hadEmpty)) {
       return { ...result, attempt, isEmpty, tools: env.tools }
@@ -125,6 +141,7 @@ export const run = Effect.fnUntraced(function*(
       journal.move(isEmpty ? "emptyAnswer" : "retryableError")
       yield* wait(journal, { turn, attempt, error: error.reason }, delay)
     }
+    result = yield* ask(env, tries, attempt + 1)
   }
 })
 

@@ -1,0 +1,76 @@
+/** However a source puts an answer's parts into arrays, what is kept and what is shown of them is the same. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Schema from "effect/Schema"
+import { Collector } from "../../../src/loop/turn/Collector.ts"
+import type * as RunEvent from "../../../src/run/RunEvent.ts"
+import type * as Model from "../../../src/services/Model.ts"
+
+const block = Schema.Literals(["0", "1"])
+/** whole characters, either half of one, and nothing */
+const delta = Schema.Literals(["ab", "，", "🙂", "x\ud83d", "\ude42y", "\ud83d", "\ude42", ""])
+const metadata = Schema.optionalKey(Schema.Struct({ test: Schema.Struct({ n: Schema.Literals([1, 2]) }) }))
+
+const Part = Schema.Union([
+  Schema.Struct({ type: Schema.Literals(["text-delta", "reasoning-delta"]), block, delta }),
+  Schema.Struct({ type: Schema.Literals(["text-delta", "reasoning-delta"]), block, delta, metadata }),
+  Schema.Struct({ type: Schema.Literal("tool-params-delta"), block, delta, tool: Schema.Literal("work") }),
+  Schema.Struct({
+    type: Schema.Literals(["block-start", "block-end"]),
+    kind: Schema.Literals(["text", "reasoning"]),
+    block,
+    metadata
+  }),
+  Schema.Struct({
+    type: Schema.Literal("tool-call"),
+    id: Schema.String,
+    name: Schema.Literal("work"),
+    params: Schema.Struct({})
+  })
+])
+const Answer = Schema.Array(Part)
+
+/** Its parts in arrays of so many. */
+const collect = (parts: ReadonlyArray<Model.ModelPart>, size: number) => {
+  const collector = new Collector("run", 1, 1)
+  const shown: Array<RunEvent.Delta> = []
+  for (let at = 0; at < parts.length; at += size) collector.push(parts.slice(at, at + size), shown)
+  return { content: collector.content(), shown }
+}
+
+const shownAs = {
+  "text-delta": "TextDelta",
+  "reasoning-delta": "ReasoningDelta",
+  "tool-params-delta": "ToolParamsDelta"
+}
+
+describe("an answer", () => {
+  it.prop("in arrays of any size is kept and shown as the same", [Answer], ([parts]) => {
+    const one = collect(parts, 1)
+    for (const size of [2, 3, 1000]) assert.deepStrictEqual(collect(parts, size), one)
+  }, { arbitrary: { runs: 300, size: 40, seed: "arrays" } })
+
+  it.prop("is shown whole but for half a character at its end, in its order", [Answer], ([parts]) => {
+    const { shown } = collect(parts, 4)
+    assert.deepStrictEqual(shown.map(({ index }) => index), shown.map((_, at) => at))
+    for (const [type, tag] of Object.entries(shownAs)) {
+      for (const id of ["0", "1"]) {
+        const said = parts.flatMap((part) =>
+          part.type === type && "delta" in part && part.block === id ? part.delta : []
+        )
+        const seen = shown.flatMap((event) => event._tag === tag && event.block === id ? event.delta : [])
+        assert.strictEqual(seen.join(""), said.join("").replace(/[\ud800-\udbff]$/, ""))
+        // no character is cut in two
+        assert.strictEqual(seen.flatMap((delta) => [...delta]).length, [...seen.join("")].length)
+      }
+    }
+  }, { arbitrary: { runs: 300, size: 40, seed: "halves" } })
+
+  it.prop("keeps every unit of its texts", [Answer], ([parts]) => {
+    const { content } = collect(parts, 4)
+    const units = (texts: ReadonlyArray<string>) => texts.join("").split("").sort().join("")
+    for (const type of ["text", "reasoning"] as const) {
+      const said = parts.flatMap((part) => part.type === `${type}-delta` && "delta" in part ? part.delta : [])
+      assert.strictEqual(units(content.flatMap((part) => part.type === type ? part.text : [])), units(said))
+    }
+  }, { arbitrary: { runs: 300, size: 40, seed: "units" } })
+})
