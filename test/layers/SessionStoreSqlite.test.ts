@@ -19,6 +19,7 @@ import type * as SessionStore from "../../src/services/SessionStore.ts"
 import { notice, notices, started } from "../../src/testing/sessions/Fixtures.ts"
 import { suite } from "../../src/testing/SessionStoreSuite.ts"
 import { temporaryFolder } from "../support/Processes.ts"
+import * as Traces from "../support/Traces.ts"
 
 suite(
   "SessionStoreSqlite",
@@ -193,6 +194,28 @@ describe("a file", () => {
       assert.include(free, "fiberloop_sessions_newest ((updated_at,id)<(?,?))")
       assert.notInclude(free, "TEMP B-TREE")
       assert.include(inUse, "fiberloop_sessions_owned")
+    }))
+
+  it.effect("landmarks are looked for from the end of the log, not among all that there are", () =>
+    Effect.gen(function*() {
+      const { file } = yield* database
+      const store = yield* make(file)
+      const traces = Traces.make()
+      const looks = [["RunStarted"], ["RunStarted", "run-1"], ["ContextCompacted"]] as const
+      yield* Effect.withTracer(Effect.forEach(looks, (look) => store.lastOf("s", ...look)), traces.tracer)
+      const texts = traces.spans.flatMap(({ attributes }) => {
+        const text = attributes.get("db.query.text")
+        return typeof text === "string" ? [text] : []
+      })
+      assert.lengthOf(texts, looks.length)
+      const plans = sqlOn(
+        file,
+        (db) => texts.map((text) => JSON.stringify(db.prepare(`EXPLAIN QUERY PLAN ${text}`).all()))
+      )
+      for (const plan of plans) {
+        assert.notInclude(plan, "TEMP B-TREE")
+        assert.notInclude(plan, "SCAN")
+      }
     }))
 })
 

@@ -27,7 +27,7 @@ export interface SessionLog {
   ) => Effect.Effect<void, SqlError.SqlError>
   /** Fails where a newer version wrote the last event of the log, so that this one may not go on with it. */
   readonly check: (sessionId: string) => Effect.Effect<void, Fault>
-  /** `seq` of the last event of this type, from its index. */
+  /** `seq` of the last event of this type; what it costs does not grow with the number of runs. */
   readonly lastOf: (
     sessionId: string,
     type: SessionStore.Landmark,
@@ -63,13 +63,19 @@ export const make = (sql: SqlClient.SqlClient, steps: EventMigrations.Steps): Se
   })
 
   const lastOf: SessionLog["lastOf"] = (sessionId, type, runId) => {
-    const ofRun = runId === undefined ? sql.literal("") : sql`AND run = ${runId}`
+    const session = sessionOf(sessionId)
     // not a parameter: an index of some rows is for queries whose text says that they want no others
+    const ofType = sql.literal(`type = '${type}'`)
+    const ofRun = runId === undefined ? sql.literal("") : sql`AND run = ${runId}`
+    // the index of runs orders those of one run: the last of all is found from the end of the log, which a run begins near
+    const isAnyRun = type === "RunStarted" && runId === undefined
     return Effect.map(
-      sql<{ readonly seq: number }>`
-        SELECT seq FROM ${events}
-        WHERE session = ${sessionOf(sessionId)}
-          AND type = ${sql.literal(`'${type}'`)} ${ofRun} ORDER BY seq DESC LIMIT 1`,
+      isAnyRun
+        ? sql<{ readonly seq: number }>`
+            SELECT seq FROM ${events} WHERE ${within(session, 1, SessionDialect.lastSeq)} AND ${ofType}
+            ORDER BY ${order} DESC LIMIT 1`
+        : sql<{ readonly seq: number }>`
+            SELECT seq FROM ${events} WHERE session = ${session} AND ${ofType} ${ofRun} ORDER BY seq DESC LIMIT 1`,
       (rows) => rows[0]?.seq
     )
   }
