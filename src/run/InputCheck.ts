@@ -27,8 +27,8 @@ export const effective = (input: RunInput.RunInput, defaults: Defaults): Checked
   const checked = Result.all({
     messages: userMessages("input", input.input),
     history: input.history === undefined ? notGiven : historyMessages(input.history),
-    limits: input.limits === undefined ? nothing : limits(input.limits),
-    toolPolicy: input.toolPolicy === undefined ? nothing : policy(input.toolPolicy, defaults.tools),
+    limits: input.limits ? limits(input.limits) : nothing,
+    toolPolicy: input.toolPolicy ? policy(input.toolPolicy, defaults.tools) : nothing,
     allowedTools: names("allowedTools", input.allowedTools, defaults.tools),
     toolOrder: names("toolOrder", input.toolOrder, defaults.tools),
     data: input.data === undefined ? notGiven : json("data", input.data)
@@ -208,7 +208,7 @@ const names = (
   given: ReadonlyArray<string> | undefined,
   tools: ReadonlyArray<string>
 ): Checked<ReadonlyArray<string> | undefined> => {
-  if (given === undefined) return notGiven
+  if (!given) return notGiven
   const unknown = given.find((name) => !tools.includes(name))
   if (unknown === undefined) return Result.succeed(given.slice())
   const has = tools.length === 0 ? "it has none" : `it has ${tools.join(", ")}`

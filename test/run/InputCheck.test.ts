@@ -35,6 +35,11 @@ describe("an input", () => {
     })
   })
 
+  it("of which JSON says that a part is nothing does not have it", () => {
+    const input = JSON.parse(`{ "limits": null, "toolPolicy": null, "allowedTools": null, "toolOrder": null }`)
+    assert.deepStrictEqual(effective(input), effective({}))
+  })
+
   it("that is messages keeps them apart, and their parts", () => {
     const file: Message.FilePart = { type: "file", mediaType: "image/png", data: "AA==" }
     const input = [{ role: "user" as const, content: "one" }, { role: "user" as const, content: [file] }]
