@@ -201,8 +201,11 @@ describe("a file", () => {
       const { file } = yield* database
       const store = yield* make(file)
       const traces = Traces.make()
-      const looks = [["RunStarted"], ["RunStarted", "run-1"], ["ContextCompacted"]] as const
-      yield* Effect.withTracer(Effect.forEach(looks, (look) => store.lastOf("s", ...look)), traces.tracer)
+      const looks = [["RunStarted", undefined], ["RunStarted", "run-1"], ["ContextCompacted", undefined]] as const
+      yield* Effect.withTracer(
+        Effect.forEach(looks, ([type, runId]) => store.lastOf("s", type, runId)),
+        traces.tracer
+      )
       const texts = traces.spans.flatMap(({ attributes }) => {
         const text = attributes.get("db.query.text")
         return typeof text === "string" ? [text] : []
