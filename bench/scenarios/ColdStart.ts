@@ -81,7 +81,7 @@ export const measure = async (entry: Contenders.Entry, scenario: Scenario): Prom
     const { bytes, packages } = Installed.of(entry)
     return {
       "ms to the first delta": median(times),
-      "KB of a minified bundle": (await loadedBytes(bundled, "start.mjs")) / 1024,
+      "KB loaded of a minified bundle": (await loadedBytes(bundled, "start.mjs")) / 1024,
       "MB installed": bytes / 1024 / 1024,
       "packages installed": packages
     }

@@ -6,17 +6,16 @@
 import * as Arr from "effect/Array"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
-import type * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
-import * as Tracer from "effect/Tracer"
 import * as EventMigrations from "../run/log/EventMigrations.ts"
 import * as Fork from "../run/log/Fork.ts"
 import * as RunEvent from "../run/RunEvent.ts"
 import * as RunState from "../run/RunState.ts"
 import { Migrations } from "../services/Migrations.ts"
 import * as SessionStore from "../services/SessionStore.ts"
+import * as Tracing from "../services/Tracing.ts"
 import * as SessionErrors from "./sql/SessionErrors.ts"
 import * as SessionSignals from "./sql/SessionSignals.ts"
 
@@ -103,7 +102,7 @@ export const make: Effect.Effect<SessionStore.SessionStore["Service"]> = Effect.
       Effect.uninterruptible(Effect.withFiber((fiber) => {
         const now = fiber.getRef(Clock.Clock).currentTimeMillisUnsafe()
         const taken = Effect.suspend(() => take(sessionId, options, scope, now))
-        return areSpansSeen(fiber) ? Effect.useSpan("SessionStore.open", () => taken) : taken
+        return Tracing.isSeen(fiber) ? Effect.useSpan("SessionStore.open", () => taken) : taken
       })))
 
   const pageOf = (log: Log, from: number, to?: number) => {
@@ -217,10 +216,6 @@ export const make: Effect.Effect<SessionStore.SessionStore["Service"]> = Effect.
 })
 
 export const layer: Layer.Layer<SessionStore.SessionStore> = Layer.effect(SessionStore.SessionStore, make)
-
-/** Spans of effect's own tracer go nowhere, and cost as much as opening a session. */
-const areSpansSeen = ({ cache }: Fiber.Fiber<unknown, unknown>): boolean =>
-  cache.tracerEnabled && cache.tracer !== undefined && cache.tracer !== Tracer.nativeTracer
 
 type ListOptions = Parameters<SessionStore.SessionStore["Service"]["list"]>[0]
 type Pull = Effect.Effect<Arr.NonEmptyReadonlyArray<RunEvent.Durable>, SessionStore.StoreError>

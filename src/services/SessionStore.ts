@@ -134,7 +134,10 @@ export class SessionStore extends Context.Service<SessionStore, {
   readonly remove: (sessionId: string) => Effect.Effect<void, StoreError>
 }>()("fiberloop/services/SessionStore") {}
 
-/** Folds an event into what `list` shows; stores keep the result beside the log. */
+/**
+ * Folds an event into what `list` shows. Stores keep the result beside the log, or make it when it is asked for; that of
+ * SQLite does so in SQL, in the view of `layers/sql/SessionTables`, which changes with what is counted here.
+ */
 export const evolveInfo = (info: SessionInfo, event: RunEvent.Durable): SessionInfo => {
   const next = { ...info, head: event.seq, updatedAt: event.at }
   switch (event._tag) {

@@ -60,11 +60,15 @@ const behindFence = (sql: SqlClient.SqlClient): ToStatements => {
   return (head, rows) => [[fence, fenceValues(head)], ...toInserts(head.session, rows)]
 }
 
-/** The text that moves the head of a session where the fence still stands, with `fenceValues` as its parameters. */
-export const fenceOf = (sql: SqlClient.SqlClient): string =>
+/** Brings the row of a session up to date, with `rowValues` and the session as its parameters. */
+const rowUpdate = (sql: SqlClient.SqlClient) =>
   sql`
     UPDATE fiberloop_sessions SET head = ${0}, title = ${""}, turns = ${0}, ended = ${""}, updated_at = ${0}
-    WHERE session = ${0} AND epoch = ${0} AND head = ${0}`.compile()[0]
+    WHERE session = ${0}`
+
+/** The text that moves the head of a session where the fence still stands, with `fenceValues` as its parameters. */
+export const fenceOf = (sql: SqlClient.SqlClient): string =>
+  sql`${rowUpdate(sql)} AND epoch = ${0} AND head = ${0}`.compile()[0]
 
 export const fenceValues = ({ before, epoch, next, session }: Head): Values => [
   ...rowValues(next),
@@ -82,10 +86,9 @@ const rowEvery = 32
 /** The events are stored where the row of the session is still as the fence has it; that row follows where it is due. */
 const throughFence = (sql: SqlClient.SqlClient): ToStatements => {
   const fence = "WHERE EXISTS (SELECT 1 FROM fiberloop_sessions WHERE session = ? AND epoch = ? AND owner IS NOT NULL)"
-  const toFenced = insert(sql, fence)
-  const toInsert = insert(sql)
-  const row =
-    "UPDATE fiberloop_sessions SET head = ?, title = ?, turns = ?, ended = ?, updated_at = ? WHERE session = ?"
+  const toFenced = inserting((rows) => `${insertByKey(rows)} ${fence}`)
+  const toInsert = inserting(insertByKey)
+  const row = rowUpdate(sql).compile()[0]
   return (head, rows) => {
     const { epoch, next, session } = head
     const [first, ...more] = partsOf(rows)
@@ -103,7 +106,7 @@ const isDue = ({ before, next }: Head): boolean =>
 
 /** Statements that store events without a fence. */
 export const inserts = (sql: SqlClient.SqlClient) => {
-  const toInsert = insert(sql)
+  const toInsert = inserting(sql.onDialectOrElse({ pg: () => insertByNumber(sql), orElse: () => insertByKey }))
   return (session: Head["session"], rows: Rows): Statements => Arr.map(partsOf(rows), (part) => toInsert(session, part))
 }
 
@@ -113,17 +116,13 @@ const rowsPerInsert = 100
 const partsOf = (rows: Rows): Arr.NonEmptyReadonlyArray<Rows> =>
   rows.length <= rowsPerInsert ? [rows] : Arr.chunksOf(rows, rowsPerInsert)
 
-/** Stores one part, where a condition of SQLite holds. Texts are made once for each number of events. */
-const insert = (sql: SqlClient.SqlClient, condition = "") => {
+/** Stores one part; `more` are the parameters behind those of the rows. Texts are made once for each number of events. */
+const inserting = (textOf: (rows: number) => string) => {
   const texts: Array<string> = []
-  const textOf = sql.onDialectOrElse({
-    pg: () => insertByNumber(sql),
-    orElse: () => (rows: number) => `${insertByKey(rows)} ${condition}`
-  })
-  return (session: Head["session"], rows: Rows, ofCondition: Values = []): Statement => {
+  return (session: Head["session"], rows: Rows, more: Values = []): Statement => {
     const values: Array<string | number | null> = []
     for (const row of rows) values.push(session, ...row)
-    values.push(...ofCondition)
+    values.push(...more)
     return [texts[rows.length] ??= textOf(rows.length), values]
   }
 }

@@ -8,6 +8,7 @@ import type * as Message from "../../run/Message.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import * as Usage from "../../run/Usage.ts"
 import * as RecordContent from "../../services/RecordContent.ts"
+import * as Tracing from "../../services/Tracing.ts"
 import * as Chat from "./Chat.ts"
 import * as Conventions from "./Conventions.ts"
 import * as Ends from "./Ends.ts"
@@ -25,7 +26,7 @@ export const make = (
 ): Effect.Effect<{ readonly span: Tracer.Span; readonly sink: Sink.Sink }> =>
   Effect.withFiber((fiber) =>
     Effect.map(Effect.makeSpan(`invoke_agent ${drive.agent}`), (span) => {
-      if (!Spans.areSeen(fiber)) {
+      if (!Tracing.isSeen(fiber)) {
         const unseen = span instanceof Tracer.NativeSpan ? new Unseen(span) : span
         return { span: unseen, sink: { close: () => unseen.end(clock.currentTimeNanosUnsafe(), Exit.void) } }
       }

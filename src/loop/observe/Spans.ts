@@ -6,6 +6,7 @@ import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
 import * as Tracer from "effect/Tracer"
 import * as RecordContent from "../../services/RecordContent.ts"
+import * as Tracing from "../../services/Tracing.ts"
 import * as Family from "./Family.ts"
 
 /** What a span says of a failure: the tag, and only where content is recorded the words. */
@@ -22,10 +23,6 @@ export const failureOf = (
   hasContent: boolean
 ): Error => new Failure(_tag, hasContent ? message : _tag)
 
-/** Whether somebody may see spans: those of effect's own tracer go nowhere. */
-export const areSeen = ({ cache }: Fiber.Fiber<unknown, unknown>): boolean =>
-  cache.tracerEnabled && cache.tracer !== undefined && cache.tracer !== Tracer.nativeTracer
-
 /** Where spans and measurements of a drive go, from its start to its end. */
 export interface Telemetry {
   /** Somebody may see spans. */
@@ -34,7 +31,7 @@ export interface Telemetry {
 }
 
 export const telemetryOf = (fiber: Fiber.Fiber<unknown, unknown>): Telemetry => ({
-  isTraced: areSeen(fiber),
+  isTraced: Tracing.isSeen(fiber),
   metrics: Family.targetOf(fiber.context)
 })
 

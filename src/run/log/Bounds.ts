@@ -10,22 +10,32 @@ export const above = (value: unknown, limit: number): number | undefined => {
 /** Told from an upper bound of the bytes, without making them: what is not surely within `limit` may be all the same. */
 export const isSurelyWithin = (value: unknown, limit: number): boolean => atMost([value], limit) <= limit
 
+/** JSON takes at most six bytes for a UTF-16 unit (`\\u0000`), and 24 for what is neither a text nor a node: a number. */
+const perUnit = 6
+const perLeaf = 24
+/** quotes, and what stands between one and the next: a comma, or a colon too */
+const aroundItem = 3
+const aroundMember = 6
+
 /** An upper bound of a node's bytes of JSON; stops adding once it is over `limit`. Calls itself for inner nodes alone. */
 const atMost = (node: object, limit: number): number => {
   let sum = 2
   if (Array.isArray(node)) {
     for (let i = 0; i < node.length && sum <= limit; i++) {
       const item: unknown = node[i]
-      if (typeof item === "string") sum += item.length * 6 + 3
-      else sum += typeof item === "object" && item !== null ? atMost(item, limit) + 1 : 27
+      if (typeof item === "string") sum += item.length * perUnit + aroundItem
+      else sum += aroundItem + (typeof item === "object" && item !== null ? atMost(item, limit) : perLeaf)
     }
     return sum
   }
   for (const key in node) {
     if (sum > limit) return sum
     const member = (node as Record<string, unknown>)[key]
-    if (typeof member === "string") sum += (key.length + member.length) * 6 + 6
-    else sum += key.length * 6 + (typeof member === "object" && member !== null ? atMost(member, limit) + 4 : 30)
+    if (typeof member === "string") sum += (key.length + member.length) * perUnit + aroundMember
+    else {
+      const inner = typeof member === "object" && member !== null ? atMost(member, limit) : perLeaf
+      sum += key.length * perUnit + aroundMember + inner
+    }
   }
   return sum
 }

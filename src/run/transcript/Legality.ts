@@ -97,7 +97,3 @@ const cleanMetadata = <P extends Message.AssistantPart>(part: P): P => {
   const { metadata: _, ...rest } = part
   return (typeof clean === "object" && clean !== null ? { ...rest, metadata: clean } : rest) as P
 }
-
-/** Nothing that can stand alone as a message. */
-export const isBlank = (content: ReadonlyArray<Message.AssistantPart>): boolean =>
-  content.every((part) => part.type === "reasoning")
