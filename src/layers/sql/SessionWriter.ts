@@ -9,6 +9,7 @@
 import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
+import * as Semaphore from "effect/Semaphore"
 import type * as SqlError from "effect/sql/SqlError"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import * as SessionStore from "../../services/SessionStore.ts"
@@ -56,8 +57,7 @@ export const make = (options: {
   /** what may be stored or not */
   let open: { readonly events: Events; readonly next: SessionStore.SessionInfo } | undefined
   /** an append is under way, and those that came meanwhile */
-  let isBusy = false
-  const waiting: Array<() => void> = []
+  const permit = Semaphore.makeUnsafe(1)
 
   const stored = (next: SessionStore.SessionInfo): Effect.Effect<void> => {
     info = next
@@ -130,35 +130,14 @@ export const make = (options: {
     })
   }
 
-  /** The next one begins behind what runs now, or many would be a stack; none that comes meanwhile is before it. */
-  const over = () => {
-    const next = waiting.shift()
-    if (next === undefined) isBusy = false
-    else queueMicrotask(next)
-    return undefined
-  }
-
-  const free = Effect.callback<void>((resume) => {
-    waiting.push(() => resume(Effect.void))
-  })
-
-  /** One after the other, in the order they came, each in full. */
-  const inTurn = <E>(next: () => Effect.Effect<void, E>): Effect.Effect<void, E> => {
-    const begin = () => {
-      isBusy = true
-      return Effect.onExitPrimitive(Effect.suspend(next), over)
-    }
-    return Effect.uninterruptible(Effect.suspend(() => isBusy ? Effect.flatMap(free, begin) : begin()))
-  }
-
   return {
     claim,
     head: () => info.head,
-    append: (events) => inTurn(() => append(events)),
-    close: inTurn(() => {
+    append: (events) => Effect.uninterruptible(permit.withPermit(Effect.suspend(() => append(events)))),
+    close: permit.withPermit(Effect.suspend(() => {
       isLost = true
       return claims.release(claim, info.head)
-    })
+    }))
   }
 }
 
