@@ -56,7 +56,7 @@ export const make = (options: {
   let isLost = false
   /** what may be stored or not */
   let open: { readonly events: Events; readonly next: SessionStore.SessionInfo } | undefined
-  /** an append is under way, and those that came meanwhile */
+  /** appends, and then the release, one at a time in the order they came */
   const permit = Semaphore.makeUnsafe(1)
 
   const stored = (next: SessionStore.SessionInfo): Effect.Effect<void> => {
