@@ -1,0 +1,46 @@
+/** A fiber may yield between any two operations, and others go on meanwhile: nothing is lost there, and nothing is too much. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Stream from "effect/Stream"
+import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
+import * as RunLog from "../support/RunLog.ts"
+import * as TestAgent from "../support/TestAgent.ts"
+import * as Yielding from "../support/Yielding.ts"
+
+/** What a reader of a run sees that is told something at the n-th operation. */
+const read = Effect.fnUntraced(function*(n: number, tell: (made: TestAgent.TestAgent) => Effect.Effect<unknown>) {
+  const made = yield* TestAgent.make([
+    TestAgent.work(1),
+    ScriptedModel.text("hello"),
+    ScriptedModel.text("hello again")
+  ])
+  const context = yield* Effect.context<never>()
+  const yielding = Yielding.at(n, () => {
+    Effect.runForkWith(context)(tell(made))
+  })
+  const events = made.agent.stream({ sessionId: "s", runId: "r", input: "go" })
+  const exit = yield* Effect.exit(Yielding.run(yielding, Stream.runCollect(events)))
+  return { exit, log: yield* made.store.log("s"), count: yielding.count() }
+}, Effect.scoped)
+
+/** Reads a run for every operation there is, and checks what was seen of it. */
+const everywhere = Effect.fnUntraced(function*(tell: (made: TestAgent.TestAgent) => Effect.Effect<unknown>) {
+  const { count } = yield* read(0, tell)
+  assert.isAbove(count, 100)
+  for (let n = 1; n <= count; n++) {
+    const { exit, log } = yield* read(n, tell)
+    assert.deepStrictEqual(RunLog.violations(log), [], `${n}`)
+    const seen = exit._tag === "Success" ? RunLog.durable(exit.value) : []
+    assert.deepStrictEqual(seen.map(({ seq }) => seq), log.map(({ seq }) => seq), `${n}`)
+  }
+})
+
+describe("wherever a fiber yields", () => {
+  it.effect("a reader sees the end of a run that is aborted meanwhile", () =>
+    everywhere(({ agent }) => Effect.flatMap(agent.live("r"), (run) => run?.abort ?? Effect.void)))
+
+  it.effect("a reader sees all of a run that is spoken to meanwhile", () =>
+    everywhere(({ agent }) =>
+      Effect.flatMap(agent.live("r"), (run) => run === undefined ? Effect.void : Effect.exit(run.steer("more")))
+    ))
+})
