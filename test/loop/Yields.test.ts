@@ -43,4 +43,30 @@ describe("wherever a fiber yields", () => {
     everywhere(({ agent }) =>
       Effect.flatMap(agent.live("r"), (run) => run === undefined ? Effect.void : Effect.exit(run.steer("more")))
     ))
+
+  it.effect("calls run at most maxParallel at once", () =>
+    Effect.gen(function*() {
+      const mostAtOnce = Effect.fnUntraced(function*(n: number) {
+        let running = 0
+        let most = 0
+        const tool: TestAgent.Handler = () =>
+          Effect.acquireUseRelease(
+            Effect.sync(() => {
+              most = Math.max(most, ++running)
+            }),
+            () => Effect.as(Effect.yieldNow, "done"),
+            () => Effect.sync(() => running--)
+          )
+        const calls = [1, 2, 3, 4].map((n) => TestAgent.work(n, `${n}`))
+        const { agent } = yield* TestAgent.make([calls, ScriptedModel.text("ok")], {
+          tool,
+          agent: { toolPolicy: { maxParallel: 2 } }
+        })
+        const yielding = Yielding.at(n)
+        yield* Yielding.run(yielding, agent.run({ sessionId: "s", input: "go" }))
+        return { most, count: yielding.count() }
+      }, Effect.scoped)
+      const { count } = yield* mostAtOnce(0)
+      for (let n = 1; n <= count; n++) assert.strictEqual((yield* mostAtOnce(n)).most, 2, `${n}`)
+    }))
 })
