@@ -1,5 +1,7 @@
 /** A fiber may yield between any two operations, and others go on meanwhile: nothing is lost there, and nothing is too much. */
 import { assert, describe, it } from "@effect/vitest"
+import * as Clock from "effect/Clock"
+import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
@@ -43,6 +45,36 @@ describe("wherever a fiber yields", () => {
     everywhere(({ agent }) =>
       Effect.flatMap(agent.live("r"), (run) => run === undefined ? Effect.void : Effect.exit(run.steer("more")))
     ))
+
+  it.effect("no timer outlives a run that is aborted meanwhile", () =>
+    Effect.gen(function*() {
+      const sleepingAfter = Effect.fnUntraced(function*(n: number) {
+        const made = yield* TestAgent.make([ScriptedModel.text("hello")], {
+          agent: { limits: { maxDuration: "1 hour" } }
+        })
+        const context = yield* Effect.context<never>()
+        const below = yield* Clock.Clock
+        let sleeping = 0
+        const clock: Clock.Clock = Object.assign(Object.create(below), {
+          sleep: (duration: Duration.Duration) =>
+            Effect.acquireUseRelease(
+              Effect.sync(() => sleeping++),
+              () => below.sleep(duration),
+              () => Effect.sync(() => sleeping--)
+            )
+        })
+        const yielding = Yielding.at(n, () => {
+          Effect.runForkWith(context)(Effect.flatMap(made.agent.live("r"), (run) => run?.abort ?? Effect.void))
+        })
+        const running = Yielding.run(yielding, made.agent.run({ sessionId: "s", runId: "r", input: "go" }))
+        yield* Effect.exit(Effect.provideService(running, Clock.Clock, clock))
+        // what was begun begins by then
+        for (let i = 0; i < 3; i++) yield* Effect.yieldNow
+        return { sleeping, count: yielding.count() }
+      }, Effect.scoped)
+      const { count } = yield* sleepingAfter(0)
+      for (let n = 1; n <= count; n++) assert.strictEqual((yield* sleepingAfter(n)).sleeping, 0, `${n}`)
+    }))
 
   it.effect("calls run at most maxParallel at once", () =>
     Effect.gen(function*() {
