@@ -4,6 +4,7 @@ import * as Clock from "effect/Clock"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
+import * as Approver from "../../src/services/Approver.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as RunLog from "../support/RunLog.ts"
 import * as TestAgent from "../support/TestAgent.ts"
@@ -74,6 +75,26 @@ describe("wherever a fiber yields", () => {
       }, Effect.scoped)
       const { count } = yield* sleepingAfter(0)
       for (let n = 1; n <= count; n++) assert.strictEqual((yield* sleepingAfter(n)).sleeping, 0, `${n}`)
+    }))
+
+  it.effect("a decision that comes meanwhile is taken up", () =>
+    Effect.gen(function*() {
+      const decided = Effect.fnUntraced(function*(n: number) {
+        const { agent } = yield* TestAgent.make([TestAgent.work(1), ScriptedModel.text("hello")], {
+          agent: { toolPolicy: { requireApprovalByDefault: true } }
+        })
+        const yielding = Yielding.at(n)
+        const run = yield* Yielding.run(yielding, agent.start({ sessionId: "s", input: "go" })).pipe(
+          Effect.provideService(Approver.Approver, { ask: () => Effect.never })
+        )
+        yield* Stream.runForEach(run.events, (event) =>
+          event._tag === "ApprovalRequested"
+            ? agent.decide({ sessionId: "s", approvalId: event.approvalId, approved: true, by: "ann" })
+            : Effect.void)
+        return { result: yield* run.result, count: yielding.count() }
+      }, Effect.scoped)
+      const { count } = yield* decided(0)
+      for (let n = 1; n <= count; n++) assert.strictEqual((yield* decided(n)).result._tag, "Completed", `${n}`)
     }))
 
   it.effect("calls run at most maxParallel at once", () =>
