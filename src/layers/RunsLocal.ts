@@ -1,6 +1,7 @@
 /** The live runs of this process, in memory: at most one a session. */
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import * as RunError from "../run/RunError.ts"
@@ -25,8 +26,21 @@ export const make: Effect.Effect<Runs.Runs["Service"], never, Scope.Scope> = Eff
       const entry: Entry = { run, forgotten: undefined }
       live.set(run.sessionId, entry)
       const forget = forgetting(live, entry)
+      let hasBegun = false
+      const begun = Effect.suspend(() => {
+        hasBegun = true
+        return drive(Effect.sync(forget))
+      })
       // started at once: a fiber interrupted before its first step would never say how the run ended
-      return Effect.as(Effect.forkIn(orElse(drive(forget), forget), scope, { startImmediately: true }), run)
+      return Effect.flatMap(Effect.forkIn(begun, scope, { startImmediately: true }), (fiber) => {
+        // a drive that dies forgets too
+        fiber.addObserver((exit) => {
+          if (Exit.isFailure(exit)) forget()
+        })
+        // closed since the look at the scope, where the fiber that starts the run has yielded
+        const isRefused = !hasBegun && fiber.pollUnsafe() !== undefined
+        return isRefused ? Effect.fail(RunError.shuttingDown) : Effect.succeed(run)
+      })
     })
 
   const inSession: Runs.Runs["Service"]["inSession"] = (sessionId) =>
@@ -48,15 +62,11 @@ export const make: Effect.Effect<Runs.Runs["Service"], never, Scope.Scope> = Eff
   }
 })
 
-const forgetting = (live: Map<string, Entry>, entry: Entry): Effect.Effect<void> =>
-  Effect.sync(() => {
-    const { sessionId } = entry.run
-    if (live.get(sessionId) === entry) live.delete(sessionId)
-    if (entry.forgotten !== undefined) Deferred.doneUnsafe(entry.forgotten, Effect.void)
-  })
-
-/** A drive that dies forgets too. */
-const orElse = (drive: Effect.Effect<void>, forget: Effect.Effect<void>) => Effect.onError(drive, () => forget)
+const forgetting = (live: Map<string, Entry>, entry: Entry) => (): void => {
+  const { sessionId } = entry.run
+  if (live.get(sessionId) === entry) live.delete(sessionId)
+  if (entry.forgotten !== undefined) Deferred.doneUnsafe(entry.forgotten, Effect.void)
+}
 
 /** Of an entry that is known still. */
 const forgotten = (entry: Entry): Effect.Effect<void> => {

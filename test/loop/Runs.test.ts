@@ -17,6 +17,7 @@ import * as Hang from "../support/Hang.ts"
 import * as RunLog from "../support/RunLog.ts"
 import * as TestAgent from "../support/TestAgent.ts"
 import * as TestStore from "../support/TestStore.ts"
+import * as Yielding from "../support/Yielding.ts"
 
 /** An agent with a run that waits at `gate`. */
 const waiting = Effect.fnUntraced(function*(...more: ReadonlyArray<ScriptedModel.Turn>) {
@@ -254,5 +255,28 @@ describe("the live runs of a process", () => {
       assert.isUndefined(yield* runs.live("a"))
       assert.isUndefined(yield* runs.live("b"))
       yield* start(runs, run("c", "s"))
+    }))
+
+  it.effect("are not known where the layer is closed while they start", () =>
+    Effect.gen(function*() {
+      let operations = 1
+      for (let n = 1; n <= operations; n++) {
+        const scope = yield* Scope.make()
+        const runs = yield* Scope.provide(RunsLocal.make, scope)
+        const yielding = Yielding.at(n, () => {
+          Effect.runFork(Scope.close(scope, Exit.void))
+        })
+        let isBegun = false
+        const drive = Effect.suspend(() => {
+          isBegun = true
+          return Effect.never
+        })
+        const started = yield* Effect.exit(Yielding.run(yielding, runs.start(run("a", "s"), () => drive)))
+        yield* Effect.yieldNow
+        operations = yielding.count()
+        if (Exit.isFailure(started)) assert.isFalse(isBegun, `${n}`)
+        yield* Scope.close(scope, Exit.void)
+        assert.isUndefined(yield* runs.live("a"), `${n}`)
+      }
     }))
 })

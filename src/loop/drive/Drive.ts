@@ -136,10 +136,11 @@ const takeTurns = (driving: Driving, env: Env.Env): Effect.Effect<Turn.Ending, R
   if (live.stopped !== undefined) return Effect.interrupt
   const { maxDuration } = env.journal.state.limits
   if (maxDuration === undefined) return Turn.takeTurns(env)
-  return Effect.flatMap(Effect.forkDetach(limitDuration(env, live, maxDuration)), (timer) => {
+  const timed = Effect.map(Effect.forkDetach(limitDuration(env, live, maxDuration)), (timer) => {
     driving.timer = timer
-    return Turn.takeTurns(env)
   })
+  // no timer is left to run that nobody knows of
+  return Effect.andThen(Effect.uninterruptible(timed), Turn.takeTurns(env))
 }
 
 /** Ends what was begun, and refuses what was not. */

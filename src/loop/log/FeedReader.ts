@@ -129,7 +129,9 @@ export class FeedReader implements Watcher {
     const ended = this.#ended
     if (ended !== undefined) return Exit.isSuccess(ended) ? Cause.done() : Effect.failCause(ended.cause)
     return Effect.callback((resume) => {
-      this.#wake = resume
+      // what came between the look and the wait has woken nobody
+      if (this.#size > 0 || this.#missing !== undefined || this.#ended !== undefined) resume(this.pull)
+      else this.#wake = resume
     })
   }
 

@@ -101,7 +101,9 @@ export const make = (options: {
 
   /** Comes when the write under way is over. */
   const free = Effect.callback<void>((resume) => {
-    waiting.push(() => resume(Effect.void))
+    // it may be over by now: between the look at it and the wait the fiber may have yielded
+    if (isBusy) waiting.push(() => resume(Effect.void))
+    else resume(Effect.void)
   })
 
   const over = () => {

@@ -141,14 +141,17 @@ const enter = (lanes: Lanes, given: Call, verdict: CallStep.Verdict, isStarted: 
 const over = (lanes: Lanes): Running => lanes.leave() > 0 ? lanes.env.journal.commit : Effect.void
 
 const queue = (lanes: Lanes, call: Call, isStarted: boolean): Running => {
-  if (lanes.taken < lanes.places) return Effect.gen(() => takePlace(lanes, call, isStarted))
-  lanes.waiting.push(call)
-  return Effect.void
+  if (lanes.taken >= lanes.places) {
+    lanes.waiting.push(call)
+    return Effect.void
+  }
+  // taken with the look at it: until it begins to run, others may look
+  lanes.taken++
+  return Effect.gen(() => inPlace(lanes, call, isStarted))
 }
 
 /** Runs the call, and then those that wait for a place. */
-const takePlace = function*(lanes: Lanes, first: Call, isStarted: boolean): Steps {
-  lanes.taken++
+const inPlace = function*(lanes: Lanes, first: Call, isStarted: boolean): Steps {
   yield* perform(lanes, first, isStarted)
   for (let next = lanes.waiting.shift(); next !== undefined; next = lanes.waiting.shift()) {
     lanes.leave()

@@ -10,9 +10,10 @@ export class Desk {
   isOpen = true
   readonly #waiting = new Map<string, Deferred.Deferred<void>>()
 
-  /** Comes with the next decision about this call. */
-  decided(callId: string): Effect.Effect<void> {
+  /** Comes with the next decision about this call, or at once where there is one that counts by then. */
+  decided(callId: string, isDecided: () => boolean): Effect.Effect<void> {
     return Effect.suspend(() => {
+      if (isDecided()) return Effect.void
       const waiting = Deferred.makeUnsafe<void>()
       this.#waiting.set(callId, waiting)
       return Deferred.await(waiting)

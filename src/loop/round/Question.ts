@@ -46,12 +46,13 @@ const newId = (journal: Env.Env["journal"], callId: string): string => {
 /** Comes when the question has its answer, from wherever, or when `word` comes. */
 export const answered = (env: Env.Env, question: Approver.Question, word: Effect.Effect<void>): Effect.Effect<void> =>
   Effect.suspend(() => {
-    if (Decision.waiting(env.journal.state, question.approvalId) === undefined) return Effect.void
+    const isDecided = () => Decision.waiting(env.journal.state, question.approvalId) === undefined
+    if (isDecided()) return Effect.void
     const { expiresAt } = question
     if (OpenCall.isExpired(question, env.journal.now())) return Effect.sync(() => expire(env, question))
     return Effect.raceAllFirst([
       word,
-      env.desk.decided(question.callId),
+      env.desk.decided(question.callId, isDecided),
       ...(expiresAt === undefined ? [] : [expiring(env, question, expiresAt)])
     ])
   })

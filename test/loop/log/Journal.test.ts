@@ -4,13 +4,14 @@ import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import type * as Fiber from "effect/Fiber"
+import * as Fiber from "effect/Fiber"
 import * as Journal from "../../../src/loop/log/Journal.ts"
 import type * as RunEvent from "../../../src/run/RunEvent.ts"
 import * as RunState from "../../../src/run/RunState.ts"
 import * as Transcript from "../../../src/run/Transcript.ts"
 import type * as SessionStore from "../../../src/services/SessionStore.ts"
 import * as TestStore from "../../support/TestStore.ts"
+import * as Yielding from "../../support/Yielding.ts"
 
 const note = (text: string) => ({ _tag: "NoticeAdded", kind: "resume", text }) as const
 
@@ -60,6 +61,24 @@ const nameOf = (event: RunEvent.RunEvent) => "text" in event ? event.text : even
 const begin = <A, E>(self: Effect.Effect<A, E>) => Effect.forkDetach(self, { startImmediately: true })
 
 describe("commits that come while a write is under way", () => {
+  it.effect("end also where it is over before they wait for it", () =>
+    Effect.gen(function*() {
+      let operations = 1
+      for (let n = 1; n <= operations; n++) {
+        const { journal, letGo } = yield* make
+        journal.record(note("a"))
+        const first = yield* begin(journal.commit)
+        const yielding = Yielding.at(n, () => {
+          Effect.runFork(letGo)
+        })
+        const second = yield* begin(Yielding.run(yielding, journal.commit))
+        yield* letGo
+        yield* Fiber.join(first)
+        yield* Fiber.join(second)
+        operations = yielding.count()
+      }
+    }))
+
   it.effect("all end, whichever of them writes what they recorded", () =>
     Effect.gen(function*() {
       const { journal, letGo, shown, writes } = yield* make
