@@ -493,3 +493,20 @@ it.effect("the layer needs nothing and gives the executor", () =>
     const context = yield* Layer.build(ToolExecutorToolkit.layer)
     assert.isFalse(Context.getOption(context, Unneeded)._tag === "Some")
   }))
+
+it.effect("a handle of somebody's own making that throws settles with a sentence", () =>
+  Effect.gen(function*() {
+    const handlers: ToolExecutor.Handlers = {
+      tools: kit.tools,
+      handle: () => {
+        throw new Error("no effect at all")
+      }
+    }
+    const identity = { sessionId: "s", runId: "r", callId: "1.0", idempotencyKey: "k", attempt: 1, data: undefined }
+    const { outcome } = yield* ToolExecutorToolkit.make.execute(
+      handlers,
+      { name: "plain", params: { n: 1 }, timeout: Duration.seconds(1), identity },
+      { progress: () => Effect.void, leftBehind: () => Effect.void }
+    )
+    assert.deepStrictEqual(outcome, failed("The tool failed unexpectedly: no effect at all"))
+  }))

@@ -27,7 +27,8 @@ export const run = (
     last = result
     return Effect.void
   }
-  return handlers.handle(call.name, call.params, call.identity.callId).pipe(
+  // one that throws is a handler that fails
+  return Effect.suspend(() => handlers.handle(call.name, call.params, call.identity.callId)).pipe(
     Effect.flatMap((results) => Stream.runForEach(results, take)),
     Effect.map(() => last),
     Effect.updateContext((given: Context.Context<never>) =>
