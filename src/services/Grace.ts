@@ -35,14 +35,17 @@ export const severed = <A, E, R, B = never, E2 = never>(
     return fiber.pollUnsafe() ?? join(fiber, restore, onLeak, severing)
   })
 
-/** The context of the fiber that asks. */
+/** The context of the fiber that runs this code; there must be one. */
 export const contextHere = (): Context.Context<never> => Fiber.getCurrent()!.context
 
 /** A fiber that nothing else ends; `self` has begun, and is over where it waits for nothing. */
 export const start = <A, E, R>(self: Effect.Effect<A, E, R>, context: Context.Context<R>): Fiber.Fiber<A, E> =>
   Effect.runForkWith(context)(self)
 
-/** Awaits a fiber that was started where only `restore` lets an interruption in, and ends it as `severed` does. */
+/**
+ * Awaits a fiber that was started where only `restore` lets an interruption in, and ends it as `severed` does. Called by code
+ * that a fiber runs, as `contextHere`.
+ */
 export const join = <A, E, B = never, E2 = never>(
   fiber: Fiber.Fiber<A, E>,
   restore: <A, E, R>(self: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>,

@@ -68,14 +68,14 @@ export const drive = (
         env: undefined,
         timer: undefined
       }
-      const drive = Effect.flatMap(
+      const driven = Effect.flatMap(
         // its turns have calls to settle behind what they leave behind
         Phase.make(live, restore)(Effect.suspend(() => work(driving)), () => live.env === undefined ? 1 : 2),
         (exit) => Effect.andThen(conclude(driving, exit, restore), seen(restore))
       )
       // a bug of ours: nobody is left waiting, and no session held, for a run that has none left to drive it
       const whole = Effect.catchCause(
-        drive,
+        driven,
         (cause) => Effect.andThen(release(driving), Ending.refuse(live, Ending.toRunError(cause)))
       )
       return Effect.provideService(whole, Tracer.ParentSpan, span)

@@ -177,6 +177,7 @@ export const make = (options: {
       if (recorded.length === 0 && !isBusy) feed.publish(deltas, "deltas")
       else for (let i = 0; i < deltas.length; i++) recorded.push(deltas[i]!)
     },
+    // what is to be written is looked at when it runs, where nothing interrupts it any more
     commit: Effect.uninterruptibleMask(() => write()),
     seal: (release: Effect.Effect<void>) => Effect.uninterruptibleMask(() => write(release))
   })

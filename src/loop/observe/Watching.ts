@@ -1,7 +1,7 @@
 /**
  * The observers of a drive: each reads the feed on a fiber of its own, in its own time.
  *
- * Does not own what waits for a slow one; that is `Feed`.
+ * Does not own what waits for a slow one; that is `FeedReader`.
  */
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"

@@ -78,7 +78,7 @@ export const run = (
       journal.emitDeltas(deltas)
       deltas = []
     }
-    const beginWait = () => {
+    const endBurst = () => {
       isBurst = false
       show()
       watch.lastPartAt ??= journal.now()
@@ -88,7 +88,7 @@ export const run = (
       if (!isBurst) {
         isBurst = true
         // behind all that comes without a wait: its deltas are shown as one array, and the clock is looked at once
-        queueMicrotask(beginWait)
+        queueMicrotask(endBurst)
       }
       if (watch.lastPartAt !== undefined && parts.some(isProgress)) {
         watch.lastPartAt = undefined

@@ -7,7 +7,7 @@ import * as Effect from "effect/Effect"
 import type * as Message from "../../run/Message.ts"
 import * as RunError from "../../run/RunError.ts"
 import type * as RunState from "../../run/RunState.ts"
-import type * as OpenCall from "../../run/state/OpenCall.ts"
+import * as OpenCall from "../../run/state/OpenCall.ts"
 import * as Transcript from "../../run/Transcript.ts"
 import * as Rewrite from "../../run/transcript/Rewrite.ts"
 import * as Hooks from "../../services/Hooks.ts"
@@ -64,11 +64,9 @@ const digest = (messages: ReadonlyArray<Message.Message>, tools: Model.Tools): E
 export const after = function*(env: Env.Env): Effect.fn.Return<void, RunError.RunError> {
   if (env.hooks.at.afterModelCall.length === 0) return
   const { answer, openCalls, turn } = env.journal.state
-  const isPassed = answer === undefined || openCalls.length < answer.calls || openCalls.some(hasGoneOn)
+  const isPassed = answer === undefined || openCalls.length < answer.calls || openCalls.some(OpenCall.hasGoneOn)
   if (!isPassed) yield* show(env, answer, turn)
 }
-
-const hasGoneOn = ({ approvalId, phase }: OpenCall.OpenCall): boolean => phase !== "pending" || approvalId !== undefined
 
 const show = Effect.fnUntraced(function*(
   env: Env.Env,

@@ -14,12 +14,10 @@ export const before = function*(env: Env.Env): Stops {
   const { stopBefore } = env.rules
   const { answer, openCalls } = env.journal.state
   if (stopBefore === undefined || answer === undefined || openCalls.length === 0) return false
-  if (answer.calls > openCalls.length || openCalls.some(hasBegun)) return false
+  if (answer.calls > openCalls.length || openCalls.some(OpenCall.hasGoneOn)) return false
   const calls = openCalls.map(({ callId, params, tool }) => ({ callId, tool, params }))
   return yield* ask(env, "stopBefore", () => stopBefore({ ...settled(env, answer), calls }))
 }
-
-const hasBegun = ({ approvalId, phase }: OpenCall.OpenCall): boolean => phase !== "pending" || approvalId !== undefined
 
 /** Asked of a turn whose calls all have their outcome. */
 export const after = function*(env: Env.Env): Stops {

@@ -38,6 +38,9 @@ export const asked = ({ params }: OpenCall): OpenCall["params"] => params
 /** The arguments that the call runs with. */
 export const final = (call: OpenCall): OpenCall["params"] => call.decision?.params ?? asked(call)
 
+/** Its intent is stored, or a person was asked about it. */
+export const hasGoneOn = ({ approvalId, phase }: OpenCall): boolean => phase !== "pending" || approvalId !== undefined
+
 /** Nobody can say yes any more. */
 export const isExpired = ({ expiresAt }: Pick<OpenCall, "expiresAt">, at: number): boolean =>
   expiresAt !== undefined && at >= expiresAt
