@@ -26,7 +26,7 @@ export interface SessionWriter {
   readonly head: () => number
   /**
    * An append of which it is not known whether it was stored, because the connection was lost, fails only where the
-   * database does not tell within a few seconds. It may be made again then, with the same events first: those that are
+   * database does not tell within a few seconds, or where it got lost each time. It may be made again then, with the same events first: those that are
    * stored by now are not stored twice.
    */
   readonly append: (events: Events) => Appending
@@ -103,8 +103,8 @@ export const make = (options: {
         open = { events, next }
         return Effect.flatMap(settle(), () => {
           if (info.head === next.head) return Effect.void
-          if (tries === mostTries) return Effect.fail(explain(error))
-          return isLost ? lost() : write(events, rows, next, tries + 1)
+          if (isLost) return lost()
+          return tries === mostTries ? Effect.fail(explain(error)) : write(events, rows, next, tries + 1)
         })
       }
     })
@@ -121,6 +121,7 @@ export const make = (options: {
   }
 
   const append = (events: Events): Appending => {
+    if (isLost) return lost()
     if (open === undefined) return check(events)
     const failed = open.events
     return Effect.flatMap(settle(), () => {

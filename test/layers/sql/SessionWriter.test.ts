@@ -1,8 +1,10 @@
 /** What a writer makes of appends of which the outcome is not known, on a real database whose answers get lost. */
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Reactivity from "effect/reactivity/Reactivity"
+import * as Scope from "effect/Scope"
 import * as SqlClient from "effect/sql/SqlClient"
 import * as SqlError from "effect/sql/SqlError"
 import * as Stream from "effect/Stream"
@@ -118,6 +120,24 @@ it.effect("a writer that was taken over meanwhile is stale", () =>
     yield* session.append(notices(1, 2))
     yield* store.open("s", { runId: "run-2", create: true, takeOver: true })
     assert.strictEqual((yield* reasonOf(session.append([notice({ seq: 3 })])))._tag, "StaleWriter")
+  }))
+
+it.effect("a closed writer stores nothing more, also what it had left open and could not give back", () =>
+  Effect.gen(function*() {
+    let lock = Effect.void
+    const { other, store } = yield* writing((n, append) => n > 1 ? append : Effect.andThen(lock, lost))
+    const scope = yield* Scope.make()
+    const session = yield* Scope.provide(store.open("t", { runId: "run-2", create: true }), scope)
+    lock = Effect.sync(() => other.exec("BEGIN EXCLUSIVE"))
+    const left = yield* Effect.forkChild(reasonOf(session.append(notices(1, 2))))
+    yield* TestClock.adjust("9 seconds")
+    assert.strictEqual((yield* Fiber.join(left))._tag, "StoreUnavailable")
+    const closed = yield* Effect.forkChild(Scope.close(scope, Exit.void))
+    yield* TestClock.adjust("100 millis")
+    yield* Fiber.join(closed)
+    other.exec("ROLLBACK")
+    assert.strictEqual((yield* reasonOf(session.append(notices(1, 2))))._tag, "StaleWriter")
+    assert.isUndefined(yield* store.info("t"))
   }))
 
 it.effect("any number of appends at once are stored in their order", () =>
