@@ -17,7 +17,7 @@ import type * as Runs from "./services/Runs.ts"
 export interface Run<A> {
   readonly runId: string
   readonly sessionId: string
-  /** Every event of this drive; may be read by many, left, and read again from its beginning. */
+  /** Every fact from the drive's first event on, then what happens live. May be read by many, left, and read again. */
   readonly events: Stream.Stream<RunEvent.RunEvent, RunError.RunError>
   /** Awaits the end. */
   readonly result: Effect.Effect<RunResult.RunResult<A>, RunError.RunError>

@@ -54,11 +54,11 @@ export const make = Effect.fnUntraced(function*(
     (db) => Effect.sync(() => db.close())
   )
   SqliteFile.unlock(db)
-  const { run, takesEffect } = executor(db)
+  const { run, runGuard } = prepared(db)
   const execute = (text: string, params: ReadonlyArray<unknown> = [], shape: Shape = "objects") =>
     run(text, params.map(toSqlite), shape)
-  const attemptNow = attempts(db, options.busyTimeout ?? "5 seconds")
-  const attempt = <A>(statement: () => A) => Effect.suspend(() => attemptNow(statement))
+  const runNow = unlocked(db, options.busyTimeout ?? "5 seconds")
+  const attempt = <A>(statement: () => A) => Effect.suspend(() => runNow(statement))
   const connection = connectionOf((text, params, shape) => attempt(() => execute(text, params, shape)))
 
   const { ownTable } = options
@@ -83,10 +83,10 @@ export const make = Effect.fnUntraced(function*(
 
   const transaction = (statements: Parameters<SqliteClient["transact"]>[0]) => {
     const [text, values] = statements[0]
-    if (statements.length === 1) return takesEffect(text, values)
+    if (statements.length === 1) return runGuard(text, values)
     run("BEGIN IMMEDIATE")
     try {
-      const isMet = takesEffect(text, values)
+      const isMet = runGuard(text, values)
       for (const statement of isMet ? statements.slice(1) : []) run(...statement)
       run("COMMIT")
       return isMet
@@ -98,7 +98,7 @@ export const make = Effect.fnUntraced(function*(
   const inTurn = <A>(waiting: Effect.Effect<A, SqlError.SqlError>) => acquirers.borrower(() => waiting)
   const transact: SqliteClient["transact"] = (statements) => {
     const all = () => transaction(statements)
-    return Effect.suspend(() => isTransaction() ? inTurn(attempt(all)) : attemptNow(all, inTurn))
+    return Effect.suspend(() => isTransaction() ? inTurn(attempt(all)) : runNow(all, inTurn))
   }
   return Object.assign(client, { transact })
 })
@@ -123,12 +123,12 @@ const sqlError = (cause: unknown, operation: string): SqlError.SqlError => {
 }
 
 /**
- * Runs a statement on the files that were opened, and runs it again while another connection holds a lock that it needs,
- * at most for `timeout`; `inTurn` makes of that what other fibers are to wait for. Outside of a transaction what found a lock
- * has done nothing. Waits on the clock instead of in SQLite, which would block the process, and with it the very transaction
- * it waits for when that is another connection of this process.
+ * Runs a statement on the files that were opened, at once when it is called; the effect runs it again while another connection
+ * holds a lock that it needs, at most for `timeout`, and `inTurn` makes of that what other fibers are to wait for. Outside of
+ * a transaction what found a lock has done nothing. Waits on the clock instead of in SQLite, which would block the process,
+ * and with it the very transaction it waits for when that is another connection of this process.
  */
-const attempts = (db: DatabaseSync, timeout: Duration.Input) => {
+const unlocked = (db: DatabaseSync, timeout: Duration.Input) => {
   const guarded = SqliteFile.guarded(db)
   const schedule = Schedule.min([Schedule.exponential("1 millis"), Schedule.spaced("25 millis")]).pipe(
     Schedule.upTo({ duration: timeout })
@@ -149,15 +149,15 @@ const attempts = (db: DatabaseSync, timeout: Duration.Input) => {
 }
 
 /** Prepares each text once. The bound is for a client that is used for more than a store, whose texts are few. */
-const executor = (db: DatabaseSync) => {
+const prepared = (db: DatabaseSync) => {
   const cacheSize = 200
   const cache = new Map<string, { readonly statement: StatementSync; readonly returnsRows: boolean }>()
   const prepare = (text: string) => {
     const statement = db.prepare(text)
-    const prepared = { statement, returnsRows: statement.columns().length > 0 }
+    const found = { statement, returnsRows: statement.columns().length > 0 }
     if (cache.size >= cacheSize) cache.clear()
-    cache.set(text, prepared)
-    return prepared
+    cache.set(text, found)
+    return found
   }
   const run = (text: string, values: ReadonlyArray<SQLInputValue> = [], shape: Shape = "objects"): Rows => {
     const { returnsRows, statement } = cache.get(text) ?? prepare(text)
@@ -169,11 +169,11 @@ const executor = (db: DatabaseSync) => {
     return statement.all(...values)
   }
   /** Whether a statement returned a row or changed one. */
-  const takesEffect = (text: string, values: ReadonlyArray<SQLInputValue>): boolean => {
+  const runGuard = (text: string, values: ReadonlyArray<SQLInputValue>): boolean => {
     const { returnsRows, statement } = cache.get(text) ?? prepare(text)
     return returnsRows ? statement.all(...values).length > 0 : statement.run(...values).changes > 0
   }
-  return { run, takesEffect }
+  return { run, runGuard }
 }
 
 const toSqlite = (value: unknown): SQLInputValue => {

@@ -21,7 +21,10 @@ export interface Head {
 /** Events as they stand in their table. */
 export type Rows = Arr.NonEmptyReadonlyArray<SessionRows.EventRow>
 
-/** Stores events and the head, all or nothing; nothing and `false` where the fence has moved. */
+/**
+ * Stores events and the head, all or nothing; nothing and `false` where the fence has moved, or the error of a key that is
+ * taken where another's event stands there.
+ */
 export type Append = (head: Head, rows: Rows) => Effect.Effect<boolean, SqlError.SqlError>
 
 /** Values that every database takes as they are. */

@@ -56,7 +56,10 @@ export class Feed {
     for (const reader of this.#readers) reader.lag(from, to)
   }
 
-  /** All facts from `from` on, the earlier ones from the store; then live. May be read by many, at any time. */
+  /**
+   * All facts of this drive, or of the run that is told again, the earlier ones from the store; then live. May be read by many,
+   * at any time; the deltas from the first on are the first reader's, where one was announced.
+   */
   get events(): Stream.Stream<RunEvent.RunEvent, RunError.RunError> {
     return Reading.stream({
       open: Effect.sync(() => this.open()),

@@ -1,5 +1,6 @@
 /**
- * One reader of a feed, and its buffer: a reader that does not read costs at most one message of text and a cursor.
+ * One reader of a feed, and its buffer: a reader that does not read costs at most 1,024 events, the deltas of one message in
+ * a few, and a cursor.
  *
  * When the buffer is full, neighbouring deltas of one block are joined and other transient events are dropped. Where that
  * is not enough, everything up to the last durable event is dropped and read again from the store, by `seq`, when the

@@ -114,8 +114,8 @@ export const make = (options: {
   }
 
   /**
-   * One write after the other, uninterruptible. The last one has a `release`, which runs once all is stored, before it is
-   * shown.
+   * One write after the other, uninterruptible; takes what is recorded when it is called, and must be run then. The last one
+   * has a `release`, which runs once all is stored, before it is shown.
    */
   const write = (release?: Effect.Effect<void>): Effect.Effect<void, SessionStore.StoreError> => {
     if (isBusy) return Effect.flatMap(free, () => write(release))

@@ -1,5 +1,6 @@
 /**
- * The one place that observes a drive: what it publishes goes to its metrics, its log and its span, and on to its readers.
+ * The one place that observes a drive: what it publishes goes to its metrics, its log and its span, and on to its readers;
+ * arrays of deltas go to those alone.
  *
  * Does not own observers of the application, which read in their own time (`Watching`).
  */

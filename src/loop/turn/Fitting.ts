@@ -4,7 +4,7 @@
  *
  * Does not own what is too much (`ContextManager`), nor a compaction (`Compacting`).
  */
-import * as Effect from "effect/Effect"
+import type * as Effect from "effect/Effect"
 import type * as Message from "../../run/Message.ts"
 import * as RunError from "../../run/RunError.ts"
 import type * as ContextManager from "../../services/ContextManager.ts"
@@ -29,20 +29,20 @@ export const beforeCall = function*(
 }
 
 /** Behind a call that was too much for its model, which the run fails with where nothing can become smaller. */
-export const afterOverflow = (
+export const afterOverflow = function*(
   env: Env.Env,
   error: RunError.RunError,
   messages?: ReadonlyArray<Message.Message>
-): Effect.Effect<Changed, RunError.RunError> => {
+): Effect.fn.Return<Changed, RunError.RunError> {
   const view = Sizing.view(env, "overflow", messages)
   const plan = env.context.plan(view)
   const explained = explain(error, view)
   if (plan._tag === "Send") {
     env.journal.move("modelFailed")
-    return Effect.fail(explained)
+    return yield* explained
   }
   env.journal.move("contextOverflow")
-  return Effect.map(Compacting.compact(env, plan.request, explained), shrank)
+  return shrank(yield* Compacting.compact(env, plan.request, explained))
 }
 
 /** Says what takes the room, where the model's window is known. */
@@ -59,18 +59,20 @@ const explain = (error: RunError.RunError, { model, size }: ContextManager.View)
 }
 
 /** Before a model that took over is asked. */
-export const forFallback = (
+export const forFallback = function*(
   env: Env.Env,
   request: ContextManager.Request
-): Effect.Effect<Changed, RunError.RunError> => {
+): Effect.fn.Return<Changed, RunError.RunError> {
   env.journal.move("contextOverflow")
-  return Effect.map(Compacting.compact(env, request), shrank)
+  return shrank(yield* Compacting.compact(env, request))
 }
 
 /** Behind an answer that was cut at the output limit; undefined where the run goes on. */
-export const afterLength = (env: Env.Env): Effect.Effect<Compacting.Limited | undefined, RunError.RunError> => {
+export const afterLength = function*(
+  env: Env.Env
+): Effect.fn.Return<Compacting.Limited | undefined, RunError.RunError> {
   const plan = env.context.plan(Sizing.view(env, "length"))
-  if (plan._tag === "Send") return Effect.succeed({ _tag: "RunLimited", reason: "length" })
+  if (plan._tag === "Send") return { _tag: "RunLimited", reason: "length" }
   env.journal.move("compactFirst")
-  return Compacting.compact(env, plan.request)
+  return yield* Compacting.compact(env, plan.request)
 }

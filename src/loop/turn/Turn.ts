@@ -114,10 +114,10 @@ const startTurn = (env: Env.Env, isCut: boolean, messages: ReadonlyArray<Message
 }
 
 /** Records the settled answer and concludes its turn. */
-const settle = (
+const settle = function*(
   env: Env.Env,
   result: Extract<ModelCall.Result, { _tag: "Settled" }>
-): Effect.fn.Return<Ending | undefined, RunError.RunError> => {
+): Effect.fn.Return<Ending | undefined, RunError.RunError> {
   const { journal } = env
   const { attempt, content, duration, finishReason, firstPart, isEmpty, usage } = result
   const { info } = CurrentModel.of(env)
@@ -131,7 +131,7 @@ const settle = (
     usage: Cost.of(env, info, usage)
   })
   const hasCalls = journal.state.openCalls.length > 0
-  return conclude(env, { hasCalls, isEmpty, latency: { firstPart, model: duration } })
+  return yield* conclude(env, { hasCalls, isEmpty, latency: { firstPart, model: duration } })
 }
 
 /** The settled answer that a turn is concluded from. */
