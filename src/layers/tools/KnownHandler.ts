@@ -30,7 +30,10 @@ export const find = (
   tool: Tool.Any
 ): Tool.Handler<string> | undefined => foundIn?.mapUnsafe.get(tool.id) as Tool.Handler<string> | undefined
 
-/** What the handler sees: the agent's services, the caller's over them, and its own call. Its spans go nowhere. */
+/**
+ * What the handler sees: the agent's services, the caller's over them, and its own call. What it writes into the span around
+ * it goes nowhere (`Shield`); spans of its own are below that one.
+ */
 export const contextOf = (
   { context }: Tool.Handler<string>,
   given: Context.Context<never>,
