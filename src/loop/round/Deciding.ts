@@ -14,8 +14,8 @@ import * as OpenCall from "../../run/state/OpenCall.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
 import type * as Env from "../drive/Env.ts"
 import * as Fold from "../log/Fold.ts"
-import type * as Brief from "../start/Brief.ts"
-import * as Visit from "../start/Visit.ts"
+import type * as Brief from "../open/Brief.ts"
+import * as Visit from "../open/Visit.ts"
 import * as Answering from "./Answering.ts"
 
 type Store = SessionStore.SessionStore["Service"]

@@ -9,10 +9,10 @@ import * as RunError from "../../run/RunError.ts"
 import type * as RunResult from "../../run/RunResult.ts"
 import type * as Env from "../drive/Env.ts"
 import * as Fold from "../log/Fold.ts"
+import type * as Brief from "../open/Brief.ts"
+import * as Visit from "../open/Visit.ts"
 import * as Compacting from "../turn/Compacting.ts"
 import * as Sizing from "../turn/Sizing.ts"
-import type * as Brief from "./Brief.ts"
-import * as Visit from "./Visit.ts"
 
 /**
  * Makes the context of a session smaller, durable when it returns. Where it cannot, `CompactionFailed`, and log and context

@@ -18,10 +18,10 @@ import type * as Runs from "../../services/Runs.ts"
 import * as Timeouts from "../../services/Timeouts.ts"
 import type * as Env from "../drive/Env.ts"
 import * as Fold from "../log/Fold.ts"
+import * as Brief from "../open/Brief.ts"
+import * as Opening from "../open/Opening.ts"
 import * as Deciding from "../round/Deciding.ts"
-import * as Brief from "./Brief.ts"
 import * as CompactByHand from "./CompactByHand.ts"
-import * as Opening from "./Opening.ts"
 import * as Start from "./Start.ts"
 
 type Launched = Effect.Effect<Start.Started, RunError.RunError>

@@ -15,7 +15,7 @@ import * as Ending from "../drive/Ending.ts"
 import type * as Env from "../drive/Env.ts"
 import * as Live from "../drive/Live.ts"
 import * as Reading from "../log/Reading.ts"
-import * as Opening from "./Opening.ts"
+import * as Opening from "../open/Opening.ts"
 
 /** A run that was started, or one that was there already and is attached to: that one is somebody else's to abort. */
 export type Started =

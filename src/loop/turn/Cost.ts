@@ -10,7 +10,7 @@ import * as RunPolicy from "../../run/RunPolicy.ts"
 import type * as Usage from "../../run/Usage.ts"
 import * as Prices from "../../services/Prices.ts"
 import type * as Env from "../drive/Env.ts"
-import type * as Opening from "../start/Opening.ts"
+import type * as Opening from "../open/Opening.ts"
 import * as CurrentModel from "./CurrentModel.ts"
 
 /**
