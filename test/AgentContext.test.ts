@@ -13,15 +13,12 @@ import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
 import * as AgentContext from "../src/AgentContext.ts"
-import { Agent, Fiberloop, Grace, Ids, RetryPolicy, RunError, SessionStoreMemory, ToolCall } from "../src/index.ts"
+import { Agent, Fiberloop, Grace, Ids, RetryPolicy, SessionStoreMemory, ToolCall } from "../src/index.ts"
 import { ScriptedModel } from "../src/testing/index.ts"
+import * as Overloaded from "./support/Overloaded.ts"
 import * as RunLog from "./support/RunLog.ts"
 import * as TestAgent from "./support/TestAgent.ts"
 import * as Watch from "./support/Watch.ts"
-
-const overloaded = ScriptedModel.fail(
-  new RunError.RetryableError<RunError.ProviderReason>({ _tag: "Overloaded", message: "busy" })
-)
 
 class Books extends Context.Service<Books, { readonly name: string }>()("test/Books") {}
 
@@ -183,7 +180,7 @@ describe("a setting", () => {
   /** The delay before a retry, in units of the policy that made it. */
   const delayOf = Effect.fnUntraced(function*(from: ReadonlyArray<"options" | "caller" | "layer">) {
     const isIn = (place: "options" | "caller" | "layer") => from.includes(place)
-    const building = TestAgent.make([overloaded, ScriptedModel.text("ok")], {
+    const building = TestAgent.make([Overloaded.fail(), ScriptedModel.text("ok")], {
       agent: isIn("options") ? { retry: policy(100_000) } : {}
     })
     const { agent } = yield* isIn("layer")

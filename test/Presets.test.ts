@@ -6,8 +6,9 @@ import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
-import { Agent, Limits, Presets, RunError, type RunInput, SessionStoreMemory, Timeouts } from "../src/index.ts"
+import { Agent, Limits, Presets, type RunError, type RunInput, SessionStoreMemory, Timeouts } from "../src/index.ts"
 import { ScriptedModel } from "../src/testing/index.ts"
+import * as Overloaded from "./support/Overloaded.ts"
 import * as RunLog from "./support/RunLog.ts"
 import * as TestAgent from "./support/TestAgent.ts"
 import * as Watch from "./support/Watch.ts"
@@ -41,9 +42,6 @@ const watched = Effect.fnUntraced(function*(
 })
 
 const works = (n: number) => Array.from({ length: n }, (_, i) => TestAgent.work(i))
-const overloaded = ScriptedModel.fail(
-  new RunError.RetryableError<RunError.ProviderReason>({ _tag: "Overloaded", message: "busy" })
-)
 /** Ends with what the model said, so that the input is a message of its own. */
 const history = (messages: number) =>
   Array.from(
@@ -86,7 +84,7 @@ describe.each(presets)("the preset $name", ({ messages, preset, retries, seconds
 
   it.effect(`tries a model call again ${retries} times`, () =>
     Effect.gen(function*() {
-      const watch = yield* watched(preset, Array.from({ length: retries + 1 }, () => overloaded))
+      const watch = yield* watched(preset, Array.from({ length: retries + 1 }, () => Overloaded.fail()))
       const exit = yield* passes(watch)
       const error = Exit.isFailure(exit) ? yield* Effect.flip(exit as Exit.Exit<never, RunError.RunError>) : undefined
       assert.deepInclude(error?.reason, { _tag: "RetriesExhausted", attempts: retries + 1 })

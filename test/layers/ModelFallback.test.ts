@@ -16,13 +16,11 @@ import * as RetryPolicy from "../../src/services/RetryPolicy.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as StrictModel from "../../src/testing/StrictModel.ts"
 import * as OpenAi from "../support/OpenAiServer.ts"
+import * as Overloaded from "../support/Overloaded.ts"
 import * as RunLog from "../support/RunLog.ts"
 import * as TestAgent from "../support/TestAgent.ts"
 import * as Watch from "../support/Watch.ts"
 
-const overloaded = ScriptedModel.fail(
-  new RunError.RetryableError<RunError.ProviderReason>({ _tag: "Overloaded", message: "busy" })
-)
 const refused = (tag: RunError.ProviderRefusal["_tag"]) =>
   ScriptedModel.fail(new RunError.NonRetryableError<RunError.ProviderRefusal>({ _tag: tag, message: "no" }))
 
@@ -60,7 +58,7 @@ describe("the next model takes over", () => {
   it.effect("when the tries at the first are used up, after the discard and before its own first delta", () =>
     Effect.gen(function*() {
       const { agent, asked, store } = yield* agentOf({
-        a: () => [ScriptedModel.text("half"), overloaded],
+        a: () => [ScriptedModel.text("half"), Overloaded.fail()],
         b: [ScriptedModel.text("whole")]
       })
       const seen = yield* Stream.runCollect(agent.stream({ sessionId: "s", input: "go" }))
@@ -104,7 +102,7 @@ describe("the next model takes over", () => {
   it.effect("with tries of its own, counted on, and a policy of its own", () =>
     Effect.gen(function*() {
       const providers = { b: RetryPolicy.make({ base: 0, maxRetries: 1 }) }
-      const { agent, asked, store } = yield* agentOf({ a: () => overloaded, b: () => overloaded }, {
+      const { agent, asked, store } = yield* agentOf({ a: () => Overloaded.fail(), b: () => Overloaded.fail() }, {
         agent: { retry: RetryPolicy.make({ base: 0, maxRetries: 2, providers }) }
       })
       const { reason } = yield* Effect.flip(agent.run({ sessionId: "s", input: "go" }))
@@ -133,7 +131,7 @@ describe("the next model takes over", () => {
 describe("the next model does not take over", () => {
   it.effect("from one that works", () =>
     Effect.gen(function*() {
-      const { agent, asked } = yield* agentOf({ a: [overloaded, ScriptedModel.text("ok")], b: [] })
+      const { agent, asked } = yield* agentOf({ a: [Overloaded.fail(), ScriptedModel.text("ok")], b: [] })
       yield* agent.run({ input: "go" })
       assert.deepStrictEqual(yield* asked, { a: 2, b: 0 })
     }))
@@ -162,7 +160,7 @@ describe("the next model does not take over", () => {
 
   it.effect("where a limit of the run is reached", () =>
     Effect.gen(function*() {
-      const { agent, asked } = yield* agentOf({ a: () => overloaded, b: [] }, {
+      const { agent, asked } = yield* agentOf({ a: () => Overloaded.fail(), b: [] }, {
         agent: { retry: RetryPolicy.make({ base: 0, maxRetries: 1 }), limits: { maxErrors: 1 } }
       })
       const result = yield* agent.run({ input: "go" })

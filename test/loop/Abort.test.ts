@@ -8,10 +8,10 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
-import * as RunError from "../../src/run/RunError.ts"
 import * as RunEvent from "../../src/run/RunEvent.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as Aborted from "../support/Aborted.ts"
+import * as Overloaded from "../support/Overloaded.ts"
 import * as TestAgent from "../support/TestAgent.ts"
 import * as TestStore from "../support/TestStore.ts"
 
@@ -26,8 +26,6 @@ interface Phase {
   /** what must have come to an end before the end event is seen, besides the model's stream */
   readonly isStopped: () => boolean
 }
-
-const overloaded = new RunError.RetryableError<RunError.ProviderReason>({ _tag: "Overloaded", message: "busy" })
 
 /** A handler that waits to be interrupted and counts that it was, behind a scope of its own. */
 const waitingTool = Effect.map(Deferred.make<void>(), (started) => {
@@ -78,7 +76,7 @@ const phases: Record<string, Effect.Effect<Phase>> = {
   "retrying": Effect.gen(function*() {
     const { seen, store } = yield* signalling((event) => event._tag === "AttemptDiscarded")
     return {
-      turns: [ScriptedModel.fail(overloaded)],
+      turns: [Overloaded.fail()],
       store,
       tool: () => Effect.succeed(""),
       reached: seen,

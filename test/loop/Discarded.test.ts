@@ -4,32 +4,17 @@ import * as Effect from "effect/Effect"
 import * as RunError from "../../src/run/RunError.ts"
 import * as RetryPolicy from "../../src/services/RetryPolicy.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
+import * as Overloaded from "../support/Overloaded.ts"
 import * as RunLog from "../support/RunLog.ts"
 import * as TestAgent from "../support/TestAgent.ts"
 import * as Watch from "../support/Watch.ts"
-
-const overloaded = (retryAfter?: number) =>
-  ScriptedModel.fail(
-    new RunError.RetryableError<RunError.ProviderReason>({
-      _tag: "Overloaded",
-      message: "busy",
-      ...(retryAfter === undefined ? {} : { retryAfter })
-    })
-  )
-
-/** Starts the script and watches it. */
-const watched = Effect.fnUntraced(function*(turns: ReadonlyArray<ScriptedModel.Turn>, options?: TestAgent.Options) {
-  const made = yield* TestAgent.make(turns, options)
-  const watch = yield* Watch.make(made.agent.stream({ sessionId: "s", input: "go" }))
-  return { ...made, ...watch }
-})
 
 describe("a failure that is not retryable", () => {
   const refusals = ["Authentication", "InvalidRequest", "QuotaExhausted", "ContentPolicy", "Unknown"] as const
   it.effect.each(refusals)("ends the run at once: %s", (tag) =>
     Effect.gen(function*() {
       const failure = new RunError.NonRetryableError<RunError.ProviderRefusal>({ _tag: tag, message: "no" })
-      const { over, script, seen } = yield* watched([[ScriptedModel.text("par"), ScriptedModel.fail(failure)]])
+      const { over, script, seen } = yield* Watch.started([[ScriptedModel.text("par"), ScriptedModel.fail(failure)]])
       const error = yield* Effect.flip(yield* over)
       assert.strictEqual(error._tag, "NonRetryableError")
       assert.strictEqual(error.reason._tag, tag)
@@ -63,7 +48,7 @@ describe("an answer that counts for nothing", () => {
 
   it.effect("that ends without a finish is tried again", () =>
     Effect.gen(function*() {
-      const { over, seen } = yield* watched(
+      const { over, seen } = yield* Watch.started(
         [[ScriptedModel.text("par"), ScriptedModel.cut], ScriptedModel.text("ok")],
         atOnce
       )
@@ -77,7 +62,7 @@ describe("an answer that counts for nothing", () => {
   it.effect("that ends without a finish runs none of its tool calls", () =>
     Effect.gen(function*() {
       let ran = 0
-      const { over, seen } = yield* watched([[TestAgent.work(1), ScriptedModel.cut], ScriptedModel.text("ok")], {
+      const { over, seen } = yield* Watch.started([[TestAgent.work(1), ScriptedModel.cut], ScriptedModel.text("ok")], {
         ...atOnce,
         tool: () => Effect.sync(() => `${ran++}`)
       })
@@ -88,7 +73,7 @@ describe("an answer that counts for nothing", () => {
 
   it.effect("is tried again once when it is empty", () =>
     Effect.gen(function*() {
-      const { over, seen } = yield* watched([ScriptedModel.text(" \n"), ScriptedModel.text("ok")], atOnce)
+      const { over, seen } = yield* Watch.started([ScriptedModel.text(" \n"), ScriptedModel.text("ok")], atOnce)
       yield* over
       assert.deepStrictEqual(RunLog.only(seen, "AttemptDiscarded").map((event) => event.error._tag), ["EmptyResponse"])
       assert.include(RunLog.moves(seen), "streaming>retrying")
@@ -97,7 +82,7 @@ describe("an answer that counts for nothing", () => {
 
   it.effect("is accepted when it is empty twice", () =>
     Effect.gen(function*() {
-      const { over, script, seen } = yield* watched([ScriptedModel.text(""), ScriptedModel.text("")], atOnce)
+      const { over, script, seen } = yield* Watch.started([ScriptedModel.text(""), ScriptedModel.text("")], atOnce)
       yield* over
       assert.strictEqual((yield* script.requests).length, 2)
       assert.strictEqual(RunLog.endOf(seen), "RunCompleted(stop)")
@@ -105,9 +90,9 @@ describe("an answer that counts for nothing", () => {
 
   it.effect("is accepted when it is empty a second time, also with another failure between", () =>
     Effect.gen(function*() {
-      const { over, script } = yield* watched([
+      const { over, script } = yield* Watch.started([
         ScriptedModel.text(""),
-        overloaded(),
+        Overloaded.fail(),
         ScriptedModel.text(""),
         ScriptedModel.text("a third time")
       ], atOnce)
@@ -117,7 +102,7 @@ describe("an answer that counts for nothing", () => {
 
   it.effect("completes the run when it is empty after tool results", () =>
     Effect.gen(function*() {
-      const { over, script, seen } = yield* watched([TestAgent.work(1), ScriptedModel.text("")], atOnce)
+      const { over, script, seen } = yield* Watch.started([TestAgent.work(1), ScriptedModel.text("")], atOnce)
       yield* over
       assert.strictEqual((yield* script.requests).length, 2)
       assert.strictEqual(RunLog.endOf(seen), "RunCompleted(emptyAfterTools)")
@@ -126,7 +111,7 @@ describe("an answer that counts for nothing", () => {
   it.effect("is not one that is a file and nothing else, also after tool results", () =>
     Effect.gen(function*() {
       const file = ScriptedModel.parts({ type: "file", mediaType: "image/png", data: "aGk=" })
-      const { over, script, seen } = yield* watched([TestAgent.work(1), file], atOnce)
+      const { over, script, seen } = yield* Watch.started([TestAgent.work(1), file], atOnce)
       yield* over
       assert.strictEqual((yield* script.requests).length, 2)
       assert.strictEqual(RunLog.endOf(seen), "RunCompleted(stop)")

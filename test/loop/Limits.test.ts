@@ -2,46 +2,19 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
-import * as RunError from "../../src/run/RunError.ts"
-import type * as RunInput from "../../src/run/RunInput.ts"
-import type * as RunPolicy from "../../src/run/RunPolicy.ts"
 import * as RetryPolicy from "../../src/services/RetryPolicy.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
+import * as Limited from "../support/Limited.ts"
+import * as Overloaded from "../support/Overloaded.ts"
 import * as RunLog from "../support/RunLog.ts"
 import * as TestAgent from "../support/TestAgent.ts"
-
-const overloaded = ScriptedModel.fail(
-  new RunError.RetryableError<RunError.ProviderReason>({ _tag: "Overloaded", message: "busy" })
-)
-
-/** Runs the script to its end under `limits`. */
-const play = Effect.fnUntraced(function*(
-  turns: ReadonlyArray<ScriptedModel.Turn>,
-  limits: RunPolicy.LimitsInput,
-  options: TestAgent.Options = {}
-) {
-  let ran = 0
-  const made = yield* TestAgent.make(turns, { tool: ({ n }) => Effect.sync(() => `done ${n}, ${ran++}`), ...options })
-  const resume = Effect.fnUntraced(function*(input: Partial<RunInput.ResumeInput> = {}) {
-    return RunLog.endOf(yield* Stream.runCollect(made.agent.resume({ sessionId: "s", ...input })))
-  })
-  yield* Effect.exit(made.agent.run({ sessionId: "s", input: "go", limits }))
-  const log = yield* made.store.log("s")
-  assert.deepStrictEqual(RunLog.violations(log), [])
-  return {
-    ...made,
-    resume,
-    log,
-    ran: () => ran,
-    end: RunLog.endOf(log),
-    requests: Effect.map(made.script.requests, (requests) => requests.length)
-  }
-})
 
 describe("maxTurns", () => {
   it.effect("1 takes one model call and runs none of its tools", () =>
     Effect.gen(function*() {
-      const { end, log, ran, requests } = yield* play([[ScriptedModel.text("I'd"), TestAgent.work(1)]], { maxTurns: 1 })
+      const { end, log, ran, requests } = yield* Limited.play([[ScriptedModel.text("I'd"), TestAgent.work(1)]], {
+        maxTurns: 1
+      })
       assert.strictEqual(end, "RunLimited(turns)")
       assert.strictEqual(ran(), 0)
       assert.strictEqual(yield* requests, 1)
@@ -51,13 +24,13 @@ describe("maxTurns", () => {
 
   it.effect("1 is enough for an answer without calls", () =>
     Effect.gen(function*() {
-      const { end } = yield* play([ScriptedModel.text("ok")], { maxTurns: 1 })
+      const { end } = yield* Limited.play([ScriptedModel.text("ok")], { maxTurns: 1 })
       assert.strictEqual(end, "RunCompleted(stop)")
     }))
 
   it.effect("2 runs the first call's tools and not the second's", () =>
     Effect.gen(function*() {
-      const { end, log, ran } = yield* play([TestAgent.work(1), TestAgent.work(2)], { maxTurns: 2 })
+      const { end, log, ran } = yield* Limited.play([TestAgent.work(1), TestAgent.work(2)], { maxTurns: 2 })
       assert.strictEqual(end, "RunLimited(turns)")
       assert.strictEqual(ran(), 1)
       assert.deepStrictEqual(RunLog.outcomes(log), ["1.0 Succeeded", "2.0 NotExecuted(limit)"])
@@ -65,14 +38,14 @@ describe("maxTurns", () => {
 
   it.effect("is 20 when nobody says otherwise", () =>
     Effect.gen(function*() {
-      const { end, requests } = yield* play(Array.from({ length: 21 }, (_, n) => TestAgent.work(n)), {})
+      const { end, requests } = yield* Limited.play(Array.from({ length: 21 }, (_, n) => TestAgent.work(n)), {})
       assert.strictEqual(end, "RunLimited(turns)")
       assert.strictEqual(yield* requests, 20)
     }))
 
   it.effect("is reached again at once by resuming without new limits", () =>
     Effect.gen(function*() {
-      const { requests, resume, store } = yield* play([TestAgent.work(1)], { maxTurns: 1 })
+      const { requests, resume, store } = yield* Limited.play([TestAgent.work(1)], { maxTurns: 1 })
       const before = (yield* store.log("s")).length
       assert.strictEqual(yield* resume(), "RunLimited(turns)")
       assert.strictEqual(yield* requests, 1)
@@ -81,9 +54,12 @@ describe("maxTurns", () => {
 
   it.effect("counts what earlier drives took: resuming with more goes on from there", () =>
     Effect.gen(function*() {
-      const { requests, resume, store } = yield* play([TestAgent.work(1), TestAgent.work(2), TestAgent.work(3)], {
-        maxTurns: 1
-      })
+      const { requests, resume, store } = yield* Limited.play(
+        [TestAgent.work(1), TestAgent.work(2), TestAgent.work(3)],
+        {
+          maxTurns: 1
+        }
+      )
       assert.strictEqual(yield* resume({ limits: { maxTurns: 3 } }), "RunLimited(turns)")
       assert.strictEqual(yield* requests, 3)
       const log = yield* store.log("s")
@@ -93,7 +69,7 @@ describe("maxTurns", () => {
 
   it.effect("resumed with more lets the model see that its calls did not run", () =>
     Effect.gen(function*() {
-      const { resume, script } = yield* play([TestAgent.work(1), ScriptedModel.text("ok")], { maxTurns: 1 })
+      const { resume, script } = yield* Limited.play([TestAgent.work(1), ScriptedModel.text("ok")], { maxTurns: 1 })
       assert.strictEqual(yield* resume({ limits: { maxTurns: 2 } }), "RunCompleted(stop)")
       const [, second] = yield* script.requests
       const last = second?.messages.at(-1)
@@ -102,7 +78,7 @@ describe("maxTurns", () => {
 
   it.effect("starts from nothing in the next run of the session", () =>
     Effect.gen(function*() {
-      const { agent } = yield* play([TestAgent.work(1), ScriptedModel.text("ok")], { maxTurns: 1 })
+      const { agent } = yield* Limited.play([TestAgent.work(1), ScriptedModel.text("ok")], { maxTurns: 1 })
       const result = yield* agent.run({ sessionId: "s", input: "again", limits: { maxTurns: 1 } })
       assert.strictEqual(result._tag, "Completed")
       assert.strictEqual(result.turns, 1)
@@ -112,7 +88,7 @@ describe("maxTurns", () => {
 describe("maxToolCalls", () => {
   it.effect("inside one message runs the first calls and no others", () =>
     Effect.gen(function*() {
-      const { end, log, ran } = yield* play(
+      const { end, log, ran } = yield* Limited.play(
         [[TestAgent.work(1, "a"), TestAgent.work(2, "b"), TestAgent.work(3, "c")]],
         { maxToolCalls: 2 }
       )
@@ -123,7 +99,7 @@ describe("maxToolCalls", () => {
 
   it.effect("counts calls over turns and over drives", () =>
     Effect.gen(function*() {
-      const { ran, resume } = yield* play([TestAgent.work(1), TestAgent.work(2), TestAgent.work(3)], {
+      const { ran, resume } = yield* Limited.play([TestAgent.work(1), TestAgent.work(2), TestAgent.work(3)], {
         maxToolCalls: 1
       })
       assert.strictEqual(ran(), 1)
@@ -133,20 +109,20 @@ describe("maxToolCalls", () => {
 
   it.effect("that is just enough does not end the run", () =>
     Effect.gen(function*() {
-      const { end } = yield* play([TestAgent.work(1), ScriptedModel.text("ok")], { maxToolCalls: 1 })
+      const { end } = yield* Limited.play([TestAgent.work(1), ScriptedModel.text("ok")], { maxToolCalls: 1 })
       assert.strictEqual(end, "RunCompleted(stop)")
     }))
 
   it.effect("0 runs no tool at all", () =>
     Effect.gen(function*() {
-      const { end, ran } = yield* play([TestAgent.work(1)], { maxToolCalls: 0 })
+      const { end, ran } = yield* Limited.play([TestAgent.work(1)], { maxToolCalls: 0 })
       assert.strictEqual(ran(), 0)
       assert.strictEqual(end, "RunLimited(toolCalls)")
     }))
 
   it.effect("holds with parallel calls", () =>
     Effect.gen(function*() {
-      const { ran } = yield* play(
+      const { ran } = yield* Limited.play(
         [[1, 2, 3, 4, 5].map((n) => TestAgent.work(n, `${n}`))],
         { maxToolCalls: 3 },
         { agent: { toolPolicy: { maxParallel: 5 } } }
@@ -158,7 +134,7 @@ describe("maxToolCalls", () => {
 describe("maxToolRounds", () => {
   it.effect("1 runs one round of several calls and no second", () =>
     Effect.gen(function*() {
-      const { end, log, ran } = yield* play(
+      const { end, log, ran } = yield* Limited.play(
         [[TestAgent.work(1, "a"), TestAgent.work(2, "b")], TestAgent.work(3)],
         { maxToolRounds: 1 }
       )
@@ -173,16 +149,20 @@ describe("maxErrors", () => {
 
   it.effect("counts failed attempts", () =>
     Effect.gen(function*() {
-      const { end, requests } = yield* play([overloaded, overloaded, ScriptedModel.text("late")], { maxErrors: 1 }, {
-        agent: atOnce
-      })
+      const { end, requests } = yield* Limited.play(
+        [Overloaded.fail(), Overloaded.fail(), ScriptedModel.text("late")],
+        { maxErrors: 1 },
+        {
+          agent: atOnce
+        }
+      )
       assert.strictEqual(end, "RunLimited(errors)")
       assert.strictEqual(yield* requests, 2)
     }))
 
   it.effect("counts failed tool calls and not invalid ones", () =>
     Effect.gen(function*() {
-      const { end, log } = yield* play(
+      const { end, log } = yield* Limited.play(
         [
           ScriptedModel.call("work", {}),
           ScriptedModel.call("nope", {}),
@@ -200,7 +180,7 @@ describe("maxErrors", () => {
 
   it.effect("stops inside a message: calls behind the one too many do not run", () =>
     Effect.gen(function*() {
-      const { end, log } = yield* play(
+      const { end, log } = yield* Limited.play(
         [[1, 2, 3, 4, 5].map((n) => TestAgent.work(n, `${n}`)), ScriptedModel.text("late")],
         { maxErrors: 1 },
         { tool: () => Effect.fail("no") }
@@ -211,7 +191,9 @@ describe("maxErrors", () => {
 
   it.effect("is not reset by resuming", () =>
     Effect.gen(function*() {
-      const { requests, resume } = yield* play([overloaded, overloaded], { maxErrors: 1 }, { agent: atOnce })
+      const { requests, resume } = yield* Limited.play([Overloaded.fail(), Overloaded.fail()], { maxErrors: 1 }, {
+        agent: atOnce
+      })
       assert.strictEqual(yield* resume(), "RunLimited(errors)")
       assert.strictEqual(yield* requests, 2)
     }))

@@ -2,49 +2,19 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
-import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
-import * as RunError from "../../src/run/RunError.ts"
-import type * as RunInput from "../../src/run/RunInput.ts"
-import type * as RunPolicy from "../../src/run/RunPolicy.ts"
 import * as RetryPolicy from "../../src/services/RetryPolicy.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
+import * as Limited from "../support/Limited.ts"
+import * as Overloaded from "../support/Overloaded.ts"
 import * as RunLog from "../support/RunLog.ts"
 import * as TestAgent from "../support/TestAgent.ts"
 import * as Watch from "../support/Watch.ts"
 
-const overloaded = ScriptedModel.fail(
-  new RunError.RetryableError<RunError.ProviderReason>({ _tag: "Overloaded", message: "busy" })
-)
-
-/** Runs the script to its end under `limits`. */
-const play = Effect.fnUntraced(function*(
-  turns: ReadonlyArray<ScriptedModel.Turn>,
-  limits: RunPolicy.LimitsInput,
-  options: TestAgent.Options = {}
-) {
-  let ran = 0
-  const made = yield* TestAgent.make(turns, { tool: ({ n }) => Effect.sync(() => `done ${n}, ${ran++}`), ...options })
-  const resume = Effect.fnUntraced(function*(input: Partial<RunInput.ResumeInput> = {}) {
-    return RunLog.endOf(yield* Stream.runCollect(made.agent.resume({ sessionId: "s", ...input })))
-  })
-  yield* Effect.exit(made.agent.run({ sessionId: "s", input: "go", limits }))
-  const log = yield* made.store.log("s")
-  assert.deepStrictEqual(RunLog.violations(log), [])
-  return {
-    ...made,
-    resume,
-    log,
-    ran: () => ran,
-    end: RunLog.endOf(log),
-    requests: Effect.map(made.script.requests, (requests) => requests.length)
-  }
-})
-
 describe("maxTokens", () => {
   it.effect("forbids the next model call, and overshoots by at most one", () =>
     Effect.gen(function*() {
-      const { end, log, ran, requests } = yield* play([
+      const { end, log, ran, requests } = yield* Limited.play([
         TestAgent.work(1),
         TestAgent.work(2),
         ScriptedModel.text("late")
@@ -63,7 +33,9 @@ describe("maxTokens", () => {
     (maxParallel) =>
       Effect.gen(function*() {
         const five = [1, 2, 3, 4, 5].map((n) => TestAgent.work(n, `${n}`))
-        const { end, log, ran } = yield* play([five], { maxTokens: 1 }, { agent: { toolPolicy: { maxParallel } } })
+        const { end, log, ran } = yield* Limited.play([five], { maxTokens: 1 }, {
+          agent: { toolPolicy: { maxParallel } }
+        })
         assert.strictEqual(end, "RunLimited(tokens)")
         assert.strictEqual(ran(), 0)
         assert.deepStrictEqual(RunLog.only(log, "ToolStarted"), [])
@@ -73,13 +45,15 @@ describe("maxTokens", () => {
 
   it.effect("does not take back an answer that is there", () =>
     Effect.gen(function*() {
-      const { end } = yield* play([ScriptedModel.text("ok")], { maxTokens: 1 })
+      const { end } = yield* Limited.play([ScriptedModel.text("ok")], { maxTokens: 1 })
       assert.strictEqual(end, "RunCompleted(stop)")
     }))
 
   it.effect("counts attempts that were discarded", () =>
     Effect.gen(function*() {
-      const { end, requests } = yield* play([ScriptedModel.text(""), ScriptedModel.text("late")], { maxTokens: 10 }, {
+      const { end, requests } = yield* Limited.play([ScriptedModel.text(""), ScriptedModel.text("late")], {
+        maxTokens: 10
+      }, {
         agent: { retry: RetryPolicy.make({ base: 0 }) }
       })
       assert.strictEqual(end, "RunLimited(tokens)")
@@ -132,7 +106,7 @@ describe("maxDuration", () => {
 
   it.effect("cuts off the wait for a retry", () =>
     Effect.gen(function*() {
-      const { check, until } = yield* start([overloaded], {
+      const { check, until } = yield* start([Overloaded.fail()], {
         agent: { retry: RetryPolicy.make({ base: "20 seconds", cap: "1 minute" }) }
       })
       yield* until("RetryScheduled")

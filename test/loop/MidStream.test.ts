@@ -3,17 +3,14 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Stream from "effect/Stream"
-import * as RunError from "../../src/run/RunError.ts"
+import type * as RunError from "../../src/run/RunError.ts"
 import type * as RunEvent from "../../src/run/RunEvent.ts"
 import * as RunEvents from "../../src/run/RunEvents.ts"
 import * as RetryPolicy from "../../src/services/RetryPolicy.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
+import * as Overloaded from "../support/Overloaded.ts"
 import * as RunLog from "../support/RunLog.ts"
 import * as TestAgent from "../support/TestAgent.ts"
-
-const overloaded = ScriptedModel.fail(
-  new RunError.RetryableError<RunError.ProviderReason>({ _tag: "Overloaded", message: "busy" })
-)
 
 /** More pieces than a reader's buffer holds. */
 const pieces = (name: string) => Array.from({ length: 1500 }, (_, n) => `${name}${n} `)
@@ -48,7 +45,7 @@ const tooEarly = (events: ReadonlyArray<RunEvent.RunEvent>) => {
 const failing = Effect.gen(function*() {
   const gate = yield* ScriptedModel.makeGate
   const made = yield* TestAgent.make([
-    [say("first"), TestAgent.work(1), overloaded],
+    [say("first"), TestAgent.work(1), Overloaded.fail()],
     [
       ScriptedModel.text(...pieces("second").slice(0, 700)),
       ScriptedModel.gate(gate),
@@ -126,7 +123,7 @@ describe("a discarded attempt", () => {
     Effect.gen(function*() {
       let ran = 0
       const { agent, script, store } = yield* TestAgent.make([
-        [ScriptedModel.text("half an ans"), TestAgent.work(1), overloaded],
+        [ScriptedModel.text("half an ans"), TestAgent.work(1), Overloaded.fail()],
         [TestAgent.work(2)],
         ScriptedModel.text("ok")
       ], { ...atOnce, tool: ({ n }) => Effect.sync(() => `${ran += n}`) })

@@ -16,10 +16,10 @@ import * as Agent from "../../src/Agent.ts"
 import * as Fiberloop from "../../src/Fiberloop.ts"
 import * as ModelLanguageModel from "../../src/layers/ModelLanguageModel.ts"
 import * as SessionStoreMemory from "../../src/layers/SessionStoreMemory.ts"
-import * as RunError from "../../src/run/RunError.ts"
 import type { Point } from "../../src/services/Hooks.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as BrokenHooks from "../support/BrokenHooks.ts"
+import * as Overloaded from "../support/Overloaded.ts"
 import * as Scripted from "../support/ScriptedLanguageModel.ts"
 import * as TestAgent from "../support/TestAgent.ts"
 
@@ -101,9 +101,6 @@ const census = Effect.fnUntraced(function*<A, E, R>(self: Effect.Effect<A, E, R>
 })
 
 describe("no fiber is left", () => {
-  const overloaded = ScriptedModel.fail(
-    new RunError.RetryableError<RunError.ProviderReason>({ _tag: "Overloaded", message: "busy" })
-  )
   const scenarios: Record<string, Effect.Effect<unknown, unknown, Scope.Scope>> = {
     "of a run with parallel tools": Effect.gen(function*() {
       const { agent } = yield* TestAgent.make([
@@ -163,7 +160,7 @@ describe("no fiber is left", () => {
       yield* agent.run({ input: "go", limits: { maxDuration: "1 hour" } })
     }),
     "of a run that failed": Effect.gen(function*() {
-      const { agent } = yield* TestAgent.make([overloaded])
+      const { agent } = yield* TestAgent.make([Overloaded.fail()])
       yield* Effect.exit(agent.run({ input: "go", limits: { maxErrors: 0 } }))
     })
   }

@@ -4,29 +4,13 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
-import * as RunError from "../../src/run/RunError.ts"
 import * as RunEvents from "../../src/run/RunEvents.ts"
 import * as RetryPolicy from "../../src/services/RetryPolicy.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
+import * as Overloaded from "../support/Overloaded.ts"
 import * as RunLog from "../support/RunLog.ts"
 import * as TestAgent from "../support/TestAgent.ts"
 import * as Watch from "../support/Watch.ts"
-
-const overloaded = (retryAfter?: number) =>
-  ScriptedModel.fail(
-    new RunError.RetryableError<RunError.ProviderReason>({
-      _tag: "Overloaded",
-      message: "busy",
-      ...(retryAfter === undefined ? {} : { retryAfter })
-    })
-  )
-
-/** Starts the script and watches it. */
-const watched = Effect.fnUntraced(function*(turns: ReadonlyArray<ScriptedModel.Turn>, options?: TestAgent.Options) {
-  const made = yield* TestAgent.make(turns, options)
-  const watch = yield* Watch.make(made.agent.stream({ sessionId: "s", input: "go" }))
-  return { ...made, ...watch }
-})
 
 const between = (value: number, low: number, high: number) => {
   assert.isAtLeast(value, low)
@@ -36,8 +20,8 @@ const between = (value: number, low: number, high: number) => {
 describe("a retryable failure", () => {
   it.effect("is announced, waited out, and tried again", () =>
     Effect.gen(function*() {
-      const { over, script, seen, until } = yield* watched([
-        [ScriptedModel.text("half an ans"), overloaded()],
+      const { over, script, seen, until } = yield* Watch.started([
+        [ScriptedModel.text("half an ans"), Overloaded.fail()],
         ScriptedModel.text("whole")
       ])
       const { delay, source } = yield* until("RetryScheduled")
@@ -72,7 +56,7 @@ describe("a retryable failure", () => {
 
   it.effect("before the first part goes from calling to retrying", () =>
     Effect.gen(function*() {
-      const { over, seen, until } = yield* watched([overloaded(), ScriptedModel.text("whole")])
+      const { over, seen, until } = yield* Watch.started([Overloaded.fail(), ScriptedModel.text("whole")])
       yield* until("RetryScheduled")
       yield* TestClock.adjust("2 seconds")
       yield* over
@@ -81,7 +65,12 @@ describe("a retryable failure", () => {
 
   it.effect("is tried again after 1, 2 and 4 seconds, give or take a fifth, and then ends the run typed", () =>
     Effect.gen(function*() {
-      const { over, seen, until } = yield* watched([overloaded(), overloaded(), overloaded(), overloaded()])
+      const { over, seen, until } = yield* Watch.started([
+        Overloaded.fail(),
+        Overloaded.fail(),
+        Overloaded.fail(),
+        Overloaded.fail()
+      ])
       for (let n = 1; n <= 3; n++) {
         const { attempt, delay } = yield* until("RetryScheduled", n)
         assert.strictEqual(attempt, n)
@@ -101,8 +90,8 @@ describe("a retryable failure", () => {
 
   it.effect("waits at most the cap", () =>
     Effect.gen(function*() {
-      const { over, until } = yield* watched([
-        ...Array.from({ length: 6 }, () => overloaded()),
+      const { over, until } = yield* Watch.started([
+        ...Array.from({ length: 6 }, () => Overloaded.fail()),
         ScriptedModel.text("ok")
       ], {
         agent: { retry: RetryPolicy.make({ maxRetries: 6 }) }
@@ -117,11 +106,11 @@ describe("a retryable failure", () => {
 
   it.effect("begins with a fresh backoff in the next turn", () =>
     Effect.gen(function*() {
-      const { over, until } = yield* watched([
-        overloaded(),
-        overloaded(),
+      const { over, until } = yield* Watch.started([
+        Overloaded.fail(),
+        Overloaded.fail(),
         TestAgent.work(1),
-        overloaded(),
+        Overloaded.fail(),
         ScriptedModel.text("ok")
       ])
       const delays: Array<number> = []
@@ -136,7 +125,9 @@ describe("a retryable failure", () => {
 
   it.effect("with no retries fails at once", () =>
     Effect.gen(function*() {
-      const { over } = yield* watched([overloaded()], { agent: { retry: RetryPolicy.make({ maxRetries: 0 }) } })
+      const { over } = yield* Watch.started([Overloaded.fail()], {
+        agent: { retry: RetryPolicy.make({ maxRetries: 0 }) }
+      })
       const error = yield* Effect.flip(yield* over)
       assert.deepStrictEqual(error.reason._tag === "RetriesExhausted" ? error.reason.attempts : error.reason._tag, 1)
     }))
@@ -144,7 +135,7 @@ describe("a retryable failure", () => {
   it.effect("leaves the text of the discarded attempt on a line of its own", () =>
     Effect.gen(function*() {
       const { agent } = yield* TestAgent.make(
-        [[ScriptedModel.text("half"), overloaded()], ScriptedModel.text("whole")],
+        [[ScriptedModel.text("half"), Overloaded.fail()], ScriptedModel.text("whole")],
         {
           agent: { retry: RetryPolicy.make({ base: 0 }) }
         }
@@ -157,7 +148,7 @@ describe("a retryable failure", () => {
 describe("Retry-After", () => {
   it.effect("longer than the backoff is honoured", () =>
     Effect.gen(function*() {
-      const { over, script, until } = yield* watched([overloaded(30_000), ScriptedModel.text("ok")])
+      const { over, script, until } = yield* Watch.started([Overloaded.fail(30_000), ScriptedModel.text("ok")])
       const { delay, source } = yield* until("RetryScheduled")
       assert.deepStrictEqual([delay, source], [30_000, "retryAfter"])
       yield* TestClock.adjust("29999 millis")
@@ -168,7 +159,7 @@ describe("Retry-After", () => {
 
   it.effect("shorter than the backoff changes nothing", () =>
     Effect.gen(function*() {
-      const { over, until } = yield* watched([overloaded(10), ScriptedModel.text("ok")])
+      const { over, until } = yield* Watch.started([Overloaded.fail(10), ScriptedModel.text("ok")])
       const { delay, source } = yield* until("RetryScheduled")
       assert.strictEqual(source, "backoff")
       between(delay, 800, 1200)
@@ -178,7 +169,7 @@ describe("Retry-After", () => {
 
   it.effect("above its cap ends the run at once and is told to the caller", () =>
     Effect.gen(function*() {
-      const { over } = yield* watched([overloaded(60_001)])
+      const { over } = yield* Watch.started([Overloaded.fail(60_001)])
       const error = yield* Effect.flip(yield* over)
       assert.deepStrictEqual(error.reason._tag === "RetriesExhausted" ? error.reason.attempts : error.reason._tag, 1)
       assert.deepStrictEqual(error._tag === "RetryableError" ? error.retryAfter : error, Duration.millis(60_001))

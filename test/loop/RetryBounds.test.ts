@@ -8,29 +8,16 @@ import type * as RunEvent from "../../src/run/RunEvent.ts"
 import * as RunState from "../../src/run/RunState.ts"
 import * as RetryPolicy from "../../src/services/RetryPolicy.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
+import * as Overloaded from "../support/Overloaded.ts"
 import * as RunLog from "../support/RunLog.ts"
 import * as TestAgent from "../support/TestAgent.ts"
 import * as Watch from "../support/Watch.ts"
 
-const overloaded = (retryAfter?: number) =>
-  ScriptedModel.fail(
-    new RunError.RetryableError<RunError.ProviderReason>({
-      _tag: "Overloaded",
-      message: "busy",
-      ...(retryAfter === undefined ? {} : { retryAfter })
-    })
-  )
-
 const always = (step: ScriptedModel.Turn) => () => step
 
 /** Starts a model that answers so, and watches it. */
-const watched = Effect.fnUntraced(
-  function*(turns: Parameters<typeof TestAgent.make>[0], retry: RetryPolicy.RetryPolicy) {
-    const made = yield* TestAgent.make(turns, { agent: { retry } })
-    const watch = yield* Watch.make(made.agent.stream({ sessionId: "s", input: "go" }))
-    return { ...made, ...watch }
-  }
-)
+const watched = (turns: Parameters<typeof TestAgent.make>[0], retry: RetryPolicy.RetryPolicy) =>
+  Watch.started(turns, { agent: { retry } })
 
 const stateOf = (log: ReadonlyArray<RunEvent.Durable>) => log.reduce(RunState.evolve, RunState.empty)
 
@@ -40,7 +27,7 @@ const attemptsOf = (error: RunError.RunError) =>
 describe("a run as a whole", () => {
   it.effect("tries again no more often than its policy allows, over all its turns", () =>
     Effect.gen(function*() {
-      const turns = [overloaded(), TestAgent.work(1), overloaded(), TestAgent.work(2), overloaded()]
+      const turns = [Overloaded.fail(), TestAgent.work(1), Overloaded.fail(), TestAgent.work(2), Overloaded.fail()]
       const { over, script, seen } = yield* watched(turns, RetryPolicy.make({ base: 0, maxRunRetries: 2 }))
       const error = yield* Effect.flip(yield* over)
       assert.strictEqual(attemptsOf(error), 1)
@@ -52,7 +39,7 @@ describe("a run as a whole", () => {
   it.effect("loses no more time to waits than its policy allows", () =>
     Effect.gen(function*() {
       const policy = RetryPolicy.make({ maxRetries: 9, maxRunTime: "10 seconds" })
-      const { over, until } = yield* watched(always(overloaded(4000)), policy)
+      const { over, until } = yield* watched(always(Overloaded.fail(4000)), policy)
       for (const n of [1, 2]) {
         assert.strictEqual((yield* until("RetryScheduled", n)).delay, 4000)
         yield* TestClock.adjust("4 seconds")
@@ -80,7 +67,13 @@ describe("a run as a whole", () => {
 
   it.effect("is not given anew what it has used up when it is resumed, nor is that counted twice", () =>
     Effect.gen(function*() {
-      const turns = [overloaded(), overloaded(), overloaded(), overloaded(), ScriptedModel.text("ok")]
+      const turns = [
+        Overloaded.fail(),
+        Overloaded.fail(),
+        Overloaded.fail(),
+        Overloaded.fail(),
+        ScriptedModel.text("ok")
+      ]
       const policy = RetryPolicy.make({ base: 0, maxRetries: 1, maxRunRetries: 2 })
       const { agent, over, script, store } = yield* watched(turns, policy)
       // one retry, and the call's own tries are used up
@@ -97,7 +90,7 @@ describe("a run as a whole", () => {
   it.effect("has lost what the log says, when its waits are over", () =>
     Effect.gen(function*() {
       const { over, store, until } = yield* watched(
-        [overloaded(5000), overloaded(7000), ScriptedModel.text("ok")],
+        [Overloaded.fail(5000), Overloaded.fail(7000), ScriptedModel.text("ok")],
         RetryPolicy.make()
       )
       for (const [i, seconds] of [5, 7].entries()) {
@@ -113,7 +106,7 @@ describe("a run as a whole", () => {
     Effect.gen(function*() {
       const policy = RetryPolicy.make({ base: 0, maxRunRetries: 1 })
       const { agent, over, store } = yield* watched(
-        [overloaded(), ScriptedModel.text("ok"), overloaded(), ScriptedModel.text("ok")],
+        [Overloaded.fail(), ScriptedModel.text("ok"), Overloaded.fail(), ScriptedModel.text("ok")],
         policy
       )
       yield* over
@@ -128,7 +121,7 @@ describe("a wait that is no time", () => {
     (retryAfter) =>
       Effect.gen(function*() {
         const { over, script, seen, until } = yield* watched(
-          [overloaded(retryAfter), ScriptedModel.text("ok")],
+          [Overloaded.fail(retryAfter), ScriptedModel.text("ok")],
           RetryPolicy.make()
         )
         const { delay, source } = yield* until("RetryScheduled")
@@ -182,7 +175,7 @@ describe("an application that knows better", () => {
         classify: (error, { provider }) =>
           provider === "scripted" && error.reason._tag === "Overloaded" ? refused("QuotaExhausted") : error
       })
-      const { over, script } = yield* watched([overloaded()], retry)
+      const { over, script } = yield* watched([Overloaded.fail()], retry)
       assert.strictEqual((yield* Effect.flip(yield* over)).reason._tag, "QuotaExhausted")
       assert.strictEqual((yield* script.requests).length, 1)
     }))
@@ -190,7 +183,7 @@ describe("an application that knows better", () => {
   it.effect("gives one provider a policy of its own", () =>
     Effect.gen(function*() {
       const providers = { scripted: RetryPolicy.make({ maxRetries: 0 }), other: RetryPolicy.make({ maxRetries: 9 }) }
-      const { over, script } = yield* watched([overloaded()], RetryPolicy.make({ providers }))
+      const { over, script } = yield* watched([Overloaded.fail()], RetryPolicy.make({ providers }))
       assert.strictEqual(attemptsOf(yield* Effect.flip(yield* over)), 1)
       assert.strictEqual((yield* script.requests).length, 1)
     }))
@@ -199,7 +192,7 @@ describe("an application that knows better", () => {
     Effect.gen(function*() {
       const providers = { other: RetryPolicy.make({ maxRetries: 0 }) }
       const { over, seen } = yield* watched(
-        [overloaded(), ScriptedModel.text("ok")],
+        [Overloaded.fail(), ScriptedModel.text("ok")],
         RetryPolicy.make({ base: 0, providers })
       )
       yield* over

@@ -6,27 +6,15 @@ import * as Stream from "effect/Stream"
 import * as RunError from "../../src/run/RunError.ts"
 import type * as RunInput from "../../src/run/RunInput.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
+import * as Gated from "../support/Gated.ts"
 import * as RunLog from "../support/RunLog.ts"
 import * as TestAgent from "../support/TestAgent.ts"
 import * as TestStore from "../support/TestStore.ts"
 
-/** An agent with a run that waits at `gate`. */
-const waiting = Effect.fnUntraced(function*(...more: ReadonlyArray<ScriptedModel.Turn>) {
-  const gate = yield* ScriptedModel.makeGate
-  const made = yield* TestAgent.make([
-    [ScriptedModel.text("a"), ScriptedModel.gate(gate), ScriptedModel.text("b")],
-    ...more
-  ])
-  const input: RunInput.RunInput = { sessionId: "s", runId: "r", input: "go", data: { a: 1, b: 2 } }
-  const run = yield* made.agent.start(input)
-  yield* gate.started
-  return { ...made, gate, input, run }
-})
-
 describe("the same run id", () => {
   it.effect("with equal input attaches to the live run: the same facts, and leaving does not abort it", () =>
     Effect.gen(function*() {
-      const { agent, gate, input, run, script, store } = yield* waiting()
+      const { agent, gate, input, run, script, store } = yield* Gated.start()
       const reordered = { ...input, data: { b: 2, a: 1 } }
       const leaving = yield* Effect.forkChild(Stream.runDrain(agent.stream(reordered)))
       const attached = yield* agent.start(reordered)
@@ -69,7 +57,7 @@ describe("the same run id", () => {
 
   it.effect("with equal input after the end replays its facts and gives its result", () =>
     Effect.gen(function*() {
-      const { agent, gate, input, run, script, store } = yield* waiting()
+      const { agent, gate, input, run, script, store } = yield* Gated.start()
       yield* gate.release
       const result = yield* run.result
       const log = yield* store.log("s")
@@ -82,7 +70,7 @@ describe("the same run id", () => {
   it.effect("of a run that has ended is told again while another run has the session, and refused with other input", () =>
     Effect.gen(function*() {
       const second = yield* ScriptedModel.makeGate
-      const { agent, gate, input, run, script } = yield* waiting(ScriptedModel.gate(second))
+      const { agent, gate, input, run, script } = yield* Gated.start(ScriptedModel.gate(second))
       yield* gate.release
       const result = yield* run.result
       const other = yield* agent.start({ ...input, runId: "r2", input: "more" })
@@ -100,7 +88,7 @@ describe("the same run id", () => {
 
   it.effect("with equal input replays from a new agent over the same store", () =>
     Effect.gen(function*() {
-      const { close, gate, input, run, store } = yield* waiting()
+      const { close, gate, input, run, store } = yield* Gated.start()
       yield* gate.release
       const result = yield* run.result
       yield* close
@@ -110,7 +98,7 @@ describe("the same run id", () => {
 
   it.effect("with equal input replays a run that is not the session's last", () =>
     Effect.gen(function*() {
-      const { agent, gate, input, run, store } = yield* waiting(ScriptedModel.text("c"))
+      const { agent, gate, input, run, store } = yield* Gated.start(ScriptedModel.text("c"))
       yield* gate.release
       const result = yield* run.result
       yield* agent.run({ sessionId: "s", input: "next" })
@@ -131,7 +119,7 @@ describe("the same run id", () => {
 
   it.effect("with other input is RunConflict, live and after the end", () =>
     Effect.gen(function*() {
-      const { agent, gate, input, run, store } = yield* waiting()
+      const { agent, gate, input, run, store } = yield* Gated.start()
       const conflicts = [
         { ...input, input: "other" },
         { ...input, data: { a: 2 } },
@@ -190,7 +178,7 @@ describe("the same run id", () => {
 
   it.effect("with equal input attaches whether the session was to be made or not", () =>
     Effect.gen(function*() {
-      const { agent, gate, input, run } = yield* waiting()
+      const { agent, gate, input, run } = yield* Gated.start()
       const attached = yield* agent.start({ ...input, createSession: false })
       yield* gate.release
       assert.deepStrictEqual(yield* attached.result, yield* run.result)
@@ -207,7 +195,7 @@ describe("the same run id", () => {
 
   it.effect("in another session is another run", () =>
     Effect.gen(function*() {
-      const { agent, gate, input, run } = yield* waiting(ScriptedModel.text("c"))
+      const { agent, gate, input, run } = yield* Gated.start(ScriptedModel.text("c"))
       assert.strictEqual((yield* agent.run({ ...input, sessionId: "t" })).text, "c")
       yield* gate.release
       assert.strictEqual((yield* run.result).text, "ab")

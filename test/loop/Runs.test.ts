@@ -10,32 +10,19 @@ import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
 import * as RunsLocal from "../../src/layers/RunsLocal.ts"
 import * as RunEvent from "../../src/run/RunEvent.ts"
-import type * as RunInput from "../../src/run/RunInput.ts"
 import { type LiveRun, Runs } from "../../src/services/Runs.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
+import * as Gated from "../support/Gated.ts"
 import * as Hang from "../support/Hang.ts"
 import * as RunLog from "../support/RunLog.ts"
 import * as TestAgent from "../support/TestAgent.ts"
 import * as TestStore from "../support/TestStore.ts"
 import * as Yielding from "../support/Yielding.ts"
 
-/** An agent with a run that waits at `gate`. */
-const waiting = Effect.fnUntraced(function*(...more: ReadonlyArray<ScriptedModel.Turn>) {
-  const gate = yield* ScriptedModel.makeGate
-  const made = yield* TestAgent.make([
-    [ScriptedModel.text("a"), ScriptedModel.gate(gate), ScriptedModel.text("b")],
-    ...more
-  ])
-  const input: RunInput.RunInput = { sessionId: "s", runId: "r", input: "go", data: { a: 1, b: 2 } }
-  const run = yield* made.agent.start(input)
-  yield* gate.started
-  return { ...made, gate, input, run }
-})
-
 describe("a session with a live run", () => {
   it.effect("refuses another one and names the live one", () =>
     Effect.gen(function*() {
-      const { agent, gate, run } = yield* waiting()
+      const { agent, gate, run } = yield* Gated.start()
       const asked = { sessionId: "s", input: "x" }
       for (const other of [Effect.asVoid(agent.run(asked)), Effect.asVoid(agent.start(asked))]) {
         const error = yield* Effect.flip(other)
@@ -48,7 +35,7 @@ describe("a session with a live run", () => {
 
   it.effect("refuses another agent of the same store too", () =>
     Effect.gen(function*() {
-      const { gate, run, store } = yield* waiting()
+      const { gate, run, store } = yield* Gated.start()
       const other = yield* TestAgent.make([], { store })
       const error = yield* Effect.flip(other.agent.run({ sessionId: "s", input: "x" }))
       assert.deepStrictEqual(error.reason._tag === "SessionBusy" ? error.reason.runId : error.reason._tag, "r")
@@ -58,7 +45,7 @@ describe("a session with a live run", () => {
 
   it.effect("refuses to resume it, also by its id", () =>
     Effect.gen(function*() {
-      const { agent, gate, run } = yield* waiting()
+      const { agent, gate, run } = yield* Gated.start()
       for (const input of [{ sessionId: "s" }, { sessionId: "s", runId: "r" }]) {
         const error = yield* Effect.flip(Stream.runDrain(agent.resume(input)))
         assert.deepStrictEqual(error.reason._tag === "SessionBusy" ? error.reason.runId : error.reason._tag, "r")
@@ -69,7 +56,7 @@ describe("a session with a live run", () => {
 
   it.effect("does not hold other sessions", () =>
     Effect.gen(function*() {
-      const { agent, gate, run } = yield* waiting(ScriptedModel.text("c"))
+      const { agent, gate, run } = yield* Gated.start(ScriptedModel.text("c"))
       const other = yield* agent.run({ sessionId: "t", input: "x" })
       assert.strictEqual(other.text, "c")
       yield* gate.release
@@ -118,7 +105,7 @@ describe("a session with a live run", () => {
 describe("live", () => {
   it.effect("gives a run of this process by its id, and its abort", () =>
     Effect.gen(function*() {
-      const { agent, run } = yield* waiting()
+      const { agent, run } = yield* Gated.start()
       const live = yield* agent.live("r")
       assert.deepStrictEqual([live?.runId, live?.sessionId], ["r", "s"])
       assert.isUndefined(yield* agent.live("other"))

@@ -13,6 +13,7 @@ import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as AbortPhase from "../support/AbortPhase.ts"
 import * as Approvals from "../support/Approvals.ts"
 import * as Hang from "../support/Hang.ts"
+import * as Overloaded from "../support/Overloaded.ts"
 import * as RunLog from "../support/RunLog.ts"
 import * as Shrinking from "../support/Shrinking.ts"
 import * as Steering from "../support/Steering.ts"
@@ -124,7 +125,7 @@ describe("a steer", () => {
   it.effect("while the model is waited for to be tried again stands behind that turn", () =>
     Effect.gen(function*() {
       const { agent, script } = yield* TestAgent.make([
-        ScriptedModel.fail(AbortPhase.overloaded),
+        Overloaded.fail(),
         ScriptedModel.text("one"),
         ScriptedModel.text("two")
       ])

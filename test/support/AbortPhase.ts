@@ -3,7 +3,6 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import * as SessionStoreMemory from "../../src/layers/SessionStoreMemory.ts"
-import * as RunError from "../../src/run/RunError.ts"
 import type * as RunEvent from "../../src/run/RunEvent.ts"
 import * as Approver from "../../src/services/Approver.ts"
 import { ContextManager } from "../../src/services/ContextManager.ts"
@@ -58,8 +57,6 @@ export const plain = {
   named: [],
   comesTo: "aborted"
 } as const
-
-export const overloaded = new RunError.RetryableError<RunError.ProviderReason>({ _tag: "Overloaded", message: "busy" })
 
 export const twoCalls = [TestAgent.work(1, "a"), TestAgent.work(2, "b")]
 

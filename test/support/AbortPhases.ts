@@ -5,6 +5,7 @@ import * as RunEvent from "../../src/run/RunEvent.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as AbortPhase from "./AbortPhase.ts"
 import * as Holdings from "./Holdings.ts"
+import * as Overloaded from "./Overloaded.ts"
 import * as TestAgent from "./TestAgent.ts"
 import * as TestStore from "./TestStore.ts"
 
@@ -82,7 +83,7 @@ export const kinds: Record<string, AbortPhase.Kind> = {
             ? Effect.tap(store, () => Deferred.succeed(seen, undefined))
             : store
         )
-        const turns = [ScriptedModel.fail(AbortPhase.overloaded)]
+        const turns = [Overloaded.fail()]
         return { ...AbortPhase.plain, turns, options: { store }, reached: Deferred.await(seen) }
       })
   },

@@ -7,6 +7,7 @@ import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import type * as RunError from "../../src/run/RunError.ts"
 import type * as RunEvent from "../../src/run/RunEvent.ts"
+import * as TestAgent from "./TestAgent.ts"
 
 type Tag = RunEvent.RunEvent["_tag"]
 type Of<T extends Tag> = Extract<RunEvent.RunEvent, { _tag: T }>
@@ -44,3 +45,11 @@ export const make = Effect.fnUntraced(function*(
     })
   return { seen, until, over: Fiber.await(fiber) }
 })
+
+/** Runs the script in session "s" and watches it. */
+export const started = Effect.fnUntraced(
+  function*(turns: Parameters<typeof TestAgent.make>[0], options?: TestAgent.Options) {
+    const made = yield* TestAgent.make(turns, options)
+    return { ...made, ...(yield* make(made.agent.stream({ sessionId: "s", input: "go" }))) }
+  }
+)

@@ -23,6 +23,7 @@ import type * as SessionStore from "../../src/services/SessionStore.ts"
 import { ToolCall } from "../../src/services/ToolExecutor.ts"
 import * as CrashSweep from "../../src/testing/CrashSweep.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
+import * as Overloaded from "../support/Overloaded.ts"
 import * as CompactionScenarios from "./CompactionScenarios.ts"
 import * as Plays from "./Plays.ts"
 import { call, type Scenario } from "./Scenario.ts"
@@ -68,9 +69,6 @@ const reconciler = (folder: string): Reconciler.Reconciler => ({
     )
 })
 
-const overloaded = ScriptedModel.fail(
-  new RunError.RetryableError<RunError.ProviderReason>({ _tag: "Overloaded", message: "busy" })
-)
 const refused = ScriptedModel.fail(
   new RunError.NonRetryableError<RunError.ProviderRefusal>({ _tag: "Authentication", message: "no" })
 )
@@ -175,7 +173,7 @@ const model = ({ isBusy = false, takes = Infinity, turns }: Scenario) =>
   if (CompactionScenarios.textOf(request).length > takes) return CompactionScenarios.overflow
   const { attempt, turn } = request.metadata
   return isBusy && attempt === 1
-    ? [ScriptedModel.text("half"), call("pay"), overloaded]
+    ? [ScriptedModel.text("half"), call("pay"), Overloaded.fail()]
     : turns[turn - 1] ?? ScriptedModel.text("done")
 }
 

@@ -6,20 +6,17 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
-import * as RunError from "../../../src/run/RunError.ts"
 import type * as RunEvent from "../../../src/run/RunEvent.ts"
 import type * as RunPolicy from "../../../src/run/RunPolicy.ts"
 import * as Reconciler from "../../../src/services/Reconciler.ts"
 import * as RetryPolicy from "../../../src/services/RetryPolicy.ts"
 import { ToolCall } from "../../../src/services/ToolExecutor.ts"
 import * as ScriptedModel from "../../../src/testing/ScriptedModel.ts"
+import * as Overloaded from "../../support/Overloaded.ts"
 import * as RunLog from "../../support/RunLog.ts"
 import * as TestAgent from "../../support/TestAgent.ts"
 import * as TestStore from "../../support/TestStore.ts"
 
-const overloaded = ScriptedModel.fail(
-  new RunError.RetryableError<RunError.ProviderReason>({ _tag: "Overloaded", message: "busy" })
-)
 const again = (n: number) => ScriptedModel.call("again", { n })
 const input = { sessionId: "s", runId: "r", input: "go" }
 
@@ -39,7 +36,9 @@ const scenarios: Record<string, Scenario> = {
     turns: [[TestAgent.work(1), TestAgent.look(2), again(3), TestAgent.work(4)], ScriptedModel.text("done")],
     policy: { maxParallel: 4 }
   },
-  "a call that is tried again": { turns: [overloaded, TestAgent.work(1), overloaded, ScriptedModel.text("done")] }
+  "a call that is tried again": {
+    turns: [Overloaded.fail(), TestAgent.work(1), Overloaded.fail(), ScriptedModel.text("done")]
+  }
 }
 
 interface Ran {

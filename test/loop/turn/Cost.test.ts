@@ -3,13 +3,14 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Stream from "effect/Stream"
-import * as RunError from "../../../src/run/RunError.ts"
+import type * as RunError from "../../../src/run/RunError.ts"
 import type * as RunEvent from "../../../src/run/RunEvent.ts"
 import type * as RunInput from "../../../src/run/RunInput.ts"
 import type * as RunPolicy from "../../../src/run/RunPolicy.ts"
 import * as Prices from "../../../src/services/Prices.ts"
 import * as RetryPolicy from "../../../src/services/RetryPolicy.ts"
 import * as ScriptedModel from "../../../src/testing/ScriptedModel.ts"
+import * as Overloaded from "../../support/Overloaded.ts"
 import * as RunLog from "../../support/RunLog.ts"
 import * as Shrinking from "../../support/Shrinking.ts"
 import * as TestAgent from "../../support/TestAgent.ts"
@@ -53,10 +54,6 @@ const refusal = (exit: Exit.Exit<unknown, RunError.RunError>) => {
   return failure.error.reason
 }
 
-const overloaded = ScriptedModel.fail(
-  new RunError.RetryableError<RunError.ProviderReason>({ _tag: "Overloaded", message: "busy" })
-)
-
 describe("the cost of a run", () => {
   it.effect("stands with every answer, and summed in its totals and its result", () =>
     Effect.gen(function*() {
@@ -75,7 +72,9 @@ describe("the cost of a run", () => {
   it.effect("counts attempts that were discarded", () =>
     Effect.gen(function*() {
       const agent = { retry: RetryPolicy.make({ base: 0 }) }
-      const { costs } = yield* play([ScriptedModel.text(""), overloaded, ScriptedModel.text("ok")], {}, { agent })
+      const { costs } = yield* play([ScriptedModel.text(""), Overloaded.fail(), ScriptedModel.text("ok")], {}, {
+        agent
+      })
       assert.deepStrictEqual(costs.filter((line) => !line.startsWith("Turn")), [
         "AttemptDiscarded 25",
         "AttemptDiscarded 0",
