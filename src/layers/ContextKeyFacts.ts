@@ -9,14 +9,8 @@ import * as ContextManager from "../services/ContextManager.ts"
 import * as Model from "../services/Model.ts"
 import * as Condense from "./context/Condense.ts"
 import * as Facts from "./context/Facts.ts"
-import * as Strategy from "./context/Strategy.ts"
 
-export interface Options extends Strategy.Trigger {
-  /** tokens that the facts may take; then the oldest go, but for the first intent; default 2,000 */
-  readonly budget?: number
-  /** the part of messages and tokens, or of how many there may be, that stays word for word, between 0 and 1; default 0.3 */
-  readonly keep?: number
-}
+export type Options = Condense.Options
 
 const task =
   "You take down the key facts of a conversation between a user and an assistant who works with tools, so that the " +
@@ -27,7 +21,7 @@ const task =
   "addresses, names and ids that matter. openPoints: what is still to be done or answered. closedPoints: those of the " +
   "open points so far that are settled, word for word."
 
-const way = ({ budget = 2_000, keep = 0.3 }: Options): Condense.Way<Facts.Facts> => ({
+const way: Condense.Way<Facts.Facts> = {
   name: "keyFacts",
   parse: (data) => Option.getOrUndefined(Facts.decode(data)),
   adopt: (text) => ({ ...Facts.none, results: [text] }),
@@ -49,20 +43,14 @@ const way = ({ budget = 2_000, keep = 0.3 }: Options): Condense.Way<Facts.Facts>
         const known = before ?? { ...Facts.none, intent: first === "" ? [] : [first] }
         return { value: Facts.within(Facts.merge(known, added), budget, count) }
       }
-    }),
-  budget,
-  keep
-})
+    })
+}
 
 /** Over the model that condenses. Throws a `RangeError` where a number of the options is none that it can be. */
 export const make = (
   model: Model.Model["Service"],
   options: Options = {}
-): ContextManager.ContextManager["Service"] => {
-  Strategy.atLeast("budget", options.budget, 1)
-  Strategy.part("keep", options.keep)
-  return Strategy.toManager(Condense.make(model, way(options)), options)
-}
+): ContextManager.ContextManager["Service"] => Condense.make(model, way, options)
 
 /**
  * The model is taken when the layer is built: a cheap one may condense what a dear one goes on with. It is sent what the log

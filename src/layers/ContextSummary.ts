@@ -8,13 +8,8 @@ import * as ContextManager from "../services/ContextManager.ts"
 import * as Model from "../services/Model.ts"
 import * as Condense from "./context/Condense.ts"
 import * as Digest from "./context/Digest.ts"
-import * as Strategy from "./context/Strategy.ts"
 
-export interface Options extends Strategy.Trigger {
-  /** tokens that a summary may take; default 2,000 */
-  readonly budget?: number
-  /** the part of messages and tokens, or of how many there may be, that stays word for word, between 0 and 1; default 0.3 */
-  readonly keep?: number
+export interface Options extends Condense.Options {
   /** what the model is told of its task, in the place of our words */
   readonly instructions?: string
 }
@@ -27,7 +22,7 @@ const task =
 
 const heading = "Summary of the conversation so far:"
 
-const way = ({ budget = 2_000, instructions = task, keep = 0.3 }: Options): Condense.Way<string> => ({
+const way = (instructions: string): Condense.Way<string> => ({
   name: "summary",
   // the text says it all
   parse: () => undefined,
@@ -54,9 +49,7 @@ const way = ({ budget = 2_000, instructions = task, keep = 0.3 }: Options): Cond
         Math.floor(budget * wordsPerToken / 2)
       } words.`
     }
-  },
-  budget,
-  keep
+  }
 })
 
 /** English has about three words for four tokens; less is asked for, since models count badly. */
@@ -66,11 +59,7 @@ const wordsPerToken = 0.6
 export const make = (
   model: Model.Model["Service"],
   options: Options = {}
-): ContextManager.ContextManager["Service"] => {
-  Strategy.atLeast("budget", options.budget, 1)
-  Strategy.part("keep", options.keep)
-  return Strategy.toManager(Condense.make(model, way(options)), options)
-}
+): ContextManager.ContextManager["Service"] => Condense.make(model, way(options.instructions ?? task), options)
 
 /**
  * The model is taken when the layer is built: a cheap one may condense what a dear one goes on with. It is sent what the log

@@ -28,7 +28,6 @@ import * as ModelConfig from "./aisdk/ModelConfig.ts"
 import * as Closing from "./openai/Closing.ts"
 import * as Errors from "./openai/Errors.ts"
 import * as ResponseFormat from "./openai/ResponseFormat.ts"
-import { OutputSchema } from "./provider/OutputSchema.ts"
 import * as WholeParts from "./provider/WholeParts.ts"
 
 export { isContextOverflow, isTruncated, retryAfter } from "./openai/Errors.ts"
@@ -105,8 +104,6 @@ const checkAnswer = (
 export const make = (model: LanguageModelV4, options: Options = {}): Effect.Effect<LanguageModel.LanguageModel> => {
   const name = Metadata.nameOf(model)
 
-  let sendsFormat = options.structuredOutput ?? structured.has(URL.parse(ModelConfig.baseUrl(model) ?? "")?.host ?? "")
-
   const failing = (caller: Failures.Caller) => (broken: Failures.Broken) =>
     Effect.flatMap(Clock.currentTimeMillis, (now) => Effect.fail(Failures.toAiError(broken, caller, now)))
 
@@ -138,20 +135,14 @@ export const make = (model: LanguageModelV4, options: Options = {}): Effect.Effe
     )
   })
 
-  const open = Effect.fnUntraced(function*(call: LanguageModel.ProviderOptions) {
-    yield* Closing.awaited
-    const output = yield* OutputSchema
-    const format = sendsFormat && output !== undefined ? ResponseFormat.ofAnswer(output) : undefined
-    if (format === undefined) return yield* send(call, undefined)
-    return yield* Effect.catchIf(send(call, format), ResponseFormat.isRefused, () => {
-      sendsFormat = false
-      return send(call, undefined)
-    })
-  })
-
+  const open = ResponseFormat.untilRefused(
+    options.structuredOutput ?? structured.has(URL.parse(ModelConfig.baseUrl(model) ?? "")?.host ?? ""),
+    send
+  )
   const streamText = (
     call: LanguageModel.ProviderOptions
-  ): Stream.Stream<Response.StreamPartEncoded, AiError.AiError> => Stream.unwrap(open(call))
+  ): Stream.Stream<Response.StreamPartEncoded, AiError.AiError> =>
+    Stream.unwrap(Effect.andThen(Closing.awaited, open(call)))
 
   return LanguageModel.make({
     streamText,

@@ -27,7 +27,6 @@ import * as Errors from "./openai/Errors.ts"
 import * as HttpSpan from "./openai/HttpSpan.ts"
 import * as ResponseFormat from "./openai/ResponseFormat.ts"
 import * as Json from "./provider/Json.ts"
-import { OutputSchema } from "./provider/OutputSchema.ts"
 import * as ProviderError from "./provider/ProviderError.ts"
 import * as RetryAfter from "./provider/RetryAfter.ts"
 import * as WholeParts from "./provider/WholeParts.ts"
@@ -112,8 +111,6 @@ export const make = Effect.fnUntraced(function*(
   const client = HttpClient.withScope(yield* HttpClient.HttpClient)
   const endpoint = yield* Endpoint.make(options)
 
-  let sendsFormat = options.structuredOutput ?? endpoint.isOpenAi
-
   const send = Effect.fnUntraced(function*(call: LanguageModel.ProviderOptions, format: ChatRequest.Options["format"]) {
     const body = yield* ChatRequest.encode(call, {
       model: options.model,
@@ -135,20 +132,11 @@ export const make = Effect.fnUntraced(function*(
     return ChatStream.parts(response.stream, quiet, response.headers["content-type"] ?? "", options.model)
   })
 
-  const open = Effect.fnUntraced(function*(call: LanguageModel.ProviderOptions) {
-    yield* Closing.awaited
-    const output = yield* OutputSchema
-    const format = sendsFormat && output !== undefined ? ResponseFormat.ofAnswer(output) : undefined
-    if (format === undefined) return yield* send(call, undefined)
-    return yield* Effect.catchIf(send(call, format), ResponseFormat.isRefused, () => {
-      sendsFormat = false
-      return send(call, undefined)
-    })
-  })
-
+  const open = ResponseFormat.untilRefused(options.structuredOutput ?? endpoint.isOpenAi, send)
   const streamText = (
     call: LanguageModel.ProviderOptions
-  ): Stream.Stream<Response.StreamPartEncoded, AiError.AiError> => Stream.unwrap(open(call))
+  ): Stream.Stream<Response.StreamPartEncoded, AiError.AiError> =>
+    Stream.unwrap(Effect.andThen(Closing.awaited, open(call)))
 
   return yield* LanguageModel.make({
     codecTransformer: toCodecOpenAI,

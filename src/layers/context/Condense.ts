@@ -38,11 +38,17 @@ export interface Way<A> {
    * is none the compaction fails.
    */
   readonly take: (given: Given<A>) => Taken<A>
-  /** tokens that it may take; where little is left out, it takes less */
-  readonly budget: number
-  /** the part of the tokens and messages, or of how many there may be, that stays word for word */
-  readonly keep: number
 }
+
+export interface Options extends Strategy.Trigger {
+  /** tokens that what is remembered may take, and less where little is left out; default 2,000 */
+  readonly budget?: number
+  /** the part of messages and tokens, or of how many there may be, that stays word for word, between 0 and 1; default 0.3 */
+  readonly keep?: number
+}
+
+/** A way with the room that it has. */
+type Sized<A> = Way<A> & { readonly budget: number; readonly keep: number }
 
 export interface Given<A> {
   readonly before: A | undefined
@@ -59,7 +65,19 @@ export interface Taken<A> {
   readonly problem?: string
 }
 
-export const make = <A>(model: Model.Model["Service"], way: Way<A>): Strategy.Strategy =>
+/** Over the model that condenses. Throws a `RangeError` where a number of the options is none that it can be. */
+export const make = <A>(
+  model: Model.Model["Service"],
+  way: Way<A>,
+  options: Options
+): ContextManager.ContextManager["Service"] => {
+  const { budget = 2_000, keep = 0.3 } = options
+  Strategy.atLeast("budget", budget, 1)
+  Strategy.part("keep", keep)
+  return Strategy.toManager(strategy(model, { ...way, budget, keep }), options)
+}
+
+const strategy = <A>(model: Model.Model["Service"], way: Sized<A>): Strategy.Strategy =>
   Strategy.orElse(
     {
       models: chainOf(model),
@@ -100,7 +118,7 @@ const sizeOf = ({ size }: ContextManager.View, { left }: Cut.Cut): number =>
 const answerPart = 0.2
 
 /** Tokens that the memory may take: what there was of it, and half of what is left out now. */
-const budgetOf = <A>(model: Model.Model["Service"], way: Way<A>, view: ContextManager.View, cut: Cut.Cut): number => {
+const budgetOf = <A>(model: Model.Model["Service"], way: Sized<A>, view: ContextManager.View, cut: Cut.Cut): number => {
   const { contextWindow = Infinity } = model.info
   const before = view.size.ofText(Transcript.memory(view.transcript)?.text ?? "")
   return Math.floor(Math.min(way.budget, contextWindow * answerPart, before + sizeOf(view, cut) / 2))
@@ -108,7 +126,7 @@ const budgetOf = <A>(model: Model.Model["Service"], way: Way<A>, view: ContextMa
 
 const condense = Effect.fnUntraced(function*<A>(
   model: Model.Model["Service"],
-  way: Way<A>,
+  way: Sized<A>,
   view: ContextManager.View
 ): Effect.fn.Return<ContextManager.Compaction, ContextManager.CompactionError> {
   const cut = cutOf(view, way)
@@ -142,7 +160,7 @@ const condense = Effect.fnUntraced(function*<A>(
 
 interface Desk<A> {
   readonly model: Model.Model["Service"]
-  readonly way: Way<A>
+  readonly way: Sized<A>
   readonly view: ContextManager.View
   readonly first: string
   readonly budget: number

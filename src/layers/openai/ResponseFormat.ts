@@ -6,10 +6,12 @@
 import type * as AiError from "effect/ai/AiError"
 import { toCodecOpenAI } from "effect/ai/OpenAiStructuredOutput"
 import * as Tool from "effect/ai/Tool"
+import * as Effect from "effect/Effect"
 import type * as JsonSchema from "effect/JsonSchema"
 import type * as Schema from "effect/Schema"
 import type * as Model from "../../services/Model.ts"
 import * as Json from "../provider/Json.ts"
+import { OutputSchema } from "../provider/OutputSchema.ts"
 
 export interface ResponseFormat {
   readonly type: "json_schema"
@@ -79,5 +81,22 @@ const field = new RegExp(
 )
 
 /** A server's word that it does not know the field, or does not take it with this model, these tools or this schema. */
-export const isRefused = ({ reason }: AiError.AiError): boolean =>
+const isRefused = ({ reason }: AiError.AiError): boolean =>
   reason._tag === "InvalidRequestError" && field.test(`${reason.parameter} ${reason.description}`)
+
+/** Sends calls with the format of their answer, where one is asked for, until the server refuses it; from then on without. */
+export const untilRefused = <Call, A, R>(
+  isKnown: boolean,
+  send: (call: Call, format: ResponseFormat | undefined) => Effect.Effect<A, AiError.AiError, R>
+) => {
+  let sendsFormat = isKnown
+  return Effect.fnUntraced(function*(call: Call) {
+    const output = yield* OutputSchema
+    const format = sendsFormat && output !== undefined ? ofAnswer(output) : undefined
+    if (format === undefined) return yield* send(call, undefined)
+    return yield* Effect.catchIf(send(call, format), isRefused, () => {
+      sendsFormat = false
+      return send(call, undefined)
+    })
+  })
+}
