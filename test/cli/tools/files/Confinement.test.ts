@@ -2,71 +2,32 @@ import { assert, describe, it, layer } from "@effect/vitest"
 import { Context, Effect, Layer, Schema } from "effect"
 import { readFileSync, realpathSync, statSync } from "node:fs"
 import { join, resolve } from "node:path"
+import * as Maze from "./Maze.ts"
 import { call, canary, outsideOf, read, refusal, sandbox } from "./Sandbox.ts"
 
 const inside = "inside-content"
 
-/** What the property walks through: links out, in, in circles and nowhere, beside folders with canaries. */
-class Maze extends Context.Service<Maze, { readonly root: string }>()("test/Maze") {
+/** A root that all properties share: they change nothing. */
+class Shared extends Context.Service<Shared, { readonly root: string }>()("test/Shared") {
   static readonly layer = Layer.effect(
-    Maze,
+    Shared,
     Effect.map(
-      sandbox({
-        "a/b/file.txt": inside,
-        "file.txt": inside,
-        "a/out": { link: "../../outside" },
-        out: { link: "../outside" },
-        evil: { link: "../root-evil" },
-        up: { link: ".." },
-        in: { link: "a/b" },
-        circle: { link: "circle" },
-        self: { link: "." },
-        nowhere: { link: "../outside/nothing" },
-        leak: { link: "../outside/hidden-name.txt" }
-      }),
+      sandbox(Maze.files(inside)),
       (root) => ({ root })
     )
   )
 }
 
-const segments = Schema.Literals([
-  "a",
-  "b",
-  "file.txt",
-  "hidden-name.txt",
-  "folder",
-  "outside",
-  "root",
-  "root-evil",
-  "out",
-  "evil",
-  "up",
-  "in",
-  "circle",
-  "self",
-  "nowhere",
-  "leak",
-  "..",
-  ".",
-  "",
-  "%2e%2e",
-  "..\\",
-  "~",
-  "\0",
-  " "
-])
-
 const escapes = (text: string) => text.includes(canary) || text.includes("hidden-name.txt\",\"bytes")
 
-layer(Maze.layer)("confinement", (it) => {
+layer(Shared.layer)("confinement", (it) => {
   it.effect.prop(
     "a path of any segments reads a file below the root or nothing",
-    [Schema.Array(segments).check(Schema.isMaxLength(7)), Schema.Literals(["", "/", "root", "outside"])],
+    [Maze.segments(7), Maze.Starts],
     ([parts, start]) =>
       Effect.gen(function*() {
-        const { root } = yield* Maze
-        const from = start === "root" ? `${root}/` : start === "outside" ? `${outsideOf(root)}/` : start
-        const path = from + parts.join("/")
+        const { root } = yield* Shared
+        const path = Maze.startOf(root, start) + parts.join("/")
         const result = yield* call(root, "read_file", { path })
         assert.isFalse(escapes(JSON.stringify(result.encodedResult)), path)
         assert.strictEqual(!result.isFailure, isReadable(root, path), path)
@@ -76,10 +37,10 @@ layer(Maze.layer)("confinement", (it) => {
 
   it.effect.prop(
     "a folder of any segments lists and searches below the root or nothing",
-    [Schema.Array(segments).check(Schema.isMaxLength(7))],
+    [Maze.segments(7)],
     ([parts]) =>
       Effect.gen(function*() {
-        const { root } = yield* Maze
+        const { root } = yield* Shared
         const folder = parts.join("/")
         const listed = yield* call(root, "list_files", { folder })
         assert.isFalse(escapes(JSON.stringify(listed.encodedResult)), folder)
@@ -91,7 +52,7 @@ layer(Maze.layer)("confinement", (it) => {
 
   it.effect.prop("any string as a path reads nothing outside", [Schema.String], ([path]) =>
     Effect.gen(function*() {
-      const { root } = yield* Maze
+      const { root } = yield* Shared
       for (const attempt of [path, `../${path}`, `out/${path}`, `/${path}`]) {
         const result = yield* call(root, "read_file", { path: attempt })
         assert.isFalse(escapes(JSON.stringify(result.encodedResult)), attempt)

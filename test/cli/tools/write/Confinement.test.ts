@@ -1,74 +1,22 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Schema } from "effect"
+import { Effect } from "effect"
 import { mkdirSync, realpathSync, renameSync, rmSync, symlinkSync } from "node:fs"
 import { dirname, join, resolve } from "node:path"
 import { BetweenCheckAndOpen, DescriptorPath } from "../../../../src/cli/tools/files/OpenFile.ts"
 import { BeforeRename } from "../../../../src/cli/tools/write/AtomicWrite.ts"
-import { canary, type Content, outsideOf, sandbox } from "../files/Sandbox.ts"
+import * as Maze from "../files/Maze.ts"
+import { canary, outsideOf, sandbox } from "../files/Sandbox.ts"
 import { beside, call, edit, refusal, textOf, treeOf, write } from "./Calls.ts"
-
-/** Links out, in, in circles and nowhere, beside folders with canaries. */
-const maze: Record<string, Content> = {
-  "a/b/file.txt": canary,
-  "file.txt": canary,
-  "a/out": { link: "../../outside" },
-  out: { link: "../outside" },
-  evil: { link: "../root-evil" },
-  up: { link: ".." },
-  in: { link: "a/b" },
-  circle: { link: "circle" },
-  self: { link: "." },
-  nowhere: { link: "../outside/nothing" },
-  leak: { link: "../outside/hidden-name.txt" }
-}
-
-const segments = Schema.Literals([
-  "a",
-  "b",
-  "file.txt",
-  "hidden-name.txt",
-  "folder",
-  "outside",
-  "root",
-  "root-evil",
-  "out",
-  "evil",
-  "up",
-  "in",
-  "circle",
-  "self",
-  "nowhere",
-  "leak",
-  "..",
-  ".",
-  "",
-  "%2e%2e",
-  "..\\",
-  "~",
-  "\0",
-  " "
-])
-
-const Starts = Schema.Literals(["", "/", "root", "root-evil", "outside"])
-
-const startOf = (root: string, start: typeof Starts.Type) =>
-  start === "root"
-    ? `${root}/`
-    : start === "root-evil"
-    ? `${root}-evil/`
-    : start === "outside"
-    ? `${outsideOf(root)}/`
-    : start
 
 describe("a path of any segments", () => {
   it.effect.prop(
     "is written below the root or not at all",
-    [Schema.Array(segments).check(Schema.isMaxLength(7)), Starts],
+    [Maze.segments(7), Maze.Starts],
     ([parts, start]) =>
       Effect.gen(function*() {
-        const root = yield* sandbox(maze)
+        const root = yield* sandbox(Maze.files(canary))
         const [outside, inside] = [beside(root), treeOf(root)]
-        const path = startOf(root, start) + parts.join("/")
+        const path = Maze.startOf(root, start) + parts.join("/")
         const result = yield* call(root, "write_file", { path, content: "new" })
         assert.deepStrictEqual(beside(root), outside, path)
         if (result.isFailure) return assert.deepStrictEqual(treeOf(root), inside, path)
@@ -81,12 +29,12 @@ describe("a path of any segments", () => {
 
   it.effect.prop(
     "is edited below the root or not at all",
-    [Schema.Array(segments).check(Schema.isMaxLength(5)), Starts],
+    [Maze.segments(5), Maze.Starts],
     ([parts, start]) =>
       Effect.gen(function*() {
-        const root = yield* sandbox(maze)
+        const root = yield* sandbox(Maze.files(canary))
         const outside = beside(root)
-        const path = startOf(root, start) + parts.join("/")
+        const path = Maze.startOf(root, start) + parts.join("/")
         const result = yield* call(root, "edit_file", { path, oldText: canary, newText: "new" })
         assert.deepStrictEqual(beside(root), outside, path)
         if (!result.isFailure) assert.strictEqual(textOf("/", realpathSync(resolve(root, path))), "new", path)
@@ -96,13 +44,13 @@ describe("a path of any segments", () => {
 
   it.effect.prop(
     "is where a command runs, below the root, or none does",
-    [Schema.Array(segments).check(Schema.isMaxLength(5)), Starts],
+    [Maze.segments(5), Maze.Starts],
     ([parts, start]) =>
       Effect.gen(function*() {
-        const root = yield* sandbox(maze)
+        const root = yield* sandbox(Maze.files(canary))
         const result = yield* call(root, "run_command", {
           command: ["pwd", "-P"],
-          cwd: startOf(root, start) + parts.join("/")
+          cwd: Maze.startOf(root, start) + parts.join("/")
         })
         if (result.isFailure) return
         const { output } = result.encodedResult as { readonly output: string }
@@ -130,7 +78,7 @@ describe("confinement of writing, case by case", () => {
     "nowhere/new.txt"
   ])("%s is refused, whether it exists or not", (path) =>
     Effect.gen(function*() {
-      const root = yield* sandbox(maze)
+      const root = yield* sandbox(Maze.files(canary))
       const { message, reason } = yield* refusal(root, "write_file", { path, content: "new" })
       assert.strictEqual(reason, "OutsideRoot")
       assert.include(message, `"${path}" is not below the root folder`)
