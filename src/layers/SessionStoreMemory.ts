@@ -80,7 +80,7 @@ export const make: Effect.Effect<SessionStore.SessionStore["Service"]> = Effect.
     if (gap !== undefined) return Effect.die(gap)
     const tooLarge = SessionErrors.tooLarge(events)
     if (tooLarge !== undefined) return Effect.fail(tooLarge)
-    for (const event of events) log.events.push(event)
+    for (let i = 0; i < events.length; i++) log.events.push(events[i]!)
     signals.notify(sessionId)
     return Effect.void
   }
@@ -101,8 +101,8 @@ export const make: Effect.Effect<SessionStore.SessionStore["Service"]> = Effect.
     Effect.flatMap(Effect.scope, (scope) =>
       Effect.uninterruptible(Effect.withFiber((fiber) => {
         const now = fiber.getRef(Clock.Clock).currentTimeMillisUnsafe()
-        const taken = Effect.suspend(() => take(sessionId, options, scope, now))
-        return Tracing.isSeen(fiber) ? Effect.useSpan("SessionStore.open", () => taken) : taken
+        const taken = () => take(sessionId, options, scope, now)
+        return Tracing.isSeen(fiber) ? Effect.useSpan("SessionStore.open", taken) : taken()
       })))
 
   const pageOf = (log: Log, from: number, to?: number) => {

@@ -96,25 +96,34 @@ export const user = (content: string | ReadonlyArray<UserPart>): UserMessage => 
 /** The text parts of a message's content, joined. */
 export const textOf = (content: ReadonlyArray<AssistantPart>): string => {
   let out = ""
-  for (const part of content) if (part.type === "text") out += part.text
+  for (let i = 0; i < content.length; i++) {
+    const part = content[i]!
+    if (part.type === "text") out += part.text
+  }
   return out
 }
 
 /** Nothing that a reader or a tool could use: no text but white space, no file, no call. */
-export const isBlank = (content: ReadonlyArray<AssistantPart>): boolean =>
-  !content.some((part) =>
-    part.type === "tool-call" || part.type === "file" || (part.type === "text" && part.text.trim() !== "")
-  )
+export const isBlank = (content: ReadonlyArray<AssistantPart>): boolean => {
+  for (const part of content) {
+    if (part.type === "tool-call" || part.type === "file") return false
+    if (part.type === "text" && part.text.trim() !== "") return false
+  }
+  return true
+}
 
 /** The call at a place from 0 among those that are ours to execute. */
 export const toolCallAt = (content: ReadonlyArray<AssistantPart>, place: number): ToolCallPart | undefined => {
   let left = place
-  for (const part of content) {
+  for (let i = 0; i < content.length; i++) {
+    const part = content[i]!
     if (part.type === "tool-call" && part.providerExecuted !== true && left-- === 0) return part
   }
   return undefined
 }
 
 /** The calls of an assistant message that are ours to execute, in order. */
-export const toolCalls = (content: ReadonlyArray<AssistantPart>): ReadonlyArray<ToolCallPart> =>
-  content.filter((part): part is ToolCallPart => part.type === "tool-call" && part.providerExecuted !== true)
+export const toolCalls = (content: ReadonlyArray<AssistantPart>): ReadonlyArray<ToolCallPart> => content.filter(isOurs)
+
+const isOurs = (part: AssistantPart): part is ToolCallPart =>
+  part.type === "tool-call" && part.providerExecuted !== true

@@ -85,19 +85,19 @@ export type Effective = typeof Effective.Type
 
 /** JSON with the keys of every object sorted: equal inputs are equal texts. Absent and `undefined` are the same. */
 export const canonical = (value: unknown): string =>
-  isSorted(value) ? JSON.stringify(value) : JSON.stringify(value, withSortedKeys)
+  typeof value !== "object" || value === null || isSorted(value)
+    ? JSON.stringify(value)
+    : JSON.stringify(value, withSortedKeys)
 
 /** What is written as it stands. */
-const isSorted = (value: unknown): boolean => {
-  if (typeof value !== "object" || value === null) return true
-  const isArray = Array.isArray(value)
+const isSorted = (node: object): boolean => {
+  if (Array.isArray(node)) return node.every((item) => typeof item !== "object" || item === null || isSorted(item))
   let before = ""
-  for (const key of isArray ? [] : Object.keys(value)) {
+  for (const key in node) {
     if (key < before) return false
     before = key
-  }
-  for (const member of isArray ? value : Object.values(value)) {
-    if (typeof member === "object" && !isSorted(member)) return false
+    const member: unknown = (node as Record<string, unknown>)[key]
+    if (typeof member === "object" && member !== null && !isSorted(member)) return false
   }
   return true
 }

@@ -127,7 +127,7 @@ export const next = (from: Status, when: Trigger): Status | undefined => moves.g
 
 /** Where `when` leads from `from`. Throws, and so dies as a defect, on a move that is not in the table. */
 export const transition = (from: Status, when: Trigger): Status => {
-  const to = next(from, when)
+  const to = moves.get(from)?.get(when)
   if (to === undefined) throw new Error(`fiberloop: illegal move: "${when}" in status "${from}"`)
   return to
 }

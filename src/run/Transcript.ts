@@ -82,7 +82,8 @@ export const messages = (
   system?: Message.SystemMessage
 ): ReadonlyArray<Message.Message> => {
   const out = Projection.messages(self.settled, reader, system)
-  for (const entry of closing(self)) Entries.addMessage(out, Entries.forReader(entry, reader))
+  const rest = closing(self)
+  for (let i = 0; i < rest.length; i++) Entries.addMessage(out, Entries.forReader(rest[i]!, reader))
   return out
 }
 
@@ -168,12 +169,9 @@ const openTurn = (self: Transcript, event: Extract<RunEvent.Durable, { _tag: "As
   const closed = self.open === undefined ? self : closeTurn(self)
   const { calls, content, renamed, taken } = Calls.prepare(event.seq, event.message.content, closed.taken)
   const { model, runId, seq, turn } = event
-  return {
-    ...flushTail(closed),
-    calling: false,
-    taken,
-    open: { seq, runId, turn, model, content, calls, renamed, results: SharedMap.empty() }
-  }
+  const { settled, tail, waiting } = flushTail(closed)
+  const open = { seq, runId, turn, model, content, calls, renamed, results: SharedMap.empty<number, never>() }
+  return { settled, tail, open, calling: false, waiting, taken }
 }
 
 const settle = (self: Transcript, event: Extract<RunEvent.Durable, { _tag: "ToolSettled" }>): Transcript => {

@@ -13,10 +13,12 @@ export const empty: Vector<never> = { items: [], length: 0 }
 export const make = <A>(items: Array<A>): Vector<A> => ({ items, length: items.length })
 
 /** `self` with items behind it. The second one to append to the same version pays for a copy. */
-export const append = <A>(self: Vector<A>, ...added: ReadonlyArray<A>): Vector<A> => {
+export const append = <A>(self: Vector<A>, ...added: ReadonlyArray<A>): Vector<A> => appendAll(self, added)
+
+export const appendAll = <A>(self: Vector<A>, added: ReadonlyArray<A>): Vector<A> => {
   const isNewest = self.length > 0 && self.items.length === self.length
   const items = isNewest ? self.items as Array<A> : self.items.slice(0, self.length)
-  for (const item of added) items.push(item)
+  for (let i = 0; i < added.length; i++) items.push(added[i]!)
   return { items, length: items.length }
 }
 

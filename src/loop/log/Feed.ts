@@ -18,7 +18,7 @@ export const make = (store: SessionStore.SessionStore["Service"], sessionId: str
 export class Feed {
   readonly #store: SessionStore.SessionStore["Service"]
   readonly #sessionId: string
-  readonly #readers: Array<FeedReader> = []
+  #readers: ReadonlyArray<FeedReader> = []
   #firstReader: FeedReader | undefined
   #first = 0
   #last = 0
@@ -35,18 +35,21 @@ export class Feed {
    * be deltas only, none is looked for.
    */
   publish(events: Events, only?: "deltas"): void {
-    if (only !== "deltas") {
-      this.#last = lastSeq(events) ?? this.#last
-      if (this.#first === 0 && this.#last > 0) this.#first = events.find(RunEvent.isDurable)!.seq
+    for (let i = only === "deltas" ? 0 : events.length; i-- > 0;) {
+      const event = events[i]!
+      if (!("seq" in event)) continue
+      if (this.#first === 0) this.#first = events.find(RunEvent.isDurable)!.seq
+      this.#last = event.seq
+      break
     }
-    for (const reader of this.#readers) reader.push(events)
+    for (let i = 0; i < this.#readers.length; i++) this.#readers[i]!.push(events)
   }
 
   /** No more events; readers end, or fail, when they have read what there is. */
   end(exit: End): void {
     this.#ended = exit
     for (const reader of this.#readers) reader.end(exit)
-    this.#readers.length = 0
+    this.#readers = []
   }
 
   /** Says which events the store already holds: every reader, there or still to come, gets them from it first. */
@@ -81,8 +84,7 @@ export class Feed {
   }
 
   leave(reader: FeedReader): void {
-    const at = this.#readers.indexOf(reader)
-    if (at >= 0) this.#readers.splice(at, 1)
+    this.#readers = this.#readers.filter((other) => other !== reader)
   }
 
   /** A reader of everything from now on, there until the end, that knows what it missed. */
@@ -92,16 +94,9 @@ export class Feed {
 
   #enter(): FeedReader {
     const reader = new FeedReader(this.#store, this.#sessionId)
-    if (this.#ended === undefined) this.#readers.push(reader)
+    // there are few, and they stay: an array that is pushed to has room for many
+    if (this.#ended === undefined) this.#readers = this.#readers.concat(reader)
     else reader.end(this.#ended)
     return reader
   }
-}
-
-const lastSeq = (events: Events): number | undefined => {
-  for (let i = events.length - 1; i >= 0; i--) {
-    const { seq } = events[i] as { readonly seq?: number }
-    if (seq !== undefined) return seq
-  }
-  return undefined
 }

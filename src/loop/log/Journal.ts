@@ -53,132 +53,166 @@ const limitOf = (cause: Cause.Cause<SessionStore.StoreError>): number | undefine
   return error._tag === "Some" && error.value.reason._tag === "EventTooLarge" ? error.value.reason.limit : undefined
 }
 
-export const make = (options: {
+interface Options {
   readonly session: SessionStore.Session
   readonly runId: string
   readonly state: RunState.RunState
   readonly transcript: Transcript.Transcript
   readonly feed: Pick<Feed.Feed, "publish">
   readonly clock: Clock.Clock
-}): Journal => {
-  const { feed, runId, session } = options
-  const now = options.clock.currentTimeMillisUnsafe.bind(options.clock)
-  const self: { -readonly [Key in "state" | "transcript" | "status"]: Journal[Key] } = {
-    state: options.state,
-    transcript: options.transcript,
-    status: options.state.status
-  }
-  let stored: Fold.Folded = { state: options.state, transcript: options.transcript }
-  let recorded: Array<RunEvent.RunEvent> = []
-  /** those of `recorded` that the next write stores */
-  let durable: Array<RunEvent.Durable> = []
-  let isSealed = false
+}
+
+export const make = (options: Options): Journal => new Writing(options)
+
+type Recorded = Arr.NonEmptyReadonlyArray<RunEvent.RunEvent>
+type Facts = Arr.NonEmptyReadonlyArray<RunEvent.Durable>
+
+class Writing implements Journal {
+  readonly runId: string
+  state: RunState.RunState
+  transcript: Transcript.Transcript
+  status: RunEvent.Status
+  readonly now: () => number
+  // what is to be written is looked at when it runs, where nothing interrupts it any more
+  readonly commit = Effect.uninterruptibleMask(() => this.#write())
+  readonly #session: SessionStore.Session
+  readonly #feed: Options["feed"]
+  #stored: Fold.Folded
+  #recorded: Array<RunEvent.RunEvent> = []
+  /** those of `#recorded` that the next write stores */
+  #durable: Array<RunEvent.Durable> = []
+  #isSealed = false
   /** a write is under way, and those that came meanwhile */
-  let isBusy = false
-  const waiting: Array<() => void> = []
+  #isBusy = false
+  #waiting: Array<() => void> | undefined
 
-  const emit = (event: RunEvent.Transient) => {
-    if (recorded.length > 0 || isBusy) recorded.push(event)
-    else feed.publish([event])
+  constructor({ clock, feed, runId, session, state, transcript }: Options) {
+    this.runId = runId
+    this.state = state
+    this.transcript = transcript
+    this.status = state.status
+    this.#session = session
+    this.#feed = feed
+    this.now = clock.currentTimeMillisUnsafe.bind(clock)
+    this.#stored = { state, transcript }
   }
 
-  /** Shows what was recorded before the next durable event. */
-  const showTransient = () => {
-    const next = recorded.findIndex(RunEvent.isDurable)
-    const ready = recorded.splice(0, next < 0 ? recorded.length : next)
-    if (Arr.isReadonlyArrayNonEmpty(ready)) feed.publish(ready)
+  record(draft: RunEvent.Draft, ofRun = this.runId): void {
+    const seq = this.state.seq + 1
+    // in the order that stores give them back in, so that their JSON is the same
+    const placed = {
+      _tag: draft._tag,
+      seq,
+      at: this.now(),
+      runId: ofRun,
+      version: RunEvent.version
+    }
+    // a spread behind other members is much slower
+    const event = Object.assign(placed, draft) as RunEvent.Durable
+    this.state = RunState.evolve(this.state, event)
+    this.transcript = Transcript.append(this.transcript, event)
+    this.#recorded.push(event)
+    this.#durable.push(event)
   }
 
-  /** Goes on as if what the store does not hold had not been recorded. */
-  const leaveOut = (limit: number) => {
-    const rest = LeftOut.rest(stored, recorded, limit)
-    self.state = rest.state
-    self.transcript = rest.transcript
-    recorded = rest.recorded
-    durable = recorded.filter(RunEvent.isDurable)
-    self.status = rest.status ?? self.status
+  move(when: RunStatus.Trigger): void {
+    const from = this.status
+    const to = RunStatus.transition(from, when)
+    this.status = to
+    this.#emit({ _tag: "StatusChanged", runId: this.runId, from, to })
   }
 
-  /** Comes when the write under way is over. */
-  const free = Effect.callback<void>((resume) => {
-    // it may be over by now: between the look at it and the wait the fiber may have yielded
-    if (isBusy) waiting.push(() => resume(Effect.void))
-    else resume(Effect.void)
-  })
+  emit(draft: TransientDraft): void {
+    this.#emit({ ...draft, runId: this.runId } as RunEvent.Transient)
+  }
 
-  const over = () => {
-    isBusy = false
-    if (waiting.length === 0) return
-    // all of them, as one that finds nothing to write wakes no other; behind what runs now, or they would be a stack
-    for (const next of waiting.splice(0)) queueMicrotask(next)
+  emitDeltas(deltas: Arr.NonEmptyReadonlyArray<RunEvent.Delta>): void {
+    if (this.#recorded.length === 0 && !this.#isBusy) this.#feed.publish(deltas, "deltas")
+    else for (let i = 0; i < deltas.length; i++) this.#recorded.push(deltas[i]!)
+  }
+
+  seal(release: Effect.Effect<void>): Effect.Effect<void, SessionStore.StoreError> {
+    return Effect.uninterruptibleMask(() => this.#write(release))
+  }
+
+  #emit(event: RunEvent.Transient): void {
+    if (this.#recorded.length > 0 || this.#isBusy) this.#recorded.push(event)
+    else this.#feed.publish([event])
   }
 
   /**
    * One write after the other, uninterruptible; takes what is recorded when it is called, and must be run then. The last one
    * has a `release`, which runs once all is stored, before it is shown.
    */
-  const write = (release?: Effect.Effect<void>): Effect.Effect<void, SessionStore.StoreError> => {
-    if (isBusy) return Effect.flatMap(free, () => write(release))
-    if (isSealed && release === undefined) return Effect.void
-    isSealed = release !== undefined
-    if (!Arr.isReadonlyArrayNonEmpty(recorded)) return release ?? Effect.void
-    const batch = recorded
-    const facts = durable
+  #write(release?: Effect.Effect<void>): Effect.Effect<void, SessionStore.StoreError> {
+    if (this.#isBusy) return Effect.flatMap(this.#free(), () => this.#write(release))
+    if (this.#isSealed && release === undefined) return Effect.void
+    this.#isSealed = release !== undefined
+    if (this.#recorded.length === 0) return release ?? Effect.void
+    const { state, transcript } = this
+    const events = this.#recorded as unknown as Recorded
+    const facts = this.#durable
     // before anything changes: a store may throw
-    const append = Arr.isReadonlyArrayNonEmpty(facts) ? session.append(facts) : Effect.void
-    const { state, transcript } = self
-    recorded = []
-    durable = []
-    isBusy = true
-    const show = () => {
-      over()
-      stored = { state, transcript }
-      feed.publish(batch)
-      if (recorded.length > 0) showTransient()
-      return Effect.void
-    }
-    const keep = (cause: Cause.Cause<SessionStore.StoreError>) => {
-      // what the store holds although it reported a failure is a fact, and is not written twice
-      if (session.head() >= (facts.at(-1)?.seq ?? Infinity)) show()
-      else {
-        over()
-        recorded = [...batch, ...recorded]
-        durable = [...facts, ...durable]
-        const limit = limitOf(cause)
-        if (limit !== undefined) leaveOut(limit)
-      }
-      return Effect.failCause(cause)
-    }
+    const append = facts.length > 0 ? this.#session.append(facts as unknown as Facts) : Effect.void
+    this.#recorded = []
+    this.#durable = []
+    this.#isBusy = true
     const appended = release === undefined ? append : Effect.andThen(append, release)
-    return Effect.matchCauseEffect(appended, { onFailure: keep, onSuccess: show })
+    return Effect.onExitPrimitive(appended, (exit) => {
+      this.#isBusy = false
+      if (this.#waiting !== undefined) this.#wake(this.#waiting)
+      // what the store holds although it reported a failure is a fact, and is not written twice
+      if (exit._tag === "Failure" && !(this.#session.head() >= (facts.at(-1)?.seq ?? Infinity))) {
+        this.#keep(events, facts, exit.cause)
+        return
+      }
+      this.#stored = { state, transcript }
+      this.#feed.publish(events)
+      if (this.#recorded.length > 0) this.#showTransient()
+    })
   }
 
-  return Object.assign(self, {
-    runId,
-    now,
-    record: (draft: RunEvent.Draft, ofRun = runId) => {
-      // in the order that stores give them back in, so that their JSON is the same
-      const placed = { _tag: draft._tag, seq: self.state.seq + 1, at: now(), runId: ofRun, version: RunEvent.version }
-      // a spread behind other members is much slower
-      const event = Object.assign(placed, draft) as RunEvent.Durable
-      self.state = RunState.evolve(self.state, event)
-      self.transcript = Transcript.append(self.transcript, event)
-      recorded.push(event)
-      durable.push(event)
-    },
-    move: (when: RunStatus.Trigger) => {
-      const from = self.status
-      const to = RunStatus.transition(from, when)
-      self.status = to
-      emit({ _tag: "StatusChanged", runId, from, to })
-    },
-    emit: (draft: TransientDraft) => emit({ ...draft, runId } as RunEvent.Transient),
-    emitDeltas: (deltas: Arr.NonEmptyReadonlyArray<RunEvent.Delta>) => {
-      if (recorded.length === 0 && !isBusy) feed.publish(deltas, "deltas")
-      else for (let i = 0; i < deltas.length; i++) recorded.push(deltas[i]!)
-    },
-    // what is to be written is looked at when it runs, where nothing interrupts it any more
-    commit: Effect.uninterruptibleMask(() => write()),
-    seal: (release: Effect.Effect<void>) => Effect.uninterruptibleMask(() => write(release))
-  })
+  /** Shows what was recorded before the next durable event. */
+  #showTransient(): void {
+    const next = this.#recorded.findIndex(RunEvent.isDurable)
+    const ready = this.#recorded.splice(0, next < 0 ? this.#recorded.length : next)
+    if (Arr.isReadonlyArrayNonEmpty(ready)) this.#feed.publish(ready)
+  }
+
+  /** What was not stored is in the next write, before what was recorded meanwhile. */
+  #keep(
+    events: ReadonlyArray<RunEvent.RunEvent>,
+    facts: ReadonlyArray<RunEvent.Durable>,
+    cause: Cause.Cause<SessionStore.StoreError>
+  ): void {
+    this.#recorded = [...events, ...this.#recorded]
+    this.#durable = [...facts, ...this.#durable]
+    const limit = limitOf(cause)
+    if (limit !== undefined) this.#leaveOut(limit)
+  }
+
+  /** Goes on as if what the store does not hold had not been recorded. */
+  #leaveOut(limit: number): void {
+    const { recorded, state, status, transcript } = LeftOut.rest(this.#stored, this.#recorded, limit)
+    this.state = state
+    this.transcript = transcript
+    this.status = status ?? this.status
+    this.#recorded = recorded
+    this.#durable = recorded.filter(RunEvent.isDurable)
+  }
+
+  /** Comes when the write under way is over. */
+  #free(): Effect.Effect<void> {
+    return Effect.callback((resume) => {
+      // it may be over by now: between the look at it and the wait the fiber may have yielded
+      if (this.#isBusy) (this.#waiting ??= []).push(() => resume(Effect.void))
+      else resume(Effect.void)
+    })
+  }
+
+  #wake(waiting: ReadonlyArray<() => void>): void {
+    this.#waiting = undefined
+    // all of them, as one that finds nothing to write wakes no other; behind what runs now, or they would be a stack
+    for (const next of waiting) queueMicrotask(next)
+  }
 }

@@ -101,8 +101,16 @@ export type OfModel = ReturnType<typeof make>
 
 const ofProvider = Family.once((provider) => Family.once((name) => make({ provider, name })))
 
-/** Of the calls of a model. */
-export const ofModel = ({ name, provider }: Message.ModelRef) => ofProvider(provider)(name)
+let latest: { readonly model: Message.ModelRef; readonly metrics: OfModel } | undefined
+
+/** Of the calls of a model, most often of the one that was asked for before. */
+export const ofModel = (model: Message.ModelRef): OfModel => {
+  const { name, provider } = model
+  if (latest?.model.name === name && latest.model.provider === provider) return latest.metrics
+  const metrics = ofProvider(provider)(name)
+  latest = { model: { name, provider }, metrics }
+  return metrics
+}
 
 /** By the tag of the error. */
 export const retried = Family.once((error) => retries({ [Conventions.errorType]: error }))

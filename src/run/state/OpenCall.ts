@@ -36,7 +36,7 @@ export interface Decision {
 export const asked = ({ params }: OpenCall): OpenCall["params"] => params
 
 /** The arguments that the call runs with. */
-export const final = (call: OpenCall): OpenCall["params"] => call.decision?.params ?? asked(call)
+export const final = ({ decision, params }: OpenCall): OpenCall["params"] => decision?.params ?? params
 
 /** Its intent is stored, or a person was asked about it. */
 export const hasGoneOn = ({ approvalId, phase }: OpenCall): boolean => phase !== "pending" || approvalId !== undefined
@@ -52,6 +52,18 @@ export const callId = (turn: number, index: number): string => `${turn}.${index}
 export const placeOf = (id: string, turn: number): number => {
   const place = Number(id.slice(id.indexOf(".") + 1))
   return `${turn}.${place}` === id ? place : NaN
+}
+
+/** The calls of a turn's message that are ours to execute, in order. */
+export const ofMessage = (content: ReadonlyArray<Message.AssistantPart>, turn: number): Array<OpenCall> => {
+  const calls: Array<OpenCall> = []
+  for (let i = 0; i < content.length; i++) {
+    const part = content[i]!
+    if (part.type !== "tool-call" || part.providerExecuted === true) continue
+    const { name: tool, params } = part
+    calls.push({ turn, callId: callId(turn, calls.length), tool, params, phase: "pending" })
+  }
+  return calls
 }
 
 /** Where a call stands among those that are open; -1 where it is not. */
@@ -91,7 +103,8 @@ export const decisionOf = (
 /** A round waits for a person while one is asked and nothing runs. */
 export const waits = (openCalls: ReadonlyArray<OpenCall>): boolean => {
   let isAsked = false
-  for (const { phase } of openCalls) {
+  for (let at = 0; at < openCalls.length; at++) {
+    const { phase } = openCalls[at]!
     if (phase === "started") return false
     isAsked ||= phase === "awaiting"
   }

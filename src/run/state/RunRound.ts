@@ -30,7 +30,7 @@ export interface Answer extends Pick<Settled, "attempt" | "finishReason" | "usag
 
 export const settleMessage = (next: RunState.Next, event: Settled): void => {
   const { content } = event.message
-  const calls = Message.toolCalls(content)
+  const calls = OpenCall.ofMessage(content, event.turn)
   next.status = calls.length > 0 ? "tool_running" : "preparing"
   next.turn = event.turn
   next.attempts = event.attempt
@@ -47,13 +47,7 @@ export const settleMessage = (next: RunState.Next, event: Settled): void => {
     isBlank: Message.isBlank(content),
     settled: []
   }
-  next.openCalls = calls.map((call, index) => ({
-    turn: event.turn,
-    callId: OpenCall.callId(event.turn, index),
-    tool: call.name,
-    params: call.params,
-    phase: "pending"
-  }))
+  next.openCalls = calls
   next.totals = {
     ...next.totals,
     turns: next.totals.turns + 1,
@@ -118,9 +112,9 @@ export const settleCall = (next: RunState.Next, event: Extract<RunEvent.Durable,
   const at = OpenCall.indexOf(next.openCalls, event.callId)
   const call = next.openCalls[at]
   if (call === undefined) return
-  const { callId, params, phase, tool } = call
+  const { callId, params, phase, tool, turn } = call
   next.hasRun ||= phase === "started"
-  next.trail = DoomLoop.add(next.trail, { ...call, params: givenBy(answer, call) }, event)
+  next.trail = DoomLoop.add(next.trail, { turn, callId, tool, phase, params: givenBy(answer, call) }, event)
   if (answer !== undefined) {
     next.answer = { ...answer, settled: [...answer.settled, { callId, tool, params, outcome: event.outcome }] }
   }

@@ -83,26 +83,29 @@ export const toInput = (seq: number, content: ReadonlyArray<Message.UserPart>, i
   seq,
   from: seq,
   isNotice,
-  content: Vector.make(content.flatMap(Legality.cleanPart))
+  content: Vector.make(Legality.cleanParts(content))
 })
 
 /** Ends the turn under way: its message and results get their place, then what came in meanwhile. */
 export const closeTurn = (self: Transcript): Transcript => {
-  const { calling, open, waiting } = self
+  const { calling, open, taken, waiting } = self
   if (open === undefined && !calling && waiting.length === 0) return self
-  const { settled, tail } = open === undefined ? self : push(flushTail(self), ...Entries.fromTurn(open))
+  const { settled, tail } = open === undefined ? self : flushTail(self)
   return {
-    ...self,
-    settled,
+    settled: open === undefined ? settled : Vector.appendAll(settled, Entries.fromTurn(open)),
     tail: waiting.length === 0 ? tail : gatherAll(tail, waiting),
     open: undefined,
     calling: false,
-    waiting: Vector.empty
+    waiting: Vector.empty,
+    taken
   }
 }
 
+const nothing: ReadonlyArray<Entries.Entry> = []
+
 /** What closing the turn now would add behind the settled entries; leaves `self` and its siblings untouched. */
 export const closing = ({ open, tail, waiting }: Transcript): ReadonlyArray<Entries.Entry> => {
+  if (open === undefined && tail === undefined && waiting.length === 0) return nothing
   // whatever was gathered got its place when the turn opened
   const turn = open === undefined ? [] : Entries.fromTurn(open)
   const before = open === undefined ? tail : undefined

@@ -40,12 +40,13 @@ export const prepare = (
   from = 0
 ): Prepared => {
   const calls: Array<Call> = []
-  const foreign = content.some(isForeign) ? pairForeign(seq, content, takenBefore, from) : noForeign
+  let foreign: Foreign | undefined
   let taken = takenBefore
   const prepared: Array<Message.AssistantPart> = []
   for (let at = 0; at < content.length; at++) {
     let part = content[at]!
     if (part.type === "tool-result" || (part.type === "tool-call" && part.providerExecuted === true)) {
+      foreign ??= pairForeign(seq, content, takenBefore, from)
       const pair = foreign.ids.get(at)
       if (pair === undefined) continue
       taken = HashSet.add(taken, pair.id)
@@ -56,9 +57,10 @@ export const prepare = (
       calls.push({ id, givenId: part.id, name })
       part = { ...part, id, name }
     }
-    prepared.push(...Legality.cleanPart(part))
+    Legality.addClean(prepared, part)
   }
-  return { content: prepared, calls, taken, renamed: foreign.renamed }
+  // it is kept: a copy has no room for more
+  return { content: prepared.slice(), calls, taken, renamed: foreign?.renamed ?? [] }
 }
 
 const isForeign = (part: Message.AssistantPart): part is Message.ToolCallPart =>
@@ -72,8 +74,6 @@ interface Foreign {
   readonly ids: ReadonlyMap<number, { readonly id: string; readonly name: string }>
   readonly renamed: ReadonlyArray<string>
 }
-
-const noForeign: Foreign = { ids: new Map(), renamed: [] }
 
 /**
  * The ids and names of provider-executed calls and their results, by place in the content; one without the other has none. And

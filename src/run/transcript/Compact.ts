@@ -73,7 +73,7 @@ const takenBy = (self: Transcript, left: ReadonlyArray<Entries.Entry>): Transcri
 }
 
 const remembered = (memory: Memory.Memory | undefined, seq: number, from: number): ReadonlyArray<Entries.Entry> => {
-  const content = memory === undefined ? [] : Legality.cleanPart(Message.text(memory.text))
+  const content = memory === undefined ? [] : Legality.cleanParts([Message.text(memory.text)])
   return memory === undefined || content.length === 0
     ? []
     : [{ seq, from, message: { role: "user", content }, memory }]

@@ -50,22 +50,25 @@ export interface Turn {
 /** A settled or unsettled turn as an assistant message and, where it made calls, their results. */
 export const fromTurn = (turn: Turn): ReadonlyArray<Entry> => {
   const { calls, content, model, renamed, results, seq } = turn
-  const others = content.filter((part) => part.type !== "reasoning")
+  const others = content.some(isReasoning) ? content.filter((part) => !isReasoning(part)) : content
   // reasoning cannot stand alone as a message
   if (others.length === 0) return []
-  const said: Entry = { seq, from: turn.from ?? seq, message: { role: "assistant", content } }
+  const from = turn.from ?? seq
+  const said: Entry = { seq, from, message: { role: "assistant", content } }
   const named = renamed.length === 0 ? said : { ...said, renamed }
-  const message = others.length === content.length
+  const message = others === content
     ? named
     : { ...named, reasoned: { by: model, without: { role: "assistant" as const, content: others } } }
   if (calls.length === 0) return [message]
-  const answers = calls.map(({ id, name }, i) => toolResult(id, name, SharedMap.get(results, i) ?? noResult))
-  return [message, { seq, from: message.from, message: { role: "tool", content: answers } }]
+  const answers = calls.map((call, i) => toolResult(call, SharedMap.get(results, i) ?? noResult))
+  return [message, { seq, from, message: { role: "tool", content: answers } }]
 }
+
+const isReasoning = (part: Message.AssistantPart): boolean => part.type === "reasoning"
 
 const noResult: Result = ToolOutcome.toResult({ _tag: "OutcomeUnknown" })
 
-const toolResult = (id: string, name: string, { isFailure, result }: Result): Message.ToolResultPart => {
+const toolResult = ({ id, name }: Calls.Call, { isFailure, result }: Result): Message.ToolResultPart => {
   const clean = Legality.cleanJson(result)
   const isBlank = typeof clean === "string" && clean.trim() === ""
   return { type: "tool-result", id, name, result: isBlank ? "(no output)" : clean, isFailure }
@@ -95,7 +98,7 @@ export const fromMessages = (
       entries.push(...fromTurn({ seq, from: idSeq, model: undefined, content, calls, renamed, results }))
     } else if (message.role !== "tool") {
       const parts = message.role === "user" ? message.content : [Message.text(message.content)]
-      const content = parts.flatMap(Legality.cleanPart)
+      const content = Legality.cleanParts(parts)
       if (content.length === 0) return
       const isSystem = message.role === "system" && entries.every((entry) => entry.message.role === "system")
       entries.push({

@@ -7,8 +7,10 @@ import type * as Message from "../Message.ts"
 /** What every provider takes for the id of a call. */
 export const isId = (id: string): boolean => /^[a-zA-Z0-9_-]{1,64}$/.test(id)
 
+const isCleanText = (text: string): boolean => text.isWellFormed() && !text.includes("\0")
+
 export const cleanText = (text: string): string =>
-  text.isWellFormed() && !text.includes("\0") ? text : text.toWellFormed().replaceAll("\0", "\ufffd")
+  isCleanText(text) ? text : text.toWellFormed().replaceAll("\0", "\ufffd")
 
 /**
  * A JSON value without lone surrogates and NUL, in its keys too; the value itself where there are none. What is nested too
@@ -16,7 +18,7 @@ export const cleanText = (text: string): string =>
  */
 export const cleanJson = (value: Json): Json => {
   if (typeof value === "string") return cleanText(value)
-  if (value === null || typeof value !== "object") return value
+  if (isFlat(value)) return value
   try {
     const text = JSON.stringify(value)
     return isCleanJson(text) ? value : JSON.parse(text, cleanNode)
@@ -25,10 +27,30 @@ export const cleanJson = (value: Json): Json => {
   }
 }
 
+/**
+ * Surely clean, and surely not nested too deeply: a leaf, or an object of clean leaves, as most arguments and results are. Spares
+ * them their writing; what is not surely so may be all the same.
+ */
+const isFlat = (value: Json): boolean => {
+  if (value === null || typeof value !== "object") return true
+  if (Array.isArray(value)) return false
+  const node = value as { readonly [key: string]: unknown }
+  for (const key in node) {
+    const member = node[key]
+    const isLeaf = typeof member === "string"
+      ? isCleanText(member)
+      : member === null || typeof member === "number" || typeof member === "boolean"
+    if (!isLeaf || !key.isWellFormed() || key.includes("\0")) return false
+  }
+  return true
+}
+
 const tooDeep = "(left out: nested too deeply)"
 
 /** A part that can be stored: what is nested deeper than JSON can be written is left out, in words. */
 export const writable = (part: Message.AssistantPart): Message.AssistantPart => {
+  const given = part.type === "tool-call" ? part.params : part.type === "tool-result" ? part.result : null
+  if (part.metadata === undefined && isFlat(given)) return part
   if (write(part) !== undefined) return part
   const { metadata, ...rest } = part
   const kept = write(metadata) === undefined ? rest : part
@@ -67,27 +89,47 @@ const cleanNode = (_: string, value: unknown): unknown => {
 export const object = (params: Message.ToolCallPart["params"]): Message.ToolCallPart["params"] =>
   params !== null && typeof params === "object" && !Array.isArray(params) ? params : { arguments: params }
 
-export const cleanName = (name: string): string => name.replace(/[^a-zA-Z0-9_-]/g, "_").slice(0, 64) || "_"
+/** What every provider takes for the name of a tool; of the form of an id. */
+export const cleanName = (name: string): string =>
+  isId(name) ? name : name.replace(/[^a-zA-Z0-9_-]/g, "_").slice(0, 64) || "_"
 
-/** A part as it may be sent; none where nothing of it may. */
-export const cleanPart = <P extends Message.AssistantPart>(part: P): ReadonlyArray<P> => {
+/** Parts as they may be sent, without those of which nothing may; one that is clean is itself. */
+export const cleanParts = <P extends Message.AssistantPart>(parts: ReadonlyArray<P>): Array<P> => {
+  const clean: Array<P> = []
+  for (const part of parts) addClean(clean, part)
+  return clean
+}
+
+/** Adds a part as it may be sent, where something of it may. */
+export const addClean = <P extends Message.AssistantPart>(to: Array<P>, part: P): void => {
   switch (part.type) {
-    case "text":
-      return part.text.trim() === "" ? [] : [cleanMetadata({ ...part, text: cleanText(part.text) })]
+    case "text": {
+      const text = cleanText(part.text)
+      if (text.trim() !== "") to.push(cleanMetadata(text === part.text ? part : { ...part, text }))
+      return
+    }
     case "reasoning": {
       // goes back unedited or not at all
       const text = write(part)
-      return text !== undefined && isCleanJson(text) ? [part] : []
+      if (text !== undefined && isCleanJson(text)) to.push(part)
+      return
     }
     case "file": {
       const { fileName } = part
       const named = fileName === undefined ? part : { ...part, fileName: cleanText(fileName) }
-      return [cleanMetadata({ ...named, mediaType: cleanText(part.mediaType), data: cleanText(part.data) })]
+      to.push(cleanMetadata({ ...named, mediaType: cleanText(part.mediaType), data: cleanText(part.data) }))
+      return
     }
-    case "tool-call":
-      return [cleanMetadata({ ...part, params: object(cleanJson(part.params)) })]
-    case "tool-result":
-      return [cleanMetadata({ ...part, result: cleanJson(part.result) })]
+    case "tool-call": {
+      const params = object(cleanJson(part.params))
+      to.push(cleanMetadata(params === part.params ? part : { ...part, params }))
+      return
+    }
+    case "tool-result": {
+      const result = cleanJson(part.result)
+      to.push(cleanMetadata(result === part.result ? part : { ...part, result }))
+      return
+    }
   }
 }
 

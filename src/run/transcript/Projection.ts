@@ -37,6 +37,6 @@ export const messages = (
   for (; now.length < length; now.length++) {
     Entries.addMessage(now.messages, Entries.forReader(items[now.length]!, reader))
   }
-  if (before === undefined || before.length <= length) made.set(items, now)
+  if (now !== before && (before === undefined || before.length <= length)) made.set(items, now)
   return system === undefined ? now.messages.slice() : [system as Message.Message].concat(now.messages)
 }
