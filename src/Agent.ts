@@ -176,10 +176,10 @@ const construct = Effect.fnUntraced(function*<Tools extends Record<string, Tool.
       stream: (input) => Start.whileRead(Effect.suspend(() => begin(input, true))),
       run: (input) =>
         Effect.uninterruptibleMask((restore) =>
-          Effect.flatMap(begin(input, false), ({ isAttached, run }) => {
-            const result = restore(toRun<A>(run).result)
-            return isAttached ? result : Effect.onInterrupt(result, () => run.abort("consumer"))
-          })
+          Effect.flatMap(
+            begin(input, false),
+            (started) => Effect.onInterrupt(restore(toRun<A>(started.run).result), () => Start.leave(started))
+          )
         ),
       start: (input) => Effect.map(begin(input, true), ({ run }) => toRun<A>(run)),
       resume: (input) => Start.whileRead(inContext(launch.proceed(input))),
