@@ -12,11 +12,11 @@ import type * as RunInput from "./RunInput.ts"
 import * as RunPolicy from "./RunPolicy.ts"
 import * as CallQuota from "./state/CallQuota.ts"
 
-type Checked<A> = Result.Result<A, RunError.NonRetryableError>
+export type Checked<A> = Result.Result<A, RunError.NonRetryableError>
 
 const refuse = (field: string, message: string): Checked<never> => Result.fail(RunError.invalidInput(field, message))
 
-/** What the agent brings to a run's input. */
+/** What the agent brings to a run's input, as `RunPolicy` merges and narrows it. */
 export interface Defaults {
   readonly limits: RunPolicy.Limits
   readonly toolPolicy: RunPolicy.ToolPolicy
@@ -24,6 +24,10 @@ export interface Defaults {
 }
 
 export const effective = (input: RunInput.RunInput, defaults: Defaults): Checked<RunInput.Effective> => {
+  if (isBare(input)) {
+    const { limits, toolPolicy } = defaults
+    return Result.map(userMessages("input", input.input), (messages) => ({ messages, toolPolicy, limits }))
+  }
   const checked = Result.all({
     messages: userMessages("input", input.input),
     history: input.history === undefined ? notGiven : historyMessages(input.history),
@@ -44,6 +48,11 @@ export const effective = (input: RunInput.RunInput, defaults: Defaults): Checked
     ...(data === undefined ? {} : { data })
   }))
 }
+
+/** Nothing of it replaces a default. */
+const isBare = ({ allowedTools, data, history, instructions, limits, toolOrder, toolPolicy }: RunInput.RunInput) =>
+  !limits && !toolPolicy && !allowedTools && !toolOrder &&
+  history === undefined && instructions === undefined && data === undefined
 
 const notGiven: Checked<undefined> = Result.succeed(undefined)
 const nothing: Checked<{}> = Result.succeed({})

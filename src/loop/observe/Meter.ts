@@ -3,18 +3,16 @@
  *
  * Does not own durations of model calls, which are measured around them (`Chat`).
  */
-import type * as Context from "effect/Context"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import type * as RunState from "../../run/RunState.ts"
 import * as Usage from "../../run/Usage.ts"
 import * as Ends from "./Ends.ts"
-import * as Family from "./Family.ts"
+import type * as Family from "./Family.ts"
 import * as Metrics from "./Metrics.ts"
 import * as Sink from "./Sink.ts"
 
 /** `before`: the run as the drive found it, whose share is not counted again. */
-export const make = (drive: Sink.Drive, before: RunState.RunState, context: Context.Context<never>): Sink.Sink => {
-  const target = Family.targetOf(context)
+export const make = (drive: Sink.Drive, before: RunState.RunState, target: Family.Target): Sink.Sink => {
   const agent = Metrics.ofAgent(drive.agent)
   const waiting = new Set<string>()
   const running = new Set<string>()
@@ -101,13 +99,10 @@ export const make = (drive: Sink.Drive, before: RunState.RunState, context: Cont
 }
 
 /** Counts the end of a drive that died, and nothing else of it. */
-export const ofEnds = (agent: string, context: Context.Context<never>): Sink.See => {
-  const target = Family.targetOf(context)
-  return (events) => {
-    for (const event of events) {
-      if (event._tag !== "RunAborted" && event._tag !== "RunLimited") continue
-      Metrics.ofAgent(agent).ended(Ends.named(event)).count(1, target)
-    }
+export const ofEnds = (agent: string, target: Family.Target): Sink.See => (events) => {
+  for (const event of events) {
+    if (event._tag !== "RunAborted" && event._tag !== "RunLimited") continue
+    Metrics.ofAgent(agent).ended(Ends.named(event)).count(1, target)
   }
 }
 

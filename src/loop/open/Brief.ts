@@ -5,9 +5,7 @@
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type * as DoomLoop from "../../run/DoomLoop.ts"
-import * as InputCheck from "../../run/InputCheck.ts"
 import * as Bounds from "../../run/log/Bounds.ts"
-import type * as RunError from "../../run/RunError.ts"
 import type * as RunInput from "../../run/RunInput.ts"
 import * as RunPolicy from "../../run/RunPolicy.ts"
 import type * as Model from "../../services/Model.ts"
@@ -76,20 +74,20 @@ const unfenced = (text: string): string => /^\s*```(?:json)?\s*\n([\s\S]*?)\n\s*
 /** What comes of an agent and of how a run cuts its offer. */
 type Parts = Omit<Brief, "timeouts" | "policy">
 
-/** `around`: the time limits where the agent does not say. */
 export const make = (
   definition: Definition,
   input: RunInput.Effective,
-  around: Partial<RunPolicy.Timeouts>
-): Effect.Effect<Brief, RunError.RunError> =>
-  Effect.flatMapEager(
-    Effect.fromResult(InputCheck.timeouts(around)),
-    (around) =>
-      Effect.mapEager(partsOf(definition, input), (parts) => {
-        const timeouts = { ...RunPolicy.defaultTimeouts, ...around, ...definition.timeouts }
-        return { ...parts, timeouts, policy: input.toolPolicy }
-      })
-  )
+  timeouts: RunPolicy.Timeouts
+): Effect.Effect<Brief> =>
+  Effect.mapEager(partsOf(definition, input), (parts) => ({ ...parts, timeouts, policy: input.toolPolicy }))
+
+/** Of a run that is in the log: tools and policy are the run's, as far as the agent still allows them. */
+export const ofLog = (
+  definition: Definition,
+  input: RunInput.Effective,
+  timeouts: RunPolicy.Timeouts
+): Effect.Effect<Brief> =>
+  make(definition, { ...input, toolPolicy: RunPolicy.narrow(definition.toolPolicy, input.toolPolicy) }, timeouts)
 
 /** Those of an agent's runs that offer all that it has, made with the first of them. */
 const uncut = new WeakMap<Definition, Parts>()
