@@ -106,5 +106,9 @@ const release = (
   fiber.interruptUnsafe()
   // what ends at once arms no timer
   if (fiber.pollUnsafe() !== undefined) return undefined
-  return Effect.flatMap(wait(fiber, times), (exit) => Option.isNone(exit) ? onLeak : Effect.void)
+  return Effect.flatMap(Grace, (grace) =>
+    Fiber.await(fiber).pipe(
+      Effect.timeoutOption(Duration.times(grace, times)),
+      Effect.flatMap((exit) => Option.isNone(exit) ? onLeak : Effect.void)
+    ))
 }
