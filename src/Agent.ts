@@ -173,7 +173,7 @@ const construct = Effect.fnUntraced(function*<Tools extends Record<string, Tool.
 
   return {
     client: {
-      stream: (input) => Start.whileRead(Effect.suspend(() => begin(input, true))),
+      stream: (input) => Start.whileRead(begin(input, true)),
       run: (input) =>
         Effect.uninterruptibleMask((restore) =>
           Effect.flatMap(

@@ -30,11 +30,8 @@ export const make: Effect.Effect<Runs.Runs["Service"], never, Scope.Scope> = Eff
       live.set(run.sessionId, entry)
       const forget = forgetting(live, entry)
       // in the step that looked at the scope: a fiber interrupted before it began would never say how the run ended
-      const fiber = Fiber.runIn(Grace.start(drive(Effect.sync(forget)), context), scope)
       // a drive that dies forgets too
-      fiber.addObserver((exit) => {
-        if (Exit.isFailure(exit)) forget()
-      })
+      Fiber.runIn(Grace.start(drive(Effect.sync(forget)), context), scope).addObserver(ifDead(forget))
       return Effect.succeed(run)
     })
 
@@ -61,6 +58,11 @@ const forgetting = (live: Map<string, Entry>, entry: Entry) => (): void => {
   const { sessionId } = entry.run
   if (live.get(sessionId) === entry) live.delete(sessionId)
   if (entry.forgotten !== undefined) Deferred.doneUnsafe(entry.forgotten, Effect.void)
+}
+
+/** Holds nothing of what a run was started with. */
+const ifDead = (forget: () => void) => (exit: Exit.Exit<unknown>): void => {
+  if (Exit.isFailure(exit)) forget()
 }
 
 /** Of an entry that is known still. */

@@ -59,12 +59,19 @@ const nothing: Checked<{}> = Result.succeed({})
 
 /** An id of a session or a run: 1 to 200 characters, none of them a control character or at its ends a blank. */
 export const id = (field: string, value: string): Checked<string> => {
-  if (value.trim() === "") return refuse(field, `${field} is empty; leave it out for a new one`)
-  if (value.length > 200) return refuse(field, `${field} has ${value.length} characters; at most 200 are allowed`)
-  if (value !== value.trim() || /\p{Cc}/u.test(value) || !value.isWellFormed()) {
-    return refuse(field, `${field} may not begin or end with a blank or hold control characters`)
-  }
-  return Result.succeed(value)
+  const bad = badId(field, value)
+  return bad === undefined ? Result.succeed(value) : Result.fail(bad)
+}
+
+/** What is wrong with an id; `undefined` where nothing is. */
+export const badId = (field: string, value: string): RunError.NonRetryableError | undefined => {
+  const trimmed = value.trim()
+  const length = value.length
+  if (trimmed === "") return RunError.invalidInput(field, `${field} is empty; leave it out for a new one`)
+  if (length > 200) return RunError.invalidInput(field, `${field} has ${length} characters; at most 200 are allowed`)
+  return value !== trimmed || /\p{Cc}/u.test(value) || !value.isWellFormed()
+    ? RunError.invalidInput(field, `${field} may not begin or end with a blank or hold control characters`)
+    : undefined
 }
 
 /** Limits as given, times in milliseconds; `Infinity` lifts a limit. */

@@ -35,7 +35,7 @@ interface Driving {
   readonly request: Env.Request
   readonly live: Live.Live
   readonly forget: Effect.Effect<void>
-  readonly observed: Observing.Observing["begin"]
+  readonly observing: Observing.Observing
   /** holds the session */
   readonly scope: Scope.Closeable
   /** the session as it was found, once it is this drive's */
@@ -54,32 +54,39 @@ export const drive = (
 ): Effect.Effect<void> =>
   Effect.uninterruptibleMask((restore) => {
     live.track.add(live)
-    return Effect.flatMapEager(Observing.make(services, request, live.feed), ({ begin: observed, end, seen, span }) => {
-      live.observe = end
+    return Effect.flatMapEager(Observing.make(services, request, live.feed), (observing) => {
+      live.observing = observing
       const driving: Driving = {
         services,
         request,
         live,
         forget,
-        observed,
+        observing,
         scope: Scope.makeUnsafe(),
         opened: undefined,
         env: undefined,
         timer: undefined
       }
-      const driven = Effect.flatMap(
-        // its turns have calls to settle behind what they leave behind
-        Phase.make(live, restore)(Effect.suspend(() => work(driving)), () => live.env === undefined ? 1 : 2),
-        (exit) => Effect.flatMapEager(conclude(driving, exit, restore), () => seen(restore))
-      )
       // a bug of ours: nobody is left waiting, and no session held, for a run that has none left to drive it
-      const whole = Effect.catchCause(
-        driven,
-        (cause) => Effect.andThen(release(driving), Ending.refuse(live, Ending.toRunError(cause)))
+      const whole = Effect.suspend(() =>
+        Effect.catchCause(
+          through(driving, restore),
+          (cause) => Effect.andThen(release(driving), Ending.refuse(live, Ending.toRunError(cause)))
+        )
       )
-      return Effect.provideService(whole, Tracer.ParentSpan, span)
+      return Effect.provideService(whole, Tracer.ParentSpan, observing.span)
     })
   })
+
+/** Works, and then ends. Called by code that the drive's fiber runs. */
+const through = (driving: Driving, restore: Phase.Restore): Effect.Effect<void> => {
+  const { live, observing } = driving
+  return Effect.flatMap(
+    // its turns have calls to settle behind what they leave behind
+    Phase.make(live, restore)(Effect.suspend(() => work(driving)), () => live.env === undefined ? 1 : 2),
+    (exit) => Effect.flatMapEager(conclude(driving, exit, restore), () => observing.seen(restore))
+  )
+}
 
 /** Gives the session back. A store that is stuck is not waited for without end. */
 const release = ({ forget, scope }: Driving): Effect.Effect<void> =>
@@ -118,10 +125,10 @@ const ready = (
 
 /** Stores the first event and takes turns; all of it is seen. */
 const takeUp = (driving: Driving, opened: Opening.Ready): Effect.Effect<Turn.Ending, RunError.RunError> => {
-  const { live, observed, request, services } = driving
+  const { live, observing, request, services } = driving
   // a store that makes a success of its interruption begins nothing more
   if (live.stopped !== undefined) return Effect.interrupt
-  const env = Env.make(services, request, { inbox: live.inbox, feed: observed(opened.state) }, opened)
+  const env = Env.make(services, request, { inbox: live.inbox, feed: observing.begin(opened.state) }, opened)
   driving.env = env
   return Effect.flatMap(FirstEvent.write(env, opened.begin, request.brief), () => {
     begun(live, env)

@@ -165,7 +165,7 @@ export const replay = (live: Live.Live, { past }: Extract<Opening.Opened, { _tag
 
 /** Answers whoever waits; for the first event, where that did not come before. */
 const conclude = (live: Live.Live, result: Result): Effect.Effect<void> =>
-  Effect.mapEager(live.observe?.(result) ?? Effect.void, () => {
+  Effect.mapEager(live.observing?.end(result) ?? Effect.void, () => {
     live.feed.end(Exit.asVoid(result))
     if (Exit.isFailure(result)) live.inbox.fail(toRunError(result.cause))
     live.track.delete(live)

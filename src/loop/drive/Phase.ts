@@ -17,14 +17,12 @@ type Stoppable = Pick<Live.Live, "stopped" | "interrupt">
 /**
  * Runs a part of the drive where `cutOff` can interrupt it, and gives its exit; what does not let itself be interrupted
  * is left behind after `grace` grace periods, and nothing is begun once the run is cut off. Interrupting the drive itself is
- * a shutdown.
+ * a shutdown. Called by code that the drive's fiber runs, and begun by then.
  */
 export const make = (live: Stoppable, restore: Restore): Phase => (self, grace = once) =>
-  Effect.suspend(() =>
-    live.stopped !== undefined
-      ? Effect.succeed(interrupted)
-      : settled(live, Grace.start(self, Grace.contextHere()), interrupted, restore, grace, true)
-  )
+  live.stopped !== undefined
+    ? Effect.succeed(interrupted)
+    : settled(live, Grace.start(self, Grace.contextHere()), interrupted, restore, grace, true)
 
 const once = () => 1
 const interrupted = Exit.interrupt()

@@ -32,7 +32,10 @@ export const make = (
 ): Effect.Effect<RunSpan> => {
   if (unseen === undefined) return seen(drive, model, clock)
   const span = unseen instanceof Tracer.NativeSpan ? new Unseen(unseen, clock.currentTimeNanosUnsafe()) : unseen
-  return Effect.succeed({ span, sink: { close: () => span.end(clock.currentTimeNanosUnsafe(), Exit.void) } })
+  return Effect.succeed({
+    span,
+    sink: { name: "spans", close: () => span.end(clock.currentTimeNanosUnsafe(), Exit.void) }
+  })
 }
 
 const seen = (drive: Sink.Drive, model: Message.ModelRef, clock: Clock.Clock): Effect.Effect<RunSpan> =>
@@ -43,7 +46,7 @@ const seen = (drive: Sink.Drive, model: Message.ModelRef, clock: Clock.Clock): E
       span.attribute(Conventions.conversationId, drive.sessionId)
       span.attribute(Conventions.runId, drive.runId)
       const close = closing(span, clock, fiber.getRef(RecordContent.RecordContent))
-      return { span, sink: { see: see(span, drive, clock), close } }
+      return { span, sink: { name: "spans", see: see(span, drive, clock), close } }
     })
   )
 

@@ -60,8 +60,10 @@ export const make = (services: Env.Services, definition: Brief.Definition): Laun
     Effect.withFiber(({ context }) =>
       Effect.flatMapEager(settingsIn(context), (settings) => {
         const { ids, limits, timeouts } = settings
-        const checked = Result.flatMap(limits, (limits) => InputCheck.effective(input, { limits, toolPolicy, tools }))
         const request = (runId: string, sessionId: string) => {
+          const badId = InputCheck.badId("runId", runId) ?? InputCheck.badId("sessionId", sessionId)
+          if (badId !== undefined) return Effect.fail(badId)
+          const checked = Result.flatMap(limits, (limits) => InputCheck.effective(input, { limits, toolPolicy, tools }))
           if (Result.isFailure(checked)) return Effect.fail(checked.failure)
           if (Result.isFailure(timeouts)) return Effect.fail(timeouts.failure)
           const effective = checked.success
@@ -77,10 +79,11 @@ export const make = (services: Env.Services, definition: Brief.Definition): Laun
               track
             }))
         }
-        return Effect.flatMapEager(idOf("runId", input.runId, ids), (runId) =>
+        // what the application makes is checked like what is given
+        return Effect.flatMapEager(given(input.runId, ids), (runId) =>
           // the same request sent twice with a run id and nothing else is one run, so the session follows from it
           Effect.flatMapEager(
-            idOf("sessionId", input.sessionId ?? input.runId, ids),
+            given(input.sessionId ?? input.runId, ids),
             (sessionId) =>
               request(runId, sessionId)
           ))
@@ -136,10 +139,10 @@ export const make = (services: Env.Services, definition: Brief.Definition): Laun
   }
 }
 
-const checkedId = (field: string, value: string) => Effect.fromResult(InputCheck.id(field, value))
+const checkedId = (field: string, value: string) => {
+  const badId = InputCheck.badId(field, value)
+  return badId === undefined ? Effect.succeed(value) : Effect.fail(badId)
+}
 
-/** What is given, or the next one; those are the application's too, and checked. */
-const idOf = (field: string, given: string | undefined, ids: typeof Ids.Ids.Service) =>
-  given === undefined
-    ? Effect.flatMap(ids.next, (id) => checkedId(field, id))
-    : checkedId(field, given)
+const given = (id: string | undefined, ids: typeof Ids.Ids.Service): Effect.Effect<string> =>
+  id === undefined ? ids.next : Effect.succeed(id)
