@@ -43,8 +43,6 @@ export interface Request {
   readonly folded: Fold.Folded
   /** somebody will read the events from the first on */
   readonly isWatched: boolean
-  /** holds the run until its end is told */
-  readonly track: Set<Runs.LiveRun>
 }
 
 export interface Env

@@ -44,7 +44,11 @@ export class Live implements Runs.LiveRun {
   readonly #input: unknown
   #isAnnounced = false
 
-  constructor({ store }: Env.Services, { begin, brief, folded, isWatched, runId, sessionId, track }: Env.Request) {
+  constructor(
+    { store }: Env.Services,
+    { begin, brief, folded, isWatched, runId, sessionId }: Env.Request,
+    track: Set<Runs.LiveRun>
+  ) {
     this.runId = runId
     this.sessionId = sessionId
     this.feed = Feed.make(store, sessionId, isWatched)

@@ -71,15 +71,27 @@ export const makeOutput = <A>(schema: Schema.ConstraintCodec<A, unknown, never, 
 /** Models like to put JSON into a Markdown fence. */
 const unfenced = (text: string): string => /^\s*```(?:json)?\s*\n([\s\S]*?)\n\s*```\s*$/.exec(text)?.[1] ?? text
 
-/** What comes of an agent and of how a run cuts its offer. */
-type Parts = Omit<Brief, "timeouts" | "policy">
-
 export const make = (
   definition: Definition,
   input: RunInput.Effective,
   timeouts: RunPolicy.Timeouts
-): Effect.Effect<Brief> =>
-  Effect.mapEager(partsOf(definition, input), (parts) => ({ ...parts, timeouts, policy: input.toolPolicy }))
+): Effect.Effect<Brief> => {
+  const policy = input.toolPolicy
+  if (!isUncut(definition, input)) {
+    return Effect.map(makeParts(definition, input), (parts) => ({ ...parts, timeouts, policy }))
+  }
+  const known = uncut.get(definition)
+  if (known?.timeouts === timeouts && known.policy === policy) return Effect.succeed(known)
+  const parts = known === undefined ? makeParts(definition, input) : Effect.succeed(known)
+  return Effect.map(parts, (parts) => {
+    const brief = { ...parts, timeouts, policy }
+    uncut.set(definition, brief)
+    return brief
+  })
+}
+
+/** The last one of an agent's runs that offer all that it has. */
+const uncut = new WeakMap<Definition, Brief>()
 
 /** Of a run that is in the log: tools and policy are the run's, as far as the agent still allows them. */
 export const ofLog = (
@@ -88,19 +100,6 @@ export const ofLog = (
   timeouts: RunPolicy.Timeouts
 ): Effect.Effect<Brief> =>
   make(definition, { ...input, toolPolicy: RunPolicy.narrow(definition.toolPolicy, input.toolPolicy) }, timeouts)
-
-/** Those of an agent's runs that offer all that it has, made with the first of them. */
-const uncut = new WeakMap<Definition, Parts>()
-
-const partsOf = (definition: Definition, input: RunInput.Effective): Effect.Effect<Parts> => {
-  if (!isUncut(definition, input)) return makeParts(definition, input)
-  const known = uncut.get(definition)
-  if (known !== undefined) return Effect.succeed(known)
-  return Effect.map(makeParts(definition, input), (parts) => {
-    uncut.set(definition, parts)
-    return parts
-  })
-}
 
 const isUncut = (
   { toolPolicy: own }: Definition,
@@ -112,7 +111,7 @@ const isUncut = (
 const makeParts = Effect.fnUntraced(function*(
   definition: Definition,
   input: RunInput.Effective
-): Effect.fn.Return<Parts> {
+): Effect.fn.Return<Omit<Brief, "timeouts" | "policy">> {
   const { doomLoop, handlers, name, output, rules } = definition
   const instructions = input.instructions ?? definition.instructions
   const systemOf = (instructions: string) => systemText(instructions, output)

@@ -43,6 +43,7 @@ export interface Launch {
 
 export const make = (services: Env.Services, definition: Brief.Definition): Launch => {
   const track = new Set<Runs.LiveRun>()
+  const start = (request: Env.Request) => Start.start(services, request, track)
   const pen = Semaphore.makeUnsafe(1)
   const closed = Deferred.makeUnsafe<never, RunError.RunError>()
   const tools = Object.keys(definition.handlers.tools)
@@ -68,15 +69,14 @@ export const make = (services: Env.Services, definition: Brief.Definition): Laun
           if (Result.isFailure(timeouts)) return Effect.fail(timeouts.failure)
           const effective = checked.success
           return Effect.flatMapEager(Brief.make(definition, effective, timeouts.success), (brief) =>
-            Start.start(services, {
+            start({
               sessionId,
               runId,
               begin: { _tag: "Start", input: effective, create: input.createSession ?? true },
               brief,
               settings,
               folded: Fold.nothing,
-              isWatched,
-              track
+              isWatched
             }))
         }
         // what the application makes is checked like what is given
@@ -84,8 +84,7 @@ export const make = (services: Env.Services, definition: Brief.Definition): Laun
           // the same request sent twice with a run id and nothing else is one run, so the session follows from it
           Effect.flatMapEager(
             given(input.sessionId ?? input.runId, ids),
-            (sessionId) =>
-              request(runId, sessionId)
+            (sessionId) => request(runId, sessionId)
           ))
       })
     )
@@ -105,15 +104,14 @@ export const make = (services: Env.Services, definition: Brief.Definition): Laun
       return yield* Opening.nothingToResume(sessionId, input.runId, state)
     }
     const settings = yield* Effect.contextWith(settingsIn)
-    return yield* Start.start(services, {
+    return yield* start({
       sessionId,
       runId,
       begin: { _tag: "Resume", limits, data },
       brief: yield* Brief.ofLog(definition, state.input, yield* Effect.fromResult(settings.timeouts)),
       settings,
       folded,
-      isWatched: true,
-      track
+      isWatched: true
     })
   })
 

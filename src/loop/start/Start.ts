@@ -41,15 +41,16 @@ export const whileRead = (
 
 /**
  * Starts a drive in the scope of `Runs` and returns once its first event is stored. A run that is live or in the log
- * with equal input is attached to instead; one that lives is not resumed. Interrupted before that, it aborts the run. What it
- * gives is run once.
+ * with equal input is attached to instead; one that lives is not resumed. Interrupted before that, it aborts the run. `track`
+ * holds the run until its end is told. What it gives is run once.
  */
 export const start = (
   services: Env.Services,
-  request: Env.Request
+  request: Env.Request,
+  track: Set<Runs.LiveRun>
 ): Effect.Effect<Started, RunError.RunError> => {
   const { begin, runId, sessionId } = request
-  const run = new Live.Live(services, request)
+  const run = new Live.Live(services, request, track)
   const isResume = begin._tag === "Resume"
   const busy = () => RunError.sessionBusy(sessionId, runId)
   const started = Effect.flatMap(
@@ -65,9 +66,8 @@ export const start = (
   // no moment between the start and the wait in which an interruption could leave the run to itself
   return Effect.uninterruptible(Effect.catch(started, (failure) => {
     const error = isResume && failure.reason._tag === "RunConflict" ? busy() : failure
-    return error.reason._tag === "SessionBusy"
-      ? Effect.interruptible(replay(services, request, error))
-      : Effect.fail(error)
+    if (error.reason._tag !== "SessionBusy") return Effect.fail(error)
+    return Effect.interruptible(replay(services, request, new Live.Live(services, request, track), error))
   }))
 }
 
@@ -85,11 +85,11 @@ const begun = (run: Live.Live): Effect.Effect<Started, RunError.RunError> => {
 const replay = Effect.fnUntraced(function*(
   services: Env.Services,
   request: Env.Request,
+  run: Live.Live,
   busy: RunError.RunError
 ): Effect.fn.Return<Started, RunError.RunError> {
   const past = yield* Opening.past(services.store, request.sessionId, request.runId, request.begin)
   if (past === undefined) return yield* busy
-  const run = new Live.Live(services, request)
   yield* Ending.replay(run, { _tag: "Replay", past })
   return { run, isAttached: true }
 })
