@@ -40,7 +40,7 @@ export class Observing implements Publisher {
     this.#of = of
     this.#watching = Watching.make(of.feed, of.drive, of.settings.observers)
     this.seen = this.#watching.seen
-    this.#sinks = [sink]
+    this.#sinks = sink === undefined ? [] : [sink]
   }
 
   /** From now on all is seen, on its way to the feed; the drive found the run as `before`. A fiber of the drive calls it. */

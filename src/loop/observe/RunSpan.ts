@@ -15,10 +15,10 @@ import * as Ends from "./Ends.ts"
 import * as Sink from "./Sink.ts"
 import * as Spans from "./Spans.ts"
 
-/** The span of a drive, and what puts on it what happens besides model calls and tools, and ends it. */
+/** The span of a drive, and what puts on it what happens besides model calls and tools, and ends it, where somebody sees it. */
 export interface RunSpan {
   readonly span: Tracer.Span
-  readonly sink: Sink.Sink
+  readonly sink: Sink.Sink | undefined
 }
 
 /**
@@ -32,10 +32,7 @@ export const make = (
 ): Effect.Effect<RunSpan> => {
   if (unseen === undefined) return seen(drive, model, clock)
   const span = unseen instanceof Tracer.NativeSpan ? new Unseen(unseen, clock.currentTimeNanosUnsafe()) : unseen
-  return Effect.succeed({
-    span,
-    sink: { name: "spans", close: () => span.end(clock.currentTimeNanosUnsafe(), Exit.void) }
-  })
+  return Effect.succeed({ span, sink: undefined })
 }
 
 const seen = (drive: Sink.Drive, model: Message.ModelRef, clock: Clock.Clock): Effect.Effect<RunSpan> =>
