@@ -5,6 +5,7 @@
  * Does not own turns (`Turn`), nor which runs live in this process (`Runs`).
  */
 import * as Cause from "effect/Cause"
+import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -74,7 +75,8 @@ export const drive = (
           (cause) => Effect.andThen(release(driving), Ending.refuse(live, Ending.toRunError(cause)))
         )
       )
-      return Effect.provideService(whole, Tracer.ParentSpan, observing.span)
+      return Effect.updateContext(whole, (context: Context.Context<never>) =>
+        Context.add(context, Tracer.ParentSpan, observing.span))
     })
   })
 
