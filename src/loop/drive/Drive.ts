@@ -69,11 +69,9 @@ export const drive = (
         timer: undefined
       }
       // a bug of ours: nobody is left waiting, and no session held, for a run that has none left to drive it
-      const whole = Effect.suspend(() =>
-        Effect.catchCause(
-          through(driving, restore),
-          (cause) => Effect.andThen(release(driving), Ending.refuse(live, Ending.toRunError(cause)))
-        )
+      const whole = Effect.catchCause(
+        Effect.suspend(() => through(driving, restore)),
+        (cause) => Effect.andThen(release(driving), Ending.refuse(live, Ending.toRunError(cause)))
       )
       return Effect.updateContext(whole, (context: Context.Context<never>) =>
         Context.add(context, Tracer.ParentSpan, observing.span))

@@ -32,7 +32,7 @@ export class Observing implements Publisher {
   readonly seen: (restore: Phase.Restore) => Effect.Effect<void>
   readonly #of: Observed
   readonly #watching: Watching.Watching
-  readonly #sinks: Array<Sink.Sink>
+  #sinks: Array<Sink.Sink>
   #broken: Array<string> | undefined
 
   constructor(of: Observed, { sink, span }: RunSpan.RunSpan) {
@@ -46,9 +46,9 @@ export class Observing implements Publisher {
   /** From now on all is seen, on its way to the feed; the drive found the run as `before`. A fiber of the drive calls it. */
   begin(before: RunState.RunState): Publisher {
     const { drive, fiber, model, settings } = this.#of
-    this.#sinks.push(new Meter.Meter(drive, before, settings.telemetry.metrics))
+    const meter = new Meter.Meter(drive, before, settings.telemetry.metrics)
     const log = StepLog.make(drive, before, model, fiber, settings.clock)
-    if (log !== undefined) this.#sinks.push(log)
+    this.#sinks = log === undefined ? [...this.#sinks, meter] : [...this.#sinks, meter, log]
     this.#watching.start()
     return this
   }

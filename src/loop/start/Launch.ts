@@ -59,35 +59,39 @@ export const make = (services: Env.Services, definition: Brief.Definition): Laun
   // what is known at once is gone on with at once
   const begin = (input: RunInput.RunInput, isWatched: boolean): Launched =>
     Effect.withFiber(({ context }) =>
-      Effect.flatMapEager(settingsIn(context), (settings) => {
-        const { ids, limits, timeouts } = settings
-        const request = (runId: string, sessionId: string) => {
-          const badId = InputCheck.badId("runId", runId) ?? InputCheck.badId("sessionId", sessionId)
-          if (badId !== undefined) return Effect.fail(badId)
-          const checked = Result.flatMap(limits, (limits) => InputCheck.effective(input, { limits, toolPolicy, tools }))
-          if (Result.isFailure(checked)) return Effect.fail(checked.failure)
-          if (Result.isFailure(timeouts)) return Effect.fail(timeouts.failure)
-          const effective = checked.success
-          return Effect.flatMapEager(Brief.make(definition, effective, timeouts.success), (brief) =>
-            start({
-              sessionId,
-              runId,
-              begin: { _tag: "Start", input: effective, create: input.createSession ?? true },
-              brief,
-              settings,
-              folded: Fold.nothing,
-              isWatched
-            }))
-        }
-        // what the application makes is checked like what is given
-        return Effect.flatMapEager(given(input.runId, ids), (runId) =>
-          // the same request sent twice with a run id and nothing else is one run, so the session follows from it
-          Effect.flatMapEager(
-            given(input.sessionId ?? input.runId, ids),
-            (sessionId) => request(runId, sessionId)
-          ))
-      })
+      Effect.flatMapEager(
+        settingsIn(context),
+        (settings) =>
+          Effect.flatMapEager(given(input.runId, settings.ids), (runId) =>
+            // the same request sent twice with a run id and nothing else is one run, so the session follows from it
+            Effect.flatMapEager(
+              given(input.sessionId ?? input.runId, settings.ids),
+              (sessionId) => launch(input, isWatched, settings, runId, sessionId)
+            ))
+      )
     )
+
+  const launch = (
+    input: RunInput.RunInput,
+    isWatched: boolean,
+    settings: Settings.Settings,
+    runId: string,
+    sessionId: string
+  ): Launched => {
+    const { limits, timeouts } = settings
+    // what the application makes is checked like what is given
+    const badId = InputCheck.badId("runId", runId) ?? InputCheck.badId("sessionId", sessionId)
+    if (badId !== undefined) return Effect.fail(badId)
+    const checked = Result.flatMap(limits, (limits) => InputCheck.effective(input, { limits, toolPolicy, tools }))
+    if (Result.isFailure(checked)) return Effect.fail(checked.failure)
+    if (Result.isFailure(timeouts)) return Effect.fail(timeouts.failure)
+    const effective = checked.success
+    const begin: Opening.Begin = { _tag: "Start", input: effective, create: input.createSession ?? true }
+    return Effect.flatMapEager(
+      Brief.make(definition, effective, timeouts.success),
+      (brief) => start({ sessionId, runId, begin, brief, settings, folded: Fold.nothing, isWatched })
+    )
+  }
 
   const proceed = Effect.fnUntraced(function*(
     input: RunInput.ResumeInput
