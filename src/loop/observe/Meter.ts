@@ -13,18 +13,21 @@ import * as Sink from "./Sink.ts"
 
 const noTotals: Pick<RunEvent.Totals, "duration" | "turns" | "toolRounds"> = { duration: 0, turns: 0, toolRounds: 0 }
 
-export class Meter implements Sink.Sink {
+/** `before`: the run as the drive found it, whose share is not counted again. */
+export const make = (drive: Sink.Drive, before: RunState.RunState, target: Family.Target): Sink.Sink =>
+  new Meter(drive, before, target)
+
+class Meter implements Sink.Sink {
   readonly name = "metrics"
   readonly #drive: Sink.Drive
   readonly #before: RunState.RunState
   readonly #target: Family.Target
   readonly #agent: ReturnType<typeof Metrics.ofAgent>
+  readonly #running = new Set<string>()
   #waiting: Set<string> | undefined
-  #running: Set<string> | undefined
   #base = noTotals
   #isLive = false
 
-  /** `before`: the run as the drive found it, whose share is not counted again. */
   constructor(drive: Sink.Drive, before: RunState.RunState, target: Family.Target) {
     this.#drive = drive
     this.#before = before
@@ -33,16 +36,34 @@ export class Meter implements Sink.Sink {
   }
 
   see(events: ReadonlyArray<RunEvent.RunEvent>): void {
-    for (const event of events) if ("seq" in event) this.#one(event)
+    for (let i = 0; i < events.length; i++) {
+      const event = events[i]!
+      if ("seq" in event) this.#count(event)
+    }
   }
 
   close(): void {
-    this.#waiting?.forEach((callId) => this.#answered(callId))
+    for (const callId of this.#waiting ?? []) this.#answered(callId)
     this.#live(false)
   }
 
-  #one(event: RunEvent.Durable): void {
-    const target = this.#target
+  #live(isNow: boolean): void {
+    if (this.#isLive !== isNow) this.#agent.live(isNow ? 1 : -1, this.#target)
+    this.#isLive = isNow
+  }
+
+  #ask(callId: string): void {
+    this.#waiting ??= new Set()
+    if (this.#waiting.has(callId)) return
+    this.#waiting.add(callId)
+    this.#agent.waiting(1, this.#target)
+  }
+
+  #answered(callId: string): void {
+    if (this.#waiting?.delete(callId) === true) this.#agent.waiting(-1, this.#target)
+  }
+
+  #count(event: RunEvent.Durable): void {
     switch (event._tag) {
       case "RunStarted":
         return this.#live(true)
@@ -54,32 +75,31 @@ export class Meter implements Sink.Sink {
         return this.#live(true)
       case "AttemptDiscarded": {
         const model = event.model === undefined ? undefined : Metrics.ofModel(event.model)
-        model?.discarded(event.error._tag).count(1, target)
-        if (event.delay !== undefined) Metrics.retried(event.error._tag)(1, target)
-        return spend(event.usage, model, target)
+        model?.discarded(event.error._tag).count(1, this.#target)
+        if (event.delay !== undefined) Metrics.retried(event.error._tag)(1, this.#target)
+        return spend(event.usage, model, this.#target)
       }
       case "AssistantMessage": {
         const model = Metrics.ofModel(event.model)
-        model.settled.count(1, target)
-        return spend(event.usage, model, target)
+        model.settled.count(1, this.#target)
+        return spend(event.usage, model, this.#target)
       }
       case "ContextCompacted":
-        Metrics.compacted(event.strategy)(1, target)
-        return spend(event.usage, undefined, target)
+        Metrics.compacted(event.strategy)(1, this.#target)
+        return spend(event.usage, undefined, this.#target)
       case "ToolStarted":
-        this.#running ??= new Set()
         this.#running.add(event.callId)
         return undefined
       case "ToolSettled": {
         const tool = Metrics.ofTool(Sink.toolName(this.#drive, event.tool))(event.outcome._tag)
-        tool.count(1, target)
-        if (this.#running?.delete(event.callId)) tool.duration(event.duration / 1000, target)
+        tool.count(1, this.#target)
+        if (this.#running.delete(event.callId)) tool.duration(event.duration / 1000, this.#target)
         return this.#answered(event.callId)
       }
       case "ApprovalRequested":
         return this.#ask(event.callId)
       case "ApprovalResolved":
-        this.#agent[event.approved ? "approved" : "denied"](1, target)
+        this.#agent[event.approved ? "approved" : "denied"](1, this.#target)
         return this.#answered(event.callId)
       case "RunCompleted":
       case "RunLimited":
@@ -88,31 +108,15 @@ export class Meter implements Sink.Sink {
       case "RunAborted": {
         const { totals } = event
         const ended = this.#agent.ended(Ends.named(event))
-        ended.count(1, target)
-        ended.duration((totals.duration - this.#base.duration) / 1000, target)
-        this.#agent.turns(totals.turns - this.#base.turns, target)
-        this.#agent.toolRounds(totals.toolRounds - this.#base.toolRounds, target)
+        ended.count(1, this.#target)
+        ended.duration((totals.duration - this.#base.duration) / 1000, this.#target)
+        this.#agent.turns(totals.turns - this.#base.turns, this.#target)
+        this.#agent.toolRounds(totals.toolRounds - this.#base.toolRounds, this.#target)
         return this.#live(false)
       }
       default:
         return undefined
     }
-  }
-
-  #live(isLive: boolean): void {
-    if (this.#isLive !== isLive) this.#agent.live(isLive ? 1 : -1, this.#target)
-    this.#isLive = isLive
-  }
-
-  #ask(callId: string): void {
-    this.#waiting ??= new Set()
-    if (this.#waiting.has(callId)) return
-    this.#waiting.add(callId)
-    this.#agent.waiting(1, this.#target)
-  }
-
-  #answered(callId: string): void {
-    if (this.#waiting?.delete(callId)) this.#agent.waiting(-1, this.#target)
   }
 }
 

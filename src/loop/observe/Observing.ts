@@ -46,7 +46,7 @@ export class Observing implements Publisher {
   /** From now on all is seen, on its way to the feed; the drive found the run as `before`. A fiber of the drive calls it. */
   begin(before: RunState.RunState): Publisher {
     const { drive, fiber, model, settings } = this.#of
-    const meter = new Meter.Meter(drive, before, settings.telemetry.metrics)
+    const meter = Meter.make(drive, before, settings.telemetry.metrics)
     const log = StepLog.make(drive, before, model, fiber, settings.clock)
     this.#sinks = log === undefined ? [...this.#sinks, meter] : [...this.#sinks, meter, log]
     this.#watching.start()
