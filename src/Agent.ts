@@ -16,7 +16,7 @@ import type * as Env from "./loop/drive/Env.ts"
 import * as Brief from "./loop/open/Brief.ts"
 import * as Launch from "./loop/start/Launch.ts"
 import * as Start from "./loop/start/Start.ts"
-import { make as toRun } from "./Run.ts"
+import { make as toRun, type Run } from "./Run.ts"
 import * as InputCheck from "./run/InputCheck.ts"
 import type * as RunError from "./run/RunError.ts"
 import type * as RunInput from "./run/RunInput.ts"
@@ -178,7 +178,7 @@ const construct = Effect.fnUntraced(function*<Tools extends Record<string, Tool.
         Effect.uninterruptibleMask((restore) =>
           Effect.flatMap(
             begin(input, false),
-            (started) => Effect.onInterrupt(restore(toRun<A>(started.run).result), () => Start.leave(started))
+            (started) => Effect.onInterrupt(restore(started.run.result as Run<A>["result"]), () => Start.leave(started))
           )
         ),
       start: (input) => Effect.map(begin(input, true), ({ run }) => toRun<A>(run)),
