@@ -4,7 +4,7 @@
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import type * as Exit from "effect/Exit"
+import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import * as Scope from "effect/Scope"
@@ -91,7 +91,7 @@ export const closing = (
   exit: Exit.Exit<unknown, unknown>
 ): Effect.Effect<boolean> | undefined => {
   const finalizers = Scope.closeUnsafe(scope, exit)
-  if (finalizers === undefined) return undefined
+  if (finalizers === undefined || Exit.isExit(finalizers)) return undefined
   const fiber = start(finalizers, contextHere())
   return fiber.pollUnsafe() === undefined ? Effect.map(wait(fiber), Option.isSome) : undefined
 }
