@@ -102,10 +102,7 @@ export class Live implements Runs.LiveRun {
    */
   abort(reason: RunEvent.AbortedReason): Effect.Effect<void> {
     return Effect.suspend(() => {
-      if (reason !== "requested" || this.env === undefined || this.stopped !== undefined) {
-        cutOff(this, { _tag: "Abort", reason })
-        return this.#over()
-      }
+      if (reason !== "requested" || this.env === undefined || this.stopped !== undefined) return this.end(reason)
       if (this.#isAnnounced) return this.#over()
       this.#isAnnounced = true
       // the run may have ended by itself before its turn comes
@@ -114,6 +111,12 @@ export class Live implements Runs.LiveRun {
       })
       return Effect.andThen(Effect.uninterruptible(announced), Effect.suspend(() => this.#over()))
     })
+  }
+
+  /** Cuts off when it is called; gives the wait for the end. */
+  end(reason: RunEvent.AbortedReason): Effect.Effect<void> {
+    cutOff(this, { _tag: "Abort", reason })
+    return this.#over()
   }
 
   /** Stores that an abort was accepted. */

@@ -21,9 +21,9 @@ export type Started =
   | { readonly run: Live.Live; readonly isAttached: false }
   | { readonly run: Runs.LiveRun; readonly isAttached: true }
 
-/** Whoever a run was started for leaves it: it ends, where it is theirs. */
+/** Whoever a run was started for leaves it, when this is called: it ends, where it is theirs. Gives the wait for its end. */
 export const leave = ({ isAttached, run }: Started): Effect.Effect<void> =>
-  isAttached ? Effect.void : run.abort("consumer")
+  isAttached ? Effect.void : run.end("consumer")
 
 /** The events of a run that ends when its reader leaves. */
 export const whileRead = (
