@@ -16,7 +16,7 @@ import type * as Env from "./loop/drive/Env.ts"
 import * as Brief from "./loop/open/Brief.ts"
 import * as Launch from "./loop/start/Launch.ts"
 import * as Start from "./loop/start/Start.ts"
-import { make as toRun } from "./Run.ts"
+import { make as toRun, type Run } from "./Run.ts"
 import * as InputCheck from "./run/InputCheck.ts"
 import type * as RunError from "./run/RunError.ts"
 import type * as RunInput from "./run/RunInput.ts"
@@ -173,13 +173,13 @@ const construct = Effect.fnUntraced(function*<Tools extends Record<string, Tool.
 
   return {
     client: {
-      stream: (input) => Start.whileRead(Effect.suspend(() => begin(input, true))),
+      stream: (input) => Start.whileRead(begin(input, true)),
       run: (input) =>
         Effect.uninterruptibleMask((restore) =>
-          Effect.flatMap(begin(input, false), ({ isAttached, run }) => {
-            const result = restore(toRun<A>(run).result)
-            return isAttached ? result : Effect.onInterrupt(result, () => run.abort("consumer"))
-          })
+          Effect.flatMap(
+            begin(input, false),
+            (started) => Effect.onInterrupt(restore(started.run.result as Run<A>["result"]), () => Start.leave(started))
+          )
         ),
       start: (input) => Effect.map(begin(input, true), ({ run }) => toRun<A>(run)),
       resume: (input) => Start.whileRead(inContext(launch.proceed(input))),

@@ -5,15 +5,17 @@ import * as Toolkit from "effect/ai/Toolkit"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as FileSystem from "effect/FileSystem"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import * as References from "effect/References"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
 import * as AgentContext from "../src/AgentContext.ts"
-import { Agent, Fiberloop, Grace, Ids, RetryPolicy, SessionStoreMemory, ToolCall } from "../src/index.ts"
+import { Agent, Fiberloop, Grace, Ids, Limits, RetryPolicy, SessionStoreMemory, ToolCall } from "../src/index.ts"
 import { ScriptedModel } from "../src/testing/index.ts"
 import * as Overloaded from "./support/Overloaded.ts"
 import * as RunLog from "./support/RunLog.ts"
@@ -227,6 +229,29 @@ describe("a setting", () => {
       assert.deepStrictEqual([first.runId, first.sessionId], ["layer1", "layer2"])
       const second = yield* Effect.provideService(agent.run({ input: "go" }), Ids, numbered("caller"))
       assert.deepStrictEqual([second.runId, second.sessionId], ["caller1", "caller2"])
+    }))
+
+  it.effect("for limits is each caller's own, whoever called before", () =>
+    Effect.gen(function*() {
+      const { agent } = yield* TestAgent.make([
+        ScriptedModel.text("a"),
+        ScriptedModel.text("b"),
+        ScriptedModel.text("c")
+      ])
+      const of = (maxTokens: number) =>
+        Effect.provideService(Effect.exit(agent.run({ input: "go" })), Limits, { maxTokens })
+      const wrong = yield* of(0)
+      assert.strictEqual(Exit.findErrorOption(wrong).pipe(Option.getOrThrow).reason._tag, "InvalidInput")
+      const started = yield* Effect.provideService(agent.start({ input: "go" }), Limits, { maxTokens: 7 })
+      yield* started.result
+      const plain = yield* agent.start({ input: "go" })
+      yield* plain.result
+      const limits = yield* Effect.forEach(
+        [started, plain],
+        ({ events }) =>
+          Effect.map(Stream.runCollect(events), (seen) => RunLog.only(seen, "RunStarted")[0]?.input.limits.maxTokens)
+      )
+      assert.deepStrictEqual(limits, [7, undefined])
     }))
 
   it.effect("for the grace period is the layer's where the caller has none", () =>

@@ -1,10 +1,13 @@
 /** The live runs of this process, in memory: at most one a session. */
+import type * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import * as RunError from "../run/RunError.ts"
+import * as Grace from "../services/Grace.ts"
 import * as Runs from "../services/Runs.ts"
 
 interface Entry {
@@ -18,7 +21,7 @@ export const make: Effect.Effect<Runs.Runs["Service"], never, Scope.Scope> = Eff
   const live = new Map<string, Entry>()
 
   const start: Runs.Runs["Service"]["start"] = (run, drive) =>
-    Effect.suspend(() => {
+    Effect.contextWith((context: Context.Context<never>) => {
       const known = live.get(run.sessionId)
       if (known?.run.isOver() === true) return Effect.andThen(forgotten(known), start(run, drive))
       if (known !== undefined) return attach(known.run, run)
@@ -26,21 +29,10 @@ export const make: Effect.Effect<Runs.Runs["Service"], never, Scope.Scope> = Eff
       const entry: Entry = { run, forgotten: undefined }
       live.set(run.sessionId, entry)
       const forget = forgetting(live, entry)
-      let hasBegun = false
-      const begun = Effect.suspend(() => {
-        hasBegun = true
-        return drive(Effect.sync(forget))
-      })
-      // started at once: a fiber interrupted before its first step would never say how the run ended
-      return Effect.flatMap(Effect.forkIn(begun, scope, { startImmediately: true }), (fiber) => {
-        // a drive that dies forgets too
-        fiber.addObserver((exit) => {
-          if (Exit.isFailure(exit)) forget()
-        })
-        // closed since the look at the scope, where the fiber that starts the run has yielded
-        const isRefused = !hasBegun && fiber.pollUnsafe() !== undefined
-        return isRefused ? Effect.fail(RunError.shuttingDown) : Effect.succeed(run)
-      })
+      // in the step that looked at the scope: a fiber interrupted before it began would never say how the run ended
+      // a drive that dies forgets too
+      Fiber.runIn(Grace.start(drive(Effect.sync(forget)), context), scope).addObserver(ifDead(forget))
+      return Effect.succeed(run)
     })
 
   const inSession: Runs.Runs["Service"]["inSession"] = (sessionId) =>
@@ -66,6 +58,11 @@ const forgetting = (live: Map<string, Entry>, entry: Entry) => (): void => {
   const { sessionId } = entry.run
   if (live.get(sessionId) === entry) live.delete(sessionId)
   if (entry.forgotten !== undefined) Deferred.doneUnsafe(entry.forgotten, Effect.void)
+}
+
+/** Holds nothing of what a run was started with. */
+const ifDead = (forget: () => void) => (exit: Exit.Exit<unknown>): void => {
+  if (Exit.isFailure(exit)) forget()
 }
 
 /** Of an entry that is known still. */

@@ -93,8 +93,12 @@ export const make: Effect.Effect<SessionStore.SessionStore["Service"]> = Effect.
 
   const take = (sessionId: string, options: SessionStore.OpenOptions, scope: Scope.Scope, now: number) =>
     Effect.flatMap(claim(sessionId, options, now), ({ log, writer }) => {
-      const released = Effect.sync(() => release(sessionId, log, writer))
-      return Effect.as(Scope.addFinalizer(scope, released), sessionOf(sessionId, log, writer))
+      // at once with the close: nobody waits for it
+      const released = () => {
+        release(sessionId, log, writer)
+        return Effect.void
+      }
+      return Effect.as(Scope.addFinalizerExit(scope, released), sessionOf(sessionId, log, writer))
     })
 
   const open = (sessionId: string, options: SessionStore.OpenOptions) =>

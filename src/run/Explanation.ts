@@ -114,7 +114,10 @@ const failed: Record<RunError.RunError["reason"]["_tag"], readonly [why: string,
 export const outcome = (end: RunEvent.End): string => `${said(end)}.`
 
 /** The same with what to do to go on, where something can be done. */
-export const ofEnd = (end: RunEvent.End): string => [said(end), ...advice(end)].join("; ") + "."
+export const ofEnd = (end: RunEvent.End): string => {
+  const next = advice(end)
+  return next === undefined ? outcome(end) : `${said(end)}; ${next}.`
+}
 
 /** Why a run failed, of which no end is known. */
 export const ofError = ({ reason }: RunError.RunError): string => {
@@ -152,17 +155,17 @@ const trimmed = (message: string): string => message.trim().replace(/\.$/, "")
 const evidence = (loop: DoomLoop.Loop | undefined): string =>
   loop === undefined ? "" : ` (${DoomLoop.tools(loop)}, ${count(loop.count, "time")})`
 
-const advice = (end: RunEvent.End): ReadonlyArray<string> => {
+const advice = (end: RunEvent.End): string | undefined => {
   switch (end._tag) {
     case "RunCompleted":
-      return []
+      return undefined
     case "RunLimited":
-      return [pastLimit[end.reason]]
+      return pastLimit[end.reason]
     case "RunSuspended":
-      return [suspended[end.reason][1]]
+      return suspended[end.reason][1]
     case "RunFailed":
-      return [failed[end.error.reason._tag][1]]
+      return failed[end.error.reason._tag][1]
     case "RunAborted":
-      return ["it can be resumed"]
+      return "it can be resumed"
   }
 }

@@ -12,11 +12,11 @@ import type * as RunInput from "./RunInput.ts"
 import * as RunPolicy from "./RunPolicy.ts"
 import * as CallQuota from "./state/CallQuota.ts"
 
-type Checked<A> = Result.Result<A, RunError.NonRetryableError>
+export type Checked<A> = Result.Result<A, RunError.NonRetryableError>
 
 const refuse = (field: string, message: string): Checked<never> => Result.fail(RunError.invalidInput(field, message))
 
-/** What the agent brings to a run's input. */
+/** What the agent brings to a run's input, as `RunPolicy` merges and narrows it. */
 export interface Defaults {
   readonly limits: RunPolicy.Limits
   readonly toolPolicy: RunPolicy.ToolPolicy
@@ -24,6 +24,10 @@ export interface Defaults {
 }
 
 export const effective = (input: RunInput.RunInput, defaults: Defaults): Checked<RunInput.Effective> => {
+  if (isBare(input)) {
+    const { limits, toolPolicy } = defaults
+    return Result.map(userMessages("input", input.input), (messages) => ({ messages, toolPolicy, limits }))
+  }
   const checked = Result.all({
     messages: userMessages("input", input.input),
     history: input.history === undefined ? notGiven : historyMessages(input.history),
@@ -45,17 +49,29 @@ export const effective = (input: RunInput.RunInput, defaults: Defaults): Checked
   }))
 }
 
+/** Nothing of it replaces a default. */
+const isBare = ({ allowedTools, data, history, instructions, limits, toolOrder, toolPolicy }: RunInput.RunInput) =>
+  !limits && !toolPolicy && !allowedTools && !toolOrder &&
+  history === undefined && instructions === undefined && data === undefined
+
 const notGiven: Checked<undefined> = Result.succeed(undefined)
 const nothing: Checked<{}> = Result.succeed({})
 
 /** An id of a session or a run: 1 to 200 characters, none of them a control character or at its ends a blank. */
 export const id = (field: string, value: string): Checked<string> => {
-  if (value.trim() === "") return refuse(field, `${field} is empty; leave it out for a new one`)
-  if (value.length > 200) return refuse(field, `${field} has ${value.length} characters; at most 200 are allowed`)
-  if (value !== value.trim() || /\p{Cc}/u.test(value) || !value.isWellFormed()) {
-    return refuse(field, `${field} may not begin or end with a blank or hold control characters`)
-  }
-  return Result.succeed(value)
+  const bad = badId(field, value)
+  return bad === undefined ? Result.succeed(value) : Result.fail(bad)
+}
+
+/** What is wrong with an id; `undefined` where nothing is. */
+export const badId = (field: string, value: string): RunError.NonRetryableError | undefined => {
+  const trimmed = value.trim()
+  const length = value.length
+  if (trimmed === "") return RunError.invalidInput(field, `${field} is empty; leave it out for a new one`)
+  if (length > 200) return RunError.invalidInput(field, `${field} has ${length} characters; at most 200 are allowed`)
+  return value !== trimmed || /\p{Cc}/u.test(value) || !value.isWellFormed()
+    ? RunError.invalidInput(field, `${field} may not begin or end with a blank or hold control characters`)
+    : undefined
 }
 
 /** Limits as given, times in milliseconds; `Infinity` lifts a limit. */

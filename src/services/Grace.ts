@@ -4,7 +4,7 @@
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import type * as Exit from "effect/Exit"
+import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import * as Scope from "effect/Scope"
@@ -68,24 +68,32 @@ export const join = <A, E, B = never, E2 = never>(
 export const within = <A, E, R>(
   self: Effect.Effect<A, E, R>
 ): Effect.Effect<Option.Option<Exit.Exit<A, E>>, never, R> =>
-  Effect.flatMap(Effect.forkDetach(self, { startImmediately: true }), (fiber) => {
+  Effect.contextWith((context: Context.Context<R>) => {
+    const fiber = start(self, context)
     const exit = fiber.pollUnsafe()
-    return exit !== undefined
-      ? Effect.succeed(Option.some(exit))
-      : Effect.flatMap(Grace, (period) => Effect.timeoutOption(Fiber.await(fiber), period))
+    return exit === undefined ? wait(fiber) : Effect.succeed(Option.some(exit))
   })
+
+/** Awaits a fiber at most so many grace periods, and does nothing to it. */
+export const wait = <A, E>(fiber: Fiber.Fiber<A, E>, times = 1): Effect.Effect<Option.Option<Exit.Exit<A, E>>> =>
+  Effect.flatMap(Grace, (period) => Effect.timeoutOption(Fiber.await(fiber), Duration.times(period, times)))
 
 /** Closes a scope and awaits its finalizers at most the grace period; `false` when they were left running. */
 export const close = (scope: Scope.Closeable, exit: Exit.Exit<unknown, unknown>): Effect.Effect<boolean> =>
   Effect.suspend(() => closing(scope, exit) ?? Effect.succeed(true))
 
-/** Closes a scope; gives the wait of `close` for its finalizers, and nothing where there is nothing to wait for. */
+/**
+ * Closes a scope; gives the wait of `close` for its finalizers, and nothing where there is nothing to wait for. Called by
+ * code that a fiber runs, as `contextHere`.
+ */
 export const closing = (
   scope: Scope.Closeable,
   exit: Exit.Exit<unknown, unknown>
 ): Effect.Effect<boolean> | undefined => {
   const finalizers = Scope.closeUnsafe(scope, exit)
-  return finalizers === undefined ? undefined : Effect.map(within(finalizers), Option.isSome)
+  if (finalizers === undefined || Exit.isExit(finalizers)) return undefined
+  const fiber = start(finalizers, contextHere())
+  return fiber.pollUnsafe() === undefined ? Effect.map(wait(fiber), Option.isSome) : undefined
 }
 
 /** Ends what has not; nothing where there is nothing to wait for. */

@@ -5,6 +5,7 @@
  * Does not own turns (`Turn`), nor which runs live in this process (`Runs`).
  */
 import * as Cause from "effect/Cause"
+import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -35,7 +36,7 @@ interface Driving {
   readonly request: Env.Request
   readonly live: Live.Live
   readonly forget: Effect.Effect<void>
-  readonly observed: Observing.Observing["begin"]
+  readonly observing: Observing.Observing
   /** holds the session */
   readonly scope: Scope.Closeable
   /** the session as it was found, once it is this drive's */
@@ -54,93 +55,99 @@ export const drive = (
 ): Effect.Effect<void> =>
   Effect.uninterruptibleMask((restore) => {
     live.track.add(live)
-    return Effect.flatMap(Observing.make(services, request, live.feed), ({ begin: observed, end, seen, span }) => {
-      live.observe = end
-      const scope = Scope.makeUnsafe()
+    return Effect.flatMapEager(Observing.make(services, request, live.feed), (observing) => {
+      live.observing = observing
       const driving: Driving = {
         services,
         request,
         live,
         forget,
-        observed,
-        scope,
+        observing,
+        scope: Scope.makeUnsafe(),
         opened: undefined,
         env: undefined,
         timer: undefined
       }
-      const driven = Effect.flatMap(
-        // its turns have calls to settle behind what they leave behind
-        Phase.make(live, restore)(Effect.suspend(() => work(driving)), () => live.env === undefined ? 1 : 2),
-        (exit) => Effect.andThen(conclude(driving, exit, restore), seen(restore))
-      )
       // a bug of ours: nobody is left waiting, and no session held, for a run that has none left to drive it
       const whole = Effect.catchCause(
-        driven,
+        Effect.suspend(() => through(driving, restore)),
         (cause) => Effect.andThen(release(driving), Ending.refuse(live, Ending.toRunError(cause)))
       )
-      return Effect.provideService(whole, Tracer.ParentSpan, span)
+      return Effect.updateContext(whole, (context: Context.Context<never>) =>
+        Context.add(context, Tracer.ParentSpan, observing.span))
     })
   })
 
-/** A store that is stuck is not waited for without end. */
+/** Works, and then ends. Called by code that the drive's fiber runs. */
+const through = (driving: Driving, restore: Phase.Restore): Effect.Effect<void> => {
+  const { live, observing } = driving
+  return Effect.flatMap(
+    // its turns have calls to settle behind what they leave behind
+    Phase.make(live, restore)(Effect.suspend(() => work(driving)), () => live.env === undefined ? 1 : 2),
+    (exit) => Effect.flatMapEager(conclude(driving, exit, restore), () => observing.seen(restore))
+  )
+}
+
+/** Gives the session back. A store that is stuck is not waited for without end. */
 const release = ({ forget, scope }: Driving): Effect.Effect<void> =>
-  Effect.andThen(Grace.close(scope, Exit.void), forget)
-
-type Worked = Turn.Ending | Extract<Opening.Opened, { _tag: "Replay" }>
-
-/** From the opening of the session to the end of the turns; does not own what follows, whatever cuts it off. */
-const work = (driving: Driving): Effect.Effect<Worked, RunError.RunError> =>
-  Effect.flatMap(Scope.provide(open(driving), driving.scope), (opened): ReturnType<typeof work> => {
-    if (opened._tag === "Replay") return Effect.succeed(opened)
-    driving.opened = opened
-    return Effect.flatMap(begin(driving, opened), (env) => takeTurns(driving, env))
+  Effect.suspend(() => {
+    const closing = Grace.closing(scope, Exit.void)
+    return closing === undefined ? forget : Effect.andThen(closing, forget)
   })
 
-const open = ({ request, services }: Driving) =>
-  Effect.flatMap(
-    Opening.open(services.store, request.sessionId, request.runId, request.begin, request.folded),
-    (opened) => {
-      const isDead = opened._tag === "Ready" && RunState.isOpen(opened.state)
-      const mended = isDead ? mend(services, request, opened) : Effect.succeed(opened)
-      return Effect.flatMapEager(Cost.check(services, opened), () => mended)
-    }
-  )
+type Replay = Extract<Opening.Opened, { _tag: "Replay" }>
+type Worked = Turn.Ending | Replay
 
-/** Stores the first event; all of the drive is seen from here on. */
-const begin = (driving: Driving, opened: Opening.Ready): Effect.Effect<Env.Env, RunError.RunError> => {
-  const { live, observed, request, services } = driving
+/** From the opening of the session to the end of the turns; does not own what follows, whatever cuts it off. */
+const work = (driving: Driving): Effect.Effect<Worked, RunError.RunError> => {
+  const { request: { begin, folded, runId, sessionId }, scope, services: { store } } = driving
   return Effect.flatMap(
-    Effect.uninterruptible(observed(opened.state)),
-    (feed) =>
-      Effect.flatMap(Env.make(services, request, { inbox: live.inbox, feed }, opened), (env) => {
-        // a store that makes a success of its interruption begins nothing more
-        if (live.stopped !== undefined) return Effect.interrupt
-        driving.env = env
-        return Effect.map(FirstEvent.write(env, opened.begin, request.brief), () => {
-          accept(live, env)
-          return env
-        })
+    Scope.provide(Opening.open(store, sessionId, runId, begin, folded), scope),
+    (found) =>
+      Effect.flatMapEager(ready(driving, found), (opened): ReturnType<typeof work> => {
+        if (opened._tag === "Replay") return Effect.succeed(opened)
+        driving.opened = opened
+        return takeUp(driving, opened)
       })
   )
 }
 
+/** What may be begun with, and is not what a drive that died left. */
+const ready = (
+  { request, services }: Driving,
+  found: Opening.Opened
+): Effect.Effect<Opening.Opened, RunError.RunError> =>
+  Effect.flatMapEager(
+    Cost.check(services, found),
+    (): ReturnType<typeof ready> =>
+      found._tag === "Ready" && RunState.isOpen(found.state) ? mend(services, request, found) : Effect.succeed(found)
+  )
+
+/** Stores the first event and takes turns; all of it is seen. */
+const takeUp = (driving: Driving, opened: Opening.Ready): Effect.Effect<Turn.Ending, RunError.RunError> => {
+  const { live, observing, request, services } = driving
+  // a store that makes a success of its interruption begins nothing more
+  if (live.stopped !== undefined) return Effect.interrupt
+  const env = Env.make(services, request, { inbox: live.inbox, feed: observing.begin(opened.state) }, opened)
+  driving.env = env
+  return Effect.flatMap(FirstEvent.write(env, opened.begin, request.brief), () => {
+    begun(live, env)
+    if (live.stopped !== undefined) return Effect.interrupt
+    const { maxDuration } = env.journal.state.limits
+    if (maxDuration !== undefined) {
+      // a limit that is reached by now is the turns' own to see
+      const timer = Effect.andThen(Effect.yieldNow, limitDuration(env, live, maxDuration))
+      driving.timer = Grace.start(timer, Grace.contextHere())
+    }
+    return Turn.takeTurns(env)
+  })
+}
+
 /** The first event is in the store. */
-const accept = (live: Live.Live, env: Env.Env): void => {
+const begun = (live: Live.Live, env: Env.Env): void => {
   live.env = env
   live.inbox.open(env.journal)
   Deferred.doneUnsafe(live.begun, Exit.void)
-}
-
-const takeTurns = (driving: Driving, env: Env.Env): Effect.Effect<Turn.Ending, RunError.RunError> => {
-  const { live } = driving
-  if (live.stopped !== undefined) return Effect.interrupt
-  const { maxDuration } = env.journal.state.limits
-  if (maxDuration === undefined) return Turn.takeTurns(env)
-  const timed = Effect.map(Effect.forkDetach(limitDuration(env, live, maxDuration)), (timer) => {
-    driving.timer = timer
-  })
-  // no timer is left to run that nobody knows of
-  return Effect.andThen(Effect.uninterruptible(timed), Turn.takeTurns(env))
 }
 
 /** Ends what was begun, and refuses what was not. */
@@ -149,25 +156,29 @@ const conclude = (
   exit: Exit.Exit<Worked, RunError.RunError>,
   restore: Phase.Restore
 ): Effect.Effect<void> => {
-  const { env, live, opened, request, timer } = driving
+  const { live, request, timer } = driving
   timer?.interruptUnsafe()
-  const isBegun = live.env !== undefined
-  live.env = undefined
+  const finish = (env: Env.Env, ending: Ending.Ending) => Ending.finish(env, live, ending, release(driving), restore)
   if (Exit.isSuccess(exit)) {
     return exit.value._tag === "Replay"
       ? Effect.andThen(release(driving), Ending.replay(live, exit.value))
-      : Ending.finish(env!, live, exit.value, release(driving), restore)
+      : finish(driving.env!, exit.value)
   }
-  const refuse = () => Effect.andThen(release(driving), Ending.refuse(live, causeOf(live, request.runId, exit.cause)))
-  if (env === undefined || opened === undefined) return refuse()
-  if (!isBegun) {
-    if (opened.session.head() > opened.state.seq) {
-      accept(live, env)
-      live.env = undefined
-    } // cut off before the store has answered, the run may have begun all the same: its end stands behind that answer
-    else if (!isPending(exit.cause, env.journal, opened.state)) return refuse()
+  const env = begunWith(driving, exit.cause)
+  return env === undefined
+    ? Effect.andThen(release(driving), Ending.refuse(live, causeOf(live, request.runId, exit.cause)))
+    : finish(env, endingOf(env, live, exit.cause))
+}
+
+/** What a run was begun with; cut off before the store has answered, it may have begun all the same. */
+const begunWith = ({ env, live, opened }: Driving, cause: Cause.Cause<RunError.RunError>): Env.Env | undefined => {
+  if (live.env !== undefined || env === undefined || opened === undefined) return live.env
+  if (opened.session.head() > opened.state.seq) {
+    begun(live, env)
+    return env
   }
-  return Ending.finish(env, live, endingOf(env, live, exit.cause), release(driving), restore)
+  // its end stands behind that answer
+  return isPending(cause, env.journal, opened.state) ? env : undefined
 }
 
 /** The first event is with the store, which has not said yet what became of it. */
@@ -193,8 +204,8 @@ const mend = Effect.fnUntraced(function*(
   opened: Opening.Ready
 ): Effect.fn.Return<Opening.Opened, SessionStore.StoreError> {
   const { first, flush, second } = HeldBack.make(opened.session)
-  const feed = yield* Observing.ofCrash(request.brief.agent)
-  const env = yield* Env.make(services, request, { ...Env.unseen(), feed }, { ...opened, session: first })
+  const seen = { ...Env.unseen(), feed: Observing.ofCrash(request) }
+  const env = Env.make(services, request, seen, { ...opened, session: first })
   const isResumed = opened.begin._tag === "Resume"
   yield* Recovery.repair(env, isResumed)
   const state = env.journal.state

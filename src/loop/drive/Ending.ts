@@ -14,6 +14,7 @@ import type * as RunEvent from "../../run/RunEvent.ts"
 import * as RunResult from "../../run/RunResult.ts"
 import * as RunState from "../../run/RunState.ts"
 import * as RunStatus from "../../run/RunStatus.ts"
+import * as Grace from "../../services/Grace.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
 import type * as Opening from "../open/Opening.ts"
 import * as ToolRound from "../round/ToolRound.ts"
@@ -27,7 +28,10 @@ export type Ending =
   | { readonly _tag: "RunAborted"; readonly reason: RunEvent.AbortedReason }
   | { readonly _tag: "RunFailed"; readonly error: RunError.RunError }
 
-/** Settles what is open, writes the end, gives the session back, shows the end, and answers whoever waits. */
+/**
+ * Settles what is open, writes the end, gives the session back, shows the end, and answers whoever waits. Called by code that
+ * the drive's fiber runs.
+ */
 export const finish = (
   env: Env.Env,
   live: Live.Live,
@@ -35,19 +39,18 @@ export const finish = (
   release: Effect.Effect<void>,
   restore: Phase.Restore
 ): Effect.Effect<void> => {
+  live.env = undefined
   record(env, ending)
   // given back before the store has answered, the session would not take this end any more
-  return Effect.flatMap(
-    Effect.forkDetach(seal(env, release), { startImmediately: true }),
-    (sealing) =>
-      Effect.flatMapEager(Phase.patiently(live, sealing, storeStuck, restore), (sealed) => {
-        if (Exit.isSuccess(sealed)) env.inbox.answer()
-        const concluded = conclude(live, resultOf(env, live, ending, sealed))
-        if (sealing.pollUnsafe() !== undefined) return concluded
-        const giveUp = Effect.andThen(Effect.raceFirst(Fiber.await(sealing), Effect.sleep(patience)), release)
-        return Effect.andThen(Effect.forkDetach(giveUp), concluded)
-      })
-  )
+  const sealing = Grace.start(seal(env, release), Grace.contextHere())
+  return Effect.flatMapEager(Phase.patiently(live, sealing, storeStuck, restore), (sealed) => {
+    if (Exit.isSuccess(sealed)) env.inbox.answer()
+    if (sealing.pollUnsafe() === undefined) {
+      const giveUp = Effect.andThen(Effect.raceFirst(Fiber.await(sealing), Effect.sleep(patience)), release)
+      Grace.start(giveUp, Grace.contextHere())
+    }
+    return conclude(live, resultOf(env, live, ending, sealed))
+  })
 }
 
 /** Stores the end that is recorded, and gives the session back whatever comes of that. */
@@ -149,7 +152,8 @@ const resultIn = (live: Live.Live, state: RunState.RunState): Result => {
 }
 
 /** The run never began; whoever started it learns why. */
-export const refuse = (live: Live.Live, error: RunError.RunError) => conclude(live, Exit.fail(error))
+export const refuse = (live: Live.Live, error: RunError.RunError) =>
+  Effect.suspend(() => conclude(live, Exit.fail(error)))
 
 /** The run is in the log: its readers get its events from there, and its result is what it was. */
 export const replay = (live: Live.Live, { past }: Extract<Opening.Opened, { _tag: "Replay" }>) =>
@@ -161,15 +165,13 @@ export const replay = (live: Live.Live, { past }: Extract<Opening.Opened, { _tag
 
 /** Answers whoever waits; for the first event, where that did not come before. */
 const conclude = (live: Live.Live, result: Result): Effect.Effect<void> =>
-  Effect.suspend(() =>
-    Effect.mapEager(live.observe?.(result) ?? Effect.void, () => {
-      live.feed.end(Exit.asVoid(result))
-      if (Exit.isFailure(result)) live.inbox.fail(toRunError(result.cause))
-      live.track.delete(live)
-      Deferred.doneUnsafe(live.ended, result)
-      Deferred.doneUnsafe(live.begun, Exit.asVoid(result))
-    })
-  )
+  Effect.mapEager(live.observing?.end(result) ?? Effect.void, () => {
+    live.feed.end(Exit.asVoid(result))
+    if (Exit.isFailure(result)) live.inbox.fail(toRunError(result.cause))
+    live.track.delete(live)
+    Deferred.doneUnsafe(live.ended, result)
+    Deferred.doneUnsafe(live.begun, Exit.asVoid(result))
+  })
 
 /** The typed error of a cause; a defect is `Unknown`, with the defect as its `cause`. */
 export const toRunError = (cause: Cause.Cause<RunError.RunError>): RunError.RunError => {

@@ -2,31 +2,28 @@
  * What one drive works with: the services, what was asked of it, and from both the environment that is fixed for its
  * length.
  */
-import * as Clock from "effect/Clock"
-import * as Effect from "effect/Effect"
-import * as Approver from "../../services/Approver.ts"
+import type * as Approver from "../../services/Approver.ts"
 import type * as ContextManager from "../../services/ContextManager.ts"
-import * as Hooks from "../../services/Hooks.ts"
 import type * as Model from "../../services/Model.ts"
-import * as Prices from "../../services/Prices.ts"
-import * as Reconciler from "../../services/Reconciler.ts"
-import * as RetryPolicy from "../../services/RetryPolicy.ts"
+import type * as Prices from "../../services/Prices.ts"
+import type * as Reconciler from "../../services/Reconciler.ts"
+import type * as RetryPolicy from "../../services/RetryPolicy.ts"
 import type * as Runs from "../../services/Runs.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
-import * as Tokenizer from "../../services/Tokenizer.ts"
 import type * as ToolExecutor from "../../services/ToolExecutor.ts"
 import type * as Feed from "../log/Feed.ts"
 import type * as Fold from "../log/Fold.ts"
 import * as Journal from "../log/Journal.ts"
-import * as Spans from "../observe/Spans.ts"
+import type * as Spans from "../observe/Spans.ts"
 import type * as Brief from "../open/Brief.ts"
 import type * as Opening from "../open/Opening.ts"
 import * as Desk from "../round/Desk.ts"
 import type * as Offer from "../turn/Offer.ts"
 import * as Sizing from "../turn/Sizing.ts"
-import * as HookRun from "./HookRun.ts"
+import type * as HookRun from "./HookRun.ts"
 import * as Inbox from "./Inbox.ts"
 import * as LeftBehind from "./LeftBehind.ts"
+import type * as Settings from "./Settings.ts"
 
 export interface Services {
   readonly model: Model.Model["Service"]
@@ -41,12 +38,11 @@ export interface Request {
   readonly runId: string
   readonly begin: Opening.Begin
   readonly brief: Brief.Brief
+  readonly settings: Settings.Settings
   /** what is known of the log already */
   readonly folded: Fold.Folded
   /** somebody will read the events from the first on */
   readonly isWatched: boolean
-  /** holds the run until its end is told */
-  readonly track: Set<Runs.LiveRun>
 }
 
 export interface Env
@@ -80,50 +76,39 @@ export const unseen = (): Seen => ({
   inbox: new Inbox.Inbox()
 })
 
-/** The environment of a drive that has its session, with the References of the fiber's context. */
+/** The environment of a drive that has its session. */
 export const make = (
   services: Services,
-  request: Pick<Request, "brief" | "runId" | "sessionId">,
+  { brief, runId, sessionId, settings }: Pick<Request, "brief" | "runId" | "sessionId" | "settings">,
   { feed, inbox }: Seen,
   { session, state, transcript }: Pick<Opening.Ready, "session" | "state" | "transcript">
-): Effect.Effect<Env> =>
-  Effect.withFiber((fiber) => {
-    const { brief } = request
-    // each by its name: every step reads it, and an object that others are spread into is slow to read
-    return Effect.succeed({
-      model: services.model,
-      executor: services.executor,
-      context: services.context,
-      handlers: brief.handlers,
-      system: brief.system,
-      systemOf: brief.systemOf,
-      tools: brief.tools,
-      toolChoice: brief.toolChoice,
-      inputDigest: brief.inputDigest,
-      rules: brief.rules,
-      timeouts: brief.timeouts,
-      policy: brief.policy,
-      doomLoop: brief.doomLoop,
-      answer: brief.answer,
-      checkOutput: brief.checkOutput,
-      sessionId: request.sessionId,
-      approver: fiber.getRef(Approver.Approver),
-      reconciler: fiber.getRef(Reconciler.Reconciler),
-      retry: fiber.getRef(RetryPolicy.RetryPolicy),
-      prices: fiber.getRef(Prices.Prices),
-      counter: new Sizing.Counter(fiber.getRef(Tokenizer.Tokenizer).count),
-      hooks: HookRun.make(fiber.getRef(Hooks.Hooks)),
-      leftBehind: new LeftBehind.LeftBehind(),
-      telemetry: Spans.telemetryOf(fiber),
-      desk: new Desk.Desk(),
-      inbox,
-      journal: Journal.make({
-        session,
-        state,
-        transcript,
-        runId: request.runId,
-        feed,
-        clock: fiber.getRef(Clock.Clock)
-      })
-    })
-  })
+): Env => ({
+  // each by its name: every step reads it, and an object that others are spread into is slow to read
+  model: services.model,
+  executor: services.executor,
+  context: services.context,
+  handlers: brief.handlers,
+  system: brief.system,
+  systemOf: brief.systemOf,
+  tools: brief.tools,
+  toolChoice: brief.toolChoice,
+  inputDigest: brief.inputDigest,
+  rules: brief.rules,
+  timeouts: brief.timeouts,
+  policy: brief.policy,
+  doomLoop: brief.doomLoop,
+  answer: brief.answer,
+  checkOutput: brief.checkOutput,
+  sessionId,
+  approver: settings.approver,
+  reconciler: settings.reconciler,
+  retry: settings.retry,
+  prices: settings.prices,
+  counter: new Sizing.Counter(settings.tokenizer.count),
+  hooks: { at: settings.hooks, times: undefined },
+  leftBehind: new LeftBehind.LeftBehind(),
+  telemetry: settings.telemetry,
+  desk: new Desk.Desk(),
+  inbox,
+  journal: Journal.make({ session, state, transcript, runId, feed, clock: settings.clock })
+})

@@ -15,27 +15,24 @@ import type * as Hooks from "../../services/Hooks.ts"
 import type * as Env from "./Env.ts"
 import * as Severed from "./Severed.ts"
 
-/** The hooks of a drive, and the time they took in the turn under way. */
+export type ByPoint = { readonly [P in Hooks.Point]: ReadonlyArray<Hooks.Hook & Required<Pick<Hooks.Hook, P>>> }
+
+/** The hooks of a drive, and the time they took in the turn under way, where one ran. */
 export interface Hooking {
-  readonly at: { readonly [P in Hooks.Point]: ReadonlyArray<Hooks.Hook & Required<Pick<Hooks.Hook, P>>> }
-  readonly times: Map<string, RunEvent.HookTime>
+  readonly at: ByPoint
+  times: Map<string, RunEvent.HookTime> | undefined
 }
 
 type Around = Pick<Env.Env, "hooks" | "journal" | "leftBehind">
 
-const nowhere: Hooking["at"] = { beforeModelCall: [], afterModelCall: [], beforeToolCall: [], afterToolCall: [] }
-
-export const make = (hooks: ReadonlyArray<Hooks.Hook>): Hooking => {
+export const byPoint = (hooks: ReadonlyArray<Hooks.Hook>): ByPoint => {
   const at = <P extends Hooks.Point>(point: P) =>
     hooks.filter((hook): hook is Hooks.Hook & Required<Pick<Hooks.Hook, P>> => hook[point] !== undefined)
   return {
-    at: hooks.length === 0 ? nowhere : {
-      beforeModelCall: at("beforeModelCall"),
-      afterModelCall: at("afterModelCall"),
-      beforeToolCall: at("beforeToolCall"),
-      afterToolCall: at("afterToolCall")
-    },
-    times: new Map()
+    beforeModelCall: at("beforeModelCall"),
+    afterModelCall: at("afterModelCall"),
+    beforeToolCall: at("beforeToolCall"),
+    afterToolCall: at("afterToolCall")
   }
 }
 
@@ -110,7 +107,8 @@ const decoded = <A>(value: unknown, gives: Schema.ConstraintDecoder<A, never>): 
   }
 }
 
-const addTime = ({ hooks: { times } }: Around, hook: string, on: Hooks.Point, duration: number): void => {
+const addTime = ({ hooks }: Around, hook: string, on: Hooks.Point, duration: number): void => {
+  const times = hooks.times ??= new Map()
   const key = `${on} ${hook}`
   const before = times.get(key)
   times.set(key, { hook, on, calls: (before?.calls ?? 0) + 1, duration: (before?.duration ?? 0) + duration })
@@ -118,10 +116,10 @@ const addTime = ({ hooks: { times } }: Around, hook: string, on: Hooks.Point, du
 
 /** The times of the turn that is over, for its trace; there are none where no hook ran. */
 export const takeTimes = (
-  { hooks: { times } }: Pick<Env.Env, "hooks">
+  { hooks }: Pick<Env.Env, "hooks">
 ): { readonly hooks?: Array<RunEvent.HookTime> } => {
-  if (times.size === 0) return {}
-  const hooks = [...times.values()]
-  times.clear()
-  return { hooks }
+  const { times } = hooks
+  if (times === undefined) return {}
+  hooks.times = undefined
+  return { hooks: [...times.values()] }
 }

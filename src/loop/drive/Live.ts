@@ -1,7 +1,6 @@
 /** A run as this process knows it: what outlives its drive, how it is spoken to, and the way to cut the drive off. */
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
-import type * as Exit from "effect/Exit"
 import type * as RunError from "../../run/RunError.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import * as RunInput from "../../run/RunInput.ts"
@@ -10,6 +9,7 @@ import * as Grace from "../../services/Grace.ts"
 import type * as Runs from "../../services/Runs.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
 import * as Feed from "../log/Feed.ts"
+import type * as Observing from "../observe/Observing.ts"
 import * as Answering from "../round/Answering.ts"
 import type * as Env from "./Env.ts"
 import * as Inbox from "./Inbox.ts"
@@ -33,7 +33,7 @@ export class Live implements Runs.LiveRun {
   /** the typed answer of a final text */
   readonly output: (text: string) => unknown
   /** hears of the result before anyone is told; set while the run is driven */
-  observe: ((result: Exit.Exit<unknown, RunError.RunError>) => Effect.Effect<void>) | undefined
+  observing: Pick<Observing.Observing, "end"> | undefined
   /** what its turns are taken with, while they are */
   env: Env.Env | undefined
   /** the first reason to cut the run off */
@@ -44,7 +44,11 @@ export class Live implements Runs.LiveRun {
   readonly #input: unknown
   #isAnnounced = false
 
-  constructor({ store }: Env.Services, { begin, brief, folded, isWatched, runId, sessionId, track }: Env.Request) {
+  constructor(
+    { store }: Env.Services,
+    { begin, brief, folded, isWatched, runId, sessionId }: Env.Request,
+    track: Set<Runs.LiveRun>
+  ) {
     this.runId = runId
     this.sessionId = sessionId
     this.feed = Feed.make(store, sessionId, isWatched)
@@ -98,10 +102,7 @@ export class Live implements Runs.LiveRun {
    */
   abort(reason: RunEvent.AbortedReason): Effect.Effect<void> {
     return Effect.suspend(() => {
-      if (reason !== "requested" || this.env === undefined || this.stopped !== undefined) {
-        cutOff(this, { _tag: "Abort", reason })
-        return this.#over()
-      }
+      if (reason !== "requested" || this.env === undefined || this.stopped !== undefined) return this.end(reason)
       if (this.#isAnnounced) return this.#over()
       this.#isAnnounced = true
       // the run may have ended by itself before its turn comes
@@ -110,6 +111,12 @@ export class Live implements Runs.LiveRun {
       })
       return Effect.andThen(Effect.uninterruptible(announced), Effect.suspend(() => this.#over()))
     })
+  }
+
+  /** Cuts off when it is called; gives the wait for the end. */
+  end(reason: RunEvent.AbortedReason): Effect.Effect<void> {
+    cutOff(this, { _tag: "Abort", reason })
+    return this.#over()
   }
 
   /** Stores that an abort was accepted. */

@@ -1,10 +1,9 @@
 /**
  * Parts of a drive that a stop can cut off, although the drive itself is not interrupted: it has an end to write.
  */
-import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import * as Fiber from "effect/Fiber"
+import type * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import * as Grace from "../../services/Grace.ts"
 import * as Live from "./Live.ts"
@@ -18,17 +17,12 @@ type Stoppable = Pick<Live.Live, "stopped" | "interrupt">
 /**
  * Runs a part of the drive where `cutOff` can interrupt it, and gives its exit; what does not let itself be interrupted
  * is left behind after `grace` grace periods, and nothing is begun once the run is cut off. Interrupting the drive itself is
- * a shutdown.
+ * a shutdown. Called by code that the drive's fiber runs, and begun by then.
  */
 export const make = (live: Stoppable, restore: Restore): Phase => (self, grace = once) =>
-  Effect.suspend(() =>
-    live.stopped !== undefined
-      ? Effect.succeed(interrupted)
-      : Effect.flatMap(
-        Effect.forkDetach(self, { startImmediately: true }),
-        (fiber) => settled(live, fiber, interrupted, restore, grace, true)
-      )
-  )
+  live.stopped !== undefined
+    ? Effect.succeed(interrupted)
+    : settled(live, Grace.start(self, Grace.contextHere()), interrupted, restore, grace, true)
 
 const once = () => 1
 const interrupted = Exit.interrupt()
@@ -58,23 +52,26 @@ const settled = <A, E>(
   // a drive that is interrupted by now does not begin to wait
   live.interrupt = onCutOff
   const endedOrCutOff = Effect.callback<void>((resume) => {
-    const goOn = () => resume(Effect.void)
+    const wake = () => resume(Effect.void)
     live.interrupt = () => {
       onCutOff()
-      goOn()
+      wake()
     }
-    fiber.addObserver(goOn)
+    fiber.addObserver(wake)
     if (live.stopped !== undefined) live.interrupt()
   })
-  return Effect.flatMap(Effect.exit(restore(endedOrCutOff)), (awaited) => {
-    if (Exit.isFailure(awaited)) Live.cutOff(live, { _tag: "Abort", reason: "shutdown" })
+  const goOn = () => {
     live.interrupt = undefined
     const exit = fiber.pollUnsafe()
-    if (exit !== undefined) return Effect.succeed(exit)
-    return Effect.flatMap(Grace.Grace, (period) =>
-      Effect.map(
-        Effect.timeoutOption(Fiber.await(fiber), Duration.times(period, grace())),
-        Option.getOrElse(() => late)
-      ))
+    return exit === undefined
+      ? Effect.map(Grace.wait(fiber, grace()), Option.getOrElse(() => late))
+      : Effect.succeed(exit)
+  }
+  return Effect.matchCauseEffect(restore(endedOrCutOff), {
+    onFailure: () => {
+      Live.cutOff(live, { _tag: "Abort", reason: "shutdown" })
+      return goOn()
+    },
+    onSuccess: goOn
   })
 }

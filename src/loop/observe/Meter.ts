@@ -3,115 +3,130 @@
  *
  * Does not own durations of model calls, which are measured around them (`Chat`).
  */
-import type * as Context from "effect/Context"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import type * as RunState from "../../run/RunState.ts"
 import * as Usage from "../../run/Usage.ts"
 import * as Ends from "./Ends.ts"
-import * as Family from "./Family.ts"
+import type * as Family from "./Family.ts"
 import * as Metrics from "./Metrics.ts"
 import * as Sink from "./Sink.ts"
 
-/** `before`: the run as the drive found it, whose share is not counted again. */
-export const make = (drive: Sink.Drive, before: RunState.RunState, context: Context.Context<never>): Sink.Sink => {
-  const target = Family.targetOf(context)
-  const agent = Metrics.ofAgent(drive.agent)
-  const waiting = new Set<string>()
-  const running = new Set<string>()
-  let base = noTotals
-  let isLive = false
+const noTotals: Pick<RunEvent.Totals, "duration" | "turns" | "toolRounds"> = { duration: 0, turns: 0, toolRounds: 0 }
 
-  const live = (isNow: boolean) => {
-    if (isLive !== isNow) agent.live(isNow ? 1 : -1, target)
-    isLive = isNow
+/** `before`: the run as the drive found it, whose share is not counted again. */
+export const make = (drive: Sink.Drive, before: RunState.RunState, target: Family.Target): Sink.Sink =>
+  new Meter(drive, before, target)
+
+class Meter implements Sink.Sink {
+  readonly name = "metrics"
+  readonly #drive: Sink.Drive
+  readonly #before: RunState.RunState
+  readonly #target: Family.Target
+  readonly #agent: ReturnType<typeof Metrics.ofAgent>
+  readonly #running = new Set<string>()
+  #waiting: Set<string> | undefined
+  #base = noTotals
+  #isLive = false
+
+  constructor(drive: Sink.Drive, before: RunState.RunState, target: Family.Target) {
+    this.#drive = drive
+    this.#before = before
+    this.#target = target
+    this.#agent = Metrics.ofAgent(drive.agent)
   }
-  const ask = (callId: string) => {
-    if (waiting.has(callId)) return
-    waiting.add(callId)
-    agent.waiting(1, target)
+
+  see(events: ReadonlyArray<RunEvent.RunEvent>): void {
+    for (let i = 0; i < events.length; i++) {
+      const event = events[i]!
+      if ("seq" in event) this.#count(event)
+    }
   }
-  const answered = (callId: string) => {
-    if (waiting.delete(callId)) agent.waiting(-1, target)
+
+  close(): void {
+    for (const callId of this.#waiting ?? []) this.#answered(callId)
+    this.#live(false)
   }
-  const one = (event: RunEvent.Durable) => {
+
+  #live(isNow: boolean): void {
+    if (this.#isLive !== isNow) this.#agent.live(isNow ? 1 : -1, this.#target)
+    this.#isLive = isNow
+  }
+
+  #ask(callId: string): void {
+    this.#waiting ??= new Set()
+    if (this.#waiting.has(callId)) return
+    this.#waiting.add(callId)
+    this.#agent.waiting(1, this.#target)
+  }
+
+  #answered(callId: string): void {
+    if (this.#waiting?.delete(callId) === true) this.#agent.waiting(-1, this.#target)
+  }
+
+  #count(event: RunEvent.Durable): void {
     switch (event._tag) {
       case "RunStarted":
-        return live(true)
+        return this.#live(true)
       case "RunResumed":
-        base = before.totals
-        for (const { callId, decision, phase } of before.openCalls) {
-          if (phase === "awaiting" && decision === undefined) ask(callId)
+        this.#base = this.#before.totals
+        for (const { callId, decision, phase } of this.#before.openCalls) {
+          if (phase === "awaiting" && decision === undefined) this.#ask(callId)
         }
-        return live(true)
+        return this.#live(true)
       case "AttemptDiscarded": {
         const model = event.model === undefined ? undefined : Metrics.ofModel(event.model)
-        model?.discarded(event.error._tag).count(1, target)
-        if (event.delay !== undefined) Metrics.retried(event.error._tag)(1, target)
-        return spend(event.usage, model, target)
+        model?.discarded(event.error._tag).count(1, this.#target)
+        if (event.delay !== undefined) Metrics.retried(event.error._tag)(1, this.#target)
+        return spend(event.usage, model, this.#target)
       }
       case "AssistantMessage": {
         const model = Metrics.ofModel(event.model)
-        model.settled.count(1, target)
-        return spend(event.usage, model, target)
+        model.settled.count(1, this.#target)
+        return spend(event.usage, model, this.#target)
       }
       case "ContextCompacted":
-        Metrics.compacted(event.strategy)(1, target)
-        return spend(event.usage, undefined, target)
+        Metrics.compacted(event.strategy)(1, this.#target)
+        return spend(event.usage, undefined, this.#target)
       case "ToolStarted":
-        running.add(event.callId)
+        this.#running.add(event.callId)
         return undefined
       case "ToolSettled": {
-        const tool = Metrics.ofTool(Sink.toolName(drive, event.tool))(event.outcome._tag)
-        tool.count(1, target)
-        if (running.delete(event.callId)) tool.duration(event.duration / 1000, target)
-        return answered(event.callId)
+        const tool = Metrics.ofTool(Sink.toolName(this.#drive, event.tool))(event.outcome._tag)
+        tool.count(1, this.#target)
+        if (this.#running.delete(event.callId)) tool.duration(event.duration / 1000, this.#target)
+        return this.#answered(event.callId)
       }
       case "ApprovalRequested":
-        return ask(event.callId)
+        return this.#ask(event.callId)
       case "ApprovalResolved":
-        agent[event.approved ? "approved" : "denied"](1, target)
-        return answered(event.callId)
+        this.#agent[event.approved ? "approved" : "denied"](1, this.#target)
+        return this.#answered(event.callId)
       case "RunCompleted":
       case "RunLimited":
       case "RunSuspended":
       case "RunFailed":
       case "RunAborted": {
         const { totals } = event
-        const ended = agent.ended(Ends.named(event))
-        ended.count(1, target)
-        ended.duration((totals.duration - base.duration) / 1000, target)
-        agent.turns(totals.turns - base.turns, target)
-        agent.toolRounds(totals.toolRounds - base.toolRounds, target)
-        return live(false)
+        const ended = this.#agent.ended(Ends.named(event))
+        ended.count(1, this.#target)
+        ended.duration((totals.duration - this.#base.duration) / 1000, this.#target)
+        this.#agent.turns(totals.turns - this.#base.turns, this.#target)
+        this.#agent.toolRounds(totals.toolRounds - this.#base.toolRounds, this.#target)
+        return this.#live(false)
       }
       default:
         return undefined
     }
   }
-
-  return {
-    see: (events) => {
-      for (const event of events) if ("seq" in event) one(event)
-    },
-    close: () => {
-      for (const callId of waiting) answered(callId)
-      live(false)
-    }
-  }
 }
 
 /** Counts the end of a drive that died, and nothing else of it. */
-export const ofEnds = (agent: string, context: Context.Context<never>): Sink.See => {
-  const target = Family.targetOf(context)
-  return (events) => {
-    for (const event of events) {
-      if (event._tag !== "RunAborted" && event._tag !== "RunLimited") continue
-      Metrics.ofAgent(agent).ended(Ends.named(event)).count(1, target)
-    }
+export const ofEnds = (agent: string, target: Family.Target): Sink.See => (events) => {
+  for (const event of events) {
+    if (event._tag !== "RunAborted" && event._tag !== "RunLimited") continue
+    Metrics.ofAgent(agent).ended(Ends.named(event)).count(1, target)
   }
 }
-
-const noTotals: Pick<RunEvent.Totals, "duration" | "turns" | "toolRounds"> = { duration: 0, turns: 0, toolRounds: 0 }
 
 /** What a compaction spent is told without the model, which the log does not know. */
 const spend = (usage: Usage.Usage, model: Metrics.OfModel | undefined, target: Family.Target): void => {

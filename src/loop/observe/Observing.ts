@@ -4,16 +4,18 @@
  *
  * Does not own observers of the application, which read in their own time (`Watching`).
  */
-import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
 import type * as Tracer from "effect/Tracer"
 import type * as RunError from "../../run/RunError.ts"
 import type * as RunState from "../../run/RunState.ts"
-import * as Observers from "../../services/Observers.ts"
+import type * as Model from "../../services/Model.ts"
 import type * as Env from "../drive/Env.ts"
 import type * as Phase from "../drive/Phase.ts"
+import type * as Settings from "../drive/Settings.ts"
 import type * as Feed from "../log/Feed.ts"
+import type * as FeedReader from "../log/FeedReader.ts"
 import * as Meter from "./Meter.ts"
 import * as RunSpan from "./RunSpan.ts"
 import type * as Sink from "./Sink.ts"
@@ -22,85 +24,95 @@ import * as Watching from "./Watching.ts"
 
 type Publisher = Pick<Feed.Feed, "publish">
 
-export interface Observing {
+/** Sinks of one drive, and its observers. */
+export class Observing implements Publisher {
   /** the drive's own; what it does is below it */
   readonly span: Tracer.Span
-  /** From now on all is seen, on its way to the feed; the drive found the run as `before`. */
-  readonly begin: (before: RunState.RunState) => Effect.Effect<Publisher>
+  /** Waits until observers have seen all; interrupted, for no longer than the grace period. */
+  readonly seen: (restore: Phase.Restore) => Effect.Effect<void>
+  readonly #of: Observed
+  readonly #watching: Watching.Watching
+  #sinks: Array<Sink.Sink>
+  #broken: Array<string> | undefined
+
+  constructor(of: Observed, { sink, span }: RunSpan.RunSpan) {
+    this.span = span
+    this.#of = of
+    this.#watching = Watching.make(of.feed, of.drive, of.settings.observers)
+    this.seen = this.#watching.seen
+    this.#sinks = sink === undefined ? [] : [sink]
+  }
+
+  /** From now on all is seen, on its way to the feed; the drive found the run as `before`. A fiber of the drive calls it. */
+  begin(before: RunState.RunState): Publisher {
+    const { drive, fiber, model, settings } = this.#of
+    const meter = Meter.make(drive, before, settings.telemetry.metrics)
+    const log = StepLog.make(drive, before, model, fiber, settings.clock)
+    this.#sinks = log === undefined ? [...this.#sinks, meter] : [...this.#sinks, meter, log]
+    this.#watching.start()
+    return this
+  }
+
+  publish(events: FeedReader.Events, only?: "deltas"): void {
+    const sinks = this.#sinks
+    for (let at = only === "deltas" ? -1 : sinks.length - 1; at >= 0; at--) {
+      try {
+        sinks[at]!.see?.(events)
+      } catch {
+        this.#drop(at)
+      }
+    }
+    this.#of.feed.publish(events, only)
+  }
+
   /**
    * The result is known, and nobody was told yet. Says which observing broke, and was not gone on with; the run is as if it had
    * not.
    */
-  readonly end: (result: Exit.Exit<unknown, RunError.RunError>) => Effect.Effect<void>
-  /** Waits until observers have seen all; interrupted, for no longer than the grace period. */
-  readonly seen: (restore: Phase.Restore) => Effect.Effect<void>
+  end(result: Exit.Exit<unknown, RunError.RunError>): Effect.Effect<void> {
+    const sinks = this.#sinks
+    for (let at = sinks.length - 1; at >= 0; at--) {
+      try {
+        sinks[at]!.close?.(result)
+      } catch {
+        this.#drop(at)
+      }
+    }
+    sinks.length = 0
+    const broken = this.#broken
+    if (broken === undefined) return Effect.void
+    return Effect.logWarning(`the ${broken.join(" and ")} of run "${this.#of.drive.runId}" broke, and are not whole`)
+  }
+
+  /** What breaks in an exporter or a logger is not the run's. */
+  #drop(at: number): void {
+    this.#broken ??= []
+    for (const { name } of this.#sinks.splice(at, 1)) this.#broken.push(name)
+  }
 }
 
-interface Named {
-  readonly name: string
-  readonly sink: Sink.Sink
+/** What is observed, and in what context. */
+interface Observed {
+  readonly drive: Sink.Drive
+  readonly model: Model.ModelInfo
+  readonly feed: Feed.Feed
+  readonly settings: Settings.Settings
+  /** the drive's own */
+  readonly fiber: Fiber.Fiber<unknown, unknown>
 }
 
+/** Called by code that the drive's fiber runs. */
 export const make = (
-  { model }: Pick<Env.Services, "model">,
-  { brief, runId, sessionId }: Pick<Env.Request, "brief" | "runId" | "sessionId">,
+  { model: { info } }: Pick<Env.Services, "model">,
+  { brief, runId, sessionId, settings }: Pick<Env.Request, "brief" | "runId" | "sessionId" | "settings">,
   feed: Feed.Feed
-): Effect.Effect<Observing> =>
-  Effect.withFiber((fiber) => {
-    const clock = fiber.getRef(Clock.Clock)
-    const { tools } = brief.handlers
-    const drive = { agent: brief.agent, sessionId, runId, hasTool: (name: string) => Object.hasOwn(tools, name) }
-    const watching = Watching.make(feed, drive, fiber.getRef(Observers.Observers))
-    const sinks: Array<Named> = []
-    const broken: Array<string> = []
-
-    /** What breaks in an exporter or a logger is not the run's. */
-    const drop = (at: number) => {
-      for (const { name } of sinks.splice(at, 1)) broken.push(name)
-    }
-    const close = (result: Exit.Exit<unknown, RunError.RunError>) => {
-      for (let at = sinks.length - 1; at >= 0; at--) {
-        try {
-          sinks[at]!.sink.close?.(result)
-        } catch {
-          drop(at)
-        }
-      }
-      sinks.length = 0
-    }
-
-    const publish: Publisher["publish"] = (events, only) => {
-      for (let at = only === "deltas" ? -1 : sinks.length - 1; at >= 0; at--) {
-        try {
-          sinks[at]!.sink.see?.(events)
-        } catch {
-          drop(at)
-        }
-      }
-      feed.publish(events, only)
-    }
-
-    return Effect.map(RunSpan.make(drive, model.info, clock), ({ sink, span }): Observing => {
-      sinks.push({ name: "spans", sink })
-      return {
-        span,
-        begin: (before) =>
-          Effect.suspend(() => {
-            sinks.push({ name: "metrics", sink: Meter.make(drive, before, fiber.context) })
-            const log = StepLog.make(drive, before, model.info, fiber, clock)
-            if (log !== undefined) sinks.push({ name: "logs", sink: log })
-            return Effect.mapEager(watching.start, () => ({ publish }))
-          }),
-        end: (result) => {
-          close(result)
-          if (broken.length === 0) return Effect.void
-          return Effect.logWarning(`the ${broken.splice(0).join(" and ")} of run "${runId}" broke, and are not whole`)
-        },
-        seen: watching.seen
-      }
-    })
-  })
+): Effect.Effect<Observing> => {
+  const drive = { agent: brief.agent, sessionId, runId, tools: brief.handlers.tools }
+  const of = { drive, model: info, feed, settings, fiber: Fiber.getCurrent()! }
+  return Effect.mapEager(RunSpan.make(drive, info, settings), (span) => new Observing(of, span))
+}
 
 /** Where nobody reads: of a drive that died only the end is counted. */
-export const ofCrash = (agent: string): Effect.Effect<Publisher> =>
-  Effect.contextWith((context) => Effect.succeed({ publish: Meter.ofEnds(agent, context) }))
+export const ofCrash = (
+  { brief, settings }: Pick<Env.Request, "brief" | "settings">
+): Publisher => ({ publish: Meter.ofEnds(brief.agent, settings.telemetry.metrics) })

@@ -8,39 +8,53 @@ import type * as Message from "../../run/Message.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import * as Usage from "../../run/Usage.ts"
 import * as RecordContent from "../../services/RecordContent.ts"
-import * as Tracing from "../../services/Tracing.ts"
+import type * as Settings from "../drive/Settings.ts"
 import * as Chat from "./Chat.ts"
 import * as Conventions from "./Conventions.ts"
 import * as Ends from "./Ends.ts"
 import * as Sink from "./Sink.ts"
 import * as Spans from "./Spans.ts"
 
+/** The span of a drive, and what puts on it what happens besides model calls and tools, and ends it, where somebody sees it. */
+export interface RunSpan {
+  readonly span: Tracer.Span
+  readonly sink: Sink.Sink | undefined
+}
+
 /**
- * Begins the span of a drive, below the caller's. Its sink puts on it what happens besides model calls and tools, and ends it.
- * Where nobody sees spans it is there all the same, as a parent and for the ids in logs, and keeps nothing of what happens.
+ * Begins the span of a drive, below the caller's. Where nobody sees spans it is there all the same, as a parent and for the
+ * ids in logs, and keeps nothing of what happens.
  */
 export const make = (
   drive: Sink.Drive,
   model: Message.ModelRef,
-  clock: Clock.Clock
-): Effect.Effect<{ readonly span: Tracer.Span; readonly sink: Sink.Sink }> =>
+  { clock, unseen }: Pick<Settings.Settings, "clock" | "unseen">
+): Effect.Effect<RunSpan> => {
+  if (unseen === undefined) return seen(drive, model, clock)
+  const span = unseen instanceof Tracer.NativeSpan ? new Unseen(unseen, clock.currentTimeNanosUnsafe()) : unseen
+  return Effect.succeed({ span, sink: undefined })
+}
+
+const seen = (drive: Sink.Drive, model: Message.ModelRef, clock: Clock.Clock): Effect.Effect<RunSpan> =>
   Effect.withFiber((fiber) =>
-    Effect.map(Effect.makeSpan(`invoke_agent ${drive.agent}`), (span) => {
-      if (!Tracing.isSeen(fiber)) {
-        const unseen = span instanceof Tracer.NativeSpan ? new Unseen(span) : span
-        return { span: unseen, sink: { close: () => unseen.end(clock.currentTimeNanosUnsafe(), Exit.void) } }
-      }
+    Effect.map(begin(drive.agent), (span) => {
       Chat.tellModel(span, model, "invoke_agent")
       span.attribute(Conventions.agentName, drive.agent)
       span.attribute(Conventions.conversationId, drive.sessionId)
       span.attribute(Conventions.runId, drive.runId)
       const close = closing(span, clock, fiber.getRef(RecordContent.RecordContent))
-      return { span, sink: { see: see(span, drive, clock), close } }
+      return { span, sink: { name: "spans", see: see(span, drive, clock), close } }
     })
   )
 
+/** Begins a span of a drive of this agent; where nobody sees it, others begin as it does. */
+export const begin = (agent: string): Effect.Effect<Tracer.Span> => Effect.makeSpan(`invoke_agent ${agent}`)
+
 /** Effect's logger puts a line on the current span for each that is logged, of which a long drive has many. */
 class Unseen extends Tracer.NativeSpan {
+  constructor({ annotations, kind, links, name, parent, sampled }: Tracer.NativeSpan, startTime: bigint) {
+    super({ annotations, kind, links: links.slice(), name, parent, sampled, startTime })
+  }
   override event(): void {}
 }
 

@@ -9,6 +9,8 @@ export type See = (events: Arr.NonEmptyReadonlyArray<RunEvent.RunEvent>) => void
 export type Close = (result: Exit.Exit<unknown, RunError.RunError>) => void
 
 export interface Sink {
+  /** what it is, in the plural, as whoever reads logs is told */
+  readonly name: string
   readonly see?: See
   /** The drive is over, with or without an end event. */
   readonly close?: Close
@@ -19,9 +21,10 @@ export interface Drive {
   readonly agent: string
   readonly sessionId: string
   readonly runId: string
-  /** Whether the agent has such a tool: a model may ask for any, and what it says is content. */
-  readonly hasTool: (name: string) => boolean
+  /** The agent's, by name: a model may ask for any, and what it says is content. */
+  readonly tools: object
 }
 
 /** The name of a tool where it is the application's and not the model's. */
-export const toolName = ({ hasTool }: Pick<Drive, "hasTool">, name: string): string => hasTool(name) ? name : "_OTHER"
+export const toolName = ({ tools }: Pick<Drive, "tools">, name: string): string =>
+  Object.hasOwn(tools, name) ? name : "_OTHER"

@@ -27,6 +27,7 @@ export const make = (
   if (loggers.size === 0) return undefined
   const toLine = lines(drive, before, model, fiber.getRef(RetryPolicy.RetryPolicy))
   return {
+    name: "logs",
     see: (events) => {
       for (const event of events) {
         const line = toLine(event)

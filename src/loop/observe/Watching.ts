@@ -13,8 +13,8 @@ import type * as Feed from "../log/Feed.ts"
 import type * as FeedReader from "../log/FeedReader.ts"
 
 export interface Watching {
-  /** Shows the observers all that the feed publishes from now on. */
-  readonly start: Effect.Effect<void>
+  /** Shows the observers, in the context of the fiber that calls it, all that the feed publishes from now on. */
+  readonly start: () => void
   /** Waits until they have seen all of it; interrupted, for no longer than the grace period. */
   readonly seen: (restore: Phase.Restore) => Effect.Effect<void>
 }
@@ -27,12 +27,10 @@ export const make = (
   if (observers.length === 0) return nobody
   let fibers: ReadonlyArray<Fiber.Fiber<void>> = []
   return {
-    start: Effect.map(
-      Effect.forEach(observers, (observer) => Effect.forkDetach(show(observer, feed.watch(), drive))),
-      (started) => {
-        fibers = started
-      }
-    ),
+    start: () => {
+      const context = Grace.contextHere()
+      fibers = observers.map((observer) => Grace.start(show(observer, feed.watch(), drive), context))
+    },
     seen: (restore) =>
       Effect.suspend(() =>
         Effect.ignoreCause(Effect.onInterrupt(restore(Fiber.awaitAll(fibers)), () => giveUp(fibers)))
@@ -40,7 +38,7 @@ export const make = (
   }
 }
 
-const nobody: Watching = { start: Effect.void, seen: () => Effect.void }
+const nobody: Watching = { start: () => {}, seen: () => Effect.void }
 
 const show = (
   observer: Observers.Observer,

@@ -5,9 +5,7 @@
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type * as DoomLoop from "../../run/DoomLoop.ts"
-import * as InputCheck from "../../run/InputCheck.ts"
 import * as Bounds from "../../run/log/Bounds.ts"
-import type * as RunError from "../../run/RunError.ts"
 import type * as RunInput from "../../run/RunInput.ts"
 import * as RunPolicy from "../../run/RunPolicy.ts"
 import type * as Model from "../../services/Model.ts"
@@ -73,36 +71,35 @@ export const makeOutput = <A>(schema: Schema.ConstraintCodec<A, unknown, never, 
 /** Models like to put JSON into a Markdown fence. */
 const unfenced = (text: string): string => /^\s*```(?:json)?\s*\n([\s\S]*?)\n\s*```\s*$/.exec(text)?.[1] ?? text
 
-/** What comes of an agent and of how a run cuts its offer. */
-type Parts = Omit<Brief, "timeouts" | "policy">
-
-/** `around`: the time limits where the agent does not say. */
 export const make = (
   definition: Definition,
   input: RunInput.Effective,
-  around: Partial<RunPolicy.Timeouts>
-): Effect.Effect<Brief, RunError.RunError> =>
-  Effect.flatMapEager(
-    Effect.fromResult(InputCheck.timeouts(around)),
-    (around) =>
-      Effect.mapEager(partsOf(definition, input), (parts) => {
-        const timeouts = { ...RunPolicy.defaultTimeouts, ...around, ...definition.timeouts }
-        return { ...parts, timeouts, policy: input.toolPolicy }
-      })
-  )
-
-/** Those of an agent's runs that offer all that it has, made with the first of them. */
-const uncut = new WeakMap<Definition, Parts>()
-
-const partsOf = (definition: Definition, input: RunInput.Effective): Effect.Effect<Parts> => {
-  if (!isUncut(definition, input)) return makeParts(definition, input)
+  timeouts: RunPolicy.Timeouts
+): Effect.Effect<Brief> => {
+  const policy = input.toolPolicy
+  if (!isUncut(definition, input)) {
+    return Effect.map(makeParts(definition, input), (parts) => ({ ...parts, timeouts, policy }))
+  }
   const known = uncut.get(definition)
-  if (known !== undefined) return Effect.succeed(known)
-  return Effect.map(makeParts(definition, input), (parts) => {
-    uncut.set(definition, parts)
-    return parts
+  if (known?.timeouts === timeouts && known.policy === policy) return Effect.succeed(known)
+  const parts = known === undefined ? makeParts(definition, input) : Effect.succeed(known)
+  return Effect.map(parts, (parts) => {
+    const brief = { ...parts, timeouts, policy }
+    uncut.set(definition, brief)
+    return brief
   })
 }
+
+/** The last one of an agent's runs that offer all that it has. */
+const uncut = new WeakMap<Definition, Brief>()
+
+/** Of a run that is in the log: tools and policy are the run's, as far as the agent still allows them. */
+export const ofLog = (
+  definition: Definition,
+  input: RunInput.Effective,
+  timeouts: RunPolicy.Timeouts
+): Effect.Effect<Brief> =>
+  make(definition, { ...input, toolPolicy: RunPolicy.narrow(definition.toolPolicy, input.toolPolicy) }, timeouts)
 
 const isUncut = (
   { toolPolicy: own }: Definition,
@@ -114,7 +111,7 @@ const isUncut = (
 const makeParts = Effect.fnUntraced(function*(
   definition: Definition,
   input: RunInput.Effective
-): Effect.fn.Return<Parts> {
+): Effect.fn.Return<Omit<Brief, "timeouts" | "policy">> {
   const { doomLoop, handlers, name, output, rules } = definition
   const instructions = input.instructions ?? definition.instructions
   const systemOf = (instructions: string) => systemText(instructions, output)

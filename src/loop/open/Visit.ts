@@ -7,9 +7,8 @@
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type * as RunError from "../../run/RunError.ts"
-import * as RunPolicy from "../../run/RunPolicy.ts"
-import * as Timeouts from "../../services/Timeouts.ts"
 import * as Env from "../drive/Env.ts"
+import * as Settings from "../drive/Settings.ts"
 import * as Fold from "../log/Fold.ts"
 import * as Brief from "./Brief.ts"
 import * as Recovery from "./Recovery.ts"
@@ -31,11 +30,9 @@ export const open = Effect.fnUntraced(function*(
   // another process may have run something since
   const { input, runId } = folded.state
   if (input === undefined || runId === undefined) return undefined
-  const brief = yield* Brief.make(definition, {
-    ...input,
-    toolPolicy: RunPolicy.narrow(definition.toolPolicy, input.toolPolicy)
-  }, yield* Timeouts.Timeouts)
-  const env = yield* Env.make(services, { brief, runId, sessionId }, Env.unseen(), { session, ...folded })
+  const settings = yield* Settings.make(definition)
+  const brief = yield* Brief.ofLog(definition, input, yield* Effect.fromResult(settings.timeouts))
+  const env = Env.make(services, { brief, runId, sessionId, settings }, Env.unseen(), { session, ...folded })
   yield* Recovery.repair(env, false)
   return env
 })

@@ -3,6 +3,7 @@
  *
  * Does not own the drive, nor in whose context it works; the front door does.
  */
+import type * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
@@ -12,11 +13,10 @@ import * as RunError from "../../run/RunError.ts"
 import type * as RunInput from "../../run/RunInput.ts"
 import * as RunPolicy from "../../run/RunPolicy.ts"
 import type * as RunResult from "../../run/RunResult.ts"
-import * as Ids from "../../services/Ids.ts"
-import * as Limits from "../../services/Limits.ts"
+import type * as Ids from "../../services/Ids.ts"
 import type * as Runs from "../../services/Runs.ts"
-import * as Timeouts from "../../services/Timeouts.ts"
 import type * as Env from "../drive/Env.ts"
+import * as Settings from "../drive/Settings.ts"
 import * as Fold from "../log/Fold.ts"
 import * as Brief from "../open/Brief.ts"
 import * as Opening from "../open/Opening.ts"
@@ -43,43 +43,55 @@ export interface Launch {
 
 export const make = (services: Env.Services, definition: Brief.Definition): Launch => {
   const track = new Set<Runs.LiveRun>()
+  const start = (request: Env.Request) => Start.start(services, request, track)
   const pen = Semaphore.makeUnsafe(1)
   const closed = Deferred.makeUnsafe<never, RunError.RunError>()
   const tools = Object.keys(definition.handlers.tools)
-  /** What is known before the input: what the agent says, then who calls it, then its layer. */
-  const defaults = (given: RunPolicy.LimitsInput) =>
-    Result.map(InputCheck.limits(given), (around): InputCheck.Defaults => ({
-      limits: RunPolicy.merge({ ...RunPolicy.defaultLimits, ...around }, definition.limits),
-      toolPolicy: definition.toolPolicy,
-      tools
-    }))
+  const toolPolicy = RunPolicy.narrow(definition.toolPolicy, {})
+  const known = new WeakMap<Context.Context<never>, Settings.Settings>()
+  const settingsIn = (context: Context.Context<never>): Effect.Effect<Settings.Settings> => {
+    const made = known.get(context)
+    return made !== undefined
+      ? Effect.succeed(made)
+      : Effect.tap(Settings.make(definition), (settings) => Effect.sync(() => known.set(context, settings)))
+  }
 
   // what is known at once is gone on with at once
   const begin = (input: RunInput.RunInput, isWatched: boolean): Launched =>
-    Effect.withFiber((fiber) => {
-      const ids = fiber.getRef(Ids.Ids)
-      const known = defaults(fiber.getRef(Limits.Limits))
-      const checked = Effect.fromResult(Result.flatMap(known, (_) => InputCheck.effective(input, _)))
-      const request = (runId: string, sessionId: string) =>
-        Effect.flatMapEager(checked, (effective) =>
-          Effect.flatMapEager(Brief.make(definition, effective, fiber.getRef(Timeouts.Timeouts)), (brief) =>
-            Start.start(services, {
-              sessionId,
-              runId,
-              begin: { _tag: "Start", input: effective, create: input.createSession ?? true },
-              brief,
-              folded: Fold.nothing,
-              isWatched,
-              track
-            })))
-      return Effect.flatMapEager(idOf("runId", input.runId, ids), (runId) =>
-        // the same request sent twice with a run id and nothing else is one run, so the session follows from it
-        Effect.flatMapEager(
-          idOf("sessionId", input.sessionId ?? input.runId, ids),
-          (sessionId) =>
-            request(runId, sessionId)
-        ))
-    })
+    Effect.withFiber(({ context }) =>
+      Effect.flatMapEager(
+        settingsIn(context),
+        (settings) =>
+          Effect.flatMapEager(given(input.runId, settings.ids), (runId) =>
+            // the same request sent twice with a run id and nothing else is one run, so the session follows from it
+            Effect.flatMapEager(
+              given(input.sessionId ?? input.runId, settings.ids),
+              (sessionId) => launch(input, isWatched, settings, runId, sessionId)
+            ))
+      )
+    )
+
+  const launch = (
+    input: RunInput.RunInput,
+    isWatched: boolean,
+    settings: Settings.Settings,
+    runId: string,
+    sessionId: string
+  ): Launched => {
+    const { limits, timeouts } = settings
+    // what the application makes is checked like what is given
+    const badId = InputCheck.badId("runId", runId) ?? InputCheck.badId("sessionId", sessionId)
+    if (badId !== undefined) return Effect.fail(badId)
+    const checked = Result.flatMap(limits, (limits) => InputCheck.effective(input, { limits, toolPolicy, tools }))
+    if (Result.isFailure(checked)) return Effect.fail(checked.failure)
+    if (Result.isFailure(timeouts)) return Effect.fail(timeouts.failure)
+    const effective = checked.success
+    const begin: Opening.Begin = { _tag: "Start", input: effective, create: input.createSession ?? true }
+    return Effect.flatMapEager(
+      Brief.make(definition, effective, timeouts.success),
+      (brief) => start({ sessionId, runId, begin, brief, settings, folded: Fold.nothing, isWatched })
+    )
+  }
 
   const proceed = Effect.fnUntraced(function*(
     input: RunInput.ResumeInput
@@ -95,18 +107,15 @@ export const make = (services: Env.Services, definition: Brief.Definition): Laun
     if (runId === undefined || state.input === undefined) {
       return yield* Opening.nothingToResume(sessionId, input.runId, state)
     }
-    return yield* Start.start(services, {
+    const settings = yield* Effect.contextWith(settingsIn)
+    return yield* start({
       sessionId,
       runId,
       begin: { _tag: "Resume", limits, data },
-      // tools and policy are the run's, as far as the agent still allows them
-      brief: yield* Brief.make(definition, {
-        ...state.input,
-        toolPolicy: RunPolicy.narrow(definition.toolPolicy, state.input.toolPolicy)
-      }, yield* Timeouts.Timeouts),
+      brief: yield* Brief.ofLog(definition, state.input, yield* Effect.fromResult(settings.timeouts)),
+      settings,
       folded,
-      isWatched: true,
-      track
+      isWatched: true
     })
   })
 
@@ -132,10 +141,10 @@ export const make = (services: Env.Services, definition: Brief.Definition): Laun
   }
 }
 
-const checkedId = (field: string, value: string) => Effect.fromResult(InputCheck.id(field, value))
+const checkedId = (field: string, value: string) => {
+  const badId = InputCheck.badId(field, value)
+  return badId === undefined ? Effect.succeed(value) : Effect.fail(badId)
+}
 
-/** What is given, or the next one; those are the application's too, and checked. */
-const idOf = (field: string, given: string | undefined, ids: typeof Ids.Ids.Service) =>
-  given === undefined
-    ? Effect.flatMap(ids.next, (id) => checkedId(field, id))
-    : checkedId(field, given)
+const given = (id: string | undefined, ids: typeof Ids.Ids.Service): Effect.Effect<string> =>
+  id === undefined ? ids.next : Effect.succeed(id)

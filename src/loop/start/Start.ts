@@ -4,7 +4,6 @@
  * Does not own how it is driven (`Drive`), nor which runs live here (`Runs`).
  */
 import * as Channel from "effect/Channel"
-import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import * as RunError from "../../run/RunError.ts"
@@ -22,73 +21,75 @@ export type Started =
   | { readonly run: Live.Live; readonly isAttached: false }
   | { readonly run: Runs.LiveRun; readonly isAttached: true }
 
+/** Whoever a run was started for leaves it, when this is called: it ends, where it is theirs. Gives the wait for its end. */
+export const leave = ({ isAttached, run }: Started): Effect.Effect<void> =>
+  isAttached ? Effect.void : run.end("consumer")
+
 /** The events of a run that ends when its reader leaves. */
 export const whileRead = (
   started: Effect.Effect<Started, RunError.RunError>
 ): Stream.Stream<RunEvent.RunEvent, RunError.RunError> =>
   Reading.stream({
     open: started,
-    close: ({ isAttached, run }) => isAttached ? Effect.void : run.abort("consumer"),
+    close: leave,
     // the end of a run that was started here is the end of its readers
     pull: ({ isAttached, run }, scope) =>
       isAttached
         ? Channel.toPullScoped(Stream.toChannel(run.events), scope)
-        : Effect.sync(() => run.feed.open().pull)
+        : Effect.succeed(run.feed.open().pull)
   })
 
 /**
  * Starts a drive in the scope of `Runs` and returns once its first event is stored. A run that is live or in the log
- * with equal input is attached to instead; one that lives is not resumed. Interrupted before that, it aborts the run.
+ * with equal input is attached to instead; one that lives is not resumed. Interrupted before that, it aborts the run. `track`
+ * holds the run until its end is told. What it gives is run once.
  */
 export const start = (
   services: Env.Services,
-  request: Env.Request
-): Effect.Effect<Started, RunError.RunError> =>
-  Effect.suspend(() => {
-    const { begin, runId, sessionId } = request
-    const run = new Live.Live(services, request)
-    const isResume = begin._tag === "Resume"
-    const busy = () => RunError.sessionBusy(sessionId, runId)
-    // no moment between the start and the wait in which an interruption could leave the run to itself
-    return Effect.uninterruptible(
-      Effect.flatMap(
-        services.runs.start(run, (forget) => Drive.drive(services, request, run, forget)),
-        (known): Effect.Effect<Started, RunError.RunError> => {
-          // limits and data of its own are nothing to attach with
-          if (isResume && known !== run) return Effect.fail(busy())
-          return known === run
-            ? begun(run)
-            : Effect.as(Effect.interruptible(known.accepted), { run: known, isAttached: true })
-        }
-      ).pipe(
-        Effect.catch((failure) => {
-          const error = isResume && failure.reason._tag === "RunConflict" ? busy() : failure
-          return error.reason._tag === "SessionBusy"
-            ? Effect.interruptible(replay(services, request, error))
-            : Effect.fail(error)
-        })
-      )
-    )
-  })
+  request: Env.Request,
+  track: Set<Runs.LiveRun>
+): Effect.Effect<Started, RunError.RunError> => {
+  const { begin, runId, sessionId } = request
+  const run = new Live.Live(services, request, track)
+  const isResume = begin._tag === "Resume"
+  const busy = () => RunError.sessionBusy(sessionId, runId)
+  const started = Effect.flatMap(
+    services.runs.start(run, (forget) => Drive.drive(services, request, run, forget)),
+    (known): Effect.Effect<Started, RunError.RunError> => {
+      if (known === run) return begun(run)
+      // limits and data of its own are nothing to attach with
+      return isResume
+        ? Effect.fail(busy())
+        : Effect.as(Effect.interruptible(known.accepted), { run: known, isAttached: true })
+    }
+  )
+  // no moment between the start and the wait in which an interruption could leave the run to itself
+  return Effect.uninterruptible(Effect.catch(started, (failure) => {
+    const error = isResume && failure.reason._tag === "RunConflict" ? busy() : failure
+    if (error.reason._tag !== "SessionBusy") return Effect.fail(error)
+    return Effect.interruptible(replay(services, request, new Live.Live(services, request, track), error))
+  }))
+}
 
 /** The run, once it has begun. */
 const begun = (run: Live.Live): Effect.Effect<Started, RunError.RunError> => {
-  const started = Effect.as(run.accepted, { run, isAttached: false } as const)
+  const started = { run, isAttached: false } as const
   // a store that answers at once leaves nothing to wait for
-  return Deferred.isDoneUnsafe(run.begun)
-    ? started
-    : Effect.onInterrupt(Effect.interruptible(started), () => run.abort("consumer"))
+  const { effect } = run.begun
+  return effect === undefined
+    ? Effect.onInterrupt(Effect.interruptible(Effect.as(run.accepted, started)), () => leave(started))
+    : Effect.mapEager(effect, () => started)
 }
 
 /** A run that has ended is told also while another one has the session. */
 const replay = Effect.fnUntraced(function*(
   services: Env.Services,
   request: Env.Request,
+  run: Live.Live,
   busy: RunError.RunError
 ): Effect.fn.Return<Started, RunError.RunError> {
   const past = yield* Opening.past(services.store, request.sessionId, request.runId, request.begin)
   if (past === undefined) return yield* busy
-  const run = new Live.Live(services, request)
   yield* Ending.replay(run, { _tag: "Replay", past })
   return { run, isAttached: true }
 })

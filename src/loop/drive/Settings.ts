@@ -1,0 +1,72 @@
+/**
+ * What an agent's drives take from the context that they are started in. It never changes, so all that are started in one
+ * context may share what was looked up and checked once.
+ */
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
+import type * as Tracer from "effect/Tracer"
+import * as InputCheck from "../../run/InputCheck.ts"
+import * as RunPolicy from "../../run/RunPolicy.ts"
+import * as Approver from "../../services/Approver.ts"
+import * as Hooks from "../../services/Hooks.ts"
+import * as Ids from "../../services/Ids.ts"
+import * as Limits from "../../services/Limits.ts"
+import * as Observers from "../../services/Observers.ts"
+import * as Prices from "../../services/Prices.ts"
+import * as Reconciler from "../../services/Reconciler.ts"
+import * as RetryPolicy from "../../services/RetryPolicy.ts"
+import * as Timeouts from "../../services/Timeouts.ts"
+import * as Tokenizer from "../../services/Tokenizer.ts"
+import * as RunSpan from "../observe/RunSpan.ts"
+import * as Spans from "../observe/Spans.ts"
+import type * as Brief from "../open/Brief.ts"
+import * as HookRun from "./HookRun.ts"
+
+export interface Settings {
+  readonly clock: Clock.Clock
+  readonly ids: typeof Ids.Ids.Service
+  /** of a run whose input says none */
+  readonly limits: InputCheck.Checked<RunPolicy.Limits>
+  readonly timeouts: InputCheck.Checked<RunPolicy.Timeouts>
+  readonly approver: Approver.Approver
+  readonly reconciler: Reconciler.Reconciler
+  readonly retry: RetryPolicy.RetryPolicy
+  readonly prices: Prices.Prices
+  readonly tokenizer: Tokenizer.Tokenizer
+  readonly hooks: HookRun.ByPoint
+  readonly observers: ReadonlyArray<Observers.Observer>
+  readonly telemetry: Spans.Telemetry
+  /** what the span of a drive begins as, where nobody sees it */
+  readonly unseen: Tracer.Span | undefined
+}
+
+/** Those of the context of the fiber that asks, behind what the agent says itself. */
+export const make = (
+  { limits, name, timeouts }: Pick<Brief.Definition, "limits" | "name" | "timeouts">
+): Effect.Effect<Settings> =>
+  Effect.withFiber((fiber) => {
+    const telemetry = Spans.telemetryOf(fiber)
+    const unseen = telemetry.isTraced ? Effect.undefined : RunSpan.begin(name)
+    return Effect.map(unseen, (unseen): Settings => ({
+      clock: fiber.getRef(Clock.Clock),
+      ids: fiber.getRef(Ids.Ids),
+      limits: Result.map(
+        InputCheck.limits(fiber.getRef(Limits.Limits)),
+        (around) => RunPolicy.merge({ ...RunPolicy.defaultLimits, ...around }, limits)
+      ),
+      timeouts: Result.map(
+        InputCheck.timeouts(fiber.getRef(Timeouts.Timeouts)),
+        (around) => ({ ...RunPolicy.defaultTimeouts, ...around, ...timeouts })
+      ),
+      approver: fiber.getRef(Approver.Approver),
+      reconciler: fiber.getRef(Reconciler.Reconciler),
+      retry: fiber.getRef(RetryPolicy.RetryPolicy),
+      prices: fiber.getRef(Prices.Prices),
+      tokenizer: fiber.getRef(Tokenizer.Tokenizer),
+      hooks: HookRun.byPoint(fiber.getRef(Hooks.Hooks)),
+      observers: fiber.getRef(Observers.Observers),
+      telemetry,
+      unseen
+    }))
+  })
