@@ -81,7 +81,11 @@ export class Observing implements Publisher {
     sinks.length = 0
     const broken = this.#broken
     if (broken === undefined) return Effect.void
-    return Effect.logWarning(`the ${broken.join(" and ")} of run "${this.#of.drive.runId}" broke, and are not whole`)
+    const warned = Effect.logWarning(
+      `the ${broken.join(" and ")} of run "${this.#of.drive.runId}" broke, and are not whole`
+    )
+    // it may be the logger that broke
+    return Effect.ignoreCause(warned)
   }
 
   /** What breaks in an exporter or a logger is not the run's. */

@@ -1,11 +1,13 @@
 /** Debug lines of a run: one a step, of names, counts and times, and none where nobody reads them. */
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as Logger from "effect/Logger"
 import * as References from "effect/References"
 import * as TestClock from "effect/testing/TestClock"
 import * as RunError from "../../../src/run/RunError.ts"
 import * as ScriptedModel from "../../../src/testing/ScriptedModel.ts"
+import * as Hang from "../../support/Hang.ts"
 import * as TestAgent from "../../support/TestAgent.ts"
 import * as Watch from "../../support/Watch.ts"
 
@@ -60,4 +62,19 @@ it.effect("each step of a run is a debug line", () =>
 it.effect("a run says nothing above that level", () =>
   Effect.gen(function*() {
     assert.deepStrictEqual(yield* logged("Info"), [])
+  }))
+
+it.effect("a run does not notice that its logger breaks", () =>
+  Effect.gen(function*() {
+    const broken = Logger.make(() => {
+      throw new Error("SECRET")
+    })
+    const { agent } = yield* TestAgent.make([ScriptedModel.text("done")])
+    const running = yield* agent.run({ input: "go" }).pipe(
+      Effect.provide(Logger.layer([broken])),
+      Effect.provideService(References.MinimumLogLevel, "Debug"),
+      Effect.forkDetach
+    )
+    assert.isTrue(yield* Hang.ends(Fiber.await(running)), "run waits for ever")
+    assert.strictEqual((yield* Fiber.join(running))._tag, "Completed")
   }))
