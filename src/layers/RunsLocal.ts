@@ -29,9 +29,10 @@ export const make: Effect.Effect<Runs.Runs["Service"], never, Scope.Scope> = Eff
       const entry: Entry = { run, forgotten: undefined }
       live.set(run.sessionId, entry)
       const forget = forgetting(live, entry)
-      // in the step that looked at the scope: a fiber interrupted before it began would never say how the run ended
+      // a fiber that is interrupted before its first step would never say how the run ended
+      const driving = Grace.start(drive(Effect.sync(forget)), context, { uninterruptible: true })
       // a drive that dies forgets too
-      Fiber.runIn(Grace.start(drive(Effect.sync(forget)), context), scope).addObserver(ifDead(forget))
+      Fiber.runIn(driving, scope).addObserver(ifDead(forget))
       return Effect.succeed(run)
     })
 

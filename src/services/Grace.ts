@@ -38,9 +38,12 @@ export const severed = <A, E, R, B = never, E2 = never>(
 /** The context of the fiber that runs this code; there must be one. */
 export const contextHere = (): Context.Context<never> => Fiber.getCurrent()!.context
 
-/** A fiber that nothing else ends; `self` has begun, and is over where it waits for nothing. */
-export const start = <A, E, R>(self: Effect.Effect<A, E, R>, context: Context.Context<R>): Fiber.Fiber<A, E> =>
-  Effect.runForkWith(context)(self)
+/** A fiber that nothing else ends; `self` has begun, and is over where it waits for nothing, unless the fiber yields before. */
+export const start = <A, E, R>(
+  self: Effect.Effect<A, E, R>,
+  context: Context.Context<R>,
+  options?: { readonly uninterruptible: boolean }
+): Fiber.Fiber<A, E> => Effect.runForkWith(context)(self, options)
 
 /**
  * Awaits a fiber that was started where only `restore` lets an interruption in, and ends it as `severed` does. Called by code

@@ -177,7 +177,7 @@ describe("the live runs of a process", () => {
     isOver: () => false,
     abort: () => Effect.void
   })
-  const start = (runs: Runs["Service"], live: LiveRun) => runs.start(live, () => Effect.never)
+  const start = (runs: Runs["Service"], live: LiveRun) => runs.start(live, () => Effect.interruptible(Effect.never))
 
   it.effect("are one a session, whatever the store says", () =>
     Effect.gen(function*() {
@@ -232,11 +232,13 @@ describe("the live runs of a process", () => {
       const runs = yield* RunsLocal.make
       const said = yield* Deferred.make<void>()
       yield* runs.start(run("a", "s"), (forget) =>
-        forget.pipe(Effect.andThen(Deferred.succeed(said, undefined)), Effect.andThen(Effect.never)))
+        forget.pipe(
+          Effect.andThen(Deferred.succeed(said, undefined)),
+          Effect.andThen(Effect.interruptible(Effect.never))
+        ))
       yield* Deferred.await(said)
       const died = yield* Deferred.make<void>()
-      yield* runs.start(run("b", "s"), () =>
-        Effect.ensuring(Effect.die("bug"), Deferred.succeed(died, undefined)))
+      yield* runs.start(run("b", "s"), () => Effect.ensuring(Effect.die("bug"), Deferred.succeed(died, undefined)))
       yield* Deferred.await(died)
       yield* Effect.yieldNow
       assert.isUndefined(yield* runs.live("a"))
@@ -256,7 +258,7 @@ describe("the live runs of a process", () => {
         let isBegun = false
         const drive = Effect.suspend(() => {
           isBegun = true
-          return Effect.never
+          return Effect.interruptible(Effect.never)
         })
         const started = yield* Effect.exit(Yielding.run(yielding, runs.start(run("a", "s"), () => drive)))
         yield* Effect.yieldNow

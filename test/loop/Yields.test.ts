@@ -3,9 +3,11 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Clock from "effect/Clock"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as Stream from "effect/Stream"
 import * as Approver from "../../src/services/Approver.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
+import * as Hang from "../support/Hang.ts"
 import * as RunLog from "../support/RunLog.ts"
 import * as TestAgent from "../support/TestAgent.ts"
 import * as Yielding from "../support/Yielding.ts"
@@ -46,6 +48,26 @@ describe("wherever a fiber yields", () => {
     everywhere(({ agent }) =>
       Effect.flatMap(agent.live("r"), (run) => run === undefined ? Effect.void : Effect.exit(run.steer("more")))
     ))
+
+  it.effect("a run whose layer is closed meanwhile is begun and ended, or refused", () =>
+    Effect.gen(function*() {
+      const closed = Effect.fnUntraced(function*(n: number) {
+        const { agent, close, store } = yield* TestAgent.make([TestAgent.work(1), ScriptedModel.text("hello")])
+        const yielding = Yielding.at(n, () => {
+          Effect.runFork(close)
+        })
+        const run = Yielding.run(yielding, agent.run({ sessionId: "s", input: "go" }))
+        const running = yield* Effect.forkDetach(Effect.exit(run))
+        const isOver = yield* Hang.ends(Fiber.await(running))
+        return { isOver, log: yield* store.log("s"), count: yielding.count() }
+      }, Effect.scoped)
+      const { count } = yield* closed(0)
+      for (let n = 1; n <= count; n++) {
+        const { isOver, log } = yield* closed(n)
+        assert.isTrue(isOver, `run waits for ever (${n})`)
+        assert.deepStrictEqual(RunLog.violations(log), [], `${n}`)
+      }
+    }))
 
   it.effect("no timer outlives a run that is aborted meanwhile", () =>
     Effect.gen(function*() {

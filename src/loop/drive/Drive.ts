@@ -46,50 +46,48 @@ interface Driving {
   timer: Fiber.Fiber<void> | undefined
 }
 
-/** Drives a run to its end; `forget` is called once the session is given back. Observers may take longer. */
+/**
+ * Drives a run to its end; `forget` is called once the session is given back. Observers may take longer. It lets itself be
+ * interrupted where it waits for its phases and for observers, and nowhere else.
+ */
 export const drive = (
   services: Env.Services,
   request: Env.Request,
   live: Live.Live,
   forget: Effect.Effect<void>
 ): Effect.Effect<void> =>
-  Effect.uninterruptibleMask((restore) => {
+  Effect.uninterruptible(Effect.suspend(() => {
     live.track.add(live)
-    return Effect.flatMapEager(Observing.make(services, request, live.feed), (observing) => {
+    const given = { services, request, live, forget, scope: Scope.makeUnsafe() }
+    const whole = Effect.flatMapEager(Observing.make(services, request, live.feed), (observing) => {
       live.observing = observing
-      const driving: Driving = {
-        services,
-        request,
-        live,
-        forget,
-        observing,
-        scope: Scope.makeUnsafe(),
-        opened: undefined,
-        env: undefined,
-        timer: undefined
-      }
-      // a bug of ours: nobody is left waiting, and no session held, for a run that has none left to drive it
-      const whole = Effect.catchCause(
-        Effect.suspend(() => through(driving, restore)),
-        (cause) => Effect.andThen(release(driving), Ending.refuse(live, Ending.toRunError(cause)))
-      )
-      return Effect.updateContext(whole, (context: Context.Context<never>) =>
+      const driving: Driving = { ...given, observing, opened: undefined, env: undefined, timer: undefined }
+      return Effect.updateContext(Effect.suspend(() => through(driving)), (context: Context.Context<never>) =>
         Context.add(context, Tracer.ParentSpan, observing.span))
     })
-  })
+    // a bug of ours or of a tracer: nobody is left waiting, and no session held, for a run that has none left to drive it
+    return Effect.catchCause(
+      whole,
+      (cause) =>
+        Effect.andThen(release(given), Ending.refuse(live, Ending.toRunError(cause)))
+    )
+  }))
+
+/** Lets a drive be interrupted, whatever fiber it is on. */
+const restore: Phase.Restore = Effect.interruptible
 
 /** Works, and then ends. Called by code that the drive's fiber runs. */
-const through = (driving: Driving, restore: Phase.Restore): Effect.Effect<void> => {
+const through = (driving: Driving): Effect.Effect<void> => {
   const { live, observing } = driving
   return Effect.flatMap(
     // its turns have calls to settle behind what they leave behind
     Phase.make(live, restore)(Effect.suspend(() => work(driving)), () => live.env === undefined ? 1 : 2),
-    (exit) => Effect.flatMapEager(conclude(driving, exit, restore), () => observing.seen(restore))
+    (exit) => Effect.flatMapEager(conclude(driving, exit), () => observing.seen(restore))
   )
 }
 
 /** Gives the session back. A store that is stuck is not waited for without end. */
-const release = ({ forget, scope }: Driving): Effect.Effect<void> =>
+const release = ({ forget, scope }: Pick<Driving, "forget" | "scope">): Effect.Effect<void> =>
   Effect.suspend(() => {
     const closing = Grace.closing(scope, Exit.void)
     return closing === undefined ? forget : Effect.andThen(closing, forget)
@@ -151,11 +149,7 @@ const begun = (live: Live.Live, env: Env.Env): void => {
 }
 
 /** Ends what was begun, and refuses what was not. */
-const conclude = (
-  driving: Driving,
-  exit: Exit.Exit<Worked, RunError.RunError>,
-  restore: Phase.Restore
-): Effect.Effect<void> => {
+const conclude = (driving: Driving, exit: Exit.Exit<Worked, RunError.RunError>): Effect.Effect<void> => {
   const { live, request, timer } = driving
   timer?.interruptUnsafe()
   const finish = (env: Env.Env, ending: Ending.Ending) => Ending.finish(env, live, ending, release(driving), restore)

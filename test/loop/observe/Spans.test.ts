@@ -3,6 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Arr from "effect/Array"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as ManagedRuntime from "effect/ManagedRuntime"
@@ -16,6 +17,7 @@ import { Hooks } from "../../../src/services/Hooks.ts"
 import * as Model from "../../../src/services/Model.ts"
 import { RecordContent } from "../../../src/services/RecordContent.ts"
 import * as ScriptedModel from "../../../src/testing/ScriptedModel.ts"
+import * as Hang from "../../support/Hang.ts"
 import * as TestAgent from "../../support/TestAgent.ts"
 import * as Traces from "../../support/Traces.ts"
 
@@ -191,6 +193,20 @@ describe("a run's span", () => {
       assert.strictEqual(result._tag, "Suspended")
       const runId = (yield* store.log("s"))[0]!.runId
       assert.deepStrictEqual(warnings, [`the spans of run "${runId}" broke, and are not whole`])
+    }))
+
+  it.effect("of a tracer that begins none leave nobody waiting, and hold no session", () =>
+    Effect.gen(function*() {
+      const broken = Tracer.make({
+        span: () => {
+          throw new Error("SECRET")
+        }
+      })
+      const { agent } = yield* TestAgent.make([ScriptedModel.text("done")])
+      const run = agent.run({ sessionId: "s", input: "go" })
+      const refused = yield* Effect.forkDetach(Effect.provideService(Effect.exit(run), Tracer.Tracer, broken))
+      assert.isTrue(yield* Hang.ends(Fiber.await(refused)), "run waits for ever")
+      assert.strictEqual((yield* run)._tag, "Completed")
     }))
 })
 
