@@ -181,7 +181,13 @@ const construct = Effect.fnUntraced(function*<Tools extends Record<string, Tool.
             (started) => Effect.onInterrupt(restore(started.run.result as Run<A>["result"]), () => Start.leave(started))
           )
         ),
-      start: (input) => Effect.map(begin(input, true), ({ run }) => toRun<A>(run)),
+      start: (input) =>
+        Effect.uninterruptibleMask((restore) =>
+          Effect.flatMap(
+            begin(input, true),
+            (started) => Effect.onInterrupt(restore(Effect.succeed(toRun<A>(started.run))), () => Start.leave(started))
+          )
+        ),
       resume: (input) => Start.whileRead(inContext(launch.proceed(input))),
       approvals: (sessionId) => inContext(launch.approvals(sessionId)),
       decide: (decision) => inContext(launch.decide(decision)),

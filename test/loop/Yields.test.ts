@@ -69,6 +69,28 @@ describe("wherever a fiber yields", () => {
       }
     }))
 
+  it.effect("a start that is interrupted before its run has begun leaves none", () =>
+    Effect.gen(function*() {
+      const interrupted = Effect.fnUntraced(function*(n: number) {
+        const gate = yield* ScriptedModel.makeGate
+        const { agent, store } = yield* TestAgent.make([ScriptedModel.gate(gate)])
+        const context = yield* Effect.context<never>()
+        let hasBegun = true
+        const yielding = Yielding.at(n, () => {
+          hasBegun = store.head("s") > 0
+          Effect.runForkWith(context)(Fiber.interrupt(starting))
+        })
+        const starting = yield* Effect.forkDetach(Yielding.run(yielding, agent.start({ sessionId: "s", input: "go" })))
+        yield* Fiber.await(starting)
+        // what was begun ends by then
+        for (let i = 0; i < 3; i++) yield* Effect.yieldNow
+        const left = hasBegun ? undefined : (yield* store.log("s")).at(-1)
+        return { left: left?._tag ?? "RunAborted", count: yielding.count() }
+      }, Effect.scoped)
+      const { count } = yield* interrupted(0)
+      for (let n = 1; n <= count; n++) assert.strictEqual((yield* interrupted(n)).left, "RunAborted", `${n}`)
+    }))
+
   it.effect("no timer outlives a run that is aborted meanwhile", () =>
     Effect.gen(function*() {
       const sleepingAfter = Effect.fnUntraced(function*(n: number) {
