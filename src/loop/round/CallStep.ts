@@ -133,68 +133,73 @@ const editedOf = ({ decision }: Call) => decision?.params === undefined ? {} : {
 /** This drive started it, and not one that died: told by the log, because clocks of machines differ. */
 export const isOurs = (journal: Env.Env["journal"], { drive }: Call): boolean => drive === journal.state.drive
 
-/** Runs the handler of a call whose intent is stored, and records the outcome once there is one. */
+/**
+ * Runs the handler of a call whose intent is stored, and records the outcome once there is one. To be run when it is called:
+ * its time begins then.
+ */
 export const execute = (env: Env.Env, call: Call): Effect.Effect<ToolOutcome.ToolOutcome> =>
   ToolSpan.around(env, call, carryOut(env, call))
 
-const carryOut = (env: Env.Env, call: Call): Effect.Effect<ToolOutcome.ToolOutcome> =>
-  Effect.uninterruptibleMask((restore) => {
-    const { journal, sessionId } = env
-    const { callId, tool, turn } = call
-    const { runId } = journal
-    const startedAt = journal.now()
-    // as it stood before its intent
-    const attempt = (call.tries ?? 0) + 1
-    let isSettled = false
-    const show = (value: Schema.Json | undefined) =>
-      Effect.sync(() => {
-        if (!isSettled && value !== undefined) journal.emit({ _tag: "ToolProgress", turn, callId, tool, value })
-      })
-    const execution = env.executor.execute(
-      env.handlers,
-      {
-        name: tool,
-        params: OpenCall.final(call),
-        timeout: Duration.fromInputUnsafe(env.timeouts.tool),
-        identity: {
-          sessionId,
-          runId,
-          callId,
-          idempotencyKey: OpenCall.idempotencyKey(sessionId, runId, callId),
-          attempt,
-          data: journal.state.input?.data
-        }
-      },
-      {
-        // a handler that was left behind is not heard any more
-        progress: (value) =>
-          env.hooks.at.afterToolCall.length === 0
-            ? show(value)
-            : Effect.flatMap(ToolHooks.preliminary(env, call, value, journal.now() - startedAt), show),
-        leftBehind: (outcome) => Effect.sync(() => env.leftBehind.set(callId, { name: tool, outcome }))
+const carryOut = (env: Env.Env, call: Call): Effect.Effect<ToolOutcome.ToolOutcome> => {
+  const { journal, sessionId } = env
+  const { callId, tool, turn } = call
+  const { runId } = journal
+  const startedAt = journal.now()
+  // as it stood before its intent
+  const attempt = (call.tries ?? 0) + 1
+  let isSettled = false
+  const show = (value: Schema.Json | undefined) =>
+    Effect.sync(() => {
+      if (!isSettled && value !== undefined) journal.emit({ _tag: "ToolProgress", turn, callId, tool, value })
+    })
+  const hasHooks = env.hooks.at.afterToolCall.length > 0
+  const execution = env.executor.execute(
+    env.handlers,
+    {
+      name: tool,
+      params: OpenCall.final(call),
+      timeout: Duration.fromInputUnsafe(env.timeouts.tool),
+      identity: {
+        sessionId,
+        runId,
+        callId,
+        idempotencyKey: OpenCall.idempotencyKey(sessionId, runId, callId),
+        attempt,
+        data: journal.state.input?.data
       }
-    )
-    const settle = (settlement: ToolExecutor.Settlement, left: ToolOutcome.ToolOutcome, duration: number) => {
-      // arguments that do not fit any more say nothing of the try before, which they did
-      const isUnknown = attempt > 1 && settlement.outcome._tag === "InvalidArguments"
-      const edited = editedOf(call)
-      const outcome = isUnknown ? { _tag: "OutcomeUnknown" as const } : storable(left, edited)
-      journal.record({ _tag: "ToolSettled", turn, callId, tool, duration, ...settlement, ...edited, outcome })
-      return outcome
+    },
+    {
+      // a handler that was left behind is not heard any more
+      progress: (value) =>
+        hasHooks
+          ? Effect.flatMap(ToolHooks.preliminary(env, call, value, journal.now() - startedAt), show)
+          : show(value),
+      leftBehind: (outcome) => Effect.sync(() => env.leftBehind.set(callId, { name: tool, outcome }))
     }
-    if (env.hooks.at.afterToolCall.length === 0) {
-      return Effect.map(restore(execution), (settlement) => {
-        isSettled = true
-        return settle(settlement, settlement.outcome, journal.now() - startedAt)
-      })
-    }
-    return Effect.flatMap(restore(execution), (settlement) => {
+  )
+  const settle = (settlement: ToolExecutor.Settlement, left: ToolOutcome.ToolOutcome, duration: number) => {
+    // arguments that do not fit any more say nothing of the try before, which they did
+    const isUnknown = attempt > 1 && settlement.outcome._tag === "InvalidArguments"
+    const edited = editedOf(call)
+    const outcome = isUnknown ? { _tag: "OutcomeUnknown" as const } : storable(left, edited)
+    journal.record({ _tag: "ToolSettled", turn, callId, tool, duration, ...settlement, ...edited, outcome })
+    return outcome
+  }
+  if (!hasHooks) {
+    return Effect.map(execution, (settlement) => {
+      isSettled = true
+      return settle(settlement, settlement.outcome, journal.now() - startedAt)
+    })
+  }
+  return Effect.uninterruptibleMask((restore) =>
+    Effect.flatMap(restore(execution), (settlement) => {
       isSettled = true
       const duration = journal.now() - startedAt
       const left = restore(ToolHooks.after(env, call, settlement.outcome, duration, "ran"))
       return Effect.map(left, (outcome) => settle(settlement, outcome, duration))
     })
-  })
+  )
+}
 
 /** The outcome, or where it is more than a store holds together with `beside`, what became of it. */
 export const storable = (outcome: ToolOutcome.ToolOutcome, beside: object = {}): ToolOutcome.ToolOutcome => {
