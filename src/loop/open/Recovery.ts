@@ -88,13 +88,14 @@ const outcomeOfStarted = (
 }
 
 /** What a call that a drive before this one started needs: to run again, or the outcome that is known of it. */
-export const judge = (env: Env.Env, call: OpenCall.OpenCall): Effect.Effect<CallStep.Verdict> => {
+export const judge = (env: Env.Env, call: OpenCall.OpenCall): CallStep.Judged => {
   const isOffered = env.tools.some((tool) => tool.name === call.tool)
-  if (isOffered && env.executor.isRepeatable(env.handlers, call.tool)) return Effect.succeed({ _tag: "Run" })
-  return Effect.map(Reconciling.ask(env, call), (known) =>
+  if (isOffered && env.executor.isRepeatable(env.handlers, call.tool)) return { _tag: "Run" }
+  const verdict = Effect.map(Reconciling.ask(env, call), (known): CallStep.Verdict =>
     known !== undefined
       ? { _tag: "Settle", outcome: known }
       : isOffered
       ? { _tag: "Run" }
       : { _tag: "Settle", outcome: { _tag: "NotExecuted", reason: "stopped" } })
+  return { _tag: "Wait", verdict }
 }

@@ -29,14 +29,23 @@ export type Verdict =
   | { readonly _tag: "Ask"; readonly call?: Call }
   | { readonly _tag: "Settle"; readonly outcome: ToolOutcome.ToolOutcome; readonly hook?: string }
 
+/** A verdict, or the wait for one. */
+export type Judged = Verdict | { readonly _tag: "Wait"; readonly verdict: Effect.Effect<Verdict> }
+
 /** What hooks make of a call that has not started, and then the rules of whatever they leave. */
-export const judge = (env: Env.Env, call: Call): Effect.Effect<Verdict> =>
+export const judge = (env: Env.Env, call: Call): Judged =>
   ToolHooks.isAsked(env, call)
-    ? Effect.flatMap(ToolHooks.before(env, call), (prepared): Effect.Effect<Verdict> =>
-      prepared._tag === "Settle"
-        ? Effect.succeed({ ...prepared, outcome: storable(prepared.outcome) })
-        : Effect.map(byRules(env, prepared.call), (verdict) => ({ ...verdict, call: prepared.call })))
+    ? {
+      _tag: "Wait",
+      verdict: Effect.flatMap(ToolHooks.before(env, call), (prepared): Effect.Effect<Verdict> =>
+        prepared._tag === "Settle"
+          ? Effect.succeed({ ...prepared, outcome: storable(prepared.outcome) })
+          : Effect.map(awaited(byRules(env, prepared.call)), (verdict) => ({ ...verdict, call: prepared.call })))
+    }
     : byRules(env, call)
+
+export const awaited = (judged: Judged): Effect.Effect<Verdict> =>
+  judged._tag === "Wait" ? judged.verdict : Effect.succeed(judged)
 
 /** How often a person is asked about a call in one drive, where hooks change whatever arguments they give. */
 const mostQuestions = 3
@@ -47,9 +56,9 @@ const mostQuestions = 3
  */
 export const rejudge = (env: Env.Env, call: Call, questions: number): Effect.Effect<Verdict> =>
   call.decision?.params === undefined
-    ? byRules(env, call)
+    ? awaited(byRules(env, call))
     : Effect.map(
-      judge(env, call),
+      awaited(judge(env, call)),
       (verdict) => verdict._tag === "Ask" && questions >= mostQuestions ? unsettled : verdict
     )
 
@@ -61,12 +70,11 @@ const unsettled: Verdict = {
   }
 }
 
-/** An `Exit` where nothing has to be waited for. */
-const byRules = (env: Env.Env, call: Call): Effect.Effect<Verdict> => {
-  if (call.decision?.approved === false) return Effect.succeed({ _tag: "Settle", outcome: denied(call.decision) })
+const byRules = (env: Env.Env, call: Call): Judged => {
+  if (call.decision?.approved === false) return { _tag: "Settle", outcome: denied(call.decision) }
   if (!env.tools.some((tool) => tool.name === call.tool)) {
     const available = env.tools.map((tool) => tool.name)
-    return Effect.succeed({ _tag: "Settle", outcome: { _tag: "UnknownTool", available } })
+    return { _tag: "Settle", outcome: { _tag: "UnknownTool", available } }
   }
   if (call.decision !== undefined) return runs
   // what was asked stays asked, whatever the tool's rule says by now
@@ -78,18 +86,18 @@ const byRules = (env: Env.Env, call: Call): Effect.Effect<Verdict> => {
     messages: () => Transcript.messages(Transcript.beforeTurn(env.journal.transcript))
   }
   const asks = env.executor.needsApproval(env.handlers, candidate, env.policy.requireApprovalByDefault ?? false)
-  return isSettled(asks)
-    ? verdictOf(asks.value)
-    : Effect.flatMap(Severed.run(env, `approval of ${call.tool}`, call.callId, asks), verdictOf)
+  if (isSettled(asks)) return verdictOf(asks.value)
+  const asked = Severed.run(env, `approval of ${call.tool}`, call.callId, asks)
+  return { _tag: "Wait", verdict: Effect.map(asked, verdictOf) }
 }
 
-const runs = Exit.succeed<Verdict>({ _tag: "Run" })
-const waits = Exit.succeed<Verdict>({ _tag: "Ask" })
+const runs: Verdict = { _tag: "Run" }
+const waits: Verdict = { _tag: "Ask" }
 
 const isSettled = (asks: Effect.Effect<boolean>): asks is Exit.Success<boolean> =>
-  Exit.isExit(asks) && Exit.isSuccess(asks)
+  Exit.isExit(asks) && asks._tag === "Success"
 
-const verdictOf = (asks: boolean): Exit.Exit<Verdict> => asks ? waits : runs
+const verdictOf = (asks: boolean): Verdict => asks ? waits : runs
 
 const denied = ({ reason }: OpenCall.Decision): ToolOutcome.ToolOutcome => ({
   _tag: "Denied",
