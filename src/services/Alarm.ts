@@ -9,7 +9,8 @@ import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
 import * as Scheduler from "effect/Scheduler"
 
-interface Limit {
+export interface Limit {
+  readonly alarm: Alarm
   /** milliseconds on the clock's monotonic time */
   readonly endsAt: number
   readonly ring: () => void
@@ -26,17 +27,19 @@ class Alarm {
     this.#clock = clock
   }
 
-  set(scheduler: Scheduler.Scheduler, millis: number, ring: () => void): () => void {
-    const limit: Limit = { endsAt: this.#now() + millis, ring }
+  set(fiber: Fiber.Fiber<unknown, unknown>, millis: number, ring: () => void): Limit {
+    const limit: Limit = { alarm: this, endsAt: this.#now() + millis, ring }
     this.#limits.add(limit)
     if (limit.endsAt < this.#wakesAt) {
       this.#sleeper?.interruptUnsafe()
-      this.#sleeper = Effect.runForkWith(Context.make(Scheduler.Scheduler, scheduler))(this.#sleep)
+      // nothing else of whoever is the first to wait
+      const context = Context.make(Scheduler.Scheduler, fiber.cache.scheduler)
+      this.#sleeper = Effect.runForkWith(context)(this.#sleep)
     }
-    return () => this.#callOff(limit)
+    return limit
   }
 
-  #callOff(limit: Limit): void {
+  callOff(limit: Limit): void {
     if (!this.#limits.delete(limit) || this.#limits.size > 0 || this.#wakesAt === -Infinity) return
     this.#sleeper?.interruptUnsafe()
     this.#sleeper = undefined
@@ -69,14 +72,14 @@ class Alarm {
 
 const alarms = new WeakMap<Clock.Clock, Alarm>()
 
-/**
- * Calls `ring` once so many milliseconds are over on the clock of a context, and never before it has returned; gives what calls
- * it off.
- */
-export const set = (context: Context.Context<never>, millis: number, ring: () => void): () => void => {
-  if (millis === Infinity) return () => {}
-  const clock = Context.get(context, Clock.Clock)
-  const alarm = alarms.get(clock) ?? new Alarm(clock)
-  alarms.set(clock, alarm)
-  return alarm.set(Context.get(context, Scheduler.Scheduler), millis, ring)
+/** Calls `ring` once so many milliseconds are over on the clock of a fiber, and never before it has returned. */
+export const set = (fiber: Fiber.Fiber<unknown, unknown>, millis: number, ring: () => void): Limit | undefined => {
+  if (millis === Infinity) return undefined
+  const clock = fiber.getRef(Clock.Clock)
+  let alarm = alarms.get(clock)
+  if (alarm === undefined) alarms.set(clock, alarm = new Alarm(clock))
+  return alarm.set(fiber, millis, ring)
 }
+
+/** A limit that is called off does not ring. */
+export const callOff = (limit: Limit | undefined): void => limit?.alarm.callOff(limit)

@@ -56,10 +56,10 @@ export const wait = <A, E, B, E2>(
   onLeak: Effect.Effect<void>,
   limit?: () => Limit<B, E2>
 ): Effect.Effect<unknown> => {
-  const context = contextHere()
-  let callOff = () => {}
+  const here = Fiber.getCurrent()!
+  let alarm: Alarm.Limit | undefined
   const arm = (millis: number, over: Limit<B, E2>["over"]) => {
-    callOff = Alarm.set(context, millis, () => {
+    alarm = Alarm.set(here, millis, () => {
       const late = over()
       if (typeof late === "number") arm(late, over)
       else onLate(Effect.flatMap(Effect.uninterruptible(ended), late))
@@ -67,7 +67,7 @@ export const wait = <A, E, B, E2>(
   }
   let isEnding = false
   const ended = Effect.suspend(() => {
-    callOff()
+    Alarm.callOff(alarm)
     // once, also where an interruption comes behind a limit
     if (isEnding) return stopped
     isEnding = true
@@ -78,7 +78,7 @@ export const wait = <A, E, B, E2>(
     arm(millis, over)
   }
   fiber.addObserver((exit) => {
-    callOff()
+    Alarm.callOff(alarm)
     onExit(exit)
   })
   return ended
