@@ -43,7 +43,7 @@ const execute: ToolExecutor.ToolExecutor["Service"]["execute"] = (handlers, call
     const exit = fiber.pollUnsafe()
     if (exit !== undefined) return resume(Effect.succeed(settlement(exit)))
     const onLeak = Effect.suspend(() => observer.leftBehind(leftBehind(tool)))
-    return Grace.wait(fiber, (exit) => resume(Effect.sync(() => settlement(exit))), resume, onLeak, () => {
+    return Grace.awaiting(fiber, (exit) => resume(Effect.sync(() => settlement(exit))), resume, onLeak, () => {
       const millis = Duration.toMillis(call.timeout)
       const late = (isLeftBehind: boolean): Effect.Effect<ToolExecutor.Settlement> => {
         const isUnknown = isLeftBehind && !isRepeatable(tool)

@@ -1,6 +1,6 @@
 /**
  * What happens once a time limit is over, unless it is called off before. All limits on one clock share one fiber that
- * sleeps, until the first of them is over; there is none while nobody waits.
+ * sleeps, until the first of them is over; there is none while nobody waits, or works on what waits again and again.
  */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
@@ -22,6 +22,7 @@ class Alarm {
   #sleeper: Fiber.Fiber<void> | undefined
   /** -Infinity while limits ring: who sets another one then need not wake anybody */
   #wakesAt = Infinity
+  #holders = 0
 
   constructor(clock: Clock.Clock) {
     this.#clock = clock
@@ -40,7 +41,20 @@ class Alarm {
   }
 
   callOff(limit: Limit): void {
-    if (!this.#limits.delete(limit) || this.#limits.size > 0 || this.#wakesAt === -Infinity) return
+    if (this.#limits.delete(limit)) this.#rest()
+  }
+
+  hold(): void {
+    this.#holders++
+  }
+
+  readonly letGo = (): void => {
+    this.#holders--
+    this.#rest()
+  }
+
+  #rest(): void {
+    if (this.#limits.size > 0 || this.#holders > 0 || this.#wakesAt === -Infinity) return
     this.#sleeper?.interruptUnsafe()
     this.#sleeper = undefined
     this.#wakesAt = Infinity
@@ -72,14 +86,25 @@ class Alarm {
 
 const alarms = new WeakMap<Clock.Clock, Alarm>()
 
-/** Calls `ring` once so many milliseconds are over on the clock of a fiber, and never before it has returned. */
-export const set = (fiber: Fiber.Fiber<unknown, unknown>, millis: number, ring: () => void): Limit | undefined => {
-  if (millis === Infinity) return undefined
+const alarmOf = (fiber: Fiber.Fiber<unknown, unknown>): Alarm => {
   const clock = fiber.getRef(Clock.Clock)
   let alarm = alarms.get(clock)
   if (alarm === undefined) alarms.set(clock, alarm = new Alarm(clock))
-  return alarm.set(fiber, millis, ring)
+  return alarm
 }
+
+/** Calls `ring` once so many milliseconds are over on the clock of a fiber, and never before it has returned. */
+export const set = (fiber: Fiber.Fiber<unknown, unknown>, millis: number, ring: () => void): Limit | undefined =>
+  millis === Infinity ? undefined : alarmOf(fiber).set(fiber, millis, ring)
 
 /** A limit that is called off does not ring. */
 export const callOff = (limit: Limit | undefined): void => limit?.alarm.callOff(limit)
+
+/** What waits again and again: until the fiber that runs it ends, the one that sleeps is left asleep between two waits. */
+export const hold = <A, E, R>(self: () => Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+  Effect.withFiber((fiber) => {
+    const alarm = alarmOf(fiber)
+    alarm.hold()
+    fiber.addObserver(alarm.letGo)
+    return self()
+  })

@@ -35,7 +35,7 @@ export const severed = <A, E, R, B = never, E2 = never>(
   Effect.callback((resume) => {
     const fiber = start(self, contextHere() as Context.Context<R>)
     const exit = fiber.pollUnsafe()
-    return exit !== undefined ? resume(exit) : wait(fiber, resume, resume, onLeak, limit)
+    return exit !== undefined ? resume(exit) : awaiting(fiber, resume, resume, onLeak, limit)
   })
 
 /** The context of the fiber that runs this code; there must be one. */
@@ -49,7 +49,7 @@ export const start = <A, E, R>(self: Effect.Effect<A, E, R>, context: Context.Co
  * Waits in an `Effect.callback` for a fiber that is not over, with its exit for `onExit`, or what comes of its time limit for
  * `onLate`; gives what an interruption does, which ends the fiber as `severed` does.
  */
-export const wait = <A, E, B, E2>(
+export const awaiting = <A, E, B, E2>(
   fiber: Fiber.Fiber<A, E>,
   onExit: (exit: Exit.Exit<A, E>) => void,
   onLate: (late: Effect.Effect<B, E2>) => void,

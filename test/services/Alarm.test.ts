@@ -31,7 +31,7 @@ const make = Effect.gen(function*() {
       Clock.Clock,
       clock
     )
-  return { asleep: () => asleep, rung, set }
+  return { asleep: () => asleep, clock, rung, set }
 })
 
 describe("a time limit", () => {
@@ -92,6 +92,31 @@ describe("a time limit", () => {
       assert.deepStrictEqual([rung, asleep()], [["first"], 1])
       yield* TestClock.adjust("500 millis")
       assert.deepStrictEqual([rung, asleep()], [["first", "next"], 0])
+    }))
+
+  it.effect("keeps its sleep for the next one while there is work, and no longer", () =>
+    Effect.gen(function*() {
+      const { asleep, clock, rung, set } = yield* make
+      const work = Alarm.hold(() =>
+        Effect.gen(function*() {
+          Alarm.callOff(yield* set(1000, "called off"))
+          const between = asleep()
+          yield* set(2000, "second")
+          yield* TestClock.adjust("1999 millis")
+          const before = [...rung]
+          yield* TestClock.adjust("1 millis")
+          const behind = asleep()
+          Alarm.callOff(yield* set(1000, "called off"))
+          return { between, before, behind }
+        })
+      )
+      assert.deepStrictEqual(
+        yield* Fiber.join(
+          yield* Effect.provideService(Effect.forkChild(work, { startImmediately: true }), Clock.Clock, clock)
+        ),
+        { between: 1, before: [], behind: 0 }
+      )
+      assert.deepStrictEqual([rung, asleep()], [["second"], 0])
     }))
 
   it.effect("without an end takes no sleep", () =>

@@ -14,6 +14,7 @@ import * as Scope from "effect/Scope"
 import * as Tracer from "effect/Tracer"
 import * as RunError from "../../run/RunError.ts"
 import * as RunState from "../../run/RunState.ts"
+import * as Alarm from "../../services/Alarm.ts"
 import * as Grace from "../../services/Grace.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
 import type * as Journal from "../log/Journal.ts"
@@ -70,7 +71,7 @@ export const drive = (
       }
       const driven = Effect.flatMap(
         // its turns have calls to settle behind what they leave behind
-        Phase.make(live, restore)(Effect.suspend(() => work(driving)), () => live.env === undefined ? 1 : 2),
+        Phase.make(live, restore)(Alarm.hold(() => work(driving)), () => live.env === undefined ? 1 : 2),
         (exit) => Effect.andThen(conclude(driving, exit, restore), seen(restore))
       )
       // a bug of ours: nobody is left waiting, and no session held, for a run that has none left to drive it
