@@ -99,14 +99,11 @@ const isSettled = (asks: Effect.Effect<boolean>): asks is Exit.Success<boolean> 
 
 const verdictOf = (asks: boolean): Verdict => asks ? waits : runs
 
-const denied = ({ reason }: OpenCall.Decision): ToolOutcome.ToolOutcome => ({
+/** A person's no. */
+export const denied = ({ reason }: OpenCall.Decision): ToolOutcome.ToolOutcome => ({
   _tag: "Denied",
   reason: reason ?? "the user did not allow this call"
 })
-
-/** The outcome of a call that never started: what a person said against it, else `otherwise`. */
-export const unstarted = ({ decision }: Call, otherwise: ToolOutcome.ToolOutcome): ToolOutcome.ToolOutcome =>
-  decision?.approved === false ? denied(decision) : otherwise
 
 /** Records the intent. It is stored before the handler runs. */
 export const start = (env: Env.Env, call: Call): void => {
