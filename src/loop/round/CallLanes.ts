@@ -7,7 +7,7 @@
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Semaphore from "effect/Semaphore"
-import type * as OpenCall from "../../run/state/OpenCall.ts"
+import * as OpenCall from "../../run/state/OpenCall.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
 import type * as Env from "../drive/Env.ts"
 import * as Recovery from "../open/Recovery.ts"
@@ -106,7 +106,7 @@ const oneByOne = function*(
       const decided = yield* ask(lanes, verdict.call ?? call)
       if (decided !== undefined) yield* perform(lanes, decided, false)
     }
-    isHeld ||= stillOpen(env, [call]).length > 0
+    isHeld ||= OpenCall.indexOf(env.journal.state.openCalls, call.callId) >= 0
   }
 }
 

@@ -59,7 +59,7 @@ export const run = function*(
   const beyond = beyondQuota(env, calls)
   const within = beyond.length === 0 ? calls : calls.filter((call) => !beyond.includes(call))
   const left = RunDecision.callsLeft(journal.state)
-  const allowed = within.slice(0, left.count)
+  const allowed = left.count < within.length ? within.slice(0, left.count) : within
   const cutBy = allowed.length < within.length ? left.reason : undefined
   enter(cutBy === "turns" ? "settledWithoutTurnLeft" : "settledWithCalls")
   for (const call of beyond) CallStep.settle(env, call, { _tag: "NotExecuted", reason: "limit" })
