@@ -75,7 +75,10 @@ class Alarm {
     // a sleep may end a little early
     const now = Math.max(this.#wakesAt, this.#now())
     this.#wakesAt = -Infinity
-    for (const limit of Array.from(this.#limits)) if (limit.endsAt <= now && this.#limits.delete(limit)) limit.ring()
+    for (const limit of Array.from(this.#limits)) {
+      // on a fiber of its own: what one throws keeps no other from ringing
+      if (limit.endsAt <= now && this.#limits.delete(limit)) Effect.runFork(Effect.sync(limit.ring))
+    }
     return this.#sleep
   }
 

@@ -119,6 +119,18 @@ describe("a time limit", () => {
       assert.deepStrictEqual([rung, asleep()], [["second"], 0])
     }))
 
+  it.effect("that throws keeps no other from ringing", () =>
+    Effect.gen(function*() {
+      const { asleep, rung, set } = yield* make
+      yield* set(1000, "broken", () => {
+        throw new Error("oops")
+      })
+      yield* set(1000, "second")
+      yield* set(2000, "third")
+      yield* TestClock.adjust("1 hour")
+      assert.deepStrictEqual([rung, asleep()], [["broken", "second", "third"], 0])
+    }))
+
   it.effect("without an end takes no sleep", () =>
     Effect.gen(function*() {
       const { asleep, set } = yield* make
