@@ -20,6 +20,7 @@ import * as ToolExecutor from "../services/ToolExecutor.ts"
 import * as BehindHandle from "./tools/BehindHandle.ts"
 import * as KnownHandler from "./tools/KnownHandler.ts"
 import * as PlainJson from "./tools/PlainJson.ts"
+import type * as ToolCodecs from "./tools/ToolCodecs.ts"
 import { truncate } from "./tools/Truncation.ts"
 
 /** Longer results are cut to this many characters, head and tail. Default 30,000. */
@@ -36,7 +37,7 @@ const execute: ToolExecutor.ToolExecutor["Service"]["execute"] = (handlers, call
     const context = Grace.contextHere()
     const limit = Context.get(context, ResultLimit)
     const fiber = start(handlers, tool, call, observer, context)
-    const settlement = (exit: Exit.Exit<KnownHandler.Result | undefined, unknown>): ToolExecutor.Settlement =>
+    const settlement = (exit: Exit.Exit<ToolCodecs.Result | undefined, unknown>): ToolExecutor.Settlement =>
       Exit.isSuccess(exit)
         ? settle(exit.value, limit)
         : cut(explained(outcomeOfCause(tool, exit.cause), call.params), limit)
@@ -117,7 +118,7 @@ const start = (
   call: ToolExecutor.Call,
   observer: ToolExecutor.Observer,
   context: Context.Context<never>
-): Fiber.Fiber<KnownHandler.Result | undefined, unknown> => {
+): Fiber.Fiber<ToolCodecs.Result | undefined, unknown> => {
   const progress = (encoded: unknown) => {
     const json = PlainJson.of(encoded)
     return json._tag === "Json" ? observer.progress(PlainJson.value(json)) : Effect.void
@@ -135,7 +136,7 @@ const leftBehind = (tool: Tool.Any): ToolOutcome.ToolOutcome => ({
   _tag: isRepeatable(tool) ? "Interrupted" : "OutcomeUnknown"
 })
 
-const settle = (result: KnownHandler.Result | undefined, limit: number): ToolExecutor.Settlement => {
+const settle = (result: ToolCodecs.Result | undefined, limit: number): ToolExecutor.Settlement => {
   if (result === undefined) return { outcome: { _tag: "Failed", result: "The tool ended without a result." } }
   if (result.isFailure && AiError.isAiError(result.result)) return cut(outcomeOfAiError(result.result), limit)
   const encoded = PlainJson.of(
