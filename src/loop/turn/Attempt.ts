@@ -124,8 +124,7 @@ export const run = (
       return closing && Effect.flatMap(closing, (isClosed) => isClosed ? Effect.void : onLeak)
     })
 
-    const limit = Effect.suspend(() => limitTime(watch, journal, timeouts, isOpen))
-    return Effect.match(Grace.severed(consumed, onLeak, { limit }), {
+    return Effect.match(Grace.severed(consumed, onLeak, () => limitOf(watch, journal, timeouts, isOpen)), {
       onSuccess: () => settle(collector, watch, journal.now()),
       onFailure: (error) => failed(error, collector, journal.now() - startedAt)
     })
@@ -190,27 +189,27 @@ const isProgress = (part: Model.ModelPart): boolean => {
 }
 
 /** Fails when the whole call, the first part or the gap between two parts takes too long. */
-const limitTime = (
+const limitOf = (
   watch: Watch,
   journal: Journal.Journal,
   timeouts: RunPolicy.Timeouts,
   isOpen: () => boolean
-): Effect.Effect<never, RunError.ModelError> => {
+): Grace.Limit<never, RunError.ModelError> => {
   const call = Duration.toMillis(timeouts.call)
   const firstPart = Duration.toMillis(timeouts.firstPart)
   const gap = Duration.toMillis(timeouts.gap)
-  const check: Effect.Effect<void, RunError.ModelError> = Effect.suspend(() => {
+  const over = () => {
     const now = journal.now()
     const scope = watch.firstPartAt === undefined ? "firstPart" as const : "gap" as const
     const limit = scope === "firstPart" ? firstPart : gap
     const left = limit - (now - (watch.lastPartAt ?? now))
     const callLeft = call - (now - watch.startedAt)
-    if (!isOpen()) return Effect.never
-    if (callLeft <= 0) return Effect.fail(timedOut("call", call))
-    if (left <= 0) return Effect.fail(timedOut(scope, limit))
-    return Effect.sleep(Duration.millis(Math.min(left, callLeft)))
-  })
-  return Effect.forever(check, { disableYield: true })
+    if (!isOpen()) return Infinity
+    if (callLeft <= 0) return () => Effect.fail(timedOut("call", call))
+    if (left <= 0) return () => Effect.fail(timedOut(scope, limit))
+    return Math.min(left, callLeft)
+  }
+  return { millis: Math.min(firstPart, gap, call), over }
 }
 
 const scopes = {
