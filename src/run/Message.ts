@@ -101,10 +101,13 @@ export const textOf = (content: ReadonlyArray<AssistantPart>): string => {
 }
 
 /** Nothing that a reader or a tool could use: no text but white space, no file, no call. */
-export const isBlank = (content: ReadonlyArray<AssistantPart>): boolean =>
-  !content.some((part) =>
-    part.type === "tool-call" || part.type === "file" || (part.type === "text" && part.text.trim() !== "")
-  )
+export const isBlank = (content: ReadonlyArray<AssistantPart>): boolean => {
+  for (const part of content) {
+    if (part.type === "tool-call" || part.type === "file") return false
+    if (part.type === "text" && part.text.trim() !== "") return false
+  }
+  return true
+}
 
 /** The call at a place from 0 among those that are ours to execute. */
 export const toolCallAt = (content: ReadonlyArray<AssistantPart>, place: number): ToolCallPart | undefined => {
