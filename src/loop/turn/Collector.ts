@@ -139,7 +139,7 @@ export class Collector {
   #text(type: Block["type"], part: TextDelta, deltas: Array<RunEvent.Delta>): void {
     const block = this.#open.get(`${type} ${part.block}`) ?? this.#begin(type, part.block)
     block.deltas.push(part.delta)
-    annotate(block, part.metadata)
+    if (part.metadata !== undefined) annotate(block, part.metadata)
     this.#current = block
     const delta = this.#characters(part)
     if (delta === "") return
