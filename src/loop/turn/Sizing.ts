@@ -106,13 +106,14 @@ const sizeOf = (
   info: Model.ModelInfo,
   messages: ReadonlyArray<Message.Message> | undefined
 ): ContextManager.Size => {
-  const limit = limitOf(info)
-  if (limit !== undefined) {
+  const { contextWindow } = info
+  if (contextWindow !== undefined) {
+    const limit = limitOf(contextWindow, info)
     return makeSize(env, messages, limit, Measure.correction(env.journal.state.measured, info, limit))
   }
-  if (messages !== undefined) return makeSize(env, messages, limit, 1)
+  if (messages !== undefined) return makeSize(env, messages, undefined, 1)
   let size = unlimited.get(env)
-  if (size === undefined) unlimited.set(env, size = makeSize(env, messages, limit, 1))
+  if (size === undefined) unlimited.set(env, size = makeSize(env, undefined, undefined, 1))
   return size
 }
 
@@ -145,8 +146,8 @@ const makeSize = (
 /** The part of a window that is left to an answer, where the model does not say that its answers are shorter. */
 const answerPart = 0.2
 
-const limitOf = ({ contextWindow, maxOutput = Infinity }: Model.ModelInfo): number | undefined =>
-  contextWindow === undefined ? undefined : contextWindow - Math.min(maxOutput, contextWindow * answerPart)
+const limitOf = (contextWindow: number, { maxOutput = Infinity }: Model.ModelInfo): number =>
+  contextWindow - Math.min(maxOutput, contextWindow * answerPart)
 
 const conversation = ({ counter, journal }: Env.Env): number => counter.transcript(journal.transcript)
 

@@ -185,16 +185,16 @@ const conclude = function*(
   }
   const at = journal.now()
   const decision = RunDecision.decide(journal.state, settled, at)
-  journal.record({
-    _tag: "TurnFinished",
+  const finished = {
+    _tag: "TurnFinished" as const,
     turn,
     finishReason,
     latency: { firstPart: latency.firstPart, model: latency.model, tools: hasCalls ? at - startedAt : 0 },
     attempts,
     usage,
-    decision,
-    ...HookRun.takeTimes(env)
-  })
+    decision
+  }
+  journal.record(hooks.times.size === 0 ? finished : { ...finished, ...HookRun.takeTimes(env) })
   if (decision._tag !== "Continue") return yield* end(env, decision)
   goOn(env, decision.reason)
   return undefined
