@@ -1,5 +1,5 @@
 /** The span of one try at a model call, and what is measured of it. */
-import * as Effect from "effect/Effect"
+import type * as Effect from "effect/Effect"
 import type * as Tracer from "effect/Tracer"
 import type * as Message from "../../run/Message.ts"
 import * as Usage from "../../run/Usage.ts"
@@ -8,7 +8,6 @@ import type * as Env from "../drive/Env.ts"
 import type * as Attempt from "../turn/Attempt.ts"
 import * as Content from "./Content.ts"
 import * as Conventions from "./Conventions.ts"
-import type * as Family from "./Family.ts"
 import * as Metrics from "./Metrics.ts"
 import * as Spans from "./Spans.ts"
 
@@ -28,8 +27,10 @@ interface Subject {
   readonly request: Model.ModelRequest
 }
 
+const nameOf = ({ name }: Message.ModelRef): string => `chat ${name}`
+
 const chat: Spans.Kind<Subject, Result> = {
-  nameOf: ({ info }) => `chat ${info.name}`,
+  nameOf: ({ info }) => nameOf(info),
   kind: "client",
   introduce: (span, { info, request: { messages, metadata, output } }, hasContent) => {
     tellModel(span, info, "chat")
@@ -60,36 +61,33 @@ const chat: Spans.Kind<Subject, Result> = {
   }
 }
 
-/** A failed call is a call, whose duration counts. */
-const measure = (info: Message.ModelRef, result: Result, target: Family.Target): void => {
-  const model = Metrics.ofModel(info)
-  const seconds = result.duration / 1000
-  if (result._tag === "Failed") return model.discarded(result.error.reason._tag).duration(seconds, target)
-  model.settled.duration(seconds, target)
-  model.firstChunk(result.firstPart / 1000, target)
+/** Counts the attempt; gives a warning where that broke. A failed call is a call, whose duration counts. */
+export const measure = (
+  { telemetry }: Pick<Env.Env, "telemetry">,
+  { info }: Pick<Model.Model["Service"], "info">,
+  result: Result
+): Effect.Effect<void> | undefined => {
+  try {
+    const model = Metrics.ofModel(info)
+    const seconds = result.duration / 1000
+    if (result._tag === "Failed") model.discarded(result.error.reason._tag).duration(seconds, telemetry.metrics)
+    else {
+      model.settled.duration(seconds, telemetry.metrics)
+      model.firstChunk(result.firstPart / 1000, telemetry.metrics)
+    }
+    return undefined
+  } catch {
+    return Spans.warn(nameOf(info))
+  }
 }
 
-/**
- * Runs the attempt in a span of its own, below which is what the provider's adapter traces, and measures it; goes on with `next`,
- * which is not of it.
- */
-export const around = <A, E>(
+/** Runs the attempt in a span of its own: what the provider's adapter traces is below it. */
+export const around = (
   { telemetry }: Pick<Env.Env, "telemetry">,
   { info }: Pick<Model.Model["Service"], "info">,
   request: Model.ModelRequest,
-  self: Effect.Effect<Result>,
-  next: (result: Result) => Effect.Effect<A, E>
-): Effect.Effect<A, E> => {
-  const subject = { info, request }
-  return Effect.flatMap(Spans.around(chat, subject, telemetry, self), (result) => {
-    try {
-      measure(info, result, telemetry.metrics)
-    } catch {
-      return Effect.flatMap(Spans.warn(chat.nameOf(subject)), () => next(result))
-    }
-    return next(result)
-  })
-}
+  self: Effect.Effect<Result>
+): Effect.Effect<Result> => Spans.around(chat, { info, request }, telemetry, self)
 
 /** Tokens as attributes of a span; those that a provider does not tell of are absent. */
 export const tellUsage = (span: Tracer.Span, usage: Usage.Usage): void => {

@@ -69,17 +69,17 @@ const makeTries = ({ retry }: Env.Env, { messages, model }: Asked, after: number
 }
 
 /** Sends what the transcript says, or the messages that hooks left of it. */
-export const run = (
+export const run = function*(
   env: Env.Env,
   prompt?: ReadonlyArray<Message.Message>
-): Effect.Effect<Result, RunError.RunError> => {
+): Effect.fn.Return<Result, RunError.RunError> {
   const { attempts } = env.journal.state
   const asked = makeAsked(env, CurrentModel.of(env), prompt)
   const attempt = attempts + 1
-  return ask(env, asked, attempt, (result) =>
-    result._tag === "Settled" && !saysNothing(result)
-      ? Effect.succeed({ ...result, attempt, isEmpty: false, model: asked.model.info, tools: env.tools })
-      : tryAgain(env, asked, attempt, result))
+  const result = yield* ask(env, asked, attempt)
+  return result._tag === "Settled" && !saysNothing(result)
+    ? { ...result, attempt, isEmpty: false, model: asked.model.info, tools: env.tools }
+    : yield* tryAgain(env, asked, attempt, result)
 }
 
 /** From a first attempt that failed or says nothing to one that counts, or to why there is none. */
@@ -153,7 +153,7 @@ const tryAgain = Effect.fnUntraced(function*(
       journal.move(isEmpty ? "emptyAnswer" : "retryableError")
       yield* wait(journal, { turn, attempt, error: error.reason }, delay)
     }
-    result = yield* ask(env, tries, attempt + 1, Effect.succeed)
+    result = yield* ask(env, tries, attempt + 1)
   }
 })
 
@@ -174,20 +174,22 @@ const choiceOf = ({ toolChoice, tools }: Env.Env): Model.ToolChoice => {
   return typeof toolChoice === "object" && !tools.some(({ name }) => name === toolChoice.tool) ? "auto" : toolChoice
 }
 
-/** Makes an attempt, and goes on with what came of it. */
-const ask = <A, E>(
+/** Makes an attempt. */
+const ask = function*(
   env: Env.Env,
   { messages, model }: Asked,
-  attempt: number,
-  next: (result: Attempt.Settled | Attempt.Failed) => Effect.Effect<A, E>
-): Effect.Effect<A, E> => {
+  attempt: number
+): Effect.fn.Return<Attempt.Settled | Attempt.Failed> {
   const { answer, journal, sessionId, timeouts, tools } = env
   const { runId, turn } = journal.state
   const metadata = { sessionId, runId: runId ?? "", turn, attempt }
   const bare: Model.ModelRequest = { messages, tools, toolChoice: choiceOf(env), metadata }
   const request = answer === undefined ? bare : { ...bare, output: answer }
   const onLeak = Effect.sync(() => env.leftBehind.set(`model ${turn}.${attempt}`, { name: `model ${model.info.name}` }))
-  return Chat.around(env, model, request, Attempt.run(model, request, journal, timeouts, onLeak), next)
+  const result = yield* Chat.around(env, model, request, Attempt.run(model, request, journal, timeouts, onLeak))
+  const broken = Chat.measure(env, model, result)
+  if (broken !== undefined) yield* broken
+  return result
 }
 
 /** Announces a delay, stores what is recorded, and waits. */
