@@ -4,7 +4,7 @@
  *
  * Does not own what comes in meanwhile (`Incoming`), nor whether there is another try; that is `ModelCall`.
  */
-import type * as Cause from "effect/Cause"
+import * as Cause from "effect/Cause"
 import * as Channel from "effect/Channel"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -62,37 +62,25 @@ export const run = (
     // an answer that is there does not wait for a stream that does not let itself be closed
     const consumed = Effect.onExitPrimitive(pulled, (exit) => {
       incoming.show()
-      const closing = Grace.closing(scope, exit._tag === "Success" ? exit : broken(exit))
+      const closing = Grace.closing(scope, endOf(exit))
       return closing && Effect.flatMap(closing, (isClosed) => isClosed ? Effect.void : onLeak)
     })
     return Effect.uninterruptibleMask((restore) => {
       const fiber = Grace.start(consumed, Grace.contextHere())
       const exit = fiber.pollUnsafe()
-      if (exit !== undefined) return judge(exit, incoming, journal)
+      if (exit?._tag === "Success") return Effect.succeed(settle(incoming, journal.now()))
       const limit = Effect.suspend(() => limitTime(incoming, journal, timeouts))
-      const joined = Effect.exit(Grace.join(fiber, restore, onLeak, { limit }))
-      return Effect.flatMap(joined, (exit) => judge(exit, incoming, journal))
+      return Effect.match(exit ?? Grace.join(fiber, restore, onLeak, { limit }), {
+        onSuccess: () => settle(incoming, journal.now()),
+        onFailure: (error) =>
+          Cause.isDone(error) ? settle(incoming, journal.now()) : failed(error, incoming, journal.now())
+      })
     })
   })
 
-type Ended<E> = Exit.Exit<void, E>
-
-/** What became of the attempt; a bug and our interruption are as they are. */
-const judge = (
-  exit: Ended<RunError.ModelError | Cause.Done<unknown>>,
-  incoming: Incoming,
-  { now }: Journal.Journal
-): Effect.Effect<Settled | Failed> => {
-  if (exit._tag === "Success") return Effect.succeed(settle(incoming, now()))
-  return Effect.matchEager(broken(exit), {
-    onSuccess: () => settle(incoming, now()),
-    onFailure: (error) => failed(error, incoming, now())
-  })
-}
-
-/** That the stream ended breaks nothing. */
-const broken = <E>({ cause }: Exit.Failure<void, E | Cause.Done<unknown>>): Ended<Pull.ExcludeDone<E>> =>
-  Exit.asVoid(Pull.doneExitFromCause(cause))
+/** That a stream ended is no failure of it. */
+const endOf = (exit: Exit.Exit<void, unknown>): Exit.Exit<void, unknown> =>
+  exit._tag === "Failure" && Pull.isDoneCause(exit.cause) ? Exit.asVoid(Pull.doneExitFromCause(exit.cause)) : exit
 
 const settle = (incoming: Incoming, now: number): Settled | Failed => {
   const { collector, firstPartAt = now, startedAt } = incoming
