@@ -139,7 +139,7 @@ const tryAgain = Effect.fnUntraced(function*(
       journal.record({ _tag: "ModelSwitched", turn, from: refOf(model), to: refOf(fallback) })
       journal.move("modelSwitched")
       yield* journal.commit
-      const again = ModelHooks.areAsked(env) ? yield* ModelHooks.before(env) : undefined
+      const again = env.hooks.at.beforeModelCall.length > 0 ? yield* ModelHooks.before(env) : undefined
       if (again !== undefined && again.offer.tools.length < env.tools.length) {
         env = { ...env, ...again.offer }
         restartTurn(env, turn, refOf(fallback))

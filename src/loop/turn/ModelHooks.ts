@@ -24,9 +24,6 @@ export interface Prompt {
   readonly offer: Pick<Offer.Offer, "tools" | "inputDigest">
 }
 
-/** Whether there are hooks before a model call. */
-export const areAsked = ({ hooks }: Env.Env): boolean => hooks.at.beforeModelCall.length > 0
-
 /** Asks the hooks about what the transcript says is to be sent. */
 export const before = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Return<Prompt, RunError.RunError> {
   // a hook may take its time, and facts do not wait for it

@@ -43,8 +43,7 @@ export const takeTurns = (env: Env.Env): Effect.Effect<Ending, RunError.RunError
   Effect.provideService(turns(env), LeaveBehind.LeaveBehind, Severed.leaveBehind(env))
 
 const turns = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Return<Ending, RunError.RunError> {
-  const { journal } = env
-  const { prepareTurn } = env.rules
+  const { hooks, journal, rules: { prepareTurn } } = env
   const before = journal.state
   if (RunState.isTurnOpen(before)) {
     const hasCalls = (before.answer?.calls ?? before.openCalls.length) > 0
@@ -64,7 +63,7 @@ const turns = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Return<Ending
     }
     env.inbox.receive(journal)
     awaitModel(env)
-    const prompt = ModelHooks.areAsked(prepared) ? yield* ModelHooks.before(prepared) : undefined
+    const prompt = hooks.at.beforeModelCall.length > 0 ? yield* ModelHooks.before(prepared) : undefined
     const turn: Env.Env = prompt === undefined ? prepared : { ...prepared, ...prompt.offer }
     const added = prompt === undefined ? undefined : Fitting.tooMuch(turn, prompt.messages)
     if (added !== undefined) {
