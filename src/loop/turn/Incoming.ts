@@ -60,6 +60,7 @@ export class Incoming {
     this.#journal.emitDeltas(deltas)
   }
 
+  /** Shows all there is, and gives the wait for those that read it. */
   #letReadersIn(): Effect.Effect<void> {
     this.show()
     this.#unread = 0
