@@ -67,15 +67,3 @@ export const once = <A>(make: (name: string) => A): (name: string) => A => {
     return known
   }
 }
-
-/** The same for each pair of names. */
-export const oncePair = <A>(make: (first: string, second: string) => A): (first: string, second: string) => A => {
-  const made = new Map<string, Map<string, A>>()
-  return (first, second) => {
-    let ofFirst = made.get(first)
-    if (ofFirst === undefined) made.set(first, ofFirst = new Map())
-    let known = ofFirst.get(second)
-    if (known === undefined) ofFirst.set(second, known = make(first, second))
-    return known
-  }
-}

@@ -99,10 +99,10 @@ const make = ({ name, provider }: Message.ModelRef) => {
 
 export type OfModel = ReturnType<typeof make>
 
-const ofPair = Family.oncePair((provider, name) => make({ provider, name }))
+const ofProvider = Family.once((provider) => Family.once((name) => make({ provider, name })))
 
 /** Of the calls of a model. */
-export const ofModel = ({ name, provider }: Message.ModelRef): OfModel => ofPair(provider, name)
+export const ofModel = ({ name, provider }: Message.ModelRef) => ofProvider(provider)(name)
 
 /** By the tag of the error. */
 export const retried = Family.once((error) => retries({ [Conventions.errorType]: error }))
