@@ -20,12 +20,19 @@ const dist = resolve(process.argv[2] ?? join(root, "dist"))
 
 /**
  * What lies in one file together with all that it imports and that is in none before: what a run is, the contracts, what an
- * agent needs, and the tools that find their worker, a file of its own, beside themselves.
+ * agent needs, the adapters of one kind, of which the converter of prompts is loaded when a tool asks for one, and the tools
+ * that find their worker, a file of its own, beside themselves.
  */
 const groups = [
   { name: "run", test: /^run\// },
   { name: "services", test: /^services\// },
   { name: "agent", test: /^(Agent|Fiberloop|layers\/SessionStoreMemory)$/ },
+  { name: "PromptMessages", test: /^layers\/provider\/PromptMessages$/ },
+  { name: "model", test: /^layers\/ModelLanguageModel$/ },
+  { name: "openai", test: /^layers\/(LanguageModel|Model)OpenAi$/ },
+  { name: "context", test: /^layers\/Context/ },
+  { name: "sql", test: /^layers\/SessionStoreSql$/ },
+  { name: "sqlite", test: /^layers\/SessionStoreSqlite$/ },
   { name: "files", test: /^cli\/tools\/files\/(?!RegexWorker$)/ }
 ]
 
