@@ -1,4 +1,4 @@
-/** The first run of a process: a tool call and an answer, in memory. `build.mjs` looks which functions that takes. */
+/** The first run of a process, with each store: a tool call and an answer. `build.mjs` looks which functions that takes. */
 import * as Tool from "effect/ai/Tool"
 import * as Toolkit from "effect/ai/Toolkit"
 import * as Effect from "effect/Effect"
@@ -8,6 +8,7 @@ import * as Stream from "effect/Stream"
 import * as Agent from "../src/Agent.ts"
 import * as Fiberloop from "../src/Fiberloop.ts"
 import * as SessionStoreMemory from "../src/layers/SessionStoreMemory.ts"
+import * as SessionStoreSqlite from "../src/layers/SessionStoreSqlite.ts"
 import * as Model from "../src/services/Model.ts"
 
 const Double = Toolkit.make(
@@ -36,5 +37,6 @@ const program = Effect.gen(function*() {
 })
 
 const tools = Double.toLayer({ double: ({ n }) => Effect.succeed(n * 2) })
-const services = Layer.mergeAll(Fiberloop.layer, SessionStoreMemory.layer, model, tools)
-await Effect.runPromise(Effect.provide(program, services))
+for (const store of [SessionStoreMemory.layer, SessionStoreSqlite.layer({ filename: ":memory:" })]) {
+  await Effect.runPromise(Effect.provide(program, Layer.mergeAll(Fiberloop.layer, store, model, tools)))
+}
