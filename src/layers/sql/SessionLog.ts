@@ -115,7 +115,8 @@ const toEvents = (
 ) => {
   const events: Array<RunEvent.Durable> = []
   for (const row of rows) {
-    const [seq, , , version] = row
+    const seq = row[0]
+    const version = row[3]
     if (seq !== from + events.length) break
     if (version > RunEvent.version) return Effect.fail(SessionErrors.newerVersion(sessionId, { seq, version }))
     const stored = SessionRows.toEvent(row)

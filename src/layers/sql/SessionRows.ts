@@ -80,10 +80,14 @@ export const toSmallRows = (
 const isSmall = (row: EventRow): boolean =>
   (row[1].length + row[2].length + row[5].length) * 6 + 512 <= SessionStore.maxEventBytes
 
-/** `undefined` where the body is no JSON object. Its keys stand in a fixed order: those of columns, then the body's. */
-export const toEvent = ([seq, runId, _tag, version, at, text]: EventRow): RunEvent.Durable | undefined => {
-  const body = parseObject(text)
-  return body === undefined ? undefined : { _tag, seq, at: Number(at), runId, version, ...body } as RunEvent.Durable
+/**
+ * `undefined` where the body is no JSON object. Its keys stand in a fixed order: those of columns, then the body's. Takes
+ * columns by their place: taking the row apart makes reading a tenth slower.
+ */
+export const toEvent = (row: EventRow): RunEvent.Durable | undefined => {
+  const body = parseObject(row[5])
+  if (body === undefined) return undefined
+  return { _tag: row[2], seq: row[0], at: Number(row[4]), runId: row[1], version: row[3], ...body } as RunEvent.Durable
 }
 
 const parseObject = (text: string): object | undefined => {
