@@ -7,8 +7,10 @@
  * Every module keeps its place, so that `fiberloop/run/RunEvent` is what it is in the sources; in a room it is a list of names.
  */
 import { execFileSync } from "node:child_process"
-import { globSync, rmSync } from "node:fs"
+import { globSync, mkdtempSync, readFileSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
 import { dirname, join, relative, resolve } from "node:path"
+import { pathToFileURL } from "node:url"
 import { rolldown, RolldownMagicString } from "rolldown"
 import { parseAst } from "rolldown/parseAst"
 
@@ -18,12 +20,19 @@ const dist = resolve(process.argv[2] ?? join(root, "dist"))
 
 /**
  * What lies in one file together with all that it imports and that is in none before: what a run is, the contracts, what an
- * agent needs, and the tools that find their worker, a file of its own, beside themselves.
+ * agent needs, the adapters of one kind, of which the converter of prompts is loaded when a tool asks for one, and the tools
+ * that find their worker, a file of its own, beside themselves.
  */
 const groups = [
   { name: "run", test: /^run\// },
   { name: "services", test: /^services\// },
   { name: "agent", test: /^(Agent|Fiberloop|layers\/SessionStoreMemory)$/ },
+  { name: "PromptMessages", test: /^layers\/provider\/PromptMessages$/ },
+  { name: "model", test: /^layers\/ModelLanguageModel$/ },
+  { name: "openai", test: /^layers\/(LanguageModel|Model)OpenAi$/ },
+  { name: "context", test: /^layers\/Context/ },
+  { name: "sql", test: /^layers\/SessionStoreSql$/ },
+  { name: "sqlite", test: /^layers\/SessionStoreSqlite$/ },
   { name: "files", test: /^cli\/tools\/files\/(?!RegexWorker$)/ }
 ]
 
@@ -41,12 +50,15 @@ const folderOf = (modules) => {
   return (differs < 0 ? first : first.slice(0, differs)).join("/")
 }
 
-/** The nodes of some types that are evaluated where `node` is: not in a function, nor in a class but for what it extends. */
-const evaluated = (node, types) => {
-  if (node === null || typeof node !== "object" || /Function|ClassBody/.test(node.type)) return []
-  const inside = Object.values(node).flat().flatMap((child) => evaluated(child, types))
+/** The nodes of some types in `node`, but in none of the types `without`. */
+const within = (node, types, without = /^$/) => {
+  if (node === null || typeof node !== "object" || without.test(node.type)) return []
+  const inside = Object.values(node).flat().flatMap((child) => within(child, types, without))
   return types.test(node.type) ? [node, ...inside] : inside
 }
+
+/** Those that are evaluated where `node` is: not in a function, nor in a class but for what it extends. */
+const evaluated = (node, types) => within(node, types, /Function|ClassBody/)
 
 /**
  * Marks what makes the constants of a module, none of which does more than that, for bundlers to drop what nobody uses: calls,
@@ -69,6 +81,41 @@ const pure = {
   }
 }
 
+/** Of each module, by its address, where the functions begin that a first run calls. */
+const calledFirst = () => {
+  const folder = mkdtempSync(join(tmpdir(), "fiberloop-build-"))
+  try {
+    execFileSync(process.execPath, ["--disable-warning=ExperimentalWarning", join(root, "scripts/FirstRun.ts")], {
+      env: { ...process.env, NODE_V8_COVERAGE: folder },
+      stdio: "inherit"
+    })
+    const [report] = globSync(join(folder, "*.json"))
+    const { result } = JSON.parse(readFileSync(report, "utf8"))
+    const called = (functions) => functions.map(({ ranges }) => ranges[0]).filter(({ count }) => count > 0)
+    return new Map(result.map(({ url, functions }) => [url, new Set(called(functions).map((_) => _.startOffset))]))
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}
+
+/**
+ * Marks what a first run calls for V8 to compile it with its module, by parentheses around it: what is not marked is read
+ * twice, for its end and when it is called. Methods and declarations cannot be marked.
+ */
+const eager = (called) => ({
+  name: "eager",
+  transform: (code, id) => {
+    const starts = called.get(pathToFileURL(id).href)
+    if (starts === undefined) return undefined
+    const marked = new RolldownMagicString(code)
+    const functions = within(parseAst(code, { lang: "ts" }).body, /^(Arrow)?FunctionExpression$/)
+    // where types are taken off, an arrow begins behind its type parameters
+    const first = functions.filter(({ start, typeParameters }) => starts.has(start) || starts.has(typeParameters?.end))
+    for (const { end, start } of first) marked.prependRight(start, "(").appendLeft(end, ")")
+    return { code: marked }
+  }
+})
+
 const files = globSync(join(sources, "**/*.ts"))
 const entries = files.map((file) => [nameOf(file), file]).filter(([name]) =>
   !hidden.test(name) || started.includes(name)
@@ -82,7 +129,7 @@ const bundle = await rolldown({
   input: Object.fromEntries(entries),
   external: /^[^./]/,
   platform: "node",
-  plugins: [pure],
+  plugins: [eager(calledFirst()), pure],
   preserveEntrySignatures: "strict"
 })
 await bundle.write({

@@ -2,9 +2,6 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
-import { mkdtempSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
 import * as SessionStoreMemory from "../../src/layers/SessionStoreMemory.ts"
 import { SessionStore } from "../../src/services/SessionStore.ts"
 
@@ -35,7 +32,11 @@ export const memory: Open = async () => {
 }
 
 export const sqlite = (durability: "os" | "fsync"): Open => async () => {
-  const [{ DatabaseSync }, SessionStoreSqlite] = await Promise.all([
+  // the cold start is of a store in memory, which loads none of this
+  const [{ mkdtempSync, rmSync }, { tmpdir }, { join }, { DatabaseSync }, SessionStoreSqlite] = await Promise.all([
+    import("node:fs"),
+    import("node:os"),
+    import("node:path"),
     import("node:sqlite"),
     import("../../src/layers/SessionStoreSqlite.ts")
   ])

@@ -5,7 +5,6 @@
 import type * as AiError from "effect/ai/AiError"
 import * as LanguageModel from "effect/ai/LanguageModel"
 import * as AiModel from "effect/ai/Model"
-import type * as Response from "effect/ai/Response"
 import type * as Tool from "effect/ai/Tool"
 import type * as Toolkit from "effect/ai/Toolkit"
 import * as Arr from "effect/Array"
@@ -14,12 +13,11 @@ import * as Channel from "effect/Channel"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import type * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
-import type * as Message from "../run/Message.ts"
 import type * as RunError from "../run/RunError.ts"
 import * as Model from "../services/Model.ts"
 import * as ModelErrors from "./ModelErrors.ts"
+import * as AnswerParts from "./provider/AnswerParts.ts"
 import * as GrowingPrompt from "./provider/GrowingPrompt.ts"
 import { OutputSchema } from "./provider/OutputSchema.ts"
 
@@ -66,8 +64,6 @@ export const layerWith = (options: Options): Layer.Layer<Model.Model, never, Lan
 
 export const layer: Layer.Layer<Model.Model, never, LanguageModel.LanguageModel> = layerWith({})
 
-// ---- request ------------------------------------------------------------------------------------------------------
-
 /** Tools to describe, not to run: resolution is off, so neither handlers nor schema services are asked for. */
 const toolkitOf = (tools: ReadonlyArray<Tool.Any>): Toolkit.WithHandler<{}> => ({
   tools: Object.fromEntries(tools.map((tool) => [tool.name, tool])),
@@ -83,17 +79,13 @@ const asking = <A, E>(output: Model.Output | undefined, self: Stream.Stream<A, E
     })
   ))
 
-// ---- response -----------------------------------------------------------------------------------------------------
-
-type StreamPart = Response.StreamPart<Record<string, Tool.Any>, "deferred">
-
 const toParts = (
-  parts: Arr.NonEmptyReadonlyArray<StreamPart>
+  parts: Arr.NonEmptyReadonlyArray<AnswerParts.StreamPart>
 ): Effect.Effect<Arr.NonEmptyReadonlyArray<Model.ModelPart>, RunError.ModelError> => {
   for (const part of parts) {
     if (part.type === "error") return Effect.fail(ModelErrors.fromPart(part.error))
   }
-  return Effect.succeed(Arr.map(parts, toPart))
+  return Effect.succeed(Arr.map(parts, AnswerParts.fromPart))
 }
 
 /** What a pull gave: parts, the end, or a failure. */
@@ -102,76 +94,3 @@ const answered = {
   onFailure: (cause: Cause.Cause<AiError.AiError | Cause.Done>) =>
     Effect.failCause(Cause.map(cause, (error) => Cause.isDone(error) ? error : ModelErrors.fromAiError(error)))
 }
-
-const metadataOf = (part: { readonly metadata: unknown }): { readonly metadata?: Message.Metadata } => {
-  for (const _ in part.metadata as object) return { metadata: part.metadata as Message.Metadata }
-  return {}
-}
-
-const blockOf = (part: { readonly id: string; readonly metadata: unknown }) => ({ block: part.id, ...metadataOf(part) })
-
-const toPart = (part: StreamPart): Model.ModelPart => {
-  switch (part.type) {
-    case "text-delta":
-    case "reasoning-delta":
-      return { type: part.type, block: part.id, delta: part.delta, ...metadataOf(part) }
-    case "text-start":
-    case "text-end":
-      return { type: part.type === "text-start" ? "block-start" : "block-end", kind: "text", ...blockOf(part) }
-    case "tool-params-end":
-      return { type: "block-end", kind: "tool-params", ...blockOf(part) }
-    case "reasoning-start":
-    case "reasoning-end":
-      return {
-        type: part.type === "reasoning-start" ? "block-start" : "block-end",
-        kind: "reasoning",
-        ...blockOf(part)
-      }
-    case "tool-params-start":
-      return { type: "tool-params-delta", block: part.id, tool: part.name, delta: "" }
-    case "tool-params-delta":
-      return { type: "tool-params-delta", block: part.id, delta: part.delta }
-    case "tool-call":
-      return {
-        type: "tool-call",
-        id: part.id,
-        name: part.name,
-        params: (part.params === undefined ? {} : part.params) as Schema.Json,
-        ...(part.providerExecuted ? { providerExecuted: true } : {}),
-        ...metadataOf(part)
-      }
-    case "tool-result":
-      return {
-        type: "tool-result",
-        id: part.id,
-        name: part.name,
-        result: part.encodedResult as Schema.Json,
-        isFailure: part.isFailure,
-        ...metadataOf(part)
-      }
-    case "file":
-      return { type: "file", mediaType: part.mediaType, data: toBase64(part.data), ...metadataOf(part) }
-    case "finish":
-      return { type: "finish", reason: part.reason, usage: usageOf(part.usage) }
-    case "response-metadata":
-      return {
-        type: "response",
-        ...(part.id === undefined ? {} : { id: part.id }),
-        ...(part.modelId === undefined ? {} : { model: part.modelId })
-      }
-    default:
-      return { type: "response" }
-  }
-}
-
-const toBase64 = (data: Uint8Array): string => Buffer.from(data).toString("base64")
-
-const usageOf = (
-  { inputTokens, outputTokens }: Response.Usage
-): Extract<Model.ModelPart, { type: "finish" }>["usage"] => ({
-  inputTokens: inputTokens.total ?? 0,
-  outputTokens: outputTokens.total ?? 0,
-  ...(inputTokens.cacheRead === undefined ? {} : { cachedInputTokens: inputTokens.cacheRead }),
-  ...(inputTokens.cacheWrite === undefined ? {} : { cacheWriteTokens: inputTokens.cacheWrite }),
-  ...(outputTokens.reasoning === undefined ? {} : { reasoningTokens: outputTokens.reasoning })
-})

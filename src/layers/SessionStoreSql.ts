@@ -17,6 +17,7 @@ import * as SqlError from "effect/sql/SqlError"
 import * as Stream from "effect/Stream"
 import { Migrations } from "../services/Migrations.ts"
 import * as SessionStore from "../services/SessionStore.ts"
+import * as Tracing from "../services/Tracing.ts"
 import * as OwnerLiveness from "./OwnerLiveness.ts"
 import * as Answered from "./sql/Answered.ts"
 import * as SessionAppend from "./sql/SessionAppend.ts"
@@ -94,7 +95,7 @@ export const make = Effect.fnUntraced(function*(
       })
     })
 
-  const open = Effect.fn("SessionStore.open")(function*(sessionId: string, options: SessionStore.OpenOptions) {
+  const take = Effect.fnUntraced(function*(sessionId: string, options: SessionStore.OpenOptions) {
     const badId = SessionErrors.checkIds(sessionId, options.runId)
     if (badId !== undefined) return yield* Effect.fail(badId)
     yield* asked(log.check(sessionId))
@@ -108,6 +109,9 @@ export const make = Effect.fnUntraced(function*(
     }
   })
 
+  const open = (sessionId: string, options: SessionStore.OpenOptions) =>
+    Tracing.spanned("SessionStore.open", take(sessionId, options))
+
   const read = (sessionId: string, range: { readonly from?: number; readonly to?: number } = {}) =>
     Stream.unwrap(Effect.map(get(sessionId), (row) => {
       const cursor = log.cursor(row, range.from ?? 1)
@@ -119,9 +123,8 @@ export const make = Effect.fnUntraced(function*(
       return Stream.fromPull(Effect.succeed(pull))
     }))
 
-  const lastOf = Effect.fn("SessionStore.lastOf")((sessionId: string, type: SessionStore.Landmark, runId?: string) =>
-    asked(log.lastOf(sessionId, type, runId))
-  )
+  const lastOf = (sessionId: string, type: SessionStore.Landmark, runId?: string) =>
+    Tracing.spanned("SessionStore.lastOf", asked(log.lastOf(sessionId, type, runId)))
 
   const watch = (sessionId: string, from = 1) =>
     Stream.unwrap(Effect.map(signals.listen(sessionId), (latch) => {

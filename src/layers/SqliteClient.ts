@@ -135,15 +135,12 @@ const unlocked = (db: DatabaseSync, timeout: Duration.Input) => {
   )
   type Attempt<A> = Effect.Effect<A, SqlError.SqlError>
   return <A>(statement: () => A, inTurn: (waiting: Attempt<A>) => Attempt<A> = identity): Attempt<A> => {
-    const f = () => guarded(statement)
     try {
-      return Effect.succeed(f())
+      return Effect.succeed(guarded(statement))
     } catch (cause) {
       if (!isLocked(cause) || db.isTransaction) return Effect.fail(sqlError(cause, "execute"))
-      return inTurn(Effect.retry(Effect.try({ try: f, catch: (cause) => sqlError(cause, "execute") }), {
-        schedule,
-        while: (error) => isLocked(error.reason.cause)
-      }))
+      const again = Effect.try({ try: () => guarded(statement), catch: (cause) => sqlError(cause, "execute") })
+      return inTurn(Effect.retry(again, { schedule, while: (error) => isLocked(error.reason.cause) }))
     }
   }
 }

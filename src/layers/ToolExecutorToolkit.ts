@@ -20,6 +20,7 @@ import * as ToolExecutor from "../services/ToolExecutor.ts"
 import * as BehindHandle from "./tools/BehindHandle.ts"
 import * as KnownHandler from "./tools/KnownHandler.ts"
 import * as PlainJson from "./tools/PlainJson.ts"
+import type * as ToolCodecs from "./tools/ToolCodecs.ts"
 import { truncate } from "./tools/Truncation.ts"
 
 /** Longer results are cut to this many characters, head and tail. Default 30,000. */
@@ -27,38 +28,29 @@ export const ResultLimit = Context.Reference<number>("fiberloop/layers/ToolExecu
   defaultValue: () => 30_000
 })
 
-/** The call took more time than it had. */
-const late = Symbol()
-
 const execute: ToolExecutor.ToolExecutor["Service"]["execute"] = (handlers, call, observer) => {
   const tool = toolOf(handlers, call.name)
   if (tool === undefined) {
     return Effect.succeed({ outcome: { _tag: "UnknownTool", available: Object.keys(handlers.tools) } })
   }
-  return Effect.uninterruptibleMask((restore) => {
+  return Effect.callback((resume) => {
     const context = Grace.contextHere()
     const limit = Context.get(context, ResultLimit)
     const fiber = start(handlers, tool, call, observer, context)
-    const onFailure = (cause: Cause.Cause<unknown>) => cut(explained(outcomeOfCause(tool, cause), call.params), limit)
+    const settlement = (exit: Exit.Exit<ToolCodecs.Result | undefined, unknown>): ToolExecutor.Settlement =>
+      Exit.isSuccess(exit)
+        ? settle(exit.value, limit)
+        : cut(explained(outcomeOfCause(tool, exit.cause), call.params), limit)
     const exit = fiber.pollUnsafe()
-    if (exit !== undefined) {
-      return Effect.succeed(Exit.isSuccess(exit) ? settle(exit.value, limit) : onFailure(exit.cause))
-    }
-    let isLeftBehind = false
-    const onLeak = Effect.suspend(() => {
-      isLeftBehind = true
-      return observer.leftBehind(leftBehind(tool))
-    })
-    const given = Grace.join(fiber, restore, onLeak, { limit: Effect.as(Effect.sleep(call.timeout), late) })
-    return Effect.matchCause(given, {
-      onFailure,
-      onSuccess: (result): ToolExecutor.Settlement => {
-        if (result !== late) return settle(result, limit)
+    if (exit !== undefined) return resume(Effect.succeed(settlement(exit)))
+    const onLeak = Effect.suspend(() => observer.leftBehind(leftBehind(tool)))
+    return Grace.awaiting(fiber, (exit) => resume(Effect.sync(() => settlement(exit))), resume, onLeak, () => {
+      const millis = Duration.toMillis(call.timeout)
+      const late = (isLeftBehind: boolean): Effect.Effect<ToolExecutor.Settlement> => {
         const isUnknown = isLeftBehind && !isRepeatable(tool)
-        return {
-          outcome: isUnknown ? { _tag: "OutcomeUnknown" } : { _tag: "TimedOut", limit: Duration.toMillis(call.timeout) }
-        }
+        return Effect.succeed({ outcome: isUnknown ? { _tag: "OutcomeUnknown" } : { _tag: "TimedOut", limit: millis } })
       }
+      return { millis, over: () => late }
     })
   })
 }
@@ -126,7 +118,7 @@ const start = (
   call: ToolExecutor.Call,
   observer: ToolExecutor.Observer,
   context: Context.Context<never>
-): Fiber.Fiber<KnownHandler.Result | undefined, unknown> => {
+): Fiber.Fiber<ToolCodecs.Result | undefined, unknown> => {
   const progress = (encoded: unknown) => {
     const json = PlainJson.of(encoded)
     return json._tag === "Json" ? observer.progress(PlainJson.value(json)) : Effect.void
@@ -144,7 +136,7 @@ const leftBehind = (tool: Tool.Any): ToolOutcome.ToolOutcome => ({
   _tag: isRepeatable(tool) ? "Interrupted" : "OutcomeUnknown"
 })
 
-const settle = (result: KnownHandler.Result | undefined, limit: number): ToolExecutor.Settlement => {
+const settle = (result: ToolCodecs.Result | undefined, limit: number): ToolExecutor.Settlement => {
   if (result === undefined) return { outcome: { _tag: "Failed", result: "The tool ended without a result." } }
   if (result.isFailure && AiError.isAiError(result.result)) return cut(outcomeOfAiError(result.result), limit)
   const encoded = PlainJson.of(

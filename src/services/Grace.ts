@@ -8,31 +8,34 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import * as Scope from "effect/Scope"
+import * as Alarm from "./Alarm.ts"
 
 /** Default: 5 seconds. */
 export const Grace = Context.Reference<Duration.Duration>("fiberloop/services/Grace", {
   defaultValue: () => Duration.seconds(5)
 })
 
-/** How long to wait in periods of grace, and what ends the wait for what does not end at once: a limit of time. */
-export interface Severing<B, E2> {
-  readonly times?: number
-  readonly limit?: Effect.Effect<B, E2>
+/** How long a wait may take, and what comes of it where it takes longer; that may depend on how it ended. */
+export interface Limit<B, E> {
+  readonly millis: number
+  /** asked once they are over: how many more there are by now, or what comes of it */
+  readonly over: () => number | ((isLeftBehind: boolean) => Effect.Effect<B, E>)
 }
 
 /**
- * Runs `self` on a fiber of its own, so that interrupting it cannot take longer than the grace period (`times` that
- * period): a cooperative `self` is awaited with its finalizers, another one is left running and `onLeak` says so. What ends
- * without waiting for anything costs no more than that fiber.
+ * Runs `self` on a fiber of its own, so that neither interrupting it nor its time limit can take longer than the grace period:
+ * a cooperative `self` is awaited with its finalizers, another one is left running and `onLeak` says so. What ends without
+ * waiting for anything costs no more than that fiber.
  */
 export const severed = <A, E, R, B = never, E2 = never>(
   self: Effect.Effect<A, E, R>,
   onLeak: Effect.Effect<void>,
-  severing?: Severing<B, E2>
+  limit?: () => Limit<B, E2>
 ): Effect.Effect<A | B, E | E2, R> =>
-  Effect.uninterruptibleMask((restore) => {
+  Effect.callback((resume) => {
     const fiber = start(self, contextHere() as Context.Context<R>)
-    return fiber.pollUnsafe() ?? join(fiber, restore, onLeak, severing)
+    const exit = fiber.pollUnsafe()
+    return exit !== undefined ? resume(exit) : awaiting(fiber, resume, resume, onLeak, limit)
   })
 
 /** The context of the fiber that runs this code; there must be one. */
@@ -46,25 +49,42 @@ export const start = <A, E, R>(
 ): Fiber.Fiber<A, E> => Effect.runForkWith(context)(self, options)
 
 /**
- * Awaits a fiber that was started where only `restore` lets an interruption in, and ends it as `severed` does. Called by code
- * that a fiber runs, as `contextHere`.
+ * Waits in an `Effect.callback` for a fiber that is not over, with its exit for `onExit`, or what comes of its time limit for
+ * `onLate`; gives what an interruption does, which ends the fiber as `severed` does.
  */
-export const join = <A, E, B = never, E2 = never>(
+export const awaiting = <A, E, B, E2>(
   fiber: Fiber.Fiber<A, E>,
-  restore: <A, E, R>(self: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>,
+  onExit: (exit: Exit.Exit<A, E>) => void,
+  onLate: (late: Effect.Effect<B, E2>) => void,
   onLeak: Effect.Effect<void>,
-  { limit, times = 1 }: Severing<B, E2> = {}
-): Effect.Effect<A | B, E | E2> => {
-  const timer = limit === undefined ? undefined : start(limit, contextHere())
-  const first = Effect.callback<A | B, E | E2>((resume) => {
-    const forget = [fiber.addObserver(resume), timer?.addObserver(resume)]
-    return Effect.sync(() => forget.forEach((_) => _?.()))
+  limit?: () => Limit<B, E2>
+): Effect.Effect<unknown> => {
+  const here = Fiber.getCurrent()!
+  let alarm: Alarm.Limit | undefined
+  const arm = (millis: number, over: Limit<B, E2>["over"]) => {
+    alarm = Alarm.set(here, millis, () => {
+      const late = over()
+      if (typeof late === "number") arm(late, over)
+      else onLate(Effect.flatMap(Effect.uninterruptible(ended), late))
+    })
+  }
+  let isEnding = false
+  const ended = Effect.suspend(() => {
+    Alarm.callOff(alarm)
+    // once, also where an interruption comes behind a limit
+    if (isEnding) return stopped
+    isEnding = true
+    return release(fiber, onLeak)
   })
-  // also where the wait was cut off before it began
-  return Effect.onExitPrimitive(restore(first), () => {
-    timer?.interruptUnsafe()
-    return release(fiber, times, onLeak)
+  if (limit !== undefined) {
+    const { millis, over } = limit()
+    arm(millis, over)
+  }
+  fiber.addObserver((exit) => {
+    Alarm.callOff(alarm)
+    onExit(exit)
   })
+  return ended
 }
 
 /** Awaits `self` at most the grace period, also where it cannot be interrupted; `None` when it was left running. */
@@ -99,19 +119,16 @@ export const closing = (
   return fiber.pollUnsafe() === undefined ? Effect.map(wait(fiber), Option.isSome) : undefined
 }
 
-/** Ends what has not; nothing where there is nothing to wait for. */
-const release = (
-  fiber: Fiber.Fiber<unknown, unknown>,
-  times: number,
-  onLeak: Effect.Effect<void>
-): Effect.Effect<void> | undefined => {
-  if (fiber.pollUnsafe() !== undefined) return undefined
+/** Ends what has not; `true` where it was left behind. */
+const release = (fiber: Fiber.Fiber<unknown, unknown>, onLeak: Effect.Effect<void>): Effect.Effect<boolean> => {
   fiber.interruptUnsafe()
   // what ends at once arms no timer
-  if (fiber.pollUnsafe() !== undefined) return undefined
+  if (fiber.pollUnsafe() !== undefined) return stopped
   return Effect.flatMap(Grace, (grace) =>
-    Fiber.await(fiber).pipe(
-      Effect.timeoutOption(Duration.times(grace, times)),
-      Effect.flatMap((exit) => Option.isNone(exit) ? onLeak : Effect.void)
+    Effect.flatMap(
+      Effect.timeoutOption(Fiber.await(fiber), grace),
+      (exit) => Option.isNone(exit) ? Effect.as(onLeak, true) : stopped
     ))
 }
+
+const stopped = Effect.succeed(false)

@@ -196,6 +196,20 @@ describe("a file", () => {
       assert.include(inUse, "fiberloop_sessions_owned")
     }))
 
+  it.effect("what opening a session asks is in its span, where a tracer sees it", () =>
+    Effect.gen(function*() {
+      const { file } = yield* database
+      const store = yield* make(file)
+      const traces = Traces.make()
+      yield* Effect.withTracer(Effect.scoped(store.open("s", options)), traces.tracer)
+      const asked = traces.spans.filter(({ attributes }) => attributes.has("db.query.text"))
+      assert.isAtLeast(asked.length, 3)
+      // giving it back is no part of its opening
+      const opening = asked.slice(0, -1).map((span) => Traces.above(traces, span))
+      assert.deepStrictEqual(new Set(opening.flat()), new Set(["SessionStore.open"]))
+      assert.strictEqual(Traces.stateOf(traces.named("SessionStore.open")), "ok")
+    }))
+
   it.effect("landmarks are looked for from the end of the log, not among all that there are", () =>
     Effect.gen(function*() {
       const { file } = yield* database

@@ -8,7 +8,7 @@ import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as Fold from "../../loop/log/Fold.ts"
-import * as Recovery from "../../loop/open/Recovery.ts"
+import * as Unsettled from "../../loop/round/Unsettled.ts"
 import * as Sizing from "../../loop/turn/Sizing.ts"
 import type * as Message from "../../run/Message.ts"
 import * as RunEvent from "../../run/RunEvent.ts"
@@ -92,7 +92,7 @@ const superseded = (transcript: Transcript.Transcript, { at, openCalls, runId = 
         turn: call.turn,
         callId: call.callId,
         tool: call.tool,
-        outcome: Recovery.outcomeOfUnstarted(call, "superseded"),
+        outcome: Unsettled.ofUnstarted(call, "superseded"),
         duration: 0
       }),
     transcript

@@ -87,7 +87,7 @@ const causeOf = (
   if (!automatic) return force === "manual" ? force : undefined
   if (force !== undefined) return force
   // what leaves the number as it is, as pruning does, is not asked for again at once
-  if (inARow === 0 && Transcript.size(transcript) > compactThreshold) return "messages"
+  if (inARow === 0 && compactThreshold < Infinity && Transcript.size(transcript) > compactThreshold) return "messages"
   const { limit } = size
   // nothing is counted for a model whose window nobody knows
   return limit !== undefined && size.fixed < limit && size.tokens > limit ? "window" : undefined

@@ -12,7 +12,10 @@ export type Answered = <A, E, R>(asking: Effect.Effect<A, E, R>) => Effect.Effec
 export const within = (timeout: Duration.Input | undefined): Answered => (asking) =>
   timeout === undefined
     ? asking
-    : Effect.timeoutOrElse(Grace.severed(asking, Effect.void), { duration: timeout, orElse: () => late(timeout) })
+    : Grace.severed(asking, Effect.void, () => ({
+      millis: Duration.toMillis(timeout),
+      over: () => () => late(timeout)
+    }))
 
 const late = (timeout: Duration.Input) => {
   const message = `no answer within ${Duration.format(Duration.fromInputUnsafe(timeout))}`

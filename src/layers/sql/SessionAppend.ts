@@ -88,15 +88,15 @@ const rowEvery = 32
 
 /** The events are stored where the row of the session is still as the fence has it; that row follows where it is due. */
 const throughFence = (sql: SqlClient.SqlClient): ToStatements => {
-  const fence = "WHERE EXISTS (SELECT 1 FROM fiberloop_sessions WHERE session = ? AND epoch = ? AND owner IS NOT NULL)"
-  const toFenced = inserting((rows) => `${insertByKey(rows)} ${fence}`)
-  const toInsert = inserting(insertByKey)
+  const fence = "SELECT session FROM fiberloop_sessions WHERE session = ? AND epoch = ? AND owner IS NOT NULL"
+  const toFenced = inserting(insertByKey(fence))
+  const toInsert = inserting(insertByKey("SELECT ? AS session"))
   const row = rowUpdate(sql).compile()[0]
   return (head, rows) => {
     const { epoch, next, session } = head
     const [first, ...more] = partsOf(rows)
-    const statements: Arr.NonEmptyArray<Statement> = [toFenced(session, first, [session, epoch])]
-    for (const part of more) statements.push(toInsert(session, part))
+    const statements: Arr.NonEmptyArray<Statement> = [toFenced([session, epoch], first)]
+    for (const part of more) statements.push(toInsert([session], part))
     if (isDue(head)) statements.push([row, [...rowValues(next), session]])
     return statements
   }
@@ -109,7 +109,16 @@ const isDue = ({ before, next }: Head): boolean =>
 
 /** Statements that store events without a fence. */
 export const inserts = (sql: SqlClient.SqlClient) => {
-  const toInsert = inserting(sql.onDialectOrElse({ pg: () => insertByNumber(sql), orElse: () => insertByKey }))
+  const toInsert = sql.onDialectOrElse({
+    pg: () => {
+      const insert = inserting(insertByNumber(sql))
+      return (session: Head["session"], rows: Rows) => insert([], rows.map((row) => [session, ...row]))
+    },
+    orElse: () => {
+      const insert = inserting(insertByKey("SELECT ? AS session"))
+      return (session: Head["session"], rows: Rows) => insert([session], rows)
+    }
+  })
   return (session: Head["session"], rows: Rows): Statements => Arr.map(partsOf(rows), (part) => toInsert(session, part))
 }
 
@@ -119,13 +128,12 @@ const rowsPerInsert = 100
 const partsOf = (rows: Rows): Arr.NonEmptyReadonlyArray<Rows> =>
   rows.length <= rowsPerInsert ? [rows] : Arr.chunksOf(rows, rowsPerInsert)
 
-/** Stores one part; `more` are the parameters behind those of the rows. Texts are made once for each number of events. */
+/** Stores one part, `before` being the parameters before those of the rows. Texts are made once for each number of rows. */
 const inserting = (textOf: (rows: number) => string) => {
   const texts: Array<string> = []
-  return (session: Head["session"], rows: Rows, more: Values = []): Statement => {
-    const values: Array<string | number | null> = []
-    for (const row of rows) values.push(session, ...row)
-    values.push(...more)
+  return (before: Values, rows: ReadonlyArray<Values>): Statement => {
+    const values = [...before]
+    for (const row of rows) values.push(...row)
     return [texts[rows.length] ??= textOf(rows.length), values]
   }
 }
@@ -135,7 +143,8 @@ const insertByNumber = (sql: SqlClient.SqlClient) => (rows: number): string => {
   return sql`INSERT INTO fiberloop_events ${sql.insert(Arr.makeBy(rows, () => row))}`.compile()[0]
 }
 
-const insertByKey = (rows: number): string =>
+/** Events of the session that a query gives, and none where it gives no row. */
+const insertByKey = (session: string) => (rows: number): string =>
   `INSERT INTO fiberloop_log (key, run, type, version, at, body)
-  SELECT column1 << 32 | column2, column3, column4, column5, column6, column7
-  FROM (VALUES ${Array(rows).fill("(?, ?, ?, ?, ?, ?, ?)").join(", ")})`
+  SELECT session << 32 | column1, column2, column3, column4, column5, column6
+  FROM (${session}), (VALUES ${Array(rows).fill("(?, ?, ?, ?, ?, ?)").join(", ")})`

@@ -92,7 +92,8 @@ export const make = (sql: SqlClient.SqlClient, steps: EventMigrations.Steps): Se
             WHERE ${within(session, next, to)} ORDER BY ${order} LIMIT ${limit}`.values,
           (values) => {
             const rows = values as ReadonlyArray<SessionRows.EventRow>
-            const characters = rows.reduce((sum, row) => sum + row[5].length, 1)
+            let characters = 1
+            for (const row of rows) characters += row[5].length
             limit = Math.max(1, Math.min(rowsPerPage, Math.floor(charactersPerPage * rows.length / characters)))
             return Effect.map(toEvents(id, next, rows, steps), (events) => {
               next += events.length
@@ -115,12 +116,13 @@ const toEvents = (
 ) => {
   const events: Array<RunEvent.Durable> = []
   for (const row of rows) {
-    const [seq, , , version] = row
+    const seq = row[0]
+    const version = row[3]
     if (seq !== from + events.length) break
     if (version > RunEvent.version) return Effect.fail(SessionErrors.newerVersion(sessionId, { seq, version }))
     const stored = SessionRows.toEvent(row)
     if (stored === undefined) return Effect.fail(SessionErrors.damaged(sessionId, seq, "holds no JSON"))
-    const event = EventMigrations.migrate(stored, steps)
+    const event = stored.version === RunEvent.version ? stored : EventMigrations.migrate(stored, steps)
     if (event === undefined) return Effect.fail(SessionErrors.unreadable(sessionId, { seq, version }))
     events.push(event)
   }

@@ -52,8 +52,8 @@ export const toOwner = (row: SessionRow): Owner | undefined =>
 export const toTitle = (title: string): string => title.replaceAll("\0", "\ufffd").toWellFormed()
 
 /** What no column holds, as JSON, which leaves out what is undefined. */
-export const toBody = (event: RunEvent.Durable): string =>
-  JSON.stringify({ ...event, _tag: undefined, seq: undefined, at: undefined, runId: undefined, version: undefined })
+export const toBody = ({ _tag: _1, at: _2, runId: _3, seq: _4, version: _5, ...body }: RunEvent.Durable): string =>
+  JSON.stringify(body)
 
 export const toRow = (event: RunEvent.Durable): EventRow => [
   event.seq,
@@ -77,13 +77,17 @@ export const toSmallRows = (
 }
 
 /** A character is at most six bytes of JSON; numbers and names of columns are few. */
-const isSmall = ([, run, type, , , body]: EventRow): boolean =>
-  (run.length + type.length + body.length) * 6 + 512 <= SessionStore.maxEventBytes
+const isSmall = (row: EventRow): boolean =>
+  (row[1].length + row[2].length + row[5].length) * 6 + 512 <= SessionStore.maxEventBytes
 
-/** `undefined` where the body is no JSON object. Its keys stand in a fixed order: those of columns, then the body's. */
-export const toEvent = ([seq, runId, _tag, version, at, text]: EventRow): RunEvent.Durable | undefined => {
-  const body = parseObject(text)
-  return body === undefined ? undefined : { _tag, seq, at: Number(at), runId, version, ...body } as RunEvent.Durable
+/**
+ * `undefined` where the body is no JSON object. Its keys stand in a fixed order: those of columns, then the body's. Takes
+ * columns by their place: taking the row apart makes reading a tenth slower.
+ */
+export const toEvent = (row: EventRow): RunEvent.Durable | undefined => {
+  const body = parseObject(row[5])
+  if (body === undefined) return undefined
+  return { _tag: row[2], seq: row[0], at: Number(row[4]), runId: row[1], version: row[3], ...body } as RunEvent.Durable
 }
 
 const parseObject = (text: string): object | undefined => {

@@ -4,6 +4,7 @@
  * reads it.
  */
 import { chmodSync, type Stats, statSync } from "node:fs"
+import { dirname } from "node:path"
 import type { DatabaseSync } from "node:sqlite"
 
 /** SQLITE_READONLY_DBMOVED, see sqlite.org/rescode.html: SQLite itself finds this only where it keeps a rollback journal. */
@@ -29,25 +30,35 @@ export const checkOwner = (db: DatabaseSync, table: string): void => {
 
 /**
  * Runs statements, but fails with the code `moved` once a file is not the one that was there before. Databases in memory
- * have none. Costs 3 microseconds a statement, outside of transactions.
+ * have none. Costs a look at the folder for each statement outside of transactions, and one at the files where that has changed
+ * and once a second: Linux gives a file that was looked at a new time with its next write, which an fsync then waits for.
  */
 export const guarded = (db: DatabaseSync): <A>(statement: () => A) => A => {
   const path = db.location()
   if (path === null) return (statement) => statement()
-  const beside = `${path}-wal`
+  const [folder, beside] = [dirname(path), `${path}-wal`]
   const main = fileAt(path)
   // comes with the first statement that reads, and stays for as long as a connection is open
   let wal: File
+  /** the folder that the files were found in, and for how long it is enough that this is as it was */
+  let found: File
+  let until = 0
+  const look = () => {
+    const now = Date.now()
+    const there = fileAt(folder)
+    if (now < until && isSame(there, found) && there?.ctimeMs === found?.ctimeMs) return
+    if (!isSame(fileAt(path), main)) throw gone(path)
+    if (wal !== undefined && !isSame(fileAt(beside), wal)) throw gone(beside)
+    found = there
+    until = isSettled(there, now) ? now + 1000 : 0
+  }
   return (statement) => {
     if (db.isTransaction) return statement()
-    if (!isSame(fileAt(path), main)) throw gone(path)
-    if (wal === undefined) {
-      const result = statement()
-      wal = fileAt(beside)
-      return result
-    }
-    if (!isSame(fileAt(beside), wal)) throw gone(beside)
-    return statement()
+    look()
+    if (wal !== undefined) return statement()
+    const result = statement()
+    wal = fileAt(beside)
+    return result
   }
 }
 
@@ -69,12 +80,19 @@ export const unlock = (db: DatabaseSync): void => {
   }
 }
 
-type File = Pick<Stats, "dev" | "ino"> | undefined
+type File = Pick<Stats, "dev" | "ino" | "ctimeMs"> | undefined
 
 /** `undefined` where there is none. */
 const fileAt = (path: string): File => statSync(path, { throwIfNoEntry: false })
 
 /** Whether two are one file, whatever it is called. */
 const isSame = (one: File, other: File): boolean => one?.ino === other?.ino && one?.dev === other?.dev
+
+/**
+ * Whether the next change of a folder is sure to give it another time. File systems tell times apart that are 10 ms apart,
+ * some old ones only every other second.
+ */
+const isSettled = (folder: File, now: number): boolean =>
+  folder !== undefined && now - folder.ctimeMs > (Number.isInteger(folder.ctimeMs / 1000) ? 3000 : 30)
 
 const gone = (path: string) => Object.assign(new Error(`"${path}" is not the file that was opened`), { errcode: moved })

@@ -9,8 +9,8 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import * as ToolExecutor from "../../services/ToolExecutor.ts"
-import type * as KnownHandler from "./KnownHandler.ts"
 import * as Shield from "./Shield.ts"
+import type * as ToolCodecs from "./ToolCodecs.ts"
 
 /** How many preliminary results a handler may be ahead of their reader. */
 const progressBuffer = 16
@@ -20,8 +20,8 @@ export const run = (
   handlers: ToolExecutor.Handlers,
   call: ToolExecutor.Call,
   progress: (encoded: unknown) => Effect.Effect<void>
-): Effect.Effect<KnownHandler.Result | undefined, unknown> => {
-  let last: KnownHandler.Result | undefined
+): Effect.Effect<ToolCodecs.Result | undefined, unknown> => {
+  let last: ToolCodecs.Result | undefined
   const take = (result: Tool.HandlerResult<Tool.Any>) => {
     if (result.preliminary) return progress(result.encodedResult)
     last = result
@@ -37,5 +37,5 @@ export const run = (
         Context.add(Toolkit.PreliminaryBuffer, progressBuffer)
       )
     )
-  ) as Effect.Effect<KnownHandler.Result | undefined, unknown>
+  ) as Effect.Effect<ToolCodecs.Result | undefined, unknown>
 }

@@ -2,27 +2,19 @@
  * One call of a handler that is known by itself: what `Toolkit.handle` makes of it, without the queue, the fiber and the
  * stream for preliminary results that most handlers never give.
  *
- * Does not own time limits, nor what becomes of a failure; that is `ToolExecutorToolkit`.
+ * Does not own how arguments are read and results written (`ToolCodecs`), nor time limits and what becomes of a failure; that is
+ * `ToolExecutorToolkit`.
  */
-import * as AiError from "effect/ai/AiError"
-import * as Tool from "effect/ai/Tool"
+import type * as AiError from "effect/ai/AiError"
+import type * as Tool from "effect/ai/Tool"
 import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import * as Schema from "effect/Schema"
 import * as Semaphore from "effect/Semaphore"
 import * as ToolExecutor from "../../services/ToolExecutor.ts"
 import * as Shield from "./Shield.ts"
-
-/** What a handler gave in the end. */
-export type Result = Omit<Tool.HandlerResult<Tool.Any>, "preliminary">
-
-interface Codecs {
-  readonly decode: (params: unknown) => Effect.Effect<unknown, Schema.SchemaError>
-  readonly encodeSuccess: (result: unknown) => Effect.Effect<unknown, Schema.SchemaError>
-  readonly encodeFailure: (error: unknown) => Effect.Effect<unknown, Schema.SchemaError>
-}
+import * as ToolCodecs from "./ToolCodecs.ts"
 
 /** The handler of a toolkit's tool; nothing where the handlers are behind a `handle` of somebody else's making. */
 export const find = (
@@ -42,15 +34,38 @@ export const contextOf = (
 
 /** Both stay the same while a drive does: they are put together once for all of its calls. */
 const together = (context: Context.Context<never>, given: Context.Context<never>): Context.Context<never> => {
-  const made = joined.get(context)?.get(given)
+  let known = agents.get(context)
+  if (known === undefined) agents.set(context, known = servicesOf(context))
+  const made = known.below.get(given)
   if (made !== undefined) return made
-  const both = Shield.over(Context.merge(context, given))
-  const ofContext = joined.get(context) ?? new WeakMap<Context.Context<never>, Context.Context<never>>()
-  joined.set(context, ofContext.set(given, both))
-  return both
+  const missing = known.services.filter(({ key }) => Context.getOrElse(given, key, () => absent) === absent)
+  // as a merge, which copies all that is given
+  const both = missing.length > mostAdded
+    ? Context.merge(context, given)
+    : missing.reduce((sum: Context.Context<never>, { key, value }) => Context.add(sum, key, value), given)
+  const shielded = Shield.over(both)
+  known.below.set(given, shielded)
+  return shielded
 }
 
-const joined = new WeakMap<Context.Context<never>, WeakMap<Context.Context<never>, Context.Context<never>>>()
+interface AgentServices {
+  readonly services: ReadonlyArray<{ readonly key: Context.Key<never, unknown>; readonly value: unknown }>
+  /** the contexts that handlers see, by those that are given */
+  readonly below: WeakMap<Context.Context<never>, Context.Context<never>>
+}
+
+const servicesOf = (context: Context.Context<never>): AgentServices => ({
+  services: Array.from(context.mapUnsafe, ([key, value]) => ({ key: Context.Service(key), value })),
+  below: new WeakMap()
+})
+
+const agents = new WeakMap<Context.Context<never>, AgentServices>()
+
+/** More services than these are copied with less work than they are added. */
+const mostAdded = 6
+
+/** In the place of what a context does not say; `undefined` may be what it says. */
+const absent = Symbol()
 
 /**
  * Run it on a fiber of its own, in the context that `contextOf` gives. Fails with what the tool failed with, an `AiError` where
@@ -61,31 +76,10 @@ export const run = (
   { handler }: Tool.Handler<string>,
   { identity, params }: ToolExecutor.Call,
   progress: (encoded: unknown) => Effect.Effect<void>
-): Effect.Effect<Result, unknown> => {
-  const { decode, encodeFailure, encodeSuccess } = codecsOf(tool)
-  const settled = (result: unknown): Effect.Effect<Result, AiError.AiError> =>
-    encoded(tool, encodeSuccess, result, (encodedResult) =>
-      Effect.succeed({
-        result,
-        isFailure: false,
-        encodedResult,
-        ...(tool.toModelOutput === undefined ? {} : { modelOutput: tool.toModelOutput(result) })
-      }))
-  const failed = (thrown: unknown): Effect.Effect<Result, unknown> => {
-    const error = normal(tool, thrown)
-    return tool.failureMode === "error"
-      ? Effect.fail(error)
-      : encoded(
-        tool,
-        encodeFailure,
-        error,
-        (encodedResult) => Effect.succeed({ result: error, isFailure: true, encodedResult })
-      )
-  }
-  const unfit = ({ message }: Schema.SchemaError) =>
-    failure(tool, new AiError.ToolParameterValidationError({ toolName: tool.name, description: message }))
+): Effect.Effect<ToolCodecs.Result, unknown> => {
+  const { decode, encoded, failed, settled, unfit } = ToolCodecs.of(tool)
   return Effect.withFiber((fiber) => {
-    const handled = (decoded: unknown): Effect.Effect<Result, unknown> => {
+    const onSuccess = (decoded: unknown): Effect.Effect<ToolCodecs.Result, unknown> => {
       let line: Semaphore.Semaphore | undefined
       let refused: AiError.AiError | undefined
       let hasEnded = false
@@ -93,7 +87,7 @@ export const run = (
       const preliminary = (value: unknown) =>
         Effect.suspend(() => {
           const isOver = hasEnded || fiber.pollUnsafe() !== undefined
-          return isOver ? Effect.void : encoded(tool, encodeSuccess, value, progress)
+          return isOver ? Effect.void : encoded(value, progress)
         }).pipe(
           Effect.catch((error) => {
             refused = error
@@ -114,53 +108,6 @@ export const run = (
         }
       })
     }
-    return Effect.matchCauseEffectEager(decode(params), {
-      onFailure: (cause) => Effect.failCause(Cause.map(cause, unfit)),
-      onSuccess: handled
-    })
+    return Effect.matchCauseEffectEager(decode(params), { onFailure: unfit, onSuccess })
   })
-}
-
-/** Goes on with a result as its schema encodes it. */
-const encoded = <A>(
-  tool: Tool.Any,
-  encode: Codecs["encodeSuccess"],
-  result: unknown,
-  then: (encoded: unknown) => Effect.Effect<A>
-): Effect.Effect<A, AiError.AiError> => {
-  const misfit = ({ message }: Schema.SchemaError) =>
-    failure(
-      tool,
-      new AiError.ToolResultEncodingError({ toolName: tool.name, toolResult: result, description: message })
-    )
-  return Effect.matchCauseEffectEager(encode(result), {
-    onFailure: (cause) => Effect.failCause(Cause.map(cause, misfit)),
-    onSuccess: then
-  })
-}
-
-const known = new WeakMap<Tool.Any, Codecs>()
-
-const codecsOf = (tool: Tool.Any): Codecs => {
-  const made = known.get(tool)
-  if (made !== undefined) return made
-  // what a schema needs of services, the agent's context has: its requirements say so
-  const codecs = {
-    decode: Schema.isSchema(tool.parametersSchema) ? Schema.decodeUnknownEffect(tool.parametersSchema) : Effect.succeed,
-    encodeSuccess: Schema.encodeUnknownEffect(tool.successSchema),
-    encodeFailure: Schema.encodeUnknownEffect(Tool.failureResultSchema(tool))
-  } as Codecs
-  known.set(tool, codecs)
-  return codecs
-}
-
-const failure = (tool: Tool.Any, reason: AiError.AiErrorReason) =>
-  AiError.make({ module: "Toolkit", method: `${tool.name}.handle`, reason })
-
-const normal = (tool: Tool.Any, error: unknown): unknown => {
-  if (Schema.isSchemaError(error)) {
-    const description = `Tool handler returned invalid result: ${error.message}`
-    return failure(tool, new AiError.InvalidToolResultError({ toolName: tool.name, description }))
-  }
-  return AiError.isAiErrorReason(error) ? failure(tool, error) : error
 }

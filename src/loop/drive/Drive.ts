@@ -15,14 +15,13 @@ import * as Scope from "effect/Scope"
 import * as Tracer from "effect/Tracer"
 import * as RunError from "../../run/RunError.ts"
 import * as RunState from "../../run/RunState.ts"
+import * as Alarm from "../../services/Alarm.ts"
 import * as Grace from "../../services/Grace.ts"
-import type * as SessionStore from "../../services/SessionStore.ts"
 import type * as Journal from "../log/Journal.ts"
 import * as Observing from "../observe/Observing.ts"
 import * as FirstEvent from "../open/FirstEvent.ts"
-import * as HeldBack from "../open/HeldBack.ts"
+import * as Mending from "../open/Mending.ts"
 import * as Opening from "../open/Opening.ts"
-import * as Recovery from "../open/Recovery.ts"
 import * as Cost from "../turn/Cost.ts"
 import * as Turn from "../turn/Turn.ts"
 import * as Ending from "./Ending.ts"
@@ -81,7 +80,7 @@ const through = (driving: Driving): Effect.Effect<void> => {
   const { live, observing } = driving
   return Effect.flatMap(
     // its turns have calls to settle behind what they leave behind
-    Phase.make(live, restore)(Effect.suspend(() => work(driving)), () => live.env === undefined ? 1 : 2),
+    Phase.make(live, restore)(Alarm.hold(() => work(driving)), () => live.env === undefined ? 1 : 2),
     (exit) => Effect.flatMapEager(conclude(driving, exit), () => observing.seen(restore))
   )
 }
@@ -118,7 +117,9 @@ const ready = (
   Effect.flatMapEager(
     Cost.check(services, found),
     (): ReturnType<typeof ready> =>
-      found._tag === "Ready" && RunState.isOpen(found.state) ? mend(services, request, found) : Effect.succeed(found)
+      found._tag === "Ready" && RunState.isOpen(found.state)
+        ? Mending.mend(services, request, found)
+        : Effect.succeed(found)
   )
 
 /** Stores the first event and takes turns; all of it is seen. */
@@ -187,28 +188,6 @@ const causeOf = (live: Live.Live, runId: string, cause: Cause.Cause<RunError.Run
   const isShutdown = live.stopped?._tag === "Abort" && live.stopped.reason === "shutdown"
   return isShutdown ? RunError.shuttingDown : RunError.abortedBeforeStart(runId)
 }
-
-/**
- * Ends a drive that died. Its end is stored with the first event of what follows, so that nobody finds one
- * without the other; a run that is not gone on with then is as it is.
- */
-const mend = Effect.fnUntraced(function*(
-  services: Env.Services,
-  request: Env.Request,
-  opened: Opening.Ready
-): Effect.fn.Return<Opening.Opened, SessionStore.StoreError> {
-  const { first, flush, second } = HeldBack.make(opened.session)
-  const seen = { ...Env.unseen(), feed: Observing.ofCrash(request) }
-  const env = Env.make(services, request, seen, { ...opened, session: first })
-  const isResumed = opened.begin._tag === "Resume"
-  yield* Recovery.repair(env, isResumed)
-  const state = env.journal.state
-  const wasAborted = state.end?._tag === "RunAborted" && state.end.reason !== "crashed"
-  const isOver = isResumed && (state.end?._tag === "RunLimited" || (wasAborted && request.begin._tag === "Start"))
-  if (!isOver) return { ...opened, session: second, state, transcript: env.journal.transcript }
-  yield* flush
-  return { _tag: "Replay", past: { from: opened.from, to: state.seq, state } }
-})
 
 /** How a drive ends whose turns did not: what broke them, or who cut them off. */
 const endingOf = (

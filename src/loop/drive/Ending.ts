@@ -17,7 +17,7 @@ import * as RunStatus from "../../run/RunStatus.ts"
 import * as Grace from "../../services/Grace.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
 import type * as Opening from "../open/Opening.ts"
-import * as ToolRound from "../round/ToolRound.ts"
+import * as Unsettled from "../round/Unsettled.ts"
 import type * as Turn from "../turn/Turn.ts"
 import type * as Env from "./Env.ts"
 import type * as Live from "./Live.ts"
@@ -72,7 +72,7 @@ const record = (env: Env.Env, ending: Ending): void => {
   const { journal } = env
   env.inbox.close(journal, ending._tag)
   // a suspended run keeps its questions open
-  if (ending._tag !== "RunSuspended") ToolRound.settleOpen(env, notExecuted[ending._tag])
+  if (ending._tag !== "RunSuspended") Unsettled.settle(env, notExecuted[ending._tag])
   const move = endMove(journal.status, ending)
   if (move !== undefined) journal.move(move)
   const totals = RunState.totalsAt(journal.state, journal.now())

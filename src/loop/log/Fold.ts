@@ -45,12 +45,14 @@ export const fold = (store: Store, sessionId: string, folded: Folded): Folding =
 const readOn = (store: Store, sessionId: string, folded: Folded): Folding =>
   Effect.suspend(() => {
     let { state, transcript } = folded
-    const take = (event: RunEvent.Durable) => {
-      state = RunState.evolve(state, event)
-      transcript = Transcript.append(transcript, event)
+    const take = (events: ReadonlyArray<RunEvent.Durable>) => {
+      for (const event of events) {
+        state = RunState.evolve(state, event)
+        transcript = Transcript.append(transcript, event)
+      }
     }
     return store.read(sessionId, { from: state.seq + 1 }).pipe(
-      Stream.runForEachArray((events) => Effect.sync(() => events.forEach(take))),
+      Stream.runForEachArray((events) => Effect.sync(() => take(events))),
       Effect.map(() => ({ state, transcript }))
     )
   })

@@ -27,8 +27,10 @@ interface Subject {
   readonly request: Model.ModelRequest
 }
 
+const nameOf = ({ name }: Message.ModelRef): string => `chat ${name}`
+
 const chat: Spans.Kind<Subject, Result> = {
-  nameOf: ({ info }) => `chat ${info.name}`,
+  nameOf: ({ info }) => nameOf(info),
   kind: "client",
   introduce: (span, { info, request: { messages, metadata, output } }, hasContent) => {
     tellModel(span, info, "chat")
@@ -56,14 +58,26 @@ const chat: Spans.Kind<Subject, Result> = {
       span.attribute(Conventions.outputMessages, Content.output(result.content, result.finishReason))
     }
     return undefined
-  },
-  /** A failed call is a call, whose duration counts. */
-  measure: ({ info }, result, target) => {
+  }
+}
+
+/** Counts the attempt; gives a warning where that broke. A failed call is a call, whose duration counts. */
+export const measure = (
+  { telemetry }: Pick<Env.Env, "telemetry">,
+  { info }: Pick<Model.Model["Service"], "info">,
+  result: Result
+): Effect.Effect<void> | undefined => {
+  try {
     const model = Metrics.ofModel(info)
     const seconds = result.duration / 1000
-    if (result._tag === "Failed") return model.discarded(result.error.reason._tag).duration(seconds, target)
-    model.settled.duration(seconds, target)
-    model.firstChunk(result.firstPart / 1000, target)
+    if (result._tag === "Failed") model.discarded(result.error.reason._tag).duration(seconds, telemetry.metrics)
+    else {
+      model.settled.duration(seconds, telemetry.metrics)
+      model.firstChunk(result.firstPart / 1000, telemetry.metrics)
+    }
+    return undefined
+  } catch {
+    return Spans.warn(nameOf(info))
   }
 }
 

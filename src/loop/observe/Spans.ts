@@ -43,8 +43,6 @@ export interface Kind<in Subject, in A> {
   readonly introduce: (span: Tracer.Span, subject: Subject, hasContent: boolean) => void
   /** Says more of what came out of it; what it gives is what the span fails with. */
   readonly describe: (span: Tracer.Span, subject: Subject, value: A, hasContent: boolean) => Error | undefined
-  /** Counts what came out of it, also where nobody sees spans. */
-  readonly measure?: (subject: Subject, value: A, metrics: Family.Target) => void
 }
 
 /**
@@ -54,28 +52,17 @@ export interface Kind<in Subject, in A> {
 export const around = <Subject, A>(
   kind: Kind<Subject, A>,
   subject: Subject,
-  { isTraced, metrics }: Telemetry,
+  { isTraced }: Telemetry,
   self: Effect.Effect<A>
-): Effect.Effect<A> => {
-  if (isTraced) return Effect.withFiber((fiber) => seen(kind, subject, metrics, self, fiber))
-  const { measure, nameOf } = kind
-  if (measure === undefined) return self
-  return Effect.flatMap(self, (value) => {
-    try {
-      measure(subject, value, metrics)
-      return Effect.succeed(value)
-    } catch {
-      return Effect.as(warn(nameOf(subject)), value)
-    }
-  })
-}
+): Effect.Effect<A> => isTraced ? Effect.withFiber((fiber) => seen(kind, subject, self, fiber)) : self
 
-const warn = (name: string): Effect.Effect<void> => Effect.logWarning(`the span "${name}" broke, and is not whole`)
+/** Says that what observes `self` broke. */
+export const warn = (name: string): Effect.Effect<void> =>
+  Effect.logWarning(`the span "${name}" broke, and is not whole`)
 
 const seen = <Subject, A>(
-  { describe, introduce, kind, measure, nameOf }: Kind<Subject, A>,
+  { describe, introduce, kind, nameOf }: Kind<Subject, A>,
   subject: Subject,
-  metrics: Family.Target,
   self: Effect.Effect<A>,
   fiber: Fiber.Fiber<unknown, unknown>
 ): Effect.Effect<A> => {
@@ -92,7 +79,6 @@ const seen = <Subject, A>(
   const clock = fiber.getRef(Clock.Clock)
   const end = (span: Tracer.Span, exit: Exit.Exit<A>) =>
     guarded(() => {
-      if (Exit.isSuccess(exit)) measure?.(subject, exit.value, metrics)
       const failure = Exit.isSuccess(exit) ? describe(span, subject, exit.value, hasContent) : defect(exit)
       // a tracer sees the exit, whose value is content
       const told = Exit.isSuccess(exit) ? Exit.void : exit

@@ -115,10 +115,15 @@ const makeParts = Effect.fnUntraced(function*(
   const { doomLoop, handlers, name, output, rules } = definition
   const instructions = input.instructions ?? definition.instructions
   const systemOf = (instructions: string) => systemText(instructions, output)
+  // both at once: the first of a process waits for threads
+  const [offer, digest] = yield* Effect.all([
+    Offer.make(systemOf(instructions), offered(handlers, input)),
+    Digest.sha256OfFixed(instructions)
+  ], { concurrency: "unbounded" })
   return {
-    ...(yield* Offer.make(systemOf(instructions), offered(handlers, input))),
+    ...offer,
     agent: name,
-    instructions: yield* Digest.sha256OfFixed(instructions),
+    instructions: digest,
     systemOf,
     rules,
     handlers,

@@ -4,9 +4,9 @@ import * as RunPolicy from "../../run/RunPolicy.ts"
 import * as RunState from "../../run/RunState.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
 import type * as Env from "../drive/Env.ts"
+import * as Unsettled from "../round/Unsettled.ts"
 import type * as Brief from "./Brief.ts"
 import type * as Opening from "./Opening.ts"
-import * as Recovery from "./Recovery.ts"
 
 /** Records and stores the drive's first event. */
 export const write = (
@@ -22,7 +22,7 @@ export const write = (
     return journal.commit
   }
   return begin._tag === "Start" && before.openCalls.length > 0
-    ? Effect.flatMap(Recovery.settleAll(env, "superseded"), record)
+    ? Effect.flatMap(Unsettled.settleBehind(env, "superseded"), record)
     : record()
 }
 

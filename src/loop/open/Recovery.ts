@@ -1,18 +1,18 @@
 /**
  * What a drive leaves behind when its process dies, and how it is mended by appending: the end that it could not write,
- * and what becomes of calls that it started.
+ * and what a call that it started needs.
  *
- * Does not own how the run goes on: behind its end it is like one that was aborted, with its calls still open; nor how the
- * application is asked about a call (`Reconciling`).
+ * Does not own how the run goes on: behind its end it is like one that was aborted, with its calls still open; nor what calls
+ * are settled as that do not go on (`Unsettled`), nor how the application is asked about a call (`Reconciling`).
  */
 import * as Effect from "effect/Effect"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import * as RunState from "../../run/RunState.ts"
 import type * as OpenCall from "../../run/state/OpenCall.ts"
-import type * as ToolOutcome from "../../run/ToolOutcome.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
 import type * as Env from "../drive/Env.ts"
-import * as CallStep from "../round/CallStep.ts"
+import type * as CallStep from "../round/CallStep.ts"
+import * as Unsettled from "../round/Unsettled.ts"
 import * as Reconciling from "./Reconciling.ts"
 
 /** A run that died so often in a row, with nothing finished between, is not gone on with by itself. */
@@ -33,7 +33,7 @@ export const repair = Effect.fnUntraced(function*(
   const ending = endingOf(state, isResumed)
   // what passed since its last event is not the drive's, also where settling ends a wait for a person
   const { duration } = RunState.totalsAt(state, state.at)
-  if (ending.settles !== undefined) yield* settleAll(env, ending.settles)
+  if (ending.settles !== undefined) yield* Unsettled.settleBehind(env, ending.settles)
   journal.record({ ...ending.end, totals: { ...journal.state.totals, duration } }, state.runId)
   yield* journal.commit
 })
@@ -43,10 +43,8 @@ interface Ending {
     | { readonly _tag: "RunAborted"; readonly reason: RunEvent.AbortedReason }
     | { readonly _tag: "RunLimited"; readonly reason: RunEvent.LimitedReason }
   /** what calls that never started are settled as, where they are */
-  readonly settles?: NotExecuted
+  readonly settles?: Unsettled.Reason
 }
-
-type NotExecuted = Extract<ToolOutcome.ToolOutcome, { _tag: "NotExecuted" }>["reason"]
 
 const endingOf = (state: RunState.RunState, isResumed: boolean): Ending => {
   if (state.abortRequested !== undefined) {
@@ -57,44 +55,15 @@ const endingOf = (state: RunState.RunState, isResumed: boolean): Ending => {
     : { end: { _tag: "RunAborted", reason: "crashed" } }
 }
 
-const waiting: ToolOutcome.ToolOutcome = { _tag: "Denied", reason: "superseded by a new message" }
-
-/** Gives every open call its outcome; nothing runs. */
-export const settleAll = Effect.fnUntraced(function*(env: Env.Env, reason: NotExecuted): Effect.fn.Return<void> {
-  const { openCalls, runId } = env.journal.state
-  for (const call of openCalls) {
-    const outcome = call.phase === "started"
-      ? yield* outcomeOfStarted(env, call, reason)
-      : outcomeOfUnstarted(call, reason)
-    CallStep.settle(env, call, outcome, runId)
-  }
-})
-
-/** What becomes of a call whose handler was never called. */
-export const outcomeOfUnstarted = (call: OpenCall.OpenCall, reason: NotExecuted): ToolOutcome.ToolOutcome =>
-  reason === "superseded" && call.phase === "awaiting"
-    ? waiting
-    : CallStep.unstarted(call, { _tag: "NotExecuted", reason })
-
-const outcomeOfStarted = (
-  env: Env.Env,
-  call: OpenCall.OpenCall,
-  reason: NotExecuted
-): Effect.Effect<ToolOutcome.ToolOutcome> => {
-  if (env.executor.isRepeatable(env.handlers, call.tool)) return Effect.succeed({ _tag: "Interrupted" })
-  // the reconciler of a run that dies again and again may be what it dies of
-  if (reason === "limit") return Effect.succeed({ _tag: "OutcomeUnknown" })
-  return Effect.map(Reconciling.ask(env, call), (known) => known ?? { _tag: "NotExecuted", reason })
-}
-
 /** What a call that a drive before this one started needs: to run again, or the outcome that is known of it. */
-export const judge = (env: Env.Env, call: OpenCall.OpenCall): Effect.Effect<CallStep.Verdict> => {
+export const judge = (env: Env.Env, call: OpenCall.OpenCall): CallStep.Judged => {
   const isOffered = env.tools.some((tool) => tool.name === call.tool)
-  if (isOffered && env.executor.isRepeatable(env.handlers, call.tool)) return Effect.succeed({ _tag: "Run" })
-  return Effect.map(Reconciling.ask(env, call), (known) =>
+  if (isOffered && env.executor.isRepeatable(env.handlers, call.tool)) return { _tag: "Run" }
+  const verdict = Effect.map(Reconciling.ask(env, call), (known): CallStep.Verdict =>
     known !== undefined
       ? { _tag: "Settle", outcome: known }
       : isOffered
       ? { _tag: "Run" }
       : { _tag: "Settle", outcome: { _tag: "NotExecuted", reason: "stopped" } })
+  return { _tag: "Wait", verdict }
 }

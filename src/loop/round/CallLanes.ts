@@ -6,9 +6,8 @@
  */
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
 import * as Semaphore from "effect/Semaphore"
-import type * as OpenCall from "../../run/state/OpenCall.ts"
+import * as OpenCall from "../../run/state/OpenCall.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
 import type * as Env from "../drive/Env.ts"
 import * as Recovery from "../open/Recovery.ts"
@@ -77,7 +76,8 @@ export const runAll = function*(env: Env.Env, progress: RoundProgress, calls: Re
   const first = calls.slice(0, places > 1 && env.hooks.at.beforeToolCall.length > 0 ? 0 : places)
   const verdicts: Array<CallStep.Verdict> = []
   for (const call of first) {
-    const verdict = yield* judge(env, call)
+    const judged = judge(env, call)
+    const verdict = judged._tag === "Wait" ? yield* told(env, judged.verdict) : judged
     if (verdict._tag === "Run") CallStep.start(env, verdict.call ?? call)
     verdicts.push(verdict)
   }
@@ -96,7 +96,8 @@ const oneByOne = function*(
   let isHeld = false
   for (const [i, call] of calls.entries()) {
     if (i > 0 && !progress.mayRun()) break
-    const verdict = verdicts[i] ?? (yield* judge(env, call))
+    const judged = verdicts[i] ?? judge(env, call)
+    const verdict = judged._tag === "Wait" ? yield* told(env, judged.verdict) : judged
     const isFree = verdict._tag === "Run" && call.phase === "pending" && call.decision === undefined
     if (isFree && isHeld) continue
     if (verdict._tag === "Settle") CallStep.settle(env, call, verdict.outcome, undefined, verdict.hook)
@@ -105,16 +106,16 @@ const oneByOne = function*(
       const decided = yield* ask(lanes, verdict.call ?? call)
       if (decided !== undefined) yield* perform(lanes, decided, false)
     }
-    isHeld ||= stillOpen(env, [call]).length > 0
+    isHeld ||= OpenCall.indexOf(env.journal.state.openCalls, call.callId) >= 0
   }
 }
 
 const atOnce = (lanes: Lanes, calls: ReadonlyArray<Call>, verdicts: ReadonlyArray<CallStep.Verdict>): Running => {
   const work = (call: Call, i: number) => {
-    const verdict = verdicts[i]
-    return verdict === undefined
-      ? Effect.flatMapEager(judge(lanes.env, call), (verdict) => enter(lanes, call, verdict, false))
-      : enter(lanes, call, verdict, true)
+    const judged = verdicts[i] ?? judge(lanes.env, call)
+    return judged._tag === "Wait"
+      ? Effect.flatMap(told(lanes.env, judged.verdict), (verdict) => enter(lanes, call, verdict, false))
+      : enter(lanes, call, judged, i < verdicts.length)
   }
   return Effect.forEach(calls, work, { concurrency: "unbounded", discard: true })
 }
@@ -183,11 +184,14 @@ const ask = function*(lanes: Lanes, asked: Call, n = 1): Steps<Call | undefined>
 export const stillOpen = ({ journal }: Env.Env, calls: ReadonlyArray<Call>): ReadonlyArray<Call> =>
   journal.state.openCalls.filter(({ callId }) => calls.some((call) => call.callId === callId))
 
+const judge = (env: Env.Env, call: Call): CallStep.Judged =>
+  call.phase === "started" ? Recovery.judge(env, call) : CallStep.judge(env, call)
+
 /** What is known is not kept back by a rule that takes its time. */
-const judge = (env: Env.Env, call: Call): Effect.Effect<CallStep.Verdict, SessionStore.StoreError> => {
-  const verdict = call.phase === "started" ? Recovery.judge(env, call) : CallStep.judge(env, call)
-  return Exit.isExit(verdict) ? verdict : Effect.andThen(env.journal.commit, verdict)
-}
+const told = (
+  { journal }: Env.Env,
+  verdict: Effect.Effect<CallStep.Verdict>
+): Effect.Effect<CallStep.Verdict, SessionStore.StoreError> => Effect.andThen(journal.commit, verdict)
 
 /** Stores the intent together with what is recorded by then, unless it is stored already, and runs the handler. */
 const perform = function*({ env, progress }: Lanes, call: Call, isStarted: boolean): Steps {

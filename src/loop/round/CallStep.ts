@@ -29,14 +29,23 @@ export type Verdict =
   | { readonly _tag: "Ask"; readonly call?: Call }
   | { readonly _tag: "Settle"; readonly outcome: ToolOutcome.ToolOutcome; readonly hook?: string }
 
+/** A verdict, or the wait for one. */
+export type Judged = Verdict | { readonly _tag: "Wait"; readonly verdict: Effect.Effect<Verdict> }
+
 /** What hooks make of a call that has not started, and then the rules of whatever they leave. */
-export const judge = (env: Env.Env, call: Call): Effect.Effect<Verdict> =>
+export const judge = (env: Env.Env, call: Call): Judged =>
   ToolHooks.isAsked(env, call)
-    ? Effect.flatMap(ToolHooks.before(env, call), (prepared): Effect.Effect<Verdict> =>
-      prepared._tag === "Settle"
-        ? Effect.succeed({ ...prepared, outcome: storable(prepared.outcome) })
-        : Effect.map(byRules(env, prepared.call), (verdict) => ({ ...verdict, call: prepared.call })))
+    ? {
+      _tag: "Wait",
+      verdict: Effect.flatMap(ToolHooks.before(env, call), (prepared): Effect.Effect<Verdict> =>
+        prepared._tag === "Settle"
+          ? Effect.succeed({ ...prepared, outcome: storable(prepared.outcome) })
+          : Effect.map(awaited(byRules(env, prepared.call)), (verdict) => ({ ...verdict, call: prepared.call })))
+    }
     : byRules(env, call)
+
+export const awaited = (judged: Judged): Effect.Effect<Verdict> =>
+  judged._tag === "Wait" ? judged.verdict : Effect.succeed(judged)
 
 /** How often a person is asked about a call in one drive, where hooks change whatever arguments they give. */
 const mostQuestions = 3
@@ -47,9 +56,9 @@ const mostQuestions = 3
  */
 export const rejudge = (env: Env.Env, call: Call, questions: number): Effect.Effect<Verdict> =>
   call.decision?.params === undefined
-    ? byRules(env, call)
+    ? awaited(byRules(env, call))
     : Effect.map(
-      judge(env, call),
+      awaited(judge(env, call)),
       (verdict) => verdict._tag === "Ask" && questions >= mostQuestions ? unsettled : verdict
     )
 
@@ -61,12 +70,11 @@ const unsettled: Verdict = {
   }
 }
 
-/** An `Exit` where nothing has to be waited for. */
-const byRules = (env: Env.Env, call: Call): Effect.Effect<Verdict> => {
-  if (call.decision?.approved === false) return Effect.succeed({ _tag: "Settle", outcome: denied(call.decision) })
+const byRules = (env: Env.Env, call: Call): Judged => {
+  if (call.decision?.approved === false) return { _tag: "Settle", outcome: denied(call.decision) }
   if (!env.tools.some((tool) => tool.name === call.tool)) {
     const available = env.tools.map((tool) => tool.name)
-    return Effect.succeed({ _tag: "Settle", outcome: { _tag: "UnknownTool", available } })
+    return { _tag: "Settle", outcome: { _tag: "UnknownTool", available } }
   }
   if (call.decision !== undefined) return runs
   // what was asked stays asked, whatever the tool's rule says by now
@@ -78,27 +86,24 @@ const byRules = (env: Env.Env, call: Call): Effect.Effect<Verdict> => {
     messages: () => Transcript.messages(Transcript.beforeTurn(env.journal.transcript))
   }
   const asks = env.executor.needsApproval(env.handlers, candidate, env.policy.requireApprovalByDefault ?? false)
-  return isSettled(asks)
-    ? verdictOf(asks.value)
-    : Effect.flatMap(Severed.run(env, `approval of ${call.tool}`, call.callId, asks), verdictOf)
+  if (isSettled(asks)) return verdictOf(asks.value)
+  const asked = Severed.run(env, `approval of ${call.tool}`, call.callId, asks)
+  return { _tag: "Wait", verdict: Effect.map(asked, verdictOf) }
 }
 
-const runs = Exit.succeed<Verdict>({ _tag: "Run" })
-const waits = Exit.succeed<Verdict>({ _tag: "Ask" })
+const runs: Verdict = { _tag: "Run" }
+const waits: Verdict = { _tag: "Ask" }
 
 const isSettled = (asks: Effect.Effect<boolean>): asks is Exit.Success<boolean> =>
-  Exit.isExit(asks) && Exit.isSuccess(asks)
+  Exit.isExit(asks) && asks._tag === "Success"
 
-const verdictOf = (asks: boolean): Exit.Exit<Verdict> => asks ? waits : runs
+const verdictOf = (asks: boolean): Verdict => asks ? waits : runs
 
-const denied = ({ reason }: OpenCall.Decision): ToolOutcome.ToolOutcome => ({
+/** A person's no. */
+export const denied = ({ reason }: OpenCall.Decision): ToolOutcome.ToolOutcome => ({
   _tag: "Denied",
   reason: reason ?? "the user did not allow this call"
 })
-
-/** The outcome of a call that never started: what a person said against it, else `otherwise`. */
-export const unstarted = ({ decision }: Call, otherwise: ToolOutcome.ToolOutcome): ToolOutcome.ToolOutcome =>
-  decision?.approved === false ? denied(decision) : otherwise
 
 /** Records the intent. It is stored before the handler runs. */
 export const start = (env: Env.Env, call: Call): void => {
@@ -133,68 +138,73 @@ const editedOf = ({ decision }: Call) => decision?.params === undefined ? {} : {
 /** This drive started it, and not one that died: told by the log, because clocks of machines differ. */
 export const isOurs = (journal: Env.Env["journal"], { drive }: Call): boolean => drive === journal.state.drive
 
-/** Runs the handler of a call whose intent is stored, and records the outcome once there is one. */
+/**
+ * Runs the handler of a call whose intent is stored, and records the outcome once there is one. To be run when it is called:
+ * its time begins then.
+ */
 export const execute = (env: Env.Env, call: Call): Effect.Effect<ToolOutcome.ToolOutcome> =>
   ToolSpan.around(env, call, carryOut(env, call))
 
-const carryOut = (env: Env.Env, call: Call): Effect.Effect<ToolOutcome.ToolOutcome> =>
-  Effect.uninterruptibleMask((restore) => {
-    const { journal, sessionId } = env
-    const { callId, tool, turn } = call
-    const { runId } = journal
-    const startedAt = journal.now()
-    // as it stood before its intent
-    const attempt = (call.tries ?? 0) + 1
-    let isSettled = false
-    const show = (value: Schema.Json | undefined) =>
-      Effect.sync(() => {
-        if (!isSettled && value !== undefined) journal.emit({ _tag: "ToolProgress", turn, callId, tool, value })
-      })
-    const execution = env.executor.execute(
-      env.handlers,
-      {
-        name: tool,
-        params: OpenCall.final(call),
-        timeout: Duration.fromInputUnsafe(env.timeouts.tool),
-        identity: {
-          sessionId,
-          runId,
-          callId,
-          idempotencyKey: OpenCall.idempotencyKey(sessionId, runId, callId),
-          attempt,
-          data: journal.state.input?.data
-        }
-      },
-      {
-        // a handler that was left behind is not heard any more
-        progress: (value) =>
-          env.hooks.at.afterToolCall.length === 0
-            ? show(value)
-            : Effect.flatMap(ToolHooks.preliminary(env, call, value, journal.now() - startedAt), show),
-        leftBehind: (outcome) => Effect.sync(() => env.leftBehind.set(callId, { name: tool, outcome }))
+const carryOut = (env: Env.Env, call: Call): Effect.Effect<ToolOutcome.ToolOutcome> => {
+  const { journal, sessionId } = env
+  const { callId, tool, turn } = call
+  const { runId } = journal
+  const startedAt = journal.now()
+  // as it stood before its intent
+  const attempt = (call.tries ?? 0) + 1
+  let isSettled = false
+  const show = (value: Schema.Json | undefined) =>
+    Effect.sync(() => {
+      if (!isSettled && value !== undefined) journal.emit({ _tag: "ToolProgress", turn, callId, tool, value })
+    })
+  const hasHooks = env.hooks.at.afterToolCall.length > 0
+  const execution = env.executor.execute(
+    env.handlers,
+    {
+      name: tool,
+      params: OpenCall.final(call),
+      timeout: Duration.fromInputUnsafe(env.timeouts.tool),
+      identity: {
+        sessionId,
+        runId,
+        callId,
+        idempotencyKey: OpenCall.idempotencyKey(sessionId, runId, callId),
+        attempt,
+        data: journal.state.input?.data
       }
-    )
-    const settle = (settlement: ToolExecutor.Settlement, left: ToolOutcome.ToolOutcome, duration: number) => {
-      // arguments that do not fit any more say nothing of the try before, which they did
-      const isUnknown = attempt > 1 && settlement.outcome._tag === "InvalidArguments"
-      const edited = editedOf(call)
-      const outcome = isUnknown ? { _tag: "OutcomeUnknown" as const } : storable(left, edited)
-      journal.record({ _tag: "ToolSettled", turn, callId, tool, duration, ...settlement, ...edited, outcome })
-      return outcome
+    },
+    {
+      // a handler that was left behind is not heard any more
+      progress: (value) =>
+        hasHooks
+          ? Effect.flatMap(ToolHooks.preliminary(env, call, value, journal.now() - startedAt), show)
+          : show(value),
+      leftBehind: (outcome) => Effect.sync(() => env.leftBehind.set(callId, { name: tool, outcome }))
     }
-    if (env.hooks.at.afterToolCall.length === 0) {
-      return Effect.map(restore(execution), (settlement) => {
-        isSettled = true
-        return settle(settlement, settlement.outcome, journal.now() - startedAt)
-      })
-    }
-    return Effect.flatMap(restore(execution), (settlement) => {
+  )
+  const settle = (settlement: ToolExecutor.Settlement, left: ToolOutcome.ToolOutcome, duration: number) => {
+    // arguments that do not fit any more say nothing of the try before, which they did
+    const isUnknown = attempt > 1 && settlement.outcome._tag === "InvalidArguments"
+    const edited = editedOf(call)
+    const outcome = isUnknown ? { _tag: "OutcomeUnknown" as const } : storable(left, edited)
+    journal.record({ _tag: "ToolSettled", turn, callId, tool, duration, ...settlement, ...edited, outcome })
+    return outcome
+  }
+  if (!hasHooks) {
+    return Effect.map(execution, (settlement) => {
+      isSettled = true
+      return settle(settlement, settlement.outcome, journal.now() - startedAt)
+    })
+  }
+  return Effect.uninterruptibleMask((restore) =>
+    Effect.flatMap(restore(execution), (settlement) => {
       isSettled = true
       const duration = journal.now() - startedAt
       const left = restore(ToolHooks.after(env, call, settlement.outcome, duration, "ran"))
       return Effect.map(left, (outcome) => settle(settlement, outcome, duration))
     })
-  })
+  )
+}
 
 /** The outcome, or where it is more than a store holds together with `beside`, what became of it. */
 export const storable = (outcome: ToolOutcome.ToolOutcome, beside: object = {}): ToolOutcome.ToolOutcome => {

@@ -21,10 +21,12 @@ export class RoundProgress {
   /** the limit that was reached, where one was */
   spent: RunEvent.LimitedReason | undefined
   running = 0
-  /** the questions that wait for a person, by id */
-  readonly #waiting = new Set<string>()
+  /** the questions that wait for a person, by id; most rounds have none */
+  #waiting: Set<string> | undefined
+  /** a call has ended behind which no other may start, and who waits for that */
+  #isOver = false
+  #over: Deferred.Deferred<void> | undefined
   readonly #env: Pick<Env.Env, "journal" | "policy">
-  readonly #over = Deferred.makeUnsafe<void>()
 
   constructor(env: Pick<Env.Env, "journal" | "policy">) {
     this.#env = env
@@ -35,7 +37,7 @@ export class RoundProgress {
 
   /** Comes when a call has ended behind which no other may start. */
   get over(): Effect.Effect<void> {
-    return Deferred.await(this.#over)
+    return Effect.suspend(() => this.#isOver ? Effect.void : Deferred.await(this.#over ??= Deferred.makeUnsafe()))
   }
 
   mayRun(): boolean {
@@ -52,28 +54,29 @@ export class RoundProgress {
   ended(call: OpenCall.OpenCall, outcome: ToolOutcome.ToolOutcome): void {
     this.running--
     if (ToolOutcome.isError(outcome)) this.#failed(call)
-    if (!this.mayRun()) Deferred.doneUnsafe(this.#over, Effect.void)
+    if (!this.mayRun()) this.#isOver = true
+    if (this.#isOver && this.#over !== undefined) Deferred.doneUnsafe(this.#over, Effect.void)
     this.look()
   }
 
   /** `false` where the round has asked this question before, and nobody answered. */
   asked(approvalId: string): boolean {
+    this.#waiting ??= new Set()
     const isNew = !this.#waiting.has(approvalId)
     this.#waiting.add(approvalId)
     return isNew
   }
 
   answered(approvalId: string): void {
-    this.#waiting.delete(approvalId)
+    this.#waiting?.delete(approvalId)
     this.#goOn()
   }
 
   /** The round waits for a person while one is asked and nothing runs. */
   look(): void {
     const { journal } = this.#env
-    if (this.running === 0 && this.#waiting.size > 0 && journal.status === "tool_running") {
-      journal.move("everyCallWaits")
-    }
+    const isAsked = this.#waiting !== undefined && this.#waiting.size > 0
+    if (this.running === 0 && isAsked && journal.status === "tool_running") journal.move("everyCallWaits")
   }
 
   #failed(call: Failed): void {

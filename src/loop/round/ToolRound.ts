@@ -3,7 +3,7 @@
  * before its handler runs; outcomes are stored as they come; one call's trouble is never a sibling's.
  *
  * Does not own which call runs when (`CallLanes`), the steps of one (`CallStep`), what a round knows of itself (`RoundProgress`),
- * nor the ends of runs; `settleOpen` is what an end does to calls still open.
+ * nor what calls are settled as that are open when nothing of them runs any more (`Unsettled`).
  */
 import type * as Effect from "effect/Effect"
 import type * as RunError from "../../run/RunError.ts"
@@ -11,12 +11,12 @@ import type * as RunEvent from "../../run/RunEvent.ts"
 import * as CallQuota from "../../run/state/CallQuota.ts"
 import type * as OpenCall from "../../run/state/OpenCall.ts"
 import * as RunDecision from "../../run/state/RunDecision.ts"
-import type * as ToolOutcome from "../../run/ToolOutcome.ts"
 import type * as Env from "../drive/Env.ts"
 import * as Stopping from "../turn/Stopping.ts"
 import * as CallLanes from "./CallLanes.ts"
 import * as CallStep from "./CallStep.ts"
 import { RoundProgress } from "./RoundProgress.ts"
+import * as Unsettled from "./Unsettled.ts"
 
 export interface Round {
   /** the limit that kept calls of this message from running */
@@ -33,7 +33,6 @@ export interface Round {
 export const none: Round = { cutBy: undefined, toolError: undefined, isWaiting: false, isStopped: false }
 
 type Call = OpenCall.OpenCall
-type NotExecuted = Extract<ToolOutcome.ToolOutcome, { _tag: "NotExecuted" }>["reason"]
 
 /** Takes up the open calls; in a drive that finds them in the log, the status says so already. */
 export const run = function*(
@@ -53,14 +52,14 @@ export const run = function*(
   }
   if (env.rules.stopBefore !== undefined) enter("settledWithCalls")
   if (yield* Stopping.before(env)) {
-    settleOpen(env, "stopped")
+    Unsettled.settle(env, "stopped")
     journal.move("everyCallSettled")
     return { ...none, isStopped: true }
   }
   const beyond = beyondQuota(env, calls)
   const within = beyond.length === 0 ? calls : calls.filter((call) => !beyond.includes(call))
   const left = RunDecision.callsLeft(journal.state)
-  const allowed = within.slice(0, left.count)
+  const allowed = left.count < within.length ? within.slice(0, left.count) : within
   const cutBy = allowed.length < within.length ? left.reason : undefined
   enter(cutBy === "turns" ? "settledWithoutTurnLeft" : "settledWithCalls")
   for (const call of beyond) CallStep.settle(env, call, { _tag: "NotExecuted", reason: "limit" })
@@ -76,7 +75,7 @@ export const run = function*(
     env.desk.close()
     return { ...none, cutBy, isWaiting: true }
   }
-  settleOpen(env, toolError === undefined ? "limit" : "failed")
+  Unsettled.settle(env, toolError === undefined ? "limit" : "failed")
   // nobody is waited for any more
   if (journal.status === "awaiting_human") journal.move("answered")
   if (journal.status === "tool_running") {
@@ -92,16 +91,3 @@ const beyondQuota = ({ journal, policy, tools }: Env.Env, calls: ReadonlyArray<C
     journal.state.started,
     calls.filter((call) => tools.some((tool) => tool.name === call.tool))
   )
-
-/** Gives every call that is still open the outcome that an end leaves it with; nothing runs. */
-export const settleOpen = (env: Env.Env, reason: NotExecuted): void => {
-  for (const call of env.journal.state.openCalls) {
-    if (call.phase === "started") CallStep.settle(env, call, outcomeOfStarted(env, call))
-    else CallStep.settle(env, call, CallStep.unstarted(call, { _tag: "NotExecuted", reason }))
-  }
-}
-
-const outcomeOfStarted = (env: Env.Env, call: Call): ToolOutcome.ToolOutcome => {
-  const isKnown = CallStep.isOurs(env.journal, call) || env.executor.isRepeatable(env.handlers, call.tool)
-  return env.leftBehind.get(call.callId)?.outcome ?? { _tag: isKnown ? "Interrupted" : "OutcomeUnknown" }
-}

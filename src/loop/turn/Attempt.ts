@@ -1,13 +1,14 @@
 /**
- * One try at a model call: what came back, as data. Shows the deltas as they come, holds the time limits, and stops
- * reading at the finish, although the provider may keep its socket open.
+ * One try at a model call: what came back, as data. Holds the time limits, and closes the stream, or leaves behind what does
+ * not let itself be closed.
  *
- * Does not own whether there is another try; that is `ModelCall`.
+ * Does not own what comes in meanwhile (`Incoming`), nor whether there is another try; that is `ModelCall`.
  */
-import * as Arr from "effect/Array"
+import * as Cause from "effect/Cause"
 import * as Channel from "effect/Channel"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Pull from "effect/Pull"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
@@ -21,7 +22,8 @@ import * as Grace from "../../services/Grace.ts"
 import type * as Model from "../../services/Model.ts"
 import * as SessionStore from "../../services/SessionStore.ts"
 import type * as Journal from "../log/Journal.ts"
-import { Collector } from "./Collector.ts"
+import type { Collector } from "./Collector.ts"
+import { Incoming } from "./Incoming.ts"
 
 export interface Settled {
   readonly _tag: "Settled"
@@ -42,17 +44,6 @@ export interface Failed {
   readonly duration: number
 }
 
-/** Times of the attempt under way, in milliseconds on the journal's clock. */
-interface Watch {
-  readonly startedAt: number
-  firstPartAt: number | undefined
-  /** when the wait for the next part began; none while parts come without one */
-  lastPartAt: number | undefined
-}
-
-/** How many deltas are shown before readers run: half of what they buffer, so that a source that never waits fills none. */
-const mostUnread = 512
-
 export const run = (
   model: Model.Model["Service"],
   request: Model.ModelRequest,
@@ -62,96 +53,60 @@ export const run = (
 ): Effect.Effect<Settled | Failed> =>
   // others go first: a call that they abort by then is not made
   Effect.flatMap(Effect.yieldNow, () => {
-    const { attempt, runId, turn } = request.metadata
-    const collector = new Collector(runId, turn, attempt)
-    const startedAt = journal.now()
-    const watch: Watch = { startedAt, firstPartAt: undefined, lastPartAt: startedAt }
-
-    /** parts come one after the other, without a wait */
-    let isBurst = false
-    let deltas: Array<RunEvent.Delta> = []
-    let unread = 0
-
-    const show = () => {
-      if (!Arr.isReadonlyArrayNonEmpty(deltas)) return
-      unread += deltas.length
-      journal.emitDeltas(deltas)
-      deltas = []
-    }
-    const endBurst = () => {
-      isBurst = false
-      show()
-      watch.lastPartAt ??= journal.now()
-    }
-
-    const take = (parts: ReadonlyArray<Model.ModelPart>) => {
-      if (!isBurst) {
-        isBurst = true
-        // behind all that comes without a wait: its deltas are shown as one array, and the clock is looked at once
-        queueMicrotask(endBurst)
-      }
-      if (watch.lastPartAt !== undefined && parts.some(isProgress)) {
-        watch.lastPartAt = undefined
-        if (watch.firstPartAt === undefined) {
-          watch.firstPartAt = journal.now()
-          journal.move("partsArrive")
-        }
-      }
-      collector.push(parts, deltas)
-    }
-
-    const letReadersIn = Effect.suspend(() => {
-      show()
-      unread = 0
-      return Effect.yieldNow
-    })
-
-    const isOpen = () => collector.finish === undefined
+    const incoming = new Incoming(request.metadata, journal)
     const scope = Scope.makeUnsafe()
     const pulled = Effect.flatMap(
       Channel.toPullScoped(Stream.toChannel(model.stream(request)), scope),
-      (pull) =>
-        Effect.whileLoop({
-          while: isOpen,
-          body: () => unread + deltas.length < mostUnread ? pull : Effect.andThen(letReadersIn, pull),
-          step: take
-        })
+      (pull) => incoming.read(pull)
     )
     // an answer that is there does not wait for a stream that does not let itself be closed
-    const consumed = Effect.onExitPrimitive(Pull.catchDone(pulled, () => Effect.void), (exit) => {
-      show()
-      const closing = Grace.closing(scope, exit)
+    const consumed = Effect.onExitPrimitive(pulled, (exit) => {
+      incoming.show()
+      const closing = Grace.closing(scope, endOf(exit))
       return closing && Effect.flatMap(closing, (isClosed) => isClosed ? Effect.void : onLeak)
     })
-
-    const limit = Effect.suspend(() => limitTime(watch, journal, timeouts, isOpen))
-    return Effect.match(Grace.severed(consumed, onLeak, { limit }), {
-      onSuccess: () => settle(collector, watch, journal.now()),
-      onFailure: (error) => failed(error, collector, journal.now() - startedAt)
+    return Effect.callback<Settled | Failed>((resume) => {
+      const judge = (exit: Effect.Effect<void, RunError.ModelError | Cause.Done<unknown>>) =>
+        resume(Effect.match(exit, {
+          onSuccess: () => settle(incoming, journal.now()),
+          onFailure: (error) =>
+            Cause.isDone(error) ? settle(incoming, journal.now()) : failed(error, incoming, journal.now())
+        }))
+      const fiber = Grace.start(consumed, Grace.contextHere())
+      const exit = fiber.pollUnsafe()
+      if (exit === undefined) {
+        return Grace.awaiting(fiber, judge, judge, onLeak, () => limitOf(incoming, journal, timeouts))
+      }
+      if (exit._tag === "Success") resume(Effect.succeed(settle(incoming, journal.now())))
+      else judge(exit)
     })
   })
 
-const settle = (collector: Collector, watch: Watch, now: number): Settled | Failed => {
+/** That a stream ended is no failure of it. */
+const endOf = (exit: Exit.Exit<void, unknown>): Exit.Exit<void, unknown> =>
+  exit._tag === "Failure" && Pull.isDoneCause(exit.cause) ? Exit.asVoid(Pull.doneExitFromCause(exit.cause)) : exit
+
+const settle = (incoming: Incoming, now: number): Settled | Failed => {
+  const { collector, firstPartAt = now, startedAt } = incoming
   const { finish } = collector
-  const duration = now - watch.startedAt
   if (finish === undefined) {
     return failed(
       new RunError.RetryableError({ _tag: "StreamTruncated", message: "the model's answer ended before its finish" }),
-      collector,
-      duration
+      incoming,
+      now
     )
   }
   if (finish.reason === "error") {
     return failed(
       new RunError.NonRetryableError({ _tag: "Unknown", message: "the provider ended the answer with an error" }),
-      collector,
-      duration
+      incoming,
+      now
     )
   }
   const content = collector.content()
   const bytes = Bounds.above(content, SessionStore.maxContentBytes)
   if (bytes !== undefined) {
-    return failed(RunError.tooLarge("the model's answer", bytes, SessionStore.maxContentBytes), collector, duration)
+    return failed(RunError.tooLarge("the model's answer", bytes, SessionStore.maxContentBytes), incoming, now)
   }
   return {
     _tag: "Settled",
@@ -159,58 +114,40 @@ const settle = (collector: Collector, watch: Watch, now: number): Settled | Fail
     finishReason: finish.reason,
     usage: finish.usage,
     response: collector.response,
-    firstPart: (watch.firstPartAt ?? now) - watch.startedAt,
-    duration
+    firstPart: firstPartAt - startedAt,
+    duration: now - startedAt
   }
 }
 
-const failed = (error: Failed["error"], collector: Collector, duration: number): Failed => ({
+const failed = (error: Failed["error"], { collector, startedAt }: Incoming, now: number): Failed => ({
   _tag: "Failed",
   error,
   usage: collector.finish?.usage ?? Usage.zero,
-  duration
+  duration: now - startedAt
 })
 
-/** A part that brings the answer on: what says that somebody is there, and no more, holds off no time limit. */
-const isProgress = (part: Model.ModelPart): boolean => {
-  switch (part.type) {
-    case "response":
-      return false
-    case "block-start":
-    case "block-end":
-      return part.metadata !== undefined
-    case "text-delta":
-    case "reasoning-delta":
-      return part.delta !== "" || part.metadata !== undefined
-    case "tool-params-delta":
-      return part.delta !== "" || part.tool !== undefined
-    default:
-      return true
-  }
-}
-
 /** Fails when the whole call, the first part or the gap between two parts takes too long. */
-const limitTime = (
-  watch: Watch,
+const limitOf = (
+  incoming: Incoming,
   journal: Journal.Journal,
-  timeouts: RunPolicy.Timeouts,
-  isOpen: () => boolean
-): Effect.Effect<never, RunError.ModelError> => {
+  timeouts: RunPolicy.Timeouts
+): Grace.Limit<never, RunError.ModelError> => {
   const call = Duration.toMillis(timeouts.call)
   const firstPart = Duration.toMillis(timeouts.firstPart)
   const gap = Duration.toMillis(timeouts.gap)
-  const check: Effect.Effect<void, RunError.ModelError> = Effect.suspend(() => {
-    const now = journal.now()
-    const scope = watch.firstPartAt === undefined ? "firstPart" as const : "gap" as const
+  const over = () => {
+    const { collector, firstPartAt, lastPartAt, startedAt } = incoming
+    const at = journal.now()
+    const scope = firstPartAt === undefined ? "firstPart" as const : "gap" as const
     const limit = scope === "firstPart" ? firstPart : gap
-    const left = limit - (now - (watch.lastPartAt ?? now))
-    const callLeft = call - (now - watch.startedAt)
-    if (!isOpen()) return Effect.never
-    if (callLeft <= 0) return Effect.fail(timedOut("call", call))
-    if (left <= 0) return Effect.fail(timedOut(scope, limit))
-    return Effect.sleep(Duration.millis(Math.min(left, callLeft)))
-  })
-  return Effect.forever(check, { disableYield: true })
+    const left = limit - (at - (lastPartAt ?? at))
+    const callLeft = call - (at - startedAt)
+    if (collector.finish !== undefined) return Infinity
+    if (callLeft <= 0) return () => Effect.fail(timedOut("call", call))
+    if (left <= 0) return () => Effect.fail(timedOut(scope, limit))
+    return Math.min(left, callLeft)
+  }
+  return { millis: Math.min(firstPart, gap, call), over }
 }
 
 const scopes = {

@@ -36,8 +36,10 @@ export class Collector {
   #current: Block | undefined
   /** blocks that may go on, by kind and id */
   readonly #open = new Map<string, Block>()
-  readonly #halves = new Map<string, string>()
-  readonly #tools = new Map<string, string>()
+  /** what is held back of a block, by kind and id; mostly nothing ever is */
+  #halves: Map<string, string> | undefined
+  /** the tools that arguments are for, by block */
+  #tools: Map<string, string> | undefined
 
   constructor(runId: string, turn: number, attempt: number) {
     this.runId = runId
@@ -121,13 +123,14 @@ export class Collector {
   #characters(
     { block, delta, type }: { readonly type: string; readonly block: string; readonly delta: string }
   ): string {
-    if (this.#halves.size === 0 && !endsInHalf(delta)) return delta
+    if (!this.#halves?.size && !endsInHalf(delta)) return delta
+    const halves = this.#halves ??= new Map()
     const key = `${type} ${block}`
-    const text = (this.#halves.get(key) ?? "") + delta
+    const text = (halves.get(key) ?? "") + delta
     const isWhole = !endsInHalf(text)
-    if (isWhole) this.#halves.delete(key)
+    if (isWhole) halves.delete(key)
     else {
-      this.#halves.set(key, text.slice(-1))
+      halves.set(key, text.slice(-1))
       this.#current = undefined
     }
     return isWhole ? text : text.slice(0, -1)
@@ -136,7 +139,7 @@ export class Collector {
   #text(type: Block["type"], part: TextDelta, deltas: Array<RunEvent.Delta>): void {
     const block = this.#open.get(`${type} ${part.block}`) ?? this.#begin(type, part.block)
     block.deltas.push(part.delta)
-    annotate(block, part.metadata)
+    if (part.metadata !== undefined) annotate(block, part.metadata)
     this.#current = block
     const delta = this.#characters(part)
     if (delta === "") return
@@ -146,7 +149,8 @@ export class Collector {
 
   /** The tool that a call's arguments are for; only the first delta has to name it. */
   #tool(block: string, name: string | undefined): string {
-    if (name === undefined) return this.#tools.get(block) ?? ""
+    if (name === undefined) return this.#tools?.get(block) ?? ""
+    this.#tools ??= new Map()
     this.#tools.set(block, name)
     return name
   }

@@ -4,10 +4,8 @@
  * Does not own prices (`Prices`), nor when a limit is reached (`RunDecision`).
  */
 import * as Effect from "effect/Effect"
-import type * as Message from "../../run/Message.ts"
 import * as RunError from "../../run/RunError.ts"
 import * as RunPolicy from "../../run/RunPolicy.ts"
-import type * as Usage from "../../run/Usage.ts"
 import * as Prices from "../../services/Prices.ts"
 import type * as Env from "../drive/Env.ts"
 import type * as Opening from "../open/Opening.ts"
@@ -36,10 +34,3 @@ export const check = (
     ))
   })
 }
-
-/** The usage of a call of a model, with its cost. */
-export const of = (
-  { prices }: Pick<Env.Env, "prices">,
-  { name, provider }: Message.ModelRef,
-  usage: Usage.Usage
-): Usage.Usage => Prices.costed(prices, { provider, name }, usage)

@@ -17,15 +17,22 @@ export type Changed = { readonly _tag: "Shrank" } | Compacting.Limited
 
 const shrank = (ending: Compacting.Limited | undefined): Changed => ending ?? { _tag: "Shrank" }
 
-/** Before a model is asked; `messages` are those that hooks made. Undefined where they may be sent as they are. */
-export const beforeCall = function*(
+/** What is to be compacted before a model is asked; `messages` are those that hooks made. */
+export const tooMuch = (
   env: Env.Env,
   messages?: ReadonlyArray<Message.Message>
-): Effect.fn.Return<Changed | undefined, RunError.RunError> {
+): ContextManager.Request | undefined => {
   const plan = env.context.plan(Sizing.view(env, undefined, messages))
-  if (plan._tag === "Send") return undefined
+  return plan._tag === "Send" ? undefined : plan.request
+}
+
+/** Before a model is asked. */
+export const beforeCall = function*(
+  env: Env.Env,
+  request: ContextManager.Request
+): Effect.fn.Return<Changed, RunError.RunError> {
   env.journal.move("contextMustShrink")
-  return shrank(yield* Compacting.compact(env, plan.request))
+  return shrank(yield* Compacting.compact(env, request))
 }
 
 /** Behind a call that was too much for its model, which the run fails with where nothing can become smaller. */

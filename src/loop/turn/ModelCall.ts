@@ -13,76 +13,86 @@ import * as RunDecision from "../../run/state/RunDecision.ts"
 import * as Transcript from "../../run/Transcript.ts"
 import type * as ContextManager from "../../services/ContextManager.ts"
 import type * as Model from "../../services/Model.ts"
+import * as Prices from "../../services/Prices.ts"
 import * as RetryPolicy from "../../services/RetryPolicy.ts"
 import type * as Env from "../drive/Env.ts"
 import type * as Journal from "../log/Journal.ts"
 import * as Chat from "../observe/Chat.ts"
 import * as Attempt from "./Attempt.ts"
 import * as Backoff from "./Backoff.ts"
-import * as Cost from "./Cost.ts"
 import * as CurrentModel from "./CurrentModel.ts"
 import * as ModelHooks from "./ModelHooks.ts"
 import * as Sizing from "./Sizing.ts"
 
 export type Result =
-  | Attempt.Settled & { readonly attempt: number; readonly isEmpty: boolean; readonly tools: Model.Tools }
+  | Attempt.Settled & Settled
   | { readonly _tag: "Overflow"; readonly error: RunError.RunError }
   /** a model took over whose window is too small; it was not asked */
   | { readonly _tag: "Compact"; readonly request: ContextManager.Request }
   | { readonly _tag: "Limited"; readonly reason: RunEvent.LimitedReason }
 
-/** The tries at one model: its policy, and the messages that are legal for it. */
-interface Tries {
+/** Who answered, at which attempt, and what tools it was offered. */
+interface Settled {
+  readonly attempt: number
+  readonly isEmpty: boolean
+  readonly model: Model.ModelInfo
+  readonly tools: Model.Tools
+}
+
+/** Who is asked, with the messages that are legal for it. */
+interface Asked {
   readonly model: Model.Model["Service"]
   readonly messages: ReadonlyArray<Message.Message>
+}
+
+/** Where hooks made `messages`, those are sent. */
+const makeAsked = (
+  env: Env.Env,
+  model: Model.Model["Service"],
+  messages?: ReadonlyArray<Message.Message>
+): Asked => ({
+  model,
+  messages: messages ?? Transcript.messages(env.journal.transcript, model.info, env.system)
+})
+
+/** The tries at one model, by its policy. */
+interface Tries extends Asked {
   readonly policy: RetryPolicy.RetryPolicy
   readonly backoff: Backoff.Backoff
   /** the number of the attempt before its first */
   readonly after: number
 }
 
-/** Where hooks made `messages`, those are sent. */
-const makeTries = (
-  env: Env.Env,
-  model: Model.Model["Service"],
-  after: number,
-  messages?: ReadonlyArray<Message.Message>
-): Tries => {
-  const policy = RetryPolicy.of(env.retry, model.info)
-  return {
-    model,
-    messages: messages ?? Transcript.messages(env.journal.transcript, model.info, env.system),
-    policy,
-    backoff: Backoff.make(policy, env.retry),
-    after
-  }
+const makeTries = ({ retry }: Env.Env, { messages, model }: Asked, after: number): Tries => {
+  const policy = RetryPolicy.of(retry, model.info)
+  return { model, messages, policy, backoff: Backoff.make(policy, retry), after }
 }
 
 /** Sends what the transcript says, or the messages that hooks left of it. */
-export const run = (
+export const run = function*(
   env: Env.Env,
   prompt?: ReadonlyArray<Message.Message>
-): Effect.Effect<Result, RunError.RunError> => {
+): Effect.fn.Return<Result, RunError.RunError> {
   const { attempts } = env.journal.state
-  const tries = makeTries(env, CurrentModel.of(env), attempts, prompt)
+  const asked = makeAsked(env, CurrentModel.of(env), prompt)
   const attempt = attempts + 1
-  return Effect.flatMap(ask(env, tries, attempt), (result) =>
-    result._tag === "Settled" && !saysNothing(result)
-      ? Effect.succeed({ ...result, attempt, isEmpty: false, tools: env.tools })
-      : tryAgain(env, tries, attempt, result))
+  const result = yield* ask(env, asked, attempt)
+  return result._tag === "Settled" && !saysNothing(result)
+    ? { ...result, attempt, isEmpty: false, model: asked.model.info, tools: env.tools }
+    : yield* tryAgain(env, asked, attempt, result)
 }
 
 /** From a first attempt that failed or says nothing to one that counts, or to why there is none. */
 const tryAgain = Effect.fnUntraced(function*(
   turnEnv: Env.Env,
-  firstTries: Tries,
+  asked: Asked,
   firstAttempt: number,
   firstResult: Attempt.Settled | Attempt.Failed
 ): Effect.fn.Return<Result, RunError.RunError> {
   const { journal } = turnEnv
   const { turn } = journal.state
   let env = turnEnv
-  let tries = firstTries
+  let tries = makeTries(env, asked, firstAttempt - 1)
   let result = firstResult
   const afterTools = tries.messages[tries.messages.length - 1]?.role === "tool"
   let hadEmpty = false
@@ -91,7 +101,7 @@ const tryAgain = Effect.fnUntraced(function*(
     const { model } = tries
     const isEmpty = result._tag === "Settled" && saysNothing(result)
     if (result._tag === "Settled" && (!isEmpty || afterTools || hadEmpty)) {
-      return { ...result, attempt, isEmpty, tools: env.tools }
+      return { ...result, attempt, isEmpty, model: model.info, tools: env.tools }
     }
 
     const error = result._tag === "Settled" ? emptyResponse : classified(tries, result.error)
@@ -99,14 +109,16 @@ const tryAgain = Effect.fnUntraced(function*(
       ? yield* tries.backoff(error.reason, journal, result.duration)
       : Backoff.none
     const delay = next._tag === "Delay" ? next : undefined
-    if (delay === undefined && result._tag === "Settled") return { ...result, attempt, isEmpty, tools: env.tools }
+    if (delay === undefined && result._tag === "Settled") {
+      return { ...result, attempt, isEmpty, model: model.info, tools: env.tools }
+    }
 
     journal.record({
       _tag: "AttemptDiscarded",
       turn,
       attempt,
       error: error.reason,
-      usage: Cost.of(env, model.info, result.usage),
+      usage: Prices.costed(env.prices, model.info, result.usage),
       model: refOf(model),
       duration: result.duration,
       ...(delay === undefined ? {} : { delay: Duration.toMillis(delay.duration) })
@@ -127,7 +139,7 @@ const tryAgain = Effect.fnUntraced(function*(
       journal.record({ _tag: "ModelSwitched", turn, from: refOf(model), to: refOf(fallback) })
       journal.move("modelSwitched")
       yield* journal.commit
-      const again = yield* ModelHooks.before(env)
+      const again = env.hooks.at.beforeModelCall.length > 0 ? yield* ModelHooks.before(env) : undefined
       if (again !== undefined && again.offer.tools.length < env.tools.length) {
         env = { ...env, ...again.offer }
         restartTurn(env, turn, refOf(fallback))
@@ -136,7 +148,7 @@ const tryAgain = Effect.fnUntraced(function*(
       // its window may be smaller
       const plan = env.context.plan(Sizing.view(env, undefined, again?.messages))
       if (plan._tag === "Compact") return plan
-      tries = makeTries(env, fallback, attempt, again?.messages)
+      tries = makeTries(env, makeAsked(env, fallback, again?.messages), attempt)
     } else if (delay !== undefined && error._tag === "RetryableError") {
       journal.move(isEmpty ? "emptyAnswer" : "retryableError")
       yield* wait(journal, { turn, attempt, error: error.reason }, delay)
@@ -162,18 +174,22 @@ const choiceOf = ({ toolChoice, tools }: Env.Env): Model.ToolChoice => {
   return typeof toolChoice === "object" && !tools.some(({ name }) => name === toolChoice.tool) ? "auto" : toolChoice
 }
 
-const ask = (env: Env.Env, { messages, model }: Tries, attempt: number) => {
+/** Makes an attempt. */
+const ask = function*(
+  env: Env.Env,
+  { messages, model }: Asked,
+  attempt: number
+): Effect.fn.Return<Attempt.Settled | Attempt.Failed> {
   const { answer, journal, sessionId, timeouts, tools } = env
   const { runId, turn } = journal.state
-  const request: Model.ModelRequest = {
-    messages,
-    tools,
-    toolChoice: choiceOf(env),
-    ...(answer === undefined ? {} : { output: answer }),
-    metadata: { sessionId, runId: runId ?? "", turn, attempt }
-  }
+  const metadata = { sessionId, runId: runId ?? "", turn, attempt }
+  const bare: Model.ModelRequest = { messages, tools, toolChoice: choiceOf(env), metadata }
+  const request = answer === undefined ? bare : { ...bare, output: answer }
   const onLeak = Effect.sync(() => env.leftBehind.set(`model ${turn}.${attempt}`, { name: `model ${model.info.name}` }))
-  return Chat.around(env, model, request, Attempt.run(model, request, journal, timeouts, onLeak))
+  const result = yield* Chat.around(env, model, request, Attempt.run(model, request, journal, timeouts, onLeak))
+  const broken = Chat.measure(env, model, result)
+  if (broken !== undefined) yield* broken
+  return result
 }
 
 /** Announces a delay, stores what is recorded, and waits. */

@@ -24,12 +24,8 @@ export interface Prompt {
   readonly offer: Pick<Offer.Offer, "tools" | "inputDigest">
 }
 
-/** Asks the hooks about what the transcript says is to be sent; `undefined` where there are none. */
-export const before = function*(env: Env.Env): Effect.fn.Return<Prompt | undefined, RunError.RunError> {
-  return env.hooks.at.beforeModelCall.length === 0 ? undefined : yield* prepare(env)
-}
-
-const prepare = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Return<Prompt, RunError.RunError> {
+/** Asks the hooks about what the transcript says is to be sent. */
+export const before = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Return<Prompt, RunError.RunError> {
   // a hook may take its time, and facts do not wait for it
   yield* env.journal.commit
   const { info } = CurrentModel.of(env)
@@ -62,7 +58,6 @@ const digest = (messages: ReadonlyArray<Message.Message>, tools: Model.Tools): E
 
 /** Shows a stored answer to the hooks, unless one of its calls has gone on already, as only calls they let pass do. */
 export const after = function*(env: Env.Env): Effect.fn.Return<void, RunError.RunError> {
-  if (env.hooks.at.afterModelCall.length === 0) return
   const { answer, openCalls, turn } = env.journal.state
   const isPassed = answer === undefined || openCalls.length < answer.calls || openCalls.some(OpenCall.hasGoneOn)
   if (!isPassed) yield* show(env, answer, turn)

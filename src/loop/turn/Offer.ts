@@ -40,9 +40,10 @@ export const make = Effect.fnUntraced(function*(
 })
 
 /** What the next turn works with: the run's own environment, or another offer in it. */
-export const prepare = function*(env: Env.Env): Effect.fn.Return<Env.Env, RunError.RunError> {
-  const { prepareTurn } = env.rules
-  if (prepareTurn === undefined) return env
+export const prepare = function*(
+  env: Env.Env,
+  prepareTurn: NonNullable<Env.Env["rules"]["prepareTurn"]>
+): Effect.fn.Return<Env.Env, RunError.RunError> {
   const turn = view(env)
   const change = yield* Rules.ask(env, "prepareTurn", turn.turn, () => prepareTurn(turn))
   return change === undefined || change === null ? env : yield* changed(env, change)

@@ -65,7 +65,7 @@ const schemaOf = (tool: Model.Tools[number]): Schema.Json => {
 /** The context as a strategy is asked about it; `messages` are those that hooks made of it. */
 export const view = (
   env: Env.Env,
-  force: ContextManager.Force | undefined,
+  force?: ContextManager.Force,
   messages?: ReadonlyArray<Message.Message>
 ): ContextManager.View => {
   const { journal, sessionId } = env
@@ -97,18 +97,36 @@ const ledgerOf = ({ journal, prices }: Env.Env): ContextManager.Ledger => {
   }
 }
 
-/** Tokens of what is sent, as they are counted here; undefined where the model's window is not known. */
-export const sent = (env: Env.Env, messages?: ReadonlyArray<Message.Message>): number | undefined =>
-  CurrentModel.of(env).info.contextWindow === undefined ? undefined : conversation(env) + besides(env, messages)
+/** Tokens of what is sent to a model whose window is known, as they are counted here; nothing is for another one. */
+export const sent = (env: Env.Env, messages?: ReadonlyArray<Message.Message>): number =>
+  conversation(env) + besides(env, messages)
 
 const sizeOf = (
   env: Env.Env,
   info: Model.ModelInfo,
   messages: ReadonlyArray<Message.Message> | undefined
 ): ContextManager.Size => {
+  const { contextWindow } = info
+  if (contextWindow !== undefined) {
+    const limit = limitOf(contextWindow, info)
+    return makeSize(env, messages, limit, Measure.correction(env.journal.state.measured, info, limit))
+  }
+  if (messages !== undefined) return makeSize(env, messages, undefined, 1)
+  let size = unlimited.get(env)
+  if (size === undefined) unlimited.set(env, size = makeSize(env, undefined, undefined, 1))
+  return size
+}
+
+/** Where no window is known, all that a size is made of is the environment: turn after turn has the same one. */
+const unlimited = new WeakMap<Env.Env, ContextManager.Size>()
+
+const makeSize = (
+  env: Env.Env,
+  messages: ReadonlyArray<Message.Message> | undefined,
+  limit: number | undefined,
+  by: number
+): ContextManager.Size => {
   const { counter, journal } = env
-  const limit = limitOf(info)
-  const by = limit === undefined ? 1 : Measure.correction(journal.state.measured, info, limit)
   const waiting = () => countOf(env, Inbox.due(journal).flatMap(({ messages }) => messages))
   return {
     // both are worked out only where a strategy asks
@@ -128,8 +146,8 @@ const sizeOf = (
 /** The part of a window that is left to an answer, where the model does not say that its answers are shorter. */
 const answerPart = 0.2
 
-const limitOf = ({ contextWindow, maxOutput = Infinity }: Model.ModelInfo): number | undefined =>
-  contextWindow === undefined ? undefined : contextWindow - Math.min(maxOutput, contextWindow * answerPart)
+const limitOf = (contextWindow: number, { maxOutput = Infinity }: Model.ModelInfo): number =>
+  contextWindow - Math.min(maxOutput, contextWindow * answerPart)
 
 const conversation = ({ counter, journal }: Env.Env): number => counter.transcript(journal.transcript)
 

@@ -1,6 +1,7 @@
 /** Whether the agent's own conditions stop a run: before a tool round, and after a turn. */
 import type * as Effect from "effect/Effect"
 import type * as RunError from "../../run/RunError.ts"
+import type * as RunEvent from "../../run/RunEvent.ts"
 import * as RunState from "../../run/RunState.ts"
 import * as OpenCall from "../../run/state/OpenCall.ts"
 import type * as StopWhen from "../../services/StopWhen.ts"
@@ -18,6 +19,13 @@ export const before = function*(env: Env.Env): Stops {
   const calls = openCalls.map(({ callId, params, tool }) => ({ callId, tool, params }))
   return yield* ask(env, "stopBefore", () => stopBefore({ ...settled(env, answer), calls }))
 }
+
+/** Whether there is a condition to ask after a turn that no stronger reason decides. */
+export const isAsked = (
+  { rules }: Env.Env,
+  { toolError }: { readonly toolError: RunError.Stored | undefined },
+  finishReason: RunEvent.FinishReason
+): boolean => rules.stopWhen !== undefined && toolError === undefined && finishReason !== "length"
 
 /** Asked of a turn whose calls all have their outcome. */
 export const after = function*(env: Env.Env): Stops {

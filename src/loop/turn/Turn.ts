@@ -16,11 +16,11 @@ import * as RunDecision from "../../run/state/RunDecision.ts"
 import * as Transcript from "../../run/Transcript.ts"
 import * as Usage from "../../run/Usage.ts"
 import * as LeaveBehind from "../../services/LeaveBehind.ts"
+import * as Prices from "../../services/Prices.ts"
 import type * as Env from "../drive/Env.ts"
 import * as HookRun from "../drive/HookRun.ts"
 import * as Severed from "../drive/Severed.ts"
 import * as ToolRound from "../round/ToolRound.ts"
-import * as Cost from "./Cost.ts"
 import * as CurrentModel from "./CurrentModel.ts"
 import * as Fitting from "./Fitting.ts"
 import * as ModelCall from "./ModelCall.ts"
@@ -43,7 +43,7 @@ export const takeTurns = (env: Env.Env): Effect.Effect<Ending, RunError.RunError
   Effect.provideService(turns(env), LeaveBehind.LeaveBehind, Severed.leaveBehind(env))
 
 const turns = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Return<Ending, RunError.RunError> {
-  const { journal } = env
+  const { hooks, journal, rules: { prepareTurn } } = env
   const before = journal.state
   if (RunState.isTurnOpen(before)) {
     const hasCalls = (before.answer?.calls ?? before.openCalls.length) > 0
@@ -54,17 +54,23 @@ const turns = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Return<Ending
   while (true) {
     const limit = RunDecision.limitReached(journal.state, journal.now())
     if (limit !== undefined) return limited(limit)
-    const prepared = yield* Offer.prepare(env)
-    const change = yield* Fitting.beforeCall(prepared)
-    if (change?._tag === "RunLimited") return change
-    if (change !== undefined) continue
+    const prepared = prepareTurn === undefined ? env : yield* Offer.prepare(env, prepareTurn)
+    const tooMuch = Fitting.tooMuch(prepared)
+    if (tooMuch !== undefined) {
+      const change = yield* Fitting.beforeCall(prepared, tooMuch)
+      if (change._tag === "RunLimited") return change
+      continue
+    }
     env.inbox.receive(journal)
     awaitModel(env)
-    const prompt = yield* ModelHooks.before(prepared)
+    const prompt = hooks.at.beforeModelCall.length > 0 ? yield* ModelHooks.before(prepared) : undefined
     const turn: Env.Env = prompt === undefined ? prepared : { ...prepared, ...prompt.offer }
-    const added = prompt === undefined ? undefined : yield* Fitting.beforeCall(turn, prompt.messages)
-    if (added?._tag === "RunLimited") return added
-    if (added !== undefined) continue
+    const added = prompt === undefined ? undefined : Fitting.tooMuch(turn, prompt.messages)
+    if (added !== undefined) {
+      const change = yield* Fitting.beforeCall(turn, added)
+      if (change._tag === "RunLimited") return change
+      continue
+    }
     startTurn(turn, turn.tools.length < env.tools.length, prompt?.messages)
     journal.move("messagesReady")
     yield* journal.commit
@@ -79,7 +85,7 @@ const turns = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Return<Ending
       continue
     }
     const asked = result.tools === turn.tools ? turn : { ...turn, tools: result.tools }
-    const ending = yield* settle(asked, result)
+    const ending = yield* conclude(asked, settle(asked, result))
     if (ending !== undefined) return ending
   }
 })
@@ -100,38 +106,34 @@ const awaitModel = ({ journal }: Env.Env): void => {
 const startTurn = (env: Env.Env, isCut: boolean, messages: ReadonlyArray<Message.Message> | undefined): void => {
   const { inputDigest, journal, tools } = env
   const { seq, totals } = journal.state
-  const { name, provider } = CurrentModel.of(env).info
-  const size = Sizing.sent(env, messages)
-  journal.record({
-    _tag: "TurnStarted",
+  const { contextWindow, name, provider } = CurrentModel.of(env).info
+  const started = {
+    _tag: "TurnStarted" as const,
     turn: totals.turns + 1,
     model: { provider, name },
     promptSeq: seq,
-    inputDigest,
-    ...(isCut ? { tools: tools.map(({ name }) => name) } : {}),
-    ...(size === undefined ? {} : { size })
-  })
+    inputDigest
+  }
+  const offered = isCut ? { ...started, tools: tools.map(({ name }) => name) } : started
+  journal.record(contextWindow === undefined ? offered : { ...offered, size: Sizing.sent(env, messages) })
 }
 
-/** Records the settled answer and concludes its turn. */
-const settle = function*(
-  env: Env.Env,
+/** Records the settled answer. */
+const settle = (
+  { journal, prices }: Env.Env,
   result: Extract<ModelCall.Result, { _tag: "Settled" }>
-): Effect.fn.Return<Ending | undefined, RunError.RunError> {
-  const { journal } = env
-  const { attempt, content, duration, finishReason, firstPart, isEmpty, usage } = result
-  const { info } = CurrentModel.of(env)
+): Answer => {
+  const { attempt, content, duration, finishReason, firstPart, isEmpty, model, usage } = result
   journal.record({
     _tag: "AssistantMessage",
     turn: journal.state.turn,
     attempt,
     message: { role: "assistant", content },
     finishReason,
-    model: { provider: info.provider, name: info.name },
-    usage: Cost.of(env, info, usage)
+    model: { provider: model.provider, name: model.name },
+    usage: Prices.costed(prices, model, usage)
   })
-  const hasCalls = journal.state.openCalls.length > 0
-  return yield* conclude(env, { hasCalls, isEmpty, latency: { firstPart, model: duration } })
+  return { hasCalls: journal.state.openCalls.length > 0, isEmpty, latency: { firstPart, model: duration } }
 }
 
 /** The settled answer that a turn is concluded from. */
@@ -154,10 +156,10 @@ const conclude = function*(
   env: Env.Env,
   { hasCalls, isEmpty, latency }: Answer
 ): Effect.fn.Return<Ending | undefined, RunError.RunError> {
-  const { journal } = env
+  const { hooks, journal } = env
   const { answer, text, turn } = journal.state
   const { attempt: attempts, finishReason, usage } = answer ?? noAnswer
-  yield* ModelHooks.after(env)
+  if (hooks.at.afterModelCall.length > 0) yield* ModelHooks.after(env)
   const startedAt = journal.now()
   // a turn taken up again stands at its round, also one without calls
   const isRound = hasCalls || journal.status === "tool_running"
@@ -165,7 +167,11 @@ const conclude = function*(
   if (round.isWaiting) return { _tag: "RunSuspended", reason: "approval" }
   if (!isRound) journal.move("settledWithoutCalls")
 
-  const stoppedBy = yield* stopped(env, round, finishReason)
+  const stoppedBy = round.isStopped
+    ? "stopBefore"
+    : Stopping.isAsked(env, round, finishReason) && (yield* Stopping.after(env))
+    ? "stopWhen"
+    : undefined
   const settled: RunDecision.Settled = {
     finishReason,
     hasCalls,
@@ -176,41 +182,32 @@ const conclude = function*(
     stoppedBy,
     invalidOutput: hasCalls && stoppedBy === undefined ? undefined : env.checkOutput(text)
   }
-  const decision = RunDecision.decide(journal.state, settled, journal.now())
-  const tools = hasCalls ? journal.now() - startedAt : 0
-  journal.record({
-    _tag: "TurnFinished",
+  const at = journal.now()
+  const decision = RunDecision.decide(journal.state, settled, at)
+  const finished = {
+    _tag: "TurnFinished" as const,
     turn,
     finishReason,
-    latency: { ...latency, tools },
+    latency: { firstPart: latency.firstPart, model: latency.model, tools: hasCalls ? at - startedAt : 0 },
     attempts,
     usage,
-    decision,
-    ...HookRun.takeTimes(env)
-  })
-  return yield* follow(env, decision)
+    decision
+  }
+  journal.record(hooks.times === undefined ? finished : { ...finished, ...HookRun.takeTimes(env) })
+  if (decision._tag !== "Continue") return yield* end(env, decision)
+  goOn(env, decision.reason)
+  return undefined
 }
 
 const noAnswer = { attempt: 0, finishReason: "unknown", usage: Usage.zero } as const
-
-/** Which of the agent's conditions stops the run, where one does; not asked of a turn that a stronger reason decides. */
-const stopped = function*(
-  env: Env.Env,
-  round: ToolRound.Round,
-  finishReason: RunEvent.FinishReason
-): Effect.fn.Return<RunDecision.Settled["stoppedBy"], RunError.RunError> {
-  if (round.isStopped) return "stopBefore"
-  const isAsked = env.rules.stopWhen !== undefined && round.toolError === undefined && finishReason !== "length"
-  return isAsked && (yield* Stopping.after(env)) ? "stopWhen" : undefined
-}
 
 /** Asked after a turn, and again where its decision is carried out: nothing comes between that calls could change. */
 const loopOf = ({ doomLoop, journal }: Env.Env): DoomLoop.Verdict | undefined =>
   doomLoop === undefined ? undefined : DoomLoop.judge(journal.state.trail, doomLoop)
 
-const follow = function*(
+const end = function*(
   env: Env.Env,
-  decision: RunEvent.Decision
+  decision: Exclude<RunEvent.Decision, { _tag: "Continue" }>
 ): Effect.fn.Return<Ending | undefined, RunError.RunError> {
   const { journal } = env
   switch (decision._tag) {
@@ -227,20 +224,23 @@ const follow = function*(
       const limit = RunDecision.limitReached(journal.state, journal.now())
       return limit === undefined ? yield* Fitting.afterLength(env) : limited(limit)
     }
-    case "Continue":
-      journal.move("continue")
-      if (decision.reason === "correction") {
-        journal.record({
-          _tag: "NoticeAdded",
-          kind: "invalidOutput",
-          text: `Your answer does not fit the output schema: ${env.checkOutput(journal.state.text)} ` +
-            "Answer again, with nothing but JSON that fits it."
-        })
-      }
-      if (decision.reason === "doomLoop") {
-        const { loop } = loopOf(env)!
-        journal.record({ _tag: "NoticeAdded", kind: "doomLoop", text: DoomLoop.notice(loop), loop })
-      }
-      return undefined
+  }
+}
+
+/** Another turn follows, which begins with what there is to be said of this one. */
+const goOn = (env: Env.Env, reason: Extract<RunEvent.Decision, { _tag: "Continue" }>["reason"]): void => {
+  const { journal } = env
+  journal.move("continue")
+  if (reason === "correction") {
+    journal.record({
+      _tag: "NoticeAdded",
+      kind: "invalidOutput",
+      text: `Your answer does not fit the output schema: ${env.checkOutput(journal.state.text)} ` +
+        "Answer again, with nothing but JSON that fits it."
+    })
+  }
+  if (reason === "doomLoop") {
+    const { loop } = loopOf(env)!
+    journal.record({ _tag: "NoticeAdded", kind: "doomLoop", text: DoomLoop.notice(loop), loop })
   }
 }

@@ -7,9 +7,6 @@ export const above = (value: unknown, limit: number): number | undefined => {
   return bytes > limit ? bytes : undefined
 }
 
-/** Told from an upper bound of the bytes, without making them: what is not surely within `limit` may be all the same. */
-export const isSurelyWithin = (value: unknown, limit: number): boolean => atMost([value], limit) <= limit
-
 /** JSON takes at most six bytes for a UTF-16 unit (`\\u0000`), and 24 for what is neither a text nor a node: a number. */
 const perUnit = 6
 const perLeaf = 24
@@ -17,27 +14,35 @@ const perLeaf = 24
 const aroundItem = 3
 const aroundMember = 6
 
-/** An upper bound of a node's bytes of JSON; stops adding once it is over `limit`. Calls itself for inner nodes alone. */
-const atMost = (node: object, limit: number): number => {
-  let sum = 2
-  if (Array.isArray(node)) {
-    for (let i = 0; i < node.length && sum <= limit; i++) {
-      const item: unknown = node[i]
-      if (typeof item === "string") sum += item.length * perUnit + aroundItem
-      else sum += aroundItem + (typeof item === "object" && item !== null ? atMost(item, limit) : perLeaf)
+/** Told from an upper bound of the bytes, without making them: what is not surely within `limit` may be all the same. */
+export const isSurelyWithin = (value: unknown, limit: number): boolean => {
+  // every event and every answer goes through here, so without a call for each node
+  const nodes: Array<object> = [[value]]
+  let sum = 0
+  while (nodes.length > 0) {
+    const node = nodes.pop()!
+    sum += 2
+    if (Array.isArray(node)) {
+      for (let i = 0; i < node.length && sum <= limit; i++) {
+        const item: unknown = node[i]
+        sum += aroundItem
+        if (typeof item === "string") sum += item.length * perUnit
+        else if (typeof item === "object" && item !== null) nodes.push(item)
+        else sum += perLeaf
+      }
+    } else {
+      for (const key in node) {
+        const member = (node as Record<string, unknown>)[key]
+        sum += key.length * perUnit + aroundMember
+        if (typeof member === "string") sum += member.length * perUnit
+        else if (typeof member === "object" && member !== null) nodes.push(member)
+        else sum += perLeaf
+        if (sum > limit) return false
+      }
     }
-    return sum
+    if (sum > limit) return false
   }
-  for (const key in node) {
-    if (sum > limit) return sum
-    const member = (node as Record<string, unknown>)[key]
-    if (typeof member === "string") sum += (key.length + member.length) * perUnit + aroundMember
-    else {
-      const inner = typeof member === "object" && member !== null ? atMost(member, limit) : perLeaf
-      sum += key.length * perUnit + aroundMember + inner
-    }
-  }
-  return sum
+  return true
 }
 
 const longestMessage = 10_000

@@ -1,0 +1,80 @@
+/**
+ * How a tool's arguments are read, and its results and failures written: as `Toolkit.handle` does it, made once for each tool.
+ * What a schema needs of services, the context of a handler has: its requirements say so.
+ */
+import * as AiError from "effect/ai/AiError"
+import * as Tool from "effect/ai/Tool"
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+
+/** What a handler gave in the end. */
+export type Result = Omit<Tool.HandlerResult<Tool.Any>, "preliminary">
+
+type Codec = (value: unknown) => Effect.Effect<unknown, Schema.SchemaError>
+
+export interface ToolCodecs {
+  readonly decode: Codec
+  /** What arguments that do not fit fail with. */
+  readonly unfit: (cause: Cause.Cause<Schema.SchemaError>) => Effect.Effect<never, AiError.AiError>
+  /** Goes on with a result, which may be a preliminary one, as its schema encodes it. */
+  readonly encoded: <A>(
+    result: unknown,
+    then: (encoded: unknown) => Effect.Effect<A>
+  ) => Effect.Effect<A, AiError.AiError>
+  readonly settled: (result: unknown) => Effect.Effect<Result, AiError.AiError>
+  /** A failure that the tool gives as its result, or fails with. */
+  readonly failed: (thrown: unknown) => Effect.Effect<Result, unknown>
+}
+
+const known = new WeakMap<Tool.Any, ToolCodecs>()
+
+export const of = (tool: Tool.Any): ToolCodecs => {
+  let codecs = known.get(tool)
+  if (codecs === undefined) known.set(tool, codecs = make(tool))
+  return codecs
+}
+
+const make = (tool: Tool.Any): ToolCodecs => {
+  const { name, parametersSchema } = tool
+  const decode = Schema.isSchema(parametersSchema) ? Schema.decodeUnknownEffect(parametersSchema) : Effect.succeed
+  const encodeSuccess = Schema.encodeUnknownEffect(tool.successSchema) as Codec
+  const encodeFailure = Schema.encodeUnknownEffect(Tool.failureResultSchema(tool)) as Codec
+  const failure = (reason: AiError.AiErrorReason) =>
+    AiError.make({ module: "Toolkit", method: `${name}.handle`, reason })
+  const unfit = ({ message }: Schema.SchemaError) =>
+    failure(new AiError.ToolParameterValidationError({ toolName: name, description: message }))
+  const by = <A>(encode: Codec, result: unknown, then: (encoded: unknown) => Effect.Effect<A>) => {
+    const misfit = ({ message }: Schema.SchemaError) =>
+      failure(new AiError.ToolResultEncodingError({ toolName: name, toolResult: result, description: message }))
+    return Effect.matchCauseEffectEager(encode(result), {
+      onFailure: (cause) => Effect.failCause(Cause.map(cause, misfit)),
+      onSuccess: then
+    })
+  }
+  const normal = (error: unknown): unknown => {
+    if (Schema.isSchemaError(error)) {
+      const description = `Tool handler returned invalid result: ${error.message}`
+      return failure(new AiError.InvalidToolResultError({ toolName: name, description }))
+    }
+    return AiError.isAiErrorReason(error) ? failure(error) : error
+  }
+  return {
+    decode: decode as Codec,
+    unfit: (cause) => Effect.failCause(Cause.map(cause, unfit)),
+    encoded: (result, then) => by(encodeSuccess, result, then),
+    settled: (result) =>
+      by(encodeSuccess, result, (encodedResult) =>
+        Effect.succeed(
+          tool.toModelOutput === undefined
+            ? { result, isFailure: false, encodedResult }
+            : { result, isFailure: false, encodedResult, modelOutput: tool.toModelOutput(result) }
+        )),
+    failed: (thrown) => {
+      const error = normal(thrown)
+      return tool.failureMode === "error"
+        ? Effect.fail(error)
+        : by(encodeFailure, error, (encodedResult) => Effect.succeed({ result: error, isFailure: true, encodedResult }))
+    }
+  }
+}

@@ -1,0 +1,34 @@
+/**
+ * From a session whose last drive died to one that the next drive takes up: the end of the dead one is appended.
+ *
+ * Does not own what that end is (`Recovery`), nor what the next drive begins with (`FirstEvent`).
+ */
+import * as Effect from "effect/Effect"
+import type * as SessionStore from "../../services/SessionStore.ts"
+import * as Env from "../drive/Env.ts"
+import * as Observing from "../observe/Observing.ts"
+import * as HeldBack from "./HeldBack.ts"
+import type * as Opening from "./Opening.ts"
+import * as Recovery from "./Recovery.ts"
+
+/**
+ * Ends a drive that died. Its end is stored with the first event of what follows, so that nobody finds one
+ * without the other; a run that is not gone on with then is as it is.
+ */
+export const mend = Effect.fnUntraced(function*(
+  services: Env.Services,
+  request: Env.Request,
+  opened: Opening.Ready
+): Effect.fn.Return<Opening.Opened, SessionStore.StoreError> {
+  const { first, flush, second } = HeldBack.make(opened.session)
+  const seen = { ...Env.unseen(), feed: Observing.ofCrash(request) }
+  const env = Env.make(services, request, seen, { ...opened, session: first })
+  const isResumed = opened.begin._tag === "Resume"
+  yield* Recovery.repair(env, isResumed)
+  const state = env.journal.state
+  const wasAborted = state.end?._tag === "RunAborted" && state.end.reason !== "crashed"
+  const isOver = isResumed && (state.end?._tag === "RunLimited" || (wasAborted && request.begin._tag === "Start"))
+  if (!isOver) return { ...opened, session: second, state, transcript: env.journal.transcript }
+  yield* flush
+  return { _tag: "Replay", past: { from: opened.from, to: state.seq, state } }
+})

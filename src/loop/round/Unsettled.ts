@@ -1,0 +1,54 @@
+/**
+ * What becomes of calls that are still open where nothing of them runs any more: a drive ends, or one that died is mended.
+ *
+ * Does not own when that is; `ToolRound`, `Ending` and `Recovery` say so, and why.
+ */
+import * as Effect from "effect/Effect"
+import type * as OpenCall from "../../run/state/OpenCall.ts"
+import type * as ToolOutcome from "../../run/ToolOutcome.ts"
+import type * as Env from "../drive/Env.ts"
+import * as Reconciling from "../open/Reconciling.ts"
+import * as CallStep from "./CallStep.ts"
+
+type Call = OpenCall.OpenCall
+
+/** Why a call that did not run did not. */
+export type Reason = Extract<ToolOutcome.ToolOutcome, { _tag: "NotExecuted" }>["reason"]
+
+/** Gives every open call the outcome that the end of this drive leaves it with. */
+export const settle = (env: Env.Env, reason: Reason): void => {
+  for (const call of env.journal.state.openCalls) {
+    CallStep.settle(env, call, call.phase === "started" ? ofStarted(env, call) : ofUnstarted(call, reason))
+  }
+}
+
+/** The same behind the end of a drive that died, of whose calls the application may know more. */
+export const settleBehind = Effect.fnUntraced(function*(env: Env.Env, reason: Reason): Effect.fn.Return<void> {
+  const { openCalls, runId } = env.journal.state
+  for (const call of openCalls) {
+    const outcome = call.phase === "started"
+      ? yield* ofStartedBefore(env, call, reason)
+      : ofUnstarted(call, reason)
+    CallStep.settle(env, call, outcome, runId)
+  }
+})
+
+/** The outcome of a call whose handler was never called: what a person said against it comes first. */
+export const ofUnstarted = ({ decision, phase }: Call, reason: Reason): ToolOutcome.ToolOutcome => {
+  if (reason === "superseded" && phase === "awaiting") return superseded
+  return decision?.approved === false ? CallStep.denied(decision) : { _tag: "NotExecuted", reason }
+}
+
+const superseded: ToolOutcome.ToolOutcome = { _tag: "Denied", reason: "superseded by a new message" }
+
+const ofStarted = (env: Env.Env, call: Call): ToolOutcome.ToolOutcome => {
+  const isKnown = CallStep.isOurs(env.journal, call) || env.executor.isRepeatable(env.handlers, call.tool)
+  return env.leftBehind.get(call.callId)?.outcome ?? { _tag: isKnown ? "Interrupted" : "OutcomeUnknown" }
+}
+
+const ofStartedBefore = (env: Env.Env, call: Call, reason: Reason): Effect.Effect<ToolOutcome.ToolOutcome> => {
+  if (env.executor.isRepeatable(env.handlers, call.tool)) return Effect.succeed({ _tag: "Interrupted" })
+  // the reconciler of a run that dies again and again may be what it dies of
+  if (reason === "limit") return Effect.succeed({ _tag: "OutcomeUnknown" })
+  return Effect.map(Reconciling.ask(env, call), (known) => known ?? { _tag: "NotExecuted", reason })
+}

@@ -1,0 +1,104 @@
+/**
+ * What has come in of one attempt: parts are collected and their deltas shown as they come, those that come without a wait as
+ * one array, and the times are kept that limits are counted from.
+ *
+ * Does not own the stream (`Attempt`), nor what parts make (`Collector`).
+ */
+import * as Arr from "effect/Array"
+import * as Effect from "effect/Effect"
+import type * as RunEvent from "../../run/RunEvent.ts"
+import type * as Model from "../../services/Model.ts"
+import type * as Journal from "../log/Journal.ts"
+import { Collector } from "./Collector.ts"
+
+/** How many deltas are shown before readers run: half of what they buffer, so that a source that never waits fills none. */
+const mostUnread = 512
+
+/** Times are in milliseconds on the journal's clock. */
+export class Incoming {
+  readonly collector: Collector
+  readonly startedAt: number
+  firstPartAt: number | undefined
+  /** when the wait for the next part began; none while parts come without one */
+  lastPartAt: number | undefined
+  readonly #journal: Journal.Journal
+  #deltas: Array<RunEvent.Delta>
+  #unread: number
+  /** parts come one after the other, without a wait */
+  #isBurst: boolean
+
+  constructor({ attempt, runId, turn }: Model.ModelRequest["metadata"], journal: Journal.Journal) {
+    this.collector = new Collector(runId, turn, attempt)
+    this.startedAt = journal.now()
+    this.firstPartAt = undefined
+    this.lastPartAt = this.startedAt
+    this.#journal = journal
+    this.#deltas = []
+    this.#unread = 0
+    this.#isBurst = false
+  }
+
+  /** Reads up to the finish, although the provider may keep its socket open. */
+  read<E>(pull: Effect.Effect<ReadonlyArray<Model.ModelPart>, E>): Effect.Effect<void, E> {
+    return Effect.whileLoop({
+      while: () => this.collector.finish === undefined,
+      body: () => this.#unread + this.#deltas.length < mostUnread ? pull : Effect.andThen(this.#letReadersIn(), pull),
+      step: (parts) => {
+        if (!this.#isBurst) this.#beginBurst()
+        if (this.lastPartAt !== undefined && parts.some(isProgress)) this.#endWait()
+        this.collector.push(parts, this.#deltas)
+      }
+    })
+  }
+
+  /** Shows the deltas that were not shown yet. */
+  show(): void {
+    const deltas = this.#deltas
+    if (!Arr.isReadonlyArrayNonEmpty(deltas)) return
+    this.#unread += deltas.length
+    this.#deltas = []
+    this.#journal.emitDeltas(deltas)
+  }
+
+  /** Shows all there is, and gives the wait for those that read it. */
+  #letReadersIn(): Effect.Effect<void> {
+    this.show()
+    this.#unread = 0
+    return Effect.yieldNow
+  }
+
+  /** Its end comes behind all that comes without a wait: there its deltas are one array, and one look at the clock is enough. */
+  #beginBurst(): void {
+    this.#isBurst = true
+    queueMicrotask(() => {
+      this.#isBurst = false
+      this.show()
+      if (this.collector.finish === undefined) this.lastPartAt ??= this.#journal.now()
+    })
+  }
+
+  #endWait(): void {
+    this.lastPartAt = undefined
+    if (this.firstPartAt !== undefined) return
+    this.firstPartAt = this.#journal.now()
+    this.#journal.move("partsArrive")
+  }
+}
+
+/** A part that brings the answer on: what says that somebody is there, and no more, holds off no time limit. */
+const isProgress = (part: Model.ModelPart): boolean => {
+  switch (part.type) {
+    case "response":
+      return false
+    case "block-start":
+    case "block-end":
+      return part.metadata !== undefined
+    case "text-delta":
+    case "reasoning-delta":
+      return part.delta !== "" || part.metadata !== undefined
+    case "tool-params-delta":
+      return part.delta !== "" || part.tool !== undefined
+    default:
+      return true
+  }
+}

@@ -1,0 +1,113 @@
+/**
+ * What happens once a time limit is over, unless it is called off before. All limits on one clock share one fiber that
+ * sleeps, until the first of them is over; there is none while nobody waits, or works on what waits again and again.
+ */
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import type * as Fiber from "effect/Fiber"
+import * as Scheduler from "effect/Scheduler"
+
+export interface Limit {
+  readonly alarm: Alarm
+  /** milliseconds on the clock's monotonic time */
+  readonly endsAt: number
+  readonly ring: () => void
+}
+
+class Alarm {
+  readonly #clock: Clock.Clock
+  readonly #limits = new Set<Limit>()
+  #sleeper: Fiber.Fiber<void> | undefined
+  /** -Infinity while limits ring: who sets another one then need not wake anybody */
+  #wakesAt = Infinity
+  #holders = 0
+
+  constructor(clock: Clock.Clock) {
+    this.#clock = clock
+  }
+
+  set(fiber: Fiber.Fiber<unknown, unknown>, millis: number, ring: () => void): Limit {
+    const limit: Limit = { alarm: this, endsAt: this.#now() + millis, ring }
+    this.#limits.add(limit)
+    if (limit.endsAt < this.#wakesAt) {
+      this.#sleeper?.interruptUnsafe()
+      // nothing else of whoever is the first to wait
+      const context = Context.make(Scheduler.Scheduler, fiber.cache.scheduler)
+      this.#sleeper = Effect.runForkWith(context)(this.#sleep)
+    }
+    return limit
+  }
+
+  callOff(limit: Limit): void {
+    if (this.#limits.delete(limit)) this.#rest()
+  }
+
+  hold(): void {
+    this.#holders++
+  }
+
+  readonly letGo = (): void => {
+    this.#holders--
+    this.#rest()
+  }
+
+  #rest(): void {
+    if (this.#limits.size > 0 || this.#holders > 0 || this.#wakesAt === -Infinity) return
+    this.#sleeper?.interruptUnsafe()
+    this.#sleeper = undefined
+    this.#wakesAt = Infinity
+  }
+
+  readonly #sleep: Effect.Effect<void> = Effect.suspend(() => {
+    this.#wakesAt = Infinity
+    for (const { endsAt } of this.#limits) this.#wakesAt = Math.min(this.#wakesAt, endsAt)
+    if (this.#wakesAt < Infinity) {
+      const left = Duration.millis(this.#wakesAt - this.#now())
+      return Effect.flatMap(this.#clock.sleep(left), () => this.#ring())
+    }
+    this.#sleeper = undefined
+    return Effect.void
+  })
+
+  #ring(): Effect.Effect<void> {
+    // a sleep may end a little early
+    const now = Math.max(this.#wakesAt, this.#now())
+    this.#wakesAt = -Infinity
+    for (const limit of Array.from(this.#limits)) {
+      // on a fiber of its own: what one throws keeps no other from ringing
+      if (limit.endsAt <= now && this.#limits.delete(limit)) Effect.runFork(Effect.sync(limit.ring))
+    }
+    return this.#sleep
+  }
+
+  #now(): number {
+    return Number(this.#clock.monotonicTimeNanosUnsafe()) / 1e6
+  }
+}
+
+const alarms = new WeakMap<Clock.Clock, Alarm>()
+
+const alarmOf = (fiber: Fiber.Fiber<unknown, unknown>): Alarm => {
+  const clock = fiber.getRef(Clock.Clock)
+  let alarm = alarms.get(clock)
+  if (alarm === undefined) alarms.set(clock, alarm = new Alarm(clock))
+  return alarm
+}
+
+/** Calls `ring` once so many milliseconds are over on the clock of a fiber, and never before it has returned. */
+export const set = (fiber: Fiber.Fiber<unknown, unknown>, millis: number, ring: () => void): Limit | undefined =>
+  millis === Infinity ? undefined : alarmOf(fiber).set(fiber, millis, ring)
+
+/** A limit that is called off does not ring. */
+export const callOff = (limit: Limit | undefined): void => limit?.alarm.callOff(limit)
+
+/** What waits again and again: until the fiber that runs it ends, the one that sleeps is left asleep between two waits. */
+export const hold = <A, E, R>(self: () => Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+  Effect.withFiber((fiber) => {
+    const alarm = alarmOf(fiber)
+    alarm.hold()
+    fiber.addObserver(alarm.letGo)
+    return self()
+  })

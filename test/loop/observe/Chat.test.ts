@@ -1,0 +1,30 @@
+/** What is measured of a try at a model call, where that breaks. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Logger from "effect/Logger"
+import * as Metric from "effect/Metric"
+import * as ScriptedModel from "../../../src/testing/ScriptedModel.ts"
+import * as TestAgent from "../../support/TestAgent.ts"
+
+/** A registry that breaks at the durations of model calls. */
+class Broken extends Map<string, Metric.Metric.Metadata<any, any>> {
+  override get(key: string) {
+    if (key.includes("operation.duration")) throw new Error("SECRET")
+    return super.get(key)
+  }
+}
+
+describe("a model call whose metrics break", () => {
+  it.effect("is gone on with, and says so at each try", () =>
+    Effect.gen(function*() {
+      const warnings: Array<string> = []
+      const { agent } = yield* TestAgent.make([[TestAgent.work(1)], [ScriptedModel.text("Done.")]])
+      const result = yield* agent.run({ sessionId: "s", input: "go" }).pipe(
+        Effect.provideService(Metric.MetricRegistry, new Broken()),
+        Effect.provide(Logger.layer([Logger.make(({ message }) => void warnings.push(String(message)))]))
+      )
+      assert.deepStrictEqual([result._tag, result.text], ["Completed", "Done."])
+      const warning = `the span "chat scripted" broke, and is not whole`
+      assert.deepStrictEqual(warnings, [warning, warning])
+    }))
+})

@@ -1,0 +1,149 @@
+/** Time limits on one clock: each rings at its moment, whatever others do, and no sleep is left behind them. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Clock from "effect/Clock"
+import type * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as TestClock from "effect/testing/TestClock"
+import * as Alarm from "../../src/services/Alarm.ts"
+
+/** A clock that says how many fibers sleep on it, and what sets limits on it. */
+const make = Effect.gen(function*() {
+  const below = yield* Clock.Clock
+  let asleep = 0
+  const clock: Clock.Clock = Object.assign(Object.create(below), {
+    sleep: (duration: Duration.Duration) =>
+      Effect.acquireUseRelease(
+        Effect.sync(() => asleep++),
+        () => below.sleep(duration),
+        () => Effect.sync(() => asleep--)
+      )
+  })
+  const rung: Array<string> = []
+  const set = (millis: number, name: string, also: () => void = () => {}) =>
+    Effect.provideService(
+      Effect.sync(() =>
+        Alarm.set(Fiber.getCurrent()!, millis, () => {
+          rung.push(name)
+          also()
+        })
+      ),
+      Clock.Clock,
+      clock
+    )
+  return { asleep: () => asleep, clock, rung, set }
+})
+
+describe("a time limit", () => {
+  it.effect("rings at its moment, once", () =>
+    Effect.gen(function*() {
+      const { asleep, rung, set } = yield* make
+      yield* set(1000, "a")
+      yield* TestClock.adjust("999 millis")
+      assert.deepStrictEqual(rung, [])
+      yield* TestClock.adjust("1 millis")
+      assert.deepStrictEqual(rung, ["a"])
+      yield* TestClock.adjust("1 hour")
+      assert.deepStrictEqual([rung, asleep()], [["a"], 0])
+    }))
+
+  it.effect("shares one sleep with all others, and each rings at its own moment", () =>
+    Effect.gen(function*() {
+      const { asleep, rung, set } = yield* make
+      yield* set(3000, "third")
+      yield* set(1000, "first")
+      yield* set(1001, "second")
+      yield* set(3000, "fourth")
+      assert.strictEqual(asleep(), 1)
+      yield* TestClock.adjust("1 second")
+      assert.deepStrictEqual(rung, ["first"])
+      yield* TestClock.adjust("1 millis")
+      assert.deepStrictEqual([rung, asleep()], [["first", "second"], 1])
+      yield* TestClock.adjust("1 hour")
+      assert.deepStrictEqual([rung, asleep()], [["first", "second", "third", "fourth"], 0])
+    }))
+
+  it.effect("that is called off does not ring, and the last one takes the sleep with it", () =>
+    Effect.gen(function*() {
+      const { asleep, rung, set } = yield* make
+      const first = yield* set(1000, "first")
+      const second = yield* set(2000, "second")
+      Alarm.callOff(first)
+      assert.strictEqual(asleep(), 1)
+      yield* TestClock.adjust("1 second")
+      Alarm.callOff(second)
+      Alarm.callOff(second)
+      assert.strictEqual(asleep(), 0)
+      yield* TestClock.adjust("1 hour")
+      assert.deepStrictEqual(rung, [])
+    }))
+
+  it.effect("may set and call off others when it rings", () =>
+    Effect.gen(function*() {
+      const { asleep, rung, set } = yield* make
+      const context = yield* Effect.context<never>()
+      const later: Array<Alarm.Limit | undefined> = []
+      yield* set(1000, "first", () => {
+        Alarm.callOff(later[0])
+        later.push(Effect.runSyncWith(context)(set(500, "next")))
+      })
+      later.push(yield* set(1000, "called off"))
+      yield* TestClock.adjust("1 second")
+      assert.deepStrictEqual([rung, asleep()], [["first"], 1])
+      yield* TestClock.adjust("500 millis")
+      assert.deepStrictEqual([rung, asleep()], [["first", "next"], 0])
+    }))
+
+  it.effect("keeps its sleep for the next one while there is work, and no longer", () =>
+    Effect.gen(function*() {
+      const { asleep, clock, rung, set } = yield* make
+      const work = Alarm.hold(() =>
+        Effect.gen(function*() {
+          Alarm.callOff(yield* set(1000, "called off"))
+          const between = asleep()
+          yield* set(2000, "second")
+          yield* TestClock.adjust("1999 millis")
+          const before = [...rung]
+          yield* TestClock.adjust("1 millis")
+          const behind = asleep()
+          Alarm.callOff(yield* set(1000, "called off"))
+          return { between, before, behind }
+        })
+      )
+      assert.deepStrictEqual(
+        yield* Fiber.join(
+          yield* Effect.provideService(Effect.forkChild(work, { startImmediately: true }), Clock.Clock, clock)
+        ),
+        { between: 1, before: [], behind: 0 }
+      )
+      assert.deepStrictEqual([rung, asleep()], [["second"], 0])
+    }))
+
+  it.effect("that throws keeps no other from ringing", () =>
+    Effect.gen(function*() {
+      const { asleep, rung, set } = yield* make
+      yield* set(1000, "broken", () => {
+        throw new Error("oops")
+      })
+      yield* set(1000, "second")
+      yield* set(2000, "third")
+      yield* TestClock.adjust("1 hour")
+      assert.deepStrictEqual([rung, asleep()], [["broken", "second", "third"], 0])
+    }))
+
+  it.effect("without an end takes no sleep", () =>
+    Effect.gen(function*() {
+      const { asleep, set } = yield* make
+      Alarm.callOff(yield* set(Infinity, "never"))
+      assert.strictEqual(asleep(), 0)
+    }))
+
+  it.live("rings in real time", () =>
+    Effect.gen(function*() {
+      const startedAt = performance.now()
+      yield* Effect.callback<void>((resume) => {
+        Alarm.set(Fiber.getCurrent()!, 20, () => resume(Effect.void))
+      })
+      assert.isAtLeast(performance.now() - startedAt, 18)
+    }))
+})
