@@ -35,15 +35,19 @@ const isFlat = (value: Json): boolean => {
   if (value === null || typeof value !== "object") return true
   if (Array.isArray(value)) return false
   const node = value as { readonly [key: string]: unknown }
-  for (const key in node) {
-    const member = node[key]
-    const isLeaf = typeof member === "string"
-      ? isCleanText(member)
-      : member === null || typeof member === "number" || typeof member === "boolean"
-    if (!isLeaf || !key.isWellFormed() || key.includes("\0")) return false
+  try {
+    for (const key in node) if (!isCleanText(key) || !isCleanLeaf(node[key])) return false
+    return true
+  } catch {
+    // a member that cannot be read is no JSON
+    return false
   }
-  return true
 }
+
+const isCleanLeaf = (value: unknown): boolean =>
+  typeof value === "string"
+    ? isCleanText(value)
+    : value === null || typeof value === "number" || typeof value === "boolean"
 
 const tooDeep = "(left out: nested too deeply)"
 
@@ -93,19 +97,19 @@ export const object = (params: Message.ToolCallPart["params"]): Message.ToolCall
 export const cleanName = (name: string): string =>
   isId(name) ? name : name.replace(/[^a-zA-Z0-9_-]/g, "_").slice(0, 64) || "_"
 
-/** Parts as they may be sent, without those of which nothing may; one that is clean is itself. */
+/** Parts as they may be sent, without those of which nothing may. */
 export const cleanParts = <P extends Message.AssistantPart>(parts: ReadonlyArray<P>): Array<P> => {
   const clean: Array<P> = []
   for (const part of parts) addClean(clean, part)
   return clean
 }
 
-/** Adds a part as it may be sent, where something of it may. */
+/** Adds a part as it may be sent, where something of it may: a copy, so that nobody who is given it can write into the log. */
 export const addClean = <P extends Message.AssistantPart>(to: Array<P>, part: P): void => {
   switch (part.type) {
     case "text": {
       const text = cleanText(part.text)
-      if (text.trim() !== "") to.push(cleanMetadata(text === part.text ? part : { ...part, text }))
+      if (text.trim() !== "") to.push(cleanMetadata({ ...part, text }))
       return
     }
     case "reasoning": {
@@ -120,16 +124,12 @@ export const addClean = <P extends Message.AssistantPart>(to: Array<P>, part: P)
       to.push(cleanMetadata({ ...named, mediaType: cleanText(part.mediaType), data: cleanText(part.data) }))
       return
     }
-    case "tool-call": {
-      const params = object(cleanJson(part.params))
-      to.push(cleanMetadata(params === part.params ? part : { ...part, params }))
+    case "tool-call":
+      to.push(cleanMetadata({ ...part, params: object(cleanJson(part.params)) }))
       return
-    }
-    case "tool-result": {
-      const result = cleanJson(part.result)
-      to.push(cleanMetadata(result === part.result ? part : { ...part, result }))
+    case "tool-result":
+      to.push(cleanMetadata({ ...part, result: cleanJson(part.result) }))
       return
-    }
   }
 }
 
