@@ -53,11 +53,12 @@ const closing = (fd: number) => {
   }
 }
 
-/** Whether a process runs; one that only waits to be reaped does not. */
+/** Whether a process runs; one that has given its memory back on its way out, or only waits to be reaped, does not. */
 export const isAlive = (pid: number): boolean => {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8")
-    return !/^[ZX]/.test(stat.slice(stat.lastIndexOf(")") + 2))
+    const hasMemory = !readFileSync(`/proc/${pid}/statm`, "utf8").startsWith("0 ")
+    return hasMemory && !/^[ZX]/.test(stat.slice(stat.lastIndexOf(")") + 2))
   } catch {
     return false
   }
