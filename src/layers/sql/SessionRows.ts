@@ -77,8 +77,8 @@ export const toSmallRows = (
 }
 
 /** A character is at most six bytes of JSON; numbers and names of columns are few. */
-const isSmall = (row: EventRow): boolean =>
-  (row[1].length + row[2].length + row[5].length) * 6 + 512 <= SessionStore.maxEventBytes
+const isSmall = ([, run, type, , , body]: EventRow): boolean =>
+  (run.length + type.length + body.length) * 6 + 512 <= SessionStore.maxEventBytes
 
 /**
  * `undefined` where the body is no JSON object. Its keys stand in a fixed order: those of columns, then the body's. Takes
