@@ -64,8 +64,10 @@ class Alarm {
     this.#wakesAt = Infinity
     for (const { endsAt } of this.#limits) this.#wakesAt = Math.min(this.#wakesAt, endsAt)
     if (this.#wakesAt < Infinity) {
-      const left = Duration.millis(this.#wakesAt - this.#now())
-      return Effect.flatMap(this.#clock.sleep(left), () => this.#ring())
+      const left = this.#wakesAt - this.#now()
+      const asleep = this.#clock.sleep(Duration.millis(left))
+      // a sleep of next to nothing may end at once, and nothing rings before it is set
+      return Effect.flatMap(left < 1 ? Effect.andThen(Effect.yieldNow, asleep) : asleep, () => this.#ring())
     }
     this.#sleeper = undefined
     return Effect.void

@@ -131,6 +131,15 @@ describe("a time limit", () => {
       assert.deepStrictEqual([rung, asleep()], [["broken", "second", "third"], 0])
     }))
 
+  it.effect("of no time rings, and not before it is set", () =>
+    Effect.gen(function*() {
+      const { asleep, rung, set } = yield* make
+      yield* set(0, "at once")
+      assert.deepStrictEqual(rung, [])
+      yield* TestClock.adjust(0)
+      assert.deepStrictEqual([rung, asleep()], [["at once"], 0])
+    }))
+
   it.effect("without an end takes no sleep", () =>
     Effect.gen(function*() {
       const { asleep, set } = yield* make
