@@ -64,6 +64,24 @@ describe("a model call", () => {
       assert.strictEqual(scopeOf(seen), "gap")
     }))
 
+  it.effect("has no more time from part to part where its first one may take longer", () =>
+    Effect.gen(function*() {
+      const [first, second] = [yield* ScriptedModel.makeGate, yield* ScriptedModel.makeGate]
+      const { over, seen, until } = yield* watched([
+        [ScriptedModel.gate(first), ScriptedModel.text("a"), ScriptedModel.gate(second)]
+      ], { agent: { ...once, timeouts: { firstPart: "10 minutes", call: "1 hour" } } })
+      yield* first.started
+      yield* TestClock.adjust("90 seconds")
+      yield* first.release
+      yield* until("TextDelta")
+      yield* second.started
+      yield* TestClock.adjust("59999 millis")
+      assert.strictEqual(scopeOf(seen), undefined)
+      yield* TestClock.adjust("1 millis")
+      yield* over
+      assert.strictEqual(scopeOf(seen), "gap")
+    }))
+
   it.effect("has 120 seconds for all of it, however steadily parts come", () =>
     Effect.gen(function*() {
       const gates = [yield* ScriptedModel.makeGate, yield* ScriptedModel.makeGate, yield* ScriptedModel.makeGate]

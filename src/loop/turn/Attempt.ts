@@ -145,7 +145,8 @@ const limitOf = (
     if (collector.finish !== undefined) return Infinity
     if (callLeft <= 0) return () => Effect.fail(timedOut("call", call))
     if (left <= 0) return () => Effect.fail(timedOut(scope, limit))
-    return Math.min(left, callLeft)
+    // the gap that begins with the first part has no other moment at which it is looked at
+    return Math.min(left, callLeft, Math.max(gap, 1))
   }
   return { millis: Math.min(firstPart, gap, call), over }
 }
