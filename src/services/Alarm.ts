@@ -35,7 +35,7 @@ class Alarm {
       this.#sleeper?.interruptUnsafe()
       // nothing else of whoever is the first to wait
       const context = Context.make(Scheduler.Scheduler, fiber.cache.scheduler)
-      this.#sleeper = Effect.runForkWith(context)(this.#sleep)
+      this.#sleeper = outside(() => Effect.runForkWith(context)(this.#sleep))
     }
     return limit
   }
@@ -88,6 +88,13 @@ class Alarm {
     return Number(this.#clock.monotonicTimeNanosUnsafe()) / 1e6
   }
 }
+
+/**
+ * Runs in no `AsyncLocalStorage` of the caller. What sleeps for all would keep what that holds, a request, for as long as there
+ * is always somebody who waits.
+ */
+const outside: <A>(f: () => A) => A =
+  globalThis.process?.getBuiltinModule?.("node:async_hooks")?.AsyncLocalStorage.snapshot?.() ?? ((f) => f())
 
 const alarms = new WeakMap<Clock.Clock, Alarm>()
 
