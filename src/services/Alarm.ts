@@ -90,8 +90,8 @@ class Alarm {
 }
 
 /**
- * Runs in no `AsyncLocalStorage` of the caller. What sleeps for all would keep what that holds, a request, for as long as there
- * is always somebody who waits.
+ * Runs in no `AsyncLocalStorage` of the caller: what sleeps for all would keep what that holds, a request, for as long as
+ * there is always somebody who waits.
  */
 const outside: <A>(f: () => A) => A =
   globalThis.process?.getBuiltinModule?.("node:async_hooks")?.AsyncLocalStorage.snapshot?.() ?? ((f) => f())

@@ -126,6 +126,9 @@ const failed = (error: Failed["error"], incoming: Incoming): Failed => ({
   duration: incoming.now() - incoming.startedAt
 })
 
+/** Milliseconds between two looks at a gap that has not begun; a shorter one is not worth looking more often. */
+const shortestWait = 100
+
 /** Fails when the whole call, the first part or the gap between two parts takes too long. */
 const limitOf = (
   incoming: Incoming,
@@ -145,7 +148,7 @@ const limitOf = (
     if (callLeft <= 0) return () => Effect.fail(timedOut("call", call))
     if (left <= 0) return () => Effect.fail(timedOut(scope, limit))
     // the gap that begins with the first part has no other moment at which it is looked at
-    return Math.min(left, callLeft, Math.max(gap, 1))
+    return Math.min(left, callLeft, Math.max(gap, shortestWait))
   }
   return { millis: Math.min(firstPart, gap, call), over }
 }
