@@ -35,7 +35,7 @@ class Alarm {
       this.#sleeper?.interruptUnsafe()
       // nothing else of whoever is the first to wait
       const context = Context.make(Scheduler.Scheduler, fiber.cache.scheduler)
-      this.#sleeper = Effect.runForkWith(context)(this.#sleep)
+      this.#sleeper = outside(() => Effect.runForkWith(context)(this.#sleep))
     }
     return limit
   }
@@ -64,8 +64,10 @@ class Alarm {
     this.#wakesAt = Infinity
     for (const { endsAt } of this.#limits) this.#wakesAt = Math.min(this.#wakesAt, endsAt)
     if (this.#wakesAt < Infinity) {
-      const left = Duration.millis(this.#wakesAt - this.#now())
-      return Effect.flatMap(this.#clock.sleep(left), () => this.#ring())
+      const left = this.#wakesAt - this.#now()
+      const asleep = this.#clock.sleep(Duration.millis(left))
+      // a sleep of next to nothing may end at once, and nothing rings before it is set
+      return Effect.flatMap(left < 1 ? Effect.andThen(Effect.yieldNow, asleep) : asleep, () => this.#ring())
     }
     this.#sleeper = undefined
     return Effect.void
@@ -86,6 +88,13 @@ class Alarm {
     return Number(this.#clock.monotonicTimeNanosUnsafe()) / 1e6
   }
 }
+
+/**
+ * Runs in no `AsyncLocalStorage` of the caller: what sleeps for all would keep what that holds, a request, for as long as
+ * there is always somebody who waits.
+ */
+const outside: <A>(f: () => A) => A =
+  globalThis.process?.getBuiltinModule?.("node:async_hooks")?.AsyncLocalStorage.snapshot?.() ?? ((f) => f())
 
 const alarms = new WeakMap<Clock.Clock, Alarm>()
 

@@ -1,5 +1,6 @@
 /** Time limits of single steps: a model call as a whole, its first part, the gap between parts, a tool call. */
 import { assert, describe, it } from "@effect/vitest"
+import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -63,6 +64,53 @@ describe("a model call", () => {
       yield* over
       assert.strictEqual(scopeOf(seen), "gap")
     }))
+
+  it.effect("has no more time from part to part where its first one may take longer", () =>
+    Effect.gen(function*() {
+      const [first, second] = [yield* ScriptedModel.makeGate, yield* ScriptedModel.makeGate]
+      const { over, seen, until } = yield* watched([
+        [ScriptedModel.gate(first), ScriptedModel.text("a"), ScriptedModel.gate(second)]
+      ], { agent: { ...once, timeouts: { firstPart: "10 minutes", call: "1 hour" } } })
+      yield* first.started
+      yield* TestClock.adjust("90 seconds")
+      yield* first.release
+      yield* until("TextDelta")
+      yield* second.started
+      yield* TestClock.adjust("59999 millis")
+      assert.strictEqual(scopeOf(seen), undefined)
+      yield* TestClock.adjust("1 millis")
+      yield* over
+      assert.strictEqual(scopeOf(seen), "gap")
+    }))
+
+  it.effect.each([["back", -1], ["on", 1]] as const)(
+    "has its time also where the clock is set %s meanwhile",
+    ([, sign]) =>
+      Effect.gen(function*() {
+        const [first, second] = [yield* ScriptedModel.makeGate, yield* ScriptedModel.makeGate]
+        const below = yield* Clock.Clock
+        let set = 0
+        const clock: Clock.Clock = Object.assign(Object.create(below), {
+          currentTimeMillisUnsafe: () => below.currentTimeMillisUnsafe() + set
+        })
+        const { over, seen, until } = yield* Effect.provideService(
+          watched([[ScriptedModel.gate(first), ScriptedModel.text("a"), ScriptedModel.gate(second)]], { agent: once }),
+          Clock.Clock,
+          clock
+        )
+        yield* first.started
+        yield* TestClock.adjust("59 seconds")
+        yield* first.release
+        yield* until("TextDelta")
+        yield* second.started
+        set = sign * 3_600_000
+        yield* TestClock.adjust("59999 millis")
+        assert.strictEqual(scopeOf(seen), undefined)
+        yield* TestClock.adjust("1 millis")
+        yield* over
+        assert.strictEqual(scopeOf(seen), "gap")
+      })
+  )
 
   it.effect("has 120 seconds for all of it, however steadily parts come", () =>
     Effect.gen(function*() {

@@ -5,16 +5,20 @@ import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/testing/TestClock"
+import { AsyncLocalStorage } from "node:async_hooks"
 import * as Alarm from "../../src/services/Alarm.ts"
 
 /** A clock that says how many fibers sleep on it, and what sets limits on it. */
-const make = Effect.gen(function*() {
+const make = Effect.fnUntraced(function*(onSleep: () => void = () => {}) {
   const below = yield* Clock.Clock
   let asleep = 0
   const clock: Clock.Clock = Object.assign(Object.create(below), {
     sleep: (duration: Duration.Duration) =>
       Effect.acquireUseRelease(
-        Effect.sync(() => asleep++),
+        Effect.sync(() => {
+          asleep++
+          onSleep()
+        }),
         () => below.sleep(duration),
         () => Effect.sync(() => asleep--)
       )
@@ -37,7 +41,7 @@ const make = Effect.gen(function*() {
 describe("a time limit", () => {
   it.effect("rings at its moment, once", () =>
     Effect.gen(function*() {
-      const { asleep, rung, set } = yield* make
+      const { asleep, rung, set } = yield* make()
       yield* set(1000, "a")
       yield* TestClock.adjust("999 millis")
       assert.deepStrictEqual(rung, [])
@@ -49,7 +53,7 @@ describe("a time limit", () => {
 
   it.effect("shares one sleep with all others, and each rings at its own moment", () =>
     Effect.gen(function*() {
-      const { asleep, rung, set } = yield* make
+      const { asleep, rung, set } = yield* make()
       yield* set(3000, "third")
       yield* set(1000, "first")
       yield* set(1001, "second")
@@ -65,7 +69,7 @@ describe("a time limit", () => {
 
   it.effect("that is called off does not ring, and the last one takes the sleep with it", () =>
     Effect.gen(function*() {
-      const { asleep, rung, set } = yield* make
+      const { asleep, rung, set } = yield* make()
       const first = yield* set(1000, "first")
       const second = yield* set(2000, "second")
       Alarm.callOff(first)
@@ -80,7 +84,7 @@ describe("a time limit", () => {
 
   it.effect("may set and call off others when it rings", () =>
     Effect.gen(function*() {
-      const { asleep, rung, set } = yield* make
+      const { asleep, rung, set } = yield* make()
       const context = yield* Effect.context<never>()
       const later: Array<Alarm.Limit | undefined> = []
       yield* set(1000, "first", () => {
@@ -96,7 +100,7 @@ describe("a time limit", () => {
 
   it.effect("keeps its sleep for the next one while there is work, and no longer", () =>
     Effect.gen(function*() {
-      const { asleep, clock, rung, set } = yield* make
+      const { asleep, clock, rung, set } = yield* make()
       const work = Alarm.hold(() =>
         Effect.gen(function*() {
           Alarm.callOff(yield* set(1000, "called off"))
@@ -121,7 +125,7 @@ describe("a time limit", () => {
 
   it.effect("that throws keeps no other from ringing", () =>
     Effect.gen(function*() {
-      const { asleep, rung, set } = yield* make
+      const { asleep, rung, set } = yield* make()
       yield* set(1000, "broken", () => {
         throw new Error("oops")
       })
@@ -131,9 +135,31 @@ describe("a time limit", () => {
       assert.deepStrictEqual([rung, asleep()], [["broken", "second", "third"], 0])
     }))
 
+  it.effect("of no time rings, and not before it is set", () =>
+    Effect.gen(function*() {
+      const { asleep, rung, set } = yield* make()
+      yield* set(0, "at once")
+      assert.deepStrictEqual(rung, [])
+      yield* TestClock.adjust(0)
+      assert.deepStrictEqual([rung, asleep()], [["at once"], 0])
+    }))
+
+  it.effect("shares its sleep, and what the first one who waits ties to its code does not stay with that", () =>
+    Effect.gen(function*() {
+      const request = new AsyncLocalStorage<string>()
+      const stores: Array<string | undefined> = []
+      const { rung, set } = yield* make(() => stores.push(request.getStore()))
+      const context = yield* Effect.context<never>()
+      for (const [i, name] of ["first", "second"].entries()) {
+        request.run(name, () => Effect.runSyncWith(context)(set(1000 * (i + 1), name)))
+      }
+      yield* TestClock.adjust("1 hour")
+      assert.deepStrictEqual([rung, stores], [["first", "second"], [undefined, undefined]])
+    }))
+
   it.effect("without an end takes no sleep", () =>
     Effect.gen(function*() {
-      const { asleep, set } = yield* make
+      const { asleep, set } = yield* make()
       Alarm.callOff(yield* set(Infinity, "never"))
       assert.strictEqual(asleep(), 0)
     }))

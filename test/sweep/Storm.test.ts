@@ -32,22 +32,25 @@ const fighter = Effect.fnUntraced(function*(args: ReadonlyArray<string>) {
   )
   const acks: Array<readonly [number, string]> = []
   const waiting = new Set<{ readonly at: number; readonly done: Deferred.Deferred<void> }>()
-  const look = (isOver: boolean) => {
+  let isOver = false
+  const look = () => {
     for (const { at, done } of waiting) if (isOver || acks.length >= at) Deferred.doneUnsafe(done, Effect.void)
   }
   createInterface({ input: child.stdout }).on("line", (line) => {
     const [, seq, text = ""] = line.split(" ")
     acks.push([Number(seq), text])
-    look(false)
+    look()
   })
   const end = once(child, "close").then(([code, signal]) => {
-    look(true)
+    isOver = true
+    look()
     return (code ?? signal) as number | NodeJS.Signals
   })
   const self: Fighter = {
     acks,
     acked: (more) =>
       Effect.suspend(() => {
+        if (isOver) return Effect.void
         const done = Deferred.makeUnsafe<void>()
         waiting.add({ at: acks.length + more, done })
         return Deferred.await(done)

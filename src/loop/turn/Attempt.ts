@@ -6,6 +6,8 @@
  */
 import * as Cause from "effect/Cause"
 import * as Channel from "effect/Channel"
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -53,7 +55,7 @@ export const run = (
 ): Effect.Effect<Settled | Failed> =>
   // others go first: a call that they abort by then is not made
   Effect.flatMap(Effect.yieldNow, () => {
-    const incoming = new Incoming(request.metadata, journal)
+    const incoming = new Incoming(request.metadata, journal, Context.get(Grace.contextHere(), Clock.Clock))
     const scope = Scope.makeUnsafe()
     const pulled = Effect.flatMap(
       Channel.toPullScoped(Stream.toChannel(model.stream(request)), scope),
@@ -68,16 +70,15 @@ export const run = (
     return Effect.callback<Settled | Failed>((resume) => {
       const judge = (exit: Effect.Effect<void, RunError.ModelError | Cause.Done<unknown>>) =>
         resume(Effect.match(exit, {
-          onSuccess: () => settle(incoming, journal.now()),
-          onFailure: (error) =>
-            Cause.isDone(error) ? settle(incoming, journal.now()) : failed(error, incoming, journal.now())
+          onSuccess: () => settle(incoming),
+          onFailure: (error) => Cause.isDone(error) ? settle(incoming) : failed(error, incoming)
         }))
       const fiber = Grace.start(consumed, Grace.contextHere())
       const exit = fiber.pollUnsafe()
       if (exit === undefined) {
-        return Grace.awaiting(fiber, judge, judge, onLeak, () => limitOf(incoming, journal, timeouts))
+        return Grace.awaiting(fiber, judge, judge, onLeak, () => limitOf(incoming, timeouts))
       }
-      if (exit._tag === "Success") resume(Effect.succeed(settle(incoming, journal.now())))
+      if (exit._tag === "Success") resume(Effect.succeed(settle(incoming)))
       else judge(exit)
     })
   })
@@ -86,27 +87,26 @@ export const run = (
 const endOf = (exit: Exit.Exit<void, unknown>): Exit.Exit<void, unknown> =>
   exit._tag === "Failure" && Pull.isDoneCause(exit.cause) ? Exit.asVoid(Pull.doneExitFromCause(exit.cause)) : exit
 
-const settle = (incoming: Incoming, now: number): Settled | Failed => {
+const settle = (incoming: Incoming): Settled | Failed => {
+  const now = incoming.now()
   const { collector, firstPartAt = now, startedAt } = incoming
   const { finish } = collector
   if (finish === undefined) {
     return failed(
       new RunError.RetryableError({ _tag: "StreamTruncated", message: "the model's answer ended before its finish" }),
-      incoming,
-      now
+      incoming
     )
   }
   if (finish.reason === "error") {
     return failed(
       new RunError.NonRetryableError({ _tag: "Unknown", message: "the provider ended the answer with an error" }),
-      incoming,
-      now
+      incoming
     )
   }
   const content = collector.content()
   const bytes = Bounds.above(content, SessionStore.maxContentBytes)
   if (bytes !== undefined) {
-    return failed(RunError.tooLarge("the model's answer", bytes, SessionStore.maxContentBytes), incoming, now)
+    return failed(RunError.tooLarge("the model's answer", bytes, SessionStore.maxContentBytes), incoming)
   }
   return {
     _tag: "Settled",
@@ -119,17 +119,19 @@ const settle = (incoming: Incoming, now: number): Settled | Failed => {
   }
 }
 
-const failed = (error: Failed["error"], { collector, startedAt }: Incoming, now: number): Failed => ({
+const failed = (error: Failed["error"], incoming: Incoming): Failed => ({
   _tag: "Failed",
   error,
-  usage: collector.finish?.usage ?? Usage.zero,
-  duration: now - startedAt
+  usage: incoming.collector.finish?.usage ?? Usage.zero,
+  duration: incoming.now() - incoming.startedAt
 })
+
+/** Milliseconds between two looks at a gap that has not begun; a shorter one is not worth looking more often. */
+const shortestWait = 100
 
 /** Fails when the whole call, the first part or the gap between two parts takes too long. */
 const limitOf = (
   incoming: Incoming,
-  journal: Journal.Journal,
   timeouts: RunPolicy.Timeouts
 ): Grace.Limit<never, RunError.ModelError> => {
   const call = Duration.toMillis(timeouts.call)
@@ -137,7 +139,7 @@ const limitOf = (
   const gap = Duration.toMillis(timeouts.gap)
   const over = () => {
     const { collector, firstPartAt, lastPartAt, startedAt } = incoming
-    const at = journal.now()
+    const at = incoming.now()
     const scope = firstPartAt === undefined ? "firstPart" as const : "gap" as const
     const limit = scope === "firstPart" ? firstPart : gap
     const left = limit - (at - (lastPartAt ?? at))
@@ -145,7 +147,8 @@ const limitOf = (
     if (collector.finish !== undefined) return Infinity
     if (callLeft <= 0) return () => Effect.fail(timedOut("call", call))
     if (left <= 0) return () => Effect.fail(timedOut(scope, limit))
-    return Math.min(left, callLeft)
+    // the gap that begins with the first part has no other moment at which it is looked at
+    return Math.min(left, callLeft, Math.max(gap, shortestWait))
   }
   return { millis: Math.min(firstPart, gap, call), over }
 }

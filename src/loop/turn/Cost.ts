@@ -1,7 +1,7 @@
 /**
- * What model calls cost, and whether that can be known before a run with a limit of cost goes on.
+ * Whether it can be known what model calls cost, before a run with a limit of cost goes on.
  *
- * Does not own prices (`Prices`), nor when a limit is reached (`RunDecision`).
+ * Does not own prices and what a call costs by them (`Prices`), nor when a limit is reached (`RunDecision`).
  */
 import * as Effect from "effect/Effect"
 import * as RunError from "../../run/RunError.ts"

@@ -5,6 +5,7 @@
  * Does not own the stream (`Attempt`), nor what parts make (`Collector`).
  */
 import * as Arr from "effect/Array"
+import type * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import type * as Model from "../../services/Model.ts"
@@ -14,28 +15,34 @@ import { Collector } from "./Collector.ts"
 /** How many deltas are shown before readers run: half of what they buffer, so that a source that never waits fills none. */
 const mostUnread = 512
 
-/** Times are in milliseconds on the journal's clock. */
+/** Times are in whole milliseconds that nobody sets, not those of the day: limits hold, and nothing takes less than no time. */
 export class Incoming {
   readonly collector: Collector
   readonly startedAt: number
   firstPartAt: number | undefined
   /** when the wait for the next part began; none while parts come without one */
   lastPartAt: number | undefined
+  readonly #clock: Clock.Clock
   readonly #journal: Journal.Journal
   #deltas: Array<RunEvent.Delta>
   #unread: number
   /** parts come one after the other, without a wait */
   #isBurst: boolean
 
-  constructor({ attempt, runId, turn }: Model.ModelRequest["metadata"], journal: Journal.Journal) {
+  constructor({ attempt, runId, turn }: Model.ModelRequest["metadata"], journal: Journal.Journal, clock: Clock.Clock) {
     this.collector = new Collector(runId, turn, attempt)
-    this.startedAt = journal.now()
+    this.#clock = clock
+    this.startedAt = this.now()
     this.firstPartAt = undefined
     this.lastPartAt = this.startedAt
     this.#journal = journal
     this.#deltas = []
     this.#unread = 0
     this.#isBurst = false
+  }
+
+  now(): number {
+    return Math.floor(Number(this.#clock.monotonicTimeNanosUnsafe()) / 1e6)
   }
 
   /** Reads up to the finish, although the provider may keep its socket open. */
@@ -73,14 +80,14 @@ export class Incoming {
     queueMicrotask(() => {
       this.#isBurst = false
       this.show()
-      if (this.collector.finish === undefined) this.lastPartAt ??= this.#journal.now()
+      if (this.collector.finish === undefined) this.lastPartAt ??= this.now()
     })
   }
 
   #endWait(): void {
     this.lastPartAt = undefined
     if (this.firstPartAt !== undefined) return
-    this.firstPartAt = this.#journal.now()
+    this.firstPartAt = this.now()
     this.#journal.move("partsArrive")
   }
 }
