@@ -1,6 +1,8 @@
 /**
- * Runs calls through an effect/ai toolkit: decoding, handlers and encoding are the toolkit's, everything that may go
- * wrong with them becomes an outcome here. Arguments stay out of spans.
+ * Runs calls through an effect/ai toolkit: everything that may go wrong with them becomes an outcome here. Arguments stay
+ * out of spans.
+ *
+ * Does not own how a handler is called (`KnownHandler`, `BehindHandle`).
  */
 import * as AiError from "effect/ai/AiError"
 import type * as Prompt from "effect/ai/Prompt"

@@ -72,16 +72,13 @@ export const drive = (
     )
   }))
 
-/** Lets a drive be interrupted, whatever fiber it is on. */
-const restore: Phase.Restore = Effect.interruptible
-
 /** Works, and then ends. Called by code that the drive's fiber runs. */
 const through = (driving: Driving): Effect.Effect<void> => {
   const { live, observing } = driving
   return Effect.flatMap(
     // its turns have calls to settle behind what they leave behind
-    Phase.make(live, restore)(Alarm.hold(() => work(driving)), () => live.env === undefined ? 1 : 2),
-    (exit) => Effect.flatMapEager(conclude(driving, exit), () => observing.seen(restore))
+    Phase.run(live, Alarm.hold(() => work(driving)), () => live.env === undefined ? 1 : 2),
+    (exit) => Effect.flatMapEager(conclude(driving, exit), () => observing.seen)
   )
 }
 
@@ -153,7 +150,7 @@ const begun = (live: Live.Live, env: Env.Env): void => {
 const conclude = (driving: Driving, exit: Exit.Exit<Worked, RunError.RunError>): Effect.Effect<void> => {
   const { live, request, timer } = driving
   timer?.interruptUnsafe()
-  const finish = (env: Env.Env, ending: Ending.Ending) => Ending.finish(env, live, ending, release(driving), restore)
+  const finish = (env: Env.Env, ending: Ending.Ending) => Ending.finish(env, live, ending, release(driving))
   if (Exit.isSuccess(exit)) {
     return exit.value._tag === "Replay"
       ? Effect.andThen(release(driving), Ending.replay(live, exit.value))

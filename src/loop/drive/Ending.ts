@@ -36,14 +36,13 @@ export const finish = (
   env: Env.Env,
   live: Live.Live,
   ending: Ending,
-  release: Effect.Effect<void>,
-  restore: Phase.Restore
+  release: Effect.Effect<void>
 ): Effect.Effect<void> => {
   live.env = undefined
   record(env, ending)
   // given back before the store has answered, the session would not take this end any more
   const sealing = Grace.start(seal(env, release), Grace.contextHere())
-  return Effect.flatMapEager(Phase.patiently(live, sealing, storeStuck, restore), (sealed) => {
+  return Effect.flatMapEager(Phase.patiently(live, sealing, storeStuck), (sealed) => {
     if (Exit.isSuccess(sealed)) env.inbox.answer()
     if (sealing.pollUnsafe() === undefined) {
       const giveUp = Effect.andThen(Effect.raceFirst(Fiber.await(sealing), Effect.sleep(patience)), release)

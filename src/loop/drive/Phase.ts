@@ -1,5 +1,6 @@
 /**
- * Parts of a drive that a stop can cut off, although the drive itself is not interrupted: it has an end to write.
+ * Parts of a drive that a stop can cut off, although the drive itself is not interrupted: it has an end to write. Waits for
+ * them let an interruption in, whatever fiber the drive is on.
  */
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -8,10 +9,6 @@ import * as Option from "effect/Option"
 import * as Grace from "../../services/Grace.ts"
 import * as Live from "./Live.ts"
 
-export type Restore = <A, E, R>(self: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
-
-export type Phase = <A, E>(self: Effect.Effect<A, E>, grace?: () => number) => Effect.Effect<Exit.Exit<A, E>>
-
 type Stoppable = Pick<Live.Live, "stopped" | "interrupt">
 
 /**
@@ -19,10 +16,14 @@ type Stoppable = Pick<Live.Live, "stopped" | "interrupt">
  * is left behind after `grace` grace periods, and nothing is begun once the run is cut off. Interrupting the drive itself is
  * a shutdown. Called by code that the drive's fiber runs, and begun by then.
  */
-export const make = (live: Stoppable, restore: Restore): Phase => (self, grace = once) =>
+export const run = <A, E>(
+  live: Stoppable,
+  self: Effect.Effect<A, E>,
+  grace: () => number = once
+): Effect.Effect<Exit.Exit<A, E>> =>
   live.stopped !== undefined
     ? Effect.succeed(interrupted)
-    : settled(live, Grace.start(self, Grace.contextHere()), interrupted, restore, grace, true)
+    : settled(live, Grace.start(self, Grace.contextHere()), interrupted, grace, true)
 
 const once = () => 1
 const interrupted = Exit.interrupt()
@@ -31,16 +32,14 @@ const interrupted = Exit.interrupt()
 export const patiently = <A, E, E2>(
   live: Stoppable,
   fiber: Fiber.Fiber<A, E>,
-  late: E2,
-  restore: Restore
-): Effect.Effect<Exit.Exit<A, E | E2>> => settled<A, E | E2>(live, fiber, Exit.fail(late), restore, once, false)
+  late: E2
+): Effect.Effect<Exit.Exit<A, E | E2>> => settled<A, E | E2>(live, fiber, Exit.fail(late), once, false)
 
 /** The exit of a fiber, or `late` where it has none so long after the run was cut off, which interrupts it where it `isCut`. */
 const settled = <A, E>(
   live: Stoppable,
   fiber: Fiber.Fiber<A, E>,
   late: Exit.Exit<A, E>,
-  restore: Restore,
   grace: () => number,
   isCut: boolean
 ): Effect.Effect<Exit.Exit<A, E>> => {
@@ -67,7 +66,7 @@ const settled = <A, E>(
       ? Effect.map(Grace.wait(fiber, grace()), Option.getOrElse(() => late))
       : Effect.succeed(exit)
   }
-  return Effect.matchCauseEffect(restore(endedOrCutOff), {
+  return Effect.matchCauseEffect(Effect.interruptible(endedOrCutOff), {
     onFailure: () => {
       Live.cutOff(live, { _tag: "Abort", reason: "shutdown" })
       return goOn()

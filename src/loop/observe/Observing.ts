@@ -12,7 +12,6 @@ import type * as RunError from "../../run/RunError.ts"
 import type * as RunState from "../../run/RunState.ts"
 import type * as Model from "../../services/Model.ts"
 import type * as Env from "../drive/Env.ts"
-import type * as Phase from "../drive/Phase.ts"
 import type * as Settings from "../drive/Settings.ts"
 import type * as Feed from "../log/Feed.ts"
 import type * as FeedReader from "../log/FeedReader.ts"
@@ -29,7 +28,7 @@ export class Observing implements Publisher {
   /** the drive's own; what it does is below it */
   readonly span: Tracer.Span
   /** Waits until observers have seen all; interrupted, for no longer than the grace period. */
-  readonly seen: (restore: Phase.Restore) => Effect.Effect<void>
+  readonly seen: Effect.Effect<void>
   readonly #of: Observed
   readonly #watching: Watching.Watching
   #sinks: Array<Sink.Sink>

@@ -8,7 +8,6 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Grace from "../../services/Grace.ts"
 import type * as Observers from "../../services/Observers.ts"
-import type * as Phase from "../drive/Phase.ts"
 import type * as Feed from "../log/Feed.ts"
 import type * as FeedReader from "../log/FeedReader.ts"
 
@@ -16,7 +15,7 @@ export interface Watching {
   /** Shows the observers, in the context of the fiber that calls it, all that the feed publishes from now on. */
   readonly start: () => void
   /** Waits until they have seen all of it; interrupted, for no longer than the grace period. */
-  readonly seen: (restore: Phase.Restore) => Effect.Effect<void>
+  readonly seen: Effect.Effect<void>
 }
 
 export const make = (
@@ -31,14 +30,13 @@ export const make = (
       const context = Grace.contextHere()
       fibers = observers.map((observer) => Grace.start(show(observer, feed.watch(), drive), context))
     },
-    seen: (restore) =>
-      Effect.suspend(() =>
-        Effect.ignoreCause(Effect.onInterrupt(restore(Fiber.awaitAll(fibers)), () => giveUp(fibers)))
-      )
+    seen: Effect.suspend(() =>
+      Effect.ignoreCause(Effect.onInterrupt(Effect.interruptible(Fiber.awaitAll(fibers)), () => giveUp(fibers)))
+    )
   }
 }
 
-const nobody: Watching = { start: () => {}, seen: () => Effect.void }
+const nobody: Watching = { start: () => {}, seen: Effect.void }
 
 const show = (
   observer: Observers.Observer,

@@ -42,13 +42,17 @@ export const whileRead = (
 /**
  * Starts a drive in the scope of `Runs` and returns once its first event is stored. A run that is live or in the log
  * with equal input is attached to instead; one that lives is not resumed. Interrupted before that, it aborts the run. `track`
- * holds the run until its end is told. What it gives is run once.
+ * holds the run until its end is told.
  */
 export const start = (
   services: Env.Services,
   request: Env.Request,
   track: Set<Runs.LiveRun>
-): Effect.Effect<Started, RunError.RunError> => {
+): Effect.Effect<Started, RunError.RunError> =>
+  // no moment between the start and the wait in which an interruption could leave the run to itself
+  Effect.uninterruptible(Effect.suspend(() => startNow(services, request, track)))
+
+const startNow = (services: Env.Services, request: Env.Request, track: Set<Runs.LiveRun>): ReturnType<typeof start> => {
   const { begin, runId, sessionId } = request
   const run = new Live.Live(services, request, track)
   const isResume = begin._tag === "Resume"
@@ -63,12 +67,11 @@ export const start = (
         : Effect.as(Effect.interruptible(known.accepted), { run: known, isAttached: true })
     }
   )
-  // no moment between the start and the wait in which an interruption could leave the run to itself
-  return Effect.uninterruptible(Effect.catch(started, (failure) => {
+  return Effect.catch(started, (failure) => {
     const error = isResume && failure.reason._tag === "RunConflict" ? busy() : failure
     if (error.reason._tag !== "SessionBusy") return Effect.fail(error)
     return Effect.interruptible(replay(services, request, new Live.Live(services, request, track), error))
-  }))
+  })
 }
 
 /** The run, once it has begun. */

@@ -97,7 +97,7 @@ const ledgerOf = ({ journal, prices }: Env.Env): ContextManager.Ledger => {
   }
 }
 
-/** Tokens of what is sent to a model whose window is known, as they are counted here; nothing is for another one. */
+/** Tokens of what is sent, as they are counted here: for models whose window is known. */
 export const sent = (env: Env.Env, messages?: ReadonlyArray<Message.Message>): number =>
   conversation(env) + besides(env, messages)
 

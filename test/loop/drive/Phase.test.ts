@@ -15,12 +15,15 @@ describe("a phase", () => {
       const closed = Deferred.makeUnsafe<void>()
       const going = live()
       const drive = yield* Effect.forkDetach(
-        Effect.uninterruptibleMask((restore) =>
+        Effect.uninterruptible(
           Effect.withFiber((self) =>
-            Phase.make(going, restore)(Effect.suspend(() => {
-              self.interruptUnsafe()
-              return Effect.onInterrupt(Effect.never, () => Deferred.succeed(closed, undefined))
-            }))
+            Phase.run(
+              going,
+              Effect.suspend(() => {
+                self.interruptUnsafe()
+                return Effect.onInterrupt(Effect.never, () => Deferred.succeed(closed, undefined))
+              })
+            )
           )
         ),
         { startImmediately: true }
@@ -35,11 +38,14 @@ describe("a phase", () => {
     Effect.gen(function*() {
       const going = live()
       const drive = yield* Effect.forkDetach(
-        Effect.uninterruptibleMask((restore) =>
-          Phase.make(going, restore)(Effect.suspend(() => {
-            Live.cutOff(going, { _tag: "Duration" })
-            return Effect.never
-          }))
+        Effect.uninterruptible(
+          Phase.run(
+            going,
+            Effect.suspend(() => {
+              Live.cutOff(going, { _tag: "Duration" })
+              return Effect.never
+            })
+          )
         ),
         { startImmediately: true }
       )
