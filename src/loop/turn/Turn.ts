@@ -21,6 +21,7 @@ import type * as Env from "../drive/Env.ts"
 import * as HookRun from "../drive/HookRun.ts"
 import * as Severed from "../drive/Severed.ts"
 import * as ToolRound from "../round/ToolRound.ts"
+import { limited } from "./Compacting.ts"
 import * as CurrentModel from "./CurrentModel.ts"
 import * as Fitting from "./Fitting.ts"
 import * as ModelCall from "./ModelCall.ts"
@@ -88,11 +89,6 @@ const turns = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Return<Ending
     const ending = yield* conclude(asked, settle(asked, result))
     if (ending !== undefined) return ending
   }
-})
-
-const limited = (reason: RunEvent.LimitedReason): Extract<Ending, { _tag: "RunLimited" }> => ({
-  _tag: "RunLimited",
-  reason
 })
 
 /** A model has something to answer. */
