@@ -52,7 +52,7 @@ export const toOwner = (row: SessionRow): Owner | undefined =>
 export const toTitle = (title: string): string => title.replaceAll("\0", "\ufffd").toWellFormed()
 
 /** What no column holds, as JSON, which leaves out what is undefined. */
-export const toBody = ({ _tag: _1, at: _2, runId: _3, seq: _4, version: _5, ...body }: RunEvent.Durable): string =>
+const toBody = ({ _tag: _1, at: _2, runId: _3, seq: _4, version: _5, ...body }: RunEvent.Durable): string =>
   JSON.stringify(body)
 
 export const toRow = (event: RunEvent.Durable): EventRow => [

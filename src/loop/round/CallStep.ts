@@ -44,7 +44,7 @@ export const judge = (env: Env.Env, call: Call): Judged =>
     }
     : byRules(env, call)
 
-export const awaited = (judged: Judged): Effect.Effect<Verdict> =>
+const awaited = (judged: Judged): Effect.Effect<Verdict> =>
   judged._tag === "Wait" ? judged.verdict : Effect.succeed(judged)
 
 /** How often a person is asked about a call in one drive, where hooks change whatever arguments they give. */
