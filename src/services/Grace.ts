@@ -1,5 +1,8 @@
 /**
- * How long the end of a run waits for what does not let itself be interrupted, and the way to leave it behind.
+ * How long the end of a run waits for what does not let itself be interrupted, and the way to leave it behind; the same for what
+ * takes longer than its time limit.
+ *
+ * Does not own how time passes (`Alarm`), nor the names of what was left behind (`LeaveBehind`).
  */
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"

@@ -26,8 +26,8 @@ export interface SessionWriter {
   readonly head: () => number
   /**
    * An append of which it is not known whether it was stored, because the connection was lost, fails only where the
-   * database does not tell within a few seconds, or where it got lost each time. It may be made again then, with the same events first: those that are
-   * stored by now are not stored twice.
+   * database does not tell within a few seconds, or where it got lost each time. It may be made again then, with the same
+   * events first: those that are stored by now are not stored twice.
    */
   readonly append: (events: Events) => Appending
   /** Waits for the append under way and releases the claim. */

@@ -13,11 +13,9 @@ export const explain = (filename: string) => (error: SqlError.SqlError): Session
   const database = filename === ":memory:" ? "The session database in memory" : `The session database "${filename}"`
   if (cause instanceof SqliteFile.Foreign) {
     const [first = "", ...more] = cause.tables
+    const names = more.length === 0 ? first : `${first}, ...`
     return SessionErrors.refused(
-      `${database} holds the tables of another program (${first}${
-        more.length === 0 ? "" : ", ..."
-      }); it was left as it ` +
-        "is. Choose another file for sessions."
+      `${database} holds the tables of another program (${names}); it was left as it is. Choose another file for sessions.`
     )
   }
   const said = cause instanceof Error ? cause.message : String(cause)

@@ -69,7 +69,7 @@ const spending = (attributes: Family.Attributes) => ({
   reasoning: tokensByKind({ ...attributes, kind: "reasoning" }),
   cost: cost(attributes)
 })
-export type Spending = ReturnType<typeof spending>
+type Spending = ReturnType<typeof spending>
 
 /** What is spent on no model that is known. */
 export const onCompaction: Spending = spending({})

@@ -50,7 +50,7 @@ const seen = (drive: Sink.Drive, model: Message.ModelRef, clock: Clock.Clock): E
 /** Begins a span of a drive of this agent; where nobody sees it, others begin as it does. */
 export const begin = (agent: string): Effect.Effect<Tracer.Span> => Effect.makeSpan(`invoke_agent ${agent}`)
 
-/** Effect's logger puts a line on the current span for each that is logged, of which a long drive has many. */
+/** Keeps no events: effect's logger puts each logged line on the current span, and a long drive has many. */
 class Unseen extends Tracer.NativeSpan {
   constructor({ annotations, kind, links, name, parent, sampled }: Tracer.NativeSpan, startTime: bigint) {
     super({ annotations, kind, links: links.slice(), name, parent, sampled, startTime })

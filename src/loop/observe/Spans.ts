@@ -46,8 +46,8 @@ export interface Kind<in Subject, in A> {
 }
 
 /**
- * Interrupting it ends the span as interrupted. A span that breaks is said to, and is not `self`'s. Where nobody sees spans
- * there is none: what is below has the parent that `self` has.
+ * Interrupting it ends the span as interrupted. Where the span breaks, a warning says so, and `self` goes on. Where nobody sees
+ * spans there is none: what is below has the parent that `self` has.
  */
 export const around = <Subject, A>(
   kind: Kind<Subject, A>,

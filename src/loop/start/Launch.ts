@@ -99,9 +99,7 @@ export const make = (services: Env.Services, definition: Brief.Definition): Laun
     const sessionId = yield* checkedId("sessionId", input.sessionId)
     const limits = input.limits === undefined ? undefined : yield* Effect.fromResult(InputCheck.limits(input.limits))
     const data = input.data === undefined ? undefined : yield* Effect.fromResult(InputCheck.json("data", input.data))
-    const folded = yield* Effect.interruptible(
-      Fold.fold(services.store, sessionId, Fold.nothing)
-    )
+    const folded = yield* Effect.interruptible(Fold.fold(services.store, sessionId, Fold.nothing))
     const { state } = folded
     const runId = input.runId ?? state.runId
     if (runId === undefined || state.input === undefined) {

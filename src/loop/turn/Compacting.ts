@@ -61,7 +61,8 @@ export const compact = Effect.fnUntraced(function*(
 export type Limited = Extract<Turn.Ending, { _tag: "RunLimited" }>
 type Compacted = Extract<RunEvent.Draft, { _tag: "ContextCompacted" }>
 
-const limited = (reason: Limited["reason"]): Limited => ({ _tag: "RunLimited", reason })
+/** The ending of a run that reached a limit. */
+export const limited = (reason: Limited["reason"]): Limited => ({ _tag: "RunLimited", reason })
 
 export const failed = (message: string) => new RunError.NonRetryableError({ _tag: "CompactionFailed", message })
 

@@ -79,7 +79,7 @@ export const afterLength = function*(
   env: Env.Env
 ): Effect.fn.Return<Compacting.Limited | undefined, RunError.RunError> {
   const plan = env.context.plan(Sizing.view(env, "length"))
-  if (plan._tag === "Send") return { _tag: "RunLimited", reason: "length" }
+  if (plan._tag === "Send") return Compacting.limited("length")
   env.journal.move("compactFirst")
   return yield* Compacting.compact(env, plan.request)
 }

@@ -92,7 +92,7 @@ const asked = Effect.fnUntraced(function*<P extends Hooks.Point, A>(
   return yield* blocked(question.hook.name, question.on, given.why)
 })
 
-const blocked = (hook: string, on: "beforeModelCall" | "afterModelCall" | Hooks.Point, why: string) =>
+const blocked = (hook: string, on: Hooks.Point, why: string) =>
   new RunError.NonRetryableError({
     _tag: "HookBlocked",
     hook,

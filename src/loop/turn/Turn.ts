@@ -21,6 +21,7 @@ import type * as Env from "../drive/Env.ts"
 import * as HookRun from "../drive/HookRun.ts"
 import * as Severed from "../drive/Severed.ts"
 import * as ToolRound from "../round/ToolRound.ts"
+import * as Compacting from "./Compacting.ts"
 import * as CurrentModel from "./CurrentModel.ts"
 import * as Fitting from "./Fitting.ts"
 import * as ModelCall from "./ModelCall.ts"
@@ -53,7 +54,7 @@ const turns = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Return<Ending
   }
   while (true) {
     const limit = RunDecision.limitReached(journal.state, journal.now())
-    if (limit !== undefined) return limited(limit)
+    if (limit !== undefined) return Compacting.limited(limit)
     const prepared = prepareTurn === undefined ? env : yield* Offer.prepare(env, prepareTurn)
     const tooMuch = Fitting.tooMuch(prepared)
     if (tooMuch !== undefined) {
@@ -76,7 +77,7 @@ const turns = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Return<Ending
     yield* journal.commit
     env.inbox.answer()
     const result = yield* ModelCall.run(turn, prompt?.messages)
-    if (result._tag === "Limited") return limited(result.reason)
+    if (result._tag === "Limited") return Compacting.limited(result.reason)
     if (result._tag === "Overflow" || result._tag === "Compact") {
       const shrunk = yield* result._tag === "Overflow"
         ? Fitting.afterOverflow(turn, result.error, prompt?.messages)
@@ -88,11 +89,6 @@ const turns = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Return<Ending
     const ending = yield* conclude(asked, settle(asked, result))
     if (ending !== undefined) return ending
   }
-})
-
-const limited = (reason: RunEvent.LimitedReason): Extract<Ending, { _tag: "RunLimited" }> => ({
-  _tag: "RunLimited",
-  reason
 })
 
 /** A model has something to answer. */
@@ -215,14 +211,14 @@ const end = function*(
       return { _tag: "RunCompleted", reason: decision.reason }
     case "Limit": {
       const loop = decision.reason === "doomLoop" ? loopOf(env)?.loop : undefined
-      return { ...limited(decision.reason), ...(loop === undefined ? {} : { loop }) }
+      return { ...Compacting.limited(decision.reason), ...(loop === undefined ? {} : { loop }) }
     }
     case "Fail":
       if (journal.status === "observing") journal.move("invalidOutput")
       return yield* RunError.fromStored(decision.error)
     case "Compact": {
       const limit = RunDecision.limitReached(journal.state, journal.now())
-      return limit === undefined ? yield* Fitting.afterLength(env) : limited(limit)
+      return limit === undefined ? yield* Fitting.afterLength(env) : Compacting.limited(limit)
     }
   }
 }
