@@ -11,7 +11,8 @@ import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
 import * as Scheduler from "effect/Scheduler"
 
-export interface Limit {
+/** A limit that was set. */
+export interface Armed {
   readonly alarm: Alarm
   /** milliseconds on the clock's monotonic time */
   readonly endsAt: number
@@ -20,7 +21,7 @@ export interface Limit {
 
 class Alarm {
   readonly #clock: Clock.Clock
-  readonly #limits = new Set<Limit>()
+  readonly #limits = new Set<Armed>()
   #sleeper: Fiber.Fiber<void> | undefined
   /** -Infinity while limits ring: who sets another one then need not wake anybody */
   #wakesAt = Infinity
@@ -30,8 +31,8 @@ class Alarm {
     this.#clock = clock
   }
 
-  set(fiber: Fiber.Fiber<unknown, unknown>, millis: number, ring: () => void): Limit {
-    const limit: Limit = { alarm: this, endsAt: this.#now() + millis, ring }
+  set(fiber: Fiber.Fiber<unknown, unknown>, millis: number, ring: () => void): Armed {
+    const limit: Armed = { alarm: this, endsAt: this.#now() + millis, ring }
     this.#limits.add(limit)
     if (limit.endsAt < this.#wakesAt) {
       this.#sleeper?.interruptUnsafe()
@@ -42,7 +43,7 @@ class Alarm {
     return limit
   }
 
-  callOff(limit: Limit): void {
+  callOff(limit: Armed): void {
     if (this.#limits.delete(limit)) this.#rest()
   }
 
@@ -108,11 +109,11 @@ const alarmOf = (fiber: Fiber.Fiber<unknown, unknown>): Alarm => {
 }
 
 /** Calls `ring` once so many milliseconds are over on the clock of a fiber, and never before it has returned. */
-export const set = (fiber: Fiber.Fiber<unknown, unknown>, millis: number, ring: () => void): Limit | undefined =>
+export const set = (fiber: Fiber.Fiber<unknown, unknown>, millis: number, ring: () => void): Armed | undefined =>
   millis === Infinity ? undefined : alarmOf(fiber).set(fiber, millis, ring)
 
 /** A limit that is called off does not ring. */
-export const callOff = (limit: Limit | undefined): void => limit?.alarm.callOff(limit)
+export const callOff = (limit: Armed | undefined): void => limit?.alarm.callOff(limit)
 
 /** What waits again and again: until the fiber that runs it ends, the one that sleeps is left asleep between two waits. */
 export const hold = <A, E, R>(self: () => Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>

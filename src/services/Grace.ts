@@ -63,7 +63,7 @@ export const awaiting = <A, E, B, E2>(
   limit?: () => Limit<B, E2>
 ): Effect.Effect<unknown> => {
   const here = Fiber.getCurrent()!
-  let alarm: Alarm.Limit | undefined
+  let alarm: Alarm.Armed | undefined
   const arm = (millis: number, over: Limit<B, E2>["over"]) => {
     alarm = Alarm.set(here, millis, () => {
       const late = over()

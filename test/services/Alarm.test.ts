@@ -86,7 +86,7 @@ describe("a time limit", () => {
     Effect.gen(function*() {
       const { asleep, rung, set } = yield* make()
       const context = yield* Effect.context<never>()
-      const later: Array<Alarm.Limit | undefined> = []
+      const later: Array<Alarm.Armed | undefined> = []
       yield* set(1000, "first", () => {
         Alarm.callOff(later[0])
         later.push(Effect.runSyncWith(context)(set(500, "next")))
