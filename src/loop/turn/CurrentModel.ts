@@ -2,6 +2,7 @@
  * Which model a run asks by now: the agent's, or the fallback that took over for the rest of the run. Told by the log, so
  * that a resumed run asks the same.
  */
+import type * as Message from "../../run/Message.ts"
 import type * as Model from "../../services/Model.ts"
 import type * as Env from "../drive/Env.ts"
 
@@ -26,3 +27,6 @@ export const chainOf = (model: Service): ReadonlyArray<Service> => {
   }
   return chain
 }
+
+/** What a model is called in the log. */
+export const refOf = ({ info: { name, provider } }: Service): Message.ModelRef => ({ provider, name })

@@ -2,27 +2,26 @@
  * The settled model call of a turn: attempts until one counts, with backoff between them, at the model whose turn it is
  * and then at those behind it. Announces a delay before it begins, and stores what a discarded attempt cost.
  *
- * Does not own one attempt (`Attempt`), nor what follows the answer (`Turn`).
+ * Does not own one attempt (`Attempt`), what follows it (`Tries`, `TakingOver`), nor what follows the answer (`Turn`).
  */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Message from "../../run/Message.ts"
-import * as RunError from "../../run/RunError.ts"
+import type * as Message from "../../run/Message.ts"
+import type * as RunError from "../../run/RunError.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import * as RunDecision from "../../run/state/RunDecision.ts"
 import * as Transcript from "../../run/Transcript.ts"
 import type * as ContextManager from "../../services/ContextManager.ts"
 import type * as Model from "../../services/Model.ts"
 import * as Prices from "../../services/Prices.ts"
-import * as RetryPolicy from "../../services/RetryPolicy.ts"
 import type * as Env from "../drive/Env.ts"
 import type * as Journal from "../log/Journal.ts"
 import * as Chat from "../observe/Chat.ts"
 import * as Attempt from "./Attempt.ts"
-import * as Backoff from "./Backoff.ts"
+import type * as Backoff from "./Backoff.ts"
 import * as CurrentModel from "./CurrentModel.ts"
-import * as ModelHooks from "./ModelHooks.ts"
-import * as Sizing from "./Sizing.ts"
+import * as TakingOver from "./TakingOver.ts"
+import * as Tries from "./Tries.ts"
 
 export type Result =
   | Attempt.Settled & Settled
@@ -49,123 +48,95 @@ interface Asked {
 const makeAsked = (
   env: Env.Env,
   model: Model.Model["Service"],
-  messages?: ReadonlyArray<Message.Message>
+  messages: ReadonlyArray<Message.Message> | undefined
 ): Asked => ({
   model,
   messages: messages ?? Transcript.messages(env.journal.transcript, model.info, env.system)
 })
-
-/** The tries at one model, by its policy. */
-interface Tries extends Asked {
-  readonly policy: RetryPolicy.RetryPolicy
-  readonly backoff: Backoff.Backoff
-  /** the number of the attempt before its first */
-  readonly after: number
-}
-
-const makeTries = ({ retry }: Env.Env, { messages, model }: Asked, after: number): Tries => {
-  const policy = RetryPolicy.of(retry, model.info)
-  return { model, messages, policy, backoff: Backoff.make(policy, retry), after }
-}
 
 /** Sends what the transcript says, or the messages that hooks left of it. */
 export const run = function*(
   env: Env.Env,
   prompt?: ReadonlyArray<Message.Message>
 ): Effect.fn.Return<Result, RunError.RunError> {
-  const { attempts } = env.journal.state
   const asked = makeAsked(env, CurrentModel.of(env), prompt)
-  const attempt = attempts + 1
+  const attempt = env.journal.state.attempts + 1
   const result = yield* ask(env, asked, attempt)
-  return result._tag === "Settled" && !saysNothing(result)
-    ? { ...result, attempt, isEmpty: false, model: asked.model.info, tools: env.tools }
+  return result._tag === "Settled" && !Tries.saysNothing(result)
+    ? settled(env, asked, attempt, result, false)
     : yield* tryAgain(env, asked, attempt, result)
 }
+
+const settled = (
+  { tools }: Env.Env,
+  { model }: Asked,
+  attempt: number,
+  answer: Attempt.Settled,
+  isEmpty: boolean
+): Result => ({ ...answer, attempt, isEmpty, model: model.info, tools })
 
 /** From a first attempt that failed or says nothing to one that counts, or to why there is none. */
 const tryAgain = Effect.fnUntraced(function*(
   turnEnv: Env.Env,
-  asked: Asked,
+  firstAsked: Asked,
   firstAttempt: number,
   firstResult: Attempt.Settled | Attempt.Failed
 ): Effect.fn.Return<Result, RunError.RunError> {
   const { journal } = turnEnv
   const { turn } = journal.state
   let env = turnEnv
-  let tries = makeTries(env, asked, firstAttempt - 1)
+  let asked = firstAsked
+  let tries = Tries.make(env, asked.model, firstAttempt - 1)
   let result = firstResult
-  const afterTools = tries.messages[tries.messages.length - 1]?.role === "tool"
-  let hadEmpty = false
+  // behind tools that is an answer, and so it is said twice
+  let mayBeEmpty = asked.messages[asked.messages.length - 1]?.role === "tool"
 
   for (let attempt = firstAttempt;; attempt++) {
-    const { model } = tries
-    const isEmpty = result._tag === "Settled" && saysNothing(result)
-    if (result._tag === "Settled" && (!isEmpty || afterTools || hadEmpty)) {
-      return { ...result, attempt, isEmpty, model: model.info, tools: env.tools }
+    const verdict = yield* Tries.judge(tries, attempt, result, mayBeEmpty, journal)
+    if (verdict._tag === "Counts") {
+      return settled(env, asked, attempt, verdict.answer, Tries.saysNothing(verdict.answer))
     }
-
-    const error = result._tag === "Settled" ? emptyResponse : classified(tries, result.error)
-    const next = error._tag === "RetryableError"
-      ? yield* tries.backoff(error.reason, journal, result.duration)
-      : Backoff.none
-    const delay = next._tag === "Delay" ? next : undefined
-    if (delay === undefined && result._tag === "Settled") {
-      return { ...result, attempt, isEmpty, model: model.info, tools: env.tools }
-    }
-
-    journal.record({
-      _tag: "AttemptDiscarded",
-      turn,
-      attempt,
-      error: error.reason,
-      usage: Prices.costed(env.prices, model.info, result.usage),
-      model: refOf(model),
-      duration: result.duration,
-      ...(delay === undefined ? {} : { delay: Duration.toMillis(delay.duration) })
-    })
-    if (error.reason._tag === "ContextOverflow") {
-      return { _tag: "Overflow", error: finalOf(error, attempt - tries.after) }
-    }
-    const fallback = delay === undefined ? fallbackOf(model, error) : undefined
-    if (next._tag === "None" && fallback === undefined) {
+    discard(env, asked, attempt, result, verdict)
+    if (verdict._tag === "Failed") {
+      if (verdict.error.reason._tag === "ContextOverflow") return { _tag: "Overflow", error: verdict.final }
       journal.move("modelFailed")
-      return yield* finalOf(error, attempt - tries.after, next.why)
+      return yield* verdict.final
     }
     const limited = RunDecision.limitReached(journal.state, journal.now())
     if (limited !== undefined) return { _tag: "Limited", reason: limited }
 
-    hadEmpty ||= isEmpty
-    if (fallback !== undefined) {
-      journal.record({ _tag: "ModelSwitched", turn, from: refOf(model), to: refOf(fallback) })
-      journal.move("modelSwitched")
-      yield* journal.commit
-      const again = env.hooks.at.beforeModelCall.length > 0 ? yield* ModelHooks.before(env) : undefined
-      if (again !== undefined && again.offer.tools.length < env.tools.length) {
-        env = { ...env, ...again.offer }
-        restartTurn(env, turn, refOf(fallback))
-        yield* journal.commit
-      }
-      // its window may be smaller
-      const plan = env.context.plan(Sizing.view(env, undefined, again?.messages))
-      if (plan._tag === "Compact") return plan
-      tries = makeTries(env, makeAsked(env, fallback, again?.messages), attempt)
-    } else if (delay !== undefined && error._tag === "RetryableError") {
-      journal.move(isEmpty ? "emptyAnswer" : "retryableError")
-      yield* wait(journal, { turn, attempt, error: error.reason }, delay)
+    mayBeEmpty ||= result._tag === "Settled"
+    if (verdict._tag === "Retry") {
+      journal.move(result._tag === "Settled" ? "emptyAnswer" : "retryableError")
+      yield* wait(journal, { turn, attempt, error: verdict.error.reason }, verdict.delay)
+    } else {
+      const taken = yield* TakingOver.takeOver(env, asked.model, verdict.to)
+      if (taken._tag === "Compact") return taken
+      env = taken.env
+      asked = makeAsked(env, verdict.to, taken.messages)
+      tries = Tries.make(env, asked.model, attempt)
     }
-    result = yield* ask(env, tries, attempt + 1)
+    result = yield* ask(env, asked, attempt + 1)
   }
 })
 
-/** What hooks leave out for the model that takes over is left out of the turn, also for a drive that takes it up. */
-const restartTurn = ({ inputDigest, journal, tools }: Env.Env, turn: number, model: Message.ModelRef): void =>
+/** Records what an attempt cost that does not count. */
+const discard = (
+  { journal, prices }: Env.Env,
+  { model }: Asked,
+  attempt: number,
+  { duration, usage }: Attempt.Settled | Attempt.Failed,
+  verdict: Exclude<Tries.Verdict, { _tag: "Counts" }>
+): void =>
   journal.record({
-    _tag: "TurnStarted",
-    turn,
-    model,
-    promptSeq: journal.state.seq,
-    inputDigest,
-    tools: tools.map(({ name }) => name)
+    _tag: "AttemptDiscarded",
+    turn: journal.state.turn,
+    attempt,
+    error: verdict.error.reason,
+    usage: Prices.costed(prices, model.info, usage),
+    model: CurrentModel.refOf(model),
+    duration,
+    ...(verdict._tag === "Retry" ? { delay: Duration.toMillis(verdict.delay.duration) } : {})
   })
 
 /** A tool that hooks left out cannot be asked for. */
@@ -203,38 +174,3 @@ const wait = Effect.fnUntraced(function*(
   yield* Effect.sleep(duration)
   journal.move("delayOver")
 })
-
-const refOf = ({ info: { name, provider } }: Model.Model["Service"]): Message.ModelRef => ({ provider, name })
-
-type Failure = Attempt.Failed["error"]
-
-const isOfModel = (error: Failure): error is RunError.ModelError => error.reason._tag !== "EventTooLarge"
-
-const classified = ({ model, policy }: Tries, error: Failure): Failure =>
-  isOfModel(error) ? policy.classify(error, model.info) : error
-
-/** Who is asked instead, where a failure that is final is a reason to. */
-const fallbackOf = ({ fallback }: Model.Model["Service"], error: Failure): Model.Model["Service"] | undefined =>
-  fallback !== undefined && isOfModel(error) && fallback.when(error) ? fallback.to : undefined
-
-/** What a run fails with: a reason of a provider was tried again, and is not retryable any more. */
-const finalOf = (error: Failure, attempts: number, why = ""): RunError.RunError =>
-  error._tag === "RetryableError" ? retriesExhausted(error.reason, attempts, why) : error
-
-const emptyResponse = new RunError.RetryableError<RunError.ProviderReason>({
-  _tag: "EmptyResponse",
-  message: "the model's answer was empty"
-})
-
-/** Nothing a reader or a tool could use, and no reason given for it. */
-const saysNothing = (result: Attempt.Settled): boolean =>
-  result.finishReason !== "length" && result.finishReason !== "content-filter" &&
-  Message.isBlank(result.content)
-
-const retriesExhausted = (last: RunError.ProviderReason, attempts: number, why: string) =>
-  new RunError.RetryableError<RunError.RunReason>({
-    _tag: "RetriesExhausted",
-    last,
-    attempts,
-    message: `the model call failed ${attempts === 1 ? "once" : `${attempts} times`}${why}; last: ${last.message}`
-  })

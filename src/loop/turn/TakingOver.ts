@@ -1,0 +1,61 @@
+/**
+ * A model takes over from one that failed, for the rest of the run: what it is asked, of what hooks leave it, and whether that
+ * fits its window.
+ *
+ * Does not own when that happens (`Tries`), nor which model a run asks by now (`CurrentModel`).
+ */
+import type * as Effect from "effect/Effect"
+import type * as Message from "../../run/Message.ts"
+import type * as RunError from "../../run/RunError.ts"
+import type * as ContextManager from "../../services/ContextManager.ts"
+import type * as Model from "../../services/Model.ts"
+import type * as Env from "../drive/Env.ts"
+import * as CurrentModel from "./CurrentModel.ts"
+import * as Fitting from "./Fitting.ts"
+import * as ModelHooks from "./ModelHooks.ts"
+
+type Service = Model.Model["Service"]
+
+export type Taken =
+  /** in the environment of what hooks leave of the turn; `messages` are those that they made */
+  | { readonly _tag: "Asked"; readonly env: Env.Env; readonly messages: ReadonlyArray<Message.Message> | undefined }
+  /** its window is smaller */
+  | { readonly _tag: "Compact"; readonly request: ContextManager.Request }
+
+export const takeOver = function*(
+  env: Env.Env,
+  from: Service,
+  to: Service
+): Effect.fn.Return<Taken, RunError.RunError> {
+  const { journal } = env
+  journal.record({
+    _tag: "ModelSwitched",
+    turn: journal.state.turn,
+    from: CurrentModel.refOf(from),
+    to: CurrentModel.refOf(to)
+  })
+  journal.move("modelSwitched")
+  yield* journal.commit
+  const prompt = env.hooks.at.beforeModelCall.length > 0 ? yield* ModelHooks.before(env) : undefined
+  const isCut = prompt !== undefined && prompt.offer.tools.length < env.tools.length
+  const turn: Env.Env = isCut ? { ...env, ...prompt.offer } : env
+  if (isCut) {
+    restart(turn, CurrentModel.refOf(to))
+    yield* journal.commit
+  }
+  const request = Fitting.tooMuch(turn, prompt?.messages)
+  return request === undefined
+    ? { _tag: "Asked", env: turn, messages: prompt?.messages }
+    : { _tag: "Compact", request }
+}
+
+/** What hooks leave out for the model that takes over is left out of the turn, also for a drive that takes it up. */
+const restart = ({ inputDigest, journal, tools }: Env.Env, model: Message.ModelRef): void =>
+  journal.record({
+    _tag: "TurnStarted",
+    turn: journal.state.turn,
+    model,
+    promptSeq: journal.state.seq,
+    inputDigest,
+    tools: tools.map(({ name }) => name)
+  })

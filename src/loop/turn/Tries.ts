@@ -1,0 +1,100 @@
+/**
+ * The tries at one model, by its policy, and what follows one of them: it counts, another one is made, another model is asked,
+ * or the call has failed.
+ *
+ * Does not own the waits between them (`Backoff`), nor what is done then (`ModelCall`).
+ */
+import type * as Effect from "effect/Effect"
+import * as Message from "../../run/Message.ts"
+import * as RunError from "../../run/RunError.ts"
+import type * as Model from "../../services/Model.ts"
+import * as RetryPolicy from "../../services/RetryPolicy.ts"
+import type * as Env from "../drive/Env.ts"
+import type * as Journal from "../log/Journal.ts"
+import type * as Attempt from "./Attempt.ts"
+import * as Backoff from "./Backoff.ts"
+
+export interface Tries {
+  readonly model: Model.Model["Service"]
+  readonly policy: RetryPolicy.RetryPolicy
+  readonly backoff: Backoff.Backoff
+  /** the number of the attempt before the first of them */
+  readonly after: number
+}
+
+/** What follows an attempt; an error is that of an attempt that does not count. */
+export type Verdict =
+  | { readonly _tag: "Counts"; readonly answer: Attempt.Settled }
+  | Retry
+  | { readonly _tag: "Fallback"; readonly error: Failure; readonly to: Model.Model["Service"] }
+  | { readonly _tag: "Failed"; readonly error: Failure; readonly final: RunError.RunError }
+
+export interface Retry {
+  readonly _tag: "Retry"
+  readonly error: RunError.RetryableError<RunError.ProviderReason>
+  readonly delay: Backoff.Delay
+}
+
+type Failure = Attempt.Failed["error"]
+
+export const make = ({ retry }: Env.Env, model: Model.Model["Service"], after: number): Tries => {
+  const policy = RetryPolicy.of(retry, model.info)
+  return { model, policy, backoff: Backoff.make(policy, retry), after }
+}
+
+/** Nothing a reader or a tool could use, and no reason given for it. */
+export const saysNothing = (answer: Attempt.Settled): boolean =>
+  answer.finishReason !== "length" && answer.finishReason !== "content-filter" && Message.isBlank(answer.content)
+
+/** An answer that says nothing counts where it `mayBeEmpty`, and where the policy has no other try for it. */
+export const judge = function*(
+  tries: Tries,
+  attempt: number,
+  result: Attempt.Settled | Attempt.Failed,
+  mayBeEmpty: boolean,
+  journal: Journal.Journal
+): Effect.fn.Return<Verdict> {
+  const isAnswer = result._tag === "Settled"
+  if (isAnswer && (mayBeEmpty || !saysNothing(result))) return { _tag: "Counts", answer: result }
+  const error = isAnswer ? emptyResponse : classified(tries, result.error)
+  let why = ""
+  if (error._tag === "RetryableError") {
+    const next = yield* tries.backoff(error.reason, journal, result.duration)
+    if (next._tag === "Delay") return { _tag: "Retry", error, delay: next }
+    why = next.why
+  }
+  if (isAnswer) return { _tag: "Counts", answer: result }
+  const to = fallbackOf(tries.model, error)
+  return to === undefined
+    ? { _tag: "Failed", error, final: finalOf(error, attempt - tries.after, why) }
+    : { _tag: "Fallback", error, to }
+}
+
+const emptyResponse = new RunError.RetryableError<RunError.ProviderReason>({
+  _tag: "EmptyResponse",
+  message: "the model's answer was empty"
+})
+
+const isOfModel = (error: Failure): error is RunError.ModelError => error.reason._tag !== "EventTooLarge"
+
+const classified = ({ model, policy }: Tries, error: Failure): Failure =>
+  isOfModel(error) ? policy.classify(error, model.info) : error
+
+/** Who is asked instead, where a failure that is final is a reason to. What is too much is made smaller first. */
+const fallbackOf = ({ fallback }: Model.Model["Service"], error: Failure): Model.Model["Service"] | undefined =>
+  fallback !== undefined && isOfModel(error) && error.reason._tag !== "ContextOverflow" && fallback.when(error)
+    ? fallback.to
+    : undefined
+
+/** What a run fails with: a reason of a provider was tried again, and is not retryable any more. */
+const finalOf = (error: Failure, attempts: number, why: string): RunError.RunError =>
+  error._tag === "RetryableError"
+    ? new RunError.RetryableError<RunError.RunReason>({
+      _tag: "RetriesExhausted",
+      last: error.reason,
+      attempts,
+      message: `the model call failed ${
+        attempts === 1 ? "once" : `${attempts} times`
+      }${why}; last: ${error.reason.message}`
+    })
+    : error
