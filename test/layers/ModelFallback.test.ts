@@ -146,17 +146,23 @@ describe("the next model does not take over", () => {
       assert.strictEqual((yield* told.agent.run({ input: "go" })).text, "ok")
     }))
 
-  it.effect("where the conversation is too long: that is compacted", () =>
-    Effect.gen(function*() {
-      const { agent, asked, store } = yield* agentOf({
-        a: [ScriptedModel.text("1"), refused("ContextOverflow"), ScriptedModel.text("2")],
-        b: []
-      })
-      yield* agent.run({ sessionId: "s", input: "one" })
-      yield* agent.run({ sessionId: "s", input: "two" })
-      assert.deepStrictEqual(yield* asked, { a: 3, b: 0 })
-      assert.lengthOf(RunLog.only(yield* store.log("s"), "ContextCompacted"), 1)
-    }))
+  const orders: Readonly<Record<string, ModelFallback.Options>> = {
+    "": {},
+    ", whatever it is told": { when: () => true }
+  }
+  for (const [name, options] of Object.entries(orders)) {
+    it.effect(`where the conversation is too long: that is compacted${name}`, () =>
+      Effect.gen(function*() {
+        const { agent, asked, store } = yield* agentOf({
+          a: [ScriptedModel.text("1"), refused("ContextOverflow"), ScriptedModel.text("2")],
+          b: []
+        }, options)
+        yield* agent.run({ sessionId: "s", input: "one" })
+        yield* agent.run({ sessionId: "s", input: "two" })
+        assert.deepStrictEqual(yield* asked, { a: 3, b: 0 })
+        assert.lengthOf(RunLog.only(yield* store.log("s"), "ContextCompacted"), 1)
+      }))
+  }
 
   it.effect("where a limit of the run is reached", () =>
     Effect.gen(function*() {
