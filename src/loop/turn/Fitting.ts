@@ -26,12 +26,13 @@ export const tooMuch = (
   return plan._tag === "Send" ? undefined : plan.request
 }
 
-/** Before a model is asked. */
-export const beforeCall = function*(
+/** What is to be sent is too much: for the model of a turn that begins, or for one that took over in it. */
+export const makeRoom = function*(
   env: Env.Env,
-  request: ContextManager.Request
+  request: ContextManager.Request,
+  when: "contextMustShrink" | "contextOverflow"
 ): Effect.fn.Return<Changed, RunError.RunError> {
-  env.journal.move("contextMustShrink")
+  env.journal.move(when)
   return shrank(yield* Compacting.compact(env, request))
 }
 
@@ -63,15 +64,6 @@ const explain = (error: RunError.RunError, { model, size }: ContextManager.View)
       `${reason.message}; about ${all} tokens were to be sent, ${fixed} of them instructions and tools, to a model ` +
       `with a window of ${model.contextWindow}`
   })
-}
-
-/** Before a model that took over is asked. */
-export const forFallback = function*(
-  env: Env.Env,
-  request: ContextManager.Request
-): Effect.fn.Return<Changed, RunError.RunError> {
-  env.journal.move("contextOverflow")
-  return shrank(yield* Compacting.compact(env, request))
 }
 
 /** Behind an answer that was cut at the output limit; undefined where the run goes on. */

@@ -58,7 +58,7 @@ const turns = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Return<Ending
     const prepared = prepareTurn === undefined ? env : yield* Offer.prepare(env, prepareTurn)
     const tooMuch = Fitting.tooMuch(prepared)
     if (tooMuch !== undefined) {
-      const change = yield* Fitting.beforeCall(prepared, tooMuch)
+      const change = yield* Fitting.makeRoom(prepared, tooMuch, "contextMustShrink")
       if (change._tag === "RunLimited") return change
       continue
     }
@@ -68,7 +68,7 @@ const turns = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Return<Ending
     const turn: Env.Env = prompt === undefined ? prepared : { ...prepared, ...prompt.offer }
     const added = prompt === undefined ? undefined : Fitting.tooMuch(turn, prompt.messages)
     if (added !== undefined) {
-      const change = yield* Fitting.beforeCall(turn, added)
+      const change = yield* Fitting.makeRoom(turn, added, "contextMustShrink")
       if (change._tag === "RunLimited") return change
       continue
     }
@@ -81,7 +81,7 @@ const turns = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Return<Ending
     if (result._tag === "Overflow" || result._tag === "Compact") {
       const shrunk = yield* result._tag === "Overflow"
         ? Fitting.afterOverflow(turn, result.error, prompt?.messages)
-        : Fitting.forFallback(turn, result.request)
+        : Fitting.makeRoom(turn, result.request, "contextOverflow")
       if (shrunk._tag === "RunLimited") return shrunk
       continue
     }
