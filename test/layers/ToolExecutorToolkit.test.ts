@@ -40,7 +40,7 @@ const kit = Toolkit.make(
   Tool.make("failing", { parameters, success: Schema.String, failure }),
   Tool.make("typed", { parameters, success: Schema.Struct({ at: Schema.DateTimeUtcFromString }) }),
   Tool.make("look", { parameters, success: Schema.Unknown }).annotate(Tool.Readonly, true),
-  Tool.make("slow", { parameters, success: Slow }),
+  Tool.make("slow", { parameters, success: Slow, failure: Slow, failureMode: "return" }),
   Tool.make("nothing", { success: Schema.Void }),
   Tool.make("drawing", { success: Schema.Void, toModelOutput: () => chart })
 )
@@ -448,26 +448,30 @@ describe.each(["known", "behind handle"] as const)("handlers that are %s", (whic
         assert.deepStrictEqual(progress, [1, 2])
       }))
 
-    it.effect("that comes while the result is written is not heard", () =>
-      Effect.gen(function*() {
-        const [reached, release] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
-        slowly = Effect.andThen(Deferred.succeed(reached, undefined), Deferred.await(release))
-        let late: Effect.Effect<void> = Effect.void
-        const fiber = yield* execute("slow", {
-          slow: (_: unknown, { preliminary }: { preliminary: (value: unknown) => Effect.Effect<void> }) =>
-            Effect.sync(() => {
+    it.effect.each(
+      [["result", Effect.succeed("done"), "Succeeded"], ["failure", Effect.fail("done"), "Failed"]] as const
+    )(
+      "that comes while the %s is written is not heard",
+      ([, end, tag]) =>
+        Effect.gen(function*() {
+          const [reached, release] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+          slowly = Effect.andThen(Deferred.succeed(reached, undefined), Deferred.await(release))
+          let late: Effect.Effect<void> = Effect.void
+          const fiber = yield* execute("slow", {
+            slow: (_: unknown, { preliminary }: { preliminary: (value: unknown) => Effect.Effect<void> }) => {
               late = preliminary("late")
-              return "done"
-            })
-        }).pipe(Effect.forkChild)
-        yield* Deferred.await(reached)
-        slowly = Effect.void
-        yield* late
-        yield* Deferred.succeed(release, undefined)
-        const { outcome, progress } = yield* Fiber.join(fiber)
-        assert.deepStrictEqual(outcome, { _tag: "Succeeded", result: "done" })
-        assert.deepStrictEqual(progress, [])
-      }))
+              return end
+            }
+          }).pipe(Effect.forkChild)
+          yield* Deferred.await(reached)
+          slowly = Effect.void
+          yield* late
+          yield* Deferred.succeed(release, undefined)
+          const { outcome, progress } = yield* Fiber.join(fiber)
+          assert.deepStrictEqual(outcome, { _tag: tag, result: "done" })
+          assert.deepStrictEqual(progress, [])
+        })
+    )
 
     it.effect("that comes when the time of the handler is over is not heard", () =>
       Effect.gen(function*() {
