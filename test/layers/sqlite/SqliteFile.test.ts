@@ -31,12 +31,12 @@ const inUse = Effect.gen(function*() {
   return database
 })
 
-/** On a file system that says of every change of its folder that it was at `changedAt`, where the time is `at`. */
-const withTimes = Effect.fnUntraced(function*(changedAt: number, at: number) {
+/** On a file system that says of every change of its folder that it was at `changedAt`, where the time of day is `day`. */
+const withTimes = Effect.fnUntraced(function*(changedAt: number, day: number) {
   const database = yield* opened
-  const times = { now: at }
+  const times = { day, elapsed: 0 }
   const folder = dirname(database.db.location()!)
-  const { now } = Date
+  const [now, elapsed] = [Date.now, performance.now]
   const { statSync } = fs
   const setStat = (to: typeof statSync) => {
     Object.assign(fs, { statSync: to })
@@ -44,7 +44,8 @@ const withTimes = Effect.fnUntraced(function*(changedAt: number, at: number) {
   }
   yield* Effect.acquireRelease(
     Effect.sync(() => {
-      Date.now = () => times.now
+      Date.now = () => times.day
+      performance.now = () => times.elapsed
       const dated = (...args: Parameters<typeof statSync>) => {
         const found = statSync(...args)
         return found === undefined || args[0] !== folder ? found : Object.assign(found, { ctimeMs: changedAt })
@@ -54,6 +55,7 @@ const withTimes = Effect.fnUntraced(function*(changedAt: number, at: number) {
     () =>
       Effect.sync(() => {
         Date.now = now
+        performance.now = elapsed
         setStat(statSync)
       })
   )
@@ -119,15 +121,19 @@ describe("a database whose folder does not tell that it was changed", () => {
   const soon = 1_000_000_000_123
   const wholeSecond = 1_000_000_000_000
 
-  it.effect("is looked at again a second after it was found", () =>
-    Effect.gen(function*() {
-      const { file, times, write } = yield* withTimes(soon, soon + 31)
-      renameSync(file, `${file}.old`)
-      times.now += 999
-      write()
-      times.now++
-      assert.throws(write, replaced)
-    }))
+  it.effect.each([["goes on", 1000], ["is set back", -3_600_000]] as const)(
+    "is looked at again a second after it was found, where the time of day %s",
+    ([, passed]) =>
+      Effect.gen(function*() {
+        const { file, times, write } = yield* withTimes(soon, soon + 31)
+        renameSync(file, `${file}.old`)
+        times.elapsed += 999
+        write()
+        times.elapsed++
+        times.day += passed
+        assert.throws(write, replaced)
+      })
+  )
 
   it.effect.each<readonly [string, number, number]>([
     ["to the millisecond", soon, 30],
