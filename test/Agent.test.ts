@@ -6,7 +6,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
-import { Agent, Fiberloop, RunEvents, SessionStoreMemory } from "../src/index.ts"
+import { Agent, Fiberloop, Limits, RunEvents, SessionStoreMemory } from "../src/index.ts"
 import type * as RunInput from "../src/run/RunInput.ts"
 import { ScriptedModel } from "../src/testing/index.ts"
 import * as TestAgent from "./support/TestAgent.ts"
@@ -116,6 +116,29 @@ describe("a bad input is refused by name and before anything is stored", () => {
 })
 
 describe("a run's input", () => {
+  it.effect.each<readonly [string, Partial<RunInput.RunInput>]>([
+    ["says nothing of them", {}],
+    ["says more", { data: { tenant: 1 } }]
+  ])("has the agent's limits and policy as JSON holds them, where it %s", ([, more]) =>
+    Effect.gen(function*() {
+      const { agent, store } = yield* TestAgent.make([ScriptedModel.text("ok")], {
+        agent: {
+          limits: { maxTurns: Infinity, maxTokens: 1000 },
+          toolPolicy: { enabled: true, maxParallel: Infinity, maxCallsPerRun: { work: 2, "*": Infinity } }
+        }
+      })
+      const run = agent.run({ sessionId: "s", input: "go", ...more })
+      yield* Effect.provideService(run, Limits, { maxErrors: Infinity, maxTokens: 1 })
+      const [started] = yield* store.log("s")
+      assert.strictEqual(started?._tag, "RunStarted")
+      if (started?._tag !== "RunStarted") return
+      assert.deepStrictEqual(started.input.limits, { maxCompactions: 3, maxTokens: 1000 })
+      assert.deepStrictEqual(started.input.toolPolicy, {
+        maxParallel: Number.MAX_SAFE_INTEGER,
+        maxCallsPerRun: { work: 2 }
+      })
+    }))
+
   it.effect("cuts and orders the tools that are offered", () =>
     Effect.gen(function*() {
       const offered = Effect.fnUntraced(function*(input: Omit<RunInput.RunInput, "input">) {

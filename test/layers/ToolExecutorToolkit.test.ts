@@ -1,5 +1,6 @@
 /** Running one call through an effect/ai toolkit: whatever a handler does, there is exactly one outcome. */
 import { assert, describe, it } from "@effect/vitest"
+import * as AiError from "effect/ai/AiError"
 import * as Prompt from "effect/ai/Prompt"
 import * as Tool from "effect/ai/Tool"
 import * as Toolkit from "effect/ai/Toolkit"
@@ -10,6 +11,7 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
+import * as SchemaGetter from "effect/SchemaGetter"
 import * as TestClock from "effect/testing/TestClock"
 import * as Tracer from "effect/Tracer"
 import { beforeEach } from "vitest"
@@ -25,12 +27,20 @@ const chart = [
   Prompt.filePart({ mediaType: "image/png", fileName: "chart.png", data: "iVBORw0KGgo=" }),
   Prompt.filePart({ mediaType: "image/png", data: "iVBORw0KGgo=" })
 ]
+/** What writing a result waits for. */
+let slowly: Effect.Effect<void> = Effect.void
+const Slow = Schema.String.pipe(Schema.decodeTo(Schema.String, {
+  decode: SchemaGetter.passthrough(),
+  encode: SchemaGetter.transformEffect((text: string) => Effect.as(Effect.suspend(() => slowly), text))
+}))
+
 const kit = Toolkit.make(
   Tool.make("plain", { parameters, success: Schema.Unknown, failure: Schema.Unknown, dependencies: [ToolCall] }),
   Tool.make("returning", { parameters, success: Schema.String, failure, failureMode: "return" }),
   Tool.make("failing", { parameters, success: Schema.String, failure }),
   Tool.make("typed", { parameters, success: Schema.Struct({ at: Schema.DateTimeUtcFromString }) }),
   Tool.make("look", { parameters, success: Schema.Unknown }).annotate(Tool.Readonly, true),
+  Tool.make("slow", { parameters, success: Slow, failure: Slow, failureMode: "return" }),
   Tool.make("nothing", { success: Schema.Void }),
   Tool.make("drawing", { success: Schema.Void, toModelOutput: () => chart })
 )
@@ -63,6 +73,7 @@ const execute = Effect.fnUntraced(function*(
     failing: unused,
     typed: unused,
     look: unused,
+    slow: unused,
     nothing: unused,
     drawing: unused,
     ...handlers
@@ -259,6 +270,28 @@ describe.each(["known", "behind handle"] as const)("handlers that are %s", (whic
         assert.isTrue(outcome._tag === "Failed" && typeof outcome.result === "string")
       }))
 
+    it.effect("with what its schema does not allow settles NotEncodable in the mode of returning", () =>
+      Effect.gen(function*() {
+        const { outcome } = yield* execute("returning", { returning: () => Effect.fail({ code: "x" }) })
+        assert.strictEqual(outcome._tag, "NotEncodable")
+      }))
+
+    it.effect("with what a schema of its own did not allow settles NotEncodable", () =>
+      Effect.gen(function*() {
+        const { outcome } = yield* execute("plain", { plain: () => Schema.decodeUnknownEffect(Schema.String)(5) })
+        assert.strictEqual(outcome._tag, "NotEncodable")
+      }))
+
+    it.effect("with a reason of effect/ai settles with what that says", () =>
+      Effect.gen(function*() {
+        const reason = new AiError.InternalProviderError({ description: "out of order" })
+        const { outcome } = yield* execute("plain", { plain: () => Effect.fail(reason) })
+        assert.deepStrictEqual(
+          outcome,
+          failed(AiError.make({ module: "Toolkit", method: "plain.handle", reason }).message)
+        )
+      }))
+
     const thrown: Array<[string, unknown, string]> = [
       ["an Error", new Error("boom"), "boom"],
       ["an Error without a message", new TypeError(), "TypeError"],
@@ -383,6 +416,76 @@ describe.each(["known", "behind handle"] as const)("handlers that are %s", (whic
         })
         assert.strictEqual(outcome._tag, "NotEncodable")
         assert.deepStrictEqual(progress, ["half"])
+      }))
+
+    it.effect("that does not fit the schema settles NotEncodable, also where the handler does not mind", () =>
+      Effect.gen(function*() {
+        const { outcome } = yield* execute("returning", {
+          returning: (_: unknown, { preliminary }: { preliminary: (value: unknown) => Effect.Effect<void> }) =>
+            Effect.as(Effect.ignoreCause(preliminary(5)), "done")
+        })
+        assert.strictEqual(outcome._tag, "NotEncodable")
+      }))
+
+    it.effect("of several fibers comes one after the other", () =>
+      Effect.gen(function*() {
+        const heard: Array<unknown> = []
+        const [reached, release] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+        const fiber = yield* execute("plain", {
+          plain: (_: unknown, { preliminary }: { preliminary: (value: unknown) => Effect.Effect<void> }) =>
+            Effect.as(Effect.forEach([1, 2], preliminary, { concurrency: "unbounded" }), "done")
+        }, {
+          onProgress: (value) => {
+            heard.push(value)
+            return Effect.andThen(Deferred.succeed(reached, undefined), Deferred.await(release))
+          }
+        }).pipe(Effect.forkChild)
+        yield* Deferred.await(reached)
+        yield* TestClock.adjust("1 second")
+        assert.deepStrictEqual(heard, [1])
+        yield* Deferred.succeed(release, undefined)
+        const { progress } = yield* Fiber.join(fiber)
+        assert.deepStrictEqual(progress, [1, 2])
+      }))
+
+    it.effect.each(
+      [["result", Effect.succeed("done"), "Succeeded"], ["failure", Effect.fail("done"), "Failed"]] as const
+    )(
+      "that comes while the %s is written is not heard",
+      ([, end, tag]) =>
+        Effect.gen(function*() {
+          const [reached, release] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+          slowly = Effect.andThen(Deferred.succeed(reached, undefined), Deferred.await(release))
+          let late: Effect.Effect<void> = Effect.void
+          const fiber = yield* execute("slow", {
+            slow: (_: unknown, { preliminary }: { preliminary: (value: unknown) => Effect.Effect<void> }) => {
+              late = preliminary("late")
+              return end
+            }
+          }).pipe(Effect.forkChild)
+          yield* Deferred.await(reached)
+          slowly = Effect.void
+          yield* late
+          yield* Deferred.succeed(release, undefined)
+          const { outcome, progress } = yield* Fiber.join(fiber)
+          assert.deepStrictEqual(outcome, { _tag: tag, result: "done" })
+          assert.deepStrictEqual(progress, [])
+        })
+    )
+
+    it.effect("that comes when the time of the handler is over is not heard", () =>
+      Effect.gen(function*() {
+        let late: Effect.Effect<void> = Effect.void
+        const fiber = yield* execute("plain", {
+          plain: (_: unknown, { preliminary }: { preliminary: (value: unknown) => Effect.Effect<void> }) => {
+            late = preliminary("late")
+            return Effect.never
+          }
+        }, { timeout: "1 second" }).pipe(Effect.forkChild)
+        yield* TestClock.adjust("1 second")
+        const { progress } = yield* Fiber.join(fiber)
+        yield* late
+        assert.deepStrictEqual(progress, [])
       }))
 
     it.effect("that comes when the handler has ended is not heard", () =>

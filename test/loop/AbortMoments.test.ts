@@ -18,35 +18,26 @@ import * as TestAgent from "../support/TestAgent.ts"
 import * as TestStore from "../support/TestStore.ts"
 
 describe("an abort", () => {
-  it.effect("before the first append is through, by interrupting start, leaves nothing or an aborted run", () =>
-    Effect.gen(function*() {
-      const held = TestStore.holding((n) => n === 1)
-      const store = yield* TestStore.make(held.onAppend)
-      const made = yield* TestAgent.make([ScriptedModel.text("hello")], { store })
-      const fiber = yield* Effect.forkChild(made.agent.start({ sessionId: "s", input: "go" }))
-      yield* held.reached
-      const interrupting = yield* Effect.forkChild(Fiber.interrupt(fiber))
-      yield* Effect.yieldNow
-      yield* held.release
-      yield* Fiber.join(interrupting)
-      yield* Aborted.check(made, "consumer", undefined)
-      yield* Aborted.answers(made)
-    }))
-
-  it.effect("before the first append is through, by interrupting stream, leaves nothing or an aborted run", () =>
-    Effect.gen(function*() {
-      const held = TestStore.holding((n) => n === 1)
-      const store = yield* TestStore.make(held.onAppend)
-      const made = yield* TestAgent.make([ScriptedModel.text("hello")], { store })
-      const fiber = yield* Effect.forkChild(Stream.runDrain(made.agent.stream({ sessionId: "s", input: "go" })))
-      yield* held.reached
-      const interrupting = yield* Effect.forkChild(Fiber.interrupt(fiber))
-      yield* Effect.yieldNow
-      yield* held.release
-      yield* Fiber.join(interrupting)
-      yield* Aborted.check(made, "consumer", undefined)
-      yield* Aborted.answers(made)
-    }))
+  it.effect.each<readonly [string, (agent: TestAgent.TestAgent["agent"]) => Effect.Effect<unknown, unknown>]>([
+    ["start", (agent) => agent.start({ sessionId: "s", input: "go" })],
+    ["stream", (agent) => Stream.runDrain(agent.stream({ sessionId: "s", input: "go" }))]
+  ])(
+    "before the first append is through, by interrupting %s, leaves nothing or an aborted run",
+    ([, begin]) =>
+      Effect.gen(function*() {
+        const held = TestStore.holding((n) => n === 1)
+        const store = yield* TestStore.make(held.onAppend)
+        const made = yield* TestAgent.make([ScriptedModel.text("hello")], { store })
+        const fiber = yield* Effect.forkChild(begin(made.agent))
+        yield* held.reached
+        const interrupting = yield* Effect.forkChild(Fiber.interrupt(fiber))
+        yield* Effect.yieldNow
+        yield* held.release
+        yield* Fiber.join(interrupting)
+        yield* Aborted.check(made, "consumer", undefined)
+        yield* Aborted.answers(made)
+      })
+  )
 
   it.effect("by closing the layer before the first append is through ends the run", () =>
     Effect.gen(function*() {

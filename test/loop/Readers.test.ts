@@ -23,6 +23,17 @@ const long = (turns: number, deltas: number) => {
   return { script: [...script, [ScriptedModel.text("the end")]], text: `${text}the end` }
 }
 
+/** Where a reader stops, until it is told to go on. */
+const stopping = Effect.gen(function*() {
+  const [stopped, goOn] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+  const stop = Effect.andThen(Deferred.succeed(stopped, undefined), Deferred.await(goOn))
+  return {
+    stopped: Deferred.await(stopped),
+    goOn: Deferred.succeed(goOn, undefined),
+    stopIf: (isThere: boolean) => isThere ? stop : Effect.void
+  }
+})
+
 const isGapFree = (events: ReadonlyArray<RunEvent.Durable>) => events.every((event, at) => event.seq === at + 1)
 
 describe("a reader that stops reading", () => {
@@ -30,8 +41,7 @@ describe("a reader that stops reading", () => {
     Effect.gen(function*() {
       const { script } = long(200, 250)
       const { agent, store } = yield* TestAgent.make([...script, ScriptedModel.text("hello")])
-      const stopped = yield* Deferred.make<void>()
-      const goOn = yield* Deferred.make<void>()
+      const { goOn, stopIf, stopped } = yield* stopping
       const facts: Array<RunEvent.Durable> = []
       let longest = 0
       const run = yield* agent.start({ sessionId: "s", input: "go", limits })
@@ -39,18 +49,16 @@ describe("a reader that stops reading", () => {
         Stream.runForEachArray((events) => {
           longest = Math.max(longest, events.length)
           facts.push(...RunLog.durable(events))
-          return facts.length > 5
-            ? Effect.andThen(Deferred.succeed(stopped, undefined), Deferred.await(goOn))
-            : Effect.void
+          return stopIf(facts.length > 5)
         }),
         Effect.forkChild
       )
-      yield* Deferred.await(stopped)
+      yield* stopped
       yield* run.result
       assert.isBelow(facts.length, 1000)
       const next = yield* agent.run({ sessionId: "s", input: "hello?" })
       assert.strictEqual(next._tag, "Completed")
-      yield* Deferred.succeed(goOn, undefined)
+      yield* goOn
       yield* Fiber.join(reading)
       const log = yield* store.log("s")
       assert.isTrue(isGapFree(facts))
@@ -62,23 +70,20 @@ describe("a reader that stops reading", () => {
     Effect.gen(function*() {
       const { script, text } = long(200, 250)
       const { agent } = yield* TestAgent.make(script)
-      const stopped = yield* Deferred.make<void>()
-      const goOn = yield* Deferred.make<void>()
+      const { goOn, stopIf, stopped } = yield* stopping
       const pieces: Array<string> = []
       const run = yield* agent.start({ sessionId: "s", input: "go", limits })
       const reading = yield* run.events.pipe(
         RunEvents.text,
         Stream.runForEach((piece) => {
           pieces.push(piece)
-          return pieces.length === 300
-            ? Effect.andThen(Deferred.succeed(stopped, undefined), Deferred.await(goOn))
-            : Effect.void
+          return stopIf(pieces.length === 300)
         }),
         Effect.forkChild
       )
-      yield* Deferred.await(stopped)
+      yield* stopped
       yield* run.result
-      yield* Deferred.succeed(goOn, undefined)
+      yield* goOn
       yield* Fiber.join(reading)
       assert.strictEqual(pieces.join(""), text)
     }))
@@ -94,24 +99,21 @@ describe("a reader that stops reading", () => {
           ...pieces.slice(10).map((piece) => ScriptedModel.text(piece))
         ]
       ])
-      const stopped = yield* Deferred.make<void>()
-      const goOn = yield* Deferred.make<void>()
+      const { goOn, stopIf, stopped } = yield* stopping
       const seen: Array<string> = []
       const run = yield* agent.start({ sessionId: "s", input: "go" })
       const reading = yield* run.events.pipe(
         RunEvents.text,
         Stream.runForEach((piece) => {
           seen.push(piece)
-          return seen.length === 5
-            ? Effect.andThen(Deferred.succeed(stopped, undefined), Deferred.await(goOn))
-            : Effect.void
+          return stopIf(seen.length === 5)
         }),
         Effect.forkChild
       )
-      yield* Deferred.await(stopped)
+      yield* stopped
       yield* gate.release
       yield* run.result
-      yield* Deferred.succeed(goOn, undefined)
+      yield* goOn
       yield* Fiber.join(reading)
       assert.strictEqual(seen.join(""), pieces.join(""))
       assert.isAtMost(seen.length, 1100)

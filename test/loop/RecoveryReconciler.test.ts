@@ -12,9 +12,9 @@ import * as DeadRun from "../support/DeadRun.ts"
 import * as RunLog from "../support/RunLog.ts"
 import * as TestAgent from "../support/TestAgent.ts"
 
-/** A run that died in its tool, an agent that goes on with it, and a reconciler that does `answer`. */
-const asked = Effect.fnUntraced(function*(answer: () => unknown) {
-  const store = yield* DeadRun.of(DeadRun.inTools("work"))
+/** A run that died in `work`, and in these tools, an agent that goes on with it, and a reconciler that does `answer`. */
+const asked = Effect.fnUntraced(function*(answer: () => unknown, ...tools: ReadonlyArray<string>) {
+  const store = yield* DeadRun.of(DeadRun.inTools("work", ...tools))
   const { agent } = yield* TestAgent.make([ScriptedModel.text("hello!")], { store })
   const by = Effect.provideService(Reconciler.Reconciler, { reconcile: answer as never })
   return {
@@ -95,4 +95,19 @@ describe("a reconciler that does not answer", () => {
         }))
     }
   }
+
+  it.effect("is cut off, and what had started and may run again did not get to it", () =>
+    Effect.gen(function*() {
+      const reached = yield* Deferred.make<void>()
+      const hangs = () => Effect.andThen(Deferred.succeed(reached, undefined), Effect.never)
+      const { log, resume } = yield* asked(hangs, "look", "work")
+      const going = yield* Effect.forkChild(resume)
+      yield* Deferred.await(reached)
+      yield* Fiber.interrupt(going)
+      assert.deepStrictEqual(RunLog.outcomes(yield* log), [
+        "1.0 OutcomeUnknown",
+        "1.1 Interrupted",
+        "1.2 OutcomeUnknown"
+      ])
+    }))
 })

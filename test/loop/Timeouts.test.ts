@@ -2,6 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
+import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
@@ -32,6 +33,29 @@ const scopeOf = (events: ReadonlyArray<RunEvent.RunEvent>) => {
   return error?._tag === "TimedOut" ? error.scope : error?._tag
 }
 
+/** A call whose first part comes after `wait` has a minute for the next one; `meanwhile` is called while it waits for that. */
+const hasGap = Effect.fnUntraced(function*(
+  wait: Duration.Input,
+  agent: NonNullable<TestAgent.Options["agent"]>,
+  meanwhile: () => void = () => {}
+) {
+  const [first, second] = [yield* ScriptedModel.makeGate, yield* ScriptedModel.makeGate]
+  const { over, seen, until } = yield* watched([
+    [ScriptedModel.gate(first), ScriptedModel.text("a"), ScriptedModel.gate(second)]
+  ], { agent })
+  yield* first.started
+  yield* TestClock.adjust(wait)
+  yield* first.release
+  yield* until("TextDelta")
+  yield* second.started
+  meanwhile()
+  yield* TestClock.adjust("59999 millis")
+  assert.strictEqual(scopeOf(seen), undefined)
+  yield* TestClock.adjust("1 millis")
+  yield* over
+  assert.strictEqual(scopeOf(seen), "gap")
+})
+
 describe("a model call", () => {
   it.effect("has 60 seconds for its first part, then its stream is closed", () =>
     Effect.gen(function*() {
@@ -47,70 +71,56 @@ describe("a model call", () => {
       assert.strictEqual(scopeOf(seen), "firstPart")
     }))
 
-  it.effect("has 60 seconds from part to part", () =>
-    Effect.gen(function*() {
-      const [first, second] = [yield* ScriptedModel.makeGate, yield* ScriptedModel.makeGate]
-      const { over, seen, until } = yield* watched([
-        [ScriptedModel.gate(first), ScriptedModel.text("a"), ScriptedModel.gate(second)]
-      ], { agent: once })
-      yield* first.started
-      yield* TestClock.adjust("59 seconds")
-      yield* first.release
-      yield* until("TextDelta")
-      yield* second.started
-      yield* TestClock.adjust("59999 millis")
-      assert.strictEqual(scopeOf(seen), undefined)
-      yield* TestClock.adjust("1 millis")
-      yield* over
-      assert.strictEqual(scopeOf(seen), "gap")
-    }))
+  it.effect("has 60 seconds from part to part", () => hasGap("59 seconds", once))
 
   it.effect("has no more time from part to part where its first one may take longer", () =>
-    Effect.gen(function*() {
-      const [first, second] = [yield* ScriptedModel.makeGate, yield* ScriptedModel.makeGate]
-      const { over, seen, until } = yield* watched([
-        [ScriptedModel.gate(first), ScriptedModel.text("a"), ScriptedModel.gate(second)]
-      ], { agent: { ...once, timeouts: { firstPart: "10 minutes", call: "1 hour" } } })
-      yield* first.started
-      yield* TestClock.adjust("90 seconds")
-      yield* first.release
-      yield* until("TextDelta")
-      yield* second.started
-      yield* TestClock.adjust("59999 millis")
-      assert.strictEqual(scopeOf(seen), undefined)
-      yield* TestClock.adjust("1 millis")
-      yield* over
-      assert.strictEqual(scopeOf(seen), "gap")
-    }))
+    hasGap("90 seconds", { ...once, timeouts: { firstPart: "10 minutes", call: "1 hour" } }))
 
   it.effect.each([["back", -1], ["on", 1]] as const)(
     "has its time also where the clock is set %s meanwhile",
     ([, sign]) =>
       Effect.gen(function*() {
-        const [first, second] = [yield* ScriptedModel.makeGate, yield* ScriptedModel.makeGate]
         const below = yield* Clock.Clock
         let set = 0
         const clock: Clock.Clock = Object.assign(Object.create(below), {
           currentTimeMillisUnsafe: () => below.currentTimeMillisUnsafe() + set
         })
-        const { over, seen, until } = yield* Effect.provideService(
-          watched([[ScriptedModel.gate(first), ScriptedModel.text("a"), ScriptedModel.gate(second)]], { agent: once }),
-          Clock.Clock,
-          clock
-        )
-        yield* first.started
-        yield* TestClock.adjust("59 seconds")
-        yield* first.release
-        yield* until("TextDelta")
-        yield* second.started
-        set = sign * 3_600_000
-        yield* TestClock.adjust("59999 millis")
-        assert.strictEqual(scopeOf(seen), undefined)
-        yield* TestClock.adjust("1 millis")
-        yield* over
-        assert.strictEqual(scopeOf(seen), "gap")
+        yield* Effect.provideService(hasGap("59 seconds", once, () => set = sign * 3_600_000), Clock.Clock, clock)
       })
   )
+
+  it.effect("has its whole time also where its first part may take longer", () =>
+    Effect.gen(function*() {
+      const gate = yield* ScriptedModel.makeGate
+      const { over, seen } = yield* watched([ScriptedModel.gate(gate)], {
+        agent: { ...once, timeouts: { call: "10 seconds" } }
+      })
+      yield* gate.started
+      yield* TestClock.adjust("10 seconds")
+      yield* over
+      assert.strictEqual(scopeOf(seen), "call")
+    }))
+
+  it.effect("is looked at ten times a second and no more often, however short its time from part to part is", () =>
+    Effect.gen(function*() {
+      const below = yield* Clock.Clock
+      let sleeps = 0
+      const clock: Clock.Clock = Object.assign(Object.create(below), {
+        sleep: (duration: Duration.Duration) => Effect.andThen(Effect.sync(() => sleeps++), below.sleep(duration))
+      })
+      const gate = yield* ScriptedModel.makeGate
+      const { over, seen } = yield* Effect.provideService(
+        watched([[ScriptedModel.gate(gate), ScriptedModel.text("ok")]], { agent: { timeouts: { gap: "1 millis" } } }),
+        Clock.Clock,
+        clock
+      )
+      yield* gate.started
+      yield* TestClock.adjust("1 second")
+      assert.isAtMost(sleeps, 11)
+      yield* gate.release
+      yield* over
+      assert.strictEqual(RunLog.endOf(seen), "RunCompleted(stop)")
+    }))
 
   it.effect("has 120 seconds for all of it, however steadily parts come", () =>
     Effect.gen(function*() {

@@ -40,6 +40,27 @@ describe("an input", () => {
     assert.deepStrictEqual(effective(input), effective({}))
   })
 
+  it.each([null, undefined, false, 0, ""])(
+    "that says %s for what has a default is filled in, or refused, as one that says more",
+    (nothing) => {
+      const input = { limits: nothing, toolPolicy: nothing, allowedTools: nothing, toolOrder: nothing } as never
+      assert.deepStrictEqual({ ...effective(input), data: 1 }, effective({ ...(input as {}), data: 1 }))
+      assert.deepStrictEqual(
+        refused({ ...(input as {}), input: "" }),
+        refused({ ...(input as {}), input: "", data: 1 })
+      )
+    }
+  )
+
+  it.each<keyof RunInput.RunInput>(["history", "instructions", "data"])(
+    "whose %s is empty has it, and one that says nothing of it has none",
+    (field) => {
+      assert.notProperty(effective({ [field]: undefined }), field)
+      const given = field === "history" ? [] : field === "data" ? null : ""
+      assert.deepStrictEqual(effective({ [field]: given }), { ...effective({}), [field]: given })
+    }
+  )
+
   it("that is messages keeps them apart, and their parts", () => {
     const file: Message.FilePart = { type: "file", mediaType: "image/png", data: "AA==" }
     const input = [{ role: "user" as const, content: "one" }, { role: "user" as const, content: [file] }]

@@ -1,15 +1,20 @@
 /** Time limits on one clock: each rings at its moment, whatever others do, and no sleep is left behind them. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Clock from "effect/Clock"
-import type * as Duration from "effect/Duration"
+import * as Context from "effect/Context"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
+import * as Scheduler from "effect/Scheduler"
 import * as TestClock from "effect/testing/TestClock"
 import { AsyncLocalStorage } from "node:async_hooks"
 import * as Alarm from "../../src/services/Alarm.ts"
 
+/** What somebody who waits has in its context. */
+const Mine = Context.Reference<string>("test/services/Alarm/Mine", { defaultValue: () => "default" })
+
 /** A clock that says how many fibers sleep on it, and what sets limits on it. */
-const make = Effect.fnUntraced(function*(onSleep: () => void = () => {}) {
+const make = Effect.fnUntraced(function*(onSleep: () => void = () => {}, early = Duration.zero) {
   const below = yield* Clock.Clock
   let asleep = 0
   const clock: Clock.Clock = Object.assign(Object.create(below), {
@@ -19,7 +24,7 @@ const make = Effect.fnUntraced(function*(onSleep: () => void = () => {}) {
           asleep++
           onSleep()
         }),
-        () => below.sleep(duration),
+        () => below.sleep(Duration.subtract(duration, early)),
         () => Effect.sync(() => asleep--)
       )
   })
@@ -155,6 +160,38 @@ describe("a time limit", () => {
       }
       yield* TestClock.adjust("1 hour")
       assert.deepStrictEqual([rung, stores], [["first", "second"], [undefined, undefined]])
+    }))
+
+  it.effect("shares its sleep, which is on the scheduler of the first one who waits, and has nothing else of its", () =>
+    Effect.gen(function*() {
+      const contexts: Array<Context.Context<never>> = []
+      const { set } = yield* make(() => contexts.push(Fiber.getCurrent()!.context))
+      const scheduler = new Scheduler.MixedScheduler()
+      const armed = yield* set(1000, "a").pipe(
+        Effect.provideService(Mine, "mine"),
+        Effect.provideService(Scheduler.Scheduler, scheduler)
+      )
+      const [context] = contexts
+      assert.strictEqual(Context.get(context!, Scheduler.Scheduler), scheduler)
+      assert.deepStrictEqual(Array.from(context!.mapUnsafe.keys()), [Scheduler.Scheduler.key])
+      Alarm.callOff(armed)
+    }))
+
+  it.effect("rings where a sleep ends a little early, without another one", () =>
+    Effect.gen(function*() {
+      let sleeps = 0
+      const { rung, set } = yield* make(() => sleeps++, Duration.millis(1))
+      yield* set(1000, "a")
+      yield* TestClock.adjust("999 millis")
+      assert.deepStrictEqual([rung, sleeps], [["a"], 1])
+    }))
+
+  it.effect("without an end keeps no sleep of another one", () =>
+    Effect.gen(function*() {
+      const { asleep, set } = yield* make()
+      yield* set(Infinity, "never")
+      Alarm.callOff(yield* set(1000, "called off"))
+      assert.strictEqual(asleep(), 0)
     }))
 
   it.effect("without an end takes no sleep", () =>

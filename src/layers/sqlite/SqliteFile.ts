@@ -44,13 +44,15 @@ export const guarded = (db: DatabaseSync): <A>(statement: () => A) => A => {
   let found: File
   let until = 0
   const look = () => {
-    const now = Date.now()
+    const day = Date.now()
+    // the time of day may be set back
+    const now = performance.now()
     const there = fileAt(folder)
     if (now < until && isSame(there, found) && there?.ctimeMs === found?.ctimeMs) return
     if (!isSame(fileAt(path), main)) throw gone(path)
     if (wal !== undefined && !isSame(fileAt(beside), wal)) throw gone(beside)
     found = there
-    until = isSettled(there, now) ? now + 1000 : 0
+    until = isSettled(there, day) ? now + 1000 : 0
   }
   return (statement) => {
     if (db.isTransaction) return statement()
@@ -92,7 +94,7 @@ const isSame = (one: File, other: File): boolean => one?.ino === other?.ino && o
  * Whether the next change of a folder is sure to give it another time. File systems tell times apart that are 10 ms apart,
  * some old ones only every other second.
  */
-const isSettled = (folder: File, now: number): boolean =>
-  folder !== undefined && now - folder.ctimeMs > (Number.isInteger(folder.ctimeMs / 1000) ? 3000 : 30)
+const isSettled = (folder: File, day: number): boolean =>
+  folder !== undefined && day - folder.ctimeMs > (Number.isInteger(folder.ctimeMs / 1000) ? 3000 : 30)
 
 const gone = (path: string) => Object.assign(new Error(`"${path}" is not the file that was opened`), { errcode: moved })

@@ -99,17 +99,16 @@ const make = ({ name, provider }: Message.ModelRef) => {
 
 export type OfModel = ReturnType<typeof make>
 
-const ofProvider = Family.once((provider) => Family.once((name) => make({ provider, name })))
+const byProvider = new Map<string, Map<string, OfModel>>()
 
-let latest: { readonly model: Message.ModelRef; readonly metrics: OfModel } | undefined
-
-/** Of the calls of a model, most often of the one that was asked for before. */
+/** Of the calls of a model. */
 export const ofModel = (model: Message.ModelRef): OfModel => {
   const { name, provider } = model
-  if (latest?.model.name === name && latest.model.provider === provider) return latest.metrics
-  const metrics = ofProvider(provider)(name)
-  latest = { model: { name, provider }, metrics }
-  return metrics
+  let models = byProvider.get(provider)
+  if (models === undefined) byProvider.set(provider, models = new Map())
+  let known = models.get(name)
+  if (known === undefined) models.set(name, known = make(model))
+  return known
 }
 
 /** By the tag of the error. */

@@ -1,13 +1,14 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import { copyFileSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs"
-import { join } from "node:path"
+import fs, { copyFileSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs"
+import { syncBuiltinESMExports } from "node:module"
+import { dirname, join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import * as SqliteFile from "../../../src/layers/sqlite/SqliteFile.ts"
 import { temporaryFolder } from "../../support/Processes.ts"
 
-/** A database in a folder of its own, in use for longer than file systems take to tell a change from the one before. */
-const inUse = Effect.gen(function*() {
+/** A database in a folder of its own. */
+const opened = Effect.gen(function*() {
   const folder = join(yield* temporaryFolder, "sessions")
   mkdirSync(folder)
   const file = join(folder, "s.db")
@@ -15,13 +16,51 @@ const inUse = Effect.gen(function*() {
     Effect.sync(() => new DatabaseSync(file)),
     (db) => Effect.sync(() => db.close())
   )
-  const run = SqliteFile.guarded(db)
-  const write = () => run(() => db.exec("INSERT INTO t VALUES (1)"))
-  run(() => db.exec("PRAGMA journal_mode = WAL; CREATE TABLE t (x)"))
+  const guarded = SqliteFile.guarded(db)
+  const exec = (statement: string) => guarded(() => db.exec(statement))
+  exec("PRAGMA journal_mode = WAL; CREATE TABLE t (x)")
+  return { db, exec, folder, file, write: () => exec("INSERT INTO t VALUES (1)") }
+})
+
+/** In use for longer than file systems take to tell a change from the one before. */
+const inUse = Effect.gen(function*() {
+  const database = yield* opened
   // of the file system's clock, which no test moves
   yield* Effect.sleep("50 millis")
-  write()
-  return { folder, file, write }
+  database.write()
+  return database
+})
+
+/** On a file system that says of every change of its folder that it was at `changedAt`, where the time of day is `day`. */
+const withTimes = Effect.fnUntraced(function*(changedAt: number, day: number) {
+  const database = yield* opened
+  const times = { day, elapsed: 0 }
+  const folder = dirname(database.db.location()!)
+  const [now, elapsed] = [Date.now, performance.now]
+  const { statSync } = fs
+  const setStat = (to: typeof statSync) => {
+    Object.assign(fs, { statSync: to })
+    syncBuiltinESMExports()
+  }
+  yield* Effect.acquireRelease(
+    Effect.sync(() => {
+      Date.now = () => times.day
+      performance.now = () => times.elapsed
+      const dated = (...args: Parameters<typeof statSync>) => {
+        const found = statSync(...args)
+        return found === undefined || args[0] !== folder ? found : Object.assign(found, { ctimeMs: changedAt })
+      }
+      setStat(dated as typeof statSync)
+    }),
+    () =>
+      Effect.sync(() => {
+        Date.now = now
+        performance.now = elapsed
+        setStat(statSync)
+      })
+  )
+  database.write()
+  return { ...database, times }
 })
 
 /** Changes what is at the place of a database, and gives what undoes it. */
@@ -74,5 +113,58 @@ describe("a database that has been in use for a while", () => {
       write()
       rmSync(join(folder, "other"))
       write()
+    }))
+})
+
+describe("a database whose folder does not tell that it was changed", () => {
+  const replaced = "is not the file that was opened"
+  const soon = 1_000_000_000_123
+  const wholeSecond = 1_000_000_000_000
+
+  it.effect.each([["goes on", 1000], ["is set back", -3_600_000]] as const)(
+    "is looked at again a second after it was found, where the time of day %s",
+    ([, passed]) =>
+      Effect.gen(function*() {
+        const { file, times, write } = yield* withTimes(soon, soon + 31)
+        renameSync(file, `${file}.old`)
+        times.elapsed += 999
+        write()
+        times.elapsed++
+        times.day += passed
+        assert.throws(write, replaced)
+      })
+  )
+
+  it.effect.each<readonly [string, number, number]>([
+    ["to the millisecond", soon, 30],
+    ["to the second", wholeSecond, 3000]
+  ])(
+    "is looked at each time for as long as its times, %s, may be those of another change",
+    ([, changedAt, after]) =>
+      Effect.gen(function*() {
+        const { file, write } = yield* withTimes(changedAt, changedAt + after)
+        renameSync(file, `${file}.old`)
+        assert.throws(write, replaced)
+      })
+  )
+
+  it.effect("is looked at where it is another folder", () =>
+    Effect.gen(function*() {
+      const { folder, write } = yield* withTimes(soon, soon + 31)
+      renameSync(folder, `${folder}.old`)
+      mkdirSync(folder)
+      assert.throws(write, replaced)
+    }))
+})
+
+describe("a database whose file is moved away within a transaction", () => {
+  it.live("lets it end, and takes no other", () =>
+    Effect.gen(function*() {
+      const { db, exec, file } = yield* inUse
+      exec("BEGIN")
+      renameSync(file, `${file}.old`)
+      exec("ROLLBACK")
+      assert.isFalse(db.isTransaction)
+      assert.throws(() => exec("BEGIN"), "is not the file that was opened")
     }))
 })

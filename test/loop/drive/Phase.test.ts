@@ -4,6 +4,7 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
+import * as TestClock from "effect/testing/TestClock"
 import * as Live from "../../../src/loop/drive/Live.ts"
 import * as Phase from "../../../src/loop/drive/Phase.ts"
 
@@ -52,5 +53,36 @@ describe("a phase", () => {
       yield* Effect.yieldNow
       const exit = drive.pollUnsafe()
       assert.isTrue(exit !== undefined && Exit.isSuccess(exit) && Exit.hasInterrupts(exit.value))
+    }))
+
+  it.effect("is not begun where it was cut off before", () =>
+    Effect.gen(function*() {
+      const going = live()
+      Live.cutOff(going, { _tag: "Duration" })
+      let isBegun = false
+      const exit = yield* Phase.run(going, Effect.sync(() => isBegun = true))
+      assert.isTrue(Exit.hasInterrupts(exit))
+      assert.isFalse(isBegun)
+    }))
+
+  it.effect("that does not let itself be interrupted is awaited for as many grace periods as it says by then", () =>
+    Effect.gen(function*() {
+      const going = live()
+      let times = 1
+      const stuck = Effect.uninterruptible(Effect.sleep("9 seconds"))
+      const drive = yield* Effect.forkChild(Phase.run(going, stuck, () => times), { startImmediately: true })
+      times = 2
+      Live.cutOff(going, { _tag: "Duration" })
+      yield* TestClock.adjust("8999 millis")
+      assert.isUndefined(drive.pollUnsafe())
+      yield* TestClock.adjust("1 millis")
+      assert.isDefined(drive.pollUnsafe())
+    }))
+
+  it.effect("that ends by itself is cut off by nobody any more", () =>
+    Effect.gen(function*() {
+      const going = live()
+      yield* Phase.run(going, Effect.yieldNow)
+      assert.isUndefined(going.interrupt)
     }))
 })

@@ -126,6 +126,70 @@ it.effect("what the store refuses is in the write of whoever waits", () =>
     assert.deepStrictEqual(shown, ["a"])
   }))
 
+it.effect("behind the last commit nothing is written", () =>
+  Effect.gen(function*() {
+    const { journal, letGo, shown, writes } = yield* make
+    journal.record(note("end"))
+    yield* begin(journal.seal(Effect.void))
+    journal.record(note("late"))
+    const late = yield* begin(journal.commit)
+    yield* letGo
+    yield* letGo
+    assert.deepStrictEqual(late.pollUnsafe(), Exit.void)
+    assert.deepStrictEqual([writes, shown], [[[1]], ["end"]])
+  }))
+
+it.effect("what the store refuses is before what was recorded meanwhile, in the next write and where it is shown", () =>
+  Effect.gen(function*() {
+    const { broken, journal, letGo, shown, writes } = yield* make
+    journal.record(note("a"))
+    yield* begin(journal.commit)
+    journal.record(note("b"))
+    broken.refuses = true
+    yield* letGo
+    broken.refuses = false
+    yield* begin(journal.commit)
+    yield* letGo
+    assert.deepStrictEqual(writes, [[1], [1, 2]])
+    assert.deepStrictEqual(shown, ["a", "b"])
+  }))
+
+describe("what is not stored", () => {
+  const delta: RunEvent.Delta = { _tag: "TextDelta", runId: "r", turn: 1, attempt: 1, index: 0, block: "0", delta: "d" }
+
+  it.effect("and comes while a write is under way is shown behind it, and waits for no other", () =>
+    Effect.gen(function*() {
+      const { journal, letGo, shown } = yield* make
+      journal.record(note("a"))
+      yield* begin(journal.commit)
+      journal.move("driveStarted")
+      journal.emitDeltas([delta])
+      journal.record(note("b"))
+      journal.move("messagesReady")
+      assert.deepStrictEqual(shown, [])
+      yield* letGo
+      assert.deepStrictEqual(shown, ["a", "StatusChanged", "TextDelta"])
+      yield* begin(journal.commit)
+      yield* letGo
+      assert.deepStrictEqual(shown, ["a", "StatusChanged", "TextDelta", "b", "StatusChanged"])
+    }))
+
+  it.effect("is shown behind what was recorded before it, and at once where nothing was", () =>
+    Effect.gen(function*() {
+      const { journal, letGo, shown } = yield* make
+      journal.move("driveStarted")
+      journal.emitDeltas([delta])
+      assert.deepStrictEqual(shown, ["StatusChanged", "TextDelta"])
+      journal.record(note("a"))
+      journal.emitDeltas([delta])
+      journal.move("messagesReady")
+      assert.deepStrictEqual(shown, ["StatusChanged", "TextDelta"])
+      yield* begin(journal.commit)
+      yield* letGo
+      assert.deepStrictEqual(shown, ["StatusChanged", "TextDelta", "a", "TextDelta", "StatusChanged"])
+    }))
+})
+
 describe("a store that throws", () => {
   it.effect("holds up no later write, and loses nothing", () =>
     Effect.gen(function*() {

@@ -1,16 +1,22 @@
 /** Metrics of runs: ends, work that is counted once however often a run is resumed, and what lives and waits by now. */
 import { assert, describe, it } from "@effect/vitest"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Metric from "effect/Metric"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
+import * as Family from "../../../src/loop/observe/Family.ts"
+import * as Meter from "../../../src/loop/observe/Meter.ts"
 import * as RunError from "../../../src/run/RunError.ts"
+import * as RunState from "../../../src/run/RunState.ts"
 import * as Approver from "../../../src/services/Approver.ts"
 import * as Prices from "../../../src/services/Prices.ts"
 import * as ScriptedModel from "../../../src/testing/ScriptedModel.ts"
 import * as Approvals from "../../support/Approvals.ts"
 import * as DeadRun from "../../support/DeadRun.ts"
+import * as Drafts from "../../support/Drafts.ts"
 import * as Measured from "../../support/Measured.ts"
 import * as TestAgent from "../../support/TestAgent.ts"
 import * as TestStore from "../../support/TestStore.ts"
@@ -194,6 +200,104 @@ describe("model calls", () => {
         `gen_ai.client.operation.time_to_first_chunk{${model}} 4/1`,
         `gen_ai.client.token.usage{${model},type=input} 7/1`,
         `gen_ai.client.token.usage{${model},type=output} 3/1`
+      ])
+    }))
+})
+
+describe("what a drive publishes is counted once:", () => {
+  const ofModel = "name=chat,name=test,model=model"
+
+  /** The metrics of a drive that found the run as `before` says, and published what comes behind. */
+  const published = (drafts: ReadonlyArray<Drafts.Placed>, before = 0) => {
+    const measured = Measured.make()
+    const events = Drafts.log(...drafts)
+    const meter = Meter.make(
+      { agent: "test/Agent", sessionId: "s", runId: "run-1", tools: { search: true } },
+      events.slice(0, before).reduce(RunState.evolve, RunState.empty),
+      Family.targetOf(Context.make(Metric.MetricRegistry, measured.registry))
+    )
+    meter.see?.(events.slice(before) as never)
+    return { ...measured, meter }
+  }
+  const usage = {
+    inputTokens: 100,
+    outputTokens: 20,
+    cachedInputTokens: 40,
+    cacheWriteTokens: 8,
+    reasoningTokens: 6,
+    cost: 3
+  }
+  const spent = [
+    ["cache_write", 8],
+    ["cached_input", 40],
+    ["input", 100],
+    ["output", 20],
+    ["reasoning", 6]
+  ] as const
+
+  it.effect("what an answer, and a try that came to nothing, spent", () =>
+    Effect.gen(function*() {
+      for (
+        const draft of [
+          Drafts.assistant([], { usage }),
+          { ...Drafts.discarded(1, 1, usage), model: Drafts.model }
+        ]
+      ) {
+        const { read } = published([Drafts.started("go"), draft])
+        assert.deepStrictEqual(yield* read(/tokens|cost/), [
+          `cost{${ofModel}} 3`,
+          ...spent.map(([kind, tokens]) => `tokens{${ofModel},kind=${kind}} ${tokens}`)
+        ])
+      }
+    }))
+
+  it.effect("what a compaction, and a try at a model that is not known, spent", () =>
+    Effect.gen(function*() {
+      for (const draft of [{ ...Drafts.compacted(1, []), usage }, Drafts.discarded(1, 1, usage)]) {
+        const { read } = published([Drafts.started("go"), draft])
+        assert.deepStrictEqual(yield* read(/tokens|cost/), [
+          "cost{} 3",
+          ...spent.map(([kind, tokens]) => `tokens{kind=${kind}} ${tokens}`)
+        ])
+      }
+    }))
+
+  it.effect("a call, and its time where it ran here", () =>
+    Effect.gen(function*() {
+      const { read } = published([
+        Drafts.started("go"),
+        Drafts.toolStarted("1.0"),
+        Drafts.settled("1.0", "ok", { duration: 2000 }),
+        Drafts.settled("1.1", "ok", { duration: 3000 }),
+        // no log has it twice, and a second one would be no call that ran
+        Drafts.settled("1.0", "ok", { duration: 4000 })
+      ])
+      assert.deepStrictEqual(yield* read(/tool\./), [
+        "tool.calls{name=search,outcome=Succeeded} 3",
+        "tool.duration{name=search,outcome=Succeeded} 2/1"
+      ])
+    }))
+
+  it.effect("a question, while nobody answered it and its call has no outcome", () =>
+    Effect.gen(function*() {
+      const asked = [
+        Drafts.started("go"),
+        Drafts.assistant([0, 1, 2].map(() => Drafts.call("search"))),
+        ...["1.0", "1.1", "1.2"].map(Drafts.approvalRequested),
+        Drafts.approvalResolved("1.0"),
+        Drafts.suspended
+      ]
+      const { meter, read } = published([
+        ...asked,
+        Drafts.resumed(2),
+        Drafts.approvalRequested("1.1"),
+        Drafts.settled("1.2", { _tag: "NotExecuted", reason: "aborted" })
+      ], asked.length)
+      assert.deepStrictEqual(yield* read(/waiting/), ["approvals.waiting{name=test/Agent} 1"])
+      meter.close?.(Exit.die("whatever it was"))
+      assert.deepStrictEqual(yield* read(/waiting|live/), [
+        "approvals.waiting{name=test/Agent} 0",
+        "runs.live{name=test/Agent} 0"
       ])
     }))
 })

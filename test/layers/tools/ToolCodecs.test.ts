@@ -1,0 +1,32 @@
+/** How a tool reads and writes is its own, whatever other tools of its name do. */
+import { assert, it } from "@effect/vitest"
+import * as Tool from "effect/ai/Tool"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import * as ToolCodecs from "../../../src/layers/tools/ToolCodecs.ts"
+
+const named = Tool.make("pay", {
+  parameters: Schema.Struct({ to: Schema.String }),
+  success: Schema.DateTimeUtcFromString
+})
+const other = Tool.make("pay", {
+  parameters: Schema.Struct({ amount: Schema.FiniteFromString }),
+  success: Schema.FiniteFromString,
+  failureMode: "return"
+})
+
+it.effect("tools of the same name have each their own schemas", () =>
+  Effect.gen(function*() {
+    const at = Schema.decodeSync(Schema.DateTimeUtcFromString)("2026-01-02T00:00:00.000Z")
+    for (const _ of ["made", "known"]) {
+      const [first, second] = [ToolCodecs.of(named), ToolCodecs.of(other)]
+      assert.deepStrictEqual(yield* first.decode({ to: "Ada" }), { to: "Ada" })
+      assert.deepStrictEqual(yield* second.decode({ amount: "5" }), { amount: 5 })
+      assert.strictEqual((yield* first.settled(at)).encodedResult, "2026-01-02T00:00:00.000Z")
+      assert.strictEqual((yield* second.settled(5)).encodedResult, "5")
+    }
+  }))
+
+it("a tool's are made once", () => {
+  assert.strictEqual(ToolCodecs.of(named), ToolCodecs.of(named))
+})
