@@ -68,46 +68,47 @@ const mostAdded = 6
 const absent = Symbol()
 
 /**
- * Run it on a fiber of its own, in the context that `contextOf` gives. Fails with what the tool failed with, an `AiError` where
- * its arguments or its result do not fit.
+ * Calls the handler: gives an `Exit` where it waits for nothing, else what is to be run on a fiber of its own, in the context that
+ * `contextOf` gives; `isOver` says that this fiber has ended. Fails with what the tool failed with, an `AiError` where its
+ * arguments or its result do not fit.
  */
 export const run = (
   tool: Tool.Any,
   { handler }: Tool.Handler<string>,
   { identity, params }: ToolExecutor.Call,
-  progress: (encoded: unknown) => Effect.Effect<void>
+  progress: (encoded: unknown) => Effect.Effect<void>,
+  isOver: () => boolean
 ): Effect.Effect<ToolCodecs.Result, unknown> => {
   const { decode, encoded, failed, settled, unfit } = ToolCodecs.of(tool)
-  return Effect.withFiber((fiber) => {
-    const onSuccess = (decoded: unknown): Effect.Effect<ToolCodecs.Result, unknown> => {
-      let line: Semaphore.Semaphore | undefined
-      let refused: AiError.AiError | undefined
-      let hasEnded = false
-      /** In order, and each handed on before the handler goes on; one that does not fit ends the call. */
-      const preliminary = (value: unknown) =>
-        Effect.suspend(() => {
-          const isOver = hasEnded || fiber.pollUnsafe() !== undefined
-          return isOver ? Effect.void : encoded(value, progress)
-        }).pipe(
-          Effect.catch((error) => {
-            refused = error
-            return Effect.die(error)
-          }),
-          Semaphore.withPermit(line ??= Semaphore.makeUnsafe(1))
-        )
-      return Effect.matchCauseEffectEager(handler(decoded, { toolCallId: identity.callId, preliminary }), {
-        onFailure: (cause) => {
-          hasEnded = true
-          if (refused !== undefined) return Effect.fail(refused)
-          const error = Cause.findErrorOption(cause)
-          return Option.isSome(error) ? failed(error.value) : Effect.failCause(cause)
-        },
-        onSuccess: (result) => {
-          hasEnded = true
-          return refused === undefined ? settled(result) : Effect.fail(refused)
-        }
-      })
-    }
+  const onSuccess = (decoded: unknown): Effect.Effect<ToolCodecs.Result, unknown> => {
+    let line: Semaphore.Semaphore | undefined
+    let refused: AiError.AiError | undefined
+    let hasEnded = false
+    /** In order, and each handed on before the handler goes on; one that does not fit ends the call. */
+    const preliminary = (value: unknown) =>
+      Effect.suspend(() => hasEnded || isOver() ? Effect.void : encoded(value, progress)).pipe(
+        Effect.catch((error) => {
+          refused = error
+          return Effect.die(error)
+        }),
+        Semaphore.withPermit(line ??= Semaphore.makeUnsafe(1))
+      )
+    return Effect.matchCauseEffectEager(handler(decoded, { toolCallId: identity.callId, preliminary }), {
+      onFailure: (cause) => {
+        hasEnded = true
+        if (refused !== undefined) return Effect.fail(refused)
+        const error = Cause.findErrorOption(cause)
+        return Option.isSome(error) ? failed(error.value) : Effect.failCause(cause)
+      },
+      onSuccess: (result) => {
+        hasEnded = true
+        return refused === undefined ? settled(result) : Effect.fail(refused)
+      }
+    })
+  }
+  try {
     return Effect.matchCauseEffectEager(decode(params), { onFailure: unfit, onSuccess })
-  })
+  } catch (error) {
+    return Effect.die(error)
+  }
 }
