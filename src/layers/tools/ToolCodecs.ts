@@ -43,7 +43,8 @@ const make = (tool: Tool.Any): ToolCodecs => {
   const { name, parametersSchema } = tool
   const decode = Schema.isSchema(parametersSchema) ? SchemaParser.decodeUnknownEffect(parametersSchema) : Effect.succeed
   const encodeSuccess = SchemaParser.encodeUnknownEffect(tool.successSchema) as Codec
-  const encodeFailure = SchemaParser.encodeUnknownEffect(Tool.failureResultSchema(tool)) as Codec
+  // made for the first failure that is a result: it has all that an `AiError` may be
+  let encodeFailure: Codec | undefined
   const failure = (reason: AiError.AiErrorReason) =>
     AiError.make({ module: "Toolkit", method: `${name}.handle`, reason })
   const unfit = (issue: SchemaIssue.Issue) =>
@@ -76,9 +77,13 @@ const make = (tool: Tool.Any): ToolCodecs => {
         )),
     failed: (thrown) => {
       const error = normal(thrown)
-      return tool.failureMode === "error"
-        ? Effect.fail(error)
-        : by(encodeFailure, error, (encodedResult) => Effect.succeed({ result: error, isFailure: true, encodedResult }))
+      if (tool.failureMode === "error") return Effect.fail(error)
+      encodeFailure ??= SchemaParser.encodeUnknownEffect(Tool.failureResultSchema(tool)) as Codec
+      return by(
+        encodeFailure,
+        error,
+        (encodedResult) => Effect.succeed({ result: error, isFailure: true, encodedResult })
+      )
     }
   }
 }
