@@ -34,38 +34,15 @@ export const contextOf = (
 
 /** Both stay the same while a drive does: they are put together once for all of its calls. */
 const together = (context: Context.Context<never>, given: Context.Context<never>): Context.Context<never> => {
-  let known = agents.get(context)
-  if (known === undefined) agents.set(context, known = servicesOf(context))
-  const made = known.below.get(given)
-  if (made !== undefined) return made
-  const missing = known.services.filter(({ key }) => Context.getOrElse(given, key, () => absent) === absent)
-  // as a merge, which copies all that is given
-  const both = missing.length > mostAdded
-    ? Context.merge(context, given)
-    : missing.reduce((sum: Context.Context<never>, { key, value }) => Context.add(sum, key, value), given)
-  const shielded = Shield.over(both)
-  known.below.set(given, shielded)
-  return shielded
+  let below = seen.get(context)
+  if (below === undefined) seen.set(context, below = new WeakMap())
+  let both = below.get(given)
+  if (both === undefined) below.set(given, both = Shield.over(Context.merge(context, given)))
+  return both
 }
 
-interface AgentServices {
-  readonly services: ReadonlyArray<{ readonly key: Context.Key<never, unknown>; readonly value: unknown }>
-  /** the contexts that handlers see, by those that are given */
-  readonly below: WeakMap<Context.Context<never>, Context.Context<never>>
-}
-
-const servicesOf = (context: Context.Context<never>): AgentServices => ({
-  services: Array.from(context.mapUnsafe, ([key, value]) => ({ key: Context.Service(key), value })),
-  below: new WeakMap()
-})
-
-const agents = new WeakMap<Context.Context<never>, AgentServices>()
-
-/** More services than these are copied with less work than they are added. */
-const mostAdded = 6
-
-/** In the place of what a context does not say; `undefined` may be what it says. */
-const absent = Symbol()
+/** The contexts that handlers see, by their agent's and the one that is given. */
+const seen = new WeakMap<Context.Context<never>, WeakMap<Context.Context<never>, Context.Context<never>>>()
 
 /**
  * Calls the handler: gives an `Exit` where it waits for nothing, else what is to be run on a fiber of its own, in the context that
