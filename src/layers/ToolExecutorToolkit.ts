@@ -38,13 +38,12 @@ const execute: ToolExecutor.ToolExecutor["Service"]["execute"] = (handlers, call
   return Effect.callback((resume) => {
     const context = Grace.contextHere()
     const limit = Context.get(context, ResultLimit)
-    const fiber = start(handlers, tool, call, observer, context)
-    const settlement = (exit: Exit.Exit<ToolCodecs.Result | undefined, unknown>): ToolExecutor.Settlement =>
+    const settlement = (exit: Exited): ToolExecutor.Settlement =>
       Exit.isSuccess(exit)
         ? settle(exit.value, limit)
         : cut(explained(outcomeOfCause(tool, exit.cause), call.params), limit)
-    const exit = fiber.pollUnsafe()
-    if (exit !== undefined) return resume(Effect.succeed(settlement(exit)))
+    const fiber = start(handlers, tool, call, observer, context, (exit) => resume(Effect.succeed(settlement(exit))))
+    if (fiber === undefined) return
     const onLeak = Effect.suspend(() => observer.leftBehind(leftBehind(tool)))
     return Grace.awaiting(fiber, (exit) => resume(Effect.sync(() => settlement(exit))), resume, onLeak, () => {
       const millis = Duration.toMillis(call.timeout)
@@ -113,23 +112,41 @@ export const make: ToolExecutor.ToolExecutor["Service"] = {
 
 export const layer: Layer.Layer<ToolExecutor.ToolExecutor> = Layer.succeed(ToolExecutor.ToolExecutor, make)
 
-/** Starts the handler, which ends with what it gave after its progress was handed on. */
+type Exited = Exit.Exit<ToolCodecs.Result | undefined, unknown>
+type Running = Fiber.Fiber<ToolCodecs.Result | undefined, unknown>
+
+/** Starts the handler, which ends with what it gave after its progress was handed on; gives its fiber where it waits. */
 const start = (
   handlers: ToolExecutor.Handlers,
   tool: Tool.Any,
   call: ToolExecutor.Call,
   observer: ToolExecutor.Observer,
-  context: Context.Context<never>
-): Fiber.Fiber<ToolCodecs.Result | undefined, unknown> => {
+  context: Context.Context<never>,
+  onExit: (exit: Exited) => void
+): Running | undefined => {
   const progress = (encoded: unknown) => {
     const json = PlainJson.of(encoded)
     return json._tag === "Json" ? observer.progress(PlainJson.value(json)) : Effect.void
   }
   const handler = KnownHandler.find(handlers, tool)
-  return handler === undefined
-    ? Grace.start(BehindHandle.run(handlers, call, progress), context)
-    : Grace.start(KnownHandler.run(tool, handler, call, progress), KnownHandler.contextOf(handler, context, call))
+  let fiber: Running | undefined
+  if (handler === undefined) fiber = Grace.start(BehindHandle.run(handlers, call, progress), context)
+  else {
+    const running = KnownHandler.run(tool, handler, call, progress, () => fiber?.pollUnsafe() !== undefined)
+    if (isExit(running)) {
+      onExit(running)
+      return undefined
+    }
+    fiber = Grace.start(running, KnownHandler.contextOf(handler, context, call))
+  }
+  const exit = fiber.pollUnsafe()
+  if (exit === undefined) return fiber
+  onExit(exit)
+  return undefined
 }
+
+const isExit = (running: Effect.Effect<ToolCodecs.Result, unknown>): running is Exit.Exit<ToolCodecs.Result, unknown> =>
+  Exit.isExit(running)
 
 const isRepeatable = (tool: Tool.Any): boolean =>
   Context.get(tool.annotations, Tool.Readonly) || Context.get(tool.annotations, Tool.Idempotent)

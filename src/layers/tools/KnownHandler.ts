@@ -34,80 +34,58 @@ export const contextOf = (
 
 /** Both stay the same while a drive does: they are put together once for all of its calls. */
 const together = (context: Context.Context<never>, given: Context.Context<never>): Context.Context<never> => {
-  let known = agents.get(context)
-  if (known === undefined) agents.set(context, known = servicesOf(context))
-  const made = known.below.get(given)
-  if (made !== undefined) return made
-  const missing = known.services.filter(({ key }) => Context.getOrElse(given, key, () => absent) === absent)
-  // as a merge, which copies all that is given
-  const both = missing.length > mostAdded
-    ? Context.merge(context, given)
-    : missing.reduce((sum: Context.Context<never>, { key, value }) => Context.add(sum, key, value), given)
-  const shielded = Shield.over(both)
-  known.below.set(given, shielded)
-  return shielded
+  let below = seen.get(context)
+  if (below === undefined) seen.set(context, below = new WeakMap())
+  let both = below.get(given)
+  if (both === undefined) below.set(given, both = Shield.over(Context.merge(context, given)))
+  return both
 }
 
-interface AgentServices {
-  readonly services: ReadonlyArray<{ readonly key: Context.Key<never, unknown>; readonly value: unknown }>
-  /** the contexts that handlers see, by those that are given */
-  readonly below: WeakMap<Context.Context<never>, Context.Context<never>>
-}
-
-const servicesOf = (context: Context.Context<never>): AgentServices => ({
-  services: Array.from(context.mapUnsafe, ([key, value]) => ({ key: Context.Service(key), value })),
-  below: new WeakMap()
-})
-
-const agents = new WeakMap<Context.Context<never>, AgentServices>()
-
-/** More services than these are copied with less work than they are added. */
-const mostAdded = 6
-
-/** In the place of what a context does not say; `undefined` may be what it says. */
-const absent = Symbol()
+/** The contexts that handlers see, by their agent's and the one that is given. */
+const seen = new WeakMap<Context.Context<never>, WeakMap<Context.Context<never>, Context.Context<never>>>()
 
 /**
- * Run it on a fiber of its own, in the context that `contextOf` gives. Fails with what the tool failed with, an `AiError` where
- * its arguments or its result do not fit.
+ * Calls the handler: gives an `Exit` where it waits for nothing, else what is to be run on a fiber of its own, in the context that
+ * `contextOf` gives; `isOver` says that this fiber has ended. Fails with what the tool failed with, an `AiError` where its
+ * arguments or its result do not fit.
  */
 export const run = (
   tool: Tool.Any,
   { handler }: Tool.Handler<string>,
   { identity, params }: ToolExecutor.Call,
-  progress: (encoded: unknown) => Effect.Effect<void>
+  progress: (encoded: unknown) => Effect.Effect<void>,
+  isOver: () => boolean
 ): Effect.Effect<ToolCodecs.Result, unknown> => {
   const { decode, encoded, failed, settled, unfit } = ToolCodecs.of(tool)
-  return Effect.withFiber((fiber) => {
-    const onSuccess = (decoded: unknown): Effect.Effect<ToolCodecs.Result, unknown> => {
-      let line: Semaphore.Semaphore | undefined
-      let refused: AiError.AiError | undefined
-      let hasEnded = false
-      /** In order, and each handed on before the handler goes on; one that does not fit ends the call. */
-      const preliminary = (value: unknown) =>
-        Effect.suspend(() => {
-          const isOver = hasEnded || fiber.pollUnsafe() !== undefined
-          return isOver ? Effect.void : encoded(value, progress)
-        }).pipe(
-          Effect.catch((error) => {
-            refused = error
-            return Effect.die(error)
-          }),
-          Semaphore.withPermit(line ??= Semaphore.makeUnsafe(1))
-        )
-      return Effect.matchCauseEffectEager(handler(decoded, { toolCallId: identity.callId, preliminary }), {
-        onFailure: (cause) => {
-          hasEnded = true
-          if (refused !== undefined) return Effect.fail(refused)
-          const error = Cause.findErrorOption(cause)
-          return Option.isSome(error) ? failed(error.value) : Effect.failCause(cause)
-        },
-        onSuccess: (result) => {
-          hasEnded = true
-          return refused === undefined ? settled(result) : Effect.fail(refused)
-        }
-      })
-    }
+  const onSuccess = (decoded: unknown): Effect.Effect<ToolCodecs.Result, unknown> => {
+    let line: Semaphore.Semaphore | undefined
+    let refused: AiError.AiError | undefined
+    let hasEnded = false
+    /** In order, and each handed on before the handler goes on; one that does not fit ends the call. */
+    const preliminary = (value: unknown) =>
+      Effect.suspend(() => hasEnded || isOver() ? Effect.void : encoded(value, progress)).pipe(
+        Effect.catch((error) => {
+          refused = error
+          return Effect.die(error)
+        }),
+        Semaphore.withPermit(line ??= Semaphore.makeUnsafe(1))
+      )
+    return Effect.matchCauseEffectEager(handler(decoded, { toolCallId: identity.callId, preliminary }), {
+      onFailure: (cause) => {
+        hasEnded = true
+        if (refused !== undefined) return Effect.fail(refused)
+        const error = Cause.findErrorOption(cause)
+        return Option.isSome(error) ? failed(error.value) : Effect.failCause(cause)
+      },
+      onSuccess: (result) => {
+        hasEnded = true
+        return refused === undefined ? settled(result) : Effect.fail(refused)
+      }
+    })
+  }
+  try {
     return Effect.matchCauseEffectEager(decode(params), { onFailure: unfit, onSuccess })
-  })
+  } catch (error) {
+    return Effect.die(error)
+  }
 }

@@ -7,16 +7,18 @@ import * as Tool from "effect/ai/Tool"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import * as SchemaIssue from "effect/SchemaIssue"
+import * as SchemaParser from "effect/SchemaParser"
 
 /** What a handler gave in the end. */
 export type Result = Omit<Tool.HandlerResult<Tool.Any>, "preliminary">
 
-type Codec = (value: unknown) => Effect.Effect<unknown, Schema.SchemaError>
+type Codec = (value: unknown) => Effect.Effect<unknown, SchemaIssue.Issue>
 
 export interface ToolCodecs {
   readonly decode: Codec
   /** What arguments that do not fit fail with. */
-  readonly unfit: (cause: Cause.Cause<Schema.SchemaError>) => Effect.Effect<never, AiError.AiError>
+  readonly unfit: (cause: Cause.Cause<SchemaIssue.Issue>) => Effect.Effect<never, AiError.AiError>
   /** Goes on with a result, which may be a preliminary one, as its schema encodes it. */
   readonly encoded: <A>(
     result: unknown,
@@ -26,6 +28,8 @@ export interface ToolCodecs {
   /** A failure that the tool gives as its result, or fails with. */
   readonly failed: (thrown: unknown) => Effect.Effect<Result, unknown>
 }
+
+const words = SchemaIssue.makeFormatterDefault()
 
 const known = new WeakMap<Tool.Any, ToolCodecs>()
 
@@ -37,16 +41,17 @@ export const of = (tool: Tool.Any): ToolCodecs => {
 
 const make = (tool: Tool.Any): ToolCodecs => {
   const { name, parametersSchema } = tool
-  const decode = Schema.isSchema(parametersSchema) ? Schema.decodeUnknownEffect(parametersSchema) : Effect.succeed
-  const encodeSuccess = Schema.encodeUnknownEffect(tool.successSchema) as Codec
-  const encodeFailure = Schema.encodeUnknownEffect(Tool.failureResultSchema(tool)) as Codec
+  const decode = Schema.isSchema(parametersSchema) ? SchemaParser.decodeUnknownEffect(parametersSchema) : Effect.succeed
+  const encodeSuccess = SchemaParser.encodeUnknownEffect(tool.successSchema) as Codec
+  // made for the first failure that is a result: it has all that an `AiError` may be
+  let encodeFailure: Codec | undefined
   const failure = (reason: AiError.AiErrorReason) =>
     AiError.make({ module: "Toolkit", method: `${name}.handle`, reason })
-  const unfit = ({ message }: Schema.SchemaError) =>
-    failure(new AiError.ToolParameterValidationError({ toolName: name, description: message }))
+  const unfit = (issue: SchemaIssue.Issue) =>
+    failure(new AiError.ToolParameterValidationError({ toolName: name, description: words(issue) }))
   const by = <A>(encode: Codec, result: unknown, then: (encoded: unknown) => Effect.Effect<A>) => {
-    const misfit = ({ message }: Schema.SchemaError) =>
-      failure(new AiError.ToolResultEncodingError({ toolName: name, toolResult: result, description: message }))
+    const misfit = (issue: SchemaIssue.Issue) =>
+      failure(new AiError.ToolResultEncodingError({ toolName: name, toolResult: result, description: words(issue) }))
     return Effect.matchCauseEffectEager(encode(result), {
       onFailure: (cause) => Effect.failCause(Cause.map(cause, misfit)),
       onSuccess: then
@@ -72,9 +77,13 @@ const make = (tool: Tool.Any): ToolCodecs => {
         )),
     failed: (thrown) => {
       const error = normal(thrown)
-      return tool.failureMode === "error"
-        ? Effect.fail(error)
-        : by(encodeFailure, error, (encodedResult) => Effect.succeed({ result: error, isFailure: true, encodedResult }))
+      if (tool.failureMode === "error") return Effect.fail(error)
+      encodeFailure ??= SchemaParser.encodeUnknownEffect(Tool.failureResultSchema(tool)) as Codec
+      return by(
+        encodeFailure,
+        error,
+        (encodedResult) => Effect.succeed({ result: error, isFailure: true, encodedResult })
+      )
     }
   }
 }

@@ -138,14 +138,16 @@ const editedOf = ({ decision }: Call) => decision?.params === undefined ? {} : {
 /** This drive started it, and not one that died: told by the log, because clocks of machines differ. */
 export const isOurs = (journal: Env.Env["journal"], { drive }: Call): boolean => drive === journal.state.drive
 
-/**
- * Runs the handler of a call whose intent is stored, and records the outcome once there is one. To be run when it is called:
- * its time begins then.
- */
-export const execute = (env: Env.Env, call: Call): Effect.Effect<ToolOutcome.ToolOutcome> =>
-  ToolSpan.around(env, call, carryOut(env, call))
+/** Runs the handler of a call whose intent is stored, and records the outcome once there is one. */
+export const execute = (
+  env: Env.Env,
+  call: Call
+): Effect.Effect<ToolOutcome.ToolOutcome> | Effect.fn.Return<ToolOutcome.ToolOutcome> =>
+  env.telemetry.isTraced
+    ? ToolSpan.around(env, call, Effect.gen(() => carryOut(env, call)))
+    : carryOut(env, call)
 
-const carryOut = (env: Env.Env, call: Call): Effect.Effect<ToolOutcome.ToolOutcome> => {
+const carryOut = function*(env: Env.Env, call: Call): Effect.fn.Return<ToolOutcome.ToolOutcome> {
   const { journal, sessionId } = env
   const { callId, tool, turn } = call
   const { runId } = journal
@@ -191,12 +193,11 @@ const carryOut = (env: Env.Env, call: Call): Effect.Effect<ToolOutcome.ToolOutco
     return outcome
   }
   if (!hasHooks) {
-    return Effect.map(execution, (settlement) => {
-      isSettled = true
-      return settle(settlement, settlement.outcome, journal.now() - startedAt)
-    })
+    const settlement = yield* execution
+    isSettled = true
+    return settle(settlement, settlement.outcome, journal.now() - startedAt)
   }
-  return Effect.uninterruptibleMask((restore) =>
+  return yield* Effect.uninterruptibleMask((restore) =>
     Effect.flatMap(restore(execution), (settlement) => {
       isSettled = true
       const duration = journal.now() - startedAt
