@@ -42,6 +42,7 @@ export interface Launch {
 }
 
 export const make = (services: Env.Services, definition: Brief.Definition): Launch => {
+  Brief.begin(definition)
   const track = new Set<Runs.LiveRun>()
   const start = (request: Env.Request) => Start.start(services, request, track)
   const pen = Semaphore.makeUnsafe(1)
