@@ -63,9 +63,9 @@ interface Tries extends Asked {
   readonly after: number
 }
 
-const makeTries = ({ retry }: Env.Env, { messages, model }: Asked, after: number): Tries => {
-  const policy = RetryPolicy.of(retry, model.info)
-  return { model, messages, policy, backoff: Backoff.make(policy, retry), after }
+const makeTries = (whole: RetryPolicy.RetryPolicy, { messages, model }: Asked, after: number): Tries => {
+  const policy = RetryPolicy.of(whole, model.info)
+  return { model, messages, policy, backoff: Backoff.make(policy, whole), after }
 }
 
 /** Sends what the transcript says, or the messages that hooks left of it. */
@@ -91,8 +91,9 @@ const tryAgain = Effect.fnUntraced(function*(
 ): Effect.fn.Return<Result, RunError.RunError> {
   const { journal } = turnEnv
   const { turn } = journal.state
+  const retry = yield* RetryPolicy.RetryPolicy
   let env = turnEnv
-  let tries = makeTries(env, asked, firstAttempt - 1)
+  let tries = makeTries(retry, asked, firstAttempt - 1)
   let result = firstResult
   const afterTools = tries.messages[tries.messages.length - 1]?.role === "tool"
   let hadEmpty = false
@@ -148,7 +149,7 @@ const tryAgain = Effect.fnUntraced(function*(
       // its window may be smaller
       const plan = env.context.plan(Sizing.view(env, undefined, again?.messages))
       if (plan._tag === "Compact") return plan
-      tries = makeTries(env, makeAsked(env, fallback, again?.messages), attempt)
+      tries = makeTries(retry, makeAsked(env, fallback, again?.messages), attempt)
     } else if (delay !== undefined && error._tag === "RetryableError") {
       journal.move(isEmpty ? "emptyAnswer" : "retryableError")
       yield* wait(journal, { turn, attempt, error: error.reason }, delay)
