@@ -5,6 +5,7 @@
  */
 import * as Arr from "effect/Array"
 import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
@@ -92,7 +93,7 @@ export const make: Effect.Effect<SessionStore.SessionStore["Service"]> = Effect.
   })
 
   const take = (sessionId: string, options: SessionStore.OpenOptions, scope: Scope.Scope, now: number) =>
-    Effect.flatMap(claim(sessionId, options, now), ({ log, writer }) => {
+    Effect.flatMapEager(claim(sessionId, options, now), ({ log, writer }) => {
       // at once with the close: nobody waits for it
       const released = () => {
         release(sessionId, log, writer)
@@ -101,13 +102,13 @@ export const make: Effect.Effect<SessionStore.SessionStore["Service"]> = Effect.
       return Effect.as(Scope.addFinalizerExit(scope, released), sessionOf(sessionId, log, writer))
     })
 
-  const open = (sessionId: string, options: SessionStore.OpenOptions) =>
-    Effect.flatMap(Effect.scope, (scope) =>
-      Effect.uninterruptible(Effect.withFiber((fiber) => {
-        const now = fiber.getRef(Clock.Clock).currentTimeMillisUnsafe()
-        const taken = () => take(sessionId, options, scope, now)
-        return Tracing.isSeen(fiber) ? Effect.useSpan("SessionStore.open", taken) : taken()
-      })))
+  const open: SessionStore.SessionStore["Service"]["open"] = (sessionId, options) =>
+    Effect.uninterruptible(Effect.withFiber((fiber) => {
+      const scope = Context.getUnsafe(fiber.context, Scope.Scope)
+      const now = fiber.getRef(Clock.Clock).currentTimeMillisUnsafe()
+      const taken = () => take(sessionId, options, scope, now)
+      return Tracing.isSeen(fiber) ? Effect.useSpan("SessionStore.open", taken) : taken()
+    }))
 
   const pageOf = (log: Log, from: number, to?: number) => {
     const events: Array<RunEvent.Durable> = []

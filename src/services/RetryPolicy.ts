@@ -1,4 +1,4 @@
-/** When and how a failed model call is tried again: a setting, read by the loop at every drive. */
+/** When and how a failed model call is tried again: a setting, read by the loop where one failed. */
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Schedule from "effect/Schedule"

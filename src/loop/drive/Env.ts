@@ -2,12 +2,9 @@
  * What one drive works with: the services, what was asked of it, and from both the environment that is fixed for its
  * length.
  */
-import type * as Approver from "../../services/Approver.ts"
 import type * as ContextManager from "../../services/ContextManager.ts"
 import type * as Model from "../../services/Model.ts"
 import type * as Prices from "../../services/Prices.ts"
-import type * as Reconciler from "../../services/Reconciler.ts"
-import type * as RetryPolicy from "../../services/RetryPolicy.ts"
 import type * as Runs from "../../services/Runs.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
 import type * as ToolExecutor from "../../services/ToolExecutor.ts"
@@ -54,10 +51,7 @@ export interface Env
   readonly sessionId: string
   readonly journal: Journal.Journal
   readonly inbox: Inbox.Inbox
-  readonly approver: Approver.Approver
   readonly desk: Desk.Desk
-  readonly reconciler: Reconciler.Reconciler
-  readonly retry: RetryPolicy.RetryPolicy
   readonly prices: Prices.Prices
   readonly counter: Sizing.Counter
   readonly hooks: HookRun.Hooking
@@ -100,9 +94,6 @@ export const make = (
   answer: brief.answer,
   checkOutput: brief.checkOutput,
   sessionId,
-  approver: settings.approver,
-  reconciler: settings.reconciler,
-  retry: settings.retry,
   prices: settings.prices,
   counter: new Sizing.Counter(settings.tokenizer.count),
   hooks: { at: settings.hooks, times: undefined },

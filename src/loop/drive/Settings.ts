@@ -1,6 +1,6 @@
 /**
- * What an agent's drives take from the context that they are started in. It never changes, so all that are started in one
- * context may share what was looked up and checked once.
+ * What all of an agent's drives take from the context that they are started in. It never changes, so all that are started in
+ * one context may share what was looked up and checked once. What few of them ask for, they look up where they do.
  */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -8,14 +8,11 @@ import * as Result from "effect/Result"
 import type * as Tracer from "effect/Tracer"
 import * as InputCheck from "../../run/InputCheck.ts"
 import * as RunPolicy from "../../run/RunPolicy.ts"
-import * as Approver from "../../services/Approver.ts"
 import * as Hooks from "../../services/Hooks.ts"
 import * as Ids from "../../services/Ids.ts"
 import * as Limits from "../../services/Limits.ts"
 import * as Observers from "../../services/Observers.ts"
 import * as Prices from "../../services/Prices.ts"
-import * as Reconciler from "../../services/Reconciler.ts"
-import * as RetryPolicy from "../../services/RetryPolicy.ts"
 import * as Timeouts from "../../services/Timeouts.ts"
 import * as Tokenizer from "../../services/Tokenizer.ts"
 import * as RunSpan from "../observe/RunSpan.ts"
@@ -29,9 +26,6 @@ export interface Settings {
   /** of a run whose input says none */
   readonly limits: InputCheck.Checked<RunPolicy.Limits>
   readonly timeouts: InputCheck.Checked<RunPolicy.Timeouts>
-  readonly approver: Approver.Approver
-  readonly reconciler: Reconciler.Reconciler
-  readonly retry: RetryPolicy.RetryPolicy
   readonly prices: Prices.Prices
   readonly tokenizer: Tokenizer.Tokenizer
   readonly hooks: HookRun.ByPoint
@@ -59,9 +53,6 @@ export const make = (
         InputCheck.timeouts(fiber.getRef(Timeouts.Timeouts)),
         (around) => ({ ...RunPolicy.defaultTimeouts, ...around, ...timeouts })
       ),
-      approver: fiber.getRef(Approver.Approver),
-      reconciler: fiber.getRef(Reconciler.Reconciler),
-      retry: fiber.getRef(RetryPolicy.RetryPolicy),
       prices: fiber.getRef(Prices.Prices),
       tokenizer: fiber.getRef(Tokenizer.Tokenizer),
       hooks: HookRun.byPoint(fiber.getRef(Hooks.Hooks)),

@@ -2,23 +2,30 @@
 import * as Effect from "effect/Effect"
 
 /** SHA-256 of a text, hex. */
-export const sha256 = (text: string): Effect.Effect<string> =>
-  Effect.map(
-    Effect.promise(() => globalThis.crypto.subtle.digest("SHA-256", new TextEncoder().encode(text))),
-    (bytes) => Array.from(new Uint8Array(bytes), (byte) => byte.toString(16).padStart(2, "0")).join("")
-  )
+export const sha256 = (text: string): Effect.Effect<string> => Effect.promise(() => digest(text))
 
-const remembered = new Map<string, string>()
+const digest = async (text: string): Promise<string> => {
+  const bytes = await globalThis.crypto.subtle.digest("SHA-256", new TextEncoder().encode(text))
+  return Array.from(new Uint8Array(bytes), (byte) => byte.toString(16).padStart(2, "0")).join("")
+}
+
+const remembered = new Map<string, string | Promise<string>>()
 const mostRemembered = 64
 
-/** The same for a text that comes again with every run: instructions, and what they are offered with. */
-export const sha256OfFixed = (text: string): Effect.Effect<string> =>
-  Effect.suspend(() => {
-    const known = remembered.get(text)
-    if (known !== undefined) return Effect.succeed(known)
-    return Effect.map(sha256(text), (digest) => {
-      if (remembered.size >= mostRemembered) remembered.clear()
-      remembered.set(text, digest)
-      return digest
-    })
-  })
+/**
+ * The same for a text that comes again with every run: instructions, and what they are offered with. It is begun when this
+ * is called, and what is known is no wait.
+ */
+export const sha256OfFixed = (text: string): Effect.Effect<string> => {
+  const known = remembered.get(text) ?? begin(text)
+  return typeof known === "string" ? Effect.succeed(known) : Effect.promise(() => known)
+}
+
+/** One that fails is forgotten, and told to whoever waits for it. */
+const begin = (text: string): Promise<string> => {
+  const begun = digest(text)
+  if (remembered.size >= mostRemembered) remembered.clear()
+  remembered.set(text, begun)
+  begun.then((known) => remembered.set(text, known), () => remembered.delete(text))
+  return begun
+}

@@ -33,7 +33,7 @@ const begin = <R, A, E>({ close, open, pull }: Reading<R, A, E>, scope: Scope.Sc
   const opened = Effect.flatMap(open, (opened) => Effect.as(Scope.addFinalizer(scope, closing(close, opened)), opened))
   return Effect.flatMap(
     Effect.uninterruptible(opened),
-    (opened) => Effect.flatMap(pull(opened, scope), (pull) => now.pull = pull)
+    (opened) => Effect.flatMapEager(pull(opened, scope), (pull) => now.pull = pull)
   )
 }
 

@@ -81,13 +81,13 @@ export const measure = (
   }
 }
 
-/** Runs the attempt in a span of its own: what the provider's adapter traces is below it. */
+/** Runs the attempt in a span of its own, where somebody sees it: what the provider's adapter traces is below it. */
 export const around = (
   { telemetry }: Pick<Env.Env, "telemetry">,
   { info }: Pick<Model.Model["Service"], "info">,
   request: Model.ModelRequest,
   self: Effect.Effect<Result>
-): Effect.Effect<Result> => Spans.around(chat, { info, request }, telemetry, self)
+): Effect.Effect<Result> => telemetry.isTraced ? Spans.around(chat, { info, request }, self) : self
 
 /** Tokens as attributes of a span; those that a provider does not tell of are absent. */
 export const tellUsage = (span: Tracer.Span, usage: Usage.Usage): void => {

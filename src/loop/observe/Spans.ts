@@ -46,15 +46,14 @@ export interface Kind<in Subject, in A> {
 }
 
 /**
- * Interrupting it ends the span as interrupted. Where the span breaks, a warning says so, and `self` goes on. Where nobody sees
- * spans there is none: what is below has the parent that `self` has.
+ * Interrupting it ends the span as interrupted. Where the span breaks, a warning says so, and `self` goes on. For drives whose
+ * spans somebody sees; in others `self` goes without, and what is below has the parent that it has.
  */
 export const around = <Subject, A>(
   kind: Kind<Subject, A>,
   subject: Subject,
-  { isTraced }: Telemetry,
   self: Effect.Effect<A>
-): Effect.Effect<A> => isTraced ? Effect.withFiber((fiber) => seen(kind, subject, self, fiber)) : self
+): Effect.Effect<A> => Effect.withFiber((fiber) => seen(kind, subject, self, fiber))
 
 /** Says that what observes `self` broke. */
 export const warn = (name: string): Effect.Effect<void> =>

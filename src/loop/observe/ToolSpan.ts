@@ -33,9 +33,10 @@ const execution: Spans.Kind<Subject, ToolOutcome.ToolOutcome> = {
   }
 }
 
-/** Runs the call in a span of its own: the handler's own spans are below it. */
+/** Runs the call in a span of its own, where somebody sees it: the handler's own spans are below it. */
 export const around = (
   env: Pick<Env.Env, "journal" | "sessionId" | "telemetry">,
   call: OpenCall.OpenCall,
   self: Effect.Effect<ToolOutcome.ToolOutcome>
-): Effect.Effect<ToolOutcome.ToolOutcome> => Spans.around(execution, { env, call }, env.telemetry, self)
+): Effect.Effect<ToolOutcome.ToolOutcome> =>
+  env.telemetry.isTraced ? Spans.around(execution, { env, call }, self) : self

@@ -68,8 +68,14 @@ export const makeOutput = <A>(schema: Schema.ConstraintCodec<A, unknown, never, 
   }
 }
 
+/** What an input says of what an agent brings to a run. */
+type Asked = Pick<RunInput.Effective, "instructions" | "allowedTools" | "toolOrder" | "toolPolicy">
+
 /** Models like to put JSON into a Markdown fence. */
 const unfenced = (text: string): string => /^\s*```(?:json)?\s*\n([\s\S]*?)\n\s*```\s*$/.exec(text)?.[1] ?? text
+
+/** Begins what the first run of an agent waits for otherwise. */
+export const begin = (definition: Definition): void => void makeParts(definition, definition)
 
 export const make = (
   definition: Definition,
@@ -78,12 +84,12 @@ export const make = (
 ): Effect.Effect<Brief> => {
   const policy = input.toolPolicy
   if (!isUncut(definition, input)) {
-    return Effect.map(makeParts(definition, input), (parts) => ({ ...parts, timeouts, policy }))
+    return Effect.mapEager(makeParts(definition, input), (parts) => ({ ...parts, timeouts, policy }))
   }
   const known = uncut.get(definition)
   if (known?.timeouts === timeouts && known.policy === policy) return Effect.succeed(known)
   const parts = known === undefined ? makeParts(definition, input) : Effect.succeed(known)
-  return Effect.map(parts, (parts) => {
+  return Effect.mapEager(parts, (parts) => {
     const brief = { ...parts, timeouts, policy }
     uncut.set(definition, brief)
     return brief
@@ -108,31 +114,31 @@ const isUncut = (
   instructions === undefined && allowedTools === undefined && toolOrder === undefined &&
   (toolPolicy.enabled === false) === (own.enabled === false) && toolPolicy.allowList === own.allowList
 
-const makeParts = Effect.fnUntraced(function*(
+/** What is made on other threads is begun when this is called. */
+const makeParts = (
   definition: Definition,
-  input: RunInput.Effective
-): Effect.fn.Return<Omit<Brief, "timeouts" | "policy">> {
+  input: Asked
+): Effect.Effect<Omit<Brief, "timeouts" | "policy">> => {
   const { doomLoop, handlers, name, output, rules } = definition
   const instructions = input.instructions ?? definition.instructions
   const systemOf = (instructions: string) => systemText(instructions, output)
-  // both at once: the first of a process waits for threads
-  const [offer, digest] = yield* Effect.all([
-    Offer.make(systemOf(instructions), offered(handlers, input)),
-    Digest.sha256OfFixed(instructions)
-  ], { concurrency: "unbounded" })
-  return {
-    ...offer,
-    agent: name,
-    instructions: digest,
-    systemOf,
-    rules,
-    handlers,
-    doomLoop,
-    answer: output === undefined ? undefined : { name, schema: output.codec },
-    checkOutput: (text) => output === undefined ? undefined : problem(output, text),
-    output: (text) => output === undefined ? text : output.decode(text)
-  }
-})
+  // both at once
+  const offer = Offer.make(systemOf(instructions), offered(handlers, input))
+  const digest = Digest.sha256OfFixed(instructions)
+  return Effect.flatMapEager(offer, (offer) =>
+    Effect.mapEager(digest, (digest) => ({
+      ...offer,
+      agent: name,
+      instructions: digest,
+      systemOf,
+      rules,
+      handlers,
+      doomLoop,
+      answer: output === undefined ? undefined : { name, schema: output.codec },
+      checkOutput: (text) => output === undefined ? undefined : problem(output, text),
+      output: (text) => output === undefined ? text : output.decode(text)
+    })))
+}
 
 const systemText = (instructions: string, output: Output | undefined): string => {
   if (output === undefined) return instructions.trim() === "" ? "" : instructions
@@ -150,7 +156,7 @@ const problem = (output: Output, text: string): string | undefined => {
 }
 
 /** The agent's tools, cut by the allow list and the run's, those named in `toolOrder` first. */
-const offered = (handlers: ToolExecutor.Handlers, input: RunInput.Effective): Model.Tools => {
+const offered = (handlers: ToolExecutor.Handlers, input: Asked): Model.Tools => {
   const { allowedTools, toolOrder = [], toolPolicy } = input
   if (toolPolicy.enabled === false) return []
   const isAllowed = (name: string) =>

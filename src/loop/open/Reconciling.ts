@@ -11,7 +11,7 @@ import * as Result from "effect/Result"
 import * as InputCheck from "../../run/InputCheck.ts"
 import * as OpenCall from "../../run/state/OpenCall.ts"
 import type * as ToolOutcome from "../../run/ToolOutcome.ts"
-import type * as Reconciler from "../../services/Reconciler.ts"
+import * as Reconciler from "../../services/Reconciler.ts"
 import type * as Env from "../drive/Env.ts"
 import * as Severed from "../drive/Severed.ts"
 import * as CallStep from "../round/CallStep.ts"
@@ -26,11 +26,13 @@ export const ask = (
   call: OpenCall.OpenCall
 ): Effect.Effect<Known> => {
   const { callId, params, startedAt, tool } = call
-  const { journal, reconciler, sessionId, timeouts } = env
+  const { journal, sessionId, timeouts } = env
   const runId = journal.state.runId ?? journal.runId
   const idempotencyKey = OpenCall.idempotencyKey(sessionId, runId, callId)
-  const asked = Effect.suspend(() =>
-    reconciler.reconcile({ sessionId, runId, callId, tool, params, idempotencyKey, startedAt: startedAt ?? 0 })
+  const asked = Effect.flatMap(
+    Reconciler.Reconciler,
+    (reconciler) =>
+      reconciler.reconcile({ sessionId, runId, callId, tool, params, idempotencyKey, startedAt: startedAt ?? 0 })
   )
   return Severed.run(env, `reconciler of ${tool}`, callId, asked).pipe(
     Effect.timeoutOption(Duration.fromInputUnsafe(timeouts.tool)),

@@ -11,7 +11,7 @@ import * as Result from "effect/Result"
 import * as Decision from "../../run/Decision.ts"
 import * as RunInput from "../../run/RunInput.ts"
 import * as OpenCall from "../../run/state/OpenCall.ts"
-import type * as Approver from "../../services/Approver.ts"
+import * as Approver from "../../services/Approver.ts"
 import type * as Env from "../drive/Env.ts"
 import * as Severed from "../drive/Severed.ts"
 import * as Digest from "../log/Digest.ts"
@@ -69,7 +69,7 @@ const ask = (env: Env.Env, question: Approver.Question): Effect.Effect<Approver.
         env,
         `approval of ${question.tool}`,
         question.callId,
-        Effect.suspend(() => env.approver.ask(question))
+        Effect.flatMap(Approver.Approver, (approver) => approver.ask(question))
       )
     ),
     (exit) => Exit.isSuccess(exit) ? exit.value : undefined

@@ -42,6 +42,7 @@ export interface Launch {
 }
 
 export const make = (services: Env.Services, definition: Brief.Definition): Launch => {
+  Brief.begin(definition)
   const track = new Set<Runs.LiveRun>()
   const start = (request: Env.Request) => Start.start(services, request, track)
   const pen = Semaphore.makeUnsafe(1)
@@ -51,9 +52,10 @@ export const make = (services: Env.Services, definition: Brief.Definition): Laun
   const known = new WeakMap<Context.Context<never>, Settings.Settings>()
   const settingsIn = (context: Context.Context<never>): Effect.Effect<Settings.Settings> => {
     const made = known.get(context)
-    return made !== undefined
-      ? Effect.succeed(made)
-      : Effect.tap(Settings.make(definition), (settings) => Effect.sync(() => known.set(context, settings)))
+    return made !== undefined ? Effect.succeed(made) : Effect.map(Settings.make(definition), (settings) => {
+      known.set(context, settings)
+      return settings
+    })
   }
 
   // what is known at once is gone on with at once

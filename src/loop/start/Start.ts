@@ -50,7 +50,7 @@ export const start = (
   track: Set<Runs.LiveRun>
 ): Effect.Effect<Started, RunError.RunError> =>
   // no moment between the start and the wait in which an interruption could leave the run to itself
-  Effect.uninterruptible(Effect.suspend(() => startNow(services, request, track)))
+  Effect.uninterruptibleMask(() => startNow(services, request, track))
 
 const startNow = (services: Env.Services, request: Env.Request, track: Set<Runs.LiveRun>): ReturnType<typeof start> => {
   const { begin, runId, sessionId } = request

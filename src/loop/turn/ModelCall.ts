@@ -14,6 +14,7 @@ import * as Transcript from "../../run/Transcript.ts"
 import type * as ContextManager from "../../services/ContextManager.ts"
 import type * as Model from "../../services/Model.ts"
 import * as Prices from "../../services/Prices.ts"
+import * as RetryPolicy from "../../services/RetryPolicy.ts"
 import type * as Env from "../drive/Env.ts"
 import type * as Journal from "../log/Journal.ts"
 import * as Chat from "../observe/Chat.ts"
@@ -84,9 +85,10 @@ const tryAgain = Effect.fnUntraced(function*(
 ): Effect.fn.Return<Result, RunError.RunError> {
   const { journal } = turnEnv
   const { turn } = journal.state
+  const policies = yield* RetryPolicy.RetryPolicy
   let env = turnEnv
   let asked = firstAsked
-  let tries = Tries.make(env, asked.model, firstAttempt - 1)
+  let tries = Tries.make(policies, asked.model, firstAttempt - 1)
   let result = firstResult
   // behind tools that is an answer, and so it is said twice
   let mayBeEmpty = asked.messages[asked.messages.length - 1]?.role === "tool"
@@ -114,7 +116,7 @@ const tryAgain = Effect.fnUntraced(function*(
       if (taken._tag === "Compact") return taken
       env = taken.env
       asked = makeAsked(env, verdict.to, taken.messages)
-      tries = Tries.make(env, asked.model, attempt)
+      tries = Tries.make(policies, asked.model, attempt)
     }
     result = yield* ask(env, asked, attempt + 1)
   }

@@ -23,21 +23,17 @@ export interface Offer {
   readonly inputDigest: string
 }
 
-export const make = Effect.fnUntraced(function*(
-  system: string,
-  tools: Model.Tools,
-  choice: Model.ToolChoice = "auto"
-): Effect.fn.Return<Offer> {
+export const make = (system: string, tools: Model.Tools, choice: Model.ToolChoice = "auto"): Effect.Effect<Offer> => {
   const toolChoice = tools.length === 0 ? "none" : choice
   const named = tools.map((tool) => [tool.name, tool.description])
   const digested = choice === "auto" ? [system, named] : [system, named, choice]
-  return {
+  return Effect.mapEager(Digest.sha256OfFixed(JSON.stringify(digested)), (inputDigest) => ({
     system: system === "" ? undefined : { role: "system", content: system },
     tools,
     toolChoice,
-    inputDigest: yield* Digest.sha256OfFixed(JSON.stringify(digested))
-  }
-})
+    inputDigest
+  }))
+}
 
 /** What the next turn works with: the run's own environment, or another offer in it. */
 export const prepare = function*(

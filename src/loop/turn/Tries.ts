@@ -9,7 +9,6 @@ import * as Message from "../../run/Message.ts"
 import * as RunError from "../../run/RunError.ts"
 import type * as Model from "../../services/Model.ts"
 import * as RetryPolicy from "../../services/RetryPolicy.ts"
-import type * as Env from "../drive/Env.ts"
 import type * as Journal from "../log/Journal.ts"
 import type * as Attempt from "./Attempt.ts"
 import * as Backoff from "./Backoff.ts"
@@ -37,9 +36,10 @@ export interface Retry {
 
 type Failure = Attempt.Failed["error"]
 
-export const make = ({ retry }: Env.Env, model: Model.Model["Service"], after: number): Tries => {
-  const policy = RetryPolicy.of(retry, model.info)
-  return { model, policy, backoff: Backoff.make(policy, retry), after }
+/** `whole` is the policy of all models of the run. */
+export const make = (whole: RetryPolicy.RetryPolicy, model: Model.Model["Service"], after: number): Tries => {
+  const policy = RetryPolicy.of(whole, model.info)
+  return { model, policy, backoff: Backoff.make(policy, whole), after }
 }
 
 /** Nothing a reader or a tool could use, and no reason given for it. */
