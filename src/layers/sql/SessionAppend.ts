@@ -84,7 +84,7 @@ const rowValues = (info: SessionStore.SessionInfo) =>
   [info.head, SessionRows.toTitle(info.title), info.turns, info.end ?? null, info.updatedAt] as const
 
 /** How many events the row of a session may be behind. */
-const rowEvery = 32
+const rowEvery = 128
 
 /** The events are stored where the row of the session is still as the fence has it; that row follows where it is due. */
 const throughFence = (sql: SqlClient.SqlClient): ToStatements => {

@@ -108,7 +108,7 @@ const table = "fiberloop_migrations"
 
 /**
  * Brings the tables up to date; processes that do so at once take turns. Refuses, and leaves alone, what a newer version has
- * changed. On Postgres, tables that are up to date are only looked at: to change them takes a lock on all who use them, and
+ * changed. Tables that are up to date are only looked at: to change them takes a lock on all who use them and, on Postgres,
  * permissions that a writer does not need.
  */
 export const migrate = (
@@ -119,14 +119,18 @@ export const migrate = (
     const sql = yield* SqlClient.SqlClient
     const isThere = sql.onDialectOrElse({
       pg: () => Effect.map(sql`SELECT to_regclass(${table}) AS found`, ([row]) => row?.["found"] !== null),
-      orElse: () => Effect.succeed(false)
+      orElse: () => Effect.map(sql`SELECT 1 FROM sqlite_schema WHERE name = ${table}`, (rows) => rows.length > 0)
     })
+    const version = Effect.flatMap(isThere, (isThere) => isThere ? versionOf(sql) : Effect.succeed(0))
+    // a file that cannot be written to, or is locked, is found here and not by the first message
+    const look = sql.onDialectOrElse({ pg: () => version, orElse: () => sql.withTransaction(version) })
     const known = migrationsOf(sql)
     const latest = Math.max(...Object.keys(known).map((name) => Number.parseInt(name, 10)))
-    if (!(yield* isThere) || (yield* versionOf(sql)) < latest) {
+    let found = yield* look
+    if (found < latest) {
       yield* Migrator.make({})({ table, loader: Migrator.fromRecord(known) })
+      found = yield* versionOf(sql)
     }
-    const found = yield* versionOf(sql)
     if (found > latest) {
       return yield* Effect.fail(SessionErrors.refused(
         `A newer fiberloop made the tables of the session database (version ${found}, this one knows ${latest}); ` +
