@@ -17,6 +17,7 @@ import type * as Spans from "../observe/Spans.ts"
 import type * as Brief from "../open/Brief.ts"
 import type * as Opening from "../open/Opening.ts"
 import * as Desk from "../round/Desk.ts"
+import * as Attempt from "../turn/Attempt.ts"
 import type * as Offer from "../turn/Offer.ts"
 import * as Sizing from "../turn/Sizing.ts"
 import type * as HookRun from "./HookRun.ts"
@@ -59,6 +60,7 @@ export interface Env
   readonly retry: RetryPolicy.RetryPolicy
   readonly prices: Prices.Prices
   readonly counter: Sizing.Counter
+  readonly patience: Attempt.Patience
   readonly hooks: HookRun.Hooking
   readonly leftBehind: LeftBehind.LeftBehind
   readonly telemetry: Spans.Telemetry
@@ -104,6 +106,7 @@ export const make = (
   retry: settings.retry,
   prices: settings.prices,
   counter: new Sizing.Counter(settings.tokenizer.count),
+  patience: Attempt.patienceOf(brief.timeouts),
   hooks: { at: settings.hooks, times: undefined },
   leftBehind: new LeftBehind.LeftBehind(),
   telemetry: settings.telemetry,
