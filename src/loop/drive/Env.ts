@@ -67,12 +67,14 @@ export interface Env
 }
 
 interface Seen {
+  readonly leftBehind: LeftBehind.LeftBehind
   readonly inbox: Inbox.Inbox
   readonly feed: Journal.Publisher
 }
 
 /** Whoever reads a drive is not shown the end of one that died before it, to which nothing can be said. */
 export const unseen = (): Seen => ({
+  leftBehind: new LeftBehind.LeftBehind(),
   feed: { publish: () => {} },
   inbox: new Inbox.Inbox()
 })
@@ -81,7 +83,7 @@ export const unseen = (): Seen => ({
 export const make = (
   services: Services,
   { brief, runId, sessionId, settings }: Pick<Request, "brief" | "runId" | "sessionId" | "settings">,
-  { feed, inbox }: Seen,
+  { feed, inbox, leftBehind }: Seen,
   { session, state, transcript }: Pick<Opening.Ready, "session" | "state" | "transcript">
 ): Env => ({
   // each by its name: every step reads it, and an object that others are spread into is slow to read
@@ -108,7 +110,7 @@ export const make = (
   counter: new Sizing.Counter(settings.tokenizer.count),
   patience: Attempt.patienceOf(brief.timeouts),
   hooks: { at: settings.hooks, times: undefined },
-  leftBehind: new LeftBehind.LeftBehind(),
+  leftBehind,
   telemetry: settings.telemetry,
   desk: new Desk.Desk(),
   inbox,
