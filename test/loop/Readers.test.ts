@@ -34,6 +34,18 @@ const stopping = Effect.gen(function*() {
   }
 })
 
+/** An agent whose model has so many deltas ready, and waits for nothing. */
+const ready = (deltas: number) => {
+  const parts: Array<Model.ModelPart> = Array.from(
+    { length: deltas },
+    () => ({ type: "text-delta", block: "0", delta: "a" })
+  )
+  parts.push({ type: "finish", reason: "stop", usage: Usage.zero })
+  const stream = Stream.rechunk(Stream.fromIterable(parts), 64)
+  const model = Layer.succeed(Model.Model, { info: { provider: "test", name: "ready" }, stream: () => stream })
+  return TestAgent.make([], { model })
+}
+
 const isGapFree = (events: ReadonlyArray<RunEvent.Durable>) => events.every((event, at) => event.seq === at + 1)
 
 describe("a reader that stops reading", () => {
@@ -175,16 +187,30 @@ describe("readers of one run", () => {
 
   it.effect("that keeps up sees each delta by itself, of a model that never waits too", () =>
     Effect.gen(function*() {
-      const parts: Array<Model.ModelPart> = Array.from(
-        { length: 10_000 },
-        () => ({ type: "text-delta", block: "0", delta: "a" })
-      )
-      parts.push({ type: "finish", reason: "stop", usage: Usage.zero })
-      const stream = Stream.rechunk(Stream.fromIterable(parts), 64)
-      const model = Layer.succeed(Model.Model, { info: { provider: "test", name: "ready" }, stream: () => stream })
-      const { agent } = yield* TestAgent.make([], { model })
+      const { agent } = yield* ready(10_000)
       const events = yield* Stream.runCollect(agent.stream({ sessionId: "s", input: "go" }))
       assert.strictEqual(RunLog.only(events, "TextDelta").length, 10_000)
+    }))
+
+  it.effect("that keeps up sees each delta by itself, also where it takes a turn of the event loop", () =>
+    Effect.gen(function*() {
+      const { agent } = yield* ready(10_000)
+      const reading = Stream.mapEffect(
+        Stream.chunks(agent.stream({ sessionId: "s", input: "go" })),
+        (events) => Effect.as(Effect.yieldNow, events)
+      )
+      const events = (yield* Stream.runCollect(reading)).flat()
+      assert.strictEqual(RunLog.only(events, "TextDelta").length, 10_000)
+    }))
+
+  it.effect("that keeps up leaves others their turns", () =>
+    Effect.gen(function*() {
+      const { agent } = yield* ready(100_000)
+      let turns = 0
+      const other = yield* Effect.forkChild(Effect.forever(Effect.andThen(Effect.yieldNow, Effect.sync(() => turns++))))
+      yield* Stream.runDrain(agent.stream({ sessionId: "s", input: "go" }))
+      yield* Fiber.interrupt(other)
+      assert.isAtLeast(turns, 10)
     }))
 
   it.effect("may leave and come back", () =>

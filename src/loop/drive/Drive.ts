@@ -17,6 +17,7 @@ import * as RunError from "../../run/RunError.ts"
 import * as RunState from "../../run/RunState.ts"
 import * as Alarm from "../../services/Alarm.ts"
 import * as Grace from "../../services/Grace.ts"
+import * as LeaveBehind from "../../services/LeaveBehind.ts"
 import type * as Journal from "../log/Journal.ts"
 import * as Observing from "../observe/Observing.ts"
 import * as FirstEvent from "../open/FirstEvent.ts"
@@ -26,8 +27,10 @@ import * as Cost from "../turn/Cost.ts"
 import * as Turn from "../turn/Turn.ts"
 import * as Ending from "./Ending.ts"
 import * as Env from "./Env.ts"
+import * as LeftBehind from "./LeftBehind.ts"
 import * as Live from "./Live.ts"
 import * as Phase from "./Phase.ts"
+import * as Severed from "./Severed.ts"
 
 /** One drive under way: what it was given, and how far it came. */
 interface Driving {
@@ -36,6 +39,7 @@ interface Driving {
   readonly live: Live.Live
   readonly forget: Effect.Effect<void>
   readonly observing: Observing.Observing
+  readonly leftBehind: LeftBehind.LeftBehind
   /** holds the session */
   readonly scope: Scope.Closeable
   /** the session as it was found, once it is this drive's */
@@ -57,12 +61,17 @@ export const drive = (
 ): Effect.Effect<void> =>
   Effect.uninterruptible(Effect.suspend(() => {
     live.track.add(live)
-    const given = { services, request, live, forget, scope: Scope.makeUnsafe() }
+    const leftBehind = new LeftBehind.LeftBehind()
+    const given = { services, request, live, forget, leftBehind, scope: Scope.makeUnsafe() }
     const whole = Effect.flatMapEager(Observing.make(services, request, live.feed), (observing) => {
       live.observing = observing
       const driving: Driving = { ...given, observing, opened: undefined, env: undefined, timer: undefined }
       return Effect.updateContext(Effect.suspend(() => through(driving)), (context: Context.Context<never>) =>
-        Context.add(context, Tracer.ParentSpan, observing.span))
+        Context.add(
+          Context.add(context, Tracer.ParentSpan, observing.span),
+          LeaveBehind.LeaveBehind,
+          Severed.leaveBehind(given)
+        ))
     })
     // a bug of ours or of a tracer: nobody is left waiting, and no session held, for a run that has none left to drive it
     return Effect.catchCause(
@@ -121,10 +130,15 @@ const ready = (
 
 /** Stores the first event and takes turns; all of it is seen. */
 const takeUp = (driving: Driving, opened: Opening.Ready): Effect.Effect<Turn.Ending, RunError.RunError> => {
-  const { live, observing, request, services } = driving
+  const { leftBehind, live, observing, request, services } = driving
   // a store that makes a success of its interruption begins nothing more
   if (live.stopped !== undefined) return Effect.interrupt
-  const env = Env.make(services, request, { inbox: live.inbox, feed: observing.begin(opened.state) }, opened)
+  const env = Env.make(
+    services,
+    request,
+    { inbox: live.inbox, feed: observing.begin(opened.state), leftBehind },
+    opened
+  )
   driving.env = env
   return Effect.flatMap(FirstEvent.write(env, opened.begin, request.brief), () => {
     begun(live, env)

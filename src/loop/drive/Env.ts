@@ -8,13 +8,13 @@ import type * as Prices from "../../services/Prices.ts"
 import type * as Runs from "../../services/Runs.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
 import type * as ToolExecutor from "../../services/ToolExecutor.ts"
-import type * as Feed from "../log/Feed.ts"
 import type * as Fold from "../log/Fold.ts"
 import * as Journal from "../log/Journal.ts"
 import type * as Spans from "../observe/Spans.ts"
 import type * as Brief from "../open/Brief.ts"
 import type * as Opening from "../open/Opening.ts"
 import * as Desk from "../round/Desk.ts"
+import * as Attempt from "../turn/Attempt.ts"
 import type * as Offer from "../turn/Offer.ts"
 import * as Sizing from "../turn/Sizing.ts"
 import type * as HookRun from "./HookRun.ts"
@@ -54,18 +54,21 @@ export interface Env
   readonly desk: Desk.Desk
   readonly prices: Prices.Prices
   readonly counter: Sizing.Counter
+  readonly patience: Attempt.Patience
   readonly hooks: HookRun.Hooking
   readonly leftBehind: LeftBehind.LeftBehind
   readonly telemetry: Spans.Telemetry
 }
 
 interface Seen {
+  readonly leftBehind: LeftBehind.LeftBehind
   readonly inbox: Inbox.Inbox
-  readonly feed: Pick<Feed.Feed, "publish">
+  readonly feed: Journal.Publisher
 }
 
 /** Whoever reads a drive is not shown the end of one that died before it, to which nothing can be said. */
 export const unseen = (): Seen => ({
+  leftBehind: new LeftBehind.LeftBehind(),
   feed: { publish: () => {} },
   inbox: new Inbox.Inbox()
 })
@@ -74,7 +77,7 @@ export const unseen = (): Seen => ({
 export const make = (
   services: Services,
   { brief, runId, sessionId, settings }: Pick<Request, "brief" | "runId" | "sessionId" | "settings">,
-  { feed, inbox }: Seen,
+  { feed, inbox, leftBehind }: Seen,
   { session, state, transcript }: Pick<Opening.Ready, "session" | "state" | "transcript">
 ): Env => ({
   // each by its name: every step reads it, and an object that others are spread into is slow to read
@@ -96,8 +99,9 @@ export const make = (
   sessionId,
   prices: settings.prices,
   counter: new Sizing.Counter(settings.tokenizer.count),
+  patience: Attempt.patienceOf(brief.timeouts),
   hooks: { at: settings.hooks, times: undefined },
-  leftBehind: new LeftBehind.LeftBehind(),
+  leftBehind,
   telemetry: settings.telemetry,
   desk: new Desk.Desk(),
   inbox,

@@ -46,11 +46,20 @@ export interface Failed {
   readonly duration: number
 }
 
+/** How long an attempt may take, in milliseconds. */
+export type Patience = Record<"call" | "firstPart" | "gap", number>
+
+export const patienceOf = ({ call, firstPart, gap }: RunPolicy.Timeouts): Patience => ({
+  call: Duration.toMillis(call),
+  firstPart: Duration.toMillis(firstPart),
+  gap: Duration.toMillis(gap)
+})
+
 export const run = (
   model: Model.Model["Service"],
   request: Model.ModelRequest,
   journal: Journal.Journal,
-  timeouts: RunPolicy.Timeouts,
+  patience: Patience,
   onLeak: Effect.Effect<void>
 ): Effect.Effect<Settled | Failed> =>
   // others go first: a call that they abort by then is not made
@@ -76,7 +85,7 @@ export const run = (
       const fiber = Grace.start(consumed, Grace.contextHere())
       const exit = fiber.pollUnsafe()
       if (exit === undefined) {
-        return Grace.awaiting(fiber, judge, judge, onLeak, () => limitOf(incoming, timeouts))
+        return Grace.awaiting(fiber, judge, judge, onLeak, () => limitOf(incoming, patience))
       }
       if (exit._tag === "Success") resume(Effect.succeed(settle(incoming)))
       else judge(exit)
@@ -130,13 +139,7 @@ const failed = (error: Failed["error"], incoming: Incoming): Failed => ({
 const shortestWait = 100
 
 /** Fails when the whole call, the first part or the gap between two parts takes too long. */
-const limitOf = (
-  incoming: Incoming,
-  timeouts: RunPolicy.Timeouts
-): Grace.Limit<never, RunError.ModelError> => {
-  const call = Duration.toMillis(timeouts.call)
-  const firstPart = Duration.toMillis(timeouts.firstPart)
-  const gap = Duration.toMillis(timeouts.gap)
+const limitOf = (incoming: Incoming, { call, firstPart, gap }: Patience): Grace.Limit<never, RunError.ModelError> => {
   const over = () => {
     const { collector, firstPartAt, lastPartAt, startedAt } = incoming
     const at = incoming.now()

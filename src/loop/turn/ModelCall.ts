@@ -153,13 +153,13 @@ const ask = function*(
   { messages, model }: Asked,
   attempt: number
 ): Effect.fn.Return<Attempt.Settled | Attempt.Failed> {
-  const { answer, journal, sessionId, timeouts, tools } = env
+  const { answer, journal, patience, sessionId, tools } = env
   const { runId, turn } = journal.state
   const metadata = { sessionId, runId: runId ?? "", turn, attempt }
   const bare: Model.ModelRequest = { messages, tools, toolChoice: choiceOf(env), metadata }
   const request = answer === undefined ? bare : { ...bare, output: answer }
   const onLeak = Effect.sync(() => env.leftBehind.set(`model ${turn}.${attempt}`, { name: `model ${model.info.name}` }))
-  const result = yield* Chat.around(env, model, request, Attempt.run(model, request, journal, timeouts, onLeak))
+  const result = yield* Chat.around(env, model, request, Attempt.run(model, request, journal, patience, onLeak))
   const broken = Chat.measure(env, model, result)
   if (broken !== undefined) yield* broken
   return result

@@ -22,8 +22,9 @@ import * as CurrentModel from "./CurrentModel.ts"
 export class Counter {
   readonly ofText: (text: string) => number
   #tokens: MessageTokens.MessageTokens | undefined
-  readonly #tools = new WeakMap<Model.Tools[number], number>()
+  #tools: WeakMap<Model.Tools[number], number> | undefined
   #last: Transcript.Total | undefined
+  #unlimited: { readonly env: Env.Env; readonly size: ContextManager.Size } | undefined
 
   constructor(count: (text: string) => number) {
     this.ofText = count
@@ -44,11 +45,18 @@ export class Counter {
     return tools.reduce((sum, tool) => sum + this.#tool(tool), 0)
   }
 
+  /** Where no window is known, all that a size is made of is the environment: turn after turn has the same one. */
+  unlimited(env: Env.Env): ContextManager.Size {
+    if (this.#unlimited?.env !== env) this.#unlimited = { env, size: makeSize(env, undefined, undefined, 1) }
+    return this.#unlimited.size
+  }
+
   #tool(tool: Model.Tools[number]): number {
-    const known = this.#tools.get(tool)
+    const known = this.#tools?.get(tool)
     if (known !== undefined) return known
     const { description = "", name } = tool
     const tokens = this.tokens.tool({ name, description, schema: schemaOf(tool) })
+    this.#tools ??= new WeakMap()
     this.#tools.set(tool, tokens)
     return tokens
   }
@@ -111,14 +119,8 @@ const sizeOf = (
     const limit = limitOf(contextWindow, info)
     return makeSize(env, messages, limit, Measure.correction(env.journal.state.measured, info, limit))
   }
-  if (messages !== undefined) return makeSize(env, messages, undefined, 1)
-  let size = unlimited.get(env)
-  if (size === undefined) unlimited.set(env, size = makeSize(env, undefined, undefined, 1))
-  return size
+  return messages === undefined ? env.counter.unlimited(env) : makeSize(env, messages, undefined, 1)
 }
-
-/** Where no window is known, all that a size is made of is the environment: turn after turn has the same one. */
-const unlimited = new WeakMap<Env.Env, ContextManager.Size>()
 
 const makeSize = (
   env: Env.Env,

@@ -15,11 +15,9 @@ import * as RunState from "../../run/RunState.ts"
 import * as RunDecision from "../../run/state/RunDecision.ts"
 import * as Transcript from "../../run/Transcript.ts"
 import * as Usage from "../../run/Usage.ts"
-import * as LeaveBehind from "../../services/LeaveBehind.ts"
 import * as Prices from "../../services/Prices.ts"
 import type * as Env from "../drive/Env.ts"
 import * as HookRun from "../drive/HookRun.ts"
-import * as Severed from "../drive/Severed.ts"
 import * as ToolRound from "../round/ToolRound.ts"
 import * as Compacting from "./Compacting.ts"
 import * as CurrentModel from "./CurrentModel.ts"
@@ -36,14 +34,8 @@ export type Ending =
   | { readonly _tag: "RunLimited"; readonly reason: RunEvent.LimitedReason; readonly loop?: DoomLoop.Loop }
   | { readonly _tag: "RunSuspended"; readonly reason: "approval" }
 
-/**
- * Takes turns until the run ends, beginning with the one that an earlier drive left open. What they run names what it could
- * not end.
- */
-export const takeTurns = (env: Env.Env): Effect.Effect<Ending, RunError.RunError> =>
-  Effect.provideService(turns(env), LeaveBehind.LeaveBehind, Severed.leaveBehind(env))
-
-const turns = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Return<Ending, RunError.RunError> {
+/** Takes turns until the run ends, beginning with the one that an earlier drive left open. */
+export const takeTurns = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Return<Ending, RunError.RunError> {
   const { hooks, journal, rules: { prepareTurn } } = env
   const before = journal.state
   if (RunState.isTurnOpen(before)) {
