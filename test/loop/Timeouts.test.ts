@@ -15,6 +15,7 @@ import * as RetryPolicy from "../../src/services/RetryPolicy.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as Hang from "../support/Hang.ts"
 import * as RunLog from "../support/RunLog.ts"
+import * as Sleeps from "../support/Sleeps.ts"
 import * as TestAgent from "../support/TestAgent.ts"
 import * as TestStore from "../support/TestStore.ts"
 import * as Watch from "../support/Watch.ts"
@@ -103,11 +104,7 @@ describe("a model call", () => {
 
   it.effect("is looked at ten times a second and no more often, however short its time from part to part is", () =>
     Effect.gen(function*() {
-      const below = yield* Clock.Clock
-      let sleeps = 0
-      const clock: Clock.Clock = Object.assign(Object.create(below), {
-        sleep: (duration: Duration.Duration) => Effect.andThen(Effect.sync(() => sleeps++), below.sleep(duration))
-      })
+      const { clock, sleeps } = yield* Sleeps.make()
       const gate = yield* ScriptedModel.makeGate
       const { over, seen } = yield* Effect.provideService(
         watched([[ScriptedModel.gate(gate), ScriptedModel.text("ok")]], { agent: { timeouts: { gap: "1 millis" } } }),
@@ -116,7 +113,7 @@ describe("a model call", () => {
       )
       yield* gate.started
       yield* TestClock.adjust("1 second")
-      assert.isAtMost(sleeps, 11)
+      assert.isAtMost(sleeps.ever, 11)
       yield* gate.release
       yield* over
       assert.strictEqual(RunLog.endOf(seen), "RunCompleted(stop)")

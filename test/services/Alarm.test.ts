@@ -9,25 +9,14 @@ import * as Scheduler from "effect/Scheduler"
 import * as TestClock from "effect/testing/TestClock"
 import { AsyncLocalStorage } from "node:async_hooks"
 import * as Alarm from "../../src/services/Alarm.ts"
+import * as Sleeps from "../support/Sleeps.ts"
 
 /** What somebody who waits has in its context. */
 const Mine = Context.Reference<string>("test/services/Alarm/Mine", { defaultValue: () => "default" })
 
-/** A clock that says how many fibers sleep on it, and what sets limits on it. */
+/** Limits on a clock that counts the sleeps on it. */
 const make = Effect.fnUntraced(function*(onSleep: () => void = () => {}, early = Duration.zero) {
-  const below = yield* Clock.Clock
-  let asleep = 0
-  const clock: Clock.Clock = Object.assign(Object.create(below), {
-    sleep: (duration: Duration.Duration) =>
-      Effect.acquireUseRelease(
-        Effect.sync(() => {
-          asleep++
-          onSleep()
-        }),
-        () => below.sleep(Duration.subtract(duration, early)),
-        () => Effect.sync(() => asleep--)
-      )
-  })
+  const { clock, sleeps } = yield* Sleeps.make({ onSleep, early })
   const rung: Array<string> = []
   const set = (millis: number, name: string, also: () => void = () => {}) =>
     Effect.provideService(
@@ -40,7 +29,7 @@ const make = Effect.fnUntraced(function*(onSleep: () => void = () => {}, early =
       Clock.Clock,
       clock
     )
-  return { asleep: () => asleep, clock, rung, set }
+  return { asleep: () => sleeps.now, clock, rung, set }
 })
 
 describe("a time limit", () => {

@@ -2,38 +2,35 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
-import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/testing/TestClock"
 import * as Grace from "../../src/services/Grace.ts"
+import * as Sleeps from "../support/Sleeps.ts"
 
 /** Something that ends when it is let go, and nothing else ends it where it `isStuck`; with a time limit of a second. */
 const make = Effect.fnUntraced(function*(isStuck: boolean) {
-  const below = yield* Clock.Clock
+  const { clock, sleeps } = yield* Sleeps.make()
   const gate = yield* Deferred.make<string>()
-  const seen = { asleep: 0, leaks: 0, over: 0 }
-  const clock: Clock.Clock = Object.assign(Object.create(below), {
-    sleep: (duration: Duration.Duration) =>
-      Effect.acquireUseRelease(
-        Effect.sync(() => seen.asleep++),
-        () => below.sleep(duration),
-        () => Effect.sync(() => seen.asleep--)
-      )
-  })
+  const count = { leaks: 0, over: 0 }
   const self = Deferred.await(gate)
-  const severed = Grace.severed(isStuck ? Effect.uninterruptible(self) : self, Effect.sync(() => seen.leaks++), () => ({
-    millis: 1000,
-    over: () => {
-      seen.over++
-      return (isLeftBehind: boolean) => Effect.succeed(isLeftBehind ? "left behind" : "stopped")
-    }
-  }))
+  const severed = Grace.severed(
+    isStuck ? Effect.uninterruptible(self) : self,
+    Effect.sync(() => count.leaks++),
+    () => ({
+      millis: 1000,
+      over: () => {
+        count.over++
+        return (isLeftBehind: boolean) => Effect.succeed(isLeftBehind ? "left behind" : "stopped")
+      }
+    })
+  )
   const waiting = yield* Effect.forkChild(Effect.provideService(severed, Clock.Clock, clock), {
     startImmediately: true
   })
   const interrupt = Effect.forkChild(Fiber.interrupt(waiting), { startImmediately: true })
+  const seen = () => ({ asleep: sleeps.now, ...count })
   return { gate, interrupt, seen, waiting }
 })
 
@@ -43,7 +40,7 @@ describe("what takes longer than its time limit", () => {
       const { seen, waiting } = yield* make(false)
       yield* TestClock.adjust("1 second")
       assert.strictEqual(yield* Fiber.join(waiting), "stopped")
-      assert.deepStrictEqual(seen, { asleep: 0, leaks: 0, over: 1 })
+      assert.deepStrictEqual(seen(), { asleep: 0, leaks: 0, over: 1 })
     }))
 
   it.effect("and does not let itself be ended is left behind after the grace period, and named", () =>
@@ -53,7 +50,7 @@ describe("what takes longer than its time limit", () => {
       assert.isUndefined(waiting.pollUnsafe())
       yield* TestClock.adjust("1 millis")
       assert.deepStrictEqual(waiting.pollUnsafe(), Exit.succeed("left behind"))
-      assert.deepStrictEqual(seen, { asleep: 0, leaks: 1, over: 1 })
+      assert.deepStrictEqual(seen(), { asleep: 0, leaks: 1, over: 1 })
       yield* Deferred.succeed(gate, "late")
     }))
 
@@ -63,11 +60,14 @@ describe("what takes longer than its time limit", () => {
       yield* TestClock.adjust("2 seconds")
       yield* interrupt
       yield* TestClock.adjust("3999 millis")
-      assert.isUndefined(waiting.pollUnsafe())
+      const isEarly = waiting.pollUnsafe() !== undefined
       yield* TestClock.adjust("1 millis")
-      assert.isDefined(waiting.pollUnsafe())
-      assert.deepStrictEqual(seen, { asleep: 0, leaks: 1, over: 1 })
+      const isInTime = waiting.pollUnsafe() !== undefined
+      const left = seen()
+      // lets go what would else keep the test from ending
       yield* Deferred.succeed(gate, "late")
+      assert.deepStrictEqual([isEarly, isInTime], [false, true])
+      assert.deepStrictEqual(left, { asleep: 0, leaks: 1, over: 1 })
     }))
 })
 
@@ -75,12 +75,12 @@ describe("what has a time limit", () => {
   it.effect("and ends before takes that with it", () =>
     Effect.gen(function*() {
       const { gate, seen, waiting } = yield* make(false)
-      assert.strictEqual(seen.asleep, 1)
+      assert.strictEqual(seen().asleep, 1)
       yield* Deferred.succeed(gate, "in time")
       assert.strictEqual(yield* Fiber.join(waiting), "in time")
-      assert.strictEqual(seen.asleep, 0)
+      assert.strictEqual(seen().asleep, 0)
       yield* TestClock.adjust("1 hour")
-      assert.deepStrictEqual(seen, { asleep: 0, leaks: 0, over: 0 })
+      assert.deepStrictEqual(seen(), { asleep: 0, leaks: 0, over: 0 })
     }))
 
   it.effect("and is interrupted before takes that with it, and is waited for no longer than the grace period", () =>
@@ -91,7 +91,7 @@ describe("what has a time limit", () => {
       assert.isUndefined(waiting.pollUnsafe())
       yield* TestClock.adjust("1 millis")
       assert.isDefined(waiting.pollUnsafe())
-      assert.deepStrictEqual(seen, { asleep: 0, leaks: 1, over: 0 })
+      assert.deepStrictEqual(seen(), { asleep: 0, leaks: 1, over: 0 })
       yield* Deferred.succeed(gate, "late")
     }))
 })
