@@ -70,9 +70,12 @@ export const run = (
       Channel.toPullScoped(Stream.toChannel(model.stream(request)), scope),
       (pull) => incoming.read(pull)
     )
+    let isCutOff = false
     // an answer that is there does not wait for a stream that does not let itself be closed
     const consumed = Effect.onExitPrimitive(pulled, (exit) => {
       incoming.show()
+      // who cuts it off waits for all of it no longer than the grace period
+      if (isCutOff) return Scope.closeUnsafe(scope, exit)
       const closing = Grace.closing(scope, endOf(exit))
       return closing && Effect.flatMap(closing, (isClosed) => isClosed ? Effect.void : onLeak)
     })
@@ -85,7 +88,11 @@ export const run = (
       const fiber = Grace.start(consumed, Grace.contextHere())
       const exit = fiber.pollUnsafe()
       if (exit === undefined) {
-        return Grace.awaiting(fiber, judge, judge, onLeak, () => limitOf(incoming, patience))
+        const ended = Grace.awaiting(fiber, judge, judge, onLeak, () => limitOf(incoming, patience))
+        return Effect.suspend(() => {
+          isCutOff = true
+          return ended
+        })
       }
       if (exit._tag === "Success") resume(Effect.succeed(settle(incoming)))
       else judge(exit)

@@ -1,11 +1,14 @@
 /** What a model's stream sees of the end of its attempt. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Channel from "effect/Channel"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import type * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
+import * as TestClock from "effect/testing/TestClock"
 import * as RunError from "../../../src/run/RunError.ts"
 import * as Model from "../../../src/services/Model.ts"
 import * as RetryPolicy from "../../../src/services/RetryPolicy.ts"
@@ -49,5 +52,32 @@ describe("the scope of a model's stream is closed as one of", () => {
   it.effect("a failure where the stream failed", () =>
     Effect.gen(function*() {
       assert.deepStrictEqual(yield* exitsOf(Stream.concat(said, refused)), ["Failure"])
+    }))
+})
+
+describe("a scope that is not closed to its end", () => {
+  it.effect("holds an abort up for the grace period, and is named once", () =>
+    Effect.gen(function*() {
+      const begun = yield* Deferred.make<void>()
+      const hanging = Stream.fromEffectDrain(Effect.andThen(Deferred.succeed(begun, undefined), Effect.never))
+      const stuck: Parts = Stream.fromChannel(Channel.fromTransform((upstream, scope) =>
+        Effect.andThen(
+          Scope.addFinalizer(scope, Effect.never),
+          Channel.toTransform(Stream.toChannel(hanging))(upstream, scope)
+        )
+      ))
+      const model = Layer.succeed(Model.Model, { info: { provider: "test", name: "stuck" }, stream: () => stuck })
+      const { agent, store } = yield* TestAgent.make([], { model })
+      const run = yield* agent.start({ sessionId: "s", input: "go" })
+      yield* Deferred.await(begun)
+      const aborting = yield* Effect.forkChild(run.abort)
+      yield* Effect.yieldNow
+      yield* TestClock.adjust("4999 millis")
+      assert.isUndefined(aborting.pollUnsafe())
+      yield* TestClock.adjust("1 millis")
+      yield* Fiber.join(aborting)
+      const end = (yield* store.log("s")).at(-1)
+      assert.strictEqual(end?._tag, "RunAborted")
+      assert.deepStrictEqual(end?._tag === "RunAborted" && end.leftBehind, ["model stuck"])
     }))
 })
