@@ -204,18 +204,3 @@ describe("a store that throws", () => {
       assert.deepStrictEqual(writes, [[1]])
     }))
 })
-
-describe("what a journal emits is taken", () => {
-  it.effect("where nothing is to be stored before it, and no write is under way", () =>
-    Effect.gen(function*() {
-      const { journal, letGo } = yield* make
-      assert.isTrue(journal.isTaken())
-      journal.record(note("a"))
-      assert.isFalse(journal.isTaken())
-      const commit = yield* begin(journal.commit)
-      assert.isFalse(journal.isTaken())
-      yield* letGo
-      yield* Fiber.join(commit)
-      assert.isTrue(journal.isTaken())
-    }))
-})
