@@ -8,6 +8,7 @@ import type * as Prices from "../../services/Prices.ts"
 import type * as Runs from "../../services/Runs.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
 import type * as ToolExecutor from "../../services/ToolExecutor.ts"
+import type * as Feed from "../log/Feed.ts"
 import type * as Fold from "../log/Fold.ts"
 import * as Journal from "../log/Journal.ts"
 import type * as Spans from "../observe/Spans.ts"
@@ -63,7 +64,7 @@ export interface Env
 interface Seen {
   readonly leftBehind: LeftBehind.LeftBehind
   readonly inbox: Inbox.Inbox
-  readonly feed: Journal.Publisher
+  readonly feed: Pick<Feed.Feed, "publish">
 }
 
 /** Whoever reads a drive is not shown the end of one that died before it, to which nothing can be said. */

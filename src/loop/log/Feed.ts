@@ -45,11 +45,6 @@ export class Feed {
     for (let i = 0; i < this.#readers.length; i++) this.#readers[i]!.push(events)
   }
 
-  /** Every reader has taken all that was published. */
-  isTaken(): boolean {
-    return this.#readers.every(({ keepsUp }) => keepsUp)
-  }
-
   /** No more events; readers end, or fail, when they have read what there is. */
   end(exit: End): void {
     this.#ended = exit

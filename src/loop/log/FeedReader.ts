@@ -78,11 +78,6 @@ export class FeedReader implements Watcher {
     if (this.#wake !== undefined) this.#notify(this.#wake)
   }
 
-  /** It has taken all there is. */
-  get keepsUp(): boolean {
-    return this.#size === 0 && this.#missing === undefined
-  }
-
   end(exit: End): void {
     this.#ended = exit
     if (this.#wake !== undefined) this.#notify(this.#wake)

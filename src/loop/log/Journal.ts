@@ -36,8 +36,6 @@ export interface Journal {
   readonly emit: (draft: TransientDraft) => void
   /** The same for deltas, which carry their run id already. */
   readonly emitDeltas: (deltas: Arr.NonEmptyReadonlyArray<RunEvent.Delta>) => void
-  /** All that was emitted is seen, and every reader has taken it. */
-  readonly isTaken: () => boolean
   /**
    * Stores what was recorded, in one write, then shows it. Uninterruptible. When the store refuses, all of it stays for
    * the next commit: the facts are facts, and a drive's end is the last try to keep them. Only what is more than the store
@@ -55,15 +53,12 @@ const limitOf = (cause: Cause.Cause<SessionStore.StoreError>): number | undefine
   return error._tag === "Some" && error.value.reason._tag === "EventTooLarge" ? error.value.reason.limit : undefined
 }
 
-/** Where nobody reads, all that is published counts as taken. */
-export type Publisher = Pick<Feed.Feed, "publish"> & Partial<Pick<Feed.Feed, "isTaken">>
-
 interface Options {
   readonly session: SessionStore.Session
   readonly runId: string
   readonly state: RunState.RunState
   readonly transcript: Transcript.Transcript
-  readonly feed: Publisher
+  readonly feed: Pick<Feed.Feed, "publish">
   readonly clock: Clock.Clock
 }
 
@@ -134,10 +129,6 @@ class Writing implements Journal {
   emitDeltas(deltas: Arr.NonEmptyReadonlyArray<RunEvent.Delta>): void {
     if (this.#recorded.length === 0 && !this.#isBusy) this.#feed.publish(deltas, "deltas")
     else for (let i = 0; i < deltas.length; i++) this.#recorded.push(deltas[i]!)
-  }
-
-  isTaken(): boolean {
-    return this.#recorded.length === 0 && !this.#isBusy && this.#feed.isTaken?.() !== false
   }
 
   seal(release: Effect.Effect<void>): Effect.Effect<void, SessionStore.StoreError> {

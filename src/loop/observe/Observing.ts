@@ -15,15 +15,16 @@ import type * as Env from "../drive/Env.ts"
 import type * as Settings from "../drive/Settings.ts"
 import type * as Feed from "../log/Feed.ts"
 import type * as FeedReader from "../log/FeedReader.ts"
-import type * as Journal from "../log/Journal.ts"
 import * as Meter from "./Meter.ts"
 import * as RunSpan from "./RunSpan.ts"
 import type * as Sink from "./Sink.ts"
 import * as StepLog from "./StepLog.ts"
 import * as Watching from "./Watching.ts"
 
+type Publisher = Pick<Feed.Feed, "publish">
+
 /** Sinks of one drive, and its observers. */
-export class Observing implements Journal.Publisher {
+export class Observing implements Publisher {
   /** the drive's own; what it does is below it */
   readonly span: Tracer.Span
   /** Waits until observers have seen all; interrupted, for no longer than the grace period. */
@@ -42,7 +43,7 @@ export class Observing implements Journal.Publisher {
   }
 
   /** From now on all is seen, on its way to the feed; the drive found the run as `before`. A fiber of the drive calls it. */
-  begin(before: RunState.RunState): Journal.Publisher {
+  begin(before: RunState.RunState): Publisher {
     const { drive, fiber, model, settings } = this.#of
     const meter = Meter.make(drive, before, settings.telemetry.metrics)
     const log = StepLog.make(drive, before, model, fiber, settings.clock)
@@ -61,10 +62,6 @@ export class Observing implements Journal.Publisher {
       }
     }
     this.#of.feed.publish(events, only)
-  }
-
-  isTaken(): boolean {
-    return this.#of.feed.isTaken()
   }
 
   /**
@@ -121,4 +118,4 @@ export const make = (
 /** Where nobody reads: of a drive that died only the end is counted. */
 export const ofCrash = (
   { brief, settings }: Pick<Env.Request, "brief" | "settings">
-): Journal.Publisher => ({ publish: Meter.ofEnds(brief.agent, settings.telemetry.metrics) })
+): Publisher => ({ publish: Meter.ofEnds(brief.agent, settings.telemetry.metrics) })

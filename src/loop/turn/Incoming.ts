@@ -14,8 +14,6 @@ import { Collector } from "./Collector.ts"
 
 /** How many deltas are shown before readers run: half of what they buffer, so that a source that never waits fills none. */
 const mostUnread = 512
-/** How often readers run before all others do. */
-const mostInARow = 8
 
 /** Times are in whole milliseconds that nobody sets, not those of the day: limits hold, and nothing takes less than no time. */
 export class Incoming {
@@ -28,8 +26,6 @@ export class Incoming {
   readonly #journal: Journal.Journal
   #deltas: Array<RunEvent.Delta>
   #unread: number
-  /** how often readers ran since all others did */
-  #inARow: number
   /** parts come one after the other, without a wait */
   #isBurst: boolean
 
@@ -42,7 +38,6 @@ export class Incoming {
     this.#journal = journal
     this.#deltas = []
     this.#unread = 0
-    this.#inARow = 0
     this.#isBurst = false
   }
 
@@ -72,18 +67,11 @@ export class Incoming {
     this.#journal.emitDeltas(deltas)
   }
 
-  /**
-   * Shows all there is, and gives the wait for those that read it: who only waited for it has read it behind what runs now.
-   * Others, and from time to time all the world, get a turn of the event loop.
-   */
+  /** Shows all there is, and gives the wait for those that read it. */
   #letReadersIn(): Effect.Effect<void> {
     this.show()
     this.#unread = 0
-    this.#inARow = (this.#inARow + 1) % mostInARow
-    if (this.#inARow === 0) return Effect.yieldNow
-    return Effect.callback((resume) => {
-      queueMicrotask(() => resume(this.#journal.isTaken() ? Effect.void : Effect.yieldNow))
-    })
+    return Effect.yieldNow
   }
 
   /** Its end comes behind all that comes without a wait: there its deltas are one array, and one look at the clock is enough. */
