@@ -9,10 +9,10 @@
 import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
+import * as Semaphore from "effect/Semaphore"
 import type * as SqlError from "effect/sql/SqlError"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import * as SessionStore from "../../services/SessionStore.ts"
-import * as Line from "./Line.ts"
 import type * as SessionAppend from "./SessionAppend.ts"
 import type * as SessionClaims from "./SessionClaims.ts"
 import * as SessionErrors from "./SessionErrors.ts"
@@ -56,8 +56,8 @@ export const make = (options: {
   let isLost = false
   /** what may be stored or not */
   let open: { readonly events: Events; readonly next: SessionStore.SessionInfo } | undefined
-  /** appends, and then the release */
-  const line = Line.make()
+  /** appends, and then the release, one at a time in the order they came */
+  const permit = Semaphore.makeUnsafe(1)
 
   const stored = (next: SessionStore.SessionInfo): Effect.Effect<void> => {
     info = next
@@ -134,11 +134,11 @@ export const make = (options: {
   return {
     claim,
     head: () => info.head,
-    append: (events) => line.within(() => append(events)),
-    close: line.within(() => {
+    append: (events) => Effect.uninterruptible(permit.withPermit(Effect.suspend(() => append(events)))),
+    close: permit.withPermit(Effect.suspend(() => {
       isLost = true
       return claims.release(claim, info.head)
-    })
+    }))
   }
 }
 
