@@ -2,7 +2,7 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
-import * as Deciding from "../../loop/round/Deciding.ts"
+import * as Deciding from "../../loop/start/Deciding.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
 import * as Database from "../Database.ts"
 import * as KeptSession from "../KeptSession.ts"

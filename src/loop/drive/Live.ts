@@ -8,11 +8,11 @@ import type * as RunResult from "../../run/RunResult.ts"
 import * as Grace from "../../services/Grace.ts"
 import type * as Runs from "../../services/Runs.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
+import type * as Env from "../env/Env.ts"
+import * as Inbox from "../env/Inbox.ts"
 import * as Feed from "../log/Feed.ts"
 import type * as Observing from "../observe/Observing.ts"
 import * as Answering from "../round/Answering.ts"
-import type * as Env from "./Env.ts"
-import * as Inbox from "./Inbox.ts"
 
 /** Why a run was cut off from outside. */
 export type Stop =

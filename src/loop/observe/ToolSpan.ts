@@ -2,7 +2,7 @@
 import type * as Effect from "effect/Effect"
 import * as OpenCall from "../../run/state/OpenCall.ts"
 import type * as ToolOutcome from "../../run/ToolOutcome.ts"
-import type * as Env from "../drive/Env.ts"
+import type * as Env from "../env/Env.ts"
 import * as Conventions from "./Conventions.ts"
 import * as Spans from "./Spans.ts"
 

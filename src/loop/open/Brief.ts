@@ -10,7 +10,7 @@ import type * as RunInput from "../../run/RunInput.ts"
 import * as RunPolicy from "../../run/RunPolicy.ts"
 import type * as Model from "../../services/Model.ts"
 import type * as ToolExecutor from "../../services/ToolExecutor.ts"
-import type * as Rules from "../drive/Rules.ts"
+import type * as Rules from "../env/Rules.ts"
 import * as Digest from "../log/Digest.ts"
 import * as Offer from "../turn/Offer.ts"
 

@@ -15,7 +15,7 @@ import type * as RunInput from "../../run/RunInput.ts"
 import type * as RunState from "../../run/RunState.ts"
 import * as OpenCall from "../../run/state/OpenCall.ts"
 import * as SessionStore from "../../services/SessionStore.ts"
-import type * as Env from "../drive/Env.ts"
+import type * as Env from "../env/Env.ts"
 
 type Store = SessionStore.SessionStore["Service"]
 type Kit = Pick<Env.Env, "executor" | "handlers">

@@ -9,10 +9,10 @@ import * as Effect from "effect/Effect"
 import * as Semaphore from "effect/Semaphore"
 import * as OpenCall from "../../run/state/OpenCall.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
-import type * as Env from "../drive/Env.ts"
-import * as Recovery from "../open/Recovery.ts"
+import type * as Env from "../env/Env.ts"
 import * as CallStep from "./CallStep.ts"
 import * as Question from "./Question.ts"
+import * as Recovery from "./Recovery.ts"
 import type { RoundProgress } from "./RoundProgress.ts"
 
 type Call = OpenCall.OpenCall

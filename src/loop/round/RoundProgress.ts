@@ -13,7 +13,7 @@ import type * as OpenCall from "../../run/state/OpenCall.ts"
 import * as RunDecision from "../../run/state/RunDecision.ts"
 import * as RunRound from "../../run/state/RunRound.ts"
 import * as ToolOutcome from "../../run/ToolOutcome.ts"
-import type * as Env from "../drive/Env.ts"
+import type * as Env from "../env/Env.ts"
 
 export class RoundProgress {
   /** set where a call failed and the policy says not to continue */

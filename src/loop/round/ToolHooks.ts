@@ -12,8 +12,8 @@ import * as OpenCall from "../../run/state/OpenCall.ts"
 import type * as ToolOutcome from "../../run/ToolOutcome.ts"
 import * as Hooks from "../../services/Hooks.ts"
 import * as SessionStore from "../../services/SessionStore.ts"
-import type * as Env from "../drive/Env.ts"
-import * as HookRun from "../drive/HookRun.ts"
+import type * as Env from "../env/Env.ts"
+import * as HookRun from "../env/HookRun.ts"
 
 type Call = OpenCall.OpenCall
 type Outcome = ToolOutcome.ToolOutcome

@@ -11,11 +11,11 @@ import type * as RunEvent from "../../run/RunEvent.ts"
 import * as CallQuota from "../../run/state/CallQuota.ts"
 import type * as OpenCall from "../../run/state/OpenCall.ts"
 import * as RunDecision from "../../run/state/RunDecision.ts"
-import type * as Env from "../drive/Env.ts"
-import * as Stopping from "../turn/Stopping.ts"
+import type * as Env from "../env/Env.ts"
 import * as CallLanes from "./CallLanes.ts"
 import * as CallStep from "./CallStep.ts"
 import { RoundProgress } from "./RoundProgress.ts"
+import * as Stopping from "./Stopping.ts"
 import * as Unsettled from "./Unsettled.ts"
 
 export interface Round {

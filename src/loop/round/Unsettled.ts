@@ -6,9 +6,9 @@
 import * as Effect from "effect/Effect"
 import type * as OpenCall from "../../run/state/OpenCall.ts"
 import type * as ToolOutcome from "../../run/ToolOutcome.ts"
-import type * as Env from "../drive/Env.ts"
-import * as Reconciling from "../open/Reconciling.ts"
+import type * as Env from "../env/Env.ts"
 import * as CallStep from "./CallStep.ts"
+import * as Reconciling from "./Reconciling.ts"
 
 type Call = OpenCall.OpenCall
 

@@ -7,12 +7,12 @@
 import * as Effect from "effect/Effect"
 import * as RunError from "../../run/RunError.ts"
 import type * as RunResult from "../../run/RunResult.ts"
-import type * as Env from "../drive/Env.ts"
+import type * as Env from "../env/Env.ts"
 import * as Fold from "../log/Fold.ts"
 import type * as Brief from "../open/Brief.ts"
-import * as Visit from "../open/Visit.ts"
 import * as Compacting from "../turn/Compacting.ts"
 import * as Sizing from "../turn/Sizing.ts"
+import * as Visit from "./Visit.ts"
 
 /**
  * Makes the context of a session smaller, durable when it returns. Where it cannot, `CompactionFailed`, and log and context

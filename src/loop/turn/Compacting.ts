@@ -18,8 +18,8 @@ import * as Usage from "../../run/Usage.ts"
 import * as ContextManager from "../../services/ContextManager.ts"
 import * as Prices from "../../services/Prices.ts"
 import * as SessionStore from "../../services/SessionStore.ts"
-import type * as Env from "../drive/Env.ts"
-import * as Severed from "../drive/Severed.ts"
+import type * as Env from "../env/Env.ts"
+import * as Severed from "../env/Severed.ts"
 import type * as Turn from "./Turn.ts"
 
 /** Makes the context smaller; when it cannot be, the run ends as what asked for it says. */

@@ -4,7 +4,7 @@
  */
 import type * as Message from "../../run/Message.ts"
 import type * as Model from "../../services/Model.ts"
-import type * as Env from "../drive/Env.ts"
+import type * as Env from "../env/Env.ts"
 
 type Service = Model.Model["Service"]
 

@@ -8,7 +8,7 @@ import type * as Effect from "effect/Effect"
 import type * as Message from "../../run/Message.ts"
 import * as RunError from "../../run/RunError.ts"
 import type * as ContextManager from "../../services/ContextManager.ts"
-import type * as Env from "../drive/Env.ts"
+import type * as Env from "../env/Env.ts"
 import * as Compacting from "./Compacting.ts"
 import * as Sizing from "./Sizing.ts"
 

@@ -9,9 +9,9 @@ import * as RunState from "../../run/RunState.ts"
 import * as Transcript from "../../run/Transcript.ts"
 import type * as Model from "../../services/Model.ts"
 import type * as PrepareTurn from "../../services/PrepareTurn.ts"
-import type * as Env from "../drive/Env.ts"
-import * as Inbox from "../drive/Inbox.ts"
-import * as Rules from "../drive/Rules.ts"
+import type * as Env from "../env/Env.ts"
+import * as Inbox from "../env/Inbox.ts"
+import * as Rules from "../env/Rules.ts"
 import * as Digest from "../log/Digest.ts"
 
 export interface Offer {

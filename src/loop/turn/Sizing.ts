@@ -14,8 +14,8 @@ import * as Usage from "../../run/Usage.ts"
 import type * as ContextManager from "../../services/ContextManager.ts"
 import type * as Model from "../../services/Model.ts"
 import * as Prices from "../../services/Prices.ts"
-import type * as Env from "../drive/Env.ts"
-import * as Inbox from "../drive/Inbox.ts"
+import type * as Env from "../env/Env.ts"
+import * as Inbox from "../env/Inbox.ts"
 import * as CurrentModel from "./CurrentModel.ts"
 
 /** Counts what a drive sends; what was counted once is not counted again. */

@@ -12,11 +12,11 @@ import type * as RunInput from "../../run/RunInput.ts"
 import * as RunResult from "../../run/RunResult.ts"
 import * as OpenCall from "../../run/state/OpenCall.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
-import type * as Env from "../drive/Env.ts"
+import type * as Env from "../env/Env.ts"
 import * as Fold from "../log/Fold.ts"
 import type * as Brief from "../open/Brief.ts"
-import * as Visit from "../open/Visit.ts"
-import * as Answering from "./Answering.ts"
+import * as Answering from "../round/Answering.ts"
+import * as Visit from "./Visit.ts"
 
 type Store = SessionStore.SessionStore["Service"]
 

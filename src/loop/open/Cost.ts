@@ -7,9 +7,9 @@ import * as Effect from "effect/Effect"
 import * as RunError from "../../run/RunError.ts"
 import * as RunPolicy from "../../run/RunPolicy.ts"
 import * as Prices from "../../services/Prices.ts"
-import type * as Env from "../drive/Env.ts"
-import type * as Opening from "../open/Opening.ts"
-import * as CurrentModel from "./CurrentModel.ts"
+import type * as Env from "../env/Env.ts"
+import * as CurrentModel from "../turn/CurrentModel.ts"
+import type * as Opening from "./Opening.ts"
 
 /**
  * Refuses a run whose cost is limited and whose model, one that may take over, or one that its context is condensed by has no

@@ -7,11 +7,11 @@
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type * as RunError from "../../run/RunError.ts"
-import * as Env from "../drive/Env.ts"
-import * as Settings from "../drive/Settings.ts"
+import * as Env from "../env/Env.ts"
+import * as Settings from "../env/Settings.ts"
 import * as Fold from "../log/Fold.ts"
-import * as Brief from "./Brief.ts"
-import * as Recovery from "./Recovery.ts"
+import * as Brief from "../open/Brief.ts"
+import * as Recovery from "../round/Recovery.ts"
 
 /**
  * The environment of a session's last run, `before` being its log as far as that is known. `SessionBusy` where the session is

@@ -5,8 +5,8 @@ import type * as RunEvent from "../../run/RunEvent.ts"
 import * as RunState from "../../run/RunState.ts"
 import * as OpenCall from "../../run/state/OpenCall.ts"
 import type * as StopWhen from "../../services/StopWhen.ts"
-import type * as Env from "../drive/Env.ts"
-import * as Rules from "../drive/Rules.ts"
+import type * as Env from "../env/Env.ts"
+import * as Rules from "../env/Rules.ts"
 
 type Stops = Effect.fn.Return<boolean, RunError.RunError>
 

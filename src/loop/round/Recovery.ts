@@ -10,10 +10,10 @@ import type * as RunEvent from "../../run/RunEvent.ts"
 import * as RunState from "../../run/RunState.ts"
 import type * as OpenCall from "../../run/state/OpenCall.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
-import type * as Env from "../drive/Env.ts"
-import type * as CallStep from "../round/CallStep.ts"
-import * as Unsettled from "../round/Unsettled.ts"
+import type * as Env from "../env/Env.ts"
+import type * as CallStep from "./CallStep.ts"
 import * as Reconciling from "./Reconciling.ts"
+import * as Unsettled from "./Unsettled.ts"
 
 /** A run that died so often in a row, with nothing finished between, is not gone on with by itself. */
 const mostCrashes = 5

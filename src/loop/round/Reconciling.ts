@@ -12,10 +12,10 @@ import * as InputCheck from "../../run/InputCheck.ts"
 import * as OpenCall from "../../run/state/OpenCall.ts"
 import type * as ToolOutcome from "../../run/ToolOutcome.ts"
 import * as Reconciler from "../../services/Reconciler.ts"
-import type * as Env from "../drive/Env.ts"
-import * as Severed from "../drive/Severed.ts"
-import * as CallStep from "../round/CallStep.ts"
-import * as ToolHooks from "../round/ToolHooks.ts"
+import type * as Env from "../env/Env.ts"
+import * as Severed from "../env/Severed.ts"
+import * as CallStep from "./CallStep.ts"
+import * as ToolHooks from "./ToolHooks.ts"
 
 /** The call's outcome, as far as it is known; `undefined` where it took no effect. */
 export type Known = ToolOutcome.ToolOutcome | undefined
