@@ -17,8 +17,13 @@ const ai = "effect/ai belongs to"
 const types = "Types only here"
 const builtin = "no-nodejs-modules"
 
+/** The rooms of the loop: one imports code of those before it, and types of all. */
+const rooms = ["log", "observe", "env", "round", "turn", "open", "drive", "start"]
+
+type Case = readonly [statement: string, report: string | undefined]
+
 /** By file: a statement with the words of the report it must cause, or with `undefined` when it is legal. */
-const imports: Record<string, ReadonlyArray<readonly [statement: string, report: string | undefined]>> = {
+const imports: Record<string, ReadonlyArray<Case>> = {
   "src/run/Case.ts": [
     [`import "effect/Effect"`, undefined],
     [`import "./Message.ts"`, undefined],
@@ -94,6 +99,20 @@ const imports: Record<string, ReadonlyArray<readonly [statement: string, report:
     [`import "../../layers/SessionStoreMemory.ts"`, "src/loop imports src/run and src/services only"],
     [`import "../../Agent.ts"`, "src/loop imports src/run and src/services only"]
   ],
+  ...Object.fromEntries(
+    rooms.slice(0, -1).map((room, at) => [`src/loop/${room}/Case.ts`, [
+      [`import "effect/cli"`, path],
+      [`import "effect/ai/Tool"`, adapters],
+      [`import "node:fs"`, builtin],
+      [`import "../../run/Message.ts"`, undefined],
+      [`import "../../Agent.ts"`, "src/loop imports src/run and src/services only"],
+      ...rooms.map((other, of): Case => [
+        `import "../${other}/Case.ts"`,
+        of > at ? `src/loop/${room} imports code of the rooms below it only` : undefined
+      ]),
+      ...rooms.map((other): Case => [`import type { ${other} } from "../${other}/Case.ts"`, undefined])
+    ]])
+  ),
   "src/layers/Case.ts": [
     [`import "effect/ai/LanguageModel"`, undefined],
     [`import "@effect/sql-pg/PgClient"`, undefined],

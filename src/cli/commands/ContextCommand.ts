@@ -7,9 +7,9 @@
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
+import * as Counter from "../../loop/env/Counter.ts"
 import * as Fold from "../../loop/log/Fold.ts"
 import * as Unsettled from "../../loop/round/Unsettled.ts"
-import * as Sizing from "../../loop/turn/Sizing.ts"
 import type * as Message from "../../run/Message.ts"
 import * as RunEvent from "../../run/RunEvent.ts"
 import type * as RunState from "../../run/RunState.ts"
@@ -46,7 +46,7 @@ const show = Effect.fnUntraced(function*(
   const model = yield* SessionModel.last(kept)
   const folded = yield* Effect.mapError(Fold.fold(kept.store, sessionId, Fold.nothing), Messages.refusal)
   const { state, transcript } = folded
-  const counter = new Sizing.Counter((yield* Tokenizer).count)
+  const counter = new Counter.Counter((yield* Tokenizer).count)
   const by = contextWindow === undefined || model === undefined
     ? 1
     : Measure.correction(state.measured, model, contextWindow)

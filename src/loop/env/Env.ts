@@ -2,6 +2,7 @@
  * What one drive works with: the services, what was asked of it, and from both the environment that is fixed for its
  * length.
  */
+import * as RunPolicy from "../../run/RunPolicy.ts"
 import type * as ContextManager from "../../services/ContextManager.ts"
 import type * as Model from "../../services/Model.ts"
 import type * as Prices from "../../services/Prices.ts"
@@ -14,10 +15,9 @@ import * as Journal from "../log/Journal.ts"
 import type * as Spans from "../observe/Spans.ts"
 import type * as Brief from "../open/Brief.ts"
 import type * as Opening from "../open/Opening.ts"
-import * as Desk from "../round/Desk.ts"
-import * as Attempt from "../turn/Attempt.ts"
 import type * as Offer from "../turn/Offer.ts"
-import * as Sizing from "../turn/Sizing.ts"
+import * as Counter from "./Counter.ts"
+import * as Desk from "./Desk.ts"
 import type * as HookRun from "./HookRun.ts"
 import * as Inbox from "./Inbox.ts"
 import * as LeftBehind from "./LeftBehind.ts"
@@ -54,8 +54,8 @@ export interface Env
   readonly inbox: Inbox.Inbox
   readonly desk: Desk.Desk
   readonly prices: Prices.Prices
-  readonly counter: Sizing.Counter
-  readonly patience: Attempt.Patience
+  readonly counter: Counter.Counter
+  readonly patience: RunPolicy.Patience
   readonly hooks: HookRun.Hooking
   readonly leftBehind: LeftBehind.LeftBehind
   readonly telemetry: Spans.Telemetry
@@ -99,8 +99,8 @@ export const make = (
   checkOutput: brief.checkOutput,
   sessionId,
   prices: settings.prices,
-  counter: new Sizing.Counter(settings.tokenizer.count),
-  patience: Attempt.patienceOf(brief.timeouts),
+  counter: new Counter.Counter(settings.tokenizer.count),
+  patience: RunPolicy.patienceOf(brief.timeouts),
   hooks: { at: settings.hooks, times: undefined },
   leftBehind,
   telemetry: settings.telemetry,

@@ -8,7 +8,6 @@ import * as Cause from "effect/Cause"
 import * as Channel from "effect/Channel"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
-import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Pull from "effect/Pull"
@@ -46,20 +45,11 @@ export interface Failed {
   readonly duration: number
 }
 
-/** How long an attempt may take, in milliseconds. */
-export type Patience = Record<"call" | "firstPart" | "gap", number>
-
-export const patienceOf = ({ call, firstPart, gap }: RunPolicy.Timeouts): Patience => ({
-  call: Duration.toMillis(call),
-  firstPart: Duration.toMillis(firstPart),
-  gap: Duration.toMillis(gap)
-})
-
 export const run = (
   model: Model.Model["Service"],
   request: Model.ModelRequest,
   journal: Journal.Journal,
-  patience: Patience,
+  patience: RunPolicy.Patience,
   onLeak: Effect.Effect<void>
 ): Effect.Effect<Settled | Failed> =>
   // others go first: a call that they abort by then is not made
@@ -75,7 +65,7 @@ export const run = (
     const consumed = Effect.onExitPrimitive(pulled, (exit) => {
       incoming.show()
       // who cuts it off waits for all of it no longer than the grace period
-      if (isCutOff) return Scope.closeUnsafe(scope, exit)
+      if (isCutOff) return Scope.closeUnsafe(scope, endOf(exit))
       const closing = Grace.closing(scope, endOf(exit))
       return closing && Effect.flatMap(closing, (isClosed) => isClosed ? Effect.void : onLeak)
     })
@@ -146,7 +136,10 @@ const failed = (error: Failed["error"], incoming: Incoming): Failed => ({
 const shortestWait = 100
 
 /** Fails when the whole call, the first part or the gap between two parts takes too long. */
-const limitOf = (incoming: Incoming, { call, firstPart, gap }: Patience): Grace.Limit<never, RunError.ModelError> => {
+const limitOf = (
+  incoming: Incoming,
+  { call, firstPart, gap }: RunPolicy.Patience
+): Grace.Limit<never, RunError.ModelError> => {
   const over = () => {
     const { collector, firstPartAt, lastPartAt, startedAt } = incoming
     const at = incoming.now()

@@ -4,12 +4,9 @@
  *
  * Does not own what is too much (`ContextManager`), nor what providers said (`Measure`).
  */
-import * as Schema from "effect/Schema"
 import type * as Message from "../../run/Message.ts"
-import * as MessageTokens from "../../run/MessageTokens.ts"
 import * as Measure from "../../run/state/Measure.ts"
 import * as RunDecision from "../../run/state/RunDecision.ts"
-import * as Transcript from "../../run/Transcript.ts"
 import * as Usage from "../../run/Usage.ts"
 import type * as ContextManager from "../../services/ContextManager.ts"
 import type * as Model from "../../services/Model.ts"
@@ -17,58 +14,6 @@ import * as Prices from "../../services/Prices.ts"
 import type * as Env from "../env/Env.ts"
 import * as Inbox from "../env/Inbox.ts"
 import * as CurrentModel from "./CurrentModel.ts"
-
-/** Counts what a drive sends; what was counted once is not counted again. */
-export class Counter {
-  readonly ofText: (text: string) => number
-  #tokens: MessageTokens.MessageTokens | undefined
-  #tools: WeakMap<Model.Tools[number], number> | undefined
-  #last: Transcript.Total | undefined
-  #unlimited: { readonly env: Env.Env; readonly size: ContextManager.Size } | undefined
-
-  constructor(count: (text: string) => number) {
-    this.ofText = count
-  }
-
-  /** Made when something is counted first: where no window is known nothing is. */
-  get tokens(): MessageTokens.MessageTokens {
-    return this.#tokens ??= MessageTokens.make(this.ofText)
-  }
-
-  /** of the messages of a conversation */
-  transcript(transcript: Transcript.Transcript): number {
-    this.#last = Transcript.total(transcript, this.tokens.message, this.#last)
-    return this.#last.sum
-  }
-
-  tools(tools: Model.Tools): number {
-    return tools.reduce((sum, tool) => sum + this.#tool(tool), 0)
-  }
-
-  /** Where no window is known, all that a size is made of is the environment: turn after turn has the same one. */
-  unlimited(env: Env.Env): ContextManager.Size {
-    if (this.#unlimited?.env !== env) this.#unlimited = { env, size: makeSize(env, undefined, undefined, 1) }
-    return this.#unlimited.size
-  }
-
-  #tool(tool: Model.Tools[number]): number {
-    const known = this.#tools?.get(tool)
-    if (known !== undefined) return known
-    const { description = "", name } = tool
-    const tokens = this.tokens.tool({ name, description, schema: schemaOf(tool) })
-    this.#tools ??= new WeakMap()
-    this.#tools.set(tool, tokens)
-    return tokens
-  }
-}
-
-/** The schema of its arguments as a provider gets it, or near enough to count it. */
-const schemaOf = (tool: Model.Tools[number]): Schema.Json => {
-  const given: unknown = "jsonSchema" in tool ? tool.jsonSchema : undefined
-  if (given !== undefined) return given as Schema.Json
-  const { definitions, schema } = Schema.toJsonSchemaDocument(tool.parametersSchema)
-  return { ...schema, $defs: definitions } as unknown as Schema.Json
-}
 
 /** The context as a strategy is asked about it; `messages` are those that hooks made of it. */
 export const view = (
@@ -119,7 +64,14 @@ const sizeOf = (
     const limit = limitOf(contextWindow, info)
     return makeSize(env, messages, limit, Measure.correction(env.journal.state.measured, info, limit))
   }
-  return messages === undefined ? env.counter.unlimited(env) : makeSize(env, messages, undefined, 1)
+  return messages === undefined ? unlimitedOf(env) : makeSize(env, messages, undefined, 1)
+}
+
+/** Where no window is known, all that a size is made of is the environment: turn after turn has the same one. */
+const unlimitedOf = (env: Env.Env): ContextManager.Size => {
+  const { counter } = env
+  if (counter.unlimited?.env !== env) counter.unlimited = { env, size: makeSize(env, undefined, undefined, 1) }
+  return counter.unlimited.size
 }
 
 const makeSize = (

@@ -2,10 +2,10 @@
 import { assert, it } from "@effect/vitest"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import * as Desk from "../../../src/loop/env/Desk.ts"
 import * as Fold from "../../../src/loop/log/Fold.ts"
 import * as Journal from "../../../src/loop/log/Journal.ts"
 import * as Answering from "../../../src/loop/round/Answering.ts"
-import * as Desk from "../../../src/loop/round/Desk.ts"
 import * as Suspended from "../../support/Suspended.ts"
 
 it.effect("an answer to a drive that takes up nothing more is not recorded through it", () =>

@@ -1,0 +1,57 @@
+/**
+ * Counts what a drive sends, in tokens; what was counted once is not counted again.
+ *
+ * Does not own what a request takes in all (`Sizing`).
+ */
+import * as Schema from "effect/Schema"
+import * as MessageTokens from "../../run/MessageTokens.ts"
+import * as Transcript from "../../run/Transcript.ts"
+import type * as ContextManager from "../../services/ContextManager.ts"
+import type * as Model from "../../services/Model.ts"
+import type * as Env from "./Env.ts"
+
+export class Counter {
+  readonly ofText: (text: string) => number
+  /** the size of what is sent in an environment, where no window is known */
+  unlimited: { readonly env: Env.Env; readonly size: ContextManager.Size } | undefined
+  #tokens: MessageTokens.MessageTokens | undefined
+  #tools: WeakMap<Model.Tools[number], number> | undefined
+  #last: Transcript.Total | undefined
+
+  constructor(count: (text: string) => number) {
+    this.ofText = count
+  }
+
+  /** Made when something is counted first: where no window is known nothing is. */
+  get tokens(): MessageTokens.MessageTokens {
+    return this.#tokens ??= MessageTokens.make(this.ofText)
+  }
+
+  /** of the messages of a conversation */
+  transcript(transcript: Transcript.Transcript): number {
+    this.#last = Transcript.total(transcript, this.tokens.message, this.#last)
+    return this.#last.sum
+  }
+
+  tools(tools: Model.Tools): number {
+    return tools.reduce((sum, tool) => sum + this.#tool(tool), 0)
+  }
+
+  #tool(tool: Model.Tools[number]): number {
+    const known = this.#tools?.get(tool)
+    if (known !== undefined) return known
+    const { description = "", name } = tool
+    const tokens = this.tokens.tool({ name, description, schema: schemaOf(tool) })
+    this.#tools ??= new WeakMap()
+    this.#tools.set(tool, tokens)
+    return tokens
+  }
+}
+
+/** The schema of its arguments as a provider gets it, or near enough to count it. */
+const schemaOf = (tool: Model.Tools[number]): Schema.Json => {
+  const given: unknown = "jsonSchema" in tool ? tool.jsonSchema : undefined
+  if (given !== undefined) return given as Schema.Json
+  const { definitions, schema } = Schema.toJsonSchemaDocument(tool.parametersSchema)
+  return { ...schema, $defs: definitions } as unknown as Schema.Json
+}
