@@ -4,16 +4,14 @@
  *
  * Does not own turns (`Turn`), nor which runs live in this process (`Runs`).
  */
-import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
-import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
 import * as Scope from "effect/Scope"
 import * as Tracer from "effect/Tracer"
-import * as RunError from "../../run/RunError.ts"
+import type * as RunError from "../../run/RunError.ts"
 import * as RunState from "../../run/RunState.ts"
 import * as Alarm from "../../services/Alarm.ts"
 import * as Grace from "../../services/Grace.ts"
@@ -21,13 +19,13 @@ import * as LeaveBehind from "../../services/LeaveBehind.ts"
 import * as Env from "../env/Env.ts"
 import * as LeftBehind from "../env/LeftBehind.ts"
 import * as Severed from "../env/Severed.ts"
-import type * as Journal from "../log/Journal.ts"
 import * as Observing from "../observe/Observing.ts"
 import * as Cost from "../open/Cost.ts"
 import * as FirstEvent from "../open/FirstEvent.ts"
 import * as Mending from "../open/Mending.ts"
 import * as Opening from "../open/Opening.ts"
 import * as Turn from "../turn/Turn.ts"
+import * as CutShort from "./CutShort.ts"
 import * as Ending from "./Ending.ts"
 import * as Live from "./Live.ts"
 import * as Phase from "./Phase.ts"
@@ -141,7 +139,7 @@ const takeUp = (driving: Driving, opened: Opening.Ready): Effect.Effect<Turn.End
   )
   driving.env = env
   return Effect.flatMap(FirstEvent.write(env, opened.begin, request.brief), () => {
-    begun(live, env)
+    live.begin(env)
     if (live.stopped !== undefined) return Effect.interrupt
     const { maxDuration } = env.journal.state.limits
     if (maxDuration !== undefined) {
@@ -153,16 +151,9 @@ const takeUp = (driving: Driving, opened: Opening.Ready): Effect.Effect<Turn.End
   })
 }
 
-/** The first event is in the store. */
-const begun = (live: Live.Live, env: Env.Env): void => {
-  live.env = env
-  live.inbox.open(env.journal)
-  Deferred.doneUnsafe(live.begun, Exit.void)
-}
-
 /** Ends what was begun, and refuses what was not. */
 const conclude = (driving: Driving, exit: Exit.Exit<Worked, RunError.RunError>): Effect.Effect<void> => {
-  const { live, request, timer } = driving
+  const { live, timer } = driving
   timer?.interruptUnsafe()
   const finish = (env: Env.Env, ending: Ending.Ending) => Ending.finish(env, live, ending, release(driving))
   if (Exit.isSuccess(exit)) {
@@ -170,51 +161,10 @@ const conclude = (driving: Driving, exit: Exit.Exit<Worked, RunError.RunError>):
       ? Effect.andThen(release(driving), Ending.replay(live, exit.value))
       : finish(driving.env!, exit.value)
   }
-  const env = begunWith(driving, exit.cause)
+  const env = CutShort.begunWith(driving, exit.cause)
   return env === undefined
-    ? Effect.andThen(release(driving), Ending.refuse(live, causeOf(live, request.runId, exit.cause)))
-    : finish(env, endingOf(env, live, exit.cause))
-}
-
-/** What a run was begun with; cut off before the store has answered, it may have begun all the same. */
-const begunWith = ({ env, live, opened }: Driving, cause: Cause.Cause<RunError.RunError>): Env.Env | undefined => {
-  if (live.env !== undefined || env === undefined || opened === undefined) return live.env
-  if (opened.session.head() > opened.state.seq) {
-    begun(live, env)
-    return env
-  }
-  // its end stands behind that answer
-  return isPending(cause, env.journal, opened.state) ? env : undefined
-}
-
-/** The first event is with the store, which has not said yet what became of it. */
-const isPending = (cause: Cause.Cause<RunError.RunError>, journal: Journal.Journal, before: RunState.RunState) => {
-  const { drive, runId } = journal.state
-  return Cause.hasInterruptsOnly(cause) && (runId !== before.runId || drive > before.drive)
-}
-
-/** Why a run that never began did not. */
-const causeOf = (live: Live.Live, runId: string, cause: Cause.Cause<RunError.RunError>): RunError.RunError => {
-  if (!Cause.hasInterruptsOnly(cause)) return Ending.toRunError(cause)
-  const isShutdown = live.stopped?._tag === "Abort" && live.stopped.reason === "shutdown"
-  return isShutdown ? RunError.shuttingDown : RunError.abortedBeforeStart(runId)
-}
-
-/** How a drive ends whose turns did not: what broke them, or who cut them off. */
-const endingOf = (
-  { journal }: Env.Env,
-  live: Live.Live,
-  cause: Cause.Cause<RunError.RunError>
-): Ending.Ending => {
-  const { stopped } = live
-  // an interruption that nobody here asked for came from inside: a model or a strategy interrupted itself
-  if (!Cause.hasInterruptsOnly(cause) || stopped === undefined) {
-    return { _tag: "RunFailed", error: Ending.toRunError(cause) }
-  }
-  if (stopped._tag === "Failed") return { _tag: "RunFailed", error: stopped.error }
-  if (stopped._tag === "Duration") return { _tag: "RunLimited", reason: "duration" }
-  // one that was announced is what happened, also where another reason came before it was carried out
-  return { _tag: "RunAborted", reason: journal.state.abortRequested ?? stopped.reason }
+    ? Effect.andThen(release(driving), Ending.refuse(live, CutShort.refusalOf(live, exit.cause)))
+    : finish(env, CutShort.endingOf(env, live, exit.cause))
 }
 
 /** Cuts the run off when its time is over. */

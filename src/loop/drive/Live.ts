@@ -1,6 +1,7 @@
 /** A run as this process knows it: what outlives its drive, how it is spoken to, and the way to cut the drive off. */
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import type * as RunError from "../../run/RunError.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import * as RunInput from "../../run/RunInput.ts"
@@ -76,6 +77,13 @@ export class Live implements Runs.LiveRun {
 
   isOver() {
     return Deferred.isDoneUnsafe(this.ended)
+  }
+
+  /** The drive's first event is in the store. */
+  begin(env: Env.Env): void {
+    this.env = env
+    this.inbox.open(env.journal)
+    Deferred.doneUnsafe(this.begun, Exit.void)
   }
 
   decide(decision: RunInput.DecideInput) {
