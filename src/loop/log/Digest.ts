@@ -21,11 +21,12 @@ export const sha256OfFixed = (text: string): Effect.Effect<string> => {
   return typeof known === "string" ? Effect.succeed(known) : Effect.promise(() => known)
 }
 
-/** One that fails is forgotten, and told to whoever waits for it. */
+/** One that fails is forgotten, and told to whoever waits for it. One that was forgotten under way stays so. */
 const begin = (text: string): Promise<string> => {
   const begun = digest(text)
   if (remembered.size >= mostRemembered) remembered.clear()
   remembered.set(text, begun)
-  begun.then((known) => remembered.set(text, known), () => remembered.delete(text))
+  const isHeld = () => remembered.get(text) === begun
+  begun.then((known) => isHeld() && remembered.set(text, known), () => isHeld() && remembered.delete(text))
   return begun
 }

@@ -40,6 +40,16 @@ describe("a digest of a text that comes again", () => {
       assert.isTrue(Exit.isFailure(yield* Effect.exit(Digest.sha256OfFixed("fails once"))))
       assert.strictEqual(yield* Digest.sha256OfFixed("fails once"), hex("fails once"))
     }))
+
+  it.effect("that was forgotten for others while it was under way stays forgotten", () =>
+    Effect.gen(function*() {
+      const texts = Array.from({ length: 200 }, (_, i) => `one of many at once ${i}`)
+      const digests = yield* Effect.all(texts.map(Digest.sha256OfFixed))
+      assert.deepStrictEqual(digests, texts.map(hex))
+      const made = watch()
+      assert.strictEqual(yield* Digest.sha256OfFixed(texts[0]!), hex(texts[0]!))
+      assert.strictEqual(made.mock.calls.length, 1)
+    }))
 })
 
 describe("an agent", () => {
