@@ -53,6 +53,25 @@ for (const size of [1, 2, 7, 40, 101]) {
     }))
 }
 
+it.effect("is as of the last event also of a long log, whose row is never far behind", () =>
+  Effect.gen(function*() {
+    const { db, reader, store } = yield* pair
+    const session = yield* store.open("s", options)
+    const row = db.prepare("SELECT head, turns FROM fiberloop_sessions")
+    let info = SessionStore.newInfo("s", 0)
+    let behind = 0
+    for (const seq of Arr.range(1, 300)) {
+      const event = seq % 3 === 0 ? answer({ seq }) : notice({ seq })
+      yield* session.append([event])
+      info = SessionStore.evolveInfo(info, event)
+      assert.deepStrictEqual(yield* reader.info("s"), info)
+      const { head, turns } = row.get()!
+      assert.strictEqual(turns, Math.floor(Number(head) / 3))
+      behind = Math.max(behind, seq - Number(head))
+    }
+    assert.strictEqual(behind, 127)
+  }))
+
 it.effect("is the same once the session is closed, and in the row", () =>
   Effect.gen(function*() {
     const { db, reader, store } = yield* pair
