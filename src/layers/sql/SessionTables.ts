@@ -108,7 +108,7 @@ const table = "fiberloop_migrations"
 
 /**
  * Brings the tables up to date; processes that do so at once take turns. Refuses, and leaves alone, what a newer version has
- * changed. Tables that are up to date are only looked at: to change them takes a lock on all who use them and, on Postgres,
+ * changed. Tables that are up to date are only looked at: on Postgres, to change them takes a lock on all who use them, and
  * permissions that a writer does not need.
  */
 export const migrate = (
@@ -122,7 +122,7 @@ export const migrate = (
       orElse: () => Effect.map(sql`SELECT 1 FROM sqlite_schema WHERE name = ${table}`, (rows) => rows.length > 0)
     })
     const version = Effect.flatMap(isThere, (isThere) => isThere ? versionOf(sql) : Effect.succeed(0))
-    // a file that cannot be written to, or is locked, is found here and not by the first message
+    // takes the lock of a writer: a file that is locked is found here and not by the first message
     const look = sql.onDialectOrElse({ pg: () => version, orElse: () => sql.withTransaction(version) })
     const known = migrationsOf(sql)
     const latest = Math.max(...Object.keys(known).map((name) => Number.parseInt(name, 10)))
