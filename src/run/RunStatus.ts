@@ -122,9 +122,12 @@ const moves: ReadonlyMap<Status, ReadonlyMap<Trigger, Status>> = new Map(
   ])
 )
 
+/** Where `when` leads from `from`, or `undefined` when there is no such move. */
+export const next = (from: Status, when: Trigger): Status | undefined => moves.get(from)?.get(when)
+
 /** Where `when` leads from `from`. Throws, and so dies as a defect, on a move that is not in the table. */
 export const transition = (from: Status, when: Trigger): Status => {
-  const to = moves.get(from)?.get(when)
+  const to = next(from, when)
   if (to === undefined) throw new Error(`fiberloop: illegal move: "${when}" in status "${from}"`)
   return to
 }
