@@ -24,30 +24,21 @@ export type Change = (value: number, target: Target) => void
 /** What the metric does itself: the registry, which owns the series, is asked at each change, and nothing else is. */
 const change = (metric: Metric.Metric<number, unknown>, how: "update" | "modify"): Change => {
   const keys = new WeakMap<Metric.Metric.AttributeSet, string>()
-  return (value, target) => {
-    const { added, context, registry } = target
+  return (value, { added, context, registry }) => {
     let key = keys.get(added)
-    if (key === undefined) keys.set(added, key = keyOf(metric, target))
+    if (key === undefined) keys.set(added, key = keyOf(metric, added))
     const series = registry.get(key)
     if (series === undefined) metric[`${how}Unsafe`](value, context)
     else series.hooks[how](value, context)
   }
 }
 
-/** The key of a metric's series in every registry: the one that it has removed. */
-const keyOf = (metric: Metric.Metric<number, unknown>, { context }: Target): string => {
-  const asked = new Asked()
-  Metric.removeUnsafe(metric, Context.add(context, Metric.MetricRegistry, asked))
-  return asked.removed
-}
-
-/** An empty registry that knows what it was asked to remove. */
-class Asked extends Map<string, Metric.Metric.Metadata<unknown, unknown>> {
-  removed = ""
-  override delete(key: string): boolean {
-    this.removed = key
-    return false
-  }
+/** The key of a metric's series in every registry. */
+const keyOf = (metric: Metric.Metric<number, unknown>, added: Metric.Metric.AttributeSet): string => {
+  const registry: Metric.MetricRegistry = new Map()
+  const empty = Context.make(Metric.MetricRegistry, registry)
+  metric.valueUnsafe(Context.add(empty, Metric.CurrentMetricAttributes, added))
+  return registry.keys().next().value!
 }
 
 /** Grows by `value`. */
