@@ -116,8 +116,7 @@ export const settleCall = (next: RunState.Next, event: Extract<RunEvent.Durable,
   next.hasRun ||= phase === "started"
   next.trail = DoomLoop.add(next.trail, { turn, callId, tool, phase, params: givenBy(answer, call) }, event)
   if (answer !== undefined) {
-    const settled: SettledCall = { callId, tool, params, outcome: event.outcome }
-    next.answer = { ...answer, settled: answer.settled.toSpliced(answer.settled.length, 0, settled) }
+    next.answer = { ...answer, settled: answer.settled.concat({ callId, tool, params, outcome: event.outcome }) }
   }
   next.openCalls = next.openCalls.toSpliced(at, 1)
   const status = wait(next)
