@@ -122,15 +122,6 @@ export interface Timeouts {
   readonly tool: Duration.Input
 }
 
-/** How long an attempt at a model call may take, in milliseconds. */
-export type Patience = Readonly<Record<"call" | "firstPart" | "gap", number>>
-
-export const patienceOf = ({ call, firstPart, gap }: Timeouts): Patience => ({
-  call: Duration.toMillis(call),
-  firstPart: Duration.toMillis(firstPart),
-  gap: Duration.toMillis(gap)
-})
-
 export const defaultTimeouts: Timeouts = {
   call: Duration.seconds(120),
   firstPart: Duration.seconds(60),

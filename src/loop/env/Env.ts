@@ -2,7 +2,6 @@
  * What one drive works with: the services, what was asked of it, and from both the environment that is fixed for its
  * length.
  */
-import * as RunPolicy from "../../run/RunPolicy.ts"
 import type * as ContextManager from "../../services/ContextManager.ts"
 import type * as Model from "../../services/Model.ts"
 import type * as Prices from "../../services/Prices.ts"
@@ -21,6 +20,7 @@ import * as Desk from "./Desk.ts"
 import type * as HookRun from "./HookRun.ts"
 import * as Inbox from "./Inbox.ts"
 import * as LeftBehind from "./LeftBehind.ts"
+import * as Patience from "./Patience.ts"
 import type * as Settings from "./Settings.ts"
 
 export interface Services {
@@ -55,7 +55,7 @@ export interface Env
   readonly desk: Desk.Desk
   readonly prices: Prices.Prices
   readonly counter: Counter.Counter
-  readonly patience: RunPolicy.Patience
+  readonly patience: Patience.Patience
   readonly hooks: HookRun.Hooking
   readonly leftBehind: LeftBehind.LeftBehind
   readonly telemetry: Spans.Telemetry
@@ -100,7 +100,7 @@ export const make = (
   sessionId,
   prices: settings.prices,
   counter: new Counter.Counter(settings.tokenizer.count),
-  patience: RunPolicy.patienceOf(brief.timeouts),
+  patience: Patience.of(brief.timeouts),
   hooks: { at: settings.hooks, times: undefined },
   leftBehind,
   telemetry: settings.telemetry,

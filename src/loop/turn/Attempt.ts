@@ -17,11 +17,11 @@ import * as Bounds from "../../run/log/Bounds.ts"
 import type * as Message from "../../run/Message.ts"
 import * as RunError from "../../run/RunError.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
-import type * as RunPolicy from "../../run/RunPolicy.ts"
 import * as Usage from "../../run/Usage.ts"
 import * as Grace from "../../services/Grace.ts"
 import type * as Model from "../../services/Model.ts"
 import * as SessionStore from "../../services/SessionStore.ts"
+import type * as Patience from "../env/Patience.ts"
 import type * as Journal from "../log/Journal.ts"
 import type { Collector } from "./Collector.ts"
 import { Incoming } from "./Incoming.ts"
@@ -49,7 +49,7 @@ export const run = (
   model: Model.Model["Service"],
   request: Model.ModelRequest,
   journal: Journal.Journal,
-  patience: RunPolicy.Patience,
+  patience: Patience.Patience,
   onLeak: Effect.Effect<void>
 ): Effect.Effect<Settled | Failed> =>
   // others go first: a call that they abort by then is not made
@@ -138,7 +138,7 @@ const shortestWait = 100
 /** Fails when the whole call, the first part or the gap between two parts takes too long. */
 const limitOf = (
   incoming: Incoming,
-  { call, firstPart, gap }: RunPolicy.Patience
+  { call, firstPart, gap }: Patience.Patience
 ): Grace.Limit<never, RunError.ModelError> => {
   const over = () => {
     const { collector, firstPartAt, lastPartAt, startedAt } = incoming

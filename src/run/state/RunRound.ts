@@ -116,7 +116,7 @@ export const settleCall = (next: RunState.Next, event: Extract<RunEvent.Durable,
   next.hasRun ||= phase === "started"
   next.trail = DoomLoop.add(next.trail, { turn, callId, tool, phase, params: givenBy(answer, call) }, event)
   if (answer !== undefined) {
-    next.answer = { ...answer, settled: answer.settled.concat({ callId, tool, params, outcome: event.outcome }) }
+    next.answer = { ...answer, settled: [...answer.settled, { callId, tool, params, outcome: event.outcome }] }
   }
   next.openCalls = next.openCalls.toSpliced(at, 1)
   const status = wait(next)
