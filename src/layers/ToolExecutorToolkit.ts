@@ -17,7 +17,8 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import type * as ToolOutcome from "../run/ToolOutcome.ts"
-import * as Grace from "../services/Grace.ts"
+import * as Detached from "../services/Detached.ts"
+import * as Severing from "../services/Severing.ts"
 import * as ToolExecutor from "../services/ToolExecutor.ts"
 import * as BehindHandle from "./tools/BehindHandle.ts"
 import * as KnownHandler from "./tools/KnownHandler.ts"
@@ -36,7 +37,7 @@ const execute: ToolExecutor.ToolExecutor["Service"]["execute"] = (handlers, call
     return Effect.succeed({ outcome: { _tag: "UnknownTool", available: Object.keys(handlers.tools) } })
   }
   return Effect.callback((resume) => {
-    const context = Grace.contextHere()
+    const context = Detached.contextHere()
     const limit = Context.get(context, ResultLimit)
     const settlement = (exit: Exited): ToolExecutor.Settlement =>
       Exit.isSuccess(exit)
@@ -45,7 +46,7 @@ const execute: ToolExecutor.ToolExecutor["Service"]["execute"] = (handlers, call
     const fiber = start(handlers, tool, call, observer, context, (exit) => resume(Effect.succeed(settlement(exit))))
     if (fiber === undefined) return
     const onLeak = Effect.suspend(() => observer.leftBehind(leftBehind(tool)))
-    return Grace.awaiting(fiber, (exit) => resume(Effect.sync(() => settlement(exit))), resume, onLeak, () => {
+    return Severing.awaiting(fiber, (exit) => resume(Effect.sync(() => settlement(exit))), resume, onLeak, () => {
       const millis = Duration.toMillis(call.timeout)
       const late = (isLeftBehind: boolean): Effect.Effect<ToolExecutor.Settlement> => {
         const isUnknown = isLeftBehind && !isRepeatable(tool)
@@ -130,14 +131,14 @@ const start = (
   }
   const handler = KnownHandler.find(handlers, tool)
   let fiber: Running | undefined
-  if (handler === undefined) fiber = Grace.start(BehindHandle.run(handlers, call, progress), context)
+  if (handler === undefined) fiber = Detached.start(BehindHandle.run(handlers, call, progress), context)
   else {
     const running = KnownHandler.run(tool, handler, call, progress, () => fiber?.pollUnsafe() !== undefined)
     if (isExit(running)) {
       onExit(running)
       return undefined
     }
-    fiber = Grace.start(running, KnownHandler.contextOf(handler, context, call))
+    fiber = Detached.start(running, KnownHandler.contextOf(handler, context, call))
   }
   const exit = fiber.pollUnsafe()
   if (exit === undefined) return fiber

@@ -14,6 +14,7 @@ import * as Tracer from "effect/Tracer"
 import type * as RunError from "../../run/RunError.ts"
 import * as RunState from "../../run/RunState.ts"
 import * as Alarm from "../../services/Alarm.ts"
+import * as Detached from "../../services/Detached.ts"
 import * as Grace from "../../services/Grace.ts"
 import * as LeaveBehind from "../../services/LeaveBehind.ts"
 import * as Env from "../env/Env.ts"
@@ -145,7 +146,7 @@ const takeUp = (driving: Driving, opened: Opening.Ready): Effect.Effect<Turn.End
     if (maxDuration !== undefined) {
       // a limit that is reached by now is the turns' own to see
       const timer = Effect.andThen(Effect.yieldNow, limitDuration(env, live, maxDuration))
-      driving.timer = Grace.start(timer, Grace.contextHere())
+      driving.timer = Detached.start(timer, Detached.contextHere())
     }
     return Turn.takeTurns(env)
   })

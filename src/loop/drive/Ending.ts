@@ -14,7 +14,7 @@ import type * as RunEvent from "../../run/RunEvent.ts"
 import * as RunResult from "../../run/RunResult.ts"
 import * as RunState from "../../run/RunState.ts"
 import * as RunStatus from "../../run/RunStatus.ts"
-import * as Grace from "../../services/Grace.ts"
+import * as Detached from "../../services/Detached.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
 import type * as Env from "../env/Env.ts"
 import type * as Opening from "../open/Opening.ts"
@@ -41,12 +41,12 @@ export const finish = (
   live.env = undefined
   record(env, ending)
   // given back before the store has answered, the session would not take this end any more
-  const sealing = Grace.start(seal(env, release), Grace.contextHere())
+  const sealing = Detached.start(seal(env, release), Detached.contextHere())
   return Effect.flatMapEager(Phase.patiently(live, sealing, storeStuck), (sealed) => {
     if (Exit.isSuccess(sealed)) env.inbox.answer()
     if (sealing.pollUnsafe() === undefined) {
       const giveUp = Effect.andThen(Effect.raceFirst(Fiber.await(sealing), Effect.sleep(patience)), release)
-      Grace.start(giveUp, Grace.contextHere())
+      Detached.start(giveUp, Detached.contextHere())
     }
     return conclude(live, resultOf(env, live, ending, sealed))
   })

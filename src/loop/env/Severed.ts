@@ -4,7 +4,7 @@
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import * as Grace from "../../services/Grace.ts"
+import * as Severing from "../../services/Severing.ts"
 import * as ToolExecutor from "../../services/ToolExecutor.ts"
 import type * as Env from "./Env.ts"
 
@@ -17,7 +17,7 @@ export const run = <A, E, R>(
 ): Effect.Effect<A, E, R> =>
   Effect.andThen(
     Effect.yieldNow,
-    Grace.severed(
+    Severing.severed(
       self,
       Effect.sync(() => {
         leftBehind.set(`${name} ${subject}`, { name })

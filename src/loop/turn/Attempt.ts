@@ -19,9 +19,11 @@ import * as RunError from "../../run/RunError.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import type * as RunPolicy from "../../run/RunPolicy.ts"
 import * as Usage from "../../run/Usage.ts"
+import * as Detached from "../../services/Detached.ts"
 import * as Grace from "../../services/Grace.ts"
 import type * as Model from "../../services/Model.ts"
 import * as SessionStore from "../../services/SessionStore.ts"
+import * as Severing from "../../services/Severing.ts"
 import type * as Journal from "../log/Journal.ts"
 import type { Collector } from "./Collector.ts"
 import { Incoming } from "./Incoming.ts"
@@ -54,7 +56,7 @@ export const run = (
 ): Effect.Effect<Settled | Failed> =>
   // others go first: a call that they abort by then is not made
   Effect.flatMap(Effect.yieldNow, () => {
-    const incoming = new Incoming(request.metadata, journal, Context.get(Grace.contextHere(), Clock.Clock))
+    const incoming = new Incoming(request.metadata, journal, Context.get(Detached.contextHere(), Clock.Clock))
     const scope = Scope.makeUnsafe()
     const pulled = Effect.flatMap(
       Channel.toPullScoped(Stream.toChannel(model.stream(request)), scope),
@@ -75,10 +77,10 @@ export const run = (
           onSuccess: () => settle(incoming),
           onFailure: (error) => Cause.isDone(error) ? settle(incoming) : failed(error, incoming)
         }))
-      const fiber = Grace.start(consumed, Grace.contextHere())
+      const fiber = Detached.start(consumed, Detached.contextHere())
       const exit = fiber.pollUnsafe()
       if (exit === undefined) {
-        const ended = Grace.awaiting(fiber, judge, judge, onLeak, () => limitOf(incoming, patience))
+        const ended = Severing.awaiting(fiber, judge, judge, onLeak, () => limitOf(incoming, patience))
         return Effect.suspend(() => {
           isCutOff = true
           return ended
@@ -139,7 +141,7 @@ const shortestWait = 100
 const limitOf = (
   incoming: Incoming,
   { call, firstPart, gap }: RunPolicy.Patience
-): Grace.Limit<never, RunError.ModelError> => {
+): Severing.Limit<never, RunError.ModelError> => {
   const over = () => {
     const { collector, firstPartAt, lastPartAt, startedAt } = incoming
     const at = incoming.now()
