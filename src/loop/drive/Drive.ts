@@ -25,6 +25,7 @@ import * as Cost from "../open/Cost.ts"
 import * as FirstEvent from "../open/FirstEvent.ts"
 import * as Mending from "../open/Mending.ts"
 import * as Opening from "../open/Opening.ts"
+import type * as Ended from "../turn/Ended.ts"
 import * as Turn from "../turn/Turn.ts"
 import * as CutShort from "./CutShort.ts"
 import * as Ending from "./Ending.ts"
@@ -98,7 +99,7 @@ const release = ({ forget, scope }: Pick<Driving, "forget" | "scope">): Effect.E
   })
 
 type Replay = Extract<Opening.Opened, { _tag: "Replay" }>
-type Worked = Turn.Ending | Replay
+type Worked = Ended.Ended | Replay
 
 /** From the opening of the session to the end of the turns; does not own what follows, whatever cuts it off. */
 const work = (driving: Driving): Effect.Effect<Worked, RunError.RunError> => {
@@ -128,7 +129,7 @@ const ready = (
   )
 
 /** Stores the first event and takes turns; all of it is seen. */
-const takeUp = (driving: Driving, opened: Opening.Ready): Effect.Effect<Turn.Ending, RunError.RunError> => {
+const takeUp = (driving: Driving, opened: Opening.Ready): Effect.Effect<Ended.Ended, RunError.RunError> => {
   const { leftBehind, live, observing, request, services } = driving
   // a store that makes a success of its interruption begins nothing more
   if (live.stopped !== undefined) return Effect.interrupt

@@ -19,12 +19,12 @@ import type * as SessionStore from "../../services/SessionStore.ts"
 import type * as Env from "../env/Env.ts"
 import type * as Opening from "../open/Opening.ts"
 import * as Unsettled from "../round/Unsettled.ts"
-import type * as Turn from "../turn/Turn.ts"
+import type * as Ended from "../turn/Ended.ts"
 import type * as Live from "./Live.ts"
 import * as Phase from "./Phase.ts"
 
 export type Ending =
-  | Turn.Ending
+  | Ended.Ended
   | { readonly _tag: "RunAborted"; readonly reason: RunEvent.AbortedReason }
   | { readonly _tag: "RunFailed"; readonly error: RunError.RunError }
 

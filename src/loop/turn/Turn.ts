@@ -20,22 +20,16 @@ import type * as Env from "../env/Env.ts"
 import * as HookRun from "../env/HookRun.ts"
 import * as Stopping from "../round/Stopping.ts"
 import * as ToolRound from "../round/ToolRound.ts"
-import * as Compacting from "./Compacting.ts"
 import * as CurrentModel from "./CurrentModel.ts"
+import * as Ended from "./Ended.ts"
 import * as Fitting from "./Fitting.ts"
 import * as ModelCall from "./ModelCall.ts"
 import * as ModelHooks from "./ModelHooks.ts"
 import * as Offer from "./Offer.ts"
 import * as Sizing from "./Sizing.ts"
 
-/** How a drive ends when nothing breaks. */
-export type Ending =
-  | { readonly _tag: "RunCompleted"; readonly reason: Extract<RunEvent.End, { _tag: "RunCompleted" }>["reason"] }
-  | { readonly _tag: "RunLimited"; readonly reason: RunEvent.LimitedReason; readonly loop?: DoomLoop.Loop }
-  | { readonly _tag: "RunSuspended"; readonly reason: "approval" }
-
 /** Takes turns until the run ends, beginning with the one that an earlier drive left open. */
-export const takeTurns = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Return<Ending, RunError.RunError> {
+export const takeTurns = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Return<Ended.Ended, RunError.RunError> {
   const { hooks, journal, rules: { prepareTurn } } = env
   const before = journal.state
   if (RunState.isTurnOpen(before)) {
@@ -46,12 +40,12 @@ export const takeTurns = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Re
   }
   while (true) {
     const limit = RunDecision.limitReached(journal.state, journal.now())
-    if (limit !== undefined) return Compacting.limited(limit)
+    if (limit !== undefined) return Ended.limited(limit)
     const prepared = prepareTurn === undefined ? env : yield* Offer.prepare(env, prepareTurn)
     const tooMuch = Fitting.tooMuch(prepared)
     if (tooMuch !== undefined) {
-      const change = yield* Fitting.makeRoom(prepared, tooMuch, "contextMustShrink")
-      if (change._tag === "RunLimited") return change
+      const limited = yield* Fitting.makeRoom(prepared, tooMuch, "contextMustShrink")
+      if (limited !== undefined) return limited
       continue
     }
     env.inbox.receive(journal)
@@ -60,8 +54,8 @@ export const takeTurns = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Re
     const turn: Env.Env = prompt === undefined ? prepared : { ...prepared, ...prompt.offer }
     const added = prompt === undefined ? undefined : Fitting.tooMuch(turn, prompt.messages)
     if (added !== undefined) {
-      const change = yield* Fitting.makeRoom(turn, added, "contextMustShrink")
-      if (change._tag === "RunLimited") return change
+      const limited = yield* Fitting.makeRoom(turn, added, "contextMustShrink")
+      if (limited !== undefined) return limited
       continue
     }
     startTurn(turn, turn.tools.length < env.tools.length, prompt?.messages)
@@ -69,12 +63,12 @@ export const takeTurns = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Re
     yield* journal.commit
     env.inbox.answer()
     const result = yield* ModelCall.run(turn, prompt?.messages)
-    if (result._tag === "Limited") return Compacting.limited(result.reason)
+    if (result._tag === "Limited") return Ended.limited(result.reason)
     if (result._tag === "Overflow" || result._tag === "Compact") {
-      const shrunk = yield* result._tag === "Overflow"
+      const limited = yield* result._tag === "Overflow"
         ? Fitting.afterOverflow(turn, result.error, prompt?.messages)
         : Fitting.makeRoom(turn, result.request, "contextOverflow")
-      if (shrunk._tag === "RunLimited") return shrunk
+      if (limited !== undefined) return limited
       continue
     }
     const asked = result.tools === turn.tools ? turn : { ...turn, tools: result.tools }
@@ -143,7 +137,7 @@ const noLatency: Latency = { firstPart: 0, model: 0 }
 const conclude = function*(
   env: Env.Env,
   { hasCalls, isEmpty, latency }: Answer
-): Effect.fn.Return<Ending | undefined, RunError.RunError> {
+): Effect.fn.Return<Ended.Ended | undefined, RunError.RunError> {
   const { hooks, journal } = env
   const { answer, text, turn } = journal.state
   const { attempt: attempts, finishReason, usage } = answer ?? noAnswer
@@ -196,21 +190,21 @@ const loopOf = ({ doomLoop, journal }: Env.Env): DoomLoop.Verdict | undefined =>
 const end = function*(
   env: Env.Env,
   decision: Exclude<RunEvent.Decision, { _tag: "Continue" }>
-): Effect.fn.Return<Ending | undefined, RunError.RunError> {
+): Effect.fn.Return<Ended.Ended | undefined, RunError.RunError> {
   const { journal } = env
   switch (decision._tag) {
     case "Complete":
       return { _tag: "RunCompleted", reason: decision.reason }
     case "Limit": {
       const loop = decision.reason === "doomLoop" ? loopOf(env)?.loop : undefined
-      return { ...Compacting.limited(decision.reason), ...(loop === undefined ? {} : { loop }) }
+      return { ...Ended.limited(decision.reason), ...(loop === undefined ? {} : { loop }) }
     }
     case "Fail":
       if (journal.status === "observing") journal.move("invalidOutput")
       return yield* RunError.fromStored(decision.error)
     case "Compact": {
       const limit = RunDecision.limitReached(journal.state, journal.now())
-      return limit === undefined ? yield* Fitting.afterLength(env) : Compacting.limited(limit)
+      return limit === undefined ? yield* Fitting.afterLength(env) : Ended.limited(limit)
     }
   }
 }
