@@ -1,25 +1,20 @@
 /**
- * One turn: the context is made to fit, the model is called, its tools run, and it is decided what goes on.
+ * One turn after the other: the context is made to fit, the model is called, its answer settled, and the turn concluded.
  *
- * Its parts are generators that `yield*` takes up in place: one that waits for nothing costs no operation of its own.
+ * The parts of a turn are generators that `yield*` takes up in place: one that waits for nothing costs no operation of its own.
  *
- * Does not own how the context is made smaller (`Compacting`), a call retried (`ModelCall`), tools run (`ToolRound`), nor the
- * end of a drive (`Drive`).
+ * Does not own how the context is made smaller (`Fitting`), a call retried (`ModelCall`), what follows from the answer
+ * (`Concluding`), nor the end of a drive (`Drive`).
  */
 import * as Effect from "effect/Effect"
-import * as DoomLoop from "../../run/DoomLoop.ts"
 import type * as Message from "../../run/Message.ts"
-import * as RunError from "../../run/RunError.ts"
-import type * as RunEvent from "../../run/RunEvent.ts"
+import type * as RunError from "../../run/RunError.ts"
 import * as RunState from "../../run/RunState.ts"
 import * as RunDecision from "../../run/state/RunDecision.ts"
 import * as Transcript from "../../run/Transcript.ts"
-import * as Usage from "../../run/Usage.ts"
 import * as Prices from "../../services/Prices.ts"
 import type * as Env from "../env/Env.ts"
-import * as HookRun from "../env/HookRun.ts"
-import * as Stopping from "../round/Stopping.ts"
-import * as ToolRound from "../round/ToolRound.ts"
+import * as Concluding from "./Concluding.ts"
 import * as CurrentModel from "./CurrentModel.ts"
 import * as Ended from "./Ended.ts"
 import * as Fitting from "./Fitting.ts"
@@ -35,8 +30,8 @@ export const takeTurns = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Re
   if (RunState.isTurnOpen(before)) {
     const hasCalls = (before.answer?.calls ?? before.openCalls.length) > 0
     const isEmpty = before.answer?.isBlank ?? false
-    const ending = yield* conclude(Offer.cut(env, before.offered), { hasCalls, isEmpty, latency: noLatency })
-    if (ending !== undefined) return ending
+    const ended = yield* Concluding.conclude(Offer.cut(env, before.offered), { hasCalls, isEmpty, latency: noLatency })
+    if (ended !== undefined) return ended
   }
   while (true) {
     const limit = RunDecision.limitReached(journal.state, journal.now())
@@ -72,8 +67,8 @@ export const takeTurns = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Re
       continue
     }
     const asked = result.tools === turn.tools ? turn : { ...turn, tools: result.tools }
-    const ending = yield* conclude(asked, settle(asked, result))
-    if (ending !== undefined) return ending
+    const ended = yield* Concluding.conclude(asked, settle(asked, result))
+    if (ended !== undefined) return ended
   }
 })
 
@@ -104,7 +99,7 @@ const startTurn = (env: Env.Env, isCut: boolean, messages: ReadonlyArray<Message
 const settle = (
   { journal, prices }: Env.Env,
   result: Extract<ModelCall.Result, { _tag: "Settled" }>
-): Answer => {
+): Concluding.Answer => {
   const { attempt, content, duration, finishReason, firstPart, isEmpty, model, usage } = result
   journal.record({
     _tag: "AssistantMessage",
@@ -118,111 +113,5 @@ const settle = (
   return { hasCalls: journal.state.openCalls.length > 0, isEmpty, latency: { firstPart, model: duration } }
 }
 
-/** The settled answer that a turn is concluded from. */
-interface Answer {
-  readonly hasCalls: boolean
-  readonly isEmpty: boolean
-  readonly latency: Latency
-}
-
-interface Latency {
-  readonly firstPart: number
-  readonly model: number
-}
-
 /** An earlier drive made the call. */
-const noLatency: Latency = { firstPart: 0, model: 0 }
-
-/** From the answer through its tool round to the decision; gives the ending, or nothing where another turn follows. */
-const conclude = function*(
-  env: Env.Env,
-  { hasCalls, isEmpty, latency }: Answer
-): Effect.fn.Return<Ended.Ended | undefined, RunError.RunError> {
-  const { hooks, journal } = env
-  const { answer, text, turn } = journal.state
-  const { attempt: attempts, finishReason, usage } = answer ?? noAnswer
-  if (hooks.at.afterModelCall.length > 0) yield* ModelHooks.after(env)
-  const startedAt = journal.now()
-  // a turn taken up again stands at its round, also one without calls
-  const isRound = hasCalls || journal.status === "tool_running"
-  const round = isRound ? yield* ToolRound.run(env, finishReason) : ToolRound.none
-  if (round.isWaiting) return { _tag: "RunSuspended", reason: "approval" }
-  if (!isRound) journal.move("settledWithoutCalls")
-
-  const stoppedBy = round.isStopped
-    ? "stopBefore"
-    : Stopping.isAsked(env, round, finishReason) && (yield* Stopping.after(env))
-    ? "stopWhen"
-    : undefined
-  const settled: RunDecision.Settled = {
-    finishReason,
-    hasCalls,
-    isEmpty,
-    cutBy: round.cutBy,
-    toolError: round.toolError,
-    loop: loopOf(env),
-    stoppedBy,
-    invalidOutput: hasCalls && stoppedBy === undefined ? undefined : env.checkOutput(text)
-  }
-  const at = journal.now()
-  const decision = RunDecision.decide(journal.state, settled, at)
-  const finished = {
-    _tag: "TurnFinished" as const,
-    turn,
-    finishReason,
-    latency: { firstPart: latency.firstPart, model: latency.model, tools: hasCalls ? at - startedAt : 0 },
-    attempts,
-    usage,
-    decision
-  }
-  journal.record(hooks.times === undefined ? finished : { ...finished, ...HookRun.takeTimes(env) })
-  if (decision._tag !== "Continue") return yield* end(env, decision)
-  goOn(env, decision.reason)
-  return undefined
-}
-
-const noAnswer = { attempt: 0, finishReason: "unknown", usage: Usage.zero } as const
-
-/** Asked after a turn, and again where its decision is carried out: nothing comes between that calls could change. */
-const loopOf = ({ doomLoop, journal }: Env.Env): DoomLoop.Verdict | undefined =>
-  doomLoop === undefined ? undefined : DoomLoop.judge(journal.state.trail, doomLoop)
-
-const end = function*(
-  env: Env.Env,
-  decision: Exclude<RunEvent.Decision, { _tag: "Continue" }>
-): Effect.fn.Return<Ended.Ended | undefined, RunError.RunError> {
-  const { journal } = env
-  switch (decision._tag) {
-    case "Complete":
-      return { _tag: "RunCompleted", reason: decision.reason }
-    case "Limit": {
-      const loop = decision.reason === "doomLoop" ? loopOf(env)?.loop : undefined
-      return { ...Ended.limited(decision.reason), ...(loop === undefined ? {} : { loop }) }
-    }
-    case "Fail":
-      if (journal.status === "observing") journal.move("invalidOutput")
-      return yield* RunError.fromStored(decision.error)
-    case "Compact": {
-      const limit = RunDecision.limitReached(journal.state, journal.now())
-      return limit === undefined ? yield* Fitting.afterLength(env) : Ended.limited(limit)
-    }
-  }
-}
-
-/** Another turn follows, which begins with what there is to be said of this one. */
-const goOn = (env: Env.Env, reason: Extract<RunEvent.Decision, { _tag: "Continue" }>["reason"]): void => {
-  const { journal } = env
-  journal.move("continue")
-  if (reason === "correction") {
-    journal.record({
-      _tag: "NoticeAdded",
-      kind: "invalidOutput",
-      text: `Your answer does not fit the output schema: ${env.checkOutput(journal.state.text)} ` +
-        "Answer again, with nothing but JSON that fits it."
-    })
-  }
-  if (reason === "doomLoop") {
-    const { loop } = loopOf(env)!
-    journal.record({ _tag: "NoticeAdded", kind: "doomLoop", text: DoomLoop.notice(loop), loop })
-  }
-}
+const noLatency: Concluding.Answer["latency"] = { firstPart: 0, model: 0 }
