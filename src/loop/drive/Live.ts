@@ -52,7 +52,7 @@ export class Live implements Runs.LiveRun {
   ) {
     this.runId = runId
     this.sessionId = sessionId
-    this.feed = Feed.make(store, sessionId, isWatched)
+    this.feed = new Feed.Feed(store, sessionId, isWatched)
     this.track = track
     this.output = brief.output
     this.#store = store
