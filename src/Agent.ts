@@ -174,21 +174,9 @@ const construct = Effect.fnUntraced(function*<Tools extends Record<string, Tool.
   return {
     client: {
       stream: (input) => Start.whileRead(begin(input, true)),
-      run: (input) =>
-        Effect.uninterruptibleMask((restore) =>
-          Effect.flatMap(
-            begin(input, false),
-            (started) => Effect.onInterrupt(restore(started.run.result as Run<A>["result"]), () => Start.leave(started))
-          )
-        ),
-      start: (input) =>
-        Effect.uninterruptibleMask((restore) =>
-          Effect.flatMap(
-            begin(input, true),
-            (started) => Effect.onInterrupt(restore(Effect.succeed(toRun<A>(started.run))), () => Start.leave(started))
-          )
-        ),
-      resume: (input) => Start.whileRead(inContext(launch.proceed(input))),
+      run: (input) => Start.held(begin(input, false), (run) => run.result as Run<A>["result"]),
+      start: (input) => Start.held(begin(input, true), (run) => Effect.succeed(toRun<A>(run))),
+      resume: (input) => Start.whileRead(inContext(launch.resume(input))),
       approvals: (sessionId) => inContext(launch.approvals(sessionId)),
       decide: (decision) => inContext(launch.decide(decision)),
       compact: (sessionId) => inContext(launch.compact(sessionId)),

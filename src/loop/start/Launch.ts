@@ -3,7 +3,6 @@
  *
  * Does not own the drive, nor in whose context it works; the front door does.
  */
-import type * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
@@ -30,7 +29,7 @@ export interface Launch {
   /** Starts a run, or attaches to the one that this id and input made before. */
   readonly begin: (input: RunInput.RunInput, isWatched: boolean) => Launched
   /** Starts the next drive of a session's last run. */
-  readonly proceed: (input: RunInput.ResumeInput) => Launched
+  readonly resume: (input: RunInput.ResumeInput) => Launched
   /** The questions of a session that wait. */
   readonly approvals: (sessionId: string) => Effect.Effect<ReadonlyArray<RunResult.Approval>, RunError.RunError>
   /** Answers one of them. */
@@ -49,14 +48,7 @@ export const make = (services: Env.Services, definition: Brief.Definition): Laun
   const closed = Deferred.makeUnsafe<never, RunError.RunError>()
   const tools = Object.keys(definition.handlers.tools)
   const toolPolicy = RunPolicy.narrow(definition.toolPolicy, {})
-  const known = new WeakMap<Context.Context<never>, Settings.Settings>()
-  const settingsIn = (context: Context.Context<never>): Effect.Effect<Settings.Settings> => {
-    const made = known.get(context)
-    return made !== undefined ? Effect.succeed(made) : Effect.map(Settings.make(definition), (settings) => {
-      known.set(context, settings)
-      return settings
-    })
-  }
+  const settingsIn = Settings.shared(definition)
 
   // what is known at once is gone on with at once
   const begin = (input: RunInput.RunInput, isWatched: boolean): Launched =>
@@ -95,7 +87,7 @@ export const make = (services: Env.Services, definition: Brief.Definition): Laun
     )
   }
 
-  const proceed = Effect.fnUntraced(function*(
+  const resume = Effect.fnUntraced(function*(
     input: RunInput.ResumeInput
   ): Effect.fn.Return<Start.Started, RunError.RunError> {
     const sessionId = yield* checkedId("sessionId", input.sessionId)
@@ -121,7 +113,7 @@ export const make = (services: Env.Services, definition: Brief.Definition): Laun
 
   return {
     begin,
-    proceed,
+    resume,
     approvals: (sessionId) =>
       Effect.flatMap(checkedId("sessionId", sessionId), () => Deciding.waiting(services.store, sessionId)),
     decide: (decision) =>
