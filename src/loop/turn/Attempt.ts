@@ -2,7 +2,7 @@
  * One try at a model call: what came back, as data. Holds the time limits, and closes the stream, or leaves behind what does
  * not let itself be closed.
  *
- * Does not own what comes in meanwhile (`Incoming`), nor whether there is another try; that is `ModelCall`.
+ * Does not own what comes in meanwhile (`Incoming`), nor whether there is another try; that is `Tries`.
  */
 import * as Cause from "effect/Cause"
 import * as Channel from "effect/Channel"
@@ -13,7 +13,6 @@ import * as Exit from "effect/Exit"
 import * as Pull from "effect/Pull"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
-import * as Bounds from "../../run/log/Bounds.ts"
 import type * as Message from "../../run/Message.ts"
 import * as RunError from "../../run/RunError.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
@@ -22,9 +21,9 @@ import * as Usage from "../../run/Usage.ts"
 import * as Detached from "../../services/Detached.ts"
 import * as Grace from "../../services/Grace.ts"
 import type * as Model from "../../services/Model.ts"
-import * as SessionStore from "../../services/SessionStore.ts"
 import * as Severing from "../../services/Severing.ts"
 import type * as Journal from "../log/Journal.ts"
+import * as TooLarge from "../log/TooLarge.ts"
 import type { Collector } from "./Collector.ts"
 import { Incoming } from "./Incoming.ts"
 
@@ -112,10 +111,8 @@ const settle = (incoming: Incoming): Settled | Failed => {
     )
   }
   const content = collector.content()
-  const bytes = Bounds.above(content, SessionStore.maxContentBytes)
-  if (bytes !== undefined) {
-    return failed(RunError.tooLarge("the model's answer", bytes, SessionStore.maxContentBytes), incoming)
-  }
+  const tooLarge = TooLarge.of("the model's answer", content)
+  if (tooLarge !== undefined) return failed(tooLarge, incoming)
   return {
     _tag: "Settled",
     content,

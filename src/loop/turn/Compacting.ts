@@ -20,6 +20,7 @@ import * as Prices from "../../services/Prices.ts"
 import * as SessionStore from "../../services/SessionStore.ts"
 import type * as Env from "../env/Env.ts"
 import * as Severed from "../env/Severed.ts"
+import * as TooLarge from "../log/TooLarge.ts"
 import * as Ended from "./Ended.ts"
 
 /** Makes the context smaller; when it cannot be, the run ends as what asked for it says. */
@@ -83,13 +84,10 @@ export const carryOut = Effect.fnUntraced(function*(
     after: Transcript.total(after, request.size.of).sum
   }
   const problem = broken(before, after, change) ?? (tokens.after < tokens.before ? undefined : notSmaller(tokens))
-  if (problem !== undefined) {
-    const message = `the strategy "${strategy}" ${problem}`
-    return yield* new ContextManager.CompactionError({ message, usage, ...(model === undefined ? {} : { model }) })
-  }
-  const bytes = Bounds.above([replacement, memory ?? null], SessionStore.maxContentBytes)
-  if (bytes !== undefined) {
-    const { message } = RunError.tooLarge("the compacted context", bytes, SessionStore.maxContentBytes)
+  const message = problem === undefined
+    ? TooLarge.of("the compacted context", [replacement, memory ?? null])?.message
+    : `the strategy "${strategy}" ${problem}`
+  if (message !== undefined) {
     return yield* new ContextManager.CompactionError({ message, usage, ...(model === undefined ? {} : { model }) })
   }
   const compacted: Compacted = {
