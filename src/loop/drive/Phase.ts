@@ -1,6 +1,8 @@
 /**
  * Parts of a drive that a stop can cut off, although the drive itself is not interrupted: it has an end to write. Waits for
  * them let an interruption in, whatever fiber the drive is on.
+ *
+ * Does not own why a run is cut off (`Live`), nor what follows then (`CutShort`).
  */
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"

@@ -1,6 +1,8 @@
 /**
  * What one drive works with: the services, what was asked of it, and from both the environment that is fixed for its
  * length.
+ *
+ * Does not own how its parts are made (`Brief`, `Settings`), nor what is done with them.
  */
 import * as RunPolicy from "../../run/RunPolicy.ts"
 import type * as ContextManager from "../../services/ContextManager.ts"
@@ -61,14 +63,15 @@ export interface Env
   readonly telemetry: Spans.Telemetry
 }
 
-interface Seen {
+/** Those who hear of a drive, and who say something to it. */
+interface Others {
   readonly leftBehind: LeftBehind.LeftBehind
   readonly inbox: Inbox.Inbox
   readonly feed: Pick<Feed.Feed, "publish">
 }
 
 /** Whoever reads a drive is not shown the end of one that died before it, to which nothing can be said. */
-export const unseen = (): Seen => ({
+export const nobody = (): Others => ({
   leftBehind: new LeftBehind.LeftBehind(),
   feed: { publish: () => {} },
   inbox: new Inbox.Inbox()
@@ -78,7 +81,7 @@ export const unseen = (): Seen => ({
 export const make = (
   services: Services,
   { brief, runId, sessionId, settings }: Pick<Request, "brief" | "runId" | "sessionId" | "settings">,
-  { feed, inbox, leftBehind }: Seen,
+  { feed, inbox, leftBehind }: Others,
   { session, state, transcript }: Pick<Opening.Ready, "session" | "state" | "transcript">
 ): Env => ({
   // each by its name: every step reads it, and an object that others are spread into is slow to read

@@ -1,6 +1,8 @@
 /**
  * What a run asks of an application's own code besides its tools and its model: an abort waits for it at most the grace
  * period; then it is left behind, and the end of the run names it.
+ *
+ * Does not own how that is done (`Severing`), nor time limits: whoever asks has its own.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"

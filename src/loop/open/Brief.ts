@@ -1,6 +1,8 @@
 /**
  * From an agent's parts and a run's input to what its drive works with: which tools are offered, what the system
  * message says, how a final answer is checked.
+ *
+ * Does not own which values are allowed (`InputCheck`, `RunPolicy`), nor what a turn is offered of it (`Offer`).
  */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"

@@ -1,4 +1,8 @@
-/** How a drive begins in the log: a run started, or resumed, and what an older run left waiting settled before that. */
+/**
+ * How a drive begins in the log: a run started, or resumed, and what an older run left waiting settled before that.
+ *
+ * Does not own whether it may begin (`Opening`), nor the end of a drive that died before it (`Mending`).
+ */
 import * as Effect from "effect/Effect"
 import * as RunPolicy from "../../run/RunPolicy.ts"
 import * as RunState from "../../run/RunState.ts"

@@ -32,7 +32,7 @@ export const open = Effect.fnUntraced(function*(
   if (input === undefined || runId === undefined) return undefined
   const settings = yield* Settings.make(definition)
   const brief = yield* Brief.ofLog(definition, input, yield* Effect.fromResult(settings.timeouts))
-  const env = Env.make(services, { brief, runId, sessionId, settings }, Env.unseen(), { session, ...folded })
+  const env = Env.make(services, { brief, runId, sessionId, settings }, Env.nobody(), { session, ...folded })
   yield* Recovery.repair(env, false)
   return env
 })

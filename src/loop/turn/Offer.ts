@@ -1,6 +1,8 @@
 /**
  * What a turn is offered besides the conversation: instructions, tools, and whether they must be called. The same for every
  * turn of a run, unless the agent prepares its turns.
+ *
+ * Does not own what a run may be offered (`Brief`), nor what hooks leave of it (`ModelHooks`).
  */
 import * as Effect from "effect/Effect"
 import type * as Message from "../../run/Message.ts"
