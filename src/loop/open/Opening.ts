@@ -65,7 +65,7 @@ const look = Effect.fnUntraced(function*(
   }
   const past = yield* Fold.find(store, sessionId, runId, folded)
   if (past !== undefined) {
-    if (RunInput.canonical(past.input) !== RunInput.canonical(begin.input)) return yield* RunError.runConflict(runId)
+    if (!isSame(past, begin)) return yield* RunError.runConflict(runId)
     return isDead && state.runId === runId ? { ...ready, begin: goOn, from: past.from } : { _tag: "Replay", past }
   }
   if (begin.input.history !== undefined && state.seq > 0) {
@@ -84,10 +84,12 @@ export const past = Effect.fnUntraced(function*(
   if (begin._tag === "Resume") return undefined
   const found = yield* Fold.find(store, sessionId, runId, Fold.nothing)
   if (found?.state.end === undefined) return undefined
-  return RunInput.canonical(found.input) === RunInput.canonical(begin.input)
-    ? found
-    : yield* RunError.runConflict(runId)
+  return isSame(found, begin) ? found : yield* RunError.runConflict(runId)
 })
+
+/** A run id means one run, so what comes with it again is the same request, or a conflict. */
+const isSame = (found: Fold.Known, begin: Extract<Begin, { _tag: "Start" }>): boolean =>
+  RunInput.canonical(found.input) === RunInput.canonical(begin.input)
 
 const goOn: Begin = { _tag: "Resume", limits: undefined, data: undefined }
 
