@@ -87,7 +87,7 @@ const through = (driving: Driving): Effect.Effect<void> => {
   return Effect.flatMap(
     // its turns have calls to settle behind what they leave behind
     Phase.run(live, Alarm.hold(() => work(driving)), () => live.env === undefined ? 1 : 2),
-    (exit) => Effect.flatMapEager(conclude(driving, exit), () => observing.seen)
+    (exit) => Effect.flatMapEager(end(driving, exit), () => observing.seen)
   )
 }
 
@@ -154,7 +154,7 @@ const takeUp = (driving: Driving, opened: Opening.Ready): Effect.Effect<Ended.En
 }
 
 /** Ends what was begun, and refuses what was not. */
-const conclude = (driving: Driving, exit: Exit.Exit<Worked, RunError.RunError>): Effect.Effect<void> => {
+const end = (driving: Driving, exit: Exit.Exit<Worked, RunError.RunError>): Effect.Effect<void> => {
   const { live, timer } = driving
   timer?.interruptUnsafe()
   const finish = (env: Env.Env, ending: Ending.Ending) => Ending.finish(env, live, ending, release(driving))

@@ -48,7 +48,7 @@ export const finish = (
       const giveUp = Effect.andThen(Effect.raceFirst(Fiber.await(sealing), Effect.sleep(patience)), release)
       Detached.start(giveUp, Detached.contextHere())
     }
-    return conclude(live, resultOf(env, live, ending, sealed))
+    return tell(live, resultOf(env, live, ending, sealed))
   })
 }
 
@@ -151,19 +151,18 @@ const resultIn = (live: Live.Live, state: RunState.RunState): Result => {
 }
 
 /** The run never began; whoever started it learns why. */
-export const refuse = (live: Live.Live, error: RunError.RunError) =>
-  Effect.suspend(() => conclude(live, Exit.fail(error)))
+export const refuse = (live: Live.Live, error: RunError.RunError) => Effect.suspend(() => tell(live, Exit.fail(error)))
 
 /** The run is in the log: its readers get its events from there, and its result is what it was. */
 export const replay = (live: Live.Live, { past }: Extract<Opening.Opened, { _tag: "Replay" }>) =>
   Effect.suspend(() => {
     live.feed.replay(past.from, past.to)
     Deferred.doneUnsafe(live.begun, Exit.void)
-    return conclude(live, resultIn(live, past.state))
+    return tell(live, resultIn(live, past.state))
   })
 
 /** Answers whoever waits; for the first event, where that did not come before. */
-const conclude = (live: Live.Live, result: Result): Effect.Effect<void> =>
+const tell = (live: Live.Live, result: Result): Effect.Effect<void> =>
   Effect.mapEager(live.observing?.end(result) ?? Effect.void, () => {
     live.feed.end(Exit.asVoid(result))
     if (Exit.isFailure(result)) live.inbox.fail(toRunError(result.cause))

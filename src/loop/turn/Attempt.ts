@@ -71,7 +71,7 @@ export const run = (
       return closing && Effect.flatMap(closing, (isClosed) => isClosed ? Effect.void : onLeak)
     })
     return Effect.callback<Settled | Failed>((resume) => {
-      const judge = (exit: Effect.Effect<void, RunError.ModelError | Cause.Done<unknown>>) =>
+      const tell = (exit: Effect.Effect<void, RunError.ModelError | Cause.Done<unknown>>) =>
         resume(Effect.match(exit, {
           onSuccess: () => settle(incoming),
           onFailure: (error) => Cause.isDone(error) ? settle(incoming) : failed(error, incoming)
@@ -79,14 +79,14 @@ export const run = (
       const fiber = Detached.start(consumed, Detached.contextHere())
       const exit = fiber.pollUnsafe()
       if (exit === undefined) {
-        const ended = Severing.awaiting(fiber, judge, judge, onLeak, () => limitOf(incoming, patience))
+        const ended = Severing.awaiting(fiber, tell, tell, onLeak, () => limitOf(incoming, patience))
         return Effect.suspend(() => {
           isCutOff = true
           return ended
         })
       }
       if (exit._tag === "Success") resume(Effect.succeed(settle(incoming)))
-      else judge(exit)
+      else tell(exit)
     })
   })
 
