@@ -12,6 +12,7 @@ import type * as Result from "effect/Result"
 import type * as Schema from "effect/Schema"
 import * as AgentContext from "./AgentContext.ts"
 import type { Client } from "./Client.ts"
+import type * as Definition from "./loop/env/Definition.ts"
 import type * as Env from "./loop/env/Env.ts"
 import * as Brief from "./loop/open/Brief.ts"
 import * as Launch from "./loop/start/Launch.ts"
@@ -152,7 +153,7 @@ const construct = Effect.fnUntraced(function*<Tools extends Record<string, Tool.
   }
   const handlers = yield* resolve(options.toolkit)
   const tools = Object.keys(handlers.tools)
-  const definition: Brief.Definition = {
+  const definition: Definition.Definition = {
     name,
     instructions: options.instructions,
     handlers,

@@ -20,7 +20,7 @@ import * as Timeouts from "../../services/Timeouts.ts"
 import * as Tokenizer from "../../services/Tokenizer.ts"
 import * as RunSpan from "../observe/RunSpan.ts"
 import * as Spans from "../observe/Spans.ts"
-import type * as Brief from "../open/Brief.ts"
+import type * as Definition from "./Definition.ts"
 import * as HookRun from "./HookRun.ts"
 
 export interface Settings {
@@ -38,7 +38,7 @@ export interface Settings {
   readonly unseen: Tracer.Span | undefined
 }
 
-type Own = Pick<Brief.Definition, "limits" | "name" | "timeouts">
+type Own = Pick<Definition.Definition, "limits" | "name" | "timeouts">
 
 /** Those of an agent in a context, which must be that of the fiber that asks; looked up once for each. */
 export const shared = (own: Own): (context: Context.Context<never>) => Effect.Effect<Settings> => {

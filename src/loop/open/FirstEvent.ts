@@ -9,14 +9,12 @@ import * as RunState from "../../run/RunState.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
 import type * as Env from "../env/Env.ts"
 import * as Unsettled from "../round/Unsettled.ts"
-import type * as Brief from "./Brief.ts"
-import type * as Opening from "./Opening.ts"
 
 /** Records and stores the drive's first event. */
 export const write = (
   env: Env.Env,
-  begin: Opening.Begin,
-  brief: Brief.Brief
+  begin: Env.Begin,
+  brief: Env.Brief
 ): Effect.Effect<void, SessionStore.StoreError> => {
   const { journal } = env
   const before = journal.state
@@ -32,8 +30,8 @@ export const write = (
 
 const start = (
   { journal }: Env.Env,
-  { input }: Extract<Opening.Begin, { _tag: "Start" }>,
-  { agent, instructions }: Brief.Brief,
+  { input }: Extract<Env.Begin, { _tag: "Start" }>,
+  { agent, instructions }: Env.Brief,
   before: RunState.RunState
 ): void => {
   // what was said to a run that died stands before the new message
@@ -46,7 +44,7 @@ const start = (
 
 const resume = (
   { journal }: Env.Env,
-  { data, limits }: Extract<Opening.Begin, { _tag: "Resume" }>,
+  { data, limits }: Extract<Env.Begin, { _tag: "Resume" }>,
   before: RunState.RunState
 ): void => {
   journal.record({

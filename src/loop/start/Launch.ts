@@ -14,6 +14,7 @@ import * as RunPolicy from "../../run/RunPolicy.ts"
 import type * as RunResult from "../../run/RunResult.ts"
 import type * as Ids from "../../services/Ids.ts"
 import type * as Runs from "../../services/Runs.ts"
+import type * as Definition from "../env/Definition.ts"
 import type * as Env from "../env/Env.ts"
 import * as Settings from "../env/Settings.ts"
 import * as Fold from "../log/Fold.ts"
@@ -40,7 +41,7 @@ export interface Launch {
   readonly shutdown: Effect.Effect<void>
 }
 
-export const make = (services: Env.Services, definition: Brief.Definition): Launch => {
+export const make = (services: Env.Services, definition: Definition.Definition): Launch => {
   Brief.begin(definition)
   const track = new Set<Runs.LiveRun>()
   const start = (request: Env.Request) => Start.start(services, request, track)
@@ -80,7 +81,7 @@ export const make = (services: Env.Services, definition: Brief.Definition): Laun
     if (Result.isFailure(checked)) return Effect.fail(checked.failure)
     if (Result.isFailure(timeouts)) return Effect.fail(timeouts.failure)
     const effective = checked.success
-    const begin: Opening.Begin = { _tag: "Start", input: effective, create: input.createSession ?? true }
+    const begin: Env.Begin = { _tag: "Start", input: effective, create: input.createSession ?? true }
     return Effect.flatMapEager(
       Brief.make(definition, effective, timeouts.success),
       (brief) => start({ sessionId, runId, begin, brief, settings, folded: Fold.nothing, isWatched })
