@@ -16,6 +16,7 @@ import * as ToolRound from "../round/ToolRound.ts"
 import * as Ended from "./Ended.ts"
 import * as Fitting from "./Fitting.ts"
 import * as ModelHooks from "./ModelHooks.ts"
+import * as Offer from "./Offer.ts"
 
 /** The settled answer that a turn is concluded from. */
 export interface Answer {
@@ -76,6 +77,16 @@ export const conclude = function*(
   goOn(env, decision.reason)
   return undefined
 }
+
+/** The same for the turn that an earlier drive left open, which made its call. */
+export const concludeOpen = (env: Env.Env): ReturnType<typeof conclude> => {
+  const { answer, offered, openCalls } = env.journal.state
+  const hasCalls = (answer?.calls ?? openCalls.length) > 0
+  const isEmpty = answer?.isBlank ?? false
+  return conclude(Offer.cut(env, offered), { hasCalls, isEmpty, latency: noLatency })
+}
+
+const noLatency: Latency = { firstPart: 0, model: 0 }
 
 const noAnswer = { attempt: 0, finishReason: "unknown", usage: Usage.zero } as const
 

@@ -26,11 +26,8 @@ import * as Sizing from "./Sizing.ts"
 /** Takes turns until the run ends, beginning with the one that an earlier drive left open. */
 export const takeTurns = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Return<Ended.Ended, RunError.RunError> {
   const { hooks, journal, rules: { prepareTurn } } = env
-  const before = journal.state
-  if (RunState.isTurnOpen(before)) {
-    const hasCalls = (before.answer?.calls ?? before.openCalls.length) > 0
-    const isEmpty = before.answer?.isBlank ?? false
-    const ended = yield* Concluding.conclude(Offer.cut(env, before.offered), { hasCalls, isEmpty, latency: noLatency })
+  if (RunState.isTurnOpen(journal.state)) {
+    const ended = yield* Concluding.concludeOpen(env)
     if (ended !== undefined) return ended
   }
   while (true) {
@@ -112,6 +109,3 @@ const settle = (
   })
   return { hasCalls: journal.state.openCalls.length > 0, isEmpty, latency: { firstPart, model: duration } }
 }
-
-/** An earlier drive made the call. */
-const noLatency: Concluding.Answer["latency"] = { firstPart: 0, model: 0 }
