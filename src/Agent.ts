@@ -12,6 +12,7 @@ import type * as Result from "effect/Result"
 import type * as Schema from "effect/Schema"
 import * as AgentContext from "./AgentContext.ts"
 import type { Client } from "./Client.ts"
+import type * as Definition from "./loop/env/Definition.ts"
 import type * as Env from "./loop/env/Env.ts"
 import * as Brief from "./loop/open/Brief.ts"
 import * as Launch from "./loop/start/Launch.ts"
@@ -152,7 +153,7 @@ const construct = Effect.fnUntraced(function*<Tools extends Record<string, Tool.
   }
   const handlers = yield* resolve(options.toolkit)
   const tools = Object.keys(handlers.tools)
-  const definition: Brief.Definition = {
+  const definition: Definition.Definition = {
     name,
     instructions: options.instructions,
     handlers,
@@ -174,21 +175,9 @@ const construct = Effect.fnUntraced(function*<Tools extends Record<string, Tool.
   return {
     client: {
       stream: (input) => Start.whileRead(begin(input, true)),
-      run: (input) =>
-        Effect.uninterruptibleMask((restore) =>
-          Effect.flatMap(
-            begin(input, false),
-            (started) => Effect.onInterrupt(restore(started.run.result as Run<A>["result"]), () => Start.leave(started))
-          )
-        ),
-      start: (input) =>
-        Effect.uninterruptibleMask((restore) =>
-          Effect.flatMap(
-            begin(input, true),
-            (started) => Effect.onInterrupt(restore(Effect.succeed(toRun<A>(started.run))), () => Start.leave(started))
-          )
-        ),
-      resume: (input) => Start.whileRead(inContext(launch.proceed(input))),
+      run: (input) => Start.held(begin(input, false), (run) => run.result as Run<A>["result"]),
+      start: (input) => Start.held(begin(input, true), (run) => Effect.succeed(toRun<A>(run))),
+      resume: (input) => Start.whileRead(inContext(launch.resume(input))),
       approvals: (sessionId) => inContext(launch.approvals(sessionId)),
       decide: (decision) => inContext(launch.decide(decision)),
       compact: (sessionId) => inContext(launch.compact(sessionId)),

@@ -7,7 +7,7 @@ import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import * as RunError from "../run/RunError.ts"
-import * as Grace from "../services/Grace.ts"
+import * as Detached from "../services/Detached.ts"
 import * as Runs from "../services/Runs.ts"
 
 interface Entry {
@@ -30,7 +30,7 @@ export const make: Effect.Effect<Runs.Runs["Service"], never, Scope.Scope> = Eff
       live.set(run.sessionId, entry)
       const forget = forgetting(live, entry)
       // a fiber that is interrupted before its first step would never say how the run ended
-      const driving = Grace.start(drive(Effect.sync(forget)), context, { uninterruptible: true })
+      const driving = Detached.start(drive(Effect.sync(forget)), context, { uninterruptible: true })
       // a drive that dies forgets too
       Fiber.runIn(driving, scope).addObserver(ifDead(forget))
       return Effect.succeed(run)

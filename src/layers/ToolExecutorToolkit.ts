@@ -2,10 +2,8 @@
  * Runs calls through an effect/ai toolkit: everything that may go wrong with them becomes an outcome here. Arguments stay
  * out of spans.
  *
- * Does not own how a handler is called (`KnownHandler`, `BehindHandle`).
+ * Does not own how a handler is called (`KnownHandler`, `BehindHandle`), nor what its end means (`Settling`).
  */
-import * as AiError from "effect/ai/AiError"
-import type * as Prompt from "effect/ai/Prompt"
 import * as Tool from "effect/ai/Tool"
 import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
@@ -14,16 +12,16 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
-import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import type * as ToolOutcome from "../run/ToolOutcome.ts"
-import * as Grace from "../services/Grace.ts"
+import * as Detached from "../services/Detached.ts"
+import * as Severing from "../services/Severing.ts"
 import * as ToolExecutor from "../services/ToolExecutor.ts"
 import * as BehindHandle from "./tools/BehindHandle.ts"
 import * as KnownHandler from "./tools/KnownHandler.ts"
 import * as PlainJson from "./tools/PlainJson.ts"
+import * as Settling from "./tools/Settling.ts"
 import type * as ToolCodecs from "./tools/ToolCodecs.ts"
-import { truncate } from "./tools/Truncation.ts"
 
 /** Longer results are cut to this many characters, head and tail. Default 30,000. */
 export const ResultLimit = Context.Reference<number>("fiberloop/layers/ToolExecutorToolkit/ResultLimit", {
@@ -36,16 +34,13 @@ const execute: ToolExecutor.ToolExecutor["Service"]["execute"] = (handlers, call
     return Effect.succeed({ outcome: { _tag: "UnknownTool", available: Object.keys(handlers.tools) } })
   }
   return Effect.callback((resume) => {
-    const context = Grace.contextHere()
+    const context = Detached.contextHere()
     const limit = Context.get(context, ResultLimit)
-    const settlement = (exit: Exited): ToolExecutor.Settlement =>
-      Exit.isSuccess(exit)
-        ? settle(exit.value, limit)
-        : cut(explained(outcomeOfCause(tool, exit.cause), call.params), limit)
+    const settlement = (exit: Settling.Exited) => Settling.of(tool, call.params, exit, limit)
     const fiber = start(handlers, tool, call, observer, context, (exit) => resume(Effect.succeed(settlement(exit))))
     if (fiber === undefined) return
     const onLeak = Effect.suspend(() => observer.leftBehind(leftBehind(tool)))
-    return Grace.awaiting(fiber, (exit) => resume(Effect.sync(() => settlement(exit))), resume, onLeak, () => {
+    return Severing.awaiting(fiber, (exit) => resume(Effect.sync(() => settlement(exit))), resume, onLeak, () => {
       const millis = Duration.toMillis(call.timeout)
       const late = (isLeftBehind: boolean): Effect.Effect<ToolExecutor.Settlement> => {
         const isUnknown = isLeftBehind && !isRepeatable(tool)
@@ -88,7 +83,7 @@ const problemOf: ToolExecutor.ToolExecutor["Service"]["problemOf"] = (handlers, 
     ? Effect.succeed("there is no such tool")
     : Effect.map(
       Effect.exit(decoded(tool, params)),
-      (exit) => Exit.isSuccess(exit) ? undefined : describe(Cause.squash(exit.cause))
+      (exit) => Exit.isSuccess(exit) ? undefined : Settling.describe(Cause.squash(exit.cause))
     )
 }
 
@@ -112,7 +107,6 @@ export const make: ToolExecutor.ToolExecutor["Service"] = {
 
 export const layer: Layer.Layer<ToolExecutor.ToolExecutor> = Layer.succeed(ToolExecutor.ToolExecutor, make)
 
-type Exited = Exit.Exit<ToolCodecs.Result | undefined, unknown>
 type Running = Fiber.Fiber<ToolCodecs.Result | undefined, unknown>
 
 /** Starts the handler, which ends with what it gave after its progress was handed on; gives its fiber where it waits. */
@@ -122,7 +116,7 @@ const start = (
   call: ToolExecutor.Call,
   observer: ToolExecutor.Observer,
   context: Context.Context<never>,
-  onExit: (exit: Exited) => void
+  onExit: (exit: Settling.Exited) => void
 ): Running | undefined => {
   const progress = (encoded: unknown) => {
     const json = PlainJson.of(encoded)
@@ -130,14 +124,14 @@ const start = (
   }
   const handler = KnownHandler.find(handlers, tool)
   let fiber: Running | undefined
-  if (handler === undefined) fiber = Grace.start(BehindHandle.run(handlers, call, progress), context)
+  if (handler === undefined) fiber = Detached.start(BehindHandle.run(handlers, call, progress), context)
   else {
     const running = KnownHandler.run(tool, handler, call, progress, () => fiber?.pollUnsafe() !== undefined)
     if (isExit(running)) {
       onExit(running)
       return undefined
     }
-    fiber = Grace.start(running, KnownHandler.contextOf(handler, context, call))
+    fiber = Detached.start(running, KnownHandler.contextOf(handler, context, call))
   }
   const exit = fiber.pollUnsafe()
   if (exit === undefined) return fiber
@@ -154,92 +148,3 @@ const isRepeatable = (tool: Tool.Any): boolean =>
 const leftBehind = (tool: Tool.Any): ToolOutcome.ToolOutcome => ({
   _tag: isRepeatable(tool) ? "Interrupted" : "OutcomeUnknown"
 })
-
-const settle = (result: ToolCodecs.Result | undefined, limit: number): ToolExecutor.Settlement => {
-  if (result === undefined) return { outcome: { _tag: "Failed", result: "The tool ended without a result." } }
-  if (result.isFailure && AiError.isAiError(result.result)) return cut(outcomeOfAiError(result.result), limit)
-  const encoded = PlainJson.of(
-    result.modelOutput === undefined ? result.encodedResult : toText(result.modelOutput)
-  )
-  if (encoded._tag === "NotJson") return { outcome: { _tag: "NotEncodable", message: encoded.message } }
-  return settled(result.isFailure ? "Failed" : "Succeeded", encoded, limit)
-}
-
-/** As `Prompt.toolModelOutputToText`: a file is named and not shown. */
-const toText = (parts: ReadonlyArray<Prompt.ToolModelOutputPart>): string =>
-  parts.map((part) => {
-    if (part.type === "text") return part.text
-    return `[${part.mediaType}${part.fileName === undefined ? "" : ` ${part.fileName}`} omitted]`
-  }).join("\n")
-
-/** The outcome with as much of its result as a model will read. */
-const settled = (_tag: "Failed" | "Succeeded", json: PlainJson.Json, limit: number): ToolExecutor.Settlement => {
-  const { originalSize, text } = truncate(json.text, limit)
-  return originalSize === undefined
-    ? { outcome: { _tag, result: PlainJson.value(json) } }
-    : { outcome: { _tag, result: text }, originalSize }
-}
-
-/** Cuts what a model will read of an outcome that is no handler's result. */
-const cut = (outcome: ToolOutcome.ToolOutcome, limit: number): ToolExecutor.Settlement => {
-  if ("message" in outcome) return { outcome: { ...outcome, message: truncate(outcome.message, limit).text } }
-  if (!("result" in outcome)) return { outcome }
-  const json = PlainJson.of(outcome.result)
-  return json._tag === "NotJson" || (outcome._tag !== "Failed" && outcome._tag !== "Succeeded")
-    ? { outcome }
-    : settled(outcome._tag, json, limit)
-}
-
-const outcomeOfCause = (tool: Tool.Any, cause: Cause.Cause<unknown>): ToolOutcome.ToolOutcome => {
-  const error = Cause.findErrorOption(cause)
-  if (Option.isSome(error)) {
-    if (AiError.isAiError(error.value)) return outcomeOfAiError(error.value)
-    return { _tag: "Failed", result: encodeFailure(tool, error.value) }
-  }
-  if (Cause.hasInterruptsOnly(cause)) return { _tag: "Failed", result: "The tool interrupted itself." }
-  return { _tag: "Failed", result: `The tool failed unexpectedly: ${describe(Cause.squash(cause))}` }
-}
-
-/** Arguments that are still a text did not parse, of which a schema only says that they are no object. */
-const explained = (outcome: ToolOutcome.ToolOutcome, params: Schema.Json): ToolOutcome.ToolOutcome => {
-  if (outcome._tag !== "InvalidArguments" || typeof params !== "string") return outcome
-  try {
-    JSON.parse(params)
-    return { ...outcome, message: "they are a text and not a JSON object" }
-  } catch (error) {
-    return { ...outcome, message: `they are not JSON: ${describe(error)}` }
-  }
-}
-
-const outcomeOfAiError = (error: AiError.AiError): ToolOutcome.ToolOutcome => {
-  const { reason } = error
-  switch (reason._tag) {
-    case "ToolParameterValidationError":
-      return { _tag: "InvalidArguments", message: reason.description }
-    case "ToolNotFoundError":
-      return { _tag: "UnknownTool", available: reason.availableTools }
-    case "ToolResultEncodingError":
-    case "InvalidToolResultError":
-      return { _tag: "NotEncodable", message: reason.description }
-    default:
-      return { _tag: "Failed", result: error.message }
-  }
-}
-
-/** A typed failure as its schema encodes it; one that does not fit its schema as a sentence. */
-const encodeFailure = (tool: Tool.Any, error: unknown): Schema.Json => {
-  const encoded = Schema.encodeUnknownOption(Schema.toCodecJson(tool.failureSchema as Schema.Codec<unknown>))(error)
-  const json = PlainJson.of(Option.getOrUndefined(encoded))
-  return Option.isSome(encoded) && json._tag === "Json" ? PlainJson.value(json) : `The tool failed: ${describe(error)}`
-}
-
-/** What an error says of itself; code that is not ours made it, so even asking may throw. */
-const describe = (error: unknown): string => {
-  try {
-    if (typeof error === "string") return error
-    if (error instanceof Error && typeof error.message === "string") return error.message || error.name
-  } catch {
-    return "its error cannot be read"
-  }
-  return "no reason given"
-}

@@ -1,4 +1,4 @@
-/** How many tokens a text is: a setting, read where the size of a context is computed. By default it is estimated. */
+/** How many tokens a text is: a setting, read by the loop at every drive. By default it is estimated. */
 import * as Context from "effect/Context"
 import * as TokenEstimate from "../run/TokenEstimate.ts"
 

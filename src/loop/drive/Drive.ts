@@ -14,6 +14,7 @@ import * as Tracer from "effect/Tracer"
 import type * as RunError from "../../run/RunError.ts"
 import * as RunState from "../../run/RunState.ts"
 import * as Alarm from "../../services/Alarm.ts"
+import * as Detached from "../../services/Detached.ts"
 import * as Grace from "../../services/Grace.ts"
 import * as LeaveBehind from "../../services/LeaveBehind.ts"
 import * as Env from "../env/Env.ts"
@@ -24,6 +25,7 @@ import * as Cost from "../open/Cost.ts"
 import * as FirstEvent from "../open/FirstEvent.ts"
 import * as Mending from "../open/Mending.ts"
 import * as Opening from "../open/Opening.ts"
+import type * as Ended from "../turn/Ended.ts"
 import * as Turn from "../turn/Turn.ts"
 import * as CutShort from "./CutShort.ts"
 import * as Ending from "./Ending.ts"
@@ -85,7 +87,7 @@ const through = (driving: Driving): Effect.Effect<void> => {
   return Effect.flatMap(
     // its turns have calls to settle behind what they leave behind
     Phase.run(live, Alarm.hold(() => work(driving)), () => live.env === undefined ? 1 : 2),
-    (exit) => Effect.flatMapEager(conclude(driving, exit), () => observing.seen)
+    (exit) => Effect.flatMapEager(end(driving, exit), () => observing.seen)
   )
 }
 
@@ -97,7 +99,7 @@ const release = ({ forget, scope }: Pick<Driving, "forget" | "scope">): Effect.E
   })
 
 type Replay = Extract<Opening.Opened, { _tag: "Replay" }>
-type Worked = Turn.Ending | Replay
+type Worked = Ended.Ended | Replay
 
 /** From the opening of the session to the end of the turns; does not own what follows, whatever cuts it off. */
 const work = (driving: Driving): Effect.Effect<Worked, RunError.RunError> => {
@@ -127,7 +129,7 @@ const ready = (
   )
 
 /** Stores the first event and takes turns; all of it is seen. */
-const takeUp = (driving: Driving, opened: Opening.Ready): Effect.Effect<Turn.Ending, RunError.RunError> => {
+const takeUp = (driving: Driving, opened: Opening.Ready): Effect.Effect<Ended.Ended, RunError.RunError> => {
   const { leftBehind, live, observing, request, services } = driving
   // a store that makes a success of its interruption begins nothing more
   if (live.stopped !== undefined) return Effect.interrupt
@@ -145,14 +147,14 @@ const takeUp = (driving: Driving, opened: Opening.Ready): Effect.Effect<Turn.End
     if (maxDuration !== undefined) {
       // a limit that is reached by now is the turns' own to see
       const timer = Effect.andThen(Effect.yieldNow, limitDuration(env, live, maxDuration))
-      driving.timer = Grace.start(timer, Grace.contextHere())
+      driving.timer = Detached.start(timer, Detached.contextHere())
     }
     return Turn.takeTurns(env)
   })
 }
 
 /** Ends what was begun, and refuses what was not. */
-const conclude = (driving: Driving, exit: Exit.Exit<Worked, RunError.RunError>): Effect.Effect<void> => {
+const end = (driving: Driving, exit: Exit.Exit<Worked, RunError.RunError>): Effect.Effect<void> => {
   const { live, timer } = driving
   timer?.interruptUnsafe()
   const finish = (env: Env.Env, ending: Ending.Ending) => Ending.finish(env, live, ending, release(driving))

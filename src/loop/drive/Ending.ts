@@ -14,17 +14,17 @@ import type * as RunEvent from "../../run/RunEvent.ts"
 import * as RunResult from "../../run/RunResult.ts"
 import * as RunState from "../../run/RunState.ts"
 import * as RunStatus from "../../run/RunStatus.ts"
-import * as Grace from "../../services/Grace.ts"
+import * as Detached from "../../services/Detached.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
 import type * as Env from "../env/Env.ts"
 import type * as Opening from "../open/Opening.ts"
 import * as Unsettled from "../round/Unsettled.ts"
-import type * as Turn from "../turn/Turn.ts"
+import type * as Ended from "../turn/Ended.ts"
 import type * as Live from "./Live.ts"
 import * as Phase from "./Phase.ts"
 
 export type Ending =
-  | Turn.Ending
+  | Ended.Ended
   | { readonly _tag: "RunAborted"; readonly reason: RunEvent.AbortedReason }
   | { readonly _tag: "RunFailed"; readonly error: RunError.RunError }
 
@@ -41,14 +41,14 @@ export const finish = (
   live.env = undefined
   record(env, ending)
   // given back before the store has answered, the session would not take this end any more
-  const sealing = Grace.start(seal(env, release), Grace.contextHere())
+  const sealing = Detached.start(seal(env, release), Detached.contextHere())
   return Effect.flatMapEager(Phase.patiently(live, sealing, storeStuck), (sealed) => {
     if (Exit.isSuccess(sealed)) env.inbox.answer()
     if (sealing.pollUnsafe() === undefined) {
       const giveUp = Effect.andThen(Effect.raceFirst(Fiber.await(sealing), Effect.sleep(patience)), release)
-      Grace.start(giveUp, Grace.contextHere())
+      Detached.start(giveUp, Detached.contextHere())
     }
-    return conclude(live, resultOf(env, live, ending, sealed))
+    return tell(live, resultOf(env, live, ending, sealed))
   })
 }
 
@@ -151,19 +151,18 @@ const resultIn = (live: Live.Live, state: RunState.RunState): Result => {
 }
 
 /** The run never began; whoever started it learns why. */
-export const refuse = (live: Live.Live, error: RunError.RunError) =>
-  Effect.suspend(() => conclude(live, Exit.fail(error)))
+export const refuse = (live: Live.Live, error: RunError.RunError) => Effect.suspend(() => tell(live, Exit.fail(error)))
 
 /** The run is in the log: its readers get its events from there, and its result is what it was. */
 export const replay = (live: Live.Live, { past }: Extract<Opening.Opened, { _tag: "Replay" }>) =>
   Effect.suspend(() => {
     live.feed.replay(past.from, past.to)
     Deferred.doneUnsafe(live.begun, Exit.void)
-    return conclude(live, resultIn(live, past.state))
+    return tell(live, resultIn(live, past.state))
   })
 
 /** Answers whoever waits; for the first event, where that did not come before. */
-const conclude = (live: Live.Live, result: Result): Effect.Effect<void> =>
+const tell = (live: Live.Live, result: Result): Effect.Effect<void> =>
   Effect.mapEager(live.observing?.end(result) ?? Effect.void, () => {
     live.feed.end(Exit.asVoid(result))
     if (Exit.isFailure(result)) live.inbox.fail(toRunError(result.cause))

@@ -1,4 +1,8 @@
-/** A run as this process knows it: what outlives its drive, how it is spoken to, and the way to cut the drive off. */
+/**
+ * A run as this process knows it: what outlives its drive, how it is spoken to, and the way to cut the drive off.
+ *
+ * Does not own the work of the drive (`Drive`), its end (`Ending`), nor which runs live here (`Runs`).
+ */
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -52,7 +56,7 @@ export class Live implements Runs.LiveRun {
   ) {
     this.runId = runId
     this.sessionId = sessionId
-    this.feed = Feed.make(store, sessionId, isWatched)
+    this.feed = new Feed.Feed(store, sessionId, isWatched)
     this.track = track
     this.output = brief.output
     this.#store = store

@@ -1,11 +1,14 @@
 /**
  * Parts of a drive that a stop can cut off, although the drive itself is not interrupted: it has an end to write. Waits for
  * them let an interruption in, whatever fiber the drive is on.
+ *
+ * Does not own why a run is cut off (`Live`), nor what follows then (`CutShort`).
  */
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
+import * as Detached from "../../services/Detached.ts"
 import * as Grace from "../../services/Grace.ts"
 import * as Live from "./Live.ts"
 
@@ -23,7 +26,7 @@ export const run = <A, E>(
 ): Effect.Effect<Exit.Exit<A, E>> =>
   live.stopped !== undefined
     ? Effect.succeed(interrupted)
-    : settled(live, Grace.start(self, Grace.contextHere()), interrupted, grace, true)
+    : settled(live, Detached.start(self, Detached.contextHere()), interrupted, grace, true)
 
 const once = () => 1
 const interrupted = Exit.interrupt()

@@ -1,6 +1,8 @@
 /**
  * Where the calls of a live drive that wait for a person hear that somebody elsewhere has decided; what was decided stands
  * in the log.
+ *
+ * Does not own what may be decided, nor how that is recorded (`Answering`).
  */
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"

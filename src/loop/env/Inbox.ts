@@ -9,13 +9,13 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Delivery from "../../run/Delivery.ts"
-import * as Bounds from "../../run/log/Bounds.ts"
-import * as RunError from "../../run/RunError.ts"
+import type * as RunError from "../../run/RunError.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import * as Queue from "../../run/state/Queue.ts"
 import * as Transcript from "../../run/Transcript.ts"
-import * as SessionStore from "../../services/SessionStore.ts"
+import type * as SessionStore from "../../services/SessionStore.ts"
 import type * as Journal from "../log/Journal.ts"
+import * as TooLarge from "../log/TooLarge.ts"
 
 export type Input = Pick<Queue.Queued, "kind" | "messages">
 
@@ -48,10 +48,8 @@ export class Inbox {
     return Effect.uninterruptibleMask((restore): Effect.Effect<Answer, RunError.RunError> => {
       const journal = this.#journal
       if (journal === undefined) return Effect.succeed(Effect.succeed(Delivery.notDelivered("ended")))
-      const bytes = Bounds.above(given, SessionStore.maxContentBytes)
-      if (bytes !== undefined) {
-        return Effect.fail(RunError.tooLarge("the message", bytes, SessionStore.maxContentBytes))
-      }
+      const tooLarge = TooLarge.of("the message", given)
+      if (tooLarge !== undefined) return Effect.fail(tooLarge)
       const messages = [...given]
       journal.record({ _tag: "InputQueued", kind, messages })
       const answer = Deferred.makeUnsafe<Delivery.Delivery, RunError.RunError>()

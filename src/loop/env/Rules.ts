@@ -1,6 +1,8 @@
 /**
  * What an agent decides about its turns, and how it is asked: at once where it has the answer, else with the time limit of
  * a tool, and an abort does not wait for it. Whatever goes wrong ends the run: nothing goes on as if it had not been asked.
+ *
+ * Does not own when a rule is asked, nor what follows from its answer (`Stopping`, `Offer`).
  */
 import * as Cause from "effect/Cause"
 import * as Duration from "effect/Duration"

@@ -1,8 +1,11 @@
 /**
  * What all of an agent's drives take from the context that they are started in. It never changes, so all that are started in
  * one context may share what was looked up and checked once. What few of them ask for, they look up where they do.
+ *
+ * Does not own which context that is (`AgentContext`), nor what an input says besides (`InputCheck`).
  */
 import * as Clock from "effect/Clock"
+import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import type * as Tracer from "effect/Tracer"
@@ -17,7 +20,7 @@ import * as Timeouts from "../../services/Timeouts.ts"
 import * as Tokenizer from "../../services/Tokenizer.ts"
 import * as RunSpan from "../observe/RunSpan.ts"
 import * as Spans from "../observe/Spans.ts"
-import type * as Brief from "../open/Brief.ts"
+import type * as Definition from "./Definition.ts"
 import * as HookRun from "./HookRun.ts"
 
 export interface Settings {
@@ -35,10 +38,22 @@ export interface Settings {
   readonly unseen: Tracer.Span | undefined
 }
 
+type Own = Pick<Definition.Definition, "limits" | "name" | "timeouts">
+
+/** Those of an agent in a context, which must be that of the fiber that asks; looked up once for each. */
+export const shared = (own: Own): (context: Context.Context<never>) => Effect.Effect<Settings> => {
+  const known = new WeakMap<Context.Context<never>, Settings>()
+  return (context) => {
+    const made = known.get(context)
+    return made !== undefined ? Effect.succeed(made) : Effect.map(make(own), (settings) => {
+      known.set(context, settings)
+      return settings
+    })
+  }
+}
+
 /** Those of the context of the fiber that asks, behind what the agent says itself. */
-export const make = (
-  { limits, name, timeouts }: Pick<Brief.Definition, "limits" | "name" | "timeouts">
-): Effect.Effect<Settings> =>
+export const make = ({ limits, name, timeouts }: Own): Effect.Effect<Settings> =>
   Effect.withFiber((fiber) => {
     const telemetry = Spans.telemetryOf(fiber)
     const unseen = telemetry.isTraced ? Effect.undefined : RunSpan.begin(name)

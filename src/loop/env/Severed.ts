@@ -1,10 +1,12 @@
 /**
  * What a run asks of an application's own code besides its tools and its model: an abort waits for it at most the grace
  * period; then it is left behind, and the end of the run names it.
+ *
+ * Does not own how that is done (`Severing`), nor time limits: whoever asks has its own.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import * as Grace from "../../services/Grace.ts"
+import * as Severing from "../../services/Severing.ts"
 import * as ToolExecutor from "../../services/ToolExecutor.ts"
 import type * as Env from "./Env.ts"
 
@@ -17,7 +19,7 @@ export const run = <A, E, R>(
 ): Effect.Effect<A, E, R> =>
   Effect.andThen(
     Effect.yieldNow,
-    Grace.severed(
+    Severing.severed(
       self,
       Effect.sync(() => {
         leftBehind.set(`${name} ${subject}`, { name })

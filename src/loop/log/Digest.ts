@@ -1,4 +1,8 @@
-/** Digests that name what was sent or asked without holding it. */
+/**
+ * Digests that name what was sent or asked without holding it.
+ *
+ * Does not own what goes into one: whoever records it does (`Offer`, `ModelHooks`, `Question`, `Brief`).
+ */
 import * as Effect from "effect/Effect"
 
 /** SHA-256 of a text, hex. */

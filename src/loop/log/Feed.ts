@@ -11,10 +11,6 @@ import type * as SessionStore from "../../services/SessionStore.ts"
 import { type End, type Events, FeedReader, type Watcher } from "./FeedReader.ts"
 import * as Reading from "./Reading.ts"
 
-/** With `isWatched`, whoever reads first sees everything from the first event on, deltas too, however late they come. */
-export const make = (store: SessionStore.SessionStore["Service"], sessionId: string, isWatched: boolean): Feed =>
-  new Feed(store, sessionId, isWatched)
-
 export class Feed {
   readonly #store: SessionStore.SessionStore["Service"]
   readonly #sessionId: string
@@ -24,6 +20,7 @@ export class Feed {
   #last = 0
   #ended: End | undefined
 
+  /** With `isWatched`, whoever reads first sees everything from the first event on, deltas too, however late they come. */
   constructor(store: SessionStore.SessionStore["Service"], sessionId: string, isWatched: boolean) {
     this.#store = store
     this.#sessionId = sessionId

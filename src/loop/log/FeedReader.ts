@@ -5,6 +5,8 @@
  * When the buffer is full, neighbouring deltas of one block are joined and other transient events are dropped. Where that
  * is not enough, everything up to the last durable event is dropped and read again from the store, by `seq`, when the
  * reader comes back; the deltas among it are restated by those events. An end stays in the buffer whatever happens.
+ *
+ * Does not own which events there are, nor who reads them (`Feed`).
  */
 import * as Arr from "effect/Array"
 import * as Cause from "effect/Cause"

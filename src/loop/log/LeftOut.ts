@@ -1,5 +1,7 @@
 /**
  * What is left of recorded events when a store does not hold one of them: it goes, and what follows from it. Pure.
+ *
+ * Does not own the write that failed, nor when what is left is written (`Journal`).
  */
 import * as Bounds from "../../run/log/Bounds.ts"
 import * as RunEvent from "../../run/RunEvent.ts"

@@ -1,4 +1,8 @@
-/** A stream of something that is opened with the first pull, and closed when its reader leaves. */
+/**
+ * A stream of something that is opened with the first pull, and closed when its reader leaves.
+ *
+ * Does not own what is read (`Feed`), nor what it means that a reader leaves (`Start`).
+ */
 import type * as Arr from "effect/Array"
 import * as Channel from "effect/Channel"
 import * as Effect from "effect/Effect"

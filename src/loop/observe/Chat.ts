@@ -1,4 +1,8 @@
-/** The span of one try at a model call, and what is measured of it. */
+/**
+ * The span of one try at a model call, and how long it took as metrics.
+ *
+ * Does not own what is counted of the log (`Meter`).
+ */
 import type * as Effect from "effect/Effect"
 import type * as Tracer from "effect/Tracer"
 import type * as Message from "../../run/Message.ts"

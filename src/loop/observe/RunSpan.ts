@@ -1,4 +1,8 @@
-/** The span of a drive, and what its events say on it. */
+/**
+ * The span of a drive, and what its events say on it.
+ *
+ * Does not own the spans of model calls and tools below it (`Chat`, `ToolSpan`).
+ */
 import type * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"

@@ -1,4 +1,9 @@
-/** A span around an effect whose failures are data: its child spans are the effect's, its status is what the data says. */
+/**
+ * A span around an effect whose failures are data: its child spans are the effect's, its status is what the data says. And where
+ * the spans and measurements of a drive go.
+ *
+ * Does not own what a span is of (`Chat`, `ToolSpan`), nor the span of a drive (`RunSpan`).
+ */
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"

@@ -33,10 +33,9 @@ const execution: Spans.Kind<Subject, ToolOutcome.ToolOutcome> = {
   }
 }
 
-/** Runs the call in a span of its own, where somebody sees it: the handler's own spans are below it. */
+/** Runs the call in a span of its own, which is for drives whose spans somebody sees: the handler's own spans are below it. */
 export const around = (
-  env: Pick<Env.Env, "journal" | "sessionId" | "telemetry">,
+  env: Subject["env"],
   call: OpenCall.OpenCall,
   self: Effect.Effect<ToolOutcome.ToolOutcome>
-): Effect.Effect<ToolOutcome.ToolOutcome> =>
-  env.telemetry.isTraced ? Spans.around(execution, { env, call }, self) : self
+): Effect.Effect<ToolOutcome.ToolOutcome> => Spans.around(execution, { env, call }, self)

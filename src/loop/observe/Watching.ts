@@ -6,6 +6,7 @@
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
+import * as Detached from "../../services/Detached.ts"
 import * as Grace from "../../services/Grace.ts"
 import type * as Observers from "../../services/Observers.ts"
 import type * as Feed from "../log/Feed.ts"
@@ -27,8 +28,8 @@ export const make = (
   let fibers: ReadonlyArray<Fiber.Fiber<void>> = []
   return {
     start: () => {
-      const context = Grace.contextHere()
-      fibers = observers.map((observer) => Grace.start(show(observer, feed.watch(), drive), context))
+      const context = Detached.contextHere()
+      fibers = observers.map((observer) => Detached.start(show(observer, feed.watch(), drive), context))
     },
     seen: Effect.suspend(() =>
       Effect.ignoreCause(Effect.onInterrupt(Effect.interruptible(Fiber.awaitAll(fibers)), () => giveUp(fibers)))

@@ -1,18 +1,20 @@
-/** How a drive begins in the log: a run started, or resumed, and what an older run left waiting settled before that. */
+/**
+ * How a drive begins in the log: a run started, or resumed, and what an older run left waiting settled before that.
+ *
+ * Does not own whether it may begin (`Opening`), nor the end of a drive that died before it (`Mending`).
+ */
 import * as Effect from "effect/Effect"
 import * as RunPolicy from "../../run/RunPolicy.ts"
 import * as RunState from "../../run/RunState.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
 import type * as Env from "../env/Env.ts"
 import * as Unsettled from "../round/Unsettled.ts"
-import type * as Brief from "./Brief.ts"
-import type * as Opening from "./Opening.ts"
 
 /** Records and stores the drive's first event. */
 export const write = (
   env: Env.Env,
-  begin: Opening.Begin,
-  brief: Brief.Brief
+  begin: Env.Begin,
+  brief: Env.Brief
 ): Effect.Effect<void, SessionStore.StoreError> => {
   const { journal } = env
   const before = journal.state
@@ -28,8 +30,8 @@ export const write = (
 
 const start = (
   { journal }: Env.Env,
-  { input }: Extract<Opening.Begin, { _tag: "Start" }>,
-  { agent, instructions }: Brief.Brief,
+  { input }: Extract<Env.Begin, { _tag: "Start" }>,
+  { agent, instructions }: Env.Brief,
   before: RunState.RunState
 ): void => {
   // what was said to a run that died stands before the new message
@@ -42,7 +44,7 @@ const start = (
 
 const resume = (
   { journal }: Env.Env,
-  { data, limits }: Extract<Opening.Begin, { _tag: "Resume" }>,
+  { data, limits }: Extract<Env.Begin, { _tag: "Resume" }>,
   before: RunState.RunState
 ): void => {
   journal.record({

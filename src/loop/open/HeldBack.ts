@@ -1,6 +1,8 @@
 /**
  * What is to be stored together with what comes behind it: the events of one writer wait in memory until another one of
  * the same session has its first.
+ *
+ * Does not own what those events are (`Recovery`, `FirstEvent`).
  */
 import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"

@@ -21,8 +21,8 @@ export const mend = Effect.fnUntraced(function*(
   opened: Opening.Ready
 ): Effect.fn.Return<Opening.Opened, SessionStore.StoreError> {
   const { first, flush, second } = HeldBack.make(opened.session)
-  const seen = { ...Env.unseen(), feed: Observing.ofCrash(request) }
-  const env = Env.make(services, request, seen, { ...opened, session: first })
+  const others = { ...Env.nobody(), feed: Observing.ofCrash(request) }
+  const env = Env.make(services, request, others, { ...opened, session: first })
   const isResumed = opened.begin._tag === "Resume"
   yield* Recovery.repair(env, isResumed)
   const state = env.journal.state

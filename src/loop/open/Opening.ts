@@ -3,26 +3,21 @@
  * Writes nothing; a refusal leaves the session as it was. Does not own what a dead drive left open (`Recovery`).
  */
 import * as Effect from "effect/Effect"
-import type { Json } from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import * as RunError from "../../run/RunError.ts"
 import * as RunInput from "../../run/RunInput.ts"
-import type * as RunPolicy from "../../run/RunPolicy.ts"
 import * as RunState from "../../run/RunState.ts"
 import * as RunStatus from "../../run/RunStatus.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
+import type * as Env from "../env/Env.ts"
 import * as Fold from "../log/Fold.ts"
-
-export type Begin =
-  | { readonly _tag: "Start"; readonly input: RunInput.Effective; readonly create: boolean }
-  | { readonly _tag: "Resume"; readonly limits: RunPolicy.Limits | undefined; readonly data: Json | undefined }
 
 /** The session is this drive's. */
 export interface Ready extends Fold.Folded {
   readonly _tag: "Ready"
   readonly session: SessionStore.Session
   /** a start that finds its run cut short by a crash goes on with it */
-  readonly begin: Begin
+  readonly begin: Env.Begin
   /** `seq` of the first event that is this request's to see */
   readonly from: number
 }
@@ -35,7 +30,7 @@ export const open = (
   store: Store,
   sessionId: string,
   runId: string,
-  begin: Begin,
+  begin: Env.Begin,
   known: Fold.Folded
 ): Effect.Effect<Opened, RunError.RunError, Scope.Scope> =>
   Effect.flatMap(store.open(sessionId, { runId, create: begin._tag === "Start" && begin.create }), (session) => {
@@ -50,7 +45,7 @@ const look = Effect.fnUntraced(function*(
   store: Store,
   session: SessionStore.Session,
   runId: string,
-  begin: Begin,
+  begin: Env.Begin,
   known: Fold.Folded | undefined
 ): Effect.fn.Return<Opened, RunError.RunError> {
   const { sessionId } = session
@@ -65,7 +60,7 @@ const look = Effect.fnUntraced(function*(
   }
   const past = yield* Fold.find(store, sessionId, runId, folded)
   if (past !== undefined) {
-    if (RunInput.canonical(past.input) !== RunInput.canonical(begin.input)) return yield* RunError.runConflict(runId)
+    if (!isSame(past, begin)) return yield* RunError.runConflict(runId)
     return isDead && state.runId === runId ? { ...ready, begin: goOn, from: past.from } : { _tag: "Replay", past }
   }
   if (begin.input.history !== undefined && state.seq > 0) {
@@ -79,17 +74,19 @@ export const past = Effect.fnUntraced(function*(
   store: Store,
   sessionId: string,
   runId: string,
-  begin: Begin
+  begin: Env.Begin
 ): Effect.fn.Return<Fold.Past | undefined, RunError.RunError> {
   if (begin._tag === "Resume") return undefined
   const found = yield* Fold.find(store, sessionId, runId, Fold.nothing)
   if (found?.state.end === undefined) return undefined
-  return RunInput.canonical(found.input) === RunInput.canonical(begin.input)
-    ? found
-    : yield* RunError.runConflict(runId)
+  return isSame(found, begin) ? found : yield* RunError.runConflict(runId)
 })
 
-const goOn: Begin = { _tag: "Resume", limits: undefined, data: undefined }
+/** A run id means one run, so what comes with it again is the same request, or a conflict. */
+const isSame = (found: Fold.Known, begin: Extract<Env.Begin, { _tag: "Start" }>): boolean =>
+  RunInput.canonical(found.input) === RunInput.canonical(begin.input)
+
+const goOn: Env.Begin = { _tag: "Resume", limits: undefined, data: undefined }
 
 export const nothingToResume = (sessionId: string, runId: string | undefined, state: RunState.RunState) =>
   new RunError.NonRetryableError({

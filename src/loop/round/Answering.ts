@@ -9,13 +9,13 @@ import type { Json } from "effect/Schema"
 import * as Stream from "effect/Stream"
 import * as Decision from "../../run/Decision.ts"
 import * as InputCheck from "../../run/InputCheck.ts"
-import * as Bounds from "../../run/log/Bounds.ts"
 import * as RunError from "../../run/RunError.ts"
 import type * as RunInput from "../../run/RunInput.ts"
 import type * as RunState from "../../run/RunState.ts"
 import * as OpenCall from "../../run/state/OpenCall.ts"
-import * as SessionStore from "../../services/SessionStore.ts"
+import type * as SessionStore from "../../services/SessionStore.ts"
 import type * as Env from "../env/Env.ts"
+import * as TooLarge from "../log/TooLarge.ts"
 
 type Store = SessionStore.SessionStore["Service"]
 type Kit = Pick<Env.Env, "executor" | "handlers">
@@ -27,8 +27,8 @@ export const edited = Effect.fnUntraced(function*(
   given: Json
 ): Effect.fn.Return<Json, RunError.NonRetryableError> {
   const params = yield* Effect.fromResult(InputCheck.json("params", given))
-  const bytes = Bounds.above(params, SessionStore.maxContentBytes)
-  if (bytes !== undefined) return yield* RunError.tooLarge("params", bytes, SessionStore.maxContentBytes)
+  const tooLarge = TooLarge.of("params", params)
+  if (tooLarge !== undefined) return yield* tooLarge
   const problem = yield* executor.problemOf(handlers, tool, params)
   return problem === undefined
     ? params
@@ -45,8 +45,8 @@ export const check = Effect.fnUntraced(function*(
   const { approved, by, params, reason } = decision
   const call = Decision.waiting(state, decision.approvalId)
   if (call === undefined) return yield* refuse(store, decision, call)
-  const bytes = Bounds.above([by, reason], SessionStore.maxContentBytes)
-  if (bytes !== undefined) return yield* RunError.tooLarge("the answer", bytes, SessionStore.maxContentBytes)
+  const tooLarge = TooLarge.of("the answer", [by, reason])
+  if (tooLarge !== undefined) return yield* tooLarge
   if (params === undefined) return decision
   return approved === true
     ? { ...decision, params: yield* edited(kit, call.tool, params) }

@@ -1,8 +1,8 @@
 /**
  * Runs the open calls of a round: one by one, or so many at once as the policy says.
  *
- * Does not own the steps of one call (`CallStep`), what a round knows of itself (`RoundProgress`), nor what becomes of calls that
- * may not run (`ToolRound`).
+ * Does not own what a call needs (`Judging`), its steps (`CallStep`), what a round knows of itself (`RoundProgress`), nor what
+ * becomes of calls that may not run (`ToolRound`).
  */
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -11,8 +11,8 @@ import * as OpenCall from "../../run/state/OpenCall.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
 import type * as Env from "../env/Env.ts"
 import * as CallStep from "./CallStep.ts"
+import * as Judging from "./Judging.ts"
 import * as Question from "./Question.ts"
-import * as Recovery from "./Recovery.ts"
 import type { RoundProgress } from "./RoundProgress.ts"
 
 type Call = OpenCall.OpenCall
@@ -74,10 +74,10 @@ export const runAll = function*(env: Env.Env, progress: RoundProgress, calls: Re
   const { places } = lanes
   // the intents of the first calls are stored together, where no hook takes its time before one of them
   const first = calls.slice(0, places > 1 && env.hooks.at.beforeToolCall.length > 0 ? 0 : places)
-  const verdicts: Array<CallStep.Verdict> = []
+  const verdicts: Array<Judging.Verdict> = []
   for (const call of first) {
     const judged = judge(env, call)
-    const verdict = judged._tag === "Wait" ? yield* told(env, judged.verdict) : judged
+    const verdict = judged._tag === "Wait" ? yield* judged.verdict : judged
     if (verdict._tag === "Run") CallStep.start(env, verdict.call ?? call)
     verdicts.push(verdict)
   }
@@ -90,17 +90,17 @@ export const runAll = function*(env: Env.Env, progress: RoundProgress, calls: Re
 const oneByOne = function*(
   lanes: Lanes,
   calls: ReadonlyArray<Call>,
-  verdicts: ReadonlyArray<CallStep.Verdict>
+  verdicts: ReadonlyArray<Judging.Verdict>
 ): Steps {
   const { env, progress } = lanes
   let isHeld = false
   for (const [i, call] of calls.entries()) {
     if (i > 0 && !progress.mayRun()) break
     const judged = verdicts[i] ?? judge(env, call)
-    const verdict = judged._tag === "Wait" ? yield* told(env, judged.verdict) : judged
+    const verdict = judged._tag === "Wait" ? yield* judged.verdict : judged
     const isFree = verdict._tag === "Run" && call.phase === "pending" && call.decision === undefined
     if (isFree && isHeld) continue
-    if (verdict._tag === "Settle") CallStep.settle(env, call, verdict.outcome, undefined, verdict.hook)
+    if (verdict._tag === "Settle") CallStep.settle(env, call, verdict.outcome, verdict)
     else if (verdict._tag === "Run") yield* perform(lanes, verdict.call ?? call, i < verdicts.length)
     else {
       const decided = yield* ask(lanes, verdict.call ?? call)
@@ -110,22 +110,22 @@ const oneByOne = function*(
   }
 }
 
-const atOnce = (lanes: Lanes, calls: ReadonlyArray<Call>, verdicts: ReadonlyArray<CallStep.Verdict>): Running => {
+const atOnce = (lanes: Lanes, calls: ReadonlyArray<Call>, verdicts: ReadonlyArray<Judging.Verdict>): Running => {
   const work = (call: Call, i: number) => {
     const judged = verdicts[i] ?? judge(lanes.env, call)
     return judged._tag === "Wait"
-      ? Effect.flatMap(told(lanes.env, judged.verdict), (verdict) => enter(lanes, call, verdict, false))
+      ? Effect.flatMap(judged.verdict, (verdict) => enter(lanes, call, verdict, false))
       : enter(lanes, call, judged, i < verdicts.length)
   }
   return Effect.forEach(calls, work, { concurrency: "unbounded", discard: true })
 }
 
 /** An `Exit` where there is nothing to wait for: the call is over, or whoever has a place takes it up. */
-const enter = (lanes: Lanes, given: Call, verdict: CallStep.Verdict, isStarted: boolean): Running => {
+const enter = (lanes: Lanes, given: Call, verdict: Judging.Verdict, isStarted: boolean): Running => {
   const call = verdict._tag === "Settle" ? given : verdict.call ?? given
   switch (verdict._tag) {
     case "Settle":
-      CallStep.settle(lanes.env, call, verdict.outcome, undefined, verdict.hook)
+      CallStep.settle(lanes.env, call, verdict.outcome, verdict)
       return over(lanes)
     case "Ask":
       return Effect.gen(function*() {
@@ -167,11 +167,11 @@ const ask = function*(lanes: Lanes, asked: Call, n = 1): Steps<Call | undefined>
   const { env, places, progress } = lanes
   const decided = yield* decision(lanes, asked)
   if (decided === undefined) return undefined
-  const verdict = yield* CallStep.rejudge(env, decided, n)
+  const verdict = yield* Judging.rejudge(env, decided, n)
   const call = verdict._tag === "Settle" ? decided : verdict.call ?? decided
   if (verdict._tag === "Ask") return yield* ask(lanes, call, n + 1)
   if (verdict._tag === "Settle") {
-    CallStep.settle(env, call, verdict.outcome, undefined, verdict.hook)
+    CallStep.settle(env, call, verdict.outcome, verdict)
     progress.look()
     return undefined
   }
@@ -184,14 +184,13 @@ const ask = function*(lanes: Lanes, asked: Call, n = 1): Steps<Call | undefined>
 export const stillOpen = ({ journal }: Env.Env, calls: ReadonlyArray<Call>): ReadonlyArray<Call> =>
   journal.state.openCalls.filter(({ callId }) => calls.some((call) => call.callId === callId))
 
-const judge = (env: Env.Env, call: Call): CallStep.Judged =>
-  call.phase === "started" ? Recovery.judge(env, call) : CallStep.judge(env, call)
-
 /** What is known is not kept back by a rule that takes its time. */
-const told = (
-  { journal }: Env.Env,
-  verdict: Effect.Effect<CallStep.Verdict>
-): Effect.Effect<CallStep.Verdict, SessionStore.StoreError> => Effect.andThen(journal.commit, verdict)
+const judge = (env: Env.Env, call: Call): Judging.Judged<SessionStore.StoreError> => {
+  const judged = Judging.judge(env, call)
+  return judged._tag === "Wait"
+    ? { _tag: "Wait", verdict: Effect.andThen(env.journal.commit, judged.verdict) }
+    : judged
+}
 
 /** Stores the intent together with what is recorded by then, unless it is stored already, and runs the handler. */
 const perform = function*({ env, progress }: Lanes, call: Call, isStarted: boolean): Steps {

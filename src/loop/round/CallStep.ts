@@ -1,103 +1,21 @@
 /**
- * The steps of one tool call: may it run, the intent, the handler, the outcome.
+ * The steps of one tool call: the intent, the handler, the outcome.
  *
- * Does not own the question to a person (`Question`), nor which call takes which step when; that is `CallLanes`.
+ * Does not own whether it may run (`Judging`), nor which call takes which step when; that is `CallLanes`.
  */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
 import type * as Schema from "effect/Schema"
 import * as Bounds from "../../run/log/Bounds.ts"
 import * as OpenCall from "../../run/state/OpenCall.ts"
 import type * as ToolOutcome from "../../run/ToolOutcome.ts"
-import * as Transcript from "../../run/Transcript.ts"
 import * as SessionStore from "../../services/SessionStore.ts"
 import type * as ToolExecutor from "../../services/ToolExecutor.ts"
 import type * as Env from "../env/Env.ts"
-import * as Severed from "../env/Severed.ts"
 import * as ToolSpan from "../observe/ToolSpan.ts"
 import * as ToolHooks from "./ToolHooks.ts"
 
 type Call = OpenCall.OpenCall
-
-/**
- * What a call needs next: to run, a person's word, or an outcome without running. `call` is the one that does, where hooks
- * changed its arguments; `hook` is the one that settled it.
- */
-export type Verdict =
-  | { readonly _tag: "Run"; readonly call?: Call }
-  | { readonly _tag: "Ask"; readonly call?: Call }
-  | { readonly _tag: "Settle"; readonly outcome: ToolOutcome.ToolOutcome; readonly hook?: string }
-
-/** A verdict, or the wait for one. */
-export type Judged = Verdict | { readonly _tag: "Wait"; readonly verdict: Effect.Effect<Verdict> }
-
-/** What hooks make of a call that has not started, and then the rules of whatever they leave. */
-export const judge = (env: Env.Env, call: Call): Judged =>
-  ToolHooks.isAsked(env, call)
-    ? {
-      _tag: "Wait",
-      verdict: Effect.flatMap(ToolHooks.before(env, call), (prepared): Effect.Effect<Verdict> =>
-        prepared._tag === "Settle"
-          ? Effect.succeed({ ...prepared, outcome: storable(prepared.outcome) })
-          : Effect.map(awaited(byRules(env, prepared.call)), (verdict) => ({ ...verdict, call: prepared.call })))
-    }
-    : byRules(env, call)
-
-const awaited = (judged: Judged): Effect.Effect<Verdict> =>
-  judged._tag === "Wait" ? judged.verdict : Effect.succeed(judged)
-
-/** How often a person is asked about a call in one drive, where hooks change whatever arguments they give. */
-const mostQuestions = 3
-
-/**
- * The same once a person has answered the n-th question of this drive: hooks have seen all arguments but those that the
- * person gave. Where the two do not come to agree, the call does not run.
- */
-export const rejudge = (env: Env.Env, call: Call, questions: number): Effect.Effect<Verdict> =>
-  call.decision?.params === undefined
-    ? awaited(byRules(env, call))
-    : Effect.map(
-      awaited(judge(env, call)),
-      (verdict) => verdict._tag === "Ask" && questions >= mostQuestions ? unsettled : verdict
-    )
-
-const unsettled: Verdict = {
-  _tag: "Settle",
-  outcome: {
-    _tag: "Denied",
-    reason: "hooks changed the arguments that were given for the call time and again, and nobody allowed the others"
-  }
-}
-
-const byRules = (env: Env.Env, call: Call): Judged => {
-  if (call.decision?.approved === false) return { _tag: "Settle", outcome: denied(call.decision) }
-  if (!env.tools.some((tool) => tool.name === call.tool)) {
-    const available = env.tools.map((tool) => tool.name)
-    return { _tag: "Settle", outcome: { _tag: "UnknownTool", available } }
-  }
-  if (call.decision !== undefined) return runs
-  // what was asked stays asked, whatever the tool's rule says by now
-  if (call.phase === "awaiting") return waits
-  const candidate = {
-    name: call.tool,
-    params: OpenCall.asked(call),
-    callId: call.callId,
-    messages: () => Transcript.messages(Transcript.beforeTurn(env.journal.transcript))
-  }
-  const asks = env.executor.needsApproval(env.handlers, candidate, env.policy.requireApprovalByDefault ?? false)
-  if (isSettled(asks)) return verdictOf(asks.value)
-  const asked = Severed.run(env, `approval of ${call.tool}`, call.callId, asks)
-  return { _tag: "Wait", verdict: Effect.map(asked, verdictOf) }
-}
-
-const runs: Verdict = { _tag: "Run" }
-const waits: Verdict = { _tag: "Ask" }
-
-const isSettled = (asks: Effect.Effect<boolean>): asks is Exit.Success<boolean> =>
-  Exit.isExit(asks) && asks._tag === "Success"
-
-const verdictOf = (asks: boolean): Verdict => asks ? waits : runs
 
 /** A person's no. */
 export const denied = ({ reason }: OpenCall.Decision): ToolOutcome.ToolOutcome => ({
@@ -119,8 +37,7 @@ export const settle = (
   { journal }: Pick<Env.Env, "journal">,
   call: Call,
   outcome: ToolOutcome.ToolOutcome,
-  ofRun?: string,
-  hook?: string
+  { hook, ofRun }: { readonly hook?: string | undefined; readonly ofRun?: string | undefined } = {}
 ): void => {
   const { callId, phase, startedAt, tool, turn } = call
   const hasRunHere = ofRun === undefined && startedAt !== undefined && isOurs(journal, call)

@@ -2,7 +2,7 @@
  * What the application knows of a call that a dead drive started. Whatever its reconciler does, it says something that can
  * be stored.
  *
- * Does not own which calls it is asked about, nor what follows; that is `Recovery`.
+ * Does not own which calls it is asked about, nor what follows; see `Judging`, and `Unsettled`.
  */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"

@@ -1,18 +1,14 @@
 /**
- * What a drive leaves behind when its process dies, and how it is mended by appending: the end that it could not write,
- * and what a call that it started needs.
+ * What a drive leaves behind when its process dies, and how it is mended by appending: the end that it could not write.
  *
- * Does not own how the run goes on: behind its end it is like one that was aborted, with its calls still open; nor what calls
- * are settled as that do not go on (`Unsettled`), nor how the application is asked about a call (`Reconciling`).
+ * Does not own how the run goes on: behind its end it is like one that was aborted, with its calls still open, of which
+ * `Judging` says what they need; nor what calls are settled as that do not go on (`Unsettled`).
  */
 import * as Effect from "effect/Effect"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import * as RunState from "../../run/RunState.ts"
-import type * as OpenCall from "../../run/state/OpenCall.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
 import type * as Env from "../env/Env.ts"
-import type * as CallStep from "./CallStep.ts"
-import * as Reconciling from "./Reconciling.ts"
 import * as Unsettled from "./Unsettled.ts"
 
 /** A run that died so often in a row, with nothing finished between, is not gone on with by itself. */
@@ -53,17 +49,4 @@ const endingOf = (state: RunState.RunState, isResumed: boolean): Ending => {
   return isResumed && state.crashes + 1 >= mostCrashes
     ? { end: { _tag: "RunLimited", reason: "crashLoop" }, settles: "limit" }
     : { end: { _tag: "RunAborted", reason: "crashed" } }
-}
-
-/** What a call that a drive before this one started needs: to run again, or the outcome that is known of it. */
-export const judge = (env: Env.Env, call: OpenCall.OpenCall): CallStep.Judged => {
-  const isOffered = env.tools.some((tool) => tool.name === call.tool)
-  if (isOffered && env.executor.isRepeatable(env.handlers, call.tool)) return { _tag: "Run" }
-  const verdict = Effect.map(Reconciling.ask(env, call), (known): CallStep.Verdict =>
-    known !== undefined
-      ? { _tag: "Settle", outcome: known }
-      : isOffered
-      ? { _tag: "Run" }
-      : { _tag: "Settle", outcome: { _tag: "NotExecuted", reason: "stopped" } })
-  return { _tag: "Wait", verdict }
 }

@@ -1,4 +1,8 @@
-/** Whether the agent's own conditions stop a run: before a tool round, and after a turn. */
+/**
+ * Whether the agent's own conditions stop a run: before a tool round, and after a turn.
+ *
+ * Does not own how a condition is asked (`Rules`), nor what a stop does (`ToolRound`, `Concluding`).
+ */
 import type * as Effect from "effect/Effect"
 import type * as RunError from "../../run/RunError.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"

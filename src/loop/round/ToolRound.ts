@@ -50,11 +50,13 @@ export const run = function*(
     journal.move("everyCallSettled")
     return none
   }
-  if (env.rules.stopBefore !== undefined) enter("settledWithCalls")
-  if (yield* Stopping.before(env)) {
-    Unsettled.settle(env, "stopped")
-    journal.move("everyCallSettled")
-    return { ...none, isStopped: true }
+  if (env.rules.stopBefore !== undefined) {
+    enter("settledWithCalls")
+    if (yield* Stopping.before(env)) {
+      Unsettled.settle(env, "stopped")
+      journal.move("everyCallSettled")
+      return { ...none, isStopped: true }
+    }
   }
   const beyond = beyondQuota(env, calls)
   const within = beyond.length === 0 ? calls : calls.filter((call) => !beyond.includes(call))

@@ -29,7 +29,7 @@ export const settleBehind = Effect.fnUntraced(function*(env: Env.Env, reason: Re
     const outcome = call.phase === "started"
       ? yield* ofStartedBefore(env, call, reason)
       : ofUnstarted(call, reason)
-    CallStep.settle(env, call, outcome, runId)
+    CallStep.settle(env, call, outcome, { ofRun: runId })
   }
 })
 

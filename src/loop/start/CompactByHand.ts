@@ -7,9 +7,9 @@
 import * as Effect from "effect/Effect"
 import * as RunError from "../../run/RunError.ts"
 import type * as RunResult from "../../run/RunResult.ts"
+import type * as Definition from "../env/Definition.ts"
 import type * as Env from "../env/Env.ts"
 import * as Fold from "../log/Fold.ts"
-import type * as Brief from "../open/Brief.ts"
 import * as Compacting from "../turn/Compacting.ts"
 import * as Sizing from "../turn/Sizing.ts"
 import * as Visit from "./Visit.ts"
@@ -20,7 +20,7 @@ import * as Visit from "./Visit.ts"
  */
 export const compact = Effect.fnUntraced(function*(
   services: Env.Services,
-  definition: Brief.Definition,
+  definition: Definition.Definition,
   sessionId: string
 ): Effect.fn.Return<RunResult.Compacted, RunError.RunError> {
   const live = yield* services.runs.inSession(sessionId)

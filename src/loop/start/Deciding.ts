@@ -12,9 +12,9 @@ import type * as RunInput from "../../run/RunInput.ts"
 import * as RunResult from "../../run/RunResult.ts"
 import * as OpenCall from "../../run/state/OpenCall.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
+import type * as Definition from "../env/Definition.ts"
 import type * as Env from "../env/Env.ts"
 import * as Fold from "../log/Fold.ts"
-import type * as Brief from "../open/Brief.ts"
 import * as Answering from "../round/Answering.ts"
 import * as Visit from "./Visit.ts"
 
@@ -36,7 +36,7 @@ export const waiting = Effect.fnUntraced(function*(
  */
 export const decide = Effect.fnUntraced(function*(
   services: Env.Services,
-  definition: Brief.Definition,
+  definition: Definition.Definition,
   pen: Semaphore.Semaphore,
   decision: RunInput.DecideInput
 ): Effect.fn.Return<void, RunError.RunError> {
@@ -51,7 +51,7 @@ export const decide = Effect.fnUntraced(function*(
 /** Appends an answer to the log of a session that no drive has; what is refused does not take the session. */
 const stored = Effect.fnUntraced(function*(
   services: Env.Services,
-  definition: Brief.Definition,
+  definition: Definition.Definition,
   decision: RunInput.DecideInput
 ): Effect.fn.Return<void, RunError.RunError> {
   const { store } = services

@@ -3,7 +3,6 @@
  *
  * Does not own the drive, nor in whose context it works; the front door does.
  */
-import type * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
@@ -15,6 +14,7 @@ import * as RunPolicy from "../../run/RunPolicy.ts"
 import type * as RunResult from "../../run/RunResult.ts"
 import type * as Ids from "../../services/Ids.ts"
 import type * as Runs from "../../services/Runs.ts"
+import type * as Definition from "../env/Definition.ts"
 import type * as Env from "../env/Env.ts"
 import * as Settings from "../env/Settings.ts"
 import * as Fold from "../log/Fold.ts"
@@ -30,7 +30,7 @@ export interface Launch {
   /** Starts a run, or attaches to the one that this id and input made before. */
   readonly begin: (input: RunInput.RunInput, isWatched: boolean) => Launched
   /** Starts the next drive of a session's last run. */
-  readonly proceed: (input: RunInput.ResumeInput) => Launched
+  readonly resume: (input: RunInput.ResumeInput) => Launched
   /** The questions of a session that wait. */
   readonly approvals: (sessionId: string) => Effect.Effect<ReadonlyArray<RunResult.Approval>, RunError.RunError>
   /** Answers one of them. */
@@ -41,7 +41,7 @@ export interface Launch {
   readonly shutdown: Effect.Effect<void>
 }
 
-export const make = (services: Env.Services, definition: Brief.Definition): Launch => {
+export const make = (services: Env.Services, definition: Definition.Definition): Launch => {
   Brief.begin(definition)
   const track = new Set<Runs.LiveRun>()
   const start = (request: Env.Request) => Start.start(services, request, track)
@@ -49,14 +49,7 @@ export const make = (services: Env.Services, definition: Brief.Definition): Laun
   const closed = Deferred.makeUnsafe<never, RunError.RunError>()
   const tools = Object.keys(definition.handlers.tools)
   const toolPolicy = RunPolicy.narrow(definition.toolPolicy, {})
-  const known = new WeakMap<Context.Context<never>, Settings.Settings>()
-  const settingsIn = (context: Context.Context<never>): Effect.Effect<Settings.Settings> => {
-    const made = known.get(context)
-    return made !== undefined ? Effect.succeed(made) : Effect.map(Settings.make(definition), (settings) => {
-      known.set(context, settings)
-      return settings
-    })
-  }
+  const settingsIn = Settings.shared(definition)
 
   // what is known at once is gone on with at once
   const begin = (input: RunInput.RunInput, isWatched: boolean): Launched =>
@@ -88,14 +81,14 @@ export const make = (services: Env.Services, definition: Brief.Definition): Laun
     if (Result.isFailure(checked)) return Effect.fail(checked.failure)
     if (Result.isFailure(timeouts)) return Effect.fail(timeouts.failure)
     const effective = checked.success
-    const begin: Opening.Begin = { _tag: "Start", input: effective, create: input.createSession ?? true }
+    const begin: Env.Begin = { _tag: "Start", input: effective, create: input.createSession ?? true }
     return Effect.flatMapEager(
       Brief.make(definition, effective, timeouts.success),
       (brief) => start({ sessionId, runId, begin, brief, settings, folded: Fold.nothing, isWatched })
     )
   }
 
-  const proceed = Effect.fnUntraced(function*(
+  const resume = Effect.fnUntraced(function*(
     input: RunInput.ResumeInput
   ): Effect.fn.Return<Start.Started, RunError.RunError> {
     const sessionId = yield* checkedId("sessionId", input.sessionId)
@@ -121,7 +114,7 @@ export const make = (services: Env.Services, definition: Brief.Definition): Laun
 
   return {
     begin,
-    proceed,
+    resume,
     approvals: (sessionId) =>
       Effect.flatMap(checkedId("sessionId", sessionId), () => Deciding.waiting(services.store, sessionId)),
     decide: (decision) =>

@@ -25,6 +25,15 @@ export type Started =
 export const leave = ({ isAttached, run }: Started): Effect.Effect<void> =>
   isAttached ? Effect.void : run.end("consumer")
 
+/** What `use` makes of a run, which ends where that is interrupted. */
+export const held = <A>(
+  started: Effect.Effect<Started, RunError.RunError>,
+  use: (run: Runs.LiveRun) => Effect.Effect<A, RunError.RunError>
+): Effect.Effect<A, RunError.RunError> =>
+  Effect.uninterruptibleMask((restore) =>
+    Effect.flatMap(started, (started) => Effect.onInterrupt(restore(use(started.run)), () => leave(started)))
+  )
+
 /** The events of a run that ends when its reader leaves. */
 export const whileRead = (
   started: Effect.Effect<Started, RunError.RunError>

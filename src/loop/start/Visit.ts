@@ -7,6 +7,7 @@
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type * as RunError from "../../run/RunError.ts"
+import type * as Definition from "../env/Definition.ts"
 import * as Env from "../env/Env.ts"
 import * as Settings from "../env/Settings.ts"
 import * as Fold from "../log/Fold.ts"
@@ -19,7 +20,7 @@ import * as Recovery from "../round/Recovery.ts"
  */
 export const open = Effect.fnUntraced(function*(
   services: Env.Services,
-  definition: Brief.Definition,
+  definition: Definition.Definition,
   sessionId: string,
   before: Fold.Folded
 ): Effect.fn.Return<Env.Env | undefined, RunError.RunError, Scope.Scope> {
@@ -32,7 +33,7 @@ export const open = Effect.fnUntraced(function*(
   if (input === undefined || runId === undefined) return undefined
   const settings = yield* Settings.make(definition)
   const brief = yield* Brief.ofLog(definition, input, yield* Effect.fromResult(settings.timeouts))
-  const env = Env.make(services, { brief, runId, sessionId, settings }, Env.unseen(), { session, ...folded })
+  const env = Env.make(services, { brief, runId, sessionId, settings }, Env.nobody(), { session, ...folded })
   yield* Recovery.repair(env, false)
   return env
 })

@@ -2,7 +2,7 @@
  * One try at a model call: what came back, as data. Holds the time limits, and closes the stream, or leaves behind what does
  * not let itself be closed.
  *
- * Does not own what comes in meanwhile (`Incoming`), nor whether there is another try; that is `ModelCall`.
+ * Does not own what comes in meanwhile (`Incoming`), nor whether there is another try; that is `Tries`.
  */
 import * as Cause from "effect/Cause"
 import * as Channel from "effect/Channel"
@@ -13,16 +13,17 @@ import * as Exit from "effect/Exit"
 import * as Pull from "effect/Pull"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
-import * as Bounds from "../../run/log/Bounds.ts"
 import type * as Message from "../../run/Message.ts"
 import * as RunError from "../../run/RunError.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import * as Usage from "../../run/Usage.ts"
+import * as Detached from "../../services/Detached.ts"
 import * as Grace from "../../services/Grace.ts"
 import type * as Model from "../../services/Model.ts"
-import * as SessionStore from "../../services/SessionStore.ts"
+import * as Severing from "../../services/Severing.ts"
 import type * as Patience from "../env/Patience.ts"
 import type * as Journal from "../log/Journal.ts"
+import * as TooLarge from "../log/TooLarge.ts"
 import type { Collector } from "./Collector.ts"
 import { Incoming } from "./Incoming.ts"
 
@@ -54,7 +55,7 @@ export const run = (
 ): Effect.Effect<Settled | Failed> =>
   // others go first: a call that they abort by then is not made
   Effect.flatMap(Effect.yieldNow, () => {
-    const incoming = new Incoming(request.metadata, journal, Context.get(Grace.contextHere(), Clock.Clock))
+    const incoming = new Incoming(request.metadata, journal, Context.get(Detached.contextHere(), Clock.Clock))
     const scope = Scope.makeUnsafe()
     const pulled = Effect.flatMap(
       Channel.toPullScoped(Stream.toChannel(model.stream(request)), scope),
@@ -70,22 +71,22 @@ export const run = (
       return closing && Effect.flatMap(closing, (isClosed) => isClosed ? Effect.void : onLeak)
     })
     return Effect.callback<Settled | Failed>((resume) => {
-      const judge = (exit: Effect.Effect<void, RunError.ModelError | Cause.Done<unknown>>) =>
+      const tell = (exit: Effect.Effect<void, RunError.ModelError | Cause.Done<unknown>>) =>
         resume(Effect.match(exit, {
           onSuccess: () => settle(incoming),
           onFailure: (error) => Cause.isDone(error) ? settle(incoming) : failed(error, incoming)
         }))
-      const fiber = Grace.start(consumed, Grace.contextHere())
+      const fiber = Detached.start(consumed, Detached.contextHere())
       const exit = fiber.pollUnsafe()
       if (exit === undefined) {
-        const ended = Grace.awaiting(fiber, judge, judge, onLeak, () => limitOf(incoming, patience))
+        const ended = Severing.awaiting(fiber, tell, tell, onLeak, () => limitOf(incoming, patience))
         return Effect.suspend(() => {
           isCutOff = true
           return ended
         })
       }
       if (exit._tag === "Success") resume(Effect.succeed(settle(incoming)))
-      else judge(exit)
+      else tell(exit)
     })
   })
 
@@ -110,10 +111,8 @@ const settle = (incoming: Incoming): Settled | Failed => {
     )
   }
   const content = collector.content()
-  const bytes = Bounds.above(content, SessionStore.maxContentBytes)
-  if (bytes !== undefined) {
-    return failed(RunError.tooLarge("the model's answer", bytes, SessionStore.maxContentBytes), incoming)
-  }
+  const tooLarge = TooLarge.of("the model's answer", content)
+  if (tooLarge !== undefined) return failed(tooLarge, incoming)
   return {
     _tag: "Settled",
     content,
@@ -139,7 +138,7 @@ const shortestWait = 100
 const limitOf = (
   incoming: Incoming,
   { call, firstPart, gap }: Patience.Patience
-): Grace.Limit<never, RunError.ModelError> => {
+): Severing.Limit<never, RunError.ModelError> => {
   const over = () => {
     const { collector, firstPartAt, lastPartAt, startedAt } = incoming
     const at = incoming.now()

@@ -2,7 +2,7 @@
  * The wait before the next try of a model call, or that there is none: the policy's schedule, what the provider asks for, and
  * what the run has lost already.
  *
- * Does not own the tries (`ModelCall`), nor the policy's values (`RetryPolicy`).
+ * Does not own the tries (`Tries`), nor the policy's values (`RetryPolicy`).
  */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"

@@ -2,7 +2,7 @@
  * How a drive makes its context smaller: a strategy does it, the log keeps what it gave, with a snapshot to begin at. A
  * strategy may be anybody's, and what breaks a law of compactions is none.
  *
- * Does not own when that is needed (`Turn`), nor how it is done (`ContextManager`).
+ * Does not own when that is needed (`Fitting`), nor how it is done (`ContextManager`).
  */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -20,19 +20,22 @@ import * as Prices from "../../services/Prices.ts"
 import * as SessionStore from "../../services/SessionStore.ts"
 import type * as Env from "../env/Env.ts"
 import * as Severed from "../env/Severed.ts"
-import type * as Turn from "./Turn.ts"
+import * as TooLarge from "../log/TooLarge.ts"
+import * as Ended from "./Ended.ts"
 
 /** Makes the context smaller; when it cannot be, the run ends as what asked for it says. */
 export const compact = Effect.fnUntraced(function*(
   env: Env.Env,
   request: ContextManager.Request,
   overflow?: RunError.RunError
-): Effect.fn.Return<Limited | undefined, RunError.RunError> {
+): Effect.fn.Return<Ended.Limited | undefined, RunError.RunError> {
   const { journal } = env
   const limit = RunDecision.limitReached(journal.state, journal.now())
-  if (limit !== undefined) return limited(limit)
+  if (limit !== undefined) return Ended.limited(limit)
   const { compactionsInARow, limits } = journal.state
-  if (limits.maxCompactions !== undefined && compactionsInARow >= limits.maxCompactions) return limited("compactions")
+  if (limits.maxCompactions !== undefined && compactionsInARow >= limits.maxCompactions) {
+    return Ended.limited("compactions")
+  }
   const result = yield* Effect.result(
     Effect.onInterrupt(carryOut(env, request), () => Effect.sync(discarding(env, request)))
   )
@@ -42,8 +45,8 @@ export const compact = Effect.fnUntraced(function*(
     discard(env, request, result.failure)
     const spent = RunDecision.limitReached(journal.state, journal.now())
     // a provider's own words say more
-    if (spent !== undefined && overflow === undefined) return limited(spent)
-    if (request.force === "length") return limited("length")
+    if (spent !== undefined && overflow === undefined) return Ended.limited(spent)
+    if (request.force === "length") return Ended.limited("length")
     journal.move("compactionFailed")
     return yield* Effect.fail<RunError.RunError>(overflow ?? failed(result.failure.message))
   }
@@ -58,11 +61,7 @@ export const compact = Effect.fnUntraced(function*(
   return undefined
 })
 
-export type Limited = Extract<Turn.Ending, { _tag: "RunLimited" }>
 type Compacted = Extract<RunEvent.Draft, { _tag: "ContextCompacted" }>
-
-/** The ending of a run that reached a limit. */
-export const limited = (reason: Limited["reason"]): Limited => ({ _tag: "RunLimited", reason })
 
 export const failed = (message: string) => new RunError.NonRetryableError({ _tag: "CompactionFailed", message })
 
@@ -85,13 +84,10 @@ export const carryOut = Effect.fnUntraced(function*(
     after: Transcript.total(after, request.size.of).sum
   }
   const problem = broken(before, after, change) ?? (tokens.after < tokens.before ? undefined : notSmaller(tokens))
-  if (problem !== undefined) {
-    const message = `the strategy "${strategy}" ${problem}`
-    return yield* new ContextManager.CompactionError({ message, usage, ...(model === undefined ? {} : { model }) })
-  }
-  const bytes = Bounds.above([replacement, memory ?? null], SessionStore.maxContentBytes)
-  if (bytes !== undefined) {
-    const { message } = RunError.tooLarge("the compacted context", bytes, SessionStore.maxContentBytes)
+  const message = problem === undefined
+    ? TooLarge.of("the compacted context", [replacement, memory ?? null])?.message
+    : `the strategy "${strategy}" ${problem}`
+  if (message !== undefined) {
     return yield* new ContextManager.CompactionError({ message, usage, ...(model === undefined ? {} : { model }) })
   }
   const compacted: Compacted = {

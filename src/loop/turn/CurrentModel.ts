@@ -1,6 +1,8 @@
 /**
  * Which model a run asks by now: the agent's, or the fallback that took over for the rest of the run. Told by the log, so
  * that a resumed run asks the same.
+ *
+ * Does not own how one takes over (`TakingOver`).
  */
 import type * as Message from "../../run/Message.ts"
 import type * as Model from "../../services/Model.ts"

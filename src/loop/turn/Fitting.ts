@@ -10,12 +10,11 @@ import * as RunError from "../../run/RunError.ts"
 import type * as ContextManager from "../../services/ContextManager.ts"
 import type * as Env from "../env/Env.ts"
 import * as Compacting from "./Compacting.ts"
+import * as Ended from "./Ended.ts"
 import * as Sizing from "./Sizing.ts"
 
-/** The context was made smaller and is looked at again, or the run ends. */
-export type Changed = { readonly _tag: "Shrank" } | Compacting.Limited
-
-const shrank = (ending: Compacting.Limited | undefined): Changed => ending ?? { _tag: "Shrank" }
+/** How the run ends; undefined where the context was made smaller, and is looked at again. */
+type Steps = Effect.fn.Return<Ended.Limited | undefined, RunError.RunError>
 
 /** What is to be compacted before a model is asked; `messages` are those that hooks made. */
 export const tooMuch = (
@@ -31,9 +30,9 @@ export const makeRoom = function*(
   env: Env.Env,
   request: ContextManager.Request,
   when: "contextMustShrink" | "contextOverflow"
-): Effect.fn.Return<Changed, RunError.RunError> {
+): Steps {
   env.journal.move(when)
-  return shrank(yield* Compacting.compact(env, request))
+  return yield* Compacting.compact(env, request)
 }
 
 /** Behind a call that was too much for its model, which the run fails with where nothing can become smaller. */
@@ -41,7 +40,7 @@ export const afterOverflow = function*(
   env: Env.Env,
   error: RunError.RunError,
   messages?: ReadonlyArray<Message.Message>
-): Effect.fn.Return<Changed, RunError.RunError> {
+): Steps {
   const view = Sizing.view(env, "overflow", messages)
   const plan = env.context.plan(view)
   const explained = explain(error, view)
@@ -50,7 +49,7 @@ export const afterOverflow = function*(
     return yield* explained
   }
   env.journal.move("contextOverflow")
-  return shrank(yield* Compacting.compact(env, plan.request, explained))
+  return yield* Compacting.compact(env, plan.request, explained)
 }
 
 /** Says what takes the room, where the model's window is known. */
@@ -66,12 +65,12 @@ const explain = (error: RunError.RunError, { model, size }: ContextManager.View)
   })
 }
 
-/** Behind an answer that was cut at the output limit; undefined where the run goes on. */
+/** Behind an answer that was cut at the output limit. */
 export const afterLength = function*(
   env: Env.Env
-): Effect.fn.Return<Compacting.Limited | undefined, RunError.RunError> {
+): Steps {
   const plan = env.context.plan(Sizing.view(env, "length"))
-  if (plan._tag === "Send") return Compacting.limited("length")
+  if (plan._tag === "Send") return Ended.limited("length")
   env.journal.move("compactFirst")
   return yield* Compacting.compact(env, plan.request)
 }

@@ -154,8 +154,8 @@ const ask = function*(
   attempt: number
 ): Effect.fn.Return<Attempt.Settled | Attempt.Failed> {
   const { answer, journal, patience, sessionId, tools } = env
-  const { runId, turn } = journal.state
-  const metadata = { sessionId, runId: runId ?? "", turn, attempt }
+  const { turn } = journal.state
+  const metadata = { sessionId, runId: journal.runId, turn, attempt }
   const bare: Model.ModelRequest = { messages, tools, toolChoice: choiceOf(env), metadata }
   const request = answer === undefined ? bare : { ...bare, output: answer }
   const onLeak = Effect.sync(() => env.leftBehind.set(`model ${turn}.${attempt}`, { name: `model ${model.info.name}` }))

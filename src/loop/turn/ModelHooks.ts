@@ -16,12 +16,11 @@ import type * as Env from "../env/Env.ts"
 import * as HookRun from "../env/HookRun.ts"
 import * as Digest from "../log/Digest.ts"
 import * as CurrentModel from "./CurrentModel.ts"
-import type * as Offer from "./Offer.ts"
 
 /** What is sent in a turn, where hooks saw it. */
 export interface Prompt {
   readonly messages: ReadonlyArray<Message.Message>
-  readonly offer: Pick<Offer.Offer, "tools" | "inputDigest">
+  readonly offer: Pick<Env.Offer, "tools" | "inputDigest">
 }
 
 /** Asks the hooks about what the transcript says is to be sent. */

@@ -1,9 +1,10 @@
 /**
  * What a turn is offered besides the conversation: instructions, tools, and whether they must be called. The same for every
  * turn of a run, unless the agent prepares its turns.
+ *
+ * Does not own what a run may be offered (`Brief`), nor what hooks leave of it (`ModelHooks`).
  */
 import * as Effect from "effect/Effect"
-import type * as Message from "../../run/Message.ts"
 import type * as RunError from "../../run/RunError.ts"
 import * as RunState from "../../run/RunState.ts"
 import * as Transcript from "../../run/Transcript.ts"
@@ -14,16 +15,11 @@ import * as Inbox from "../env/Inbox.ts"
 import * as Rules from "../env/Rules.ts"
 import * as Digest from "../log/Digest.ts"
 
-export interface Offer {
-  readonly system: Message.SystemMessage | undefined
-  /** the tools offered to the model, in order */
-  readonly tools: Model.Tools
-  readonly toolChoice: Model.ToolChoice
-  /** SHA-256 of the instructions and of the names and descriptions of the tools, and of a choice of tool, hex */
-  readonly inputDigest: string
-}
-
-export const make = (system: string, tools: Model.Tools, choice: Model.ToolChoice = "auto"): Effect.Effect<Offer> => {
+export const make = (
+  system: string,
+  tools: Model.Tools,
+  choice: Model.ToolChoice = "auto"
+): Effect.Effect<Env.Offer> => {
   const toolChoice = tools.length === 0 ? "none" : choice
   const named = tools.map((tool) => [tool.name, tool.description])
   const digested = choice === "auto" ? [system, named] : [system, named, choice]

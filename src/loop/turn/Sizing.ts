@@ -23,7 +23,7 @@ export const view = (
 ): ContextManager.View => {
   const { journal, sessionId } = env
   const { info } = CurrentModel.of(env)
-  const { compactionsInARow, runId, totals } = journal.state
+  const { compactionsInARow, totals } = journal.state
   return {
     transcript: journal.transcript,
     model: info,
@@ -31,7 +31,7 @@ export const view = (
     force,
     inARow: compactionsInARow,
     ledger: ledgerOf(env),
-    metadata: { sessionId, runId: runId ?? "", turn: totals.turns + 1, attempt: 0 }
+    metadata: { sessionId, runId: journal.runId, turn: totals.turns + 1, attempt: 0 }
   }
 }
 

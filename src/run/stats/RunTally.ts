@@ -66,8 +66,7 @@ export const evolve = (self: RunTally, event: RunEvent.Durable): RunTally => {
 }
 
 /** The same model is tried again. */
-export const isRetried = ({ delay }: Extract<RunEvent.Durable, { _tag: "AttemptDiscarded" }>): boolean =>
-  delay !== undefined
+const isRetried = ({ delay }: Extract<RunEvent.Durable, { _tag: "AttemptDiscarded" }>): boolean => delay !== undefined
 
 /**
  * How long a call took, in milliseconds; `undefined` where its handler did not run to an end in this drive, so that its time

@@ -9,7 +9,7 @@ import * as Base64 from "./Base64.ts"
 import * as ImageSize from "./ImageSize.ts"
 
 /** An image whose size is not known: one of 1.2 megapixels, the largest that most models do not scale down. */
-export const unknownImage = 1_600
+const unknownImage = 1_600
 
 /** A page of a document: its text and its image (https://platform.claude.com/docs/en/build-with-claude/pdf-support). */
 export const page = 3_000

@@ -54,7 +54,7 @@ export const push = (self: Transcript, ...added: ReadonlyArray<Entries.Entry>): 
 export const flushTail = (self: Transcript): Transcript =>
   self.tail === undefined ? self : { ...push(self, userEntry(self.tail)), tail: undefined }
 
-export const userEntry = ({ content, from, isDuringCall, isNotice, seq }: Input): Entries.Entry => ({
+const userEntry = ({ content, from, isDuringCall, isNotice, seq }: Input): Entries.Entry => ({
   seq,
   from,
   ...(isDuringCall === true ? { isDuringCall } : {}),

@@ -27,7 +27,7 @@ const derivedId = (prefix: "c" | "p", seq: number, index: number): string =>
   `${prefix}${seq.toString(36).padStart(6, "0")}${index.toString(36).padStart(2, "0")}`
 
 /** True for ids that we make ourselves. */
-export const isDerived = (id: string): boolean => /^[cp][0-9a-z]{8,}$/.test(id)
+const isDerived = (id: string): boolean => /^[cp][0-9a-z]{8,}$/.test(id)
 
 /**
  * Prepares the content of the event `seq`; `from` is the number of calls prepared under that `seq` before. Ids are

@@ -9,8 +9,7 @@ export const isId = (id: string): boolean => /^[a-zA-Z0-9_-]{1,64}$/.test(id)
 
 const isCleanText = (text: string): boolean => text.isWellFormed() && !text.includes("\0")
 
-export const cleanText = (text: string): string =>
-  isCleanText(text) ? text : text.toWellFormed().replaceAll("\0", "\ufffd")
+const cleanText = (text: string): string => isCleanText(text) ? text : text.toWellFormed().replaceAll("\0", "\ufffd")
 
 /**
  * A JSON value without lone surrogates and NUL, in its keys too; the value itself where there are none. What is nested too
@@ -90,7 +89,7 @@ const cleanNode = (_: string, value: unknown): unknown => {
 }
 
 /** Arguments are an object for every provider; what was not one is kept inside one. */
-export const object = (params: Message.ToolCallPart["params"]): Message.ToolCallPart["params"] =>
+const object = (params: Message.ToolCallPart["params"]): Message.ToolCallPart["params"] =>
   params !== null && typeof params === "object" && !Array.isArray(params) ? params : { arguments: params }
 
 /** What every provider takes for the name of a tool; of the form of an id. */

@@ -8,7 +8,7 @@ import type * as Message from "../Message.ts"
 import type * as Entries from "./Entries.ts"
 
 /** Results of more characters than this, as JSON, are worth a note. */
-export const longest = 300
+const longest = 300
 
 /** `entry` with notes for its long results; itself where it has none. */
 export const prune = (entry: Entries.Entry): Entries.Entry => {

@@ -3,12 +3,14 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Tool from "effect/ai/Tool"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import type * as Definition from "../../../src/loop/env/Definition.ts"
+import type * as Env from "../../../src/loop/env/Env.ts"
 import * as Brief from "../../../src/loop/open/Brief.ts"
 import * as Message from "../../../src/run/Message.ts"
 import type * as RunInput from "../../../src/run/RunInput.ts"
 import * as RunPolicy from "../../../src/run/RunPolicy.ts"
 
-const agent = (toolPolicy: RunPolicy.ToolPolicy = {}): Brief.Definition => ({
+const agent = (toolPolicy: RunPolicy.ToolPolicy = {}): Definition.Definition => ({
   name: "test/Agent",
   instructions: "Be brief.",
   handlers: { tools: { a: Tool.make("a"), b: Tool.make("b") }, handle: () => Effect.die("not for this test") },
@@ -27,7 +29,7 @@ const input = (over: Partial<RunInput.Effective> = {}): RunInput.Effective => ({
   ...over
 })
 
-const offer = ({ system, tools }: Brief.Brief) => [system?.content, tools.map(({ name }) => name)]
+const offer = ({ system, tools }: Env.Brief) => [system?.content, tools.map(({ name }) => name)]
 
 const cuts: ReadonlyArray<readonly [string, Partial<RunInput.Effective>, ReadonlyArray<unknown>]> = [
   ["other instructions", { instructions: "Be long." }, ["Be long.", ["a", "b"]]],
@@ -73,7 +75,7 @@ describe("a run's brief", () => {
   it.effect("is its agent's, also where another one has the same name and instructions", () =>
     Effect.gen(function*() {
       const [first, second] = [agent(), { ...agent(), handlers: { ...agent().handlers, tools: {} } }]
-      const of = (definition: Brief.Definition) =>
+      const of = (definition: Definition.Definition) =>
         Effect.map(Brief.make(definition, input(), RunPolicy.defaultTimeouts), offer)
       assert.deepStrictEqual(yield* of(first), ["Be brief.", ["a", "b"]])
       assert.deepStrictEqual(yield* of(second), ["Be brief.", []])

@@ -6,7 +6,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/testing/TestClock"
-import * as Grace from "../../src/services/Grace.ts"
+import * as Severing from "../../src/services/Severing.ts"
 import * as Sleeps from "../support/Sleeps.ts"
 
 /** Something that ends when it is let go, and nothing else ends it where it `isStuck`; with a time limit of a second. */
@@ -15,7 +15,7 @@ const make = Effect.fnUntraced(function*(isStuck: boolean) {
   const gate = yield* Deferred.make<string>()
   const count = { leaks: 0, over: 0 }
   const self = Deferred.await(gate)
-  const severed = Grace.severed(
+  const severed = Severing.severed(
     isStuck ? Effect.uninterruptible(self) : self,
     Effect.sync(() => count.leaks++),
     () => ({

@@ -1,0 +1,113 @@
+/**
+ * What a handler's end means: the outcome of its call, with as much of it as a model will read. Code that is not ours made it.
+ *
+ * Does not own how a handler is called (`KnownHandler`, `BehindHandle`), nor what a time limit makes of a call
+ * (`ToolExecutorToolkit`).
+ */
+import * as AiError from "effect/ai/AiError"
+import type * as Prompt from "effect/ai/Prompt"
+import type * as Tool from "effect/ai/Tool"
+import * as Cause from "effect/Cause"
+import * as Exit from "effect/Exit"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import type * as ToolOutcome from "../../run/ToolOutcome.ts"
+import type * as ToolExecutor from "../../services/ToolExecutor.ts"
+import * as PlainJson from "./PlainJson.ts"
+import type * as ToolCodecs from "./ToolCodecs.ts"
+import { truncate } from "./Truncation.ts"
+
+/** How a handler ends; one behind a `handle` may do so without a result. */
+export type Exited = Exit.Exit<ToolCodecs.Result | undefined, unknown>
+
+/** What is settled of a call of `tool` with `params`; what is longer than `limit` characters is cut. */
+export const of = (tool: Tool.Any, params: Schema.Json, exit: Exited, limit: number): ToolExecutor.Settlement => {
+  if (Exit.isFailure(exit)) return cut(explained(outcomeOfCause(tool, exit.cause), params), limit)
+  const result = exit.value
+  if (result === undefined) return { outcome: { _tag: "Failed", result: "The tool ended without a result." } }
+  if (result.isFailure && AiError.isAiError(result.result)) return cut(outcomeOfAiError(result.result), limit)
+  const encoded = PlainJson.of(
+    result.modelOutput === undefined ? result.encodedResult : toText(result.modelOutput)
+  )
+  if (encoded._tag === "NotJson") return { outcome: { _tag: "NotEncodable", message: encoded.message } }
+  return settled(result.isFailure ? "Failed" : "Succeeded", encoded, limit)
+}
+
+/** As `Prompt.toolModelOutputToText`: a file is named and not shown. */
+const toText = (parts: ReadonlyArray<Prompt.ToolModelOutputPart>): string =>
+  parts.map((part) => {
+    if (part.type === "text") return part.text
+    return `[${part.mediaType}${part.fileName === undefined ? "" : ` ${part.fileName}`} omitted]`
+  }).join("\n")
+
+/** The outcome with as much of its result as a model will read. */
+const settled = (_tag: "Failed" | "Succeeded", json: PlainJson.Json, limit: number): ToolExecutor.Settlement => {
+  const { originalSize, text } = truncate(json.text, limit)
+  return originalSize === undefined
+    ? { outcome: { _tag, result: PlainJson.value(json) } }
+    : { outcome: { _tag, result: text }, originalSize }
+}
+
+/** Cuts what a model will read of an outcome that is no handler's result. */
+const cut = (outcome: ToolOutcome.ToolOutcome, limit: number): ToolExecutor.Settlement => {
+  if ("message" in outcome) return { outcome: { ...outcome, message: truncate(outcome.message, limit).text } }
+  if (!("result" in outcome)) return { outcome }
+  const json = PlainJson.of(outcome.result)
+  return json._tag === "NotJson" || (outcome._tag !== "Failed" && outcome._tag !== "Succeeded")
+    ? { outcome }
+    : settled(outcome._tag, json, limit)
+}
+
+const outcomeOfCause = (tool: Tool.Any, cause: Cause.Cause<unknown>): ToolOutcome.ToolOutcome => {
+  const error = Cause.findErrorOption(cause)
+  if (Option.isSome(error)) {
+    if (AiError.isAiError(error.value)) return outcomeOfAiError(error.value)
+    return { _tag: "Failed", result: encodeFailure(tool, error.value) }
+  }
+  if (Cause.hasInterruptsOnly(cause)) return { _tag: "Failed", result: "The tool interrupted itself." }
+  return { _tag: "Failed", result: `The tool failed unexpectedly: ${describe(Cause.squash(cause))}` }
+}
+
+/** Arguments that are still a text did not parse, of which a schema only says that they are no object. */
+const explained = (outcome: ToolOutcome.ToolOutcome, params: Schema.Json): ToolOutcome.ToolOutcome => {
+  if (outcome._tag !== "InvalidArguments" || typeof params !== "string") return outcome
+  try {
+    JSON.parse(params)
+    return { ...outcome, message: "they are a text and not a JSON object" }
+  } catch (error) {
+    return { ...outcome, message: `they are not JSON: ${describe(error)}` }
+  }
+}
+
+const outcomeOfAiError = (error: AiError.AiError): ToolOutcome.ToolOutcome => {
+  const { reason } = error
+  switch (reason._tag) {
+    case "ToolParameterValidationError":
+      return { _tag: "InvalidArguments", message: reason.description }
+    case "ToolNotFoundError":
+      return { _tag: "UnknownTool", available: reason.availableTools }
+    case "ToolResultEncodingError":
+    case "InvalidToolResultError":
+      return { _tag: "NotEncodable", message: reason.description }
+    default:
+      return { _tag: "Failed", result: error.message }
+  }
+}
+
+/** A typed failure as its schema encodes it; one that does not fit its schema as a sentence. */
+const encodeFailure = (tool: Tool.Any, error: unknown): Schema.Json => {
+  const encoded = Schema.encodeUnknownOption(Schema.toCodecJson(tool.failureSchema as Schema.Codec<unknown>))(error)
+  const json = PlainJson.of(Option.getOrUndefined(encoded))
+  return Option.isSome(encoded) && json._tag === "Json" ? PlainJson.value(json) : `The tool failed: ${describe(error)}`
+}
+
+/** What an error says of itself; code that is not ours made it, so even asking may throw. */
+export const describe = (error: unknown): string => {
+  try {
+    if (typeof error === "string") return error
+    if (error instanceof Error && typeof error.message === "string") return error.message || error.name
+  } catch {
+    return "its error cannot be read"
+  }
+  return "no reason given"
+}

@@ -1,0 +1,17 @@
+/**
+ * Why what others say is not recorded, where it is more than an event may hold of it.
+ *
+ * Does not own how bytes are counted (`Bounds`), the limit (`SessionStore`), nor what is recorded instead.
+ */
+import * as Bounds from "../../run/log/Bounds.ts"
+import * as RunError from "../../run/RunError.ts"
+import * as SessionStore from "../../services/SessionStore.ts"
+
+/** `undefined` where an event may hold it; `what` it is begins the error's message. */
+export const of = (
+  what: string,
+  value: unknown
+): RunError.NonRetryableError<typeof RunError.EventTooLarge.Type> | undefined => {
+  const bytes = Bounds.above(value, SessionStore.maxContentBytes)
+  return bytes === undefined ? undefined : RunError.tooLarge(what, bytes, SessionStore.maxContentBytes)
+}

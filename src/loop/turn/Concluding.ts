@@ -1,0 +1,135 @@
+/**
+ * From the settled answer of a turn through its tool round to the decision what goes on, and what that begins with.
+ *
+ * Does not own the round (`ToolRound`), what decides (`RunDecision`), nor how the next turn begins (`Turn`).
+ */
+import type * as Effect from "effect/Effect"
+import * as DoomLoop from "../../run/DoomLoop.ts"
+import * as RunError from "../../run/RunError.ts"
+import type * as RunEvent from "../../run/RunEvent.ts"
+import * as RunDecision from "../../run/state/RunDecision.ts"
+import * as Usage from "../../run/Usage.ts"
+import type * as Env from "../env/Env.ts"
+import * as HookRun from "../env/HookRun.ts"
+import * as Stopping from "../round/Stopping.ts"
+import * as ToolRound from "../round/ToolRound.ts"
+import * as Ended from "./Ended.ts"
+import * as Fitting from "./Fitting.ts"
+import * as ModelHooks from "./ModelHooks.ts"
+import * as Offer from "./Offer.ts"
+
+/** The settled answer that a turn is concluded from. */
+export interface Answer {
+  readonly hasCalls: boolean
+  readonly isEmpty: boolean
+  readonly latency: Latency
+}
+
+interface Latency {
+  readonly firstPart: number
+  readonly model: number
+}
+
+/** From the answer through its tool round to the decision; gives the ending, or nothing where another turn follows. */
+export const conclude = function*(
+  env: Env.Env,
+  { hasCalls, isEmpty, latency }: Answer
+): Effect.fn.Return<Ended.Ended | undefined, RunError.RunError> {
+  const { hooks, journal } = env
+  const { answer, text, turn } = journal.state
+  const { attempt: attempts, finishReason, usage } = answer ?? noAnswer
+  if (hooks.at.afterModelCall.length > 0) yield* ModelHooks.after(env)
+  const startedAt = journal.now()
+  // a turn taken up again stands at its round, also one without calls
+  const isRound = hasCalls || journal.status === "tool_running"
+  const round = isRound ? yield* ToolRound.run(env, finishReason) : ToolRound.none
+  if (round.isWaiting) return { _tag: "RunSuspended", reason: "approval" }
+  if (!isRound) journal.move("settledWithoutCalls")
+
+  const stoppedBy = round.isStopped
+    ? "stopBefore"
+    : Stopping.isAsked(env, round, finishReason) && (yield* Stopping.after(env))
+    ? "stopWhen"
+    : undefined
+  const settled: RunDecision.Settled = {
+    finishReason,
+    hasCalls,
+    isEmpty,
+    cutBy: round.cutBy,
+    toolError: round.toolError,
+    loop: loopOf(env),
+    stoppedBy,
+    invalidOutput: hasCalls && stoppedBy === undefined ? undefined : env.checkOutput(text)
+  }
+  const at = journal.now()
+  const decision = RunDecision.decide(journal.state, settled, at)
+  const finished = {
+    _tag: "TurnFinished" as const,
+    turn,
+    finishReason,
+    latency: { firstPart: latency.firstPart, model: latency.model, tools: hasCalls ? at - startedAt : 0 },
+    attempts,
+    usage,
+    decision
+  }
+  journal.record(hooks.times === undefined ? finished : { ...finished, ...HookRun.takeTimes(env) })
+  if (decision._tag !== "Continue") return yield* end(env, decision)
+  goOn(env, decision.reason)
+  return undefined
+}
+
+/** The same for the turn that an earlier drive left open, which made its call. */
+export const concludeOpen = (env: Env.Env): ReturnType<typeof conclude> => {
+  const { answer, offered, openCalls } = env.journal.state
+  const hasCalls = (answer?.calls ?? openCalls.length) > 0
+  const isEmpty = answer?.isBlank ?? false
+  return conclude(Offer.cut(env, offered), { hasCalls, isEmpty, latency: noLatency })
+}
+
+const noLatency: Latency = { firstPart: 0, model: 0 }
+
+const noAnswer = { attempt: 0, finishReason: "unknown", usage: Usage.zero } as const
+
+/** Asked after a turn, and again where its decision is carried out: nothing comes between that calls could change. */
+const loopOf = ({ doomLoop, journal }: Env.Env): DoomLoop.Verdict | undefined =>
+  doomLoop === undefined ? undefined : DoomLoop.judge(journal.state.trail, doomLoop)
+
+const end = function*(
+  env: Env.Env,
+  decision: Exclude<RunEvent.Decision, { _tag: "Continue" }>
+): Effect.fn.Return<Ended.Ended | undefined, RunError.RunError> {
+  const { journal } = env
+  switch (decision._tag) {
+    case "Complete":
+      return { _tag: "RunCompleted", reason: decision.reason }
+    case "Limit": {
+      const loop = decision.reason === "doomLoop" ? loopOf(env)?.loop : undefined
+      return { ...Ended.limited(decision.reason), ...(loop === undefined ? {} : { loop }) }
+    }
+    case "Fail":
+      if (journal.status === "observing") journal.move("invalidOutput")
+      return yield* RunError.fromStored(decision.error)
+    case "Compact": {
+      const limit = RunDecision.limitReached(journal.state, journal.now())
+      return limit === undefined ? yield* Fitting.afterLength(env) : Ended.limited(limit)
+    }
+  }
+}
+
+/** Another turn follows, which begins with what there is to be said of this one. */
+const goOn = (env: Env.Env, reason: Extract<RunEvent.Decision, { _tag: "Continue" }>["reason"]): void => {
+  const { journal } = env
+  journal.move("continue")
+  if (reason === "correction") {
+    journal.record({
+      _tag: "NoticeAdded",
+      kind: "invalidOutput",
+      text: `Your answer does not fit the output schema: ${env.checkOutput(journal.state.text)} ` +
+        "Answer again, with nothing but JSON that fits it."
+    })
+  }
+  if (reason === "doomLoop") {
+    const { loop } = loopOf(env)!
+    journal.record({ _tag: "NoticeAdded", kind: "doomLoop", text: DoomLoop.notice(loop), loop })
+  }
+}

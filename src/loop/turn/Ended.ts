@@ -1,0 +1,21 @@
+/**
+ * How the turns of a drive end when nothing breaks.
+ *
+ * Does not own when they do (`RunDecision`, `Concluding`), nor the end that is written then (`drive/Ending`).
+ */
+import type * as DoomLoop from "../../run/DoomLoop.ts"
+import type * as RunEvent from "../../run/RunEvent.ts"
+
+export type Ended =
+  | { readonly _tag: "RunCompleted"; readonly reason: Extract<RunEvent.End, { _tag: "RunCompleted" }>["reason"] }
+  | Limited
+  | { readonly _tag: "RunSuspended"; readonly reason: "approval" }
+
+export interface Limited {
+  readonly _tag: "RunLimited"
+  readonly reason: RunEvent.LimitedReason
+  readonly loop?: DoomLoop.Loop
+}
+
+/** A limit was reached. */
+export const limited = (reason: RunEvent.LimitedReason): Limited => ({ _tag: "RunLimited", reason })

@@ -1,0 +1,18 @@
+/**
+ * Fibers that nothing else ends, and the context that they begin in. What goes on by itself, a drive or a handler, is on one.
+ *
+ * Does not own who waits for them, and how long: `Grace`, and `Severing` where they are to end with whoever waits.
+ */
+import type * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+
+/** The context of the fiber that runs this code; there must be one. */
+export const contextHere = (): Context.Context<never> => Fiber.getCurrent()!.context
+
+/** A fiber that nothing else ends; `self` has begun, and is over where it waits for nothing, unless the fiber yields before. */
+export const start = <A, E, R>(
+  self: Effect.Effect<A, E, R>,
+  context: Context.Context<R>,
+  options?: { readonly uninterruptible: boolean }
+): Fiber.Fiber<A, E> => Effect.runForkWith(context)(self, options)
