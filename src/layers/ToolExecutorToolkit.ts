@@ -226,11 +226,20 @@ const outcomeOfAiError = (error: AiError.AiError): ToolOutcome.ToolOutcome => {
   }
 }
 
-/** A typed failure as its schema encodes it; one that does not fit its schema as a sentence. */
+/** A typed failure as its schema encodes it; as a sentence one that does not fit its schema, or that this cannot write at once. */
 const encodeFailure = (tool: Tool.Any, error: unknown): Schema.Json => {
-  const encoded = Schema.encodeUnknownOption(Schema.toCodecJson(tool.failureSchema as Schema.Codec<unknown>))(error)
+  const encoded = failureOf(tool, error)
   const json = PlainJson.of(Option.getOrUndefined(encoded))
   return Option.isSome(encoded) && json._tag === "Json" ? PlainJson.value(json) : `The tool failed: ${describe(error)}`
+}
+
+const failureOf = (tool: Tool.Any, error: unknown): Option.Option<Schema.Json> => {
+  try {
+    return Schema.encodeUnknownOption(Schema.toCodecJson(tool.failureSchema as Schema.Codec<unknown>))(error)
+  } catch {
+    // it waits, needs a service, or has a bug
+    return Option.none()
+  }
 }
 
 /** What an error says of itself; code that is not ours made it, so even asking may throw. */

@@ -41,6 +41,7 @@ const kit = Toolkit.make(
   Tool.make("typed", { parameters, success: Schema.Struct({ at: Schema.DateTimeUtcFromString }) }),
   Tool.make("look", { parameters, success: Schema.Unknown }).annotate(Tool.Readonly, true),
   Tool.make("slow", { parameters, success: Slow, failure: Slow, failureMode: "return" }),
+  Tool.make("late", { parameters, success: Schema.String, failure: Slow }),
   Tool.make("nothing", { success: Schema.Void }),
   Tool.make("drawing", { success: Schema.Void, toModelOutput: () => chart })
 )
@@ -74,6 +75,7 @@ const execute = Effect.fnUntraced(function*(
     typed: unused,
     look: unused,
     slow: unused,
+    late: unused,
     nothing: unused,
     drawing: unused,
     ...handlers
@@ -268,6 +270,18 @@ describe.each(["known", "behind handle"] as const)("handlers that are %s", (whic
         const { outcome } = yield* execute("failing", { failing: () => Effect.fail({ code: "x" }) })
         assert.strictEqual(outcome._tag, "Failed")
         assert.isTrue(outcome._tag === "Failed" && typeof outcome.result === "string")
+      }))
+
+    it.effect("with what its schema cannot write at once settles with a sentence", () =>
+      Effect.gen(function*() {
+        slowly = Effect.never
+        const { outcome } = yield* Effect.ensuring(
+          execute("late", { late: () => Effect.fail("no") }),
+          Effect.sync(() => {
+            slowly = Effect.void
+          })
+        )
+        assert.deepStrictEqual(outcome, failed("The tool failed: no"))
       }))
 
     it.effect("with what its schema does not allow settles NotEncodable in the mode of returning", () =>
