@@ -226,7 +226,7 @@ const outcomeOfAiError = (error: AiError.AiError): ToolOutcome.ToolOutcome => {
   }
 }
 
-/** A typed failure as its schema encodes it; as a sentence one that does not fit its schema, or that this cannot write at once. */
+/** A typed failure as its schema encodes it; one that does not fit it, or that it cannot write at once, as a sentence. */
 const encodeFailure = (tool: Tool.Any, error: unknown): Schema.Json => {
   const encoded = failureOf(tool, error)
   const json = PlainJson.of(Option.getOrUndefined(encoded))
