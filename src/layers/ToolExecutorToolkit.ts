@@ -16,13 +16,14 @@ import type * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
+import * as Tracer from "effect/Tracer"
 import type * as ToolOutcome from "../run/ToolOutcome.ts"
 import * as Grace from "../services/Grace.ts"
 import * as ToolExecutor from "../services/ToolExecutor.ts"
 import * as BehindHandle from "./tools/BehindHandle.ts"
 import * as KnownHandler from "./tools/KnownHandler.ts"
 import * as PlainJson from "./tools/PlainJson.ts"
-import type * as ToolCodecs from "./tools/ToolCodecs.ts"
+import * as ToolCodecs from "./tools/ToolCodecs.ts"
 import { truncate } from "./tools/Truncation.ts"
 
 /** Longer results are cut to this many characters, head and tail. Default 30,000. */
@@ -132,7 +133,9 @@ const start = (
   let fiber: Running | undefined
   if (handler === undefined) fiber = Grace.start(BehindHandle.run(handlers, call, progress), context)
   else {
-    const running = KnownHandler.run(tool, handler, call, progress, () => fiber?.pollUnsafe() !== undefined)
+    const run = () => KnownHandler.run(tool, handler, call, progress, () => fiber?.pollUnsafe() !== undefined)
+    // a tracer may show the span of the fiber to the handler's own code: it sees the shield there too
+    const running = Context.get(context, Tracer.Tracer).context === undefined ? run() : Effect.suspend(run)
     if (isExit(running)) {
       onExit(running)
       return undefined
@@ -228,18 +231,9 @@ const outcomeOfAiError = (error: AiError.AiError): ToolOutcome.ToolOutcome => {
 
 /** A typed failure as its schema encodes it; one that does not fit it, or that it cannot write at once, as a sentence. */
 const encodeFailure = (tool: Tool.Any, error: unknown): Schema.Json => {
-  const encoded = failureOf(tool, error)
+  const encoded = ToolCodecs.failureOf(tool, error)
   const json = PlainJson.of(Option.getOrUndefined(encoded))
   return Option.isSome(encoded) && json._tag === "Json" ? PlainJson.value(json) : `The tool failed: ${describe(error)}`
-}
-
-const failureOf = (tool: Tool.Any, error: unknown): Option.Option<Schema.Json> => {
-  try {
-    return Schema.encodeUnknownOption(Schema.toCodecJson(tool.failureSchema as Schema.Codec<unknown>))(error)
-  } catch {
-    // it waits, needs a service, or has a bug
-    return Option.none()
-  }
 }
 
 /** What an error says of itself; code that is not ours made it, so even asking may throw. */

@@ -409,6 +409,31 @@ describe.each(["known", "behind handle"] as const)("handlers that are %s", (whic
         const inside = spans.find((span) => span.name === "inside")
         assert.strictEqual(inside?.traceId, spans[0]?.traceId)
       }))
+
+    it.effect("and results are in no span that a tracer shows to code as the active one", () =>
+      Effect.gen(function*() {
+        let active: Tracer.AnySpan | undefined
+        const tracer = Tracer.make({
+          span: (options) => new Tracer.NativeSpan(options),
+          context: (primitive, fiber) => {
+            const before = active
+            active = fiber.cache.span
+            try {
+              return primitive["~effect/Effect/evaluate"](fiber)
+            } finally {
+              active = before
+            }
+          }
+        })
+        const seen: Array<Tracer.AnySpan["_tag"] | undefined> = []
+        yield* execute("plain", {
+          plain: () => {
+            seen.push(active?._tag)
+            return Effect.succeed(1)
+          }
+        }).pipe(Effect.withSpan("outside"), Effect.provideService(Tracer.Tracer, tracer))
+        assert.deepStrictEqual(seen, ["ExternalSpan"])
+      }))
   })
 
   describe("progress", () => {
