@@ -13,6 +13,7 @@ import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
+import * as Tracer from "effect/Tracer"
 import type * as ToolOutcome from "../run/ToolOutcome.ts"
 import * as Detached from "../services/Detached.ts"
 import * as Severing from "../services/Severing.ts"
@@ -126,7 +127,9 @@ const start = (
   let fiber: Running | undefined
   if (handler === undefined) fiber = Detached.start(BehindHandle.run(handlers, call, progress), context)
   else {
-    const running = KnownHandler.run(tool, handler, call, progress, () => fiber?.pollUnsafe() !== undefined)
+    const run = () => KnownHandler.run(tool, handler, call, progress, () => fiber?.pollUnsafe() !== undefined)
+    // a tracer may show the span of the fiber to the handler's own code: it sees the shield there too
+    const running = Context.get(context, Tracer.Tracer).context === undefined ? run() : Effect.suspend(run)
     if (isExit(running)) {
       onExit(running)
       return undefined

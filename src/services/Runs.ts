@@ -45,13 +45,13 @@ export interface LiveRun {
 
 export class Runs extends Context.Service<Runs, {
   /**
-   * Makes `run` known and drives it in the layer's scope and the caller's context, which has what the agent and the caller
-   * set; closing the layer interrupts it, where it lets itself be interrupted, and waits: what was accepted is always begun.
-   * The run is forgotten when the drive says so, before it shows its end, so that whoever sees that may start the next run; or
-   * when it dies. Where the session has a live run with the same id and input, that is returned instead; with other input it
-   * is `RunConflict`. Another live run in the session is `SessionBusy`; one that is over is waited for until it is forgotten,
-   * interruptibly. Sessions know nothing of each other: a fork shares run ids with what it was copied from, and both may be
-   * driven at once.
+   * Makes `run` known and drives it in the layer's scope, and in the context of the fiber that asks: a drive looks its settings
+   * up there, those of its agent among them. Closing the layer interrupts it, where it lets itself be interrupted, and waits:
+   * what was accepted is always begun. The run is forgotten when the drive says so, before it shows its end, so that whoever
+   * sees that may start the next run; or when it dies. Where the session has a live run with the same id and input, that is
+   * returned instead; with other input it is `RunConflict`. Another live run in the session is `SessionBusy`; one that is over
+   * is waited for until it is forgotten, interruptibly. Sessions know nothing of each other: a fork shares run ids with what
+   * it was copied from, and both may be driven at once.
    */
   readonly start: (
     run: LiveRun,

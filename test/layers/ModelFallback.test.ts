@@ -387,3 +387,22 @@ describe("a limit of cost with several models", () => {
       assert.strictEqual(usage.cost, usage.inputTokens * 2)
     }))
 })
+
+describe("a rule that throws", () => {
+  it.effect("fails the run, whose log has what the attempt cost", () =>
+    Effect.gen(function*() {
+      const cost = ScriptedModel.finish("error", { inputTokens: 7, outputTokens: 3 })
+      const { agent, asked, store } = yield* agentOf({ a: [cost], b: [] }, {
+        when: () => {
+          throw new Error("no rule")
+        }
+      })
+      yield* Effect.flip(agent.run({ sessionId: "s", input: "go" }))
+      const log = yield* store.log("s")
+      assert.deepStrictEqual(RunLog.only(log, "AttemptDiscarded").map(({ usage }) => usage), [
+        { inputTokens: 7, outputTokens: 3 }
+      ])
+      assert.deepStrictEqual(RunLog.only(log, "RunFailed").map(({ totals }) => totals.usage.inputTokens), [7])
+      assert.deepStrictEqual(yield* asked, { a: 1, b: 0 })
+    }))
+})

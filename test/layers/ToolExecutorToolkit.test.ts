@@ -41,6 +41,7 @@ const kit = Toolkit.make(
   Tool.make("typed", { parameters, success: Schema.Struct({ at: Schema.DateTimeUtcFromString }) }),
   Tool.make("look", { parameters, success: Schema.Unknown }).annotate(Tool.Readonly, true),
   Tool.make("slow", { parameters, success: Slow, failure: Slow, failureMode: "return" }),
+  Tool.make("late", { parameters, success: Schema.String, failure: Slow }),
   Tool.make("nothing", { success: Schema.Void }),
   Tool.make("drawing", { success: Schema.Void, toModelOutput: () => chart })
 )
@@ -74,6 +75,7 @@ const execute = Effect.fnUntraced(function*(
     typed: unused,
     look: unused,
     slow: unused,
+    late: unused,
     nothing: unused,
     drawing: unused,
     ...handlers
@@ -270,6 +272,18 @@ describe.each(["known", "behind handle"] as const)("handlers that are %s", (whic
         assert.isTrue(outcome._tag === "Failed" && typeof outcome.result === "string")
       }))
 
+    it.effect("with what its schema cannot write at once settles with a sentence", () =>
+      Effect.gen(function*() {
+        slowly = Effect.never
+        const { outcome } = yield* Effect.ensuring(
+          execute("late", { late: () => Effect.fail("no") }),
+          Effect.sync(() => {
+            slowly = Effect.void
+          })
+        )
+        assert.deepStrictEqual(outcome, failed("The tool failed: no"))
+      }))
+
     it.effect("with what its schema does not allow settles NotEncodable in the mode of returning", () =>
       Effect.gen(function*() {
         const { outcome } = yield* execute("returning", { returning: () => Effect.fail({ code: "x" }) })
@@ -394,6 +408,31 @@ describe.each(["known", "behind handle"] as const)("handlers that are %s", (whic
         assert.includeMembers(names, ["outside", "inside"])
         const inside = spans.find((span) => span.name === "inside")
         assert.strictEqual(inside?.traceId, spans[0]?.traceId)
+      }))
+
+    it.effect("and results are in no span that a tracer shows to code as the active one", () =>
+      Effect.gen(function*() {
+        let active: Tracer.AnySpan | undefined
+        const tracer = Tracer.make({
+          span: (options) => new Tracer.NativeSpan(options),
+          context: (primitive, fiber) => {
+            const before = active
+            active = fiber.cache.span
+            try {
+              return primitive["~effect/Effect/evaluate"](fiber)
+            } finally {
+              active = before
+            }
+          }
+        })
+        const seen: Array<Tracer.AnySpan["_tag"] | undefined> = []
+        yield* execute("plain", {
+          plain: () => {
+            seen.push(active?._tag)
+            return Effect.succeed(1)
+          }
+        }).pipe(Effect.withSpan("outside"), Effect.provideService(Tracer.Tracer, tracer))
+        assert.deepStrictEqual(seen, ["ExternalSpan"])
       }))
   })
 

@@ -10,11 +10,11 @@ import type * as Tool from "effect/ai/Tool"
 import * as Cause from "effect/Cause"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
-import * as Schema from "effect/Schema"
+import type * as Schema from "effect/Schema"
 import type * as ToolOutcome from "../../run/ToolOutcome.ts"
 import type * as ToolExecutor from "../../services/ToolExecutor.ts"
 import * as PlainJson from "./PlainJson.ts"
-import type * as ToolCodecs from "./ToolCodecs.ts"
+import * as ToolCodecs from "./ToolCodecs.ts"
 import { truncate } from "./Truncation.ts"
 
 /** How a handler ends; one behind a `handle` may do so without a result. */
@@ -94,9 +94,9 @@ const outcomeOfAiError = (error: AiError.AiError): ToolOutcome.ToolOutcome => {
   }
 }
 
-/** A typed failure as its schema encodes it; one that does not fit its schema as a sentence. */
+/** A typed failure as its schema encodes it; one that does not fit it, or that it cannot write at once, as a sentence. */
 const encodeFailure = (tool: Tool.Any, error: unknown): Schema.Json => {
-  const encoded = Schema.encodeUnknownOption(Schema.toCodecJson(tool.failureSchema as Schema.Codec<unknown>))(error)
+  const encoded = ToolCodecs.failureOf(tool, error)
   const json = PlainJson.of(Option.getOrUndefined(encoded))
   return Option.isSome(encoded) && json._tag === "Json" ? PlainJson.value(json) : `The tool failed: ${describe(error)}`
 }

@@ -8,6 +8,7 @@ import * as AiError from "effect/ai/AiError"
 import * as Tool from "effect/ai/Tool"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as SchemaIssue from "effect/SchemaIssue"
 import * as SchemaParser from "effect/SchemaParser"
@@ -87,5 +88,14 @@ const make = (tool: Tool.Any): ToolCodecs => {
         (encodedResult) => Effect.succeed({ result: error, isFailure: true, encodedResult })
       )
     }
+  }
+}
+
+/** What the tool fails with, as JSON; nothing where it does not fit its schema, or that waits, needs a service or has a bug. */
+export const failureOf = (tool: Tool.Any, error: unknown): Option.Option<Schema.Json> => {
+  try {
+    return Schema.encodeUnknownOption(Schema.toCodecJson(tool.failureSchema as Schema.Codec<unknown>))(error)
+  } catch {
+    return Option.none()
   }
 }

@@ -24,7 +24,7 @@ export interface None {
   readonly why: string
 }
 
-export const none: None = { _tag: "None", why: "" }
+const none: None = { _tag: "None", why: "" }
 
 /** One step for each failure; `duration` is what the failed attempt took, in milliseconds. */
 export type Backoff = (

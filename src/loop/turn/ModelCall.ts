@@ -99,7 +99,9 @@ const tryAgain = Effect.fnUntraced(function*(
       return settled(env, asked, attempt, verdict.answer, Tries.saysNothing(verdict.answer))
     }
     discard(env, asked, attempt, result, verdict)
-    if (verdict._tag === "Failed") {
+    // the application's rule may throw: what the attempt cost is recorded by then
+    const to = verdict._tag === "Failed" ? Tries.fallbackOf(asked.model, verdict.error) : undefined
+    if (verdict._tag === "Failed" && to === undefined) {
       if (verdict.error.reason._tag === "ContextOverflow") return { _tag: "Overflow", error: verdict.final }
       journal.move("modelFailed")
       return yield* verdict.final
@@ -111,11 +113,11 @@ const tryAgain = Effect.fnUntraced(function*(
     if (verdict._tag === "Retry") {
       journal.move(result._tag === "Settled" ? "emptyAnswer" : "retryableError")
       yield* wait(journal, { turn, attempt, error: verdict.error.reason }, verdict.delay)
-    } else {
-      const taken = yield* TakingOver.takeOver(env, asked.model, verdict.to)
+    } else if (to !== undefined) {
+      const taken = yield* TakingOver.takeOver(env, asked.model, to)
       if (taken._tag === "Compact") return taken
       env = taken.env
-      asked = makeAsked(env, verdict.to, taken.messages)
+      asked = makeAsked(env, to, taken.messages)
       tries = Tries.make(policies, asked.model, attempt)
     }
     result = yield* ask(env, asked, attempt + 1)

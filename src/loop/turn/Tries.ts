@@ -1,6 +1,6 @@
 /**
- * The tries at one model, by its policy, and what follows one of them: it counts, another one is made, another model is asked,
- * or the call has failed.
+ * The tries at one model, by its policy, and what follows one of them: it counts, another one is made, or the failure is final;
+ * then another model may be asked.
  *
  * Does not own the waits between them (`Backoff`), nor what is done then (`ModelCall`).
  */
@@ -25,7 +25,7 @@ export interface Tries {
 export type Verdict =
   | { readonly _tag: "Counts"; readonly answer: Attempt.Settled }
   | Retry
-  | { readonly _tag: "Fallback"; readonly error: Failure; readonly to: Model.Model["Service"] }
+  /** `final` is what the run fails with, where no other model is asked */
   | { readonly _tag: "Failed"; readonly error: Failure; readonly final: RunError.RunError }
 
 export interface Retry {
@@ -63,11 +63,9 @@ export const judge = function*(
     if (next._tag === "Delay") return { _tag: "Retry", error, delay: next }
     why = next.why
   }
-  if (isAnswer) return { _tag: "Counts", answer: result }
-  const to = fallbackOf(tries.model, error)
-  return to === undefined
-    ? { _tag: "Failed", error, final: finalOf(error, attempt - tries.after, why) }
-    : { _tag: "Fallback", error, to }
+  return isAnswer
+    ? { _tag: "Counts", answer: result }
+    : { _tag: "Failed", error, final: finalOf(error, attempt - tries.after, why) }
 }
 
 const emptyResponse = new RunError.RetryableError<RunError.ProviderReason>({
@@ -81,7 +79,7 @@ const classified = ({ model, policy }: Tries, error: Failure): Failure =>
   isOfModel(error) ? policy.classify(error, model.info) : error
 
 /** Who is asked instead, where a failure that is final is a reason to. What is too much is made smaller first. */
-const fallbackOf = ({ fallback }: Model.Model["Service"], error: Failure): Model.Model["Service"] | undefined =>
+export const fallbackOf = ({ fallback }: Model.Model["Service"], error: Failure): Model.Model["Service"] | undefined =>
   fallback !== undefined && isOfModel(error) && error.reason._tag !== "ContextOverflow" && fallback.when(error)
     ? fallback.to
     : undefined
