@@ -61,12 +61,9 @@ export const run = (
       Channel.toPullScoped(Stream.toChannel(model.stream(request)), scope),
       (pull) => incoming.read(pull)
     )
-    let isCutOff = false
     // an answer that is there does not wait for a stream that does not let itself be closed
     const consumed = Effect.onExitPrimitive(pulled, (exit) => {
       incoming.show()
-      // who cuts it off waits for all of it no longer than the grace period
-      if (isCutOff) return Scope.closeUnsafe(scope, endOf(exit))
       const closing = Grace.closing(scope, endOf(exit))
       return closing && Effect.flatMap(closing, (isClosed) => isClosed ? Effect.void : onLeak)
     })
@@ -79,11 +76,7 @@ export const run = (
       const fiber = Detached.start(consumed, Detached.contextHere())
       const exit = fiber.pollUnsafe()
       if (exit === undefined) {
-        const ended = Severing.awaiting(fiber, tell, tell, onLeak, () => limitOf(incoming, patience))
-        return Effect.suspend(() => {
-          isCutOff = true
-          return ended
-        })
+        return Severing.awaiting(fiber, tell, tell, onLeak, () => limitOf(incoming, patience))
       }
       if (exit._tag === "Success") resume(Effect.succeed(settle(incoming)))
       else tell(exit)
