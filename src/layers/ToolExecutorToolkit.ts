@@ -38,10 +38,10 @@ const execute: ToolExecutor.ToolExecutor["Service"]["execute"] = (handlers, call
     const context = Detached.contextHere()
     const limit = Context.get(context, ResultLimit)
     const settlement = (exit: Settling.Exited) => Settling.of(tool, call.params, exit, limit)
-    const fiber = start(handlers, tool, call, observer, context, (exit) => resume(Effect.succeed(settlement(exit))))
-    if (fiber === undefined) return
+    const begun = start(handlers, tool, call, observer, context)
+    if (Exit.isExit(begun)) return resume(Effect.succeed(settlement(begun)))
     const onLeak = Effect.suspend(() => observer.leftBehind(leftBehind(tool)))
-    return Severing.awaiting(fiber, (exit) => resume(Effect.sync(() => settlement(exit))), resume, onLeak, () => {
+    return Severing.awaiting(begun, (exit) => resume(Effect.sync(() => settlement(exit))), resume, onLeak, () => {
       const millis = Duration.toMillis(call.timeout)
       const late = (isLeftBehind: boolean): Effect.Effect<ToolExecutor.Settlement> => {
         const isUnknown = isLeftBehind && !isRepeatable(tool)
@@ -110,36 +110,31 @@ export const layer: Layer.Layer<ToolExecutor.ToolExecutor> = Layer.succeed(ToolE
 
 type Running = Fiber.Fiber<ToolCodecs.Result | undefined, unknown>
 
-/** Starts the handler, which ends with what it gave after its progress was handed on; gives its fiber where it waits. */
+/**
+ * Calls the handler, which ends with what it gave after its progress was handed on; gives its exit where it waits for nothing,
+ * else the fiber that it goes on in.
+ */
 const start = (
   handlers: ToolExecutor.Handlers,
   tool: Tool.Any,
   call: ToolExecutor.Call,
   observer: ToolExecutor.Observer,
-  context: Context.Context<never>,
-  onExit: (exit: Settling.Exited) => void
-): Running | undefined => {
+  context: Context.Context<never>
+): Settling.Exited | Running => {
   const progress = (encoded: unknown) => {
     const json = PlainJson.of(encoded)
     return json._tag === "Json" ? observer.progress(PlainJson.value(json)) : Effect.void
   }
+  const begun = (fiber: Running) => fiber.pollUnsafe() ?? fiber
   const handler = KnownHandler.find(handlers, tool)
+  if (handler === undefined) return begun(Detached.start(BehindHandle.run(handlers, call, progress), context))
   let fiber: Running | undefined
-  if (handler === undefined) fiber = Detached.start(BehindHandle.run(handlers, call, progress), context)
-  else {
-    const run = () => KnownHandler.run(tool, handler, call, progress, () => fiber?.pollUnsafe() !== undefined)
-    // a tracer may show the span of the fiber to the handler's own code: it sees the shield there too
-    const running = Context.get(context, Tracer.Tracer).context === undefined ? run() : Effect.suspend(run)
-    if (isExit(running)) {
-      onExit(running)
-      return undefined
-    }
-    fiber = Detached.start(running, KnownHandler.contextOf(handler, context, call))
-  }
-  const exit = fiber.pollUnsafe()
-  if (exit === undefined) return fiber
-  onExit(exit)
-  return undefined
+  const run = () => KnownHandler.run(tool, handler, call, progress, () => fiber?.pollUnsafe() !== undefined)
+  // a tracer may show the span of the fiber to the handler's own code: it sees the shield there too
+  const running = Context.get(context, Tracer.Tracer).context === undefined ? run() : Effect.suspend(run)
+  if (isExit(running)) return running
+  fiber = Detached.start(running, KnownHandler.contextOf(handler, context, call))
+  return begun(fiber)
 }
 
 const isExit = (running: Effect.Effect<ToolCodecs.Result, unknown>): running is Exit.Exit<ToolCodecs.Result, unknown> =>

@@ -28,7 +28,7 @@ export type Verdict =
   /** `final` is what the run fails with, where no other model is asked */
   | { readonly _tag: "Failed"; readonly error: Failure; readonly final: RunError.RunError }
 
-export interface Retry {
+interface Retry {
   readonly _tag: "Retry"
   readonly error: RunError.RetryableError<RunError.ProviderReason>
   readonly delay: Backoff.Delay
