@@ -19,6 +19,7 @@ import * as OpenAi from "../support/OpenAiServer.ts"
 import * as Overloaded from "../support/Overloaded.ts"
 import * as RunLog from "../support/RunLog.ts"
 import * as TestAgent from "../support/TestAgent.ts"
+import * as TestStore from "../support/TestStore.ts"
 import * as Watch from "../support/Watch.ts"
 
 const refused = (tag: RunError.ProviderRefusal["_tag"]) =>
@@ -54,6 +55,10 @@ const switches = (log: ReadonlyArray<RunEvent.RunEvent>) =>
 const answeredBy = (log: ReadonlyArray<RunEvent.RunEvent>) =>
   RunLog.only(log, "AssistantMessage").map(({ model }) => model.name)
 
+/** Leaves the first model all tools, and the second one none. */
+const ofSecond: NonNullable<Hook["beforeModelCall"]> = ({ model, tools }) =>
+  Effect.succeed({ tools: model.name === "b-1" ? [] : tools })
+
 describe("the next model takes over", () => {
   it.effect("when the tries at the first are used up, after the discard and before its own first delta", () =>
     Effect.gen(function*() {
@@ -84,6 +89,25 @@ describe("the next model takes over", () => {
       const { text } = yield* agent.run({ sessionId: "s", input: "go" })
       assert.deepStrictEqual([text, yield* asked], ["ok", { a: 1, b: 1 }])
       assert.deepStrictEqual(answeredBy(yield* store.log("s")), ["b-1"])
+    }))
+
+  it.effect("once that it does is in the store, and what hooks leave of the turn for it", () =>
+    Effect.gen(function*() {
+      const guard: Hook = { name: "guard", beforeModelCall: ofSecond }
+      for (const hooks of [[], [guard]]) {
+        const store = yield* TestStore.make()
+        const stored: Array<string> = []
+        const { agent } = yield* agentOf({
+          a: [refused("Unknown")],
+          b: () => {
+            stored.push(...store.appends.flat().map((event) => event._tag))
+            return ScriptedModel.text("ok")
+          }
+        }, { store, agent: { hooks } })
+        yield* agent.run({ sessionId: "s", input: "go" })
+        const again = hooks.length === 0 ? [] : ["TurnStarted"]
+        assert.deepStrictEqual(stored, ["RunStarted", "TurnStarted", "AttemptDiscarded", "ModelSwitched", ...again])
+      }
     }))
 
   it.effect("one after the other, and when the last fails too, the run fails with its reason", () =>
