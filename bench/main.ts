@@ -5,6 +5,7 @@ import { execFile } from "node:child_process"
 import { existsSync, mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { promisify } from "node:util"
+import * as Built from "./harness/Built.ts"
 import * as Contenders from "./harness/Contenders.ts"
 import * as Options from "./harness/Options.ts"
 import * as Plot from "./harness/Plot.ts"
@@ -67,6 +68,8 @@ if (missing.length > 0) {
   fail(`${missing.map(({ name }) => name).join(", ")}: not installed. Run: npm install --prefix bench`)
 }
 
+say("building fiberloop")
+await Built.build()
 const measured: Array<Statistics.Measured> = []
 const broken: Array<string> = []
 for (const scenario of scenarios) {

@@ -1,6 +1,7 @@
 /**
  * One measurement, in this process: `node bench/measure.ts <contender> <scenario>` prints its sample as JSON.
  */
+import * as Built from "./harness/Built.ts"
 import * as Contenders from "./harness/Contenders.ts"
 import * as OneEffect from "./harness/OneEffect.ts"
 import * as Options from "./harness/Options.ts"
@@ -8,6 +9,7 @@ import * as Scenario from "./harness/Scenario.ts"
 import type { Sample } from "./harness/Statistics.ts"
 
 OneEffect.check()
+Built.use()
 const [contender = "", scenario = ""] = process.argv.slice(2)
 const entry = Contenders.all.find(({ name }) => name === contender)
 const [work] = Options.select("scenario", Scenario.all, [scenario])

@@ -8,6 +8,7 @@ import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs
 import { dirname, join } from "node:path"
 import { pathToFileURL } from "node:url"
 import { promisify } from "node:util"
+import * as Built from "../harness/Built.ts"
 import type * as Contenders from "../harness/Contenders.ts"
 import * as Installed from "../harness/Installed.ts"
 import type { Scenario } from "../harness/Scenario.ts"
@@ -15,8 +16,6 @@ import { median, type Sample } from "../harness/Statistics.ts"
 
 const run = promisify(execFile)
 const bench = join(import.meta.dirname, "..")
-const root = join(bench, "..")
-const sources = join(root, "src")
 
 /** Imports the contender and runs it until the first delta. */
 const program = (entry: Contenders.Entry, { script }: Scenario) => `
@@ -54,16 +53,14 @@ export const measure = async (entry: Contenders.Entry, scenario: Scenario): Prom
   try {
     const source = join(folder, "start.ts")
     writeFileSync(source, program(entry, scenario))
-    const dist = join(folder, "dist")
-    await run(process.execPath, [join(root, "scripts/build.mjs"), dist])
 
     /** Imports of our sources lead to what was built of them. */
     const built = (external: false | "absolute") => ({
       name: "built",
       resolveId: (id: string, importer: string | undefined) => {
         const path = importer === undefined ? id : join(dirname(importer), id)
-        if (!id.startsWith(".") || !path.startsWith(sources)) return undefined
-        return { id: path.replace(sources, dist).replace(/\.ts$/, ".js"), external }
+        if (!id.startsWith(".") || !path.startsWith(Built.sources)) return undefined
+        return { id: Built.moduleOf(path), external }
       }
     })
     const shared = { input: source, platform: "node", logLevel: "silent" } as const
