@@ -23,6 +23,12 @@ export interface CuttingProxy {
   readonly open: Effect.Effect<void>
 }
 
+/** Ports that no system hands out by itself (those of Linux begin at 32,768): one whose door is shut stays free. */
+const ports = { first: 20_000, count: 12_000 }
+
+/** How far this process is with them, each of which it takes once; others begin elsewhere. */
+let taken = Math.floor(Math.random() * ports.count)
+
 /** Connections are cut at requests that count, by default all. */
 export const make = (port: number, counts: (request: string) => boolean = () => true) =>
   Effect.acquireRelease(
@@ -69,13 +75,22 @@ export const make = (port: number, counts: (request: string) => boolean = () => 
         server.listen(at, "127.0.0.1")
         await once(server, "listening")
       }
+      const listenAnywhere = async (): Promise<number> => {
+        const at = ports.first + taken++ % ports.count
+        try {
+          await listen(at)
+          return at
+        } catch (error) {
+          if ((error as NodeJS.ErrnoException).code !== "EADDRINUSE") throw error
+          return listenAnywhere()
+        }
+      }
       const lose = () => {
         for (const socket of sockets) socket.destroy()
       }
-      await listen(0)
-      const address = server.address() as { readonly port: number }
+      const own = await listenAnywhere()
       const proxy: CuttingProxy = {
-        port: address.port,
+        port: own,
         cut: (times, after = 0, what = "request") => {
           cuts = times
           passes = after
@@ -93,7 +108,7 @@ export const make = (port: number, counts: (request: string) => boolean = () => 
           if (isHeld) lose()
           isHeld = false
           cuts = 0
-          if (!server.listening) await listen(address.port)
+          if (!server.listening) await listen(own)
         })
       }
       const close = () => {
