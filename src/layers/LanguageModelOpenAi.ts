@@ -20,18 +20,20 @@ import type * as Redacted from "effect/Redacted"
 import * as Stream from "effect/Stream"
 import * as ChatRequest from "./openai/ChatRequest.ts"
 import * as ChatStream from "./openai/ChatStream.ts"
-import * as Closing from "./openai/Closing.ts"
-import * as Echo from "./openai/Echo.ts"
 import * as Endpoint from "./openai/Endpoint.ts"
-import * as Errors from "./openai/Errors.ts"
 import * as HttpSpan from "./openai/HttpSpan.ts"
-import * as ResponseFormat from "./openai/ResponseFormat.ts"
+import * as Sent from "./openai/Sent.ts"
+import * as AdapterErrors from "./provider/AdapterErrors.ts"
+import * as Closing from "./provider/Closing.ts"
+import * as Echo from "./provider/Echo.ts"
+import * as FormatRefusal from "./provider/FormatRefusal.ts"
 import * as Json from "./provider/Json.ts"
+import * as NetworkErrors from "./provider/NetworkErrors.ts"
 import * as ProviderError from "./provider/ProviderError.ts"
 import * as RetryAfter from "./provider/RetryAfter.ts"
 import * as WholeParts from "./provider/WholeParts.ts"
 
-export { isContextOverflow, isTruncated, retryAfter } from "./openai/Errors.ts"
+export { isContextOverflow, isTruncated, retryAfter } from "./provider/AdapterErrors.ts"
 
 export interface Options {
   readonly model: string
@@ -89,11 +91,11 @@ const statusError = Effect.fnUntraced(function*(
 ): Effect.fn.Return<never, AiError.AiError> {
   const { headers, status } = response
   if (status < 400) {
-    return yield* Errors.notAnswered(endpoint, status, headers["location"])
+    return yield* AdapterErrors.notAnswered(endpoint, status, headers["location"])
   }
   const error = ProviderError.fromAnswer({ body: yield* readError(response), headers })
   const retryAfter = RetryAfter.fromHeaders(headers, yield* Clock.currentTimeMillis)
-  return yield* Errors.fromProvider(endpoint, error, { status, headers, retryAfter })
+  return yield* AdapterErrors.fromProvider(endpoint, error, { status, headers, retryAfter })
 })
 
 /** A client that fails on statuses by itself still gives the response that it refused. */
@@ -117,22 +119,25 @@ export const make = Effect.fnUntraced(function*(
       body: { ...options.body, ...(yield* Body) },
       sendReasoning: !endpoint.isOpenAi && (options.sendReasoning ?? "auto"),
       format
-    }).pipe(Effect.mapError((reason) => Errors.make(endpoint, reason)))
+    }).pipe(Effect.mapError((reason) => AdapterErrors.make(endpoint, reason)))
     const sent = client.execute(endpoint.request(body)).pipe(
       Effect.catch(refused),
       Effect.provideService(HttpClient.TracerDisabledWhen, () => true)
     )
     const response = yield* Effect.mapError(
       HttpSpan.around(endpoint, sent),
-      (error) => Errors.network(endpoint, error)
+      (error) => NetworkErrors.fromHttpClient(endpoint, error)
     )
     const { headers } = response.request
-    const quiet = { ...endpoint, redact: (text: string) => Echo.hide(endpoint.redact(text), body, headers) }
+    const quiet = {
+      ...endpoint,
+      redact: (text: string) => Echo.without(endpoint.redact(text), Sent.texts(body, headers))
+    }
     if (response.status < 200 || response.status > 299) return yield* statusError(quiet, response)
     return ChatStream.parts(response.stream, quiet, response.headers["content-type"] ?? "", options.model)
   })
 
-  const open = ResponseFormat.untilRefused(options.structuredOutput ?? endpoint.isOpenAi, send)
+  const open = FormatRefusal.untilRefused(options.structuredOutput ?? endpoint.isOpenAi, send)
   const streamText = (
     call: LanguageModel.ProviderOptions
   ): Stream.Stream<Response.StreamPartEncoded, AiError.AiError> =>
