@@ -111,14 +111,12 @@ export const make: Effect.Effect<SessionStore.SessionStore["Service"]> = Effect.
         const found = find(sessionId)
         if (log !== undefined && found !== log) return Effect.fail(SessionErrors.notFound(sessionId))
         log = found
-        return Effect.flatMap(
-          found === undefined ? Effect.succeed([]) : MemoryLog.pageOf(found, steps, next),
-          (events) => {
-            if (!Arr.isArrayNonEmpty(events)) return Effect.flatMap(latch.await, () => pull)
-            next = events[events.length - 1]!.seq + 1
-            return Effect.succeed(events)
-          }
-        )
+        const page = found === undefined ? Effect.succeed([]) : MemoryLog.pageOf(found, steps, next)
+        return Effect.flatMap(page, (events) => {
+          if (!Arr.isArrayNonEmpty(events)) return Effect.flatMap(latch.await, () => pull)
+          next = events[events.length - 1]!.seq + 1
+          return Effect.succeed(events)
+        })
       })
       return Stream.fromPull(Effect.succeed(pull))
     }))
@@ -127,10 +125,8 @@ export const make: Effect.Effect<SessionStore.SessionStore["Service"]> = Effect.
     Effect.sync(() => {
       const { after, limit } = options
       const infos = Array.from(logs.values(), MemoryLog.infoOf).filter((info) => info.head > 0)
-      return infos.filter((info) => after === undefined || newestFirst(after, info) < 0).sort(newestFirst).slice(
-        0,
-        limit
-      )
+      const behind = infos.filter((info) => after === undefined || newestFirst(after, info) < 0)
+      return behind.sort(newestFirst).slice(0, limit)
     })
   )
 
@@ -139,11 +135,12 @@ export const make: Effect.Effect<SessionStore.SessionStore["Service"]> = Effect.
     if (badId !== undefined) return Effect.fail(badId)
     const log = find(sessionId)
     if (log === undefined) return Effect.fail(SessionErrors.notFound(sessionId))
-    return Effect.flatMap(MemoryLog.placeIn(log, at), (place) => {
+    // in one step: in between another could open `to`
+    return Effect.flatMapEager(MemoryLog.placeIn(log, at), (place) => {
       if (find(to) !== undefined) return Effect.fail(SessionErrors.taken(to))
       const opener = logs.get(to)?.writer
       if (opener !== undefined) return Effect.fail(SessionErrors.busy(to, opener.runId))
-      return Effect.map(MemoryLog.pageOf(log, steps, 1, place), (events) => {
+      return Effect.mapEager(MemoryLog.pageOf(log, steps, 1, place), (events) => {
         const copied = MemoryLog.copyOf(log, events, to, now)
         logs.set(to, copied)
         signals.notify(to)
