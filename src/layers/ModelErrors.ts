@@ -32,6 +32,20 @@ const timedOut = (facts: Facts): RunError.ModelError =>
 const refusal = (_tag: Refusal, facts: Facts): RunError.ModelError =>
   new RunError.NonRetryableError<RunError.ProviderRefusal>({ _tag, ...facts })
 
+/** Which reason a kind of failure is, and so whether it may be tried again. */
+const fromKind: Record<ProviderError.Kind, (facts: Facts) => RunError.ModelError> = {
+  server: (facts) => facts.status === 408 ? timedOut(facts) : retryable("Overloaded", facts),
+  network: (facts) => retryable("Network", facts),
+  response: (facts) => retryable("InvalidResponse", facts),
+  rateLimit: (facts) => retryable("RateLimited", facts),
+  quota: (facts) => refusal("QuotaExhausted", facts),
+  authentication: (facts) => refusal("Authentication", facts),
+  permission: (facts) => refusal("Authentication", facts),
+  overflow: (facts) => refusal("ContextOverflow", facts),
+  policy: (facts) => refusal("ContentPolicy", facts),
+  request: (facts) => refusal("InvalidRequest", facts)
+}
+
 /** An answer that is no success, and who gave it. */
 export interface Answer extends ProviderError.Answer {
   /** names the provider in the message: its host */
@@ -159,19 +173,6 @@ const kindOf = (error: AiError.AiError, byReason: ProviderError.Kind, status: nu
   })
   const message = read.message ?? AdapterErrors.description(error) ?? error.message
   return ProviderError.kind({ ...read, message, names: [...read.names ?? [], ...names] }, status)
-}
-
-const fromKind: Record<ProviderError.Kind, (facts: Facts) => RunError.ModelError> = {
-  server: (facts) => facts.status === 408 ? timedOut(facts) : retryable("Overloaded", facts),
-  network: (facts) => retryable("Network", facts),
-  response: (facts) => retryable("InvalidResponse", facts),
-  rateLimit: (facts) => retryable("RateLimited", facts),
-  quota: (facts) => refusal("QuotaExhausted", facts),
-  authentication: (facts) => refusal("Authentication", facts),
-  permission: (facts) => refusal("Authentication", facts),
-  overflow: (facts) => refusal("ContextOverflow", facts),
-  policy: (facts) => refusal("ContentPolicy", facts),
-  request: (facts) => refusal("InvalidRequest", facts)
 }
 
 const factsOf = (error: AiError.AiError): Facts => {
