@@ -8,13 +8,11 @@ import type * as AiError from "effect/ai/AiError"
 import * as LanguageModel from "effect/ai/LanguageModel"
 import { toCodecOpenAI } from "effect/ai/OpenAiStructuredOutput"
 import type * as Response from "effect/ai/Response"
-import * as Clock from "effect/Clock"
 import type * as Config from "effect/Config"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as HttpClient from "effect/http/HttpClient"
 import type * as HttpClientError from "effect/http/HttpClientError"
-import type * as HttpClientResponse from "effect/http/HttpClientResponse"
 import * as Layer from "effect/Layer"
 import type * as Redacted from "effect/Redacted"
 import * as Stream from "effect/Stream"
@@ -23,14 +21,12 @@ import * as ChatStream from "./openai/ChatStream.ts"
 import * as Endpoint from "./openai/Endpoint.ts"
 import * as HttpSpan from "./openai/HttpSpan.ts"
 import * as Sent from "./openai/Sent.ts"
+import * as StatusError from "./openai/StatusError.ts"
 import * as AdapterErrors from "./provider/AdapterErrors.ts"
 import * as Closing from "./provider/Closing.ts"
 import * as Echo from "./provider/Echo.ts"
 import * as FormatRefusal from "./provider/FormatRefusal.ts"
-import * as Json from "./provider/Json.ts"
 import * as NetworkErrors from "./provider/NetworkErrors.ts"
-import * as ProviderError from "./provider/ProviderError.ts"
-import * as RetryAfter from "./provider/RetryAfter.ts"
 import * as WholeParts from "./provider/WholeParts.ts"
 
 export { isContextOverflow, isTruncated, retryAfter } from "./provider/AdapterErrors.ts"
@@ -62,40 +58,6 @@ export interface Options {
 /** Fields added to the request bodies of the calls made with it, over those of `Options.body`: settings of one call. */
 export const Body = Context.Reference<Readonly<Record<string, unknown>>>("fiberloop/layers/LanguageModelOpenAi/Body", {
   defaultValue: () => ({})
-})
-
-const longestErrorBody = 65_536
-
-/** The text of an error's body: what arrives within 5 seconds, up to its limit or the end of a JSON object. */
-const readError = (response: HttpClientResponse.HttpClientResponse): Effect.Effect<string> => {
-  let text = ""
-  const isOpen = () =>
-    text.length < longestErrorBody
-    && !(text.trimEnd().endsWith("}") && Json.object(Json.parse(text)) !== undefined)
-  return response.stream.pipe(
-    Stream.decodeText(),
-    Stream.takeWhile((piece) => {
-      text += piece
-      return isOpen()
-    }),
-    Stream.runDrain,
-    Effect.timeoutOption("5 seconds"),
-    Effect.ignore,
-    Effect.map(() => text)
-  )
-}
-
-const statusError = Effect.fnUntraced(function*(
-  endpoint: Endpoint.Endpoint,
-  response: HttpClientResponse.HttpClientResponse
-): Effect.fn.Return<never, AiError.AiError> {
-  const { headers, status } = response
-  if (status < 400) {
-    return yield* AdapterErrors.notAnswered(endpoint, status, headers["location"])
-  }
-  const error = ProviderError.fromAnswer({ body: yield* readError(response), headers })
-  const retryAfter = RetryAfter.fromHeaders(headers, yield* Clock.currentTimeMillis)
-  return yield* AdapterErrors.fromProvider(endpoint, error, { status, headers, retryAfter })
 })
 
 /** A client that fails on statuses by itself still gives the response that it refused. */
@@ -133,7 +95,7 @@ export const make = Effect.fnUntraced(function*(
       ...endpoint,
       redact: (text: string) => Echo.without(endpoint.redact(text), Sent.texts(body, headers))
     }
-    if (response.status < 200 || response.status > 299) return yield* statusError(quiet, response)
+    if (response.status < 200 || response.status > 299) return yield* StatusError.fail(quiet, response)
     return ChatStream.parts(response.stream, quiet, response.headers["content-type"] ?? "", options.model)
   })
 

@@ -169,7 +169,6 @@ export const make = Effect.fnUntraced(function*(
 
   const release = ({ info: { sessionId }, owner }: Claim, head: number) =>
     Effect.suspend(() => {
-      // in one step: in between it would be somebody's who lives
       held.delete(owner)
       return releases.now({ sessionId, owner, head })
     })
