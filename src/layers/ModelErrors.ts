@@ -164,7 +164,7 @@ const answerOf = (error: unknown): ProviderError.Answer | undefined => {
  */
 const kindOf = (error: AiError.AiError, byReason: ProviderError.Kind, status: number): ProviderError.Kind => {
   const { reason } = error
-  if (AdapterErrors.modules.has(error.module)) return byReason
+  if (AdapterErrors.isOurs(error)) return byReason
   const http = "http" in reason ? reason.http : undefined
   const read = ProviderError.fromAnswer({ body: http?.body })
   const names = Object.values("metadata" in reason ? reason.metadata : {}).flatMap((metadata) => {

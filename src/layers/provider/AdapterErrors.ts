@@ -17,8 +17,10 @@ export const contextLengthExceeded = "context_length_exceeded"
 
 const longestMessage = 500
 
-/** `AiError.module`s of the errors made here. */
-export const modules: ReadonlySet<string> = new Set(["LanguageModelOpenAi", "LanguageModelAiSdk"])
+const modules: Record<Origin["module"], true> = { LanguageModelOpenAi: true, LanguageModelAiSdk: true }
+
+/** Whether an error was made here, and not by another adapter of effect/ai. */
+export const isOurs = ({ module }: AiError.AiError): boolean => Object.hasOwn(modules, module)
 
 export const make = (origin: Origin, reason: AiError.AiErrorReason): AiError.AiError =>
   AiError.make({ module: origin.module, method: `streamText(${origin.host})`, reason })
