@@ -9,6 +9,7 @@ import * as ContextManager from "../services/ContextManager.ts"
 import * as Model from "../services/Model.ts"
 import * as Condense from "./context/Condense.ts"
 import * as Facts from "./context/Facts.ts"
+import type * as Way from "./context/Way.ts"
 
 export type Options = Condense.Options
 
@@ -21,7 +22,7 @@ const task =
   "addresses, names and ids that matter. openPoints: what is still to be done or answered. closedPoints: those of the " +
   "open points so far that are settled, word for word."
 
-const way: Condense.Way<Facts.Facts> = {
+const way: Way.Way<Facts.Facts> = {
   name: "keyFacts",
   parse: (data) => Option.getOrUndefined(Facts.decode(data)),
   adopt: (text) => ({ ...Facts.none, results: [text] }),

@@ -8,6 +8,7 @@ import * as ContextManager from "../services/ContextManager.ts"
 import * as Model from "../services/Model.ts"
 import * as Condense from "./context/Condense.ts"
 import * as Digest from "./context/Digest.ts"
+import type * as Way from "./context/Way.ts"
 
 export interface Options extends Condense.Options {
   /** what the model is told of its task, in the place of our words */
@@ -22,7 +23,7 @@ const task =
 
 const heading = "Summary of the conversation so far:"
 
-const way = (instructions: string): Condense.Way<string> => ({
+const way = (instructions: string): Way.Way<string> => ({
   name: "summary",
   // the text says it all
   parse: () => undefined,

@@ -25,12 +25,13 @@ import * as CallOptions from "./aisdk/CallOptions.ts"
 import * as Failures from "./aisdk/Failures.ts"
 import * as Metadata from "./aisdk/Metadata.ts"
 import * as ModelConfig from "./aisdk/ModelConfig.ts"
-import * as Closing from "./openai/Closing.ts"
-import * as Errors from "./openai/Errors.ts"
-import * as ResponseFormat from "./openai/ResponseFormat.ts"
+import * as AdapterErrors from "./provider/AdapterErrors.ts"
+import * as Closing from "./provider/Closing.ts"
+import * as FormatRefusal from "./provider/FormatRefusal.ts"
+import type * as ResponseFormat from "./provider/ResponseFormat.ts"
 import * as WholeParts from "./provider/WholeParts.ts"
 
-export { isContextOverflow, isTruncated, retryAfter } from "./openai/Errors.ts"
+export { isContextOverflow, isTruncated, retryAfter } from "./provider/AdapterErrors.ts"
 
 export type Settings = CallOptions.Settings
 
@@ -70,7 +71,7 @@ export const CallSettings = Context.Reference<Settings>("fiberloop/layers/Langua
 
 const refuse = (caller: Failures.Caller, what: (host: string) => string): Effect.Effect<never, AiError.AiError> => {
   const origin = Failures.originOf(caller)
-  return Effect.fail(Errors.make(origin, new AiError.InvalidRequestError({ description: what(origin.host) })))
+  return Effect.fail(AdapterErrors.make(origin, new AiError.InvalidRequestError({ description: what(origin.host) })))
 }
 
 /** Fails on a model that another version of the SDK calls. */
@@ -118,7 +119,7 @@ export const make = (model: LanguageModelV4, options: Options = {}): Effect.Effe
     const known = { model, key: options.key }
     yield* checkVersion(known)
     const encoded = yield* CallOptions.encode(call, settings, name, format).pipe(
-      Effect.mapError((reason) => Errors.make(Failures.originOf(known), reason))
+      Effect.mapError((reason) => AdapterErrors.make(Failures.originOf(known), reason))
     )
     const request = options.cache === undefined ? encoded : CacheMarks.add(encoded, options.cache)
     const caller = { ...known, sent: request }
@@ -135,7 +136,7 @@ export const make = (model: LanguageModelV4, options: Options = {}): Effect.Effe
     )
   })
 
-  const open = ResponseFormat.untilRefused(
+  const open = FormatRefusal.untilRefused(
     options.structuredOutput ?? structured.has(URL.parse(ModelConfig.baseUrl(model) ?? "")?.host ?? ""),
     send
   )

@@ -8,30 +8,28 @@ import type * as AiError from "effect/ai/AiError"
 import * as LanguageModel from "effect/ai/LanguageModel"
 import { toCodecOpenAI } from "effect/ai/OpenAiStructuredOutput"
 import type * as Response from "effect/ai/Response"
-import * as Clock from "effect/Clock"
 import type * as Config from "effect/Config"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as HttpClient from "effect/http/HttpClient"
 import type * as HttpClientError from "effect/http/HttpClientError"
-import type * as HttpClientResponse from "effect/http/HttpClientResponse"
 import * as Layer from "effect/Layer"
 import type * as Redacted from "effect/Redacted"
 import * as Stream from "effect/Stream"
 import * as ChatRequest from "./openai/ChatRequest.ts"
 import * as ChatStream from "./openai/ChatStream.ts"
-import * as Closing from "./openai/Closing.ts"
-import * as Echo from "./openai/Echo.ts"
 import * as Endpoint from "./openai/Endpoint.ts"
-import * as Errors from "./openai/Errors.ts"
 import * as HttpSpan from "./openai/HttpSpan.ts"
-import * as ResponseFormat from "./openai/ResponseFormat.ts"
-import * as Json from "./provider/Json.ts"
-import * as ProviderError from "./provider/ProviderError.ts"
-import * as RetryAfter from "./provider/RetryAfter.ts"
+import * as Sent from "./openai/Sent.ts"
+import * as StatusError from "./openai/StatusError.ts"
+import * as AdapterErrors from "./provider/AdapterErrors.ts"
+import * as Closing from "./provider/Closing.ts"
+import * as Echo from "./provider/Echo.ts"
+import * as FormatRefusal from "./provider/FormatRefusal.ts"
+import * as NetworkErrors from "./provider/NetworkErrors.ts"
 import * as WholeParts from "./provider/WholeParts.ts"
 
-export { isContextOverflow, isTruncated, retryAfter } from "./openai/Errors.ts"
+export { isContextOverflow, isTruncated, retryAfter } from "./provider/AdapterErrors.ts"
 
 export interface Options {
   readonly model: string
@@ -62,40 +60,6 @@ export const Body = Context.Reference<Readonly<Record<string, unknown>>>("fiberl
   defaultValue: () => ({})
 })
 
-const longestErrorBody = 65_536
-
-/** The text of an error's body: what arrives within 5 seconds, up to its limit or the end of a JSON object. */
-const readError = (response: HttpClientResponse.HttpClientResponse): Effect.Effect<string> => {
-  let text = ""
-  const isOpen = () =>
-    text.length < longestErrorBody
-    && !(text.trimEnd().endsWith("}") && Json.object(Json.parse(text)) !== undefined)
-  return response.stream.pipe(
-    Stream.decodeText(),
-    Stream.takeWhile((piece) => {
-      text += piece
-      return isOpen()
-    }),
-    Stream.runDrain,
-    Effect.timeoutOption("5 seconds"),
-    Effect.ignore,
-    Effect.map(() => text)
-  )
-}
-
-const statusError = Effect.fnUntraced(function*(
-  endpoint: Endpoint.Endpoint,
-  response: HttpClientResponse.HttpClientResponse
-): Effect.fn.Return<never, AiError.AiError> {
-  const { headers, status } = response
-  if (status < 400) {
-    return yield* Errors.notAnswered(endpoint, status, headers["location"])
-  }
-  const error = ProviderError.fromAnswer({ body: yield* readError(response), headers })
-  const retryAfter = RetryAfter.fromHeaders(headers, yield* Clock.currentTimeMillis)
-  return yield* Errors.fromProvider(endpoint, error, { status, headers, retryAfter })
-})
-
 /** A client that fails on statuses by itself still gives the response that it refused. */
 const refused = (error: HttpClientError.HttpClientError) =>
   error.reason._tag === "StatusCodeError" ? Effect.succeed(error.reason.response) : Effect.fail(error)
@@ -117,22 +81,25 @@ export const make = Effect.fnUntraced(function*(
       body: { ...options.body, ...(yield* Body) },
       sendReasoning: !endpoint.isOpenAi && (options.sendReasoning ?? "auto"),
       format
-    }).pipe(Effect.mapError((reason) => Errors.make(endpoint, reason)))
+    }).pipe(Effect.mapError((reason) => AdapterErrors.make(endpoint, reason)))
     const sent = client.execute(endpoint.request(body)).pipe(
       Effect.catch(refused),
       Effect.provideService(HttpClient.TracerDisabledWhen, () => true)
     )
     const response = yield* Effect.mapError(
       HttpSpan.around(endpoint, sent),
-      (error) => Errors.network(endpoint, error)
+      (error) => NetworkErrors.fromHttpClient(endpoint, error)
     )
     const { headers } = response.request
-    const quiet = { ...endpoint, redact: (text: string) => Echo.hide(endpoint.redact(text), body, headers) }
-    if (response.status < 200 || response.status > 299) return yield* statusError(quiet, response)
+    const quiet = {
+      ...endpoint,
+      redact: (text: string) => Echo.without(endpoint.redact(text), Sent.texts(body, headers))
+    }
+    if (response.status < 200 || response.status > 299) return yield* StatusError.fail(quiet, response)
     return ChatStream.parts(response.stream, quiet, response.headers["content-type"] ?? "", options.model)
   })
 
-  const open = ResponseFormat.untilRefused(options.structuredOutput ?? endpoint.isOpenAi, send)
+  const open = FormatRefusal.untilRefused(options.structuredOutput ?? endpoint.isOpenAi, send)
   const streamText = (
     call: LanguageModel.ProviderOptions
   ): Stream.Stream<Response.StreamPartEncoded, AiError.AiError> =>

@@ -6,10 +6,11 @@
 import * as AiError from "effect/ai/AiError"
 import * as Duration from "effect/Duration"
 import * as RunError from "../run/RunError.ts"
-import * as OpenAiErrors from "./openai/Errors.ts"
+import * as AdapterErrors from "./provider/AdapterErrors.ts"
 import * as Advice from "./provider/Advice.ts"
 import * as Json from "./provider/Json.ts"
 import * as Masked from "./provider/Masked.ts"
+import * as NetworkErrors from "./provider/NetworkErrors.ts"
 import * as ProviderError from "./provider/ProviderError.ts"
 import * as RetryAfter from "./provider/RetryAfter.ts"
 
@@ -30,6 +31,20 @@ const timedOut = (facts: Facts): RunError.ModelError =>
 
 const refusal = (_tag: Refusal, facts: Facts): RunError.ModelError =>
   new RunError.NonRetryableError<RunError.ProviderRefusal>({ _tag, ...facts })
+
+/** Which reason a kind of failure is, and so whether it may be tried again. */
+const fromKind: Record<ProviderError.Kind, (facts: Facts) => RunError.ModelError> = {
+  server: (facts) => facts.status === 408 ? timedOut(facts) : retryable("Overloaded", facts),
+  network: (facts) => retryable("Network", facts),
+  response: (facts) => retryable("InvalidResponse", facts),
+  rateLimit: (facts) => retryable("RateLimited", facts),
+  quota: (facts) => refusal("QuotaExhausted", facts),
+  authentication: (facts) => refusal("Authentication", facts),
+  permission: (facts) => refusal("Authentication", facts),
+  overflow: (facts) => refusal("ContextOverflow", facts),
+  policy: (facts) => refusal("ContentPolicy", facts),
+  request: (facts) => refusal("InvalidRequest", facts)
+}
 
 /** An answer that is no success, and who gave it. */
 export interface Answer extends ProviderError.Answer {
@@ -75,8 +90,8 @@ const cut = (text: string): string => Array.from(text.trim()).slice(0, 500).join
 export const fromAiError = (error: AiError.AiError): RunError.ModelError => {
   const { reason } = error
   const facts = factsOf(error)
-  if (OpenAiErrors.isTruncated(error)) return retryable("StreamTruncated", facts)
-  if (OpenAiErrors.isContextOverflow(error)) return refusal("ContextOverflow", facts)
+  if (AdapterErrors.isTruncated(error)) return retryable("StreamTruncated", facts)
+  if (AdapterErrors.isContextOverflow(error)) return refusal("ContextOverflow", facts)
   switch (reason._tag) {
     case "RateLimitError":
       return fromKind[kindOf(error, "rateLimit", facts.status ?? 429)](facts)
@@ -139,7 +154,7 @@ const answerOf = (error: unknown): ProviderError.Answer | undefined => {
   if (typeof known.statusCode === "number") {
     return { status: known.statusCode, body: known.responseBody ?? error.message, headers: known.responseHeaders }
   }
-  const code = OpenAiErrors.codeOf(error)
+  const code = NetworkErrors.codeOf(error)
   return code === undefined ? undefined : { code, body: error.message }
 }
 
@@ -149,36 +164,23 @@ const answerOf = (error: unknown): ProviderError.Answer | undefined => {
  */
 const kindOf = (error: AiError.AiError, byReason: ProviderError.Kind, status: number): ProviderError.Kind => {
   const { reason } = error
-  if (OpenAiErrors.modules.has(error.module)) return byReason
+  if (AdapterErrors.isOurs(error)) return byReason
   const http = "http" in reason ? reason.http : undefined
   const read = ProviderError.fromAnswer({ body: http?.body })
   const names = Object.values("metadata" in reason ? reason.metadata : {}).flatMap((metadata) => {
     const { code, errorCode, errorType, type } = Json.object(Json.of(metadata)) ?? {}
     return [errorCode, code, errorType, type].flatMap((name) => Json.text(name) ?? [])
   })
-  const message = read.message ?? OpenAiErrors.description(error) ?? error.message
+  const message = read.message ?? AdapterErrors.description(error) ?? error.message
   return ProviderError.kind({ ...read, message, names: [...read.names ?? [], ...names] }, status)
-}
-
-const fromKind: Record<ProviderError.Kind, (facts: Facts) => RunError.ModelError> = {
-  server: (facts) => facts.status === 408 ? timedOut(facts) : retryable("Overloaded", facts),
-  network: (facts) => retryable("Network", facts),
-  response: (facts) => retryable("InvalidResponse", facts),
-  rateLimit: (facts) => retryable("RateLimited", facts),
-  quota: (facts) => refusal("QuotaExhausted", facts),
-  authentication: (facts) => refusal("Authentication", facts),
-  permission: (facts) => refusal("Authentication", facts),
-  overflow: (facts) => refusal("ContextOverflow", facts),
-  policy: (facts) => refusal("ContentPolicy", facts),
-  request: (facts) => refusal("InvalidRequest", facts)
 }
 
 const factsOf = (error: AiError.AiError): Facts => {
   const { reason } = error
   const response = "http" in reason ? reason.http?.response : undefined
-  const retryAfter = OpenAiErrors.retryAfter(error) ?? RetryAfter.fromHeaders(textsOf(response?.headers ?? {}))
+  const retryAfter = AdapterErrors.retryAfter(error) ?? RetryAfter.fromHeaders(textsOf(response?.headers ?? {}))
   return {
-    message: Masked.keys(OpenAiErrors.description(error) ?? error.message),
+    message: Masked.keys(AdapterErrors.description(error) ?? error.message),
     ...(response === undefined ? {} : { status: response.status }),
     ...(retryAfter === undefined ? {} : { retryAfter: Duration.toMillis(retryAfter) })
   }

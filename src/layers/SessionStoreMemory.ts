@@ -1,8 +1,4 @@
-/**
- * Sessions in memory, for tests: the semantics of a database, gone with the layer.
- *
- * Stores the event objects themselves, without copying or encoding them.
- */
+/** Sessions in memory, for tests: the semantics of a database, gone with the layer. */
 import * as Arr from "effect/Array"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
@@ -10,42 +6,20 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
-import * as EventMigrations from "../run/log/EventMigrations.ts"
-import * as Fork from "../run/log/Fork.ts"
 import * as RunEvent from "../run/RunEvent.ts"
-import * as RunState from "../run/RunState.ts"
 import { Migrations } from "../services/Migrations.ts"
 import * as SessionStore from "../services/SessionStore.ts"
 import * as Tracing from "../services/Tracing.ts"
+import * as MemoryLog from "./memory/MemoryLog.ts"
 import * as SessionErrors from "./sql/SessionErrors.ts"
 import * as SessionSignals from "./sql/SessionSignals.ts"
 
-interface Log {
-  /** as of its `head`, up to where somebody asked; see `infoOf` */
-  info: SessionStore.SessionInfo
-  readonly events: Array<RunEvent.Durable>
-  writer: Writer | undefined
-}
-
-/** Its identity is the fence: only the log's current writer may append. */
-interface Writer {
-  readonly runId: string
-}
-
-/** What `list` shows of a log. */
-const infoOf = (log: Log): SessionStore.SessionInfo => {
-  while (log.info.head < log.events.length) {
-    log.info = SessionStore.evolveInfo(log.info, log.events[log.info.head]!)
-  }
-  return log.info
-}
-
 export const make: Effect.Effect<SessionStore.SessionStore["Service"]> = Effect.map(Migrations, (steps) => {
-  const logs = new Map<string, Log>()
+  const logs = new Map<string, MemoryLog.MemoryLog>()
   const signals = SessionSignals.make()
 
   /** Logs without events are held by a writer, and not there for anyone else. */
-  const find = (sessionId: string): Log | undefined => {
+  const find = (sessionId: string): MemoryLog.MemoryLog | undefined => {
     const log = logs.get(sessionId)
     return log !== undefined && log.events.length > 0 ? log : undefined
   }
@@ -63,18 +37,22 @@ export const make: Effect.Effect<SessionStore.SessionStore["Service"]> = Effect.
       return Effect.fail(SessionErrors.newerVersion(sessionId, last))
     }
     logs.set(sessionId, log)
-    const writer: Writer = { runId: options.runId }
+    const writer: MemoryLog.Writer = { runId: options.runId }
     log.writer = writer
     return Effect.succeed({ log, writer })
   }
 
-  const release = (sessionId: string, log: Log, writer: Writer) => {
+  const release = (sessionId: string, log: MemoryLog.MemoryLog, writer: MemoryLog.Writer) => {
     if (log.writer !== writer) return
     log.writer = undefined
     if (log.events.length === 0) logs.delete(sessionId)
   }
 
-  const append = (log: Log, writer: Writer, events: Arr.NonEmptyReadonlyArray<RunEvent.Durable>) => {
+  const append = (
+    log: MemoryLog.MemoryLog,
+    writer: MemoryLog.Writer,
+    events: Arr.NonEmptyReadonlyArray<RunEvent.Durable>
+  ) => {
     const { sessionId } = log.info
     if (log.writer !== writer) return Effect.fail(SessionErrors.stale(sessionId))
     const gap = SessionErrors.checkSeq(log.events.length, events)
@@ -86,7 +64,7 @@ export const make: Effect.Effect<SessionStore.SessionStore["Service"]> = Effect.
     return Effect.void
   }
 
-  const sessionOf = (sessionId: string, log: Log, writer: Writer): SessionStore.Session => ({
+  const sessionOf = (sessionId: string, log: MemoryLog.MemoryLog, writer: MemoryLog.Writer): SessionStore.Session => ({
     sessionId,
     head: () => log.events.length,
     append: (events) => Effect.suspend(() => append(log, writer, events))
@@ -110,21 +88,11 @@ export const make: Effect.Effect<SessionStore.SessionStore["Service"]> = Effect.
       return Tracing.isSeen(fiber) ? Effect.useSpan("SessionStore.open", taken) : taken()
     }))
 
-  const pageOf = (log: Log, from: number, to?: number) => {
-    const events: Array<RunEvent.Durable> = []
-    for (const stored of log.events.slice(Math.max(0, from - 1), to)) {
-      const event = EventMigrations.migrate(stored, steps)
-      if (event === undefined) return Effect.fail(SessionErrors.unreadable(log.info.sessionId, stored))
-      events.push(event)
-    }
-    return Effect.succeed(events)
-  }
-
   const read = (sessionId: string, range: { readonly from?: number; readonly to?: number } = {}) =>
     Stream.unwrap(Effect.suspend(() => {
       const log = find(sessionId)
       if (log === undefined) return Effect.fail(SessionErrors.notFound(sessionId))
-      return Effect.map(pageOf(log, range.from ?? 1, range.to), Stream.fromArray)
+      return Effect.map(MemoryLog.pageOf(log, steps, range.from ?? 1, range.to), Stream.fromArray)
     }))
 
   const lastOf = Effect.fn("SessionStore.lastOf")((sessionId: string, type: SessionStore.Landmark, runId?: string) =>
@@ -137,13 +105,14 @@ export const make: Effect.Effect<SessionStore.SessionStore["Service"]> = Effect.
   const watch = (sessionId: string, from = 1) =>
     Stream.unwrap(Effect.map(signals.listen(sessionId), (latch) => {
       let next = from
-      let log: Log | undefined
+      let log: MemoryLog.MemoryLog | undefined
       const pull: Pull = Effect.suspend(() => {
         latch.closeUnsafe()
         const found = find(sessionId)
         if (log !== undefined && found !== log) return Effect.fail(SessionErrors.notFound(sessionId))
         log = found
-        return Effect.flatMap(found === undefined ? Effect.succeed([]) : pageOf(found, next), (events) => {
+        const page = found === undefined ? Effect.succeed([]) : MemoryLog.pageOf(found, steps, next)
+        return Effect.flatMap(page, (events) => {
           if (!Arr.isArrayNonEmpty(events)) return Effect.flatMap(latch.await, () => pull)
           next = events[events.length - 1]!.seq + 1
           return Effect.succeed(events)
@@ -155,11 +124,9 @@ export const make: Effect.Effect<SessionStore.SessionStore["Service"]> = Effect.
   const list = Effect.fn("SessionStore.list")((options: ListOptions = {}) =>
     Effect.sync(() => {
       const { after, limit } = options
-      const infos = Array.from(logs.values(), infoOf).filter((info) => info.head > 0)
-      return infos.filter((info) => after === undefined || newestFirst(after, info) < 0).sort(newestFirst).slice(
-        0,
-        limit
-      )
+      const infos = Array.from(logs.values(), MemoryLog.infoOf).filter((info) => info.head > 0)
+      const behind = infos.filter((info) => after === undefined || newestFirst(after, info) < 0)
+      return behind.sort(newestFirst).slice(0, limit)
     })
   )
 
@@ -168,24 +135,17 @@ export const make: Effect.Effect<SessionStore.SessionStore["Service"]> = Effect.
     if (badId !== undefined) return Effect.fail(badId)
     const log = find(sessionId)
     if (log === undefined) return Effect.fail(SessionErrors.notFound(sessionId))
-    const places = Fork.places(log.events)
-    const place = places.findLast((seq) => at === undefined || !(seq > at))
-    if (place === undefined || at !== undefined && at !== place) {
-      const next = places.find((seq) => at !== undefined && seq > at)
-      return Effect.fail(SessionErrors.noPlace(sessionId, at, [place, next].filter((seq) => seq !== undefined)))
-    }
-    if (find(to) !== undefined) return Effect.fail(SessionErrors.taken(to))
-    const opener = logs.get(to)?.writer
-    if (opener !== undefined) return Effect.fail(SessionErrors.busy(to, opener.runId))
-    return Effect.map(pageOf(log, 1, place), (events) => {
-      const closing = Fork.closing(events.reduce(RunState.evolve, RunState.empty), events[place - 1]!, now)
-      const info = {
-        ...[...events, ...closing].reduce(SessionStore.evolveInfo, SessionStore.newInfo(to, now)),
-        updatedAt: now
-      }
-      logs.set(to, { info, events: [...log.events.slice(0, place), ...closing], writer: undefined })
-      signals.notify(to)
-      return info
+    // in one step: in between another could open `to`
+    return Effect.flatMapEager(MemoryLog.placeIn(log, at), (place) => {
+      if (find(to) !== undefined) return Effect.fail(SessionErrors.taken(to))
+      const opener = logs.get(to)?.writer
+      if (opener !== undefined) return Effect.fail(SessionErrors.busy(to, opener.runId))
+      return Effect.mapEager(MemoryLog.pageOf(log, steps, 1, place), (events) => {
+        const copied = MemoryLog.copyOf(log, events, to, now)
+        logs.set(to, copied)
+        signals.notify(to)
+        return copied.info
+      })
     })
   }
 
@@ -213,7 +173,7 @@ export const make: Effect.Effect<SessionStore.SessionStore["Service"]> = Effect.
     info: (sessionId) =>
       Effect.sync(() => {
         const log = find(sessionId)
-        return log && infoOf(log)
+        return log && MemoryLog.infoOf(log)
       }),
     fork,
     remove

@@ -5,8 +5,6 @@
  *
  * Does not own the connection, nor what an engine's errors mean; those come from the layer of the engine.
  */
-import * as Arr from "effect/Array"
-import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -14,7 +12,6 @@ import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import * as SqlClient from "effect/sql/SqlClient"
 import * as SqlError from "effect/sql/SqlError"
-import * as Stream from "effect/Stream"
 import { Migrations } from "../services/Migrations.ts"
 import * as SessionStore from "../services/SessionStore.ts"
 import * as Tracing from "../services/Tracing.ts"
@@ -26,6 +23,7 @@ import * as SessionDialect from "./sql/SessionDialect.ts"
 import * as SessionErrors from "./sql/SessionErrors.ts"
 import * as SessionFork from "./sql/SessionFork.ts"
 import * as SessionLog from "./sql/SessionLog.ts"
+import * as SessionReading from "./sql/SessionReading.ts"
 import * as SessionRows from "./sql/SessionRows.ts"
 import * as SessionSignals from "./sql/SessionSignals.ts"
 import * as SessionsInUse from "./sql/SessionsInUse.ts"
@@ -61,27 +59,10 @@ export const make = Effect.fnUntraced(function*(
   const signals = options.signals ?? SessionSignals.make()
   const inUse = yield* SessionsInUse.make
 
-  const explained = <A, R>(effect: Effect.Effect<A, SqlError.SqlError | SessionStore.StoreError, R>) =>
-    Effect.mapError(effect, (error) => SqlError.isSqlError(error) ? options.explain(error) : error)
+  const asked = <A>(question: Effect.Effect<A, SqlError.SqlError | SessionStore.StoreError>) =>
+    Effect.mapError(answered(question), (error) => SqlError.isSqlError(error) ? options.explain(error) : error)
 
-  const asked = <A, R>(effect: Effect.Effect<A, SqlError.SqlError | SessionStore.StoreError, R>) =>
-    explained(answered(effect))
-
-  /** The row of a session that is there. */
-  const get = Effect.fnUntraced(function*(sessionId: string) {
-    const row = yield* asked(claims.find(sessionId))
-    return row ?? (yield* Effect.fail(SessionErrors.notFound(sessionId)))
-  })
-
-  /** The next page. While its session is being removed a log looks damaged. */
-  const pageOf = (row: SessionRows.SessionRow, cursor: SessionLog.Cursor, to: number) =>
-    Effect.catch(
-      asked(cursor(to)),
-      Effect.fnUntraced(function*(error) {
-        const found = yield* get(row.id)
-        return yield* Effect.fail(found.session === row.session ? error : SessionErrors.notFound(row.id))
-      })
-    )
+  const { read, watch } = SessionReading.make({ claims, log, signals, asked })
 
   const acquire = (sessionId: string, opening: SessionStore.OpenOptions) =>
     Effect.map(asked(claims.claim(sessionId, opening)), (claim) => {
@@ -112,40 +93,8 @@ export const make = Effect.fnUntraced(function*(
   const open = (sessionId: string, options: SessionStore.OpenOptions) =>
     Tracing.spanned("SessionStore.open", take(sessionId, options))
 
-  const read = (sessionId: string, range: { readonly from?: number; readonly to?: number } = {}) =>
-    Stream.unwrap(Effect.map(get(sessionId), (row) => {
-      const cursor = log.cursor(row, range.from ?? 1)
-      const to = Math.min(range.to ?? row.head, row.head)
-      const pull = Effect.flatMap(
-        pageOf(row, cursor, to),
-        (events) => Arr.isReadonlyArrayNonEmpty(events) ? Effect.succeed(events) : Cause.done()
-      )
-      return Stream.fromPull(Effect.succeed(pull))
-    }))
-
   const lastOf = (sessionId: string, type: SessionStore.Landmark, runId?: string) =>
     Tracing.spanned("SessionStore.lastOf", asked(log.lastOf(sessionId, type, runId)))
-
-  const watch = (sessionId: string, from = 1) =>
-    Stream.unwrap(Effect.map(signals.listen(sessionId), (latch) => {
-      let watched: { readonly session: SessionClaims.Claim["session"]; readonly cursor: SessionLog.Cursor } | undefined
-      const pull = Effect.gen(function*() {
-        while (true) {
-          latch.closeUnsafe()
-          const row = yield* asked(claims.find(sessionId))
-          if (watched !== undefined && row?.session !== watched.session) {
-            return yield* Effect.fail(SessionErrors.notFound(sessionId))
-          }
-          if (row !== undefined) {
-            watched ??= { session: row.session, cursor: log.cursor(row, from) }
-            const events = yield* pageOf(row, watched.cursor, row.head)
-            if (Arr.isReadonlyArrayNonEmpty(events)) return events
-          }
-          yield* Effect.timeoutOption(latch.await, signals.pollEvery())
-        }
-      })
-      return Stream.fromPull(Effect.succeed(pull))
-    }))
 
   const list = Effect.fn("SessionStore.list")(function*(options: ListOptions = {}) {
     const { after, limit } = options
@@ -173,7 +122,7 @@ export const make = Effect.fnUntraced(function*(
   const remove = Effect.fn("SessionStore.remove")(function*(sessionId: string) {
     const now = yield* Clock.currentTimeMillis
     yield* asked(sql.withTransaction(Effect.gen(function*() {
-      const row = yield* get(sessionId)
+      const row = yield* claims.get(sessionId)
       const owner = claims.ownerOf(row, now)
       if (owner !== undefined) return yield* Effect.fail(SessionErrors.busy(sessionId, owner.runId))
       const removed = yield* sql`

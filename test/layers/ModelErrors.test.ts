@@ -5,7 +5,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as ModelErrors from "../../src/layers/ModelErrors.ts"
 import * as Endpoint from "../../src/layers/openai/Endpoint.ts"
-import * as OpenAiErrors from "../../src/layers/openai/Errors.ts"
+import * as AdapterErrors from "../../src/layers/provider/AdapterErrors.ts"
 import type * as RunError from "../../src/run/RunError.ts"
 
 const make = (reason: AiError.AiErrorReason) => AiError.make({ module: "Test", method: "streamText", reason })
@@ -120,26 +120,26 @@ describe("an error of our own OpenAI adapter", () => {
 
   it("that ended the stream early is a truncated stream", () => {
     assert.deepStrictEqual(
-      kind(ModelErrors.fromAiError(OpenAiErrors.truncated(endpoint))),
+      kind(ModelErrors.fromAiError(AdapterErrors.truncated(endpoint))),
       retryable("StreamTruncated")
     )
   })
 
   it("of a conversation that is too long is a context overflow", () => {
-    const error = OpenAiErrors.fromProvider(endpoint, { ...said, code: "context_length_exceeded" })
+    const error = AdapterErrors.fromProvider(endpoint, { ...said, code: "context_length_exceeded" })
     assert.deepStrictEqual(kind(ModelErrors.fromAiError(error)), refusal("ContextOverflow"))
   })
 
   it.each([408, 425, 402, 418])("of status %i is what it is by any other adapter", (status) => {
     const answer = { status, headers: {}, retryAfter: undefined }
-    const ours = ModelErrors.fromAiError(OpenAiErrors.fromProvider(endpoint, said, answer))
+    const ours = ModelErrors.fromAiError(AdapterErrors.fromProvider(endpoint, said, answer))
     const other = ModelErrors.fromAiError(make(AiError.reasonFromHttpStatus({ status, http: http(status) })))
     assert.deepStrictEqual(kind(ours), kind(other))
   })
 
   it("keeps the wait of a 503", () => {
     const answer = { status: 503, headers: {}, retryAfter: Duration.seconds(3) }
-    const error = ModelErrors.fromAiError(OpenAiErrors.fromProvider(endpoint, { ...said, message: "loading" }, answer))
+    const error = ModelErrors.fromAiError(AdapterErrors.fromProvider(endpoint, { ...said, message: "loading" }, answer))
     assert.deepStrictEqual([...kind(error), error.reason.status, error.reason.retryAfter], [
       ...retryable("Overloaded"),
       503,

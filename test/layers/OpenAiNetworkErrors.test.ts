@@ -3,7 +3,8 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { HttpClientError, HttpClientRequest } from "effect/http"
 import * as Endpoint from "../../src/layers/openai/Endpoint.ts"
-import * as Errors from "../../src/layers/openai/Errors.ts"
+import * as AdapterErrors from "../../src/layers/provider/AdapterErrors.ts"
+import * as NetworkErrors from "../../src/layers/provider/NetworkErrors.ts"
 
 const endpoint = Effect.runSync(Endpoint.make({ baseUrl: "https://example.com/v1" }))
 
@@ -13,7 +14,8 @@ const failed = (cause: unknown): HttpClientError.HttpClientError => {
   return new HttpClientError.HttpClientError({ reason: new HttpClientError.TransportError({ request, cause }) })
 }
 
-const said = (cause: unknown): string => Errors.description(Errors.network(endpoint, failed(cause))) ?? ""
+const said = (cause: unknown): string =>
+  AdapterErrors.description(NetworkErrors.fromHttpClient(endpoint, failed(cause))) ?? ""
 
 describe("a connection that broke with", () => {
   it.each([
@@ -36,8 +38,11 @@ describe("a connection that broke with", () => {
     ["bad port", "has a port that fetch does not call; check the base URL"],
     ["redirect count exceeded", "redirects again and again; check the base URL"]
   ])("%s is a mistake in the base URL", (message, words) => {
-    const error = Errors.network(endpoint, failed(new TypeError("fetch failed", { cause: new Error(message) })))
-    assert.include(Errors.description(error), `example.com ${words}`)
+    const error = NetworkErrors.fromHttpClient(
+      endpoint,
+      failed(new TypeError("fetch failed", { cause: new Error(message) }))
+    )
+    assert.include(AdapterErrors.description(error), `example.com ${words}`)
     assert.isFalse(error.isRetryable)
   })
 

@@ -15,8 +15,8 @@ import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Pull from "effect/Pull"
 import * as Stream from "effect/Stream"
-import * as Closing from "../openai/Closing.ts"
-import * as Errors from "../openai/Errors.ts"
+import * as AdapterErrors from "../provider/AdapterErrors.ts"
+import * as Closing from "../provider/Closing.ts"
 import * as Failures from "./Failures.ts"
 import * as Metadata from "./Metadata.ts"
 import * as StreamParts from "./StreamParts.ts"
@@ -45,8 +45,8 @@ const makeReader = (caller: Failures.Caller, tools: ReadonlySet<string>): Reader
   const finish = (part: Extract<LanguageModelV4StreamPart, { type: "finish" }>, out: Array<Part>) => {
     const { finishReason } = part
     const origin = Failures.originOf(caller)
-    if (isMadeUp(finishReason)) outcome = new Failures.Broken("answer", Errors.truncated(origin))
-    else if (finishReason.unified === "error") outcome = new Failures.Broken("answer", Errors.gaveUp(origin))
+    if (isMadeUp(finishReason)) outcome = new Failures.Broken("answer", AdapterErrors.truncated(origin))
+    else if (finishReason.unified === "error") outcome = new Failures.Broken("answer", AdapterErrors.gaveUp(origin))
     else {
       outcome = "finished"
       out.push(StreamParts.finish(part, model, warnings.length === 0 ? {} : { warnings }))
@@ -99,7 +99,7 @@ export const parts = (
         if (!Arr.isArrayNonEmpty(out)) return next
         return reader.outcome() === "finished" ? Effect.as(Closing.drain(pull), out) : Effect.succeed(out)
       },
-      onDone: () => Effect.fail(new Failures.Broken("answer", Errors.truncated(Failures.originOf(caller)))),
+      onDone: () => Effect.fail(new Failures.Broken("answer", AdapterErrors.truncated(Failures.originOf(caller)))),
       onFailure: Effect.failCause
     })
   })

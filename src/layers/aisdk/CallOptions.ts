@@ -9,7 +9,7 @@ import * as AiError from "effect/ai/AiError"
 import type * as LanguageModel from "effect/ai/LanguageModel"
 import * as Tool from "effect/ai/Tool"
 import * as Effect from "effect/Effect"
-import type * as ResponseFormat from "../openai/ResponseFormat.ts"
+import type * as ResponseFormat from "../provider/ResponseFormat.ts"
 import * as Messages from "./Messages.ts"
 
 /**

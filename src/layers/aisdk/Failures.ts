@@ -1,16 +1,17 @@
 /**
  * What a model of the AI SDK throws, or reports in its stream, as an `AiError`: the same words and kinds as those of the
- * built-in provider (`openai/Errors`).
+ * built-in provider (`provider/AdapterErrors`).
  *
  * Owns the shapes of the SDK's errors, told by their fields and names, because a program may hold several versions of their
  * classes. They hold the prompt, so that none is kept.
  */
 import type { LanguageModelV4, LanguageModelV4CallOptions } from "@ai-sdk/provider"
 import * as AiError from "effect/ai/AiError"
-import * as Echo from "../openai/Echo.ts"
-import * as Errors from "../openai/Errors.ts"
-import type { Origin } from "../openai/Origin.ts"
+import * as AdapterErrors from "../provider/AdapterErrors.ts"
+import * as Echo from "../provider/Echo.ts"
 import * as Json from "../provider/Json.ts"
+import * as NetworkErrors from "../provider/NetworkErrors.ts"
+import type { Origin } from "../provider/Origin.ts"
 import * as ProviderError from "../provider/ProviderError.ts"
 import * as RetryAfter from "../provider/RetryAfter.ts"
 import * as ModelConfig from "./ModelConfig.ts"
@@ -99,29 +100,29 @@ export const toAiError = ({ by, cause }: Broken, caller: Caller, now: number): A
   const name = textOf(thrown.name) ?? ""
   if (isOfStream(cause, thrown)) {
     const error = typeof cause === "string" ? ProviderError.fromAnswer({ body: cause }) : providerError(thrown)
-    return Errors.fromProvider(origin, status === undefined || status === 500 ? error : { ...error, status })
+    return AdapterErrors.fromProvider(origin, status === undefined || status === 500 ? error : { ...error, status })
   }
   if (status !== undefined) {
     const headers = thrown.responseHeaders ?? {}
-    if (status < 400) return Errors.notAnswered(origin, status, headers["location"])
+    if (status < 400) return AdapterErrors.notAnswered(origin, status, headers["location"])
     const retryAfter = RetryAfter.fromHeaders(headers, now)
-    return Errors.fromProvider(origin, providerError({ message: thrown.message, ...thrown }), {
+    return AdapterErrors.fromProvider(origin, providerError({ message: thrown.message, ...thrown }), {
       status,
       headers,
       retryAfter
     })
   }
-  const code = Errors.codeOf(cause)
+  const code = NetworkErrors.codeOf(cause)
   if (notTheProtocol.has(name) && by === "call") return notSendable(origin)
   if (notTheProtocol.has(name) || (thrown.statusCode !== undefined && code === undefined)) return unreadable(origin)
   if (thrown.url !== undefined || code !== undefined || /^(Abort|Timeout)Error$/.test(name)) {
-    const error = Errors.unreachable(origin, cause)
-    return by === "call" && !isTerminated(cause) ? error : Errors.inAnswer(origin, error)
+    const error = NetworkErrors.unreachable(origin, cause)
+    return by === "call" && !isTerminated(cause) ? error : AdapterErrors.inAnswer(origin, error)
   }
   const message = textOf(thrown.message) ?? ""
   if (name !== "Error") return notCalled(origin, name, message)
   if (by === "call") return /\bcredentials?\b/i.test(message) ? noCredentials(origin) : unreadable(origin)
-  return /^Incomplete\b.*\bend of stream\b/.test(message) ? Errors.truncated(origin) : unreadable(origin)
+  return /^Incomplete\b.*\bend of stream\b/.test(message) ? AdapterErrors.truncated(origin) : unreadable(origin)
 }
 
 /** How `fetch` says that a body broke off: some models read the first event before the call is over. */
@@ -129,26 +130,26 @@ const isTerminated = (cause: unknown, depth = 5): boolean =>
   cause instanceof Error && depth > 0 && (cause.message === "terminated" || isTerminated(cause.cause, depth - 1))
 
 const unreadable = (origin: Origin): AiError.AiError =>
-  Errors.invalidResponse(origin, "sent an answer that cannot be read; check the base URL, or try again")
+  AdapterErrors.invalidResponse(origin, "sent an answer that cannot be read; check the base URL, or try again")
 
 /** A signature could not be made (Bedrock, Vertex): the words of whoever looked for credentials may hold some. */
 const noCredentials = (origin: Origin): AiError.AiError => {
   const description = `${origin.host} could not be called: no credentials were found that it takes; check ${origin.key}`
-  return Errors.make(origin, new AiError.AuthenticationError({ kind: "MissingKey", description }))
+  return AdapterErrors.make(origin, new AiError.AuthenticationError({ kind: "MissingKey", description }))
 }
 
 const notSendable = (origin: Origin): AiError.AiError => {
   const description =
     `${origin.host} was not called: the conversation or the settings hold what its protocol has no place `
     + `for, such as a changed result of a tool of its own`
-  return Errors.make(origin, new AiError.InvalidRequestError({ description }))
+  return AdapterErrors.make(origin, new AiError.InvalidRequestError({ description }))
 }
 
 /** What the SDK refused before it called the provider, in its own words; or a failure of nobody's, whose words may be anything. */
 const notCalled = (origin: Origin, name: string, message: string): AiError.AiError => {
   const isOfSdk = name.startsWith("AI_")
-  const description = `${origin.host} could not be called: ${isOfSdk ? Errors.clean(origin, message) : name}`
-  return Errors.make(
+  const description = `${origin.host} could not be called: ${isOfSdk ? AdapterErrors.clean(origin, message) : name}`
+  return AdapterErrors.make(
     origin,
     name === "AI_LoadAPIKeyError"
       ? new AiError.AuthenticationError({ kind: "MissingKey", description })

@@ -5,7 +5,7 @@
  * Does not own the model's key, which is not of the call (`ModelConfig`).
  */
 import type { LanguageModelV4CallOptions, LanguageModelV4Message } from "@ai-sdk/provider"
-import * as Echo from "../openai/Echo.ts"
+import * as Echo from "../provider/Echo.ts"
 import type * as Json from "../provider/Json.ts"
 
 /** What is said in a message, and what tools are called with and answer. */

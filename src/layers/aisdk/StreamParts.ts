@@ -7,7 +7,7 @@
 import type { LanguageModelV4StreamPart, LanguageModelV4Usage } from "@ai-sdk/provider"
 import type * as Response from "effect/ai/Response"
 import * as Base64 from "effect/encoding/Base64"
-import * as ToolCalls from "../openai/ToolCalls.ts"
+import * as Parameters from "../provider/Parameters.ts"
 import * as Metadata from "./Metadata.ts"
 
 type Part<Type> = Extract<LanguageModelV4StreamPart, { type: Type }>
@@ -102,7 +102,7 @@ export const fromPart = (
         type: "tool-call",
         id: part.toolCallId,
         name: part.toolName,
-        params: ToolCalls.parameters(part.input),
+        params: Parameters.fromText(part.input),
         providerExecuted: part.providerExecuted ?? false,
         ...Metadata.received(part.providerMetadata, model)
       }

@@ -1,44 +1,23 @@
 /**
- * A strategy by a model: the older part of a conversation is condensed into what is remembered of it, piece by piece where it
- * does not fit the model's window at once. Where the model cannot, old output of tools is left out instead.
+ * A strategy by a model: the older part of a conversation is condensed into what is remembered of it. Where the model cannot,
+ * old output of tools is left out instead.
  *
- * Does not own what is remembered (`ContextSummary`, `ContextKeyFacts`), nor where the conversation is cut (`Cut`).
+ * Does not own what is remembered (`ContextSummary`, `ContextKeyFacts`), how the model reads it (`Reading`), nor where the
+ * conversation is cut (`Cut`).
  */
 import * as Effect from "effect/Effect"
-import type { Json } from "effect/Schema"
-import * as Message from "../../run/Message.ts"
-import type * as RunError from "../../run/RunError.ts"
+import type * as Message from "../../run/Message.ts"
 import * as Transcript from "../../run/Transcript.ts"
 import * as Usage from "../../run/Usage.ts"
 import * as ContextManager from "../../services/ContextManager.ts"
 import type * as Model from "../../services/Model.ts"
 import * as ContextPruning from "../ContextPruning.ts"
-import * as Ask from "./Ask.ts"
 import * as Cut from "./Cut.ts"
 import * as Digest from "./Digest.ts"
+import * as Reading from "./Reading.ts"
 import * as Remembered from "./Remembered.ts"
 import * as Strategy from "./Strategy.ts"
-
-/** How a model is asked to remember, and what becomes of its answers. */
-export interface Way<A> {
-  readonly name: string
-  /** what is remembered, of the JSON that it was kept as; undefined where that is none of it */
-  readonly parse: (data: Json) => A | undefined
-  /** what another strategy remembered */
-  readonly adopt: (text: string) => A
-  readonly data: (remembered: A) => Json
-  /** as the model of the conversation reads it */
-  readonly render: (remembered: A) => string
-  readonly system: string
-  readonly output?: Model.Output
-  /** what is asked about the next piece of the conversation */
-  readonly question: (given: Omit<Given<A>, "answer" | "count">, piece: string) => string
-  /**
-   * What an answer adds. With a `problem` the model is asked once more, in these words; then `value` counts, and where there
-   * is none the compaction fails.
-   */
-  readonly take: (given: Given<A>) => Taken<A>
-}
+import type * as Way from "./Way.ts"
 
 export interface Options extends Strategy.Trigger {
   /** tokens that what is remembered may take, and less where little is left out; default 2,000 */
@@ -48,27 +27,12 @@ export interface Options extends Strategy.Trigger {
 }
 
 /** A way with the room that it has. */
-type Sized<A> = Way<A> & { readonly budget: number; readonly keep: number }
-
-export interface Given<A> {
-  readonly before: A | undefined
-  /** the first words of the conversation */
-  readonly first: string
-  /** tokens that what is remembered may take */
-  readonly budget: number
-  readonly answer: string
-  readonly count: ContextManager.Size["ofText"]
-}
-
-export interface Taken<A> {
-  readonly value?: A
-  readonly problem?: string
-}
+type Sized<A> = Way.Way<A> & { readonly budget: number; readonly keep: number }
 
 /** Over the model that condenses. Throws a `RangeError` where a number of the options is none that it can be. */
 export const make = <A>(
   model: Model.Model["Service"],
-  way: Way<A>,
+  way: Way.Way<A>,
   options: Options
 ): ContextManager.ContextManager["Service"] => {
   const { budget = 2_000, keep = 0.3 } = options
@@ -135,9 +99,9 @@ const condense = Effect.fnUntraced(function*<A>(
   const before = Transcript.memory(view.transcript)
   const first = Remembered.firstWords(view)
   const budget = budgetOf(model, way, view, cut)
-  const desk: Desk<A> = { model, way, view, first, budget }
+  const desk: Reading.Desk<A> = { model, way, view, first, budget }
   const remembered = yield* Effect.catch(
-    read(desk, cut, Remembered.known(way, before)),
+    Reading.read(desk, cut.left, Remembered.known(way, before)),
     (error) =>
       Effect.fail(
         new ContextManager.CompactionError({
@@ -156,85 +120,4 @@ const condense = Effect.fnUntraced(function*<A>(
     // its calls were noted
     usage: Usage.zero
   }
-})
-
-interface Desk<A> {
-  readonly model: Model.Model["Service"]
-  readonly way: Sized<A>
-  readonly view: ContextManager.View
-  readonly first: string
-  readonly budget: number
-}
-
-// ---- asking -------------------------------------------------------------------------------------------------------
-
-type Failure = ContextManager.CompactionError | RunError.ModelError["reason"]
-
-/** How often pieces are halved for a provider that says they are too much: its window is not always what is known of it. */
-const halvings = 2
-
-const read = Effect.fnUntraced(function*<A>(
-  desk: Desk<A>,
-  cut: Cut.Cut,
-  before: A | undefined
-): Effect.fn.Return<A, Failure> {
-  const { ofText } = desk.view.size
-  let remembered = before
-  let left = Digest.pieces(Digest.texts(cut.left), roomOf(desk, before), ofText)
-  let halved = 0
-  while (left.length > 0) {
-    const [piece, ...rest] = left
-    const result: Effect.Effect<A, Failure> = about(desk, remembered, piece!.join("\n\n"))
-    const answered = yield* Effect.result(result)
-    if (answered._tag === "Success") {
-      remembered = answered.success
-      left = rest
-    } else if (answered.failure._tag === "ContextOverflow" && halved < halvings) {
-      halved++
-      left = Digest.pieces(left.flat(), Math.ceil(ofText(piece!.join("\n\n")) / 2), ofText)
-    } else {
-      return yield* Effect.fail(answered.failure)
-    }
-  }
-  return remembered === undefined ? yield* Strategy.nothingToLeaveOut() : remembered
-})
-
-/** Estimates may be below what a provider counts. */
-const margin = 0.75
-
-/** Tokens that a piece may take, so that question and answer fit the model's window too. */
-const roomOf = <A>({ budget, first, model, view, way }: Desk<A>, before: A | undefined): number => {
-  const { contextWindow } = model.info
-  if (contextWindow === undefined) return Infinity
-  const { ofText } = view.size
-  const asked = ofText(way.system) + ofText(way.question({ before: undefined, first, budget }, ""))
-  // what is remembered grows with each piece, up to its budget
-  const remembered = before === undefined ? budget : Math.max(budget, ofText(way.render(before)))
-  return Math.max(contextWindow / 10, contextWindow * margin - asked - remembered - budget)
-}
-
-const about = Effect.fnUntraced(function*<A>(
-  { budget, first, model, view, way }: Desk<A>,
-  before: A | undefined,
-  piece: string
-): Effect.fn.Return<A, Failure> {
-  const ask = (messages: ReadonlyArray<Message.Message>): Effect.Effect<string, Failure> => {
-    const question: Ask.Question = {
-      messages: [{ role: "system", content: way.system }, ...messages],
-      ...(way.output === undefined ? {} : { output: way.output }),
-      metadata: view.metadata
-    }
-    return Effect.mapError(Ask.ask(model, question, view.ledger), ({ reason }) => reason)
-  }
-  const question = Message.user(way.question({ before, first, budget }, piece))
-  const answer = yield* ask([question])
-  const take = (answer: string) => way.take({ before, first, budget, answer, count: view.size.ofText })
-  const taken = take(answer)
-  if (taken.problem === undefined && taken.value !== undefined) return taken.value
-  const problem = taken.problem ?? "the answer says nothing"
-  const said: Message.AssistantMessage = { role: "assistant", content: [Message.text(answer)] }
-  const again = yield* Effect.result(ask([question, said, Message.user(problem)]))
-  const last = again._tag === "Success" ? take(again.success) : taken
-  const value = last.value ?? taken.value
-  return value === undefined ? yield* new ContextManager.CompactionError({ message: last.problem ?? problem }) : value
 })

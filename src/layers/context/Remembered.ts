@@ -8,8 +8,8 @@ import type * as Memory from "../../run/Memory.ts"
 import * as Message from "../../run/Message.ts"
 import * as Transcript from "../../run/Transcript.ts"
 import type * as ContextManager from "../../services/ContextManager.ts"
-import type * as Condense from "./Condense.ts"
 import * as Digest from "./Digest.ts"
+import type * as Way from "./Way.ts"
 
 const dataOf = (memory: Memory.Memory | undefined): { readonly [key: string]: Json } => {
   const data = memory?.data
@@ -18,7 +18,7 @@ const dataOf = (memory: Memory.Memory | undefined): { readonly [key: string]: Js
 
 /** What is remembered as `way` keeps it, also where another strategy wrote it down; undefined where there is nothing. */
 export const known = <A>(
-  way: Pick<Condense.Way<A>, "name" | "parse" | "adopt">,
+  way: Pick<Way.Way<A>, "name" | "parse" | "adopt">,
   memory: Memory.Memory | undefined
 ): A | undefined => {
   if (memory === undefined) return undefined

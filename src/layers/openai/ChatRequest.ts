@@ -5,8 +5,8 @@ import { toCodecOpenAI } from "effect/ai/OpenAiStructuredOutput"
 import * as Tool from "effect/ai/Tool"
 import * as Effect from "effect/Effect"
 import type * as JsonSchema from "effect/JsonSchema"
+import * as ResponseFormat from "../provider/ResponseFormat.ts"
 import * as ChatMessages from "./ChatMessages.ts"
-import * as ResponseFormat from "./ResponseFormat.ts"
 
 export interface Options extends ChatMessages.Options {
   /** Fields that the call does not decide. `stream_options: undefined` takes that field away. */

@@ -9,7 +9,7 @@ import * as HttpBody from "effect/http/HttpBody"
 import * as HttpClientRequest from "effect/http/HttpClientRequest"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
-import type { Origin } from "./Origin.ts"
+import type { Origin } from "../provider/Origin.ts"
 
 export interface Endpoint extends Origin {
   /** Whether it is OpenAI's own. */

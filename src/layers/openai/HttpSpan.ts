@@ -7,7 +7,7 @@ import * as Effect from "effect/Effect"
 import type * as HttpClientError from "effect/http/HttpClientError"
 import type * as HttpClientResponse from "effect/http/HttpClientResponse"
 import * as Result from "effect/Result"
-import type { Origin } from "./Origin.ts"
+import type { Origin } from "../provider/Origin.ts"
 
 type Response = HttpClientResponse.HttpClientResponse
 

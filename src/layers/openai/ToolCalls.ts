@@ -1,12 +1,12 @@
 /**
  * Assembles tool calls from the fragments that providers stream.
  *
- * Owns which call a fragment belongs to, unique call ids, and the reading of arguments. Does not own when calls are
- * settled (`ChatResponse`), nor whether their arguments fit the tool.
+ * Owns which call a fragment belongs to, and unique call ids. Does not own when calls are settled (`ChatResponse`), nor what
+ * their arguments say (`Parameters`).
  */
 import type * as Response from "effect/ai/Response"
-import * as Tool from "effect/ai/Tool"
 import * as Json from "../provider/Json.ts"
+import * as Parameters from "../provider/Parameters.ts"
 
 /** A piece of a call. A provider leaves out, empties or repeats any field; `text` is a piece of the arguments. */
 export interface Fragment {
@@ -56,27 +56,6 @@ const beginsAnother = (call: Call, fragment: Fragment, chunk: number): boolean =
   if (call.text === "") return fragment.index === undefined && fragment.name !== call.name
   if (fragment.name !== call.name) return true
   return (fragment.text !== "" || (fragment.id === undefined && call.named === 1)) && isWhole(call.text)
-}
-
-/**
- * The parameters of a call from the text of its arguments: no text, `null` and `[]` are no parameters; JSON inside a JSON
- * string is read once more; what does not parse (or would poison a prototype) stays the text that the model wrote.
- */
-export const parameters = (text: string): unknown => {
-  if (text.trim() === "") return {}
-  const read = (json: string): unknown => {
-    try {
-      return Tool.unsafeSecureJsonParse(json)
-    } catch {
-      return undefined
-    }
-  }
-  const value = read(text)
-  if (value === null || (Array.isArray(value) && value.length === 0)) return {}
-  if (typeof value !== "string") return value ?? text
-  if (value.trim() === "") return {}
-  const inner = read(value)
-  return typeof inner === "object" && inner !== null ? inner : text
 }
 
 /** A name that came again and again without an id and without arguments was as many calls: nothing else tells them apart. */
@@ -162,7 +141,7 @@ export const make = (): ToolCalls => {
         const id = start(call, out)
         out.push(
           { type: "tool-params-end", id },
-          { type: "tool-call", id, name: call.name, params: parameters(call.text) }
+          { type: "tool-call", id, name: call.name, params: Parameters.fromText(call.text) }
         )
       }
       return true

@@ -4,6 +4,8 @@
  *     free ---open---> owned ---release---> free
  *                        |
  *                        +--lease over, process dead, or takeOver--> owned by the next, the epoch raised
+ *
+ * Does not own how a session is given back where the database does not answer; that is `SessionRelease`.
  */
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
@@ -16,6 +18,7 @@ import * as OwnerLiveness from "../OwnerLiveness.ts"
 import type * as Answered from "./Answered.ts"
 import * as SessionDialect from "./SessionDialect.ts"
 import * as SessionErrors from "./SessionErrors.ts"
+import * as SessionRelease from "./SessionRelease.ts"
 import * as SessionRows from "./SessionRows.ts"
 
 /** A session that this store holds: `epoch` is its fence. */
@@ -32,6 +35,8 @@ type Fault = SqlError.SqlError | SessionStore.StoreError
 export interface SessionClaims {
   /** The row of a session that has events. */
   readonly find: (sessionId: string) => Effect.Effect<SessionRows.SessionRow | undefined, SqlError.SqlError>
+  /** The row of a session that has events; fails where there is none. */
+  readonly get: (sessionId: string) => Effect.Effect<SessionRows.SessionRow, Fault>
   /** The owner that keeps others from a session at this time. */
   readonly ownerOf: (row: SessionRows.SessionRow, now: number) => { readonly runId: string } | undefined
   readonly claim: (sessionId: string, options: SessionStore.OpenOptions) => Effect.Effect<Claim, Fault>
@@ -54,21 +59,16 @@ export interface SessionClaims {
   readonly release: (claim: Claim, head: number) => Effect.Effect<void>
 }
 
-/** How often a release is tried again. */
-const releaseEvery = "500 millis"
-
 /** Claims that could not be released are tried again until the scope closes. */
 export const make = Effect.fnUntraced(function*(
   sql: SqlClient.SqlClient,
   liveness: OwnerLiveness.Liveness,
   answered: Answered.Answered
 ): Effect.fn.Return<SessionClaims, never, Scope.Scope> {
-  const scope = yield* Effect.scope
+  const releases = yield* SessionRelease.make(sql, liveness.lease, answered)
   const { caughtUp, sessions } = SessionDialect.make(sql)
   /** Claims of this store are live until they are released, also when it was too busy to renew a lease in time. */
   const held = new Set<string>()
-  /** Claims of this store that it has given up, and whose rows may not say so yet. */
-  const given = new Set<string>()
   const leaseFrom = (now: number) => now + Duration.toMillis(liveness.lease)
 
   const lookUp = (sessionId: string) =>
@@ -77,9 +77,12 @@ export const make = Effect.fnUntraced(function*(
       (rows) => rows[0]
     )
 
+  const find = (sessionId: string) =>
+    Effect.map(lookUp(sessionId), (row) => row === undefined || row.head === 0 ? undefined : row)
+
   const ownerOf = (row: SessionRows.SessionRow, now: number) => {
     const owner = SessionRows.toOwner(row)
-    if (row.owner === null || owner === undefined || given.has(row.owner)) return undefined
+    if (row.owner === null || owner === undefined || releases.isGiven(row.owner)) return undefined
     if (held.has(row.owner)) return owner
     return Number(row.lease) > now && !liveness.isDead(owner) ? owner : undefined
   }
@@ -121,7 +124,10 @@ export const make = Effect.fnUntraced(function*(
       if (owner !== undefined) return yield* Effect.fail(SessionErrors.busy(sessionId, owner.runId))
       const taking = row === undefined ? create(sessionId, name, now) : raise(row, name, now)
       // An answer that got lost may have been that it is ours, which nobody would know.
-      const [claimed] = yield* Effect.onError(taking, () => giveLater(sessionId, name, row?.head ?? 0))
+      const [claimed] = yield* Effect.onError(
+        taking,
+        () => releases.later({ sessionId, owner: name, head: row?.head ?? 0 })
+      )
       // None: another was faster. The next look finds it as the owner.
       if (claimed === undefined) continue
       held.add(name)
@@ -161,38 +167,19 @@ export const make = Effect.fnUntraced(function*(
       ([row]) => row === undefined ? undefined : { claim: toClaim(row, owner), head: row.head }
     )
 
-  const give = Effect.fnUntraced(function*(sessionId: string, owner: string, head: number) {
-    if (head === 0) yield* sql`DELETE FROM fiberloop_sessions WHERE id = ${sessionId} AND owner = ${owner} AND head = 0`
-    yield* sql`
-      UPDATE fiberloop_sessions SET owner = NULL, lease = 0 ${caughtUp} WHERE id = ${sessionId} AND owner = ${owner}`
-  }, answered)
-
-  const isGiven = (owner: string) => Effect.sync(() => given.delete(owner))
-
-  /** Gives back, in the background, what this store holds no more although the row may say that it does. */
-  const giveLater = (sessionId: string, owner: string, head: number) => {
-    given.add(owner)
-    return give(sessionId, owner, head).pipe(
-      Effect.delay(releaseEvery),
-      Effect.eventually,
-      Effect.timeoutOption(liveness.lease),
-      Effect.andThen(isGiven(owner)),
-      Effect.forkIn(scope)
-    )
-  }
-
   const release = ({ info: { sessionId }, owner }: Claim, head: number) =>
     Effect.suspend(() => {
       held.delete(owner)
-      given.add(owner)
-      return Effect.matchEffect(give(sessionId, owner, head), {
-        onFailure: (error) => Effect.andThen(Effect.logDebug(error), giveLater(sessionId, owner, head)),
-        onSuccess: () => isGiven(owner)
-      })
+      return releases.now({ sessionId, owner, head })
     })
 
   return {
-    find: (sessionId) => Effect.map(lookUp(sessionId), (row) => row === undefined || row.head === 0 ? undefined : row),
+    find,
+    get: (sessionId) =>
+      Effect.flatMap(
+        find(sessionId),
+        (row) => row === undefined ? Effect.fail(SessionErrors.notFound(sessionId)) : Effect.succeed(row)
+      ),
     ownerOf,
     claim,
     add,

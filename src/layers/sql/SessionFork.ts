@@ -107,8 +107,7 @@ export const make = (
 
   const fork = Effect.fnUntraced(function*(sessionId: string, { at, to }: SessionStore.ForkOptions) {
     const now = yield* Clock.currentTimeMillis
-    const row = yield* claims.find(sessionId)
-    if (row === undefined) return yield* Effect.fail(SessionErrors.notFound(sessionId))
+    const row = yield* claims.get(sessionId)
     const place = yield* placeOf(row, at)
     const copy = yield* copyEvents(row, yield* claims.add(to, now), place)
     const last = yield* eventAt(copy, place)

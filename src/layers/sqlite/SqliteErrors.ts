@@ -1,5 +1,5 @@
-/** What the errors of SQLite mean to who uses a store: one line that names the file and what to check. */
-import type * as SqlError from "effect/sql/SqlError"
+/** What the errors of SQLite mean: to effect/sql, and to who uses a store, in one line that names the file and what to check. */
+import * as SqlError from "effect/sql/SqlError"
 import { closeSync, constants, existsSync, openSync } from "node:fs"
 import { dirname, resolve } from "node:path"
 import type * as SessionStore from "../../services/SessionStore.ts"
@@ -94,3 +94,20 @@ const openingFault = (filename: string): unknown => {
 /** SQLite's result code, extended, where `cause` came from SQLite. */
 export const codeOf = (cause: unknown): number | undefined =>
   cause instanceof Error && "errcode" in cause && typeof cause.errcode === "number" ? cause.errcode : undefined
+
+/** SQLITE_BUSY and SQLITE_LOCKED, with their extensions. */
+export const isLocked = (cause: unknown): boolean => {
+  const code = codeOf(cause)
+  return code !== undefined && ((code & 0xff) === 5 || (code & 0xff) === 6)
+}
+
+/** As an error of effect/sql, which is what a client fails with. */
+export const toSqlError = (cause: unknown, operation: string): SqlError.SqlError => {
+  const code = codeOf(cause)
+  return new SqlError.SqlError({
+    reason: SqlError.classifySqliteError(
+      code === undefined ? cause : Object.assign(cause as Error, { errno: code }),
+      { message: `SQLite failed to ${operation}`, operation }
+    )
+  })
+}

@@ -1,17 +1,14 @@
 /**
  * The field `response_format`: what holds an answer to a schema.
  *
- * Owns how a schema is sent, and whether it can be sent in strict mode. Does not own whether a server knows the field.
+ * Owns how a schema is sent, and whether it can be sent in strict mode. Does not own whether a server knows the field (`FormatRefusal`).
  */
-import type * as AiError from "effect/ai/AiError"
 import { toCodecOpenAI } from "effect/ai/OpenAiStructuredOutput"
 import * as Tool from "effect/ai/Tool"
-import * as Effect from "effect/Effect"
 import type * as JsonSchema from "effect/JsonSchema"
 import type * as Schema from "effect/Schema"
 import type * as Model from "../../services/Model.ts"
-import * as Json from "../provider/Json.ts"
-import { OutputSchema } from "../provider/OutputSchema.ts"
+import * as Json from "./Json.ts"
 
 export interface ResponseFormat {
   readonly type: "json_schema"
@@ -68,35 +65,4 @@ export const ofAnswer = (output: Model.Output): ResponseFormat | undefined => {
   const format = encode(output)
   encoded.set(output.schema, format)
   return format
-}
-
-/** What OpenAI, Anthropic, Google and those who speak as they do call the field in which a schema is sent. */
-const field = new RegExp(
-  [
-    "response_format|json_schema|structured output|text\\.format",
-    "output_(config|format)|output format",
-    "response_?(json_?schema|schema|mime_?type)|response mime type|json mode|the specified schema"
-  ].join("|"),
-  "i"
-)
-
-/** A server's word that it does not know the field, or does not take it with this model, these tools or this schema. */
-const isRefused = ({ reason }: AiError.AiError): boolean =>
-  reason._tag === "InvalidRequestError" && field.test(`${reason.parameter} ${reason.description}`)
-
-/** Sends calls with the format of their answer, where one is asked for, until the server refuses it; from then on without. */
-export const untilRefused = <Call, A, R>(
-  isKnown: boolean,
-  send: (call: Call, format: ResponseFormat | undefined) => Effect.Effect<A, AiError.AiError, R>
-) => {
-  let sendsFormat = isKnown
-  return Effect.fnUntraced(function*(call: Call) {
-    const output = yield* OutputSchema
-    const format = sendsFormat && output !== undefined ? ofAnswer(output) : undefined
-    if (format === undefined) return yield* send(call, undefined)
-    return yield* Effect.catchIf(send(call, format), isRefused, () => {
-      sendsFormat = false
-      return send(call, undefined)
-    })
-  })
 }

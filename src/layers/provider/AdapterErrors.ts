@@ -1,25 +1,26 @@
 /**
- * The failures of a call as `AiError`s: what happened, at which host, and what to check.
+ * The failures of a call by one of our adapters as `AiError`s: what happened, at which host, and what to check.
  *
  * Owns the words and the fields by which a caller tells them apart; none of them holds the key, the prompt, or more of a
- * body than the provider's own message (500 characters). Does not own retrying.
+ * body than the provider's own message (500 characters). Does not own what broke on the way to the provider
+ * (`NetworkErrors`), nor retrying.
  */
 import * as AiError from "effect/ai/AiError"
 import * as Duration from "effect/Duration"
-import type * as HttpClientError from "effect/http/HttpClientError"
-import * as Advice from "../provider/Advice.ts"
-import * as Json from "../provider/Json.ts"
-import * as ProviderError from "../provider/ProviderError.ts"
-import type { Endpoint } from "./Endpoint.ts"
+import * as Advice from "./Advice.ts"
+import * as Json from "./Json.ts"
 import type { Origin } from "./Origin.ts"
+import * as ProviderError from "./ProviderError.ts"
 
 /** `InvalidRequestError.constraint` of a conversation that is longer than the model can read. */
 export const contextLengthExceeded = "context_length_exceeded"
 
 const longestMessage = 500
 
-/** `AiError.module`s of the errors made here. */
-export const modules: ReadonlySet<string> = new Set(["LanguageModelOpenAi", "LanguageModelAiSdk"])
+const modules: Record<Origin["module"], true> = { LanguageModelOpenAi: true, LanguageModelAiSdk: true }
+
+/** Whether an error was made here, and not by another adapter of effect/ai. */
+export const isOurs = ({ module }: AiError.AiError): boolean => Object.hasOwn(modules, module)
 
 export const make = (origin: Origin, reason: AiError.AiErrorReason): AiError.AiError =>
   AiError.make({ module: origin.module, method: `streamText(${origin.host})`, reason })
@@ -87,15 +88,8 @@ export const invalidResponse = (origin: Origin, what: string): AiError.AiError =
   make(origin, new AiError.InvalidResponseError({ description: `${origin.host} ${what}` }))
 
 /** What was asked is no such API, and does not become one when it is asked again; `what` continues "<host> ...". */
-const notTheApi = (origin: Origin, what: string): AiError.AiError =>
+export const notTheApi = (origin: Origin, what: string): AiError.AiError =>
   make(origin, new AiError.InvalidRequestError({ description: `${origin.host} ${what}` }))
-
-export const notAStream = (endpoint: Endpoint, what: string): AiError.AiError =>
-  notTheApi(
-    endpoint,
-    `answered with ${what} and not with a stream of events; check that the base URL is that of an OpenAI-compatible API `
-      + `(most end in /v1) and that the model can stream`
-  )
 
 /** A status below 400 that is no 2xx. Where it leads is told without the query, which may hold a secret. */
 export const notAnswered = (origin: Origin, status: number, location: string | undefined): AiError.AiError => {
@@ -109,69 +103,6 @@ export const notAnswered = (origin: Origin, status: number, location: string | u
           + `API has moved there, name that address in it`
       )
   )
-}
-
-const closed = "try again later, and if it stays so, check the port of the base URL and the proxies on the way"
-
-/** By code, or by the name of an error without one. */
-const networkWords: ReadonlyArray<readonly [codes: RegExp, words: string]> = [
-  [/^ECONNREFUSED$/, "refused the connection; check that the server runs and that the base URL names its port"],
-  [/^ENOTFOUND$/, "was not found; check the base URL"],
-  [/^EAI_AGAIN$/, "could not be looked up; check the base URL and the network's name server"],
-  [/^ECONNRESET$|^EPIPE$/, `reset the connection; ${closed}`],
-  [/^UND_ERR_SOCKET$/, `closed the connection; ${closed}`],
-  [
-    /TIMEDOUT$|TIMEOUT$/,
-    "did not answer in time; try again later, and if it stays so, check the base URL and the network"
-  ],
-  [/^HPE_|^HTTPParserError$/, "does not speak HTTP; check that the base URL names the right port"],
-  [/^ERR_SSL_|^EPROTO$/, "does not speak TLS; check whether the base URL begins with http: or https:"],
-  [/^redirect count exceeded$/, "redirects again and again; check the base URL"],
-  [/^bad port$/, "has a port that fetch does not call; check the base URL, or let the server listen on another port"],
-  [
-    /CERT|SIGNATURE/,
-    "has a certificate that is not trusted here; check the base URL, or name its issuer in NODE_EXTRA_CA_CERTS"
-  ]
-]
-
-const unknownNetwork =
-  "could not be reached, or broke off; try again later, and if it stays so, check the base URL and the network"
-
-/** What `fetch` refuses without a code: a port that the Fetch standard blocks, redirects without an end. */
-const refusals: ReadonlySet<string> = new Set(["bad port", "redirect count exceeded"])
-
-/** The code of an error or of one of its causes, such as `ECONNREFUSED`; the message, where that is all there is. */
-export const codeOf = (error: unknown, depth = 5): string | undefined => {
-  if (typeof error !== "object" || error === null || depth === 0) return undefined
-  if ("code" in error && typeof error.code === "string") return error.code
-  if ("name" in error && error.name === "HTTPParserError") return error.name
-  if ("message" in error && refusals.has(String(error.message))) return String(error.message)
-  return "cause" in error ? codeOf(error.cause, depth - 1) : undefined
-}
-
-/** A request that got no response, or whose response broke off; `cause` is not kept. */
-export const unreachable = (
-  origin: Origin,
-  cause: unknown,
-  reason: "EncodeError" | "InvalidUrlError" | "TransportError" = "TransportError"
-): AiError.AiError => {
-  const code = codeOf(cause)
-  const words = networkWords.find(([codes]) => code !== undefined && codes.test(code))?.[1] ?? unknownNetwork
-  return make(
-    origin,
-    new AiError.NetworkError({
-      reason: reason === "TransportError" && refusals.has(code ?? "") ? "InvalidUrlError" : reason,
-      method: "POST",
-      url: origin.url,
-      description: `${origin.host} ${words}${code === undefined ? "" : ` (${code})`}`
-    })
-  )
-}
-
-/** The same of effect's client, whose own error is not kept: it has the prompt. */
-export const network = (origin: Origin, error: HttpClientError.HttpClientError): AiError.AiError => {
-  const { _tag } = error.reason
-  return unreachable(origin, error, _tag === "EncodeError" || _tag === "InvalidUrlError" ? _tag : "TransportError")
 }
 
 /** Response headers that help support and retrying; no others are kept. */

@@ -1,7 +1,7 @@
 /** Where the calls of an adapter go, as their errors tell it. */
 export interface Origin {
   /** the adapter, and the name of what it adds to its errors */
-  readonly module: string
+  readonly module: "LanguageModelOpenAi" | "LanguageModelAiSdk"
   readonly adds: "openai" | "aisdk"
   /** Names the provider in messages: host, with port where it is not the usual one. */
   readonly host: string

@@ -1,10 +1,9 @@
 /**
- * Keeps out of a provider's words what it was sent: providers like to repeat what they refuse. Knows the shape of requests.
+ * Keeps out of a provider's words what it was sent: providers like to repeat what they refuse.
  *
- * Does not own the key, which is the endpoint's.
+ * Does not own the shape of requests, nor the key; those are an adapter's.
  */
-import type { Headers } from "effect/http/Headers"
-import * as Json from "../provider/Json.ts"
+import * as Json from "./Json.ts"
 
 /** Headers that hold no secret. */
 const open = /^(accept(-encoding|-language)?|connection|content-(type|length)|host|user-agent|traceparent|b3)$/
@@ -26,14 +25,6 @@ export const texts = (value: Json.Json | undefined, least: number): ReadonlyArra
     : []
 }
 
-/** What is said in a conversation, and what tools are called with. */
-const ofMessages = (messages: Json.Json | undefined): ReadonlyArray<string> =>
-  Json.array(messages).flatMap((message) => {
-    const { content, reasoning_content, tool_calls } = Json.object(message) ?? {}
-    const called = Json.array(tool_calls).map((call) => Json.object(Json.object(call)?.function)?.arguments ?? null)
-    return texts([content ?? null, reasoning_content ?? null, ...called], 8)
-  })
-
 /** What settings hold that is long enough to be a secret and not a setting. */
 export const ofSettings = (settings: Json.JsonObject): ReadonlyArray<string> => texts(settings, 16)
 
@@ -42,9 +33,3 @@ export const without = (said: string, secrets: ReadonlyArray<string>): string =>
   secrets
     .toSorted((a, b) => b.length - a.length)
     .reduce((text, secret) => text.replaceAll(secret, "<redacted>"), said)
-
-/** A text without what this request sent: its headers, its conversation, its settings. */
-export const hide = (said: string, body: string, headers: Headers): string => {
-  const { messages, model: _1, tools: _2, ...settings } = Json.object(Json.parse(body)) ?? {}
-  return without(said, [...ofHeaders(headers), ...ofMessages(messages), ...ofSettings(settings)])
-}

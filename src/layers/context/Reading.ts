@@ -1,0 +1,101 @@
+/**
+ * Has a model read a conversation: piece by piece where it does not fit the model's window at once, each with what is
+ * remembered of those before it.
+ *
+ * Does not own what is asked (`Way`), nor how a failed call is tried again (`Ask`).
+ */
+import * as Effect from "effect/Effect"
+import * as Message from "../../run/Message.ts"
+import type * as RunError from "../../run/RunError.ts"
+import * as ContextManager from "../../services/ContextManager.ts"
+import type * as Model from "../../services/Model.ts"
+import * as Ask from "./Ask.ts"
+import * as Digest from "./Digest.ts"
+import * as Strategy from "./Strategy.ts"
+import type * as Way from "./Way.ts"
+
+type Failure = ContextManager.CompactionError | RunError.ModelError["reason"]
+
+/** What a reading works with; `budget` is of tokens that what is remembered may take. */
+export interface Desk<A> {
+  readonly model: Model.Model["Service"]
+  readonly way: Way.Way<A>
+  readonly view: ContextManager.View
+  /** the first words of the conversation */
+  readonly first: string
+  readonly budget: number
+}
+
+/** How often pieces are halved for a provider that says they are too much: its window is not always what is known of it. */
+const halvings = 2
+
+/**
+ * What is remembered of `messages` in order, and of what was `before` them. Fails with the reason of the model's failure, or
+ * where its answers say nothing.
+ */
+export const read = Effect.fnUntraced(function*<A>(
+  desk: Desk<A>,
+  messages: ReadonlyArray<Message.Message>,
+  before: A | undefined
+): Effect.fn.Return<A, Failure> {
+  const { ofText } = desk.view.size
+  let remembered = before
+  let left = Digest.pieces(Digest.texts(messages), roomOf(desk, before), ofText)
+  let halved = 0
+  while (left.length > 0) {
+    const [piece, ...rest] = left
+    const result: Effect.Effect<A, Failure> = about(desk, remembered, piece!.join("\n\n"))
+    const answered = yield* Effect.result(result)
+    if (answered._tag === "Success") {
+      remembered = answered.success
+      left = rest
+    } else if (answered.failure._tag === "ContextOverflow" && halved < halvings) {
+      halved++
+      left = Digest.pieces(left.flat(), Math.ceil(ofText(piece!.join("\n\n")) / 2), ofText)
+    } else {
+      return yield* Effect.fail(answered.failure)
+    }
+  }
+  return remembered === undefined ? yield* Strategy.nothingToLeaveOut() : remembered
+})
+
+/** Estimates may be below what a provider counts. */
+const margin = 0.75
+
+/** Tokens that a piece may take, so that question and answer fit the model's window too. */
+const roomOf = <A>({ budget, first, model, view, way }: Desk<A>, before: A | undefined): number => {
+  const { contextWindow } = model.info
+  if (contextWindow === undefined) return Infinity
+  const { ofText } = view.size
+  const asked = ofText(way.system) + ofText(way.question({ before: undefined, first, budget }, ""))
+  // what is remembered grows with each piece, up to its budget
+  const remembered = before === undefined ? budget : Math.max(budget, ofText(way.render(before)))
+  return Math.max(contextWindow / 10, contextWindow * margin - asked - remembered - budget)
+}
+
+/** What is remembered once `piece` is read too. An answer with a problem is asked for once more; the better of both counts. */
+const about = Effect.fnUntraced(function*<A>(
+  { budget, first, model, view, way }: Desk<A>,
+  before: A | undefined,
+  piece: string
+): Effect.fn.Return<A, Failure> {
+  const ask = (messages: ReadonlyArray<Message.Message>): Effect.Effect<string, Failure> => {
+    const question: Ask.Question = {
+      messages: [{ role: "system", content: way.system }, ...messages],
+      ...(way.output === undefined ? {} : { output: way.output }),
+      metadata: view.metadata
+    }
+    return Effect.mapError(Ask.ask(model, question, view.ledger), ({ reason }) => reason)
+  }
+  const question = Message.user(way.question({ before, first, budget }, piece))
+  const answer = yield* ask([question])
+  const take = (answer: string) => way.take({ before, first, budget, answer, count: view.size.ofText })
+  const taken = take(answer)
+  if (taken.problem === undefined && taken.value !== undefined) return taken.value
+  const problem = taken.problem ?? "the answer says nothing"
+  const said: Message.AssistantMessage = { role: "assistant", content: [Message.text(answer)] }
+  const again = yield* Effect.result(ask([question, said, Message.user(problem)]))
+  const last = again._tag === "Success" ? take(again.success) : taken
+  const value = last.value ?? taken.value
+  return value === undefined ? yield* new ContextManager.CompactionError({ message: last.problem ?? problem }) : value
+})

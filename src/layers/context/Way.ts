@@ -1,0 +1,43 @@
+/**
+ * How a model is asked to remember a conversation, and what becomes of its answers: what strategies by a model differ in.
+ *
+ * Does not own when a model is asked (`Condense`), nor about what of a conversation at once (`Reading`).
+ */
+import type { Json } from "effect/Schema"
+import type * as ContextManager from "../../services/ContextManager.ts"
+import type * as Model from "../../services/Model.ts"
+
+export interface Way<A> {
+  readonly name: string
+  /** what is remembered, of the JSON that it was kept as; undefined where that is none of it */
+  readonly parse: (data: Json) => A | undefined
+  /** what another strategy remembered */
+  readonly adopt: (text: string) => A
+  readonly data: (remembered: A) => Json
+  /** as the model of the conversation reads it */
+  readonly render: (remembered: A) => string
+  readonly system: string
+  readonly output?: Model.Output
+  /** what is asked about the next piece of the conversation */
+  readonly question: (given: Omit<Given<A>, "answer" | "count">, piece: string) => string
+  /**
+   * What an answer adds. With a `problem` the model is asked once more, in these words; then `value` counts, and where there
+   * is none the compaction fails.
+   */
+  readonly take: (given: Given<A>) => Taken<A>
+}
+
+export interface Given<A> {
+  readonly before: A | undefined
+  /** the first words of the conversation */
+  readonly first: string
+  /** tokens that what is remembered may take */
+  readonly budget: number
+  readonly answer: string
+  readonly count: ContextManager.Size["ofText"]
+}
+
+export interface Taken<A> {
+  readonly value?: A
+  readonly problem?: string
+}

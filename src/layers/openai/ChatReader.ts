@@ -1,0 +1,118 @@
+/**
+ * Reads the text of a 200 response: its events, or the document that it is in their place.
+ *
+ * Owns what a body says, to the answer or the error that it comes to. Does not own the connection, nor when it is left
+ * (`ChatStream`).
+ */
+import type * as AiError from "effect/ai/AiError"
+import type * as Response from "effect/ai/Response"
+import * as AdapterErrors from "../provider/AdapterErrors.ts"
+import * as Json from "../provider/Json.ts"
+import * as ProviderError from "../provider/ProviderError.ts"
+import * as ChatChunk from "./ChatChunk.ts"
+import * as ChatResponse from "./ChatResponse.ts"
+import type { Endpoint } from "./Endpoint.ts"
+import * as EventStream from "./EventStream.ts"
+
+type Part = Response.StreamPartEncoded
+
+const longestDocument = 65_536
+
+export interface ChatReader {
+  readonly push: (text: string) => void
+  /** The body ended, or broke off with `error`. */
+  readonly end: (error?: AiError.AiError) => void
+  /** The model finished: what may still come is usage. */
+  readonly isFinished: () => boolean
+  /** Takes the parts that were read. */
+  readonly take: () => Array<Part>
+  /** Once defined, nothing more is read. */
+  readonly outcome: () => "settled" | AiError.AiError | undefined
+}
+
+const notAStream = (endpoint: Endpoint, what: string): AiError.AiError =>
+  AdapterErrors.notTheApi(
+    endpoint,
+    `answered with ${what} and not with a stream of events; check that the base URL is that of an OpenAI-compatible API `
+      + `(most end in /v1) and that the model can stream`
+  )
+
+/** The reader of a body of this content type, whose answer is by the model of this name. */
+export const make = (endpoint: Endpoint, contentType: string, model: string): ChatReader => {
+  const response = ChatResponse.make(model)
+  let parts: Array<Part> = []
+  let outcome: "settled" | AiError.AiError | undefined
+  let hasEvents = false
+  let isAtEnd = false
+
+  const settle = () => {
+    switch (response.end(parts)) {
+      case undefined:
+        outcome = "settled"
+        break
+      case "truncated":
+        outcome = AdapterErrors.truncated(endpoint)
+        break
+      case "failed":
+        outcome = AdapterErrors.gaveUp(endpoint)
+        break
+      case "nameless":
+        outcome = AdapterErrors.invalidResponse(endpoint, "sent a tool call without a name; try again")
+        break
+    }
+  }
+
+  const read = (name: string, data: string) => {
+    hasEvents = true
+    if (outcome !== undefined || data.trim() === "") return
+    if (data === "[DONE]") return settle()
+    const json = Json.parse(data)
+    const payload = Json.object(json)
+    if (name === "error" || (payload !== undefined && ProviderError.isError(payload))) {
+      outcome = AdapterErrors.fromProvider(endpoint, ProviderError.read(json ?? data))
+    } else if (payload !== undefined) {
+      response.push(ChatChunk.read(payload), parts)
+      if (response.isComplete()) settle()
+    } else if (!isAtEnd) {
+      outcome = AdapterErrors.invalidResponse(endpoint, "sent an event that is not a JSON object; check the base URL")
+    }
+  }
+
+  const events = EventStream.make((event) => read(event.event, event.data))
+
+  /** A body that is no event stream: an error that came with status 200, or something else entirely. */
+  const readDocument = (document: string, isWhole: boolean) => {
+    const payload = document.trimEnd().endsWith("}") ? Json.object(Json.parse(document)) : undefined
+    if (payload !== undefined && ProviderError.isError(payload)) {
+      outcome = AdapterErrors.fromProvider(endpoint, ProviderError.read(payload))
+    } else if (isWhole || payload !== undefined || document.startsWith("<") || document.length > longestDocument) {
+      outcome = notAStream(endpoint, document.startsWith("<") ? "a web page" : "a JSON document")
+    }
+  }
+
+  return {
+    push(text) {
+      if (outcome !== undefined) return
+      if (!events.push(text)) outcome ??= AdapterErrors.invalidResponse(endpoint, "sent an event of more than 10 MiB")
+      const document = events.document()
+      if (document !== undefined) readDocument(document, false)
+    },
+    end(error) {
+      isAtEnd = true
+      const document = events.document()
+      if (document !== undefined && error === undefined) return readDocument(document, true)
+      events.end()
+      if (outcome !== undefined) return
+      if (error !== undefined && !response.isFinished()) outcome = error
+      else if (hasEvents || contentType === "" || contentType.includes("event-stream")) settle()
+      else outcome = notAStream(endpoint, contentType)
+    },
+    isFinished: response.isFinished,
+    take() {
+      const taken = parts
+      parts = []
+      return taken
+    },
+    outcome: () => outcome
+  }
+}

@@ -1,0 +1,44 @@
+/** A response with a status that is no success, as the error that it holds. Does not own what errors mean (`ProviderError`). */
+import type * as AiError from "effect/ai/AiError"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import type * as HttpClientResponse from "effect/http/HttpClientResponse"
+import * as Stream from "effect/Stream"
+import * as AdapterErrors from "../provider/AdapterErrors.ts"
+import * as Json from "../provider/Json.ts"
+import * as ProviderError from "../provider/ProviderError.ts"
+import * as RetryAfter from "../provider/RetryAfter.ts"
+import type { Endpoint } from "./Endpoint.ts"
+
+const longestErrorBody = 65_536
+
+/** The text of an error's body: what arrives within 5 seconds, up to its limit or the end of a JSON object. */
+const readError = (response: HttpClientResponse.HttpClientResponse): Effect.Effect<string> => {
+  let text = ""
+  const isOpen = () =>
+    text.length < longestErrorBody
+    && !(text.trimEnd().endsWith("}") && Json.object(Json.parse(text)) !== undefined)
+  return response.stream.pipe(
+    Stream.decodeText(),
+    Stream.takeWhile((piece) => {
+      text += piece
+      return isOpen()
+    }),
+    Stream.runDrain,
+    Effect.timeoutOption("5 seconds"),
+    Effect.ignore,
+    Effect.map(() => text)
+  )
+}
+
+/** Fails with what the response says. */
+export const fail = Effect.fnUntraced(function*(
+  endpoint: Endpoint,
+  response: HttpClientResponse.HttpClientResponse
+): Effect.fn.Return<never, AiError.AiError> {
+  const { headers, status } = response
+  if (status < 400) return yield* AdapterErrors.notAnswered(endpoint, status, headers["location"])
+  const error = ProviderError.fromAnswer({ body: yield* readError(response), headers })
+  const retryAfter = RetryAfter.fromHeaders(headers, yield* Clock.currentTimeMillis)
+  return yield* AdapterErrors.fromProvider(endpoint, error, { status, headers, retryAfter })
+})
