@@ -3,6 +3,7 @@
  *
  * Does not own how an answer reaches the log; that is the loop.
  */
+import type * as DurableEvent from "./DurableEvent.ts"
 import * as RunError from "./RunError.ts"
 import type * as RunEvent from "./RunEvent.ts"
 import type * as RunInput from "./RunInput.ts"
@@ -29,8 +30,8 @@ export const waiting = ({ openCalls }: RunState.RunState, approvalId: string): O
 
 /** What the log of a run says of a question. */
 export interface Past {
-  readonly asked?: Extract<RunEvent.Durable, { _tag: "ApprovalRequested" }>
-  readonly answered?: Extract<RunEvent.Durable, { _tag: "ApprovalResolved" }>
+  readonly asked?: DurableEvent.Of<"ApprovalRequested">
+  readonly answered?: DurableEvent.Of<"ApprovalResolved">
   /** its call was asked about anew, with other arguments */
   readonly isReplaced?: boolean
 }

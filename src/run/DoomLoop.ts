@@ -5,7 +5,7 @@
  * Does not own what follows from a loop; that is `RunDecision`.
  */
 import * as Schema from "effect/Schema"
-import type * as RunEvent from "./RunEvent.ts"
+import type * as DurableEvent from "./DurableEvent.ts"
 import { canonical } from "./RunInput.ts"
 import * as Fingerprint from "./state/Fingerprint.ts"
 import * as OpenCall from "./state/OpenCall.ts"
@@ -62,7 +62,7 @@ export const unpack = (steps: ReadonlyArray<Packed>): Trail =>
     ...(told === undefined ? {} : { told })
   }))
 
-type Settled = Pick<Extract<RunEvent.Durable, { _tag: "ToolSettled" }>, "outcome" | "edited">
+type Settled = Pick<DurableEvent.Of<"ToolSettled">, "outcome" | "edited">
 
 /** What does not say how the call would go is no result. A limit says so: the call will not run. */
 const isResult = (outcome: ToolOutcome.ToolOutcome): boolean =>

@@ -9,6 +9,7 @@
  */
 import * as HashMap from "effect/HashMap"
 import * as Option from "effect/Option"
+import type * as DurableEvent from "./DurableEvent.ts"
 import type * as RunEvent from "./RunEvent.ts"
 import * as Counts from "./stats/Counts.ts"
 import * as Distribution from "./stats/Distribution.ts"
@@ -127,7 +128,7 @@ export const endSession = (self: RunStats): RunStats => {
 /** All that was folded in, as plain JSON. */
 export const summarize = (self: RunStats): Summary.Summary => Summary.make(endSession(self))
 
-const startRun = (self: RunStats, event: Extract<RunEvent.Durable, { _tag: "RunStarted" }>): RunStats => {
+const startRun = (self: RunStats, event: DurableEvent.Of<"RunStarted">): RunStats => {
   const { agent, since } = self.filter
   if (since !== undefined && event.at < since) return self
   const agents = Counts.add(self.agents, event.agent)
@@ -185,7 +186,7 @@ const count = (self: RunStats, run: RunTally.RunTally, event: RunEvent.Durable):
 
 const settle = (
   self: RunStats,
-  { outcome, tool, usage }: Extract<RunEvent.Durable, { _tag: "ToolSettled" }>,
+  { outcome, tool, usage }: DurableEvent.Of<"ToolSettled">,
   time: number | undefined
 ): RunStats => ({
   ...self,

@@ -6,6 +6,7 @@
  *
  * Total and pure, also on logs with holes. Does not own what a timeline looks like.
  */
+import type * as DurableEvent from "./DurableEvent.ts"
 import * as RunEvent from "./RunEvent.ts"
 import * as Spans from "./timeline/Spans.ts"
 import type * as Usage from "./Usage.ts"
@@ -48,7 +49,7 @@ export interface DriveStarted {
   readonly run: number
   readonly drive: number
   readonly at: number
-  readonly cause: "start" | Extract<RunEvent.Durable, { _tag: "RunResumed" }>["cause"]
+  readonly cause: "start" | DurableEvent.Of<"RunResumed">["cause"]
 }
 
 export interface DriveEnded {
@@ -103,7 +104,7 @@ const placed = (runId: string, drive: number) => (span: Spans.Found): Span => ({
 const startDrive = (
   self: Timeline,
   drive: Drive,
-  event: Extract<RunEvent.Durable, { _tag: "RunStarted" | "RunResumed" }>,
+  event: DurableEvent.Of<"RunStarted" | "RunResumed">,
   before: ReadonlyArray<Entry>
 ): readonly [Timeline, ReadonlyArray<Entry>] => {
   const { at } = event

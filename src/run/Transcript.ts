@@ -7,6 +7,7 @@
  * from `seq`, so the same log gives the same bytes and provider caches keep working. Does not own instructions, which
  * are not in the log.
  */
+import type * as DurableEvent from "./DurableEvent.ts"
 import type * as Memory from "./Memory.ts"
 import * as Message from "./Message.ts"
 import type * as RunEvent from "./RunEvent.ts"
@@ -153,7 +154,7 @@ const addInput = (self: Transcript, input: Input): Transcript =>
     ? { ...self, waiting: Vector.append(self.waiting, { ...input, isDuringCall: self.calling }) }
     : addUser(self, input)
 
-const addHistory = (self: Transcript, event: Extract<RunEvent.Durable, { _tag: "RunStarted" }>): Transcript => {
+const addHistory = (self: Transcript, event: DurableEvent.Of<"RunStarted">): Transcript => {
   const { history } = event.input
   if (history === undefined) return self
   const { entries, taken } = Entries.fromMessages(history, event.seq, event.seq, self.taken)
@@ -165,7 +166,7 @@ const addHistory = (self: Transcript, event: Extract<RunEvent.Durable, { _tag: "
   return next
 }
 
-const openTurn = (self: Transcript, event: Extract<RunEvent.Durable, { _tag: "AssistantMessage" }>): Transcript => {
+const openTurn = (self: Transcript, event: DurableEvent.Of<"AssistantMessage">): Transcript => {
   const closed = self.open === undefined ? self : closeTurn(self)
   const { calls, content, renamed, taken } = Calls.prepare(event.seq, event.message.content, closed.taken)
   const { model, runId, seq, turn } = event
@@ -174,7 +175,7 @@ const openTurn = (self: Transcript, event: Extract<RunEvent.Durable, { _tag: "As
   return { settled, tail, open, calling: false, waiting, taken }
 }
 
-const settle = (self: Transcript, event: Extract<RunEvent.Durable, { _tag: "ToolSettled" }>): Transcript => {
+const settle = (self: Transcript, event: DurableEvent.Of<"ToolSettled">): Transcript => {
   const { open } = self
   if (open === undefined || open.runId !== event.runId) return self
   const place = OpenCall.placeOf(event.callId, open.turn)

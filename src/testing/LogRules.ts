@@ -3,6 +3,7 @@
  *
  * Does not own what happened outside, such as what tools did; see `CrashSweep`.
  */
+import type * as DurableEvent from "../run/DurableEvent.ts"
 import * as Message from "../run/Message.ts"
 import * as RunEvent from "../run/RunEvent.ts"
 import * as RunInput from "../run/RunInput.ts"
@@ -93,16 +94,14 @@ export const violations = (log: ReadonlyArray<RunEvent.Durable>, mayBeOpen = fal
 }
 
 /** `params` are those that a yes is to; `edited`: to others than were asked about, of which hooks may make those again. */
-interface Question
-  extends Pick<Extract<RunEvent.Durable, { _tag: "ApprovalRequested" }>, "approvalId" | "digest" | "params">
-{
+interface Question extends Pick<DurableEvent.Of<"ApprovalRequested">, "approvalId" | "digest" | "params"> {
   readonly answer: "open" | "yes" | "edited" | "no"
 }
 
 const isAllowed = ({ answer, params }: Question, started: Question["params"]): boolean =>
   (answer === "yes" || answer === "edited") && RunInput.canonical(params) === RunInput.canonical(started)
 
-const isReceived = (queued: Queue.Queued, event: Extract<RunEvent.Durable, { _tag: "InputReceived" }>): boolean =>
+const isReceived = (queued: Queue.Queued, event: DurableEvent.Of<"InputReceived">): boolean =>
   queued.seq === event.queued && JSON.stringify([queued.kind, queued.messages]) ===
     JSON.stringify([event.kind, event.messages])
 

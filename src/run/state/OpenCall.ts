@@ -1,8 +1,8 @@
 /**
  * Tool calls without an outcome: their ids, their phases, what they run with, and when a round of them waits for a person.
  */
+import type * as DurableEvent from "../DurableEvent.ts"
 import type * as Message from "../Message.ts"
-import type * as RunEvent from "../RunEvent.ts"
 
 /** A call that has no outcome yet. `started`: its intent is stored. */
 export interface OpenCall {
@@ -83,7 +83,7 @@ export const unasked = (
 
 /** A question, as its call remembers it. */
 export const questionOf = (
-  { approvalId, at, expiresAt, params }: Extract<RunEvent.Durable, { _tag: "ApprovalRequested" }>
+  { approvalId, at, expiresAt, params }: DurableEvent.Of<"ApprovalRequested">
 ): Pick<OpenCall, "params" | "phase" | "approvalId" | "requestedAt" | "expiresAt"> => ({
   params,
   phase: "awaiting",
@@ -93,7 +93,7 @@ export const questionOf = (
 })
 
 export const decisionOf = (
-  { approved, params, reason }: Extract<RunEvent.Durable, { _tag: "ApprovalResolved" }>
+  { approved, params, reason }: DurableEvent.Of<"ApprovalResolved">
 ): Decision => ({
   approved,
   ...(reason === undefined ? {} : { reason }),
