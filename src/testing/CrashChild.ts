@@ -2,7 +2,7 @@
 import * as Effect from "effect/Effect"
 import { enableCompileCache } from "node:module"
 import * as CrashPoints from "./CrashPoints.ts"
-import type { Place, Subjects } from "./CrashSweep.ts"
+import type { Place, Subjects } from "./Subject.ts"
 import * as UserModule from "./UserModule.ts"
 
 // hundreds of processes load the same modules
