@@ -114,10 +114,15 @@ const sweepOne = Effect.fnUntraced(
         const place = { folder, sessionId: `${name} ${goOn} ${at} ${process.pid}`, argument }
         const death = yield* kill(module, name, place, at)
         if (death._tag === "Finished") return true
-        points++
         const fail = (what: string) => failures.push({ subject: name, point: death.point, goOn, what })
-        if (death._tag === "Broke") fail(death.output)
-        else (yield* look(make(place), place, goOn)).forEach(fail)
+        if (death._tag === "Broke") {
+          // it does not come as far as the points behind this one either
+          fail(death.output)
+          return true
+        }
+        points++
+        const found = yield* look(make(place), place, goOn)
+        found.forEach(fail)
         return false
       }))
       if (isOver) return { points, failures }
