@@ -20,7 +20,7 @@ const limitFields = {
   maxDuration: Schema.optionalKey(Schema.Finite)
 }
 
-/** Limits as they are stored: every bound that is set, times in milliseconds. An absent bound does not limit. */
+/** Limits as they are stored: those that are set, times in milliseconds. An absent one does not limit. */
 export const Limits = Schema.Struct(limitFields)
 export type Limits = typeof Limits.Type
 
