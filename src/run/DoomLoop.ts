@@ -46,6 +46,7 @@ const longest = 64
 /** A step without the names of its fields, which would be most of what a trail takes. */
 export type Packed = readonly [number, string, string, string, string, string?]
 
+/** As snapshots keep a trail; `unpack` gives it back. */
 export const pack = (trail: Trail): ReadonlyArray<Packed> =>
   trail.map(({ callId, outcome, params, told, tool, turn }) => {
     const step = [turn, callId, tool, params, outcome] as const
@@ -93,6 +94,7 @@ export const tell = (trail: Trail, { calls }: Loop): Trail => {
   return trail.map((step) => step.callId === last ? { ...step, told } : step)
 }
 
+/** What an agent says of loops. */
 export interface Settings {
   /** how often calls are made before that is a loop: 2 to 20 */
   readonly after: number

@@ -12,6 +12,7 @@ import {
   AbortedReason,
   CompactionCause,
   CompletedReason,
+  Decision,
   FinishReason,
   LimitedReason,
   SuspendedReason
@@ -34,18 +35,6 @@ export const Totals = Schema.Struct({
   usage: Usage.Usage
 })
 export type Totals = typeof Totals.Type
-
-/** What goes on after a turn, and why. */
-export const Decision = Schema.Union([
-  Schema.TaggedStruct("Continue", {
-    reason: Schema.Literals(["toolCalls", "doomLoop", "length", "correction", "steer", "followUp", "other"])
-  }),
-  Schema.TaggedStruct("Compact", { reason: Schema.Literals(["length"]) }),
-  Schema.TaggedStruct("Complete", { reason: CompletedReason }),
-  Schema.TaggedStruct("Limit", { reason: LimitedReason }),
-  Schema.TaggedStruct("Fail", { error: RunError.Stored })
-])
-export type Decision = typeof Decision.Type
 
 const durable = <const Tag extends string, const Fields extends Schema.Struct.Fields>(tag: Tag, fields: Fields) =>
   Schema.TaggedStruct(tag, {
@@ -74,21 +63,31 @@ const end = {
   leftBehind: Schema.optionalKey(Schema.Array(Schema.String))
 }
 
+/** What a log is made of. Events of one type are told by `_tag`; fields that are absent say nothing. */
 export const Durable = Schema.Union([
+  /** A run, and its first drive. */
   durable("RunStarted", {
+    /** its name */
     agent: Schema.String,
     input: RunInput.Effective,
     /** SHA-256 of the instructions, hex */
     instructions: Schema.String,
+    /** the call that it works for, of a run around it */
     parent: Schema.optionalKey(Schema.Struct({ sessionId: Schema.String, runId: Schema.String, callId: Schema.String }))
   }),
+  /** Another drive of the same run. */
   durable("RunResumed", {
+    /** counts the run's drives, from 2 */
     drive: Schema.Finite,
     cause: Schema.Literals(["resume", "recovery", "approval"]),
+    /** all that hold from here on, where new ones were given */
     limits: Schema.optionalKey(RunPolicy.Limits),
+    /** in the place of the input's, where it was given */
     data: Schema.optionalKey(Schema.Json)
   }),
+  /** A model is about to be called. */
   durable("TurnStarted", {
+    /** counts the run's turns, from 1 */
     turn: Schema.Finite,
     model: Message.ModelRef,
     /** the log up to here was sent; later inputs stand after this turn */
@@ -100,8 +99,10 @@ export const Durable = Schema.Union([
     /** tokens of what was sent, as estimated; only where the model's window is known */
     size: Schema.optionalKey(Schema.Finite)
   }),
+  /** An attempt that does not count, nor does what it streamed; its cost does. */
   durable("AttemptDiscarded", {
     turn: Schema.Finite,
+    /** counts the turn's attempts, from 1 */
     attempt: Schema.Finite,
     error: RunError.AttemptReason,
     usage: Usage.Usage,
@@ -111,7 +112,9 @@ export const Durable = Schema.Union([
     /** milliseconds until the same model is tried again; absent where it is not */
     delay: Schema.optionalKey(Schema.Finite)
   }),
+  /** A fallback takes over, for the rest of the run. */
   durable("ModelSwitched", { turn: Schema.Finite, from: Message.ModelRef, to: Message.ModelRef }),
+  /** The attempt that counts: what the model said, whole. */
   durable("AssistantMessage", {
     turn: Schema.Finite,
     attempt: Schema.Finite,
@@ -120,6 +123,7 @@ export const Durable = Schema.Union([
     model: Message.ModelRef,
     usage: Usage.Usage
   }),
+  /** A person is asked about a call. */
   durable("ApprovalRequested", {
     ...call,
     approvalId: Schema.String,
@@ -129,17 +133,21 @@ export const Durable = Schema.Union([
     /** milliseconds since the epoch: from then on nobody can say yes */
     expiresAt: Schema.optionalKey(Schema.Finite)
   }),
+  /** The answer; the first one counts. */
   durable("ApprovalResolved", {
     callId: Schema.String,
     approvalId: Schema.String,
     approved: Schema.Boolean,
+    /** who decided, as they were named */
     by: Schema.optionalKey(Schema.String),
+    /** the model reads why a call was denied */
     reason: Schema.optionalKey(Schema.String),
     /** the arguments to run with in place of the model's */
     params: Schema.optionalKey(Schema.Json)
   }),
   /** The intent: stored before the handler runs. */
   durable("ToolStarted", { ...call, params: Schema.Json }),
+  /** The one outcome of a call. */
   durable("ToolSettled", {
     ...call,
     outcome: ToolOutcome.ToolOutcome,
@@ -147,12 +155,14 @@ export const Durable = Schema.Union([
     duration: Schema.Finite,
     /** characters before truncation, where the output was truncated */
     originalSize: Schema.optionalKey(Schema.Finite),
+    /** what agents that ran inside the call spent */
     usage: Schema.optionalKey(Usage.Usage),
     /** the hook that gave this outcome before the call could run */
     hook: Schema.optionalKey(Schema.String),
     /** the arguments it ran with, where they are not the model's */
     edited: Schema.optionalKey(Schema.Json)
   }),
+  /** The turn is over, its calls settled: what it took, and what follows. */
   durable("TurnFinished", {
     turn: Schema.Finite,
     finishReason: FinishReason,
@@ -162,7 +172,9 @@ export const Durable = Schema.Union([
       model: Schema.Finite,
       tools: Schema.Finite
     }),
+    /** at its model call, with the one that counts */
     attempts: Schema.Finite,
+    /** of the attempt that counts */
     usage: Usage.Usage,
     decision: Decision,
     /** of this turn, in its last drive; absent where none ran */
@@ -183,7 +195,9 @@ export const Durable = Schema.Union([
     /** the loop that a notice of `doomLoop` tells of */
     loop: Schema.optionalKey(DoomLoop.Loop)
   }),
+  /** A prefix of the messages is replaced by less; the log keeps all. */
   durable("ContextCompacted", {
+    /** its name */
     strategy: Schema.String,
     /** messages made of events up to here are replaced */
     upTo: Schema.Finite,
@@ -204,7 +218,9 @@ export const Durable = Schema.Union([
   }),
   /** A strategy failed, and made nothing smaller; what it cost counts. */
   durable("CompactionDiscarded", { message: Schema.String, usage: Usage.Usage }),
+  /** Accepted; what it asks for is carried out then. */
   durable("AbortRequested", { reason: AbortedReason }),
+  /** The run is over: `resume` does not go on with it. */
   durable("RunCompleted", { reason: CompletedReason, ...end }),
   durable("RunLimited", {
     reason: LimitedReason,
@@ -212,6 +228,7 @@ export const Durable = Schema.Union([
     loop: Schema.optionalKey(DoomLoop.Loop),
     ...end
   }),
+  /** Every open call waits for a person, and nobody in this process answers. */
   durable("RunSuspended", { reason: SuspendedReason, ...end }),
   durable("RunFailed", { error: RunError.Stored, ...end }),
   durable("RunAborted", { reason: AbortedReason, ...end })

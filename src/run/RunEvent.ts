@@ -10,7 +10,7 @@ import * as Schema from "effect/Schema"
 import { Durable, type Totals } from "./DurableEvent.ts"
 import { Transient } from "./TransientEvent.ts"
 
-export { Decision, Durable, HookTime, Totals } from "./DurableEvent.ts"
+export { Durable, HookTime, Totals } from "./DurableEvent.ts"
 export * from "./Reason.ts"
 export { Transient } from "./TransientEvent.ts"
 

@@ -77,6 +77,7 @@ export interface Reading {
   readonly next: number
 }
 
+/** Where `readText` begins. */
 export const unread: Reading = { attempt: "", seen: "", next: 0 }
 
 /** One step of `text`: what an event adds to what was read. Pure. */

@@ -25,19 +25,26 @@ export const Limits = Schema.Struct(limitFields)
 export type Limits = typeof Limits.Type
 
 /**
- * Limits as they are given. Counts are whole numbers; `maxTurns`, `maxTokens` and `maxDuration` are at least 1, the
- * others at least 0, where 0 means none at all. `maxCost` is more than 0, in the unit of the application's `Prices`, which
- * have to know the model. `maxDuration` counts the time a process works on the run, not the time it waits for people.
- * `Infinity` lifts a limit. Defaults: 20 turns, 20 errors, 3 compactions in a row, no other limit.
+ * Limits as they are given, each counted from the log over all drives of a run, and checked before the spending. Counts are
+ * whole numbers; `maxTurns`, `maxTokens` and `maxDuration` are at least 1, the others at least 0, where 0 means none at all.
+ * `Infinity` lifts a limit. What is none of this is `InvalidInput`.
  */
 export interface LimitsInput {
+  /** settled model calls, each with its tool round; the calls of the last one do not run. Default 20. */
   readonly maxTurns?: number | undefined
+  /** rounds in which a call ran. Default: no limit. */
   readonly maxToolRounds?: number | undefined
+  /** calls that ran. Default: no limit. */
   readonly maxToolCalls?: number | undefined
+  /** attempts at model calls that do not count, and calls that failed or timed out; so many are let pass. Default 20. */
   readonly maxErrors?: number | undefined
+  /** compactions in a row, without an answer between them. Default 3. */
   readonly maxCompactions?: number | undefined
+  /** tokens in and out, those of sub-agents and of compactions among them. Default: no limit. */
   readonly maxTokens?: number | undefined
+  /** what they cost, more than 0, in the unit of the application's `Prices`, which have to know the model. Default: no limit. */
   readonly maxCost?: number | undefined
+  /** the time a process works on the run, not the time it waits for people. Default: no limit. */
   readonly maxDuration?: Duration.Input | undefined
 }
 
@@ -45,6 +52,7 @@ export interface LimitsInput {
 export const merge = (base: Limits, over: Limits): Limits =>
   Object.fromEntries(Object.entries({ ...base, ...over }).filter(([, limit]) => limit !== Infinity))
 
+/** What holds where nobody says: nothing of a limit that it lacks. */
 export const defaultLimits: Limits = { maxTurns: 20, maxErrors: 20, maxCompactions: 3 }
 
 const count = (least: number) => ({
@@ -122,6 +130,7 @@ export interface Timeouts {
   readonly tool: Duration.Input
 }
 
+/** What holds where nobody says. */
 export const defaultTimeouts: Timeouts = {
   call: Duration.seconds(120),
   firstPart: Duration.seconds(60),

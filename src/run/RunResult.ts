@@ -10,7 +10,7 @@ import type * as RunState from "./RunState.ts"
 import * as OpenCall from "./state/OpenCall.ts"
 import type * as Usage from "./Usage.ts"
 
-/** `text` is the last thing the model said; `turns` and `usage` count over all drives of the run. */
+/** What every result has: `text` is the last thing the model said; `turns` and `usage` count over all drives of the run. */
 export interface Totals {
   readonly runId: string
   readonly sessionId: string
@@ -41,6 +41,10 @@ export interface Compacted {
   readonly usage: Usage.Usage
 }
 
+/**
+ * How a run ended that did not fail. `output` is the answer, decoded by the agent's output schema where it has one, else
+ * `text`. All but a completed one can be resumed.
+ */
 export type RunResult<A = string> =
   | Totals & { readonly _tag: "Completed"; readonly output: A }
   | Totals & {

@@ -20,6 +20,7 @@ import * as RunRound from "./state/RunRound.ts"
 import * as RunTurn from "./state/RunTurn.ts"
 import * as Usage from "./Usage.ts"
 
+/** Plain data. Snapshots keep it (`log/Snapshot`): where its shape changes, their version goes up. */
 export interface RunState {
   /** one of those that the log knows; see `RunStatus` */
   readonly status: RunEvent.Status
@@ -97,6 +98,7 @@ const noTotals: RunEvent.Totals = {
   usage: Usage.zero
 }
 
+/** The state of a session without a run: where a fold begins. */
 export const empty: RunState = {
   status: "idle",
   seq: 0,

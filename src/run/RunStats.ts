@@ -30,6 +30,7 @@ export interface Filter {
   readonly since?: number | undefined
 }
 
+/** What `evolve` folds into; to be read through `summarize`. */
 export interface RunStats {
   readonly filter: Filter
   /** sessions with a run that counts */
@@ -74,6 +75,7 @@ export interface RunStats {
   readonly unpriced: number
 }
 
+/** The numbers of no run; by default every run counts. */
 export const make = (filter: Filter = {}): RunStats => ({
   filter,
   sessions: 0,

@@ -107,5 +107,8 @@ export const transition = (from: Status, when: Trigger): Status => {
   return to
 }
 
+/** The drive is over. */
 export const isEnd = (status: Status): boolean => ends.includes(status)
+
+/** The drive is over and its run is not: `resume` goes on with it. */
 export const isResumable = (status: Status): boolean => resumable.includes(status)

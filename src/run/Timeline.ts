@@ -42,6 +42,7 @@ export interface Span {
   readonly cause?: RunEvent.CompactionCause
 }
 
+/** A drive begins: `start` is a run's first one. */
 export interface DriveStarted {
   readonly _tag: "DriveStarted"
   readonly runId: string
@@ -52,6 +53,7 @@ export interface DriveStarted {
   readonly cause: "start" | DurableEvent.Of<"RunResumed">["cause"]
 }
 
+/** A drive is over, or the log is. */
 export interface DriveEnded {
   readonly _tag: "DriveEnded"
   readonly runId: string
@@ -63,11 +65,13 @@ export interface DriveEnded {
   readonly end: RunEvent.End | null
 }
 
+/** What a timeline is a list of, in the order in which it becomes known. */
 export type Entry = DriveStarted | Span | DriveEnded
 
 /** The drive under way. */
 interface Drive extends Pick<DriveStarted, "runId" | "run" | "drive"> {}
 
+/** What `step` has to remember between two events. */
 export interface Timeline extends Spans.Spans {
   readonly runs: number
   readonly drive: Drive | undefined
@@ -75,6 +79,7 @@ export interface Timeline extends Spans.Spans {
   readonly at: number
 }
 
+/** Where a session's timeline begins. */
 export const empty: Timeline = { ...Spans.empty, runs: 0, drive: undefined, at: 0 }
 
 /** The timeline with an event, and what is known through it. */
