@@ -11,6 +11,11 @@ import type * as RunEvent from "./run/RunEvent.ts"
 import type * as RunInput from "./run/RunInput.ts"
 import type * as RunResult from "./run/RunResult.ts"
 
+/**
+ * An agent as its callers have it: the service that `Agent.Service` defines, or what `Agent.make` gives. `A` is what its runs
+ * answer: text, or what its output schema decodes. A run belongs to whoever reads `stream` or `resume` or awaits `run`, one that
+ * `start` began to the agent's layer.
+ */
 export interface Client<A> {
   /**
    * Runs while it is consumed: interrupting the consumer aborts the run. The last element is the end event; a

@@ -32,6 +32,7 @@ export const toLines = (
     return Stream.concat(Stream.make(header), Stream.map(events, SessionLine.fromEvent))
   }))
 
+/** How lines are taken. */
 export interface Options {
   /** the id of the imported session; default: the one it had */
   readonly to?: string | undefined

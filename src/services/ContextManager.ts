@@ -25,6 +25,7 @@ export interface Size {
   readonly fixed: number
   /** how many may be sent: the model's window, without what its answer may take; undefined where no window is known */
   readonly limit: number | undefined
+  /** tokens of a message, corrected like the others */
   readonly of: (message: Message.Message) => number
   /** as it is estimated: a text may be for another model, and a budget is the same with any */
   readonly ofText: (text: string) => number
@@ -40,11 +41,14 @@ export interface Ledger {
   readonly noted: () => Usage.Usage
 }
 
+/** What a strategy sees before a model call. */
 export interface View {
+  /** all that the model would be sent, but for the instructions and what hooks add */
   readonly transcript: Transcript.Transcript
   /** the model that is asked next */
   readonly model: Model.ModelInfo
   readonly size: Size
+  /** undefined: nothing forces it, and the strategy's own rules say whether the context is too large */
   readonly force: Force | undefined
   /** compactions since the run's last answer */
   readonly inARow: number
@@ -53,13 +57,16 @@ export interface View {
   readonly metadata: Model.ModelRequest["metadata"]
 }
 
+/** A view that was found too large. */
 export interface Request extends View {
   /** what is too much; default: what forces it, else the number of messages */
   readonly cause?: RunEvent.CompactionCause
 }
 
+/** The model is sent what there is, or that is made smaller first. */
 export type Plan = { readonly _tag: "Send" } | { readonly _tag: "Compact"; readonly request: Request }
 
+/** The plan to change nothing. */
 export const send: Plan = { _tag: "Send" }
 
 /**

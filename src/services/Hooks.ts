@@ -13,6 +13,7 @@ import type * as RunEvent from "../run/RunEvent.ts"
 import * as ToolOutcome from "../run/ToolOutcome.ts"
 import type * as Usage from "../run/Usage.ts"
 
+/** Where a hook is called. */
 interface InTurn {
   readonly sessionId: string
   readonly runId: string
@@ -70,6 +71,7 @@ export const ToolDecision = Schema.Union([
 ])
 export type ToolDecision = typeof ToolDecision.Type
 
+/** What is stored, emitted and shown to the model in place of the outcome. */
 export const ToolChange = Schema.Struct({ outcome: ToolOutcome.ToolOutcome })
 export type ToolChange = typeof ToolChange.Type
 
@@ -117,6 +119,7 @@ export interface Hook {
   readonly afterToolCall?: (call: ToolEnded) => Effect.Effect<ToolChange | void, unknown>
 }
 
+/** Where a hook may run. */
 export type Point = Exclude<keyof Hook, "name" | "kind" | "timeout">
 
 /**

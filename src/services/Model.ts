@@ -12,6 +12,7 @@ import type * as RunError from "../run/RunError.ts"
 import type * as RunEvent from "../run/RunEvent.ts"
 import type * as Usage from "../run/Usage.ts"
 
+/** Whether the model may call tools, must not, must call one, or must call this one, by name. */
 export type ToolChoice = "auto" | "none" | "required" | { readonly tool: string }
 
 /** Tools as a model is told of them. */

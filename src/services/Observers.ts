@@ -23,6 +23,7 @@ export interface Batch {
   readonly missed: number
 }
 
+/** What an application provides to watch every run. */
 export interface Observer {
   /** how the log calls it */
   readonly name: string

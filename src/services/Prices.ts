@@ -17,6 +17,7 @@ export interface Price {
 /** The price of a model, `undefined` where it is not known. The same model has the same price for as long as a drive goes. */
 export type Prices = (model: Message.ModelRef) => Price | undefined
 
+/** Default: no price is known. A run with a limit of cost is refused where one of its models has none. */
 export const Prices = Context.Reference<Prices>("fiberloop/services/Prices", { defaultValue: () => () => undefined })
 
 /** Prices by `provider/name`. Throws where a price is no number of at least 0. */

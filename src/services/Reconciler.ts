@@ -26,6 +26,7 @@ export type Answer =
   | { readonly _tag: "NotDone" }
   | { readonly _tag: "Unknown" }
 
+/** What an application provides that can look up what its tools did. */
 export interface Reconciler {
   /**
    * Asked once for each such call of a tool that is neither `Tool.Readonly` nor `Tool.Idempotent`, before the run goes on
@@ -36,6 +37,7 @@ export interface Reconciler {
   readonly reconcile: (question: Question) => Effect.Effect<Answer, unknown>
 }
 
+/** Read for every such call. Default: nobody knows, `Unknown`. */
 export const Reconciler = Context.Reference<Reconciler>("fiberloop/services/Reconciler", {
   defaultValue: () => ({ reconcile: () => Effect.succeed({ _tag: "Unknown" }) })
 })

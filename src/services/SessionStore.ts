@@ -45,6 +45,7 @@ export interface SessionInfo {
   readonly end: RunEvent.End["_tag"] | undefined
 }
 
+/** How a session is taken for writing. */
 export interface OpenOptions {
   /** the run that the session is opened for; named to whoever finds the session busy */
   readonly runId: string
@@ -54,6 +55,7 @@ export interface OpenOptions {
   readonly takeOver?: boolean
 }
 
+/** What a fork copies, and under which id. */
 export interface ForkOptions {
   /** the id of the copy; one that is in use is `InvalidInput` */
   readonly to: string

@@ -34,6 +34,7 @@ export interface Round extends Settled {
   readonly calls: ReadonlyArray<Pick<OpenCall.OpenCall, "callId" | "tool" | "params">>
 }
 
+/** `true` stops the run there: it completes, unless its answer has to fit an output schema and does not. */
 export type Condition<A> = (of: A) => boolean | Effect.Effect<boolean, unknown>
 
 /** True when the message calls one of these tools, whatever became of the call; for `stopWhen` and `stopBefore`. */
