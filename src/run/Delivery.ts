@@ -3,8 +3,8 @@ import type * as RunEvent from "./RunEvent.ts"
 
 /**
  * - `Delivered`: it is in the log as the user's word before `turn`, once.
- * - `NotDelivered`: it never will be. The run ended first, as `reason` says; `ended`: it was over before, and nothing was
- *   stored.
+ * - `NotDelivered`: it never will be. The run ended first, as `reason` says; `ended`: it was over before, and nothing
+ *   was stored.
  */
 export type Delivery =
   | { readonly _tag: "Delivered"; readonly turn: number }

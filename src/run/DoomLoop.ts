@@ -12,8 +12,8 @@ import * as OpenCall from "./state/OpenCall.ts"
 import type * as ToolOutcome from "./ToolOutcome.ts"
 
 /**
- * A loop as the log and a result tell it: its calls, the last time that they were made, and how often they were. Texts of
- * more than 100 characters are cut and end with their digest.
+ * A loop as the log and a result tell it: its calls, the last time that they were made, and how often they were. Texts
+ * of more than 100 characters are cut and end with their digest.
  */
 export const Loop = Schema.Struct({
   count: Schema.Finite,
@@ -26,7 +26,9 @@ export const Loop = Schema.Struct({
 })
 export type Loop = typeof Loop.Type
 
-/** A settled call. Two are the same where its tool, the model's arguments and what the model reads of the outcome are. */
+/**
+ * A settled call. Two are the same where its tool, the model's arguments and what the model reads of the outcome are.
+ */
 export interface Step {
   readonly turn: number
   readonly callId: string
@@ -104,7 +106,9 @@ export interface Settings {
 
 export const defaults: Settings = { after: 3, exempt: [] }
 
-/** The loop that a trail ends with, and what is to be done: tell the model, or, where that did not help, end the drive. */
+/**
+ * The loop that a trail ends with, and what is to be done: tell the model, or, where that did not help, end the drive.
+ */
 export interface Verdict {
   readonly next: "tell" | "end"
   readonly loop: Loop

@@ -1,8 +1,8 @@
 /**
  * The facts of a run, which are its log: stored before anyone sees them, and every state is a fold of them.
  *
- * Plain JSON, so that their encoding is `JSON.stringify`. A call is named by `callId`, unique in its run: the turn and the
- * call's place in the message. Does not own what they mean together; that is `RunState` and `Transcript`.
+ * Plain JSON, so that their encoding is `JSON.stringify`. A call is named by `callId`, unique in its run: the turn and
+ * the call's place in the message. Does not own what they mean together; that is `RunState` and `Transcript`.
  */
 import * as Schema from "effect/Schema"
 import * as DoomLoop from "./DoomLoop.ts"
@@ -59,7 +59,10 @@ export type HookTime = typeof HookTime.Type
 const input = { kind: Schema.Literals(["steer", "followUp"]), messages: Schema.Array(Message.UserMessage) }
 const end = {
   totals: Totals,
-  /** tools, and the model, whose work did not end within the grace period and was left behind, and what tools could not end */
+  /**
+   * tools, and the model, whose work did not end within the grace period and was left behind, and what tools could not
+   * end
+   */
   leftBehind: Schema.optionalKey(Schema.Array(Schema.String))
 }
 
@@ -92,7 +95,10 @@ export const Durable = Schema.Union([
     model: Message.ModelRef,
     /** the log up to here was sent; later inputs stand after this turn */
     promptSeq: Schema.Finite,
-    /** SHA-256 of the instructions and of the names and descriptions of the tools; of all messages, where hooks made them; hex */
+    /**
+     * SHA-256 of the instructions and of the names and descriptions of the tools; of all messages, where hooks made
+     * them; hex
+     */
     inputDigest: Schema.String,
     /** the tools that were offered, where this turn was offered fewer than the run may use */
     tools: Schema.optionalKey(Schema.Array(Schema.String)),

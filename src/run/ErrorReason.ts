@@ -1,6 +1,6 @@
 /**
- * Why a model call, or a run, fails: the tagged reasons that an error carries, as data that the log keeps. What may work when
- * tried again is a `...Reason`, what will not is a `...Refusal`.
+ * Why a model call, or a run, fails: the tagged reasons that an error carries, as data that the log keeps. What may
+ * work when tried again is a `...Reason`, what will not is a `...Refusal`.
  *
  * Does not own the errors; those are in `RunError`.
  */
@@ -9,7 +9,9 @@ import * as Schema from "effect/Schema"
 /** Every reason says in `message` what happened, without secrets, and what to do. */
 const message = { message: Schema.String }
 
-/** `status` is the HTTP status where there was one; `retryAfter`, how long the provider asks to wait, in milliseconds. */
+/**
+ * `status` is the HTTP status where there was one; `retryAfter`, how long the provider asks to wait, in milliseconds.
+ */
 const provider = {
   ...message,
   status: Schema.optionalKey(Schema.Finite),
@@ -89,8 +91,8 @@ export const RunRefusal = Schema.Union([
   /** the run id exists with other input */
   Schema.TaggedStruct("RunConflict", { ...message, runId: Schema.String }),
   /**
-   * The question waits for no answer: there is none with this id, it has one, its call has an outcome without one, it expired,
-   * or another one about the call took its place. Nothing was recorded.
+   * The question waits for no answer: there is none with this id, it has one, its call has an outcome without one, it
+   * expired, or another one about the call took its place. Nothing was recorded.
    */
   Schema.TaggedStruct("ApprovalNotOpen", {
     ...message,

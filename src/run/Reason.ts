@@ -1,11 +1,13 @@
 /**
- * The closed sets of words that events say why with: how a call finished, where a run stands, what follows a turn, how a run
- * ended.
+ * The closed sets of words that events say why with: how a call finished, where a run stands, what follows a turn, how
+ * a run ended.
  */
 import * as Schema from "effect/Schema"
 import * as RunError from "./RunError.ts"
 
-/** Why a model's answer ended, as effect/ai names it: by its provider's word, which does not decide whether calls run. */
+/**
+ * Why a model's answer ended, as effect/ai names it: by its provider's word, which does not decide whether calls run.
+ */
 export const FinishReason = Schema.Literals([
   "stop",
   /** at the output limit */

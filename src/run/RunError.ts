@@ -3,8 +3,8 @@
  * `NonRetryableError` (it will not). Each carries a tagged `reason`, so that `Effect.catchReason` works.
  *
  * The same two tags go from the provider to the caller. A model's reasons are retried by the loop; a bare provider
- * reason is therefore never retryable in a run's type: it comes out as `RetriesExhausted`. Does not own the reasons; those
- * are in `ErrorReason`.
+ * reason is therefore never retryable in a run's type: it comes out as `RetriesExhausted`. Does not own the reasons;
+ * those are in `ErrorReason`.
  */
 import * as Data from "effect/Data"
 import * as Duration from "effect/Duration"

@@ -1,7 +1,7 @@
 /**
- * The one union of what a run emits. Durable events (`DurableEvent`) are the log: facts, stored before anyone sees them, and
- * every state is a fold of them. Transient events (`TransientEvent`) are for watching; whatever they carry is restated by the
- * durable event that settles it.
+ * The one union of what a run emits. Durable events (`DurableEvent`) are the log: facts, stored before anyone sees
+ * them, and every state is a fold of them. Transient events (`TransientEvent`) are for watching; whatever they carry is
+ * restated by the durable event that settles it.
  *
  * Events are plain JSON, so that their encoding is `JSON.stringify`. Does not own what they mean together; that is
  * `RunState` and `Transcript`.

@@ -25,9 +25,9 @@ export const Limits = Schema.Struct(limitFields)
 export type Limits = typeof Limits.Type
 
 /**
- * Limits as they are given, each counted from the log over all drives of a run, and checked before the spending. Counts are
- * whole numbers; `maxTurns`, `maxTokens` and `maxDuration` are at least 1, the others at least 0, where 0 means none at all.
- * `Infinity` lifts a limit. What is none of this is `InvalidInput`.
+ * Limits as they are given, each counted from the log over all drives of a run, and checked before the spending. Counts
+ * are whole numbers; `maxTurns`, `maxTokens` and `maxDuration` are at least 1, the others at least 0, where 0 means
+ * none at all. `Infinity` lifts a limit. What is none of this is `InvalidInput`.
  */
 export interface LimitsInput {
   /** settled model calls, each with its tool round; the calls of the last one do not run. Default 20. */
@@ -36,13 +36,18 @@ export interface LimitsInput {
   readonly maxToolRounds?: number | undefined
   /** calls that ran. Default: no limit. */
   readonly maxToolCalls?: number | undefined
-  /** attempts at model calls that do not count, and calls that failed or timed out; so many are let pass. Default 20. */
+  /**
+   * attempts at model calls that do not count, and calls that failed or timed out; so many are let pass. Default 20.
+   */
   readonly maxErrors?: number | undefined
   /** compactions in a row, without an answer between them. Default 3. */
   readonly maxCompactions?: number | undefined
   /** tokens in and out, those of sub-agents and of compactions among them. Default: no limit. */
   readonly maxTokens?: number | undefined
-  /** what they cost, more than 0, in the unit of the application's `Prices`, which have to know the model. Default: no limit. */
+  /**
+   * what they cost, more than 0, in the unit of the application's `Prices`, which have to know the model. Default: no
+   * limit.
+   */
   readonly maxCost?: number | undefined
   /** the time a process works on the run, not the time it waits for people. Default: no limit. */
   readonly maxDuration?: Duration.Input | undefined
@@ -79,7 +84,9 @@ export const limitRules: Record<
 export const ToolPolicy = Schema.Struct({
   /** `false` offers no tools. Default `true`. */
   enabled: Schema.optionalKey(Schema.Boolean),
-  /** How many calls of one message may run at once; `Infinity`, stored as the greatest safe integer, for all. Default 1. */
+  /**
+   * How many calls of one message may run at once; `Infinity`, stored as the greatest safe integer, for all. Default 1.
+   */
   maxParallel: Schema.optionalKey(Schema.Finite),
   /** `false` ends the run with `ToolFailed` when a call fails. Default `true`. */
   continueOnError: Schema.optionalKey(Schema.Boolean),

@@ -2,8 +2,8 @@
  * The state of a session's current run: a fold of its durable events. `evolve` is total, also on logs with holes, and
  * pure; a live run and a replayed one cannot differ.
  *
- * Does not own what drives (`RunDrive`), the model calls of a turn (`RunTurn`) and its tool calls (`RunRound`) do to it, what
- * follows from it (`RunDecision`), the moves between statuses (`RunStatus`), or messages (`Transcript`).
+ * Does not own what drives (`RunDrive`), the model calls of a turn (`RunTurn`) and its tool calls (`RunRound`) do to
+ * it, what follows from it (`RunDecision`), the moves between statuses (`RunStatus`), or messages (`Transcript`).
  */
 import * as DoomLoop from "./DoomLoop.ts"
 import type * as Message from "./Message.ts"

@@ -1,6 +1,7 @@
 /**
- * Numbers of many runs: how they ended, how many turns, retries and compactions they took, how long models and tools took,
- * what failed, and what was spent. A fold of durable events, session by session; what it keeps does not grow with the logs.
+ * Numbers of many runs: how they ended, how many turns, retries and compactions they took, how long models and tools
+ * took, what failed, and what was spent. A fold of durable events, session by session; what it keeps does not grow with
+ * the logs.
  *
  *     const folded = events.reduce(RunStats.evolve, RunStats.make({ agent: "support" }))
  *     RunStats.summarize(folded).successRate

@@ -11,20 +11,20 @@
  *     │                    ▼ │          │              │                        │ │
  *     │                 compacting ◀────┼──────────────┴────────────────────────╯ │  contextOverflow
  *     │                      ▲          │                                         │
- *     │                      ╰───── observing ◀───────────────────────────────────┤  settledWithoutCalls, settledWithoutTurnLeft
- *     │               compactFirst      ▲                                         │
+ *     │                      ╰───── observing ◀───────────────────────────────────┤  settledWithoutCalls,
+ *     │               compactFirst      ▲                                         │  settledWithoutTurnLeft
  *     │                                 │ everyCallSettled                        │
  *     ╰─────────────────────────▶ tool_running ◀──────────────────────────────────╯  settledWithCalls
  *       driveStartedWithOpenCalls   │      ▲
  *                    everyCallWaits ▼      │ answered
  *                               awaiting_human ──▶ suspended                         nobodyAnswers
  *
- *   observing may also be completed, and every running status limited, aborted or failed; from an end the next drive goes on in
- *   preparing or tool_running
+ *   observing may also be completed, and every running status limited, aborted or failed;
+ *   from an end the next drive goes on in preparing or tool_running
  * ```
  *
- * The log knows `preparing`, `tool_running`, `awaiting_human` and the ends; the others are live only. Does not own which
- * move is made; that is the loop.
+ * The log knows `preparing`, `tool_running`, `awaiting_human` and the ends; the others are live only. Does not own
+ * which move is made; that is the loop.
  */
 import type { Status } from "./RunEvent.ts"
 

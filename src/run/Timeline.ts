@@ -1,6 +1,6 @@
 /**
- * A session as spans of time: model calls, attempts that do not count, waits, tool calls and compactions, drive by drive. A
- * fold of durable events; every step gives what is known by then, a turn's spans once the turn is over.
+ * A session as spans of time: model calls, attempts that do not count, waits, tool calls and compactions, drive by
+ * drive. A fold of durable events; every step gives what is known by then, a turn's spans once the turn is over.
  *
  *     DriveStarted  Span Span ...  DriveEnded  Span (an answer to a question that waited)  DriveStarted ...
  *
@@ -12,8 +12,8 @@ import * as Spans from "./timeline/Spans.ts"
 import type * as Usage from "./Usage.ts"
 
 /**
- * `model`: the call that counted, `attempt`: one that does not, `retry`: the wait behind it, `tool`: one call, `approval`: a
- * question to a person, `compaction`: the context made smaller.
+ * `model`: the call that counted, `attempt`: one that does not, `retry`: the wait behind it, `tool`: one call,
+ * `approval`: a question to a person, `compaction`: the context made smaller.
  */
 export type Kind = "model" | "attempt" | "retry" | "tool" | "approval" | "compaction"
 
@@ -31,7 +31,10 @@ export interface Span {
   readonly from: number
   /** `null`: it had no end by the end of its drive */
   readonly to: number | null
-  /** finish reason, reason of the error, outcome, answer; what a compaction left: `12 of 40 messages`; empty where there is none */
+  /**
+   * finish reason, reason of the error, outcome, answer; what a compaction left: `12 of 40 messages`; empty where there
+   * is none
+   */
   readonly outcome: string
   /** of a model call, milliseconds to its first part of content */
   readonly firstPart?: number

@@ -3,11 +3,12 @@
  *
  * Does not own what a message costs besides its text; that is `MessageTokens`.
  *
- * Byte-pair tokenizers cut a text into words, numbers, runs of punctuation and white space before they merge within each.
- * So most of the cost is in where a run of one kind begins, and less in how long it grows. The costs, in hundredths of a token,
- * are fitted to OpenAI's o200k_base and cl100k_base (the patterns: https://github.com/openai/tiktoken, openai_public.py) on prose,
- * source code, JSON, logs, hexadecimal and base64, then raised by about a twentieth: too high costs a compaction, too low an
- * overflow. Where the two differ much, as in Chinese and Russian, they are between them.
+ * Byte-pair tokenizers cut a text into words, numbers, runs of punctuation and white space before they merge within
+ * each. So most of the cost is in where a run of one kind begins, and less in how long it grows. The costs, in
+ * hundredths of a token, are fitted to OpenAI's o200k_base and cl100k_base (the patterns:
+ * https://github.com/openai/tiktoken, openai_public.py) on prose, source code, JSON, logs, hexadecimal and base64, then
+ * raised by about a twentieth: too high costs a compaction, too low an overflow. Where the two differ much, as in
+ * Chinese and Russian, they are between them.
  */
 
 // of characters; control characters are among the punctuation
@@ -24,8 +25,9 @@ const Other = 9
 const kinds = 10
 
 /**
- * What the first character of a run costs, by the kind before it. A space belongs to the word behind it; a line break to the
- * punctuation before it; a lower-case letter to the capital before it, where that stands alone. A first space costs nothing.
+ * What the first character of a run costs, by the kind before it. A space belongs to the word behind it; a line break
+ * to the punctuation before it; a lower-case letter to the capital before it, where that stands alone. A first space
+ * costs nothing.
  */
 const firstCost = new Uint8Array(kinds * kinds)
 const setFirstCost = (kind: number, costs: ReadonlyArray<number>): void =>
@@ -69,7 +71,9 @@ const nextCost = (kind: number, length: number, isRepeated: boolean): number => 
   }
 }
 
-/** What a character beyond ASCII costs, wherever it stands. Each half of a surrogate pair costs by itself, also alone. */
+/**
+ * What a character beyond ASCII costs, wherever it stands. Each half of a surrogate pair costs by itself, also alone.
+ */
 const beyondAscii = (code: number): number => {
   if (code < 0x3000) {
     if (code < 0x250) return code < 0xc0 ? 100 : 175 // signs; Latin, in words dearer than English ones
@@ -89,11 +93,12 @@ const beyondAscii = (code: number): number => {
 }
 
 /**
- * Tokens of a text, a whole number: 0 for no text, else at least 1. Total on any string, linear in its length, and never less
- * than that of any part of it.
+ * Tokens of a text, a whole number: 0 for no text, else at least 1. Total on any string, linear in its length, and
+ * never less than that of any part of it.
  *
- * Of English, German, Chinese, Japanese, Korean, Russian, source code and JSON it is 0.8 to 1.5 times what o200k_base and
- * cl100k_base count. Scripts of which those two differ by more than that (Thai, Hindi, Georgian) are between the two.
+ * Of English, German, Chinese, Japanese, Korean, Russian, source code and JSON it is 0.8 to 1.5 times what o200k_base
+ * and cl100k_base count. Scripts of which those two differ by more than that (Thai, Hindi, Georgian) are between the
+ * two.
  */
 export const text = (value: string): number => {
   let hundredths = 0

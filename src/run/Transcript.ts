@@ -115,8 +115,8 @@ export const fromLog = (log: Iterable<RunEvent.Durable>): Transcript => {
 }
 
 /**
- * The messages as of now, for `reader`, behind the system message where there is one: calls still open are answered with
- * what is known. Reasoning is only in messages that `reader` made itself; without a reader there is none.
+ * The messages as of now, for `reader`, behind the system message where there is one: calls still open are answered
+ * with what is known. Reasoning is only in messages that `reader` made itself; without a reader there is none.
  */
 export const messages = (
   self: Transcript,

@@ -1,6 +1,6 @@
 /**
- * What a run tells of itself while it goes, for watching: whatever these events carry is restated by the durable event that
- * settles it (`RunEvent`).
+ * What a run tells of itself while it goes, for watching: whatever these events carry is restated by the durable event
+ * that settles it (`RunEvent`).
  */
 import * as Schema from "effect/Schema"
 import { Status } from "./Reason.ts"

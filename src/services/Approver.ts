@@ -22,8 +22,8 @@ export interface Question {
 }
 
 /**
- * `by` names who decided; the model reads `reason`. `params` are run with in place of the model's arguments; where the tool
- * does not take them, or it is none of this agent's, the call is denied with a reason that says so.
+ * `by` names who decided; the model reads `reason`. `params` are run with in place of the model's arguments; where the
+ * tool does not take them, or it is none of this agent's, the call is denied with a reason that says so.
  */
 export type Answer =
   | { readonly approved: true; readonly by?: string; readonly params?: Schema.Json }

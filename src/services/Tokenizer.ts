@@ -3,8 +3,8 @@ import * as Context from "effect/Context"
 import * as TokenEstimate from "../run/TokenEstimate.ts"
 
 /**
- * `count` is total on any string, also one with half a surrogate pair, and gives the same whole number of at least 0 for the
- * same text. It runs on the thread of the agent, once for each text: time linear in its length.
+ * `count` is total on any string, also one with half a surrogate pair, and gives the same whole number of at least 0
+ * for the same text. It runs on the thread of the agent, once for each text: time linear in its length.
  */
 export interface Tokenizer {
   readonly count: (text: string) => number

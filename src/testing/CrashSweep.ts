@@ -1,7 +1,7 @@
 /**
- * Kills a process of an agent with SIGKILL before and after every write and every tool call in turn, and looks at what is
- * left: the log, what was done outside, and whether the session goes on. For agents of one's own, with their own tools
- * and store.
+ * Kills a process of an agent with SIGKILL before and after every write and every tool call in turn, and looks at what
+ * is left: the log, what was done outside, and whether the session goes on. For agents of one's own, with their own
+ * tools and store.
  *
  * ```ts
  * // subjects.ts, loaded by the processes that die and by the one that looks
@@ -74,9 +74,10 @@ export interface Report {
 }
 
 /**
- * Plays every subject again and again, in a process that is killed at its first point, its second, and so on until it ends by
- * itself; looks at what each death left and at how the session goes on. What does not hold is in the report, also a process
- * that ended with an error of its own, behind which no point of its subject is tried. A module that cannot be loaded is a defect.
+ * Plays every subject again and again, in a process that is killed at its first point, its second, and so on until it
+ * ends by itself; looks at what each death left and at how the session goes on. What does not hold is in the report,
+ * also a process that ended with an error of its own, behind which no point of its subject is tried. A module that
+ * cannot be loaded is a defect.
  */
 export const sweep = Effect.fnUntraced(function*(options: Sweep): Effect.fn.Return<Report> {
   const { subjects } = yield* Effect.promise(() =>

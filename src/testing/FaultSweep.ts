@@ -1,7 +1,7 @@
 /**
- * Lets the n-th operation of an agent's store fail, n = 1, 2, 3 ... until a run has no such operation, and looks at what is
- * left: how the run ended, the log, what was done outside, and whether the session goes on, here and in a new store. For
- * the same subjects as `CrashSweep`, in one process.
+ * Lets the n-th operation of an agent's store fail, n = 1, 2, 3 ... until a run has no such operation, and looks at
+ * what is left: how the run ended, the log, what was done outside, and whether the session goes on, here and in a new
+ * store. For the same subjects as `CrashSweep`, in one process.
  *
  * ```ts
  * const report = yield* FaultSweep.sweep({ subjects })
@@ -25,7 +25,9 @@ export interface Outage extends Omit<StoreFaults.Outage, "begin"> {
   readonly begin: Effect.Effect<Effect.Effect<void>, never, Scope.Scope>
   /** the one reason of the store that runs may fail with while it lasts; default any */
   readonly reason?: "StoreUnavailable" | "StoreRefused"
-  /** which stores take no message while it lasts: the one that it happened to, and one that is opened then; default none */
+  /**
+   * which stores take no message while it lasts: the one that it happened to, and one that is opened then; default none
+   */
   readonly refuses?: ReadonlyArray<"open" | "new">
   /** when it is over, the store that it happened to stays out of order, and one that is opened then is not */
   readonly needsRestart?: boolean
@@ -63,8 +65,8 @@ export interface Report {
 }
 
 /**
- * Plays every subject again and again in this process, and for every fault lets the first operation of its store fail, the
- * second, and so on until there are no more. What does not hold is in the report.
+ * Plays every subject again and again in this process, and for every fault lets the first operation of its store fail,
+ * the second, and so on until there are no more. What does not hold is in the report.
  */
 export const sweep = Effect.fnUntraced(function*(options: Sweep): Effect.fn.Return<Report> {
   const { every = 1, faults = StoreFaults.faults, outages = () => [], subjects } = options

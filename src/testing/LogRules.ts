@@ -19,7 +19,8 @@ import * as StrictModel from "./StrictModel.ts"
  * - `seq` from 1, without gap or double
  * - events only inside drives, and one end a drive; a last drive without an end is wrong unless `mayBeOpen`
  * - one outcome a call; one intent a call and drive; an intent before the outcome of a call that ran
- * - one answer a question, and none without one; a yes to its arguments before the intent of a call that was asked about
+ * - one answer a question, and none without one; a yes to its arguments before the intent of a call that was asked
+ *   about
  * - what was queued is received at most once, never behind an end that gave it up, and not lost
  * - messages that `StrictModel` accepts after every event
  */
@@ -54,8 +55,8 @@ const makeDrives = (isOpenCall: (callId: string) => boolean) => {
 }
 
 /**
- * May stand where no drive is: what one left open when it died or was suspended is answered then, or settled before the next
- * message's run begins, and what was said to it received; a context is compacted by hand where nothing runs.
+ * May stand where no drive is: what one left open when it died or was suspended is answered then, or settled before the
+ * next message's run begins, and what was said to it received; a context is compacted by hand where nothing runs.
  */
 const isBetweenDrives = (event: RunEvent.Durable, isOpenCall: (callId: string) => boolean): boolean => {
   switch (event._tag) {

@@ -1,6 +1,6 @@
 /**
- * A model that says what a test scripted, one turn a request or as the request says, and remembers what it was asked. Every
- * request is held against `StrictModel`; one that was not scripted dies and fails the test.
+ * A model that says what a test scripted, one turn a request or as the request says, and remembers what it was asked.
+ * Every request is held against `StrictModel`; one that was not scripted dies and fails the test.
  */
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
@@ -27,8 +27,8 @@ export type Step =
   | { readonly _tag: "Cut" }
 
 /**
- * One step or several. A turn without a `finish`, `fail`, `die` or `cut` finishes by itself: with `tool-calls` where it made a
- * call, else with `stop`, and with the default `usage`.
+ * One step or several. A turn without a `finish`, `fail`, `die` or `cut` finishes by itself: with `tool-calls` where it
+ * made a call, else with `stop`, and with the default `usage`.
  */
 export type Turn = Step | ReadonlyArray<Step>
 
@@ -113,14 +113,14 @@ export const makeGate: Effect.Effect<Gate> = Effect.sync(() => {
 })
 
 /**
- * Turns in the order of the requests, retries among them; or what a request is answered with, the same in every process that
- * makes it. `undefined`, like a turn too few, is a request that was not scripted.
+ * Turns in the order of the requests, retries among them; or what a request is answered with, the same in every process
+ * that makes it. `undefined`, like a turn too few, is a request that was not scripted.
  */
 export type Turns = ReadonlyArray<Turn> | ((request: Model.ModelRequest) => Turn | undefined)
 
 /**
- * The model, and what it was asked. A request that is illegal (`StrictModel`) or was not scripted dies where it was made, and
- * once more when the scope closes, so that the test fails also where the code under test swallowed the first.
+ * The model, and what it was asked. A request that is illegal (`StrictModel`) or was not scripted dies where it was
+ * made, and once more when the scope closes, so that the test fails also where the code under test swallowed the first.
  */
 export const make = Effect.fnUntraced(function*(
   turns: Turns,

@@ -1,6 +1,6 @@
 /**
- * A store that fails at its n-th operation, counted from 1 over everything an agent asks of it, until it is told that the
- * fault is over. Does not own what must hold of an agent then; that is `FaultSweep`.
+ * A store that fails at its n-th operation, counted from 1 over everything an agent asks of it, until it is told that
+ * the fault is over. Does not own what must hold of an agent then; that is `FaultSweep`.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"

@@ -34,8 +34,8 @@ export interface Options<I, A, E> {
   /** gives the client of the agent under test: its class, or `Agent.make` */
   readonly agent: Effect.Effect<Agent.Client<A>, never, I>
   /**
-   * The agent with its model, handlers and all, but for the two services that the sweep watches. The model must answer a
-   * request the same in every process: a `ScriptedModel` by a function of the request.
+   * The agent with its model, handlers and all, but for the two services that the sweep watches. The model must answer
+   * a request the same in every process: a `ScriptedModel` by a function of the request.
    */
   readonly layer: Layer.Layer<I, E, SessionStore.SessionStore | ToolExecutor.ToolExecutor>
   /** a store that outlives its process: a file in `Place.folder`, a database */
@@ -47,8 +47,8 @@ export interface Options<I, A, E> {
   /** the reason that its runs fail with, where they are made to fail; default: they do not */
   readonly fails?: RunError.RunError["reason"]["_tag"]
   /**
-   * What the tools have done, as it is known outside of the process: each with the `ToolCall.idempotencyKey` it was done with.
-   * Default: nothing is known, and whether something was done twice is not looked at.
+   * What the tools have done, as it is known outside of the process: each with the `ToolCall.idempotencyKey` it was
+   * done with. Default: nothing is known, and whether something was done twice is not looked at.
    */
   readonly effects?: Effect.Effect<ReadonlyArray<CrashRules.Done>>
 }
@@ -60,7 +60,9 @@ export type Around = <E>(
 
 /** An agent with its store, made anew wherever it is used. Made by `subject`. */
 export interface Subject extends Pick<Options<never, unknown, unknown>, "input" | "effects" | "store"> {
-  /** Makes the agent with all it needs, `around` its store and executor, for as long as `body` works with its client. */
+  /**
+   * Makes the agent with all it needs, `around` its store and executor, for as long as `body` works with its client.
+   */
   readonly use: <B, E2>(
     body: (client: Agent.Client<unknown>) => Effect.Effect<B, E2, Scope.Scope>,
     around?: Around

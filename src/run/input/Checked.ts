@@ -1,4 +1,7 @@
-/** An argument of a caller that was looked at: as it may be used, or refused by its name. With the checks that many share. */
+/**
+ * An argument of a caller that was looked at: as it may be used, or refused by its name. With the checks that many
+ * share.
+ */
 import * as Result from "effect/Result"
 import type * as Schema from "effect/Schema"
 import * as RunError from "../RunError.ts"

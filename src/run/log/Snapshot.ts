@@ -1,13 +1,13 @@
 /**
- * What a compaction keeps of the log before it, so that a reader can start there: it gets the state, and byte for byte the
- * messages, that reading the whole log gives.
+ * What a compaction keeps of the log before it, so that a reader can start there: it gets the state, and byte for byte
+ * the messages, that reading the whole log gives.
  *
  *     1 ... startSeq ... from ------------ compaction ---- head
  *             |            |                  |
  *        the run's input   messages kept      state from here on
  *
- * What is large is not stored twice: messages that are kept are read again from the events that they are made of, and the
- * run's input from its `RunStarted`. Does not own the reading; that is the loop's.
+ * What is large is not stored twice: messages that are kept are read again from the events that they are made of, and
+ * the run's input from its `RunStarted`. Does not own the reading; that is the loop's.
  */
 import * as HashSet from "effect/HashSet"
 import type { Json } from "effect/Schema"

@@ -1,6 +1,6 @@
 /**
- * How the estimated size of what a model is sent compares with what its provider says. Part of the fold of `RunState`: total
- * and pure.
+ * How the estimated size of what a model is sent compares with what its provider says. Part of the fold of `RunState`:
+ * total and pure.
  *
  * Does not own the estimate, nor what is too much.
  */
@@ -42,7 +42,9 @@ export const discard = (self: Measure | undefined, event: DurableEvent.Of<"Attem
     ? self
     : { ...self, tooMuch: Math.min(self.tooMuch ?? Infinity, self.sent) }
 
-/** By what an estimate for `model` is to be multiplied, where `limit` tokens may be sent. Odd counts are not believed. */
+/**
+ * By what an estimate for `model` is to be multiplied, where `limit` tokens may be sent. Odd counts are not believed.
+ */
 export const correction = (self: Measure | undefined, model: Message.ModelRef, limit: number): number => {
   if (self === undefined || !isSame(self.model, model)) return 1
   const told = Math.min(4, Math.max(0.25, self.ratio ?? 1))

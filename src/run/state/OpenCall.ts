@@ -1,5 +1,6 @@
 /**
- * Tool calls without an outcome: their ids, their phases, what they run with, and when a round of them waits for a person.
+ * Tool calls without an outcome: their ids, their phases, what they run with, and when a round of them waits for a
+ * person.
  */
 import type * as DurableEvent from "../DurableEvent.ts"
 import type * as Message from "../Message.ts"
@@ -11,7 +12,10 @@ export interface OpenCall {
   readonly tool: string
   readonly params: Message.ToolCallPart["params"]
   readonly phase: "pending" | "awaiting" | "started"
-  /** set once a person was asked: the question's id, when it was asked and when it expires, in milliseconds since the epoch */
+  /**
+   * set once a person was asked: the question's id, when it was asked and when it expires, in milliseconds since the
+   * epoch
+   */
   readonly approvalId?: string
   readonly requestedAt?: number
   readonly expiresAt?: number

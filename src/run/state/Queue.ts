@@ -31,8 +31,8 @@ export const finishTurn = (queue: Queue, { decision }: DurableEvent.Of<"TurnFini
 }
 
 /**
- * An end that a drive wrote itself was told to whoever waits, and nothing of it is delivered later. A drive that died has
- * told nobody.
+ * An end that a drive wrote itself was told to whoever waits, and nothing of it is delivered later. A drive that died
+ * has told nobody.
  */
 export const end = (queue: Queue, event: RunEvent.End): Queue => queue.length === 0 || isOfDead(event) ? queue : []
 

@@ -65,9 +65,10 @@ export interface Settled {
 }
 
 /**
- * What happens after a turn, in `observing`. By the first of these: a failed call that is to end the run; an answer cut at the
- * output limit, for which the context has to shrink; the agent's own stop; the provider's content filter; a limit that cut the
- * calls short. Then calls are gone on for and an answer ends the run, whatever the finish reason says.
+ * What happens after a turn, in `observing`. By the first of these: a failed call that is to end the run; an answer cut
+ * at the output limit, for which the context has to shrink; the agent's own stop; the provider's content filter; a
+ * limit that cut the calls short. Then calls are gone on for and an answer ends the run, whatever the finish reason
+ * says.
  */
 export const decide = (state: RunState.RunState, turn: Settled, at: number): RunEvent.Decision => {
   const { cutBy, finishReason, invalidOutput, stoppedBy, toolError } = turn
@@ -91,8 +92,9 @@ const afterCalls = (state: RunState.RunState, turn: Settled): RunEvent.Decision 
 }
 
 /**
- * An answer is the last one, unless it does not fit the output schema, which the model is told once. What is queued is gone on
- * for, unless a limit forbids another turn: then the answer is what it is. With a steer to come it is not the last one yet.
+ * An answer is the last one, unless it does not fit the output schema, which the model is told once. What is queued is
+ * gone on for, unless a limit forbids another turn: then the answer is what it is. With a steer to come it is not the
+ * last one yet.
  */
 const afterAnswer = (state: RunState.RunState, turn: Settled, at: number): RunEvent.Decision => {
   const next = limitReached(state, at) === undefined ? Queue.next(state.queued) : undefined

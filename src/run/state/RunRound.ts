@@ -1,6 +1,6 @@
 /**
- * What the tool calls of a turn do to the state of a run: parts of `RunState.evolve`, total as it is, that write to the state
- * it makes and to nothing else.
+ * What the tool calls of a turn do to the state of a run: parts of `RunState.evolve`, total as it is, that write to the
+ * state it makes and to nothing else.
  */
 import * as DoomLoop from "../DoomLoop.ts"
 import type * as DurableEvent from "../DurableEvent.ts"
@@ -39,7 +39,9 @@ export const answerCall = (
   putCall(next, at, call && { ...call, phase: "pending", decision: OpenCall.decisionOf(event) })
 }
 
-/** An open call that went a step further. Behind an end, where people decide while no drive is there, the status stays. */
+/**
+ * An open call that went a step further. Behind an end, where people decide while no drive is there, the status stays.
+ */
 const putCall = (next: RunState.Next, at: number, call: OpenCall.OpenCall | undefined): void => {
   if (call !== undefined) next.openCalls = next.openCalls.with(at, call)
   if (!RunStatus.isEnd(next.status)) next.status = wait(next)

@@ -1,6 +1,6 @@
 /**
- * What the model calls of a turn do to the state of a run, from the turn's start to its end: parts of `RunState.evolve`, total
- * as it is, that write to the state it makes and to nothing else.
+ * What the model calls of a turn do to the state of a run, from the turn's start to its end: parts of
+ * `RunState.evolve`, total as it is, that write to the state it makes and to nothing else.
  *
  * Does not own what the turn's tool calls do; that is `RunRound`.
  */

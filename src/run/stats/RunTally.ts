@@ -1,6 +1,6 @@
 /**
- * What one run has come to so far: what its numbers among those of others are made of. Total and pure, also on logs with
- * holes.
+ * What one run has come to so far: what its numbers among those of others are made of. Total and pure, also on logs
+ * with holes.
  *
  * Does not own what of it is summed up over runs; that is `RunStats`.
  */
@@ -70,8 +70,8 @@ export const evolve = (self: RunTally, event: RunEvent.Durable): RunTally => {
 const isRetried = ({ delay }: DurableEvent.Of<"AttemptDiscarded">): boolean => delay !== undefined
 
 /**
- * How long a call took, in milliseconds; `undefined` where its handler did not run to an end in this drive, so that its time
- * says nothing of the tool.
+ * How long a call took, in milliseconds; `undefined` where its handler did not run to an end in this drive, so that its
+ * time says nothing of the tool.
  */
 export const timeOf = (
   { started }: RunTally,

@@ -1,4 +1,6 @@
-/** Of the tool calls of a log: one outcome each, one intent a drive, and that before the outcome where the handler ran. */
+/**
+ * Of the tool calls of a log: one outcome each, one intent a drive, and that before the outcome where the handler ran.
+ */
 import type * as DurableEvent from "../../run/DurableEvent.ts"
 import * as Message from "../../run/Message.ts"
 import * as RunEvent from "../../run/RunEvent.ts"

@@ -29,7 +29,9 @@ export const make = (): Rule => {
   }
 }
 
-/** `params` are those that a yes is to; `edited`: to others than were asked about, of which hooks may make those again. */
+/**
+ * `params` are those that a yes is to; `edited`: to others than were asked about, of which hooks may make those again.
+ */
 interface Question extends Pick<DurableEvent.Of<"ApprovalRequested">, "approvalId" | "digest" | "params"> {
   readonly answer: "open" | "yes" | "edited" | "no"
 }
