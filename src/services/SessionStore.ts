@@ -1,16 +1,18 @@
 /**
  * The contract of a store of sessions: append-only logs of durable events, each with one writer.
  *
- * Does not own what events mean, apart from the counters that `list` shows without reading logs.
+ * Does not own what events mean, nor what `list` shows of a session (`run/log/SessionInfo`).
  */
 import type * as Arr from "effect/Array"
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type * as Stream from "effect/Stream"
-import * as Message from "../run/Message.ts"
+import type { SessionInfo } from "../run/log/SessionInfo.ts"
 import type * as RunError from "../run/RunError.ts"
 import type * as RunEvent from "../run/RunEvent.ts"
+
+export { evolveInfo, newInfo, type SessionInfo } from "../run/log/SessionInfo.ts"
 
 type Retryable = Extract<RunError.RunReason, { _tag: "SessionBusy" | "StoreUnavailable" }>
 type Refusal = Extract<
@@ -29,24 +31,6 @@ export const maxEventBytes = 16 * 1024 * 1024
 
 /** What others say in an event is at most this many: the event, and those of a message's calls, hold more than that. */
 export const maxContentBytes = maxEventBytes - 64 * 1024
-
-/**
- * What `list` shows of a session; times in milliseconds since the epoch. A fork was created and updated when it was
- * made.
- */
-export interface SessionInfo {
-  readonly sessionId: string
-  /** the first words of the first input, at most 80 characters, on one line */
-  readonly title: string
-  readonly createdAt: number
-  /** time of the last event */
-  readonly updatedAt: number
-  /** `seq` of the last event */
-  readonly head: number
-  readonly turns: number
-  /** how the last run ended, `undefined` while none has or after its process died */
-  readonly end: RunEvent.End["_tag"] | undefined
-}
 
 /** How a session is taken for writing. */
 export interface OpenOptions {
@@ -139,46 +123,3 @@ export class SessionStore extends Context.Service<SessionStore, {
   /** Deletes the session and its log. `SessionBusy` while it has a live owner, `SessionNotFound` when unknown. */
   readonly remove: (sessionId: string) => Effect.Effect<void, StoreError>
 }>()("fiberloop/services/SessionStore") {}
-
-/**
- * Folds an event into what `list` shows. Stores keep the result beside the log, or make it when it is asked for; that
- * of SQLite does so in SQL, in the view of `layers/sql/SessionTables`, which changes with what is counted here.
- */
-export const evolveInfo = (info: SessionInfo, event: RunEvent.Durable): SessionInfo => {
-  const next = { ...info, head: event.seq, updatedAt: event.at }
-  switch (event._tag) {
-    case "RunStarted": {
-      const first = event.input.messages[0]
-      return { ...next, end: undefined, title: info.title !== "" || first === undefined ? info.title : titleOf(first) }
-    }
-    case "RunResumed":
-      return { ...next, end: undefined }
-    case "AssistantMessage":
-      return { ...next, turns: info.turns + 1 }
-    case "RunCompleted":
-    case "RunLimited":
-    case "RunSuspended":
-    case "RunFailed":
-    case "RunAborted":
-      return { ...next, end: event._tag }
-    default:
-      return next
-  }
-}
-
-/** What a session that was just created shows. */
-export const newInfo = (sessionId: string, at: number): SessionInfo => ({
-  sessionId,
-  title: "",
-  createdAt: at,
-  updatedAt: at,
-  head: 0,
-  turns: 0,
-  end: undefined
-})
-
-const titleOf = (message: Message.UserMessage): string => {
-  const line = Message.textOf(message.content).replace(/\s+/g, " ").trim()
-  const chars = Array.from(line.slice(0, 200))
-  return chars.length > 80 ? `${chars.slice(0, 79).join("")}…` : line
-}

@@ -44,11 +44,11 @@ export const answerCall = (
  */
 const putCall = (next: RunState.Next, at: number, call: OpenCall.OpenCall | undefined): void => {
   if (call !== undefined) next.openCalls = next.openCalls.with(at, call)
-  if (!RunStatus.isEnd(next.status)) next.status = wait(next)
+  if (!RunStatus.isEnd(next.status)) next.status = statusOfRound(next)
 }
 
 /** The status of a round with the calls that are left; time spent waiting for a person is not the drive's. */
-const wait = (next: RunState.Next): "awaiting_human" | "tool_running" => {
+const statusOfRound = (next: RunState.Next): "awaiting_human" | "tool_running" => {
   if (OpenCall.waits(next.openCalls)) {
     next.waitingSince ??= next.at
     return "awaiting_human"
@@ -84,7 +84,7 @@ export const settleCall = (next: RunState.Next, event: DurableEvent.Of<"ToolSett
     next.answer = { ...answer, settled: [...answer.settled, { callId, tool, params, outcome: event.outcome }] }
   }
   next.openCalls = next.openCalls.toSpliced(at, 1)
-  const status = wait(next)
+  const status = statusOfRound(next)
   // what is settled behind an end begins nothing
   if (!RunStatus.isEnd(next.status)) next.status = status
   next.totals = {
