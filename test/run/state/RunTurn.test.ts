@@ -42,7 +42,11 @@ describe("a turn", () => {
   it("whose outcomes are all known ends a row of crashes, and no other one", () => {
     const crashes = (outcome: string | { readonly _tag: "OutcomeUnknown" }) =>
       fold(
-        ...[Draft.started("x"), turn(1), calling, Draft.toolStarted("1.0"), ...died],
+        Draft.started("x"),
+        turn(1),
+        calling,
+        Draft.toolStarted("1.0"),
+        ...died,
         Draft.settled("1.0", outcome),
         Draft.turnFinished(1)
       ).crashes
@@ -60,6 +64,29 @@ describe("an attempt that does not count", () => {
     )
     assert.deepStrictEqual({ attempts, lostTime, retries }, { attempts: 2, lostTime: 310, retries: 1 })
     assert.deepStrictEqual([totals.errors, totals.usage], [2, { inputTokens: 6, outputTokens: 2 }])
+  })
+})
+
+describe("what is said to a run", () => {
+  const followUp: RunEvent.Draft = { _tag: "InputQueued", kind: "followUp", messages: [Message.user("and then")] }
+
+  it("is due with the next turn once the run goes on for it", () => {
+    const before = [Draft.started("x"), turn(1), followUp, answer] as const
+    const goesOn = { ...Draft.turnFinished(1), decision: { _tag: "Continue", reason: "followUp" } } as const
+    const isDue = ({ queued }: RunState.RunState) => queued.map((input) => input.isDue)
+    assert.deepStrictEqual(isDue(fold(...before, Draft.turnFinished(1))), [false])
+    assert.deepStrictEqual(isDue(fold(...before, goesOn)), [true])
+  })
+
+  it("is news: no loop goes on over it", () => {
+    const called = [Draft.started("x"), turn(1), calling, Draft.toolStarted("1.0"), Draft.settled("1.0", "ok")] as const
+    assert.strictEqual(fold(...called).trail.length, 1)
+    assert.strictEqual(fold(...called, Draft.input("stop")).trail.length, 0)
+  })
+
+  it("is a correction where the runtime says that an answer does not fit, and else is none", () => {
+    const notices = [Draft.notice("no JSON", "invalidOutput"), Draft.notice("go on", "resume")] as const
+    assert.strictEqual(fold(Draft.started("x"), ...notices).corrections, 1)
   })
 })
 
