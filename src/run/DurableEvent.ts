@@ -21,20 +21,9 @@ import * as RunError from "./RunError.ts"
 import * as RunInput from "./RunInput.ts"
 import * as RunPolicy from "./RunPolicy.ts"
 import * as ToolOutcome from "./ToolOutcome.ts"
+import { Totals } from "./Totals.ts"
 import { call } from "./TransientEvent.ts"
 import * as Usage from "./Usage.ts"
-
-/** What a run has used up so far, over all its drives; `duration` is drive time in milliseconds. */
-export const Totals = Schema.Struct({
-  turns: Schema.Finite,
-  toolRounds: Schema.Finite,
-  toolCalls: Schema.Finite,
-  errors: Schema.Finite,
-  compactions: Schema.Finite,
-  duration: Schema.Finite,
-  usage: Usage.Usage
-})
-export type Totals = typeof Totals.Type
 
 const durable = <const Tag extends string, const Fields extends Schema.Struct.Fields>(tag: Tag, fields: Fields) =>
   Schema.TaggedStruct(tag, {
@@ -56,7 +45,10 @@ export const HookTime = Schema.Struct({
 })
 export type HookTime = typeof HookTime.Type
 
+/** What is said to a run: to be heard with its next turn, or when it would end. */
 const input = { kind: Schema.Literals(["steer", "followUp"]), messages: Schema.Array(Message.UserMessage) }
+
+/** What every end says. */
 const end = {
   totals: Totals,
   /**

@@ -7,11 +7,13 @@
  * `RunState` and `Transcript`.
  */
 import * as Schema from "effect/Schema"
-import { Durable, type Totals } from "./DurableEvent.ts"
+import { Durable } from "./DurableEvent.ts"
+import type { Totals } from "./Totals.ts"
 import { Transient } from "./TransientEvent.ts"
 
-export { Durable, HookTime, Totals } from "./DurableEvent.ts"
+export { Durable, HookTime } from "./DurableEvent.ts"
 export * from "./Reason.ts"
+export { Totals } from "./Totals.ts"
 export { Transient } from "./TransientEvent.ts"
 
 /** The schema version that this code writes. A log with a newer one is refused, untouched. */

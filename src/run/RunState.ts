@@ -18,6 +18,7 @@ import * as Queue from "./state/Queue.ts"
 import * as RunDrive from "./state/RunDrive.ts"
 import * as RunRound from "./state/RunRound.ts"
 import * as RunTurn from "./state/RunTurn.ts"
+import * as Totals from "./Totals.ts"
 import * as Usage from "./Usage.ts"
 
 /** Plain data. Snapshots keep it (`log/Snapshot`): where its shape changes, their version goes up. */
@@ -88,16 +89,6 @@ export interface RunState {
   readonly crashes: number
 }
 
-const noTotals: RunEvent.Totals = {
-  turns: 0,
-  toolRounds: 0,
-  toolCalls: 0,
-  errors: 0,
-  compactions: 0,
-  duration: 0,
-  usage: Usage.zero
-}
-
 /** The state of a session without a run: where a fold begins. */
 export const empty: RunState = {
   status: "idle",
@@ -117,7 +108,7 @@ export const empty: RunState = {
   lostTime: 0,
   switchedTo: undefined,
   switches: 0,
-  totals: noTotals,
+  totals: Totals.zero,
   compactionsInARow: 0,
   corrections: 0,
   openCalls: [],
