@@ -5,8 +5,8 @@
  * Does not own what follows from a loop; that is `RunDecision`.
  */
 import * as Schema from "effect/Schema"
+import { canonical } from "./Canonical.ts"
 import type * as DurableEvent from "./DurableEvent.ts"
-import { canonical } from "./RunInput.ts"
 import * as Fingerprint from "./state/Fingerprint.ts"
 import * as OpenCall from "./state/OpenCall.ts"
 import type * as ToolOutcome from "./ToolOutcome.ts"

@@ -52,11 +52,13 @@ export const callsLeft = (
 export interface Settled {
   readonly finishReason: RunEvent.FinishReason
   readonly hasCalls: boolean
+  /** nothing a reader or a tool could use */
   readonly isEmpty: boolean
   /** a limit cut the message's calls short */
   readonly cutBy: RunEvent.LimitedReason | undefined
   /** the answer does not fit the agent's output schema */
   readonly invalidOutput: string | undefined
+  /** a call failed, and the run's policy does not go on then */
   readonly toolError: RunError.Stored | undefined
   /** the run goes round in circles */
   readonly loop: DoomLoop.Verdict | undefined

@@ -1,6 +1,6 @@
 /** Of the questions of a log: one answer each, and no call that was asked about runs without a yes to its arguments. */
+import { canonical } from "../../run/Canonical.ts"
 import type * as DurableEvent from "../../run/DurableEvent.ts"
-import * as RunInput from "../../run/RunInput.ts"
 import type { Rule } from "./Rule.ts"
 
 export const make = (): Rule => {
@@ -37,4 +37,4 @@ interface Question extends Pick<DurableEvent.Of<"ApprovalRequested">, "approvalI
 }
 
 const isAllowed = ({ answer, params }: Question, started: Question["params"]): boolean =>
-  (answer === "yes" || answer === "edited") && RunInput.canonical(params) === RunInput.canonical(started)
+  (answer === "yes" || answer === "edited") && canonical(params) === canonical(started)
