@@ -11,6 +11,11 @@ import type * as RunEvent from "./run/RunEvent.ts"
 import type * as RunInput from "./run/RunInput.ts"
 import type * as RunResult from "./run/RunResult.ts"
 
+/**
+ * An agent as its callers have it: the service that `Agent.Service` defines, or what `Agent.make` gives. `A` is what
+ * its runs answer: text, or what its output schema decodes. A run belongs to whoever reads `stream` or `resume` or
+ * awaits `run`, one that `start` began to the agent's layer.
+ */
 export interface Client<A> {
   /**
    * Runs while it is consumed: interrupting the consumer aborts the run. The last element is the end event; a
@@ -27,20 +32,21 @@ export interface Client<A> {
   readonly approvals: (sessionId: string) => Effect.Effect<ReadonlyArray<RunResult.Approval>, RunError.RunError>
   /**
    * Answers a question, from anywhere, durable when it returns; drives nothing: `resume` goes on with a run that was
-   * suspended. A run that is live in this process goes on at once. Of several answers the first one counts, and a question
-   * that waits for none is `ApprovalNotOpen`; a session that is live in another process is `SessionBusy`, one
-   * that is not known `SessionNotFound`; `params` that the tool does not take are `InvalidInput`. Nothing is recorded then.
+   * suspended. A run that is live in this process goes on at once. Of several answers the first one counts, and a
+   * question that waits for none is `ApprovalNotOpen`; a session that is live in another process is `SessionBusy`, one
+   * that is not known `SessionNotFound`; `params` that the tool does not take are `InvalidInput`. Nothing is recorded
+   * then.
    */
   readonly decide: (decision: RunInput.DecideInput) => Effect.Effect<void, RunError.RunError>
   /**
-   * Makes the context of a session smaller now, as the `ContextManager` does it, durable when it returns; the log keeps all.
-   * `CompactionFailed` where nothing can be left out or the strategy fails: log and context are as they were then.
+   * Makes the context of a session smaller now, as the `ContextManager` does it, durable when it returns; the log keeps
+   * all. `CompactionFailed` where nothing can be left out or the strategy fails: log and context are as they were then.
    * `SessionBusy` where the session has a live run, which sees to its context itself.
    */
   readonly compact: (sessionId: string) => Effect.Effect<RunResult.Compacted, RunError.RunError>
   /**
-   * The run with this id, when it is live in this process. Forks have the run ids of what they were copied from: name the
-   * session where both may be live, else it is the one that was started first.
+   * The run with this id, when it is live in this process. Forks have the run ids of what they were copied from: name
+   * the session where both may be live, else it is the one that was started first.
    */
   readonly live: (runId: string, sessionId?: string) => Effect.Effect<Run<A> | undefined>
 }

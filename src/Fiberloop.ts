@@ -8,8 +8,8 @@ import type * as Runs from "./services/Runs.ts"
 import type * as ToolExecutor from "./services/ToolExecutor.ts"
 
 /**
- * Tools through effect/ai toolkits, the window strategy for long conversations, and the live runs of this process. `Presets`
- * has the same with numbers for development and for production.
+ * Tools through effect/ai toolkits, the window strategy for long conversations, and the live runs of this process.
+ * `Presets` has the same with numbers for development and for production.
  */
 export const layer: Layer.Layer<ToolExecutor.ToolExecutor | ContextManager.ContextManager | Runs.Runs> = Layer.mergeAll(
   ToolExecutorToolkit.layer,

@@ -1,6 +1,6 @@
 /**
- * Settings that go together, as layers in the place of `Fiberloop.layer`: for trying things out, where a run that goes wrong
- * is to stop soon, and for a product.
+ * Settings that go together, as layers in the place of `Fiberloop.layer`: for trying things out, where a run that goes
+ * wrong is to stop soon, and for a product.
  *
  * |                                  | development | production | `Fiberloop.layer`         |
  * |----------------------------------|-------------|------------|---------------------------|

@@ -39,6 +39,7 @@ export interface Run<A> {
   readonly abort: Effect.Effect<void>
 }
 
+/** A live run with the answer of its agent's type. */
 export const make = <A>(run: Runs.LiveRun): Run<A> => {
   const queue: Run<A>["queue"] = (kind, message) =>
     Effect.flatMap(

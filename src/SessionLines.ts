@@ -1,6 +1,7 @@
 /**
- * Sessions out of a store and into one, as lines of JSON (`run/log/SessionLine`): for people, golden files, other tools, and for
- * moving a session to another database. What was imported is exported as the same bytes, but for the session's id.
+ * Sessions out of a store and into one, as lines of JSON (`run/log/SessionLine`): for people, golden files, other
+ * tools, and for moving a session to another database. What was imported is exported as the same bytes, but for the
+ * session's id.
  *
  * Does not own files, pipes or line ends.
  */
@@ -17,8 +18,8 @@ import { Migrations } from "./services/Migrations.ts"
 import * as SessionStore from "./services/SessionStore.ts"
 
 /**
- * The lines of a session, without line ends: read page by page, never held in full. One that is being written to ends with
- * what was stored when the export began. Fails as the store's `read` does.
+ * The lines of a session, without line ends: read page by page, never held in full. One that is being written to ends
+ * with what was stored when the export began. Fails as the store's `read` does.
  */
 export const toLines = (
   sessionId: string
@@ -32,6 +33,7 @@ export const toLines = (
     return Stream.concat(Stream.make(header), Stream.map(events, SessionLine.fromEvent))
   }))
 
+/** How lines are taken. */
 export interface Options {
   /** the id of the imported session; default: the one it had */
   readonly to?: string | undefined
@@ -44,13 +46,13 @@ export interface Decoded {
 }
 
 /**
- * Adds the session that these lines are to the store, whole or not at all, also when the process dies meanwhile: they are
- * checked to the last one first, then written by one append. That takes the memory of its events once.
+ * Adds the session that these lines are to the store, whole or not at all, also when the process dies meanwhile: they
+ * are checked to the last one first, then written by one append. That takes the memory of its events once.
  *
- * `InvalidInput` names the line that is damaged, missing or too many, or the id that is in use; `StoreRefused` the line that
- * a newer version made. Events of older versions are stored as this one writes them, those of types that are not known as
- * they are. A log that ends inside a run is taken too, and is what a crash leaves; inside a tool round only under its own
- * id, since the session that it was exported from may carry those calls out.
+ * `InvalidInput` names the line that is damaged, missing or too many, or the id that is in use; `StoreRefused` the line
+ * that a newer version made. Events of older versions are stored as this one writes them, those of types that are not
+ * known as they are. A log that ends inside a run is taken too, and is what a crash leaves; inside a tool round only
+ * under its own id, since the session that it was exported from may carry those calls out.
  */
 export const fromLines = <E, R>(
   lines: Stream.Stream<string, E, R>,

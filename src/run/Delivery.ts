@@ -3,13 +3,14 @@ import type * as RunEvent from "./RunEvent.ts"
 
 /**
  * - `Delivered`: it is in the log as the user's word before `turn`, once.
- * - `NotDelivered`: it never will be. The run ended first, as `reason` says; `ended`: it was over before, and nothing was
- *   stored.
+ * - `NotDelivered`: it never will be. The run ended first, as `reason` says; `ended`: it was over before, and nothing
+ *   was stored.
  */
 export type Delivery =
   | { readonly _tag: "Delivered"; readonly turn: number }
   | { readonly _tag: "NotDelivered"; readonly reason: Reason; readonly explain: string }
 
+/** How the run ended without the message; `ended`: before it was said. */
 export type Reason = "completed" | "limited" | "suspended" | "failed" | "aborted" | "ended"
 
 const why: Record<Reason, string> = {
@@ -21,8 +22,10 @@ const why: Record<Reason, string> = {
   ended: "the run was over already. Send it to the session as a new message."
 }
 
+/** It goes to the model with this turn. */
 export const delivered = (turn: number): Delivery => ({ _tag: "Delivered", turn })
 
+/** `explain` says in a sentence why, and what to do. */
 export const notDelivered = (reason: Reason): Delivery => ({
   _tag: "NotDelivered",
   reason,
@@ -37,4 +40,5 @@ const reasons: Record<RunEvent.End["_tag"], Reason> = {
   RunAborted: "aborted"
 }
 
+/** The same of the end event that came first. */
 export const notDeliveredBefore = (end: RunEvent.End["_tag"]): Delivery => notDelivered(reasons[end])

@@ -5,15 +5,15 @@
  * Does not own what follows from a loop; that is `RunDecision`.
  */
 import * as Schema from "effect/Schema"
-import type * as RunEvent from "./RunEvent.ts"
-import { canonical } from "./RunInput.ts"
+import { canonical } from "./Canonical.ts"
+import type * as DurableEvent from "./DurableEvent.ts"
 import * as Fingerprint from "./state/Fingerprint.ts"
 import * as OpenCall from "./state/OpenCall.ts"
 import type * as ToolOutcome from "./ToolOutcome.ts"
 
 /**
- * A loop as the log and a result tell it: its calls, the last time that they were made, and how often they were. Texts of
- * more than 100 characters are cut and end with their digest.
+ * A loop as the log and a result tell it: its calls, the last time that they were made, and how often they were. Texts
+ * of more than 100 characters are cut and end with their digest.
  */
 export const Loop = Schema.Struct({
   count: Schema.Finite,
@@ -26,7 +26,9 @@ export const Loop = Schema.Struct({
 })
 export type Loop = typeof Loop.Type
 
-/** A settled call. Two are the same where its tool, the model's arguments and what the model reads of the outcome are. */
+/**
+ * A settled call. Two are the same where its tool, the model's arguments and what the model reads of the outcome are.
+ */
 export interface Step {
   readonly turn: number
   readonly callId: string
@@ -46,6 +48,7 @@ const longest = 64
 /** A step without the names of its fields, which would be most of what a trail takes. */
 export type Packed = readonly [number, string, string, string, string, string?]
 
+/** As snapshots keep a trail; `unpack` gives it back. */
 export const pack = (trail: Trail): ReadonlyArray<Packed> =>
   trail.map(({ callId, outcome, params, told, tool, turn }) => {
     const step = [turn, callId, tool, params, outcome] as const
@@ -62,7 +65,7 @@ export const unpack = (steps: ReadonlyArray<Packed>): Trail =>
     ...(told === undefined ? {} : { told })
   }))
 
-type Settled = Pick<Extract<RunEvent.Durable, { _tag: "ToolSettled" }>, "outcome" | "edited">
+type Settled = Pick<DurableEvent.Of<"ToolSettled">, "outcome" | "edited">
 
 /** What does not say how the call would go is no result. A limit says so: the call will not run. */
 const isResult = (outcome: ToolOutcome.ToolOutcome): boolean =>
@@ -93,6 +96,7 @@ export const tell = (trail: Trail, { calls }: Loop): Trail => {
   return trail.map((step) => step.callId === last ? { ...step, told } : step)
 }
 
+/** What an agent says of loops. */
 export interface Settings {
   /** how often calls are made before that is a loop: 2 to 20 */
   readonly after: number
@@ -102,7 +106,9 @@ export interface Settings {
 
 export const defaults: Settings = { after: 3, exempt: [] }
 
-/** The loop that a trail ends with, and what is to be done: tell the model, or, where that did not help, end the drive. */
+/**
+ * The loop that a trail ends with, and what is to be done: tell the model, or, where that did not help, end the drive.
+ */
 export interface Verdict {
   readonly next: "tell" | "end"
   readonly loop: Loop

@@ -1,6 +1,6 @@
 /**
- * How a run ended, in words for a person: why, how far it came, and what to do to go on. Every reason of every end has its
- * words; what others said of a failure is repeated as it is.
+ * How a run ended, in words for a person: why, how far it came, and what to do to go on. Every reason of every end has
+ * its words; what others said of a failure is repeated as it is.
  */
 import * as DoomLoop from "./DoomLoop.ts"
 import { count } from "./Quantity.ts"

@@ -1,6 +1,6 @@
 /**
- * What a conversation remembers of what compactions left out of it. It is said to the model in front of the messages that are
- * kept, and stays until a later compaction replaces it.
+ * What a conversation remembers of what compactions left out of it. It is said to the model in front of the messages
+ * that are kept, and stays until a later compaction replaces it.
  */
 import * as Schema from "effect/Schema"
 

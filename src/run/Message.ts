@@ -10,6 +10,7 @@ import * as Schema from "effect/Schema"
 export const Metadata = Schema.Record(Schema.String, Schema.Json)
 export type Metadata = typeof Metadata.Type
 
+/** What somebody said. */
 export const TextPart = Schema.Struct({
   type: Schema.tag("text"),
   text: Schema.String,
@@ -49,6 +50,7 @@ export const ToolCallPart = Schema.Struct({
 })
 export type ToolCallPart = typeof ToolCallPart.Type
 
+/** What became of the call `id`, for its model to read. */
 export const ToolResultPart = Schema.Struct({
   type: Schema.tag("tool-result"),
   id: Schema.String,
@@ -60,18 +62,23 @@ export const ToolResultPart = Schema.Struct({
 })
 export type ToolResultPart = typeof ToolResultPart.Type
 
+/** What a person may say. */
 export const UserPart = Schema.Union([TextPart, FilePart])
 export type UserPart = typeof UserPart.Type
 
+/** What a model may say; results in it are of calls that its provider executed. */
 export const AssistantPart = Schema.Union([TextPart, ReasoningPart, FilePart, ToolCallPart, ToolResultPart])
 export type AssistantPart = typeof AssistantPart.Type
 
+/** Instructions: in a request they stand first. */
 export const SystemMessage = Schema.Struct({ role: Schema.tag("system"), content: Schema.String })
 export type SystemMessage = typeof SystemMessage.Type
 
+/** What a person said, or the runtime in their place. */
 export const UserMessage = Schema.Struct({ role: Schema.tag("user"), content: Schema.Array(UserPart) })
 export type UserMessage = typeof UserMessage.Type
 
+/** What a model said, calls among it. */
 export const AssistantMessage = Schema.Struct({ role: Schema.tag("assistant"), content: Schema.Array(AssistantPart) })
 export type AssistantMessage = typeof AssistantMessage.Type
 
@@ -88,6 +95,7 @@ export type ModelRef = typeof ModelRef.Type
 
 export const text = (value: string): TextPart => ({ type: "text", text: value })
 
+/** A user message of a text, or of parts. */
 export const user = (content: string | ReadonlyArray<UserPart>): UserMessage => ({
   role: "user",
   content: typeof content === "string" ? [text(content)] : content

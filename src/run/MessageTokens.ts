@@ -1,8 +1,9 @@
 /**
- * How many tokens messages and tools are, for a function that counts those of a text: everything that is sent counts, content
- * in the form in which it is sent.
+ * How many tokens messages and tools are, for a function that counts those of a text: everything that is sent counts,
+ * content in the form in which it is sent.
  *
- * Does not own the counting of text (`TokenEstimate`, `services/Tokenizer`), nor what a provider says that a request was.
+ * Does not own the counting of text (`TokenEstimate`, `services/Tokenizer`), nor what a provider says that a request
+ * was.
  */
 import type * as Message from "./Message.ts"
 import * as TokenEstimate from "./TokenEstimate.ts"
@@ -16,8 +17,8 @@ export interface ToolDefinition {
 }
 
 /**
- * Whole numbers of at least 1, 0 for no messages and no tools. One object is counted once: the same object gives the same
- * number, so counting a transcript again costs its new messages. What was counted must not be changed.
+ * Whole numbers of at least 1, 0 for no messages and no tools. One object is counted once: the same object gives the
+ * same number, so counting a transcript again costs its new messages. What was counted must not be changed.
  */
 export interface MessageTokens {
   readonly message: (message: Message.Message) => number
@@ -30,14 +31,21 @@ export interface MessageTokens {
 
 /**
  * What a message costs besides its content: role and boundaries. OpenAI's cookbook counts 3 and 1 for the role
- * (https://cookbook.openai.com/examples/how_to_count_tokens_with_tiktoken); an answer is opened by 3 more, once a request.
+ * (https://cookbook.openai.com/examples/how_to_count_tokens_with_tiktoken); an answer is opened by 3 more, once a
+ * request.
  */
 export const perMessage = 4
 
-/** What a call, a result or a tool costs besides its name, id and JSON: the keys it is sent under. OpenAI's cookbook: 7 to 12. */
+/**
+ * What a call, a result or a tool costs besides its name, id and JSON: the keys it is sent under. OpenAI's cookbook: 7
+ * to 12.
+ */
 export const perCall = 8
 
-/** `count` gives the tokens of a text. A number that is not finite, or is below 0, is not believed: it is estimated instead. */
+/**
+ * `count` gives the tokens of a text. A number that is not finite, or is below 0, is not believed: it is estimated
+ * instead.
+ */
 export const make = (count: (text: string) => number): MessageTokens => {
   const tokens = (text: string): number => {
     const counted = count(text)
@@ -86,7 +94,9 @@ const sumOf = <A>(count: (value: A) => number) => (values: Iterable<A>): number 
   return sum
 }
 
-/** Reasoning that a provider sealed stands in its metadata, in base64: five characters of that for each of its tokens. */
+/**
+ * Reasoning that a provider sealed stands in its metadata, in base64: five characters of that for each of its tokens.
+ */
 const sealed = (metadata: Message.Metadata | undefined): number =>
   metadata === undefined ? 0 : Math.ceil(encode(metadata).length / 5)
 

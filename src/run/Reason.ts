@@ -1,18 +1,29 @@
-/** The closed sets of words that events say why with: how a call finished, where a run stands, how it ended. */
+/**
+ * The closed sets of words that events say why with: how a call finished, where a run stands, what follows a turn, how
+ * a run ended.
+ */
 import * as Schema from "effect/Schema"
+import * as RunError from "./RunError.ts"
 
+/**
+ * Why a model's answer ended, as effect/ai names it: by its provider's word, which does not decide whether calls run.
+ */
 export const FinishReason = Schema.Literals([
   "stop",
+  /** at the output limit */
   "length",
   "content-filter",
   "tool-calls",
+  /** the provider failed in the middle: the attempt does not count */
   "error",
+  /** the provider broke a long turn of its own off */
   "pause",
   "other",
   "unknown"
 ])
 export type FinishReason = typeof FinishReason.Type
 
+/** Where a run stands; `RunStatus` has the moves between them. */
 export const Status = Schema.Literals([
   "idle",
   "preparing",
@@ -31,14 +42,22 @@ export const Status = Schema.Literals([
 ])
 export type Status = typeof Status.Type
 
+/** Why a run has nothing more to do. */
 export const CompletedReason = Schema.Literals([
+  /** the model ended its answer */
   "stop",
+  /** the agent's condition held: after a turn, or before its tools ran */
   "stopWhen",
   "stopBefore",
+  /** the provider's content filter ended the answer */
   "contentFilter",
+  /** the model had nothing to add to the results of its tools */
   "emptyAfterTools",
+  /** the model ended its answer without giving a usual reason */
   "other"
 ])
+
+/** What stopped a run that would go on. The first eight are those of `RunPolicy.Limits`. */
 export const LimitedReason = Schema.Literals([
   "turns",
   "toolRounds",
@@ -48,15 +67,45 @@ export const LimitedReason = Schema.Literals([
   "tokens",
   "cost",
   "duration",
+  /** the model's output limit, and the context could not be made smaller */
   "length",
+  /** equal calls with equal results, also after the model was told */
   "doomLoop",
+  /** drives that died one after the other */
   "crashLoop"
 ])
 export type LimitedReason = typeof LimitedReason.Type
+
+/** What a run waits for with no drive: a person's answer to its questions. */
 export const SuspendedReason = Schema.Literals(["approval"])
-export const AbortedReason = Schema.Literals(["consumer", "requested", "shutdown", "crashed", "forked"])
+
+/** Who ended a drive that would go on. */
+export const AbortedReason = Schema.Literals([
+  /** whoever read its events left */
+  "consumer",
+  /** somebody asked for it */
+  "requested",
+  /** its process shut down */
+  "shutdown",
+  /** its process died, which the next opening of the session found */
+  "crashed",
+  /** the session is a copy that was cut there */
+  "forked"
+])
 export type AbortedReason = typeof AbortedReason.Type
 
 /** What a compaction was asked for by: too many messages, too many tokens, the provider, a cut answer, somebody. */
 export const CompactionCause = Schema.Literals(["messages", "window", "overflow", "length", "manual"])
 export type CompactionCause = typeof CompactionCause.Type
+
+/** What goes on after a turn, and why; told by `RunDecision.decide`. */
+export const Decision = Schema.Union([
+  Schema.TaggedStruct("Continue", {
+    reason: Schema.Literals(["toolCalls", "doomLoop", "length", "correction", "steer", "followUp", "other"])
+  }),
+  Schema.TaggedStruct("Compact", { reason: Schema.Literals(["length"]) }),
+  Schema.TaggedStruct("Complete", { reason: CompletedReason }),
+  Schema.TaggedStruct("Limit", { reason: LimitedReason }),
+  Schema.TaggedStruct("Fail", { error: RunError.Stored })
+])
+export type Decision = typeof Decision.Type

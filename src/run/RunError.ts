@@ -3,104 +3,18 @@
  * `NonRetryableError` (it will not). Each carries a tagged `reason`, so that `Effect.catchReason` works.
  *
  * The same two tags go from the provider to the caller. A model's reasons are retried by the loop; a bare provider
- * reason is therefore never retryable in a run's type: it comes out as `RetriesExhausted`.
+ * reason is therefore never retryable in a run's type: it comes out as `RetriesExhausted`. Does not own the reasons;
+ * those are in `ErrorReason`.
  */
 import * as Data from "effect/Data"
 import * as Duration from "effect/Duration"
 import * as Schema from "effect/Schema"
+import { type EventTooLarge, type ProviderReason, type ProviderRefusal, RunReason, RunRefusal } from "./ErrorReason.ts"
 import * as Bounds from "./log/Bounds.ts"
 
-/** `status` is the HTTP status where there was one, `retryAfter` in milliseconds. Messages hold no secrets. */
-const provider = {
-  message: Schema.String,
-  status: Schema.optionalKey(Schema.Finite),
-  retryAfter: Schema.optionalKey(Schema.Finite)
-}
-const message = { message: Schema.String }
+export * from "./ErrorReason.ts"
 
-/** Why a model call may work when tried again. */
-export const ProviderReason = Schema.Union([
-  Schema.TaggedStruct("RateLimited", provider),
-  Schema.TaggedStruct("Overloaded", provider),
-  Schema.TaggedStruct("Network", provider),
-  Schema.TaggedStruct("TimedOut", { ...provider, scope: Schema.Literals(["call", "firstPart", "gap", "provider"]) }),
-  /** the stream ended before a finish part */
-  Schema.TaggedStruct("StreamTruncated", provider),
-  Schema.TaggedStruct("InvalidResponse", provider),
-  /** the model said nothing at all, and not in answer to tool results */
-  Schema.TaggedStruct("EmptyResponse", provider)
-])
-export type ProviderReason = typeof ProviderReason.Type
-
-/** Why a model call will not work when tried again. */
-export const ProviderRefusal = Schema.Union([
-  Schema.TaggedStruct("Authentication", provider),
-  Schema.TaggedStruct("InvalidRequest", provider),
-  Schema.TaggedStruct("QuotaExhausted", provider),
-  Schema.TaggedStruct("ContextOverflow", provider),
-  Schema.TaggedStruct("ContentPolicy", provider),
-  Schema.TaggedStruct("Unknown", provider)
-])
-export type ProviderRefusal = typeof ProviderRefusal.Type
-
-/** A store holds no event of that size. */
-export const EventTooLarge = Schema.TaggedStruct("EventTooLarge", {
-  ...message,
-  bytes: Schema.Finite,
-  limit: Schema.Finite
-})
-
-/** Why an attempt at a model call does not count: the model's word, or an answer that is more than a store holds. */
-export const AttemptReason = Schema.Union([...ProviderReason.members, ...ProviderRefusal.members, EventTooLarge])
-
-/** Why a run may work when started or resumed again. */
-export const RunReason = Schema.Union([
-  Schema.TaggedStruct("RetriesExhausted", { ...message, last: ProviderReason, attempts: Schema.Finite }),
-  /** the session has a live run */
-  Schema.TaggedStruct("SessionBusy", {
-    ...message,
-    sessionId: Schema.String,
-    runId: Schema.optionalKey(Schema.String)
-  }),
-  Schema.TaggedStruct("StoreUnavailable", message),
-  /** this process takes no more runs */
-  Schema.TaggedStruct("ShuttingDown", message)
-])
-export type RunReason = typeof RunReason.Type
-
-/** Why a run will not work as it was asked for. */
-export const RunRefusal = Schema.Union([
-  ...ProviderRefusal.members,
-  /** an argument of the caller is not usable; `field` names it */
-  Schema.TaggedStruct("InvalidInput", { ...message, field: Schema.String }),
-  Schema.TaggedStruct("SessionNotFound", { ...message, sessionId: Schema.String }),
-  /** the run id exists with other input */
-  Schema.TaggedStruct("RunConflict", { ...message, runId: Schema.String }),
-  /**
-   * The question waits for no answer: there is none with this id, it has one, its call has an outcome without one, or it
-   * expired. Nothing was recorded.
-   */
-  Schema.TaggedStruct("ApprovalNotOpen", {
-    ...message,
-    approvalId: Schema.String,
-    because: Schema.Literals(["unknown", "answered", "settled", "expired", "replaced"])
-  }),
-  /** `resume` found no run that can go on */
-  Schema.TaggedStruct("NothingToResume", { ...message, sessionId: Schema.String }),
-  /** the run was aborted while it was being started; nothing of it is in the log */
-  Schema.TaggedStruct("AbortedBeforeStart", { ...message, runId: Schema.String }),
-  /** another writer took the session over */
-  Schema.TaggedStruct("StaleWriter", { ...message, sessionId: Schema.String }),
-  /** the store holds what this version cannot read; nothing was changed */
-  Schema.TaggedStruct("StoreRefused", message),
-  EventTooLarge,
-  Schema.TaggedStruct("CompactionFailed", message),
-  Schema.TaggedStruct("ToolFailed", { ...message, tool: Schema.String, callId: Schema.String }),
-  Schema.TaggedStruct("HookBlocked", { ...message, hook: Schema.String }),
-  Schema.TaggedStruct("InvalidOutput", message)
-])
-export type RunRefusal = typeof RunRefusal.Type
-
+/** What every reason has, those of custom models and stores too. */
 interface Reason {
   readonly _tag: string
   readonly message: string
@@ -146,10 +60,10 @@ export class NonRetryableError<const R extends Reason = RunRefusal> extends Data
   }
 }
 
-/** What a Model fails with. */
+/** What a `Model` fails with: a single attempt at a call. */
 export type ModelError = RetryableError<ProviderReason> | NonRetryableError<ProviderRefusal>
 
-/** What a run fails with. */
+/** What a run, and what else a client is asked for, fails with. */
 export type RunError = RetryableError<RunReason> | NonRetryableError<RunRefusal>
 
 /** A run's error as the log keeps it. */
@@ -159,6 +73,7 @@ export const Stored = Schema.Union([
 ])
 export type Stored = typeof Stored.Type
 
+/** A `cause` is not kept. */
 export const toStored = (error: RunError): Stored =>
   error._tag === "RetryableError"
     ? { _tag: "RetryableError", reason: error.reason }

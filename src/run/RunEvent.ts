@@ -1,246 +1,41 @@
 /**
- * The one union of what a run emits. Durable events are the log: facts, stored before anyone sees them, and every state
- * is a fold of them. Transient events are for watching; whatever they carry is restated by the durable event that
- * settles it.
+ * The one union of what a run emits. Durable events (`DurableEvent`) are the log: facts, stored before anyone sees
+ * them, and every state is a fold of them. Transient events (`TransientEvent`) are for watching; whatever they carry is
+ * restated by the durable event that settles it.
  *
  * Events are plain JSON, so that their encoding is `JSON.stringify`. Does not own what they mean together; that is
  * `RunState` and `Transcript`.
  */
 import * as Schema from "effect/Schema"
-import * as DoomLoop from "./DoomLoop.ts"
-import * as Memory from "./Memory.ts"
-import * as Message from "./Message.ts"
-import {
-  AbortedReason,
-  CompactionCause,
-  CompletedReason,
-  FinishReason,
-  LimitedReason,
-  SuspendedReason
-} from "./Reason.ts"
-import * as RunError from "./RunError.ts"
-import * as RunInput from "./RunInput.ts"
-import * as RunPolicy from "./RunPolicy.ts"
-import * as ToolOutcome from "./ToolOutcome.ts"
-import { call, Transient } from "./TransientEvent.ts"
-import * as Usage from "./Usage.ts"
+import { Durable } from "./DurableEvent.ts"
+import type { Totals } from "./Totals.ts"
+import { Transient } from "./TransientEvent.ts"
 
+export { Durable, HookTime } from "./DurableEvent.ts"
 export * from "./Reason.ts"
+export { Totals } from "./Totals.ts"
+export { Transient } from "./TransientEvent.ts"
 
 /** The schema version that this code writes. A log with a newer one is refused, untouched. */
 export const version = 1
 
-/** What a run has used up so far, over all its drives; `duration` is drive time in milliseconds. */
-export const Totals = Schema.Struct({
-  turns: Schema.Finite,
-  toolRounds: Schema.Finite,
-  toolCalls: Schema.Finite,
-  errors: Schema.Finite,
-  compactions: Schema.Finite,
-  duration: Schema.Finite,
-  usage: Usage.Usage
-})
-export type Totals = typeof Totals.Type
-
-/** What goes on after a turn, and why. */
-export const Decision = Schema.Union([
-  Schema.TaggedStruct("Continue", {
-    reason: Schema.Literals(["toolCalls", "doomLoop", "length", "correction", "steer", "followUp", "other"])
-  }),
-  Schema.TaggedStruct("Compact", { reason: Schema.Literals(["length"]) }),
-  Schema.TaggedStruct("Complete", { reason: CompletedReason }),
-  Schema.TaggedStruct("Limit", { reason: LimitedReason }),
-  Schema.TaggedStruct("Fail", { error: RunError.Stored })
-])
-export type Decision = typeof Decision.Type
-
-const durable = <const Tag extends string, const Fields extends Schema.Struct.Fields>(tag: Tag, fields: Fields) =>
-  Schema.TaggedStruct(tag, {
-    /** gap-free in the session, from 1 */
-    seq: Schema.Finite,
-    /** milliseconds since the epoch */
-    at: Schema.Finite,
-    runId: Schema.String,
-    version: Schema.Finite,
-    ...fields
-  })
-
-/** How often a hook ran at one point of a turn, and for how long in all, in milliseconds. */
-export const HookTime = Schema.Struct({
-  hook: Schema.String,
-  on: Schema.Literals(["beforeModelCall", "afterModelCall", "beforeToolCall", "afterToolCall"]),
-  calls: Schema.Finite,
-  duration: Schema.Finite
-})
-export type HookTime = typeof HookTime.Type
-
-/** A call is named by `callId`, unique in its run: the turn and the call's place in the message. */
-const input = { kind: Schema.Literals(["steer", "followUp"]), messages: Schema.Array(Message.UserMessage) }
-const end = {
-  totals: Totals,
-  /** tools, and the model, whose work did not end within the grace period and was left behind, and what tools could not end */
-  leftBehind: Schema.optionalKey(Schema.Array(Schema.String))
-}
-
-export const Durable = Schema.Union([
-  durable("RunStarted", {
-    agent: Schema.String,
-    input: RunInput.Effective,
-    /** SHA-256 of the instructions, hex */
-    instructions: Schema.String,
-    parent: Schema.optionalKey(Schema.Struct({ sessionId: Schema.String, runId: Schema.String, callId: Schema.String }))
-  }),
-  durable("RunResumed", {
-    drive: Schema.Finite,
-    cause: Schema.Literals(["resume", "recovery", "approval"]),
-    limits: Schema.optionalKey(RunPolicy.Limits),
-    data: Schema.optionalKey(Schema.Json)
-  }),
-  durable("TurnStarted", {
-    turn: Schema.Finite,
-    model: Message.ModelRef,
-    /** the log up to here was sent; later inputs stand after this turn */
-    promptSeq: Schema.Finite,
-    /** SHA-256 of the instructions and of the names and descriptions of the tools; of all messages, where hooks made them; hex */
-    inputDigest: Schema.String,
-    /** the tools that were offered, where this turn was offered fewer than the run may use */
-    tools: Schema.optionalKey(Schema.Array(Schema.String)),
-    /** tokens of what was sent, as estimated; only where the model's window is known */
-    size: Schema.optionalKey(Schema.Finite)
-  }),
-  durable("AttemptDiscarded", {
-    turn: Schema.Finite,
-    attempt: Schema.Finite,
-    error: RunError.AttemptReason,
-    usage: Usage.Usage,
-    model: Schema.optionalKey(Message.ModelRef),
-    /** milliseconds that it took */
-    duration: Schema.optionalKey(Schema.Finite),
-    /** milliseconds until the same model is tried again; absent where it is not */
-    delay: Schema.optionalKey(Schema.Finite)
-  }),
-  durable("ModelSwitched", { turn: Schema.Finite, from: Message.ModelRef, to: Message.ModelRef }),
-  durable("AssistantMessage", {
-    turn: Schema.Finite,
-    attempt: Schema.Finite,
-    message: Message.AssistantMessage,
-    finishReason: FinishReason,
-    model: Message.ModelRef,
-    usage: Usage.Usage
-  }),
-  durable("ApprovalRequested", {
-    ...call,
-    approvalId: Schema.String,
-    params: Schema.Json,
-    /** SHA-256 of the canonical arguments, hex */
-    digest: Schema.String,
-    /** milliseconds since the epoch: from then on nobody can say yes */
-    expiresAt: Schema.optionalKey(Schema.Finite)
-  }),
-  durable("ApprovalResolved", {
-    callId: Schema.String,
-    approvalId: Schema.String,
-    approved: Schema.Boolean,
-    by: Schema.optionalKey(Schema.String),
-    reason: Schema.optionalKey(Schema.String),
-    /** the arguments to run with in place of the model's */
-    params: Schema.optionalKey(Schema.Json)
-  }),
-  /** The intent: stored before the handler runs. */
-  durable("ToolStarted", { ...call, params: Schema.Json }),
-  durable("ToolSettled", {
-    ...call,
-    outcome: ToolOutcome.ToolOutcome,
-    /** milliseconds */
-    duration: Schema.Finite,
-    /** characters before truncation, where the output was truncated */
-    originalSize: Schema.optionalKey(Schema.Finite),
-    usage: Schema.optionalKey(Usage.Usage),
-    /** the hook that gave this outcome before the call could run */
-    hook: Schema.optionalKey(Schema.String),
-    /** the arguments it ran with, where they are not the model's */
-    edited: Schema.optionalKey(Schema.Json)
-  }),
-  durable("TurnFinished", {
-    turn: Schema.Finite,
-    finishReason: FinishReason,
-    /** milliseconds: the settled model call to its first part and in whole, the tool round */
-    latency: Schema.Struct({
-      firstPart: Schema.Finite,
-      model: Schema.Finite,
-      tools: Schema.Finite
-    }),
-    attempts: Schema.Finite,
-    usage: Usage.Usage,
-    decision: Decision,
-    /** of this turn, in its last drive; absent where none ran */
-    hooks: Schema.optionalKey(Schema.Array(HookTime))
-  }),
-  /** What was said to the run, accepted; it is no message yet. */
-  durable("InputQueued", input),
-  /** A user message that stands behind the turn under way. */
-  durable("InputReceived", {
-    ...input,
-    /** `seq` of the `InputQueued` that it was accepted with */
-    queued: Schema.optionalKey(Schema.Finite)
-  }),
-  /** What the runtime tells the model, in the user's place. */
-  durable("NoticeAdded", {
-    kind: Schema.Literals(["length", "invalidOutput", "resume", "doomLoop", "limit"]),
-    text: Schema.String,
-    /** the loop that a notice of `doomLoop` tells of */
-    loop: Schema.optionalKey(DoomLoop.Loop)
-  }),
-  durable("ContextCompacted", {
-    strategy: Schema.String,
-    /** messages made of events up to here are replaced */
-    upTo: Schema.Finite,
-    replacement: Schema.Array(Message.Message),
-    /** messages before and after */
-    before: Schema.Finite,
-    after: Schema.Finite,
-    /** tokens of what would be sent, before and after, as estimated */
-    tokens: Schema.optionalKey(Schema.Struct({ before: Schema.Finite, after: Schema.Finite })),
-    cause: Schema.optionalKey(CompactionCause),
-    /** what is remembered from here on of what was left out; nothing without it */
-    memory: Schema.optionalKey(Memory.Memory),
-    /** long results of tools in messages of events up to here, which are kept, become notes */
-    pruned: Schema.optionalKey(Schema.Finite),
-    usage: Usage.Usage,
-    /** what a reader that starts here needs of the log before it; see `Snapshot` */
-    snapshot: Schema.optionalKey(Schema.Json)
-  }),
-  /** A strategy failed, and made nothing smaller; what it cost counts. */
-  durable("CompactionDiscarded", { message: Schema.String, usage: Usage.Usage }),
-  durable("AbortRequested", { reason: AbortedReason }),
-  durable("RunCompleted", { reason: CompletedReason, ...end }),
-  durable("RunLimited", {
-    reason: LimitedReason,
-    /** what the run did again and again, with the reason `doomLoop` */
-    loop: Schema.optionalKey(DoomLoop.Loop),
-    ...end
-  }),
-  durable("RunSuspended", { reason: SuspendedReason, ...end }),
-  durable("RunFailed", { error: RunError.Stored, ...end }),
-  durable("RunAborted", { reason: AbortedReason, ...end })
-])
-export type Durable = typeof Durable.Type
-
-export { Transient } from "./TransientEvent.ts"
-
 export const RunEvent = Schema.Union([...Durable.members, ...Transient.members])
 export type RunEvent = Durable | Transient
 
+/** A piece of text, of reasoning or of a call's arguments, as the model says it. */
 export type Delta = Extract<Transient, { readonly delta: string }>
+/** The end of a drive: every drive has exactly one, which is its last event. */
 export type End = Extract<Durable, { readonly totals: Totals }>
 
 type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never
 /** A durable event before the log gave it its place. */
 export type Draft = DistributiveOmit<Durable, "seq" | "at" | "runId" | "version">
 
-const ends: ReadonlySet<string> = new Set(["RunCompleted", "RunLimited", "RunSuspended", "RunFailed", "RunAborted"])
-
 /** Asked of every delta, in all places: a load costs less than `in` where the shapes are many. */
 export const isDurable = (event: RunEvent): event is Durable => (event as { readonly seq?: number }).seq !== undefined
-export const isEnd = (event: RunEvent): event is End => ends.has(event._tag)
+
 export const isDelta = (event: RunEvent): event is Delta => (event as { readonly delta?: string }).delta !== undefined
+
+export const isEnd = (event: RunEvent): event is End => ends.has(event._tag)
+
+const ends: ReadonlySet<string> = new Set(["RunCompleted", "RunLimited", "RunSuspended", "RunFailed", "RunAborted"])

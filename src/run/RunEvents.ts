@@ -37,8 +37,8 @@ const isNext = (first: RunEvent.Delta, count: number, event: RunEvent.RunEvent):
   event.runId === first.runId && event.turn === first.turn && event.attempt === first.attempt
 
 /**
- * Joins the deltas of each block that arrive within `window`, for slow consumers; all other events pass in order, and what
- * was held back comes before an error.
+ * Joins the deltas of each block that arrive within `window`, for slow consumers; all other events pass in order, and
+ * what was held back comes before an error.
  */
 export const coalesce =
   (window: Duration.Input) =>
@@ -63,8 +63,8 @@ export const coalesce =
 
 /**
  * The model's text as it comes. What a reader missed is made up from the settled message, so that the pieces of a turn,
- * joined, are its whole text. Text of an attempt that does not count has been seen and stays; what counts begins on a new
- * line.
+ * joined, are its whole text. Text of an attempt that does not count has been seen and stays; what counts begins on a
+ * new line.
  */
 export const text = <E, R>(self: Stream.Stream<RunEvent.RunEvent, E, R>): Stream.Stream<string, E, R> =>
   self.pipe(Stream.mapAccum(() => unread, readText))
@@ -77,6 +77,7 @@ export interface Reading {
   readonly next: number
 }
 
+/** Where `readText` begins. */
 export const unread: Reading = { attempt: "", seen: "", next: 0 }
 
 /** One step of `text`: what an event adds to what was read. Pure. */

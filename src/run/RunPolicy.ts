@@ -20,24 +20,36 @@ const limitFields = {
   maxDuration: Schema.optionalKey(Schema.Finite)
 }
 
-/** Limits as they are stored: every bound that is set, times in milliseconds. An absent bound does not limit. */
+/** Limits as they are stored: those that are set, times in milliseconds. An absent one does not limit. */
 export const Limits = Schema.Struct(limitFields)
 export type Limits = typeof Limits.Type
 
 /**
- * Limits as they are given. Counts are whole numbers; `maxTurns`, `maxTokens` and `maxDuration` are at least 1, the
- * others at least 0, where 0 means none at all. `maxCost` is more than 0, in the unit of the application's `Prices`, which
- * have to know the model. `maxDuration` counts the time a process works on the run, not the time it waits for people.
- * `Infinity` lifts a limit. Defaults: 20 turns, 20 errors, 3 compactions in a row, no other limit.
+ * Limits as they are given, each counted from the log over all drives of a run, and checked before the spending. Counts
+ * are whole numbers; `maxTurns`, `maxTokens` and `maxDuration` are at least 1, the others at least 0, where 0 means
+ * none at all. `Infinity` lifts a limit. What is none of this is `InvalidInput`.
  */
 export interface LimitsInput {
+  /** settled model calls, each with its tool round; the calls of the last one do not run. Default 20. */
   readonly maxTurns?: number | undefined
+  /** rounds in which a call ran. Default: no limit. */
   readonly maxToolRounds?: number | undefined
+  /** calls that ran. Default: no limit. */
   readonly maxToolCalls?: number | undefined
+  /**
+   * attempts at model calls that do not count, and calls that failed or timed out; so many are let pass. Default 20.
+   */
   readonly maxErrors?: number | undefined
+  /** compactions in a row, without an answer between them. Default 3. */
   readonly maxCompactions?: number | undefined
+  /** tokens in and out, those of sub-agents and of compactions among them. Default: no limit. */
   readonly maxTokens?: number | undefined
+  /**
+   * what they cost, more than 0, in the unit of the application's `Prices`, which have to know the model. Default: no
+   * limit.
+   */
   readonly maxCost?: number | undefined
+  /** the time a process works on the run, not the time it waits for people. Default: no limit. */
   readonly maxDuration?: Duration.Input | undefined
 }
 
@@ -45,6 +57,7 @@ export interface LimitsInput {
 export const merge = (base: Limits, over: Limits): Limits =>
   Object.fromEntries(Object.entries({ ...base, ...over }).filter(([, limit]) => limit !== Infinity))
 
+/** What holds where nobody says: nothing of a limit that it lacks. */
 export const defaultLimits: Limits = { maxTurns: 20, maxErrors: 20, maxCompactions: 3 }
 
 const count = (least: number) => ({
@@ -71,7 +84,9 @@ export const limitRules: Record<
 export const ToolPolicy = Schema.Struct({
   /** `false` offers no tools. Default `true`. */
   enabled: Schema.optionalKey(Schema.Boolean),
-  /** How many calls of one message may run at once; `Infinity`, stored as the greatest safe integer, for all. Default 1. */
+  /**
+   * How many calls of one message may run at once; `Infinity`, stored as the greatest safe integer, for all. Default 1.
+   */
   maxParallel: Schema.optionalKey(Schema.Finite),
   /** `false` ends the run with `ToolFailed` when a call fails. Default `true`. */
   continueOnError: Schema.optionalKey(Schema.Boolean),
@@ -122,6 +137,7 @@ export interface Timeouts {
   readonly tool: Duration.Input
 }
 
+/** What holds where nobody says. */
 export const defaultTimeouts: Timeouts = {
   call: Duration.seconds(120),
   firstPart: Duration.seconds(60),

@@ -10,7 +10,9 @@ import type * as RunState from "./RunState.ts"
 import * as OpenCall from "./state/OpenCall.ts"
 import type * as Usage from "./Usage.ts"
 
-/** `text` is the last thing the model said; `turns` and `usage` count over all drives of the run. */
+/**
+ * What every result has: `text` is the last thing the model said; `turns` and `usage` count over all drives of the run.
+ */
 export interface Totals {
   readonly runId: string
   readonly sessionId: string
@@ -41,6 +43,10 @@ export interface Compacted {
   readonly usage: Usage.Usage
 }
 
+/**
+ * How a run ended that did not fail. `output` is the answer, decoded by the agent's output schema where it has one,
+ * else `text`. All but a completed one can be resumed.
+ */
 export type RunResult<A = string> =
   | Totals & { readonly _tag: "Completed"; readonly output: A }
   | Totals & {
@@ -98,9 +104,9 @@ export const approvals = ({ openCalls }: RunState.RunState): ReadonlyArray<Appro
   })
 
 /**
- * One sentence that a person can read: how the run ended, how far it came, and what to do to go on. Of an end event, of a
- * result, or of the error that a run failed with, which knows no more than why. It repeats what the error says, and of
- * prompts, arguments and results nothing.
+ * One sentence that a person can read: how the run ended, how far it came, and what to do to go on. Of an end event, of
+ * a result, or of the error that a run failed with, which knows no more than why. It repeats what the error says, and
+ * of prompts, arguments and results nothing.
  */
 export const explain = (of: RunEvent.End | RunResult<unknown> | RunError.RunError): string =>
   "explain" in of ? of.explain : "totals" in of ? Explanation.ofEnd(of) : Explanation.ofError(of)

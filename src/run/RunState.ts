@@ -2,8 +2,8 @@
  * The state of a session's current run: a fold of its durable events. `evolve` is total, also on logs with holes, and
  * pure; a live run and a replayed one cannot differ.
  *
- * Does not own what drives (`RunDrive`) and a message's calls (`RunRound`) do to it, what follows from it (`RunDecision`), the
- * moves between statuses (`RunStatus`), or messages (`Transcript`).
+ * Does not own what drives (`RunDrive`), the model calls of a turn (`RunTurn`) and its tool calls (`RunRound`) do to
+ * it, what follows from it (`RunDecision`), the moves between statuses (`RunStatus`), or messages (`Transcript`).
  */
 import * as DoomLoop from "./DoomLoop.ts"
 import type * as Message from "./Message.ts"
@@ -12,14 +12,18 @@ import type * as RunInput from "./RunInput.ts"
 import type * as RunPolicy from "./RunPolicy.ts"
 import * as RunStatus from "./RunStatus.ts"
 import type * as CallQuota from "./state/CallQuota.ts"
-import * as Measure from "./state/Measure.ts"
+import type * as Measure from "./state/Measure.ts"
 import type * as OpenCall from "./state/OpenCall.ts"
 import * as Queue from "./state/Queue.ts"
 import * as RunDrive from "./state/RunDrive.ts"
 import * as RunRound from "./state/RunRound.ts"
+import * as RunTurn from "./state/RunTurn.ts"
+import * as Totals from "./Totals.ts"
 import * as Usage from "./Usage.ts"
 
+/** Plain data. Snapshots keep it (`log/Snapshot`): where its shape changes, their version goes up. */
 export interface RunState {
+  /** one of those that the log knows; see `RunStatus` */
   readonly status: RunEvent.Status
   /** `seq` of the last event folded in; 0 in an empty session */
   readonly seq: number
@@ -29,10 +33,13 @@ export interface RunState {
   readonly runId: string | undefined
   /** `seq` of its `RunStarted`, 0 before the first */
   readonly startSeq: number
+  /** what the run was started with, its `data` as the last drive was given it */
   readonly input: RunInput.Effective | undefined
+  /** those of the drive under way: `resume` may have replaced some */
   readonly limits: RunPolicy.Limits
   /** counts this run's drives from 1 */
   readonly drive: number
+  /** milliseconds since the epoch */
   readonly driveStartedAt: number
   /** since when the drive has been waiting for a person, and how long it has in all, in milliseconds */
   readonly waitingSince: number | undefined
@@ -48,9 +55,13 @@ export interface RunState {
   /** the model that took over for the rest of the run, and how many times that came about */
   readonly switchedTo: Message.ModelRef | undefined
   readonly switches: number
+  /** what is settled; the time of the drive under way is added by `totalsAt` */
   readonly totals: RunEvent.Totals
+  /** compactions since the run's last answer, those by hand aside */
   readonly compactionsInARow: number
+  /** how often the model was told that its answer does not fit the output schema */
   readonly corrections: number
+  /** the calls of the turn's message that have no outcome, in call order */
   readonly openCalls: ReadonlyArray<OpenCall.OpenCall>
   /** the calls settled since the last input, where loops are looked for */
   readonly trail: DoomLoop.Trail
@@ -65,9 +76,10 @@ export interface RunState {
   /** the limit that ended the drive before, where no new limits were given since */
   readonly limitedBy: RunEvent.LimitedReason | undefined
   /** the settled answer of the turn under way, with the number of its calls, until the turn is finished */
-  readonly answer: RunRound.Answer | undefined
+  readonly answer: RunTurn.Answer | undefined
   /** text of the last assistant message of this run */
   readonly text: string
+  /** how the last drive ended; undefined while one goes on, or when it died */
   readonly end: RunEvent.End | undefined
   /** an abort was accepted, and the drive that accepted it has no end yet */
   readonly abortRequested: RunEvent.AbortedReason | undefined
@@ -77,16 +89,7 @@ export interface RunState {
   readonly crashes: number
 }
 
-const noTotals: RunEvent.Totals = {
-  turns: 0,
-  toolRounds: 0,
-  toolCalls: 0,
-  errors: 0,
-  compactions: 0,
-  duration: 0,
-  usage: Usage.zero
-}
-
+/** The state of a session without a run: where a fold begins. */
 export const empty: RunState = {
   status: "idle",
   seq: 0,
@@ -105,7 +108,7 @@ export const empty: RunState = {
   lostTime: 0,
   switchedTo: undefined,
   switches: 0,
-  totals: noTotals,
+  totals: Totals.zero,
   compactionsInARow: 0,
   corrections: 0,
   openCalls: [],
@@ -128,34 +131,29 @@ export type Next = { -readonly [Key in keyof RunState]: RunState[Key] }
 
 /** Folds one durable event in. Events of a type this version does not know change nothing but `seq` and `at`. */
 export const evolve = (before: RunState, event: RunEvent.Durable): RunState => {
-  if (event._tag === "RunStarted") return started(before, event)
-  const next: Next = { ...before, seq: event.seq, at: event.at }
+  const { at, seq } = event
+  // of the run before it, a run has only what was measured
+  const next: Next = event._tag === "RunStarted"
+    ? { ...empty, seq, at, measured: before.measured }
+    : { ...before, seq, at }
   switch (event._tag) {
+    case "RunStarted":
+      RunDrive.start(next, event)
+      break
     case "RunResumed":
       RunDrive.resume(next, event, isTurnOpen(before))
       break
     case "TurnStarted":
-      next.status = "preparing"
-      next.attempts = event.turn === before.turn ? before.attempts : 0
-      next.turn = event.turn
-      next.offered = event.tools
-      next.answer = undefined
-      next.measured = Measure.send(before.measured, event)
+      RunTurn.start(next, event)
       break
     case "AttemptDiscarded":
-      next.attempts = event.attempt
-      next.retries += event.delay === undefined ? 0 : 1
-      next.lostTime += (event.duration ?? 0) + (event.delay ?? 0)
-      next.measured = Measure.discard(before.measured, event)
-      next.totals = { ...spent(before.totals, event.usage), errors: before.totals.errors + 1 }
+      RunTurn.discardAttempt(next, event)
       break
     case "ModelSwitched":
-      next.switchedTo = event.to
-      next.switches++
+      RunTurn.switchModel(next, event)
       break
     case "AssistantMessage":
-      RunRound.settleMessage(next, event)
-      next.measured = Measure.answer(before.measured, event)
+      RunTurn.settleMessage(next, event)
       break
     case "ApprovalRequested":
       RunRound.askCall(next, event)
@@ -170,10 +168,7 @@ export const evolve = (before: RunState, event: RunEvent.Durable): RunState => {
       RunRound.settleCall(next, event)
       break
     case "TurnFinished":
-      next.status = "preparing"
-      next.answer = undefined
-      next.queued = Queue.finishTurn(before.queued, event)
-      if (before.answer === undefined || !RunRound.hasUnknown(before.answer)) next.crashes = 0
+      RunTurn.finish(next, event)
       break
     case "InputQueued":
       next.queued = Queue.add(before.queued, event)
@@ -209,21 +204,6 @@ export const evolve = (before: RunState, event: RunEvent.Durable): RunState => {
   }
   return next
 }
-
-/** Of the run before it only what was measured is left. */
-const started = (before: RunState, event: Extract<RunEvent.Durable, { _tag: "RunStarted" }>): RunState => ({
-  ...empty,
-  status: "preparing",
-  seq: event.seq,
-  at: event.at,
-  runId: event.runId,
-  startSeq: event.seq,
-  input: event.input,
-  limits: event.input.limits,
-  measured: before.measured,
-  drive: 1,
-  driveStartedAt: event.at
-})
 
 const spent = (totals: RunEvent.Totals, usage: Usage.Usage): RunEvent.Totals => ({
   ...totals,

@@ -1,6 +1,7 @@
 /**
- * Numbers of many runs: how they ended, how many turns, retries and compactions they took, how long models and tools took,
- * what failed, and what was spent. A fold of durable events, session by session; what it keeps does not grow with the logs.
+ * Numbers of many runs: how they ended, how many turns, retries and compactions they took, how long models and tools
+ * took, what failed, and what was spent. A fold of durable events, session by session; what it keeps does not grow with
+ * the logs.
  *
  *     const folded = events.reduce(RunStats.evolve, RunStats.make({ agent: "support" }))
  *     RunStats.summarize(folded).successRate
@@ -9,6 +10,7 @@
  */
 import * as HashMap from "effect/HashMap"
 import * as Option from "effect/Option"
+import type * as DurableEvent from "./DurableEvent.ts"
 import type * as RunEvent from "./RunEvent.ts"
 import * as Counts from "./stats/Counts.ts"
 import * as Distribution from "./stats/Distribution.ts"
@@ -29,6 +31,7 @@ export interface Filter {
   readonly since?: number | undefined
 }
 
+/** What `evolve` folds into; to be read through `summarize`. */
 export interface RunStats {
   readonly filter: Filter
   /** sessions with a run that counts */
@@ -73,6 +76,7 @@ export interface RunStats {
   readonly unpriced: number
 }
 
+/** The numbers of no run; by default every run counts. */
 export const make = (filter: Filter = {}): RunStats => ({
   filter,
   sessions: 0,
@@ -127,7 +131,7 @@ export const endSession = (self: RunStats): RunStats => {
 /** All that was folded in, as plain JSON. */
 export const summarize = (self: RunStats): Summary.Summary => Summary.make(endSession(self))
 
-const startRun = (self: RunStats, event: Extract<RunEvent.Durable, { _tag: "RunStarted" }>): RunStats => {
+const startRun = (self: RunStats, event: DurableEvent.Of<"RunStarted">): RunStats => {
   const { agent, since } = self.filter
   if (since !== undefined && event.at < since) return self
   const agents = Counts.add(self.agents, event.agent)
@@ -185,7 +189,7 @@ const count = (self: RunStats, run: RunTally.RunTally, event: RunEvent.Durable):
 
 const settle = (
   self: RunStats,
-  { outcome, tool, usage }: Extract<RunEvent.Durable, { _tag: "ToolSettled" }>,
+  { outcome, tool, usage }: DurableEvent.Of<"ToolSettled">,
   time: number | undefined
 ): RunStats => ({
   ...self,

@@ -2,69 +2,31 @@
  * The machine as data: every move a live run may make. A move that is not in the table is a bug and dies.
  *
  * ```
- *            driveStarted                messagesReady            partsArrive
- *   idle ──────────────────▶ preparing ───────────────▶ calling ─────────────▶ streaming
- *     │                      ▲  ▲  │                     ▲  │ ╲                │ │ │
- *     │ openCalls            │  │  │ mustShrink          │  │  ╲ retryable      │ │ │ settled, without calls
- *     │               shrank │  │  ▼                     │  ▼   ▼              │ │ ╰────────────▶ observing
- *     │                      │ compacting ◀─ overflow ───┼──┴── retrying ◀─────╯ │                 │ ▲  │
- *     │                      │  ▲                        ╰───────╯ delayOver      │ settledWithCalls│ │  │
- *     │                      │  ╰─────────────────── compactFirst ────────────────┼─────────────────╯ │  │
- *     │                      ╰─────────────────────── continue ───────────────────┼──────────────────│──╯
- *     ▼                                                                           ▼                   │
- *   tool_running ◀──────────────────────────────────────────────────────────── (tool_running) ────────╯ allSettled
- *     │ ▲
- *     ▼ │ answered
- *   awaiting_human ──▶ suspended
+ *            driveStarted             messagesReady           partsArrive
+ *   idle ───────────────▶ preparing ───────────────▶ calling ─────────────▶ streaming
+ *     │                    │ ▲  ▲                      │ ▲                    │ │ │
+ *     │                    │ │  │ continue             │ │ delayOver          │ │ │
+ *     │  contextMustShrink │ │  ╰───────╮              ├─┼──▶ retrying ◀──────╯ │ │  retryableError, emptyAnswer
+ *     │                    │ │ shrank   │              │ ╰──────╯               │ │
+ *     │                    ▼ │          │              │                        │ │
+ *     │                 compacting ◀────┼──────────────┴────────────────────────╯ │  contextOverflow
+ *     │                      ▲          │                                         │
+ *     │                      ╰───── observing ◀───────────────────────────────────┤  settledWithoutCalls,
+ *     │               compactFirst      ▲                                         │  settledWithoutTurnLeft
+ *     │                                 │ everyCallSettled                        │
+ *     ╰─────────────────────────▶ tool_running ◀──────────────────────────────────╯  settledWithCalls
+ *       driveStartedWithOpenCalls   │      ▲
+ *                    everyCallWaits ▼      │ answered
+ *                               awaiting_human ──▶ suspended                         nobodyAnswers
  *
- *   ends: completed  limited  suspended  failed  aborted;  every running status may be limited, aborted or failed
+ *   observing may also be completed, and every running status limited, aborted or failed;
+ *   from an end the next drive goes on in preparing or tool_running
  * ```
  *
- * The log knows `preparing`, `tool_running`, `awaiting_human` and the ends; the others are live only. Does not own which
- * move is made; that is the loop.
+ * The log knows `preparing`, `tool_running`, `awaiting_human` and the ends; the others are live only. Does not own
+ * which move is made; that is the loop.
  */
 import type { Status } from "./RunEvent.ts"
-
-export type Trigger =
-  | "driveStarted"
-  | "driveStartedWithOpenCalls"
-  | "limitReached"
-  | "contextMustShrink"
-  | "messagesReady"
-  | "shrank"
-  | "compactionFailed"
-  | "partsArrive"
-  | "retryableError"
-  | "contextOverflow"
-  | "modelSwitched"
-  | "modelFailed"
-  | "emptyAnswer"
-  | "delayOver"
-  | "settledWithCalls"
-  | "settledWithoutCalls"
-  | "settledWithoutTurnLeft"
-  | "everyCallWaits"
-  | "everyCallSettled"
-  | "toolFailed"
-  | "answered"
-  | "nobodyAnswers"
-  | "continue"
-  | "compactFirst"
-  | "stop"
-  | "invalidOutput"
-  | "aborted"
-  | "storeFailed"
-  | "defect"
-  | "hookBlocked"
-  | "newInput"
-  | "resumed"
-  | "resumedWithOpenCalls"
-
-export interface Row {
-  readonly from: ReadonlyArray<Status>
-  readonly when: Trigger
-  readonly to: Status
-}
 
 const running: ReadonlyArray<Status> = [
   "preparing",
@@ -79,7 +41,7 @@ const running: ReadonlyArray<Status> = [
 const ends: ReadonlyArray<Status> = ["completed", "limited", "suspended", "failed", "aborted"]
 const resumable: ReadonlyArray<Status> = ["suspended", "limited", "aborted", "failed"]
 
-export const table: ReadonlyArray<Row> = [
+const rows = [
   { from: ["idle"], when: "driveStarted", to: "preparing" },
   { from: ["idle"], when: "driveStartedWithOpenCalls", to: "tool_running" },
   { from: ["preparing"], when: "contextMustShrink", to: "compacting" },
@@ -113,7 +75,20 @@ export const table: ReadonlyArray<Row> = [
   { from: ends, when: "newInput", to: "preparing" },
   { from: resumable, when: "resumed", to: "preparing" },
   { from: resumable, when: "resumedWithOpenCalls", to: "tool_running" }
-]
+] as const
+
+/** What happens to a run that may move it. */
+export type Trigger = (typeof rows)[number]["when"]
+
+/** From any of these statuses, this trigger leads to that one. */
+export interface Row {
+  readonly from: ReadonlyArray<Status>
+  readonly when: Trigger
+  readonly to: Status
+}
+
+/** Every move there is; no status has two rows for one trigger. */
+export const table: ReadonlyArray<Row> = rows
 
 const moves: ReadonlyMap<Status, ReadonlyMap<Trigger, Status>> = new Map(
   (["idle", ...running, ...ends] as const).map((from) => [
@@ -132,5 +107,8 @@ export const transition = (from: Status, when: Trigger): Status => {
   return to
 }
 
+/** The drive is over. */
 export const isEnd = (status: Status): boolean => ends.includes(status)
+
+/** The drive is over and its run is not: `resume` goes on with it. */
 export const isResumable = (status: Status): boolean => resumable.includes(status)

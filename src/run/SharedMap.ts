@@ -1,6 +1,6 @@
 /**
- * A map that is only added to, at constant cost, and whose older versions stay as they are: versions share one map, which is
- * only ever added to, and each sees its own size of it.
+ * A map that is only added to, at constant cost, and whose older versions stay as they are: versions share one map,
+ * which is only ever added to, and each sees its own size of it.
  */
 
 export interface SharedMap<in out K, out A> {

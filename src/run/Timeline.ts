@@ -1,18 +1,19 @@
 /**
- * A session as spans of time: model calls, attempts that do not count, waits, tool calls and compactions, drive by drive. A
- * fold of durable events; every step gives what is known by then, a turn's spans once the turn is over.
+ * A session as spans of time: model calls, attempts that do not count, waits, tool calls and compactions, drive by
+ * drive. A fold of durable events; every step gives what is known by then, a turn's spans once the turn is over.
  *
  *     DriveStarted  Span Span ...  DriveEnded  Span (an answer to a question that waited)  DriveStarted ...
  *
  * Total and pure, also on logs with holes. Does not own what a timeline looks like.
  */
+import type * as DurableEvent from "./DurableEvent.ts"
 import * as RunEvent from "./RunEvent.ts"
 import * as Spans from "./timeline/Spans.ts"
 import type * as Usage from "./Usage.ts"
 
 /**
- * `model`: the call that counted, `attempt`: one that does not, `retry`: the wait behind it, `tool`: one call, `approval`: a
- * question to a person, `compaction`: the context made smaller.
+ * `model`: the call that counted, `attempt`: one that does not, `retry`: the wait behind it, `tool`: one call,
+ * `approval`: a question to a person, `compaction`: the context made smaller.
  */
 export type Kind = "model" | "attempt" | "retry" | "tool" | "approval" | "compaction"
 
@@ -30,7 +31,10 @@ export interface Span {
   readonly from: number
   /** `null`: it had no end by the end of its drive */
   readonly to: number | null
-  /** finish reason, reason of the error, outcome, answer; what a compaction left: `12 of 40 messages`; empty where there is none */
+  /**
+   * finish reason, reason of the error, outcome, answer; what a compaction left: `12 of 40 messages`; empty where there
+   * is none
+   */
   readonly outcome: string
   /** of a model call, milliseconds to its first part of content */
   readonly firstPart?: number
@@ -41,6 +45,7 @@ export interface Span {
   readonly cause?: RunEvent.CompactionCause
 }
 
+/** A drive begins: `start` is a run's first one. */
 export interface DriveStarted {
   readonly _tag: "DriveStarted"
   readonly runId: string
@@ -48,9 +53,10 @@ export interface DriveStarted {
   readonly run: number
   readonly drive: number
   readonly at: number
-  readonly cause: "start" | Extract<RunEvent.Durable, { _tag: "RunResumed" }>["cause"]
+  readonly cause: "start" | DurableEvent.Of<"RunResumed">["cause"]
 }
 
+/** A drive is over, or the log is. */
 export interface DriveEnded {
   readonly _tag: "DriveEnded"
   readonly runId: string
@@ -62,11 +68,13 @@ export interface DriveEnded {
   readonly end: RunEvent.End | null
 }
 
+/** What a timeline is a list of, in the order in which it becomes known. */
 export type Entry = DriveStarted | Span | DriveEnded
 
 /** The drive under way. */
 interface Drive extends Pick<DriveStarted, "runId" | "run" | "drive"> {}
 
+/** What `step` has to remember between two events. */
 export interface Timeline extends Spans.Spans {
   readonly runs: number
   readonly drive: Drive | undefined
@@ -74,6 +82,7 @@ export interface Timeline extends Spans.Spans {
   readonly at: number
 }
 
+/** Where a session's timeline begins. */
 export const empty: Timeline = { ...Spans.empty, runs: 0, drive: undefined, at: 0 }
 
 /** The timeline with an event, and what is known through it. */
@@ -103,7 +112,7 @@ const placed = (runId: string, drive: number) => (span: Spans.Found): Span => ({
 const startDrive = (
   self: Timeline,
   drive: Drive,
-  event: Extract<RunEvent.Durable, { _tag: "RunStarted" | "RunResumed" }>,
+  event: DurableEvent.Of<"RunStarted" | "RunResumed">,
   before: ReadonlyArray<Entry>
 ): readonly [Timeline, ReadonlyArray<Entry>] => {
   const { at } = event

@@ -3,11 +3,12 @@
  *
  * Does not own what a message costs besides its text; that is `MessageTokens`.
  *
- * Byte-pair tokenizers cut a text into words, numbers, runs of punctuation and white space before they merge within each.
- * So most of the cost is in where a run of one kind begins, and less in how long it grows. The costs, in hundredths of a token,
- * are fitted to OpenAI's o200k_base and cl100k_base (the patterns: https://github.com/openai/tiktoken, openai_public.py) on prose,
- * source code, JSON, logs, hexadecimal and base64, then raised by about a twentieth: too high costs a compaction, too low an
- * overflow. Where the two differ much, as in Chinese and Russian, they are between them.
+ * Byte-pair tokenizers cut a text into words, numbers, runs of punctuation and white space before they merge within
+ * each. So most of the cost is in where a run of one kind begins, and less in how long it grows. The costs, in
+ * hundredths of a token, are fitted to OpenAI's o200k_base and cl100k_base (the patterns:
+ * https://github.com/openai/tiktoken, openai_public.py) on prose, source code, JSON, logs, hexadecimal and base64, then
+ * raised by about a twentieth: too high costs a compaction, too low an overflow. Where the two differ much, as in
+ * Chinese and Russian, they are between them.
  */
 
 // of characters; control characters are among the punctuation
@@ -24,19 +25,20 @@ const Other = 9
 const kinds = 10
 
 /**
- * What the first character of a run costs, by the kind before it. A space belongs to the word behind it; a line break to the
- * punctuation before it; a lower-case letter to the capital before it, where that stands alone. A first space costs nothing.
+ * What the first character of a run costs, by the kind before it. A space belongs to the word behind it; a line break
+ * to the punctuation before it; a lower-case letter to the capital before it, where that stands alone. A first space
+ * costs nothing.
  */
-const begin = new Uint8Array(kinds * kinds)
-const begins = (kind: number, costs: ReadonlyArray<number>): void =>
-  costs.forEach((cost, before) => begin[before * kinds + kind] = cost)
+const firstCost = new Uint8Array(kinds * kinds)
+const setFirstCost = (kind: number, costs: ReadonlyArray<number>): void =>
+  costs.forEach((cost, before) => firstCost[before * kinds + kind] = cost)
 //     the kind before: Start, Lower, Upper, Digit, Space, Newline, Tab, Punctuation, Accented, Other
-begins(Lower, [100, 0, 10, 115, 105, 115, 80, 75, 30, 100])
-begins(Upper, [100, 100, 0, 150, 105, 110, 80, 70, 100, 100])
-begins(Digit, [100, 115, 150, 0, 195, 110, 100, 115, 115, 100])
-begins(Newline, [100, 85, 85, 60, 100, 0, 100, 5, 85, 80])
-begins(Tab, [100, 100, 100, 100, 100, 60, 0, 90, 100, 100])
-begins(Punctuation, [100, 95, 110, 95, 120, 145, 100, 0, 95, 80])
+setFirstCost(Lower, [100, 0, 10, 115, 105, 115, 80, 75, 30, 100])
+setFirstCost(Upper, [100, 100, 0, 150, 105, 110, 80, 70, 100, 100])
+setFirstCost(Digit, [100, 115, 150, 0, 195, 110, 100, 115, 115, 100])
+setFirstCost(Newline, [100, 85, 85, 60, 100, 0, 100, 5, 85, 80])
+setFirstCost(Tab, [100, 100, 100, 100, 100, 60, 0, 90, 100, 100])
+setFirstCost(Punctuation, [100, 95, 110, 95, 120, 145, 100, 0, 95, 80])
 
 const kindOf = (code: number): number => {
   if (code >= 97 && code <= 122) return Lower
@@ -50,7 +52,7 @@ const kindOf = (code: number): number => {
 const ascii = new Uint8Array(128).map((_, code) => kindOf(code))
 
 /** What one more character of the same kind costs, the `length`th of its run. */
-const grow = (kind: number, length: number, isRepeated: boolean): number => {
+const nextCost = (kind: number, length: number, isRepeated: boolean): number => {
   switch (kind) {
     case Lower:
       return length < 5 ? 0 : length < 8 ? 2 : length < 16 ? 15 : isRepeated ? 13 : 35
@@ -69,7 +71,9 @@ const grow = (kind: number, length: number, isRepeated: boolean): number => {
   }
 }
 
-/** What a character beyond ASCII costs, wherever it stands. Each half of a surrogate pair costs by itself, also alone. */
+/**
+ * What a character beyond ASCII costs, wherever it stands. Each half of a surrogate pair costs by itself, also alone.
+ */
 const beyondAscii = (code: number): number => {
   if (code < 0x3000) {
     if (code < 0x250) return code < 0xc0 ? 100 : 175 // signs; Latin, in words dearer than English ones
@@ -89,11 +93,12 @@ const beyondAscii = (code: number): number => {
 }
 
 /**
- * Tokens of a text, a whole number: 0 for no text, else at least 1. Total on any string, linear in its length, and never less
- * than that of any part of it.
+ * Tokens of a text, a whole number: 0 for no text, else at least 1. Total on any string, linear in its length, and
+ * never less than that of any part of it.
  *
- * Of English, German, Chinese, Japanese, Korean, Russian, source code and JSON it is 0.8 to 1.5 times what o200k_base and
- * cl100k_base count. Scripts of which those two differ by more than that (Thai, Hindi, Georgian) are between the two.
+ * Of English, German, Chinese, Japanese, Korean, Russian, source code and JSON it is 0.8 to 1.5 times what o200k_base
+ * and cl100k_base count. Scripts of which those two differ by more than that (Thai, Hindi, Georgian) are between the
+ * two.
  */
 export const text = (value: string): number => {
   let hundredths = 0
@@ -105,10 +110,10 @@ export const text = (value: string): number => {
     if (code < 128) {
       const next = ascii[code]!
       if (next === kind) {
-        hundredths += grow(kind, ++length, code === last)
+        hundredths += nextCost(kind, ++length, code === last)
       } else {
         // a word behind several capitals, as in HTMLElement or base64
-        hundredths += kind === Upper && next === Lower && length > 1 ? 150 : begin[kind * kinds + next]!
+        hundredths += kind === Upper && next === Lower && length > 1 ? 150 : firstCost[kind * kinds + next]!
         kind = next
         length = 1
       }

@@ -5,11 +5,15 @@
  */
 import * as Schema from "effect/Schema"
 
+/** The handler gave a result: `result` as the tool's success schema encodes it. */
 export const Succeeded = Schema.TaggedStruct("Succeeded", { result: Schema.Json })
 /** The handler failed or died. `result` is its encoded failure, or a sentence. */
 export const Failed = Schema.TaggedStruct("Failed", { result: Schema.Json })
+/** The arguments do not fit the tool's schema, or were no JSON; the handler did not run. */
 export const InvalidArguments = Schema.TaggedStruct("InvalidArguments", { message: Schema.String })
+/** The turn was not offered a tool of this name; `available` are those that it was. */
 export const UnknownTool = Schema.TaggedStruct("UnknownTool", { available: Schema.Array(Schema.String) })
+/** A person, a hook, or a new message said no; the handler did not run. */
 export const Denied = Schema.TaggedStruct("Denied", { reason: Schema.String })
 /** `limit` in milliseconds. */
 export const TimedOut = Schema.TaggedStruct("TimedOut", { limit: Schema.Finite })
@@ -24,6 +28,7 @@ export const OutcomeUnknown = Schema.TaggedStruct("OutcomeUnknown", {})
 /** It succeeded, and its result does not fit the tool's success schema or JSON. */
 export const NotEncodable = Schema.TaggedStruct("NotEncodable", { message: Schema.String })
 
+/** All but `Succeeded` reach the model as failed results; see `toResult`. */
 export const ToolOutcome = Schema.Union([
   Succeeded,
   Failed,
@@ -38,7 +43,7 @@ export const ToolOutcome = Schema.Union([
 ])
 export type ToolOutcome = typeof ToolOutcome.Type
 
-/** What `maxErrors` counts. */
+/** A call that `maxErrors` counts, and that ends a run whose `continueOnError` is `false`. */
 export const isError = (outcome: ToolOutcome): boolean => outcome._tag === "Failed" || outcome._tag === "TimedOut"
 
 const notExecuted: Record<(typeof NotExecuted.Type)["reason"], string> = {

@@ -7,6 +7,7 @@
  * from `seq`, so the same log gives the same bytes and provider caches keep working. Does not own instructions, which
  * are not in the log.
  */
+import type * as DurableEvent from "./DurableEvent.ts"
 import type * as Memory from "./Memory.ts"
 import * as Message from "./Message.ts"
 import type * as RunEvent from "./RunEvent.ts"
@@ -34,6 +35,7 @@ import * as Vector from "./Vector.ts"
 export { empty, type Transcript } from "./transcript/Building.ts"
 export { type Change, compact } from "./transcript/Compact.ts"
 
+/** The transcript with what an event says. */
 export const append = (self: Transcript, event: RunEvent.Durable): Transcript => {
   switch (event._tag) {
     case "RunStarted": {
@@ -66,6 +68,46 @@ export const append = (self: Transcript, event: RunEvent.Durable): Transcript =>
   }
 }
 
+/** What is said while a turn is open stands behind it. */
+const addInput = (self: Transcript, input: Input): Transcript =>
+  self.calling || self.open !== undefined
+    ? { ...self, waiting: Vector.append(self.waiting, { ...input, isDuringCall: self.calling }) }
+    : addUser(self, input)
+
+/** A conversation that began elsewhere, made legal like everything else. */
+const addHistory = (self: Transcript, event: DurableEvent.Of<"RunStarted">): Transcript => {
+  const { history } = event.input
+  if (history === undefined) return self
+  const { entries, taken } = Entries.fromMessages(history, event.seq, event.seq, self.taken)
+  let next: Transcript = { ...self, taken }
+  for (const entry of entries) {
+    const { message, seq } = entry
+    next = message.role === "user" ? addUser(next, toInput(seq, message.content)) : push(flushTail(next), entry)
+  }
+  return next
+}
+
+/** An assistant message is open until its turn is over; one that a log with holes left open is closed. */
+const openTurn = (self: Transcript, event: DurableEvent.Of<"AssistantMessage">): Transcript => {
+  const closed = self.open === undefined ? self : closeTurn(self)
+  const { calls, content, renamed, taken } = Calls.prepare(event.seq, event.message.content, closed.taken)
+  const { model, runId, seq, turn } = event
+  const { settled, tail, waiting } = flushTail(closed)
+  const open = { seq, runId, turn, model, content, calls, renamed, results: SharedMap.empty<number, never>() }
+  return { settled, tail, open, calling: false, waiting, taken }
+}
+
+/** The first outcome of a call counts; a second one, or one of a call that is not open, changes nothing. */
+const settle = (self: Transcript, event: DurableEvent.Of<"ToolSettled">): Transcript => {
+  const { open } = self
+  if (open === undefined || open.runId !== event.runId) return self
+  const place = OpenCall.placeOf(event.callId, open.turn)
+  if (open.calls[place] === undefined || SharedMap.get(open.results, place) !== undefined) return self
+  const result = ToolOutcome.toResult(event.outcome, event.edited)
+  return { ...self, open: { ...open, results: SharedMap.add(open.results, place, result) } }
+}
+
+/** The transcript of a log, or of any part of one. */
 export const fromLog = (log: Iterable<RunEvent.Durable>): Transcript => {
   let transcript = empty
   for (const event of log) transcript = append(transcript, event)
@@ -73,8 +115,8 @@ export const fromLog = (log: Iterable<RunEvent.Durable>): Transcript => {
 }
 
 /**
- * The messages as of now, for `reader`, behind the system message where there is one: calls still open are answered with
- * what is known. Reasoning is only in messages that `reader` made itself; without a reader there is none.
+ * The messages as of now, for `reader`, behind the system message where there is one: calls still open are answered
+ * with what is known. Reasoning is only in messages that `reader` made itself; without a reader there is none.
  */
 export const messages = (
   self: Transcript,
@@ -137,6 +179,7 @@ export interface Total {
   readonly sum: number
 }
 
+/** `before` is a total of the same `of`; of another transcript it is of no use, and does no harm. */
 export const total = (self: Transcript, of: (message: Message.Message) => number, before?: Total): Total => {
   const { settled } = self
   const isOlder = before !== undefined && before.settled.items === settled.items &&
@@ -144,41 +187,4 @@ export const total = (self: Transcript, of: (message: Message.Message) => number
   let ofSettled = isOlder ? before.ofSettled : 0
   for (let i = isOlder ? before.settled.length : 0; i < settled.length; i++) ofSettled += of(settled.items[i]!.message)
   return { settled, ofSettled, sum: closing(self).reduce((sum, { message }) => sum + of(message), ofSettled) }
-}
-
-// ---- building -----------------------------------------------------------------------------------------------------
-
-const addInput = (self: Transcript, input: Input): Transcript =>
-  self.calling || self.open !== undefined
-    ? { ...self, waiting: Vector.append(self.waiting, { ...input, isDuringCall: self.calling }) }
-    : addUser(self, input)
-
-const addHistory = (self: Transcript, event: Extract<RunEvent.Durable, { _tag: "RunStarted" }>): Transcript => {
-  const { history } = event.input
-  if (history === undefined) return self
-  const { entries, taken } = Entries.fromMessages(history, event.seq, event.seq, self.taken)
-  let next: Transcript = { ...self, taken }
-  for (const entry of entries) {
-    const { message, seq } = entry
-    next = message.role === "user" ? addUser(next, toInput(seq, message.content)) : push(flushTail(next), entry)
-  }
-  return next
-}
-
-const openTurn = (self: Transcript, event: Extract<RunEvent.Durable, { _tag: "AssistantMessage" }>): Transcript => {
-  const closed = self.open === undefined ? self : closeTurn(self)
-  const { calls, content, renamed, taken } = Calls.prepare(event.seq, event.message.content, closed.taken)
-  const { model, runId, seq, turn } = event
-  const { settled, tail, waiting } = flushTail(closed)
-  const open = { seq, runId, turn, model, content, calls, renamed, results: SharedMap.empty<number, never>() }
-  return { settled, tail, open, calling: false, waiting, taken }
-}
-
-const settle = (self: Transcript, event: Extract<RunEvent.Durable, { _tag: "ToolSettled" }>): Transcript => {
-  const { open } = self
-  if (open === undefined || open.runId !== event.runId) return self
-  const place = OpenCall.placeOf(event.callId, open.turn)
-  if (open.calls[place] === undefined || SharedMap.get(open.results, place) !== undefined) return self
-  const result = ToolOutcome.toResult(event.outcome, event.edited)
-  return { ...self, open: { ...open, results: SharedMap.add(open.results, place, result) } }
 }

@@ -1,6 +1,6 @@
 /**
- * What a run tells of itself while it goes, for watching: whatever these events carry is restated by the durable event that
- * settles it (`RunEvent`).
+ * What a run tells of itself while it goes, for watching: whatever these events carry is restated by the durable event
+ * that settles it (`RunEvent`).
  */
 import * as Schema from "effect/Schema"
 import { Status } from "./Reason.ts"
@@ -25,11 +25,15 @@ const delta = {
   delta: Schema.String
 }
 
+/** Never stored, and without a place in the log: a reader that is slow may miss them, deltas joined first. */
 export const Transient = Schema.Union([
+  /** A move of `RunStatus`. */
   transient("StatusChanged", { from: Status, to: Status }),
   transient("TextDelta", delta),
   transient("ReasoningDelta", delta),
+  /** A piece of the JSON of a call's arguments; `block` is the provider's id of the call. */
   transient("ToolParamsDelta", { ...delta, tool: Schema.String }),
+  /** Emitted before the wait. */
   transient("RetryScheduled", {
     turn: Schema.Finite,
     attempt: Schema.Finite,
@@ -38,6 +42,7 @@ export const Transient = Schema.Union([
     delay: Schema.Finite,
     source: Schema.Literals(["backoff", "retryAfter"])
   }),
+  /** A preliminary result of a call at work, as its tool encodes it. */
   transient("ToolProgress", { ...call, value: Schema.Json })
 ])
 export type Transient = typeof Transient.Type

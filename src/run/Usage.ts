@@ -19,6 +19,7 @@ export const zero: Usage = { inputTokens: 0, outputTokens: 0 }
 
 const optionalKeys = ["cachedInputTokens", "cacheWriteTokens", "reasoningTokens", "cost"] as const
 
+/** The sum; a key that neither has is absent from it. */
 export const add = (a: Usage, b: Usage): Usage => {
   const sum: { -readonly [K in keyof Usage]: Usage[K] } = {
     inputTokens: a.inputTokens + b.inputTokens,

@@ -1,6 +1,6 @@
 /**
- * A list that is only appended to, at constant cost, and whose older versions stay as they are: versions share one array,
- * which is only ever pushed to, and each sees its own length of it.
+ * A list that is only appended to, at constant cost, and whose older versions stay as they are: versions share one
+ * array, which is only ever pushed to, and each sees its own length of it.
  */
 
 export interface Vector<out A> {

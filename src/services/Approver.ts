@@ -22,13 +22,14 @@ export interface Question {
 }
 
 /**
- * `by` names who decided; the model reads `reason`. `params` are run with in place of the model's arguments; where the tool
- * does not take them, or it is none of this agent's, the call is denied with a reason that says so.
+ * `by` names who decided; the model reads `reason`. `params` are run with in place of the model's arguments; where the
+ * tool does not take them, or it is none of this agent's, the call is denied with a reason that says so.
  */
 export type Answer =
   | { readonly approved: true; readonly by?: string; readonly params?: Schema.Json }
   | { readonly approved: false; readonly by?: string; readonly reason?: string }
 
+/** What an application provides to have questions answered in this process. */
 export interface Approver {
   /**
    * Asks a person, or a rule. `undefined`: nobody here answers, the run is suspended until somebody does elsewhere. A
@@ -37,6 +38,7 @@ export interface Approver {
   readonly ask: (question: Question) => Effect.Effect<Answer | undefined>
 }
 
+/** Read for every question. Default: nobody. */
 export const Approver = Context.Reference<Approver>("fiberloop/services/Approver", {
   defaultValue: () => ({ ask: () => Effect.succeed(undefined) })
 })

@@ -1,8 +1,9 @@
 /**
  * The contract of keeping a conversation small enough: what is sent as it is, what must shrink first, and how.
  *
- * Does not own the log, from which nothing is ever deleted, nor when to ask; the loop asks before every model call, after a
- * provider said that it was too much, after an answer that was cut at the output limit, and when somebody says so.
+ * Does not own the log, from which nothing is ever deleted, nor when to ask; the loop asks before every model call,
+ * after a provider said that it was too much, after an answer that was cut at the output limit, and when somebody says
+ * so.
  */
 import * as Context from "effect/Context"
 import * as Data from "effect/Data"
@@ -25,6 +26,7 @@ export interface Size {
   readonly fixed: number
   /** how many may be sent: the model's window, without what its answer may take; undefined where no window is known */
   readonly limit: number | undefined
+  /** tokens of a message, corrected like the others */
   readonly of: (message: Message.Message) => number
   /** as it is estimated: a text may be for another model, and a budget is the same with any */
   readonly ofText: (text: string) => number
@@ -40,11 +42,14 @@ export interface Ledger {
   readonly noted: () => Usage.Usage
 }
 
+/** What a strategy sees before a model call. */
 export interface View {
+  /** all that the model would be sent, but for the instructions and what hooks add */
   readonly transcript: Transcript.Transcript
   /** the model that is asked next */
   readonly model: Model.ModelInfo
   readonly size: Size
+  /** undefined: nothing forces it, and the strategy's own rules say whether the context is too large */
   readonly force: Force | undefined
   /** compactions since the run's last answer */
   readonly inARow: number
@@ -53,19 +58,22 @@ export interface View {
   readonly metadata: Model.ModelRequest["metadata"]
 }
 
+/** A view that was found too large. */
 export interface Request extends View {
   /** what is too much; default: what forces it, else the number of messages */
   readonly cause?: RunEvent.CompactionCause
 }
 
+/** The model is sent what there is, or that is made smaller first. */
 export type Plan = { readonly _tag: "Send" } | { readonly _tag: "Compact"; readonly request: Request }
 
+/** The plan to change nothing. */
 export const send: Plan = { _tag: "Send" }
 
 /**
- * Messages of events up to `upTo` are replaced by `replacement`, and long results of tools in what is kept up to `pruned` by
- * notes. Never splits a call from its result, keeps the latest user message word for word, and leaves less to be sent than
- * there was: the loop refuses one that does not.
+ * Messages of events up to `upTo` are replaced by `replacement`, and long results of tools in what is kept up to
+ * `pruned` by notes. Never splits a call from its result, keeps the latest user message word for word, and leaves less
+ * to be sent than there was: the loop refuses one that does not.
  */
 export interface Compaction extends Omit<Transcript.Change, "memory"> {
   readonly strategy: string
@@ -77,7 +85,9 @@ export interface Compaction extends Omit<Transcript.Change, "memory"> {
   readonly model?: Message.ModelRef
 }
 
-/** The context could not be made smaller; log and context are as they were. What was spent on it counts all the same. */
+/**
+ * The context could not be made smaller; log and context are as they were. What was spent on it counts all the same.
+ */
 export class CompactionError extends Data.TaggedError("CompactionError")<{
   readonly message: string
   readonly usage?: Usage.Usage
@@ -88,8 +98,8 @@ export class ContextManager extends Context.Service<ContextManager, {
   /** the models that it may ask: a run with a limit of cost needs their prices too */
   readonly models?: ReadonlyArray<Message.ModelRef>
   /**
-   * Pure and total: the same view gives the same plan. Asks for a compaction only where one can make the context smaller;
-   * to a view with `force`, `Send` says that nothing can, or that nothing is to.
+   * Pure and total: the same view gives the same plan. Asks for a compaction only where one can make the context
+   * smaller; to a view with `force`, `Send` says that nothing can, or that nothing is to.
    */
   readonly plan: (view: View) => Plan
   /** Makes the context smaller or fails; may ask a model, whose usage is the run's. Interrupting it changes nothing. */

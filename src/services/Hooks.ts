@@ -1,6 +1,6 @@
 /**
- * The application's own code around model calls and tool calls: a setting, by default none. Guards may change or refuse what
- * goes on, and where a guard gives no usable word nothing goes on; observers look.
+ * The application's own code around model calls and tool calls: a setting, by default none. Guards may change or refuse
+ * what goes on, and where a guard gives no usable word nothing goes on; observers look.
  *
  * Does not own when hooks run, nor what a refusal makes of a call or a run; the loop does.
  */
@@ -13,6 +13,7 @@ import type * as RunEvent from "../run/RunEvent.ts"
 import * as ToolOutcome from "../run/ToolOutcome.ts"
 import type * as Usage from "../run/Usage.ts"
 
+/** Where a hook is called. */
 interface InTurn {
   readonly sessionId: string
   readonly runId: string
@@ -62,7 +63,9 @@ export const ModelChange = Schema.Struct({
 })
 export type ModelChange = typeof ModelChange.Type
 
-/** Other arguments; no, with a reason that the model reads; or a result, as a success of the tool, without running it. */
+/**
+ * Other arguments; no, with a reason that the model reads; or a result, as a success of the tool, without running it.
+ */
 export const ToolDecision = Schema.Union([
   Schema.TaggedStruct("Change", { params: Schema.Json }),
   Schema.TaggedStruct("Deny", { reason: Schema.String }),
@@ -70,58 +73,62 @@ export const ToolDecision = Schema.Union([
 ])
 export type ToolDecision = typeof ToolDecision.Type
 
+/** What is stored, emitted and shown to the model in place of the outcome. */
 export const ToolChange = Schema.Struct({ outcome: ToolOutcome.ToolOutcome })
 export type ToolChange = typeof ToolChange.Type
 
 /**
- * Its functions run in the order of the hooks, each seeing what the one before made of it, and one after the other for one
- * call; parallel calls have theirs at the same time. What one fails with is told to nobody, since it may hold secrets: a
- * hook that wants it known logs it itself. Interrupted when the run ends.
+ * Its functions run in the order of the hooks, each seeing what the one before made of it, and one after the other for
+ * one call; parallel calls have theirs at the same time. What one fails with is told to nobody, since it may hold
+ * secrets: a hook that wants it known logs it itself. Interrupted when the run ends.
  */
 export interface Hook {
   /** how the log and errors call it */
   readonly name: string
   /**
-   * A `guard` that fails, dies, interrupts itself, is late, or gives what cannot be used blocks: the run, the call, or what
-   * it would have masked. An `observer` that does is named in a warning, and ignored; what it gives is ignored too. Default
-   * `guard`.
+   * A `guard` that fails, dies, interrupts itself, is late, or gives what cannot be used blocks: the run, the call, or
+   * what it would have masked. An `observer` that does is named in a warning, and ignored; what it gives is ignored
+   * too. Default `guard`.
    */
   readonly kind?: "guard" | "observer"
   /** for one run of one of its functions; default 10 seconds */
   readonly timeout?: Duration.Input
   /**
-   * Before a model is called; retries send the same. It runs again where the context had to be compacted for the call. What
-   * is said to the run meanwhile goes with the next call. Messages are made legal again, and neither log nor transcript is changed by them. Calls of tools left out are
-   * `UnknownTool` in this turn. Blocked: nothing is sent, the run fails with `HookBlocked`.
+   * Before a model is called; retries send the same. It runs again where the context had to be compacted for the call.
+   * What is said to the run meanwhile goes with the next call. Messages are made legal again, and neither log nor
+   * transcript is changed by them. Calls of tools left out are `UnknownTool` in this turn. Blocked: nothing is sent,
+   * the run fails with `HookBlocked`.
    */
   readonly beforeModelCall?: (call: ModelCall) => Effect.Effect<ModelChange | void, unknown>
   /**
-   * Once an answer is stored, before any of its calls runs. Runs again when another drive takes the turn up before its first
-   * call. Blocked: no call runs, the run fails with `HookBlocked`.
+   * Once an answer is stored, before any of its calls runs. Runs again when another drive takes the turn up before its
+   * first call. Blocked: no call runs, the run fails with `HookBlocked`.
    */
   readonly afterModelCall?: (answer: ModelAnswer) => Effect.Effect<void, unknown>
   /**
-   * Before a call is looked at any further: whether it asks a person, and which arguments are used, follows from what is
-   * decided here. The model keeps seeing its own call. Runs again when another drive takes the call up before it started, then
-   * with the arguments that a person was asked about, where one was: what it changed once it has to leave as it is, since for
-   * other arguments an answer does not count, and the person is asked again; with the arguments that a person gave, too. Where
-   * it changes those of three answers in one drive, the call is `Denied`. Blocked: the call is `Denied`.
+   * Before a call is looked at any further: whether it asks a person, and which arguments are used, follows from what
+   * is decided here. The model keeps seeing its own call. Runs again when another drive takes the call up before it
+   * started, then with the arguments that a person was asked about, where one was: what it changed once it has to leave
+   * as it is, since for other arguments an answer does not count, and the person is asked again; with the arguments
+   * that a person gave, too. Where it changes those of three answers in one drive, the call is `Denied`. Blocked: the
+   * call is `Denied`.
    */
   readonly beforeToolCall?: (call: ToolCall) => Effect.Effect<ToolDecision | void, unknown>
   /**
-   * Before an outcome that says something of a tool is stored or shown to anyone: of a call that ran, was answered by a hook,
-   * or is known from a `Reconciler`; for guards also before a preliminary result is shown. What is given instead is what is
-   * stored, emitted and shown to the model. Blocked: the result is withheld, the outcome is `Failed`; a preliminary result
-   * is left out.
+   * Before an outcome that says something of a tool is stored or shown to anyone: of a call that ran, was answered by a
+   * hook, or is known from a `Reconciler`; for guards also before a preliminary result is shown. What is given instead
+   * is what is stored, emitted and shown to the model. Blocked: the result is withheld, the outcome is `Failed`; a
+   * preliminary result is left out.
    */
   readonly afterToolCall?: (call: ToolEnded) => Effect.Effect<ToolChange | void, unknown>
 }
 
+/** Where a hook may run. */
 export type Point = Exclude<keyof Hook, "name" | "kind" | "timeout">
 
 /**
- * Hooks of all levels add up: first the agent's options, then its layer's, then the caller's. One that stands in several of
- * them runs once. Agents that run inside a tool have those of the run around them too.
+ * Hooks of all levels add up: first the agent's options, then its layer's, then the caller's. One that stands in
+ * several of them runs once. Agents that run inside a tool have those of the run around them too.
  */
 export const Hooks = Context.Reference<ReadonlyArray<Hook>>("fiberloop/services/Hooks", { defaultValue: () => none })
 

@@ -1,6 +1,6 @@
 /**
- * How code that works for a tool call names what it started and could not end, such as a process: the end event of the run
- * has the name under `leftBehind`. A handler that does not end itself is named without it.
+ * How code that works for a tool call names what it started and could not end, such as a process: the end event of the
+ * run has the name under `leftBehind`. A handler that does not end itself is named without it.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"

@@ -12,6 +12,7 @@ import type * as RunError from "../run/RunError.ts"
 import type * as RunEvent from "../run/RunEvent.ts"
 import type * as Usage from "../run/Usage.ts"
 
+/** Whether the model may call tools, must not, must call one, or must call this one, by name. */
 export type ToolChoice = "auto" | "none" | "required" | { readonly tool: string }
 
 /** Tools as a model is told of them. */
@@ -29,8 +30,8 @@ export interface ModelRequest {
   readonly tools: Tools
   readonly toolChoice: ToolChoice
   /**
-   * For providers that can hold an answer to a schema, beside tools too. The system message asks for it in words, and the
-   * loop checks it: a model may leave it out.
+   * For providers that can hold an answer to a schema, beside tools too. The system message asks for it in words, and
+   * the loop checks it: a model may leave it out.
    */
   readonly output?: Output
   readonly metadata: {
@@ -43,8 +44,8 @@ export interface ModelRequest {
 
 /**
  * What a stream gives, in the provider's order. `block` names the part that a delta belongs to: a text, a reasoning or
- * a tool call's id. Provider metadata may come with a delta, `block-start` or `block-end`; the last of a block wins by key.
- * A `tool-call` is complete: `params` is a JSON value, or the raw text where that was not JSON. A stream that ends
+ * a tool call's id. Provider metadata may come with a delta, `block-start` or `block-end`; the last of a block wins by
+ * key. A `tool-call` is complete: `params` is a JSON value, or the raw text where that was not JSON. A stream that ends
  * without a `finish` was cut.
  */
 export type ModelPart =
@@ -110,8 +111,8 @@ export interface Fallback {
 export class Model extends Context.Service<Model, {
   readonly info: ModelInfo
   /**
-   * Who is asked for the rest of a run once a failure of this model is final. The loop switches, so that the log says who
-   * made what, and each model gets the messages that are legal for it.
+   * Who is asked for the rest of a run once a failure of this model is final. The loop switches, so that the log says
+   * who made what, and each model gets the messages that are legal for it.
    */
   readonly fallback?: Fallback
   /**

@@ -36,6 +36,7 @@ export interface Change<Tool extends string = string> {
   readonly instructions?: string | undefined
 }
 
+/** Asked before every turn but one that another drive left open. Nothing changes nothing. */
 export type PrepareTurn<Tool extends string = string> = (
   turn: Turn
 ) => Change<Tool> | void | Effect.Effect<Change<Tool> | void, unknown>

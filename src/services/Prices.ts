@@ -1,4 +1,6 @@
-/** What tokens cost: a setting, read by the loop at every drive. By default no price is known, and nothing has a cost. */
+/**
+ * What tokens cost: a setting, read by the loop at every drive. By default no price is known, and nothing has a cost.
+ */
 import * as Context from "effect/Context"
 import type * as Message from "../run/Message.ts"
 import type * as Usage from "../run/Usage.ts"
@@ -14,9 +16,13 @@ export interface Price {
   readonly cacheWrite?: number
 }
 
-/** The price of a model, `undefined` where it is not known. The same model has the same price for as long as a drive goes. */
+/**
+ * The price of a model, `undefined` where it is not known. The same model has the same price for as long as a drive
+ * goes.
+ */
 export type Prices = (model: Message.ModelRef) => Price | undefined
 
+/** Default: no price is known. A run with a limit of cost is refused where one of its models has none. */
 export const Prices = Context.Reference<Prices>("fiberloop/services/Prices", { defaultValue: () => () => undefined })
 
 /** Prices by `provider/name`. Throws where a price is no number of at least 0. */

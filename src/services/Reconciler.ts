@@ -1,6 +1,6 @@
 /**
- * Who knows what became of a tool call whose process died between its start and its outcome: a setting; by default nobody,
- * and then the outcome is unknown.
+ * Who knows what became of a tool call whose process died between its start and its outcome: a setting; by default
+ * nobody, and then the outcome is unknown.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -26,16 +26,18 @@ export type Answer =
   | { readonly _tag: "NotDone" }
   | { readonly _tag: "Unknown" }
 
+/** What an application provides that can look up what its tools did. */
 export interface Reconciler {
   /**
-   * Asked once for each such call of a tool that is neither `Tool.Readonly` nor `Tool.Idempotent`, before the run goes on
-   * or a new one begins. A failure, a defect, its own interruption, and no answer within the time limit of tools are
-   * `Unknown`. A `result` that is not JSON, or more than a store holds, makes the outcome `NotEncodable`. Where a limit ends
-   * the run before it goes on, `crashLoop` too, nobody is asked.
+   * Asked once for each such call of a tool that is neither `Tool.Readonly` nor `Tool.Idempotent`, before the run goes
+   * on or a new one begins. A failure, a defect, its own interruption, and no answer within the time limit of tools are
+   * `Unknown`. A `result` that is not JSON, or more than a store holds, makes the outcome `NotEncodable`. Where a limit
+   * ends the run before it goes on, `crashLoop` too, nobody is asked.
    */
   readonly reconcile: (question: Question) => Effect.Effect<Answer, unknown>
 }
 
+/** Read for every such call. Default: nobody knows, `Unknown`. */
 export const Reconciler = Context.Reference<Reconciler>("fiberloop/services/Reconciler", {
   defaultValue: () => ({ reconcile: () => Effect.succeed({ _tag: "Unknown" }) })
 })

@@ -14,9 +14,13 @@ export interface RetryPolicy {
   readonly maxRetryAfter: Duration.Duration
   /** how often a run tries again, over all its turns and drives */
   readonly maxRunRetries: number
-  /** how much time a run may lose to attempts that do not count and to the waits behind them, over all turns and drives */
+  /**
+   * how much time a run may lose to attempts that do not count and to the waits behind them, over all turns and drives
+   */
   readonly maxRunTime: Duration.Duration
-  /** What a failure means, where the application knows better: a retryable error is tried again, another one is final. */
+  /**
+   * What a failure means, where the application knows better: a retryable error is tried again, another one is final.
+   */
   readonly classify: (error: RunError.ModelError, model: Model.ModelInfo) => RunError.ModelError
   /** policies of their own, by `ModelInfo.provider` */
   readonly providers: Readonly<Record<string, RetryPolicy>>
@@ -65,8 +69,8 @@ const count = (name: string, value: number): number => {
 }
 
 /**
- * Default: 1 s doubling to 10 s, jittered, 3 retries; `Retry-After` is honoured up to 60 s; a run may lose 15 minutes to
- * failed attempts.
+ * Default: 1 s doubling to 10 s, jittered, 3 retries; `Retry-After` is honoured up to 60 s; a run may lose 15 minutes
+ * to failed attempts.
  */
 export const RetryPolicy = Context.Reference<RetryPolicy>("fiberloop/services/RetryPolicy", {
   defaultValue: () => make()

@@ -31,8 +31,8 @@ export interface LiveRun {
    */
   readonly decide: (decision: RunInput.DecideInput) => Effect.Effect<boolean, RunError.RunError>
   /**
-   * Stores an input for the run's model and gives the effect that awaits what becomes of it. Interrupting that withdraws
-   * nothing. Fails where the run never began, or its store fails, which ends the run.
+   * Stores an input for the run's model and gives the effect that awaits what becomes of it. Interrupting that
+   * withdraws nothing. Fails where the run never began, or its store fails, which ends the run.
    */
   readonly accept: (
     input: Pick<Queue.Queued, "kind" | "messages">
@@ -45,21 +45,21 @@ export interface LiveRun {
 
 export class Runs extends Context.Service<Runs, {
   /**
-   * Makes `run` known and drives it in the layer's scope, and in the context of the fiber that asks: a drive looks its settings
-   * up there, those of its agent among them. Closing the layer interrupts it, where it lets itself be interrupted, and waits:
-   * what was accepted is always begun. The run is forgotten when the drive says so, before it shows its end, so that whoever
-   * sees that may start the next run; or when it dies. Where the session has a live run with the same id and input, that is
-   * returned instead; with other input it is `RunConflict`. Another live run in the session is `SessionBusy`; one that is over
-   * is waited for until it is forgotten, interruptibly. Sessions know nothing of each other: a fork shares run ids with what
-   * it was copied from, and both may be driven at once.
+   * Makes `run` known and drives it in the layer's scope, and in the context of the fiber that asks: a drive looks its
+   * settings up there, those of its agent among them. Closing the layer interrupts it, where it lets itself be
+   * interrupted, and waits: what was accepted is always begun. The run is forgotten when the drive says so, before it
+   * shows its end, so that whoever sees that may start the next run; or when it dies. Where the session has a live run
+   * with the same id and input, that is returned instead; with other input it is `RunConflict`. Another live run in the
+   * session is `SessionBusy`; one that is over is waited for until it is forgotten, interruptibly. Sessions know
+   * nothing of each other: a fork shares run ids with what it was copied from, and both may be driven at once.
    */
   readonly start: (
     run: LiveRun,
     drive: (forget: Effect.Effect<void>) => Effect.Effect<void>
   ) => Effect.Effect<LiveRun, RunError.RunError>
   /**
-   * The live run with this id, in this session where one is named. Without, and with the id live in a session and in forks
-   * of it, the one that was started first.
+   * The live run with this id, in this session where one is named. Without, and with the id live in a session and in
+   * forks of it, the one that was started first.
    */
   readonly live: (runId: string, sessionId?: string) => Effect.Effect<LiveRun | undefined>
   /** The live run of this session; one that is over is waited for until it is forgotten, interruptibly. */

@@ -1,16 +1,18 @@
 /**
  * The contract of a store of sessions: append-only logs of durable events, each with one writer.
  *
- * Does not own what events mean, apart from the counters that `list` shows without reading logs.
+ * Does not own what events mean, nor what `list` shows of a session (`run/log/SessionInfo`).
  */
 import type * as Arr from "effect/Array"
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type * as Stream from "effect/Stream"
-import * as Message from "../run/Message.ts"
+import type { SessionInfo } from "../run/log/SessionInfo.ts"
 import type * as RunError from "../run/RunError.ts"
 import type * as RunEvent from "../run/RunEvent.ts"
+
+export { evolveInfo, newInfo, type SessionInfo } from "../run/log/SessionInfo.ts"
 
 type Retryable = Extract<RunError.RunReason, { _tag: "SessionBusy" | "StoreUnavailable" }>
 type Refusal = Extract<
@@ -19,8 +21,8 @@ type Refusal = Extract<
 >
 
 /**
- * `StoreUnavailable`: the database cannot be used now. `StoreRefused`: it, or an id, is not what this version can keep or
- * read, and nothing was changed. The others stand where they come from.
+ * `StoreUnavailable`: the database cannot be used now. `StoreRefused`: it, or an id, is not what this version can keep
+ * or read, and nothing was changed. The others stand where they come from.
  */
 export type StoreError = RunError.RetryableError<Retryable> | RunError.NonRetryableError<Refusal>
 
@@ -30,21 +32,7 @@ export const maxEventBytes = 16 * 1024 * 1024
 /** What others say in an event is at most this many: the event, and those of a message's calls, hold more than that. */
 export const maxContentBytes = maxEventBytes - 64 * 1024
 
-/** What `list` shows of a session; times in milliseconds since the epoch. A fork was created and updated when it was made. */
-export interface SessionInfo {
-  readonly sessionId: string
-  /** the first words of the first input, at most 80 characters, on one line */
-  readonly title: string
-  readonly createdAt: number
-  /** time of the last event */
-  readonly updatedAt: number
-  /** `seq` of the last event */
-  readonly head: number
-  readonly turns: number
-  /** how the last run ended, `undefined` while none has or after its process died */
-  readonly end: RunEvent.End["_tag"] | undefined
-}
-
+/** How a session is taken for writing. */
 export interface OpenOptions {
   /** the run that the session is opened for; named to whoever finds the session busy */
   readonly runId: string
@@ -54,6 +42,7 @@ export interface OpenOptions {
   readonly takeOver?: boolean
 }
 
+/** What a fork copies, and under which id. */
 export interface ForkOptions {
   /** the id of the copy; one that is in use is `InvalidInput` */
   readonly to: string
@@ -71,10 +60,10 @@ export interface Session {
   readonly head: () => number
   /**
    * Stores events whose `seq` go on from `head` (others are a defect), all or none, durable when it returns.
-   * Uninterruptible; appends that are made at once are stored one after the other. Fails with `StaleWriter` once another
-   * writer has opened the session or the scope has closed, with `EventTooLarge` above `maxEventBytes`, and writes nothing
-   * then. After `StoreUnavailable` the same events may be appended again, with more behind them: what was stored although
-   * the answer got lost is not stored twice, and nothing that was not is stored later.
+   * Uninterruptible; appends that are made at once are stored one after the other. Fails with `StaleWriter` once
+   * another writer has opened the session or the scope has closed, with `EventTooLarge` above `maxEventBytes`, and
+   * writes nothing then. After `StoreUnavailable` the same events may be appended again, with more behind them: what
+   * was stored although the answer got lost is not stored twice, and nothing that was not is stored later.
    */
   readonly append: (events: Arr.NonEmptyReadonlyArray<RunEvent.Durable>) => Effect.Effect<void, StoreError>
 }
@@ -95,21 +84,21 @@ export class SessionStore extends Context.Service<SessionStore, {
   readonly open: (sessionId: string, options: OpenOptions) => Effect.Effect<Session, StoreError, Scope.Scope>
   /**
    * The log from `from` (default 1) to `to` (default: its end now), both included. `SessionNotFound` when unknown;
-   * `StoreRefused` in place of an event that a newer version wrote. Events of older versions come as this one would have
-   * written them (`EventMigrations`); types that are not known come as they are.
+   * `StoreRefused` in place of an event that a newer version wrote. Events of older versions come as this one would
+   * have written them (`EventMigrations`); types that are not known come as they are.
    */
   readonly read: (
     sessionId: string,
     range?: { readonly from?: number; readonly to?: number }
   ) => Stream.Stream<RunEvent.Durable, StoreError>
   /**
-   * `seq` of the session's last event of this type, of any run or of `runId`; `undefined` where there is none. What it costs
-   * does not grow with the log.
+   * `seq` of the session's last event of this type, of any run or of `runId`; `undefined` where there is none. What it
+   * costs does not grow with the log.
    */
   readonly lastOf: (sessionId: string, type: Landmark, runId?: string) => Effect.Effect<number | undefined, StoreError>
   /**
-   * The log from `from`, then what is appended, also by other processes: no gap, no double, never retracted. Waits for a
-   * session that is not there yet; `SessionNotFound` once it is removed.
+   * The log from `from`, then what is appended, also by other processes: no gap, no double, never retracted. Waits for
+   * a session that is not there yet; `SessionNotFound` once it is removed.
    */
   readonly watch: (sessionId: string, from?: number) => Stream.Stream<RunEvent.Durable, StoreError>
   /** Sessions, last changed first, all or `limit`, without reading logs. `after` is the last one of the page before. */
@@ -122,57 +111,15 @@ export class SessionStore extends Context.Service<SessionStore, {
   /**
    * Copies the log up to `at` into a new session, as it is: with its run ids, times, and events of types that are not
    * known. All or nothing, in one step; the two are independent then. A session that somebody writes to can be forked,
-   * with what is stored by now. A copy that ends inside a run gets a `RunAborted` (`forked`) behind it, so that it takes a
-   * new message, or resumes, at once.
+   * with what is stored by now. A copy that ends inside a run gets a `RunAborted` (`forked`) behind it, so that it
+   * takes a new message, or resumes, at once.
    *
-   * No call is under way at such a place, and idempotency keys contain the session id: what the two do later never shares
-   * a key. Behind a drive that died, calls that had started are `OutcomeUnknown` in the copy and others `NotExecuted`:
-   * they are the original's. `SessionNotFound` when unknown; `SessionBusy` while another has `to` open and has not written to it.
+   * No call is under way at such a place, and idempotency keys contain the session id: what the two do later never
+   * shares a key. Behind a drive that died, calls that had started are `OutcomeUnknown` in the copy and others
+   * `NotExecuted`: they are the original's. `SessionNotFound` when unknown; `SessionBusy` while another has `to` open
+   * and has not written to it.
    */
   readonly fork: (sessionId: string, options: ForkOptions) => Effect.Effect<SessionInfo, StoreError>
   /** Deletes the session and its log. `SessionBusy` while it has a live owner, `SessionNotFound` when unknown. */
   readonly remove: (sessionId: string) => Effect.Effect<void, StoreError>
 }>()("fiberloop/services/SessionStore") {}
-
-/**
- * Folds an event into what `list` shows. Stores keep the result beside the log, or make it when it is asked for; that of
- * SQLite does so in SQL, in the view of `layers/sql/SessionTables`, which changes with what is counted here.
- */
-export const evolveInfo = (info: SessionInfo, event: RunEvent.Durable): SessionInfo => {
-  const next = { ...info, head: event.seq, updatedAt: event.at }
-  switch (event._tag) {
-    case "RunStarted": {
-      const first = event.input.messages[0]
-      return { ...next, end: undefined, title: info.title !== "" || first === undefined ? info.title : titleOf(first) }
-    }
-    case "RunResumed":
-      return { ...next, end: undefined }
-    case "AssistantMessage":
-      return { ...next, turns: info.turns + 1 }
-    case "RunCompleted":
-    case "RunLimited":
-    case "RunSuspended":
-    case "RunFailed":
-    case "RunAborted":
-      return { ...next, end: event._tag }
-    default:
-      return next
-  }
-}
-
-/** What a session that was just created shows. */
-export const newInfo = (sessionId: string, at: number): SessionInfo => ({
-  sessionId,
-  title: "",
-  createdAt: at,
-  updatedAt: at,
-  head: 0,
-  turns: 0,
-  end: undefined
-})
-
-const titleOf = (message: Message.UserMessage): string => {
-  const line = Message.textOf(message.content).replace(/\s+/g, " ").trim()
-  const chars = Array.from(line.slice(0, 200))
-  return chars.length > 80 ? `${chars.slice(0, 79).join("")}…` : line
-}

@@ -1,8 +1,9 @@
 /**
- * When an agent stops although its model would go on: a condition asked after each turn, and one asked before tools run.
+ * When an agent stops although its model would go on: a condition asked after each turn, and one asked before tools
+ * run.
  *
- * Either may give its answer or an effect of it. One that throws, fails or takes longer than a tool may ends the run with
- * `HookBlocked`: a stop is never skipped.
+ * Either may give its answer or an effect of it. One that throws, fails or takes longer than a tool may ends the run
+ * with `HookBlocked`: a stop is never skipped.
  */
 import type * as Effect from "effect/Effect"
 import type { Json } from "effect/Schema"
@@ -34,6 +35,7 @@ export interface Round extends Settled {
   readonly calls: ReadonlyArray<Pick<OpenCall.OpenCall, "callId" | "tool" | "params">>
 }
 
+/** `true` stops the run there: it completes, unless its answer has to fit an output schema and does not. */
 export type Condition<A> = (of: A) => boolean | Effect.Effect<boolean, unknown>
 
 /** True when the message calls one of these tools, whatever became of the call; for `stopWhen` and `stopBefore`. */

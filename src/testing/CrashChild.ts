@@ -1,8 +1,10 @@
-/** The process that dies: started by `CrashSweep` with a module, a subject of it, its place, and the point of its death. */
+/**
+ * The process that dies: started by `CrashSweep` with a module, a subject of it, its place, and the point of its death.
+ */
 import * as Effect from "effect/Effect"
 import { enableCompileCache } from "node:module"
 import * as CrashPoints from "./CrashPoints.ts"
-import type { Place, Subjects } from "./CrashSweep.ts"
+import type { Place, Subjects } from "./Subject.ts"
 import * as UserModule from "./UserModule.ts"
 
 // hundreds of processes load the same modules

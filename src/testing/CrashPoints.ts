@@ -1,6 +1,6 @@
 /**
- * The moments at which a process may die that matter: before and after each write to the store and each tool call, counted
- * from 1. Wraps the services that make them. Does not own who kills whom; that is `CrashSweep`.
+ * The moments at which a process may die that matter: before and after each write to the store and each tool call,
+ * counted from 1. Wraps the services that make them. Does not own who kills whom; that is `CrashSweep`.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"

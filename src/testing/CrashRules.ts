@@ -3,18 +3,23 @@ import * as Cause from "effect/Cause"
 import type * as RunEvent from "../run/RunEvent.ts"
 import * as LogRules from "./LogRules.ts"
 
-/** One effect of a tool, in the world. */
+/** Something that a tool did in the world. */
 export interface Done {
   /** the `ToolCall.idempotencyKey` that it was done with */
   readonly key: string
-  /** its tool is declared read-only or idempotent, or its reconciler said that it was not done */
+  /**
+   * it may have been done twice: its tool is declared read-only or idempotent, or its reconciler said that it was not
+   * done
+   */
   readonly mayRepeat: boolean
 }
 
 type Log = ReadonlyArray<RunEvent.Durable>
 type Effects = ReadonlyArray<Done> | undefined
 
-/** Of what the killed process left: nothing is done whose intent is not stored, and nothing is said that was not done. */
+/**
+ * Of what the killed process left: nothing is done whose intent is not stored, and nothing is said that was not done.
+ */
 export const afterDeath = (log: Log, effects: Effects): ReadonlyArray<string> => [
   ...LogRules.violations(log, true),
   ...effectsWithoutIntent(log, effects)

@@ -1,7 +1,7 @@
 /**
- * Lets the n-th operation of an agent's store fail, n = 1, 2, 3 ... until a run has no such operation, and looks at what is
- * left: how the run ended, the log, what was done outside, and whether the session goes on, here and in a new store. For
- * the same subjects as `CrashSweep`, in one process.
+ * Lets the n-th operation of an agent's store fail, n = 1, 2, 3 ... until a run has no such operation, and looks at
+ * what is left: how the run ended, the log, what was done outside, and whether the session goes on, here and in a new
+ * store. For the same subjects as `CrashSweep`, in one process.
  *
  * ```ts
  * const report = yield* FaultSweep.sweep({ subjects })
@@ -15,9 +15,9 @@ import * as Scope from "effect/Scope"
 import type * as Agent from "../Agent.ts"
 import type * as RunEvent from "../run/RunEvent.ts"
 import * as CrashRules from "./CrashRules.ts"
-import * as CrashSweep from "./CrashSweep.ts"
 import * as LogRules from "./LogRules.ts"
 import * as StoreFaults from "./StoreFaults.ts"
+import * as Subject from "./Subject.ts"
 
 /** Something that happens to the store itself, such as a lock on its file. */
 export interface Outage extends Omit<StoreFaults.Outage, "begin"> {
@@ -25,49 +25,62 @@ export interface Outage extends Omit<StoreFaults.Outage, "begin"> {
   readonly begin: Effect.Effect<Effect.Effect<void>, never, Scope.Scope>
   /** the one reason of the store that runs may fail with while it lasts; default any */
   readonly reason?: "StoreUnavailable" | "StoreRefused"
-  /** which stores take no message while it lasts: the one that it happened to, and one that is opened then; default none */
+  /**
+   * which stores take no message while it lasts: the one that it happened to, and one that is opened then; default none
+   */
   readonly refuses?: ReadonlyArray<"open" | "new">
   /** when it is over, the store that it happened to stays out of order, and one that is opened then is not */
   readonly needsRestart?: boolean
 }
 
+/** What `sweep` takes. */
 export interface Sweep {
-  readonly subjects: CrashSweep.Subjects
-  /** default all */
+  /** as a `CrashSweep` has them: made by `CrashSweep.subject` */
+  readonly subjects: Subject.Subjects
+  /** default all: see `StoreFaults.Fault` */
   readonly faults?: ReadonlyArray<StoreFaults.Fault>
-  /** default none */
-  readonly outages?: (place: CrashSweep.Place) => ReadonlyArray<Outage>
+  /** what may happen to the store in this place, the same for all of them; default nothing */
+  readonly outages?: (place: Subject.Place) => ReadonlyArray<Outage>
   /** try every n-th operation; default 1, all of them */
   readonly every?: number
 }
 
+/** Something that must hold and did not. */
 export interface Failure {
+  /** its name */
   readonly subject: string
+  /** the fault, or the outage's name */
   readonly fault: string
-  /** `3, storing ToolStarted` */
+  /** the number of the operation, and what it was: `3, storing ToolStarted` */
   readonly point: string
+  /** what was wrong, in words */
   readonly what: string
 }
 
 export interface Report {
-  /** points tried, over all subjects and faults */
+  /** operations that failed, over all subjects and faults; 0 says that nothing was tried */
   readonly points: number
+  /** empty where all held */
   readonly failures: ReadonlyArray<Failure>
 }
 
+/**
+ * Plays every subject again and again in this process, and for every fault lets the first operation of its store fail,
+ * the second, and so on until there are no more. What does not hold is in the report.
+ */
 export const sweep = Effect.fnUntraced(function*(options: Sweep): Effect.fn.Return<Report> {
   const { every = 1, faults = StoreFaults.faults, outages = () => [], subjects } = options
   const failures: Array<Failure> = []
   let points = 0
   // those that are left out are others each time
   let way = 0
-  const ofPlace = (place: CrashSweep.Place) => [...faults, ...outages(place)]
+  const ofPlace = (place: Subject.Place) => [...faults, ...outages(place)]
   const kinds = ofPlace({ folder: "", sessionId: "", argument: "" }).length
   for (const [name, make] of Object.entries(subjects)) {
     for (let kind = 0; kind < kinds; kind++) {
       for (let at = 1 + way++ % every;; at += every) {
         const tried = yield* Effect.scoped(Effect.gen(function*() {
-          const place = { folder: yield* CrashSweep.temporary, sessionId: `${name} ${kind} ${at}`, argument: "" }
+          const place = { folder: yield* Subject.temporary, sessionId: `${name} ${kind} ${at}`, argument: "" }
           const fault = ofPlace(place)[kind]!
           const outage: Omit<Outage, "begin"> = typeof fault === "string" ? { name: fault } : fault
           const faults = StoreFaults.make(typeof fault === "string" ? fault : yield* scoped(fault), at)
@@ -89,12 +102,12 @@ const scoped = (outage: Outage) =>
 
 /** What was found; `undefined` where nothing failed, because there are not so many operations. */
 const attempt = Effect.fnUntraced(function*(
-  subject: CrashSweep.Subject,
-  { sessionId }: CrashSweep.Place,
+  subject: Subject.Subject,
+  { sessionId }: Subject.Place,
   faults: StoreFaults.StoreFaults,
   { needsRestart = false, reason, refuses = [] }: Omit<Outage, "begin">
 ) {
-  const log = CrashSweep.logOf(subject, sessionId)
+  const log = Subject.logOf(subject, sessionId)
   const effects = subject.effects ?? Effect.succeed(undefined)
   const found: Array<string> = []
 

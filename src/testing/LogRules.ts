@@ -3,78 +3,81 @@
  *
  * Does not own what happened outside, such as what tools did; see `CrashSweep`.
  */
+import type * as DurableEvent from "../run/DurableEvent.ts"
 import * as Message from "../run/Message.ts"
 import * as RunEvent from "../run/RunEvent.ts"
-import * as RunInput from "../run/RunInput.ts"
-import * as OpenCall from "../run/state/OpenCall.ts"
 import * as Queue from "../run/state/Queue.ts"
 import * as Transcript from "../run/Transcript.ts"
+import * as Calls from "./rules/Calls.ts"
+import * as Questions from "./rules/Questions.ts"
+import type { Rule } from "./rules/Rule.ts"
 import * as StrictModel from "./StrictModel.ts"
 
 /**
- * What is wrong with a log, in words; empty when nothing is: `seq` without gap or double, events only inside drives, one
- * end a drive, one outcome a call, one intent a call and drive, an intent before an outcome that needs one, one answer a
- * question, none without one, a yes to its arguments before the intent of a call that was asked about, what was queued
- * received at most once and never behind an end that gave it up, and messages that `StrictModel` accepts after every event. A
- * last drive without an end is wrong unless `mayBeOpen`.
+ * What is wrong with a log, in words that name the event; empty when nothing is:
+ *
+ * - `seq` from 1, without gap or double
+ * - events only inside drives, and one end a drive; a last drive without an end is wrong unless `mayBeOpen`
+ * - one outcome a call; one intent a call and drive; an intent before the outcome of a call that ran
+ * - one answer a question, and none without one; a yes to its arguments before the intent of a call that was asked
+ *   about
+ * - what was queued is received at most once, never behind an end that gave it up, and not lost
+ * - messages that `StrictModel` accepts after every event
  */
 export const violations = (log: ReadonlyArray<RunEvent.Durable>, mayBeOpen = false): Array<string> => {
   const found: Array<string> = []
-  const intents = new Set<string>()
-  const questions = new Map<string, Question>()
-  let calls = new Map<string, number>()
-  let isDriven = false
-  let queue: Queue.Queue = []
+  const calls = Calls.make()
+  const drives = makeDrives(calls.isOpen)
+  const rules: ReadonlyArray<Rule> = [drives.look, calls.look, Questions.make(), makeInputs()]
   let transcript = Transcript.empty
   log.forEach((event, at) => {
-    const say = (what: string) => found.push(`event ${at + 1} (${event._tag}): ${what}`)
-    const sayUnsettled = () => {
-      for (const [callId, count] of calls) if (count !== 1) say(`${count} outcomes for ${callId}`)
-      calls = new Map()
-    }
+    const where = `event ${at + 1} (${event._tag})`
+    const say = (what: string) => found.push(`${where}: ${what}`)
     if (event.seq !== at + 1) say(`seq ${event.seq}`)
+    for (const rule of rules) rule(event, say)
+    transcript = Transcript.append(transcript, event)
+    found.push(...illegal(transcript).map((what) => `messages after ${where}: ${what}`))
+  })
+  if (drives.isDriven() && !mayBeOpen) found.push("the last drive has no end")
+  return found
+}
+
+/** Drives, one after the other. `isOpenCall`: a call of the last message that has no outcome. */
+const makeDrives = (isOpenCall: (callId: string) => boolean) => {
+  let isDriven = false
+  const look: Rule = (event, say) => {
     const begins = event._tag === "RunStarted" || event._tag === "RunResumed"
-    // what a drive left open when it died or was suspended is answered then, or settled before the next message's run begins,
-    // and what was said to it received; a context is compacted by hand where nothing runs
-    const isSettling = (event._tag === "ContextCompacted" && event.cause === "manual") ||
-      event._tag === "CompactionDiscarded" ||
-      ((event._tag === "ToolSettled" || event._tag === "ApprovalResolved") && calls.get(event.callId) === 0) ||
-      (event._tag === "InputReceived" && event.queued !== undefined)
-    if (!isSettling && begins === isDriven) say(begins ? "a drive begins inside another" : "outside a drive")
-    if (!isSettling || isDriven) isDriven = !RunEvent.isEnd(event)
-    if (event._tag === "RunStarted" || event._tag === "TurnStarted") sayUnsettled()
-    if (event._tag === "AssistantMessage") {
-      calls = new Map(
-        Message.toolCalls(event.message.content).map((_, index) => [OpenCall.callId(event.turn, index), 0])
-      )
-    }
-    if (event._tag === "ApprovalRequested") {
-      const { approvalId, callId, digest, params, runId } = event
-      const before = questions.get(`${runId}/${callId}`)
-      if (before?.digest === digest && before.answer !== "edited") say(`a second question about ${callId}`)
-      questions.set(`${runId}/${callId}`, { approvalId, digest, params, answer: "open" })
-    }
-    if (event._tag === "ApprovalResolved") {
-      const name = `${event.runId}/${event.callId}`
-      const question = questions.get(name)
-      const { approvalId, approved, params } = event
-      if (question?.answer !== "open" || question.approvalId !== approvalId) {
-        say(`an answer to no open question, ${name}`)
-      }
-      const answer = !approved ? "no" : params === undefined ? "yes" : "edited"
-      if (question !== undefined) questions.set(name, { ...question, params: params ?? question.params, answer })
-    }
-    if (event._tag === "ToolStarted") {
-      const question = questions.get(`${event.runId}/${event.callId}`)
-      if (question !== undefined && !isAllowed(question, event.params)) say(`${event.callId} was not allowed`)
-      if (!calls.has(event.callId)) say(`an intent for no call, ${event.callId}`)
-      if (intents.has(`${event.runId} ${event.callId}`)) say(`a second intent for ${event.callId}`)
-      intents.add(`${event.runId} ${event.callId}`)
-    }
-    if (event._tag === "ToolSettled") calls.set(event.callId, (calls.get(event.callId) ?? NaN) + 1)
-    const staysOpen = event._tag === "RunSuspended" || (event._tag === "RunAborted" && event.reason === "crashed")
-    if (staysOpen) intents.clear()
-    else if (event._tag === "TurnFinished" || RunEvent.isEnd(event)) sayUnsettled()
+    const isOfItsOwn = isBetweenDrives(event, isOpenCall)
+    if (!isOfItsOwn && begins === isDriven) say(begins ? "a drive begins inside another" : "outside a drive")
+    if (!isOfItsOwn || isDriven) isDriven = !RunEvent.isEnd(event)
+  }
+  return { look, isDriven: () => isDriven }
+}
+
+/**
+ * May stand where no drive is: what one left open when it died or was suspended is answered then, or settled before the
+ * next message's run begins, and what was said to it received; a context is compacted by hand where nothing runs.
+ */
+const isBetweenDrives = (event: RunEvent.Durable, isOpenCall: (callId: string) => boolean): boolean => {
+  switch (event._tag) {
+    case "ContextCompacted":
+      return event.cause === "manual"
+    case "CompactionDiscarded":
+      return true
+    case "ToolSettled":
+    case "ApprovalResolved":
+      return isOpenCall(event.callId)
+    case "InputReceived":
+      return event.queued !== undefined
+    default:
+      return false
+  }
+}
+
+/** What is said to runs under way. */
+const makeInputs = (): Rule => {
+  let queue: Queue.Queue = []
+  return (event, say) => {
     if (event._tag === "InputQueued") queue = Queue.add(queue, event)
     if (event._tag === "InputReceived" && event.queued !== undefined) {
       if (!queue.some((queued) => isReceived(queued, event))) say(`nothing is queued as ${event.queued}`)
@@ -85,24 +88,10 @@ export const violations = (log: ReadonlyArray<RunEvent.Durable>, mayBeOpen = fal
       for (const { seq } of queue) say(`what was queued as ${seq} is lost`)
       queue = []
     }
-    transcript = Transcript.append(transcript, event)
-    found.push(...illegal(transcript).map((what) => `messages after event ${at + 1} (${event._tag}): ${what}`))
-  })
-  if (isDriven && !mayBeOpen) found.push("the last drive has no end")
-  return found
+  }
 }
 
-/** `params` are those that a yes is to; `edited`: to others than were asked about, of which hooks may make those again. */
-interface Question
-  extends Pick<Extract<RunEvent.Durable, { _tag: "ApprovalRequested" }>, "approvalId" | "digest" | "params">
-{
-  readonly answer: "open" | "yes" | "edited" | "no"
-}
-
-const isAllowed = ({ answer, params }: Question, started: Question["params"]): boolean =>
-  (answer === "yes" || answer === "edited") && RunInput.canonical(params) === RunInput.canonical(started)
-
-const isReceived = (queued: Queue.Queued, event: Extract<RunEvent.Durable, { _tag: "InputReceived" }>): boolean =>
+const isReceived = (queued: Queue.Queued, event: DurableEvent.Of<"InputReceived">): boolean =>
   queued.seq === event.queued && JSON.stringify([queued.kind, queued.messages]) ===
     JSON.stringify([event.kind, event.messages])
 

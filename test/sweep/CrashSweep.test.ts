@@ -29,3 +29,16 @@ it.live(
   () => Effect.flatMap(PgDatabases.database, (url) => sweep("Pg", 17, url)),
   limit
 )
+
+it.live(
+  "a process that ends with an error of its own is one failure, and ends the sweep of its subject",
+  () =>
+    Effect.gen(function*() {
+      const module = new URL("./BrokenSubjects.ts", import.meta.url)
+      const { failures, points } = yield* CrashSweep.sweep({ module, goOn: ["resume"] })
+      assert.strictEqual(points, 0)
+      assert.deepStrictEqual(failures.map(({ point, subject }) => [subject, point]), [["broken", "1"]])
+      assert.include(failures[0]?.what, "broken by itself")
+    }),
+  60_000
+)

@@ -7,7 +7,7 @@
 import * as Effect from "effect/Effect"
 import type { Json } from "effect/Schema"
 import * as Stream from "effect/Stream"
-import * as Decision from "../../run/Decision.ts"
+import * as Approval from "../../run/Approval.ts"
 import * as InputCheck from "../../run/InputCheck.ts"
 import * as RunError from "../../run/RunError.ts"
 import type * as RunInput from "../../run/RunInput.ts"
@@ -43,7 +43,7 @@ export const check = Effect.fnUntraced(function*(
   decision: RunInput.DecideInput
 ): Effect.fn.Return<RunInput.DecideInput, RunError.RunError> {
   const { approved, by, params, reason } = decision
-  const call = Decision.waiting(state, decision.approvalId)
+  const call = Approval.waiting(state, decision.approvalId)
   if (call === undefined) return yield* refuse(store, decision, call)
   const tooLarge = TooLarge.of("the answer", [by, reason])
   if (tooLarge !== undefined) return yield* tooLarge
@@ -60,8 +60,8 @@ const refuse = Effect.fnUntraced(function*(
   call: OpenCall.OpenCall | undefined
 ): Effect.fn.Return<never, RunError.RunError> {
   return yield* call === undefined
-    ? Decision.refusal(sessionId, approvalId, yield* pastOf(store, sessionId, approvalId))
-    : Decision.notOpen(sessionId, approvalId, "expired")
+    ? Approval.refusal(sessionId, approvalId, yield* pastOf(store, sessionId, approvalId))
+    : Approval.notOpen(sessionId, approvalId, "expired")
 })
 
 /** What the log says of a question; reads its run only. */
@@ -69,13 +69,13 @@ const pastOf = Effect.fnUntraced(function*(
   store: Store,
   sessionId: string,
   approvalId: string
-): Effect.fn.Return<Decision.Past, SessionStore.StoreError> {
+): Effect.fn.Return<Approval.Past, SessionStore.StoreError> {
   const runId = approvalId.slice(0, Math.max(0, approvalId.lastIndexOf("/")))
   const from = yield* store.lastOf(sessionId, "RunStarted", runId)
   if (from === undefined) return {}
   return yield* store.read(sessionId, { from }).pipe(
     Stream.takeWhile((event) => event.seq === from || event._tag !== "RunStarted"),
-    Stream.runFold((): Decision.Past => ({}), Decision.evolve(approvalId))
+    Stream.runFold((): Approval.Past => ({}), Approval.evolve(approvalId))
   )
 })
 
@@ -89,12 +89,12 @@ export const record = (
   decision: RunInput.DecideInput
 ): Effect.Effect<boolean, RunError.RunError> =>
   Effect.uninterruptible(Effect.suspend(() => {
-    const call = Decision.waiting(journal.state, decision.approvalId)
+    const call = Approval.waiting(journal.state, decision.approvalId)
     // what became of the question must be in the log to be read there
     if (call === undefined) return Effect.andThen(journal.commit, refuse(store, decision, call))
     if (OpenCall.isExpired(call, journal.now())) return refuse(store, decision, call)
     if (!desk.isOpen) return Effect.succeed(false)
-    journal.record(Decision.resolved(call, decision))
+    journal.record(Approval.resolved(call, decision))
     return Effect.as(Effect.ensuring(journal.commit, Effect.sync(() => desk.tell(call.callId))), true)
   }))
 
@@ -105,6 +105,6 @@ export const live = Effect.fnUntraced(function*(
   decision: RunInput.DecideInput
 ): Effect.fn.Return<boolean, RunError.RunError> {
   const { journal } = env
-  if (Decision.waiting(journal.state, decision.approvalId) === undefined) yield* journal.commit
+  if (Approval.waiting(journal.state, decision.approvalId) === undefined) yield* journal.commit
   return yield* record(env, store, yield* check(env, store, journal.state, decision))
 })

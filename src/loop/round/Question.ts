@@ -8,7 +8,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Result from "effect/Result"
-import * as Decision from "../../run/Decision.ts"
+import * as Approval from "../../run/Approval.ts"
 import * as RunInput from "../../run/RunInput.ts"
 import * as OpenCall from "../../run/state/OpenCall.ts"
 import * as Approver from "../../services/Approver.ts"
@@ -46,7 +46,7 @@ const newId = (journal: Env.Env["journal"], callId: string): string => {
 /** Comes when the question has its answer, from wherever, or when `word` comes. */
 export const answered = (env: Env.Env, question: Approver.Question, word: Effect.Effect<void>): Effect.Effect<void> =>
   Effect.suspend(() => {
-    const isDecided = () => Decision.waiting(env.journal.state, question.approvalId) === undefined
+    const isDecided = () => Approval.waiting(env.journal.state, question.approvalId) === undefined
     if (isDecided()) return Effect.void
     const { expiresAt } = question
     if (OpenCall.isExpired(question, env.journal.now())) return Effect.sync(() => expire(env, question))
@@ -109,10 +109,10 @@ type Word = Pick<RunInput.DecideInput, "approved" | "by" | "reason" | "params">
 /** The first answer counts, and none counts that comes too late. */
 const record = ({ journal }: Env.Env, question: Approver.Question, word: Word): void => {
   const { approvalId } = question
-  const call = Decision.waiting(journal.state, approvalId)
+  const call = Approval.waiting(journal.state, approvalId)
   if (call === undefined) return
   const isLate = OpenCall.isExpired(call, journal.now())
-  journal.record(Decision.resolved(call, { approvalId, ...(isLate ? expired : word) }))
+  journal.record(Approval.resolved(call, { approvalId, ...(isLate ? expired : word) }))
 }
 
 const expired: Word = { approved: false, reason: "nobody answered in time, and the question expired" }

@@ -7,14 +7,18 @@ export const above = (value: unknown, limit: number): number | undefined => {
   return bytes > limit ? bytes : undefined
 }
 
-/** JSON takes at most six bytes for a UTF-16 unit (`\\u0000`), and 24 for what is neither a text nor a node: a number. */
+/**
+ * JSON takes at most six bytes for a UTF-16 unit (`\\u0000`), and 24 for what is neither a text nor a node: a number.
+ */
 const perUnit = 6
 const perLeaf = 24
 /** quotes, and what stands between one and the next: a comma, or a colon too */
 const aroundItem = 3
 const aroundMember = 6
 
-/** Told from an upper bound of the bytes, without making them: what is not surely within `limit` may be all the same. */
+/**
+ * Told from an upper bound of the bytes, without making them: what is not surely within `limit` may be all the same.
+ */
 export const isSurelyWithin = (value: unknown, limit: number): boolean => {
   // every event and every answer goes through here, so without a call for each node
   const nodes: Array<object> = [[value]]

@@ -32,9 +32,9 @@ export const underWay = ({ openCalls, status }: RunState.RunState): ReadonlyArra
   openCalls.filter(({ phase }) => status !== "suspended" || phase === "started")
 
 /**
- * What goes behind a copy that ends with `last`, `state` being its fold, written at `at`: the end of a run that was cut in
- * its middle; behind the end of a drive that died, outcomes of the calls that are the original's to carry out, or to ask for
- * by their idempotency keys.
+ * What goes behind a copy that ends with `last`, `state` being its fold, written at `at`: the end of a run that was cut
+ * in its middle; behind the end of a drive that died, outcomes of the calls that are the original's to carry out, or to
+ * ask for by their idempotency keys.
  */
 export const closing = (
   state: RunState.RunState,

@@ -5,8 +5,8 @@
  *     {"_tag":"RunStarted","seq":1,"at":1700000000000,"runId":"...","version":1,...}
  *     {"_tag":"RunCompleted","seq":2,...}
  *
- * The header says how many events there are, so that lines that were cut off are found missing. Pure; does not own where
- * lines come from or go to. Errors name the line, never what it holds.
+ * The header says how many events there are, so that lines that were cut off are found missing. Pure; does not own
+ * where lines come from or go to. Errors name the line, never what it holds.
  */
 import * as Result from "effect/Result"
 import * as SchemaIssue from "effect/SchemaIssue"
@@ -51,8 +51,8 @@ export const toHeader = (line: string): Read<Header> =>
   })
 
 /**
- * The event of a line, as this version writes it: migrated by `steps`, checked field by field where its type is known, kept
- * as it is where it is not. Event `seq` stands in line `seq + 1`.
+ * The event of a line, as this version writes it: migrated by `steps`, checked field by field where its type is known,
+ * kept as it is where it is not. Event `seq` stands in line `seq + 1`.
  */
 export const toEvent = (line: string, seq: number, steps: EventMigrations.Steps): Read<RunEvent.Durable> => {
   const at = seq + 1

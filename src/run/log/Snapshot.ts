@@ -1,17 +1,18 @@
 /**
- * What a compaction keeps of the log before it, so that a reader can start there: it gets the state, and byte for byte the
- * messages, that reading the whole log gives.
+ * What a compaction keeps of the log before it, so that a reader can start there: it gets the state, and byte for byte
+ * the messages, that reading the whole log gives.
  *
  *     1 ... startSeq ... from ------------ compaction ---- head
  *             |            |                  |
  *        the run's input   messages kept      state from here on
  *
- * What is large is not stored twice: messages that are kept are read again from the events that they are made of, and the
- * run's input from its `RunStarted`. Does not own the reading; that is the loop's.
+ * What is large is not stored twice: messages that are kept are read again from the events that they are made of, and
+ * the run's input from its `RunStarted`. Does not own the reading; that is the loop's.
  */
 import * as HashSet from "effect/HashSet"
 import type { Json } from "effect/Schema"
 import * as DoomLoop from "../DoomLoop.ts"
+import type * as DurableEvent from "../DurableEvent.ts"
 import * as RunEvent from "../RunEvent.ts"
 import * as RunState from "../RunState.ts"
 import * as Transcript from "../Transcript.ts"
@@ -20,7 +21,7 @@ import * as Entries from "../transcript/Entries.ts"
 /** Goes up when a fold of the same events gives other states or messages; a golden session tells when it must. */
 export const version = 3
 
-type Compacted = Extract<RunEvent.Durable, { _tag: "ContextCompacted" }>
+type Compacted = DurableEvent.Of<"ContextCompacted">
 type Known = Omit<RunState.RunState, "seq" | "at" | "input">
 
 interface Stored extends Entries.Origin {
@@ -43,7 +44,7 @@ export interface Start {
   /** `seq` of the `RunStarted` that has the run's input */
   readonly startSeq: number
   /** The state at the compaction, with it applied, for a run that started so. */
-  readonly stateOf: (started: Extract<RunEvent.Durable, { _tag: "RunStarted" }>) => RunState.RunState
+  readonly stateOf: (started: DurableEvent.Of<"RunStarted">) => RunState.RunState
 }
 
 /** The snapshot of a compaction up to `upTo` that comes next; none before the first run. */

@@ -1,8 +1,8 @@
 /** Texts that are compared and not read: kept whole where they are short, else by a digest. Pure. */
 
 /**
- * A text of at most 100 characters: itself, or its beginning with its length and 64 bits of all of it. Two texts that are not
- * the same have the same one by a chance of 2^-64; nothing here keeps out who looks for one.
+ * A text of at most 100 characters: itself, or its beginning with its length and 64 bits of all of it. Two texts that
+ * are not the same have the same one by a chance of 2^-64; nothing here keeps out who looks for one.
  */
 export const of = (text: string): string =>
   text.length <= 100 ? text : `${text.slice(0, 60).toWellFormed()}… ${text.length} ${digest(text)}`

@@ -1,11 +1,11 @@
 /**
- * How the estimated size of what a model is sent compares with what its provider says. Part of the fold of `RunState`: total
- * and pure.
+ * How the estimated size of what a model is sent compares with what its provider says. Part of the fold of `RunState`:
+ * total and pure.
  *
  * Does not own the estimate, nor what is too much.
  */
+import type * as DurableEvent from "../DurableEvent.ts"
 import type * as Message from "../Message.ts"
-import type * as RunEvent from "../RunEvent.ts"
 
 export interface Measure {
   readonly model: Message.ModelRef
@@ -17,31 +17,34 @@ export interface Measure {
   readonly tooMuch: number | undefined
 }
 
-type Of<Tag extends RunEvent.Durable["_tag"]> = Extract<RunEvent.Durable, { _tag: Tag }>
-
 const isSame = (a: Message.ModelRef, b: Message.ModelRef): boolean => a.provider === b.provider && a.name === b.name
 
 /** What is known of one model says nothing of another one. */
-export const send = (self: Measure | undefined, { model, size }: Of<"TurnStarted">): Measure | undefined => {
+export const send = (
+  self: Measure | undefined,
+  { model, size }: DurableEvent.Of<"TurnStarted">
+): Measure | undefined => {
   if (size === undefined || !(size > 0)) return self
   const known = self !== undefined && isSame(self.model, model) ? self : { ratio: undefined, tooMuch: undefined }
   return { model, sent: size, ratio: known.ratio, tooMuch: known.tooMuch }
 }
 
 /** A provider that counts nothing, and an answer of a model that took over, measure nothing. */
-export const answer = (self: Measure | undefined, event: Of<"AssistantMessage">): Measure | undefined => {
+export const answer = (self: Measure | undefined, event: DurableEvent.Of<"AssistantMessage">): Measure | undefined => {
   const { inputTokens } = event.usage
   if (self === undefined || event.model === undefined || !isSame(self.model, event.model)) return self
   return { ...self, tooMuch: undefined, ratio: inputTokens > 0 ? inputTokens / self.sent : self.ratio }
 }
 
-export const discard = (self: Measure | undefined, event: Of<"AttemptDiscarded">): Measure | undefined =>
+export const discard = (self: Measure | undefined, event: DurableEvent.Of<"AttemptDiscarded">): Measure | undefined =>
   self === undefined || event.error._tag !== "ContextOverflow" ||
     (event.model !== undefined && !isSame(self.model, event.model))
     ? self
     : { ...self, tooMuch: Math.min(self.tooMuch ?? Infinity, self.sent) }
 
-/** By what an estimate for `model` is to be multiplied, where `limit` tokens may be sent. Odd counts are not believed. */
+/**
+ * By what an estimate for `model` is to be multiplied, where `limit` tokens may be sent. Odd counts are not believed.
+ */
 export const correction = (self: Measure | undefined, model: Message.ModelRef, limit: number): number => {
   if (self === undefined || !isSame(self.model, model)) return 1
   const told = Math.min(4, Math.max(0.25, self.ratio ?? 1))

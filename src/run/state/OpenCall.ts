@@ -1,8 +1,9 @@
 /**
- * Tool calls without an outcome: their ids, their phases, what they run with, and when a round of them waits for a person.
+ * Tool calls without an outcome: their ids, their phases, what they run with, and when a round of them waits for a
+ * person.
  */
+import type * as DurableEvent from "../DurableEvent.ts"
 import type * as Message from "../Message.ts"
-import type * as RunEvent from "../RunEvent.ts"
 
 /** A call that has no outcome yet. `started`: its intent is stored. */
 export interface OpenCall {
@@ -11,7 +12,10 @@ export interface OpenCall {
   readonly tool: string
   readonly params: Message.ToolCallPart["params"]
   readonly phase: "pending" | "awaiting" | "started"
-  /** set once a person was asked: the question's id, when it was asked and when it expires, in milliseconds since the epoch */
+  /**
+   * set once a person was asked: the question's id, when it was asked and when it expires, in milliseconds since the
+   * epoch
+   */
   readonly approvalId?: string
   readonly requestedAt?: number
   readonly expiresAt?: number
@@ -83,7 +87,7 @@ export const unasked = (
 
 /** A question, as its call remembers it. */
 export const questionOf = (
-  { approvalId, at, expiresAt, params }: Extract<RunEvent.Durable, { _tag: "ApprovalRequested" }>
+  { approvalId, at, expiresAt, params }: DurableEvent.Of<"ApprovalRequested">
 ): Pick<OpenCall, "params" | "phase" | "approvalId" | "requestedAt" | "expiresAt"> => ({
   params,
   phase: "awaiting",
@@ -93,7 +97,7 @@ export const questionOf = (
 })
 
 export const decisionOf = (
-  { approved, params, reason }: Extract<RunEvent.Durable, { _tag: "ApprovalResolved" }>
+  { approved, params, reason }: DurableEvent.Of<"ApprovalResolved">
 ): Decision => ({
   approved,
   ...(reason === undefined ? {} : { reason }),

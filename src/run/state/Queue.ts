@@ -3,12 +3,11 @@
  *
  * Does not own when something is said to the model; that is `RunDecision` and the loop.
  */
+import type * as DurableEvent from "../DurableEvent.ts"
 import type * as RunEvent from "../RunEvent.ts"
 
-type Of<Tag extends RunEvent.Durable["_tag"]> = Extract<RunEvent.Durable, { _tag: Tag }>
-
 /** An accepted input, by the `seq` that it was accepted with. */
-export interface Queued extends Pick<Of<"InputQueued">, "seq" | "kind" | "messages"> {
+export interface Queued extends Pick<DurableEvent.Of<"InputQueued">, "seq" | "kind" | "messages"> {
   /** goes to the model with the next turn: every steer, and the follow-up that the run goes on for */
   readonly isDue: boolean
 }
@@ -16,24 +15,24 @@ export interface Queued extends Pick<Of<"InputQueued">, "seq" | "kind" | "messag
 /** In the order of acceptance. */
 export type Queue = ReadonlyArray<Queued>
 
-export const add = (queue: Queue, { kind, messages, seq }: Of<"InputQueued">): Queue => [
+export const add = (queue: Queue, { kind, messages, seq }: DurableEvent.Of<"InputQueued">): Queue => [
   ...queue,
   { seq, kind, messages, isDue: kind === "steer" }
 ]
 
-export const receive = (queue: Queue, { queued }: Of<"InputReceived">): Queue =>
+export const receive = (queue: Queue, { queued }: DurableEvent.Of<"InputReceived">): Queue =>
   queued === undefined ? queue : queue.filter(({ seq }) => seq !== queued)
 
 /** Where the run goes on for a follow-up, that is the oldest. */
-export const finishTurn = (queue: Queue, { decision }: Of<"TurnFinished">): Queue => {
+export const finishTurn = (queue: Queue, { decision }: DurableEvent.Of<"TurnFinished">): Queue => {
   if (queue.length === 0 || decision._tag !== "Continue" || decision.reason !== "followUp") return queue
   const oldest = queue.find(({ isDue }) => !isDue)
   return oldest === undefined ? queue : queue.map((queued) => queued === oldest ? { ...queued, isDue: true } : queued)
 }
 
 /**
- * An end that a drive wrote itself was told to whoever waits, and nothing of it is delivered later. A drive that died has
- * told nobody.
+ * An end that a drive wrote itself was told to whoever waits, and nothing of it is delivered later. A drive that died
+ * has told nobody.
  */
 export const end = (queue: Queue, event: RunEvent.End): Queue => queue.length === 0 || isOfDead(event) ? queue : []
 

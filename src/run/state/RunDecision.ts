@@ -52,11 +52,13 @@ export const callsLeft = (
 export interface Settled {
   readonly finishReason: RunEvent.FinishReason
   readonly hasCalls: boolean
+  /** nothing a reader or a tool could use */
   readonly isEmpty: boolean
   /** a limit cut the message's calls short */
   readonly cutBy: RunEvent.LimitedReason | undefined
   /** the answer does not fit the agent's output schema */
   readonly invalidOutput: string | undefined
+  /** a call failed, and the run's policy does not go on then */
   readonly toolError: RunError.Stored | undefined
   /** the run goes round in circles */
   readonly loop: DoomLoop.Verdict | undefined
@@ -65,51 +67,54 @@ export interface Settled {
 }
 
 /**
- * What happens after a turn, in `observing`. Parsed calls decide, not the finish reason; `length` compacts by force,
- * and ends the run where nothing can shrink. A loop ends what would go on. What is queued is gone on for, unless a limit
- * forbids another turn: then the answer is what it is.
+ * What happens after a turn, in `observing`. By the first of these: a failed call that is to end the run; an answer cut
+ * at the output limit, for which the context has to shrink; the agent's own stop; the provider's content filter; a
+ * limit that cut the calls short. Then calls are gone on for and an answer ends the run, whatever the finish reason
+ * says.
  */
 export const decide = (state: RunState.RunState, turn: Settled, at: number): RunEvent.Decision => {
-  if (turn.toolError !== undefined) return { _tag: "Fail", error: turn.toolError }
-  if (turn.finishReason === "length") return { _tag: "Compact", reason: "length" }
-  if (turn.stoppedBy !== undefined) {
-    return turn.invalidOutput === undefined
-      ? { _tag: "Complete", reason: turn.stoppedBy }
-      : { _tag: "Fail", error: RunError.toStored(RunError.invalidOutput(turn.invalidOutput)) }
+  const { cutBy, finishReason, invalidOutput, stoppedBy, toolError } = turn
+  if (toolError !== undefined) return { _tag: "Fail", error: toolError }
+  if (finishReason === "length") return { _tag: "Compact", reason: "length" }
+  if (stoppedBy !== undefined) {
+    return invalidOutput === undefined ? { _tag: "Complete", reason: stoppedBy } : unfit(invalidOutput)
   }
-  if (turn.cutBy !== undefined && turn.finishReason !== "content-filter") return { _tag: "Limit", reason: turn.cutBy }
-  if (turn.hasCalls && turn.finishReason !== "content-filter") {
-    // a steer to come is news to the model
-    const loop = Queue.next(state.queued) === "steer" ? undefined : turn.loop
-    if (loop?.next === "end") return { _tag: "Limit", reason: "doomLoop" }
-    return { _tag: "Continue", reason: loop === undefined ? "toolCalls" : "doomLoop" }
+  if (finishReason === "content-filter") {
+    return invalidOutput === undefined ? { _tag: "Complete", reason: "contentFilter" } : fail(filtered)
   }
-  const next = turn.finishReason === "content-filter" || limitReached(state, at) !== undefined
-    ? undefined
-    : Queue.next(state.queued)
-  // with a steer to come, an answer is not the last one yet
+  if (cutBy !== undefined) return { _tag: "Limit", reason: cutBy }
+  return turn.hasCalls ? afterCalls(state, turn) : afterAnswer(state, turn, at)
+}
+
+/** The model reads the results; a loop ends what would go on, unless a steer to come is news to it. */
+const afterCalls = (state: RunState.RunState, turn: Settled): RunEvent.Decision => {
+  const loop = Queue.next(state.queued) === "steer" ? undefined : turn.loop
+  if (loop?.next === "end") return { _tag: "Limit", reason: "doomLoop" }
+  return { _tag: "Continue", reason: loop === undefined ? "toolCalls" : "doomLoop" }
+}
+
+/**
+ * An answer is the last one, unless it does not fit the output schema, which the model is told once. What is queued is
+ * gone on for, unless a limit forbids another turn: then the answer is what it is. With a steer to come it is not the
+ * last one yet.
+ */
+const afterAnswer = (state: RunState.RunState, turn: Settled, at: number): RunEvent.Decision => {
+  const next = limitReached(state, at) === undefined ? Queue.next(state.queued) : undefined
   if (next === "steer") return { _tag: "Continue", reason: "steer" }
   if (turn.invalidOutput !== undefined) {
-    if (turn.finishReason === "content-filter") return { _tag: "Fail", error: RunError.toStored(filtered) }
-    return state.corrections === 0
-      ? { _tag: "Continue", reason: "correction" }
-      : { _tag: "Fail", error: RunError.toStored(RunError.invalidOutput(turn.invalidOutput)) }
+    return state.corrections === 0 ? { _tag: "Continue", reason: "correction" } : unfit(turn.invalidOutput)
   }
-  return next === undefined
-    ? { _tag: "Complete", reason: completion(state, turn) }
-    : { _tag: "Continue", reason: next }
+  if (next !== undefined) return { _tag: "Continue", reason: next }
+  if (turn.isEmpty && state.totals.toolRounds > 0) return { _tag: "Complete", reason: "emptyAfterTools" }
+  return { _tag: "Complete", reason: turn.finishReason === "stop" ? "stop" : "other" }
 }
+
+const fail = (error: RunError.RunError): RunEvent.Decision => ({ _tag: "Fail", error: RunError.toStored(error) })
+
+/** The answer is the last one, and does not fit the agent's output schema. */
+const unfit = (problem: string): RunEvent.Decision => fail(RunError.invalidOutput(problem))
 
 const filtered = new RunError.NonRetryableError({
   _tag: "ContentPolicy",
   message: "the provider's content filter ended the answer before it fitted the agent's output schema"
 })
-
-const completion = (
-  state: RunState.RunState,
-  turn: Settled
-): Extract<RunEvent.Decision, { _tag: "Complete" }>["reason"] => {
-  if (turn.finishReason === "content-filter") return "contentFilter"
-  if (turn.isEmpty && state.totals.toolRounds > 0) return "emptyAfterTools"
-  return turn.finishReason === "stop" ? "stop" : "other"
-}

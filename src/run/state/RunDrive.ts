@@ -1,16 +1,28 @@
 /**
- * What the beginning of another drive, and the end of one, do to the state of a run: parts of `RunState.evolve`, total as it
- * is, that write to the state it makes and to nothing else.
+ * What the beginning of a drive, the first one of a run or another, and its end do to the state of that run: parts of
+ * `RunState.evolve`, total as it is, that write to the state it makes and to nothing else.
  */
+import type * as DurableEvent from "../DurableEvent.ts"
 import type * as RunEvent from "../RunEvent.ts"
 import type * as RunState from "../RunState.ts"
 import * as OpenCall from "./OpenCall.ts"
 import * as Queue from "./Queue.ts"
 
-/** `isTurnOpen`: the drive takes up the turn that the one before it left. */
+/** The first drive of a run, in the state of none. */
+export const start = (next: RunState.Next, { at, input, runId, seq }: DurableEvent.Of<"RunStarted">): void => {
+  next.status = "preparing"
+  next.runId = runId
+  next.startSeq = seq
+  next.input = input
+  next.limits = input.limits
+  next.drive = 1
+  next.driveStartedAt = at
+}
+
+/** Another drive; where `isTurnOpen`, it takes up the turn that the one before it left. */
 export const resume = (
   next: RunState.Next,
-  event: Extract<RunEvent.Durable, { _tag: "RunResumed" }>,
+  event: DurableEvent.Of<"RunResumed">,
   isTurnOpen: boolean
 ): void => {
   const { end, input } = next

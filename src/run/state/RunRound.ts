@@ -1,64 +1,27 @@
 /**
- * What the message of a turn and its tool calls do to the state of a run: parts of `RunState.evolve`, total as it is, that
- * write to the state it makes and to nothing else.
+ * What the tool calls of a turn do to the state of a run: parts of `RunState.evolve`, total as it is, that write to the
+ * state it makes and to nothing else.
  */
 import * as DoomLoop from "../DoomLoop.ts"
+import type * as DurableEvent from "../DurableEvent.ts"
 import * as Message from "../Message.ts"
-import type * as RunEvent from "../RunEvent.ts"
 import type * as RunState from "../RunState.ts"
 import * as RunStatus from "../RunStatus.ts"
 import * as ToolOutcome from "../ToolOutcome.ts"
 import * as Usage from "../Usage.ts"
 import * as CallQuota from "./CallQuota.ts"
 import * as OpenCall from "./OpenCall.ts"
-
-type Settled = Extract<RunEvent.Durable, { _tag: "AssistantMessage" }>
+import type * as RunTurn from "./RunTurn.ts"
 
 /** A call of the turn under way that has its outcome. */
 export interface SettledCall extends Pick<OpenCall.OpenCall, "callId" | "tool" | "params"> {
   readonly outcome: ToolOutcome.ToolOutcome
 }
 
-/** What a turn still needs to know of its settled answer. */
-export interface Answer extends Pick<Settled, "attempt" | "finishReason" | "usage" | "message"> {
-  readonly calls: number
-  /** nothing a reader or a tool could use */
-  readonly isBlank: boolean
-  /** in the order in which they were settled */
-  readonly settled: ReadonlyArray<SettledCall>
-}
-
-export const settleMessage = (next: RunState.Next, event: Settled): void => {
-  const { content } = event.message
-  const calls = OpenCall.ofMessage(content, event.turn)
-  next.status = calls.length > 0 ? "tool_running" : "preparing"
-  next.turn = event.turn
-  next.attempts = event.attempt
-  // a cut answer is none yet
-  if (event.finishReason !== "length") next.compactionsInARow = 0
-  next.hasRun = false
-  next.text = Message.textOf(content)
-  next.answer = {
-    attempt: event.attempt,
-    finishReason: event.finishReason,
-    usage: event.usage,
-    message: event.message,
-    calls: calls.length,
-    isBlank: Message.isBlank(content),
-    settled: []
-  }
-  next.openCalls = calls
-  next.totals = {
-    ...next.totals,
-    turns: next.totals.turns + 1,
-    usage: Usage.add(next.totals.usage, event.usage)
-  }
-}
-
 /** A question about a call with these arguments; what was answered about others does not count. */
 export const askCall = (
   next: RunState.Next,
-  event: Extract<RunEvent.Durable, { _tag: "ApprovalRequested" }>
+  event: DurableEvent.Of<"ApprovalRequested">
 ): void => {
   const at = OpenCall.indexOf(next.openCalls, event.callId)
   const call = next.openCalls[at]
@@ -68,7 +31,7 @@ export const askCall = (
 /** An answer; one to a question that does not wait, such as about other arguments, changes nothing. */
 export const answerCall = (
   next: RunState.Next,
-  event: Extract<RunEvent.Durable, { _tag: "ApprovalResolved" }>
+  event: DurableEvent.Of<"ApprovalResolved">
 ): void => {
   if (!next.openCalls.some(({ approvalId, phase }) => approvalId === event.approvalId && phase === "awaiting")) return
   const at = OpenCall.indexOf(next.openCalls, event.callId)
@@ -76,14 +39,16 @@ export const answerCall = (
   putCall(next, at, call && { ...call, phase: "pending", decision: OpenCall.decisionOf(event) })
 }
 
-/** An open call that went a step further. Behind an end, where people decide while no drive is there, the status stays. */
+/**
+ * An open call that went a step further. Behind an end, where people decide while no drive is there, the status stays.
+ */
 const putCall = (next: RunState.Next, at: number, call: OpenCall.OpenCall | undefined): void => {
   if (call !== undefined) next.openCalls = next.openCalls.with(at, call)
-  if (!RunStatus.isEnd(next.status)) next.status = wait(next)
+  if (!RunStatus.isEnd(next.status)) next.status = statusOfRound(next)
 }
 
 /** The status of a round with the calls that are left; time spent waiting for a person is not the drive's. */
-const wait = (next: RunState.Next): "awaiting_human" | "tool_running" => {
+const statusOfRound = (next: RunState.Next): "awaiting_human" | "tool_running" => {
   if (OpenCall.waits(next.openCalls)) {
     next.waitingSince ??= next.at
     return "awaiting_human"
@@ -96,7 +61,7 @@ const wait = (next: RunState.Next): "awaiting_human" | "tool_running" => {
 /** An intent, the first one of its call or another try. */
 export const startCall = (
   next: RunState.Next,
-  { at: startedAt, callId, params }: Extract<RunEvent.Durable, { _tag: "ToolStarted" }>
+  { at: startedAt, callId, params }: DurableEvent.Of<"ToolStarted">
 ): void => {
   const at = OpenCall.indexOf(next.openCalls, callId)
   const call = next.openCalls[at]
@@ -107,7 +72,7 @@ export const startCall = (
 }
 
 /** An outcome; one of a call that is not open changes nothing. */
-export const settleCall = (next: RunState.Next, event: Extract<RunEvent.Durable, { _tag: "ToolSettled" }>): void => {
+export const settleCall = (next: RunState.Next, event: DurableEvent.Of<"ToolSettled">): void => {
   const { answer, totals } = next
   const at = OpenCall.indexOf(next.openCalls, event.callId)
   const call = next.openCalls[at]
@@ -119,7 +84,7 @@ export const settleCall = (next: RunState.Next, event: Extract<RunEvent.Durable,
     next.answer = { ...answer, settled: [...answer.settled, { callId, tool, params, outcome: event.outcome }] }
   }
   next.openCalls = next.openCalls.toSpliced(at, 1)
-  const status = wait(next)
+  const status = statusOfRound(next)
   // what is settled behind an end begins nothing
   if (!RunStatus.isEnd(next.status)) next.status = status
   next.totals = {
@@ -133,15 +98,11 @@ export const settleCall = (next: RunState.Next, event: Extract<RunEvent.Durable,
 
 /** The arguments that the model gave: hooks and people may have changed them since. */
 const givenBy = (
-  answer: Answer | undefined,
+  answer: RunTurn.Answer | undefined,
   { callId, params, turn }: OpenCall.OpenCall
 ): OpenCall.OpenCall["params"] =>
   (answer && Message.toolCallAt(answer.message.content, OpenCall.placeOf(callId, turn)))?.params ?? params
 
-/** An outcome of its calls is unknown. */
-export const hasUnknown = ({ settled }: Answer): boolean =>
-  settled.some(({ outcome }) => outcome._tag === "OutcomeUnknown")
-
-/** The first of its calls that failed. */
-export const firstFailed = ({ settled }: Answer): SettledCall | undefined =>
+/** The first call of an answer that failed. */
+export const firstFailed = ({ settled }: RunTurn.Answer): SettledCall | undefined =>
   settled.find(({ outcome }) => ToolOutcome.isError(outcome))

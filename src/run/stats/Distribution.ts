@@ -1,6 +1,6 @@
 /**
- * How numbers are spread, in memory that does not grow with how many there are: each is kept to three significant digits
- * and counted, at most 900 places for each power of ten. Count, sum and maximum are exact. Pure.
+ * How numbers are spread, in memory that does not grow with how many there are: each is kept to three significant
+ * digits and counted, at most 900 places for each power of ten. Count, sum and maximum are exact. Pure.
  */
 import * as HashMap from "effect/HashMap"
 import * as Option from "effect/Option"

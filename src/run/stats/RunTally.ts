@@ -1,9 +1,10 @@
 /**
- * What one run has come to so far: what its numbers among those of others are made of. Total and pure, also on logs with
- * holes.
+ * What one run has come to so far: what its numbers among those of others are made of. Total and pure, also on logs
+ * with holes.
  *
  * Does not own what of it is summed up over runs; that is `RunStats`.
  */
+import type * as DurableEvent from "../DurableEvent.ts"
 import type * as RunEvent from "../RunEvent.ts"
 
 export interface RunTally {
@@ -66,15 +67,15 @@ export const evolve = (self: RunTally, event: RunEvent.Durable): RunTally => {
 }
 
 /** The same model is tried again. */
-const isRetried = ({ delay }: Extract<RunEvent.Durable, { _tag: "AttemptDiscarded" }>): boolean => delay !== undefined
+const isRetried = ({ delay }: DurableEvent.Of<"AttemptDiscarded">): boolean => delay !== undefined
 
 /**
- * How long a call took, in milliseconds; `undefined` where its handler did not run to an end in this drive, so that its time
- * says nothing of the tool.
+ * How long a call took, in milliseconds; `undefined` where its handler did not run to an end in this drive, so that its
+ * time says nothing of the tool.
  */
 export const timeOf = (
   { started }: RunTally,
-  { callId, duration, hook, outcome }: Extract<RunEvent.Durable, { _tag: "ToolSettled" }>
+  { callId, duration, hook, outcome }: DurableEvent.Of<"ToolSettled">
 ): number | undefined => started.has(callId) && hook === undefined && ran.has(outcome._tag) ? duration : undefined
 
 const ran: ReadonlySet<string> = new Set(["Succeeded", "Failed", "TimedOut", "NotEncodable"])

@@ -1,6 +1,6 @@
 /**
- * The numbers of runs as plain JSON: what `fiberloop stats --json` prints. Times are in milliseconds; a number that nothing
- * is known of is `null`. Percentiles are of the nearest rank, to three significant digits.
+ * The numbers of runs as plain JSON: what `fiberloop stats --json` prints. Times are in milliseconds; a number that
+ * nothing is known of is `null`. Percentiles are of the nearest rank, to three significant digits.
  */
 import * as HashMap from "effect/HashMap"
 import type * as RunEvent from "../RunEvent.ts"
@@ -83,7 +83,10 @@ export interface Summary {
   /** stored events of a session */
   readonly events: Spread
   readonly tokens: Tokens
-  /** in the unit of the application's prices; `null` where no price was known. `unpriced`: settled model calls without one */
+  /**
+   * in the unit of the application's prices; `null` where no price was known. `unpriced`: settled model calls without
+   * one
+   */
   readonly cost: number | null
   readonly unpriced: number
   readonly models: Readonly<Record<string, Tokens & { readonly calls: number; readonly cost: number | null }>>

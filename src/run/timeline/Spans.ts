@@ -1,7 +1,8 @@
 /**
- * The spans of the turns of a drive: each is held until its turn is over, so that those of a turn come in the order in which
- * they began. Total and pure, as `Timeline`, of which this is a part.
+ * The spans of the turns of a drive: each is held until its turn is over, so that those of a turn come in the order in
+ * which they began. Total and pure, as `Timeline`, of which this is a part.
  */
+import type * as DurableEvent from "../DurableEvent.ts"
 import type * as Message from "../Message.ts"
 import type * as RunEvent from "../RunEvent.ts"
 import type * as Timeline from "../Timeline.ts"
@@ -115,7 +116,7 @@ const begin = ({ at, seq }: RunEvent.Durable, name: string, turn: number): Begun
 
 const nameOf = ({ name, provider }: Message.ModelRef): string => `${provider}/${name}`
 
-const discard = (self: Spans, event: Extract<RunEvent.Durable, { _tag: "AttemptDiscarded" }>): Spans => {
+const discard = (self: Spans, event: DurableEvent.Of<"AttemptDiscarded">): Spans => {
   const { at, delay, duration, error, model, turn, usage } = event
   const { calling } = self
   const name = model === undefined ? calling?.name ?? "" : nameOf(model)

@@ -1,6 +1,6 @@
 /**
- * How many tokens a file is: images by their size in pixels, the rest by media type and bytes. Providers differ, and some
- * say it of images only, so it is the larger of what is known.
+ * How many tokens a file is: images by their size in pixels, the rest by media type and bytes. Providers differ, and
+ * some say it of images only, so it is the larger of what is known.
  *
  * Does not own text: a file of text is guessed by its bytes, since it may be megabytes of base64.
  */
@@ -17,7 +17,10 @@ export const page = 3_000
 /** Where a document says nowhere how many pages it has: one for so many bytes. */
 const pageBytes = 75_000
 
-/** Tokens of a file, a whole number of at least 1. Its address costs what a file of its kind does whose size is not known. */
+/**
+ * Tokens of a file, a whole number of at least 1. Its address costs what a file of its kind does whose size is not
+ * known.
+ */
 export const tokens = (file: Message.FilePart): number => {
   const [kind, subtype] = split(file.mediaType)
   const base64 = content(file.data)
@@ -37,9 +40,9 @@ export const tokens = (file: Message.FilePart): number => {
 export const image = (size: ImageSize.ImageSize): number => Math.max(patches(size), tiles(size))
 
 /**
- * Anthropic: one for 28 by 28 pixels, of an image that is scaled down to 2576 pixels on its longer side and 3.75 megapixels; older
- * models scale down to a third of that (https://platform.claude.com/docs/en/build-with-claude/vision; formerly given as
- * width * height / 750).
+ * Anthropic: one for 28 by 28 pixels, of an image that is scaled down to 2576 pixels on its longer side and 3.75
+ * megapixels; older models scale down to a third of that (https://platform.claude.com/docs/en/build-with-claude/vision;
+ * formerly given as width * height / 750).
  */
 const patches = ({ height, width }: ImageSize.ImageSize): number => {
   const scale = Math.min(1, 2576 / Math.max(width, height))
@@ -47,9 +50,9 @@ const patches = ({ height, width }: ImageSize.ImageSize): number => {
 }
 
 /**
- * OpenAI at high detail: 85, and 170 for every tile of 512 by 512 pixels, of an image that is scaled down to fit 2048 by 2048,
- * then to 768 on its shorter side (https://platform.openai.com/docs/guides/images-vision, "Calculating costs"). Models that
- * count patches of 32 by 32 instead take at most 1536 of them, some times a factor of up to 2.46.
+ * OpenAI at high detail: 85, and 170 for every tile of 512 by 512 pixels, of an image that is scaled down to fit 2048
+ * by 2048, then to 768 on its shorter side (https://platform.openai.com/docs/guides/images-vision, "Calculating
+ * costs"). Models that count patches of 32 by 32 instead take at most 1536 of them, some times a factor of up to 2.46.
  */
 const tiles = ({ height, width }: ImageSize.ImageSize): number => {
   const fit = Math.min(1, 2048 / Math.max(width, height))

@@ -38,7 +38,9 @@ const webp = (at: Bytes): ImageSize | undefined => {
   return is(at, 12, "VP8 ") ? { width: little(at, 26, 2) % 0x4000, height: little(at, 28, 2) % 0x4000 } : undefined
 }
 
-/** ITU T.81, B.1 and B.2.2: goes from segment to segment up to the frame header, which stands before the image itself. */
+/**
+ * ITU T.81, B.1 and B.2.2: goes from segment to segment up to the frame header, which stands before the image itself.
+ */
 const jpeg = (at: Bytes, length: number): ImageSize | undefined => {
   let index = 2
   while (index < length && at(index) === 0xff) {

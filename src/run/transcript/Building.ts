@@ -1,6 +1,6 @@
 /**
- * What a transcript is while it is built: messages in their places, the user's message being gathered, the turn whose calls are
- * open. Pure.
+ * What a transcript is while it is built: messages in their places, the user's message being gathered, the turn whose
+ * calls are open. Pure.
  *
  * Does not own what events do to it (`Transcript`), nor compactions (`Compact`).
  */

@@ -1,6 +1,6 @@
 /**
- * The calls of an assistant message as they may be sent: ids of the narrowest form and unique in the conversation, calls
- * that the provider executed itself together with their results.
+ * The calls of an assistant message as they may be sent: ids of the narrowest form and unique in the conversation,
+ * calls that the provider executed itself together with their results.
  */
 import * as HashSet from "effect/HashSet"
 import type * as Message from "../Message.ts"
@@ -31,7 +31,8 @@ const isDerived = (id: string): boolean => /^[cp][0-9a-z]{8,}$/.test(id)
 
 /**
  * Prepares the content of the event `seq`; `from` is the number of calls prepared under that `seq` before. Ids are
- * derived, so that the same log gives the same bytes, but for ids of provider-executed calls, which providers know again.
+ * derived, so that the same log gives the same bytes, but for ids of provider-executed calls, which providers know
+ * again.
  */
 export const prepare = (
   seq: number,
@@ -76,8 +77,8 @@ interface Foreign {
 }
 
 /**
- * The ids and names of provider-executed calls and their results, by place in the content; one without the other has none. And
- * the ids that others had already.
+ * The ids and names of provider-executed calls and their results, by place in the content; one without the other has
+ * none. And the ids that others had already.
  */
 const pairForeign = (
   seq: number,

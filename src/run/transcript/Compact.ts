@@ -1,6 +1,6 @@
 /**
- * What a compaction does to a transcript: a prefix goes, what is remembered of it and what replaces it come, and old results may
- * become notes. Pure.
+ * What a compaction does to a transcript: a prefix goes, what is remembered of it and what replaces it come, and old
+ * results may become notes. Pure.
  *
  * Does not own what is left out; a strategy says it.
  */
@@ -25,8 +25,8 @@ export interface Change {
 }
 
 /**
- * Replaces a prefix, by the event `seq`. A strategy may be anybody's, so its messages are made legal like everything else. A
- * turn whose calls are open stays open, unless it is replaced.
+ * Replaces a prefix, by the event `seq`. A strategy may be anybody's, so its messages are made legal like everything
+ * else. A turn whose calls are open stays open, unless it is replaced.
  */
 export const compact = (self: Transcript, change: Change, seq: number): Transcript => {
   // no message is made of events that are still to come

@@ -1,5 +1,6 @@
 /**
- * Messages in their places: how a turn, and how a list of messages from elsewhere, become legal entries of a transcript.
+ * Messages in their places: how a turn, and how a list of messages from elsewhere, become legal entries of a
+ * transcript.
  *
  * Does not own the order of entries; that is `Transcript`.
  */
@@ -75,9 +76,9 @@ const toolResult = ({ id, name }: Calls.Call, { isFailure, result }: Result): Me
 }
 
 /**
- * Anybody's messages, a history or a strategy's replacement, made legal: entries of `seq`, made of the event `idSeq`, from which
- * ids are derived. System
- * messages behind others become user messages; reasoning, whose model is not known, goes to nobody.
+ * Anybody's messages, a history or a strategy's replacement, made legal: entries of `seq`, made of the event `idSeq`,
+ * from which ids are derived. System messages behind others become user messages; reasoning, whose model is not known,
+ * goes to nobody.
  */
 export const fromMessages = (
   messages: ReadonlyArray<Message.Message>,
@@ -142,8 +143,8 @@ export const forReader = (entry: Entry, reader: Message.ModelRef | undefined): M
 const earlier = Message.user("(The conversation began earlier.)")
 
 /**
- * System messages come first, later ones are the user's; behind them a user speaks first. Neighbours of one role, as a log
- * with holes or an older prefix may leave them, become one message.
+ * System messages come first, later ones are the user's; behind them a user speaks first. Neighbours of one role, as a
+ * log with holes or an older prefix may leave them, become one message.
  */
 export const addMessage = (out: Array<Message.Message>, added: Message.Message): void => {
   const last = out[out.length - 1]

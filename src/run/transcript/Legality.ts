@@ -12,8 +12,8 @@ const isCleanText = (text: string): boolean => text.isWellFormed() && !text.incl
 const cleanText = (text: string): string => isCleanText(text) ? text : text.toWellFormed().replaceAll("\0", "\ufffd")
 
 /**
- * A JSON value without lone surrogates and NUL, in its keys too; the value itself where there are none. What is nested too
- * deeply to be written is left out, in words.
+ * A JSON value without lone surrogates and NUL, in its keys too; the value itself where there are none. What is nested
+ * too deeply to be written is left out, in words.
  */
 export const cleanJson = (value: Json): Json => {
   if (typeof value === "string") return cleanText(value)
@@ -27,8 +27,8 @@ export const cleanJson = (value: Json): Json => {
 }
 
 /**
- * Surely clean, and surely not nested too deeply: a leaf, or an object of clean leaves, as most arguments and results are. Spares
- * them their writing; what is not surely so may be all the same.
+ * Surely clean, and surely not nested too deeply: a leaf, or an object of clean leaves, as most arguments and results
+ * are. Spares them their writing; what is not surely so may be all the same.
  */
 const isFlat = (value: Json): boolean => {
   if (value === null || typeof value !== "object") return true
@@ -103,7 +103,10 @@ export const cleanParts = <P extends Message.AssistantPart>(parts: ReadonlyArray
   return clean
 }
 
-/** Adds a part as it may be sent, where something of it may: a copy, so that nobody who is given it can write into the log. */
+/**
+ * Adds a part as it may be sent, where something of it may: a copy, so that nobody who is given it can write into the
+ * log.
+ */
 export const addClean = <P extends Message.AssistantPart>(to: Array<P>, part: P): void => {
   switch (part.type) {
     case "text": {

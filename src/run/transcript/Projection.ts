@@ -1,6 +1,6 @@
 /**
- * Entries as the messages that one reader gets, made once: a conversation is sent again with every turn, to the same model,
- * and all but its end is what it was.
+ * Entries as the messages that one reader gets, made once: a conversation is sent again with every turn, to the same
+ * model, and all but its end is what it was.
  *
  * Does not own what an entry looks like to a reader; that is `Entries`.
  */
@@ -22,8 +22,8 @@ const isSame = (a: Message.ModelRef | undefined, b: Message.ModelRef | undefined
   a?.provider === b?.provider && a?.name === b?.name
 
 /**
- * The messages of all entries for `reader`, in an array of their own, behind the system message where there is one. Costs a
- * copy, and what came since it was asked last.
+ * The messages of all entries for `reader`, in an array of their own, behind the system message where there is one.
+ * Costs a copy, and what came since it was asked last.
  */
 export const messages = (
   { items, length }: Vector.Vector<Entries.Entry>,

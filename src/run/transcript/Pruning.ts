@@ -1,6 +1,6 @@
 /**
- * Old results of tools, left out of a transcript: a short note stands in the place of each that is long. Pure; the same entry
- * gives the same note.
+ * Old results of tools, left out of a transcript: a short note stands in the place of each that is long. Pure; the same
+ * entry gives the same note.
  *
  * Does not own how far that goes; a compaction says it.
  */

@@ -9,9 +9,9 @@ import * as Message from "../Message.ts"
 import * as Entries from "./Entries.ts"
 
 /**
- * `messages` as they may be sent in the place of `before`. Reasoning stays where it is word for word what `before` has of
- * it, so that it goes back unedited and to nobody else. Ids follow from places: what is made of a longer conversation in
- * the same way begins with the same bytes.
+ * `messages` as they may be sent in the place of `before`. Reasoning stays where it is word for word what `before` has
+ * of it, so that it goes back unedited and to nobody else. Ids follow from places: what is made of a longer
+ * conversation in the same way begins with the same bytes.
  */
 export const legal = (
   messages: ReadonlyArray<Message.Message>,

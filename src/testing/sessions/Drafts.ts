@@ -3,21 +3,14 @@ import * as Message from "../../run/Message.ts"
 import * as RunEvent from "../../run/RunEvent.ts"
 import type * as RunInput from "../../run/RunInput.ts"
 import type * as ToolOutcome from "../../run/ToolOutcome.ts"
+import * as Totals from "../../run/Totals.ts"
 import * as Usage from "../../run/Usage.ts"
 
 type Of<Tag extends RunEvent.Durable["_tag"]> = Extract<RunEvent.Draft, { readonly _tag: Tag }>
 
 export const model: Message.ModelRef = { provider: "test", name: "model" }
 
-export const totals: RunEvent.Totals = {
-  turns: 0,
-  toolRounds: 0,
-  toolCalls: 0,
-  errors: 0,
-  compactions: 0,
-  duration: 0,
-  usage: Usage.zero
-}
+export const totals: RunEvent.Totals = Totals.zero
 
 export type Placed = RunEvent.Draft & { readonly runId?: string; readonly at?: number }
 

@@ -5,6 +5,7 @@ import * as Stream from "effect/Stream"
 import * as Message from "../../run/Message.ts"
 import type * as RunError from "../../run/RunError.ts"
 import * as RunEvent from "../../run/RunEvent.ts"
+import * as Totals from "../../run/Totals.ts"
 import * as Usage from "../../run/Usage.ts"
 import * as SessionStore from "../../services/SessionStore.ts"
 
@@ -17,7 +18,7 @@ export const base = ({ at, runId = "run-1", seq }: Place) => ({
   runId,
   version: RunEvent.version
 })
-const totals = { turns: 1, toolRounds: 0, toolCalls: 0, errors: 0, compactions: 0, duration: 5, usage: Usage.zero }
+const totals: Totals.Totals = { ...Totals.zero, turns: 1, duration: 5 }
 const model = { provider: "test", name: "model" }
 
 export const started = (place: Place, text = "hello"): Durable => ({

@@ -1,8 +1,9 @@
 /**
- * What somebody says about a call that waits, and whether it may still be said. Pure.
+ * The answer to a question about a call: how the log keeps it, and whether it may still be given. Pure.
  *
- * Does not own how an answer reaches the log; that is the loop.
+ * Does not own who is asked (`services/Approver`), nor how an answer reaches the log; that is the loop.
  */
+import type * as DurableEvent from "./DurableEvent.ts"
 import * as RunError from "./RunError.ts"
 import type * as RunEvent from "./RunEvent.ts"
 import type * as RunInput from "./RunInput.ts"
@@ -27,10 +28,10 @@ export const resolved = (
 export const waiting = ({ openCalls }: RunState.RunState, approvalId: string): OpenCall.OpenCall | undefined =>
   openCalls.find((call) => call.approvalId === approvalId && call.phase === "awaiting")
 
-/** What the log of a run says of a question. */
+/** What the log of a run says of a question; a fold of its events by `evolve`. */
 export interface Past {
-  readonly asked?: Extract<RunEvent.Durable, { _tag: "ApprovalRequested" }>
-  readonly answered?: Extract<RunEvent.Durable, { _tag: "ApprovalResolved" }>
+  readonly asked?: DurableEvent.Of<"ApprovalRequested">
+  readonly answered?: DurableEvent.Of<"ApprovalResolved">
   /** its call was asked about anew, with other arguments */
   readonly isReplaced?: boolean
 }
@@ -52,6 +53,7 @@ const words: Record<NotOpen["because"], string> = {
   expired: "expired, and its call is denied; resume the run, and it may ask again"
 }
 
+/** The refusal of an answer to a question that waits for none. */
 export const notOpen = (
   sessionId: string,
   approvalId: string,

@@ -1,0 +1,38 @@
+/**
+ * An argument of a caller that was looked at: as it may be used, or refused by its name. With the checks that many
+ * share.
+ */
+import * as Result from "effect/Result"
+import type * as Schema from "effect/Schema"
+import * as RunError from "../RunError.ts"
+
+/** The error is always `InvalidInput`. */
+export type Checked<A> = Result.Result<A, RunError.NonRetryableError>
+
+/** `message` says what the argument `field` must be. */
+export const refuse = (field: string, message: string): Checked<never> =>
+  Result.fail(RunError.invalidInput(field, message))
+
+export const notGiven: Checked<undefined> = Result.succeed(undefined)
+
+/** A copy of names of the agent's tools. */
+export const names = (
+  field: string,
+  given: ReadonlyArray<string> | undefined,
+  tools: ReadonlyArray<string>
+): Checked<ReadonlyArray<string> | undefined> => {
+  if (!given) return notGiven
+  const unknown = given.find((name) => !tools.includes(name))
+  if (unknown === undefined) return Result.succeed(given.slice())
+  const has = tools.length === 0 ? "it has none" : `it has ${tools.join(", ")}`
+  return refuse(field, `${field} names "${unknown}", which is no tool of this agent; ${has}`)
+}
+
+/** Plain JSON, as it will be read back. */
+export const json = (field: string, value: Schema.Json): Checked<Schema.Json> => {
+  try {
+    return Result.succeed(JSON.parse(JSON.stringify(value)) as Schema.Json)
+  } catch {
+    return refuse(field, `${field} is not JSON`)
+  }
+}

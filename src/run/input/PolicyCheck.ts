@@ -1,0 +1,98 @@
+/** Limits and policies as an agent or a caller writes them, as a run goes by them. Pure. */
+import * as Duration from "effect/Duration"
+import * as Option from "effect/Option"
+import * as Result from "effect/Result"
+import * as DoomLoop from "../DoomLoop.ts"
+import * as RunPolicy from "../RunPolicy.ts"
+import * as CallQuota from "../state/CallQuota.ts"
+import { type Checked, names, refuse } from "./Checked.ts"
+
+/** Limits as given, times in milliseconds; `Infinity` lifts a limit. */
+export const limits = (given: RunPolicy.LimitsInput): Checked<RunPolicy.Limits> => {
+  const out: { -readonly [K in keyof RunPolicy.Limits]: number } = {}
+  for (const key of Object.keys(RunPolicy.limitRules) as Array<keyof RunPolicy.Limits>) {
+    const value = key === "maxDuration" ? millis(given.maxDuration) : given[key]
+    if (value === undefined) continue
+    const { says, takes } = RunPolicy.limitRules[key]
+    if (value !== Infinity && !takes(value)) {
+      return refuse(`limits.${key}`, `limits.${key} must be ${says}; it is ${shown(given[key])}`)
+    }
+    out[key] = value
+  }
+  return Result.succeed(out)
+}
+
+const shown = (value: Duration.Input | undefined): string =>
+  typeof value === "object" ? JSON.stringify(value) : String(value)
+
+/** NaN for what is no duration. */
+const millis = (input: Duration.Input | undefined): number | undefined =>
+  input === undefined ? undefined : Option.match(Duration.fromInput(input), {
+    onNone: () => NaN,
+    onSome: Duration.toMillis
+  })
+
+/** Time limits as given, as durations. */
+export const timeouts = (given: Partial<RunPolicy.Timeouts>): Checked<Partial<RunPolicy.Timeouts>> => {
+  const out: { -readonly [K in keyof RunPolicy.Timeouts]?: Duration.Duration } = {}
+  for (const key of Object.keys(RunPolicy.defaultTimeouts) as Array<keyof RunPolicy.Timeouts>) {
+    const value = given[key]
+    if (value === undefined) continue
+    const duration = Duration.fromInput(value)
+    if (Option.isNone(duration)) {
+      return refuse(`timeouts.${key}`, `timeouts.${key} must be a duration; it is ${shown(value)}`)
+    }
+    out[key] = duration.value
+  }
+  return Result.succeed(out)
+}
+
+/** A tool policy as given; its tools are of the agent's `tools`. */
+export const policy = (
+  given: RunPolicy.ToolPolicy,
+  tools: ReadonlyArray<string>
+): Checked<RunPolicy.ToolPolicy> => {
+  const { allowList, approvalTimeout, maxCallsPerRun = {}, maxParallel } = given
+  if (maxParallel !== undefined && !(maxParallel >= 1 && (maxParallel === Infinity || Number.isInteger(maxParallel)))) {
+    return refuse(
+      "toolPolicy.maxParallel",
+      `toolPolicy.maxParallel must be a whole number of at least 1; it is ${maxParallel}`
+    )
+  }
+  if (approvalTimeout !== undefined && !(approvalTimeout >= 1 && approvalTimeout < Infinity)) {
+    return refuse(
+      "toolPolicy.approvalTimeout",
+      `toolPolicy.approvalTimeout must be at least 1, in milliseconds; it is ${approvalTimeout}`
+    )
+  }
+  const quota = CallQuota.entries(maxCallsPerRun)
+  const bad = quota.find(([, most]) => most !== Infinity && !(Number.isInteger(most) && most >= 0))
+  if (bad !== undefined) {
+    const of = typeof maxCallsPerRun === "number" ? "" : `.${bad[0]}`
+    return refuse(
+      "toolPolicy.maxCallsPerRun",
+      `toolPolicy.maxCallsPerRun${of} must be a whole number of at least 0; it is ${bad[1]}`
+    )
+  }
+  const named = quota.flatMap(([name]) => name === CallQuota.all ? [] : [name])
+  return Result.map(
+    Result.all([names("toolPolicy.allowList", allowList, tools), names("toolPolicy.maxCallsPerRun", named, tools)]),
+    ([allowList]) => allowList === undefined ? given : { ...given, allowList }
+  )
+}
+
+/** What an agent says of loops; `undefined` where they are not looked for. */
+export const doomLoop = (
+  given: { readonly after?: number; readonly exempt?: ReadonlyArray<PropertyKey> } | false | undefined,
+  tools: ReadonlyArray<string>
+): Checked<DoomLoop.Settings | undefined> => {
+  if (given === false) return Result.succeed(undefined)
+  const settings = {
+    after: given?.after ?? DoomLoop.defaults.after,
+    exempt: given?.exempt?.map(String) ?? DoomLoop.defaults.exempt
+  }
+  const { after, exempt } = settings
+  return Number.isInteger(after) && after >= 2 && after <= 20
+    ? Result.map(names("doomLoop.exempt", exempt, tools), () => settings)
+    : refuse("doomLoop.after", `doomLoop.after must be a whole number from 2 to 20; it is ${after}`)
+}

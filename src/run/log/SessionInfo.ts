@@ -1,0 +1,68 @@
+/**
+ * What a list of sessions shows of each without reading its log: a fold of its events. Pure.
+ *
+ * Does not own where it is kept; that is a store's.
+ */
+import * as Message from "../Message.ts"
+import type * as RunEvent from "../RunEvent.ts"
+
+/**
+ * What `list` shows of a session; times in milliseconds since the epoch. A fork was created and updated when it was
+ * made.
+ */
+export interface SessionInfo {
+  readonly sessionId: string
+  /** the first words of the first input, at most 80 characters, on one line */
+  readonly title: string
+  readonly createdAt: number
+  /** time of the last event */
+  readonly updatedAt: number
+  /** `seq` of the last event */
+  readonly head: number
+  readonly turns: number
+  /** how the last run ended, `undefined` while none has or after its process died */
+  readonly end: RunEvent.End["_tag"] | undefined
+}
+
+/**
+ * Folds an event into what `list` shows. Stores keep the result beside the log, or make it when it is asked for; that
+ * of SQLite does so in SQL, in the view of `layers/sql/SessionTables`, which changes with what is counted here.
+ */
+export const evolveInfo = (info: SessionInfo, event: RunEvent.Durable): SessionInfo => {
+  const next = { ...info, head: event.seq, updatedAt: event.at }
+  switch (event._tag) {
+    case "RunStarted": {
+      const first = event.input.messages[0]
+      return { ...next, end: undefined, title: info.title !== "" || first === undefined ? info.title : titleOf(first) }
+    }
+    case "RunResumed":
+      return { ...next, end: undefined }
+    case "AssistantMessage":
+      return { ...next, turns: info.turns + 1 }
+    case "RunCompleted":
+    case "RunLimited":
+    case "RunSuspended":
+    case "RunFailed":
+    case "RunAborted":
+      return { ...next, end: event._tag }
+    default:
+      return next
+  }
+}
+
+/** What a session that was just created shows. */
+export const newInfo = (sessionId: string, at: number): SessionInfo => ({
+  sessionId,
+  title: "",
+  createdAt: at,
+  updatedAt: at,
+  head: 0,
+  turns: 0,
+  end: undefined
+})
+
+const titleOf = (message: Message.UserMessage): string => {
+  const line = Message.textOf(message.content).replace(/\s+/g, " ").trim()
+  const chars = Array.from(line.slice(0, 200))
+  return chars.length > 80 ? `${chars.slice(0, 79).join("")}…` : line
+}

@@ -1,0 +1,70 @@
+/**
+ * Of the tool calls of a log: one outcome each, one intent a drive, and that before the outcome where the handler ran.
+ */
+import type * as DurableEvent from "../../run/DurableEvent.ts"
+import * as Message from "../../run/Message.ts"
+import * as RunEvent from "../../run/RunEvent.ts"
+import * as OpenCall from "../../run/state/OpenCall.ts"
+import type { Rule } from "./Rule.ts"
+
+/** `isOpen`: a call of the last message that has no outcome. */
+export const make = () => {
+  let outcomes = new Map<string, number>()
+  let hasRun = new Set<string>()
+  /** by the drive under way */
+  const intents = new Set<string>()
+  const count = (callId: string) => outcomes.set(callId, (outcomes.get(callId) ?? NaN) + 1)
+  const close = (say: (what: string) => void) => {
+    for (const [callId, count] of outcomes) if (count !== 1) say(`${count} outcomes for ${callId}`)
+    outcomes = new Map()
+  }
+  const look: Rule = (event, say) => {
+    switch (event._tag) {
+      case "RunStarted":
+      case "TurnStarted":
+      case "TurnFinished":
+        close(say)
+        break
+      case "AssistantMessage": {
+        const calls = Message.toolCalls(event.message.content)
+        outcomes = new Map(calls.map((_, index) => [OpenCall.callId(event.turn, index), 0]))
+        hasRun = new Set()
+        break
+      }
+      case "ToolStarted": {
+        const { callId, runId } = event
+        if (!outcomes.has(callId)) say(`an intent for no call, ${callId}`)
+        if (intents.has(`${runId} ${callId}`)) say(`a second intent for ${callId}`)
+        intents.add(`${runId} ${callId}`)
+        hasRun.add(callId)
+        break
+      }
+      case "ToolSettled":
+        if (needsIntent(event) && !hasRun.has(event.callId)) say(`${event.callId} ran without an intent`)
+        count(event.callId)
+        break
+      default:
+        if (!RunEvent.isEnd(event)) break
+        if (leavesOpen(event)) intents.clear()
+        else close(say)
+    }
+  }
+  return { look, isOpen: (callId: string) => outcomes.get(callId) === 0 }
+}
+
+/** Its handler ran, or may have; what a hook gave in its place needs none. */
+const needsIntent = ({ hook, outcome }: DurableEvent.Of<"ToolSettled">): boolean =>
+  hook === undefined && ofHandlers.has(outcome._tag)
+
+const ofHandlers: ReadonlySet<string> = new Set([
+  "Succeeded",
+  "Failed",
+  "TimedOut",
+  "Interrupted",
+  "OutcomeUnknown",
+  "NotEncodable"
+])
+
+/** The next drive goes on with the calls of this one. */
+const leavesOpen = (end: RunEvent.End): boolean =>
+  end._tag === "RunSuspended" || (end._tag === "RunAborted" && end.reason === "crashed")

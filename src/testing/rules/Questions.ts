@@ -1,0 +1,40 @@
+/** Of the questions of a log: one answer each, and no call that was asked about runs without a yes to its arguments. */
+import { canonical } from "../../run/Canonical.ts"
+import type * as DurableEvent from "../../run/DurableEvent.ts"
+import type { Rule } from "./Rule.ts"
+
+export const make = (): Rule => {
+  const questions = new Map<string, Question>()
+  return (event, say) => {
+    if (event._tag === "ApprovalRequested") {
+      const { approvalId, callId, digest, params, runId } = event
+      const before = questions.get(`${runId}/${callId}`)
+      if (before?.digest === digest && before.answer !== "edited") say(`a second question about ${callId}`)
+      questions.set(`${runId}/${callId}`, { approvalId, digest, params, answer: "open" })
+    }
+    if (event._tag === "ApprovalResolved") {
+      const { approvalId, approved, callId, params, runId } = event
+      const name = `${runId}/${callId}`
+      const question = questions.get(name)
+      if (question?.answer !== "open" || question.approvalId !== approvalId) {
+        say(`an answer to no open question, ${name}`)
+      }
+      const answer = !approved ? "no" : params === undefined ? "yes" : "edited"
+      if (question !== undefined) questions.set(name, { ...question, params: params ?? question.params, answer })
+    }
+    if (event._tag === "ToolStarted") {
+      const question = questions.get(`${event.runId}/${event.callId}`)
+      if (question !== undefined && !isAllowed(question, event.params)) say(`${event.callId} was not allowed`)
+    }
+  }
+}
+
+/**
+ * `params` are those that a yes is to; `edited`: to others than were asked about, of which hooks may make those again.
+ */
+interface Question extends Pick<DurableEvent.Of<"ApprovalRequested">, "approvalId" | "digest" | "params"> {
+  readonly answer: "open" | "yes" | "edited" | "no"
+}
+
+const isAllowed = ({ answer, params }: Question, started: Question["params"]): boolean =>
+  (answer === "yes" || answer === "edited") && canonical(params) === canonical(started)

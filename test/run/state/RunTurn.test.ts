@@ -1,0 +1,156 @@
+/** What the model calls of a turn leave in the state of its run. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Message from "../../../src/run/Message.ts"
+import type * as RunEvent from "../../../src/run/RunEvent.ts"
+import * as RunState from "../../../src/run/RunState.ts"
+import * as Draft from "../../support/Drafts.ts"
+
+const fold = (...drafts: ReadonlyArray<Draft.Placed>) => Draft.log(...drafts).reduce(RunState.evolve, RunState.empty)
+
+const turn = (n: number, extra: Partial<Extract<RunEvent.Draft, { _tag: "TurnStarted" }>> = {}) => ({
+  ...Draft.turnStarted(n),
+  ...extra
+})
+const discarded = (attempt: number, extra: Partial<Extract<RunEvent.Draft, { _tag: "AttemptDiscarded" }>> = {}) => ({
+  ...Draft.discarded(1, attempt),
+  ...extra
+})
+const answer = Draft.assistant([Message.text("hi")])
+const other: Message.ModelRef = { provider: "test", name: "other" }
+const switched: RunEvent.Draft = { _tag: "ModelSwitched", turn: 1, from: Draft.model, to: other }
+const crashed: RunEvent.Draft = { _tag: "RunAborted", reason: "crashed", totals: Draft.totals }
+const calling = Draft.assistant([Draft.call("search")], { finishReason: "tool-calls" })
+const died = [crashed, Draft.resumed(2)] as const
+
+describe("a turn", () => {
+  it("begins without the offer and the answer of the one before", () => {
+    const { answer: open, offered } = fold(Draft.started("x"), turn(1, { tools: ["search"] }), answer, turn(2))
+    assert.deepStrictEqual([offered, open], [undefined, undefined])
+    assert.deepStrictEqual(fold(Draft.started("x"), turn(1, { tools: ["search"] })).offered, ["search"])
+  })
+
+  it("counts on when it is started again, and anew when another one is", () => {
+    const before = [Draft.started("x"), turn(1), discarded(1), discarded(2)] as const
+    assert.strictEqual(fold(...before, turn(1)).attempts, 2)
+    assert.strictEqual(fold(...before, turn(2)).attempts, 0)
+  })
+
+  it("that is over leaves no answer", () => {
+    assert.isUndefined(fold(Draft.started("x"), turn(1), answer, Draft.turnFinished(1)).answer)
+  })
+
+  it("whose outcomes are all known ends a row of crashes, and no other one", () => {
+    const crashes = (outcome: string | { readonly _tag: "OutcomeUnknown" }) =>
+      fold(
+        Draft.started("x"),
+        turn(1),
+        calling,
+        Draft.toolStarted("1.0"),
+        ...died,
+        Draft.settled("1.0", outcome),
+        Draft.turnFinished(1)
+      ).crashes
+    assert.deepStrictEqual([crashes("ok"), crashes({ _tag: "OutcomeUnknown" })], [0, 1])
+  })
+})
+
+describe("an attempt that does not count", () => {
+  it("is a retry where the same model is tried again, and costs its time and its wait", () => {
+    const { attempts, lostTime, retries, totals } = fold(
+      Draft.started("x"),
+      turn(1),
+      discarded(1, { duration: 100, delay: 10, usage: { inputTokens: 3, outputTokens: 1 } }),
+      discarded(2, { duration: 200, usage: { inputTokens: 3, outputTokens: 1 } })
+    )
+    assert.deepStrictEqual({ attempts, lostTime, retries }, { attempts: 2, lostTime: 310, retries: 1 })
+    assert.deepStrictEqual([totals.errors, totals.usage], [2, { inputTokens: 6, outputTokens: 2 }])
+  })
+})
+
+describe("what is said to a run", () => {
+  const followUp: RunEvent.Draft = { _tag: "InputQueued", kind: "followUp", messages: [Message.user("and then")] }
+
+  it("is due with the next turn once the run goes on for it", () => {
+    const before = [Draft.started("x"), turn(1), followUp, answer] as const
+    const goesOn = { ...Draft.turnFinished(1), decision: { _tag: "Continue", reason: "followUp" } } as const
+    const isDue = ({ queued }: RunState.RunState) => queued.map((input) => input.isDue)
+    assert.deepStrictEqual(isDue(fold(...before, Draft.turnFinished(1))), [false])
+    assert.deepStrictEqual(isDue(fold(...before, goesOn)), [true])
+  })
+
+  it("is news: no loop goes on over it", () => {
+    const called = [Draft.started("x"), turn(1), calling, Draft.toolStarted("1.0"), Draft.settled("1.0", "ok")] as const
+    assert.strictEqual(fold(...called).trail.length, 1)
+    assert.strictEqual(fold(...called, Draft.input("stop")).trail.length, 0)
+  })
+
+  it("is a correction where the runtime says that an answer does not fit, and else is none", () => {
+    const notices = [Draft.notice("no JSON", "invalidOutput"), Draft.notice("go on", "resume")] as const
+    assert.strictEqual(fold(Draft.started("x"), ...notices).corrections, 1)
+  })
+})
+
+describe("a model that takes over", () => {
+  it("is the run's for the rest of it, until it fails", () => {
+    const before = [Draft.started("x"), turn(1), switched] as const
+    const kept = ({ switchedTo, switches }: RunState.RunState) => [switchedTo, switches]
+    assert.deepStrictEqual(kept(fold(...before, answer, Draft.turnFinished(1), turn(2))), [other, 1])
+    assert.deepStrictEqual(kept(fold(...before, Draft.aborted, Draft.resumed(2))), [other, 1])
+    const failed: RunEvent.Draft = {
+      _tag: "RunFailed",
+      error: { _tag: "NonRetryableError", reason: { _tag: "Authentication", message: "no" } },
+      totals: Draft.totals
+    }
+    assert.deepStrictEqual(kept(fold(...before, failed, Draft.resumed(2))), [undefined, 0])
+  })
+})
+
+describe("an answer", () => {
+  const compacted = Draft.compacted(0, [])
+
+  it("ends a row of compactions, unless it was cut", () => {
+    const inARow = (finishReason: RunEvent.FinishReason) =>
+      fold(Draft.started("x"), compacted, turn(1), Draft.assistant([Message.text("hi")], { finishReason }))
+        .compactionsInARow
+    assert.deepStrictEqual([inARow("stop"), inARow("length")], [0, 1])
+  })
+
+  it("opens its calls, none of which has run", () => {
+    const first = [Draft.started("x"), turn(1), calling, Draft.toolStarted("1.0"), Draft.settled("1.0", "ok")] as const
+    assert.isTrue(fold(...first).hasRun)
+    const { hasRun, openCalls } = fold(...first, turn(2), { ...calling, turn: 2 })
+    assert.deepStrictEqual([hasRun, openCalls.map(({ callId }) => callId)], [false, ["2.0"]])
+  })
+
+  it("without its turn's start, in a log with holes, is its turn's", () => {
+    assert.strictEqual(fold(Draft.started("x"), { ...answer, turn: 3 }).turn, 3)
+  })
+})
+
+describe("a compaction", () => {
+  it("counts in a row unless somebody asked for it", () => {
+    const compacted = (cause: RunEvent.CompactionCause) => ({ ...Draft.compacted(0, []), cause })
+    const { compactionsInARow, totals } = fold(Draft.started("x"), compacted("window"), compacted("manual"))
+    assert.deepStrictEqual([compactionsInARow, totals.compactions], [1, 2])
+  })
+})
+
+describe("what is measured", () => {
+  const sized = turn(1, { size: 100 })
+  const overflow = discarded(1, { error: { _tag: "ContextOverflow", message: "too long" }, model: Draft.model })
+  const counted = { ...answer, usage: { inputTokens: 150, outputTokens: 1 } }
+
+  it("is what the provider counted by what was estimated, and goes on into the next run", () => {
+    const measured = { model: Draft.model, sent: 100, ratio: 1.5, tooMuch: undefined }
+    assert.deepStrictEqual(fold(Draft.started("x"), sized, counted).measured, measured)
+    assert.deepStrictEqual(
+      fold(Draft.started("x"), sized, counted, Draft.completed(), Draft.started("y")).measured,
+      measured
+    )
+  })
+
+  it("is too much from what the provider refused on, until it answers", () => {
+    assert.strictEqual(fold(Draft.started("x"), sized, overflow).measured?.tooMuch, 100)
+    assert.isUndefined(fold(Draft.started("x"), sized, overflow, counted).measured?.tooMuch)
+  })
+})

@@ -1,0 +1,185 @@
+/** Every rule of a log: what breaks it is named, with its event, and what only looks like it is not. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Message from "../../src/run/Message.ts"
+import type * as RunEvent from "../../src/run/RunEvent.ts"
+import * as LogRules from "../../src/testing/LogRules.ts"
+import * as Drafts from "../../src/testing/sessions/Drafts.ts"
+
+type Log = ReadonlyArray<RunEvent.Durable>
+
+const { assistant, call, completed, log, settled, started, text, toolStarted, turnFinished, turnStarted } = {
+  ...Drafts,
+  text: Message.text
+}
+
+const begun = [started("go"), turnStarted(1)] as const
+const asking = [...begun, assistant([call("search")], { finishReason: "tool-calls" })] as const
+const answered = [turnFinished(1), turnStarted(2), assistant([text("done")], { turn: 2 }), completed()] as const
+
+const queued: RunEvent.Draft = { _tag: "InputQueued", kind: "steer", messages: [Message.user("more")] }
+const received = (seq: number): RunEvent.Draft => ({ ...queued, _tag: "InputReceived", queued: seq })
+
+const question = Drafts.approvalRequested("1.0")
+const denied = { _tag: "Denied", reason: "no" } as const
+const died: RunEvent.Draft = { _tag: "RunAborted", reason: "crashed", totals: Drafts.totals }
+
+const withSeq = (events: Log, at: number, seq: number): Log =>
+  events.map((event, i) => i === at ? { ...event, seq } : event)
+
+describe("a log that is right", () => {
+  const legal: Record<string, Log> = {
+    "of nothing": [],
+    "of an answer": log(...begun, assistant([text("hi")]), completed()),
+    "of a call": log(...asking, toolStarted("1.0"), settled("1.0", "ok"), ...answered),
+    "of a call that was asked about": log(
+      ...asking,
+      question,
+      Drafts.approvalResolved("1.0"),
+      toolStarted("1.0"),
+      settled("1.0", "ok"),
+      ...answered
+    ),
+    "answered while nothing runs": log(
+      ...asking,
+      question,
+      Drafts.suspended,
+      Drafts.approvalResolved("1.0"),
+      Drafts.resumed(2),
+      toolStarted("1.0"),
+      settled("1.0", "ok"),
+      ...answered
+    ),
+    "whose drive died in a call": log(
+      ...asking,
+      toolStarted("1.0"),
+      died,
+      Drafts.resumed(2),
+      toolStarted("1.0"),
+      settled("1.0", "ok"),
+      ...answered
+    ),
+    "settled before the next message": log(
+      ...asking,
+      toolStarted("1.0"),
+      died,
+      settled("1.0", { _tag: "OutcomeUnknown" }),
+      started("again"),
+      turnStarted(1),
+      assistant([text("hi")]),
+      completed()
+    ),
+    "of a call that a hook answered": log(...asking, settled("1.0", "ok", { hook: "cache" }), ...answered),
+    "whose input was received": log(...begun, queued, assistant([text("hi")]), received(3), completed()),
+    "compacted while nothing runs": log(...begun, assistant([text("hi")]), completed(), {
+      ...Drafts.compacted(3, [Message.user("before")]),
+      cause: "manual"
+    })
+  }
+  for (const [name, events] of Object.entries(legal)) {
+    it(name, () => assert.deepStrictEqual(LogRules.violations(events), []))
+  }
+})
+
+describe("a log that is wrong", () => {
+  const illegal: Record<string, readonly [events: Log, found: ReadonlyArray<string>]> = {
+    "with a gap": [withSeq(log(...begun, assistant([text("hi")]), completed()), 2, 7), [
+      "event 3 (AssistantMessage): seq 7"
+    ]],
+    "with a drive inside another": [
+      log(...begun, started("two"), turnStarted(1), assistant([text("hi")]), completed()),
+      ["event 3 (RunStarted): a drive begins inside another"]
+    ],
+    "with an event outside a drive": [
+      log(...begun, assistant([text("hi")]), completed(), Drafts.notice("late")),
+      ["event 5 (NoticeAdded): outside a drive", "the last drive has no end"]
+    ],
+    "without an end": [log(...begun, assistant([text("hi")])), ["the last drive has no end"]],
+    "with a call without an outcome": [log(...asking, ...answered), [
+      "event 4 (TurnFinished): 0 outcomes for 1.0"
+    ]],
+    "with a call with two outcomes": [
+      log(...asking, toolStarted("1.0"), settled("1.0", "ok"), settled("1.0", "ok"), ...answered),
+      ["event 7 (TurnFinished): 2 outcomes for 1.0"]
+    ],
+    "with an outcome of no call": [
+      log(...asking, toolStarted("1.0"), settled("1.0", "ok"), settled("1.4", denied), ...answered),
+      ["event 7 (TurnFinished): NaN outcomes for 1.4"]
+    ],
+    "with an intent for no call": [
+      log(...asking, toolStarted("1.0"), toolStarted("1.4"), settled("1.0", "ok"), ...answered),
+      ["event 5 (ToolStarted): an intent for no call, 1.4"]
+    ],
+    "with two intents in a drive": [
+      log(...asking, toolStarted("1.0"), toolStarted("1.0"), settled("1.0", "ok"), ...answered),
+      ["event 5 (ToolStarted): a second intent for 1.0"]
+    ],
+    "with a call that ran without an intent": [
+      log(...asking, settled("1.0", "ok"), ...answered),
+      ["event 4 (ToolSettled): 1.0 ran without an intent"]
+    ],
+    "with a question asked twice": [
+      log(...asking, question, question, Drafts.approvalResolved("1.0", false), settled("1.0", denied), ...answered),
+      ["event 5 (ApprovalRequested): a second question about 1.0"]
+    ],
+    "with an answer to no question": [
+      log(...asking, Drafts.approvalResolved("1.0"), toolStarted("1.0"), settled("1.0", "ok"), ...answered),
+      ["event 4 (ApprovalResolved): an answer to no open question, run-1/1.0"]
+    ],
+    "with two answers to a question": [
+      log(
+        ...asking,
+        question,
+        Drafts.approvalResolved("1.0"),
+        Drafts.approvalResolved("1.0"),
+        toolStarted("1.0"),
+        settled("1.0", "ok"),
+        ...answered
+      ),
+      ["event 6 (ApprovalResolved): an answer to no open question, run-1/1.0"]
+    ],
+    "with a call that ran before the answer": [
+      log(...asking, question, toolStarted("1.0"), settled("1.0", "ok"), ...answered),
+      ["event 5 (ToolStarted): 1.0 was not allowed"]
+    ],
+    "with a call that ran against the answer": [
+      log(
+        ...asking,
+        question,
+        Drafts.approvalResolved("1.0", false),
+        toolStarted("1.0"),
+        settled("1.0", "ok"),
+        ...answered
+      ),
+      ["event 6 (ToolStarted): 1.0 was not allowed"]
+    ],
+    "with a call that ran with other arguments than were allowed": [
+      log(
+        ...asking,
+        question,
+        Drafts.approvalResolved("1.0"),
+        toolStarted("1.0", { all: true }),
+        settled("1.0", "ok"),
+        ...answered
+      ),
+      ["event 6 (ToolStarted): 1.0 was not allowed"]
+    ],
+    "with an input received twice": [
+      log(...begun, queued, assistant([text("hi")]), received(3), received(3), completed()),
+      ["event 6 (InputReceived): nothing is queued as 3"]
+    ],
+    "with an input that was given up received": [
+      log(...begun, queued, assistant([text("hi")]), completed(), received(3)),
+      ["event 6 (InputReceived): nothing is queued as 3"]
+    ],
+    "with an input that was lost": [
+      log(...begun, queued, died, started("again"), turnStarted(1), assistant([text("hi")]), completed()),
+      ["event 5 (RunStarted): what was queued as 3 is lost"]
+    ]
+  }
+  for (const [name, [events, found]] of Object.entries(illegal)) {
+    it(name, () => assert.deepStrictEqual(LogRules.violations(events), found))
+  }
+
+  it("may lack the end of its last drive where that may be open", () =>
+    assert.deepStrictEqual(LogRules.violations(log(...begun, assistant([text("hi")])), true), []))
+})
