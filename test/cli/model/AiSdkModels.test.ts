@@ -119,14 +119,14 @@ describe("is refused on one line", () => {
   it.effect("a model without a key", () =>
     refused(
       { ANTHROPIC_API_KEY: " " },
-      "the model \"anthropic/claude-x\" needs a key: set ANTHROPIC_API_KEY, or leave --model out for the offline model"
+      "the model \"anthropic/claude-x\" needs a key: set ANTHROPIC_API_KEY, or give --model offline for the offline model"
     ))
 
   it.effect("a model of Google without a key", () =>
     refused(
       {},
-      "the model \"google/gemini-x\" needs a key: set GOOGLE_GENERATIVE_AI_API_KEY, or leave --model out for the offline " +
-        "model",
+      "the model \"google/gemini-x\" needs a key: set GOOGLE_GENERATIVE_AI_API_KEY, or give --model offline for the " +
+        "offline model",
       "google/gemini-x"
     ))
 
