@@ -83,7 +83,7 @@ describe("fiberloop export", () => {
       const missing = yield* on("export", [id, "--to", join(folder, "no", "s.jsonl")])
       const empty = yield* on("export", [id, "--to", " "])
       assert.deepStrictEqual([missing.code, empty.code], [1, 1])
-      assert.match(missing.stderr, /^fiberloop: the file "[^"]+" cannot be written \(it does not exist\)\n$/)
+      assert.match(missing.stderr, /^fiberloop: the file "[^"]+" cannot be written \(its folder does not exist\)\n$/)
       assert.include(empty.stderr, "--to is empty")
     }))
 
