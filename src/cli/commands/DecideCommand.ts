@@ -27,10 +27,7 @@ import * as ToolLine from "../render/ToolLine.ts"
 import * as SessionAgent from "../SessionAgent.ts"
 import type { Settings } from "../Settings.ts"
 import type { Signals } from "../Signals.ts"
-import * as Calculate from "../tools/Calculate.ts"
-import * as FileTools from "../tools/files/FileTools.ts"
 import * as ShownFiles from "../tools/write/ShownFiles.ts"
-import * as WriteTools from "../tools/write/WriteTools.ts"
 
 export interface Options {
   readonly place: Settings
@@ -126,9 +123,8 @@ const agentOf = Effect.fnUntraced(function*(
   { root }: Settings,
   store: SessionStore.SessionStore["Service"]
 ) {
-  const handlers = [FileTools.layer(root), Calculate.layer, WriteTools.layer(root, ShownFiles.make())] as const
   const below = Layer.mergeAll(
-    ...handlers,
+    CliAgent.handlers(root, ShownFiles.make()),
     OfflineModel.layer,
     Fiberloop.layer,
     Layer.succeed(SessionStore.SessionStore, store)

@@ -26,7 +26,7 @@ const defaultLimit = 20
 const list = Effect.fnUntraced(function*(
   { limit, place }: Options
 ): Effect.fn.Return<void, Ended | Refusal, Output | Scope.Scope> {
-  const { stderr, stdout } = yield* Output
+  const { stderr } = yield* Output
   const most = (yield* Settings.whole("--limit", limit)) ?? (place.json ? undefined : defaultLimit)
   const store = yield* Database.existing(place)
   const found = store === undefined
@@ -40,8 +40,7 @@ const list = Effect.fnUntraced(function*(
   }
   const shown = found.slice(0, most)
   const look = {
-    paint: yield* Print.paintOf(place.isPlain),
-    columns: stdout.isTerminal ? stdout.columns() : Infinity,
+    ...(yield* Print.tableOf(place.isPlain)),
     now: yield* Clock.currentTimeMillis,
     decided: place.json || store === undefined ? new Set<string>() : yield* decidedOf(store, shown)
   }

@@ -32,7 +32,7 @@ const sessionsPerPage = 200
 const stats = Effect.fnUntraced(function*(
   { agent, place, session, since: typed }: Options
 ): Effect.fn.Return<void, Ended | Refusal, Output | Scope.Scope> {
-  const { stderr, stdout } = yield* Output
+  const { stderr } = yield* Output
   if (agent?.trim() === "") return yield* badInput("--agent is empty: name an agent, or leave it out for all of them")
   const now = yield* Clock.currentTimeMillis
   const since = typed === undefined ? undefined : yield* Since.check("--since", typed, now)
@@ -45,13 +45,7 @@ const stats = Effect.fnUntraced(function*(
   if (isEmpty) yield* say(noSessions(place))
   else if (summary.runs === 0) yield* say(noRuns(filter, summary))
   if (place.json) yield* Print.print(`${RenderStats.json(summary)}\n`)
-  else if (summary.runs > 0) {
-    const look = {
-      paint: yield* Print.paintOf(place.isPlain),
-      columns: stdout.isTerminal ? stdout.columns() : Infinity
-    }
-    yield* Print.print(RenderStats.text(summary, look))
-  }
+  else if (summary.runs > 0) yield* Print.print(RenderStats.text(summary, yield* Print.tableOf(place.isPlain)))
   for (const line of leftOut) yield* say(line)
   if (leftOut.length > 0) return yield* new Ended({ code: codes.failed })
 })
