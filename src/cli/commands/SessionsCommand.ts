@@ -32,12 +32,7 @@ const list = Effect.fnUntraced(function*(
   const found = store === undefined
     ? []
     : yield* Effect.mapError(store.list(most === undefined ? {} : { limit: most + 1 }), Messages.refusal)
-  if (found.length === 0) {
-    return yield* stderr.write(
-      `fiberloop: there are no sessions yet in ${JSON.stringify(Settings.shown(place.db))}: ` +
-        `${EndLine.command("run", [], place.flags)} "<task>" begins one\n`
-    )
-  }
+  if (found.length === 0) return yield* stderr.write(`${Messages.line(Database.noSessions(place))}\n`)
   const shown = found.slice(0, most)
   const look = {
     ...(yield* Print.tableOf(place.isPlain)),
