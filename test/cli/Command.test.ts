@@ -9,6 +9,7 @@ import type * as RunEvent from "../../src/run/RunEvent.ts"
 import * as SessionStore from "../../src/services/SessionStore.ts"
 import * as OpenAiServer from "../support/OpenAiServer.ts"
 import * as Child from "./Child.ts"
+import { idOf } from "./Invoke.ts"
 import { sandbox } from "./tools/files/Sandbox.ts"
 
 const text = (lines: number) => "line\n".repeat(lines)
@@ -129,8 +130,7 @@ describe("a signal", () => {
   it.live("is obeyed also when nobody reads what was written", () =>
     Effect.gen(function*() {
       const cwd = yield* sandbox({ "a.txt": `${"x".repeat(350)}\n`.repeat(1_000) })
-      const { stderr } = yield* Child.run(["run", "2+2"], { cwd })
-      const sessionId = /session (\S+)/.exec(stderr)![1]!
+      const sessionId = idOf(yield* Child.run(["run", "2+2"], { cwd }))
       const child = yield* Child.start(["run", "--session", sessionId, "show a.txt"], { cwd })
       child.process.stdout?.pause()
       // The run ends, and its answer fills the pipe: the process waits for a reader.

@@ -4,7 +4,7 @@ import { Effect, Stream } from "effect"
 import { readdirSync } from "node:fs"
 import { join } from "node:path"
 import * as SessionStore from "../../src/services/SessionStore.ts"
-import { type Invocation, invoke, workplace } from "./Invoke.ts"
+import { idOf, type Invocation, invoke, workplace } from "./Invoke.ts"
 import { sandbox } from "./tools/files/Sandbox.ts"
 
 /** The one line of a refusal, with folder and database unless the arguments name them. */
@@ -143,7 +143,7 @@ describe("the command", () => {
     Effect.gen(function*() {
       const { run, store } = yield* workplace()
       const first = yield* run(["2+2"])
-      const sessionId = /session (\S+)/.exec(first.stderr)![1]!
+      const sessionId = idOf(first)
       const second = yield* run(["3+3", "--session", sessionId])
       assert.strictEqual(second.stdout, "3+3 = 6\n")
       const info = yield* SessionStore.SessionStore.use((_) => _.info(sessionId)).pipe(Effect.provide(store))
