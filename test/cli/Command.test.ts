@@ -1,6 +1,7 @@
 /** The command as users run it: real processes, signals, pipes, a real socket to a provider that hangs. */
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Stream } from "effect"
+import { spawnSync } from "node:child_process"
 import { existsSync, readFileSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
@@ -78,6 +79,17 @@ describe("fiberloop run", () => {
       const { code, stderr } = yield* Child.run(["run", "2+2"], { cwd })
       assert.strictEqual(code, 1)
       assert.match(stderr, /^fiberloop: [^\n]*"\.fiberloop[^\n]*\n$/)
+    }))
+
+  it.effect("a current folder that was removed is no bug of ours", () =>
+    Effect.gen(function*() {
+      const cwd = yield* sandbox()
+      const removed = ["-c", "rmdir \"$PWD\" && exec \"$0\" \"$@\"", process.execPath, Child.main, "run", "2+2"]
+      const { status, stderr } = spawnSync("sh", removed, { cwd, env: Child.environment, encoding: "utf8" })
+      assert.deepStrictEqual(
+        [status, stderr],
+        [1, "fiberloop: the root folder \".\" does not exist: create it or name another.\n"]
+      )
     }))
 
   it.effect("an answer that is larger than a pipe arrives whole", () =>
