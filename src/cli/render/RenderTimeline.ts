@@ -97,12 +97,15 @@ const heading = (
     ...(cause === "start" ? [] : [Beginning.resumed[cause]]),
     ...(endedAt === undefined || cause === "start" ? [] : [`${duration(Math.max(0, at - endedAt))} later`])
   ]
-  return paint.bold(words.join(" · ").slice(0, columns))
+  return paint.bold(cut(words.join(" · "), columns))
 }
+
+/** A text of ours, whose characters take a cell each. */
+const cut = (text: string, columns: number): string => text.length <= columns ? text : `${text.slice(0, columns - 1)}…`
 
 const ending = ({ columns, paint }: Look, { at, end }: Timeline.DriveEnded, { drive }: State): string => {
   const took = `took ${duration(Math.max(0, at - (drive?.at ?? at)))}`
-  if (end === null) return paint.yellow(`… no end: it goes on now, or its process died · ${took}`.slice(0, columns))
+  if (end === null) return paint.yellow(cut(`… no end: it goes on now, or its process died · ${took}`, columns))
   const used = EndLine.used(end.totals).slice(0, -1)
   const said = TerminalText.sentence(RunResult.outcome(end))
   return `${end._tag === "RunCompleted" ? paint.green(`✓ ${said}`) : paint.red(`✗ ${said}`)}\n` +
