@@ -132,6 +132,17 @@ describe("fiberloop import", () => {
       assert.strictEqual((yield* Invoke.invoke(["export", id, "--db", db])).stdout, text)
     }))
 
+  it.effect("shows nothing to the terminal as it is that the file brings in the id", () =>
+    Effect.gen(function*() {
+      const event = { _tag: "AbortRequested", seq: 1, at: 1, runId: "r", version: 1, reason: "requested" } as const
+      const header = SessionLine.fromHeader({ sessionId: "red\u001b[31m", events: 1 })
+      const { importing } = yield* withFile(`${header}\n${SessionLine.fromEvent(event)}\n`)
+      const { code, stderr, stdout } = yield* importing()
+      assert.deepStrictEqual([code, stdout], [0, "red\\x1b[31m\n"])
+      assert.notInclude(stderr, "\u001b")
+      assert.include(stderr, "fiberloop show $'red\\u001b[31m' ")
+    }))
+
   it.effect("takes another id, under which the session goes on", () =>
     Effect.gen(function*() {
       const { id, on, run, text } = yield* withSession("2+2", ["--max-turns", "1"])
