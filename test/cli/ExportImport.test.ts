@@ -140,7 +140,7 @@ describe("fiberloop import", () => {
       const { code, stderr, stdout } = yield* importing()
       assert.deepStrictEqual([code, stdout], [0, "red\\x1b[31m\n"])
       assert.notInclude(stderr, "\u001b")
-      assert.include(stderr, "fiberloop show $'red\\u001b[31m' ")
+      assert.include(stderr, "fiberloop show $'red\\x1b[31m' ")
     }))
 
   it.effect("takes another id, under which the session goes on", () =>

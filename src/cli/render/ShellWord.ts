@@ -1,17 +1,11 @@
-/** A word of a command as a shell reads it back, safe to show. Pure. */
-import * as TerminalText from "./TerminalText.ts"
+/** A word of a command, as a shell reads it back and safe to show. Pure. */
+import * as CommandLine from "effect/process/CommandLine"
+import * as Result from "effect/Result"
+import * as Visible from "../tools/write/Visible.ts"
 
-/**
- * As any POSIX shell reads it; what cannot be shown as it is, in the escapes of `$'...'`, which bash, zsh and ksh know, and
- * POSIX from 2024 on.
- */
+/** As any POSIX shell reads it; one with characters that a terminal hides in the `$'...'` of bash, zsh and ksh. */
 export const of = (word: string): string => {
-  if (/^[\w./:=@%+-]+$/.test(word)) return word
-  return TerminalText.line(word) === word ? `'${word.replaceAll("'", `'\\''`)}'` : `$'${escaped(word)}'`
+  // One word alone is quoted as a program's name, which includes words such as `if`; that does no harm elsewhere.
+  const quoted = Visible.hasHidden(word) ? Result.fail(undefined) : CommandLine.join([word])
+  return Result.getOrElse(quoted, () => Visible.ansiQuote(word))
 }
-
-/** The escapes of JSON are among those of `$'...'`, but for quotation marks. */
-const escaped = (word: string): string =>
-  TerminalText.json(JSON.stringify(word)).slice(1, -1).replace(/\\.|'/g, (one) => quotes[one] ?? one)
-
-const quotes: Readonly<Record<string, string>> = { "\\\"": "\"", "'": "\\'" }
