@@ -10,7 +10,7 @@ import { Tool, Toolkit } from "effect/ai"
 import { fileURLToPath } from "node:url"
 import { parseArgs } from "node:util"
 import { Agent, ContextSummary, Fiberloop, Model, SessionStore, SessionStoreSqlite } from "../src/index.ts"
-import * as Plot from "./Plot.ts"
+import * as Curves from "./Curves.ts"
 
 const { values } = parseArgs({
   options: {
@@ -126,7 +126,7 @@ const program = Effect.gen(function*() {
     yield* fs.makeDirectory(fileURLToPath(new URL("./plots", import.meta.url)), { recursive: true })
     yield* fs.writeFileString(
       file,
-      Plot.svg(`One session of ${turns} turns, compacted ${compactions} times`, "turn", [
+      Curves.svg(`One session of ${turns} turns, compacted ${compactions} times`, "turn", [
         { title: "time", unit: "ms a turn", points: smooth(times) },
         { title: "heap", unit: "MB", points: heap },
         { title: "stored", unit: "bytes a turn", points: smooth(bytes) }

@@ -69,7 +69,11 @@ if (missing.length > 0) {
 }
 
 say("building fiberloop")
-await Built.build()
+try {
+  Built.build()
+} catch {
+  fail("fiberloop cannot be built")
+}
 const measured: Array<Statistics.Measured> = []
 const broken: Array<string> = []
 for (const scenario of scenarios) {

@@ -1,11 +1,12 @@
 /** What a contender's packages take on the disk: its own and those that they depend on, each once. */
-import { existsSync, readdirSync, readFileSync, statSync } from "node:fs"
+import { existsSync, lstatSync, readdirSync, readFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import type { Entry } from "./Contenders.ts"
 
 const bench = join(import.meta.dirname, "..")
 
 interface Manifest {
+  readonly files?: ReadonlyArray<string>
   readonly dependencies?: Record<string, string>
   readonly peerDependencies?: Record<string, string>
   readonly peerDependenciesMeta?: Record<string, { readonly optional?: boolean }>
@@ -20,13 +21,20 @@ const find = (name: string, from: string): string | undefined => {
   return dirname(from) === from ? undefined : find(name, dirname(from))
 }
 
-const size = (folder: string): number =>
-  readdirSync(folder, { withFileTypes: true }).reduce((sum, entry) => {
-    // a package inside of one is counted for itself
-    if (entry.name === "node_modules") return sum
-    const path = join(folder, entry.name)
-    return sum + (entry.isDirectory() ? size(path) : entry.isFile() ? statSync(path).size : 0)
-  }, 0)
+const size = (path: string): number => {
+  const stats = lstatSync(path)
+  if (!stats.isDirectory()) return stats.size
+  // a package inside of one is counted for itself
+  const names = readdirSync(path).filter((name) => name !== "node_modules")
+  return names.reduce((sum, name) => sum + size(join(path, name)), 0)
+}
+
+/** What a package ships of the folder that it is made in. */
+const shipped = (folder: string): number =>
+  ["package.json", "README.md", "LICENSE", ...read(folder).files ?? []].reduce(
+    (sum, name) => sum + size(join(folder, name)),
+    0
+  )
 
 export const of = (entry: Entry): { readonly bytes: number; readonly packages: number } => {
   const root = join(bench, "..")
@@ -45,8 +53,7 @@ export const of = (entry: Entry): { readonly bytes: number; readonly packages: n
   }
   if (entry.dependency !== undefined) add(entry.dependency, bench)
   else if (entry.name.startsWith("fiberloop")) {
-    // the package ships its sources, and about as much again as JavaScript, types and maps of both
-    found.set(root, size(join(root, "src")) * 3)
+    found.set(root, shipped(root))
     follow(read(root), root)
   } else add("effect", root)
   return { bytes: [...found.values()].reduce((sum, bytes) => sum + bytes, 0), packages: found.size }

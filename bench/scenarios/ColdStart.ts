@@ -58,9 +58,9 @@ export const measure = async (entry: Contenders.Entry, scenario: Scenario): Prom
     const built = (external: false | "absolute") => ({
       name: "built",
       resolveId: (id: string, importer: string | undefined) => {
-        const path = importer === undefined ? id : join(dirname(importer), id)
-        if (!id.startsWith(".") || !path.startsWith(Built.sources)) return undefined
-        return { id: Built.moduleOf(path), external }
+        if (importer === undefined || !id.startsWith(".")) return undefined
+        const module = Built.moduleOf(join(dirname(importer), id))
+        return module === undefined ? undefined : { id: module, external }
       }
     })
     const shared = { input: source, platform: "node", logLevel: "silent" } as const

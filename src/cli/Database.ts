@@ -12,11 +12,12 @@ import * as SessionStoreSqlite from "../layers/SessionStoreSqlite.ts"
 import * as SessionStore from "../services/SessionStore.ts"
 import * as Messages from "./Messages.ts"
 import { badInput, type Refusal } from "./Refusal.ts"
-import type { Settings } from "./Settings.ts"
+import * as EndLine from "./render/EndLine.ts"
+import * as Settings from "./Settings.ts"
 
 /** Makes the default folder, which version control ignores; nothing at all to go on with a session that cannot be there. */
 export const prepare = Effect.fnUntraced(function*(
-  { db, hasOwnDb, session }: Pick<Settings, "db" | "hasOwnDb" | "session">
+  { db, hasOwnDb, session }: Pick<Settings.Settings, "db" | "hasOwnDb" | "session">
 ): Effect.fn.Return<void, Refusal> {
   if (PgPlace.isUrl(db)) return
   if (session !== undefined && !existsSync(db)) return yield* noDatabase(session, db)
@@ -41,12 +42,17 @@ export const noDatabase = (session: string, db: string): Refusal =>
       "run it in the folder where the session began, or name its database with --db"
   )
 
-export const layer = ({ db }: Pick<Settings, "db">): Layer.Layer<SessionStore.SessionStore, Refusal> =>
+/** What is said where nothing is kept yet. */
+export const noSessions = ({ db, flags }: Pick<Settings.Settings, "db" | "flags">): string =>
+  `there are no sessions yet in ${JSON.stringify(Settings.shown(db))}: ` +
+  `${EndLine.command("run", [], flags)} "<task>" begins one`
+
+export const layer = ({ db }: Pick<Settings.Settings, "db">): Layer.Layer<SessionStore.SessionStore, Refusal> =>
   Layer.effect(SessionStore.SessionStore, open(db))
 
 /** The store of a database that is there; `undefined` where opening it would make a file. */
 export const existing = (
-  { db }: Pick<Settings, "db">
+  { db }: Pick<Settings.Settings, "db">
 ): Effect.Effect<SessionStore.SessionStore["Service"] | undefined, Refusal, Scope.Scope> =>
   isAbsent(db) ? Effect.succeed(undefined) : open(db)
 

@@ -1,10 +1,14 @@
 /** What `--help` says besides the flags. */
 import * as Grammar from "./offline/Grammar.ts"
 
+/** Lines by title. */
+type Sections = Readonly<Record<string, ReadonlyArray<string>>>
+
 const examplesOf = ([kind, ...examples]: (typeof Grammar.examples)[number]): ReadonlyArray<string> =>
   examples.map((example, index) => `  ${(index === 0 ? kind : "").padEnd(15)}${example}`)
 
-const sections: Record<string, ReadonlyArray<string>> = {
+/** What a run has to say. */
+const run: Sections = {
   "OUTPUT": [
     "  Standard output gets the model's text, as it comes on a terminal; a file or a pipe gets the answer only.",
     "  Standard error gets everything else: tool calls, notices, how the run ended. Colours and the spinner are for",
@@ -42,7 +46,7 @@ const sections: Record<string, ReadonlyArray<string>> = {
 }
 
 /** What a command that looks at kept sessions has to say. */
-const kept: Record<string, ReadonlyArray<string>> = {
+const kept: Sections = {
   "OUTPUT": [
     "  Standard output gets what was asked for, standard error what is said about it. Colours are for terminals only;",
     "  --no-color, NO_COLOR and TERM=dumb leave them out there too. Only import makes a file where there is none.",
@@ -55,7 +59,7 @@ const kept: Record<string, ReadonlyArray<string>> = {
 }
 
 /** What the numbers mean. */
-const stats: Record<string, ReadonlyArray<string>> = {
+const stats: Sections = {
   "NUMBERS": [
     "  success     completed runs of those that completed, were limited, failed or were aborted",
     "  turns       settled model calls; retries are attempts that were made again",
@@ -78,7 +82,7 @@ const stats: Record<string, ReadonlyArray<string>> = {
 }
 
 /** What a timeline is. */
-const show: Record<string, ReadonlyArray<string>> = {
+const show: Sections = {
   "TIMELINE": [
     "  --timeline has a row for each model call, attempt, wait and tool call, in the order in which they began; what runs at",
     "  once overlaps. An axis covers a drive, or 20 turns of one, and its times count from the drive's start. Of a turn's",
@@ -90,7 +94,7 @@ const show: Record<string, ReadonlyArray<string>> = {
 }
 
 /** What a command that shortens a conversation has to say. */
-const compact: Record<string, ReadonlyArray<string>> = {
+const compact: Sections = {
   "WHAT IS LEFT OUT": [
     "  Old output of tools first, with a note in its place. Where there is none, the model sums up the older part; the newest",
     "  messages and your last one stay word for word. With the offline model, which cannot, the oldest messages go.",
@@ -98,11 +102,11 @@ const compact: Record<string, ReadonlyArray<string>> = {
     "  much. While a session has a live run it cannot be shortened. fiberloop show marks what was done, and still shows all."
   ],
   ...kept,
-  "ENVIRONMENT": sections["ENVIRONMENT"]!
+  "ENVIRONMENT": run["ENVIRONMENT"]!
 }
 
 /** What the command as a whole has to say. */
-const whole: Record<string, ReadonlyArray<string>> = {
+const whole: Sections = {
   "COMPLETIONS": [
     "  bash  source <(fiberloop --completions bash)",
     "  zsh   source <(fiberloop --completions zsh)",
@@ -111,7 +115,7 @@ const whole: Record<string, ReadonlyArray<string>> = {
 }
 
 /** What a conversation has to say first. */
-const chat: Record<string, ReadonlyArray<string>> = {
+const chat: Sections = {
   "KEYS": [
     "  Enter          sends the message; behind a backslash, and in what is pasted, it goes on in the next line",
     "  Up, Down       messages typed before",
@@ -122,33 +126,23 @@ const chat: Record<string, ReadonlyArray<string>> = {
   ]
 }
 
-const keptCommands: ReadonlySet<string | undefined> = new Set([
-  "sessions",
-  "show",
-  "stats",
-  "fork",
-  "export",
-  "import",
-  "approvals",
-  "approve",
-  "deny"
-])
+/** What a command has to say besides the flags, where that is not what a run has. */
+const byCommand: Record<string, Sections> = {
+  chat: { ...chat, ...run },
+  compact,
+  sessions: kept,
+  show: { ...show, ...kept },
+  stats: { ...stats, ...kept },
+  fork: kept,
+  export: kept,
+  import: kept,
+  approvals: kept,
+  approve: kept,
+  deny: kept
+}
 
 /** Sections to put below the flags of a command (`["fiberloop", "run"]`); titles through `bold`. */
-export const more = (commandPath: ReadonlyArray<string>, bold: (text: string) => string): string => {
-  const command = commandPath[1]
-  const shown = command === "stats"
-    ? { ...stats, ...kept }
-    : command === "show"
-    ? { ...show, ...kept }
-    : keptCommands.has(command)
-    ? kept
-    : command === undefined
-    ? { ...sections, ...whole }
-    : command === "compact"
-    ? compact
-    : command === "chat"
-    ? { ...chat, ...sections }
-    : sections
+export const more = ([, command]: ReadonlyArray<string>, bold: (text: string) => string): string => {
+  const shown = command === undefined ? { ...run, ...whole } : byCommand[command] ?? run
   return Object.entries(shown).map(([title, lines]) => `\n${bold(title)}\n${lines.join("\n")}\n`).join("")
 }

@@ -51,7 +51,11 @@ export const writeNew = <R>(
 const unwritable = (file: string, cause: unknown): Refusal =>
   codeOf(cause) === "EEXIST"
     ? badInput(`there is a file ${JSON.stringify(file)} already: name another one, or remove it`)
-    : badInput(`the file ${JSON.stringify(file)} cannot be written${because(cause)}`)
+    : badInput(
+      `the file ${JSON.stringify(file)} cannot be written${
+        codeOf(cause) === "ENOENT" ? " (its folder does not exist)" : because(cause)
+      }`
+    )
 
 const codeOf = (cause: unknown): string | undefined => (cause as NodeJS.ErrnoException | undefined)?.code
 

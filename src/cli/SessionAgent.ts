@@ -6,7 +6,9 @@
  */
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
+import type * as RunEvent from "../run/RunEvent.ts"
 import type * as SessionStore from "../services/SessionStore.ts"
+import type { Kept } from "./KeptSession.ts"
 import * as Messages from "./Messages.ts"
 import { badInput, type Refusal } from "./Refusal.ts"
 import type { Settings } from "./Settings.ts"
@@ -17,23 +19,24 @@ export const own = "fiberloop/cli/CliAgent"
 /** Goes on with the session of another program all the same. */
 export const flag = "--as-fiberloop"
 
-interface Kept {
-  readonly store: SessionStore.SessionStore["Service"]
-  readonly info: SessionStore.SessionInfo
-}
+type RunStarted = Extract<RunEvent.Durable, { _tag: "RunStarted" }>
 
-/** The agent of another program whose the last run is; `undefined` where it is the command's, and where there was none. */
-export const foreign = Effect.fnUntraced(function*(
+/** How the last run began; `undefined` where there was none. */
+export const lastRun = Effect.fnUntraced(function*(
   { info: { sessionId }, store }: Kept
-): Effect.fn.Return<string | undefined, Refusal> {
+): Effect.fn.Return<RunStarted | undefined, Refusal> {
   const seq = yield* Effect.mapError(store.lastOf(sessionId, "RunStarted"), Messages.refusal)
   if (seq === undefined) return undefined
   const [started] = yield* Effect.mapError(
     Stream.runCollect(store.read(sessionId, { from: seq, to: seq })),
     Messages.refusal
   )
-  return started?._tag === "RunStarted" && started.agent !== own ? started.agent : undefined
+  return started?._tag === "RunStarted" ? started : undefined
 })
+
+/** The agent of another program whose the last run is; `undefined` where it is the command's, and where there was none. */
+export const foreign = (kept: Kept): Effect.Effect<string | undefined, Refusal> =>
+  Effect.map(lastRun(kept), (run) => run?.agent === own ? undefined : run?.agent)
 
 /**
  * The settings to go on with the session, which must be the command's own unless they say `asFiberloop`; `call` is what its

@@ -60,11 +60,20 @@ const missing: Record<string, string> = {
 /** The database as it may be printed. */
 export const shown = (db: string): string => PgPlace.isUrl(db) ? PgPlace.shown(db) : db
 
+const most = 999_999_999
+
 /** The number that a flag was given, where it was. */
-export const whole = (flag: string, typed: string | undefined): Effect.Effect<number | undefined, Refusal> =>
-  typed === undefined || /^0*[1-9]\d{0,8}$/.test(typed)
-    ? Effect.succeed(typed === undefined ? undefined : Number(typed))
-    : Effect.fail(badInput(`${flag} takes a whole number of at least 1, not ${JSON.stringify(typed)}`))
+export const whole = Effect.fnUntraced(function*(
+  flag: string,
+  typed: string | undefined
+): Effect.fn.Return<number | undefined, Refusal> {
+  if (typed === undefined) return undefined
+  if (!/^0*[1-9]\d*$/.test(typed)) {
+    return yield* badInput(`${flag} takes a whole number of at least 1, not ${JSON.stringify(typed)}`)
+  }
+  if (Number(typed) > most) return yield* badInput(`${flag} takes at most ${most}, not ${typed}`)
+  return Number(typed)
+})
 
 export const check = Effect.fnUntraced(function*(typed: Typed): Effect.fn.Return<Settings, Refusal> {
   for (const key of ["task", "session", "root", "db", "model"] as const) {

@@ -1,5 +1,7 @@
 /** The harness of the benchmarks, without their dependencies: what it selects, what it makes of numbers, whom it refuses. */
 import { assert, it } from "@effect/vitest"
+import { join } from "node:path"
+import * as Built from "../../bench/harness/Built.ts"
 import { type Contender, delta, makeTally, type Script } from "../../bench/harness/Contender.ts"
 import * as Contenders from "../../bench/harness/Contenders.ts"
 import * as Counts from "../../bench/harness/Counts.ts"
@@ -63,6 +65,13 @@ it("fiberloop and the floors do all of the work", async () => {
     Counts.check(entry.name, script, 1, tally)
     await runner.close?.()
   }
+})
+
+it("what is imported of the sources leads to what was built of it, and nothing else does", () => {
+  const root = join(import.meta.dirname, "../..")
+  assert.strictEqual(Built.moduleOf(join(root, "src/run/RunEvent.ts")), join(root, "dist/run/RunEvent.js"))
+  assert.isUndefined(Built.moduleOf(join(root, "bench/harness/Counts.ts")))
+  assert.isUndefined(Built.moduleOf(join(root, "src-of-mine/Agent.ts")))
 })
 
 it("a median of an even number lies between the two in the middle", () => {

@@ -6,6 +6,7 @@ import type * as Screen from "../../src/cli/render/Screen.ts"
 import * as Run from "../../src/cli/Run.ts"
 import { Signals } from "../../src/cli/Signals.ts"
 import * as TerminalApprover from "../../src/cli/TerminalApprover.ts"
+import type * as Worker from "../../src/cli/Worker.ts"
 import type * as RunEvent from "../../src/run/RunEvent.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as RunLog from "../support/RunLog.ts"
@@ -29,7 +30,7 @@ describe("a signal", () => {
             shown.push(...events)
           })
       }
-      const worker: Run.Worker = { client: agent, notices: [], approver: () => TerminalApprover.nobody }
+      const worker: Worker.Worker = { client: agent, notices: [], approver: () => TerminalApprover.nobody }
       const driving = yield* Run.drive(
         worker,
         { task: "hello?", session: "s", maxTurns: undefined, flags: [] },

@@ -1,6 +1,7 @@
 /** The command as users run it: real processes, signals, pipes, a real socket to a provider that hangs. */
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Stream } from "effect"
+import { spawnSync } from "node:child_process"
 import { existsSync, readFileSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
@@ -9,6 +10,7 @@ import type * as RunEvent from "../../src/run/RunEvent.ts"
 import * as SessionStore from "../../src/services/SessionStore.ts"
 import * as OpenAiServer from "../support/OpenAiServer.ts"
 import * as Child from "./Child.ts"
+import { idOf } from "./Invoke.ts"
 import { sandbox } from "./tools/files/Sandbox.ts"
 
 const text = (lines: number) => "line\n".repeat(lines)
@@ -79,6 +81,17 @@ describe("fiberloop run", () => {
       assert.match(stderr, /^fiberloop: [^\n]*"\.fiberloop[^\n]*\n$/)
     }))
 
+  it.effect("a current folder that was removed is no bug of ours", () =>
+    Effect.gen(function*() {
+      const cwd = yield* sandbox()
+      const removed = ["-c", "rmdir \"$PWD\" && exec \"$0\" \"$@\"", process.execPath, Child.main, "run", "2+2"]
+      const { status, stderr } = spawnSync("sh", removed, { cwd, env: Child.environment, encoding: "utf8" })
+      assert.deepStrictEqual(
+        [status, stderr],
+        [1, "fiberloop: the root folder \".\" does not exist: create it or name another.\n"]
+      )
+    }))
+
   it.effect("an answer that is larger than a pipe arrives whole", () =>
     Effect.gen(function*() {
       const cwd = yield* sandbox({ "a.txt": `${"x".repeat(119)}\n`.repeat(900) })
@@ -129,8 +142,7 @@ describe("a signal", () => {
   it.live("is obeyed also when nobody reads what was written", () =>
     Effect.gen(function*() {
       const cwd = yield* sandbox({ "a.txt": `${"x".repeat(350)}\n`.repeat(1_000) })
-      const { stderr } = yield* Child.run(["run", "2+2"], { cwd })
-      const sessionId = /session (\S+)/.exec(stderr)![1]!
+      const sessionId = idOf(yield* Child.run(["run", "2+2"], { cwd }))
       const child = yield* Child.start(["run", "--session", sessionId, "show a.txt"], { cwd })
       child.process.stdout?.pause()
       // The run ends, and its answer fills the pipe: the process waits for a reader.

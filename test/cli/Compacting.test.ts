@@ -5,7 +5,7 @@ import * as Transcript from "../../src/run/Transcript.ts"
 import * as SessionStore from "../../src/services/SessionStore.ts"
 import * as OpenAiServer from "../support/OpenAiServer.ts"
 import * as RunLog from "../support/RunLog.ts"
-import { workplace } from "./Invoke.ts"
+import { withSession, workplace } from "./Invoke.ts"
 import * as Replies from "./Replies.ts"
 
 const lines = (n: number) => Array.from({ length: n }, (_, i) => `line ${i} of the file that is read\n`).join("")
@@ -86,9 +86,7 @@ describe("fiberloop compact", () => {
 
   it.effect("leaves out the oldest messages with the offline model", () =>
     Effect.gen(function*() {
-      const { on, run } = yield* workplace()
-      const { stderr } = yield* run(["2+2"])
-      const id = /session (\S+)/.exec(stderr)![1]!
+      const { id, on, run } = yield* withSession()
       yield* run(["--session", id, "3*3"])
       assert.match((yield* on("compact", [id])).stdout, /from 8 to 5 messages, .*\n {2}by the strategy "window"\n$/)
     }))

@@ -13,20 +13,18 @@ import * as FullDisk from "../support/FullDisk.ts"
 import * as OpenAiServer from "../support/OpenAiServer.ts"
 import { faults } from "../support/SqliteFaults.ts"
 import * as Child from "./Child.ts"
-import { workplace } from "./Invoke.ts"
+import * as Invoke from "./Invoke.ts"
 import * as Replies from "./Replies.ts"
 import { sandbox, withPermissions } from "./tools/files/Sandbox.ts"
 
 /** A workplace with a session of one completed run. */
 const withSession = Effect.fnUntraced(function*() {
-  const place = yield* workplace()
-  const { stderr } = yield* place.run(["2+2"])
-  const id = /session (\S+)/.exec(stderr)![1]!
+  const place = yield* Invoke.withSession()
   const log = Effect.provide(
-    SessionStore.SessionStore.use((store) => Stream.runCollect(store.read(id))),
+    SessionStore.SessionStore.use((store) => Stream.runCollect(store.read(place.id))),
     place.store
   )
-  return { ...place, id, goOn: place.run(["--session", id, "3+3"]), log }
+  return { ...place, goOn: place.run(["--session", place.id, "3+3"]), log }
 })
 
 type Place = Effect.Success<ReturnType<typeof withSession>>
@@ -78,7 +76,7 @@ describe("a database that is damaged", () => {
 
 it.effect("a database of another program is refused, and left as it is, by every command", () =>
   Effect.gen(function*() {
-    const { db, on, run } = yield* workplace()
+    const { db, on, run } = yield* Invoke.workplace()
     const other = new DatabaseSync(db)
     other.exec("CREATE TABLE customers (name TEXT)")
     other.close()

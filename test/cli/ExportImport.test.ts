@@ -7,17 +7,15 @@ import * as SessionLine from "../../src/run/log/SessionLine.ts"
 import * as SessionStore from "../../src/services/SessionStore.ts"
 import * as SessionLines from "../../src/SessionLines.ts"
 import * as Child from "./Child.ts"
-import { invoke, workplace } from "./Invoke.ts"
+import * as Invoke from "./Invoke.ts"
 import { sandbox } from "./tools/files/Sandbox.ts"
 
 /** A workplace with a session, its id, and the lines that it is exported as. */
-const withSession = Effect.fnUntraced(function*(task = "2+2", flags: ReadonlyArray<string> = []) {
-  const place = yield* workplace()
-  const { stderr } = yield* place.run([task, ...flags])
-  const id = /session (\S+)/.exec(stderr)![1]!
-  const lines = yield* Stream.runCollect(SessionLines.toLines(id)).pipe(Effect.provide(place.store))
+const withSession = Effect.fnUntraced(function*(...[task, flags]: Parameters<typeof Invoke.withSession>) {
+  const place = yield* Invoke.withSession(task, flags)
+  const lines = yield* Stream.runCollect(SessionLines.toLines(place.id)).pipe(Effect.provide(place.store))
   const text = lines.map((line) => `${line}\n`).join("")
-  return { ...place, id, text, folder: dirname(place.db) }
+  return { ...place, text, folder: dirname(place.db) }
 })
 
 /** A file with this text, and where a database could be. */
@@ -25,7 +23,7 @@ const withFile = Effect.fnUntraced(function*(text: string | Uint8Array) {
   const folder = yield* sandbox({ "session.jsonl": text })
   const file = join(folder, "session.jsonl")
   const db = join(folder, "new.db")
-  const importing = (...args: ReadonlyArray<string>) => invoke(["import", file, "--db", db, ...args])
+  const importing = (...args: ReadonlyArray<string>) => Invoke.invoke(["import", file, "--db", db, ...args])
   return { file, db, importing }
 })
 
@@ -44,7 +42,7 @@ const largeSession = [
     }))
 ].map((line) => `${line}\n`).join("")
 
-const storedIn = (store: Effect.Success<ReturnType<typeof workplace>>["store"]) =>
+const storedIn = (store: Effect.Success<ReturnType<typeof Invoke.workplace>>["store"]) =>
   Effect.provide(SessionStore.SessionStore.use((_) => _.list()), store)
 
 describe("fiberloop export", () => {
@@ -83,7 +81,7 @@ describe("fiberloop export", () => {
       const missing = yield* on("export", [id, "--to", join(folder, "no", "s.jsonl")])
       const empty = yield* on("export", [id, "--to", " "])
       assert.deepStrictEqual([missing.code, empty.code], [1, 1])
-      assert.match(missing.stderr, /^fiberloop: the file "[^"]+" cannot be written \(it does not exist\)\n$/)
+      assert.match(missing.stderr, /^fiberloop: the file "[^"]+" cannot be written \(its folder does not exist\)\n$/)
       assert.include(empty.stderr, "--to is empty")
     }))
 
@@ -131,7 +129,18 @@ describe("fiberloop import", () => {
         `✓ imported session ${id} with 2 turns\nLook at it: fiberloop show ${id} --db ${db}\n` +
           `Go on with: fiberloop run --session ${id} --db ${db} "<task>"\n`
       )
-      assert.strictEqual((yield* invoke(["export", id, "--db", db])).stdout, text)
+      assert.strictEqual((yield* Invoke.invoke(["export", id, "--db", db])).stdout, text)
+    }))
+
+  it.effect("shows nothing to the terminal as it is that the file brings in the id", () =>
+    Effect.gen(function*() {
+      const event = { _tag: "AbortRequested", seq: 1, at: 1, runId: "r", version: 1, reason: "requested" } as const
+      const header = SessionLine.fromHeader({ sessionId: "red\u001b[31m", events: 1 })
+      const { importing } = yield* withFile(`${header}\n${SessionLine.fromEvent(event)}\n`)
+      const { code, stderr, stdout } = yield* importing()
+      assert.deepStrictEqual([code, stdout], [0, "red\\x1b[31m\n"])
+      assert.notInclude(stderr, "\u001b")
+      assert.include(stderr, "fiberloop show $'red\\x1b[31m' ")
     }))
 
   it.effect("takes another id, under which the session goes on", () =>
@@ -213,7 +222,7 @@ describe("fiberloop import", () => {
 
   it.effect("asks for the file that is missing", () =>
     Effect.gen(function*() {
-      const { code, stderr } = yield* invoke(["import"])
+      const { code, stderr } = yield* Invoke.invoke(["import"])
       assert.deepStrictEqual([code, stderr], [
         2,
         "fiberloop: the file is missing: fiberloop import <file> (see fiberloop import --help)\n"
@@ -254,10 +263,10 @@ describe("as processes", () => {
         yield* Effect.raceFirst(grown(db, megabytes * 1e6), child.exited)
         child.process.kill("SIGKILL")
         yield* child.exited
-        const isThere = (yield* invoke(["sessions", "--db", db])).stdout !== ""
-        const again = yield* invoke(["import", file, "--db", db])
+        const isThere = (yield* Invoke.invoke(["sessions", "--db", db])).stdout !== ""
+        const again = yield* Invoke.invoke(["import", file, "--db", db])
         assert.strictEqual(again.code, isThere ? 1 : 0)
-        assert.strictEqual((yield* invoke(["export", "large", "--db", db])).stdout, largeSession)
+        assert.strictEqual((yield* Invoke.invoke(["export", "large", "--db", db])).stdout, largeSession)
       }))
   }
 

@@ -50,3 +50,12 @@ export const workplace = Effect.fnUntraced(function*(files: Parameters<typeof sa
     store: SessionStoreSqlite.layer({ filename: db })
   }
 })
+
+/** The session that a run names on standard error. */
+export const idOf = ({ stderr }: { readonly stderr: string }): string => /session (\S+)/.exec(stderr)![1]!
+
+/** A workplace with a session of one run, and its id. */
+export const withSession = Effect.fnUntraced(function*(task = "2+2", flags: ReadonlyArray<string> = []) {
+  const place = yield* workplace()
+  return { ...place, id: idOf(yield* place.run([task, ...flags])) }
+})

@@ -5,7 +5,7 @@ import { readdirSync } from "node:fs"
 import { join } from "node:path"
 import * as PgDatabases from "../support/PgDatabases.ts"
 import * as Child from "./Child.ts"
-import { invoke } from "./Invoke.ts"
+import { idOf, invoke } from "./Invoke.ts"
 import { sandbox } from "./tools/files/Sandbox.ts"
 
 const secret = "s3cret-w0rd"
@@ -22,9 +22,6 @@ const workplace = Effect.gen(function*() {
   const run = (...args: ReadonlyArray<string>) => on("run", "--root", root, ...args)
   return { db: url.href, password: url.password, shown: hidden.href, root, on, run }
 })
-
-/** The id that a run printed. */
-const idOf = ({ stderr }: { readonly stderr: string }) => /session (\S+)/.exec(stderr)![1]!
 
 it.live("a session is begun, listed, shown, forked and gone on with", () =>
   Effect.gen(function*() {

@@ -4,7 +4,7 @@ import { Effect, Stream } from "effect"
 import { readdirSync } from "node:fs"
 import { join } from "node:path"
 import * as SessionStore from "../../src/services/SessionStore.ts"
-import { type Invocation, invoke, workplace } from "./Invoke.ts"
+import { idOf, type Invocation, invoke, workplace } from "./Invoke.ts"
 import { sandbox } from "./tools/files/Sandbox.ts"
 
 /** The one line of a refusal, with folder and database unless the arguments name them. */
@@ -33,6 +33,7 @@ const refusals: Record<string, readonly [args: ReadonlyArray<string>, code: numb
   "--max-turns abc": [["x", "--max-turns", "abc"], 1, "--max-turns takes a whole number of at least 1, not \"abc\""],
   "--max-turns -1": [["x", "--max-turns", "-1"], 1, "--max-turns takes a whole number of at least 1, not \"-1\""],
   "--max-turns 1.5": [["x", "--max-turns", "1.5"], 1, "--max-turns takes a whole number of at least 1, not \"1.5\""],
+  "--max-turns 1000000000": [["x", "--max-turns", "1000000000"], 1, "--max-turns takes at most 999999999"],
   "an empty session id": [["x", "--session", ""], 1, "--session is empty"],
   "a blank session id": [["x", "--session", "  "], 1, "--session is empty"],
   "an empty model": [["x", "--model", ""], 1, "--model is empty"],
@@ -142,7 +143,7 @@ describe("the command", () => {
     Effect.gen(function*() {
       const { run, store } = yield* workplace()
       const first = yield* run(["2+2"])
-      const sessionId = /session (\S+)/.exec(first.stderr)![1]!
+      const sessionId = idOf(first)
       const second = yield* run(["3+3", "--session", sessionId])
       assert.strictEqual(second.stdout, "3+3 = 6\n")
       const info = yield* SessionStore.SessionStore.use((_) => _.info(sessionId)).pipe(Effect.provide(store))
@@ -202,6 +203,14 @@ describe("the command", () => {
       assert.include(named.stderr, "the model \"gpt\" needs a key")
       const blank = yield* run(["2+2"], { env: { FIBERLOOP_MODEL: " " } })
       assert.include(blank.stderr, "no model is named")
+    }))
+
+  it.effect("tells who has no key for the model of the environment what leads to the offline one", () =>
+    Effect.gen(function*() {
+      const { run } = yield* workplace()
+      const env = { FIBERLOOP_MODEL: "gpt" }
+      assert.include((yield* run(["2+2"], { env })).stderr, ", or give --model offline for the offline model\n")
+      assert.strictEqual((yield* run(["--model", "offline", "2+2"], { env })).stdout, "2+2 = 4\n")
     }))
 
   it.effect("takes a task that begins with a minus for a task", () =>

@@ -188,16 +188,19 @@ const silences: ReadonlyArray<readonly [what: string, host: Effect.Effect<string
     ]
   ]
 
+const assertGivenUp = ({ line, retries }: Effect.Success<ReturnType<typeof lineOf>>, host: string, said: RegExp) => {
+  const [, words = "", rest] = /^(.*)(; given up after 4 attempts)$/.exec(line) ?? []
+  assert.deepStrictEqual([retries, rest], [3, "; given up after 4 attempts"], line)
+  assert.isTrue(words.startsWith(`fiberloop: ${host} `), line)
+  assert.match(words.slice(`fiberloop: ${host} `.length), said)
+}
+
 describe("a port", () => {
   for (const [what, hosted, said] of silences) {
     it.effect(`${what} is told on one line`, () =>
       Effect.gen(function*() {
         const host = yield* hosted
-        const { line, retries } = yield* lineOf(`http://${host}/v1`)
-        const [, words = "", rest] = /^(.*)(; given up after 4 attempts)$/.exec(line) ?? []
-        assert.deepStrictEqual([retries, rest], [3, "; given up after 4 attempts"], line)
-        assert.isTrue(words.startsWith(`fiberloop: ${host} `), line)
-        assert.match(words.slice(`fiberloop: ${host} `.length), said)
+        assertGivenUp(yield* lineOf(`http://${host}/v1`), host, said)
       }))
   }
 
@@ -288,11 +291,7 @@ describe.each(bridged)("a model of %s", (_, named, failure, keyName) => {
     it.effect(`whose port is one ${what} is told on one line`, () =>
       Effect.gen(function*() {
         const host = yield* hosted
-        const { line, retries } = yield* lineOf(`http://${host}/v1`, named)
-        const [, words = "", rest] = /^(.*)(; given up after 4 attempts)$/.exec(line) ?? []
-        assert.deepStrictEqual([retries, rest], [3, "; given up after 4 attempts"], line)
-        assert.isTrue(words.startsWith(`fiberloop: ${host} `), line)
-        assert.match(words.slice(`fiberloop: ${host} `.length), said)
+        assertGivenUp(yield* lineOf(`http://${host}/v1`, named), host, said)
       }))
   }
 })

@@ -6,7 +6,7 @@ import * as SessionAgent from "../../src/cli/SessionAgent.ts"
 import * as SessionStore from "../../src/services/SessionStore.ts"
 import * as Drafts from "../support/Drafts.ts"
 import * as RunLog from "../support/RunLog.ts"
-import { workplace } from "./Invoke.ts"
+import { idOf, workplace } from "./Invoke.ts"
 
 const app = "app/Support"
 
@@ -112,8 +112,7 @@ describe("whose a session is", () => {
     Effect.gen(function*() {
       const { on, root, run } = yield* workplace()
       const file = join(root, "session.jsonl")
-      const { stderr } = yield* run(["2+2"])
-      const id = /session (\S+)/.exec(stderr)![1]!
+      const id = idOf(yield* run(["2+2"]))
       yield* on("fork", [id, "--to", "forked"])
       yield* on("export", [id, "--to", file])
       yield* on("import", [file, "--to", "imported"])

@@ -6,15 +6,8 @@ import { existsSync, readdirSync, statSync } from "node:fs"
 import { dirname, join } from "node:path"
 import * as SessionStore from "../../src/services/SessionStore.ts"
 import * as Child from "./Child.ts"
-import { invoke, workplace } from "./Invoke.ts"
+import { invoke, withSession, workplace } from "./Invoke.ts"
 import { sandbox } from "./tools/files/Sandbox.ts"
-
-/** A workplace with a session of one completed run, and its id. */
-const withSession = Effect.fnUntraced(function*(task = "2+2", flags: ReadonlyArray<string> = []) {
-  const place = yield* workplace()
-  const { stderr } = yield* place.run([task, ...flags])
-  return { ...place, id: /session (\S+)/.exec(stderr)![1]! }
-})
 
 const logOf = (id: string) => SessionStore.SessionStore.use((store) => Stream.runCollect(store.read(id)))
 

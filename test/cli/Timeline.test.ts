@@ -1,9 +1,7 @@
 /** `fiberloop show --timeline` on real sessions. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { workplace } from "./Invoke.ts"
-
-const idOf = ({ stderr }: { readonly stderr: string }) => /session (\S+)/.exec(stderr)![1]!
+import { idOf, workplace } from "./Invoke.ts"
 
 describe("fiberloop show --timeline", () => {
   it.effect("shows every drive of every run, plain where there is no terminal", () =>

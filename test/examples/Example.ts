@@ -5,6 +5,7 @@ import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { fileURLToPath } from "node:url"
 import type * as OpenAiServer from "../support/OpenAiServer.ts"
+import * as Processes from "../support/Processes.ts"
 
 const path = (relative: string) => fileURLToPath(new URL(relative, import.meta.url))
 
@@ -26,13 +27,7 @@ export const start = Effect.fnUntraced(function*({ args = [], env, model, name }
         ...args
       ], { env: { ...process.env, ...env, OPENAI_BASE_URL: model.baseUrl, OPENAI_API_KEY: "sk-test" } })
     ),
-    (child) =>
-      Effect.promise(async () => {
-        if (child.exitCode !== null || child.signalCode !== null) return
-        const exit = once(child, "exit")
-        child.kill("SIGKILL")
-        await exit
-      })
+    Processes.kill
   )
   const out: { text: string; readonly waiting: Array<{ text: string; done: Deferred.Deferred<void> }> } = {
     text: "",

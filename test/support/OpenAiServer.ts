@@ -18,8 +18,9 @@ import * as Redacted from "effect/Redacted"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as Http from "node:http"
-import type { AddressInfo, Socket } from "node:net"
+import type { Socket } from "node:net"
 import * as LanguageModelOpenAi from "../../src/layers/LanguageModelOpenAi.ts"
+import * as Loopback from "./Loopback.ts"
 
 export interface Reply {
   readonly status: number
@@ -129,19 +130,9 @@ export const make = (...replies: ReadonlyArray<Reply>): Effect.Effect<Server, ne
       })
     })
     server.on("connection", (socket: Socket) => sockets.push(socket))
-    yield* Effect.acquireRelease(
-      Effect.promise(() => new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))),
-      () =>
-        Effect.promise(() =>
-          new Promise((resolve) => {
-            server.close(resolve)
-            server.closeAllConnections()
-          })
-        )
-    )
+    const host = yield* Loopback.listen(server)
     const end = Effect.sync(() => responses.forEach((response) => response.end()))
     const reset = Effect.sync(() => sockets.forEach((socket) => socket.resetAndDestroy()))
-    const host = `127.0.0.1:${(server.address() as AddressInfo).port}`
     const open = () => sockets.filter((socket) => !socket.destroyed).length
     return { baseUrl: `http://${host}/v1`, host, requests, received, left, open, end, reset }
   })

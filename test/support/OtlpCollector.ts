@@ -5,7 +5,7 @@
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as Http from "node:http"
-import type { AddressInfo } from "node:net"
+import * as Loopback from "./Loopback.ts"
 
 export interface Span {
   readonly name: string
@@ -54,18 +54,9 @@ export const make: Effect.Effect<Collector, never, Scope.Scope> = Effect.gen(fun
       response.writeHead(200, { "content-type": "application/json" }).end("{}")
     })
   })
-  yield* Effect.acquireRelease(
-    Effect.promise(() => new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))),
-    () =>
-      Effect.promise(() =>
-        new Promise((resolve) => {
-          server.close(resolve)
-          server.closeAllConnections()
-        })
-      )
-  )
+  const host = yield* Loopback.listen(server)
   return {
-    baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    baseUrl: `http://${host}`,
     spans: () => spans.toSorted((a, b) => a.start < b.start ? -1 : a.start > b.start ? 1 : 0),
     metrics: () => [...metrics].sort(),
     bodies

@@ -1,12 +1,11 @@
 /** Child processes of tests, spoken to over stdio and killed with their scope, and folders that go with theirs. */
 import * as Effect from "effect/Effect"
-import { type ChildProcessByStdio, spawn } from "node:child_process"
+import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { createInterface } from "node:readline"
-import type { Readable, Writable } from "node:stream"
 import { fileURLToPath } from "node:url"
 import type { Answer, Command } from "./SessionProcess.ts"
 
@@ -53,7 +52,8 @@ export const sessionProcess = Effect.fnUntraced(function*(place: string) {
   return self
 })
 
-const kill = (child: ChildProcessByStdio<Writable, Readable, null>) =>
+/** Kills a process, and awaits its end. */
+export const kill = (child: ChildProcess): Effect.Effect<void> =>
   Effect.promise(async () => {
     if (child.exitCode !== null || child.signalCode !== null) return
     const exit = once(child, "exit")

@@ -19,6 +19,7 @@ import * as EndLine from "../render/EndLine.ts"
 import * as Run from "../Run.ts"
 import type { Settings } from "../Settings.ts"
 import { type Signal, Signals } from "../Signals.ts"
+import * as Worker from "../Worker.ts"
 import * as Compact from "./Compact.ts"
 import * as Slash from "./Slash.ts"
 
@@ -28,7 +29,7 @@ export const run = Effect.fnUntraced(function*(
 ): Effect.fn.Return<void, Ended | Refusal, Input | Output | Signals | Scope.Scope> {
   const settings = yield* KeptSession.whole(typed)
   const { session } = settings
-  const worker = yield* Run.open(settings)
+  const worker = yield* Worker.open(settings)
   const sessionId = session ?? (yield* (yield* Ids.Ids).next)
   const { stderr } = yield* Output
   for (const notice of worker.notices) yield* stderr.write(`${notice}\n`)
@@ -46,7 +47,7 @@ interface Talked {
 }
 
 const talk = Effect.fnUntraced(function*(
-  worker: Run.Worker,
+  worker: Worker.Worker,
   settings: Settings,
   { isNew, sessionId }: { readonly sessionId: string; readonly isNew: boolean }
 ): Effect.fn.Return<Talked, never, Input | Output | Signals> {
@@ -87,10 +88,7 @@ const talk = Effect.fnUntraced(function*(
       continue
     }
     const said = { ...settings, task: typed.text, session: isNew ? undefined : sessionId }
-    const turn = yield* Effect.scoped(Effect.flatMap(
-      Run.screenOf(settings, { sessionId, isChat: true }),
-      (screen) => Run.drive({ ...worker, notices: [] }, said, sessionId, screen)
-    ))
+    const turn = yield* Run.show({ ...worker, notices: [] }, said, { sessionId, isChat: true })
     hasBegun ||= turn.hasBegun
     if (mustLeave(turn, isTerminal)) return { code: turn.code, hasBegun }
     code = isTerminal ? codes.completed : turn.code

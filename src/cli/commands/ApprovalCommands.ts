@@ -4,7 +4,7 @@ import * as Command from "effect/cli/Command"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Flags from "../Flags.ts"
-import * as SessionCommands from "./SessionCommands.ts"
+import * as Place from "./Place.ts"
 
 const { db, noColor } = Flags
 
@@ -17,7 +17,7 @@ const approvals = Command.make(
     noColor
   },
   Effect.fnUntraced(function*({ session, ...typed }) {
-    const place = yield* SessionCommands.placeOf(typed)
+    const place = yield* Place.settingsOf(typed)
     const ApprovalsCommand = yield* Effect.promise(() => import("./ApprovalsCommand.ts"))
     yield* ApprovalsCommand.run({ place, session: Option.getOrUndefined(session) })
   })
@@ -33,7 +33,7 @@ const approvals = Command.make(
 )
 
 const deciding = {
-  session: SessionCommands.session,
+  session: Place.session,
   approval: Argument.String("approval").pipe(
     Argument.withDescription("The id of the question, as fiberloop approvals lists it; needed where several wait"),
     Argument.optional
@@ -51,7 +51,7 @@ const approve = Command.make(
     params: Flags.text("params", "<json>", "Run the call with these arguments in place of the model's")
   },
   Effect.fnUntraced(function*({ approval, by, params, session, ...typed }) {
-    const place = yield* SessionCommands.placeOf(typed)
+    const place = yield* Place.settingsOf(typed)
     const DecideCommand = yield* Effect.promise(() => import("./DecideCommand.ts"))
     yield* DecideCommand.run({
       place,
@@ -78,7 +78,7 @@ const deny = Command.make(
   "deny",
   { ...deciding, reason: Flags.text("reason", "<text>", "Why, for the model") },
   Effect.fnUntraced(function*({ approval, by, reason, session, ...typed }) {
-    const place = yield* SessionCommands.placeOf(typed)
+    const place = yield* Place.settingsOf(typed)
     const DecideCommand = yield* Effect.promise(() => import("./DecideCommand.ts"))
     yield* DecideCommand.run({
       place,

@@ -9,10 +9,10 @@ import * as EndLine from "../render/EndLine.ts"
 import * as InProgram from "../render/InProgram.ts"
 import * as Print from "../render/Print.ts"
 import * as TerminalText from "../render/TerminalText.ts"
-import * as Run from "../Run.ts"
 import type { Settings } from "../Settings.ts"
 import * as Shortening from "../Shortening.ts"
 import type { Signals } from "../Signals.ts"
+import * as Worker from "../Worker.ts"
 
 export interface Options {
   readonly settings: Settings
@@ -25,7 +25,7 @@ const compact = Effect.fnUntraced(function*(
 ): Effect.fn.Return<void, Ended | Refusal, Input | Output | Signals | Scope.Scope> {
   const { stderr } = yield* Output
   const { info: { sessionId }, settings } = yield* KeptSession.goingOn(typed, session, InProgram.compact)
-  const { client } = yield* Run.open(settings)
+  const { client } = yield* Worker.open(settings)
   if (stderr.isTerminal) yield* stderr.write("Shortening the conversation, Ctrl-C leaves it as it is.\n")
   const shortened = yield* Shortening.shorten(client, sessionId)
 

@@ -6,7 +6,6 @@
  */
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
-import * as Stream from "effect/Stream"
 import * as Counter from "../../loop/env/Counter.ts"
 import * as Fold from "../../loop/log/Fold.ts"
 import * as Unsettled from "../../loop/round/Unsettled.ts"
@@ -51,7 +50,7 @@ const show = Effect.fnUntraced(function*(
     ? 1
     : Measure.correction(state.measured, model, contextWindow)
   const sized = (tokens: number) => Math.ceil(tokens * by)
-  const offer = yield* offerOf(place, kept, state, model)
+  const offer = yield* offerOf(place, kept, model)
   const context: RenderContext.Context = {
     sessionId,
     model,
@@ -101,15 +100,11 @@ const superseded = (transcript: Transcript.Transcript, { at, openCalls, runId = 
 /** What the command's agent would send besides, with this folder; undefined where it is the agent of another program. */
 const offerOf = Effect.fnUntraced(function*(
   { root }: Settings,
-  { info, store }: KeptSession.Kept,
-  { startSeq }: RunState.RunState,
+  kept: KeptSession.Kept,
   model: Message.ModelRef | undefined
 ) {
-  const started = yield* Stream.runCollect(store.read(info.sessionId, { from: startSeq, to: startSeq })).pipe(
-    Effect.mapError(Messages.refusal)
-  )
-  const [first] = started
-  if (first?._tag !== "RunStarted" || first.agent !== SessionAgent.own) return undefined
+  const run = yield* SessionAgent.lastRun(kept)
+  if (run?.agent !== SessionAgent.own) return undefined
   if (model === undefined || SessionModel.flags(model).length === 0) {
     return { instructions: Instructions.reading, tools: Object.values(CliAgent.looking.tools) }
   }

@@ -5,7 +5,6 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type { Json } from "effect/Schema"
 import type * as Scope from "effect/Scope"
-import * as Stream from "effect/Stream"
 import * as Fiberloop from "../../Fiberloop.ts"
 import { count } from "../../run/Quantity.ts"
 import type * as RunError from "../../run/RunError.ts"
@@ -27,10 +26,7 @@ import * as ToolLine from "../render/ToolLine.ts"
 import * as SessionAgent from "../SessionAgent.ts"
 import type { Settings } from "../Settings.ts"
 import type { Signals } from "../Signals.ts"
-import * as Calculate from "../tools/Calculate.ts"
-import * as FileTools from "../tools/files/FileTools.ts"
 import * as ShownFiles from "../tools/write/ShownFiles.ts"
-import * as WriteTools from "../tools/write/WriteTools.ts"
 
 export interface Options {
   readonly place: Settings
@@ -70,7 +66,7 @@ const decide = Effect.fnUntraced(function*(
   if (approval === undefined && known === undefined) {
     return yield* badInput(`session ${JSON.stringify(sessionId)} has no call that waits for an approval`)
   }
-  const approvalId = known?.id ?? (yield* refused(whole(kept, approval!)))
+  const approvalId = known?.id ?? (yield* whole(kept, approval!))
   const said = { by, ...(reason === undefined ? {} : { reason }), ...(params === undefined ? {} : { params }) }
   yield* refused(agent.decide({ sessionId, approvalId, approved, ...said }))
 
@@ -93,11 +89,10 @@ const json = (typed: string | undefined): Effect.Effect<Json | undefined, Refusa
   })
 
 /** The id of a question that does not wait: behind that of its call stands the last run. */
-const whole = Effect.fnUntraced(function*({ info: { sessionId }, store }: KeptSession.Kept, typed: string) {
+const whole = Effect.fnUntraced(function*(kept: KeptSession.Kept, typed: string) {
   if (typed.includes("/")) return typed
-  const seq = yield* store.lastOf(sessionId, "RunStarted")
-  const runs = seq === undefined ? [] : yield* Stream.runCollect(store.read(sessionId, { from: seq, to: seq }))
-  return [...runs.map(({ runId }) => runId), typed].join("/")
+  const run = yield* SessionAgent.lastRun(kept)
+  return run === undefined ? typed : `${run.runId}/${typed}`
 })
 
 /** Says what waits, for the one to be named. */
@@ -126,9 +121,8 @@ const agentOf = Effect.fnUntraced(function*(
   { root }: Settings,
   store: SessionStore.SessionStore["Service"]
 ) {
-  const handlers = [FileTools.layer(root), Calculate.layer, WriteTools.layer(root, ShownFiles.make())] as const
   const below = Layer.mergeAll(
-    ...handlers,
+    CliAgent.handlers(root, ShownFiles.make()),
     OfflineModel.layer,
     Fiberloop.layer,
     Layer.succeed(SessionStore.SessionStore, store)

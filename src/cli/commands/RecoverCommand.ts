@@ -16,10 +16,10 @@ import * as InProgram from "../render/InProgram.ts"
 import * as Print from "../render/Print.ts"
 import * as RenderSessions from "../render/RenderSessions.ts"
 import * as TerminalText from "../render/TerminalText.ts"
-import type * as Run from "../Run.ts"
 import * as SessionAgent from "../SessionAgent.ts"
 import type { Settings } from "../Settings.ts"
 import type { Signals } from "../Signals.ts"
+import type * as Worker from "../Worker.ts"
 
 export interface Options {
   readonly settings: Settings
@@ -30,22 +30,18 @@ export interface Options {
 export const run = Effect.fnUntraced(function*(
   { isList, settings }: Options
 ): Effect.fn.Return<void, Ended | Refusal, Input | Output | Signals | Scope.Scope> {
-  const { stderr, stdout } = yield* Output
+  const { stderr } = yield* Output
   const { left, others } = yield* Print.untilSignal(Effect.scoped(leftBehind(settings)))
   if (left.length === 0) return yield* stderr.write(`Nothing ${others === 0 ? "" : "else "}was left behind.\n`)
   if (isList) {
     const infos = left.map(({ info }) => info)
-    const look = {
-      paint: yield* Print.paintOf(settings.isPlain),
-      columns: stdout.isTerminal ? stdout.columns() : Infinity,
-      now: yield* Clock.currentTimeMillis
-    }
+    const look = { ...(yield* Print.tableOf(settings.isPlain)), now: yield* Clock.currentTimeMillis }
     return yield* Print.print(
       settings.json ? infos.map(RenderSessions.json).join("") : RenderSessions.lines(infos, look)
     )
   }
-  const { drive, open, screenOf } = yield* Effect.promise(() => import("../Run.ts"))
-  const workers = new Map<string | undefined, Run.Worker>()
+  const [Run, { open }] = yield* Effect.promise(() => Promise.all([import("../Run.ts"), import("../Worker.ts")]))
+  const workers = new Map<string | undefined, Worker.Worker>()
   let code: number = codes.completed
   for (const { info: { sessionId, title }, settings } of left) {
     const worker = yield* Effect.result(opened(open, workers, settings))
@@ -59,10 +55,7 @@ export const run = Effect.fnUntraced(function*(
       continue
     }
     const resumed = { ...settings, task: undefined, session: sessionId }
-    const driven = yield* Effect.scoped(Effect.flatMap(
-      screenOf(settings, { sessionId }),
-      (screen) => drive(worker.success, resumed, sessionId, screen)
-    ))
+    const driven = yield* Run.show(worker.success, resumed, { sessionId })
     if (driven.code !== codes.completed) code = driven.code
     if (driven.signal !== undefined || driven.code === codes.readerLeft) break
   }
@@ -71,8 +64,8 @@ export const run = Effect.fnUntraced(function*(
 
 /** One worker for each model that sessions talked to. */
 const opened = Effect.fnUntraced(function*(
-  open: typeof Run.open,
-  workers: Map<string | undefined, Run.Worker>,
+  open: typeof Worker.open,
+  workers: Map<string | undefined, Worker.Worker>,
   settings: Settings
 ) {
   const worker = workers.get(settings.model) ?? (yield* open(settings))

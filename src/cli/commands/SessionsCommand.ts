@@ -26,22 +26,16 @@ const defaultLimit = 20
 const list = Effect.fnUntraced(function*(
   { limit, place }: Options
 ): Effect.fn.Return<void, Ended | Refusal, Output | Scope.Scope> {
-  const { stderr, stdout } = yield* Output
+  const { stderr } = yield* Output
   const most = (yield* Settings.whole("--limit", limit)) ?? (place.json ? undefined : defaultLimit)
   const store = yield* Database.existing(place)
   const found = store === undefined
     ? []
     : yield* Effect.mapError(store.list(most === undefined ? {} : { limit: most + 1 }), Messages.refusal)
-  if (found.length === 0) {
-    return yield* stderr.write(
-      `fiberloop: there are no sessions yet in ${JSON.stringify(Settings.shown(place.db))}: ` +
-        `${EndLine.command("run", [], place.flags)} "<task>" begins one\n`
-    )
-  }
+  if (found.length === 0) return yield* stderr.write(`${Messages.line(Database.noSessions(place))}\n`)
   const shown = found.slice(0, most)
   const look = {
-    paint: yield* Print.paintOf(place.isPlain),
-    columns: stdout.isTerminal ? stdout.columns() : Infinity,
+    ...(yield* Print.tableOf(place.isPlain)),
     now: yield* Clock.currentTimeMillis,
     decided: place.json || store === undefined ? new Set<string>() : yield* decidedOf(store, shown)
   }

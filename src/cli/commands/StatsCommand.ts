@@ -10,15 +10,14 @@ import * as KeptSession from "../KeptSession.ts"
 import * as Messages from "../Messages.ts"
 import { Output } from "../Output.ts"
 import { badInput, codes, Ended, type Refusal } from "../Refusal.ts"
-import * as EndLine from "../render/EndLine.ts"
 import * as Print from "../render/Print.ts"
 import * as RenderStats from "../render/RenderStats.ts"
-import * as Settings from "../Settings.ts"
+import type { Settings } from "../Settings.ts"
 import type { Signals } from "../Signals.ts"
 import * as Since from "../Since.ts"
 
 export interface Options {
-  readonly place: Settings.Settings
+  readonly place: Settings
   /** an id, or the beginning of one */
   readonly session: string | undefined
   readonly since: string | undefined
@@ -32,7 +31,7 @@ const sessionsPerPage = 200
 const stats = Effect.fnUntraced(function*(
   { agent, place, session, since: typed }: Options
 ): Effect.fn.Return<void, Ended | Refusal, Output | Scope.Scope> {
-  const { stderr, stdout } = yield* Output
+  const { stderr } = yield* Output
   if (agent?.trim() === "") return yield* badInput("--agent is empty: name an agent, or leave it out for all of them")
   const now = yield* Clock.currentTimeMillis
   const since = typed === undefined ? undefined : yield* Since.check("--since", typed, now)
@@ -42,16 +41,10 @@ const stats = Effect.fnUntraced(function*(
     : yield* ofOne(place, filter, session)
   const summary = RunStats.summarize(stats)
   const say = (line: string) => stderr.write(`${Messages.line(line)}\n`)
-  if (isEmpty) yield* say(noSessions(place))
+  if (isEmpty) yield* say(Database.noSessions(place))
   else if (summary.runs === 0) yield* say(noRuns(filter, summary))
   if (place.json) yield* Print.print(`${RenderStats.json(summary)}\n`)
-  else if (summary.runs > 0) {
-    const look = {
-      paint: yield* Print.paintOf(place.isPlain),
-      columns: stdout.isTerminal ? stdout.columns() : Infinity
-    }
-    yield* Print.print(RenderStats.text(summary, look))
-  }
+  else if (summary.runs > 0) yield* Print.print(RenderStats.text(summary, yield* Print.tableOf(place.isPlain)))
   for (const line of leftOut) yield* say(line)
   if (leftOut.length > 0) return yield* new Ended({ code: codes.failed })
 })
@@ -64,7 +57,7 @@ interface Found {
 }
 
 const ofOne = Effect.fnUntraced(function*(
-  place: Settings.Settings,
+  place: Settings,
   filter: RunStats.Filter,
   session: string
 ): Effect.fn.Return<Found, Refusal, Scope.Scope> {
@@ -78,7 +71,7 @@ const ofOne = Effect.fnUntraced(function*(
  * meanwhile is not there.
  */
 const ofAll = Effect.fnUntraced(function*(
-  place: Settings.Settings,
+  place: Settings,
   filter: RunStats.Filter
 ): Effect.fn.Return<Found, Refusal, Scope.Scope> {
   const store = yield* Database.existing(place)
@@ -112,10 +105,6 @@ const ofAll = Effect.fnUntraced(function*(
 /** The numbers with those of a session, all of it or nothing. */
 const fold = (store: Store, sessionId: string, stats: RunStats.RunStats) =>
   Stream.runFold(store.read(sessionId), () => stats, RunStats.evolve).pipe(Effect.map(RunStats.endSession))
-
-const noSessions = ({ db, flags }: Settings.Settings): string =>
-  `there are no sessions yet in ${JSON.stringify(Settings.shown(db))}: ` +
-  `${EndLine.command("run", [], flags)} "<task>" begins one`
 
 const noRuns = ({ agent, since }: RunStats.Filter, { agents }: RunStats.Summary): string => {
   const when = since === undefined ? "" : ` since ${new Date(since).toISOString()}`

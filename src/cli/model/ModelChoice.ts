@@ -45,13 +45,14 @@ const openAi = (name: string, sizes: Sizes, isModelOfSession: boolean) =>
     Effect.mapError((error) => unusable(name, error, isModelOfSession))
   )
 
-/** `set` says what to set; the words are those of who uses the command. */
+/**
+ * `set` says what to set; the words are those of who uses the command. Who leaves `--model` out gets the model of the
+ * environment, or the session's, before the offline one.
+ */
 const keyless = (name: string, set: string, isModelOfSession: boolean): Refusal =>
   badInput(
-    `the model ${JSON.stringify(name)}${
-      isModelOfSession ? ", which answered in this session," : ""
-    } needs a key: ${set}, ` +
-      `or ${isModelOfSession ? "give --model offline" : "leave --model out"} for the offline model`
+    `the model ${JSON.stringify(name)}${isModelOfSession ? ", which answered in this session," : ""} needs a key: ` +
+      `${set}, or give --model ${offline} for the offline model`
   )
 
 const unusable = (name: string, error: Config.ConfigError, isModelOfSession: boolean): Refusal => {

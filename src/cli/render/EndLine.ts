@@ -5,6 +5,7 @@ import * as RunResult from "../../run/RunResult.ts"
 import * as Usage from "../../run/Usage.ts"
 import * as InProgram from "./InProgram.ts"
 import type { Paint } from "./Paint.ts"
+import * as ShellWord from "./ShellWord.ts"
 import * as TerminalText from "./TerminalText.ts"
 import { duration } from "./ToolLine.ts"
 
@@ -126,7 +127,4 @@ export const placeOf = (flags: ReadonlyArray<string>): ReadonlyArray<string> => 
 
 /** A command to type: `fiberloop run --session 0199... --db sessions.db` */
 export const command = (name: string, words: ReadonlyArray<string>, flags: ReadonlyArray<string>): string =>
-  ["fiberloop", name, ...words.map(quoted), ...flags.map(quoted)].join(" ")
-
-/** As a POSIX shell reads it back. */
-const quoted = (word: string): string => /^[\w./:=@%+-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
+  ["fiberloop", name, ...[...words, ...flags].map(ShellWord.of)].join(" ")

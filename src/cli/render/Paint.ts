@@ -13,3 +13,7 @@ const same = (text: string): string => text
 
 export const plain: Paint = { bold: same, dim: same, green: same, red: same, yellow: same }
 export const coloured: Paint = { bold: sgr(1), dim: sgr(2), green: sgr(32), red: sgr(31), yellow: sgr(33) }
+
+/** Colours where a terminal shows them, unless none are wanted. */
+export const of = ({ isTerminal }: { readonly isTerminal: boolean }, isPlain: boolean): Paint =>
+  isTerminal && !isPlain ? coloured : plain

@@ -16,7 +16,16 @@ export const print = (text: string): Effect.Effect<void, Ended | Refusal, Output
 
 /** Colours for standard output, where it is a terminal that may show them. */
 export const paintOf = (isPlain: boolean): Effect.Effect<Paint.Paint, never, Output> =>
-  Effect.map(Output, ({ stdout }) => stdout.isTerminal && !isPlain ? Paint.coloured : Paint.plain)
+  Effect.map(Output, ({ stdout }) => Paint.of(stdout, isPlain))
+
+/** How a table looks on standard output: cut to the terminal's width, and elsewhere not at all. */
+export const tableOf = (
+  isPlain: boolean
+): Effect.Effect<{ readonly paint: Paint.Paint; readonly columns: number }, never, Output> =>
+  Effect.map(Output, ({ stdout }) => ({
+    paint: Paint.of(stdout, isPlain),
+    columns: stdout.isTerminal ? stdout.columns() : Infinity
+  }))
 
 /** The first signal stops the command at once. */
 export const untilSignal = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E | Ended, R | Signals> =>

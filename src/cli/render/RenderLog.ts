@@ -13,6 +13,7 @@ import { callId } from "../../run/state/OpenCall.ts"
 import * as Inputs from "../Inputs.ts"
 import * as SessionModel from "../model/SessionModel.ts"
 import * as SessionAgent from "../SessionAgent.ts"
+import * as Beginning from "./Beginning.ts"
 import * as CompactionLines from "./CompactionLines.ts"
 import * as EndLine from "./EndLine.ts"
 import { dimmed, type Look, say, type State, type Step } from "./LogState.ts"
@@ -39,7 +40,9 @@ const show = (look: Look, state: State, event: RunEvent.Durable): Step => {
     case "RunStarted":
       return startRun(look, state, event)
     case "RunResumed":
-      return say({ ...state, end: undefined }, "line", [paint.dim(`· ${resumed[event.cause]} · ${time(event.at)}`)])
+      return say({ ...state, end: undefined }, "line", [
+        paint.dim(`· ${Beginning.resumed[event.cause]} · ${Beginning.time(event.at)}`)
+      ])
     case "TurnStarted": {
       const model = name(event.model)
       if (model === state.model) return [state, ""]
@@ -93,18 +96,12 @@ const startRun = ({ paint }: Look, state: State, event: Of<"RunStarted">): Step 
     { ...state, runs, isForeign, open: new Map(), asked: new Set(), end: undefined },
     "heading",
     [
-      paint.dim(`── run ${runs} · ${time(event.at)} · ${TerminalText.line(event.runId)}`),
+      paint.dim(`── run ${runs} · ${Beginning.time(event.at)} · ${TerminalText.line(event.runId)}`),
       ...(history === undefined ? [] : [paint.dim(`· behind ${count(history.length, "earlier message")}`)])
     ]
   )
   const [next, words] = say(headed, "words", Inputs.lines(messages))
   return [next, heading + words]
-}
-
-const resumed: Record<Of<"RunResumed">["cause"], string> = {
-  resume: "resumed",
-  recovery: "recovered after a crash",
-  approval: "resumed after an approval"
 }
 
 const settleMessage = (look: Look, state: State, event: Of<"AssistantMessage">): Step => {
@@ -189,6 +186,3 @@ const endRun = (look: Look, state: State, event: RunEvent.End): Step => {
 }
 
 const name = ({ name, provider }: Message.ModelRef): string => TerminalText.line(`${provider}/${name}`)
-
-/** `2026-11-22 09:30:00 UTC` */
-const time = (at: number): string => `${new Date(at).toISOString().slice(0, 19).replace("T", " ")} UTC`

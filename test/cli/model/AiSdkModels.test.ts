@@ -4,7 +4,7 @@ import { Effect } from "effect"
 import * as Sdk from "../../support/AiSdkServers.ts"
 import * as OpenAi from "../../support/OpenAiServer.ts"
 import * as Child from "../Child.ts"
-import { workplace } from "../Invoke.ts"
+import { idOf, workplace } from "../Invoke.ts"
 import * as Replies from "../Replies.ts"
 import { sandbox } from "../tools/files/Sandbox.ts"
 
@@ -53,7 +53,7 @@ describe("a model of Anthropic", () => {
       const { on, run } = yield* workplace({ "a.txt": "a\n" })
       const env = anthropic(server)
       const first = yield* run(["--model", "anthropic/claude-x", "--max-turns", "1", "which files?"], { env })
-      const id = /session (\S+)/.exec(first.stderr)![1]!
+      const id = idOf(first)
       assert.include(first.stderr, "--model anthropic/claude-x")
       const { code, stderr, stdout } = yield* on("resume", [id, "--max-turns", "5"], { env })
       assert.deepStrictEqual([code, stdout], [0, "Done.\n"], stderr)
@@ -119,14 +119,14 @@ describe("is refused on one line", () => {
   it.effect("a model without a key", () =>
     refused(
       { ANTHROPIC_API_KEY: " " },
-      "the model \"anthropic/claude-x\" needs a key: set ANTHROPIC_API_KEY, or leave --model out for the offline model"
+      "the model \"anthropic/claude-x\" needs a key: set ANTHROPIC_API_KEY, or give --model offline for the offline model"
     ))
 
   it.effect("a model of Google without a key", () =>
     refused(
       {},
-      "the model \"google/gemini-x\" needs a key: set GOOGLE_GENERATIVE_AI_API_KEY, or leave --model out for the offline " +
-        "model",
+      "the model \"google/gemini-x\" needs a key: set GOOGLE_GENERATIVE_AI_API_KEY, or give --model offline for the " +
+        "offline model",
       "google/gemini-x"
     ))
 

@@ -74,7 +74,7 @@ turn 1    model            ▒▒▒                         1.0 s Overloaded
   0 turns · 0 tool calls · took 10.0 s
   pay: approved after 1 h 0 min
 
-── run 1 · drive 2 · 1970-01-01 01:00:20 UTC · resumed after an approval · 1 h 0
+── run 1 · drive 2 · 1970-01-01 01:00:20 UTC · resumed after an approval · 1 h …
                            0 ms       1.0 s      2.0 s
 turn 1      pay            ━━━━━━━                     500 ms
           compact: test          ≈≈≈                   100 ms 12 of 40 messages
@@ -94,6 +94,14 @@ turn 2    model                    ░░░░░░░░░░█████
     const rows = draw(log, { ...plain, columns }).split("\n").filter((line) => !/^[✓✗]/.test(line))
     for (const row of rows) assert.isAtMost(row.length, columns, row)
   }, { arbitrary: { runs: 200, size: 60, seed: "width" } })
+
+  it("marks where a heading is cut", () => {
+    const headings = (columns: number) => draw(story, { ...plain, columns }).match(/^── .*/gm)
+    assert.deepStrictEqual(headings(50), [
+      "── run 1 · 1970-01-01 00:00:00 UTC",
+      "── run 1 · drive 2 · 1970-01-01 01:00:20 UTC · re…"
+    ])
+  })
 
   it("colours what went wrong", () => {
     const text = draw(story, { ...plain, paint: Paint.coloured })

@@ -36,7 +36,6 @@ export const make = Effect.fnUntraced(function*(folder: string): Effect.fn.Retur
   const refuse = (what: string) =>
     new RootError({ root: folder, message: `The root folder ${FileError.quote(folder)} ${what}` })
   if (folder.includes("\0")) return yield* refuse("contains a NUL character: name an existing folder.")
-  const given = resolve(folder)
   const attempt = <A>(call: () => Promise<A>) =>
     Effect.tryPromise({
       try: call,
@@ -47,6 +46,8 @@ export const make = Effect.fnUntraced(function*(folder: string): Effect.fn.Retur
           : refuse(`cannot be used (${code}): name a folder that this user can read.`)
       }
     })
+  // the current folder may have been removed
+  const given = yield* attempt(async () => resolve(folder))
   const real = yield* attempt(() => realpath(given))
   if (!(yield* attempt(() => stat(real))).isDirectory()) {
     return yield* refuse("is not a folder: name the folder that holds it.")

@@ -8,9 +8,9 @@
 import type * as Tool from "effect/ai/Tool"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import * as CommandLine from "effect/process/CommandLine"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
+import * as ShellWord from "../../render/ShellWord.ts"
 import * as RunCommand from "../command/RunCommand.ts"
 import * as OpenFile from "../files/OpenFile.ts"
 import type * as Root from "../files/Root.ts"
@@ -102,16 +102,9 @@ const asked = ({ newText, oldText }: Tool.Parameters<typeof EditFile.tool>): str
     .join("\n")
 
 const running = ({ command, cwd, timeoutSeconds }: Tool.Parameters<typeof RunCommand.tool>): string => {
-  const folder = cwd === undefined ? "the root folder" : `the folder ${quoteWord(cwd)}`
+  const folder = cwd === undefined ? "the root folder" : `the folder ${ShellWord.of(cwd)}`
   const limit = `${timeoutSeconds ?? RunCommand.defaultTimeout} s`
-  return `run_command in ${folder}, for at most ${limit}:\n${command.map(quoteWord).join(" ")}`
-}
-
-/** A word as a POSIX shell reads it back; one with characters that a terminal hides in the `$'...'` of bash and zsh. */
-const quoteWord = (word: string): string => {
-  // One word alone is quoted as a program's name, which includes words such as `if`; that does no harm elsewhere.
-  const quoted = Visible.hasHidden(word) ? Result.fail(undefined) : CommandLine.join([word])
-  return Result.getOrElse(quoted, () => Visible.ansiQuote(word))
+  return `run_command in ${folder}, for at most ${limit}:\n${command.map(ShellWord.of).join(" ")}`
 }
 
 const refusal = (message: string): string => `the call will fail, ${Visible.line(message)}`

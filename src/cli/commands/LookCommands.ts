@@ -1,41 +1,10 @@
-/** The command line of what is done with kept sessions. What a command needs is loaded only when it is used. */
-import * as Argument from "effect/cli/Argument"
+/** The command line of those that look at kept sessions. What a command needs is loaded only when it is used. */
 import * as Command from "effect/cli/Command"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Flags from "../Flags.ts"
 import { codes, Refusal } from "../Refusal.ts"
-import * as Settings from "../Settings.ts"
-
-/** The one argument of these commands. */
-export const session = Argument.String("session").pipe(
-  Argument.withDescription("The id of a session, or its beginning, at least 6 characters")
-)
-
-interface Typed {
-  readonly db: Option.Option<string>
-  readonly noColor: boolean
-  readonly json?: boolean
-  readonly root?: Option.Option<string>
-  readonly contextWindow?: string | undefined
-}
-
-/** Where to look, and what it is to look like. */
-export const placeOf = Effect.fnUntraced(function*(
-  { contextWindow, db, json = false, noColor, root = Option.none() }: Typed
-) {
-  return yield* Settings.check({
-    db: Option.getOrUndefined(db),
-    json,
-    isPlain: noColor || (yield* Flags.isPlain),
-    task: undefined,
-    root: Option.getOrUndefined(root),
-    model: undefined,
-    maxTurns: undefined,
-    contextWindow,
-    session: undefined
-  })
-})
+import * as Place from "./Place.ts"
 
 const { db, noColor } = Flags
 
@@ -48,7 +17,7 @@ const sessions = Command.make(
     noColor
   },
   Effect.fnUntraced(function*({ limit, ...typed }) {
-    const place = yield* placeOf(typed)
+    const place = yield* Place.settingsOf(typed)
     const SessionsCommand = yield* Effect.promise(() => import("./SessionsCommand.ts"))
     yield* SessionsCommand.run({ place, limit: Option.getOrUndefined(limit) })
   })
@@ -64,7 +33,7 @@ const sessions = Command.make(
 const show = Command.make(
   "show",
   {
-    session,
+    session: Place.session,
     full: Flags.switched("full", "Show arguments and results whole, and the model's reasoning"),
     timeline: Flags.switched(
       "timeline",
@@ -93,11 +62,11 @@ const show = Command.make(
       return yield* new Refusal({ line: "--timeline and --context are two views: give one of them", code: codes.usage })
     }
     if (context) {
-      const place = yield* placeOf({ ...typed, contextWindow: yield* Flags.windowOf(contextWindow) })
+      const place = yield* Place.settingsOf({ ...typed, contextWindow: yield* Flags.windowOf(contextWindow) })
       const ContextCommand = yield* Effect.promise(() => import("./ContextCommand.ts"))
       return yield* ContextCommand.run({ place, session, isFull: full })
     }
-    const place = yield* placeOf(typed)
+    const place = yield* Place.settingsOf(typed)
     const ShowCommand = yield* Effect.promise(() => import("./ShowCommand.ts"))
     yield* ShowCommand.run({ place, session, isFull: full, isTimeline: timeline })
   })
@@ -127,7 +96,7 @@ const stats = Command.make(
     noColor
   },
   Effect.fnUntraced(function*({ agent, session, since, ...typed }) {
-    const place = yield* placeOf(typed)
+    const place = yield* Place.settingsOf(typed)
     const StatsCommand = yield* Effect.promise(() => import("./StatsCommand.ts"))
     yield* StatsCommand.run({
       place,
@@ -149,82 +118,4 @@ const stats = Command.make(
   ])
 )
 
-const fork = Command.make(
-  "fork",
-  {
-    session,
-    at: Flags.text("at", "<seq>", "Copy up to this event, the end of a turn or a run; default: the last of them"),
-    to: Flags.text("to", "<id>", "The id of the copy; default: a new one"),
-    db,
-    noColor
-  },
-  Effect.fnUntraced(function*({ at, session, to, ...typed }) {
-    const place = yield* placeOf(typed)
-    const ForkCommand = yield* Effect.promise(() => import("./ForkCommand.ts"))
-    yield* ForkCommand.run({ place, session, at: Option.getOrUndefined(at), to: Option.getOrUndefined(to) })
-  })
-).pipe(
-  Command.withShortDescription("Copy a session, to go on in another way"),
-  Command.withDescription(
-    "Copies a session up to the end of a turn and prints the id of the copy; the two are independent."
-  ),
-  Command.withExamples([
-    { command: "fiberloop fork <session>", description: "Try something else from here" },
-    { command: "fiberloop fork <session> --at 14 --to retry", description: "From an earlier turn (seq of show --json)" }
-  ])
-)
-
-const exporting = Command.make(
-  "export",
-  {
-    session,
-    to: Flags.text("to", "<file>", "The file to make; default: standard output"),
-    db,
-    noColor
-  },
-  Effect.fnUntraced(function*({ session, to, ...typed }) {
-    const place = yield* placeOf(typed)
-    const ExportCommand = yield* Effect.promise(() => import("./ExportCommand.ts"))
-    yield* ExportCommand.run({ place, session, to: Option.getOrUndefined(to) })
-  })
-).pipe(
-  Command.withShortDescription("Write a session as lines of JSON"),
-  Command.withDescription(
-    "Writes a session as lines of JSON, a header and every event exactly, for fiberloop import and other tools."
-  ),
-  Command.withExamples([
-    { command: "fiberloop export <session> --to session.jsonl", description: "Keep a session, or give it to somebody" },
-    {
-      command: "fiberloop export <session> | fiberloop import - --db other.db",
-      description: "Copy it to another database"
-    }
-  ])
-)
-
-const importing = Command.make(
-  "import",
-  {
-    file: Argument.String("file").pipe(
-      Argument.withDescription("A file that fiberloop export made; - for standard input")
-    ),
-    to: Flags.text("to", "<id>", "The id of the session; default: the one it had"),
-    db,
-    noColor
-  },
-  Effect.fnUntraced(function*({ file, to, ...typed }) {
-    const place = yield* placeOf(typed)
-    const ImportCommand = yield* Effect.promise(() => import("./ImportCommand.ts"))
-    yield* ImportCommand.run({ place, file, to: Option.getOrUndefined(to) })
-  })
-).pipe(
-  Command.withShortDescription("Add a session that was exported"),
-  Command.withDescription(
-    "Adds a session that was exported and prints its id. All lines are checked first: it is added whole or not at all."
-  ),
-  Command.withExamples([
-    { command: "fiberloop import session.jsonl", description: "Under the id it had" },
-    { command: "fiberloop import session.jsonl --to copy", description: "Under another one" }
-  ])
-)
-
-export const commands = [sessions, show, stats, fork, exporting, importing] as const
+export const commands = [sessions, show, stats] as const

@@ -1,0 +1,86 @@
+/**
+ * The command's agent with all that it stands on, from the settings: its tools, model, store and instructions, and who
+ * answers for its calls. Does not own what it is given to do (`Run.ts`).
+ */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import type * as Scope from "effect/Scope"
+import type * as Agent from "../Agent.ts"
+import type * as Approver from "../services/Approver.ts"
+import * as CliAgent from "./CliAgent.ts"
+import * as Database from "./Database.ts"
+import { Input } from "./Input.ts"
+import * as Instructions from "./Instructions.ts"
+import * as Messages from "./Messages.ts"
+import * as ModelChoice from "./model/ModelChoice.ts"
+import { Output } from "./Output.ts"
+import { badInput, codes, Refusal } from "./Refusal.ts"
+import * as Paint from "./render/Paint.ts"
+import type * as Screen from "./render/Screen.ts"
+import type { Settings } from "./Settings.ts"
+import { type Signal, Signals } from "./Signals.ts"
+import * as TerminalApprover from "./TerminalApprover.ts"
+import * as Root from "./tools/files/Root.ts"
+import * as ShownFiles from "./tools/write/ShownFiles.ts"
+
+/** An agent that is ready, what there is to say about it, and who answers for its calls. */
+export interface Worker {
+  readonly client: Agent.Client<string>
+  /** lines that are said once a run has begun */
+  readonly notices: ReadonlyArray<string>
+  readonly approver: (screen: Screen.Screen) => Approver.Approver
+}
+
+/** Makes the agent, unless a signal comes first. */
+export const open = (
+  settings: Settings
+): Effect.Effect<Worker, Refusal, Input | Output | Signals | Scope.Scope> =>
+  Signals.use(({ first }) => Effect.raceFirst(agent(settings), Effect.flatMap(first, beforeRun)))
+
+const beforeRun = (signal: Signal) =>
+  Effect.fail(new Refusal({ line: "aborted before the run began", code: codes[signal] as never }))
+
+/** The agent with all that it stands on. What can be checked without leaving a trace is checked first. */
+const agent = Effect.fnUntraced(function*(settings: Settings) {
+  const refusing = Effect.mapError((error: { readonly message: string }) => badInput(error.message))
+  const root = yield* refusing(Root.make(settings.root))
+  const shown = ShownFiles.make()
+  const tools = yield* refusing(Layer.build(CliAgent.handlers(settings.root, shown)))
+  const model = yield* ModelChoice.build(settings)
+  yield* Database.prepare(settings)
+  const store = yield* Layer.build(Database.layer(settings))
+  const isOffline = ModelChoice.isOffline(settings.model)
+  const added = isOffline ? {} : yield* Instructions.read(root)
+  const layer = isOffline
+    ? CliAgent.reading(Instructions.reading)
+    : CliAgent.writing(Instructions.extend(Instructions.writing, added))
+  const below = Layer.succeedContext(Context.merge(Context.merge(tools, model), store))
+  const running = Layer.provide(isOffline ? CliAgent.forgetting : CliAgent.summing, below)
+  const built = yield* Layer.build(layer.pipe(Layer.provide([below, running])))
+  return {
+    client: Context.get(built, CliAgent.CliAgent),
+    notices: [
+      ...ModelChoice.notices(settings),
+      ...(added.notice === undefined ? [] : [Messages.line(added.notice)]),
+      ...(isOffline || !settings.allowsAll ? [] : [Messages.line(allowed)])
+    ],
+    approver: yield* approverOf(settings, root, shown)
+  }
+})
+
+const allowed = "--yes allows every change of a file and every command without asking"
+
+const approverOf = Effect.fnUntraced(function*(settings: Settings, root: Root.Root, shown: ShownFiles.ShownFiles) {
+  const { answer, isTerminal } = yield* Input
+  const { stderr } = yield* Output
+  const rules = new Set<string>()
+  const paint = Paint.of(stderr, settings.isPlain)
+  return (screen: Screen.Screen): Approver.Approver => {
+    if (settings.allowsAll) return TerminalApprover.all
+    if (!isTerminal || !stderr.isTerminal) {
+      return settings.isSuspended && settings.task === undefined ? TerminalApprover.later : TerminalApprover.nobody
+    }
+    return TerminalApprover.make({ root, screen, paint, write: stderr.write, answer, shown, rules })
+  }
+})

@@ -1,0 +1,89 @@
+/** The command line of those that copy kept sessions. What a command needs is loaded only when it is used. */
+import * as Argument from "effect/cli/Argument"
+import * as Command from "effect/cli/Command"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Flags from "../Flags.ts"
+import * as Place from "./Place.ts"
+
+const { db, noColor } = Flags
+
+const fork = Command.make(
+  "fork",
+  {
+    session: Place.session,
+    at: Flags.text("at", "<seq>", "Copy up to this event, the end of a turn or a run; default: the last of them"),
+    to: Flags.text("to", "<id>", "The id of the copy; default: a new one"),
+    db,
+    noColor
+  },
+  Effect.fnUntraced(function*({ at, session, to, ...typed }) {
+    const place = yield* Place.settingsOf(typed)
+    const ForkCommand = yield* Effect.promise(() => import("./ForkCommand.ts"))
+    yield* ForkCommand.run({ place, session, at: Option.getOrUndefined(at), to: Option.getOrUndefined(to) })
+  })
+).pipe(
+  Command.withShortDescription("Copy a session, to go on in another way"),
+  Command.withDescription(
+    "Copies a session up to the end of a turn and prints the id of the copy; the two are independent."
+  ),
+  Command.withExamples([
+    { command: "fiberloop fork <session>", description: "Try something else from here" },
+    { command: "fiberloop fork <session> --at 14 --to retry", description: "From an earlier turn (seq of show --json)" }
+  ])
+)
+
+const exporting = Command.make(
+  "export",
+  {
+    session: Place.session,
+    to: Flags.text("to", "<file>", "The file to make; default: standard output"),
+    db,
+    noColor
+  },
+  Effect.fnUntraced(function*({ session, to, ...typed }) {
+    const place = yield* Place.settingsOf(typed)
+    const ExportCommand = yield* Effect.promise(() => import("./ExportCommand.ts"))
+    yield* ExportCommand.run({ place, session, to: Option.getOrUndefined(to) })
+  })
+).pipe(
+  Command.withShortDescription("Write a session as lines of JSON"),
+  Command.withDescription(
+    "Writes a session as lines of JSON, a header and every event exactly, for fiberloop import and other tools."
+  ),
+  Command.withExamples([
+    { command: "fiberloop export <session> --to session.jsonl", description: "Keep a session, or give it to somebody" },
+    {
+      command: "fiberloop export <session> | fiberloop import - --db other.db",
+      description: "Copy it to another database"
+    }
+  ])
+)
+
+const importing = Command.make(
+  "import",
+  {
+    file: Argument.String("file").pipe(
+      Argument.withDescription("A file that fiberloop export made; - for standard input")
+    ),
+    to: Flags.text("to", "<id>", "The id of the session; default: the one it had"),
+    db,
+    noColor
+  },
+  Effect.fnUntraced(function*({ file, to, ...typed }) {
+    const place = yield* Place.settingsOf(typed)
+    const ImportCommand = yield* Effect.promise(() => import("./ImportCommand.ts"))
+    yield* ImportCommand.run({ place, file, to: Option.getOrUndefined(to) })
+  })
+).pipe(
+  Command.withShortDescription("Add a session that was exported"),
+  Command.withDescription(
+    "Adds a session that was exported and prints its id. All lines are checked first: it is added whole or not at all."
+  ),
+  Command.withExamples([
+    { command: "fiberloop import session.jsonl", description: "Under the id it had" },
+    { command: "fiberloop import session.jsonl --to copy", description: "Under another one" }
+  ])
+)
+
+export const commands = [fork, exporting, importing] as const
