@@ -9,6 +9,7 @@ import type * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import * as Stream from "effect/Stream"
+import * as InputCheck from "./run/InputCheck.ts"
 import * as Fork from "./run/log/Fork.ts"
 import * as SessionLine from "./run/log/SessionLine.ts"
 import * as RunError from "./run/RunError.ts"
@@ -49,7 +50,7 @@ export interface Decoded {
  * Adds the session that these lines are to the store, whole or not at all, also when the process dies meanwhile: they
  * are checked to the last one first, then written by one append. That takes the memory of its events once.
  *
- * `InvalidInput` names the line that is damaged, missing or too many, or the id that is in use; `StoreRefused` the line
+ * `InvalidInput` names the line that is damaged, missing or too many, or the id that is in use or that no run may have; `StoreRefused` the line
  * that a newer version made. Events of older versions are stored as this one writes them, those of types that are not
  * known as they are. A log that ends inside a run is taken too, and is what a crash leaves; inside a tool round only
  * under its own id, since the session that it was exported from may carry those calls out.
@@ -78,8 +79,11 @@ export const decode = Effect.fnUntraced(function*<E, R>(
     : SessionLine.checkCount(header, events.length)
   if (problem !== undefined) return yield* problem
   const { sessionId } = header!
-  if (to !== undefined && to !== sessionId) yield* checkCopy(sessionId, events)
-  return { sessionId: to ?? sessionId, events: events as unknown as Decoded["events"] }
+  const id = to ?? sessionId
+  const bad = InputCheck.badId(to === undefined ? "the session's id" : "to", id)
+  if (bad !== undefined) return yield* invalidTo(`${bad.message}; nothing was imported. Import under another id.`)
+  if (id !== sessionId) yield* checkCopy(sessionId, events)
+  return { sessionId: id, events: events as unknown as Decoded["events"] }
 })
 
 /** The second half of `fromLines`. */

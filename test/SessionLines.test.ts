@@ -187,6 +187,32 @@ describe("an import", () => {
     }))
 })
 
+describe("an import under an id that no run may have is refused, and leaves nothing", () => {
+  const renamed = Effect.map(
+    linesOf(Draft.log(Draft.started("go"))),
+    ([header, ...events]) => [header!.replace("\"s\"", JSON.stringify("red\u001b[31m")), ...events]
+  )
+
+  for (
+    const [claim, lines, to] of [
+      ["of its lines", renamed, undefined],
+      ["of its caller", linesOf(Draft.log(Draft.started("go"))), " a "]
+    ] as const
+  ) {
+    it.effect(claim, () =>
+      Effect.gen(function*() {
+        const message = messageOf(yield* refusal(yield* lines, to === undefined ? {} : { to }), "InvalidInput")
+        for (const words of ["may not begin", "nothing was imported", "another id"]) assert.include(message, words)
+      }))
+  }
+
+  it.effect("unless its caller gives another", () =>
+    Effect.gen(function*() {
+      const store = yield* SessionStoreMemory.make
+      assert.strictEqual((yield* imported(store, yield* renamed, { to: "plain" })).sessionId, "plain")
+    }))
+})
+
 describe("an import of an id that is in use", () => {
   for (const [name, make] of Object.entries(stores)) {
     it.effect(`is refused by ${name} and changes nothing`, () =>
