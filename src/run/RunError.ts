@@ -5,6 +5,7 @@
  * The same two tags go from the provider to the caller. A model's reasons are retried by the loop; a bare provider
  * reason is therefore never retryable in a run's type: it comes out as `RetriesExhausted`.
  */
+import * as Cause from "effect/Cause"
 import * as Data from "effect/Data"
 import * as Duration from "effect/Duration"
 import * as Schema from "effect/Schema"
@@ -222,6 +223,12 @@ export const fromDefect = (defect: unknown): NonRetryableError =>
     }),
     { cause: defect }
   )
+
+/** The typed error of a failure; what a run died of is `Unknown`, as `fromDefect` says. */
+export const fromCause = (cause: Cause.Cause<RunError>): RunError => {
+  const error = Cause.findErrorOption(cause)
+  return error._tag === "Some" ? error.value : fromDefect(Cause.squash(cause))
+}
 
 export const invalidOutput = (problem: string): NonRetryableError =>
   new NonRetryableError({

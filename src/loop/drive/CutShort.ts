@@ -9,7 +9,7 @@ import type * as RunState from "../../run/RunState.ts"
 import type * as Env from "../env/Env.ts"
 import type * as Journal from "../log/Journal.ts"
 import type * as Opening from "../open/Opening.ts"
-import * as Ending from "./Ending.ts"
+import type * as Ending from "./Ending.ts"
 import type * as Live from "./Live.ts"
 
 /** How far the work came. */
@@ -41,7 +41,7 @@ const isPending = (cause: Failure, journal: Journal.Journal, before: RunState.Ru
 
 /** Why a run that never began did not. */
 export const refusalOf = ({ runId, stopped }: Live.Live, cause: Failure): RunError.RunError => {
-  if (!Cause.hasInterruptsOnly(cause)) return Ending.toRunError(cause)
+  if (!Cause.hasInterruptsOnly(cause)) return RunError.fromCause(cause)
   const isShutdown = stopped?._tag === "Abort" && stopped.reason === "shutdown"
   return isShutdown ? RunError.shuttingDown : RunError.abortedBeforeStart(runId)
 }
@@ -50,7 +50,7 @@ export const refusalOf = ({ runId, stopped }: Live.Live, cause: Failure): RunErr
 export const endingOf = ({ journal }: Env.Env, { stopped }: Live.Live, cause: Failure): Ending.Ending => {
   // an interruption that nobody here asked for came from inside: a model or a strategy interrupted itself
   if (!Cause.hasInterruptsOnly(cause) || stopped === undefined) {
-    return { _tag: "RunFailed", error: Ending.toRunError(cause) }
+    return { _tag: "RunFailed", error: RunError.fromCause(cause) }
   }
   if (stopped._tag === "Failed") return { _tag: "RunFailed", error: stopped.error }
   if (stopped._tag === "Duration") return { _tag: "RunLimited", reason: "duration" }

@@ -11,7 +11,7 @@ import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
 import * as Scope from "effect/Scope"
 import * as Tracer from "effect/Tracer"
-import type * as RunError from "../../run/RunError.ts"
+import * as RunError from "../../run/RunError.ts"
 import * as RunState from "../../run/RunState.ts"
 import * as Alarm from "../../services/Alarm.ts"
 import * as Detached from "../../services/Detached.ts"
@@ -77,7 +77,7 @@ export const drive = (
     return Effect.catchCause(
       whole,
       (cause) =>
-        Effect.andThen(release(given), Ending.refuse(live, Ending.toRunError(cause)))
+        Effect.andThen(release(given), Ending.refuse(live, RunError.fromCause(cause)))
     )
   }))
 

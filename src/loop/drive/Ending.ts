@@ -134,7 +134,7 @@ const resultOf = (
   sealed: Exit.Exit<void, RunError.RunError>
 ): Result => {
   if (ending._tag === "RunFailed") return Exit.fail(ending.error)
-  return Exit.isFailure(sealed) ? Exit.fail(toRunError(sealed.cause)) : resultIn(live, journal.state)
+  return Exit.isFailure(sealed) ? Exit.fail(RunError.fromCause(sealed.cause)) : resultIn(live, journal.state)
 }
 
 /** What the log says. */
@@ -165,14 +165,8 @@ export const replay = (live: Live.Live, { past }: Extract<Opening.Opened, { _tag
 const tell = (live: Live.Live, result: Result): Effect.Effect<void> =>
   Effect.mapEager(live.observing?.end(result) ?? Effect.void, () => {
     live.feed.end(Exit.asVoid(result))
-    if (Exit.isFailure(result)) live.inbox.fail(toRunError(result.cause))
+    if (Exit.isFailure(result)) live.inbox.fail(RunError.fromCause(result.cause))
     live.track.delete(live)
     Deferred.doneUnsafe(live.ended, result)
     Deferred.doneUnsafe(live.begun, Exit.asVoid(result))
   })
-
-/** The typed error of a cause; a defect is `Unknown`, with the defect as its `cause`. */
-export const toRunError = (cause: Cause.Cause<RunError.RunError>): RunError.RunError => {
-  const error = Cause.findErrorOption(cause)
-  return error._tag === "Some" ? error.value : RunError.fromDefect(Cause.squash(cause))
-}
