@@ -12,8 +12,8 @@ import * as RunPolicy from "../../run/RunPolicy.ts"
 import type * as Model from "../../services/Model.ts"
 import type * as ToolExecutor from "../../services/ToolExecutor.ts"
 import type * as Definition from "../env/Definition.ts"
+import * as Digest from "../env/Digest.ts"
 import type * as Env from "../env/Env.ts"
-import * as Digest from "../log/Digest.ts"
 import * as Offer from "../turn/Offer.ts"
 
 export const makeOutput = <A>(schema: Schema.ConstraintCodec<A, unknown, never, never>): Definition.Output => {

@@ -12,9 +12,9 @@ import * as Transcript from "../../run/Transcript.ts"
 import * as Rewrite from "../../run/transcript/Rewrite.ts"
 import * as Hooks from "../../services/Hooks.ts"
 import type * as Model from "../../services/Model.ts"
+import * as Digest from "../env/Digest.ts"
 import type * as Env from "../env/Env.ts"
 import * as HookRun from "../env/HookRun.ts"
-import * as Digest from "../log/Digest.ts"
 import * as CurrentModel from "./CurrentModel.ts"
 
 /** What is sent in a turn, where hooks saw it. */
