@@ -63,7 +63,10 @@ export const drive = (
     live.track.add(live)
     const leftBehind = new LeftBehind.LeftBehind()
     const given = { services, request, live, forget, leftBehind, scope: Scope.makeUnsafe() }
-    const whole = Effect.flatMapEager(Observing.make(services, request, live.feed), (observing) => {
+    const { brief, runId, sessionId, settings } = request
+    const told = { agent: brief.agent, sessionId, runId, tools: brief.handlers.tools }
+    const observed = Observing.make(told, services.model.info, live.feed, settings)
+    const whole = Effect.flatMapEager(observed, (observing) => {
       live.observing = observing
       const driving: Driving = { ...given, observing, opened: undefined, env: undefined, timer: undefined }
       return Effect.updateContext(Effect.suspend(() => through(driving)), (context: Context.Context<never>) =>

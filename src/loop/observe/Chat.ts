@@ -8,12 +8,12 @@ import type * as Tracer from "effect/Tracer"
 import type * as Message from "../../run/Message.ts"
 import * as Usage from "../../run/Usage.ts"
 import type * as Model from "../../services/Model.ts"
-import type * as Env from "../env/Env.ts"
 import type * as Attempt from "../turn/Attempt.ts"
 import * as Content from "./Content.ts"
 import * as Conventions from "./Conventions.ts"
 import * as Metrics from "./Metrics.ts"
 import * as Spans from "./Spans.ts"
+import type * as Telemetry from "./Telemetry.ts"
 
 type Result = Attempt.Settled | Attempt.Failed
 
@@ -67,8 +67,8 @@ const chat: Spans.Kind<Subject, Result> = {
 
 /** Counts the attempt; gives a warning where that broke. A failed call is a call, whose duration counts. */
 export const measure = (
-  { telemetry }: Pick<Env.Env, "telemetry">,
-  { info }: Pick<Model.Model["Service"], "info">,
+  telemetry: Telemetry.Telemetry,
+  info: Message.ModelRef,
   result: Result
 ): Effect.Effect<void> | undefined => {
   try {
@@ -87,8 +87,8 @@ export const measure = (
 
 /** Runs the attempt in a span of its own, where somebody sees it: what the provider's adapter traces is below it. */
 export const around = (
-  { telemetry }: Pick<Env.Env, "telemetry">,
-  { info }: Pick<Model.Model["Service"], "info">,
+  telemetry: Telemetry.Telemetry,
+  info: Message.ModelRef,
   request: Model.ModelRequest,
   self: Effect.Effect<Result>
 ): Effect.Effect<Result> => telemetry.isTraced ? Spans.around(chat, { info, request }, self) : self

@@ -161,8 +161,13 @@ const ask = function*(
   const bare: Model.ModelRequest = { messages, tools, toolChoice: choiceOf(env), metadata }
   const request = answer === undefined ? bare : { ...bare, output: answer }
   const onLeak = Effect.sync(() => env.leftBehind.set(`model ${turn}.${attempt}`, { name: `model ${model.info.name}` }))
-  const result = yield* Chat.around(env, model, request, Attempt.run(model, request, journal, patience, onLeak))
-  const broken = Chat.measure(env, model, result)
+  const result = yield* Chat.around(
+    env.telemetry,
+    model.info,
+    request,
+    Attempt.run(model, request, journal, patience, onLeak)
+  )
+  const broken = Chat.measure(env.telemetry, model.info, result)
   if (broken !== undefined) yield* broken
   return result
 }
