@@ -6,6 +6,7 @@
  */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as AttemptResult from "../../run/AttemptResult.ts"
 import type * as Message from "../../run/Message.ts"
 import type * as RunError from "../../run/RunError.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
@@ -25,7 +26,7 @@ import * as TakingOver from "./TakingOver.ts"
 import * as Tries from "./Tries.ts"
 
 export type Result =
-  | Attempt.Settled & Settled
+  | AttemptResult.Settled & Settled
   | { readonly _tag: "Overflow"; readonly error: RunError.RunError }
   /** a model took over whose window is too small; it was not asked */
   | { readonly _tag: "Compact"; readonly request: ContextManager.Request }
@@ -63,7 +64,7 @@ export const run = function*(
   const asked = makeAsked(env, CurrentModel.of(env), prompt)
   const attempt = env.journal.state.attempts + 1
   const result = yield* ask(env, asked, attempt)
-  return result._tag === "Settled" && !Tries.saysNothing(result)
+  return result._tag === "Settled" && !AttemptResult.saysNothing(result)
     ? settled(env, asked, attempt, result, false)
     : yield* tryAgain(env, asked, attempt, result)
 }
@@ -72,7 +73,7 @@ const settled = (
   { tools }: Env.Env,
   { model }: Asked,
   attempt: number,
-  answer: Attempt.Settled,
+  answer: AttemptResult.Settled,
   isEmpty: boolean
 ): Result => ({ ...answer, attempt, isEmpty, model: model.info, tools })
 
@@ -81,7 +82,7 @@ const tryAgain = Effect.fnUntraced(function*(
   turnEnv: Env.Env,
   firstAsked: Asked,
   firstAttempt: number,
-  firstResult: Attempt.Settled | Attempt.Failed
+  firstResult: AttemptResult.AttemptResult
 ): Effect.fn.Return<Result, RunError.RunError> {
   const { journal } = turnEnv
   const { turn } = journal.state
@@ -96,7 +97,7 @@ const tryAgain = Effect.fnUntraced(function*(
   for (let attempt = firstAttempt;; attempt++) {
     const verdict = yield* Tries.judge(tries, attempt, result, mayBeEmpty, journal)
     if (verdict._tag === "Counts") {
-      return settled(env, asked, attempt, verdict.answer, Tries.saysNothing(verdict.answer))
+      return settled(env, asked, attempt, verdict.answer, AttemptResult.saysNothing(verdict.answer))
     }
     discard(env, asked, attempt, result, verdict)
     // the application's rule may throw: what the attempt cost is recorded by then
@@ -129,7 +130,7 @@ const discard = (
   { journal, prices }: Env.Env,
   { model }: Asked,
   attempt: number,
-  { duration, usage }: Attempt.Settled | Attempt.Failed,
+  { duration, usage }: AttemptResult.AttemptResult,
   verdict: Exclude<Tries.Verdict, { _tag: "Counts" }>
 ): void =>
   journal.record({
@@ -154,7 +155,7 @@ const ask = function*(
   env: Env.Env,
   { messages, model }: Asked,
   attempt: number
-): Effect.fn.Return<Attempt.Settled | Attempt.Failed> {
+): Effect.fn.Return<AttemptResult.AttemptResult> {
   const { answer, journal, patience, sessionId, tools } = env
   const { turn } = journal.state
   const metadata = { sessionId, runId: journal.runId, turn, attempt }
