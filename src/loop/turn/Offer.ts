@@ -48,7 +48,7 @@ const view = ({ journal, sessionId }: Env.Env): PrepareTurn.Turn => {
   return {
     sessionId,
     runId: journal.runId,
-    turn: totals.turns + 1,
+    turn: RunState.nextTurn(state),
     totals,
     data: state.input?.data,
     last: said ?? Transcript.last(journal.transcript)
