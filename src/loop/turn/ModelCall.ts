@@ -56,12 +56,13 @@ const makeAsked = (
   messages: messages ?? Transcript.messages(env.journal.transcript, model.info, env.system)
 })
 
-/** Sends what the transcript says, or the messages that hooks left of it. */
+/** Sends what the transcript says, or the messages that hooks left of it, to `model` first. */
 export const run = function*(
   env: Env.Env,
-  prompt?: ReadonlyArray<Message.Message>
+  model: Model.Model["Service"],
+  prompt: ReadonlyArray<Message.Message> | undefined
 ): Effect.fn.Return<Result, RunError.RunError> {
-  const asked = makeAsked(env, CurrentModel.of(env), prompt)
+  const asked = makeAsked(env, model, prompt)
   const attempt = env.journal.state.attempts + 1
   const result = yield* ask(env, asked, attempt)
   return result._tag === "Settled" && !AttemptResult.saysNothing(result)
