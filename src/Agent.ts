@@ -170,13 +170,13 @@ const construct = Effect.fnUntraced(function*<Tools extends Record<string, Tool.
   }
   const launch = Launch.make(services, definition)
   const inContext = AgentContext.surround(yield* Effect.context<never>(), options)
-  const begin = (input: RunInput.RunInput, isWatched: boolean) => inContext(launch.begin(input, isWatched))
+  const start = (input: RunInput.RunInput, isWatched: boolean) => inContext(launch.start(input, isWatched))
 
   return {
     client: {
-      stream: (input) => Start.whileRead(begin(input, true)),
-      run: (input) => Start.held(begin(input, false), (run) => run.result as Run<A>["result"]),
-      start: (input) => Start.held(begin(input, true), (run) => Effect.succeed(toRun<A>(run))),
+      stream: (input) => Start.whileRead(start(input, true)),
+      run: (input) => Start.held(start(input, false), (run) => run.result as Run<A>["result"]),
+      start: (input) => Start.held(start(input, true), (run) => Effect.succeed(toRun<A>(run))),
       resume: (input) => Start.whileRead(inContext(launch.resume(input))),
       approvals: (sessionId) => inContext(launch.approvals(sessionId)),
       decide: (decision) => inContext(launch.decide(decision)),

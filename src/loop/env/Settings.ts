@@ -36,20 +36,20 @@ export interface Settings {
 
 type Own = Pick<Definition.Definition, "limits" | "name" | "timeouts">
 
-/** Those of an agent in a context, which must be that of the fiber that asks; looked up once for each. */
-export const shared = (own: Own): (context: Context.Context<never>) => Effect.Effect<Settings> => {
+/** Those of an agent in the context of the fiber that asks, looked up once for each. */
+export const shared = (own: Own): Effect.Effect<Settings> => {
   const known = new WeakMap<Context.Context<never>, Settings>()
-  return (context) => {
+  return Effect.withFiber(({ context }) => {
     const made = known.get(context)
     return made !== undefined ? Effect.succeed(made) : Effect.map(make(own), (settings) => {
       known.set(context, settings)
       return settings
     })
-  }
+  })
 }
 
-/** Those of the context of the fiber that asks, behind what the agent says itself. */
-export const make = ({ limits, name, timeouts }: Own): Effect.Effect<Settings> =>
+/** Behind what the agent says itself. */
+const make = ({ limits, name, timeouts }: Own): Effect.Effect<Settings> =>
   Effect.withFiber((fiber) =>
     Effect.map(Telemetry.make(name), (telemetry): Settings => ({
       clock: fiber.getRef(Clock.Clock),

@@ -30,8 +30,8 @@ export const makeOutput = <A>(schema: Schema.ConstraintCodec<A, unknown, never, 
 /** Models like to put JSON into a Markdown fence. */
 const unfenced = (text: string): string => /^\s*```(?:json)?\s*\n([\s\S]*?)\n\s*```\s*$/.exec(text)?.[1] ?? text
 
-/** Begins what the first run of an agent waits for otherwise. */
-export const begin = (definition: Definition.Definition): void => void makeParts(definition, definition)
+/** Begins by now what the first run of an agent waits for otherwise. */
+export const warmUp = (definition: Definition.Definition): void => void makeParts(definition, definition)
 
 export const make = (
   definition: Definition.Definition,
