@@ -16,7 +16,7 @@ import type * as Definition from "./loop/env/Definition.ts"
 import type * as Env from "./loop/env/Env.ts"
 import * as Brief from "./loop/open/Brief.ts"
 import * as Launch from "./loop/start/Launch.ts"
-import * as Start from "./loop/start/Start.ts"
+import * as Started from "./loop/start/Started.ts"
 import { make as toRun, type Run } from "./Run.ts"
 import * as InputCheck from "./run/InputCheck.ts"
 import type * as RunError from "./run/RunError.ts"
@@ -174,10 +174,10 @@ const construct = Effect.fnUntraced(function*<Tools extends Record<string, Tool.
 
   return {
     client: {
-      stream: (input) => Start.whileRead(start(input, true)),
-      run: (input) => Start.held(start(input, false), (run) => run.result as Run<A>["result"]),
-      start: (input) => Start.held(start(input, true), (run) => Effect.succeed(toRun<A>(run))),
-      resume: (input) => Start.whileRead(inContext(launch.resume(input))),
+      stream: (input) => Started.whileRead(start(input, true)),
+      run: (input) => Started.held(start(input, false), (run) => run.result as Run<A>["result"]),
+      start: (input) => Started.held(start(input, true), (run) => Effect.succeed(toRun<A>(run))),
+      resume: (input) => Started.whileRead(inContext(launch.resume(input))),
       approvals: (sessionId) => inContext(launch.approvals(sessionId)),
       decide: (decision) => inContext(launch.decide(decision)),
       compact: (sessionId) => inContext(launch.compact(sessionId)),

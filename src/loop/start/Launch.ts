@@ -23,15 +23,14 @@ import * as Opening from "../open/Opening.ts"
 import * as CompactByHand from "./CompactByHand.ts"
 import * as Deciding from "./Deciding.ts"
 import * as Start from "./Start.ts"
+import type * as Started from "./Started.ts"
 import type * as Visit from "./Visit.ts"
-
-type Launched = Effect.Effect<Start.Started, RunError.RunError>
 
 export interface Launch {
   /** Starts a run, or attaches to the one that this id and input made before. */
-  readonly start: (input: RunInput.RunInput, isWatched: boolean) => Launched
+  readonly start: (input: RunInput.RunInput, isWatched: boolean) => Started.Starting
   /** Starts the next drive of a session's last run. */
-  readonly resume: (input: RunInput.ResumeInput) => Launched
+  readonly resume: (input: RunInput.ResumeInput) => Started.Starting
   /** The questions of a session that wait. */
   readonly approvals: (sessionId: string) => Effect.Effect<ReadonlyArray<RunResult.Approval>, RunError.RunError>
   /** Answers one of them. */
@@ -53,7 +52,7 @@ export const make = (services: Env.Services, definition: Definition.Definition):
   const shared = Settings.shared(definition)
 
   // what is known at once is gone on with at once
-  const start = (input: RunInput.RunInput, isWatched: boolean): Launched =>
+  const start = (input: RunInput.RunInput, isWatched: boolean): Started.Starting =>
     Effect.flatMap(
       shared,
       (settings) =>
@@ -65,7 +64,7 @@ export const make = (services: Env.Services, definition: Definition.Definition):
     isWatched: boolean,
     settings: Settings.Settings,
     { runId, sessionId }: Identity
-  ): Launched => {
+  ): Started.Starting => {
     const { limits, timeouts } = settings
     // what the application makes is checked like what is given
     const badId = InputCheck.badId("runId", runId) ?? InputCheck.badId("sessionId", sessionId)
@@ -83,7 +82,7 @@ export const make = (services: Env.Services, definition: Definition.Definition):
 
   const resume = Effect.fnUntraced(function*(
     input: RunInput.ResumeInput
-  ): Effect.fn.Return<Start.Started, RunError.RunError> {
+  ): Effect.fn.Return<Started.Started, RunError.RunError> {
     const sessionId = yield* checkedId(input.sessionId)
     const limits = input.limits === undefined ? undefined : yield* Effect.fromResult(InputCheck.limits(input.limits))
     const data = input.data === undefined ? undefined : yield* Effect.fromResult(InputCheck.json("data", input.data))
