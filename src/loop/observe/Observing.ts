@@ -44,7 +44,7 @@ export class Observing implements Publisher {
   }
 
   /** From now on all is seen, on its way to the feed; the drive found the run as `before`. A fiber of the drive calls it. */
-  begin(before: RunState.RunState): Publisher {
+  start(before: RunState.RunState): Publisher {
     const { drive, fiber, means, model } = this.#of
     const meter = Meter.make(drive, before, means.telemetry.metrics)
     const log = StepLog.make(drive, before, model, fiber, means.clock)
