@@ -72,6 +72,24 @@ describe("an abort", () => {
       yield* Aborted.answers(made)
     }))
 
+  it.effect("behind a first event that is stored, whose store has not said so, leaves a start of a run", () =>
+    Effect.gen(function*() {
+      const stored = Deferred.makeUnsafe<void>()
+      const store = yield* TestStore.make((append) =>
+        append.n > 1
+          ? append.store
+          : append.store.pipe(Effect.andThen(Deferred.succeed(stored, undefined)), Effect.andThen(Effect.never))
+      )
+      const made = yield* TestAgent.make([ScriptedModel.text("hello")], { store })
+      const starting = yield* Effect.forkChild(made.agent.start({ sessionId: "s", runId: "r", input: "go" }))
+      yield* Deferred.await(stored)
+      yield* Effect.forkChild((yield* made.agent.live("r"))!.abort)
+      yield* TestClock.adjust("10 seconds")
+      const run = yield* Fiber.join(starting)
+      const error = yield* Effect.flip(run.result)
+      assert.strictEqual(error.reason._tag, "StoreUnavailable")
+    }))
+
   it.effect("while the session is opened fails the start typed, as nothing to try again", () =>
     Effect.gen(function*() {
       const memory = yield* SessionStoreMemory.make
