@@ -36,7 +36,7 @@ export const compact = Effect.fnUntraced(function*(
         return Effect.andThen(env.journal.commit, Effect.fail(Compacting.failed(error.message)))
       }),
       Effect.onInterrupt(() => {
-        Compacting.discarding(env, request)()
+        Compacting.discardCutOff(env, request)
         return Effect.ignore(env.journal.commit)
       })
     )
