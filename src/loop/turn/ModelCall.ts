@@ -26,14 +26,14 @@ import * as TakingOver from "./TakingOver.ts"
 import * as Tries from "./Tries.ts"
 
 export type Result =
-  | AttemptResult.Settled & Settled
+  | AttemptResult.Settled & Answered
   | { readonly _tag: "Overflow"; readonly error: RunError.RunError }
   /** a model took over whose window is too small; it was not asked */
   | { readonly _tag: "Compact"; readonly request: ContextManager.Request }
   | { readonly _tag: "Limited"; readonly reason: RunEvent.LimitedReason }
 
 /** Who answered, at which attempt, and what tools it was offered. */
-interface Settled {
+interface Answered {
   readonly attempt: number
   readonly isEmpty: boolean
   readonly model: Model.ModelInfo
@@ -68,6 +68,31 @@ export const run = function*(
   return result._tag === "Settled" && !AttemptResult.saysNothing(result)
     ? settled(env, asked, attempt, result, false)
     : yield* tryAgain(env, asked, attempt, result)
+}
+
+/** Makes an attempt. */
+const ask = function*(
+  env: Env.Env,
+  { messages, model }: Asked,
+  attempt: number
+): Effect.fn.Return<AttemptResult.AttemptResult> {
+  const { answer, journal, patience, sessionId, telemetry, tools } = env
+  const { turn } = journal.state
+  const metadata = { sessionId, runId: journal.runId, turn, attempt }
+  const bare: Model.ModelRequest = { messages, tools, toolChoice: choiceOf(env), metadata }
+  const request = answer === undefined ? bare : { ...bare, output: answer }
+  const onLeak = Effect.sync(() => env.leftBehind.set(`model ${turn}.${attempt}`, { name: `model ${model.info.name}` }))
+  const tried = Attempt.run(model, request, journal, patience, onLeak)
+  const result = yield* Chat.around(telemetry, model.info, request, tried)
+  const broken = Chat.measure(telemetry, model.info, result)
+  if (broken !== undefined) yield* broken
+  return result
+}
+
+/** A tool that hooks left out cannot be asked for. */
+const choiceOf = ({ toolChoice, tools }: Env.Env): Model.ToolChoice => {
+  if (tools.length === 0) return "none"
+  return typeof toolChoice === "object" && !tools.some(({ name }) => name === toolChoice.tool) ? "auto" : toolChoice
 }
 
 const settled = (
@@ -144,35 +169,6 @@ const discard = (
     duration,
     ...(verdict._tag === "Retry" ? { delay: Duration.toMillis(verdict.delay.duration) } : {})
   })
-
-/** A tool that hooks left out cannot be asked for. */
-const choiceOf = ({ toolChoice, tools }: Env.Env): Model.ToolChoice => {
-  if (tools.length === 0) return "none"
-  return typeof toolChoice === "object" && !tools.some(({ name }) => name === toolChoice.tool) ? "auto" : toolChoice
-}
-
-/** Makes an attempt. */
-const ask = function*(
-  env: Env.Env,
-  { messages, model }: Asked,
-  attempt: number
-): Effect.fn.Return<AttemptResult.AttemptResult> {
-  const { answer, journal, patience, sessionId, tools } = env
-  const { turn } = journal.state
-  const metadata = { sessionId, runId: journal.runId, turn, attempt }
-  const bare: Model.ModelRequest = { messages, tools, toolChoice: choiceOf(env), metadata }
-  const request = answer === undefined ? bare : { ...bare, output: answer }
-  const onLeak = Effect.sync(() => env.leftBehind.set(`model ${turn}.${attempt}`, { name: `model ${model.info.name}` }))
-  const result = yield* Chat.around(
-    env.telemetry,
-    model.info,
-    request,
-    Attempt.run(model, request, journal, patience, onLeak)
-  )
-  const broken = Chat.measure(env.telemetry, model.info, result)
-  if (broken !== undefined) yield* broken
-  return result
-}
 
 /** Announces a delay, stores what is recorded, and waits. */
 const wait = Effect.fnUntraced(function*(
