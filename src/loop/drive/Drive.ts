@@ -31,16 +31,20 @@ import * as Ending from "./Ending.ts"
 import type * as Live from "./Live.ts"
 import * as Phase from "./Phase.ts"
 
-/** One drive under way: what it was given, and how far it came. */
-interface Driving {
+/** What a drive is given. */
+interface Given {
   readonly services: Env.Services
   readonly request: Env.Request
   readonly live: Live.Live
   readonly forget: Effect.Effect<void>
-  readonly observing: Observing.Observing
   readonly leftBehind: LeftBehind.LeftBehind
   /** holds the session */
   readonly scope: Scope.Closeable
+}
+
+/** One drive under way, and how far it came. */
+interface Driving extends Given {
+  readonly observing: Observing.Observing
   /** set once the session is this drive's */
   taken: CutShort.TakenUp | undefined
   /** cuts the run off when its time is over */
@@ -60,27 +64,33 @@ export const drive = (
   Effect.uninterruptible(Effect.suspend(() => {
     live.track.add(live)
     const leftBehind = new LeftBehind.LeftBehind()
-    const given = { services, request, live, forget, leftBehind, scope: Scope.makeUnsafe() }
-    const { brief, runId, sessionId, settings } = request
-    const told = { agent: brief.agent, sessionId, runId, tools: brief.handlers.tools }
-    const observed = Observing.make(told, services.model.info, live.feed, settings)
-    const whole = Effect.flatMapEager(observed, (observing) => {
+    const given: Given = { services, request, live, forget, leftBehind, scope: Scope.makeUnsafe() }
+    const whole = Effect.flatMapEager(observe(given), (observing) => {
       live.observing = observing
       const driving: Driving = { ...given, observing, taken: undefined, timer: undefined }
-      return Effect.updateContext(Effect.suspend(() => through(driving)), (context: Context.Context<never>) =>
-        Context.add(
-          Context.add(context, Tracer.ParentSpan, observing.span),
-          LeaveBehind.LeaveBehind,
-          Severed.leaveBehind(given)
-        ))
+      return Effect.updateContext(Effect.suspend(() => through(driving)), contextOf(driving))
     })
     // a bug of ours or of a tracer: nobody is left waiting, and no session held, for a run that has none left to drive it
     return Effect.catchCause(
       whole,
-      (cause) =>
-        Effect.andThen(release(given), Ending.refuse(live, RunError.fromCause(cause)))
+      (cause) => Effect.andThen(release(given), Ending.refuse(live, RunError.fromCause(cause)))
     )
   }))
+
+/** A drive is observed from before its session is opened: what opening it does is below the drive's span. */
+const observe = ({ live, request: { brief, runId, sessionId, settings }, services }: Given) =>
+  Observing.make(
+    { agent: brief.agent, sessionId, runId, tools: brief.handlers.tools },
+    services.model.info,
+    live.feed,
+    settings
+  )
+
+/** The context that all of a drive works in. */
+const contextOf = (driving: Driving) => (around: Context.Context<never>): Context.Context<never> => {
+  const traced = Context.add(around, Tracer.ParentSpan, driving.observing.span)
+  return Context.add(traced, LeaveBehind.LeaveBehind, Severed.leaveBehind(driving))
+}
 
 /** Works, and then ends. Called by code that the drive's fiber runs. */
 const through = (driving: Driving): Effect.Effect<void> => {
