@@ -30,6 +30,7 @@ import * as DurationLimit from "./DurationLimit.ts"
 import * as Ending from "./Ending.ts"
 import type * as Live from "./Live.ts"
 import * as Phase from "./Phase.ts"
+import * as Telling from "./Telling.ts"
 
 /** What a drive is given. */
 interface Given {
@@ -73,7 +74,7 @@ export const drive = (
     // a bug of ours or of a tracer: nobody is left waiting, and no session held, for a run that has none left to drive it
     return Effect.catchCause(
       whole,
-      (cause) => Effect.andThen(release(given), Ending.refuse(live, RunError.fromCause(cause)))
+      (cause) => Effect.andThen(release(given), Telling.refuse(live, RunError.fromCause(cause)))
     )
   }))
 
@@ -165,12 +166,12 @@ const end = (driving: Driving, exit: Exit.Exit<Worked, RunError.RunError>): Effe
   const finish = (env: Env.Env, ending: Ending.Ending) => Ending.finish(env, live, ending, release(driving))
   if (Exit.isSuccess(exit)) {
     return exit.value._tag === "Replay"
-      ? Effect.andThen(release(driving), Ending.replay(live, exit.value))
+      ? Effect.andThen(release(driving), Telling.replay(live, exit.value))
       : finish(taken!.env, exit.value)
   }
   const { cause } = exit
   if (taken === undefined || !CutShort.hasBegun(live, taken, cause)) {
-    return Effect.andThen(release(driving), Ending.refuse(live, CutShort.refusalOf(live, cause)))
+    return Effect.andThen(release(driving), Telling.refuse(live, CutShort.refusalOf(live, cause)))
   }
   if (live.env === undefined && CutShort.isStored(taken)) live.began(taken.env)
   return finish(taken.env, CutShort.endingOf(taken.env, live, cause))

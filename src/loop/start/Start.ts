@@ -7,8 +7,8 @@ import * as Effect from "effect/Effect"
 import * as RunError from "../../run/RunError.ts"
 import type * as Runs from "../../services/Runs.ts"
 import * as Drive from "../drive/Drive.ts"
-import * as Ending from "../drive/Ending.ts"
 import * as Live from "../drive/Live.ts"
+import * as Telling from "../drive/Telling.ts"
 import type * as Env from "../env/Env.ts"
 import * as Opening from "../open/Opening.ts"
 import * as Started from "./Started.ts"
@@ -67,6 +67,6 @@ const replay = Effect.fnUntraced(function*(
 ): Effect.fn.Return<Started.Started, RunError.RunError> {
   const past = yield* Opening.past(services.store, request.sessionId, request.runId, request.begin)
   if (past === undefined) return yield* busy
-  yield* Ending.replay(run, { _tag: "Replay", past })
+  yield* Telling.replay(run, { _tag: "Replay", past })
   return { run, isAttached: true }
 })
