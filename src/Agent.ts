@@ -14,7 +14,7 @@ import * as AgentContext from "./AgentContext.ts"
 import type { Client } from "./Client.ts"
 import type * as Definition from "./loop/env/Definition.ts"
 import type * as Env from "./loop/env/Env.ts"
-import * as Brief from "./loop/open/Brief.ts"
+import * as FinalAnswer from "./loop/open/FinalAnswer.ts"
 import * as Launch from "./loop/start/Launch.ts"
 import * as Started from "./loop/start/Started.ts"
 import { make as toRun, type Run } from "./Run.ts"
@@ -158,7 +158,7 @@ const construct = Effect.fnUntraced(function*<Tools extends Record<string, Tool.
     instructions: options.instructions,
     handlers,
     timeouts: yield* orDefect(InputCheck.timeouts(options.timeouts ?? {})),
-    output: options.output === undefined ? undefined : Brief.makeOutput(options.output),
+    output: options.output === undefined ? undefined : FinalAnswer.make(options.output),
     rules: {
       stopWhen: options.stopWhen,
       stopBefore: options.stopBefore,
