@@ -90,6 +90,24 @@ describe("an abort", () => {
       assert.strictEqual(error.reason._tag, "StoreUnavailable")
     }))
 
+  it.effect("of a drive that resumes, whose first append is stuck by then, has its end behind that", () =>
+    Effect.gen(function*() {
+      const held = TestStore.holding((_, events) => events.some((event) => event._tag === "RunResumed"))
+      const store = yield* TestStore.make(held.onAppend)
+      const { agent } = yield* TestAgent.make([TestAgent.work(1), ScriptedModel.text("hello")], { store })
+      yield* agent.run({ sessionId: "s", input: "go", limits: { maxTurns: 1 } })
+      const reading = yield* Effect.forkChild(
+        Stream.runDrain(agent.resume({ sessionId: "s", limits: { maxTurns: 9 } }))
+      )
+      yield* held.reached
+      const leaving = yield* Effect.forkChild(Fiber.interrupt(reading))
+      yield* TestClock.adjust("5 seconds")
+      yield* held.release
+      yield* Fiber.join(leaving)
+      const last = (yield* store.log("s")).slice(-2)
+      assert.deepStrictEqual(last.map(({ _tag }) => _tag), ["RunResumed", "RunAborted"])
+    }))
+
   it.effect("while the session is opened fails the start typed, as nothing to try again", () =>
     Effect.gen(function*() {
       const memory = yield* SessionStoreMemory.make
