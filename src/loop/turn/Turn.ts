@@ -3,8 +3,8 @@
  *
  * The parts of a turn are generators that `yield*` takes up in place: one that waits for nothing costs no operation of its own.
  *
- * Does not own how the context is made smaller (`Fitting`), a call retried (`ModelCall`), what follows from the answer
- * (`Concluding`), nor the end of a drive (`Drive`).
+ * Does not own how the context is made smaller (`Fitting`), how a turn begins in the log (`TurnStart`), a call retried
+ * (`ModelCall`), what follows from the answer (`Concluding`), nor the end of a drive (`Drive`).
  */
 import * as Effect from "effect/Effect"
 import type * as Message from "../../run/Message.ts"
