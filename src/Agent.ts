@@ -14,9 +14,9 @@ import * as AgentContext from "./AgentContext.ts"
 import type { Client } from "./Client.ts"
 import type * as Definition from "./loop/env/Definition.ts"
 import type * as Env from "./loop/env/Env.ts"
-import * as Brief from "./loop/open/Brief.ts"
+import * as FinalAnswer from "./loop/open/FinalAnswer.ts"
 import * as Launch from "./loop/start/Launch.ts"
-import * as Start from "./loop/start/Start.ts"
+import * as Started from "./loop/start/Started.ts"
 import { make as toRun, type Run } from "./Run.ts"
 import * as InputCheck from "./run/InputCheck.ts"
 import type * as RunError from "./run/RunError.ts"
@@ -158,7 +158,7 @@ const construct = Effect.fnUntraced(function*<Tools extends Record<string, Tool.
     instructions: options.instructions,
     handlers,
     timeouts: yield* orDefect(InputCheck.timeouts(options.timeouts ?? {})),
-    output: options.output === undefined ? undefined : Brief.makeOutput(options.output),
+    output: options.output === undefined ? undefined : FinalAnswer.make(options.output),
     rules: {
       stopWhen: options.stopWhen,
       stopBefore: options.stopBefore,
@@ -170,14 +170,14 @@ const construct = Effect.fnUntraced(function*<Tools extends Record<string, Tool.
   }
   const launch = Launch.make(services, definition)
   const inContext = AgentContext.surround(yield* Effect.context<never>(), options)
-  const begin = (input: RunInput.RunInput, isWatched: boolean) => inContext(launch.begin(input, isWatched))
+  const start = (input: RunInput.RunInput, isWatched: boolean) => inContext(launch.start(input, isWatched))
 
   return {
     client: {
-      stream: (input) => Start.whileRead(begin(input, true)),
-      run: (input) => Start.held(begin(input, false), (run) => run.result as Run<A>["result"]),
-      start: (input) => Start.held(begin(input, true), (run) => Effect.succeed(toRun<A>(run))),
-      resume: (input) => Start.whileRead(inContext(launch.resume(input))),
+      stream: (input) => Started.whileRead(start(input, true)),
+      run: (input) => Started.held(start(input, false), (run) => run.result as Run<A>["result"]),
+      start: (input) => Started.held(start(input, true), (run) => Effect.succeed(toRun<A>(run))),
+      resume: (input) => Started.whileRead(inContext(launch.resume(input))),
       approvals: (sessionId) => inContext(launch.approvals(sessionId)),
       decide: (decision) => inContext(launch.decide(decision)),
       compact: (sessionId) => inContext(launch.compact(sessionId)),

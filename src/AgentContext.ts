@@ -38,51 +38,69 @@ export interface Settings {
   readonly hooks?: ReadonlyArray<Hooks.Hook>
 }
 
-interface Entry {
-  readonly key: Context.Key<never, unknown>
-  readonly value: unknown
-}
-
-/** In the place of what a context does not say; `undefined` may be what it says. */
-const absent = Symbol()
-
 /** Runs an effect in the context of an agent with these options, which was made in the context `layer`. */
 export const surround = (layer: Context.Context<never>, options: Settings) => {
-  const pick = (keep: (key: string) => boolean): ReadonlyArray<Entry> =>
-    [...layer.mapUnsafe].filter(([key]) => keep(key)).map(([key, value]) => ({ key: Context.Service(key), value }))
-  const below = pick((key) => isAmbient(key) && !ofBuilding.has(key))
-  const own = pick((key) => !isAmbient(key))
-  const above: ReadonlyArray<Entry> = options.retry === undefined
-    ? own
-    : [...own, { key: RetryPolicy.RetryPolicy, value: options.retry }]
-  const hooks = [...new Set([...(options.hooks ?? []), ...Context.get(layer, Hooks.Hooks)])]
-  const observers = [...new Set(Context.get(layer, Observers.Observers))]
-  const around = (caller: Context.Context<never>): Context.Context<never> => {
-    const ofCaller = ({ key }: Entry): unknown => Context.getOrElse(caller, key, () => absent)
-    const missing = [
-      ...below.filter((entry) => ofCaller(entry) === absent),
-      ...above.filter((entry) => ofCaller(entry) !== entry.value)
-    ]
-    // a context that stays as it is costs nothing
-    let merged = missing.length === 0
-      ? caller
-      : Context.merge(caller, Context.makeUnsafe(new Map(missing.map(({ key, value }) => [key.key, value]))))
-    const allHooks = together(hooks, Context.get(caller, Hooks.Hooks))
-    if (allHooks.length > 0) merged = Context.add(merged, Hooks.Hooks, allHooks)
-    const allObservers = together(observers, Context.get(caller, Observers.Observers))
-    if (allObservers.length > 0) merged = Context.add(merged, Observers.Observers, allObservers)
-    return merged
-  }
+  const own = ownOf(layer, options)
   /** by the caller's, which never change: most callers have one for all their runs */
   const known = new WeakMap<Context.Context<never>, Context.Context<never>>()
   return <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
     Effect.updateContext(self, (caller: Context.Context<R>) => {
       const made = known.get(caller)
       if (made !== undefined) return made as Context.Context<R>
-      const merged = around(caller)
+      const merged = around(own, caller)
       known.set(caller, merged)
       return merged as Context.Context<R>
     })
+}
+
+interface Entry {
+  readonly key: Context.Key<never, unknown>
+  readonly value: unknown
+}
+
+/** What an agent brings to the contexts of those who call it. */
+interface Own {
+  /** counts where the caller says nothing */
+  readonly below: ReadonlyArray<Entry>
+  /** counts whatever the caller says */
+  readonly above: ReadonlyArray<Entry>
+  readonly hooks: ReadonlyArray<Hooks.Hook>
+  readonly observers: ReadonlyArray<Observers.Observer>
+}
+
+const ownOf = (layer: Context.Context<never>, { hooks = [], retry }: Settings): Own => {
+  const pick = (keep: (key: string) => boolean): ReadonlyArray<Entry> =>
+    [...layer.mapUnsafe].filter(([key]) => keep(key)).map(([key, value]) => ({ key: Context.Service(key), value }))
+  const services = pick((key) => !isAmbient(key))
+  return {
+    below: pick((key) => isAmbient(key) && !ofBuilding.has(key)),
+    above: retry === undefined ? services : [...services, { key: RetryPolicy.RetryPolicy, value: retry }],
+    hooks: [...new Set([...hooks, ...Context.get(layer, Hooks.Hooks)])],
+    observers: [...new Set(Context.get(layer, Observers.Observers))]
+  }
+}
+
+/** In the place of what a context does not say; `undefined` may be what it says. */
+const absent = Symbol()
+
+/** A caller's context with what the agent brings; where that changes nothing it is the caller's own. */
+const around = (
+  { above, below, hooks, observers }: Own,
+  caller: Context.Context<never>
+): Context.Context<never> => {
+  const ofCaller = ({ key }: Entry): unknown => Context.getOrElse(caller, key, () => absent)
+  const missing = [
+    ...below.filter((entry) => ofCaller(entry) === absent),
+    ...above.filter((entry) => ofCaller(entry) !== entry.value)
+  ]
+  let merged = missing.length === 0
+    ? caller
+    : Context.merge(caller, Context.makeUnsafe(new Map(missing.map(({ key, value }) => [key.key, value]))))
+  const allHooks = together(hooks, Context.get(caller, Hooks.Hooks))
+  if (allHooks.length > 0) merged = Context.add(merged, Hooks.Hooks, allHooks)
+  const allObservers = together(observers, Context.get(caller, Observers.Observers))
+  if (allObservers.length > 0) merged = Context.add(merged, Observers.Observers, allObservers)
+  return merged
 }
 
 /** Each once, in order; none of `ours` is there twice. */

@@ -17,7 +17,7 @@ const ai = "effect/ai belongs to"
 const types = "Types only here"
 const builtin = "no-nodejs-modules"
 
-/** The rooms of the loop: one imports code of those before it, and types of all. */
+/** The rooms of the loop: one imports those before it. */
 const rooms = ["log", "observe", "env", "round", "turn", "open", "drive", "start"]
 
 type Case = readonly [statement: string, report: string | undefined]
@@ -106,11 +106,13 @@ const imports: Record<string, ReadonlyArray<Case>> = {
       [`import "node:fs"`, builtin],
       [`import "../../run/Message.ts"`, undefined],
       [`import "../../Agent.ts"`, "src/loop imports src/run and src/services only"],
-      ...rooms.map((other, of): Case => [
-        `import "../${other}/Case.ts"`,
-        of > at ? `src/loop/${room} imports code of the rooms below it only` : undefined
-      ]),
-      ...rooms.map((other): Case => [`import type { ${other} } from "../${other}/Case.ts"`, undefined])
+      ...rooms.flatMap((other, of): Array<Case> => {
+        const report = of > at ? `src/loop/${room} imports the rooms below it only` : undefined
+        return [
+          [`import "../${other}/Case.ts"`, report],
+          [`import type { ${other} } from "../${other}/Case.ts"`, report]
+        ]
+      })
     ]])
   ),
   "src/layers/Case.ts": [

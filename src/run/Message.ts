@@ -93,6 +93,10 @@ export type Message = typeof Message.Type
 export const ModelRef = Schema.Struct({ provider: Schema.String, name: Schema.String })
 export type ModelRef = typeof ModelRef.Type
 
+/** By what the log calls them: two at different addresses may have one name. */
+export const isSameModel = (a: ModelRef | undefined, b: ModelRef | undefined): boolean =>
+  a?.provider === b?.provider && a?.name === b?.name
+
 export const text = (value: string): TextPart => ({ type: "text", text: value })
 
 /** A user message of a text, or of parts. */

@@ -6,6 +6,7 @@
  * reason is therefore never retryable in a run's type: it comes out as `RetriesExhausted`. Does not own the reasons;
  * those are in `ErrorReason`.
  */
+import * as Cause from "effect/Cause"
 import * as Data from "effect/Data"
 import * as Duration from "effect/Duration"
 import * as Schema from "effect/Schema"
@@ -137,6 +138,12 @@ export const fromDefect = (defect: unknown): NonRetryableError =>
     }),
     { cause: defect }
   )
+
+/** The typed error of a failure; what a run died of is `Unknown`, as `fromDefect` says. */
+export const fromCause = (cause: Cause.Cause<RunError>): RunError => {
+  const error = Cause.findErrorOption(cause)
+  return error._tag === "Some" ? error.value : fromDefect(Cause.squash(cause))
+}
 
 export const invalidOutput = (problem: string): NonRetryableError =>
   new NonRetryableError({

@@ -216,6 +216,9 @@ const told = (trail: DoomLoop.Trail, { loop }: { readonly loop?: DoomLoop.Loop }
 /** True when the log has an answer or calls whose turn is not finished: the next drive takes that turn up. */
 export const isTurnOpen = (state: RunState): boolean => state.openCalls.length > 0 || state.answer !== undefined
 
+/** The number of the turn that begins next: one that has no answer yet begins again. */
+export const nextTurn = ({ totals }: RunState): number => totals.turns + 1
+
 /** True when a drive began and never wrote its end: its process died, or its store did. */
 export const isOpen = (state: RunState): boolean => state.status !== "idle" && !RunStatus.isEnd(state.status)
 

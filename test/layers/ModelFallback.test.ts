@@ -375,6 +375,22 @@ describe("a model that takes over where there are hooks", () => {
       assert.deepStrictEqual(RunLog.violations(log), [])
     }))
 
+  it.effect("begins the turn again in the log, with the tools that they leave for it", () =>
+    Effect.gen(function*() {
+      const hooks: ReadonlyArray<Hook> = [{
+        name: "cautious",
+        beforeModelCall: ({ model }) => model.name === "b-1" ? Effect.succeed({ tools: ["look"] }) : Effect.void
+      }]
+      const { agent, store } = yield* agentOf(scripts, { agent: { hooks } })
+      yield* agent.run({ sessionId: "s", input: "go" })
+      const starts = (yield* store.log("s")).filter((event) => event._tag === "TurnStarted")
+      assert.deepStrictEqual(
+        starts.map(({ model, promptSeq, seq, tools, turn }) => [turn, model.name, seq - promptSeq, tools]),
+        [[1, "a-1", 1, undefined], [1, "b-1", 1, ["look"]]]
+      )
+      assert.notStrictEqual(starts[0]?.inputDigest, starts[1]?.inputDigest)
+    }))
+
   it.effect("is not asked where a guard blocks it", () =>
     Effect.gen(function*() {
       const hooks = [named([], (name) => name === "b-1")]

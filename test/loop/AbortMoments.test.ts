@@ -72,6 +72,42 @@ describe("an abort", () => {
       yield* Aborted.answers(made)
     }))
 
+  it.effect("behind a first event that is stored, whose store has not said so, leaves a start of a run", () =>
+    Effect.gen(function*() {
+      const stored = Deferred.makeUnsafe<void>()
+      const store = yield* TestStore.make((append) =>
+        append.n > 1
+          ? append.store
+          : append.store.pipe(Effect.andThen(Deferred.succeed(stored, undefined)), Effect.andThen(Effect.never))
+      )
+      const made = yield* TestAgent.make([ScriptedModel.text("hello")], { store })
+      const starting = yield* Effect.forkChild(made.agent.start({ sessionId: "s", runId: "r", input: "go" }))
+      yield* Deferred.await(stored)
+      yield* Effect.forkChild((yield* made.agent.live("r"))!.abort)
+      yield* TestClock.adjust("10 seconds")
+      const run = yield* Fiber.join(starting)
+      const error = yield* Effect.flip(run.result)
+      assert.strictEqual(error.reason._tag, "StoreUnavailable")
+    }))
+
+  it.effect("of a drive that resumes, whose first append is stuck by then, has its end behind that", () =>
+    Effect.gen(function*() {
+      const held = TestStore.holding((_, events) => events.some((event) => event._tag === "RunResumed"))
+      const store = yield* TestStore.make(held.onAppend)
+      const { agent } = yield* TestAgent.make([TestAgent.work(1), ScriptedModel.text("hello")], { store })
+      yield* agent.run({ sessionId: "s", input: "go", limits: { maxTurns: 1 } })
+      const reading = yield* Effect.forkChild(
+        Stream.runDrain(agent.resume({ sessionId: "s", limits: { maxTurns: 9 } }))
+      )
+      yield* held.reached
+      const leaving = yield* Effect.forkChild(Fiber.interrupt(reading))
+      yield* TestClock.adjust("5 seconds")
+      yield* held.release
+      yield* Fiber.join(leaving)
+      const last = (yield* store.log("s")).slice(-2)
+      assert.deepStrictEqual(last.map(({ _tag }) => _tag), ["RunResumed", "RunAborted"])
+    }))
+
   it.effect("while the session is opened fails the start typed, as nothing to try again", () =>
     Effect.gen(function*() {
       const memory = yield* SessionStoreMemory.make

@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
-import * as Digest from "../../src/loop/log/Digest.ts"
+import * as Digest from "../../src/loop/env/Digest.ts"
 import * as RunInput from "../../src/run/RunInput.ts"
 import * as Approver from "../../src/services/Approver.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"

@@ -1,47 +1,40 @@
 /**
- * What follows where the work of a drive was cut short, by a failure or from outside: how its run ends, or why it never began.
+ * What follows where the work of a drive was cut short, by a failure or from outside: whether its run had begun by then, and how
+ * it ends, or why it never began.
  *
  * Does not own the end itself (`Ending`), nor how work is cut off (`Phase`).
  */
 import * as Cause from "effect/Cause"
 import * as RunError from "../../run/RunError.ts"
-import type * as RunState from "../../run/RunState.ts"
 import type * as Env from "../env/Env.ts"
-import type * as Journal from "../log/Journal.ts"
 import type * as Opening from "../open/Opening.ts"
-import * as Ending from "./Ending.ts"
+import type * as Ending from "./Ending.ts"
 import type * as Live from "./Live.ts"
 
-/** How far the work came. */
-interface Work {
-  readonly live: Live.Live
-  /** the session as it was found, once it is this drive's */
-  readonly opened: Opening.Ready | undefined
-  readonly env: Env.Env | undefined
+/** A drive that took its session up: what it works with, and the session as it was found. */
+export interface TakenUp {
+  readonly env: Env.Env
+  readonly found: Opening.Ready
 }
 
 type Failure = Cause.Cause<RunError.RunError>
 
-/** What a run was begun with; cut off before the store has answered, it may have begun all the same. */
-export const begunWith = ({ env, live, opened }: Work, cause: Failure): Env.Env | undefined => {
-  if (live.env !== undefined || env === undefined || opened === undefined) return live.env
-  if (opened.session.head() > opened.state.seq) {
-    live.begin(env)
-    return env
-  }
-  // its end stands behind that answer
-  return isPending(cause, env.journal, opened.state) ? env : undefined
-}
+/** Its run has a first event that may be in the log; an end stands behind the store's answer. */
+export const hasBegun = ({ env }: Live.Live, taken: TakenUp, cause: Failure): boolean =>
+  env !== undefined || isStored(taken) || isPending(taken, cause)
+
+/** The first event is in the log, also where the drive was cut off before the store said so. */
+export const isStored = ({ found: { session, state } }: TakenUp): boolean => session.head() > state.seq
 
 /** The first event is with the store, which has not said yet what became of it. */
-const isPending = (cause: Failure, journal: Journal.Journal, before: RunState.RunState) => {
-  const { drive, runId } = journal.state
-  return Cause.hasInterruptsOnly(cause) && (runId !== before.runId || drive > before.drive)
+const isPending = ({ env, found }: TakenUp, cause: Failure): boolean => {
+  const { drive, runId } = env.journal.state
+  return Cause.hasInterruptsOnly(cause) && (runId !== found.state.runId || drive > found.state.drive)
 }
 
 /** Why a run that never began did not. */
 export const refusalOf = ({ runId, stopped }: Live.Live, cause: Failure): RunError.RunError => {
-  if (!Cause.hasInterruptsOnly(cause)) return Ending.toRunError(cause)
+  if (!Cause.hasInterruptsOnly(cause)) return RunError.fromCause(cause)
   const isShutdown = stopped?._tag === "Abort" && stopped.reason === "shutdown"
   return isShutdown ? RunError.shuttingDown : RunError.abortedBeforeStart(runId)
 }
@@ -50,7 +43,7 @@ export const refusalOf = ({ runId, stopped }: Live.Live, cause: Failure): RunErr
 export const endingOf = ({ journal }: Env.Env, { stopped }: Live.Live, cause: Failure): Ending.Ending => {
   // an interruption that nobody here asked for came from inside: a model or a strategy interrupted itself
   if (!Cause.hasInterruptsOnly(cause) || stopped === undefined) {
-    return { _tag: "RunFailed", error: Ending.toRunError(cause) }
+    return { _tag: "RunFailed", error: RunError.fromCause(cause) }
   }
   if (stopped._tag === "Failed") return { _tag: "RunFailed", error: stopped.error }
   if (stopped._tag === "Duration") return { _tag: "RunLimited", reason: "duration" }

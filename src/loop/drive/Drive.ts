@@ -5,16 +5,14 @@
  * Does not own turns (`Turn`), nor which runs live in this process (`Runs`).
  */
 import * as Context from "effect/Context"
-import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
 import * as Scope from "effect/Scope"
 import * as Tracer from "effect/Tracer"
-import type * as RunError from "../../run/RunError.ts"
+import * as RunError from "../../run/RunError.ts"
 import * as RunState from "../../run/RunState.ts"
 import * as Alarm from "../../services/Alarm.ts"
-import * as Detached from "../../services/Detached.ts"
 import * as Grace from "../../services/Grace.ts"
 import * as LeaveBehind from "../../services/LeaveBehind.ts"
 import * as Env from "../env/Env.ts"
@@ -28,23 +26,28 @@ import * as Opening from "../open/Opening.ts"
 import type * as Ended from "../turn/Ended.ts"
 import * as Turn from "../turn/Turn.ts"
 import * as CutShort from "./CutShort.ts"
+import * as DurationLimit from "./DurationLimit.ts"
 import * as Ending from "./Ending.ts"
-import * as Live from "./Live.ts"
+import type * as Live from "./Live.ts"
 import * as Phase from "./Phase.ts"
+import * as Telling from "./Telling.ts"
 
-/** One drive under way: what it was given, and how far it came. */
-interface Driving {
+/** What a drive is given. */
+interface Given {
   readonly services: Env.Services
   readonly request: Env.Request
   readonly live: Live.Live
   readonly forget: Effect.Effect<void>
-  readonly observing: Observing.Observing
   readonly leftBehind: LeftBehind.LeftBehind
   /** holds the session */
   readonly scope: Scope.Closeable
-  /** the session as it was found, once it is this drive's */
-  opened: Opening.Ready | undefined
-  env: Env.Env | undefined
+}
+
+/** One drive under way, and how far it came. */
+interface Driving extends Given {
+  readonly observing: Observing.Observing
+  /** set once the session is this drive's */
+  taken: CutShort.TakenUp | undefined
   /** cuts the run off when its time is over */
   timer: Fiber.Fiber<void> | undefined
 }
@@ -62,24 +65,33 @@ export const drive = (
   Effect.uninterruptible(Effect.suspend(() => {
     live.track.add(live)
     const leftBehind = new LeftBehind.LeftBehind()
-    const given = { services, request, live, forget, leftBehind, scope: Scope.makeUnsafe() }
-    const whole = Effect.flatMapEager(Observing.make(services, request, live.feed), (observing) => {
+    const given: Given = { services, request, live, forget, leftBehind, scope: Scope.makeUnsafe() }
+    const whole = Effect.flatMapEager(observe(given), (observing) => {
       live.observing = observing
-      const driving: Driving = { ...given, observing, opened: undefined, env: undefined, timer: undefined }
-      return Effect.updateContext(Effect.suspend(() => through(driving)), (context: Context.Context<never>) =>
-        Context.add(
-          Context.add(context, Tracer.ParentSpan, observing.span),
-          LeaveBehind.LeaveBehind,
-          Severed.leaveBehind(given)
-        ))
+      const driving: Driving = { ...given, observing, taken: undefined, timer: undefined }
+      return Effect.updateContext(Effect.suspend(() => through(driving)), contextOf(driving))
     })
     // a bug of ours or of a tracer: nobody is left waiting, and no session held, for a run that has none left to drive it
     return Effect.catchCause(
       whole,
-      (cause) =>
-        Effect.andThen(release(given), Ending.refuse(live, Ending.toRunError(cause)))
+      (cause) => Effect.andThen(release(given), Telling.refuse(live, RunError.fromCause(cause)))
     )
   }))
+
+/** A drive is observed from before its session is opened: what opening it does is below the drive's span. */
+const observe = ({ live, request: { brief, runId, sessionId, settings }, services }: Given) =>
+  Observing.make(
+    { agent: brief.agent, sessionId, runId, tools: brief.handlers.tools },
+    services.model.info,
+    live.feed,
+    settings
+  )
+
+/** The context that all of a drive works in. */
+const contextOf = (driving: Driving) => (around: Context.Context<never>): Context.Context<never> => {
+  const traced = Context.add(around, Tracer.ParentSpan, driving.observing.span)
+  return Context.add(traced, LeaveBehind.LeaveBehind, Severed.leaveBehind(driving))
+}
 
 /** Works, and then ends. Called by code that the drive's fiber runs. */
 const through = (driving: Driving): Effect.Effect<void> => {
@@ -107,11 +119,10 @@ const work = (driving: Driving): Effect.Effect<Worked, RunError.RunError> => {
   return Effect.flatMap(
     Scope.provide(Opening.open(store, sessionId, runId, begin, folded), scope),
     (found) =>
-      Effect.flatMapEager(ready(driving, found), (opened): ReturnType<typeof work> => {
-        if (opened._tag === "Replay") return Effect.succeed(opened)
-        driving.opened = opened
-        return takeUp(driving, opened)
-      })
+      Effect.flatMapEager(
+        ready(driving, found),
+        (opened): ReturnType<typeof work> => opened._tag === "Replay" ? Effect.succeed(opened) : takeUp(driving, opened)
+      )
   )
 }
 
@@ -129,58 +140,39 @@ const ready = (
   )
 
 /** Stores the first event and takes turns; all of it is seen. */
-const takeUp = (driving: Driving, opened: Opening.Ready): Effect.Effect<Ended.Ended, RunError.RunError> => {
+const takeUp = (driving: Driving, found: Opening.Ready): Effect.Effect<Ended.Ended, RunError.RunError> => {
   const { leftBehind, live, observing, request, services } = driving
   // a store that makes a success of its interruption begins nothing more
   if (live.stopped !== undefined) return Effect.interrupt
   const env = Env.make(
     services,
     request,
-    { inbox: live.inbox, feed: observing.begin(opened.state), leftBehind },
-    opened
+    { inbox: live.inbox, feed: observing.start(found.state), leftBehind },
+    found
   )
-  driving.env = env
-  return Effect.flatMap(FirstEvent.write(env, opened.begin, request.brief), () => {
-    live.begin(env)
+  driving.taken = { env, found }
+  return Effect.flatMap(FirstEvent.write(env, found.begin, request.brief), () => {
+    live.began(env)
     if (live.stopped !== undefined) return Effect.interrupt
-    const { maxDuration } = env.journal.state.limits
-    if (maxDuration !== undefined) {
-      // a limit that is reached by now is the turns' own to see
-      const timer = Effect.andThen(Effect.yieldNow, limitDuration(env, live, maxDuration))
-      driving.timer = Detached.start(timer, Detached.contextHere())
-    }
+    driving.timer = DurationLimit.start(env.journal, live)
     return Turn.takeTurns(env)
   })
 }
 
 /** Ends what was begun, and refuses what was not. */
 const end = (driving: Driving, exit: Exit.Exit<Worked, RunError.RunError>): Effect.Effect<void> => {
-  const { live, timer } = driving
+  const { live, taken, timer } = driving
   timer?.interruptUnsafe()
   const finish = (env: Env.Env, ending: Ending.Ending) => Ending.finish(env, live, ending, release(driving))
   if (Exit.isSuccess(exit)) {
     return exit.value._tag === "Replay"
-      ? Effect.andThen(release(driving), Ending.replay(live, exit.value))
-      : finish(driving.env!, exit.value)
+      ? Effect.andThen(release(driving), Telling.replay(live, exit.value))
+      : finish(taken!.env, exit.value)
   }
-  const env = CutShort.begunWith(driving, exit.cause)
-  return env === undefined
-    ? Effect.andThen(release(driving), Ending.refuse(live, CutShort.refusalOf(live, exit.cause)))
-    : finish(env, CutShort.endingOf(env, live, exit.cause))
+  const { cause } = exit
+  if (taken === undefined || !CutShort.hasBegun(live, taken, cause)) {
+    return Effect.andThen(release(driving), Telling.refuse(live, CutShort.refusalOf(live, cause)))
+  }
+  if (live.env === undefined && CutShort.isStored(taken)) live.began(taken.env)
+  return finish(taken.env, CutShort.endingOf(taken.env, live, cause))
 }
-
-/** Cuts the run off when its time is over. */
-const limitDuration = (
-  { journal }: Pick<Env.Env, "journal">,
-  live: Live.Live,
-  maxDuration: number
-): Effect.Effect<void> =>
-  // time spent waiting for people does not count, so what is left is looked at again when it should be over
-  Effect.suspend(() => {
-    const left = maxDuration - RunState.totalsAt(journal.state, journal.now()).duration
-    const pause = journal.state.waitingSince === undefined ? left : Math.max(left, 1000)
-    if (left > 0) {
-      return Effect.andThen(Effect.sleep(Duration.millis(pause)), limitDuration({ journal }, live, maxDuration))
-    }
-    return Effect.sync(() => Live.cutOff(live, { _tag: "Duration" }))
-  })

@@ -1,27 +1,25 @@
 /**
  * How a drive ends: what is open is settled, one end is written, the session given back, and only then is the end shown.
  *
- * Does not own why it ends; the drive says so.
+ * Does not own why it ends (`CutShort`, `Ended`), nor who is told (`Telling`).
  */
 import * as Cause from "effect/Cause"
-import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as RunError from "../../run/RunError.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
-import * as RunResult from "../../run/RunResult.ts"
 import * as RunState from "../../run/RunState.ts"
 import * as RunStatus from "../../run/RunStatus.ts"
 import * as Detached from "../../services/Detached.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
 import type * as Env from "../env/Env.ts"
-import type * as Opening from "../open/Opening.ts"
 import * as Unsettled from "../round/Unsettled.ts"
 import type * as Ended from "../turn/Ended.ts"
 import type * as Live from "./Live.ts"
 import * as Phase from "./Phase.ts"
+import * as Telling from "./Telling.ts"
 
 export type Ending =
   | Ended.Ended
@@ -45,10 +43,10 @@ export const finish = (
   return Effect.flatMapEager(Phase.patiently(live, sealing, storeStuck), (sealed) => {
     if (Exit.isSuccess(sealed)) env.inbox.answer()
     if (sealing.pollUnsafe() === undefined) {
-      const giveUp = Effect.andThen(Effect.raceFirst(Fiber.await(sealing), Effect.sleep(patience)), release)
+      const giveUp = Effect.andThen(Effect.raceFirst(Fiber.await(sealing), Effect.sleep(sealLimit)), release)
       Detached.start(giveUp, Detached.contextHere())
     }
-    return tell(live, resultOf(env, live, ending, sealed))
+    return Telling.tell(live, resultOf(env, live, ending, sealed))
   })
 }
 
@@ -63,8 +61,6 @@ const seal = (env: Env.Env, release: Effect.Effect<void>): Effect.Effect<void, S
     return Effect.andThen(Effect.catchCause(env.journal.seal(release), giveBack), Effect.fail(error.value))
   })
 }
-
-type Result = Exit.Exit<RunResult.RunResult<unknown>, RunError.RunError>
 
 /** Settles what is open and records the end. */
 const record = (env: Env.Env, ending: Ending): void => {
@@ -85,7 +81,7 @@ const record = (env: Env.Env, ending: Ending): void => {
 }
 
 /** How long a store may take over an end before the session is given back without it. */
-const patience = Duration.seconds(30)
+const sealLimit = Duration.seconds(30)
 
 const storeStuck = new RunError.RetryableError({
   _tag: "StoreUnavailable",
@@ -132,47 +128,7 @@ const resultOf = (
   live: Live.Live,
   ending: Ending,
   sealed: Exit.Exit<void, RunError.RunError>
-): Result => {
+): Telling.Result => {
   if (ending._tag === "RunFailed") return Exit.fail(ending.error)
-  return Exit.isFailure(sealed) ? Exit.fail(toRunError(sealed.cause)) : resultIn(live, journal.state)
-}
-
-/** What the log says. */
-const resultIn = (live: Live.Live, state: RunState.RunState): Result => {
-  const { end } = state
-  if (end === undefined) return Exit.die(new Error("fiberloop: a run without an end has no result"))
-  if (end._tag === "RunFailed") return Exit.fail(RunError.fromStored(end.error))
-  try {
-    return Exit.succeed(RunResult.fromState(live.sessionId, state, end, live.output))
-  } catch (error) {
-    // an answer of an older schema, read back from the log
-    return Exit.fail(RunError.invalidOutput(error instanceof Error ? error.message : "it cannot be decoded"))
-  }
-}
-
-/** The run never began; whoever started it learns why. */
-export const refuse = (live: Live.Live, error: RunError.RunError) => Effect.suspend(() => tell(live, Exit.fail(error)))
-
-/** The run is in the log: its readers get its events from there, and its result is what it was. */
-export const replay = (live: Live.Live, { past }: Extract<Opening.Opened, { _tag: "Replay" }>) =>
-  Effect.suspend(() => {
-    live.feed.replay(past.from, past.to)
-    Deferred.doneUnsafe(live.begun, Exit.void)
-    return tell(live, resultIn(live, past.state))
-  })
-
-/** Answers whoever waits; for the first event, where that did not come before. */
-const tell = (live: Live.Live, result: Result): Effect.Effect<void> =>
-  Effect.mapEager(live.observing?.end(result) ?? Effect.void, () => {
-    live.feed.end(Exit.asVoid(result))
-    if (Exit.isFailure(result)) live.inbox.fail(toRunError(result.cause))
-    live.track.delete(live)
-    Deferred.doneUnsafe(live.ended, result)
-    Deferred.doneUnsafe(live.begun, Exit.asVoid(result))
-  })
-
-/** The typed error of a cause; a defect is `Unknown`, with the defect as its `cause`. */
-export const toRunError = (cause: Cause.Cause<RunError.RunError>): RunError.RunError => {
-  const error = Cause.findErrorOption(cause)
-  return error._tag === "Some" ? error.value : RunError.fromDefect(Cause.squash(cause))
+  return Exit.isFailure(sealed) ? Exit.fail(RunError.fromCause(sealed.cause)) : Telling.resultIn(live, journal.state)
 }

@@ -83,8 +83,8 @@ export class Live implements Runs.LiveRun {
     return Deferred.isDoneUnsafe(this.ended)
   }
 
-  /** The drive's first event is in the store. */
-  begin(env: Env.Env): void {
+  /** The drive's first event is in the store: from here on the run is spoken to. */
+  began(env: Env.Env): void {
     this.env = env
     this.inbox.open(env.journal)
     Deferred.doneUnsafe(this.begun, Exit.void)

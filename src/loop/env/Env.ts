@@ -18,7 +18,7 @@ import type * as ToolExecutor from "../../services/ToolExecutor.ts"
 import type * as Feed from "../log/Feed.ts"
 import type * as Fold from "../log/Fold.ts"
 import * as Journal from "../log/Journal.ts"
-import type * as Spans from "../observe/Spans.ts"
+import type * as Telemetry from "../observe/Telemetry.ts"
 import * as Counter from "./Counter.ts"
 import * as Desk from "./Desk.ts"
 import type * as HookRun from "./HookRun.ts"
@@ -99,7 +99,7 @@ export interface Env
   readonly patience: Patience.Patience
   readonly hooks: HookRun.Hooking
   readonly leftBehind: LeftBehind.LeftBehind
-  readonly telemetry: Spans.Telemetry
+  readonly telemetry: Telemetry.Telemetry
 }
 
 /** Those who hear of a drive, and who say something to it. */

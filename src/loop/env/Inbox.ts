@@ -11,6 +11,7 @@ import * as Fiber from "effect/Fiber"
 import * as Delivery from "../../run/Delivery.ts"
 import type * as RunError from "../../run/RunError.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
+import * as RunState from "../../run/RunState.ts"
 import * as Queue from "../../run/state/Queue.ts"
 import * as Transcript from "../../run/Transcript.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
@@ -62,10 +63,9 @@ export class Inbox {
 
   /** Records what the turn that comes next begins with. */
   receive(journal: Journal.Journal): void {
-    const turn = journal.state.totals.turns + 1
     for (const { kind, messages, seq } of due(journal)) {
       journal.record({ _tag: "InputReceived", kind, messages, queued: seq })
-      this.#judge(messages, Delivery.delivered(turn))
+      this.#judge(messages, Delivery.delivered(RunState.nextTurn(journal.state)))
     }
   }
 

@@ -8,7 +8,6 @@ import * as Clock from "effect/Clock"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
-import type * as Tracer from "effect/Tracer"
 import * as InputCheck from "../../run/InputCheck.ts"
 import * as RunPolicy from "../../run/RunPolicy.ts"
 import * as Hooks from "../../services/Hooks.ts"
@@ -18,8 +17,7 @@ import * as Observers from "../../services/Observers.ts"
 import * as Prices from "../../services/Prices.ts"
 import * as Timeouts from "../../services/Timeouts.ts"
 import * as Tokenizer from "../../services/Tokenizer.ts"
-import * as RunSpan from "../observe/RunSpan.ts"
-import * as Spans from "../observe/Spans.ts"
+import * as Telemetry from "../observe/Telemetry.ts"
 import type * as Definition from "./Definition.ts"
 import * as HookRun from "./HookRun.ts"
 
@@ -33,31 +31,27 @@ export interface Settings {
   readonly tokenizer: Tokenizer.Tokenizer
   readonly hooks: HookRun.ByPoint
   readonly observers: ReadonlyArray<Observers.Observer>
-  readonly telemetry: Spans.Telemetry
-  /** what the span of a drive begins as, where nobody sees it */
-  readonly unseen: Tracer.Span | undefined
+  readonly telemetry: Telemetry.Telemetry
 }
 
 type Own = Pick<Definition.Definition, "limits" | "name" | "timeouts">
 
-/** Those of an agent in a context, which must be that of the fiber that asks; looked up once for each. */
-export const shared = (own: Own): (context: Context.Context<never>) => Effect.Effect<Settings> => {
+/** Those of an agent in the context of the fiber that asks, looked up once for each. */
+export const shared = (own: Own): Effect.Effect<Settings> => {
   const known = new WeakMap<Context.Context<never>, Settings>()
-  return (context) => {
+  return Effect.withFiber(({ context }) => {
     const made = known.get(context)
     return made !== undefined ? Effect.succeed(made) : Effect.map(make(own), (settings) => {
       known.set(context, settings)
       return settings
     })
-  }
+  })
 }
 
-/** Those of the context of the fiber that asks, behind what the agent says itself. */
-export const make = ({ limits, name, timeouts }: Own): Effect.Effect<Settings> =>
-  Effect.withFiber((fiber) => {
-    const telemetry = Spans.telemetryOf(fiber)
-    const unseen = telemetry.isTraced ? Effect.undefined : RunSpan.begin(name)
-    return Effect.map(unseen, (unseen): Settings => ({
+/** Behind what the agent says itself. */
+const make = ({ limits, name, timeouts }: Own): Effect.Effect<Settings> =>
+  Effect.withFiber((fiber) =>
+    Effect.map(Telemetry.make(name), (telemetry): Settings => ({
       clock: fiber.getRef(Clock.Clock),
       ids: fiber.getRef(Ids.Ids),
       limits: Result.map(
@@ -72,7 +66,6 @@ export const make = ({ limits, name, timeouts }: Own): Effect.Effect<Settings> =
       tokenizer: fiber.getRef(Tokenizer.Tokenizer),
       hooks: HookRun.byPoint(fiber.getRef(Hooks.Hooks)),
       observers: fiber.getRef(Observers.Observers),
-      telemetry,
-      unseen
+      telemetry
     }))
-  })
+  )

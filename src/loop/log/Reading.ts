@@ -1,7 +1,7 @@
 /**
  * A stream of something that is opened with the first pull, and closed when its reader leaves.
  *
- * Does not own what is read (`Feed`), nor what it means that a reader leaves (`Start`).
+ * Does not own what is read (`Feed`), nor what it means that a reader leaves (`Started`).
  */
 import type * as Arr from "effect/Array"
 import * as Channel from "effect/Channel"

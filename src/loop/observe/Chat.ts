@@ -5,17 +5,15 @@
  */
 import type * as Effect from "effect/Effect"
 import type * as Tracer from "effect/Tracer"
+import type * as AttemptResult from "../../run/AttemptResult.ts"
 import type * as Message from "../../run/Message.ts"
 import * as Usage from "../../run/Usage.ts"
 import type * as Model from "../../services/Model.ts"
-import type * as Env from "../env/Env.ts"
-import type * as Attempt from "../turn/Attempt.ts"
 import * as Content from "./Content.ts"
 import * as Conventions from "./Conventions.ts"
 import * as Metrics from "./Metrics.ts"
 import * as Spans from "./Spans.ts"
-
-type Result = Attempt.Settled | Attempt.Failed
+import type * as Telemetry from "./Telemetry.ts"
 
 /** Says which model it is about, also on spans of others. */
 export const tellModel = (span: Tracer.Span, info: Message.ModelRef, operation: string): void => {
@@ -33,7 +31,7 @@ interface Subject {
 
 const nameOf = ({ name }: Message.ModelRef): string => `chat ${name}`
 
-const chat: Spans.Kind<Subject, Result> = {
+const chat: Spans.Kind<Subject, AttemptResult.AttemptResult> = {
   nameOf: ({ info }) => nameOf(info),
   kind: "client",
   introduce: (span, { info, request: { messages, metadata, output } }, hasContent) => {
@@ -67,9 +65,9 @@ const chat: Spans.Kind<Subject, Result> = {
 
 /** Counts the attempt; gives a warning where that broke. A failed call is a call, whose duration counts. */
 export const measure = (
-  { telemetry }: Pick<Env.Env, "telemetry">,
-  { info }: Pick<Model.Model["Service"], "info">,
-  result: Result
+  telemetry: Telemetry.Telemetry,
+  info: Message.ModelRef,
+  result: AttemptResult.AttemptResult
 ): Effect.Effect<void> | undefined => {
   try {
     const model = Metrics.ofModel(info)
@@ -87,11 +85,11 @@ export const measure = (
 
 /** Runs the attempt in a span of its own, where somebody sees it: what the provider's adapter traces is below it. */
 export const around = (
-  { telemetry }: Pick<Env.Env, "telemetry">,
-  { info }: Pick<Model.Model["Service"], "info">,
+  telemetry: Telemetry.Telemetry,
+  info: Message.ModelRef,
   request: Model.ModelRequest,
-  self: Effect.Effect<Result>
-): Effect.Effect<Result> => telemetry.isTraced ? Spans.around(chat, { info, request }, self) : self
+  self: Effect.Effect<AttemptResult.AttemptResult>
+): Effect.Effect<AttemptResult.AttemptResult> => telemetry.isTraced ? Spans.around(chat, { info, request }, self) : self
 
 /** Tokens as attributes of a span; those that a provider does not tell of are absent. */
 export const tellUsage = (span: Tracer.Span, usage: Usage.Usage): void => {

@@ -69,9 +69,7 @@ class Meter implements Sink.Sink {
         return this.#live(true)
       case "RunResumed":
         this.#base = this.#before.totals
-        for (const { callId, decision, phase } of this.#before.openCalls) {
-          if (phase === "awaiting" && decision === undefined) this.#ask(callId)
-        }
+        for (const { callId, phase } of this.#before.openCalls) if (phase === "awaiting") this.#ask(callId)
         return this.#live(true)
       case "AttemptDiscarded": {
         const model = event.model === undefined ? undefined : Metrics.ofModel(event.model)

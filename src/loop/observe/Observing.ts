@@ -4,6 +4,7 @@
  *
  * Does not own observers of the application, which read in their own time (`Watching`).
  */
+import type * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
@@ -11,14 +12,14 @@ import type * as Tracer from "effect/Tracer"
 import type * as RunError from "../../run/RunError.ts"
 import type * as RunState from "../../run/RunState.ts"
 import type * as Model from "../../services/Model.ts"
-import type * as Env from "../env/Env.ts"
-import type * as Settings from "../env/Settings.ts"
+import type * as Observers from "../../services/Observers.ts"
 import type * as Feed from "../log/Feed.ts"
 import type * as FeedReader from "../log/FeedReader.ts"
 import * as Meter from "./Meter.ts"
 import * as RunSpan from "./RunSpan.ts"
 import type * as Sink from "./Sink.ts"
 import * as StepLog from "./StepLog.ts"
+import type * as Telemetry from "./Telemetry.ts"
 import * as Watching from "./Watching.ts"
 
 type Publisher = Pick<Feed.Feed, "publish">
@@ -37,16 +38,16 @@ export class Observing implements Publisher {
   constructor(of: Observed, { sink, span }: RunSpan.RunSpan) {
     this.span = span
     this.#of = of
-    this.#watching = Watching.make(of.feed, of.drive, of.settings.observers)
+    this.#watching = Watching.make(of.feed, of.drive, of.means.observers)
     this.seen = this.#watching.seen
     this.#sinks = sink === undefined ? [] : [sink]
   }
 
   /** From now on all is seen, on its way to the feed; the drive found the run as `before`. A fiber of the drive calls it. */
-  begin(before: RunState.RunState): Publisher {
-    const { drive, fiber, model, settings } = this.#of
-    const meter = Meter.make(drive, before, settings.telemetry.metrics)
-    const log = StepLog.make(drive, before, model, fiber, settings.clock)
+  start(before: RunState.RunState): Publisher {
+    const { drive, fiber, means, model } = this.#of
+    const meter = Meter.make(drive, before, means.telemetry.metrics)
+    const log = StepLog.make(drive, before, model, fiber, means.clock)
     this.#sinks = log === undefined ? [...this.#sinks, meter] : [...this.#sinks, meter, log]
     this.#watching.start()
     return this
@@ -94,28 +95,36 @@ export class Observing implements Publisher {
   }
 }
 
+/** By which clock it is observed, where that is told, and to whom besides. */
+interface Means {
+  readonly clock: Clock.Clock
+  readonly observers: ReadonlyArray<Observers.Observer>
+  readonly telemetry: Telemetry.Telemetry
+}
+
 /** What is observed, and in what context. */
 interface Observed {
   readonly drive: Sink.Drive
   readonly model: Model.ModelInfo
   readonly feed: Feed.Feed
-  readonly settings: Settings.Settings
+  readonly means: Means
   /** the drive's own */
   readonly fiber: Fiber.Fiber<unknown, unknown>
 }
 
 /** Called by code that the drive's fiber runs. */
 export const make = (
-  { model: { info } }: Pick<Env.Services, "model">,
-  { brief, runId, sessionId, settings }: Pick<Env.Request, "brief" | "runId" | "sessionId" | "settings">,
-  feed: Feed.Feed
+  drive: Sink.Drive,
+  model: Model.ModelInfo,
+  feed: Feed.Feed,
+  means: Means
 ): Effect.Effect<Observing> => {
-  const drive = { agent: brief.agent, sessionId, runId, tools: brief.handlers.tools }
-  const of = { drive, model: info, feed, settings, fiber: Fiber.getCurrent()! }
-  return Effect.mapEager(RunSpan.make(drive, info, settings), (span) => new Observing(of, span))
+  const of = { drive, model, feed, means, fiber: Fiber.getCurrent()! }
+  const span = RunSpan.make(drive, model, means.clock, means.telemetry.unseen)
+  return Effect.mapEager(span, (span) => new Observing(of, span))
 }
 
 /** Where nobody reads: of a drive that died only the end is counted. */
-export const ofCrash = (
-  { brief, settings }: Pick<Env.Request, "brief" | "settings">
-): Publisher => ({ publish: Meter.ofEnds(brief.agent, settings.telemetry.metrics) })
+export const ofCrash = (agent: string, { metrics }: Telemetry.Telemetry): Publisher => ({
+  publish: Meter.ofEnds(agent, metrics)
+})

@@ -12,7 +12,6 @@ import type * as Message from "../../run/Message.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import * as Usage from "../../run/Usage.ts"
 import * as RecordContent from "../../services/RecordContent.ts"
-import type * as Settings from "../env/Settings.ts"
 import * as Chat from "./Chat.ts"
 import * as Conventions from "./Conventions.ts"
 import * as Ends from "./Ends.ts"
@@ -27,12 +26,13 @@ export interface RunSpan {
 
 /**
  * Begins the span of a drive, below the caller's. Where nobody sees spans it is there all the same, as a parent and for the
- * ids in logs, and keeps nothing of what happens.
+ * ids in logs, and keeps nothing of what happens: it begins as `unseen` did.
  */
 export const make = (
   drive: Sink.Drive,
   model: Message.ModelRef,
-  { clock, unseen }: Pick<Settings.Settings, "clock" | "unseen">
+  clock: Clock.Clock,
+  unseen: Tracer.Span | undefined
 ): Effect.Effect<RunSpan> => {
   if (unseen === undefined) return seen(drive, model, clock)
   const span = unseen instanceof Tracer.NativeSpan ? new Unseen(unseen, clock.currentTimeNanosUnsafe()) : unseen
@@ -41,7 +41,7 @@ export const make = (
 
 const seen = (drive: Sink.Drive, model: Message.ModelRef, clock: Clock.Clock): Effect.Effect<RunSpan> =>
   Effect.withFiber((fiber) =>
-    Effect.map(begin(drive.agent), (span) => {
+    Effect.map(spanOf(drive.agent), (span) => {
       Chat.tellModel(span, model, "invoke_agent")
       span.attribute(Conventions.agentName, drive.agent)
       span.attribute(Conventions.conversationId, drive.sessionId)
@@ -52,7 +52,7 @@ const seen = (drive: Sink.Drive, model: Message.ModelRef, clock: Clock.Clock): E
   )
 
 /** Begins a span of a drive of this agent; where nobody sees it, others begin as it does. */
-export const begin = (agent: string): Effect.Effect<Tracer.Span> => Effect.makeSpan(`invoke_agent ${agent}`)
+export const spanOf = (agent: string): Effect.Effect<Tracer.Span> => Effect.makeSpan(`invoke_agent ${agent}`)
 
 /** Keeps no events: effect's logger puts each logged line on the current span, and a long drive has many. */
 class Unseen extends Tracer.NativeSpan {

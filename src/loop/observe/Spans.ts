@@ -1,6 +1,5 @@
 /**
- * A span around an effect whose failures are data: its child spans are the effect's, its status is what the data says. And where
- * the spans and measurements of a drive go.
+ * A span around an effect whose failures are data: its child spans are the effect's, its status is what the data says.
  *
  * Does not own what a span is of (`Chat`, `ToolSpan`), nor the span of a drive (`RunSpan`).
  */
@@ -11,8 +10,6 @@ import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
 import * as Tracer from "effect/Tracer"
 import * as RecordContent from "../../services/RecordContent.ts"
-import * as Tracing from "../../services/Tracing.ts"
-import * as Family from "./Family.ts"
 
 /** What a span says of a failure: the tag, and only where content is recorded the words. */
 class Failure extends Error {
@@ -27,18 +24,6 @@ export const failureOf = (
   { _tag, message = _tag }: { readonly _tag: string; readonly message?: string },
   hasContent: boolean
 ): Error => new Failure(_tag, hasContent ? message : _tag)
-
-/** Where spans and measurements of a drive go, from its start to its end. */
-export interface Telemetry {
-  /** Somebody may see spans. */
-  readonly isTraced: boolean
-  readonly metrics: Family.Target
-}
-
-export const telemetryOf = (fiber: Fiber.Fiber<unknown, unknown>): Telemetry => ({
-  isTraced: Tracing.isSeen(fiber),
-  metrics: Family.targetOf(fiber.context)
-})
 
 /** What there is to say of one kind of effect; each is about a `Subject` of its own. */
 export interface Kind<in Subject, in A> {

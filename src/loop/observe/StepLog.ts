@@ -1,15 +1,20 @@
-/** One debug line for each step of a drive, of names, counts and times: `run=r1 status=calling turn=2/20 attempt=1/4`. */
+/**
+ * One debug line for each step of a drive, behind the id of its run, for whoever reads debug lines: `run=r1 status=preparing`.
+ *
+ * Does not own what a line says of its step (`StepLine`).
+ */
 import * as Cause from "effect/Cause"
 import type * as Clock from "effect/Clock"
 import type * as Fiber from "effect/Fiber"
 import type * as LogLevel from "effect/LogLevel"
 import * as References from "effect/References"
 import type * as RunEvent from "../../run/RunEvent.ts"
+import type * as RunPolicy from "../../run/RunPolicy.ts"
 import type * as RunState from "../../run/RunState.ts"
 import type * as Model from "../../services/Model.ts"
 import * as RetryPolicy from "../../services/RetryPolicy.ts"
-import * as Ends from "./Ends.ts"
-import * as Sink from "./Sink.ts"
+import type * as Sink from "./Sink.ts"
+import * as StepLine from "./StepLine.ts"
 
 /** The minimum levels that let debug lines through. */
 const verbose: ReadonlySet<LogLevel.LogLevel> = new Set(["All", "Trace", "Debug"])
@@ -25,12 +30,13 @@ export const make = (
   if (!verbose.has(fiber.cache.minimumLogLevel)) return undefined
   const loggers = fiber.getRef(References.CurrentLoggers)
   if (loggers.size === 0) return undefined
-  const toLine = lines(drive, before, model, fiber.getRef(RetryPolicy.RetryPolicy))
+  const place = new Place(drive, before, model, fiber.getRef(RetryPolicy.RetryPolicy))
   return {
     name: "logs",
     see: (events) => {
       for (const event of events) {
-        const line = toLine(event)
+        place.follow(event)
+        const line = StepLine.of(event, place)
         if (line === undefined) continue
         const date = new Date(clock.currentTimeMillisUnsafe())
         const message = [`run=${drive.runId} ${line}`]
@@ -40,113 +46,60 @@ export const make = (
   }
 }
 
-type Field = readonly [name: string, value: string | number | undefined]
-
-const format = (...fields: ReadonlyArray<Field>): string =>
-  fields.flatMap(([name, value]) => value === undefined ? [] : [`${name}=${value}`]).join(" ")
-
-/** A reason as people write it: `toolCalls` is `tool-calls`. */
-const words = (reason: string): string => reason.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
-
-const limitOf = (limit: number | undefined): string => limit === undefined || limit === Infinity ? "" : `/${limit}`
-
-const ofAttempt: ReadonlySet<string> = new Set(["calling", "streaming", "retrying"])
-
-/** Remembers from events where the drive is. */
-const lines = (
-  drive: Sink.Drive,
-  before: RunState.RunState,
-  model: Model.ModelInfo,
-  policy: RetryPolicy.RetryPolicy
-) => {
-  let { maxRetries } = RetryPolicy.of(policy, model)
-  let { limits } = before
-  let turn = 0
+/** Follows a drive by its events. */
+class Place implements StepLine.Place {
+  readonly drive: Sink.Drive
+  readonly #policy: RetryPolicy.RetryPolicy
+  #maxRetries: number | undefined
+  #limits: RunPolicy.Limits
+  #turn = 0
   /** of the model's tries in this turn, which a fallback begins anew */
-  let attempt = 1
+  #attempt = 1
 
-  return (event: RunEvent.RunEvent): string | undefined => {
+  constructor(
+    drive: Sink.Drive,
+    { limits }: RunState.RunState,
+    model: Model.ModelInfo,
+    policy: RetryPolicy.RetryPolicy
+  ) {
+    this.drive = drive
+    this.#policy = policy
+    this.#limits = limits
+    this.#maxRetries = RetryPolicy.of(policy, model).maxRetries
+  }
+
+  get turn(): string | undefined {
+    return this.#turn === 0 ? undefined : outOf(this.#turn, this.#limits.maxTurns)
+  }
+
+  get attempt(): string {
+    return outOf(this.#attempt, this.#maxRetries === undefined ? undefined : this.#maxRetries + 1)
+  }
+
+  follow(event: RunEvent.RunEvent): void {
     switch (event._tag) {
       case "RunStarted":
-        limits = { ...limits, ...event.input.limits }
-        return format(["started", drive.agent], ["session", drive.sessionId])
+        this.#limits = { ...this.#limits, ...event.input.limits }
+        break
       case "RunResumed":
-        limits = { ...limits, ...event.limits }
-        return format(["resumed", drive.agent], ["session", drive.sessionId], ["drive", event.drive], [
-          "cause",
-          event.cause
-        ])
+        this.#limits = { ...this.#limits, ...event.limits }
+        break
       case "TurnStarted":
-        if (event.turn !== turn) attempt = 1
-        turn = event.turn
-        return undefined
-      case "StatusChanged": {
-        const isCalling = ofAttempt.has(event.to)
-        return format(
-          ["status", event.to],
-          ["turn", turn === 0 ? undefined : `${turn}${limitOf(limits.maxTurns)}`],
-          ["attempt", isCalling ? `${attempt}${maxRetries === undefined ? "" : limitOf(maxRetries + 1)}` : undefined]
-        )
-      }
+        if (event.turn !== this.#turn) this.#attempt = 1
+        this.#turn = event.turn
+        break
       case "AttemptDiscarded":
-        attempt++
-        return format(["discarded", event.attempt], ["error", event.error._tag], ["ms", event.duration], [
-          "delay",
-          event.delay
-        ])
+        this.#attempt++
+        break
       case "ModelSwitched":
-        attempt = 1
-        maxRetries = RetryPolicy.of(policy, event.to).maxRetries
-        return format(["model", `${event.to.provider}/${event.to.name}`])
-      case "AssistantMessage":
-        return format(
-          ["answered", `${event.model.provider}/${event.model.name}`],
-          ["finish", event.finishReason],
-          ["input", event.usage.inputTokens],
-          ["output", event.usage.outputTokens]
-        )
-      case "ToolSettled":
-        return format(["tool", Sink.toolName(drive, event.tool)], ["outcome", event.outcome._tag], [
-          "ms",
-          event.duration
-        ])
-      case "ApprovalRequested":
-        return format(["approval", event.approvalId], ["tool", Sink.toolName(drive, event.tool)])
-      case "ApprovalResolved":
-        return format(["approval", event.approvalId], ["answer", event.approved ? "approved" : "denied"])
-      case "ContextCompacted":
-        return format(["compacted", event.strategy], ["before", event.before], ["after", event.after])
-      case "NoticeAdded":
-        return format(["notice", event.kind])
-      case "TurnFinished": {
-        const { decision, latency } = event
-        const reason = decision._tag === "Fail" ? decision.error.reason._tag : words(decision.reason)
-        return format(["decision", decision._tag.toLowerCase()], ["reason", reason], ["model", latency.model], [
-          "tools",
-          latency.tools
-        ])
-      }
-      case "RunCompleted":
-      case "RunLimited":
-      case "RunSuspended":
-      case "RunFailed":
-      case "RunAborted": {
-        const { end, reason } = Ends.of(event)
-        const { duration, errors, toolCalls, turns } = event.totals
-        return format(
-          ["end", end],
-          ["reason", event._tag === "RunFailed" ? reason : words(reason)],
-          ["turns", turns],
-          [
-            "tools",
-            toolCalls
-          ],
-          ["errors", errors],
-          ["ms", duration]
-        )
-      }
+        this.#attempt = 1
+        this.#maxRetries = RetryPolicy.of(this.#policy, event.to).maxRetries
+        break
       default:
-        return undefined
+        break
     }
   }
 }
+
+const outOf = (n: number, limit: number | undefined): string =>
+  limit === undefined || limit === Infinity ? `${n}` : `${n}/${limit}`

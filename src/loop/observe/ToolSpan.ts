@@ -2,12 +2,12 @@
 import type * as Effect from "effect/Effect"
 import * as OpenCall from "../../run/state/OpenCall.ts"
 import type * as ToolOutcome from "../../run/ToolOutcome.ts"
-import type * as Env from "../env/Env.ts"
+import type * as Journal from "../log/Journal.ts"
 import * as Conventions from "./Conventions.ts"
 import * as Spans from "./Spans.ts"
 
 interface Subject {
-  readonly env: Pick<Env.Env, "journal" | "sessionId">
+  readonly env: { readonly sessionId: string; readonly journal: Pick<Journal.Journal, "runId"> }
   readonly call: OpenCall.OpenCall
 }
 

@@ -1,37 +1,23 @@
 /**
- * From an agent's parts and a run's input to what its drive works with: which tools are offered, what the system
- * message says, how a final answer is checked.
+ * From an agent's parts and a run's input to what its drive works with: above all which tools are offered, and by which
+ * instructions. Runs of an agent that offer all that it has share one.
  *
- * Does not own which values are allowed (`InputCheck`, `RunPolicy`), nor what a turn is offered of it (`Offer`).
+ * Does not own which values are allowed (`InputCheck`, `RunPolicy`), what a turn is offered of it (`Offer`), nor final answers
+ * (`FinalAnswer`).
  */
 import * as Effect from "effect/Effect"
-import * as Schema from "effect/Schema"
-import * as Bounds from "../../run/log/Bounds.ts"
 import type * as RunInput from "../../run/RunInput.ts"
 import * as RunPolicy from "../../run/RunPolicy.ts"
 import type * as Model from "../../services/Model.ts"
 import type * as ToolExecutor from "../../services/ToolExecutor.ts"
 import type * as Definition from "../env/Definition.ts"
+import * as Digest from "../env/Digest.ts"
 import type * as Env from "../env/Env.ts"
-import * as Digest from "../log/Digest.ts"
 import * as Offer from "../turn/Offer.ts"
+import * as FinalAnswer from "./FinalAnswer.ts"
 
-export const makeOutput = <A>(schema: Schema.ConstraintCodec<A, unknown, never, never>): Definition.Output => {
-  const codec = Schema.toCodecJson(schema)
-  const { definitions, schema: root } = Schema.toJsonSchemaDocument(codec)
-  const decode = Schema.decodeUnknownSync(Schema.fromJsonString(codec))
-  return {
-    codec,
-    schema: JSON.stringify(Object.keys(definitions).length === 0 ? root : { ...root, $defs: definitions }),
-    decode: (text) => decode(unfenced(text))
-  }
-}
-
-/** Models like to put JSON into a Markdown fence. */
-const unfenced = (text: string): string => /^\s*```(?:json)?\s*\n([\s\S]*?)\n\s*```\s*$/.exec(text)?.[1] ?? text
-
-/** Begins what the first run of an agent waits for otherwise. */
-export const begin = (definition: Definition.Definition): void => void makeParts(definition, definition)
+/** Begins by now what the first run of an agent waits for otherwise. */
+export const warmUp = (definition: Definition.Definition): void => void makeParts(definition, definition)
 
 export const make = (
   definition: Definition.Definition,
@@ -80,7 +66,7 @@ const makeParts = (
 ): Effect.Effect<Omit<Env.Brief, "timeouts" | "policy">> => {
   const { doomLoop, handlers, name, output, rules } = definition
   const instructions = input.instructions ?? definition.instructions
-  const systemOf = (instructions: string) => systemText(instructions, output)
+  const systemOf = (instructions: string) => FinalAnswer.systemText(instructions, output)
   // both at once
   const offer = Offer.make(systemOf(instructions), offered(handlers, input))
   const digest = Digest.sha256OfFixed(instructions)
@@ -94,24 +80,9 @@ const makeParts = (
       handlers,
       doomLoop,
       answer: output === undefined ? undefined : { name, schema: output.codec },
-      checkOutput: (text) => output === undefined ? undefined : problem(output, text),
+      checkOutput: (text) => output === undefined ? undefined : FinalAnswer.problem(output, text),
       output: (text) => output === undefined ? text : output.decode(text)
     })))
-}
-
-const systemText = (instructions: string, output: Definition.Output | undefined): string => {
-  if (output === undefined) return instructions.trim() === "" ? "" : instructions
-  const asked = `Give your final answer as JSON that fits this schema, and nothing else:\n${output.schema}`
-  return instructions.trim() === "" ? asked : `${instructions}\n\n${asked}`
-}
-
-const problem = (output: Definition.Output, text: string): string | undefined => {
-  try {
-    output.decode(text)
-    return undefined
-  } catch (error) {
-    return error instanceof Error ? Bounds.message(error.message) : "it could not be read"
-  }
 }
 
 /** The agent's tools, cut by the allow list and the run's, those named in `toolOrder` first. */

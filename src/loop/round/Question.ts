@@ -12,9 +12,9 @@ import * as Approval from "../../run/Approval.ts"
 import * as RunInput from "../../run/RunInput.ts"
 import * as OpenCall from "../../run/state/OpenCall.ts"
 import * as Approver from "../../services/Approver.ts"
+import * as Digest from "../env/Digest.ts"
 import type * as Env from "../env/Env.ts"
 import * as Severed from "../env/Severed.ts"
-import * as Digest from "../log/Digest.ts"
 import * as Answering from "./Answering.ts"
 
 /** Records the question, unless it stands in the log already; one about other arguments than before is a new one. */

@@ -7,8 +7,6 @@
 import * as Effect from "effect/Effect"
 import * as RunError from "../../run/RunError.ts"
 import type * as RunResult from "../../run/RunResult.ts"
-import type * as Definition from "../env/Definition.ts"
-import type * as Env from "../env/Env.ts"
 import * as Fold from "../log/Fold.ts"
 import * as Compacting from "../turn/Compacting.ts"
 import * as Sizing from "../turn/Sizing.ts"
@@ -19,15 +17,15 @@ import * as Visit from "./Visit.ts"
  * are as they were; `SessionBusy` where the session has a live run, `SessionNotFound` where it is not known.
  */
 export const compact = Effect.fnUntraced(function*(
-  services: Env.Services,
-  definition: Definition.Definition,
+  visitor: Visit.Visitor,
   sessionId: string
 ): Effect.fn.Return<RunResult.Compacted, RunError.RunError> {
-  const live = yield* services.runs.inSession(sessionId)
+  const { runs, store } = visitor.services
+  const live = yield* runs.inSession(sessionId)
   if (live !== undefined) return yield* RunError.sessionBusy(sessionId, live.runId)
-  const folded = yield* Fold.fold(services.store, sessionId, Fold.nothing)
+  const folded = yield* Fold.fold(store, sessionId, Fold.nothing)
   return yield* typed(Effect.scoped(Effect.gen(function*() {
-    const env = yield* Visit.open(services, definition, sessionId, folded)
+    const env = yield* Visit.open(visitor, sessionId, folded)
     if (env === undefined) return yield* Compacting.failed("nothing can be left out: the session has no run yet")
     const plan = env.context.plan(Sizing.view(env, "manual"))
     if (plan._tag === "Send") return yield* Compacting.failed(nothingToDo)
@@ -38,7 +36,7 @@ export const compact = Effect.fnUntraced(function*(
         return Effect.andThen(env.journal.commit, Effect.fail(Compacting.failed(error.message)))
       }),
       Effect.onInterrupt(() => {
-        Compacting.discarding(env, request)()
+        Compacting.discardCutOff(env, request)
         return Effect.ignore(env.journal.commit)
       })
     )

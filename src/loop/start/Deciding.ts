@@ -12,8 +12,6 @@ import type * as RunInput from "../../run/RunInput.ts"
 import * as RunResult from "../../run/RunResult.ts"
 import * as OpenCall from "../../run/state/OpenCall.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
-import type * as Definition from "../env/Definition.ts"
-import type * as Env from "../env/Env.ts"
 import * as Fold from "../log/Fold.ts"
 import * as Answering from "../round/Answering.ts"
 import * as Visit from "./Visit.ts"
@@ -35,14 +33,13 @@ export const waiting = Effect.fnUntraced(function*(
  * gets its end first. Those that share a `pen` wait for each other where no drive has the session.
  */
 export const decide = Effect.fnUntraced(function*(
-  services: Env.Services,
-  definition: Definition.Definition,
+  visitor: Visit.Visitor,
   pen: Semaphore.Semaphore,
   decision: RunInput.DecideInput
 ): Effect.fn.Return<void, RunError.RunError> {
   while (true) {
-    const run = yield* services.runs.inSession(decision.sessionId)
-    if (run === undefined) return yield* pen.withPermit(stored(services, definition, decision))
+    const run = yield* visitor.services.runs.inSession(decision.sessionId)
+    if (run === undefined) return yield* pen.withPermit(stored(visitor, decision))
     if (yield* run.decide(decision)) return
     yield* Effect.exit(run.result)
   }
@@ -50,17 +47,15 @@ export const decide = Effect.fnUntraced(function*(
 
 /** Appends an answer to the log of a session that no drive has; what is refused does not take the session. */
 const stored = Effect.fnUntraced(function*(
-  services: Env.Services,
-  definition: Definition.Definition,
+  visitor: Visit.Visitor,
   decision: RunInput.DecideInput
 ): Effect.fn.Return<void, RunError.RunError> {
-  const { store } = services
+  const { definition: { handlers }, services: { executor, store } } = visitor
   const { sessionId } = decision
   const before = yield* Fold.fold(store, sessionId, Fold.nothing)
-  const kit = { executor: services.executor, handlers: definition.handlers }
-  const checked = yield* Answering.check(kit, store, before.state, decision)
+  const checked = yield* Answering.check({ executor, handlers }, store, before.state, decision)
   yield* Effect.scoped(Effect.gen(function*() {
-    const env = yield* Visit.open(services, definition, sessionId, before)
+    const env = yield* Visit.open(visitor, sessionId, before)
     if (env === undefined) return
     yield* Answering.record(env, store, checked)
   }))

@@ -23,14 +23,14 @@ import * as Opening from "../open/Opening.ts"
 import * as CompactByHand from "./CompactByHand.ts"
 import * as Deciding from "./Deciding.ts"
 import * as Start from "./Start.ts"
-
-type Launched = Effect.Effect<Start.Started, RunError.RunError>
+import type * as Started from "./Started.ts"
+import type * as Visit from "./Visit.ts"
 
 export interface Launch {
   /** Starts a run, or attaches to the one that this id and input made before. */
-  readonly begin: (input: RunInput.RunInput, isWatched: boolean) => Launched
+  readonly start: (input: RunInput.RunInput, isWatched: boolean) => Started.Starting
   /** Starts the next drive of a session's last run. */
-  readonly resume: (input: RunInput.ResumeInput) => Launched
+  readonly resume: (input: RunInput.ResumeInput) => Started.Starting
   /** The questions of a session that wait. */
   readonly approvals: (sessionId: string) => Effect.Effect<ReadonlyArray<RunResult.Approval>, RunError.RunError>
   /** Answers one of them. */
@@ -42,37 +42,29 @@ export interface Launch {
 }
 
 export const make = (services: Env.Services, definition: Definition.Definition): Launch => {
-  Brief.begin(definition)
+  Brief.warmUp(definition)
   const track = new Set<Runs.LiveRun>()
-  const start = (request: Env.Request) => Start.start(services, request, track)
+  const drive = (request: Env.Request) => Start.start(services, request, track)
   const pen = Semaphore.makeUnsafe(1)
   const closed = Deferred.makeUnsafe<never, RunError.RunError>()
   const tools = Object.keys(definition.handlers.tools)
   const toolPolicy = RunPolicy.narrow(definition.toolPolicy, {})
-  const settingsIn = Settings.shared(definition)
+  const shared = Settings.shared(definition)
 
   // what is known at once is gone on with at once
-  const begin = (input: RunInput.RunInput, isWatched: boolean): Launched =>
-    Effect.withFiber(({ context }) =>
-      Effect.flatMapEager(
-        settingsIn(context),
-        (settings) =>
-          Effect.flatMapEager(given(input.runId, settings.ids), (runId) =>
-            // the same request sent twice with a run id and nothing else is one run, so the session follows from it
-            Effect.flatMapEager(
-              given(input.sessionId ?? input.runId, settings.ids),
-              (sessionId) => launch(input, isWatched, settings, runId, sessionId)
-            ))
-      )
+  const start = (input: RunInput.RunInput, isWatched: boolean): Started.Starting =>
+    Effect.flatMap(
+      shared,
+      (settings) =>
+        Effect.flatMapEager(identified(input, settings.ids), (ids) => launch(input, isWatched, settings, ids))
     )
 
   const launch = (
     input: RunInput.RunInput,
     isWatched: boolean,
     settings: Settings.Settings,
-    runId: string,
-    sessionId: string
-  ): Launched => {
+    { runId, sessionId }: Identity
+  ): Started.Starting => {
     const { limits, timeouts } = settings
     // what the application makes is checked like what is given
     const badId = InputCheck.badId("runId", runId) ?? InputCheck.badId("sessionId", sessionId)
@@ -84,14 +76,14 @@ export const make = (services: Env.Services, definition: Definition.Definition):
     const begin: Env.Begin = { _tag: "Start", input: effective, create: input.createSession ?? true }
     return Effect.flatMapEager(
       Brief.make(definition, effective, timeouts.success),
-      (brief) => start({ sessionId, runId, begin, brief, settings, folded: Fold.nothing, isWatched })
+      (brief) => drive({ sessionId, runId, begin, brief, settings, folded: Fold.nothing, isWatched })
     )
   }
 
   const resume = Effect.fnUntraced(function*(
     input: RunInput.ResumeInput
-  ): Effect.fn.Return<Start.Started, RunError.RunError> {
-    const sessionId = yield* checkedId("sessionId", input.sessionId)
+  ): Effect.fn.Return<Started.Started, RunError.RunError> {
+    const sessionId = yield* checkedId(input.sessionId)
     const limits = input.limits === undefined ? undefined : yield* Effect.fromResult(InputCheck.limits(input.limits))
     const data = input.data === undefined ? undefined : yield* Effect.fromResult(InputCheck.json("data", input.data))
     const folded = yield* Effect.interruptible(Fold.fold(services.store, sessionId, Fold.nothing))
@@ -100,8 +92,8 @@ export const make = (services: Env.Services, definition: Definition.Definition):
     if (runId === undefined || state.input === undefined) {
       return yield* Opening.nothingToResume(sessionId, input.runId, state)
     }
-    const settings = yield* Effect.contextWith(settingsIn)
-    return yield* start({
+    const settings = yield* shared
+    return yield* drive({
       sessionId,
       runId,
       begin: { _tag: "Resume", limits, data },
@@ -112,20 +104,24 @@ export const make = (services: Env.Services, definition: Definition.Definition):
     })
   })
 
+  const visit = <A>(
+    sessionId: string,
+    use: (visitor: Visit.Visitor) => Effect.Effect<A, RunError.RunError>
+  ): Effect.Effect<A, RunError.RunError> =>
+    Effect.andThen(
+      checkedId(sessionId),
+      Effect.flatMap(shared, (settings) => use({ services, definition, settings }))
+    )
+
   return {
-    begin,
+    start,
     resume,
-    approvals: (sessionId) =>
-      Effect.flatMap(checkedId("sessionId", sessionId), () => Deciding.waiting(services.store, sessionId)),
-    decide: (decision) =>
-      Effect.flatMap(
-        checkedId("sessionId", decision.sessionId),
-        () => Deciding.decide(services, definition, pen, decision)
-      ),
+    approvals: (sessionId) => Effect.flatMap(checkedId(sessionId), () => Deciding.waiting(services.store, sessionId)),
+    decide: (decision) => visit(decision.sessionId, (visitor) => Deciding.decide(visitor, pen, decision)),
     compact: (sessionId) =>
-      Effect.flatMap(
-        checkedId("sessionId", sessionId),
-        () => Effect.raceFirst(CompactByHand.compact(services, definition, sessionId), Deferred.await(closed))
+      visit(
+        sessionId,
+        (visitor) => Effect.raceFirst(CompactByHand.compact(visitor, sessionId), Deferred.await(closed))
       ),
     shutdown: Effect.suspend(() => {
       Deferred.doneUnsafe(closed, Effect.fail(RunError.shuttingDown))
@@ -134,10 +130,25 @@ export const make = (services: Env.Services, definition: Definition.Definition):
   }
 }
 
-const checkedId = (field: string, value: string) => {
-  const badId = InputCheck.badId(field, value)
-  return badId === undefined ? Effect.succeed(value) : Effect.fail(badId)
+const checkedId = (sessionId: string) => {
+  const badId = InputCheck.badId("sessionId", sessionId)
+  return badId === undefined ? Effect.succeed(sessionId) : Effect.fail(badId)
 }
+
+interface Identity {
+  readonly runId: string
+  readonly sessionId: string
+}
+
+/**
+ * The ids that an input gives, or new ones. The same request sent twice with a run id and nothing else is one run, so the
+ * session follows from it.
+ */
+const identified = (input: RunInput.RunInput, ids: typeof Ids.Ids.Service): Effect.Effect<Identity> =>
+  Effect.flatMapEager(
+    given(input.runId, ids),
+    (runId) => Effect.mapEager(given(input.sessionId ?? input.runId, ids), (sessionId) => ({ runId, sessionId }))
+  )
 
 const given = (id: string | undefined, ids: typeof Ids.Ids.Service): Effect.Effect<string> =>
   id === undefined ? ids.next : Effect.succeed(id)

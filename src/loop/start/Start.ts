@@ -1,52 +1,17 @@
 /**
  * How a run comes about in this process: started, attached to where it lives, or told again where it has ended.
  *
- * Does not own how it is driven (`Drive`), nor which runs live here (`Runs`).
+ * Does not own how it is driven (`Drive`), which runs live here (`Runs`), nor what becomes of it in the end (`Started`).
  */
-import * as Channel from "effect/Channel"
 import * as Effect from "effect/Effect"
-import * as Stream from "effect/Stream"
 import * as RunError from "../../run/RunError.ts"
-import type * as RunEvent from "../../run/RunEvent.ts"
 import type * as Runs from "../../services/Runs.ts"
 import * as Drive from "../drive/Drive.ts"
-import * as Ending from "../drive/Ending.ts"
 import * as Live from "../drive/Live.ts"
+import * as Telling from "../drive/Telling.ts"
 import type * as Env from "../env/Env.ts"
-import * as Reading from "../log/Reading.ts"
 import * as Opening from "../open/Opening.ts"
-
-/** A run that was started, or one that was there already and is attached to: that one is somebody else's to abort. */
-export type Started =
-  | { readonly run: Live.Live; readonly isAttached: false }
-  | { readonly run: Runs.LiveRun; readonly isAttached: true }
-
-/** Whoever a run was started for leaves it, when this is called: it ends, where it is theirs. Gives the wait for its end. */
-export const leave = ({ isAttached, run }: Started): Effect.Effect<void> =>
-  isAttached ? Effect.void : run.end("consumer")
-
-/** What `use` makes of a run, which ends where that is interrupted. */
-export const held = <A>(
-  started: Effect.Effect<Started, RunError.RunError>,
-  use: (run: Runs.LiveRun) => Effect.Effect<A, RunError.RunError>
-): Effect.Effect<A, RunError.RunError> =>
-  Effect.uninterruptibleMask((restore) =>
-    Effect.flatMap(started, (started) => Effect.onInterrupt(restore(use(started.run)), () => leave(started)))
-  )
-
-/** The events of a run that ends when its reader leaves. */
-export const whileRead = (
-  started: Effect.Effect<Started, RunError.RunError>
-): Stream.Stream<RunEvent.RunEvent, RunError.RunError> =>
-  Reading.stream({
-    open: started,
-    close: leave,
-    // the end of a run that was started here is the end of its readers
-    pull: ({ isAttached, run }, scope) =>
-      isAttached
-        ? Channel.toPullScoped(Stream.toChannel(run.events), scope)
-        : Effect.succeed(run.feed.open().pull)
-  })
+import * as Started from "./Started.ts"
 
 /**
  * Starts a drive in the scope of `Runs` and returns once its first event is stored. A run that is live or in the log
@@ -57,18 +22,18 @@ export const start = (
   services: Env.Services,
   request: Env.Request,
   track: Set<Runs.LiveRun>
-): Effect.Effect<Started, RunError.RunError> =>
+): Started.Starting =>
   // no moment between the start and the wait in which an interruption could leave the run to itself
   Effect.uninterruptibleMask(() => startNow(services, request, track))
 
-const startNow = (services: Env.Services, request: Env.Request, track: Set<Runs.LiveRun>): ReturnType<typeof start> => {
+const startNow = (services: Env.Services, request: Env.Request, track: Set<Runs.LiveRun>): Started.Starting => {
   const { begin, runId, sessionId } = request
   const run = new Live.Live(services, request, track)
   const isResume = begin._tag === "Resume"
   const busy = () => RunError.sessionBusy(sessionId, runId)
   const started = Effect.flatMap(
     services.runs.start(run, (forget) => Drive.drive(services, request, run, forget)),
-    (known): Effect.Effect<Started, RunError.RunError> => {
+    (known): Started.Starting => {
       if (known === run) return begun(run)
       // limits and data of its own are nothing to attach with
       return isResume
@@ -84,12 +49,12 @@ const startNow = (services: Env.Services, request: Env.Request, track: Set<Runs.
 }
 
 /** The run, once it has begun. */
-const begun = (run: Live.Live): Effect.Effect<Started, RunError.RunError> => {
+const begun = (run: Live.Live): Started.Starting => {
   const started = { run, isAttached: false } as const
   // a store that answers at once leaves nothing to wait for
   const { effect } = run.begun
   return effect === undefined
-    ? Effect.onInterrupt(Effect.interruptible(Effect.as(run.accepted, started)), () => leave(started))
+    ? Effect.onInterrupt(Effect.interruptible(Effect.as(run.accepted, started)), () => Started.leave(started))
     : Effect.mapEager(effect, () => started)
 }
 
@@ -99,9 +64,9 @@ const replay = Effect.fnUntraced(function*(
   request: Env.Request,
   run: Live.Live,
   busy: RunError.RunError
-): Effect.fn.Return<Started, RunError.RunError> {
+): Effect.fn.Return<Started.Started, RunError.RunError> {
   const past = yield* Opening.past(services.store, request.sessionId, request.runId, request.begin)
   if (past === undefined) return yield* busy
-  yield* Ending.replay(run, { _tag: "Replay", past })
+  yield* Telling.replay(run, { _tag: "Replay", past })
   return { run, isAttached: true }
 })

@@ -9,18 +9,24 @@ import type * as Scope from "effect/Scope"
 import type * as RunError from "../../run/RunError.ts"
 import type * as Definition from "../env/Definition.ts"
 import * as Env from "../env/Env.ts"
-import * as Settings from "../env/Settings.ts"
+import type * as Settings from "../env/Settings.ts"
 import * as Fold from "../log/Fold.ts"
 import * as Brief from "../open/Brief.ts"
 import * as Recovery from "../round/Recovery.ts"
+
+/** Whose agent takes the session. */
+export interface Visitor {
+  readonly services: Env.Services
+  readonly definition: Definition.Definition
+  readonly settings: Settings.Settings
+}
 
 /**
  * The environment of a session's last run, `before` being its log as far as that is known. `SessionBusy` where the session is
  * live; undefined, and nothing taken, where it had no run yet.
  */
 export const open = Effect.fnUntraced(function*(
-  services: Env.Services,
-  definition: Definition.Definition,
+  { definition, services, settings }: Visitor,
   sessionId: string,
   before: Fold.Folded
 ): Effect.fn.Return<Env.Env | undefined, RunError.RunError, Scope.Scope> {
@@ -31,7 +37,6 @@ export const open = Effect.fnUntraced(function*(
   // another process may have run something since
   const { input, runId } = folded.state
   if (input === undefined || runId === undefined) return undefined
-  const settings = yield* Settings.make(definition)
   const brief = yield* Brief.ofLog(definition, input, yield* Effect.fromResult(settings.timeouts))
   const env = Env.make(services, { brief, runId, sessionId, settings }, Env.nobody(), { session, ...folded })
   yield* Recovery.repair(env, false)

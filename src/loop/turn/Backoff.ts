@@ -24,8 +24,6 @@ export interface None {
   readonly why: string
 }
 
-const none: None = { _tag: "None", why: "" }
-
 /** One step for each failure; `duration` is what the failed attempt took, in milliseconds. */
 export type Backoff = (
   reason: RunError.ProviderReason,
@@ -33,6 +31,7 @@ export type Backoff = (
   duration: number
 ) => Effect.Effect<Delay | None>
 
+const usedUp: None = { _tag: "None", why: "" }
 const tooLong: None = { _tag: "None", why: ", and is to wait longer than the retry policy does" }
 const tooOften: None = { _tag: "None", why: ", and the run has tried again as often as its retry policy allows" }
 const tooLate: None = {
@@ -45,10 +44,10 @@ export const make = (policy: RetryPolicy.RetryPolicy, whole: RetryPolicy.RetryPo
   let step:
     | ((now: number, reason: RunError.ProviderReason) => Pull.Pull<[unknown, Duration.Duration], never, unknown>)
     | undefined
-  const next = function*(...[reason, journal, duration]: Parameters<Backoff>): Effect.fn.Return<Delay | None> {
+  return Effect.fnUntraced(function*(reason, journal, duration): Effect.fn.Return<Delay | None> {
     step ??= yield* Schedule.toStep(policy.schedule)
     const stepped = yield* step(journal.now(), reason).pipe(Pull.catchDone(() => Effect.succeed(undefined)))
-    if (stepped === undefined) return none
+    if (stepped === undefined) return usedUp
     const asked = Duration.millis(reason.retryAfter ?? 0)
     if (Duration.isGreaterThan(asked, policy.maxRetryAfter)) return tooLong
     // in whole milliseconds, as the log keeps it
@@ -60,6 +59,5 @@ export const make = (policy: RetryPolicy.RetryPolicy, whole: RetryPolicy.RetryPo
     if (retries >= whole.maxRunRetries) return tooOften
     const lost = Duration.millis(lostTime + duration + Duration.toMillis(delay.duration))
     return Duration.isGreaterThan(lost, whole.maxRunTime) ? tooLate : delay
-  }
-  return (...failure) => Effect.gen(() => next(...failure))
+  })
 }

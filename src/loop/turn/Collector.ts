@@ -2,6 +2,7 @@
  * Folds the parts of one attempt into the settled content, and each array of parts into the deltas to show. Keeps
  * strings and counters only; does not know where parts come from or what becomes of the message.
  */
+import type * as AttemptResult from "../../run/AttemptResult.ts"
 import type * as Message from "../../run/Message.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import * as Legality from "../../run/transcript/Legality.ts"
@@ -28,8 +29,7 @@ export class Collector {
   readonly turn: number
   readonly attempt: number
   finish: { readonly reason: RunEvent.FinishReason; readonly usage: Usage.Usage } | undefined
-  /** what the provider said of its answer, where it did */
-  response: Pick<Extract<Model.ModelPart, { type: "response" }>, "id" | "model"> | undefined
+  response: AttemptResult.Response | undefined
   #index = 0
   #content: Array<Entry> = []
   /** the block that goes on, nothing of which is held back */

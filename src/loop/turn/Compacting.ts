@@ -1,15 +1,11 @@
 /**
- * How a drive makes its context smaller: a strategy does it, the log keeps what it gave, with a snapshot to begin at. A
- * strategy may be anybody's, and what breaks a law of compactions is none.
+ * How a drive makes its context smaller: a strategy does it, the log keeps what it gave, with a snapshot to begin at.
  *
- * Does not own when that is needed (`Fitting`), nor how it is done (`ContextManager`).
+ * Does not own when that is needed (`Fitting`), how it is done (`ContextManager`), nor what is no compaction (`CompactionLaws`).
  */
 import * as Effect from "effect/Effect"
-import * as Schema from "effect/Schema"
 import * as Bounds from "../../run/log/Bounds.ts"
 import * as Snapshot from "../../run/log/Snapshot.ts"
-import * as Memory from "../../run/Memory.ts"
-import * as Message from "../../run/Message.ts"
 import * as RunError from "../../run/RunError.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import * as RunDecision from "../../run/state/RunDecision.ts"
@@ -20,7 +16,7 @@ import * as Prices from "../../services/Prices.ts"
 import * as SessionStore from "../../services/SessionStore.ts"
 import type * as Env from "../env/Env.ts"
 import * as Severed from "../env/Severed.ts"
-import * as TooLarge from "../log/TooLarge.ts"
+import * as CompactionLaws from "./CompactionLaws.ts"
 import * as Ended from "./Ended.ts"
 
 /** Makes the context smaller; when it cannot be, the run ends as what asked for it says. */
@@ -37,7 +33,7 @@ export const compact = Effect.fnUntraced(function*(
     return Ended.limited("compactions")
   }
   const result = yield* Effect.result(
-    Effect.onInterrupt(carryOut(env, request), () => Effect.sync(discarding(env, request)))
+    Effect.onInterrupt(carryOut(env, request), () => Effect.sync(() => discardCutOff(env, request)))
   )
   if (result._tag === "Failure") {
     // what the store says is not the strategy's failure
@@ -74,7 +70,9 @@ export const carryOut = Effect.fnUntraced(function*(
   // a strategy may take its time, and facts do not wait for it
   yield* journal.commit
   const compaction = yield* Severed.run(env, "compaction", "", env.context.compact(request))
-  const { model, pruned, replacement, strategy, upTo, usage } = yield* checked(compaction)
+  const misshapen = CompactionLaws.misshapen(compaction)
+  if (misshapen !== undefined) return yield* new ContextManager.CompactionError({ message: misshapen })
+  const { model, pruned, replacement, strategy, upTo, usage } = compaction
   const before = journal.transcript
   const memory = compaction.memory ?? Transcript.memory(before)
   const change: Transcript.Change = { upTo, replacement, memory, pruned }
@@ -83,12 +81,13 @@ export const carryOut = Effect.fnUntraced(function*(
     before: Transcript.total(before, request.size.of).sum,
     after: Transcript.total(after, request.size.of).sum
   }
-  const problem = broken(before, after, change) ?? (tokens.after < tokens.before ? undefined : notSmaller(tokens))
-  const message = problem === undefined
-    ? TooLarge.of("the compacted context", [replacement, memory ?? null])?.message
-    : `the strategy "${strategy}" ${problem}`
-  if (message !== undefined) {
-    return yield* new ContextManager.CompactionError({ message, usage, ...(model === undefined ? {} : { model }) })
+  const broken = CompactionLaws.broken({ strategy, change, before, after, tokens })
+  if (broken !== undefined) {
+    return yield* new ContextManager.CompactionError({
+      message: broken,
+      usage,
+      ...(model === undefined ? {} : { model })
+    })
   }
   const compacted: Compacted = {
     _tag: "ContextCompacted",
@@ -101,69 +100,34 @@ export const carryOut = Effect.fnUntraced(function*(
     cause: request.cause ?? request.force ?? "messages",
     ...(memory === undefined ? {} : { memory }),
     ...(pruned === undefined ? {} : { pruned }),
-    usage: Usage.add(request.ledger.noted(), model === undefined ? usage : Prices.costed(env.prices, model, usage)),
+    usage: spentOn(env, request, compaction),
     ...snapshotOf(env, change)
   }
   journal.record(compacted)
   return compacted
 })
 
-const notSmaller = ({ after, before }: { readonly before: number; readonly after: number }): string =>
-  `made nothing smaller: about ${Math.ceil(before)} tokens before, ${Math.ceil(after)} after`
-
-/** Which law a compaction breaks, besides that of becoming smaller. */
-const broken = (
-  before: Transcript.Transcript,
-  after: Transcript.Transcript,
-  { upTo }: Transcript.Change
-): string | undefined => {
-  const openSeq = Transcript.openSeq(before)
-  if (openSeq !== undefined && upTo >= openSeq) return "left out calls that are still open"
-  const latest = Transcript.latestSaid(before)
-  if (latest === undefined) return undefined
-  const kept = new Set(
-    Transcript.entries(after).flatMap(({ message }) =>
-      message.role === "user" ? message.content.map((part) => JSON.stringify(part)) : []
-    )
-  )
-  return latest.content.every((part) => kept.has(JSON.stringify(part)))
-    ? undefined
-    : "did not keep the latest message of the user"
-}
-
-/** What is no compaction in the log's own terms: a strategy may be anybody's. */
-const checked = (compaction: ContextManager.Compaction) =>
-  Effect.mapError(
-    Effect.as(Effect.fromResult(decode(compaction)), compaction),
-    (problem) => new ContextManager.CompactionError({ message: `the strategy gave no compaction: ${problem.message}` })
-  )
-
-const count = Schema.Finite.check(Schema.isGreaterThanOrEqualTo(0))
-
-const decode = Schema.decodeUnknownResult(Schema.Struct({
-  strategy: Schema.String,
-  upTo: count,
-  replacement: Schema.Array(Message.Message),
-  pruned: Schema.optional(count),
-  memory: Schema.optional(Memory.Memory),
-  usage: Schema.Struct({ ...Usage.Usage.fields, inputTokens: count, outputTokens: count }),
-  model: Schema.optional(Message.ModelRef)
-}))
-
 /** What a strategy spent on nothing counts all the same. */
 export const discard = (
-  { journal, prices }: Env.Env,
-  { ledger }: ContextManager.Request,
-  { message, model, usage = Usage.zero }: ContextManager.CompactionError
+  env: Env.Env,
+  request: ContextManager.Request,
+  error: ContextManager.CompactionError
 ): void => {
-  const spent = Usage.add(ledger.noted(), model === undefined ? usage : Prices.costed(prices, model, usage))
-  if (Usage.total(spent) === 0) return
-  journal.record({ _tag: "CompactionDiscarded", message: Bounds.message(message), usage: spent })
+  const usage = spentOn(env, request, error)
+  if (Usage.total(usage) === 0) return
+  env.journal.record({ _tag: "CompactionDiscarded", message: Bounds.message(error.message), usage })
 }
 
 /** The same of a compaction that was cut off. */
-export const discarding = (env: Env.Env, request: ContextManager.Request) => (): void =>
+export const discardCutOff = (env: Env.Env, request: ContextManager.Request): void =>
   discard(env, request, new ContextManager.CompactionError({ message: "the compaction was cut off" }))
+
+/** What a strategy told of on the way, and in the end. */
+const spentOn = (
+  { prices }: Env.Env,
+  { ledger }: ContextManager.Request,
+  { model, usage = Usage.zero }: Pick<ContextManager.CompactionError, "model" | "usage">
+): Usage.Usage => Usage.add(ledger.noted(), model === undefined ? usage : Prices.costed(prices, model, usage))
 
 /** Left out where the event would be more than a store holds; readers begin at the beginning then. */
 const snapshotOf = ({ journal }: Env.Env, { memory, replacement, upTo }: Transcript.Change) => {

@@ -4,7 +4,7 @@
  *
  * Does not own how one takes over (`TakingOver`).
  */
-import type * as Message from "../../run/Message.ts"
+import * as Message from "../../run/Message.ts"
 import type * as Model from "../../services/Model.ts"
 import type * as Env from "../env/Env.ts"
 
@@ -15,7 +15,7 @@ export const of = ({ journal, model }: Pick<Env.Env, "journal" | "model">): Serv
   const { switchedTo, switches } = journal.state
   if (switchedTo === undefined) return model
   const chain = chainOf(model)
-  const isIt = ({ info }: Service) => info.provider === switchedTo.provider && info.name === switchedTo.name
+  const isIt = ({ info }: Service) => Message.isSameModel(info, switchedTo)
   const byPlace = chain[switches]
   // two may have one name, at two addresses
   return byPlace !== undefined && isIt(byPlace) ? byPlace : chain.find(isIt) ?? model

@@ -6,6 +6,7 @@
  */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as AttemptResult from "../../run/AttemptResult.ts"
 import type * as Message from "../../run/Message.ts"
 import type * as RunError from "../../run/RunError.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
@@ -25,14 +26,14 @@ import * as TakingOver from "./TakingOver.ts"
 import * as Tries from "./Tries.ts"
 
 export type Result =
-  | Attempt.Settled & Settled
+  | AttemptResult.Settled & Answered
   | { readonly _tag: "Overflow"; readonly error: RunError.RunError }
   /** a model took over whose window is too small; it was not asked */
   | { readonly _tag: "Compact"; readonly request: ContextManager.Request }
   | { readonly _tag: "Limited"; readonly reason: RunEvent.LimitedReason }
 
 /** Who answered, at which attempt, and what tools it was offered. */
-interface Settled {
+interface Answered {
   readonly attempt: number
   readonly isEmpty: boolean
   readonly model: Model.ModelInfo
@@ -55,24 +56,50 @@ const makeAsked = (
   messages: messages ?? Transcript.messages(env.journal.transcript, model.info, env.system)
 })
 
-/** Sends what the transcript says, or the messages that hooks left of it. */
+/** Sends what the transcript says, or the messages that hooks left of it, to `model` first. */
 export const run = function*(
   env: Env.Env,
-  prompt?: ReadonlyArray<Message.Message>
+  model: Model.Model["Service"],
+  prompt: ReadonlyArray<Message.Message> | undefined
 ): Effect.fn.Return<Result, RunError.RunError> {
-  const asked = makeAsked(env, CurrentModel.of(env), prompt)
+  const asked = makeAsked(env, model, prompt)
   const attempt = env.journal.state.attempts + 1
   const result = yield* ask(env, asked, attempt)
-  return result._tag === "Settled" && !Tries.saysNothing(result)
+  return result._tag === "Settled" && !AttemptResult.saysNothing(result)
     ? settled(env, asked, attempt, result, false)
     : yield* tryAgain(env, asked, attempt, result)
+}
+
+/** Makes an attempt. */
+const ask = function*(
+  env: Env.Env,
+  { messages, model }: Asked,
+  attempt: number
+): Effect.fn.Return<AttemptResult.AttemptResult> {
+  const { answer, journal, patience, sessionId, telemetry, tools } = env
+  const { turn } = journal.state
+  const metadata = { sessionId, runId: journal.runId, turn, attempt }
+  const bare: Model.ModelRequest = { messages, tools, toolChoice: choiceOf(env), metadata }
+  const request = answer === undefined ? bare : { ...bare, output: answer }
+  const onLeak = Effect.sync(() => env.leftBehind.set(`model ${turn}.${attempt}`, { name: `model ${model.info.name}` }))
+  const tried = Attempt.run(model, request, journal, patience, onLeak)
+  const result = yield* Chat.around(telemetry, model.info, request, tried)
+  const broken = Chat.measure(telemetry, model.info, result)
+  if (broken !== undefined) yield* broken
+  return result
+}
+
+/** A tool that hooks left out cannot be asked for. */
+const choiceOf = ({ toolChoice, tools }: Env.Env): Model.ToolChoice => {
+  if (tools.length === 0) return "none"
+  return typeof toolChoice === "object" && !tools.some(({ name }) => name === toolChoice.tool) ? "auto" : toolChoice
 }
 
 const settled = (
   { tools }: Env.Env,
   { model }: Asked,
   attempt: number,
-  answer: Attempt.Settled,
+  answer: AttemptResult.Settled,
   isEmpty: boolean
 ): Result => ({ ...answer, attempt, isEmpty, model: model.info, tools })
 
@@ -81,7 +108,7 @@ const tryAgain = Effect.fnUntraced(function*(
   turnEnv: Env.Env,
   firstAsked: Asked,
   firstAttempt: number,
-  firstResult: Attempt.Settled | Attempt.Failed
+  firstResult: AttemptResult.AttemptResult
 ): Effect.fn.Return<Result, RunError.RunError> {
   const { journal } = turnEnv
   const { turn } = journal.state
@@ -96,7 +123,7 @@ const tryAgain = Effect.fnUntraced(function*(
   for (let attempt = firstAttempt;; attempt++) {
     const verdict = yield* Tries.judge(tries, attempt, result, mayBeEmpty, journal)
     if (verdict._tag === "Counts") {
-      return settled(env, asked, attempt, verdict.answer, Tries.saysNothing(verdict.answer))
+      return settled(env, asked, attempt, verdict.answer, AttemptResult.saysNothing(verdict.answer))
     }
     discard(env, asked, attempt, result, verdict)
     // the application's rule may throw: what the attempt cost is recorded by then
@@ -129,7 +156,7 @@ const discard = (
   { journal, prices }: Env.Env,
   { model }: Asked,
   attempt: number,
-  { duration, usage }: Attempt.Settled | Attempt.Failed,
+  { duration, usage }: AttemptResult.AttemptResult,
   verdict: Exclude<Tries.Verdict, { _tag: "Counts" }>
 ): void =>
   journal.record({
@@ -142,30 +169,6 @@ const discard = (
     duration,
     ...(verdict._tag === "Retry" ? { delay: Duration.toMillis(verdict.delay.duration) } : {})
   })
-
-/** A tool that hooks left out cannot be asked for. */
-const choiceOf = ({ toolChoice, tools }: Env.Env): Model.ToolChoice => {
-  if (tools.length === 0) return "none"
-  return typeof toolChoice === "object" && !tools.some(({ name }) => name === toolChoice.tool) ? "auto" : toolChoice
-}
-
-/** Makes an attempt. */
-const ask = function*(
-  env: Env.Env,
-  { messages, model }: Asked,
-  attempt: number
-): Effect.fn.Return<Attempt.Settled | Attempt.Failed> {
-  const { answer, journal, patience, sessionId, tools } = env
-  const { turn } = journal.state
-  const metadata = { sessionId, runId: journal.runId, turn, attempt }
-  const bare: Model.ModelRequest = { messages, tools, toolChoice: choiceOf(env), metadata }
-  const request = answer === undefined ? bare : { ...bare, output: answer }
-  const onLeak = Effect.sync(() => env.leftBehind.set(`model ${turn}.${attempt}`, { name: `model ${model.info.name}` }))
-  const result = yield* Chat.around(env, model, request, Attempt.run(model, request, journal, patience, onLeak))
-  const broken = Chat.measure(env, model, result)
-  if (broken !== undefined) yield* broken
-  return result
-}
 
 /** Announces a delay, stores what is recorded, and waits. */
 const wait = Effect.fnUntraced(function*(

@@ -6,15 +6,15 @@
 import * as Effect from "effect/Effect"
 import type * as Message from "../../run/Message.ts"
 import * as RunError from "../../run/RunError.ts"
-import type * as RunState from "../../run/RunState.ts"
+import * as RunState from "../../run/RunState.ts"
 import * as OpenCall from "../../run/state/OpenCall.ts"
 import * as Transcript from "../../run/Transcript.ts"
 import * as Rewrite from "../../run/transcript/Rewrite.ts"
 import * as Hooks from "../../services/Hooks.ts"
 import type * as Model from "../../services/Model.ts"
+import * as Digest from "../env/Digest.ts"
 import type * as Env from "../env/Env.ts"
 import * as HookRun from "../env/HookRun.ts"
-import * as Digest from "../log/Digest.ts"
 import * as CurrentModel from "./CurrentModel.ts"
 
 /** What is sent in a turn, where hooks saw it. */
@@ -31,7 +31,7 @@ export const before = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Retur
   const { name, provider } = info
   const given = Transcript.messages(env.journal.transcript, info, env.system)
   const all = env.tools.map((tool) => tool.name)
-  const turn = env.journal.state.totals.turns + 1
+  const turn = RunState.nextTurn(env.journal.state)
   let messages = given
   let tools: ReadonlyArray<string> = all
   for (const hook of env.hooks.at.beforeModelCall) {

@@ -10,10 +10,10 @@ import * as RunState from "../../run/RunState.ts"
 import * as Transcript from "../../run/Transcript.ts"
 import type * as Model from "../../services/Model.ts"
 import type * as PrepareTurn from "../../services/PrepareTurn.ts"
+import * as Digest from "../env/Digest.ts"
 import type * as Env from "../env/Env.ts"
 import * as Inbox from "../env/Inbox.ts"
 import * as Rules from "../env/Rules.ts"
-import * as Digest from "../log/Digest.ts"
 
 export const make = (
   system: string,
@@ -48,7 +48,7 @@ const view = ({ journal, sessionId }: Env.Env): PrepareTurn.Turn => {
   return {
     sessionId,
     runId: journal.runId,
-    turn: totals.turns + 1,
+    turn: RunState.nextTurn(state),
     totals,
     data: state.input?.data,
     last: said ?? Transcript.last(journal.transcript)

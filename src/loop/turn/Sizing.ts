@@ -5,6 +5,7 @@
  * Does not own what is too much (`ContextManager`), nor what providers said (`Measure`).
  */
 import type * as Message from "../../run/Message.ts"
+import * as RunState from "../../run/RunState.ts"
 import * as Measure from "../../run/state/Measure.ts"
 import * as RunDecision from "../../run/state/RunDecision.ts"
 import * as Usage from "../../run/Usage.ts"
@@ -23,15 +24,14 @@ export const view = (
 ): ContextManager.View => {
   const { journal, sessionId } = env
   const { info } = CurrentModel.of(env)
-  const { compactionsInARow, totals } = journal.state
   return {
     transcript: journal.transcript,
     model: info,
     size: sizeOf(env, info, messages),
     force,
-    inARow: compactionsInARow,
+    inARow: journal.state.compactionsInARow,
     ledger: ledgerOf(env),
-    metadata: { sessionId, runId: journal.runId, turn: totals.turns + 1, attempt: 0 }
+    metadata: { sessionId, runId: journal.runId, turn: RunState.nextTurn(journal.state), attempt: 0 }
   }
 }
 

@@ -13,6 +13,7 @@ import type * as Env from "../env/Env.ts"
 import * as CurrentModel from "./CurrentModel.ts"
 import * as Fitting from "./Fitting.ts"
 import * as ModelHooks from "./ModelHooks.ts"
+import * as TurnStart from "./TurnStart.ts"
 
 type Service = Model.Model["Service"]
 
@@ -40,7 +41,8 @@ export const takeOver = function*(
   const isCut = prompt !== undefined && prompt.offer.tools.length < env.tools.length
   const turn: Env.Env = isCut ? { ...env, ...prompt.offer } : env
   if (isCut) {
-    restart(turn, CurrentModel.refOf(to))
+    // left out of the turn, also for a drive that takes it up
+    TurnStart.again(turn, to)
     yield* journal.commit
   }
   const request = Fitting.tooMuch(turn, prompt?.messages)
@@ -48,14 +50,3 @@ export const takeOver = function*(
     ? { _tag: "Asked", env: turn, messages: prompt?.messages }
     : { _tag: "Compact", request }
 }
-
-/** What hooks leave out for the model that takes over is left out of the turn, also for a drive that takes it up. */
-const restart = ({ inputDigest, journal, tools }: Env.Env, model: Message.ModelRef): void =>
-  journal.record({
-    _tag: "TurnStarted",
-    turn: journal.state.turn,
-    model,
-    promptSeq: journal.state.seq,
-    inputDigest,
-    tools: tools.map(({ name }) => name)
-  })

@@ -5,12 +5,11 @@
  * Does not own the waits between them (`Backoff`), nor what is done then (`ModelCall`).
  */
 import type * as Effect from "effect/Effect"
-import * as Message from "../../run/Message.ts"
+import * as AttemptResult from "../../run/AttemptResult.ts"
 import * as RunError from "../../run/RunError.ts"
 import type * as Model from "../../services/Model.ts"
 import * as RetryPolicy from "../../services/RetryPolicy.ts"
 import type * as Journal from "../log/Journal.ts"
-import type * as Attempt from "./Attempt.ts"
 import * as Backoff from "./Backoff.ts"
 
 export interface Tries {
@@ -23,7 +22,7 @@ export interface Tries {
 
 /** What follows an attempt; an error is that of an attempt that does not count. */
 export type Verdict =
-  | { readonly _tag: "Counts"; readonly answer: Attempt.Settled }
+  | { readonly _tag: "Counts"; readonly answer: AttemptResult.Settled }
   | Retry
   /** `final` is what the run fails with, where no other model is asked */
   | { readonly _tag: "Failed"; readonly error: Failure; readonly final: RunError.RunError }
@@ -34,7 +33,7 @@ interface Retry {
   readonly delay: Backoff.Delay
 }
 
-type Failure = Attempt.Failed["error"]
+type Failure = AttemptResult.Failed["error"]
 
 /** `whole` is the policy of all models of the run. */
 export const make = (whole: RetryPolicy.RetryPolicy, model: Model.Model["Service"], after: number): Tries => {
@@ -42,20 +41,16 @@ export const make = (whole: RetryPolicy.RetryPolicy, model: Model.Model["Service
   return { model, policy, backoff: Backoff.make(policy, whole), after }
 }
 
-/** Nothing a reader or a tool could use, and no reason given for it. */
-export const saysNothing = (answer: Attempt.Settled): boolean =>
-  answer.finishReason !== "length" && answer.finishReason !== "content-filter" && Message.isBlank(answer.content)
-
 /** An answer that says nothing counts where it `mayBeEmpty`, and where the policy has no other try for it. */
 export const judge = function*(
   tries: Tries,
   attempt: number,
-  result: Attempt.Settled | Attempt.Failed,
+  result: AttemptResult.AttemptResult,
   mayBeEmpty: boolean,
   journal: Journal.Journal
 ): Effect.fn.Return<Verdict> {
   const isAnswer = result._tag === "Settled"
-  if (isAnswer && (mayBeEmpty || !saysNothing(result))) return { _tag: "Counts", answer: result }
+  if (isAnswer && (mayBeEmpty || !AttemptResult.saysNothing(result))) return { _tag: "Counts", answer: result }
   const error = isAnswer ? emptyResponse : classified(tries, result.error)
   let why = ""
   if (error._tag === "RetryableError") {

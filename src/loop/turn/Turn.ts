@@ -3,8 +3,8 @@
  *
  * The parts of a turn are generators that `yield*` takes up in place: one that waits for nothing costs no operation of its own.
  *
- * Does not own how the context is made smaller (`Fitting`), a call retried (`ModelCall`), what follows from the answer
- * (`Concluding`), nor the end of a drive (`Drive`).
+ * Does not own how the context is made smaller (`Fitting`), how a turn begins in the log (`TurnStart`), a call retried
+ * (`ModelCall`), what follows from the answer (`Concluding`), nor the end of a drive (`Drive`).
  */
 import * as Effect from "effect/Effect"
 import type * as Message from "../../run/Message.ts"
@@ -21,23 +21,19 @@ import * as Fitting from "./Fitting.ts"
 import * as ModelCall from "./ModelCall.ts"
 import * as ModelHooks from "./ModelHooks.ts"
 import * as Offer from "./Offer.ts"
-import * as Sizing from "./Sizing.ts"
+import * as TurnStart from "./TurnStart.ts"
 
 /** Takes turns until the run ends, beginning with the one that an earlier drive left open. */
 export const takeTurns = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Return<Ended.Ended, RunError.RunError> {
   const { hooks, journal, rules: { prepareTurn } } = env
-  if (RunState.isTurnOpen(journal.state)) {
-    const ended = yield* Concluding.concludeOpen(env)
-    if (ended !== undefined) return ended
-  }
-  while (true) {
+  let ended = RunState.isTurnOpen(journal.state) ? yield* Concluding.concludeOpen(env) : undefined
+  while (ended === undefined) {
     const limit = RunDecision.limitReached(journal.state, journal.now())
     if (limit !== undefined) return Ended.limited(limit)
     const prepared = prepareTurn === undefined ? env : yield* Offer.prepare(env, prepareTurn)
     const tooMuch = Fitting.tooMuch(prepared)
     if (tooMuch !== undefined) {
-      const limited = yield* Fitting.makeRoom(prepared, tooMuch, "contextMustShrink")
-      if (limited !== undefined) return limited
+      ended = yield* Fitting.makeRoom(prepared, tooMuch, "contextMustShrink")
       continue
     }
     env.inbox.receive(journal)
@@ -46,27 +42,21 @@ export const takeTurns = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Re
     const turn: Env.Env = prompt === undefined ? prepared : { ...prepared, ...prompt.offer }
     const added = prompt === undefined ? undefined : Fitting.tooMuch(turn, prompt.messages)
     if (added !== undefined) {
-      const limited = yield* Fitting.makeRoom(turn, added, "contextMustShrink")
-      if (limited !== undefined) return limited
+      ended = yield* Fitting.makeRoom(turn, added, "contextMustShrink")
       continue
     }
-    startTurn(turn, turn.tools.length < env.tools.length, prompt?.messages)
+    const model = CurrentModel.of(turn)
+    TurnStart.first(turn, model, turn.tools.length < env.tools.length, prompt?.messages)
     journal.move("messagesReady")
     yield* journal.commit
     env.inbox.answer()
-    const result = yield* ModelCall.run(turn, prompt?.messages)
-    if (result._tag === "Limited") return Ended.limited(result.reason)
-    if (result._tag === "Overflow" || result._tag === "Compact") {
-      const limited = yield* result._tag === "Overflow"
-        ? Fitting.afterOverflow(turn, result.error, prompt?.messages)
-        : Fitting.makeRoom(turn, result.request, "contextOverflow")
-      if (limited !== undefined) return limited
-      continue
-    }
-    const asked = result.tools === turn.tools ? turn : { ...turn, tools: result.tools }
-    const ended = yield* Concluding.conclude(asked, settle(asked, result))
-    if (ended !== undefined) return ended
+    const result = yield* ModelCall.run(turn, model, prompt?.messages)
+    if (result._tag === "Settled") {
+      const asked = result.tools === turn.tools ? turn : { ...turn, tools: result.tools }
+      ended = yield* Concluding.conclude(asked, settle(asked, result))
+    } else ended = yield* unanswered(turn, result, prompt?.messages)
   }
+  return ended
 })
 
 /** A model has something to answer. */
@@ -74,22 +64,6 @@ const awaitModel = ({ journal }: Env.Env): void => {
   if (!Transcript.awaitsModel(journal.transcript)) {
     journal.record({ _tag: "NoticeAdded", kind: "resume", text: "Go on." })
   }
-}
-
-/** `isCut`: it is offered fewer tools than the run may use. */
-const startTurn = (env: Env.Env, isCut: boolean, messages: ReadonlyArray<Message.Message> | undefined): void => {
-  const { inputDigest, journal, tools } = env
-  const { seq, totals } = journal.state
-  const { contextWindow, name, provider } = CurrentModel.of(env).info
-  const started = {
-    _tag: "TurnStarted" as const,
-    turn: totals.turns + 1,
-    model: { provider, name },
-    promptSeq: seq,
-    inputDigest
-  }
-  const offered = isCut ? { ...started, tools: tools.map(({ name }) => name) } : started
-  journal.record(contextWindow === undefined ? offered : { ...offered, size: Sizing.sent(env, messages) })
 }
 
 /** Records the settled answer. */
@@ -108,4 +82,20 @@ const settle = (
     usage: Prices.costed(prices, model, usage)
   })
   return { hasCalls: journal.state.openCalls.length > 0, isEmpty, latency: { firstPart, model: duration } }
+}
+
+/** What follows from a call that has no answer: how the run ends, or nothing where another turn is tried. */
+const unanswered = function*(
+  env: Env.Env,
+  result: Exclude<ModelCall.Result, { _tag: "Settled" }>,
+  messages: ReadonlyArray<Message.Message> | undefined
+): Effect.fn.Return<Ended.Limited | undefined, RunError.RunError> {
+  switch (result._tag) {
+    case "Limited":
+      return Ended.limited(result.reason)
+    case "Overflow":
+      return yield* Fitting.afterOverflow(env, result.error, messages)
+    case "Compact":
+      return yield* Fitting.makeRoom(env, result.request, "contextOverflow")
+  }
 }

@@ -137,7 +137,7 @@ export const forReader = (entry: Entry, reader: Message.ModelRef | undefined): M
   const { message, reasoned } = entry
   if (reasoned === undefined) return message
   const { by, without } = reasoned
-  return by !== undefined && by.provider === reader?.provider && by.name === reader.name ? message : without
+  return by !== undefined && Message.isSameModel(by, reader) ? message : without
 }
 
 const earlier = Message.user("(The conversation began earlier.)")

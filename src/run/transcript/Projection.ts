@@ -4,7 +4,7 @@
  *
  * Does not own what an entry looks like to a reader; that is `Entries`.
  */
-import type * as Message from "../Message.ts"
+import * as Message from "../Message.ts"
 import type * as Vector from "../Vector.ts"
 import * as Entries from "./Entries.ts"
 
@@ -18,9 +18,6 @@ interface Made {
 /** By the array that all versions of a transcript share. */
 const made = new WeakMap<ReadonlyArray<Entries.Entry>, Made>()
 
-const isSame = (a: Message.ModelRef | undefined, b: Message.ModelRef | undefined): boolean =>
-  a?.provider === b?.provider && a?.name === b?.name
-
 /**
  * The messages of all entries for `reader`, in an array of their own, behind the system message where there is one.
  * Costs a copy, and what came since it was asked last.
@@ -32,7 +29,7 @@ export const messages = (
 ): Array<Message.Message> => {
   const before = made.get(items)
   // an older version, which is asked for again, and another reader begin from nothing
-  const isOn = before !== undefined && before.length <= length && isSame(before.reader, reader)
+  const isOn = before !== undefined && before.length <= length && Message.isSameModel(before.reader, reader)
   const now: Made = isOn ? before : { reader, messages: [], length: 0 }
   for (; now.length < length; now.length++) {
     Entries.addMessage(now.messages, Entries.forReader(items[now.length]!, reader))

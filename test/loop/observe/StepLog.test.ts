@@ -1,12 +1,18 @@
 /** Debug lines of a run: one a step, of names, counts and times, and none where nobody reads them. */
 import { assert, it } from "@effect/vitest"
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Logger from "effect/Logger"
 import * as References from "effect/References"
 import * as TestClock from "effect/testing/TestClock"
+import * as StepLog from "../../../src/loop/observe/StepLog.ts"
 import * as RunError from "../../../src/run/RunError.ts"
+import type * as RunEvent from "../../../src/run/RunEvent.ts"
+import * as RunState from "../../../src/run/RunState.ts"
+import * as RetryPolicy from "../../../src/services/RetryPolicy.ts"
 import * as ScriptedModel from "../../../src/testing/ScriptedModel.ts"
+import * as Drafts from "../../support/Drafts.ts"
 import * as Hang from "../../support/Hang.ts"
 import * as TestAgent from "../../support/TestAgent.ts"
 import * as Watch from "../../support/Watch.ts"
@@ -77,4 +83,111 @@ it.effect("a run does not notice that its logger breaks", () =>
     )
     assert.isTrue(yield* Hang.ends(Fiber.await(running)), "run waits for ever")
     assert.strictEqual((yield* Fiber.join(running))._tag, "Completed")
+  }))
+
+/** The lines of events that a drive publishes, which found the run as `before` says. */
+const linesOf = (
+  events: ReadonlyArray<RunEvent.RunEvent>,
+  { before = RunState.empty, retry = RetryPolicy.make() }: {
+    readonly before?: RunState.RunState
+    readonly retry?: RetryPolicy.RetryPolicy
+  } = {}
+) => {
+  const lines: Array<string> = []
+  const logger = Logger.make(({ message }) => void lines.push(String(message)))
+  const drive = { agent: "test/Agent", sessionId: "s", runId: "r", tools: { search: true } }
+  return Effect.withFiber((fiber) =>
+    Effect.sync(() => {
+      StepLog.make(drive, before, Drafts.model, fiber, fiber.getRef(Clock.Clock))?.see?.(events as never)
+      return lines.map((line) => line.replace("run=r ", ""))
+    })
+  ).pipe(
+    Effect.provide(Logger.layer([logger])),
+    Effect.provideService(References.MinimumLogLevel, "Debug"),
+    Effect.provideService(RetryPolicy.RetryPolicy, retry)
+  )
+}
+
+const moved = (to: RunEvent.Status): RunEvent.RunEvent => ({
+  _tag: "StatusChanged",
+  runId: "run-1",
+  from: "preparing",
+  to
+})
+
+it.effect("what happens to a run besides is a line each", () =>
+  Effect.gen(function*() {
+    const usage = { inputTokens: 7, outputTokens: 3 }
+    const error = RunError.toStored(RunError.runConflict("r"))
+    const finished = Drafts.turnFinished(1)
+    const events = Drafts.log(
+      Drafts.resumed(2, { cause: "recovery" }),
+      { _tag: "ModelSwitched", turn: 1, from: Drafts.model, to: { provider: "other", name: "next" } },
+      Drafts.assistant([], { usage, finishReason: "length" }),
+      Drafts.approvalRequested("1.0"),
+      { ...Drafts.approvalRequested("1.1"), tool: "SECRET" },
+      Drafts.approvalResolved("1.0"),
+      Drafts.approvalResolved("1.1", false),
+      Drafts.toolStarted("1.0"),
+      Drafts.settled("1.0", "a", { duration: 5 }),
+      { ...Drafts.compacted(1, []), before: 9, after: 2 },
+      Drafts.notice("a", "doomLoop"),
+      { ...finished, decision: { _tag: "Limit", reason: "toolCalls" }, latency: { firstPart: 1, model: 2, tools: 3 } },
+      { ...finished, decision: { _tag: "Fail", error } },
+      Drafts.input("SECRET"),
+      Drafts.limited({ turns: 3, toolCalls: 2, errors: 1, duration: 4 }),
+      { ...Drafts.aborted, reason: "crashed" },
+      { _tag: "RunFailed", error, totals: Drafts.totals }
+    )
+    assert.deepStrictEqual(yield* linesOf(events), [
+      "resumed=test/Agent session=s drive=2 cause=recovery",
+      "model=other/next",
+      "answered=test/model finish=length input=7 output=3",
+      "approval=1.0 tool=search",
+      "approval=1.1 tool=_OTHER",
+      "approval=1.0 answer=approved",
+      "approval=1.1 answer=denied",
+      "tool=search outcome=Succeeded ms=5",
+      "compacted=test before=9 after=2",
+      "notice=doomLoop",
+      "decision=limit reason=tool-calls model=2 tools=3",
+      "decision=fail reason=RunConflict model=0 tools=0",
+      "end=limited reason=turns turns=3 tools=2 errors=1 ms=4",
+      "end=aborted reason=crashed turns=0 tools=0 errors=0 ms=0",
+      "end=failed reason=RunConflict turns=0 tools=0 errors=0 ms=0"
+    ])
+  }))
+
+it.effect("a line says the turn and the attempt by what bounds them, where anything does", () =>
+  Effect.gen(function*() {
+    const retry = RetryPolicy.make({ maxRetries: 2, providers: { other: RetryPolicy.make({ maxRetries: Infinity }) } })
+    const [started] = Drafts.log(Drafts.started("go", { limits: { maxTurns: 4 } }))
+    const before = RunState.evolve(RunState.empty, started)
+    const [resumed, first, discarded, switched, second, again] = Drafts.log(
+      Drafts.resumed(2, { limits: { maxTurns: Infinity } }),
+      Drafts.turnStarted(1),
+      { ...Drafts.discarded(1, 1), duration: 6 },
+      { _tag: "ModelSwitched", turn: 1, from: Drafts.model, to: { provider: "other", name: "next" } },
+      Drafts.turnStarted(1),
+      Drafts.turnStarted(2)
+    )
+    const calling = moved("calling")
+    assert.deepStrictEqual(yield* linesOf([first, calling, discarded, calling, second, calling], { before, retry }), [
+      "status=calling turn=1/4 attempt=1/3",
+      "discarded=1 error=Overloaded ms=6",
+      "status=calling turn=1/4 attempt=2/3",
+      "status=calling turn=1/4 attempt=2/3"
+    ])
+    assert.deepStrictEqual(yield* linesOf([resumed, first, calling, discarded, switched, calling], { before, retry }), [
+      "resumed=test/Agent session=s drive=2 cause=resume",
+      "status=calling turn=1 attempt=1/3",
+      "discarded=1 error=Overloaded ms=6",
+      "model=other/next",
+      "status=calling turn=1 attempt=1"
+    ])
+    assert.deepStrictEqual(yield* linesOf([first, discarded, again, calling, moved("observing")], { before, retry }), [
+      "discarded=1 error=Overloaded ms=6",
+      "status=calling turn=2/4 attempt=1/3",
+      "status=observing turn=2/4"
+    ])
   }))

@@ -81,3 +81,21 @@ describe("a scope that is not closed to its end", () => {
       assert.deepStrictEqual(end?._tag === "RunAborted" && end.leftBehind, ["model stuck"])
     }))
 })
+
+it.effect("an answer is not too late where its stream takes longer to close than a call may take", () =>
+  Effect.gen(function*() {
+    const closing = Deferred.makeUnsafe<void>()
+    const slow: Parts = Stream.fromChannel(Channel.fromTransform((upstream, scope) =>
+      Effect.andThen(
+        Scope.addFinalizer(scope, Effect.andThen(Deferred.succeed(closing, undefined), Effect.sleep("3 seconds"))),
+        Channel.toTransform(Stream.toChannel(Stream.concat(said, finish)))(upstream, scope)
+      )
+    ))
+    const model = { info: { provider: "test", name: "slow" }, stream: () => slow }
+    const timeouts = { call: "1 second" } as const
+    const { agent } = yield* TestAgent.make([], { model: Layer.succeed(Model.Model, model), agent: { timeouts } })
+    const run = yield* Effect.forkChild(agent.run({ input: "go" }))
+    yield* Deferred.await(closing)
+    yield* TestClock.adjust("3 seconds")
+    assert.strictEqual((yield* Fiber.join(run))._tag, "Completed")
+  }))

@@ -2,7 +2,7 @@
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { createHash } from "node:crypto"
-import * as Digest from "../../../src/loop/log/Digest.ts"
+import * as Digest from "../../../src/loop/env/Digest.ts"
 
 it.effect("digests of texts that come again are those of SHA-256, however many texts there are", () =>
   Effect.gen(function*() {

@@ -1,0 +1,31 @@
+/**
+ * Cuts a run off when its time is over. Time spent waiting for people does not count.
+ *
+ * Does not own how that time is counted (`RunState`), nor what a cut-off drive does (`CutShort`).
+ */
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import type * as Fiber from "effect/Fiber"
+import * as RunState from "../../run/RunState.ts"
+import * as Detached from "../../services/Detached.ts"
+import type * as Journal from "../log/Journal.ts"
+import * as Live from "./Live.ts"
+
+/** Interrupting the fiber lifts the limit; there is none where the run has no limit. A fiber of the drive calls it. */
+export const start = (journal: Journal.Journal, live: Live.Live): Fiber.Fiber<void> | undefined => {
+  const { maxDuration } = journal.state.limits
+  if (maxDuration === undefined) return undefined
+  // a limit that is reached by now is the turns' own to see
+  return Detached.start(Effect.andThen(Effect.yieldNow, hold(journal, live, maxDuration)), Detached.contextHere())
+}
+
+/** How long a run that waits for people is not looked at again, in milliseconds: until then its time may stand still. */
+const shortestPause = 1000
+
+const hold = (journal: Journal.Journal, live: Live.Live, maxDuration: number): Effect.Effect<void> =>
+  Effect.suspend(() => {
+    const left = maxDuration - RunState.totalsAt(journal.state, journal.now()).duration
+    if (left <= 0) return Effect.sync(() => Live.cutOff(live, { _tag: "Duration" }))
+    const pause = journal.state.waitingSince === undefined ? left : Math.max(left, shortestPause)
+    return Effect.andThen(Effect.sleep(Duration.millis(pause)), hold(journal, live, maxDuration))
+  })

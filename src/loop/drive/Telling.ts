@@ -1,0 +1,50 @@
+/**
+ * What is told of a run once it is over here: its result, to whoever waits for it, for its first event or for what became of an
+ * input, and the end of its events to its readers.
+ *
+ * Does not own the end itself; it is written by then (`Ending`), or there is none.
+ */
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as RunError from "../../run/RunError.ts"
+import * as RunResult from "../../run/RunResult.ts"
+import type * as RunState from "../../run/RunState.ts"
+import type * as Opening from "../open/Opening.ts"
+import type * as Live from "./Live.ts"
+
+export type Result = Exit.Exit<RunResult.RunResult<unknown>, RunError.RunError>
+
+/** What the log says of a run that has its end. */
+export const resultIn = (live: Live.Live, state: RunState.RunState): Result => {
+  const { end } = state
+  if (end === undefined) return Exit.die(new Error("fiberloop: a run without an end has no result"))
+  if (end._tag === "RunFailed") return Exit.fail(RunError.fromStored(end.error))
+  try {
+    return Exit.succeed(RunResult.fromState(live.sessionId, state, end, live.output))
+  } catch (error) {
+    // an answer of an older schema, read back from the log
+    return Exit.fail(RunError.invalidOutput(error instanceof Error ? error.message : "it cannot be decoded"))
+  }
+}
+
+/** The run never began; whoever started it learns why. */
+export const refuse = (live: Live.Live, error: RunError.RunError) => Effect.suspend(() => tell(live, Exit.fail(error)))
+
+/** The run is in the log: its readers get its events from there, and its result is what it was. */
+export const replay = (live: Live.Live, { past }: Extract<Opening.Opened, { _tag: "Replay" }>) =>
+  Effect.suspend(() => {
+    live.feed.replay(past.from, past.to)
+    Deferred.doneUnsafe(live.begun, Exit.void)
+    return tell(live, resultIn(live, past.state))
+  })
+
+/** Answers whoever waits; for the first event, where that did not come before. */
+export const tell = (live: Live.Live, result: Result): Effect.Effect<void> =>
+  Effect.mapEager(live.observing?.end(result) ?? Effect.void, () => {
+    live.feed.end(Exit.asVoid(result))
+    if (Exit.isFailure(result)) live.inbox.fail(RunError.fromCause(result.cause))
+    live.track.delete(live)
+    Deferred.doneUnsafe(live.ended, result)
+    Deferred.doneUnsafe(live.begun, Exit.asVoid(result))
+  })

@@ -1,0 +1,92 @@
+/**
+ * What the debug line of a step says: `status=calling turn=2/20 attempt=1/4`. Names, counts and times, and no content.
+ *
+ * Does not own where a drive is by then, nor who is told (`StepLog`).
+ */
+import type * as Message from "../../run/Message.ts"
+import type * as RunEvent from "../../run/RunEvent.ts"
+import * as Ends from "./Ends.ts"
+import * as Sink from "./Sink.ts"
+
+/** Where a drive is by now, in words; `attempt` is that of the model's tries in this turn. */
+export interface Place {
+  readonly drive: Sink.Drive
+  readonly turn: string | undefined
+  readonly attempt: string
+}
+
+/** `undefined` for an event that is no step. */
+export const of = (event: RunEvent.RunEvent, place: Place): string | undefined => {
+  const fields: Say<never> | undefined = says[event._tag]
+  return fields === undefined ? undefined : format(fields(event as never, place))
+}
+
+/** In the order of the line; what is undefined is left out. */
+type Fields = Readonly<Record<string, string | number | undefined>>
+
+type Say<Event> = (event: Event, place: Place) => Fields
+
+const format = (fields: Fields): string =>
+  Object.entries(fields).flatMap(([name, value]) => value === undefined ? [] : [`${name}=${value}`]).join(" ")
+
+const isOfAttempt: ReadonlySet<RunEvent.Status> = new Set(["calling", "streaming", "retrying"])
+
+const end: Say<RunEvent.End> = (event) => {
+  const { end, reason } = Ends.of(event)
+  const { duration, errors, toolCalls, turns } = event.totals
+  const why = event._tag === "RunFailed" ? reason : words(reason)
+  return { end, reason: why, turns, tools: toolCalls, errors, ms: duration }
+}
+
+const says: { readonly [Tag in RunEvent.RunEvent["_tag"]]?: Say<Extract<RunEvent.RunEvent, { _tag: Tag }>> } = {
+  RunStarted: (_, { drive: { agent, sessionId } }) => ({ started: agent, session: sessionId }),
+  RunResumed: ({ cause, drive }, { drive: { agent, sessionId } }) => ({
+    resumed: agent,
+    session: sessionId,
+    drive,
+    cause
+  }),
+  StatusChanged: ({ to }, { attempt, turn }) => ({
+    status: to,
+    turn,
+    attempt: isOfAttempt.has(to) ? attempt : undefined
+  }),
+  AttemptDiscarded: ({ attempt, delay, duration, error }) => ({
+    discarded: attempt,
+    error: error._tag,
+    ms: duration,
+    delay
+  }),
+  ModelSwitched: ({ to }) => ({ model: nameOf(to) }),
+  AssistantMessage: ({ finishReason, model, usage }) => ({
+    answered: nameOf(model),
+    finish: finishReason,
+    input: usage.inputTokens,
+    output: usage.outputTokens
+  }),
+  ToolSettled: ({ duration, outcome, tool }, { drive }) => ({
+    tool: Sink.toolName(drive, tool),
+    outcome: outcome._tag,
+    ms: duration
+  }),
+  ApprovalRequested: ({ approvalId, tool }, { drive }) => ({ approval: approvalId, tool: Sink.toolName(drive, tool) }),
+  ApprovalResolved: ({ approvalId, approved }) => ({ approval: approvalId, answer: approved ? "approved" : "denied" }),
+  ContextCompacted: ({ after, before, strategy }) => ({ compacted: strategy, before, after }),
+  NoticeAdded: ({ kind }) => ({ notice: kind }),
+  TurnFinished: ({ decision, latency }) => ({
+    decision: decision._tag.toLowerCase(),
+    reason: decision._tag === "Fail" ? decision.error.reason._tag : words(decision.reason),
+    model: latency.model,
+    tools: latency.tools
+  }),
+  RunCompleted: end,
+  RunLimited: end,
+  RunSuspended: end,
+  RunFailed: end,
+  RunAborted: end
+}
+
+/** A reason as people write it: `toolCalls` is `tool-calls`. */
+const words = (reason: string): string => reason.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
+
+const nameOf = ({ name, provider }: Message.ModelRef): string => `${provider}/${name}`

@@ -1,0 +1,42 @@
+/**
+ * The final answer of an agent that has a schema for it: how it is asked for, what is wrong with one, and what it says.
+ *
+ * Does not own what follows from one that is wrong (`RunDecision`).
+ */
+import * as Schema from "effect/Schema"
+import * as Bounds from "../../run/log/Bounds.ts"
+import type * as Definition from "../env/Definition.ts"
+
+type Output = Definition.Output
+
+/** What an agent's definition has of the schema. */
+export const make = <A>(schema: Schema.ConstraintCodec<A, unknown, never, never>): Output => {
+  const codec = Schema.toCodecJson(schema)
+  const { definitions, schema: root } = Schema.toJsonSchemaDocument(codec)
+  const decode = Schema.decodeUnknownSync(Schema.fromJsonString(codec))
+  return {
+    codec,
+    schema: JSON.stringify(Object.keys(definitions).length === 0 ? root : { ...root, $defs: definitions }),
+    decode: (text) => decode(unfenced(text))
+  }
+}
+
+/** Models like to put JSON into a Markdown fence. */
+const unfenced = (text: string): string => /^\s*```(?:json)?\s*\n([\s\S]*?)\n\s*```\s*$/.exec(text)?.[1] ?? text
+
+/** Instructions, with what is said of the final answer behind them; empty where there is nothing to say. */
+export const systemText = (instructions: string, output: Output | undefined): string => {
+  if (output === undefined) return instructions.trim() === "" ? "" : instructions
+  const asked = `Give your final answer as JSON that fits this schema, and nothing else:\n${output.schema}`
+  return instructions.trim() === "" ? asked : `${instructions}\n\n${asked}`
+}
+
+/** What is wrong with an answer, in words for the model; `undefined` where nothing is. */
+export const problem = (output: Output, text: string): string | undefined => {
+  try {
+    output.decode(text)
+    return undefined
+  } catch (error) {
+    return error instanceof Error ? Bounds.message(error.message) : "it could not be read"
+  }
+}

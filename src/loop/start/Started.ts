@@ -1,0 +1,46 @@
+/**
+ * A run in the hands of whoever asked for it: it ends when they leave, unless it was somebody else's before.
+ *
+ * Does not own how it comes about (`Start`), nor how it ends then (`Live`).
+ */
+import * as Channel from "effect/Channel"
+import * as Effect from "effect/Effect"
+import * as Stream from "effect/Stream"
+import type * as RunError from "../../run/RunError.ts"
+import type * as RunEvent from "../../run/RunEvent.ts"
+import type * as Runs from "../../services/Runs.ts"
+import type * as Live from "../drive/Live.ts"
+import * as Reading from "../log/Reading.ts"
+
+/** A run that was started, or one that was there already and is attached to: that one is somebody else's to abort. */
+export type Started =
+  | { readonly run: Live.Live; readonly isAttached: false }
+  | { readonly run: Runs.LiveRun; readonly isAttached: true }
+
+/** The way to one. */
+export type Starting = Effect.Effect<Started, RunError.RunError>
+
+/** Whoever a run was started for leaves it, when this is called: it ends, where it is theirs. Gives the wait for its end. */
+export const leave = ({ isAttached, run }: Started): Effect.Effect<void> =>
+  isAttached ? Effect.void : run.end("consumer")
+
+/** What `use` makes of a run, which ends where that is interrupted. */
+export const held = <A>(
+  starting: Starting,
+  use: (run: Runs.LiveRun) => Effect.Effect<A, RunError.RunError>
+): Effect.Effect<A, RunError.RunError> =>
+  Effect.uninterruptibleMask((restore) =>
+    Effect.flatMap(starting, (started) => Effect.onInterrupt(restore(use(started.run)), () => leave(started)))
+  )
+
+/** The events of a run that ends when its reader leaves. */
+export const whileRead = (starting: Starting): Stream.Stream<RunEvent.RunEvent, RunError.RunError> =>
+  Reading.stream({
+    open: starting,
+    close: leave,
+    // the end of a run that was started here is the end of its readers
+    pull: ({ isAttached, run }, scope) =>
+      isAttached
+        ? Channel.toPullScoped(Stream.toChannel(run.events), scope)
+        : Effect.succeed(run.feed.open().pull)
+  })

@@ -1,0 +1,47 @@
+/**
+ * When an attempt at a model call has taken too long: as a whole, before its first part, or between two parts.
+ *
+ * Does not own how long that is (`Patience`), nor how the attempt is cut off then (`Severing`).
+ */
+import * as Effect from "effect/Effect"
+import * as RunError from "../../run/RunError.ts"
+import type * as Severing from "../../services/Severing.ts"
+import type * as Patience from "../env/Patience.ts"
+import type { Incoming } from "./Incoming.ts"
+
+/** Milliseconds between two looks at a gap that has not begun; a shorter one is not worth looking more often. */
+const shortestWait = 100
+
+/** Fails when the whole call, the first part or the gap between two parts takes too long. */
+export const of = (
+  incoming: Incoming,
+  { call, firstPart, gap }: Patience.Patience
+): Severing.Limit<never, RunError.ModelError> => {
+  const over = () => {
+    const { collector, firstPartAt, lastPartAt, startedAt } = incoming
+    if (collector.finish !== undefined) return Infinity
+    const at = incoming.now()
+    const scope = firstPartAt === undefined ? "firstPart" as const : "gap" as const
+    const limit = scope === "firstPart" ? firstPart : gap
+    const left = limit - (at - (lastPartAt ?? at))
+    const callLeft = call - (at - startedAt)
+    if (callLeft <= 0) return () => Effect.fail(timedOut("call", call))
+    if (left <= 0) return () => Effect.fail(timedOut(scope, limit))
+    // the gap that begins with the first part has no other moment at which it is looked at
+    return Math.min(left, callLeft, Math.max(gap, shortestWait))
+  }
+  return { millis: Math.min(firstPart, gap, call), over }
+}
+
+const scopes = {
+  call: "the whole answer",
+  firstPart: "the first part of the answer",
+  gap: "the next part of the answer"
+}
+
+const timedOut = (scope: keyof typeof scopes, limit: number) =>
+  new RunError.RetryableError({
+    _tag: "TimedOut" as const,
+    scope,
+    message: `the model took more than ${limit} ms for ${scopes[scope]}`
+  })

@@ -1,0 +1,40 @@
+/**
+ * What came of one try at a model call, as data: an answer, or why there is none, and what it cost.
+ *
+ * Does not own whether it counts, nor whether there is another try; the loop says so.
+ */
+import * as Message from "./Message.ts"
+import type * as RunError from "./RunError.ts"
+import type * as RunEvent from "./RunEvent.ts"
+import type * as Usage from "./Usage.ts"
+
+export type AttemptResult = Settled | Failed
+
+export interface Settled {
+  readonly _tag: "Settled"
+  readonly content: ReadonlyArray<Message.AssistantPart>
+  readonly finishReason: RunEvent.FinishReason
+  readonly usage: Usage.Usage
+  readonly response: Response | undefined
+  /** milliseconds from the request to the first part, and to the end */
+  readonly firstPart: number
+  readonly duration: number
+}
+
+/** What the provider said of its answer, where it did. */
+export interface Response {
+  readonly id?: string
+  readonly model?: string
+}
+
+export interface Failed {
+  readonly _tag: "Failed"
+  readonly error: RunError.ModelError | RunError.NonRetryableError<typeof RunError.EventTooLarge.Type>
+  readonly usage: Usage.Usage
+  /** milliseconds */
+  readonly duration: number
+}
+
+/** Nothing a reader or a tool could use, and no reason given for it. */
+export const saysNothing = ({ content, finishReason }: Settled): boolean =>
+  finishReason !== "length" && finishReason !== "content-filter" && Message.isBlank(content)
