@@ -5,7 +5,7 @@
  * Does not own the estimate, nor what is too much.
  */
 import type * as DurableEvent from "../DurableEvent.ts"
-import type * as Message from "../Message.ts"
+import * as Message from "../Message.ts"
 
 export interface Measure {
   readonly model: Message.ModelRef
@@ -17,28 +17,28 @@ export interface Measure {
   readonly tooMuch: number | undefined
 }
 
-const isSame = (a: Message.ModelRef, b: Message.ModelRef): boolean => a.provider === b.provider && a.name === b.name
-
 /** What is known of one model says nothing of another one. */
 export const send = (
   self: Measure | undefined,
   { model, size }: DurableEvent.Of<"TurnStarted">
 ): Measure | undefined => {
   if (size === undefined || !(size > 0)) return self
-  const known = self !== undefined && isSame(self.model, model) ? self : { ratio: undefined, tooMuch: undefined }
+  const known = self !== undefined && Message.isSameModel(self.model, model)
+    ? self
+    : { ratio: undefined, tooMuch: undefined }
   return { model, sent: size, ratio: known.ratio, tooMuch: known.tooMuch }
 }
 
 /** A provider that counts nothing, and an answer of a model that took over, measure nothing. */
 export const answer = (self: Measure | undefined, event: DurableEvent.Of<"AssistantMessage">): Measure | undefined => {
   const { inputTokens } = event.usage
-  if (self === undefined || event.model === undefined || !isSame(self.model, event.model)) return self
+  if (self === undefined || event.model === undefined || !Message.isSameModel(self.model, event.model)) return self
   return { ...self, tooMuch: undefined, ratio: inputTokens > 0 ? inputTokens / self.sent : self.ratio }
 }
 
 export const discard = (self: Measure | undefined, event: DurableEvent.Of<"AttemptDiscarded">): Measure | undefined =>
   self === undefined || event.error._tag !== "ContextOverflow" ||
-    (event.model !== undefined && !isSame(self.model, event.model))
+    (event.model !== undefined && !Message.isSameModel(self.model, event.model))
     ? self
     : { ...self, tooMuch: Math.min(self.tooMuch ?? Infinity, self.sent) }
 
@@ -46,7 +46,7 @@ export const discard = (self: Measure | undefined, event: DurableEvent.Of<"Attem
  * By what an estimate for `model` is to be multiplied, where `limit` tokens may be sent. Odd counts are not believed.
  */
 export const correction = (self: Measure | undefined, model: Message.ModelRef, limit: number): number => {
-  if (self === undefined || !isSame(self.model, model)) return 1
+  if (self === undefined || !Message.isSameModel(self.model, model)) return 1
   const told = Math.min(4, Math.max(0.25, self.ratio ?? 1))
   // what was too much takes more than the limit, whatever was counted before
   return self.tooMuch === undefined ? told : Math.max(told, limit / self.tooMuch)
