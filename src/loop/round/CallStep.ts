@@ -6,22 +6,15 @@
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
-import * as Bounds from "../../run/log/Bounds.ts"
 import * as OpenCall from "../../run/state/OpenCall.ts"
 import type * as ToolOutcome from "../../run/ToolOutcome.ts"
-import * as SessionStore from "../../services/SessionStore.ts"
 import type * as ToolExecutor from "../../services/ToolExecutor.ts"
 import type * as Env from "../env/Env.ts"
 import * as ToolSpan from "../observe/ToolSpan.ts"
+import * as Outcomes from "./Outcomes.ts"
 import * as ToolHooks from "./ToolHooks.ts"
 
 type Call = OpenCall.OpenCall
-
-/** A person's no. */
-export const denied = ({ reason }: OpenCall.Decision): ToolOutcome.ToolOutcome => ({
-  _tag: "Denied",
-  reason: reason ?? "the user did not allow this call"
-})
 
 /** Records the intent. It is stored before the handler runs. */
 export const start = (env: Env.Env, call: Call): void => {
@@ -105,7 +98,7 @@ const carryOut = function*(env: Env.Env, call: Call): Effect.fn.Return<ToolOutco
     // arguments that do not fit any more say nothing of the try before, which they did
     const isUnknown = attempt > 1 && settlement.outcome._tag === "InvalidArguments"
     const edited = editedOf(call)
-    const outcome = isUnknown ? { _tag: "OutcomeUnknown" as const } : storable(left, edited)
+    const outcome = isUnknown ? { _tag: "OutcomeUnknown" as const } : Outcomes.storable(left, edited)
     journal.record({ _tag: "ToolSettled", turn, callId, tool, duration, ...settlement, ...edited, outcome })
     return outcome
   }
@@ -122,14 +115,4 @@ const carryOut = function*(env: Env.Env, call: Call): Effect.fn.Return<ToolOutco
       return Effect.map(left, (outcome) => settle(settlement, outcome, duration))
     })
   )
-}
-
-/** The outcome, or where it is more than a store holds together with `beside`, what became of it. */
-export const storable = (outcome: ToolOutcome.ToolOutcome, beside: object = {}): ToolOutcome.ToolOutcome => {
-  const bytes = Bounds.above({ ...beside, outcome }, SessionStore.maxContentBytes)
-  if (bytes === undefined) return outcome
-  const message = `it has ${bytes} bytes of JSON, the limit is ${SessionStore.maxContentBytes}`
-  return outcome._tag === "Succeeded"
-    ? { _tag: "NotEncodable", message }
-    : { _tag: "Failed", result: `The tool failed, and what it said is left out: ${message}.` }
 }

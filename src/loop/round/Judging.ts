@@ -11,7 +11,7 @@ import type * as ToolOutcome from "../../run/ToolOutcome.ts"
 import * as Transcript from "../../run/Transcript.ts"
 import type * as Env from "../env/Env.ts"
 import * as Severed from "../env/Severed.ts"
-import * as CallStep from "./CallStep.ts"
+import * as Outcomes from "./Outcomes.ts"
 import * as Reconciling from "./Reconciling.ts"
 import * as ToolHooks from "./ToolHooks.ts"
 
@@ -37,7 +37,7 @@ export const judge = (env: Env.Env, call: Call): Judged => {
     ToolHooks.before(env, call),
     (prepared): Effect.Effect<Verdict> =>
       prepared._tag === "Settle"
-        ? Effect.succeed({ ...prepared, outcome: CallStep.storable(prepared.outcome) })
+        ? Effect.succeed({ ...prepared, outcome: Outcomes.storable(prepared.outcome) })
         : Effect.map(awaited(byRules(env, prepared.call)), (verdict) => ({ ...verdict, call: prepared.call }))
   )
   return { _tag: "Wait", verdict }
@@ -70,7 +70,7 @@ const unsettled: Verdict = {
 }
 
 const byRules = (env: Env.Env, call: Call): Judged => {
-  if (call.decision?.approved === false) return { _tag: "Settle", outcome: CallStep.denied(call.decision) }
+  if (call.decision?.approved === false) return { _tag: "Settle", outcome: Outcomes.denied(call.decision) }
   if (!env.tools.some((tool) => tool.name === call.tool)) {
     const available = env.tools.map((tool) => tool.name)
     return { _tag: "Settle", outcome: { _tag: "UnknownTool", available } }
