@@ -202,7 +202,7 @@ const perform = function*({ env, progress }: Lanes, call: Call, isStarted: boole
   // an abort that was accepted is carried out once that is stored: nothing starts before
   if (env.journal.state.abortRequested !== undefined) return yield* Effect.never
   progress.began()
-  progress.ended(call, yield* CallStep.execute(env, call))
+  progress.ended(call, yield* CallStep.run(env, call))
 }
 
 /** The call once somebody has decided about it; not while nobody does, nor once the round is over. */
