@@ -1,23 +1,30 @@
 /**
  * Runs the open calls of a round: one by one, or so many at once as the policy says.
  *
- * Does not own what a call needs (`Judging`), its steps (`CallStep`), what a round knows of itself (`RoundProgress`), nor what
- * becomes of calls that may not run (`ToolRound`).
+ * Does not own what a call needs (`Judging`), how it gets a person's word (`Approval`), its steps (`CallStep`), what a round
+ * knows of itself (`RoundProgress`), nor what becomes of calls that may not run (`ToolRound`).
  */
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
-import * as Semaphore from "effect/Semaphore"
 import * as OpenCall from "../../run/state/OpenCall.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
 import type * as Env from "../env/Env.ts"
+import * as Approval from "./Approval.ts"
 import * as CallStep from "./CallStep.ts"
 import * as Judging from "./Judging.ts"
-import * as Question from "./Question.ts"
 import type { RoundProgress } from "./RoundProgress.ts"
 
 type Call = OpenCall.OpenCall
 type Running = Effect.Effect<void, SessionStore.StoreError>
-type Steps<A = void> = Effect.fn.Return<A, SessionStore.StoreError>
+type Steps = Effect.fn.Return<void, SessionStore.StoreError>
+
+/** A call that may run; `Started` where its intent is stored already. */
+interface Runnable {
+  readonly _tag: "Run" | "Started"
+  readonly call: Call
+}
+
+type Next = Judging.Verdict | Runnable
 
 /** What the calls of a round have in common while they run. */
 class Lanes {
@@ -28,28 +35,27 @@ class Lanes {
   /** how many of the places are taken */
   taken = 0
   /** calls that may run, and wait for one of the places */
-  readonly waiting: Array<Call> = []
-  #left: number
+  readonly waiting: Array<Runnable> = []
+  /** calls that are neither over nor wait for all others */
+  #busy: number
   #idle: Deferred.Deferred<void> | undefined
-  #line: Semaphore.Semaphore | undefined
 
   constructor(env: Env.Env, progress: RoundProgress, calls: number) {
     this.env = env
     this.progress = progress
     this.places = Math.max(1, Math.min(env.policy.maxParallel ?? 1, calls))
-    this.#left = calls
+    this.#busy = calls
   }
 
-  /** for one question after the other */
-  get line(): Semaphore.Semaphore {
-    return this.#line ??= Semaphore.makeUnsafe(1)
+  get isFull(): boolean {
+    return this.taken >= this.places
   }
 
-  /** A call is over; gives how many are left. */
+  /** A call is over, or waits for all others; gives how many are left. */
   leave(): number {
-    this.#left--
-    if (this.#left === 0 && this.#idle !== undefined) Deferred.doneUnsafe(this.#idle, Effect.void)
-    return this.#left
+    this.#busy--
+    if (this.#busy === 0 && this.#idle !== undefined) Deferred.doneUnsafe(this.#idle, Effect.void)
+    return this.#busy
   }
 
   /** What a call does for which nobody answers: it waits for all others, where they may run meanwhile. */
@@ -57,7 +63,7 @@ class Lanes {
     return this.places === 1 ? Effect.void : Effect.suspend(() => {
       const idle = this.#idle ??= Deferred.makeUnsafe<void>()
       this.leave()
-      return Effect.onInterrupt(Deferred.await(idle), () => Effect.sync(() => this.#left++))
+      return Effect.onInterrupt(Deferred.await(idle), () => Effect.sync(() => this.#busy++))
     })
   }
 }
@@ -72,129 +78,97 @@ export const runAll = function*(env: Env.Env, progress: RoundProgress, calls: Re
   if (calls.length === 0 || !progress.mayRun()) return
   const lanes = new Lanes(env, progress, calls.length)
   const { places } = lanes
-  // the intents of the first calls are stored together, where no hook takes its time before one of them
-  const first = calls.slice(0, places > 1 && env.hooks.at.beforeToolCall.length > 0 ? 0 : places)
-  const verdicts: Array<Judging.Verdict> = []
-  for (const call of first) {
-    const judged = judge(env, call)
+  const first: Array<Next> = []
+  // their intents are stored together, where no hook takes its time before one of them
+  for (const call of calls.slice(0, places > 1 && env.hooks.at.beforeToolCall.length > 0 ? 0 : places)) {
+    const judged = Judging.judge(env, call)
     const verdict = judged._tag === "Wait" ? yield* judged.verdict : judged
-    if (verdict._tag === "Run") CallStep.start(env, verdict.call ?? call)
-    verdicts.push(verdict)
+    if (verdict._tag === "Run") CallStep.start(env, verdict.call)
+    first.push(verdict._tag === "Run" ? { ...verdict, _tag: "Started" } : verdict)
   }
   yield* env.journal.commit
-  if (places === 1) yield* oneByOne(lanes, calls, verdicts)
-  else yield* atOnce(lanes, calls, verdicts)
+  if (places === 1) yield* oneByOne(lanes, calls, first)
+  else yield* atOnce(lanes, calls, first)
 }
 
-/** `verdicts`: of the first calls, whose intents are stored where they run. */
-const oneByOne = function*(
-  lanes: Lanes,
-  calls: ReadonlyArray<Call>,
-  verdicts: ReadonlyArray<Judging.Verdict>
-): Steps {
+/** `first`: what the first calls need next. */
+const oneByOne = function*(lanes: Lanes, calls: ReadonlyArray<Call>, first: ReadonlyArray<Next>): Steps {
   const { env, progress } = lanes
   let isHeld = false
   for (const [i, call] of calls.entries()) {
     if (i > 0 && !progress.mayRun()) break
-    const judged = verdicts[i] ?? judge(env, call)
-    const verdict = judged._tag === "Wait" ? yield* judged.verdict : judged
-    const isFree = verdict._tag === "Run" && call.phase === "pending" && call.decision === undefined
+    const judged = first[i] ?? Judging.judge(env, call)
+    const next = judged._tag === "Wait" ? yield* judged.verdict : judged
+    const isFree = next._tag === "Run" && call.phase === "pending" && call.decision === undefined
     if (isFree && isHeld) continue
-    if (verdict._tag === "Settle") CallStep.settle(env, call, verdict.outcome, verdict)
-    else if (verdict._tag === "Run") yield* perform(lanes, verdict.call ?? call, i < verdicts.length)
+    if (next._tag === "Settle") CallStep.settle(env, next.call, next.outcome, next)
+    else if (next._tag !== "Ask") yield* perform(lanes, next)
     else {
-      const decided = yield* ask(lanes, verdict.call ?? call)
-      if (decided !== undefined) yield* perform(lanes, decided, false)
+      const decided = yield* Approval.obtain(lanes, next.call)
+      if (decided !== undefined) yield* perform(lanes, { _tag: "Run", call: decided })
     }
     isHeld ||= OpenCall.indexOf(env.journal.state.openCalls, call.callId) >= 0
   }
 }
 
-const atOnce = (lanes: Lanes, calls: ReadonlyArray<Call>, verdicts: ReadonlyArray<Judging.Verdict>): Running => {
+/** The same of calls that run at once. */
+const atOnce = (lanes: Lanes, calls: ReadonlyArray<Call>, first: ReadonlyArray<Next>): Running => {
   const work = (call: Call, i: number) => {
-    const judged = verdicts[i] ?? judge(lanes.env, call)
+    const judged = first[i] ?? Judging.judge(lanes.env, call)
     return judged._tag === "Wait"
-      ? Effect.flatMap(judged.verdict, (verdict) => enter(lanes, call, verdict, false))
-      : enter(lanes, call, judged, i < verdicts.length)
+      ? Effect.flatMap(judged.verdict, (verdict) => enter(lanes, verdict))
+      : enter(lanes, judged)
   }
   return Effect.forEach(calls, work, { concurrency: "unbounded", discard: true })
 }
 
 /** An `Exit` where there is nothing to wait for: the call is over, or whoever has a place takes it up. */
-const enter = (lanes: Lanes, given: Call, verdict: Judging.Verdict, isStarted: boolean): Running => {
-  const call = verdict._tag === "Settle" ? given : verdict.call ?? given
-  switch (verdict._tag) {
+const enter = (lanes: Lanes, next: Next): Running => {
+  switch (next._tag) {
     case "Settle":
-      CallStep.settle(lanes.env, call, verdict.outcome, verdict)
-      return over(lanes)
+      CallStep.settle(lanes.env, next.call, next.outcome, next)
+      return leave(lanes)
     case "Ask":
       return Effect.gen(function*() {
-        const decided = yield* ask(lanes, call)
-        if (decided !== undefined) yield* queue(lanes, decided, false)
-        else yield* over(lanes)
+        const decided = yield* Approval.obtain(lanes, next.call)
+        if (decided === undefined) return yield* leave(lanes)
+        // what a person said is stored now, where that is not with the intent
+        if (lanes.isFull) yield* lanes.env.journal.commit
+        yield* queue(lanes, { _tag: "Run", call: decided })
       })
     case "Run":
-      return queue(lanes, call, isStarted)
+    case "Started":
+      return queue(lanes, next)
   }
 }
 
 /** The last outcome of a round is stored with the end of the turn, and one behind another with its intent. */
-const over = (lanes: Lanes): Running => lanes.leave() > 0 ? lanes.env.journal.commit : Effect.void
+const leave = (lanes: Lanes): Running => lanes.leave() > 0 ? lanes.env.journal.commit : Effect.void
 
-const queue = (lanes: Lanes, call: Call, isStarted: boolean): Running => {
-  if (lanes.taken >= lanes.places) {
-    lanes.waiting.push(call)
+const queue = (lanes: Lanes, next: Runnable): Running => {
+  if (lanes.isFull) {
+    lanes.waiting.push(next)
     return Effect.void
   }
   // taken with the look at it: until it begins to run, others may look
   lanes.taken++
-  return Effect.gen(() => inPlace(lanes, call, isStarted))
+  return Effect.gen(() => inPlace(lanes, next))
 }
 
 /** Runs the call, and then those that wait for a place. */
-const inPlace = function*(lanes: Lanes, first: Call, isStarted: boolean): Steps {
-  yield* perform(lanes, first, isStarted)
+const inPlace = function*(lanes: Lanes, first: Runnable): Steps {
+  yield* perform(lanes, first)
   for (let next = lanes.waiting.shift(); next !== undefined; next = lanes.waiting.shift()) {
     lanes.leave()
-    yield* perform(lanes, next, false)
+    yield* perform(lanes, next)
   }
   lanes.taken--
-  yield* over(lanes)
+  yield* leave(lanes)
 }
 
-/** The call with the arguments that it goes on with, once a person has decided about them; `n` counts the questions from 1. */
-const ask = function*(lanes: Lanes, asked: Call, n = 1): Steps<Call | undefined> {
-  const { env, places, progress } = lanes
-  const decided = yield* decision(lanes, asked)
-  if (decided === undefined) return undefined
-  const verdict = yield* Judging.rejudge(env, decided, n)
-  const call = verdict._tag === "Settle" ? decided : verdict.call ?? decided
-  if (verdict._tag === "Ask") return yield* ask(lanes, call, n + 1)
-  if (verdict._tag === "Settle") {
-    CallStep.settle(env, call, verdict.outcome, verdict)
-    progress.look()
-    return undefined
-  }
-  // with the intent, where that follows at once
-  if (progress.running >= places) yield* env.journal.commit
-  return call
-}
-
-/** Those of a round's calls that have no outcome, as they stand now. */
-export const stillOpen = ({ journal }: Env.Env, calls: ReadonlyArray<Call>): ReadonlyArray<Call> =>
-  journal.state.openCalls.filter(({ callId }) => calls.some((call) => call.callId === callId))
-
-/** What is known is not kept back by a rule that takes its time. */
-const judge = (env: Env.Env, call: Call): Judging.Judged<SessionStore.StoreError> => {
-  const judged = Judging.judge(env, call)
-  return judged._tag === "Wait"
-    ? { _tag: "Wait", verdict: Effect.andThen(env.journal.commit, judged.verdict) }
-    : judged
-}
-
-/** Stores the intent together with what is recorded by then, unless it is stored already, and runs the handler. */
-const perform = function*({ env, progress }: Lanes, call: Call, isStarted: boolean): Steps {
-  if (!isStarted) {
+/** Runs the handler; the intent is stored before, together with what is recorded by then. */
+const perform = function*({ env, progress }: Lanes, { _tag, call }: Runnable): Steps {
+  if (_tag === "Run") {
     if (!progress.mayRun()) return
     CallStep.start(env, call)
     yield* env.journal.commit
@@ -204,19 +178,3 @@ const perform = function*({ env, progress }: Lanes, call: Call, isStarted: boole
   progress.began()
   progress.ended(call, yield* CallStep.run(env, call))
 }
-
-/** The call once somebody has decided about it; not while nobody does, nor once the round is over. */
-const decision = Effect.fnUntraced(function*({ env, line, nobody, progress }: Lanes, call: Call) {
-  if (!progress.mayRun()) return undefined
-  // one after the other, so that the log has the questions in call order
-  const question = yield* line.withPermit(Question.request(env, call))
-  const isNew = progress.asked(question.approvalId)
-  yield* env.journal.commit
-  progress.look()
-  const word = isNew ? Question.asking(env, question, nobody) : nobody
-  yield* Effect.raceFirst(Question.answered(env, question, word), progress.over)
-  const now = stillOpen(env, [call])[0]
-  if (now?.decision === undefined) return undefined
-  progress.answered(question.approvalId)
-  return now
-})

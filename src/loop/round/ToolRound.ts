@@ -70,7 +70,7 @@ export const run = function*(
   // what was decided after a call gave up waiting is taken up before the round is over
   do {
     yield* CallLanes.runAll(env, progress, open)
-    open = CallLanes.stillOpen(env, allowed)
+    open = journal.state.openCalls.filter(({ callId }) => allowed.some((call) => call.callId === callId))
   } while (open.some((call) => call.decision !== undefined) && progress.mayRun())
   const { spent, toolError } = progress
   if (open.length > 0 && toolError === undefined && spent === undefined) {
