@@ -8,10 +8,12 @@ import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
 import * as OpenCall from "../../run/state/OpenCall.ts"
 import type * as ToolOutcome from "../../run/ToolOutcome.ts"
+import type * as SessionStore from "../../services/SessionStore.ts"
 import type * as ToolExecutor from "../../services/ToolExecutor.ts"
 import type * as Env from "../env/Env.ts"
 import * as ToolSpan from "../observe/ToolSpan.ts"
 import * as Outcomes from "./Outcomes.ts"
+import type { RoundProgress } from "./RoundProgress.ts"
 import * as ToolHooks from "./ToolHooks.ts"
 
 type Call = OpenCall.OpenCall
@@ -20,6 +22,29 @@ type Call = OpenCall.OpenCall
 export const start = (env: Env.Env, call: Call): void => {
   const { callId, tool, turn } = call
   env.journal.record({ _tag: "ToolStarted", turn, callId, tool, params: OpenCall.final(call) })
+}
+
+/** A call that may run; `Started` where its intent is stored already. */
+export interface Runnable {
+  readonly _tag: "Run" | "Started"
+  readonly call: Call
+}
+
+/** Runs the handler; the intent is stored before, together with what is recorded by then. */
+export const perform = function*(
+  env: Env.Env,
+  progress: RoundProgress,
+  { _tag, call }: Runnable
+): Effect.fn.Return<void, SessionStore.StoreError> {
+  if (_tag === "Run") {
+    if (!progress.mayRun()) return
+    start(env, call)
+    yield* env.journal.commit
+  }
+  // an abort that was accepted is carried out once that is stored: nothing starts before
+  if (env.journal.state.abortRequested !== undefined) return yield* Effect.never
+  progress.began()
+  progress.ended(call, yield* run(env, call))
 }
 
 /**
@@ -49,8 +74,7 @@ const editedOf = ({ decision }: Call) => decision?.params === undefined ? {} : {
 export const isOurs = (journal: Env.Env["journal"], { drive }: Call): boolean => drive === journal.state.drive
 
 /** Runs the handler of a call whose intent is stored, and records the outcome once there is one. */
-export const run = (env: Env.Env, call: Call): Running =>
-  env.telemetry.isTraced ? traced(env, call) : carryOut(env, call)
+const run = (env: Env.Env, call: Call): Running => env.telemetry.isTraced ? traced(env, call) : carryOut(env, call)
 
 type Running = Effect.fn.Return<ToolOutcome.ToolOutcome>
 
