@@ -52,8 +52,8 @@ const oneByOne = function*(env: Env.Env, progress: RoundProgress, calls: Calls, 
     if (i > 0 && !progress.mayRun()) break
     const judged = first[i] ?? Judging.judge(env, call)
     const next = judged._tag === "Wait" ? yield* judged.verdict : judged
-    const isFree = next._tag === "Run" && call.phase === "pending" && call.decision === undefined
-    if (isFree && isHeld) continue
+    const isUndecided = next._tag === "Run" && call.phase === "pending" && call.decision === undefined
+    if (isUndecided && isHeld) continue
     if (next._tag === "Settle") CallStep.settle(env, next.call, next.outcome, next)
     else if (next._tag !== "Ask") yield* CallStep.perform(env, progress, next)
     else {
