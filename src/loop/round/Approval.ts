@@ -16,7 +16,7 @@ import type { RoundProgress } from "./RoundProgress.ts"
 type Call = OpenCall.OpenCall
 type Steps<A> = Effect.fn.Return<A, SessionStore.StoreError>
 
-interface Round {
+interface Around {
   readonly env: Env.Env
   readonly progress: RoundProgress
   /** how long a call waits for which nobody here answers */
@@ -27,7 +27,7 @@ interface Round {
  * The call as it may run by a person's word, which is recorded and not yet stored; nothing where it has its outcome by that, or
  * waits still. `n` counts the questions from 1.
  */
-export const obtain = function*(round: Round, asked: Call, n = 1): Steps<Call | undefined> {
+export const obtain = function*(round: Around, asked: Call, n = 1): Steps<Call | undefined> {
   const { env, progress } = round
   const decided = yield* decision(round, asked)
   if (decided === undefined) return undefined
@@ -45,7 +45,7 @@ export const obtain = function*(round: Round, asked: Call, n = 1): Steps<Call | 
 }
 
 /** The call once somebody has decided about it; not while nobody does, nor once no other call of the round may run. */
-const decision = function*({ env, nobody, progress }: Round, call: Call): Steps<Call | undefined> {
+const decision = function*({ env, nobody, progress }: Around, call: Call): Steps<Call | undefined> {
   if (!progress.mayRun()) return undefined
   // one after the other, so that the log has the questions in call order
   const question = yield* progress.line.withPermit(Question.request(env, call))
