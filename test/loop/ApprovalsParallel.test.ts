@@ -197,6 +197,30 @@ describe("a limit that is reached before a call is asked about", () => {
       assert.strictEqual((yield* Effect.flip(result)).reason._tag, "ToolFailed")
       assert.deepStrictEqual(RunLog.only(yield* made.store.log("s"), "ApprovalRequested"), [])
     }))
+
+  it.effect("keeps hooks from being asked about it too, one by one", () =>
+    Effect.gen(function*() {
+      const seen: Array<string> = []
+      const hook: Hook = { name: "h", beforeToolCall: ({ callId }) => Effect.sync(() => void seen.push(callId)) }
+      const made = yield* Approvals.make([[look(1, "a"), look(2, "b")]], {
+        agent: { toolkit: Approvals.kit, hooks: [hook], toolPolicy: { continueOnError: false } },
+        tool: () => Effect.fail("no")
+      })
+      assert.strictEqual((yield* Effect.flip(made.agent.run(go))).reason._tag, "ToolFailed")
+      assert.deepStrictEqual(seen, ["1.0"])
+      assert.deepStrictEqual(RunLog.outcomes(yield* made.store.log("s")), ["1.0 Failed", "1.1 NotExecuted(failed)"])
+    }))
+})
+
+describe("questions about calls at once", () => {
+  it.effect("stand in the log in call order, however long it takes to make one", () =>
+    Effect.gen(function*() {
+      const long = ScriptedModel.call("work", { n: 1, more: "x".repeat(4_000_000) }, "a")
+      const made = yield* Approvals.make([[long, work(2, "b"), work(3, "c")]], { agent: parallel })
+      yield* made.agent.run(go)
+      const asked = RunLog.only(yield* made.store.log("s"), "ApprovalRequested").map(({ callId }) => callId)
+      assert.deepStrictEqual(asked, ["1.0", "1.1", "1.2"])
+    }))
 })
 
 describe("the status", () => {
