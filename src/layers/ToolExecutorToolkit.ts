@@ -2,7 +2,7 @@
  * Runs calls through an effect/ai toolkit: everything that may go wrong with them becomes an outcome here. Arguments stay
  * out of spans.
  *
- * Does not own how a handler is called (`KnownHandler`, `BehindHandle`), nor what its end means (`Settling`).
+ * Does not own how a handler is called (`HandlerCall`), nor what its end means (`Settling`).
  */
 import * as Tool from "effect/ai/Tool"
 import * as Cause from "effect/Cause"
@@ -10,19 +10,14 @@ import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import type * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
-import * as Tracer from "effect/Tracer"
 import type * as ToolOutcome from "../run/ToolOutcome.ts"
 import * as Detached from "../services/Detached.ts"
 import * as Severing from "../services/Severing.ts"
 import * as ToolExecutor from "../services/ToolExecutor.ts"
-import * as BehindHandle from "./tools/BehindHandle.ts"
-import * as KnownHandler from "./tools/KnownHandler.ts"
-import * as PlainJson from "./tools/PlainJson.ts"
+import * as HandlerCall from "./tools/HandlerCall.ts"
 import * as Settling from "./tools/Settling.ts"
-import type * as ToolCodecs from "./tools/ToolCodecs.ts"
 
 /** Longer results are cut to this many characters, head and tail. Default 30,000. */
 export const ResultLimit = Context.Reference<number>("fiberloop/layers/ToolExecutorToolkit/ResultLimit", {
@@ -38,19 +33,28 @@ const execute: ToolExecutor.ToolExecutor["Service"]["execute"] = (handlers, call
     const context = Detached.contextHere()
     const limit = Context.get(context, ResultLimit)
     const settlement = (exit: Settling.Exited) => Settling.of(tool, call.params, exit, limit)
-    const begun = start(handlers, tool, call, observer, context)
-    if (Exit.isExit(begun)) return resume(Effect.succeed(settlement(begun)))
+    const running = HandlerCall.start(handlers, tool, call, observer, context)
+    if (Exit.isExit(running)) return resume(Effect.succeed(settlement(running)))
+    const onExit = (exit: Settling.Exited) => resume(Effect.sync(() => settlement(exit)))
     const onLeak = Effect.suspend(() => observer.leftBehind(leftBehind(tool)))
-    return Severing.awaiting(begun, (exit) => resume(Effect.sync(() => settlement(exit))), resume, onLeak, () => {
-      const millis = Duration.toMillis(call.timeout)
-      const late = (isLeftBehind: boolean): Effect.Effect<ToolExecutor.Settlement> => {
-        const isUnknown = isLeftBehind && !isRepeatable(tool)
-        return Effect.succeed({ outcome: isUnknown ? { _tag: "OutcomeUnknown" } : { _tag: "TimedOut", limit: millis } })
-      }
-      return { millis, over: () => late }
-    })
+    return Severing.awaiting(running, onExit, resume, onLeak, () => timeLimit(tool, call.timeout))
   })
 }
+
+/** How long a call may take, and what it is settled as then. */
+const timeLimit = (tool: Tool.Any, timeout: Duration.Duration): Severing.Limit<ToolExecutor.Settlement, never> => {
+  const millis = Duration.toMillis(timeout)
+  const late = (isLeftBehind: boolean): Effect.Effect<ToolExecutor.Settlement> => {
+    const isUnknown = isLeftBehind && !isRepeatable(tool)
+    return Effect.succeed({ outcome: isUnknown ? { _tag: "OutcomeUnknown" } : { _tag: "TimedOut", limit: millis } })
+  }
+  return { millis, over: () => late }
+}
+
+/** What a run that ends makes of a call that it leaves behind. */
+const leftBehind = (tool: Tool.Any): ToolOutcome.ToolOutcome => ({
+  _tag: isRepeatable(tool) ? "Interrupted" : "OutcomeUnknown"
+})
 
 /** Loaded for the first rule that reads messages: with it come the schemas of effect/ai's prompts. */
 const promptMessages = Effect.promise(() => import("./provider/PromptMessages.ts"))
@@ -108,41 +112,5 @@ export const make: ToolExecutor.ToolExecutor["Service"] = {
 
 export const layer: Layer.Layer<ToolExecutor.ToolExecutor> = Layer.succeed(ToolExecutor.ToolExecutor, make)
 
-type Running = Fiber.Fiber<ToolCodecs.Result | undefined, unknown>
-
-/**
- * Calls the handler, which ends with what it gave after its progress was handed on; gives its exit where it waits for nothing,
- * else the fiber that it goes on in.
- */
-const start = (
-  handlers: ToolExecutor.Handlers,
-  tool: Tool.Any,
-  call: ToolExecutor.Call,
-  observer: ToolExecutor.Observer,
-  context: Context.Context<never>
-): Settling.Exited | Running => {
-  const progress = (encoded: unknown) => {
-    const json = PlainJson.of(encoded)
-    return json._tag === "Json" ? observer.progress(PlainJson.value(json)) : Effect.void
-  }
-  const begun = (fiber: Running) => fiber.pollUnsafe() ?? fiber
-  const handler = KnownHandler.find(handlers, tool)
-  if (handler === undefined) return begun(Detached.start(BehindHandle.run(handlers, call, progress), context))
-  let fiber: Running | undefined
-  const run = () => KnownHandler.run(tool, handler, call, progress, () => fiber?.pollUnsafe() !== undefined)
-  // a tracer may show the span of the fiber to the handler's own code: it sees the shield there too
-  const running = Context.get(context, Tracer.Tracer).context === undefined ? run() : Effect.suspend(run)
-  if (isExit(running)) return running
-  fiber = Detached.start(running, KnownHandler.contextOf(handler, context, call))
-  return begun(fiber)
-}
-
-const isExit = (running: Effect.Effect<ToolCodecs.Result, unknown>): running is Exit.Exit<ToolCodecs.Result, unknown> =>
-  Exit.isExit(running)
-
 const isRepeatable = (tool: Tool.Any): boolean =>
   Context.get(tool.annotations, Tool.Readonly) || Context.get(tool.annotations, Tool.Idempotent)
-
-const leftBehind = (tool: Tool.Any): ToolOutcome.ToolOutcome => ({
-  _tag: isRepeatable(tool) ? "Interrupted" : "OutcomeUnknown"
-})

@@ -23,7 +23,6 @@ class Alarm {
   readonly #clock: Clock.Clock
   readonly #limits = new Set<Armed>()
   #sleeper: Fiber.Fiber<void> | undefined
-  /** -Infinity while limits ring: who sets another one then need not wake anybody */
   #wakesAt = Infinity
   #holders = 0
 
@@ -57,7 +56,7 @@ class Alarm {
   }
 
   #rest(): void {
-    if (this.#limits.size > 0 || this.#holders > 0 || this.#wakesAt === -Infinity) return
+    if (this.#limits.size > 0 || this.#holders > 0) return
     this.#sleeper?.interruptUnsafe()
     this.#sleeper = undefined
     this.#wakesAt = Infinity
@@ -79,7 +78,6 @@ class Alarm {
   #ring(): Effect.Effect<void> {
     // a sleep may end a little early
     const now = Math.max(this.#wakesAt, this.#now())
-    this.#wakesAt = -Infinity
     for (const limit of Array.from(this.#limits)) {
       // on a fiber of its own: what one throws keeps no other from ringing
       if (limit.endsAt <= now && this.#limits.delete(limit)) Effect.runFork(Effect.sync(limit.ring))

@@ -6,6 +6,7 @@ import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
 import type * as Agent from "../../src/Agent.ts"
 import type * as Approver from "../../src/services/Approver.ts"
+import type { Hook } from "../../src/services/Hooks.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as Approvals from "../support/Approvals.ts"
 import * as Hang from "../support/Hang.ts"
@@ -177,6 +178,51 @@ describe("a limit that is reached while a call waits", () => {
     }))
 })
 
+describe("a limit that is reached before a call is asked about", () => {
+  it.effect("keeps it from being asked", () =>
+    Effect.gen(function*() {
+      const failed = yield* Deferred.make<void>()
+      const hook: Hook = {
+        name: "slow",
+        beforeToolCall: ({ callId }) => callId === "1.0" ? Deferred.await(failed) : Effect.void
+      }
+      const made = yield* Approvals.make([[work(1, "a"), look(2, "b")]], {
+        approver: Approvals.answering(() => Approvals.yes),
+        agent: { ...parallel, hooks: [hook], toolPolicy: { maxParallel: 2, continueOnError: false } },
+        tool: () => Effect.fail("no")
+      })
+      const { result, watch } = yield* start(made)
+      yield* watch.until("ToolSettled")
+      yield* Deferred.succeed(failed, undefined)
+      assert.strictEqual((yield* Effect.flip(result)).reason._tag, "ToolFailed")
+      assert.deepStrictEqual(RunLog.only(yield* made.store.log("s"), "ApprovalRequested"), [])
+    }))
+
+  it.effect("keeps hooks from being asked about it too, one by one", () =>
+    Effect.gen(function*() {
+      const seen: Array<string> = []
+      const hook: Hook = { name: "h", beforeToolCall: ({ callId }) => Effect.sync(() => void seen.push(callId)) }
+      const made = yield* Approvals.make([[look(1, "a"), look(2, "b")]], {
+        agent: { toolkit: Approvals.kit, hooks: [hook], toolPolicy: { continueOnError: false } },
+        tool: () => Effect.fail("no")
+      })
+      assert.strictEqual((yield* Effect.flip(made.agent.run(go))).reason._tag, "ToolFailed")
+      assert.deepStrictEqual(seen, ["1.0"])
+      assert.deepStrictEqual(RunLog.outcomes(yield* made.store.log("s")), ["1.0 Failed", "1.1 NotExecuted(failed)"])
+    }))
+})
+
+describe("questions about calls at once", () => {
+  it.effect("stand in the log in call order, however long it takes to make one", () =>
+    Effect.gen(function*() {
+      const long = ScriptedModel.call("work", { n: 1, more: "x".repeat(4_000_000) }, "a")
+      const made = yield* Approvals.make([[long, work(2, "b"), work(3, "c")]], { agent: parallel })
+      yield* made.agent.run(go)
+      const asked = RunLog.only(yield* made.store.log("s"), "ApprovalRequested").map(({ callId }) => callId)
+      assert.deepStrictEqual(asked, ["1.0", "1.1", "1.2"])
+    }))
+})
+
 describe("the status", () => {
   it.effect("is awaiting_human only while no call has an intent without an outcome", () =>
     Effect.gen(function*() {
@@ -224,6 +270,24 @@ describe("the status", () => {
       yield* approver.asked("1.0")
       yield* approver.asked("1.1")
       yield* approver.answer("1.0", Approvals.yes)
+      yield* watch.until("ToolSettled")
+      // whatever is ready runs before the status is looked at
+      yield* TestClock.adjust("1 second")
+      assert.deepStrictEqual(yield* statuses(made, watch), { live: "awaiting_human", log: "awaiting_human" })
+      yield* abort
+    }))
+
+  it.effect("becomes awaiting_human again when the answer to one of two questions was no", () =>
+    Effect.gen(function*() {
+      const approver = Approvals.desk()
+      const made = yield* Approvals.make([[work(1, "a"), work(2, "b")], ScriptedModel.text("ok")], {
+        approver,
+        agent: parallel
+      })
+      const { abort, watch } = yield* start(made)
+      yield* approver.asked("1.0")
+      yield* approver.asked("1.1")
+      yield* approver.answer("1.0", Approvals.no("no"))
       yield* watch.until("ToolSettled")
       // whatever is ready runs before the status is looked at
       yield* TestClock.adjust("1 second")

@@ -10,6 +10,7 @@ import * as Approvals from "../support/Approvals.ts"
 import * as Hang from "../support/Hang.ts"
 import * as RunLog from "../support/RunLog.ts"
 import * as TestAgent from "../support/TestAgent.ts"
+import * as TestStore from "../support/TestStore.ts"
 import * as Watch from "../support/Watch.ts"
 
 const { look, work } = TestAgent
@@ -47,6 +48,40 @@ describe("an answer that comes while all places are taken", () => {
     Effect.gen(function*() {
       const { run, store } = yield* crowded
       assert.strictEqual(RunLog.only(yield* store.log("s"), "ApprovalResolved").length, 1)
+      yield* run.abort
+    }))
+
+  it.effect("is stored at once, also where a sibling has a place and does not run yet", () =>
+    Effect.gen(function*() {
+      const approver = Approvals.desk()
+      const held = TestStore.holding((_, events) =>
+        events.some((event) => event._tag === "ToolStarted" && event.callId === "1.3")
+      )
+      const [short, full, last] = [
+        yield* Deferred.make<void>(),
+        yield* Deferred.make<void>(),
+        yield* Deferred.make<void>()
+      ]
+      const made = yield* Approvals.make([[work(1, "a"), look(2, "b"), look(3, "c"), look(4, "d")]], {
+        approver,
+        agent: atOnce(2),
+        store: yield* TestStore.make(held.onAppend),
+        tool: ({ n }) => {
+          if (n === 3) return Effect.as(Effect.andThen(Deferred.succeed(full, undefined), Deferred.await(short)), "ok")
+          return n === 4 ? Effect.andThen(Deferred.succeed(last, undefined), Effect.never) : Effect.never
+        }
+      })
+      const run = yield* made.agent.start(go)
+      yield* approver.asked("1.0")
+      yield* Deferred.await(full)
+      yield* Deferred.succeed(short, undefined)
+      yield* held.reached
+      yield* approver.answer("1.0", Approvals.yes)
+      yield* TestClock.adjust("1 second")
+      yield* held.release
+      yield* Deferred.await(last)
+      yield* TestClock.adjust("1 second")
+      assert.strictEqual(RunLog.only(yield* made.store.log("s"), "ApprovalResolved").length, 1)
       yield* run.abort
     }))
 

@@ -4,6 +4,7 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Latch from "effect/Latch"
+import * as TestClock from "effect/testing/TestClock"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as Approvals from "../support/Approvals.ts"
 import * as RunLog from "../support/RunLog.ts"
@@ -137,6 +138,30 @@ describe("a call for which nobody here answers", () => {
       yield* letGo.open
       assert.strictEqual((yield* run.result)._tag, "Completed")
       assert.deepStrictEqual(RunLog.violations(yield* made.log), [])
+    }))
+
+  it.effect("runs at once when it is allowed from outside while a sibling runs that was allowed so, and no other does", () =>
+    Effect.gen(function*() {
+      const started = yield* Deferred.make<void>()
+      const letGo = yield* Latch.make(false)
+      const made = yield* Suspended.before([[work(1, "a"), work(2, "b"), look(3, "c")], ok], {
+        agent: parallel,
+        tool: ({ n }) => {
+          if (n === 1) return Effect.as(Effect.andThen(Deferred.succeed(started, undefined), letGo.await), "done 1")
+          return n === 2 ? Effect.succeed("done 2") : Effect.as(Deferred.await(started), "done 3")
+        }
+      })
+      const run = yield* made.agent.start(Suspended.go)
+      const watch = yield* Watch.make(run.events)
+      yield* watch.until("ApprovalRequested", 2)
+      yield* made.decide("1.0")
+      assert.strictEqual((yield* watch.until("ToolSettled")).callId, "1.2")
+      // whatever is ready runs before anybody decides
+      yield* TestClock.adjust("1 second")
+      yield* made.decide("1.1")
+      assert.strictEqual((yield* watch.until("ToolSettled", 2)).callId, "1.1")
+      yield* letGo.open
+      assert.strictEqual((yield* run.result)._tag, "Completed")
     }))
 
   it.effect("waits no longer than its siblings run: the run is suspended then", () =>

@@ -209,3 +209,24 @@ it.effect("a log in which a call runs with other arguments than were allowed is 
     const log = (yield* made.log).map((event) => event._tag === "ToolStarted" ? { ...event, params: { n: 1 } } : event)
     assert.deepStrictEqual(RunLog.violations(log), ["event 8 (ToolStarted): 1.0 was not allowed"])
   }))
+
+describe("edited arguments that a guard takes its time over", () => {
+  it.effect("do not keep the answer that they came with from the log", () =>
+    Effect.gen(function*() {
+      const looking = yield* Deferred.make<void>()
+      const hook: Hook = {
+        name: "slow",
+        beforeToolCall: ({ params }) =>
+          nOf(params) === 9 ? Effect.andThen(Deferred.succeed(looking, undefined), Effect.never) : Effect.void
+      }
+      const approver = Approvals.answering(() => ({ approved: true, params: { n: 9 } }))
+      const made = yield* Approvals.make([TestAgent.work(1)], {
+        approver,
+        agent: { toolkit: Approvals.kit, hooks: [hook] }
+      })
+      const run = yield* made.agent.start({ sessionId: "s", input: "go" })
+      yield* Deferred.await(looking)
+      assert.deepStrictEqual(questions(yield* made.store.log("s")), [[1, true]])
+      yield* run.abort
+    }))
+})

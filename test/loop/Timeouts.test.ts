@@ -331,6 +331,28 @@ describe("a tool call", () => {
       assert.isUndefined(RunLog.only(seen, "RunCompleted")[0]?.leftBehind)
     }))
 
+  it.effect.each([["back", -1], ["on", 1]] as const)(
+    "has the duration that it took, also where the clock is set %s meanwhile",
+    ([, sign]) =>
+      Effect.gen(function*() {
+        const below = yield* Clock.Clock
+        let set = 0
+        const clock: Clock.Clock = Object.assign(Object.create(below), {
+          currentTimeMillisUnsafe: () => below.currentTimeMillisUnsafe() + set
+        })
+        const started = yield* Deferred.make<void>()
+        const { over, seen } = yield* watched([TestAgent.work(1), ScriptedModel.text("ok")], {
+          tool: () =>
+            Deferred.succeed(started, undefined).pipe(Effect.andThen(Effect.sleep("3 seconds")), Effect.as("ok"))
+        }).pipe(Effect.provideService(Clock.Clock, clock))
+        yield* Deferred.await(started)
+        set = sign * 3_600_000
+        yield* TestClock.adjust("3 seconds")
+        yield* over
+        assert.strictEqual(RunLog.only(seen, "ToolSettled")[0]?.duration, 3000)
+      })
+  )
+
   it.effect("that is slow does not take its siblings' time", () =>
     Effect.gen(function*() {
       const started = yield* Deferred.make<void>()

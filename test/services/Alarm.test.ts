@@ -92,6 +92,33 @@ describe("a time limit", () => {
       assert.deepStrictEqual([rung, asleep()], [["first", "next"], 0])
     }))
 
+  it.effect("may set one that is over at once when it rings, also where it rings a little early", () =>
+    Effect.gen(function*() {
+      const { asleep, rung, set } = yield* make(() => {}, Duration.millis(1))
+      const context = yield* Effect.context<never>()
+      yield* set(1000, "first", () => {
+        Effect.runSyncWith(context)(set(0, "next"))
+      })
+      yield* set(1000, "second")
+      yield* set(2000, "last")
+      yield* TestClock.adjust("999 millis")
+      assert.deepStrictEqual([rung, asleep()], [["first", "second", "next"], 1])
+      yield* TestClock.adjust("1 hour")
+      assert.deepStrictEqual([rung, asleep()], [["first", "second", "next", "last"], 0])
+    }))
+
+  it.effect("may call off the last one when it rings, and no sleep is left", () =>
+    Effect.gen(function*() {
+      const { asleep, rung, set } = yield* make()
+      const later: Array<Alarm.Armed | undefined> = []
+      yield* set(1000, "first", () => Alarm.callOff(later[0]))
+      later.push(yield* set(2000, "called off"))
+      yield* TestClock.adjust("1 second")
+      assert.deepStrictEqual([rung, asleep()], [["first"], 0])
+      yield* TestClock.adjust("1 hour")
+      assert.deepStrictEqual(rung, ["first"])
+    }))
+
   it.effect("keeps its sleep for the next one while there is work, and no longer", () =>
     Effect.gen(function*() {
       const { asleep, clock, rung, set } = yield* make()

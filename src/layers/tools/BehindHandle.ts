@@ -1,7 +1,7 @@
 /**
  * One call of a handler that only a toolkit's `handle` reaches: made from tools known at run time, or by somebody who wraps it.
  *
- * Does not own what becomes of a failure; that is `ToolExecutorToolkit`.
+ * Does not own what becomes of a failure (`Settling`).
  */
 import type * as Tool from "effect/ai/Tool"
 import * as Toolkit from "effect/ai/Toolkit"

@@ -2,8 +2,8 @@
  * One call of a handler that is known by itself: what `Toolkit.handle` makes of it, without the queue, the fiber and the
  * stream for preliminary results that most handlers never give.
  *
- * Does not own how arguments are read and results written (`ToolCodecs`), nor time limits and what becomes of a failure; that is
- * `ToolExecutorToolkit`.
+ * Does not own how arguments are read and results written (`ToolCodecs`), on which fiber it goes on (`HandlerCall`), nor what
+ * becomes of a failure (`Settling`).
  */
 import type * as AiError from "effect/ai/AiError"
 import type * as Tool from "effect/ai/Tool"

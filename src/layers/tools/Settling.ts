@@ -1,8 +1,7 @@
 /**
  * What a handler's end means: the outcome of its call, with as much of it as a model will read. Code that is not ours made it.
  *
- * Does not own how a handler is called (`KnownHandler`, `BehindHandle`), nor what a time limit makes of a call
- * (`ToolExecutorToolkit`).
+ * Does not own how a handler is called (`HandlerCall`), nor what a time limit makes of a call (`ToolExecutorToolkit`).
  */
 import * as AiError from "effect/ai/AiError"
 import type * as Prompt from "effect/ai/Prompt"

@@ -2,7 +2,7 @@
  * How a tool's arguments are read, and its results and failures written: as `Toolkit.handle` does it, made once for each tool.
  * What a schema needs of services, the context of a handler has: its requirements say so.
  *
- * Does not own when each of them is asked (`KnownHandler`), nor what a failure makes of a call (`ToolExecutorToolkit`).
+ * Does not own when each of them is asked (`KnownHandler`), nor what a failure makes of a call (`Settling`).
  */
 import * as AiError from "effect/ai/AiError"
 import * as Tool from "effect/ai/Tool"

@@ -4,6 +4,7 @@
  *
  * Does not own how its parts are made (`Brief`, `Offer`, `Settings`), nor what is done with them.
  */
+import type * as Clock from "effect/Clock"
 import type { Json } from "effect/Schema"
 import type * as DoomLoop from "../../run/DoomLoop.ts"
 import type * as Message from "../../run/Message.ts"
@@ -91,6 +92,8 @@ export interface Env
     Pick<Brief, "handlers" | "systemOf" | "rules" | "timeouts" | "policy" | "doomLoop" | "answer" | "checkOutput">
 {
   readonly sessionId: string
+  /** whose monotonic time nobody sets: what takes time is measured by it */
+  readonly clock: Clock.Clock
   readonly journal: Journal.Journal
   readonly inbox: Inbox.Inbox
   readonly desk: Desk.Desk
@@ -140,6 +143,7 @@ export const make = (
   answer: brief.answer,
   checkOutput: brief.checkOutput,
   sessionId,
+  clock: settings.clock,
   prices: settings.prices,
   counter: new Counter.Counter(settings.tokenizer.count),
   patience: Patience.of(brief.timeouts),

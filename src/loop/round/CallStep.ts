@@ -6,27 +6,45 @@
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
-import * as Bounds from "../../run/log/Bounds.ts"
 import * as OpenCall from "../../run/state/OpenCall.ts"
 import type * as ToolOutcome from "../../run/ToolOutcome.ts"
-import * as SessionStore from "../../services/SessionStore.ts"
+import type * as SessionStore from "../../services/SessionStore.ts"
 import type * as ToolExecutor from "../../services/ToolExecutor.ts"
 import type * as Env from "../env/Env.ts"
 import * as ToolSpan from "../observe/ToolSpan.ts"
+import * as Outcomes from "./Outcomes.ts"
+import type { RoundProgress } from "./RoundProgress.ts"
 import * as ToolHooks from "./ToolHooks.ts"
 
 type Call = OpenCall.OpenCall
-
-/** A person's no. */
-export const denied = ({ reason }: OpenCall.Decision): ToolOutcome.ToolOutcome => ({
-  _tag: "Denied",
-  reason: reason ?? "the user did not allow this call"
-})
 
 /** Records the intent. It is stored before the handler runs. */
 export const start = (env: Env.Env, call: Call): void => {
   const { callId, tool, turn } = call
   env.journal.record({ _tag: "ToolStarted", turn, callId, tool, params: OpenCall.final(call) })
+}
+
+/** A call that may run; `Started` where its intent is stored already. */
+export interface Runnable {
+  readonly _tag: "Run" | "Started"
+  readonly call: Call
+}
+
+/** Runs the handler; the intent is stored before, together with what is recorded by then. */
+export const perform = function*(
+  env: Env.Env,
+  progress: RoundProgress,
+  { _tag, call }: Runnable
+): Effect.fn.Return<void, SessionStore.StoreError> {
+  if (_tag === "Run") {
+    if (!progress.mayRun()) return
+    start(env, call)
+    yield* env.journal.commit
+  }
+  // an abort that was accepted is carried out once that is stored: nothing starts before
+  if (env.journal.state.abortRequested !== undefined) return yield* Effect.never
+  progress.began()
+  progress.ended(call, yield* run(env, call))
 }
 
 /**
@@ -56,80 +74,65 @@ const editedOf = ({ decision }: Call) => decision?.params === undefined ? {} : {
 export const isOurs = (journal: Env.Env["journal"], { drive }: Call): boolean => drive === journal.state.drive
 
 /** Runs the handler of a call whose intent is stored, and records the outcome once there is one. */
-export const execute = (
-  env: Env.Env,
-  call: Call
-): Effect.Effect<ToolOutcome.ToolOutcome> | Effect.fn.Return<ToolOutcome.ToolOutcome> =>
-  env.telemetry.isTraced
-    ? ToolSpan.around(env, call, Effect.gen(() => carryOut(env, call)))
-    : carryOut(env, call)
+const run = (env: Env.Env, call: Call): Running => env.telemetry.isTraced ? traced(env, call) : carryOut(env, call)
 
-const carryOut = function*(env: Env.Env, call: Call): Effect.fn.Return<ToolOutcome.ToolOutcome> {
-  const { journal, sessionId } = env
-  const { callId, tool, turn } = call
-  const { runId } = journal
-  const startedAt = journal.now()
-  // as it stood before its intent
-  const attempt = (call.tries ?? 0) + 1
-  let isSettled = false
-  const show = (value: Schema.Json | undefined) =>
-    Effect.sync(() => {
-      if (!isSettled && value !== undefined) journal.emit({ _tag: "ToolProgress", turn, callId, tool, value })
-    })
+type Running = Effect.fn.Return<ToolOutcome.ToolOutcome>
+
+const traced = function*(env: Env.Env, call: Call): Running {
+  return yield* ToolSpan.around(env, call, Effect.gen(() => carryOut(env, call)))
+}
+
+const carryOut = function*(env: Env.Env, call: Call): Running {
+  const { clock } = env
+  const { callId, tool, tries = 0, turn } = call
   const hasHooks = env.hooks.at.afterToolCall.length > 0
-  const execution = env.executor.execute(
-    env.handlers,
-    {
-      name: tool,
-      params: OpenCall.final(call),
-      timeout: Duration.fromInputUnsafe(env.timeouts.tool),
-      identity: {
-        sessionId,
-        runId,
-        callId,
-        idempotencyKey: OpenCall.idempotencyKey(sessionId, runId, callId),
-        attempt,
-        data: journal.state.input?.data
-      }
-    },
-    {
-      // a handler that was left behind is not heard any more
-      progress: (value) =>
-        hasHooks
-          ? Effect.flatMap(ToolHooks.preliminary(env, call, value, journal.now() - startedAt), show)
-          : show(value),
-      leftBehind: (outcome) => Effect.sync(() => env.leftBehind.set(callId, { name: tool, outcome }))
-    }
-  )
-  const settle = (settlement: ToolExecutor.Settlement, left: ToolOutcome.ToolOutcome, duration: number) => {
-    // arguments that do not fit any more say nothing of the try before, which they did
-    const isUnknown = attempt > 1 && settlement.outcome._tag === "InvalidArguments"
-    const edited = editedOf(call)
-    const outcome = isUnknown ? { _tag: "OutcomeUnknown" as const } : storable(left, edited)
-    journal.record({ _tag: "ToolSettled", turn, callId, tool, duration, ...settlement, ...edited, outcome })
-    return outcome
-  }
-  if (!hasHooks) {
-    const settlement = yield* execution
-    isSettled = true
-    return settle(settlement, settlement.outcome, journal.now() - startedAt)
-  }
-  return yield* Effect.uninterruptibleMask((restore) =>
-    Effect.flatMap(restore(execution), (settlement) => {
-      isSettled = true
-      const duration = journal.now() - startedAt
-      const left = restore(ToolHooks.after(env, call, settlement.outcome, duration, "ran"))
-      return Effect.map(left, (outcome) => settle(settlement, outcome, duration))
-    })
-  )
+  const calledAt = clock.monotonicTimeNanosUnsafe()
+  const elapsed = () => Math.floor(Number(clock.monotonicTimeNanosUnsafe() - calledAt) / 1e6)
+  const settlement = yield* env.executor.execute(env.handlers, executable(env, call), {
+    progress: (value) =>
+      hasHooks
+        ? Effect.flatMap(ToolHooks.preliminary(env, call, value, elapsed()), (left) => show(env, call, left))
+        : show(env, call, value),
+    leftBehind: (outcome) => Effect.sync(() => env.leftBehind.set(callId, { name: tool, outcome }))
+  })
+  const duration = elapsed()
+  const left = hasHooks
+    ? yield* ToolHooks.after(env, call, settlement.outcome, duration, "ran")
+    : settlement.outcome
+  const edited = editedOf(call)
+  // arguments that do not fit any more say nothing of the try before, which they did
+  const isUnknown = tries > 0 && settlement.outcome._tag === "InvalidArguments"
+  const outcome = isUnknown ? { _tag: "OutcomeUnknown" as const } : Outcomes.storable(left, edited)
+  env.journal.record({ _tag: "ToolSettled", turn, callId, tool, duration, ...settlement, ...edited, outcome })
+  return outcome
 }
 
-/** The outcome, or where it is more than a store holds together with `beside`, what became of it. */
-export const storable = (outcome: ToolOutcome.ToolOutcome, beside: object = {}): ToolOutcome.ToolOutcome => {
-  const bytes = Bounds.above({ ...beside, outcome }, SessionStore.maxContentBytes)
-  if (bytes === undefined) return outcome
-  const message = `it has ${bytes} bytes of JSON, the limit is ${SessionStore.maxContentBytes}`
-  return outcome._tag === "Succeeded"
-    ? { _tag: "NotEncodable", message }
-    : { _tag: "Failed", result: `The tool failed, and what it said is left out: ${message}.` }
+/** The call, as it stands before its intent, as its executor is given it. */
+const executable = ({ journal, sessionId, timeouts }: Env.Env, call: Call): ToolExecutor.Call => {
+  const { callId, tool, tries = 0 } = call
+  const { runId, state } = journal
+  return {
+    name: tool,
+    params: OpenCall.final(call),
+    timeout: Duration.fromInputUnsafe(timeouts.tool),
+    identity: {
+      sessionId,
+      runId,
+      callId,
+      idempotencyKey: OpenCall.idempotencyKey(sessionId, runId, callId),
+      attempt: tries + 1,
+      data: state.input?.data
+    }
+  }
 }
+
+/** Shows how far a call is, until it has its outcome; a handler that was left behind is not heard any more. */
+const show = (
+  { journal, leftBehind }: Env.Env,
+  { callId, tool, turn }: Call,
+  value: Schema.Json | undefined
+): Effect.Effect<void> =>
+  Effect.sync(() => {
+    const isHeard = OpenCall.indexOf(journal.state.openCalls, callId) >= 0 && leftBehind.get(callId) === undefined
+    if (isHeard && value !== undefined) journal.emit({ _tag: "ToolProgress", turn, callId, tool, value })
+  })

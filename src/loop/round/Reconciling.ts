@@ -14,7 +14,7 @@ import type * as ToolOutcome from "../../run/ToolOutcome.ts"
 import * as Reconciler from "../../services/Reconciler.ts"
 import type * as Env from "../env/Env.ts"
 import * as Severed from "../env/Severed.ts"
-import * as CallStep from "./CallStep.ts"
+import * as Outcomes from "./Outcomes.ts"
 import * as ToolHooks from "./ToolHooks.ts"
 
 /** The call's outcome, as far as it is known; `undefined` where it took no effect. */
@@ -45,7 +45,7 @@ export const ask = (
 
 /** The application's own word for a result is seen by hooks like any other. */
 const masked = (env: Env.Env, call: OpenCall.OpenCall, known: ToolOutcome.ToolOutcome) =>
-  Effect.map(ToolHooks.after(env, call, known, 0, "ran"), CallStep.storable)
+  Effect.map(ToolHooks.after(env, call, known, 0, "ran"), Outcomes.storable)
 
 const unknown: ToolOutcome.ToolOutcome = { _tag: "OutcomeUnknown" }
 
@@ -55,7 +55,7 @@ const outcomeOf = (answer: Reconciler.Answer | undefined): Known => {
     case "Done":
       return Result.match(InputCheck.json("the reconciler's result", answer.result ?? null), {
         onFailure: ({ message }) => ({ _tag: "NotEncodable" as const, message }),
-        onSuccess: (result) => CallStep.storable({ _tag: "Succeeded", result })
+        onSuccess: (result) => Outcomes.storable({ _tag: "Succeeded", result })
       })
     case "NotDone":
       return undefined

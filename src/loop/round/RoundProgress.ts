@@ -7,6 +7,7 @@
  */
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Semaphore from "effect/Semaphore"
 import type * as RunError from "../../run/RunError.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import type * as OpenCall from "../../run/state/OpenCall.ts"
@@ -23,9 +24,10 @@ export class RoundProgress {
   running = 0
   /** the questions that wait for a person, by id; most rounds have none */
   #waiting: Set<string> | undefined
-  /** a call has ended behind which no other may start, and who waits for that */
-  #isOver = false
-  #over: Deferred.Deferred<void> | undefined
+  /** a call has ended behind which no other may run, and who waits for that */
+  #isHalted = false
+  #halted: Deferred.Deferred<void> | undefined
+  #line: Semaphore.Semaphore | undefined
   readonly #env: Pick<Env.Env, "journal" | "policy">
 
   constructor(env: Pick<Env.Env, "journal" | "policy">) {
@@ -35,9 +37,14 @@ export class RoundProgress {
     if (failed !== undefined) this.#failed(failed)
   }
 
-  /** Comes when a call has ended behind which no other may start. */
-  get over(): Effect.Effect<void> {
-    return Effect.suspend(() => this.#isOver ? Effect.void : Deferred.await(this.#over ??= Deferred.makeUnsafe()))
+  /** Comes when a call has ended behind which no other may run. */
+  get halted(): Effect.Effect<void> {
+    return Effect.suspend(() => this.#isHalted ? Effect.void : Deferred.await(this.#halted ??= Deferred.makeUnsafe()))
+  }
+
+  /** for one question after the other */
+  get line(): Semaphore.Semaphore {
+    return this.#line ??= Semaphore.makeUnsafe(1)
   }
 
   mayRun(): boolean {
@@ -54,9 +61,9 @@ export class RoundProgress {
   ended(call: OpenCall.OpenCall, outcome: ToolOutcome.ToolOutcome): void {
     this.running--
     if (ToolOutcome.isError(outcome)) this.#failed(call)
-    if (!this.mayRun()) this.#isOver = true
-    if (this.#isOver && this.#over !== undefined) Deferred.doneUnsafe(this.#over, Effect.void)
-    this.look()
+    if (!this.mayRun()) this.#isHalted = true
+    if (this.#isHalted && this.#halted !== undefined) Deferred.doneUnsafe(this.#halted, Effect.void)
+    this.rest()
   }
 
   /** `false` where the round has asked this question before, and nobody answered. */
@@ -73,7 +80,7 @@ export class RoundProgress {
   }
 
   /** The round waits for a person while one is asked and nothing runs. */
-  look(): void {
+  rest(): void {
     const { journal } = this.#env
     const isAsked = this.#waiting !== undefined && this.#waiting.size > 0
     if (this.running === 0 && isAsked && journal.status === "tool_running") journal.move("everyCallWaits")

@@ -21,7 +21,7 @@ export const before = function*(env: Env.Env): Stops {
   if (stopBefore === undefined || answer === undefined || openCalls.length === 0) return false
   if (answer.calls > openCalls.length || openCalls.some(OpenCall.hasGoneOn)) return false
   const calls = openCalls.map(({ callId, params, tool }) => ({ callId, tool, params }))
-  return yield* ask(env, "stopBefore", () => stopBefore({ ...settled(env, answer), calls }))
+  return yield* ask(env, "stopBefore", () => stopBefore({ ...roundOf(env, answer), calls }))
 }
 
 /** Whether there is a condition to ask after a turn that no stronger reason decides. */
@@ -38,10 +38,10 @@ export const after = function*(env: Env.Env): Stops {
   if (stopWhen === undefined || answer === undefined) return false
   const place = ({ callId }: { readonly callId: string }) => OpenCall.placeOf(callId, turn)
   const calls = answer.settled.toSorted((a, b) => place(a) - place(b))
-  return yield* ask(env, "stopWhen", () => stopWhen({ ...settled(env, answer), calls }))
+  return yield* ask(env, "stopWhen", () => stopWhen({ ...roundOf(env, answer), calls }))
 }
 
-const settled = (
+const roundOf = (
   { journal, sessionId }: Env.Env,
   { finishReason, message }: NonNullable<RunState.RunState["answer"]>
 ): Omit<StopWhen.Round, "calls"> => {

@@ -32,45 +32,32 @@ export interface Round {
 /** One of which there is nothing to tell. */
 export const none: Round = { cutBy: undefined, toolError: undefined, isWaiting: false, isStopped: false }
 
-type Call = OpenCall.OpenCall
-
 /** Takes up the open calls; in a drive that finds them in the log, the status says so already. */
 export const run = function*(
   env: Env.Env,
   finishReason: RunEvent.FinishReason
 ): Effect.fn.Return<Round, RunError.RunError> {
   const { journal } = env
-  const calls = journal.state.openCalls
   const enter = (when: "settledWithCalls" | "settledWithoutTurnLeft") => {
     if (journal.status === "streaming") journal.move(when)
   }
   if (finishReason === "length" || finishReason === "content-filter") {
     enter("settledWithCalls")
-    for (const call of calls) CallStep.settle(env, call, { _tag: "NotExecuted", reason: "truncated" })
-    journal.move("everyCallSettled")
-    return none
+    return runNone(env, "truncated")
   }
   if (env.rules.stopBefore !== undefined) {
     enter("settledWithCalls")
-    if (yield* Stopping.before(env)) {
-      Unsettled.settle(env, "stopped")
-      journal.move("everyCallSettled")
-      return { ...none, isStopped: true }
-    }
+    if (yield* Stopping.before(env)) return { ...runNone(env, "stopped"), isStopped: true }
   }
-  const beyond = beyondQuota(env, calls)
-  const within = beyond.length === 0 ? calls : calls.filter((call) => !beyond.includes(call))
-  const left = RunDecision.callsLeft(journal.state)
-  const allowed = left.count < within.length ? within.slice(0, left.count) : within
-  const cutBy = allowed.length < within.length ? left.reason : undefined
+  const { allowed, beyond, cutBy } = withinLimits(env, journal.state.openCalls)
   enter(cutBy === "turns" ? "settledWithoutTurnLeft" : "settledWithCalls")
   for (const call of beyond) CallStep.settle(env, call, { _tag: "NotExecuted", reason: "limit" })
   const progress = new RoundProgress(env)
-  let open: ReadonlyArray<Call> = allowed
+  let open = allowed
   // what was decided after a call gave up waiting is taken up before the round is over
   do {
     yield* CallLanes.runAll(env, progress, open)
-    open = CallLanes.stillOpen(env, allowed)
+    open = journal.state.openCalls.filter(({ callId }) => allowed.some((call) => call.callId === callId))
   } while (open.some((call) => call.decision !== undefined) && progress.mayRun())
   const { spent, toolError } = progress
   if (open.length > 0 && toolError === undefined && spent === undefined) {
@@ -80,16 +67,27 @@ export const run = function*(
   Unsettled.settle(env, toolError === undefined ? "limit" : "failed")
   // nobody is waited for any more
   if (journal.status === "awaiting_human") journal.move("answered")
-  if (journal.status === "tool_running") {
-    journal.move(toolError === undefined ? "everyCallSettled" : "toolFailed")
-  }
+  if (journal.status === "tool_running") journal.move(toolError === undefined ? "everyCallSettled" : "toolFailed")
   return { ...none, cutBy: spent ?? cutBy, toolError }
 }
 
-/** What the policy has no call left for; a tool that is not offered is not called anyway. */
-const beyondQuota = ({ journal, policy, tools }: Env.Env, calls: ReadonlyArray<Call>): ReadonlyArray<Call> =>
-  policy.maxCallsPerRun === undefined ? [] : CallQuota.beyond(
+const runNone = (env: Env.Env, reason: Unsettled.Reason): Round => {
+  Unsettled.settle(env, reason)
+  env.journal.move("everyCallSettled")
+  return none
+}
+
+/** The calls that may run; those that the policy has none left for, and what keeps the others from it. */
+const withinLimits = ({ journal, policy, tools }: Env.Env, calls: ReadonlyArray<OpenCall.OpenCall>) => {
+  const beyond = policy.maxCallsPerRun === undefined ? [] : CallQuota.beyond(
     policy.maxCallsPerRun,
     journal.state.started,
+    // a tool that is not offered is not called anyway
     calls.filter((call) => tools.some((tool) => tool.name === call.tool))
   )
+  const within = beyond.length === 0 ? calls : calls.filter((call) => !beyond.includes(call))
+  const { count, reason } = RunDecision.callsLeft(journal.state)
+  return count < within.length
+    ? { beyond, allowed: within.slice(0, count), cutBy: reason }
+    : { beyond, allowed: within, cutBy: undefined }
+}

@@ -8,6 +8,7 @@ import type * as OpenCall from "../../run/state/OpenCall.ts"
 import type * as ToolOutcome from "../../run/ToolOutcome.ts"
 import type * as Env from "../env/Env.ts"
 import * as CallStep from "./CallStep.ts"
+import * as Outcomes from "./Outcomes.ts"
 import * as Reconciling from "./Reconciling.ts"
 
 type Call = OpenCall.OpenCall
@@ -36,7 +37,7 @@ export const settleBehind = Effect.fnUntraced(function*(env: Env.Env, reason: Re
 /** The outcome of a call whose handler was never called: what a person said against it comes first. */
 export const ofUnstarted = ({ decision, phase }: Call, reason: Reason): ToolOutcome.ToolOutcome => {
   if (reason === "superseded" && phase === "awaiting") return superseded
-  return decision?.approved === false ? CallStep.denied(decision) : { _tag: "NotExecuted", reason }
+  return decision?.approved === false ? Outcomes.denied(decision) : { _tag: "NotExecuted", reason }
 }
 
 const superseded: ToolOutcome.ToolOutcome = { _tag: "Denied", reason: "superseded by a new message" }

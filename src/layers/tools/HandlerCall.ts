@@ -1,0 +1,53 @@
+/**
+ * One call of a handler, however that is reached: it costs no fiber where the handler is known and waits for nothing.
+ *
+ * Does not own what it ends with (`KnownHandler`, `BehindHandle`), what its end means (`Settling`), nor how long it may take
+ * (`ToolExecutorToolkit`).
+ */
+import type * as Tool from "effect/ai/Tool"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import type * as Fiber from "effect/Fiber"
+import * as Tracer from "effect/Tracer"
+import * as Detached from "../../services/Detached.ts"
+import type * as ToolExecutor from "../../services/ToolExecutor.ts"
+import * as BehindHandle from "./BehindHandle.ts"
+import * as KnownHandler from "./KnownHandler.ts"
+import * as PlainJson from "./PlainJson.ts"
+import type * as Settling from "./Settling.ts"
+import type * as ToolCodecs from "./ToolCodecs.ts"
+
+type Running = Fiber.Fiber<ToolCodecs.Result | undefined, unknown>
+
+/**
+ * Calls the handler in `context`, the one of the fiber that runs this code. Gives its exit where it has ended by then, else the
+ * fiber that it goes on in, which ends once its progress was handed on.
+ */
+export const start = (
+  handlers: ToolExecutor.Handlers,
+  tool: Tool.Any,
+  call: ToolExecutor.Call,
+  observer: ToolExecutor.Observer,
+  context: Context.Context<never>
+): Settling.Exited | Running => {
+  const progress = (encoded: unknown) => {
+    const json = PlainJson.of(encoded)
+    return json._tag === "Json" ? observer.progress(PlainJson.value(json)) : Effect.void
+  }
+  let fiber: Running | undefined
+  const handler = KnownHandler.find(handlers, tool)
+  if (handler === undefined) {
+    fiber = Detached.start(BehindHandle.run(handlers, call, progress), context)
+  } else {
+    const run = () => KnownHandler.run(tool, handler, call, progress, () => fiber?.pollUnsafe() !== undefined)
+    // a tracer may show the span of the fiber to the handler's own code: it sees the shield there too
+    const running = Context.get(context, Tracer.Tracer).context === undefined ? run() : Effect.suspend(run)
+    if (isExit(running)) return running
+    fiber = Detached.start(running, KnownHandler.contextOf(handler, context, call))
+  }
+  return fiber.pollUnsafe() ?? fiber
+}
+
+const isExit = (running: Effect.Effect<ToolCodecs.Result, unknown>): running is Exit.Exit<ToolCodecs.Result, unknown> =>
+  Exit.isExit(running)

@@ -1,0 +1,62 @@
+/**
+ * How a call gets a person's word: it is asked about behind the questions before it, waits until somebody has decided, and is
+ * judged again with what was decided.
+ *
+ * Does not own which calls ask (`Judging`), a question and its answer (`Question`), nor where the call runs then (`CallLanes`).
+ */
+import * as Effect from "effect/Effect"
+import * as OpenCall from "../../run/state/OpenCall.ts"
+import type * as SessionStore from "../../services/SessionStore.ts"
+import type * as Env from "../env/Env.ts"
+import * as CallStep from "./CallStep.ts"
+import * as Judging from "./Judging.ts"
+import * as Question from "./Question.ts"
+import type { RoundProgress } from "./RoundProgress.ts"
+
+type Call = OpenCall.OpenCall
+type Steps<A> = Effect.fn.Return<A, SessionStore.StoreError>
+
+interface Around {
+  readonly env: Env.Env
+  readonly progress: RoundProgress
+  /** how long a call waits for which nobody here answers */
+  readonly nobody: Effect.Effect<void>
+}
+
+/**
+ * The call as it may run by a person's word, which is recorded and not yet stored; nothing where it has its outcome by that, or
+ * waits still. `n` counts the questions from 1.
+ */
+export const obtain = function*(round: Around, asked: Call, n = 1): Steps<Call | undefined> {
+  const { env, progress } = round
+  const decided = yield* decision(round, asked)
+  if (decided === undefined) return undefined
+  const verdict = yield* Judging.rejudge(env, decided, n)
+  switch (verdict._tag) {
+    case "Run":
+      return verdict.call
+    case "Ask":
+      return yield* obtain(round, verdict.call, n + 1)
+    case "Settle":
+      CallStep.settle(env, verdict.call, verdict.outcome, verdict)
+      progress.rest()
+      return undefined
+  }
+}
+
+/** The call once somebody has decided about it; not while nobody does, nor once no other call of the round may run. */
+const decision = function*({ env, nobody, progress }: Around, call: Call): Steps<Call | undefined> {
+  if (!progress.mayRun()) return undefined
+  // one after the other, so that the log has the questions in call order
+  const question = yield* progress.line.withPermit(Question.request(env, call))
+  const isNew = progress.asked(question.approvalId)
+  yield* env.journal.commit
+  progress.rest()
+  const word = isNew ? Question.asking(env, question, nobody) : nobody
+  yield* Effect.raceFirst(Question.answered(env, question, word), progress.halted)
+  const { openCalls } = env.journal.state
+  const now = openCalls[OpenCall.indexOf(openCalls, call.callId)]
+  if (now?.decision === undefined) return undefined
+  progress.answered(question.approvalId)
+  return now
+}

@@ -1,0 +1,27 @@
+/**
+ * Outcomes that a round gives its calls, as they are said and as they may be stored.
+ *
+ * Does not own which call gets one (`Judging`, `Unsettled`), nor how it is recorded (`CallStep`).
+ */
+import * as Bounds from "../../run/log/Bounds.ts"
+import type * as OpenCall from "../../run/state/OpenCall.ts"
+import type * as ToolOutcome from "../../run/ToolOutcome.ts"
+import * as SessionStore from "../../services/SessionStore.ts"
+
+type Outcome = ToolOutcome.ToolOutcome
+
+/** A person's no. */
+export const denied = ({ reason }: OpenCall.Decision): Outcome => ({
+  _tag: "Denied",
+  reason: reason ?? "the user did not allow this call"
+})
+
+/** The outcome, or where it is more than a store holds together with `beside`, what became of it. */
+export const storable = (outcome: Outcome, beside: object = {}): Outcome => {
+  const bytes = Bounds.above({ ...beside, outcome }, SessionStore.maxContentBytes)
+  if (bytes === undefined) return outcome
+  const message = `it has ${bytes} bytes of JSON, the limit is ${SessionStore.maxContentBytes}`
+  return outcome._tag === "Succeeded"
+    ? { _tag: "NotEncodable", message }
+    : { _tag: "Failed", result: `The tool failed, and what it said is left out: ${message}.` }
+}

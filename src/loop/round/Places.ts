@@ -1,0 +1,102 @@
+/**
+ * Calls of a round that run at once, each in one of so many places: whoever has none waits for one. A call that waits for a
+ * person takes no place.
+ *
+ * Does not own how many places there are, nor calls that run one by one (`CallLanes`).
+ */
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import type * as OpenCall from "../../run/state/OpenCall.ts"
+import type * as SessionStore from "../../services/SessionStore.ts"
+import type * as Env from "../env/Env.ts"
+import * as Approval from "./Approval.ts"
+import * as CallStep from "./CallStep.ts"
+import type * as Judging from "./Judging.ts"
+import type { RoundProgress } from "./RoundProgress.ts"
+
+type Running = Effect.Effect<void, SessionStore.StoreError>
+type Steps = Effect.fn.Return<void, SessionStore.StoreError>
+
+export class Places {
+  readonly #env: Env.Env
+  readonly #progress: RoundProgress
+  /** places that nobody has */
+  #free: number
+  /** calls that may run, and wait for a place */
+  readonly #waiting: Array<CallStep.Runnable> = []
+  /** calls that are neither over nor wait for all others */
+  #busy: number
+  #idle: Deferred.Deferred<void> | undefined
+
+  /** For so many calls, each of which is let in once. */
+  constructor(env: Env.Env, progress: RoundProgress, places: number, calls: number) {
+    this.#env = env
+    this.#progress = progress
+    this.#free = places
+    this.#busy = calls
+  }
+
+  /** What is done with a call; an `Exit` where there is nothing to wait for: it is over, or whoever has a place takes it up. */
+  letIn(next: Judging.Judged | CallStep.Runnable): Running {
+    switch (next._tag) {
+      case "Wait":
+        return Effect.flatMap(next.verdict, (verdict) => this.letIn(verdict))
+      case "Settle":
+        CallStep.settle(this.#env, next.call, next.outcome, next)
+        return this.#leave()
+      case "Ask":
+        return Effect.gen(() => this.#ask(next.call))
+      case "Run":
+      case "Started":
+        return this.#place(next)
+    }
+  }
+
+  *#ask(call: OpenCall.OpenCall): Steps {
+    const round = { env: this.#env, progress: this.#progress, nobody: this.#othersOver }
+    const decided = yield* Approval.obtain(round, call)
+    if (decided === undefined) return yield* this.#leave()
+    // what a person said is stored now, where that is not with the intent
+    if (this.#free === 0) yield* this.#env.journal.commit
+    yield* this.#place({ _tag: "Run", call: decided })
+  }
+
+  #place(next: CallStep.Runnable): Running {
+    if (this.#free === 0) {
+      this.#waiting.push(next)
+      return Effect.void
+    }
+    // taken with the look at it: until it begins to run, others may look
+    this.#free--
+    return Effect.gen(() => this.#run(next))
+  }
+
+  /** Runs a call in its place, and then those that wait for one. */
+  *#run(first: CallStep.Runnable): Steps {
+    yield* CallStep.perform(this.#env, this.#progress, first)
+    for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) {
+      this.#retire()
+      yield* CallStep.perform(this.#env, this.#progress, next)
+    }
+    this.#free++
+    yield* this.#leave()
+  }
+
+  /** A call is over. The last outcome of a round is stored with the end of the turn, and one behind another with its intent. */
+  #leave(): Running {
+    this.#retire()
+    return this.#busy > 0 ? this.#env.journal.commit : Effect.void
+  }
+
+  #retire(): void {
+    this.#busy--
+    if (this.#busy === 0 && this.#idle !== undefined) Deferred.doneUnsafe(this.#idle, Effect.void)
+  }
+
+  /** Comes when all other calls are over, or wait for that too. */
+  readonly #othersOver: Effect.Effect<void> = Effect.suspend(() => {
+    const idle = this.#idle ??= Deferred.makeUnsafe<void>()
+    this.#retire()
+    return Effect.onInterrupt(Deferred.await(idle), () => Effect.sync(() => this.#busy++))
+  })
+}
