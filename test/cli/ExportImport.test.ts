@@ -132,15 +132,28 @@ describe("fiberloop import", () => {
       assert.strictEqual((yield* Invoke.invoke(["export", id, "--db", db])).stdout, text)
     }))
 
+  const named = (sessionId: string) => {
+    const event = { _tag: "AbortRequested", seq: 1, at: 1, runId: "r", version: 1, reason: "requested" } as const
+    return withFile(`${SessionLine.fromHeader({ sessionId, events: 1 })}\n${SessionLine.fromEvent(event)}\n`)
+  }
+
   it.effect("shows nothing to the terminal as it is that the file brings in the id", () =>
     Effect.gen(function*() {
-      const event = { _tag: "AbortRequested", seq: 1, at: 1, runId: "r", version: 1, reason: "requested" } as const
-      const header = SessionLine.fromHeader({ sessionId: "red\u001b[31m", events: 1 })
-      const { importing } = yield* withFile(`${header}\n${SessionLine.fromEvent(event)}\n`)
+      const { importing } = yield* named("abc\u202ecba")
       const { code, stderr, stdout } = yield* importing()
-      assert.deepStrictEqual([code, stdout], [0, "red\\x1b[31m\n"])
-      assert.notInclude(stderr, "\u001b")
-      assert.include(stderr, "fiberloop show $'red\\x1b[31m' ")
+      assert.deepStrictEqual([code, stdout], [0, "abc\\u202ecba\n"])
+      assert.notInclude(stderr, "\u202e")
+      assert.include(stderr, "fiberloop show $'abc\\u202ecba' ")
+    }))
+
+  it.effect("refuses an id that no run may have, unless there is another for it", () =>
+    Effect.gen(function*() {
+      const { db, importing } = yield* named("red\u001b[31m")
+      const { code, stderr, stdout } = yield* importing()
+      assert.deepStrictEqual([code, stdout], [1, ""])
+      assert.include(stderr, "control characters; nothing was imported. Import under another id.")
+      assert.isFalse(existsSync(db))
+      assert.strictEqual((yield* importing("--to", "red")).stdout, "red\n")
     }))
 
   it.effect("takes another id, under which the session goes on", () =>
