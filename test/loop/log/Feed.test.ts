@@ -6,6 +6,7 @@ import * as Stream from "effect/Stream"
 import * as Feed from "../../../src/loop/log/Feed.ts"
 import type * as RunEvent from "../../../src/run/RunEvent.ts"
 import * as RunEvents from "../../../src/run/RunEvents.ts"
+import * as Totals from "../../../src/run/Totals.ts"
 import * as RunLog from "../../support/RunLog.ts"
 import * as TestStore from "../../support/TestStore.ts"
 
@@ -126,15 +127,7 @@ describe("a watcher", () => {
     runId: "r",
     version: 1,
     reason: "requested",
-    totals: {
-      turns: 0,
-      toolRounds: 0,
-      toolCalls: 0,
-      errors: 0,
-      compactions: 0,
-      duration: 0,
-      usage: { inputTokens: 0, outputTokens: 0 }
-    }
+    totals: Totals.zero
   }
 
   it.effect("finds the end in a buffer that was full when it came, also where the store does not give the rest", () =>
