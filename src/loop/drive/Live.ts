@@ -36,7 +36,7 @@ export class Live implements Runs.LiveRun {
   /** holds the run until its end is told */
   readonly track: Set<Runs.LiveRun>
   /** the typed answer of a final text */
-  readonly output: (text: string) => unknown
+  readonly decodeOutput: (text: string) => unknown
   /** hears of the result before anyone is told; set while the run is driven */
   observing: Pick<Observing.Observing, "end"> | undefined
   /** what its turns are taken with, while they are */
@@ -58,7 +58,7 @@ export class Live implements Runs.LiveRun {
     this.sessionId = sessionId
     this.feed = new Feed.Feed(store, sessionId, isWatched)
     this.track = track
-    this.output = brief.output
+    this.decodeOutput = brief.decodeOutput
     this.#store = store
     this.#input = begin._tag === "Start" ? begin.input : folded.state.input
   }

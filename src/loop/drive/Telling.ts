@@ -21,7 +21,7 @@ export const resultIn = (live: Live.Live, state: RunState.RunState): Result => {
   if (end === undefined) return Exit.die(new Error("fiberloop: a run without an end has no result"))
   if (end._tag === "RunFailed") return Exit.fail(RunError.fromStored(end.error))
   try {
-    return Exit.succeed(RunResult.fromState(live.sessionId, state, end, live.output))
+    return Exit.succeed(RunResult.fromState(live.sessionId, state, end, live.decodeOutput))
   } catch (error) {
     // an answer of an older schema, read back from the log
     return Exit.fail(RunError.invalidOutput(error instanceof Error ? error.message : "it cannot be decoded"))

@@ -56,7 +56,7 @@ export interface Offer {
 export interface Brief extends Offer {
   readonly agent: string
   /** SHA-256 of the instructions, hex */
-  readonly instructions: string
+  readonly instructionsDigest: string
   /** the text of the system message with other instructions */
   readonly systemOf: (instructions: string) => string
   readonly rules: Rules.Rules
@@ -65,11 +65,11 @@ export interface Brief extends Offer {
   readonly policy: RunPolicy.ToolPolicy
   readonly doomLoop: DoomLoop.Settings | undefined
   /** what the model is told of the final answer besides words */
-  readonly answer: Model.Output | undefined
+  readonly output: Model.Output | undefined
   /** What is wrong with a final answer, in words for the model; `undefined` when nothing is. */
   readonly checkOutput: (text: string) => string | undefined
   /** The typed answer of a final text that `checkOutput` accepts. */
-  readonly output: (text: string) => unknown
+  readonly decodeOutput: (text: string) => unknown
 }
 
 /** What is asked of a drive. */
@@ -89,7 +89,7 @@ export interface Env
   extends
     Pick<Services, "model" | "executor" | "context">,
     Offer,
-    Pick<Brief, "handlers" | "systemOf" | "rules" | "timeouts" | "policy" | "doomLoop" | "answer" | "checkOutput">
+    Pick<Brief, "handlers" | "systemOf" | "rules" | "timeouts" | "policy" | "doomLoop" | "output" | "checkOutput">
 {
   readonly sessionId: string
   /** whose monotonic time nobody sets: what takes time is measured by it */
@@ -140,7 +140,7 @@ export const make = (
   timeouts: brief.timeouts,
   policy: brief.policy,
   doomLoop: brief.doomLoop,
-  answer: brief.answer,
+  output: brief.output,
   checkOutput: brief.checkOutput,
   sessionId,
   clock: settings.clock,

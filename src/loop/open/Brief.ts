@@ -74,14 +74,14 @@ const makeParts = (
     Effect.mapEager(digest, (digest) => ({
       ...offer,
       agent: name,
-      instructions: digest,
+      instructionsDigest: digest,
       systemOf,
       rules,
       handlers,
       doomLoop,
-      answer: output === undefined ? undefined : { name, schema: output.codec },
+      output: output === undefined ? undefined : { name, schema: output.codec },
       checkOutput: (text) => output === undefined ? undefined : FinalAnswer.problem(output, text),
-      output: (text) => output === undefined ? text : output.decode(text)
+      decodeOutput: (text) => output === undefined ? text : output.decode(text)
     })))
 }
 

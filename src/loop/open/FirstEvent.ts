@@ -31,14 +31,14 @@ export const write = (
 const start = (
   { journal }: Env.Env,
   { input }: Extract<Env.Begin, { _tag: "Start" }>,
-  { agent, instructions }: Env.Brief,
+  { agent, instructionsDigest }: Env.Brief,
   before: RunState.RunState
 ): void => {
   // what was said to a run that died stands before the new message
   for (const { kind, messages, seq } of before.queued) {
     journal.record({ _tag: "InputReceived", kind, messages, queued: seq }, before.runId)
   }
-  journal.record({ _tag: "RunStarted", agent, input, instructions })
+  journal.record({ _tag: "RunStarted", agent, input, instructions: instructionsDigest })
   journal.move(before.status === "idle" ? "driveStarted" : "newInput")
 }
 
