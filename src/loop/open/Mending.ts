@@ -7,9 +7,9 @@ import * as Effect from "effect/Effect"
 import type * as SessionStore from "../../services/SessionStore.ts"
 import * as Env from "../env/Env.ts"
 import * as Observing from "../observe/Observing.ts"
-import * as Recovery from "../round/Recovery.ts"
 import * as HeldBack from "./HeldBack.ts"
 import type * as Opening from "./Opening.ts"
+import * as Recovery from "./Recovery.ts"
 
 /**
  * Ends a drive that died. Its end is stored with the first event of what follows, so that nobody finds one
