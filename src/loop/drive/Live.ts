@@ -31,7 +31,7 @@ export class Live implements Runs.LiveRun {
   readonly feed: Feed.Feed
   readonly inbox = new Inbox.Inbox()
   /** done with the drive's first event in the store, or with why there is none */
-  readonly begun = Deferred.makeUnsafe<void, RunError.RunError>()
+  readonly firstEvent = Deferred.makeUnsafe<void, RunError.RunError>()
   readonly ended = Deferred.makeUnsafe<RunResult.RunResult<unknown>, RunError.RunError>()
   /** holds the run until its end is told */
   readonly track: Set<Runs.LiveRun>
@@ -67,8 +67,8 @@ export class Live implements Runs.LiveRun {
     return RunInput.canonical(this.#input)
   }
 
-  get accepted() {
-    return Deferred.await(this.begun)
+  get begun() {
+    return Deferred.await(this.firstEvent)
   }
 
   get events() {
@@ -87,12 +87,12 @@ export class Live implements Runs.LiveRun {
   began(env: Env.Env): void {
     this.env = env
     this.inbox.open(env.journal)
-    Deferred.doneUnsafe(this.begun, Exit.void)
+    Deferred.doneUnsafe(this.firstEvent, Exit.void)
   }
 
   decide(decision: RunInput.DecideInput) {
     return Effect.andThen(
-      Effect.exit(this.accepted),
+      Effect.exit(this.begun),
       Effect.suspend(() =>
         // who was told to stop takes nothing up any more
         this.stopped !== undefined || this.env === undefined
@@ -105,7 +105,7 @@ export class Live implements Runs.LiveRun {
   /** A failed write ends the run, also one of an input. */
   accept(input: Inbox.Input) {
     const failed = (error: RunError.RunError) => Effect.sync(() => cutOff(this, { _tag: "Failed", error }))
-    return Effect.andThen(this.accepted, this.inbox.accept(input, failed))
+    return Effect.andThen(this.begun, this.inbox.accept(input, failed))
   }
 
   /**

@@ -35,7 +35,7 @@ export const refuse = (live: Live.Live, error: RunError.RunError) => Effect.susp
 export const replay = (live: Live.Live, { past }: Extract<Opening.Opened, { _tag: "Replay" }>) =>
   Effect.suspend(() => {
     live.feed.replay(past.from, past.to)
-    Deferred.doneUnsafe(live.begun, Exit.void)
+    Deferred.doneUnsafe(live.firstEvent, Exit.void)
     return tell(live, resultIn(live, past.state))
   })
 
@@ -46,5 +46,5 @@ export const tell = (live: Live.Live, result: Result): Effect.Effect<void> =>
     if (Exit.isFailure(result)) live.inbox.fail(RunError.fromCause(result.cause))
     live.track.delete(live)
     Deferred.doneUnsafe(live.ended, result)
-    Deferred.doneUnsafe(live.begun, Exit.asVoid(result))
+    Deferred.doneUnsafe(live.firstEvent, Exit.asVoid(result))
   })

@@ -38,7 +38,7 @@ const startNow = (services: Env.Services, request: Env.Request, track: Set<Runs.
       // limits and data of its own are nothing to attach with
       return isResume
         ? Effect.fail(busy())
-        : Effect.as(Effect.interruptible(known.accepted), { run: known, isAttached: true })
+        : Effect.as(Effect.interruptible(known.begun), { run: known, isAttached: true })
     }
   )
   return Effect.catch(started, (failure) => {
@@ -52,9 +52,9 @@ const startNow = (services: Env.Services, request: Env.Request, track: Set<Runs.
 const begun = (run: Live.Live): Started.Starting => {
   const started = { run, isAttached: false } as const
   // a store that answers at once leaves nothing to wait for
-  const { effect } = run.begun
+  const { effect } = run.firstEvent
   return effect === undefined
-    ? Effect.onInterrupt(Effect.interruptible(Effect.as(run.accepted, started)), () => Started.leave(started))
+    ? Effect.onInterrupt(Effect.interruptible(Effect.as(run.begun, started)), () => Started.leave(started))
     : Effect.mapEager(effect, () => started)
 }
 
