@@ -10,7 +10,7 @@ import type * as RunError from "../../run/RunError.ts"
 import * as ContextManager from "../../services/ContextManager.ts"
 import type * as Model from "../../services/Model.ts"
 import * as Ask from "./Ask.ts"
-import * as Digest from "./Digest.ts"
+import * as MessageText from "./MessageText.ts"
 import * as Strategy from "./Strategy.ts"
 import type * as Way from "./Way.ts"
 
@@ -40,7 +40,7 @@ export const read = Effect.fnUntraced(function*<A>(
 ): Effect.fn.Return<A, Failure> {
   const { ofText } = desk.view.size
   let remembered = before
-  let left = Digest.pieces(Digest.texts(messages), roomOf(desk, before), ofText)
+  let left = MessageText.pieces(MessageText.texts(messages), roomOf(desk, before), ofText)
   let halved = 0
   while (left.length > 0) {
     const [piece, ...rest] = left
@@ -51,7 +51,7 @@ export const read = Effect.fnUntraced(function*<A>(
       left = rest
     } else if (answered.failure._tag === "ContextOverflow" && halved < halvings) {
       halved++
-      left = Digest.pieces(left.flat(), Math.ceil(ofText(piece!.join("\n\n")) / 2), ofText)
+      left = MessageText.pieces(left.flat(), Math.ceil(ofText(piece!.join("\n\n")) / 2), ofText)
     } else {
       return yield* Effect.fail(answered.failure)
     }
