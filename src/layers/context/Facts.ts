@@ -80,10 +80,9 @@ const longestFact = 200
 
 /** At most `budget` tokens as text: long facts are cut, then the oldest go, results first; the first intent always stays. */
 export const within = (facts: Facts, budget: number, count: (text: string) => number): Facts => {
+  const cut = (fact: string) => MessageText.fit(fact, Math.min(longestFact, budget / 2), count)
   const fitted = Object.fromEntries(
-    names.map((
-      name
-    ) => [name, facts[name].map((fact) => MessageText.fit(fact, Math.min(longestFact, budget / 2), count))])
+    names.map((name) => [name, facts[name].map(cut)])
   ) as unknown as { [K in keyof Facts]: Array<string> }
   for (const name of ["results", "decisions", "files", "openPoints", "intent"] as const) {
     const least = name === "intent" ? 1 : 0
