@@ -16,6 +16,7 @@ import * as Digest from "../env/Digest.ts"
 import type * as Env from "../env/Env.ts"
 import * as HookRun from "../env/HookRun.ts"
 import * as CurrentModel from "./CurrentModel.ts"
+import * as Offer from "./Offer.ts"
 
 /** What is sent in a turn, where hooks saw it. */
 export interface Prompt {
@@ -53,7 +54,7 @@ export const before = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Retur
 })
 
 const digest = (messages: ReadonlyArray<Message.Message>, tools: Model.Tools): Effect.Effect<string> =>
-  Digest.sha256(JSON.stringify([messages, tools.map((tool) => [tool.name, tool.description])]))
+  Digest.sha256(JSON.stringify([messages, Offer.digested(tools)]))
 
 /** Shows a stored answer to the hooks, unless one of its calls has gone on already, as only calls they let pass do. */
 export const after = function*(env: Env.Env): Effect.fn.Return<void, RunError.RunError> {

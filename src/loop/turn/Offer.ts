@@ -21,15 +21,19 @@ export const make = (
   choice: Model.ToolChoice = "auto"
 ): Effect.Effect<Env.Offer> => {
   const toolChoice = tools.length === 0 ? "none" : choice
-  const named = tools.map((tool) => [tool.name, tool.description])
-  const digested = choice === "auto" ? [system, named] : [system, named, choice]
-  return Effect.mapEager(Digest.sha256OfFixed(JSON.stringify(digested)), (inputDigest) => ({
+  const named = digested(tools)
+  const input = choice === "auto" ? [system, named] : [system, named, choice]
+  return Effect.mapEager(Digest.sha256OfFixed(JSON.stringify(input)), (inputDigest) => ({
     system: system === "" ? undefined : { role: "system", content: system },
     tools,
     toolChoice,
     inputDigest
   }))
 }
+
+/** What a digest is of, of the tools that are offered. */
+export const digested = (tools: Model.Tools): ReadonlyArray<readonly [name: string, description: string | undefined]> =>
+  tools.map(({ description, name }) => [name, description])
 
 /** What the next turn works with: the run's own environment, or another offer in it. */
 export const prepare = function*(
