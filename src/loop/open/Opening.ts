@@ -1,6 +1,8 @@
 /**
  * How a drive gets its session: taken for writing, its log folded (`Fold`), and the question answered whether this run may begin.
- * Writes nothing; a refusal leaves the session as it was. Does not own what a dead drive left open (`Recovery`).
+ * Writes nothing; a refusal leaves the session as it was.
+ *
+ * Does not own what a dead drive left open (`Recovery`), nor how a run begins in the log (`FirstEvent`).
  */
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
