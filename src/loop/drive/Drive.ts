@@ -166,7 +166,7 @@ const end = (driving: Driving, exit: Exit.Exit<Worked, RunError.RunError>): Effe
   const finish = (env: Env.Env, ending: Ending.Ending) => Ending.finish(env, live, ending, release(driving))
   if (Exit.isSuccess(exit)) {
     return exit.value._tag === "Replay"
-      ? Effect.andThen(release(driving), Telling.replay(live, exit.value))
+      ? Effect.andThen(release(driving), Telling.replay(live, exit.value.past))
       : finish(taken!.env, exit.value)
   }
   const { cause } = exit

@@ -10,7 +10,7 @@ import * as Exit from "effect/Exit"
 import * as RunError from "../../run/RunError.ts"
 import * as RunResult from "../../run/RunResult.ts"
 import type * as RunState from "../../run/RunState.ts"
-import type * as Opening from "../open/Opening.ts"
+import type * as Fold from "../log/Fold.ts"
 import type * as Live from "./Live.ts"
 
 export type Result = Exit.Exit<RunResult.RunResult<unknown>, RunError.RunError>
@@ -32,7 +32,7 @@ export const resultIn = (live: Live.Live, state: RunState.RunState): Result => {
 export const refuse = (live: Live.Live, error: RunError.RunError) => Effect.suspend(() => tell(live, Exit.fail(error)))
 
 /** The run is in the log: its readers get its events from there, and its result is what it was. */
-export const replay = (live: Live.Live, { past }: Extract<Opening.Opened, { _tag: "Replay" }>) =>
+export const replay = (live: Live.Live, past: Fold.Past) =>
   Effect.suspend(() => {
     live.feed.replay(past.from, past.to)
     Deferred.doneUnsafe(live.firstEvent, Exit.void)

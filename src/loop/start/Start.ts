@@ -67,6 +67,6 @@ const replay = Effect.fnUntraced(function*(
 ): Effect.fn.Return<Started.Started, RunError.RunError> {
   const past = yield* Opening.past(services.store, request.sessionId, request.runId, request.begin)
   if (past === undefined) return yield* busy
-  yield* Telling.replay(run, { _tag: "Replay", past })
+  yield* Telling.replay(run, past)
   return { run, isAttached: true }
 })
