@@ -120,20 +120,20 @@ const work = (driving: Driving): Effect.Effect<Worked, RunError.RunError> => {
     Scope.provide(Opening.open(store, sessionId, runId, begin, folded), scope),
     (found) =>
       Effect.flatMapEager(
-        ready(driving, found),
+        prepared(driving, found),
         (opened): ReturnType<typeof work> => opened._tag === "Replay" ? Effect.succeed(opened) : takeUp(driving, opened)
       )
   )
 }
 
-/** What may be begun with, and is not what a drive that died left. */
-const ready = (
+/** What is found, once its cost can be known and a drive that died before this one has its end. */
+const prepared = (
   { request, services }: Driving,
   found: Opening.Opened
 ): Effect.Effect<Opening.Opened, RunError.RunError> =>
   Effect.flatMapEager(
     Cost.check(services, found),
-    (): ReturnType<typeof ready> =>
+    (): ReturnType<typeof prepared> =>
       found._tag === "Ready" && RunState.isOpen(found.state)
         ? Mending.mend(services, request, found)
         : Effect.succeed(found)
