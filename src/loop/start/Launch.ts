@@ -1,7 +1,9 @@
 /**
- * From what a caller gives to a drive under way: input is checked, ids are made, and the run to resume is found.
+ * What a caller may ask of an agent's sessions, up to a drive under way: input is checked, ids are made, and the run to resume is
+ * found.
  *
- * Does not own the drive, nor in whose context it works; the front door does.
+ * Does not own the drive, what is done to a session that none has (`Deciding`, `CompactByHand`), nor in whose context any of it
+ * works; the front door does.
  */
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
