@@ -31,13 +31,13 @@ export const run = (
   request: Model.ModelRequest,
   journal: Journal.Journal,
   patience: Patience.Patience,
-  onLeak: Effect.Effect<void>
+  onLeftBehind: Effect.Effect<void>
 ): Effect.Effect<AttemptResult.AttemptResult> =>
   // others go first: a call that they abort by then is not made
   Effect.flatMap(Effect.yieldNow, () => {
     const here = Detached.contextHere()
     const incoming = new Incoming(request.metadata, journal, Context.get(here, Clock.Clock))
-    const reading = read(model.stream(request), incoming, onLeak)
+    const reading = read(model.stream(request), incoming, onLeftBehind)
     return Effect.callback<AttemptResult.AttemptResult>((resume) => {
       const tell = (ended: Reading) =>
         resume(Effect.match(ended, {
@@ -47,7 +47,7 @@ export const run = (
       const fiber = Detached.start(reading, here)
       const exit = fiber.pollUnsafe()
       if (exit === undefined) {
-        return Severing.awaiting(fiber, tell, tell, onLeak, () => TimeLimit.of(incoming, patience))
+        return Severing.awaiting(fiber, tell, tell, onLeftBehind, () => TimeLimit.of(incoming, patience))
       }
       if (exit._tag === "Success") resume(Effect.succeed(resultOf(incoming)))
       else tell(exit)
@@ -60,7 +60,7 @@ type Reading = Effect.Effect<void, RunError.ModelError | Cause.Done<unknown>>
 const read = (
   stream: ReturnType<Model.Model["Service"]["stream"]>,
   incoming: Incoming,
-  onLeak: Effect.Effect<void>
+  onLeftBehind: Effect.Effect<void>
 ): Reading => {
   const scope = Scope.makeUnsafe()
   const pulled = Effect.flatMap(
@@ -71,7 +71,7 @@ const read = (
   return Effect.onExitPrimitive(pulled, (exit) => {
     incoming.show()
     const closing = Grace.closing(scope, endOf(exit))
-    return closing && Effect.flatMap(closing, (isClosed) => isClosed ? Effect.void : onLeak)
+    return closing && Effect.flatMap(closing, (isClosed) => isClosed ? Effect.void : onLeftBehind)
   })
 }
 

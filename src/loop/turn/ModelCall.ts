@@ -81,8 +81,10 @@ const ask = function*(
   const metadata = { sessionId, runId: journal.runId, turn, attempt }
   const bare: Model.ModelRequest = { messages, tools, toolChoice: choiceOf(env), metadata }
   const request = output === undefined ? bare : { ...bare, output }
-  const onLeak = Effect.sync(() => env.leftBehind.set(`model ${turn}.${attempt}`, { name: `model ${model.info.name}` }))
-  const tried = Attempt.run(model, request, journal, patience, onLeak)
+  const onLeftBehind = Effect.sync(() => {
+    env.leftBehind.set(`model ${turn}.${attempt}`, { name: `model ${model.info.name}` })
+  })
+  const tried = Attempt.run(model, request, journal, patience, onLeftBehind)
   const result = yield* Chat.around(telemetry, model.info, request, tried)
   const broken = Chat.measure(telemetry, model.info, result)
   if (broken !== undefined) yield* broken
