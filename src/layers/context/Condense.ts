@@ -99,9 +99,9 @@ const condense = Effect.fnUntraced(function*<A>(
   const before = Transcript.memory(view.transcript)
   const first = Remembered.firstWords(view)
   const budget = budgetOf(model, way, view, cut)
-  const desk: Reading.Desk<A> = { model, way, view, first, budget }
+  const task: Reading.Task<A> = { model, way, view, first, budget }
   const remembered = yield* Effect.catch(
-    Reading.read(desk, cut.left, Remembered.known(way, before)),
+    Reading.read(task, cut.left, Remembered.known(way, before)),
     (error) =>
       Effect.fail(
         new ContextManager.CompactionError({
