@@ -15,6 +15,7 @@ import * as RunState from "../../run/RunState.ts"
 import * as Alarm from "../../services/Alarm.ts"
 import * as Grace from "../../services/Grace.ts"
 import * as LeaveBehind from "../../services/LeaveBehind.ts"
+import type * as DriveRequest from "../env/DriveRequest.ts"
 import * as Env from "../env/Env.ts"
 import * as LeftBehind from "../env/LeftBehind.ts"
 import * as Severed from "../env/Severed.ts"
@@ -35,7 +36,7 @@ import * as Telling from "./Telling.ts"
 /** What a drive is given. */
 interface Given {
   readonly services: Env.Services
-  readonly request: Env.Request
+  readonly request: DriveRequest.DriveRequest
   readonly live: Live.Live
   readonly forget: Effect.Effect<void>
   readonly leftBehind: LeftBehind.LeftBehind
@@ -58,7 +59,7 @@ interface Driving extends Given {
  */
 export const drive = (
   services: Env.Services,
-  request: Env.Request,
+  request: DriveRequest.DriveRequest,
   live: Live.Live,
   forget: Effect.Effect<void>
 ): Effect.Effect<void> =>

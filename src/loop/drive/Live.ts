@@ -13,6 +13,7 @@ import type * as RunResult from "../../run/RunResult.ts"
 import * as Grace from "../../services/Grace.ts"
 import type * as Runs from "../../services/Runs.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
+import type * as DriveRequest from "../env/DriveRequest.ts"
 import type * as Env from "../env/Env.ts"
 import * as Inbox from "../env/Inbox.ts"
 import * as Feed from "../log/Feed.ts"
@@ -51,7 +52,7 @@ export class Live implements Runs.LiveRun {
 
   constructor(
     { store }: Env.Services,
-    { begin, brief, folded, isWatched, runId, sessionId }: Env.Request,
+    { begin, brief, folded, isWatched, runId, sessionId }: DriveRequest.DriveRequest,
     track: Set<Runs.LiveRun>
   ) {
     this.runId = runId

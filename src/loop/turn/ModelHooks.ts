@@ -13,6 +13,7 @@ import * as Rewrite from "../../run/transcript/Rewrite.ts"
 import * as Hooks from "../../services/Hooks.ts"
 import type * as Model from "../../services/Model.ts"
 import * as Digest from "../env/Digest.ts"
+import type * as DriveRequest from "../env/DriveRequest.ts"
 import type * as Env from "../env/Env.ts"
 import * as HookRun from "../env/HookRun.ts"
 import * as CurrentModel from "./CurrentModel.ts"
@@ -21,7 +22,7 @@ import * as Offer from "./Offer.ts"
 /** What is sent in a turn, where hooks saw it. */
 export interface Prompt {
   readonly messages: ReadonlyArray<Message.Message>
-  readonly offer: Pick<Env.Offer, "tools" | "inputDigest">
+  readonly offer: Pick<DriveRequest.Offer, "tools" | "inputDigest">
 }
 
 /** Asks the hooks about what the transcript says is to be sent. */

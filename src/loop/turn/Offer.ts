@@ -11,6 +11,7 @@ import * as Transcript from "../../run/Transcript.ts"
 import type * as Model from "../../services/Model.ts"
 import type * as PrepareTurn from "../../services/PrepareTurn.ts"
 import * as Digest from "../env/Digest.ts"
+import type * as DriveRequest from "../env/DriveRequest.ts"
 import type * as Env from "../env/Env.ts"
 import * as Inbox from "../env/Inbox.ts"
 import * as Rules from "../env/Rules.ts"
@@ -19,7 +20,7 @@ export const make = (
   system: string,
   tools: Model.Tools,
   choice: Model.ToolChoice = "auto"
-): Effect.Effect<Env.Offer> => {
+): Effect.Effect<DriveRequest.Offer> => {
   const toolChoice = tools.length === 0 ? "none" : choice
   const named = digested(tools)
   const input = choice === "auto" ? [system, named] : [system, named, choice]
