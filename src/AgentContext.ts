@@ -1,6 +1,8 @@
 /**
  * The context that an agent's drives work in: what its options say, then the caller's references, then those of its layer;
  * hooks and observers of all of them add up. The services that tools depend on are the layer's own, whatever the caller has.
+ *
+ * Does not own what a drive looks up there, nor what holds where nobody says anything (`loop/env/Settings`).
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -33,13 +35,14 @@ const isAmbient = (key: string): boolean =>
 /** Those of the moment at which the layer was built. */
 const ofBuilding: ReadonlySet<string> = new Set(["effect/Scope", "effect/Tracer/ParentSpan"])
 
-export interface Settings {
+/** What an agent says itself of the context that its drives work in. */
+export interface Options {
   readonly retry?: RetryPolicy.RetryPolicy
   readonly hooks?: ReadonlyArray<Hooks.Hook>
 }
 
 /** Runs an effect in the context of an agent with these options, which was made in the context `layer`. */
-export const surround = (layer: Context.Context<never>, options: Settings) => {
+export const surround = (layer: Context.Context<never>, options: Options) => {
   const own = ownOf(layer, options)
   /** by the caller's, which never change: most callers have one for all their runs */
   const known = new WeakMap<Context.Context<never>, Context.Context<never>>()
@@ -68,7 +71,7 @@ interface Own {
   readonly observers: ReadonlyArray<Observers.Observer>
 }
 
-const ownOf = (layer: Context.Context<never>, { hooks = [], retry }: Settings): Own => {
+const ownOf = (layer: Context.Context<never>, { hooks = [], retry }: Options): Own => {
   const pick = (keep: (key: string) => boolean): ReadonlyArray<Entry> =>
     [...layer.mapUnsafe].filter(([key]) => keep(key)).map(([key, value]) => ({ key: Context.Service(key), value }))
   const services = pick((key) => !isAmbient(key))

@@ -1,4 +1,8 @@
-/** The services that every agent needs and that few applications replace. */
+/**
+ * The services that every agent needs and that few applications replace.
+ *
+ * Does not own the model and the store, which every application chooses.
+ */
 import * as Layer from "effect/Layer"
 import * as ContextWindow from "./layers/ContextWindow.ts"
 import * as RunsLocal from "./layers/RunsLocal.ts"

@@ -7,7 +7,7 @@ import * as Layer from "effect/Layer"
 import * as ContextManager from "../services/ContextManager.ts"
 import * as Model from "../services/Model.ts"
 import * as Condense from "./context/Condense.ts"
-import * as Digest from "./context/Digest.ts"
+import * as MessageText from "./context/MessageText.ts"
 import type * as Way from "./context/Way.ts"
 
 export interface Options extends Condense.Options {
@@ -45,7 +45,7 @@ const way = (instructions: string): Way.Way<string> => ({
     const tokens = count(summary)
     if (tokens <= budget) return { value: summary }
     return {
-      value: Digest.fit(summary, budget, count),
+      value: MessageText.fit(summary, budget, count),
       problem: `That takes about ${tokens} tokens. Write it again, in at most ${
         Math.floor(budget * wordsPerToken / 2)
       } words.`

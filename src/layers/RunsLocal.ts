@@ -1,4 +1,8 @@
-/** The live runs of this process, in memory: at most one a session. */
+/**
+ * The live runs of this process, in memory: at most one a session.
+ *
+ * Does not own who may write to a session where other processes have it too; that is its store.
+ */
 import type * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"

@@ -1,4 +1,8 @@
-/** Sessions in memory, for tests: the semantics of a database, gone with the layer. */
+/**
+ * Sessions in memory, for tests: the semantics of a database, gone with the layer.
+ *
+ * Does not own what is done with one log (`MemoryLog`).
+ */
 import * as Arr from "effect/Array"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"

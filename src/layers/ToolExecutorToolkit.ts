@@ -36,8 +36,8 @@ const execute: ToolExecutor.ToolExecutor["Service"]["execute"] = (handlers, call
     const running = HandlerCall.start(handlers, tool, call, observer, context)
     if (Exit.isExit(running)) return resume(Effect.succeed(settlement(running)))
     const onExit = (exit: Settling.Exited) => resume(Effect.sync(() => settlement(exit)))
-    const onLeak = Effect.suspend(() => observer.leftBehind(leftBehind(tool)))
-    return Severing.awaiting(running, onExit, resume, onLeak, () => timeLimit(tool, call.timeout))
+    const onLeftBehind = Effect.suspend(() => observer.leftBehind(leftBehind(tool)))
+    return Severing.awaiting(running, onExit, resume, onLeftBehind, () => timeLimit(tool, call.timeout))
   })
 }
 

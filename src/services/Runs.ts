@@ -20,7 +20,7 @@ export interface LiveRun {
   /** canonical JSON of the effective input: equal inputs are one run */
   readonly fingerprint: string
   /** Awaits the drive's first event in the store; fails when the run is refused. */
-  readonly accepted: Effect.Effect<void, RunError.RunError>
+  readonly begun: Effect.Effect<void, RunError.RunError>
   /** Every fact from the drive's first event on, then what happens live. Each reader may come, go and lag. */
   readonly events: Stream.Stream<RunEvent.RunEvent, RunError.RunError>
   /** Awaits the end. */
@@ -47,7 +47,7 @@ export class Runs extends Context.Service<Runs, {
   /**
    * Makes `run` known and drives it in the layer's scope, and in the context of the fiber that asks: a drive looks its
    * settings up there, those of its agent among them. Closing the layer interrupts it, where it lets itself be
-   * interrupted, and waits: what was accepted is always begun. The run is forgotten when the drive says so, before it
+   * interrupted, and waits: what it was given is always begun. The run is forgotten when the drive says so, before it
    * shows its end, so that whoever sees that may start the next run; or when it dies. Where the session has a live run
    * with the same id and input, that is returned instead; with other input it is `RunConflict`. Another live run in the
    * session is `SessionBusy`; one that is over is waited for until it is forgotten, interruptibly. Sessions know

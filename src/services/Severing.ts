@@ -22,18 +22,18 @@ export interface Limit<B, E> {
 
 /**
  * Runs `self` on a fiber of its own, so that neither interrupting it nor its time limit can take longer than the grace period:
- * a cooperative `self` is awaited with its finalizers, another one is left running and `onLeak` says so. What ends without
- * waiting for anything costs no more than that fiber.
+ * a cooperative `self` is awaited with its finalizers, another one is left running and `onLeftBehind` says so. What ends
+ * without waiting for anything costs no more than that fiber.
  */
 export const severed = <A, E, R, B = never, E2 = never>(
   self: Effect.Effect<A, E, R>,
-  onLeak: Effect.Effect<void>,
+  onLeftBehind: Effect.Effect<void>,
   limit?: () => Limit<B, E2>
 ): Effect.Effect<A | B, E | E2, R> =>
   Effect.callback((resume) => {
     const fiber = Detached.start(self, Detached.contextHere() as Context.Context<R>)
     const exit = fiber.pollUnsafe()
-    return exit !== undefined ? resume(exit) : awaiting(fiber, resume, resume, onLeak, limit)
+    return exit !== undefined ? resume(exit) : awaiting(fiber, resume, resume, onLeftBehind, limit)
   })
 
 /**
@@ -44,7 +44,7 @@ export const awaiting = <A, E, B, E2>(
   fiber: Fiber.Fiber<A, E>,
   onExit: (exit: Exit.Exit<A, E>) => void,
   onLate: (late: Effect.Effect<B, E2>) => void,
-  onLeak: Effect.Effect<void>,
+  onLeftBehind: Effect.Effect<void>,
   limit?: () => Limit<B, E2>
 ): Effect.Effect<unknown> => {
   const here = Fiber.getCurrent()!
@@ -62,7 +62,7 @@ export const awaiting = <A, E, B, E2>(
     // once, also where an interruption comes behind a limit
     if (isEnding) return stopped
     isEnding = true
-    return release(fiber, onLeak)
+    return release(fiber, onLeftBehind)
   })
   if (limit !== undefined) {
     const { millis, over } = limit()
@@ -76,11 +76,11 @@ export const awaiting = <A, E, B, E2>(
 }
 
 /** Ends what has not; `true` where it was left behind. */
-const release = (fiber: Fiber.Fiber<unknown, unknown>, onLeak: Effect.Effect<void>): Effect.Effect<boolean> => {
+const release = (fiber: Fiber.Fiber<unknown, unknown>, onLeftBehind: Effect.Effect<void>): Effect.Effect<boolean> => {
   fiber.interruptUnsafe()
   // what ends at once arms no timer
   return fiber.pollUnsafe() === undefined
-    ? Effect.flatMap(Grace.wait(fiber), (exit) => Option.isNone(exit) ? Effect.as(onLeak, true) : stopped)
+    ? Effect.flatMap(Grace.wait(fiber), (exit) => Option.isNone(exit) ? Effect.as(onLeftBehind, true) : stopped)
     : stopped
 }
 

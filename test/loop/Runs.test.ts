@@ -169,7 +169,7 @@ describe("the live runs of a process", () => {
     runId,
     sessionId,
     fingerprint,
-    accepted: Effect.void,
+    begun: Effect.void,
     events: Stream.empty,
     result: Effect.never,
     decide: () => Effect.succeed(false),

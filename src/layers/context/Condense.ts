@@ -13,7 +13,7 @@ import * as ContextManager from "../../services/ContextManager.ts"
 import type * as Model from "../../services/Model.ts"
 import * as ContextPruning from "../ContextPruning.ts"
 import * as Cut from "./Cut.ts"
-import * as Digest from "./Digest.ts"
+import * as MessageText from "./MessageText.ts"
 import * as Reading from "./Reading.ts"
 import * as Remembered from "./Remembered.ts"
 import * as Strategy from "./Strategy.ts"
@@ -76,7 +76,7 @@ const cutOf = (view: ContextManager.View, { budget, keep }: { readonly budget: n
 const least = 60
 
 const sizeOf = ({ size }: ContextManager.View, { left }: Cut.Cut): number =>
-  Digest.texts(left).reduce((sum, text) => sum + size.ofText(text), 0)
+  MessageText.texts(left).reduce((sum, text) => sum + size.ofText(text), 0)
 
 /** The part of a model's window that what it is to write may take. */
 const answerPart = 0.2
@@ -99,9 +99,9 @@ const condense = Effect.fnUntraced(function*<A>(
   const before = Transcript.memory(view.transcript)
   const first = Remembered.firstWords(view)
   const budget = budgetOf(model, way, view, cut)
-  const desk: Reading.Desk<A> = { model, way, view, first, budget }
+  const task: Reading.Task<A> = { model, way, view, first, budget }
   const remembered = yield* Effect.catch(
-    Reading.read(desk, cut.left, Remembered.known(way, before)),
+    Reading.read(task, cut.left, Remembered.known(way, before)),
     (error) =>
       Effect.fail(
         new ContextManager.CompactionError({

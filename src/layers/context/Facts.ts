@@ -4,7 +4,7 @@
  */
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import * as Digest from "./Digest.ts"
+import * as MessageText from "./MessageText.ts"
 
 const list = Schema.Array(Schema.String)
 
@@ -80,8 +80,9 @@ const longestFact = 200
 
 /** At most `budget` tokens as text: long facts are cut, then the oldest go, results first; the first intent always stays. */
 export const within = (facts: Facts, budget: number, count: (text: string) => number): Facts => {
+  const cut = (fact: string) => MessageText.fit(fact, Math.min(longestFact, budget / 2), count)
   const fitted = Object.fromEntries(
-    names.map((name) => [name, facts[name].map((fact) => Digest.fit(fact, Math.min(longestFact, budget / 2), count))])
+    names.map((name) => [name, facts[name].map(cut)])
   ) as unknown as { [K in keyof Facts]: Array<string> }
   for (const name of ["results", "decisions", "files", "openPoints", "intent"] as const) {
     const least = name === "intent" ? 1 : 0

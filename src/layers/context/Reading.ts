@@ -10,14 +10,14 @@ import type * as RunError from "../../run/RunError.ts"
 import * as ContextManager from "../../services/ContextManager.ts"
 import type * as Model from "../../services/Model.ts"
 import * as Ask from "./Ask.ts"
-import * as Digest from "./Digest.ts"
+import * as MessageText from "./MessageText.ts"
 import * as Strategy from "./Strategy.ts"
 import type * as Way from "./Way.ts"
 
 type Failure = ContextManager.CompactionError | RunError.ModelError["reason"]
 
 /** What a reading works with; `budget` is of tokens that what is remembered may take. */
-export interface Desk<A> {
+export interface Task<A> {
   readonly model: Model.Model["Service"]
   readonly way: Way.Way<A>
   readonly view: ContextManager.View
@@ -34,24 +34,24 @@ const halvings = 2
  * where its answers say nothing.
  */
 export const read = Effect.fnUntraced(function*<A>(
-  desk: Desk<A>,
+  task: Task<A>,
   messages: ReadonlyArray<Message.Message>,
   before: A | undefined
 ): Effect.fn.Return<A, Failure> {
-  const { ofText } = desk.view.size
+  const { ofText } = task.view.size
   let remembered = before
-  let left = Digest.pieces(Digest.texts(messages), roomOf(desk, before), ofText)
+  let left = MessageText.pieces(MessageText.texts(messages), roomOf(task, before), ofText)
   let halved = 0
   while (left.length > 0) {
     const [piece, ...rest] = left
-    const result: Effect.Effect<A, Failure> = about(desk, remembered, piece!.join("\n\n"))
+    const result: Effect.Effect<A, Failure> = about(task, remembered, piece!.join("\n\n"))
     const answered = yield* Effect.result(result)
     if (answered._tag === "Success") {
       remembered = answered.success
       left = rest
     } else if (answered.failure._tag === "ContextOverflow" && halved < halvings) {
       halved++
-      left = Digest.pieces(left.flat(), Math.ceil(ofText(piece!.join("\n\n")) / 2), ofText)
+      left = MessageText.pieces(left.flat(), Math.ceil(ofText(piece!.join("\n\n")) / 2), ofText)
     } else {
       return yield* Effect.fail(answered.failure)
     }
@@ -63,7 +63,7 @@ export const read = Effect.fnUntraced(function*<A>(
 const margin = 0.75
 
 /** Tokens that a piece may take, so that question and answer fit the model's window too. */
-const roomOf = <A>({ budget, first, model, view, way }: Desk<A>, before: A | undefined): number => {
+const roomOf = <A>({ budget, first, model, view, way }: Task<A>, before: A | undefined): number => {
   const { contextWindow } = model.info
   if (contextWindow === undefined) return Infinity
   const { ofText } = view.size
@@ -75,7 +75,7 @@ const roomOf = <A>({ budget, first, model, view, way }: Desk<A>, before: A | und
 
 /** What is remembered once `piece` is read too. An answer with a problem is asked for once more; the better of both counts. */
 const about = Effect.fnUntraced(function*<A>(
-  { budget, first, model, view, way }: Desk<A>,
+  { budget, first, model, view, way }: Task<A>,
   before: A | undefined,
   piece: string
 ): Effect.fn.Return<A, Failure> {

@@ -8,7 +8,7 @@ import type * as Memory from "../../run/Memory.ts"
 import * as Message from "../../run/Message.ts"
 import * as Transcript from "../../run/Transcript.ts"
 import type * as ContextManager from "../../services/ContextManager.ts"
-import * as Digest from "./Digest.ts"
+import * as MessageText from "./MessageText.ts"
 import type * as Way from "./Way.ts"
 
 const dataOf = (memory: Memory.Memory | undefined): { readonly [key: string]: Json } => {
@@ -40,7 +40,7 @@ const firstSaid = ({ size, transcript }: ContextManager.View): string => {
     message.role === "user" && isNotice !== true && memory === undefined
   )
   return said?.message.role === "user"
-    ? Digest.fit(Message.textOf(said.message.content), longestFirst, size.ofText)
+    ? MessageText.fit(Message.textOf(said.message.content), longestFirst, size.ofText)
     : ""
 }
 

@@ -1,4 +1,8 @@
-/** Keeps arguments out of spans: `Toolkit.handle`, or a handler, writes them into the current one. */
+/**
+ * Keeps arguments out of spans: `Toolkit.handle`, or a handler, writes them into the current one.
+ *
+ * Does not own the span of a call, which says what may be said (`ToolSpan`).
+ */
 import * as Context from "effect/Context"
 import * as Tracer from "effect/Tracer"
 

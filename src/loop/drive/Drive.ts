@@ -15,6 +15,7 @@ import * as RunState from "../../run/RunState.ts"
 import * as Alarm from "../../services/Alarm.ts"
 import * as Grace from "../../services/Grace.ts"
 import * as LeaveBehind from "../../services/LeaveBehind.ts"
+import type * as DriveRequest from "../env/DriveRequest.ts"
 import * as Env from "../env/Env.ts"
 import * as LeftBehind from "../env/LeftBehind.ts"
 import * as Severed from "../env/Severed.ts"
@@ -35,7 +36,7 @@ import * as Telling from "./Telling.ts"
 /** What a drive is given. */
 interface Given {
   readonly services: Env.Services
-  readonly request: Env.Request
+  readonly request: DriveRequest.DriveRequest
   readonly live: Live.Live
   readonly forget: Effect.Effect<void>
   readonly leftBehind: LeftBehind.LeftBehind
@@ -58,7 +59,7 @@ interface Driving extends Given {
  */
 export const drive = (
   services: Env.Services,
-  request: Env.Request,
+  request: DriveRequest.DriveRequest,
   live: Live.Live,
   forget: Effect.Effect<void>
 ): Effect.Effect<void> =>
@@ -120,20 +121,20 @@ const work = (driving: Driving): Effect.Effect<Worked, RunError.RunError> => {
     Scope.provide(Opening.open(store, sessionId, runId, begin, folded), scope),
     (found) =>
       Effect.flatMapEager(
-        ready(driving, found),
+        prepared(driving, found),
         (opened): ReturnType<typeof work> => opened._tag === "Replay" ? Effect.succeed(opened) : takeUp(driving, opened)
       )
   )
 }
 
-/** What may be begun with, and is not what a drive that died left. */
-const ready = (
+/** What is found, once its cost can be known and a drive that died before this one has its end. */
+const prepared = (
   { request, services }: Driving,
   found: Opening.Opened
 ): Effect.Effect<Opening.Opened, RunError.RunError> =>
   Effect.flatMapEager(
     Cost.check(services, found),
-    (): ReturnType<typeof ready> =>
+    (): ReturnType<typeof prepared> =>
       found._tag === "Ready" && RunState.isOpen(found.state)
         ? Mending.mend(services, request, found)
         : Effect.succeed(found)
@@ -166,7 +167,7 @@ const end = (driving: Driving, exit: Exit.Exit<Worked, RunError.RunError>): Effe
   const finish = (env: Env.Env, ending: Ending.Ending) => Ending.finish(env, live, ending, release(driving))
   if (Exit.isSuccess(exit)) {
     return exit.value._tag === "Replay"
-      ? Effect.andThen(release(driving), Telling.replay(live, exit.value))
+      ? Effect.andThen(release(driving), Telling.replay(live, exit.value.past))
       : finish(taken!.env, exit.value)
   }
   const { cause } = exit

@@ -13,6 +13,7 @@ import type * as RunResult from "../../run/RunResult.ts"
 import * as Grace from "../../services/Grace.ts"
 import type * as Runs from "../../services/Runs.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
+import type * as DriveRequest from "../env/DriveRequest.ts"
 import type * as Env from "../env/Env.ts"
 import * as Inbox from "../env/Inbox.ts"
 import * as Feed from "../log/Feed.ts"
@@ -31,12 +32,12 @@ export class Live implements Runs.LiveRun {
   readonly feed: Feed.Feed
   readonly inbox = new Inbox.Inbox()
   /** done with the drive's first event in the store, or with why there is none */
-  readonly begun = Deferred.makeUnsafe<void, RunError.RunError>()
+  readonly firstEvent = Deferred.makeUnsafe<void, RunError.RunError>()
   readonly ended = Deferred.makeUnsafe<RunResult.RunResult<unknown>, RunError.RunError>()
   /** holds the run until its end is told */
   readonly track: Set<Runs.LiveRun>
   /** the typed answer of a final text */
-  readonly output: (text: string) => unknown
+  readonly decodeOutput: (text: string) => unknown
   /** hears of the result before anyone is told; set while the run is driven */
   observing: Pick<Observing.Observing, "end"> | undefined
   /** what its turns are taken with, while they are */
@@ -51,14 +52,14 @@ export class Live implements Runs.LiveRun {
 
   constructor(
     { store }: Env.Services,
-    { begin, brief, folded, isWatched, runId, sessionId }: Env.Request,
+    { begin, brief, folded, isWatched, runId, sessionId }: DriveRequest.DriveRequest,
     track: Set<Runs.LiveRun>
   ) {
     this.runId = runId
     this.sessionId = sessionId
     this.feed = new Feed.Feed(store, sessionId, isWatched)
     this.track = track
-    this.output = brief.output
+    this.decodeOutput = brief.decodeOutput
     this.#store = store
     this.#input = begin._tag === "Start" ? begin.input : folded.state.input
   }
@@ -67,8 +68,8 @@ export class Live implements Runs.LiveRun {
     return RunInput.canonical(this.#input)
   }
 
-  get accepted() {
-    return Deferred.await(this.begun)
+  get begun() {
+    return Deferred.await(this.firstEvent)
   }
 
   get events() {
@@ -87,12 +88,12 @@ export class Live implements Runs.LiveRun {
   began(env: Env.Env): void {
     this.env = env
     this.inbox.open(env.journal)
-    Deferred.doneUnsafe(this.begun, Exit.void)
+    Deferred.doneUnsafe(this.firstEvent, Exit.void)
   }
 
   decide(decision: RunInput.DecideInput) {
     return Effect.andThen(
-      Effect.exit(this.accepted),
+      Effect.exit(this.begun),
       Effect.suspend(() =>
         // who was told to stop takes nothing up any more
         this.stopped !== undefined || this.env === undefined
@@ -105,7 +106,7 @@ export class Live implements Runs.LiveRun {
   /** A failed write ends the run, also one of an input. */
   accept(input: Inbox.Input) {
     const failed = (error: RunError.RunError) => Effect.sync(() => cutOff(this, { _tag: "Failed", error }))
-    return Effect.andThen(this.accepted, this.inbox.accept(input, failed))
+    return Effect.andThen(this.begun, this.inbox.accept(input, failed))
   }
 
   /**

@@ -10,7 +10,7 @@ import * as Exit from "effect/Exit"
 import * as RunError from "../../run/RunError.ts"
 import * as RunResult from "../../run/RunResult.ts"
 import type * as RunState from "../../run/RunState.ts"
-import type * as Opening from "../open/Opening.ts"
+import type * as Fold from "../log/Fold.ts"
 import type * as Live from "./Live.ts"
 
 export type Result = Exit.Exit<RunResult.RunResult<unknown>, RunError.RunError>
@@ -21,7 +21,7 @@ export const resultIn = (live: Live.Live, state: RunState.RunState): Result => {
   if (end === undefined) return Exit.die(new Error("fiberloop: a run without an end has no result"))
   if (end._tag === "RunFailed") return Exit.fail(RunError.fromStored(end.error))
   try {
-    return Exit.succeed(RunResult.fromState(live.sessionId, state, end, live.output))
+    return Exit.succeed(RunResult.fromState(live.sessionId, state, end, live.decodeOutput))
   } catch (error) {
     // an answer of an older schema, read back from the log
     return Exit.fail(RunError.invalidOutput(error instanceof Error ? error.message : "it cannot be decoded"))
@@ -32,10 +32,10 @@ export const resultIn = (live: Live.Live, state: RunState.RunState): Result => {
 export const refuse = (live: Live.Live, error: RunError.RunError) => Effect.suspend(() => tell(live, Exit.fail(error)))
 
 /** The run is in the log: its readers get its events from there, and its result is what it was. */
-export const replay = (live: Live.Live, { past }: Extract<Opening.Opened, { _tag: "Replay" }>) =>
+export const replay = (live: Live.Live, past: Fold.Past) =>
   Effect.suspend(() => {
     live.feed.replay(past.from, past.to)
-    Deferred.doneUnsafe(live.begun, Exit.void)
+    Deferred.doneUnsafe(live.firstEvent, Exit.void)
     return tell(live, resultIn(live, past.state))
   })
 
@@ -46,5 +46,5 @@ export const tell = (live: Live.Live, result: Result): Effect.Effect<void> =>
     if (Exit.isFailure(result)) live.inbox.fail(RunError.fromCause(result.cause))
     live.track.delete(live)
     Deferred.doneUnsafe(live.ended, result)
-    Deferred.doneUnsafe(live.begun, Exit.asVoid(result))
+    Deferred.doneUnsafe(live.firstEvent, Exit.asVoid(result))
   })

@@ -1,4 +1,8 @@
-/** The span of one tool call, from its handler's start to its outcome, hooks behind it included. */
+/**
+ * The span of one tool call, from its handler's start to its outcome, hooks behind it included.
+ *
+ * Does not own what a span that breaks does to the call (`Spans`), nor spans below it (`Shield`).
+ */
 import type * as Effect from "effect/Effect"
 import * as OpenCall from "../../run/state/OpenCall.ts"
 import type * as ToolOutcome from "../../run/ToolOutcome.ts"

@@ -12,7 +12,7 @@ import type * as Model from "../../services/Model.ts"
 import type * as ToolExecutor from "../../services/ToolExecutor.ts"
 import type * as Definition from "../env/Definition.ts"
 import * as Digest from "../env/Digest.ts"
-import type * as Env from "../env/Env.ts"
+import type * as DriveRequest from "../env/DriveRequest.ts"
 import * as Offer from "../turn/Offer.ts"
 import * as FinalAnswer from "./FinalAnswer.ts"
 
@@ -23,7 +23,7 @@ export const make = (
   definition: Definition.Definition,
   input: RunInput.Effective,
   timeouts: RunPolicy.Timeouts
-): Effect.Effect<Env.Brief> => {
+): Effect.Effect<DriveRequest.Brief> => {
   const policy = input.toolPolicy
   if (!isUncut(definition, input)) {
     return Effect.mapEager(makeParts(definition, input), (parts) => ({ ...parts, timeouts, policy }))
@@ -39,14 +39,14 @@ export const make = (
 }
 
 /** The last one of an agent's runs that offer all that it has. */
-const uncut = new WeakMap<Definition.Definition, Env.Brief>()
+const uncut = new WeakMap<Definition.Definition, DriveRequest.Brief>()
 
 /** Of a run that is in the log: tools and policy are the run's, as far as the agent still allows them. */
 export const ofLog = (
   definition: Definition.Definition,
   input: RunInput.Effective,
   timeouts: RunPolicy.Timeouts
-): Effect.Effect<Env.Brief> =>
+): Effect.Effect<DriveRequest.Brief> =>
   make(definition, { ...input, toolPolicy: RunPolicy.narrow(definition.toolPolicy, input.toolPolicy) }, timeouts)
 
 const isUncut = (
@@ -63,7 +63,7 @@ type Asked = Pick<RunInput.Effective, "instructions" | "allowedTools" | "toolOrd
 const makeParts = (
   definition: Definition.Definition,
   input: Asked
-): Effect.Effect<Omit<Env.Brief, "timeouts" | "policy">> => {
+): Effect.Effect<Omit<DriveRequest.Brief, "timeouts" | "policy">> => {
   const { doomLoop, handlers, name, output, rules } = definition
   const instructions = input.instructions ?? definition.instructions
   const systemOf = (instructions: string) => FinalAnswer.systemText(instructions, output)
@@ -74,14 +74,14 @@ const makeParts = (
     Effect.mapEager(digest, (digest) => ({
       ...offer,
       agent: name,
-      instructions: digest,
+      instructionsDigest: digest,
       systemOf,
       rules,
       handlers,
       doomLoop,
-      answer: output === undefined ? undefined : { name, schema: output.codec },
+      output: output === undefined ? undefined : { name, schema: output.codec },
       checkOutput: (text) => output === undefined ? undefined : FinalAnswer.problem(output, text),
-      output: (text) => output === undefined ? text : output.decode(text)
+      decodeOutput: (text) => output === undefined ? text : output.decode(text)
     })))
 }
 

@@ -7,14 +7,15 @@ import * as Effect from "effect/Effect"
 import * as RunPolicy from "../../run/RunPolicy.ts"
 import * as RunState from "../../run/RunState.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
+import type * as DriveRequest from "../env/DriveRequest.ts"
 import type * as Env from "../env/Env.ts"
 import * as Unsettled from "../round/Unsettled.ts"
 
 /** Records and stores the drive's first event. */
 export const write = (
   env: Env.Env,
-  begin: Env.Begin,
-  brief: Env.Brief
+  begin: DriveRequest.Begin,
+  brief: DriveRequest.Brief
 ): Effect.Effect<void, SessionStore.StoreError> => {
   const { journal } = env
   const before = journal.state
@@ -30,21 +31,21 @@ export const write = (
 
 const start = (
   { journal }: Env.Env,
-  { input }: Extract<Env.Begin, { _tag: "Start" }>,
-  { agent, instructions }: Env.Brief,
+  { input }: Extract<DriveRequest.Begin, { _tag: "Start" }>,
+  { agent, instructionsDigest }: DriveRequest.Brief,
   before: RunState.RunState
 ): void => {
   // what was said to a run that died stands before the new message
   for (const { kind, messages, seq } of before.queued) {
     journal.record({ _tag: "InputReceived", kind, messages, queued: seq }, before.runId)
   }
-  journal.record({ _tag: "RunStarted", agent, input, instructions })
+  journal.record({ _tag: "RunStarted", agent, input, instructions: instructionsDigest })
   journal.move(before.status === "idle" ? "driveStarted" : "newInput")
 }
 
 const resume = (
   { journal }: Env.Env,
-  { data, limits }: Extract<Env.Begin, { _tag: "Resume" }>,
+  { data, limits }: Extract<DriveRequest.Begin, { _tag: "Resume" }>,
   before: RunState.RunState
 ): void => {
   journal.record({

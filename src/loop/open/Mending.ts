@@ -5,11 +5,12 @@
  */
 import * as Effect from "effect/Effect"
 import type * as SessionStore from "../../services/SessionStore.ts"
+import type * as DriveRequest from "../env/DriveRequest.ts"
 import * as Env from "../env/Env.ts"
 import * as Observing from "../observe/Observing.ts"
-import * as Recovery from "../round/Recovery.ts"
 import * as HeldBack from "./HeldBack.ts"
 import type * as Opening from "./Opening.ts"
+import * as Recovery from "./Recovery.ts"
 
 /**
  * Ends a drive that died. Its end is stored with the first event of what follows, so that nobody finds one
@@ -17,7 +18,7 @@ import type * as Opening from "./Opening.ts"
  */
 export const mend = Effect.fnUntraced(function*(
   services: Env.Services,
-  request: Env.Request,
+  request: DriveRequest.DriveRequest,
   opened: Opening.Ready
 ): Effect.fn.Return<Opening.Opened, SessionStore.StoreError> {
   const { first, flush, second } = HeldBack.make(opened.session)

@@ -1,6 +1,8 @@
 /**
  * How a drive gets its session: taken for writing, its log folded (`Fold`), and the question answered whether this run may begin.
- * Writes nothing; a refusal leaves the session as it was. Does not own what a dead drive left open (`Recovery`).
+ * Writes nothing; a refusal leaves the session as it was.
+ *
+ * Does not own what a dead drive left open (`Recovery`), nor how a run begins in the log (`FirstEvent`).
  */
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
@@ -9,7 +11,7 @@ import * as RunInput from "../../run/RunInput.ts"
 import * as RunState from "../../run/RunState.ts"
 import * as RunStatus from "../../run/RunStatus.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
-import type * as Env from "../env/Env.ts"
+import type * as DriveRequest from "../env/DriveRequest.ts"
 import * as Fold from "../log/Fold.ts"
 
 /** The session is this drive's. */
@@ -17,7 +19,7 @@ export interface Ready extends Fold.Folded {
   readonly _tag: "Ready"
   readonly session: SessionStore.Session
   /** a start that finds its run cut short by a crash goes on with it */
-  readonly begin: Env.Begin
+  readonly begin: DriveRequest.Begin
   /** `seq` of the first event that is this request's to see */
   readonly from: number
 }
@@ -30,7 +32,7 @@ export const open = (
   store: Store,
   sessionId: string,
   runId: string,
-  begin: Env.Begin,
+  begin: DriveRequest.Begin,
   known: Fold.Folded
 ): Effect.Effect<Opened, RunError.RunError, Scope.Scope> =>
   Effect.flatMap(store.open(sessionId, { runId, create: begin._tag === "Start" && begin.create }), (session) => {
@@ -45,7 +47,7 @@ const look = Effect.fnUntraced(function*(
   store: Store,
   session: SessionStore.Session,
   runId: string,
-  begin: Env.Begin,
+  begin: DriveRequest.Begin,
   known: Fold.Folded | undefined
 ): Effect.fn.Return<Opened, RunError.RunError> {
   const { sessionId } = session
@@ -74,7 +76,7 @@ export const past = Effect.fnUntraced(function*(
   store: Store,
   sessionId: string,
   runId: string,
-  begin: Env.Begin
+  begin: DriveRequest.Begin
 ): Effect.fn.Return<Fold.Past | undefined, RunError.RunError> {
   if (begin._tag === "Resume") return undefined
   const found = yield* Fold.find(store, sessionId, runId, Fold.nothing)
@@ -83,10 +85,10 @@ export const past = Effect.fnUntraced(function*(
 })
 
 /** A run id means one run, so what comes with it again is the same request, or a conflict. */
-const isSame = (found: Fold.Known, begin: Extract<Env.Begin, { _tag: "Start" }>): boolean =>
+const isSame = (found: Fold.Known, begin: Extract<DriveRequest.Begin, { _tag: "Start" }>): boolean =>
   RunInput.canonical(found.input) === RunInput.canonical(begin.input)
 
-const goOn: Env.Begin = { _tag: "Resume", limits: undefined, data: undefined }
+const goOn: DriveRequest.Begin = { _tag: "Resume", limits: undefined, data: undefined }
 
 export const nothingToResume = (sessionId: string, runId: string | undefined, state: RunState.RunState) =>
   new RunError.NonRetryableError({

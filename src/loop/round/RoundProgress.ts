@@ -21,7 +21,7 @@ export class RoundProgress {
   toolError: RunError.Stored | undefined
   /** the limit that was reached, where one was */
   spent: RunEvent.LimitedReason | undefined
-  running = 0
+  #running = 0
   /** the questions that wait for a person, by id; most rounds have none */
   #waiting: Set<string> | undefined
   /** a call has ended behind which no other may run, and who waits for that */
@@ -54,12 +54,12 @@ export class RoundProgress {
   }
 
   began(): void {
-    this.running++
+    this.#running++
     this.#goOn()
   }
 
   ended(call: OpenCall.OpenCall, outcome: ToolOutcome.ToolOutcome): void {
-    this.running--
+    this.#running--
     if (ToolOutcome.isError(outcome)) this.#failed(call)
     if (!this.mayRun()) this.#isHalted = true
     if (this.#isHalted && this.#halted !== undefined) Deferred.doneUnsafe(this.#halted, Effect.void)
@@ -83,7 +83,7 @@ export class RoundProgress {
   rest(): void {
     const { journal } = this.#env
     const isAsked = this.#waiting !== undefined && this.#waiting.size > 0
-    if (this.running === 0 && isAsked && journal.status === "tool_running") journal.move("everyCallWaits")
+    if (this.#running === 0 && isAsked && journal.status === "tool_running") journal.move("everyCallWaits")
   }
 
   #failed(call: Failed): void {

@@ -31,14 +31,11 @@ export const compact = Effect.fnUntraced(function*(
     if (plan._tag === "Send") return yield* Compacting.failed(nothingToDo)
     const { request } = plan
     const compacted = yield* Compacting.carryOut(env, request).pipe(
-      Effect.catchTag("CompactionError", (error) => {
-        Compacting.discard(env, request, error)
-        return Effect.andThen(env.journal.commit, Effect.fail(Compacting.failed(error.message)))
-      }),
-      Effect.onInterrupt(() => {
-        Compacting.discardCutOff(env, request)
-        return Effect.ignore(env.journal.commit)
-      })
+      Effect.catchTag(
+        "CompactionError",
+        (error) => Effect.andThen(env.journal.commit, Effect.fail(Compacting.failed(error.message)))
+      ),
+      Effect.onInterrupt(() => Effect.ignore(env.journal.commit))
     )
     yield* env.journal.commit
     const { after, before, strategy, tokens, usage } = compacted

@@ -1,7 +1,9 @@
 /**
- * From what a caller gives to a drive under way: input is checked, ids are made, and the run to resume is found.
+ * What a caller may ask of an agent's sessions, up to a drive under way: input is checked, ids are made, and the run to resume is
+ * found.
  *
- * Does not own the drive, nor in whose context it works; the front door does.
+ * Does not own the drive, what is done to a session that none has (`Deciding`, `CompactByHand`), nor in whose context any of it
+ * works; the front door does.
  */
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -15,6 +17,7 @@ import type * as RunResult from "../../run/RunResult.ts"
 import type * as Ids from "../../services/Ids.ts"
 import type * as Runs from "../../services/Runs.ts"
 import type * as Definition from "../env/Definition.ts"
+import type * as DriveRequest from "../env/DriveRequest.ts"
 import type * as Env from "../env/Env.ts"
 import * as Settings from "../env/Settings.ts"
 import * as Fold from "../log/Fold.ts"
@@ -44,7 +47,7 @@ export interface Launch {
 export const make = (services: Env.Services, definition: Definition.Definition): Launch => {
   Brief.warmUp(definition)
   const track = new Set<Runs.LiveRun>()
-  const drive = (request: Env.Request) => Start.start(services, request, track)
+  const drive = (request: DriveRequest.DriveRequest) => Start.start(services, request, track)
   const pen = Semaphore.makeUnsafe(1)
   const closed = Deferred.makeUnsafe<never, RunError.RunError>()
   const tools = Object.keys(definition.handlers.tools)
@@ -73,7 +76,7 @@ export const make = (services: Env.Services, definition: Definition.Definition):
     if (Result.isFailure(checked)) return Effect.fail(checked.failure)
     if (Result.isFailure(timeouts)) return Effect.fail(timeouts.failure)
     const effective = checked.success
-    const begin: Env.Begin = { _tag: "Start", input: effective, create: input.createSession ?? true }
+    const begin: DriveRequest.Begin = { _tag: "Start", input: effective, create: input.createSession ?? true }
     return Effect.flatMapEager(
       Brief.make(definition, effective, timeouts.success),
       (brief) => drive({ sessionId, runId, begin, brief, settings, folded: Fold.nothing, isWatched })

@@ -9,6 +9,7 @@ import type * as Runs from "../../services/Runs.ts"
 import * as Drive from "../drive/Drive.ts"
 import * as Live from "../drive/Live.ts"
 import * as Telling from "../drive/Telling.ts"
+import type * as DriveRequest from "../env/DriveRequest.ts"
 import type * as Env from "../env/Env.ts"
 import * as Opening from "../open/Opening.ts"
 import * as Started from "./Started.ts"
@@ -20,13 +21,17 @@ import * as Started from "./Started.ts"
  */
 export const start = (
   services: Env.Services,
-  request: Env.Request,
+  request: DriveRequest.DriveRequest,
   track: Set<Runs.LiveRun>
 ): Started.Starting =>
   // no moment between the start and the wait in which an interruption could leave the run to itself
   Effect.uninterruptibleMask(() => startNow(services, request, track))
 
-const startNow = (services: Env.Services, request: Env.Request, track: Set<Runs.LiveRun>): Started.Starting => {
+const startNow = (
+  services: Env.Services,
+  request: DriveRequest.DriveRequest,
+  track: Set<Runs.LiveRun>
+): Started.Starting => {
   const { begin, runId, sessionId } = request
   const run = new Live.Live(services, request, track)
   const isResume = begin._tag === "Resume"
@@ -38,7 +43,7 @@ const startNow = (services: Env.Services, request: Env.Request, track: Set<Runs.
       // limits and data of its own are nothing to attach with
       return isResume
         ? Effect.fail(busy())
-        : Effect.as(Effect.interruptible(known.accepted), { run: known, isAttached: true })
+        : Effect.as(Effect.interruptible(known.begun), { run: known, isAttached: true })
     }
   )
   return Effect.catch(started, (failure) => {
@@ -52,21 +57,21 @@ const startNow = (services: Env.Services, request: Env.Request, track: Set<Runs.
 const begun = (run: Live.Live): Started.Starting => {
   const started = { run, isAttached: false } as const
   // a store that answers at once leaves nothing to wait for
-  const { effect } = run.begun
+  const { effect } = run.firstEvent
   return effect === undefined
-    ? Effect.onInterrupt(Effect.interruptible(Effect.as(run.accepted, started)), () => Started.leave(started))
+    ? Effect.onInterrupt(Effect.interruptible(Effect.as(run.begun, started)), () => Started.leave(started))
     : Effect.mapEager(effect, () => started)
 }
 
 /** A run that has ended is told also while another one has the session. */
 const replay = Effect.fnUntraced(function*(
   services: Env.Services,
-  request: Env.Request,
+  request: DriveRequest.DriveRequest,
   run: Live.Live,
   busy: RunError.RunError
 ): Effect.fn.Return<Started.Started, RunError.RunError> {
   const past = yield* Opening.past(services.store, request.sessionId, request.runId, request.begin)
   if (past === undefined) return yield* busy
-  yield* Telling.replay(run, { _tag: "Replay", past })
+  yield* Telling.replay(run, past)
   return { run, isAttached: true }
 })

@@ -12,7 +12,7 @@ import * as Env from "../env/Env.ts"
 import type * as Settings from "../env/Settings.ts"
 import * as Fold from "../log/Fold.ts"
 import * as Brief from "../open/Brief.ts"
-import * as Recovery from "../round/Recovery.ts"
+import * as Recovery from "../open/Recovery.ts"
 
 /** Whose agent takes the session. */
 export interface Visitor {

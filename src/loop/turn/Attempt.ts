@@ -31,37 +31,37 @@ export const run = (
   request: Model.ModelRequest,
   journal: Journal.Journal,
   patience: Patience.Patience,
-  onLeak: Effect.Effect<void>
+  onLeftBehind: Effect.Effect<void>
 ): Effect.Effect<AttemptResult.AttemptResult> =>
   // others go first: a call that they abort by then is not made
   Effect.flatMap(Effect.yieldNow, () => {
     const here = Detached.contextHere()
     const incoming = new Incoming(request.metadata, journal, Context.get(here, Clock.Clock))
-    const reading = read(model.stream(request), incoming, onLeak)
+    const reading = read(model.stream(request), incoming, onLeftBehind)
     return Effect.callback<AttemptResult.AttemptResult>((resume) => {
-      const tell = (ended: Ended) =>
+      const tell = (ended: Reading) =>
         resume(Effect.match(ended, {
-          onSuccess: () => settle(incoming),
-          onFailure: (error) => Cause.isDone(error) ? settle(incoming) : failed(error, incoming)
+          onSuccess: () => resultOf(incoming),
+          onFailure: (error) => Cause.isDone(error) ? resultOf(incoming) : failed(error, incoming)
         }))
       const fiber = Detached.start(reading, here)
       const exit = fiber.pollUnsafe()
       if (exit === undefined) {
-        return Severing.awaiting(fiber, tell, tell, onLeak, () => TimeLimit.of(incoming, patience))
+        return Severing.awaiting(fiber, tell, tell, onLeftBehind, () => TimeLimit.of(incoming, patience))
       }
-      if (exit._tag === "Success") resume(Effect.succeed(settle(incoming)))
+      if (exit._tag === "Success") resume(Effect.succeed(resultOf(incoming)))
       else tell(exit)
     })
   })
 
-type Ended = Effect.Effect<void, RunError.ModelError | Cause.Done<unknown>>
+type Reading = Effect.Effect<void, RunError.ModelError | Cause.Done<unknown>>
 
 /** Reads an answer up to its finish, shows what is left of it, and closes its stream. */
 const read = (
   stream: ReturnType<Model.Model["Service"]["stream"]>,
   incoming: Incoming,
-  onLeak: Effect.Effect<void>
-): Ended => {
+  onLeftBehind: Effect.Effect<void>
+): Reading => {
   const scope = Scope.makeUnsafe()
   const pulled = Effect.flatMap(
     Channel.toPullScoped(Stream.toChannel(stream), scope),
@@ -71,7 +71,7 @@ const read = (
   return Effect.onExitPrimitive(pulled, (exit) => {
     incoming.show()
     const closing = Grace.closing(scope, endOf(exit))
-    return closing && Effect.flatMap(closing, (isClosed) => isClosed ? Effect.void : onLeak)
+    return closing && Effect.flatMap(closing, (isClosed) => isClosed ? Effect.void : onLeftBehind)
   })
 }
 
@@ -79,7 +79,7 @@ const read = (
 const endOf = (exit: Exit.Exit<void, unknown>): Exit.Exit<void, unknown> =>
   exit._tag === "Failure" && Pull.isDoneCause(exit.cause) ? Exit.asVoid(Pull.doneExitFromCause(exit.cause)) : exit
 
-const settle = (incoming: Incoming): AttemptResult.AttemptResult => {
+const resultOf = (incoming: Incoming): AttemptResult.AttemptResult => {
   const now = incoming.now()
   const { collector, firstPartAt = now, startedAt } = incoming
   const { finish } = collector

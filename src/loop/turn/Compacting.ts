@@ -32,13 +32,10 @@ export const compact = Effect.fnUntraced(function*(
   if (limits.maxCompactions !== undefined && compactionsInARow >= limits.maxCompactions) {
     return Ended.limited("compactions")
   }
-  const result = yield* Effect.result(
-    Effect.onInterrupt(carryOut(env, request), () => Effect.sync(() => discardCutOff(env, request)))
-  )
+  const result = yield* Effect.result(carryOut(env, request))
   if (result._tag === "Failure") {
     // what the store says is not the strategy's failure
     if (result.failure._tag !== "CompactionError") return yield* result.failure
-    discard(env, request, result.failure)
     const spent = RunDecision.limitReached(journal.state, journal.now())
     // a provider's own words say more
     if (spent !== undefined && overflow === undefined) return Ended.limited(spent)
@@ -61,8 +58,22 @@ type Compacted = Extract<RunEvent.Draft, { _tag: "ContextCompacted" }>
 
 export const failed = (message: string) => new RunError.NonRetryableError({ _tag: "CompactionFailed", message })
 
-/** Records what the strategy gives; nothing where it fails, or gives what is no compaction. */
-export const carryOut = Effect.fnUntraced(function*(
+/**
+ * Records what the strategy gives; where it fails, gives what is no compaction or is cut off, only what it spent, as that counts
+ * all the same.
+ */
+export const carryOut = (
+  env: Env.Env,
+  request: ContextManager.Request
+): Effect.Effect<Compacted, ContextManager.CompactionError | RunError.RunError> =>
+  make(env, request).pipe(
+    Effect.tapErrorTag("CompactionError", (error) => Effect.sync(() => discard(env, request, error))),
+    Effect.onInterrupt(() => Effect.sync(() => discard(env, request, cutOff)))
+  )
+
+const cutOff = new ContextManager.CompactionError({ message: "the compaction was cut off" })
+
+const make = Effect.fnUntraced(function*(
   env: Env.Env,
   request: ContextManager.Request
 ): Effect.fn.Return<Compacted, ContextManager.CompactionError | RunError.RunError> {
@@ -107,8 +118,8 @@ export const carryOut = Effect.fnUntraced(function*(
   return compacted
 })
 
-/** What a strategy spent on nothing counts all the same. */
-export const discard = (
+/** Records what a strategy spent on nothing, where it spent something. */
+const discard = (
   env: Env.Env,
   request: ContextManager.Request,
   error: ContextManager.CompactionError
@@ -117,10 +128,6 @@ export const discard = (
   if (Usage.total(usage) === 0) return
   env.journal.record({ _tag: "CompactionDiscarded", message: Bounds.message(error.message), usage })
 }
-
-/** The same of a compaction that was cut off. */
-export const discardCutOff = (env: Env.Env, request: ContextManager.Request): void =>
-  discard(env, request, new ContextManager.CompactionError({ message: "the compaction was cut off" }))
 
 /** What a strategy told of on the way, and in the end. */
 const spentOn = (

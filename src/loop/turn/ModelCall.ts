@@ -76,13 +76,15 @@ const ask = function*(
   { messages, model }: Asked,
   attempt: number
 ): Effect.fn.Return<AttemptResult.AttemptResult> {
-  const { answer, journal, patience, sessionId, telemetry, tools } = env
+  const { journal, output, patience, sessionId, telemetry, tools } = env
   const { turn } = journal.state
   const metadata = { sessionId, runId: journal.runId, turn, attempt }
   const bare: Model.ModelRequest = { messages, tools, toolChoice: choiceOf(env), metadata }
-  const request = answer === undefined ? bare : { ...bare, output: answer }
-  const onLeak = Effect.sync(() => env.leftBehind.set(`model ${turn}.${attempt}`, { name: `model ${model.info.name}` }))
-  const tried = Attempt.run(model, request, journal, patience, onLeak)
+  const request = output === undefined ? bare : { ...bare, output }
+  const onLeftBehind = Effect.sync(() => {
+    env.leftBehind.set(`model ${turn}.${attempt}`, { name: `model ${model.info.name}` })
+  })
+  const tried = Attempt.run(model, request, journal, patience, onLeftBehind)
   const result = yield* Chat.around(telemetry, model.info, request, tried)
   const broken = Chat.measure(telemetry, model.info, result)
   if (broken !== undefined) yield* broken

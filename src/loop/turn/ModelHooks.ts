@@ -13,14 +13,16 @@ import * as Rewrite from "../../run/transcript/Rewrite.ts"
 import * as Hooks from "../../services/Hooks.ts"
 import type * as Model from "../../services/Model.ts"
 import * as Digest from "../env/Digest.ts"
+import type * as DriveRequest from "../env/DriveRequest.ts"
 import type * as Env from "../env/Env.ts"
 import * as HookRun from "../env/HookRun.ts"
 import * as CurrentModel from "./CurrentModel.ts"
+import * as Offer from "./Offer.ts"
 
 /** What is sent in a turn, where hooks saw it. */
 export interface Prompt {
   readonly messages: ReadonlyArray<Message.Message>
-  readonly offer: Pick<Env.Offer, "tools" | "inputDigest">
+  readonly offer: Pick<DriveRequest.Offer, "tools" | "inputDigest">
 }
 
 /** Asks the hooks about what the transcript says is to be sent. */
@@ -53,7 +55,7 @@ export const before = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Retur
 })
 
 const digest = (messages: ReadonlyArray<Message.Message>, tools: Model.Tools): Effect.Effect<string> =>
-  Digest.sha256(JSON.stringify([messages, tools.map((tool) => [tool.name, tool.description])]))
+  Digest.sha256(JSON.stringify([messages, Offer.digested(tools)]))
 
 /** Shows a stored answer to the hooks, unless one of its calls has gone on already, as only calls they let pass do. */
 export const after = function*(env: Env.Env): Effect.fn.Return<void, RunError.RunError> {

@@ -11,6 +11,7 @@ import * as Transcript from "../../run/Transcript.ts"
 import type * as Model from "../../services/Model.ts"
 import type * as PrepareTurn from "../../services/PrepareTurn.ts"
 import * as Digest from "../env/Digest.ts"
+import type * as DriveRequest from "../env/DriveRequest.ts"
 import type * as Env from "../env/Env.ts"
 import * as Inbox from "../env/Inbox.ts"
 import * as Rules from "../env/Rules.ts"
@@ -19,17 +20,21 @@ export const make = (
   system: string,
   tools: Model.Tools,
   choice: Model.ToolChoice = "auto"
-): Effect.Effect<Env.Offer> => {
+): Effect.Effect<DriveRequest.Offer> => {
   const toolChoice = tools.length === 0 ? "none" : choice
-  const named = tools.map((tool) => [tool.name, tool.description])
-  const digested = choice === "auto" ? [system, named] : [system, named, choice]
-  return Effect.mapEager(Digest.sha256OfFixed(JSON.stringify(digested)), (inputDigest) => ({
+  const named = digested(tools)
+  const input = choice === "auto" ? [system, named] : [system, named, choice]
+  return Effect.mapEager(Digest.sha256OfFixed(JSON.stringify(input)), (inputDigest) => ({
     system: system === "" ? undefined : { role: "system", content: system },
     tools,
     toolChoice,
     inputDigest
   }))
 }
+
+/** What a digest is of, of the tools that are offered. */
+export const digested = (tools: Model.Tools): ReadonlyArray<readonly [name: string, description: string | undefined]> =>
+  tools.map(({ description, name }) => [name, description])
 
 /** What the next turn works with: the run's own environment, or another offer in it. */
 export const prepare = function*(

@@ -1,6 +1,8 @@
 /**
  * Tool calls without an outcome: their ids, their phases, what they run with, and when a round of them waits for a
  * person.
+ *
+ * Does not own what events do to them (`RunRound`), nor what a call needs next; that is the loop.
  */
 import type * as DurableEvent from "../DurableEvent.ts"
 import type * as Message from "../Message.ts"

@@ -4,7 +4,7 @@ import * as Tool from "effect/ai/Tool"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Definition from "../../../src/loop/env/Definition.ts"
-import type * as Env from "../../../src/loop/env/Env.ts"
+import type * as DriveRequest from "../../../src/loop/env/DriveRequest.ts"
 import * as Brief from "../../../src/loop/open/Brief.ts"
 import * as Message from "../../../src/run/Message.ts"
 import type * as RunInput from "../../../src/run/RunInput.ts"
@@ -29,7 +29,7 @@ const input = (over: Partial<RunInput.Effective> = {}): RunInput.Effective => ({
   ...over
 })
 
-const offer = ({ system, tools }: Env.Brief) => [system?.content, tools.map(({ name }) => name)]
+const offer = ({ system, tools }: DriveRequest.Brief) => [system?.content, tools.map(({ name }) => name)]
 
 const cuts: ReadonlyArray<readonly [string, Partial<RunInput.Effective>, ReadonlyArray<unknown>]> = [
   ["other instructions", { instructions: "Be long." }, ["Be long.", ["a", "b"]]],

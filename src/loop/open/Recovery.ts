@@ -9,7 +9,7 @@ import type * as RunEvent from "../../run/RunEvent.ts"
 import * as RunState from "../../run/RunState.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
 import type * as Env from "../env/Env.ts"
-import * as Unsettled from "./Unsettled.ts"
+import * as Unsettled from "../round/Unsettled.ts"
 
 /** A run that died so often in a row, with nothing finished between, is not gone on with by itself. */
 const mostCrashes = 5

@@ -1,6 +1,6 @@
 /** What a condensing model reads says who said what, whatever was said. */
 import { assert, describe, it } from "@effect/vitest"
-import * as Digest from "../../../src/layers/context/Digest.ts"
+import * as MessageText from "../../../src/layers/context/MessageText.ts"
 import * as Message from "../../../src/run/Message.ts"
 
 const result = (value: string): Message.ToolMessage => ({
@@ -13,7 +13,7 @@ describe("a message as text", () => {
     "cannot look like somebody else's: %j",
     (text) => {
       for (const message of [result(text), Message.user(text)]) {
-        const [digest] = Digest.texts([message])
+        const [digest] = MessageText.texts([message])
         const heads = digest!.split(/[\n\r\u2028\u2029]/).filter((line) => line.startsWith("["))
         assert.lengthOf(heads, 1)
       }
@@ -21,6 +21,6 @@ describe("a message as text", () => {
   )
 
   it("is left out where it says nothing", () => {
-    assert.deepStrictEqual(Digest.texts([{ role: "assistant", content: [{ type: "reasoning", text: "hm" }] }]), [])
+    assert.deepStrictEqual(MessageText.texts([{ role: "assistant", content: [{ type: "reasoning", text: "hm" }] }]), [])
   })
 })

@@ -1,0 +1,66 @@
+/**
+ * What is asked of a drive: how it is to begin, what the agent brings to the run, and what is known of the log by then.
+ *
+ * Does not own how that is made (`Brief`, `Offer`, `Settings`), nor what a drive makes of it (`Env`).
+ */
+import type { Json } from "effect/Schema"
+import type * as DoomLoop from "../../run/DoomLoop.ts"
+import type * as Message from "../../run/Message.ts"
+import type * as RunInput from "../../run/RunInput.ts"
+import type * as RunPolicy from "../../run/RunPolicy.ts"
+import type * as Model from "../../services/Model.ts"
+import type * as ToolExecutor from "../../services/ToolExecutor.ts"
+import type * as Fold from "../log/Fold.ts"
+import type * as Rules from "./Rules.ts"
+import type * as Settings from "./Settings.ts"
+
+/** How a drive is to begin. */
+export type Begin =
+  | { readonly _tag: "Start"; readonly input: RunInput.Effective; readonly create: boolean }
+  | { readonly _tag: "Resume"; readonly limits: RunPolicy.Limits | undefined; readonly data: Json | undefined }
+
+/** What a turn is offered besides the conversation. */
+export interface Offer {
+  readonly system: Message.SystemMessage | undefined
+  /** the tools offered to the model, in order */
+  readonly tools: Model.Tools
+  readonly toolChoice: Model.ToolChoice
+  /**
+   * SHA-256 of the instructions, of the names and descriptions of the tools, and of a choice of tool; where hooks changed what
+   * is sent, of all messages and those of the tools; hex
+   */
+  readonly inputDigest: string
+}
+
+/** What the agent brings to a run, made for its input. */
+export interface Brief extends Offer {
+  readonly agent: string
+  /** SHA-256 of the instructions, hex */
+  readonly instructionsDigest: string
+  /** the text of the system message with other instructions */
+  readonly systemOf: (instructions: string) => string
+  readonly rules: Rules.Rules
+  readonly handlers: ToolExecutor.Handlers
+  readonly timeouts: RunPolicy.Timeouts
+  readonly policy: RunPolicy.ToolPolicy
+  readonly doomLoop: DoomLoop.Settings | undefined
+  /** what the model is told of the final answer besides words */
+  readonly output: Model.Output | undefined
+  /** What is wrong with a final answer, in words for the model; `undefined` when nothing is. */
+  readonly checkOutput: (text: string) => string | undefined
+  /** The typed answer of a final text that `checkOutput` accepts. */
+  readonly decodeOutput: (text: string) => unknown
+}
+
+/** What is asked of a drive. */
+export interface DriveRequest {
+  readonly sessionId: string
+  readonly runId: string
+  readonly begin: Begin
+  readonly brief: Brief
+  readonly settings: Settings.Settings
+  /** what is known of the log already */
+  readonly folded: Fold.Folded
+  /** somebody will read the events from the first on */
+  readonly isWatched: boolean
+}
