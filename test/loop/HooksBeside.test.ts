@@ -125,6 +125,21 @@ describe("a turn that is prepared, and then cut by a hook", () => {
       assert.deepStrictEqual(RunLog.outcomes(log), ["1.0 UnknownTool", "1.1 Succeeded", "2.0 Succeeded"])
     }))
 
+  it.effect("has a digest of what it is sent, of whether a tool must be called too", () =>
+    Effect.gen(function*() {
+      const rude: Hook = {
+        name: "rude",
+        beforeModelCall: ({ messages }) =>
+          Effect.succeed({ messages: messages.map((_) => _.role === "system" ? { ..._, content: "Be rude." } : _) })
+      }
+      const digestOf = Effect.fnUntraced(function*(toolChoice: "auto" | "required") {
+        const made = yield* TestAgent.make([ok], { agent: { hooks: [rude], prepareTurn: () => ({ toolChoice }) } })
+        yield* made.agent.run(go)
+        return RunLog.only(yield* made.store.log("s"), "TurnStarted")[0]!.inputDigest
+      })
+      assert.notStrictEqual(yield* digestOf("required"), yield* digestOf("auto"))
+    }))
+
   it.effect("takes nothing of how often tools may be called for calls of tools that it does not have", () =>
     Effect.gen(function*() {
       const { log } = yield* narrowed(2)

@@ -22,6 +22,7 @@ import * as Chat from "../observe/Chat.ts"
 import * as Attempt from "./Attempt.ts"
 import type * as Backoff from "./Backoff.ts"
 import * as CurrentModel from "./CurrentModel.ts"
+import * as Offer from "./Offer.ts"
 import * as TakingOver from "./TakingOver.ts"
 import * as Tries from "./Tries.ts"
 
@@ -79,7 +80,7 @@ const ask = function*(
   const { journal, output, patience, sessionId, telemetry, tools } = env
   const { turn } = journal.state
   const metadata = { sessionId, runId: journal.runId, turn, attempt }
-  const bare: Model.ModelRequest = { messages, tools, toolChoice: choiceOf(env), metadata }
+  const bare: Model.ModelRequest = { messages, tools, toolChoice: Offer.choiceOf(env), metadata }
   const request = output === undefined ? bare : { ...bare, output }
   const onLeftBehind = Effect.sync(() => {
     env.leftBehind.set(`model ${turn}.${attempt}`, { name: `model ${model.info.name}` })
@@ -89,12 +90,6 @@ const ask = function*(
   const broken = Chat.measure(telemetry, model.info, result)
   if (broken !== undefined) yield* broken
   return result
-}
-
-/** A tool that hooks left out cannot be asked for. */
-const choiceOf = ({ toolChoice, tools }: Env.Env): Model.ToolChoice => {
-  if (tools.length === 0) return "none"
-  return typeof toolChoice === "object" && !tools.some(({ name }) => name === toolChoice.tool) ? "auto" : toolChoice
 }
 
 const settled = (

@@ -11,7 +11,6 @@ import * as OpenCall from "../../run/state/OpenCall.ts"
 import * as Transcript from "../../run/Transcript.ts"
 import * as Rewrite from "../../run/transcript/Rewrite.ts"
 import * as Hooks from "../../services/Hooks.ts"
-import type * as Model from "../../services/Model.ts"
 import * as Digest from "../env/Digest.ts"
 import type * as DriveRequest from "../env/DriveRequest.ts"
 import type * as Env from "../env/Env.ts"
@@ -50,12 +49,19 @@ export const before = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Retur
   }
   const isCut = tools.length < all.length
   const offered = isCut ? env.tools.filter((tool) => tools.includes(tool.name)) : env.tools
-  const inputDigest = isCut || messages !== given ? yield* digest(messages, offered) : env.inputDigest
+  const inputDigest = isCut || messages !== given
+    ? yield* digest(messages, { ...env, tools: offered })
+    : env.inputDigest
   return { messages, offer: { tools: offered, inputDigest } }
 })
 
-const digest = (messages: ReadonlyArray<Message.Message>, tools: Model.Tools): Effect.Effect<string> =>
-  Digest.sha256(JSON.stringify([messages, Offer.digested(tools)]))
+const digest = (messages: ReadonlyArray<Message.Message>, offer: Pick<Env.Env, "toolChoice" | "tools">) => {
+  const choice = Offer.choiceOf(offer)
+  const named = Offer.digested(offer.tools)
+  return Digest.sha256(
+    JSON.stringify(choice === "auto" || choice === "none" ? [messages, named] : [messages, named, choice])
+  )
+}
 
 /** Shows a stored answer to the hooks, unless one of its calls has gone on already, as only calls they let pass do. */
 export const after = function*(env: Env.Env): Effect.fn.Return<void, RunError.RunError> {

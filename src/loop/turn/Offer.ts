@@ -32,6 +32,12 @@ export const make = (
   }))
 }
 
+/** What is asked for of the tools that are left: one that hooks left out cannot be. */
+export const choiceOf = ({ toolChoice, tools }: Pick<Env.Env, "toolChoice" | "tools">): Model.ToolChoice => {
+  if (tools.length === 0) return "none"
+  return typeof toolChoice === "object" && !tools.some(({ name }) => name === toolChoice.tool) ? "auto" : toolChoice
+}
+
 /** What a digest is of, of the tools that are offered. */
 export const digested = (tools: Model.Tools): ReadonlyArray<readonly [name: string, description: string | undefined]> =>
   tools.map(({ description, name }) => [name, description])
