@@ -12,6 +12,7 @@ import type * as SessionStore from "../../services/SessionStore.ts"
 import type * as ToolExecutor from "../../services/ToolExecutor.ts"
 import type * as Env from "../env/Env.ts"
 import * as ToolSpan from "../observe/ToolSpan.ts"
+import * as CallIdentity from "./CallIdentity.ts"
 import * as Outcomes from "./Outcomes.ts"
 import type { RoundProgress } from "./RoundProgress.ts"
 import * as ToolHooks from "./ToolHooks.ts"
@@ -108,21 +109,13 @@ const carryOut = function*(env: Env.Env, call: Call): Running {
 }
 
 /** The call, as it stands before its intent, as its executor is given it. */
-const executable = ({ journal, sessionId, timeouts }: Env.Env, call: Call): ToolExecutor.Call => {
+const executable = (env: Env.Env, call: Call): ToolExecutor.Call => {
   const { callId, tool, tries = 0 } = call
-  const { runId, state } = journal
   return {
     name: tool,
     params: OpenCall.final(call),
-    timeout: Duration.fromInputUnsafe(timeouts.tool),
-    identity: {
-      sessionId,
-      runId,
-      callId,
-      idempotencyKey: OpenCall.idempotencyKey(sessionId, runId, callId),
-      attempt: tries + 1,
-      data: state.input?.data
-    }
+    timeout: Duration.fromInputUnsafe(env.timeouts.tool),
+    identity: { ...CallIdentity.of(env, callId), attempt: tries + 1, data: env.journal.state.input?.data }
   }
 }
 

@@ -9,11 +9,12 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import * as InputCheck from "../../run/InputCheck.ts"
-import * as OpenCall from "../../run/state/OpenCall.ts"
+import type * as OpenCall from "../../run/state/OpenCall.ts"
 import type * as ToolOutcome from "../../run/ToolOutcome.ts"
 import * as Reconciler from "../../services/Reconciler.ts"
 import type * as Env from "../env/Env.ts"
 import * as Severed from "../env/Severed.ts"
+import * as CallIdentity from "./CallIdentity.ts"
 import * as Outcomes from "./Outcomes.ts"
 import * as ToolHooks from "./ToolHooks.ts"
 
@@ -25,17 +26,13 @@ export const ask = (
   env: Env.Env,
   call: OpenCall.OpenCall
 ): Effect.Effect<Known> => {
-  const { callId, params, startedAt, tool } = call
-  const { journal, sessionId, timeouts } = env
-  const runId = journal.state.runId ?? journal.runId
-  const idempotencyKey = OpenCall.idempotencyKey(sessionId, runId, callId)
+  const { callId, params, startedAt = 0, tool } = call
   const asked = Effect.flatMap(
     Reconciler.Reconciler,
-    (reconciler) =>
-      reconciler.reconcile({ sessionId, runId, callId, tool, params, idempotencyKey, startedAt: startedAt ?? 0 })
+    (reconciler) => reconciler.reconcile({ ...CallIdentity.of(env, callId), tool, params, startedAt })
   )
   return Severed.run(env, `reconciler of ${tool}`, callId, asked).pipe(
-    Effect.timeoutOption(Duration.fromInputUnsafe(timeouts.tool)),
+    Effect.timeoutOption(Duration.fromInputUnsafe(env.timeouts.tool)),
     Effect.map((answer) => outcomeOf(Option.getOrUndefined(answer))),
     // one that interrupts itself is no abort; behind an abort nothing is caught any more
     Effect.catchCause(() => Effect.succeed(unknown)),

@@ -14,6 +14,7 @@ import * as Hooks from "../../services/Hooks.ts"
 import * as SessionStore from "../../services/SessionStore.ts"
 import type * as Env from "../env/Env.ts"
 import * as HookRun from "../env/HookRun.ts"
+import * as CallIdentity from "./CallIdentity.ts"
 
 type Call = OpenCall.OpenCall
 type Outcome = ToolOutcome.ToolOutcome
@@ -129,10 +130,8 @@ const look = (
   })
 }
 
-const describe = ({ journal, sessionId }: Around, call: Call): Hooks.ToolCall => {
+const describe = (env: Around, call: Call): Hooks.ToolCall => {
   const { callId, tool, turn } = call
-  const params = OpenCall.final(call)
-  const { input, runId = journal.runId } = journal.state
-  const idempotencyKey = OpenCall.idempotencyKey(sessionId, runId, callId)
-  return { sessionId, runId, turn, callId, tool, params, idempotencyKey, data: input?.data }
+  const { data } = env.journal.state.input ?? {}
+  return { ...CallIdentity.of(env, callId), turn, tool, params: OpenCall.final(call), data }
 }
