@@ -50,10 +50,10 @@ export interface Decoded {
  * Adds the session that these lines are to the store, whole or not at all, also when the process dies meanwhile: they
  * are checked to the last one first, then written by one append. That takes the memory of its events once.
  *
- * `InvalidInput` names the line that is damaged, missing or too many, or the id that is in use or that no run may have; `StoreRefused` the line
- * that a newer version made. Events of older versions are stored as this one writes them, those of types that are not
- * known as they are. A log that ends inside a run is taken too, and is what a crash leaves; inside a tool round only
- * under its own id, since the session that it was exported from may carry those calls out.
+ * `InvalidInput` names the line that is damaged, missing or too many, or the id that is in use or that no run may have;
+ * `StoreRefused` the line that a newer version made. Events of older versions are stored as this one writes them, those
+ * of types that are not known as they are. A log that ends inside a run is taken too, and is what a crash leaves; inside
+ * a tool round only under its own id, since the session that it was exported from may carry those calls out.
  */
 export const fromLines = <E, R>(
   lines: Stream.Stream<string, E, R>,
@@ -80,8 +80,13 @@ export const decode = Effect.fnUntraced(function*<E, R>(
   if (problem !== undefined) return yield* problem
   const { sessionId } = header!
   const id = to ?? sessionId
-  const bad = InputCheck.badId(to === undefined ? "the session's id" : "to", id)
-  if (bad !== undefined) return yield* invalidTo(`${bad.message}; nothing was imported. Import under another id.`)
+  const field = to === undefined ? "the session's id" : "to"
+  const bad = InputCheck.badId(field, id)
+  if (bad !== undefined) {
+    // an import makes no new id where none is given
+    const why = id.trim() === "" ? `${field} is empty` : bad.message
+    return yield* invalidTo(`${why}; nothing was imported. Import under another id.`)
+  }
   if (id !== sessionId) yield* checkCopy(sessionId, events)
   return { sessionId: id, events: events as unknown as Decoded["events"] }
 })

@@ -206,6 +206,17 @@ describe("an import under an id that no run may have is refused, and leaves noth
       }))
   }
 
+  it.effect.each([["of its lines", undefined], ["of its caller", ""]] as const)(
+    "%s, also where that is blank, which is no advice to leave it out",
+    ([, to]) =>
+      Effect.gen(function*() {
+        const [header, ...events] = yield* linesOf(Draft.log(Draft.started("go")))
+        const lines = [header!.replace("\"s\"", "\" \""), ...events]
+        const message = messageOf(yield* refusal(lines, to === undefined ? {} : { to }), "InvalidInput")
+        assert.match(message, /^(the session's id|to) is empty; nothing was imported\. Import under another id\.$/)
+      })
+  )
+
   it.effect("unless its caller gives another", () =>
     Effect.gen(function*() {
       const store = yield* SessionStoreMemory.make

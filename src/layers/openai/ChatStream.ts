@@ -27,8 +27,8 @@ const usageWait = 2000
 
 /**
  * Parts come as they arrive; those read before a failure come before it. Tool calls come only when the model finished:
- * a body that ends or breaks off earlier fails with an error that `AdapterErrors.isTruncated` recognises. When the connection breaks
- * after the finish reason, or stays open, the answer is whole, and only its usage may be missing.
+ * a body that ends or breaks off earlier fails with an error that `AdapterErrors.isTruncated` recognises. When the
+ * connection breaks after the finish reason, or stays open, the answer is whole, and only its usage may be missing.
  */
 export const parts = (
   body: Stream.Stream<Uint8Array, HttpClientError.HttpClientError>,

@@ -1,7 +1,8 @@
 /**
  * The field `response_format`: what holds an answer to a schema.
  *
- * Owns how a schema is sent, and whether it can be sent in strict mode. Does not own whether a server knows the field (`FormatRefusal`).
+ * Owns how a schema is sent, and whether it can be sent in strict mode. Does not own whether a server knows the field
+ * (`FormatRefusal`).
  */
 import { toCodecOpenAI } from "effect/ai/OpenAiStructuredOutput"
 import * as Tool from "effect/ai/Tool"

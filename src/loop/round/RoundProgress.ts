@@ -2,8 +2,8 @@
  * How far a tool round is: what runs, who is asked, and whether another call may start. Makes the moves between running and
  * waiting for a person.
  *
- * A round that an earlier drive began stands where that one left it. Does not own which call is next (`CallLanes`), nor its
- * steps (`CallStep`).
+ * A round that an earlier drive began stands where that one left it. Does not own which call is next (`CallLanes`,
+ * `Places`), nor its steps (`CallStep`).
  */
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
