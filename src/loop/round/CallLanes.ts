@@ -1,16 +1,16 @@
 /**
  * Runs the open calls of a round: one by one, or so many at once as the policy says.
  *
- * Does not own what a call needs (`Judging`), how it gets a person's word (`Approval`), its steps (`CallStep`), who runs when of
+ * Does not own what a call needs (`Judging`), how it gets a person's word (`Permission`), its steps (`CallStep`), who runs when of
  * those that run at once (`Places`), nor what becomes of calls that may not run (`ToolRound`).
  */
 import * as Effect from "effect/Effect"
 import * as OpenCall from "../../run/state/OpenCall.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
 import type * as Env from "../env/Env.ts"
-import * as Approval from "./Approval.ts"
 import * as CallStep from "./CallStep.ts"
 import * as Judging from "./Judging.ts"
+import * as Permission from "./Permission.ts"
 import { Places } from "./Places.ts"
 import type { RoundProgress } from "./RoundProgress.ts"
 
@@ -57,7 +57,7 @@ const oneByOne = function*(env: Env.Env, progress: RoundProgress, calls: Calls, 
     if (next._tag === "Settle") CallStep.settle(env, next.call, next.outcome, next)
     else if (next._tag !== "Ask") yield* CallStep.perform(env, progress, next)
     else {
-      const decided = yield* Approval.obtain({ env, progress, nobody: Effect.void }, next.call)
+      const decided = yield* Permission.obtain({ env, progress, nobody: Effect.void }, next.call)
       if (decided !== undefined) yield* CallStep.perform(env, progress, { _tag: "Run", call: decided })
     }
     isHeld ||= OpenCall.indexOf(env.journal.state.openCalls, call.callId) >= 0

@@ -1,7 +1,7 @@
 /**
  * The steps of one tool call: the intent, the handler, the outcome.
  *
- * Does not own whether it may run (`Judging`), nor which call takes which step when; that is `CallLanes`.
+ * Does not own whether it may run (`Judging`), nor which call takes which step when (`CallLanes`, `Places`).
  */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"

@@ -2,7 +2,7 @@
  * What a tool call needs next: to run, a person's word, or an outcome without running. Told by hooks, by the rules of its tool
  * and of the run, and where it has started before, by what is known of that.
  *
- * Does not own what is done then (`CallStep`, `Approval`), nor when a call is judged (`CallLanes`).
+ * Does not own what is done then (`CallStep`, `Permission`), nor when a call is judged (`CallLanes`, `Places`).
  */
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"

@@ -9,9 +9,9 @@ import * as Effect from "effect/Effect"
 import type * as OpenCall from "../../run/state/OpenCall.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
 import type * as Env from "../env/Env.ts"
-import * as Approval from "./Approval.ts"
 import * as CallStep from "./CallStep.ts"
 import type * as Judging from "./Judging.ts"
+import * as Permission from "./Permission.ts"
 import type { RoundProgress } from "./RoundProgress.ts"
 
 type Running = Effect.Effect<void, SessionStore.StoreError>
@@ -54,7 +54,7 @@ export class Places {
 
   *#ask(call: OpenCall.OpenCall): Steps {
     const round = { env: this.#env, progress: this.#progress, nobody: this.#othersOver }
-    const decided = yield* Approval.obtain(round, call)
+    const decided = yield* Permission.obtain(round, call)
     if (decided === undefined) return yield* this.#leave()
     // what a person said is stored now, where that is not with the intent
     if (this.#free === 0) yield* this.#env.journal.commit
