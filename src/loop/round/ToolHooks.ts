@@ -17,7 +17,7 @@ import * as HookRun from "../env/HookRun.ts"
 
 type Call = OpenCall.OpenCall
 type Outcome = ToolOutcome.ToolOutcome
-type Around = Pick<Env.Env, "hooks" | "journal" | "leftBehind" | "sessionId">
+type Around = Pick<Env.Env, "clock" | "hooks" | "journal" | "leftBehind" | "sessionId">
 
 /** A call with the arguments it goes on with, or what it is settled as, and by which hook. */
 export type Prepared =
