@@ -6,7 +6,8 @@ import * as Schema from "effect/Schema"
 import * as RunError from "./RunError.ts"
 
 /**
- * Why a model's answer ended, as effect/ai names it: by its provider's word, which does not decide whether calls run.
+ * Why a model's answer ended, as effect/ai names it: its provider's word. Calls run whatever it says, unless it says
+ * that they may have been cut: `length` and `content-filter`.
  */
 export const FinishReason = Schema.Literals([
   "stop",
@@ -81,7 +82,7 @@ export const SuspendedReason = Schema.Literals(["approval"])
 
 /** Who ended a drive that would go on. */
 export const AbortedReason = Schema.Literals([
-  /** whoever read its events left */
+  /** whoever read `stream` or `resume`, or awaited `run`, left */
   "consumer",
   /** somebody asked for it */
   "requested",

@@ -10,7 +10,7 @@ export interface Tokenizer {
   readonly count: (text: string) => number
 }
 
-/** Default: `TokenEstimate.text`, which is 0.8 to 1.5 times what OpenAI's tokenizers count. */
+/** Default: `TokenEstimate.text`, which says how near it comes to OpenAI's tokenizers. */
 export const Tokenizer = Context.Reference<Tokenizer>("fiberloop/services/Tokenizer", {
   defaultValue: () => ({ count: TokenEstimate.text })
 })

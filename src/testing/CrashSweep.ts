@@ -47,7 +47,7 @@ export interface Sweep {
   readonly argument?: string
   /** the names of the subjects to try; default all */
   readonly only?: ReadonlyArray<string>
-  /** default both, one after the other: each takes a death of its own */
+  /** default both: each takes a death of its own */
   readonly goOn?: ReadonlyArray<GoOn>
   /** try every n-th point; default 1, all of them */
   readonly every?: number
@@ -76,8 +76,8 @@ export interface Report {
 /**
  * Plays every subject again and again, in a process that is killed at its first point, its second, and so on until it
  * ends by itself; looks at what each death left and at how the session goes on. What does not hold is in the report,
- * also a process that ended with an error of its own, behind which no point of its subject is tried. A module that
- * cannot be loaded is a defect.
+ * also a process that ended with an error of its own, behind which no point of its subject and way to go on is tried. A
+ * module that cannot be loaded is a defect.
  */
 export const sweep = Effect.fnUntraced(function*(options: Sweep): Effect.fn.Return<Report> {
   const { subjects } = yield* Effect.promise(() =>

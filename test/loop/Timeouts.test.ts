@@ -353,6 +353,34 @@ describe("a tool call", () => {
       })
   )
 
+  it.effect.each([["back", -1], ["on", 1]] as const)(
+    "and a hook have the times in their turn that they took, also where the clock is set %s meanwhile",
+    ([, sign]) =>
+      Effect.gen(function*() {
+        const below = yield* Clock.Clock
+        let set = 0
+        const clock: Clock.Clock = Object.assign(Object.create(below), {
+          currentTimeMillisUnsafe: () => below.currentTimeMillisUnsafe() + set
+        })
+        const started = yield* Deferred.make<void>()
+        const { over, seen } = yield* watched([TestAgent.work(1), ScriptedModel.text("ok")], {
+          agent: {
+            hooks: [{
+              name: "slow",
+              beforeToolCall: () => Effect.andThen(Deferred.succeed(started, undefined), Effect.sleep("3 seconds"))
+            }]
+          }
+        }).pipe(Effect.provideService(Clock.Clock, clock))
+        yield* Deferred.await(started)
+        set = sign * 3_600_000
+        yield* TestClock.adjust("3 seconds")
+        yield* over
+        const [finished] = RunLog.only(seen, "TurnFinished")
+        assert.strictEqual(finished?.latency.tools, 3000)
+        assert.deepStrictEqual(finished?.hooks?.map(({ duration }) => duration), [3000])
+      })
+  )
+
   it.effect("that is slow does not take its siblings' time", () =>
     Effect.gen(function*() {
       const started = yield* Deferred.make<void>()

@@ -66,6 +66,12 @@ export const nobody = (): Others => ({
   inbox: new Inbox.Inbox()
 })
 
+/** Whole milliseconds since this was called, by a clock that nobody sets. */
+export const stopwatch = ({ clock }: Pick<Env, "clock">): () => number => {
+  const from = clock.monotonicTimeNanosUnsafe()
+  return () => Math.floor(Number(clock.monotonicTimeNanosUnsafe() - from) / 1e6)
+}
+
 /** The environment of a drive that has its session. */
 export const make = (
   services: Services,

@@ -12,7 +12,7 @@ import * as Schema from "effect/Schema"
 import * as InputCheck from "../../run/InputCheck.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import type * as Hooks from "../../services/Hooks.ts"
-import type * as Env from "./Env.ts"
+import * as Env from "./Env.ts"
 import * as Severed from "./Severed.ts"
 
 export type ByPoint = { readonly [P in Hooks.Point]: ReadonlyArray<Hooks.Hook & Required<Pick<Hooks.Hook, P>>> }
@@ -23,7 +23,7 @@ export interface Hooking {
   times: Map<string, RunEvent.HookTime> | undefined
 }
 
-type Around = Pick<Env.Env, "hooks" | "journal" | "leftBehind">
+type Around = Pick<Env.Env, "clock" | "hooks" | "leftBehind">
 
 export const byPoint = (hooks: ReadonlyArray<Hooks.Hook>): ByPoint => {
   const at = <P extends Hooks.Point>(point: P) =>
@@ -60,7 +60,7 @@ export interface Asked<P extends Hooks.Point, A> {
 export const run = <P extends Hooks.Point, A>(env: Around, asked: Asked<P, A>): Effect.Effect<Given<A>> =>
   Effect.suspend(() => {
     const { hook, on, subject } = asked
-    const startedAt = env.journal.now()
+    const elapsed = Env.stopwatch(env)
     const timeout = Duration.fromInput(hook.timeout ?? "10 seconds")
     const limit = Option.getOrElse(timeout, () => Duration.zero)
     const self = Option.isNone(timeout) ? Effect.die("its time limit is no duration") : Effect.suspend(asked.ask)
@@ -68,7 +68,7 @@ export const run = <P extends Hooks.Point, A>(env: Around, asked: Asked<P, A>): 
       Effect.timeoutOption(limit),
       Effect.exit,
       Effect.flatMap((exit) => {
-        addTime(env, hook.name, on, env.journal.now() - startedAt)
+        addTime(env, hook.name, on, elapsed())
         const given = read(exit, asked.gives, limit)
         if (hook.kind !== "observer") return Effect.succeed(given)
         return given._tag === "Given"

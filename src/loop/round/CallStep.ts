@@ -10,7 +10,7 @@ import * as OpenCall from "../../run/state/OpenCall.ts"
 import type * as ToolOutcome from "../../run/ToolOutcome.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
 import type * as ToolExecutor from "../../services/ToolExecutor.ts"
-import type * as Env from "../env/Env.ts"
+import * as Env from "../env/Env.ts"
 import * as ToolSpan from "../observe/ToolSpan.ts"
 import * as CallIdentity from "./CallIdentity.ts"
 import * as Outcomes from "./Outcomes.ts"
@@ -84,11 +84,9 @@ const traced = function*(env: Env.Env, call: Call): Running {
 }
 
 const carryOut = function*(env: Env.Env, call: Call): Running {
-  const { clock } = env
   const { callId, tool, tries = 0, turn } = call
   const hasHooks = env.hooks.at.afterToolCall.length > 0
-  const calledAt = clock.monotonicTimeNanosUnsafe()
-  const elapsed = () => Math.floor(Number(clock.monotonicTimeNanosUnsafe() - calledAt) / 1e6)
+  const elapsed = Env.stopwatch(env)
   const settlement = yield* env.executor.execute(env.handlers, executable(env, call), {
     progress: (value) =>
       hasHooks

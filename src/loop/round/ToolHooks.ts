@@ -18,7 +18,7 @@ import * as CallIdentity from "./CallIdentity.ts"
 
 type Call = OpenCall.OpenCall
 type Outcome = ToolOutcome.ToolOutcome
-type Around = Pick<Env.Env, "hooks" | "journal" | "leftBehind" | "sessionId">
+type Around = Pick<Env.Env, "clock" | "hooks" | "journal" | "leftBehind" | "sessionId">
 
 /** A call with the arguments it goes on with, or what it is settled as, and by which hook. */
 export type Prepared =

@@ -9,7 +9,7 @@ import * as RunError from "../../run/RunError.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import * as RunDecision from "../../run/state/RunDecision.ts"
 import * as Usage from "../../run/Usage.ts"
-import type * as Env from "../env/Env.ts"
+import * as Env from "../env/Env.ts"
 import * as HookRun from "../env/HookRun.ts"
 import * as Stopping from "../round/Stopping.ts"
 import * as ToolRound from "../round/ToolRound.ts"
@@ -39,7 +39,7 @@ export const conclude = function*(
   const { answer, text, turn } = journal.state
   const { attempt: attempts, finishReason, usage } = answer ?? noAnswer
   if (hooks.at.afterModelCall.length > 0) yield* ModelHooks.after(env)
-  const startedAt = journal.now()
+  const elapsed = Env.stopwatch(env)
   // a turn taken up again stands at its round, also one without calls
   const isRound = hasCalls || journal.status === "tool_running"
   const round = isRound ? yield* ToolRound.run(env, finishReason) : ToolRound.none
@@ -61,13 +61,13 @@ export const conclude = function*(
     stoppedBy,
     invalidOutput: hasCalls && stoppedBy === undefined ? undefined : env.checkOutput(text)
   }
-  const at = journal.now()
-  const decision = RunDecision.decide(journal.state, settled, at)
+  const tools = hasCalls ? elapsed() : 0
+  const decision = RunDecision.decide(journal.state, settled, journal.now())
   const finished = {
     _tag: "TurnFinished" as const,
     turn,
     finishReason,
-    latency: { firstPart: latency.firstPart, model: latency.model, tools: hasCalls ? at - startedAt : 0 },
+    latency: { firstPart: latency.firstPart, model: latency.model, tools },
     attempts,
     usage,
     decision
