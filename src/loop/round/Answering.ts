@@ -2,7 +2,7 @@
  * How an answer to a question gets into the log, through the writer of its session: checked first, and refused where the
  * question waits for none. Of two answers the first one counts.
  *
- * Does not own whose writer that is (`Deciding`), nor what follows from an answer (`Question`, `Approval`).
+ * Does not own whose writer that is (`Deciding`), nor what follows from an answer (`Question`, `Permission`).
  */
 import * as Effect from "effect/Effect"
 import type { Json } from "effect/Schema"

@@ -2,7 +2,7 @@
  * A question about one call: recorded, asked, and answered by whoever is first: the approver of this process, a decision
  * from elsewhere, or the time in which it expires. The answer stands in the log, and there the call finds it.
  *
- * Does not own which calls ask (`Judging`), nor what its call does meanwhile and then (`Approval`).
+ * Does not own which calls ask (`Judging`), nor what its call does meanwhile and then (`Permission`).
  */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
