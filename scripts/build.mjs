@@ -37,7 +37,7 @@ const groups = [
 ]
 
 /** What nobody can import, but for the command and its worker. */
-const hidden = /^(cli|loop|layers\/[a-z]\w*|run\/input|testing\/(faults|rules))\//
+const hidden = /^(cli|loop|layers\/[a-z]\w*|run\/input|services\/fibers|testing\/(faults|rules))\//
 const started = ["cli/main", "cli/tools/files/RegexWorker"]
 
 const nameOf = (file) => relative(sources, file).replace(/\.ts$/, "")

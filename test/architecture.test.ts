@@ -62,6 +62,15 @@ const imports: Record<string, ReadonlyArray<Case>> = {
     [`import "../layers/SessionStoreMemory.ts"`, "src/services imports src/run only"],
     [`import "../Agent.ts"`, "src/services imports src/run only"]
   ],
+  "src/services/folder/Case.ts": [
+    [`import "../Model.ts"`, undefined],
+    [`import "../../run/Message.ts"`, undefined],
+    [`import "effect"`, path],
+    [`import "effect/ai/Tool"`, adapters],
+    [`import "node:fs"`, builtin],
+    [`import "../../loop/drive/Drive.ts"`, "src/services imports src/run only"],
+    [`import "../../Agent.ts"`, "src/services imports src/run only"]
+  ],
   "src/services/Model.ts": [
     [`import type { Any } from "effect/ai/Tool"`, undefined],
     [`import type * as Toolkit from "effect/ai/Toolkit"`, undefined],

@@ -11,7 +11,7 @@ import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import * as RunError from "../run/RunError.ts"
-import * as Detached from "../services/Detached.ts"
+import * as Detached from "../services/fibers/Detached.ts"
 import * as Runs from "../services/Runs.ts"
 
 interface Entry {

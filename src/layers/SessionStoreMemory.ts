@@ -11,12 +11,12 @@ import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as RunEvent from "../run/RunEvent.ts"
+import * as Tracing from "../services/fibers/Tracing.ts"
 import { Migrations } from "../services/Migrations.ts"
 import * as SessionStore from "../services/SessionStore.ts"
-import * as Tracing from "../services/Tracing.ts"
 import * as MemoryLog from "./memory/MemoryLog.ts"
-import * as SessionErrors from "./sql/SessionErrors.ts"
-import * as SessionSignals from "./sql/SessionSignals.ts"
+import * as SessionErrors from "./store/SessionErrors.ts"
+import * as SessionSignals from "./store/SessionSignals.ts"
 
 export const make: Effect.Effect<SessionStore.SessionStore["Service"]> = Effect.map(Migrations, (steps) => {
   const logs = new Map<string, MemoryLog.MemoryLog>()

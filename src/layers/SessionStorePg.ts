@@ -23,7 +23,7 @@ import * as PgPlace from "./postgres/PgPlace.ts"
 import * as PgSignals from "./postgres/PgSignals.ts"
 import * as SessionStoreSql from "./SessionStoreSql.ts"
 import * as Answered from "./sql/Answered.ts"
-import * as SessionErrors from "./sql/SessionErrors.ts"
+import * as SessionErrors from "./store/SessionErrors.ts"
 
 export interface Options {
   /**

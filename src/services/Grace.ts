@@ -10,7 +10,7 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import * as Scope from "effect/Scope"
-import * as Detached from "./Detached.ts"
+import * as Detached from "./fibers/Detached.ts"
 
 /** Default: 5 seconds. */
 export const Grace = Context.Reference<Duration.Duration>("fiberloop/services/Grace", {

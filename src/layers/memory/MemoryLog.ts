@@ -9,7 +9,7 @@ import * as Fork from "../../run/log/Fork.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import * as RunState from "../../run/RunState.ts"
 import * as SessionStore from "../../services/SessionStore.ts"
-import * as SessionErrors from "../sql/SessionErrors.ts"
+import * as SessionErrors from "../store/SessionErrors.ts"
 
 /** What is stored of one session, and who holds it. */
 export interface MemoryLog {

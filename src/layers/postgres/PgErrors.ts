@@ -4,7 +4,7 @@
  */
 import type * as SqlError from "effect/sql/SqlError"
 import type * as SessionStore from "../../services/SessionStore.ts"
-import * as SessionErrors from "../sql/SessionErrors.ts"
+import * as SessionErrors from "../store/SessionErrors.ts"
 import type { Place } from "./PgPlace.ts"
 
 export const explain = (place: Place) => (error: SqlError.SqlError): SessionStore.StoreError => {

@@ -13,7 +13,7 @@ import * as Latch from "effect/Latch"
 import * as Queue from "effect/Queue"
 import type * as Scope from "effect/Scope"
 import type * as SqlError from "effect/sql/SqlError"
-import * as SessionSignals from "../sql/SessionSignals.ts"
+import * as SessionSignals from "../store/SessionSignals.ts"
 
 export interface Wire {
   /** Sends what these sessions are called. */

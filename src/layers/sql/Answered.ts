@@ -5,7 +5,7 @@
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as SqlError from "effect/sql/SqlError"
-import * as Severing from "../../services/Severing.ts"
+import * as Severing from "../../services/fibers/Severing.ts"
 
 export type Answered = <A, E, R>(asking: Effect.Effect<A, E, R>) => Effect.Effect<A, E | SqlError.SqlError, R>
 

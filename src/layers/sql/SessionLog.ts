@@ -11,10 +11,10 @@ import type * as SqlError from "effect/sql/SqlError"
 import * as EventMigrations from "../../run/log/EventMigrations.ts"
 import * as RunEvent from "../../run/RunEvent.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
+import * as SessionErrors from "../store/SessionErrors.ts"
 import * as SessionAppend from "./SessionAppend.ts"
 import type { Claim } from "./SessionClaims.ts"
 import * as SessionDialect from "./SessionDialect.ts"
-import * as SessionErrors from "./SessionErrors.ts"
 import * as SessionRows from "./SessionRows.ts"
 
 type Fault = SqlError.SqlError | SessionStore.StoreError

@@ -9,11 +9,11 @@ import * as Effect from "effect/Effect"
 import type * as SqlError from "effect/sql/SqlError"
 import * as Stream from "effect/Stream"
 import type * as SessionStore from "../../services/SessionStore.ts"
+import * as SessionErrors from "../store/SessionErrors.ts"
+import type * as SessionSignals from "../store/SessionSignals.ts"
 import type * as SessionClaims from "./SessionClaims.ts"
-import * as SessionErrors from "./SessionErrors.ts"
 import type * as SessionLog from "./SessionLog.ts"
 import type * as SessionRows from "./SessionRows.ts"
-import type * as SessionSignals from "./SessionSignals.ts"
 
 export type SessionReading = Pick<SessionStore.SessionStore["Service"], "read" | "watch">
 

@@ -9,8 +9,8 @@ import * as Migrator from "effect/sql/Migrator"
 import * as SqlClient from "effect/sql/SqlClient"
 import * as SqlError from "effect/sql/SqlError"
 import type * as SessionStore from "../../services/SessionStore.ts"
+import * as SessionErrors from "../store/SessionErrors.ts"
 import type * as Answered from "./Answered.ts"
-import * as SessionErrors from "./SessionErrors.ts"
 
 /**
  * `session` is a small number that stands for the id in each event; never used again, it fences off the writers of a

@@ -13,9 +13,9 @@ import * as Semaphore from "effect/Semaphore"
 import type * as SqlError from "effect/sql/SqlError"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import * as SessionStore from "../../services/SessionStore.ts"
+import * as SessionErrors from "../store/SessionErrors.ts"
 import type * as SessionAppend from "./SessionAppend.ts"
 import type * as SessionClaims from "./SessionClaims.ts"
-import * as SessionErrors from "./SessionErrors.ts"
 import * as SessionRows from "./SessionRows.ts"
 
 type Events = Arr.NonEmptyReadonlyArray<RunEvent.Durable>

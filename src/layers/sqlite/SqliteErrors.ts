@@ -3,7 +3,7 @@ import * as SqlError from "effect/sql/SqlError"
 import { closeSync, constants, existsSync, openSync } from "node:fs"
 import { dirname, resolve } from "node:path"
 import type * as SessionStore from "../../services/SessionStore.ts"
-import * as SessionErrors from "../sql/SessionErrors.ts"
+import * as SessionErrors from "../store/SessionErrors.ts"
 import * as SqliteFile from "./SqliteFile.ts"
 
 /** By SQLite's primary result codes, see sqlite.org/rescode.html. */

@@ -7,7 +7,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
 import * as RunState from "../../run/RunState.ts"
-import * as Detached from "../../services/Detached.ts"
+import * as Detached from "../../services/fibers/Detached.ts"
 import type * as Journal from "../log/Journal.ts"
 import * as Live from "./Live.ts"
 

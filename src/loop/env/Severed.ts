@@ -6,7 +6,7 @@
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import * as Severing from "../../services/Severing.ts"
+import * as Severing from "../../services/fibers/Severing.ts"
 import * as ToolExecutor from "../../services/ToolExecutor.ts"
 import type * as Env from "./Env.ts"
 

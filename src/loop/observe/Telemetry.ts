@@ -5,7 +5,7 @@
  */
 import * as Effect from "effect/Effect"
 import type * as Tracer from "effect/Tracer"
-import * as Tracing from "../../services/Tracing.ts"
+import * as Tracing from "../../services/fibers/Tracing.ts"
 import * as Family from "./Family.ts"
 import * as RunSpan from "./RunSpan.ts"
 

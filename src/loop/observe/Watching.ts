@@ -6,7 +6,7 @@
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
-import * as Detached from "../../services/Detached.ts"
+import * as Detached from "../../services/fibers/Detached.ts"
 import * as Grace from "../../services/Grace.ts"
 import type * as Observers from "../../services/Observers.ts"
 import type * as Feed from "../log/Feed.ts"

@@ -5,7 +5,7 @@
  */
 import * as Effect from "effect/Effect"
 import * as RunError from "../../run/RunError.ts"
-import type * as Severing from "../../services/Severing.ts"
+import type * as Severing from "../../services/fibers/Severing.ts"
 import type * as Patience from "../env/Patience.ts"
 import type { Incoming } from "./Incoming.ts"
 

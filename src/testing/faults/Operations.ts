@@ -6,7 +6,7 @@
  */
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
-import * as SessionErrors from "../../layers/sql/SessionErrors.ts"
+import * as SessionErrors from "../../layers/store/SessionErrors.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
 
 /**

@@ -8,8 +8,8 @@ import * as Fiber from "effect/Fiber"
 import * as Scheduler from "effect/Scheduler"
 import * as TestClock from "effect/testing/TestClock"
 import { AsyncLocalStorage } from "node:async_hooks"
-import * as Alarm from "../../src/services/Alarm.ts"
-import * as Sleeps from "../support/Sleeps.ts"
+import * as Alarm from "../../../src/services/fibers/Alarm.ts"
+import * as Sleeps from "../../support/Sleeps.ts"
 
 /** What somebody who waits has in its context. */
 const Mine = Context.Reference<string>("test/services/Alarm/Mine", { defaultValue: () => "default" })

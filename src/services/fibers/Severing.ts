@@ -9,9 +9,9 @@ import * as Effect from "effect/Effect"
 import type * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
+import * as Grace from "../Grace.ts"
 import * as Alarm from "./Alarm.ts"
 import * as Detached from "./Detached.ts"
-import * as Grace from "./Grace.ts"
 
 /** How long a wait may take, and what comes of it where it takes longer; that may depend on how it ended. */
 export interface Limit<B, E> {

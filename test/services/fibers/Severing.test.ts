@@ -6,8 +6,8 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/testing/TestClock"
-import * as Severing from "../../src/services/Severing.ts"
-import * as Sleeps from "../support/Sleeps.ts"
+import * as Severing from "../../../src/services/fibers/Severing.ts"
+import * as Sleeps from "../../support/Sleeps.ts"
 
 /** Something that ends when it is let go, and nothing else ends it where it `isStuck`; with a time limit of a second. */
 const make = Effect.fnUntraced(function*(isStuck: boolean) {
