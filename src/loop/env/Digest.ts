@@ -28,7 +28,8 @@ export const sha256OfFixed = (text: string): Effect.Effect<string> => {
 /** One that fails is forgotten, and told to whoever waits for it. One that was forgotten under way stays so. */
 const begin = (text: string): Promise<string> => {
   const begun = digest(text)
-  if (remembered.size >= mostRemembered) remembered.clear()
+  // the oldest goes: what an agent was just made with is there for its first run
+  if (remembered.size >= mostRemembered) remembered.delete(remembered.keys().next().value!)
   remembered.set(text, begun)
   const isHeld = () => remembered.get(text) === begun
   begun.then((known) => isHeld() && remembered.set(text, known), () => isHeld() && remembered.delete(text))

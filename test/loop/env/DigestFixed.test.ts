@@ -41,6 +41,15 @@ describe("a digest of a text that comes again", () => {
       assert.strictEqual(yield* Digest.sha256OfFixed("fails once"), hex("fails once"))
     }))
 
+  it.effect("is not forgotten for the next one, however many there were before", () =>
+    Effect.gen(function*() {
+      const made = watch()
+      for (let i = 0; i < 200; i++) {
+        yield* Effect.all([`first ${i}`, `second ${i}`, `first ${i}`].map(Digest.sha256OfFixed))
+      }
+      assert.strictEqual(made.mock.calls.length, 400)
+    }))
+
   it.effect("that was forgotten for others while it was under way stays forgotten", () =>
     Effect.gen(function*() {
       const texts = Array.from({ length: 200 }, (_, i) => `one of many at once ${i}`)
