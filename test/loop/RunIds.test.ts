@@ -1,8 +1,10 @@
 /** The same run id with the same input is the same run, live or long over. */
 import { assert, describe, it } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Stream from "effect/Stream"
+import * as TestClock from "effect/testing/TestClock"
 import * as RunError from "../../src/run/RunError.ts"
 import type * as RunInput from "../../src/run/RunInput.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
@@ -16,14 +18,22 @@ describe("the same run id", () => {
     Effect.gen(function*() {
       const { agent, gate, input, run, script, store } = yield* Gated.start()
       const reordered = { ...input, data: { b: 2, a: 1 } }
-      const leaving = yield* Effect.forkChild(Stream.runDrain(agent.stream(reordered)))
+      const seen = yield* Deferred.make<void>()
+      const leaving = yield* Effect.forkChild(
+        Stream.runForEach(agent.stream(reordered), () => Deferred.succeed(seen, undefined))
+      )
+      const waiting = yield* Effect.forkChild(agent.run(reordered))
       const attached = yield* agent.start(reordered)
       const reading = yield* Effect.forkChild(Stream.runCollect(attached.events))
       const result = yield* Effect.forkChild(agent.run(reordered))
-      yield* Effect.yieldNow
-      yield* Fiber.interrupt(leaving)
+      yield* Deferred.await(seen)
+      // whatever is ready runs before those that are attached by then leave
+      yield* TestClock.adjust("1 second")
+      yield* Fiber.interruptAll([leaving, waiting])
       yield* gate.release
-      assert.deepStrictEqual(yield* Fiber.join(result), yield* run.result)
+      const ended = yield* run.result
+      assert.strictEqual(ended._tag, "Completed")
+      assert.deepStrictEqual(yield* Fiber.join(result), ended)
       assert.deepStrictEqual(RunLog.durable(yield* Fiber.join(reading)), yield* store.log("s"))
       assert.strictEqual((yield* script.requests).length, 1)
     }))
