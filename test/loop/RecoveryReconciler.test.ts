@@ -29,6 +29,38 @@ circular.self = circular
 const tooMuch = "x".repeat(SessionStore.maxEventBytes)
 const done = (result: unknown) => () => Effect.succeed({ _tag: "Done", result })
 
+describe("a reconciler", () => {
+  const abort = { _tag: "AbortRequested", reason: "requested" } as const
+
+  for (
+    const [next, log] of [
+      ["the run is resumed", DeadRun.inTools("work")],
+      ["a new message comes", DeadRun.inTools("work")],
+      ["a new message comes behind an abort", [...DeadRun.inTools("work"), abort]]
+    ] as const
+  ) {
+    it.effect(`is asked about the call by the run and the key that its handler had, where ${next}`, () =>
+      Effect.gen(function*() {
+        const store = yield* DeadRun.of(log)
+        const { agent } = yield* TestAgent.make([ScriptedModel.text("hello!")], { store })
+        const questions: Array<Reconciler.Question> = []
+        const reconcile = (question: Reconciler.Question) =>
+          Effect.sync(() => {
+            questions.push(question)
+            return { _tag: "Done", result: "paid" } as const
+          })
+        const going = next === "the run is resumed"
+          ? Stream.runDrain(agent.resume({ sessionId: "s" }))
+          : Effect.asVoid(agent.run({ sessionId: "s", runId: "other", input: "hello" }))
+        yield* Effect.provideService(going, Reconciler.Reconciler, { reconcile })
+        assert.deepStrictEqual(
+          questions.map(({ callId, idempotencyKey, runId, sessionId }) => [sessionId, runId, callId, idempotencyKey]),
+          [["s", "run-1", "1.0", "s/run-1/1.0"]]
+        )
+      }))
+  }
+})
+
 const odd: Record<string, readonly [answer: () => unknown, outcome: string]> = {
   "a result that JSON has no word for": [done(1n), "NotEncodable"],
   "a result that contains itself": [done(circular), "NotEncodable"],
