@@ -57,6 +57,15 @@ const hasGap = Effect.fnUntraced(function*(
   assert.strictEqual(scopeOf(seen), "gap")
 })
 
+/** The test's clock, and what sets its time of day by so many milliseconds. */
+const settable = Effect.map(Clock.Clock, (below) => {
+  let off = 0
+  const clock: Clock.Clock = Object.assign(Object.create(below), {
+    currentTimeMillisUnsafe: () => below.currentTimeMillisUnsafe() + off
+  })
+  return { clock, set: (millis: number) => void (off = millis) }
+})
+
 describe("a model call", () => {
   it.effect("has 60 seconds for its first part, then its stream is closed", () =>
     Effect.gen(function*() {
@@ -81,12 +90,8 @@ describe("a model call", () => {
     "has its time also where the clock is set %s meanwhile",
     ([, sign]) =>
       Effect.gen(function*() {
-        const below = yield* Clock.Clock
-        let set = 0
-        const clock: Clock.Clock = Object.assign(Object.create(below), {
-          currentTimeMillisUnsafe: () => below.currentTimeMillisUnsafe() + set
-        })
-        yield* Effect.provideService(hasGap("59 seconds", once, () => set = sign * 3_600_000), Clock.Clock, clock)
+        const { clock, set } = yield* settable
+        yield* Effect.provideService(hasGap("59 seconds", once, () => set(sign * 3_600_000)), Clock.Clock, clock)
       })
   )
 
@@ -335,18 +340,14 @@ describe("a tool call", () => {
     "has the duration that it took, also where the clock is set %s meanwhile",
     ([, sign]) =>
       Effect.gen(function*() {
-        const below = yield* Clock.Clock
-        let set = 0
-        const clock: Clock.Clock = Object.assign(Object.create(below), {
-          currentTimeMillisUnsafe: () => below.currentTimeMillisUnsafe() + set
-        })
+        const { clock, set } = yield* settable
         const started = yield* Deferred.make<void>()
         const { over, seen } = yield* watched([TestAgent.work(1), ScriptedModel.text("ok")], {
           tool: () =>
             Deferred.succeed(started, undefined).pipe(Effect.andThen(Effect.sleep("3 seconds")), Effect.as("ok"))
         }).pipe(Effect.provideService(Clock.Clock, clock))
         yield* Deferred.await(started)
-        set = sign * 3_600_000
+        set(sign * 3_600_000)
         yield* TestClock.adjust("3 seconds")
         yield* over
         assert.strictEqual(RunLog.only(seen, "ToolSettled")[0]?.duration, 3000)
@@ -357,11 +358,7 @@ describe("a tool call", () => {
     "and a hook have the times in their turn that they took, also where the clock is set %s meanwhile",
     ([, sign]) =>
       Effect.gen(function*() {
-        const below = yield* Clock.Clock
-        let set = 0
-        const clock: Clock.Clock = Object.assign(Object.create(below), {
-          currentTimeMillisUnsafe: () => below.currentTimeMillisUnsafe() + set
-        })
+        const { clock, set } = yield* settable
         const started = yield* Deferred.make<void>()
         const { over, seen } = yield* watched([TestAgent.work(1), ScriptedModel.text("ok")], {
           agent: {
@@ -372,7 +369,7 @@ describe("a tool call", () => {
           }
         }).pipe(Effect.provideService(Clock.Clock, clock))
         yield* Deferred.await(started)
-        set = sign * 3_600_000
+        set(sign * 3_600_000)
         yield* TestClock.adjust("3 seconds")
         yield* over
         const [finished] = RunLog.only(seen, "TurnFinished")

@@ -6,6 +6,7 @@ import type * as RunPolicy from "../../src/run/RunPolicy.ts"
 import * as RunState from "../../src/run/RunState.ts"
 import * as RunDecision from "../../src/run/state/RunDecision.ts"
 import * as Draft from "../support/Drafts.ts"
+import * as SettledTurn from "../support/SettledTurn.ts"
 
 const state = (
   limits: RunPolicy.Limits,
@@ -95,19 +96,8 @@ describe("the calls that are left", () => {
 })
 
 describe("the decision", () => {
-  const settled = (turn: Partial<RunDecision.Settled>): RunDecision.Settled => ({
-    finishReason: "stop",
-    hasCalls: false,
-    isEmpty: false,
-    cutBy: undefined,
-    invalidOutput: undefined,
-    toolError: undefined,
-    loop: undefined,
-    stoppedBy: undefined,
-    ...turn
-  })
   const decide = (turn: Partial<RunDecision.Settled>, other: Partial<RunState.RunState> = {}) =>
-    RunDecision.decide(state({}, {}, other), settled(turn), 0)
+    RunDecision.decide(state({}, {}, other), SettledTurn.of(turn), 0)
 
   it.each<readonly [RunEvent.FinishReason, RunEvent.Decision]>([
     ["stop", { _tag: "Complete", reason: "stop" }],

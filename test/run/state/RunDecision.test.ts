@@ -6,17 +6,7 @@ import type * as RunEvent from "../../../src/run/RunEvent.ts"
 import * as RunState from "../../../src/run/RunState.ts"
 import type * as Queue from "../../../src/run/state/Queue.ts"
 import * as RunDecision from "../../../src/run/state/RunDecision.ts"
-
-const settled: RunDecision.Settled = {
-  finishReason: "stop",
-  hasCalls: false,
-  isEmpty: false,
-  cutBy: undefined,
-  invalidOutput: undefined,
-  toolError: undefined,
-  loop: undefined,
-  stoppedBy: undefined
-}
+import * as SettledTurn from "../../support/SettledTurn.ts"
 
 const toolError: RunError.Stored = {
   _tag: "NonRetryableError",
@@ -84,13 +74,17 @@ describe("a decision", () => {
     ["nothing is gone on for that a limit forbids", {}, { ...queued("steer"), ...atLimit }, "Complete stop"],
     ["an empty answer to nothing is one", { isEmpty: true }, {}, "Complete stop"]
   ])("%s", (_, turn, state, expected) => {
-    const decision = RunDecision.decide({ ...RunState.empty, ...state }, { ...settled, ...turn }, 0)
+    const decision = RunDecision.decide({ ...RunState.empty, ...state }, SettledTurn.of(turn), 0)
     const said = decision._tag === "Fail" ? decision : `${decision._tag} ${decision.reason}`
     assert.deepStrictEqual(said, expected)
   })
 
   it("names the content filter where its answer does not fit the output schema", () => {
-    const decision = RunDecision.decide(RunState.empty, { ...settled, finishReason: filtered, invalidOutput: "no" }, 0)
+    const decision = RunDecision.decide(
+      RunState.empty,
+      SettledTurn.of({ finishReason: filtered, invalidOutput: "no" }),
+      0
+    )
     assert.strictEqual(decision._tag === "Fail" && decision.error.reason._tag, "ContentPolicy")
   })
 })
