@@ -32,7 +32,8 @@ const importLines = Effect.fnUntraced(function*(
   const { stderr } = yield* Output
   if (file.trim() === "") return yield* badInput("the file is empty: name one that fiberloop export made")
   if (to !== undefined) {
-    yield* Effect.mapError(Effect.fromResult(InputCheck.id("--to", to)), (error) => badInput(Messages.ofRun(error)))
+    const id = InputCheck.id("--to", to, "leave it out for the one that the session had")
+    yield* Effect.mapError(Effect.fromResult(id), (error) => badInput(Messages.ofRun(error)))
   }
   // all is checked before a database is made
   const session = yield* Effect.mapError(

@@ -70,7 +70,8 @@ export const make = (services: Env.Services, definition: Definition.Definition):
   ): Started.Starting => {
     const { limits, timeouts } = settings
     // what the application makes is checked like what is given
-    const badId = InputCheck.badId("runId", runId) ?? InputCheck.badId("sessionId", sessionId)
+    const badId = InputCheck.badId("runId", runId, InputCheck.orNew) ??
+      InputCheck.badId("sessionId", sessionId, InputCheck.orNew)
     if (badId !== undefined) return Effect.fail(badId)
     const checked = Result.flatMap(limits, (limits) => InputCheck.effective(input, { limits, toolPolicy, tools }))
     if (Result.isFailure(checked)) return Effect.fail(checked.failure)
@@ -134,7 +135,7 @@ export const make = (services: Env.Services, definition: Definition.Definition):
 }
 
 const checkedId = (sessionId: string) => {
-  const badId = InputCheck.badId("sessionId", sessionId)
+  const badId = InputCheck.badId("sessionId", sessionId, "name the session")
   return badId === undefined ? Effect.succeed(sessionId) : Effect.fail(badId)
 }
 
