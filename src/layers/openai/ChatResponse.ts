@@ -12,7 +12,7 @@ import type { JsonObject } from "../provider/Json.ts"
 import type { ChatChunk } from "./ChatChunk.ts"
 import * as ReasoningContent from "./ReasoningContent.ts"
 import * as TokenUsage from "./TokenUsage.ts"
-import * as ToolCalls from "./ToolCalls.ts"
+import { ToolCalls } from "./ToolCalls.ts"
 
 type Parts = Array<Response.StreamPartEncoded>
 
@@ -57,7 +57,7 @@ const timestamp = (created: number | undefined): string | undefined => {
 
 /** The response of the model that was asked for by this name. */
 export const make = (model: string): ChatResponse => {
-  const calls = ToolCalls.make()
+  const calls = new ToolCalls()
   const madeBy = ReasoningContent.by(model)
   let isAnnounced = false
   let open: "text" | "reasoning" | undefined
