@@ -1,7 +1,7 @@
 /**
  * What did not end in time, by call id where it was a call, and what that makes of the call: nothing, in most runs.
  *
- * Does not own when something is left behind (`Severing`), nor where its name is written (`Ending`).
+ * Does not own when something is left behind (`Leavable`), nor where its name is written (`Ending`).
  */
 import type * as ToolOutcome from "../../run/ToolOutcome.ts"
 

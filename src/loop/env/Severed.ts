@@ -2,11 +2,11 @@
  * What a run asks of an application's own code besides its tools and its model: an abort waits for it at most the grace
  * period; then it is left behind, and the end of the run names it.
  *
- * Does not own how that is done (`Severing`), nor time limits: whoever asks has its own.
+ * Does not own how that is done (`Leavable`), nor time limits: whoever asks has its own.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import * as Severing from "../../services/fibers/Severing.ts"
+import * as Leavable from "../../services/fibers/Leavable.ts"
 import * as ToolExecutor from "../../services/ToolExecutor.ts"
 import type * as Env from "./Env.ts"
 
@@ -19,7 +19,7 @@ export const run = <A, E, R>(
 ): Effect.Effect<A, E, R> =>
   Effect.andThen(
     Effect.yieldNow,
-    Severing.severed(
+    Leavable.run(
       self,
       Effect.sync(() => {
         leftBehind.set(`${name} ${subject}`, { name })
