@@ -12,8 +12,8 @@ import * as Schema from "effect/Schema"
 import * as InputCheck from "../../run/InputCheck.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import type * as Hooks from "../../services/Hooks.ts"
+import * as AppCode from "./AppCode.ts"
 import * as Env from "./Env.ts"
-import * as Severed from "./Severed.ts"
 
 export type ByPoint = { readonly [P in Hooks.Point]: ReadonlyArray<Hooks.Hook & Required<Pick<Hooks.Hook, P>>> }
 
@@ -64,7 +64,7 @@ export const run = <P extends Hooks.Point, A>(env: Around, asked: Asked<P, A>): 
     const timeout = Duration.fromInput(hook.timeout ?? "10 seconds")
     const limit = Option.getOrElse(timeout, () => Duration.zero)
     const self = Option.isNone(timeout) ? Effect.die("its time limit is no duration") : Effect.suspend(asked.ask)
-    return Severed.run(env, `hook ${hook.name}`, `${on} ${subject}`, self).pipe(
+    return AppCode.run(env, `hook ${hook.name}`, `${on} ${subject}`, self).pipe(
       Effect.timeoutOption(limit),
       Effect.exit,
       Effect.flatMap((exit) => {

@@ -10,8 +10,8 @@ import * as OpenCall from "../../run/state/OpenCall.ts"
 import type * as ToolOutcome from "../../run/ToolOutcome.ts"
 import * as Transcript from "../../run/Transcript.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
+import * as AppCode from "../env/AppCode.ts"
 import type * as Env from "../env/Env.ts"
-import * as Severed from "../env/Severed.ts"
 import * as Outcomes from "./Outcomes.ts"
 import * as Reconciling from "./Reconciling.ts"
 import * as ToolHooks from "./ToolHooks.ts"
@@ -93,7 +93,7 @@ const byRules = (env: Env.Env, call: Call): Judged => {
   }
   const asks = env.executor.needsApproval(env.handlers, candidate, env.policy.requireApprovalByDefault ?? false)
   if (isKnown(asks)) return { _tag: asks.value ? "Ask" : "Run", call }
-  const asked = Severed.run(env, `approval of ${call.tool}`, call.callId, asks)
+  const asked = AppCode.run(env, `approval of ${call.tool}`, call.callId, asks)
   return wait(env, Effect.map(asked, (asks): Verdict => ({ _tag: asks ? "Ask" : "Run", call })))
 }
 

@@ -12,9 +12,9 @@ import * as Approval from "../../run/Approval.ts"
 import * as RunInput from "../../run/RunInput.ts"
 import * as OpenCall from "../../run/state/OpenCall.ts"
 import * as Approver from "../../services/Approver.ts"
+import * as AppCode from "../env/AppCode.ts"
 import * as Digest from "../env/Digest.ts"
 import type * as Env from "../env/Env.ts"
-import * as Severed from "../env/Severed.ts"
 import * as Answering from "./Answering.ts"
 
 /** Records the question, unless it stands in the log already; one about other arguments than before is a new one. */
@@ -65,7 +65,7 @@ export const asking = (env: Env.Env, question: Approver.Question, nobody: Effect
 const ask = (env: Env.Env, question: Approver.Question): Effect.Effect<Approver.Answer | undefined> =>
   Effect.map(
     Effect.exit(
-      Severed.run(
+      AppCode.run(
         env,
         `approval of ${question.tool}`,
         question.callId,
