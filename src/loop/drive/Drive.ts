@@ -15,7 +15,6 @@ import * as RunState from "../../run/RunState.ts"
 import * as Alarm from "../../services/fibers/Alarm.ts"
 import * as Grace from "../../services/Grace.ts"
 import * as LeaveBehind from "../../services/LeaveBehind.ts"
-import * as AppCode from "../env/AppCode.ts"
 import type * as DriveRequest from "../env/DriveRequest.ts"
 import * as Env from "../env/Env.ts"
 import * as LeftBehind from "../env/LeftBehind.ts"
@@ -91,7 +90,7 @@ const observe = ({ live, request: { brief, runId, sessionId, settings }, service
 /** The context that all of a drive works in. */
 const contextOf = (driving: Driving) => (around: Context.Context<never>): Context.Context<never> => {
   const traced = Context.add(around, Tracer.ParentSpan, driving.observing.span)
-  return Context.add(traced, LeaveBehind.LeaveBehind, AppCode.leaveBehind(driving))
+  return Context.add(traced, LeaveBehind.LeaveBehind, LeftBehind.listener(driving.leftBehind))
 }
 
 /** Works, and then ends. Called by code that the drive's fiber runs. */

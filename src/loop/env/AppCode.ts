@@ -1,13 +1,11 @@
 /**
- * What a run asks of an application's own code besides its tools and its model: an abort waits for it at most the grace
- * period; then it is left behind, and the end of the run names it.
+ * A call into the application's own code, besides its tools and its model: a hook, a rule, an approver, a reconciler, a context
+ * strategy. An abort waits for it at most the grace period; then it is left behind, and the end of the run names it.
  *
  * Does not own how that is done (`Leavable`), nor time limits: whoever asks has its own.
  */
-import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Leavable from "../../services/fibers/Leavable.ts"
-import * as ToolExecutor from "../../services/ToolExecutor.ts"
 import type * as Env from "./Env.ts"
 
 /** `subject` says of which call, where it is about one. Whatever else is ready goes first. */
@@ -26,10 +24,3 @@ export const run = <A, E, R>(
       })
     )
   )
-
-/** What code names that could not end something that it started; once for each tool call, where it works for one. */
-export const leaveBehind = ({ leftBehind }: Pick<Env.Env, "leftBehind">) => (name: string): Effect.Effect<void> =>
-  Effect.withFiberSucceed(({ context }) => {
-    const call = Context.getOrUndefined(context, ToolExecutor.ToolCall)
-    leftBehind.set(call === undefined ? name : `${name} of ${call.callId}`, { name })
-  })
