@@ -2,7 +2,7 @@
  * What follows where the work of a drive was cut short, by a failure or from outside: whether its run had begun by then, and how
  * it ends, or why it never began.
  *
- * Does not own the end itself (`Ending`), nor how work is cut off (`Phase`).
+ * Does not own the end itself (`Ending`), nor how work is cut off (`Stoppable`).
  */
 import * as Cause from "effect/Cause"
 import * as RunError from "../../run/RunError.ts"

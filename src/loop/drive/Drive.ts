@@ -29,7 +29,7 @@ import * as CutShort from "./CutShort.ts"
 import * as DurationLimit from "./DurationLimit.ts"
 import * as Ending from "./Ending.ts"
 import type * as Live from "./Live.ts"
-import * as Phase from "./Phase.ts"
+import * as Stoppable from "./Stoppable.ts"
 import * as Telling from "./Telling.ts"
 
 /** What a drive is given. */
@@ -54,7 +54,7 @@ interface Driving extends Given {
 
 /**
  * Drives a run to its end; `forget` is called once the session is given back. Observers may take longer. It lets itself be
- * interrupted where it waits for its phases and for observers, and nowhere else.
+ * interrupted where it waits for its stoppable parts and for observers, and nowhere else.
  */
 export const drive = (
   services: Env.Services,
@@ -98,7 +98,7 @@ const through = (driving: Driving): Effect.Effect<void> => {
   const { live, observing } = driving
   return Effect.flatMap(
     // its turns have calls to settle behind what they leave behind
-    Phase.run(live, Alarm.hold(() => work(driving)), () => live.env === undefined ? 1 : 2),
+    Stoppable.run(live, Alarm.hold(() => work(driving)), () => live.env === undefined ? 1 : 2),
     (exit) => Effect.flatMapEager(end(driving, exit), () => observing.seen)
   )
 }

@@ -18,7 +18,7 @@ import type * as Env from "../env/Env.ts"
 import * as Unsettled from "../round/Unsettled.ts"
 import type * as Ended from "../turn/Ended.ts"
 import type * as Live from "./Live.ts"
-import * as Phase from "./Phase.ts"
+import * as Stoppable from "./Stoppable.ts"
 import * as Telling from "./Telling.ts"
 
 export type Ending =
@@ -40,7 +40,7 @@ export const finish = (
   record(env, ending)
   // given back before the store has answered, the session would not take this end any more
   const sealing = Detached.start(seal(env, release), Detached.contextHere())
-  return Effect.flatMapEager(Phase.patiently(live, sealing, storeStuck), (sealed) => {
+  return Effect.flatMapEager(Stoppable.patiently(live, sealing, storeStuck), (sealed) => {
     if (Exit.isSuccess(sealed)) env.inbox.answer()
     if (sealing.pollUnsafe() === undefined) {
       const giveUp = Effect.andThen(Effect.raceFirst(Fiber.await(sealing), Effect.sleep(sealLimit)), release)

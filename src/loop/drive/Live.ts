@@ -44,7 +44,7 @@ export class Live implements Runs.LiveRun {
   env: Env.Env | undefined
   /** the first reason to cut the run off */
   stopped: Stop | undefined
-  /** interrupts the phase under way */
+  /** interrupts the part of the drive under way */
   interrupt: (() => void) | undefined
   readonly #store: SessionStore.SessionStore["Service"]
   readonly #input: unknown
@@ -145,7 +145,7 @@ export class Live implements Runs.LiveRun {
   }
 }
 
-/** Cuts the run off, in whatever phase it is; the first reason counts. */
+/** Cuts the run off, whatever it is at; the first reason counts. */
 export const cutOff = (live: Pick<Live, "stopped" | "interrupt">, stop: Stop): void => {
   live.stopped ??= stop
   live.interrupt?.()
