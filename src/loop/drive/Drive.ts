@@ -19,9 +19,9 @@ import type * as DriveRequest from "../env/DriveRequest.ts"
 import * as Env from "../env/Env.ts"
 import * as LeftBehind from "../env/LeftBehind.ts"
 import * as Observing from "../observe/Observing.ts"
+import * as AfterCrash from "../open/AfterCrash.ts"
 import * as Cost from "../open/Cost.ts"
 import * as FirstEvent from "../open/FirstEvent.ts"
-import * as Mending from "../open/Mending.ts"
 import * as Opening from "../open/Opening.ts"
 import type * as Ended from "../turn/Ended.ts"
 import * as Turn from "../turn/Turn.ts"
@@ -135,7 +135,7 @@ const prepared = (
     Cost.check(services, found),
     (): ReturnType<typeof prepared> =>
       found._tag === "Ready" && RunState.isOpen(found.state)
-        ? Mending.mend(services, request, found)
+        ? AfterCrash.recovered(services, request, found)
         : Effect.succeed(found)
   )
 

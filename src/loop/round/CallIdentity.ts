@@ -3,7 +3,7 @@ import * as OpenCall from "../../run/state/OpenCall.ts"
 import type * as Env from "../env/Env.ts"
 
 export const of = ({ journal, sessionId }: Pick<Env.Env, "journal" | "sessionId">, callId: string) => {
-  // the run that made the call, which another may be mending
+  // the run that made the call, from which another may be recovering
   const { runId = journal.runId } = journal.state
   return { sessionId, runId, callId, idempotencyKey: OpenCall.idempotencyKey(sessionId, runId, callId) }
 }
