@@ -12,7 +12,7 @@ import type * as Model from "../../services/Model.ts"
 import type * as PrepareTurn from "../../services/PrepareTurn.ts"
 import * as Digest from "../env/Digest.ts"
 import type * as DriveRequest from "../env/DriveRequest.ts"
-import type * as Env from "../env/Env.ts"
+import * as Env from "../env/Env.ts"
 import * as Inbox from "../env/Inbox.ts"
 import * as Rules from "../env/Rules.ts"
 
@@ -33,9 +33,10 @@ export const make = (
 }
 
 /** What is asked for of the tools that are left: one that hooks left out cannot be. */
-export const choiceOf = ({ toolChoice, tools }: Pick<Env.Env, "toolChoice" | "tools">): Model.ToolChoice => {
+export const choiceOf = (offer: Pick<Env.Env, "toolChoice" | "tools">): Model.ToolChoice => {
+  const { toolChoice, tools } = offer
   if (tools.length === 0) return "none"
-  return typeof toolChoice === "object" && !tools.some(({ name }) => name === toolChoice.tool) ? "auto" : toolChoice
+  return typeof toolChoice === "object" && !Env.isOffered(offer, toolChoice.tool) ? "auto" : toolChoice
 }
 
 /** What a digest is of, of the tools that are offered. */
@@ -75,7 +76,7 @@ const changed = function*(
   if (unknown !== undefined) return yield* Rules.blocked("prepareTurn", `"${unknown}" is no tool of this agent`)
   const { tools } = names === undefined ? env : cut(env, names)
   const isCallable = typeof toolChoice === "object"
-    ? tools.some(({ name }) => name === toolChoice.tool)
+    ? Env.isOffered({ tools }, toolChoice.tool)
     : toolChoice !== "required" || tools.length > 0
   if (!isCallable) {
     const what = typeof toolChoice === "object" ? `the tool "${toolChoice.tool}"` : "a tool"
