@@ -19,6 +19,22 @@ export interface Folded {
   readonly transcript: Transcript.Transcript
 }
 
+/** A log that is being folded: what it holds is as of the last event that it took. */
+export class Folding implements Folded {
+  state: RunState.RunState
+  transcript: Transcript.Transcript
+
+  constructor({ state, transcript }: Folded) {
+    this.state = state
+    this.transcript = transcript
+  }
+
+  take(event: RunEvent.Durable): void {
+    this.state = RunState.evolve(this.state, event)
+    this.transcript = Transcript.append(this.transcript, event)
+  }
+}
+
 export const nothing: Folded = { state: RunState.empty, transcript: Transcript.empty }
 
 /** What is in the log already of a run, between two places of it. */
@@ -34,26 +50,23 @@ export interface Known extends Past {
 }
 
 type Store = SessionStore.SessionStore["Service"]
-type Folding = Effect.Effect<Folded, SessionStore.StoreError>
+type Read = Effect.Effect<Folded, SessionStore.StoreError>
 
 /** Folds what the log holds behind `folded`. */
-export const fold = (store: Store, sessionId: string, folded: Folded): Folding =>
+export const fold = (store: Store, sessionId: string, folded: Folded): Read =>
   folded.state.seq > 0
     ? readOn(store, sessionId, folded)
     : Effect.flatMap(atCompaction(store, sessionId), (start) => readOn(store, sessionId, start))
 
-const readOn = (store: Store, sessionId: string, folded: Folded): Folding =>
+const readOn = (store: Store, sessionId: string, folded: Folded): Read =>
   Effect.suspend(() => {
-    let { state, transcript } = folded
+    const folding = new Folding(folded)
     const take = (events: ReadonlyArray<RunEvent.Durable>) => {
-      for (const event of events) {
-        state = RunState.evolve(state, event)
-        transcript = Transcript.append(transcript, event)
-      }
+      for (const event of events) folding.take(event)
     }
-    return store.read(sessionId, { from: state.seq + 1 }).pipe(
+    return store.read(sessionId, { from: folded.state.seq + 1 }).pipe(
       Stream.runForEachArray((events) => Effect.sync(() => take(events))),
-      Effect.map(() => ({ state, transcript }))
+      Effect.map(() => ({ state: folding.state, transcript: folding.transcript }))
     )
   })
 
