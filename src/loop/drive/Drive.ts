@@ -170,9 +170,10 @@ const end = (driving: Driving, exit: Exit.Exit<Worked, RunError.RunError>): Effe
       : finish(taken!.env, exit.value)
   }
   const { cause } = exit
-  if (taken === undefined || !CutShort.hasBegun(live, taken, cause)) {
+  const firstEvent = CutShort.firstEventOf(live, taken, cause)
+  if (taken === undefined || firstEvent === "nowhere") {
     return Effect.andThen(release(driving), Telling.refuse(live, CutShort.refusalOf(live, cause)))
   }
-  if (live.env === undefined && CutShort.isStored(taken)) live.began(taken.env)
+  if (firstEvent === "stored") live.began(taken.env)
   return finish(taken.env, CutShort.endingOf(taken.env, live, cause))
 }
