@@ -100,55 +100,90 @@ const settled = (
   isEmpty: boolean
 ): Result => ({ ...answer, attempt, isEmpty, model: model.info, tools })
 
+/** An attempt that was made: of whom, in which environment, and what came of it. */
+interface Tried extends Asking {
+  readonly attempt: number
+  readonly result: AttemptResult.AttemptResult
+  /** an answer that says nothing counts by now */
+  readonly mayBeEmpty: boolean
+}
+
+/** Whoever is asked next. */
+interface Asking {
+  readonly env: Env.Env
+  readonly asked: Asked
+  readonly tries: Tries.Tries
+}
+
+type Next = { readonly _tag: "Ask"; readonly asking: Asking } | Exclude<Result, { _tag: "Settled" }>
+type Following = Effect.fn.Return<Next, RunError.RunError>
+
 /** From a first attempt that failed or says nothing to one that counts, or to why there is none. */
 const tryAgain = Effect.fnUntraced(function*(
-  turnEnv: Env.Env,
-  firstAsked: Asked,
-  firstAttempt: number,
-  firstResult: AttemptResult.AttemptResult
+  env: Env.Env,
+  asked: Asked,
+  attempt: number,
+  result: AttemptResult.AttemptResult
 ): Effect.fn.Return<Result, RunError.RunError> {
-  const { journal } = turnEnv
-  const { turn } = journal.state
   const policies = yield* RetryPolicy.RetryPolicy
-  let env = turnEnv
-  let asked = firstAsked
-  let tries = Tries.make(policies, asked.model, firstAttempt - 1)
-  let result = firstResult
+  const tries = Tries.make(policies, asked.model, attempt - 1)
   // behind tools that is an answer, and so it is said twice
-  let mayBeEmpty = asked.messages[asked.messages.length - 1]?.role === "tool"
-
-  for (let attempt = firstAttempt;; attempt++) {
-    const verdict = yield* Tries.judge(tries, attempt, result, mayBeEmpty, journal)
+  const mayBeEmpty = asked.messages[asked.messages.length - 1]?.role === "tool"
+  let tried: Tried = { env, asked, tries, attempt, result, mayBeEmpty }
+  while (true) {
+    const { asked, attempt, env, result } = tried
+    const verdict = yield* Tries.judge(tried.tries, attempt, result, tried.mayBeEmpty, env.journal)
     if (verdict._tag === "Counts") {
       return settled(env, asked, attempt, verdict.answer, AttemptResult.saysNothing(verdict.answer))
     }
     discard(env, asked, attempt, result, verdict)
-    // the application's rule may throw: what the attempt cost is recorded by then
-    const to = verdict._tag === "Failed" ? Tries.fallbackOf(asked.model, verdict.error) : undefined
-    if (verdict._tag === "Failed" && to === undefined) {
-      if (verdict.error.reason._tag === "ContextOverflow") return { _tag: "Overflow", error: verdict.final }
-      journal.move("modelFailed")
-      return yield* verdict.final
+    const next = verdict._tag === "Retry" ? yield* retry(tried, verdict) : yield* goOn(policies, tried, verdict)
+    if (next._tag !== "Ask") return next
+    const { asking } = next
+    tried = {
+      ...asking,
+      attempt: attempt + 1,
+      result: yield* ask(asking.env, asking.asked, attempt + 1),
+      mayBeEmpty: tried.mayBeEmpty || result._tag === "Settled"
     }
-    const limited = RunDecision.limitReached(journal.state, journal.now())
-    if (limited !== undefined) return { _tag: "Limited", reason: limited }
-
-    mayBeEmpty ||= result._tag === "Settled"
-    if (verdict._tag === "Retry") {
-      journal.move(result._tag === "Settled" ? "emptyAnswer" : "retryableError")
-      yield* wait(journal, { turn, attempt, error: verdict.error.reason }, verdict.delay)
-    } else if (to !== undefined) {
-      const taken = yield* TakingOver.takeOver(env, asked.model, to)
-      if (taken._tag === "Compact") return taken
-      env = taken.env
-      asked = makeAsked(env, to, taken.messages)
-      tries = Tries.make(policies, asked.model, attempt)
-    }
-    result = yield* ask(env, asked, attempt + 1)
   }
 })
 
-/** Records what an attempt cost that does not count. */
+/** Waits for another try at the same model. */
+const retry = function*(
+  { asked, attempt, env, result, tries }: Tried,
+  { delay, error }: Extract<Tries.Verdict, { _tag: "Retry" }>
+): Following {
+  const { journal } = env
+  const limit = RunDecision.limitReached(journal.state, journal.now())
+  if (limit !== undefined) return { _tag: "Limited", reason: limit }
+  journal.move(result._tag === "Settled" ? "emptyAnswer" : "retryableError")
+  yield* wait(journal, { turn: journal.state.turn, attempt, error: error.reason }, delay)
+  return { _tag: "Ask", asking: { env, asked, tries } }
+}
+
+/** Behind a failure that is final: another model takes over, or the call has failed. */
+const goOn = function*(
+  policies: RetryPolicy.RetryPolicy,
+  { asked: { model }, attempt, env }: Tried,
+  { error, final }: Extract<Tries.Verdict, { _tag: "Failed" }>
+): Following {
+  const { journal } = env
+  const to = Tries.fallbackOf(model, error)
+  if (to === undefined) {
+    if (error.reason._tag === "ContextOverflow") return { _tag: "Overflow", error: final }
+    journal.move("modelFailed")
+    return yield* final
+  }
+  const limit = RunDecision.limitReached(journal.state, journal.now())
+  if (limit !== undefined) return { _tag: "Limited", reason: limit }
+  const taken = yield* TakingOver.takeOver(env, model, to)
+  if (taken._tag === "Compact") return taken
+  const asked = makeAsked(taken.env, to, taken.messages)
+  return { _tag: "Ask", asking: { env: taken.env, asked, tries: Tries.make(policies, to, attempt) } }
+}
+
+/** Records what an attempt cost that does not count, before an application's rule is asked, which may throw. */
 const discard = (
   { journal, prices }: Env.Env,
   { model }: Asked,
