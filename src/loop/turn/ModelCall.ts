@@ -2,7 +2,7 @@
  * The settled model call of a turn: attempts until one counts, with backoff between them, at the model whose turn it is
  * and then at those behind it. Announces a delay before it begins, and stores what a discarded attempt cost.
  *
- * Does not own one attempt (`Attempt`), what follows it (`Tries`, `TakingOver`), nor what follows the answer (`Turn`).
+ * Does not own one attempt (`Asking`), what follows it (`Tries`, `TakingOver`), nor what follows the answer (`Turn`).
  */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -11,18 +11,15 @@ import type * as Message from "../../run/Message.ts"
 import type * as RunError from "../../run/RunError.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import * as RunDecision from "../../run/state/RunDecision.ts"
-import * as Transcript from "../../run/Transcript.ts"
 import type * as ContextManager from "../../services/ContextManager.ts"
 import type * as Model from "../../services/Model.ts"
 import * as Prices from "../../services/Prices.ts"
 import * as RetryPolicy from "../../services/RetryPolicy.ts"
 import type * as Env from "../env/Env.ts"
 import type * as Journal from "../log/Journal.ts"
-import * as Chat from "../observe/Chat.ts"
-import * as Attempt from "./Attempt.ts"
+import * as Asking from "./Asking.ts"
 import type * as Backoff from "./Backoff.ts"
 import * as CurrentModel from "./CurrentModel.ts"
-import * as Offer from "./Offer.ts"
 import * as TakingOver from "./TakingOver.ts"
 import * as Tries from "./Tries.ts"
 
@@ -41,87 +38,50 @@ interface Answered {
   readonly tools: Model.Tools
 }
 
-/** Who is asked, with the messages that are legal for it. */
-interface Asked {
-  readonly model: Model.Model["Service"]
-  readonly messages: ReadonlyArray<Message.Message>
-}
-
-/** Where hooks made `messages`, those are sent. */
-const makeAsked = (
-  env: Env.Env,
-  model: Model.Model["Service"],
-  messages: ReadonlyArray<Message.Message> | undefined
-): Asked => ({
-  model,
-  messages: messages ?? Transcript.messages(env.journal.transcript, model.info, env.system)
-})
-
 /** Sends what the transcript says, or the messages that hooks left of it, to `model` first. */
 export const run = function*(
   env: Env.Env,
   model: Model.Model["Service"],
   prompt: ReadonlyArray<Message.Message> | undefined
 ): Effect.fn.Return<Result, RunError.RunError> {
-  const asked = makeAsked(env, model, prompt)
+  const asked = Asking.of(env, model, prompt)
   const attempt = env.journal.state.attempts + 1
-  const result = yield* ask(env, asked, attempt)
+  const result = yield* Asking.ask(env, asked, attempt)
   return result._tag === "Settled" && !AttemptResult.saysNothing(result)
     ? settled(env, asked, attempt, result, false)
     : yield* tryAgain(env, asked, attempt, result)
 }
 
-/** Makes an attempt. */
-const ask = function*(
-  env: Env.Env,
-  { messages, model }: Asked,
-  attempt: number
-): Effect.fn.Return<AttemptResult.AttemptResult> {
-  const { journal, output, patience, sessionId, telemetry, tools } = env
-  const { turn } = journal.state
-  const metadata = { sessionId, runId: journal.runId, turn, attempt }
-  const bare: Model.ModelRequest = { messages, tools, toolChoice: Offer.choiceOf(env), metadata }
-  const request = output === undefined ? bare : { ...bare, output }
-  const onLeftBehind = Effect.sync(() => {
-    env.leftBehind.set(`model ${turn}.${attempt}`, { name: `model ${model.info.name}` })
-  })
-  const tried = Attempt.run(model, request, journal, patience, onLeftBehind)
-  const result = yield* Chat.around(telemetry, model.info, request, tried)
-  const broken = Chat.measure(telemetry, model.info, result)
-  if (broken !== undefined) yield* broken
-  return result
-}
-
 const settled = (
   { tools }: Env.Env,
-  { model }: Asked,
+  { model }: Asking.Asked,
   attempt: number,
   answer: AttemptResult.Settled,
   isEmpty: boolean
 ): Result => ({ ...answer, attempt, isEmpty, model: model.info, tools })
 
 /** An attempt that was made: of whom, in which environment, and what came of it. */
-interface Tried extends Asking {
+interface Tried extends Again {
   readonly attempt: number
   readonly result: AttemptResult.AttemptResult
   /** an answer that says nothing counts by now */
   readonly mayBeEmpty: boolean
 }
 
-/** Whoever is asked next. */
-interface Asking {
+/** Who is asked at another attempt, and where. */
+interface Again {
   readonly env: Env.Env
-  readonly asked: Asked
+  readonly asked: Asking.Asked
   readonly tries: Tries.Tries
 }
 
-type Next = { readonly _tag: "Ask"; readonly asking: Asking } | Exclude<Result, { _tag: "Settled" }>
+type Next = { readonly _tag: "Again"; readonly again: Again } | Exclude<Result, { _tag: "Settled" }>
 type Following = Effect.fn.Return<Next, RunError.RunError>
 
 /** From a first attempt that failed or says nothing to one that counts, or to why there is none. */
 const tryAgain = Effect.fnUntraced(function*(
   env: Env.Env,
-  asked: Asked,
+  asked: Asking.Asked,
   attempt: number,
   result: AttemptResult.AttemptResult
 ): Effect.fn.Return<Result, RunError.RunError> {
@@ -138,12 +98,12 @@ const tryAgain = Effect.fnUntraced(function*(
     }
     discard(env, asked, attempt, result, verdict)
     const next = verdict._tag === "Retry" ? yield* retry(tried, verdict) : yield* goOn(policies, tried, verdict)
-    if (next._tag !== "Ask") return next
-    const { asking } = next
+    if (next._tag !== "Again") return next
+    const { again } = next
     tried = {
-      ...asking,
+      ...again,
       attempt: attempt + 1,
-      result: yield* ask(asking.env, asking.asked, attempt + 1),
+      result: yield* Asking.ask(again.env, again.asked, attempt + 1),
       mayBeEmpty: tried.mayBeEmpty || result._tag === "Settled"
     }
   }
@@ -159,7 +119,7 @@ const retry = function*(
   if (limit !== undefined) return { _tag: "Limited", reason: limit }
   journal.move(result._tag === "Settled" ? "emptyAnswer" : "retryableError")
   yield* wait(journal, { turn: journal.state.turn, attempt, error: error.reason }, delay)
-  return { _tag: "Ask", asking: { env, asked, tries } }
+  return { _tag: "Again", again: { env, asked, tries } }
 }
 
 /** Behind a failure that is final: another model takes over, or the call has failed. */
@@ -179,14 +139,14 @@ const goOn = function*(
   if (limit !== undefined) return { _tag: "Limited", reason: limit }
   const taken = yield* TakingOver.takeOver(env, model, to)
   if (taken._tag === "Compact") return taken
-  const asked = makeAsked(taken.env, to, taken.messages)
-  return { _tag: "Ask", asking: { env: taken.env, asked, tries: Tries.make(policies, to, attempt) } }
+  const asked = Asking.of(taken.env, to, taken.messages)
+  return { _tag: "Again", again: { env: taken.env, asked, tries: Tries.make(policies, to, attempt) } }
 }
 
 /** Records what an attempt cost that does not count, before an application's rule is asked, which may throw. */
 const discard = (
   { journal, prices }: Env.Env,
-  { model }: Asked,
+  { model }: Asking.Asked,
   attempt: number,
   { duration, usage }: AttemptResult.AttemptResult,
   verdict: Exclude<Tries.Verdict, { _tag: "Counts" }>
