@@ -64,7 +64,7 @@ export class Live implements Runs.LiveRun {
     this.#input = begin._tag === "Start" ? begin.input : folded.state.input
   }
 
-  get fingerprint() {
+  get canonicalInput() {
     return RunInput.canonical(this.#input)
   }
 
