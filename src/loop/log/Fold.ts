@@ -6,6 +6,7 @@
  */
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
+import type * as DurableEvent from "../../run/DurableEvent.ts"
 import * as Snapshot from "../../run/log/Snapshot.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import type * as RunInput from "../../run/RunInput.ts"
@@ -108,7 +109,7 @@ export const find = Effect.fnUntraced(function*(
 })
 
 /** The last state of a run that others follow, and its place. */
-const endOf = (store: Store, sessionId: string, started: Extract<RunEvent.Durable, { _tag: "RunStarted" }>) =>
+const endOf = (store: Store, sessionId: string, started: DurableEvent.Of<"RunStarted">) =>
   Effect.suspend(() => {
     let state = RunState.evolve(RunState.empty, started)
     return store.read(sessionId, { from: started.seq + 1 }).pipe(
@@ -129,10 +130,10 @@ const last = Effect.fnUntraced(function*<const Type extends SessionStore.Landmar
   sessionId: string,
   type: Type,
   runId?: string
-): Effect.fn.Return<Extract<RunEvent.Durable, { _tag: Type }> | undefined, SessionStore.StoreError> {
+): Effect.fn.Return<DurableEvent.Of<Type> | undefined, SessionStore.StoreError> {
   const seq = yield* store.lastOf(sessionId, type, runId)
   const event = seq === undefined ? undefined : yield* eventAt(store, sessionId, seq)
-  return event?._tag === type ? event as Extract<RunEvent.Durable, { _tag: Type }> : undefined
+  return event?._tag === type ? event as DurableEvent.Of<Type> : undefined
 })
 
 const eventAt = (store: Store, sessionId: string, seq: number) =>
