@@ -5,8 +5,6 @@ import * as Schema from "effect/Schema"
 import * as Message from "./Message.ts"
 import * as RunPolicy from "./RunPolicy.ts"
 
-export { canonical } from "./Canonical.ts"
-
 /** A user message as a caller writes one; `content` may be plain text. */
 export interface MessageInput {
   readonly role: "user"

@@ -6,9 +6,10 @@
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Canonical from "../../run/Canonical.ts"
 import type * as RunError from "../../run/RunError.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
-import * as RunInput from "../../run/RunInput.ts"
+import type * as RunInput from "../../run/RunInput.ts"
 import type * as RunResult from "../../run/RunResult.ts"
 import * as Grace from "../../services/Grace.ts"
 import type * as Runs from "../../services/Runs.ts"
@@ -65,7 +66,7 @@ export class Live implements Runs.LiveRun {
   }
 
   get canonicalInput() {
-    return RunInput.canonical(this.#input)
+    return Canonical.canonical(this.#input)
   }
 
   get begun() {

@@ -9,7 +9,8 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Result from "effect/Result"
 import * as Approval from "../../run/Approval.ts"
-import * as RunInput from "../../run/RunInput.ts"
+import * as Canonical from "../../run/Canonical.ts"
+import type * as RunInput from "../../run/RunInput.ts"
 import * as OpenCall from "../../run/state/OpenCall.ts"
 import * as Approver from "../../services/Approver.ts"
 import * as AppCode from "../env/AppCode.ts"
@@ -26,7 +27,7 @@ export const request = Effect.fnUntraced(function*(
   const { callId, tool, turn } = call
   const params = OpenCall.asked(call)
   const approvalId = call.approvalId ?? newId(journal, callId)
-  const digest = yield* Digest.sha256(RunInput.canonical(params))
+  const digest = yield* Digest.sha256(Canonical.canonical(params))
   const isNew = call.approvalId === undefined
   const expiresAt = isNew && policy.approvalTimeout !== undefined
     ? journal.now() + policy.approvalTimeout
