@@ -32,8 +32,8 @@ import type * as Live from "./Live.ts"
 import * as Stoppable from "./Stoppable.ts"
 import * as Telling from "./Telling.ts"
 
-/** What a drive is given. */
-interface Given {
+/** What a drive begins with. */
+interface Beginning {
   readonly services: Env.Services
   readonly request: DriveRequest.DriveRequest
   readonly live: Live.Live
@@ -44,7 +44,7 @@ interface Given {
 }
 
 /** One drive under way, and how far it came. */
-interface Driving extends Given {
+interface Driving extends Beginning {
   readonly observing: Observing.Observing
   /** set once the session is this drive's */
   taken: CutShort.TakenUp | undefined
@@ -65,21 +65,21 @@ export const drive = (
   Effect.uninterruptible(Effect.suspend(() => {
     live.track.add(live)
     const leftBehind = new LeftBehind.LeftBehind()
-    const given: Given = { services, request, live, forget, leftBehind, scope: Scope.makeUnsafe() }
-    const whole = Effect.flatMapEager(observe(given), (observing) => {
+    const beginning: Beginning = { services, request, live, forget, leftBehind, scope: Scope.makeUnsafe() }
+    const whole = Effect.flatMapEager(observe(beginning), (observing) => {
       live.observing = observing
-      const driving: Driving = { ...given, observing, taken: undefined, timer: undefined }
+      const driving: Driving = { ...beginning, observing, taken: undefined, timer: undefined }
       return Effect.updateContext(Effect.suspend(() => through(driving)), contextOf(driving))
     })
     // a bug of ours or of a tracer: nobody is left waiting, and no session held, for a run that has none left to drive it
     return Effect.catchCause(
       whole,
-      (cause) => Effect.andThen(release(given), Telling.refuse(live, RunError.fromCause(cause)))
+      (cause) => Effect.andThen(release(beginning), Telling.refuse(live, RunError.fromCause(cause)))
     )
   }))
 
 /** A drive is observed from before its session is opened: what opening it does is below the drive's span. */
-const observe = ({ live, request: { brief, runId, sessionId, settings }, services }: Given) =>
+const observe = ({ live, request: { brief, runId, sessionId, settings }, services }: Beginning) =>
   Observing.make(
     { agent: brief.agent, sessionId, runId, tools: brief.handlers.tools },
     services.model.info,

@@ -36,12 +36,12 @@ export const byPoint = (hooks: ReadonlyArray<Hooks.Hook>): ByPoint => {
   }
 }
 
-/** What a hook gave, where it gave something; `Broken` is a guard without a usable word, and says what was wrong. */
-export type Given<A> =
+/** What a hook says, where it says something; `Broken` is a guard without a usable word, and says what was wrong. */
+export type Word<A> =
   | { readonly _tag: "Given"; readonly value: A | undefined }
   | { readonly _tag: "Broken"; readonly why: string }
 
-const nothing: Given<never> = { _tag: "Given", value: undefined }
+const nothing: Word<never> = { _tag: "Given", value: undefined }
 
 export interface Asked<P extends Hooks.Point, A> {
   readonly hook: Hooks.Hook
@@ -57,7 +57,7 @@ export interface Asked<P extends Hooks.Point, A> {
  * Never fails; only our interruption passes through. On a fiber of its own, so that it may throw, or give what is no effect,
  * and so that one that does not stop when it is told to can be left behind, and named.
  */
-export const run = <P extends Hooks.Point, A>(env: Around, asked: Asked<P, A>): Effect.Effect<Given<A>> =>
+export const run = <P extends Hooks.Point, A>(env: Around, asked: Asked<P, A>): Effect.Effect<Word<A>> =>
   Effect.suspend(() => {
     const { hook, on, subject } = asked
     const elapsed = Env.stopwatch(env)
@@ -85,7 +85,7 @@ const read = <A>(
   exit: Exit.Exit<Option.Option<unknown>, unknown>,
   gives: Schema.ConstraintDecoder<A, never> | undefined,
   limit: Duration.Duration
-): Given<A> => {
+): Word<A> => {
   if (Exit.isFailure(exit)) return { _tag: "Broken", why: "failed" }
   if (Option.isNone(exit.value)) return { _tag: "Broken", why: `took more than ${Duration.toMillis(limit)} ms` }
   const { value } = exit.value
