@@ -17,7 +17,7 @@ import type { Settings } from "./Settings.ts"
 export const own = "fiberloop/cli/CliAgent"
 
 /** Goes on with the session of another program all the same. */
-export const flag = "--as-fiberloop"
+const flag = "--as-fiberloop"
 
 type RunStarted = DurableEvent.Of<"RunStarted">
 

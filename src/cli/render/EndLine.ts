@@ -41,7 +41,7 @@ export const spent = ({ cost, inputTokens, outputTokens }: Usage.Usage): Readonl
   ]
 }
 
-export type Used = Pick<RunEvent.Totals, "duration" | "toolCalls" | "turns" | "usage">
+type Used = Pick<RunEvent.Totals, "duration" | "toolCalls" | "turns" | "usage">
 
 /** What several runs have used up together. */
 export const sum = (all: Iterable<RunEvent.Totals>): Used => {
@@ -80,7 +80,7 @@ export const line = (event: RunEvent.End, sessionId: string, paint: Paint): stri
 }
 
 /** What is known of a run besides its end. */
-export interface Course {
+interface Course {
   /** its questions have answers */
   readonly isDecided?: boolean
   /** it is one of another program's agent */

@@ -34,7 +34,7 @@ export interface Look {
   readonly isChat?: boolean
 }
 
-export interface State {
+interface State {
   /** the words of the attempt under way that were shown; elsewhere than on a terminal none are */
   readonly shown: RunEvents.Reading
   /** the end of a piece that may belong to the next one */

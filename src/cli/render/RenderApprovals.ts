@@ -8,7 +8,7 @@ import { duration } from "./ToolLine.ts"
 import * as ToolLine from "./ToolLine.ts"
 import * as ToolResult from "./ToolResult.ts"
 
-export interface Waiting {
+interface Waiting {
   readonly sessionId: string
   readonly title: string
   /** the agent of another program, whose calls they are */

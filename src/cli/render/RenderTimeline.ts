@@ -26,7 +26,7 @@ export interface Look {
   readonly isFull: boolean
 }
 
-export interface State {
+interface State {
   /** drives so far */
   readonly drives: number
   readonly drive: Timeline.DriveStarted | undefined

@@ -28,7 +28,7 @@ export interface Way<A> {
 }
 
 /** What is asked about, and what came of it. */
-export interface Exchange<A> {
+interface Exchange<A> {
   readonly before: A | undefined
   /** the first words of the conversation */
   readonly first: string
@@ -38,7 +38,7 @@ export interface Exchange<A> {
   readonly count: ContextManager.Size["ofText"]
 }
 
-export interface Taken<A> {
+interface Taken<A> {
   readonly value?: A
   readonly problem?: string
 }

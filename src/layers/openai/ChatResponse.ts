@@ -17,9 +17,9 @@ import { ToolCalls } from "./ToolCalls.ts"
 type Parts = Array<Response.StreamPartEncoded>
 
 /** Why a response that ended is not one: no finish reason, one that says it failed, or a call without a name. */
-export type Defect = "truncated" | "failed" | "nameless"
+type Defect = "truncated" | "failed" | "nameless"
 
-export interface ChatResponse {
+interface ChatResponse {
   readonly push: (chunk: ChatChunk, out: Parts) => void
   /** The model finished: what may still come is usage. */
   readonly isFinished: () => boolean

@@ -25,7 +25,7 @@ export interface ProviderError {
 }
 
 /** An error of which only the words are known. */
-export const fromWords = (message: string): ProviderError => ({
+const fromWords = (message: string): ProviderError => ({
   message,
   code: undefined,
   type: undefined,

@@ -15,7 +15,7 @@ type Row = SessionRows.SessionRow
 type Changed = Effect.Effect<Row | undefined, SqlError.SqlError>
 type Owned = Pick<Row, "session"> & { readonly owner: string }
 
-export interface ClaimStatements {
+interface ClaimStatements {
   /** Also of a session that has no events yet. */
   readonly look: (sessionId: string) => Changed
   /** Adds a session; nothing where the id is taken. */

@@ -20,13 +20,13 @@ type Fault = SqlError.SqlError | SessionStore.StoreError
 type Session = SessionClaims.Claim["session"]
 
 /** The copied events; `id` is the session that they are from, for errors. */
-export interface Copy {
+interface Copy {
   readonly session: Session
   readonly id: string
   readonly turns: number
 }
 
-export interface SessionCopy {
+interface SessionCopy {
   /** Copies the events of a session up to `place` to another one, in the transaction under way. */
   readonly copy: (row: SessionRows.SessionRow, to: Session, place: number) => Effect.Effect<Copy, Fault>
   readonly eventAt: (copy: Copy, seq: number) => Effect.Effect<RunEvent.Durable, Fault>

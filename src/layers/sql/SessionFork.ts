@@ -21,7 +21,7 @@ import * as SessionRows from "./SessionRows.ts"
 
 type Fault = SqlError.SqlError | SessionStore.StoreError
 
-export type SessionFork = (
+type SessionFork = (
   sessionId: string,
   options: SessionStore.ForkOptions
 ) => Effect.Effect<SessionStore.SessionInfo, Fault>

@@ -17,7 +17,7 @@ type Fault = SqlError.SqlError | SessionStore.StoreError
 
 export type ListOptions = NonNullable<Parameters<SessionStore.SessionStore["Service"]["list"]>[0]>
 
-export interface SessionList {
+interface SessionList {
   /** Last changed first. */
   readonly list: (options: ListOptions) => Effect.Effect<ReadonlyArray<SessionStore.SessionInfo>, Fault>
   readonly info: (sessionId: string) => Effect.Effect<SessionStore.SessionInfo | undefined, Fault>

@@ -11,13 +11,13 @@ import type * as Answered from "./Answered.ts"
 import * as SessionDialect from "./SessionDialect.ts"
 
 /** A session that its owner holds no more, with `head` events in it. */
-export interface GivenBack {
+interface GivenBack {
   readonly sessionId: string
   readonly owner: string
   readonly head: number
 }
 
-export interface SessionRelease {
+interface SessionRelease {
   /** Whether an owner has given its session back, from the call of `now` or `later` on, although the row may say otherwise. */
   readonly isGiven: (owner: string) => boolean
   /** Takes a session away that holds nothing. Does nothing where another has it. A try that fails goes on as `later`. */

@@ -21,7 +21,7 @@ import * as SessionRows from "./SessionRows.ts"
 type Events = Arr.NonEmptyReadonlyArray<RunEvent.Durable>
 type Appending = Effect.Effect<void, SessionStore.StoreError>
 
-export interface SessionWriter {
+interface SessionWriter {
   readonly claim: SessionClaims.Claim
   readonly head: () => number
   /**

@@ -22,7 +22,7 @@ import type * as Observing from "../observe/Observing.ts"
 import * as Answering from "../round/Answering.ts"
 
 /** Why a run was cut off from outside. */
-export type Stop =
+type Stop =
   | { readonly _tag: "Abort"; readonly reason: RunEvent.AbortedReason }
   | { readonly _tag: "Duration" }
   | { readonly _tag: "Failed"; readonly error: RunError.RunError }

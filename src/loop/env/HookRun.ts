@@ -37,7 +37,7 @@ export const byPoint = (hooks: ReadonlyArray<Hooks.Hook>): ByPoint => {
 }
 
 /** What a hook says, where it says something; `Broken` is a guard without a usable word, and says what was wrong. */
-export type Word<A> =
+type Word<A> =
   | { readonly _tag: "Given"; readonly value: A | undefined }
   | { readonly _tag: "Broken"; readonly why: string }
 

@@ -9,7 +9,7 @@ import * as Effect from "effect/Effect"
 import type * as ToolOutcome from "../../run/ToolOutcome.ts"
 import * as ToolExecutor from "../../services/ToolExecutor.ts"
 
-export interface Left {
+interface Left {
   readonly name: string
   readonly outcome?: ToolOutcome.ToolOutcome
 }

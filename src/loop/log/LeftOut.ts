@@ -8,7 +8,7 @@ import * as RunEvent from "../../run/RunEvent.ts"
 import type * as RunState from "../../run/RunState.ts"
 import * as Fold from "./Fold.ts"
 
-export interface Rest extends Fold.Folded {
+interface Rest extends Fold.Folded {
   readonly recorded: Array<RunEvent.RunEvent>
   /** the live status before what was left out; `undefined` where it is the same */
   readonly status: RunEvent.Status | undefined

@@ -19,7 +19,7 @@ import * as Outcomes from "./Outcomes.ts"
 import * as ToolHooks from "./ToolHooks.ts"
 
 /** The call's outcome, as far as it is known; `undefined` where it took no effect. */
-export type Known = ToolOutcome.ToolOutcome | undefined
+type Known = ToolOutcome.ToolOutcome | undefined
 
 /** Asks what became of a call; whatever goes wrong in asking, nothing is known. */
 export const ask = (

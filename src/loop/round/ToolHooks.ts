@@ -21,7 +21,7 @@ type Outcome = ToolOutcome.ToolOutcome
 type Around = Pick<Env.Env, "clock" | "hooks" | "journal" | "leftBehind" | "sessionId">
 
 /** A call with the arguments it goes on with, or what it is settled as, and by which hook. */
-export type Prepared =
+type Prepared =
   | { readonly _tag: "Go"; readonly call: Call }
   | { readonly _tag: "Settle"; readonly outcome: Outcome; readonly hook: string }
 

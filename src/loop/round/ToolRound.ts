@@ -18,7 +18,7 @@ import { RoundProgress } from "./RoundProgress.ts"
 import * as Stopping from "./Stopping.ts"
 import * as Unsettled from "./Unsettled.ts"
 
-export interface Round {
+interface Round {
   /** the limit that kept calls of this message from running */
   readonly cutBy: RunEvent.LimitedReason | undefined
   /** set where a call failed and the policy says not to continue */

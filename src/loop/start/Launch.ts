@@ -28,7 +28,7 @@ import * as Start from "./Start.ts"
 import type * as Started from "./Started.ts"
 import type * as Visit from "./Visit.ts"
 
-export interface Launch {
+interface Launch {
   /** Starts a run, or attaches to the one that this id and input made before. */
   readonly start: (input: RunInput.RunInput, isWatched: boolean) => Started.Starting
   /** Starts the next drive of a session's last run. */

@@ -19,7 +19,7 @@ import * as CurrentModel from "./CurrentModel.ts"
 import * as Offer from "./Offer.ts"
 
 /** What is sent in a turn, where hooks saw it. */
-export interface Prompt {
+interface Prompt {
   readonly messages: ReadonlyArray<Message.Message>
   readonly offer: Pick<DriveRequest.Offer, "tools" | "inputDigest">
 }
