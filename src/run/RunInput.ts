@@ -1,5 +1,7 @@
 /**
  * What starts a run: the input as a caller gives it, and the effective input as the log keeps it.
+ *
+ * Does not own what may be given, nor how the one becomes the other (`InputCheck`).
  */
 import * as Schema from "effect/Schema"
 import * as Message from "./Message.ts"

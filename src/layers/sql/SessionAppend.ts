@@ -2,6 +2,8 @@
  * The hot path of a session in SQL: the fence and the events behind it, as prepared statements, all or nothing. Where SQLite
  * keeps them it is one statement, and the row of the session follows in few of the appends. Postgres has a faster way, in
  * `PgAppend`.
+ *
+ * Does not own what follows where its answer gets lost (`SessionWriter`), nor events that need no fence (`SessionLog`).
  */
 import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"

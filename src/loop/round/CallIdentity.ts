@@ -1,4 +1,8 @@
-/** Who a call is to the application's code: its handler, its hooks and a reconciler know it by the same key. */
+/**
+ * Who a call is to the application's code: its handler, its hooks and a reconciler know it by the same key.
+ *
+ * Does not own how a key is made (`OpenCall`).
+ */
 import * as OpenCall from "../../run/state/OpenCall.ts"
 import type * as Env from "../env/Env.ts"
 
