@@ -19,7 +19,7 @@ import type * as Env from "../env/Env.ts"
 import * as Answering from "./Answering.ts"
 
 /** Records the question, unless it stands in the log already; one about other arguments than before is a new one. */
-export const request = Effect.fnUntraced(function*(
+export const pose = Effect.fnUntraced(function*(
   env: Env.Env,
   call: OpenCall.OpenCall
 ): Effect.fn.Return<Approver.Question> {
