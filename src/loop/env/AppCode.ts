@@ -8,6 +8,14 @@ import * as Effect from "effect/Effect"
 import * as Leavable from "../../services/fibers/Leavable.ts"
 import type * as Env from "./Env.ts"
 
+/** What application code that is asked about a turn is told of where it is. */
+export const placeOf = ({ journal, sessionId }: Pick<Env.Env, "journal" | "sessionId">, turn: number) => ({
+  sessionId,
+  runId: journal.runId,
+  turn,
+  data: journal.state.input?.data
+})
+
 /** `subject` says of which call, where it is about one. Whatever else is ready goes first. */
 export const run = <A, E, R>(
   { leftBehind }: Pick<Env.Env, "leftBehind">,

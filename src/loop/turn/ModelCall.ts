@@ -157,7 +157,7 @@ const discard = (
     attempt,
     error: verdict.error.reason,
     usage: Prices.costed(prices, model.info, usage),
-    model: CurrentModel.refOf(model),
+    model: CurrentModel.refOf(model.info),
     duration,
     ...(verdict._tag === "Retry" ? { delay: Duration.toMillis(verdict.delay.duration) } : {})
   })

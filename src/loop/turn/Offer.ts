@@ -10,6 +10,7 @@ import * as RunState from "../../run/RunState.ts"
 import * as Transcript from "../../run/Transcript.ts"
 import type * as Model from "../../services/Model.ts"
 import type * as PrepareTurn from "../../services/PrepareTurn.ts"
+import * as AppCode from "../env/AppCode.ts"
 import * as Digest from "../env/Digest.ts"
 import type * as DriveRequest from "../env/DriveRequest.ts"
 import * as Env from "../env/Env.ts"
@@ -53,16 +54,12 @@ export const prepare = function*(
   return change === undefined || change === null ? env : yield* changed(env, change)
 }
 
-const view = ({ journal, sessionId }: Env.Env): PrepareTurn.Turn => {
-  const state = journal.state
-  const totals = RunState.totalsAt(state, journal.now())
+const view = (env: Env.Env): PrepareTurn.Turn => {
+  const { journal } = env
   const said = Inbox.due(journal).at(-1)?.messages.at(-1)
   return {
-    sessionId,
-    runId: journal.runId,
-    turn: RunState.nextTurn(state),
-    totals,
-    data: state.input?.data,
+    ...AppCode.placeOf(env, RunState.nextTurn(journal.state)),
+    totals: RunState.totalsAt(journal.state, journal.now()),
     last: said ?? Transcript.last(journal.transcript)
   }
 }

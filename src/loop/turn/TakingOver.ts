@@ -32,8 +32,8 @@ export const takeOver = function*(
   journal.record({
     _tag: "ModelSwitched",
     turn: journal.state.turn,
-    from: CurrentModel.refOf(from),
-    to: CurrentModel.refOf(to)
+    from: CurrentModel.refOf(from.info),
+    to: CurrentModel.refOf(to.info)
   })
   journal.move("modelSwitched")
   yield* journal.commit

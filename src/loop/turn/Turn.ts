@@ -78,7 +78,7 @@ const settle = (
     attempt,
     message: { role: "assistant", content },
     finishReason,
-    model: { provider: model.provider, name: model.name },
+    model: CurrentModel.refOf(model),
     usage: Prices.costed(prices, model, usage)
   })
   return { hasCalls: journal.state.openCalls.length > 0, isEmpty, latency: { firstPart, model: duration } }
