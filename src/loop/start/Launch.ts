@@ -86,15 +86,15 @@ export const make = (services: Env.Services, definition: Definition.Definition):
   }
 }
 
-// what is known at once is gone on with at once
+/** What is known at once is gone on with at once. */
 const start = (launcher: Launcher, input: RunInput.RunInput, isWatched: boolean): Started.Starting =>
   Effect.flatMap(
     launcher.settings,
     (settings) =>
-      Effect.flatMapEager(Identity.of(input, settings.ids), (ids) => begin(launcher, input, isWatched, settings, ids))
+      Effect.flatMapEager(Identity.of(input, settings.ids), (ids) => launch(launcher, input, isWatched, settings, ids))
   )
 
-const begin = (
+const launch = (
   { definition, defaults, services, track }: Launcher,
   input: RunInput.RunInput,
   isWatched: boolean,
