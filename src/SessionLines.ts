@@ -82,11 +82,7 @@ export const decode = Effect.fnUntraced(function*<E, R>(
   const id = to ?? sessionId
   const field = to === undefined ? "the session's id" : "to"
   const bad = InputCheck.badId(field, id)
-  if (bad !== undefined) {
-    // an import makes no new id where none is given
-    const why = id.trim() === "" ? `${field} is empty` : bad.message
-    return yield* invalidTo(`${why}; nothing was imported. Import under another id.`)
-  }
+  if (bad !== undefined) return yield* invalidTo(`${bad.message}; nothing was imported. Import under another id.`)
   if (id !== sessionId) yield* checkCopy(sessionId, events)
   return { sessionId: id, events: events as unknown as Decoded["events"] }
 })

@@ -7,6 +7,7 @@ import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { Agent, Fiberloop, Limits, RunEvents, SessionStoreMemory } from "../src/index.ts"
+import type * as RunError from "../src/run/RunError.ts"
 import type * as RunInput from "../src/run/RunInput.ts"
 import { ScriptedModel } from "../src/testing/index.ts"
 import * as TestAgent from "./support/TestAgent.ts"
@@ -95,6 +96,24 @@ describe("a bad input is refused by name and before anything is stored", () => {
       assert.strictEqual(error.reason._tag === "InvalidInput" ? error.reason.field : error.reason._tag, field)
       assert.deepStrictEqual(yield* store.service.list(), [])
     }))
+
+  const empty: Record<string, (agent: Agent.Client<string>) => Effect.Effect<unknown, RunError.RunError>> = {
+    run: (agent) => agent.run({ input: "x", sessionId: "" }),
+    resume: (agent) => Stream.runDrain(agent.resume({ sessionId: "" })),
+    approvals: (agent) => agent.approvals(""),
+    decide: (agent) => agent.decide({ sessionId: "", approvalId: "r/c", approved: true }),
+    compact: (agent) => agent.compact("")
+  }
+  it.effect.each(Object.entries(empty))(
+    "an empty session id, which only a new run may leave out: %s",
+    ([name, call]) =>
+      Effect.gen(function*() {
+        const { agent } = yield* TestAgent.make([])
+        const error = yield* Effect.flip(call(agent))
+        const hint = name === "run" ? "leave it out for a new one" : "name the session"
+        assert.strictEqual(error.message, `sessionId is empty; ${hint}`)
+      })
+  )
 
   it.effect("createSession false with an unknown session is SessionNotFound", () =>
     Effect.gen(function*() {

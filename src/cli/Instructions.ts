@@ -36,7 +36,7 @@ const fileName = "AGENTS.md"
 const mostBytes = 32 * 1_024
 
 /** The file of the root folder that adds to the instructions: its text, or why it was not read; neither when there is none. */
-export interface Added {
+interface Added {
   readonly text?: string
   /** one sentence for the user */
   readonly notice?: string

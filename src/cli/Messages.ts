@@ -1,7 +1,7 @@
 /** What each error means to who typed the command: one line that names the thing and what to do. Pure. */
 import type * as RunError from "../run/RunError.ts"
+import * as Invocation from "./Invocation.ts"
 import { badInput, type Refusal } from "./Refusal.ts"
-import * as EndLine from "./render/EndLine.ts"
 import * as TerminalText from "./render/TerminalText.ts"
 import { duration } from "./render/ToolLine.ts"
 
@@ -71,7 +71,7 @@ const words: Words = {
   ApprovalNotOpen: asSaid,
   NothingToResume: ({ sessionId }, flags) =>
     `session ${JSON.stringify(sessionId)} has no unfinished run to go on with: give it a new task, as in ` +
-    `${EndLine.command("run", ["--session", sessionId], flags)} "<task>"`,
+    `${Invocation.of("run", ["--session", sessionId], flags)} "<task>"`,
   AbortedBeforeStart: () => "the run was aborted before it began",
   StaleWriter: ({ sessionId }) =>
     `another process took session ${

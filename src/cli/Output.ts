@@ -10,7 +10,7 @@ export class OutputClosed extends Data.TaggedError("OutputClosed")<{
   readonly isReaderGone: boolean
 }> {}
 
-export interface Screen {
+interface Screen {
   readonly isTerminal: boolean
   /** the width of the terminal, 80 where there is none */
   readonly columns: () => number

@@ -12,7 +12,7 @@ import * as Continuation from "./chat/Continuation.ts"
 import { Input, type Typed } from "./Input.ts"
 
 /** Where lines come from, and where the terminal shows them while they are edited. */
-export interface Streams {
+interface Streams {
   readonly input: Readable
   readonly output: Writable
   readonly isTerminal: boolean

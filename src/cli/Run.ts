@@ -125,7 +125,7 @@ interface Course {
 }
 
 /** How it came out. */
-export interface Driven extends Course {
+interface Driven extends Course {
   readonly code: number
 }
 

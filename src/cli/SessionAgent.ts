@@ -6,7 +6,7 @@
  */
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
-import type * as RunEvent from "../run/RunEvent.ts"
+import type * as DurableEvent from "../run/DurableEvent.ts"
 import type * as SessionStore from "../services/SessionStore.ts"
 import type { Kept } from "./KeptSession.ts"
 import * as Messages from "./Messages.ts"
@@ -17,9 +17,9 @@ import type { Settings } from "./Settings.ts"
 export const own = "fiberloop/cli/CliAgent"
 
 /** Goes on with the session of another program all the same. */
-export const flag = "--as-fiberloop"
+const flag = "--as-fiberloop"
 
-type RunStarted = Extract<RunEvent.Durable, { _tag: "RunStarted" }>
+type RunStarted = DurableEvent.Of<"RunStarted">
 
 /** How the last run began; `undefined` where there was none. */
 export const lastRun = Effect.fnUntraced(function*(

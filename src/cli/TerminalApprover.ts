@@ -32,7 +32,7 @@ export const nobody: Approver.Approver = {
 /** Leaves everything to whoever answers another time. */
 export const later: Approver.Approver = { ask: () => Effect.succeed(undefined) }
 
-export interface Desk {
+interface Desk {
   readonly root: Root.Root
   readonly screen: Pick<Screen, "asked" | "hold">
   readonly paint: Paint
@@ -89,14 +89,14 @@ const choices = "Allow? y = yes, n = no, n and a reason tells the model why"
 
 const always = "yes, and always this exact command"
 
-export type Reply =
+type Reply =
   | { readonly _tag: "Yes" }
   | { readonly _tag: "Always" }
   | { readonly _tag: "No"; readonly reason?: string }
   | { readonly _tag: "Unclear" }
 
 /** What a typed line says. Enter alone says nothing; the end of the input is a no. */
-export const read = (line: string | undefined, hasRule: boolean): Reply => {
+const read = (line: string | undefined, hasRule: boolean): Reply => {
   if (line === undefined) return { _tag: "No", reason: "the input ended before the user answered" }
   const typed = line.trim()
   if (/^(?:y|yes)$/i.test(typed)) return { _tag: "Yes" }

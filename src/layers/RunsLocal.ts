@@ -79,7 +79,9 @@ const forgotten = (entry: Entry): Effect.Effect<void> => {
 /** Of two runs in a session, the one that is there, where they are one; else the refusal. */
 const attach = (known: Runs.LiveRun, run: Runs.LiveRun): Effect.Effect<Runs.LiveRun, RunError.RunError> => {
   if (known.runId !== run.runId) return Effect.fail(RunError.sessionBusy(run.sessionId, known.runId))
-  return known.fingerprint === run.fingerprint ? Effect.succeed(known) : Effect.fail(RunError.runConflict(run.runId))
+  return known.canonicalInput === run.canonicalInput
+    ? Effect.succeed(known)
+    : Effect.fail(RunError.runConflict(run.runId))
 }
 
 export const layer: Layer.Layer<Runs.Runs> = Layer.effect(Runs.Runs, make)

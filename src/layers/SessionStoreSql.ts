@@ -5,7 +5,6 @@
  *
  * Does not own the connection, nor what an engine's errors mean; those come from the layer of the engine.
  */
-import * as Clock from "effect/Clock"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -19,11 +18,10 @@ import * as OwnerLiveness from "./OwnerLiveness.ts"
 import * as Answered from "./sql/Answered.ts"
 import * as SessionAppend from "./sql/SessionAppend.ts"
 import * as SessionClaims from "./sql/SessionClaims.ts"
-import * as SessionDialect from "./sql/SessionDialect.ts"
 import * as SessionFork from "./sql/SessionFork.ts"
+import * as SessionList from "./sql/SessionList.ts"
 import * as SessionLog from "./sql/SessionLog.ts"
 import * as SessionReading from "./sql/SessionReading.ts"
-import * as SessionRows from "./sql/SessionRows.ts"
 import * as SessionsInUse from "./sql/SessionsInUse.ts"
 import * as SessionTables from "./sql/SessionTables.ts"
 import * as SessionWriter from "./sql/SessionWriter.ts"
@@ -53,7 +51,7 @@ export const make = Effect.fnUntraced(function*(
   yield* SessionTables.migrate(options.explain, answered)
   const claims = yield* SessionClaims.make(sql, yield* OwnerLiveness.OwnerLiveness, answered)
   const log = SessionLog.make(sql, yield* Migrations)
-  const dialect = SessionDialect.make(sql)
+  const sessions = SessionList.make(sql, claims)
   const copy = SessionFork.make(sql, claims, log)
   const append = options.append ?? SessionAppend.make(sql)
   const signals = options.signals ?? SessionSignals.make()
@@ -65,16 +63,14 @@ export const make = Effect.fnUntraced(function*(
   const { read, watch } = SessionReading.make({ claims, log, signals, asked })
 
   const acquire = (sessionId: string, opening: SessionStore.OpenOptions) =>
-    Effect.map(asked(claims.claim(sessionId, opening)), (claim) => {
-      const onAppend = () => signals.notify(sessionId)
-      return SessionWriter.make({
+    Effect.map(asked(claims.claim(sessionId, opening)), (claim) =>
+      SessionWriter.make({
         claim,
         claims,
         append: (head, rows) => answered(append(head, rows)),
         explain: options.explain,
-        onAppend
-      })
-    })
+        onAppend: () => signals.notify(sessionId)
+      }))
 
   const take = Effect.fnUntraced(function*(sessionId: string, options: SessionStore.OpenOptions) {
     const badId = SessionErrors.checkIds(sessionId, options.runId)
@@ -83,11 +79,7 @@ export const make = Effect.fnUntraced(function*(
     yield* inUse.hold
     const writer = yield* Effect.acquireRelease(acquire(sessionId, options), (writer) => writer.close)
     yield* Effect.forkScoped(claims.keep(writer.claim))
-    return {
-      sessionId,
-      head: writer.head,
-      append: writer.append
-    }
+    return { sessionId, head: writer.head, append: writer.append }
   })
 
   const open = (sessionId: string, options: SessionStore.OpenOptions) =>
@@ -96,20 +88,9 @@ export const make = Effect.fnUntraced(function*(
   const lastOf = (sessionId: string, type: SessionStore.Landmark, runId?: string) =>
     Tracing.spanned("SessionStore.lastOf", asked(log.lastOf(sessionId, type, runId)))
 
-  const list = Effect.fn("SessionStore.list")(function*(options: ListOptions = {}) {
-    const { after, limit } = options
-    const before = after === undefined
-      ? sql.literal("")
-      : sql`AND (updated_at, id) < (${after.updatedAt}, ${after.sessionId})`
-    const rows = yield* asked(sql<SessionRows.InfoRow>`
-      SELECT id, head, title, turns, ended, created_at, updated_at FROM ${dialect.sessions}
-      WHERE head > 0 ${before} ORDER BY updated_at DESC, id DESC LIMIT ${limit ?? Number.MAX_SAFE_INTEGER}`)
-    return rows.map(SessionRows.toInfo)
-  })
+  const list = Effect.fn("SessionStore.list")((options: SessionList.ListOptions = {}) => asked(sessions.list(options)))
 
-  const info = Effect.fn("SessionStore.info")((sessionId: string) =>
-    Effect.map(asked(claims.find(sessionId)), (row) => row === undefined ? undefined : SessionRows.toInfo(row))
-  )
+  const info = Effect.fn("SessionStore.info")((sessionId: string) => asked(sessions.info(sessionId)))
 
   const fork = Effect.fn("SessionStore.fork")(function*(sessionId: string, options: SessionStore.ForkOptions) {
     const badId = SessionErrors.checkIds(options.to)
@@ -119,19 +100,9 @@ export const make = Effect.fnUntraced(function*(
     return info
   })
 
-  const remove = Effect.fn("SessionStore.remove")(function*(sessionId: string) {
-    const now = yield* Clock.currentTimeMillis
-    yield* asked(sql.withTransaction(Effect.gen(function*() {
-      const row = yield* claims.get(sessionId)
-      const owner = claims.ownerOf(row, now)
-      if (owner !== undefined) return yield* Effect.fail(SessionErrors.busy(sessionId, owner.runId))
-      const removed = yield* sql`
-        DELETE FROM fiberloop_sessions WHERE session = ${row.session} AND epoch = ${row.epoch} RETURNING session`
-      if (removed.length === 0) return yield* Effect.fail(SessionErrors.busy(sessionId))
-      yield* sql`DELETE FROM ${dialect.events} WHERE ${dialect.within(row.session, 0, SessionDialect.lastSeq)}`
-    })))
-    signals.notify(sessionId)
-  })
+  const remove = Effect.fn("SessionStore.remove")((sessionId: string) =>
+    Effect.map(asked(sessions.remove(sessionId)), () => signals.notify(sessionId))
+  )
 
   return { open, read, lastOf, watch, list, info, fork, remove }
 })
@@ -140,5 +111,3 @@ export const layer = (
   options: Options
 ): Layer.Layer<SessionStore.SessionStore, SessionStore.StoreError, SqlClient.SqlClient> =>
   Layer.effect(SessionStore.SessionStore, make(options))
-
-type ListOptions = Parameters<SessionStore.SessionStore["Service"]["list"]>[0]

@@ -14,7 +14,7 @@ import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import type * as ToolOutcome from "../run/ToolOutcome.ts"
 import * as Detached from "../services/fibers/Detached.ts"
-import * as Severing from "../services/fibers/Severing.ts"
+import * as Leavable from "../services/fibers/Leavable.ts"
 import * as ToolExecutor from "../services/ToolExecutor.ts"
 import * as HandlerCall from "./tools/HandlerCall.ts"
 import * as Settling from "./tools/Settling.ts"
@@ -37,12 +37,12 @@ const execute: ToolExecutor.ToolExecutor["Service"]["execute"] = (handlers, call
     if (Exit.isExit(running)) return resume(Effect.succeed(settlement(running)))
     const onExit = (exit: Settling.Exited) => resume(Effect.sync(() => settlement(exit)))
     const onLeftBehind = Effect.suspend(() => observer.leftBehind(leftBehind(tool)))
-    return Severing.awaiting(running, onExit, resume, onLeftBehind, () => timeLimit(tool, call.timeout))
+    return Leavable.awaiting(running, onExit, resume, onLeftBehind, () => timeLimit(tool, call.timeout))
   })
 }
 
 /** How long a call may take, and what it is settled as then. */
-const timeLimit = (tool: Tool.Any, timeout: Duration.Duration): Severing.Limit<ToolExecutor.Settlement, never> => {
+const timeLimit = (tool: Tool.Any, timeout: Duration.Duration): Leavable.Limit<ToolExecutor.Settlement, never> => {
   const millis = Duration.toMillis(timeout)
   const late = (isLeftBehind: boolean): Effect.Effect<ToolExecutor.Settlement> => {
     const isUnknown = isLeftBehind && !isRepeatable(tool)

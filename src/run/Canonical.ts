@@ -1,4 +1,8 @@
-/** JSON that is the same text for equal values: how inputs, arguments and results are compared and digested. */
+/**
+ * JSON that is the same text for equal values: how inputs, arguments and results are compared and digested.
+ *
+ * Does not own short forms of texts that are compared (`state/Fingerprint`).
+ */
 
 /** JSON with the keys of every object sorted: equal inputs are equal texts. Absent and `undefined` are the same. */
 export const canonical = (value: unknown): string =>

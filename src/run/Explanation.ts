@@ -1,6 +1,8 @@
 /**
  * How a run ended, in words for a person: why, how far it came, and what to do to go on. Every reason of every end has
  * its words; what others said of a failure is repeated as it is.
+ *
+ * Does not own which ends there are (`Reason`), nor what else a run gives back (`RunResult`).
  */
 import * as DoomLoop from "./DoomLoop.ts"
 import { count } from "./Quantity.ts"

@@ -57,17 +57,25 @@ const isBare = ({ allowedTools, data, history, instructions, limits, toolOrder, 
 
 const nothing: Checked<{}> = Result.succeed({})
 
-/** An id of a session or a run: 1 to 200 characters, none of them a control character or at its ends a blank. */
-export const id = (field: string, value: string): Checked<string> => {
-  const bad = badId(field, value)
+/**
+ * An id of a session or a run: 1 to 200 characters, none of them a control character or at its ends a blank. `instead` says what
+ * to do where it is empty.
+ */
+export const id = (field: string, value: string, instead?: string): Checked<string> => {
+  const bad = badId(field, value, instead)
   return bad === undefined ? Result.succeed(value) : Result.fail(bad)
 }
 
+/** What to do in the place of an empty id, where one is made if none is given. */
+export const orNew = "leave it out for a new one"
+
 /** What is wrong with an id; `undefined` where nothing is. */
-export const badId = (field: string, value: string): RunError.NonRetryableError | undefined => {
+export const badId = (field: string, value: string, instead?: string): RunError.NonRetryableError | undefined => {
   const trimmed = value.trim()
   const length = value.length
-  if (trimmed === "") return RunError.invalidInput(field, `${field} is empty; leave it out for a new one`)
+  if (trimmed === "") {
+    return RunError.invalidInput(field, instead === undefined ? `${field} is empty` : `${field} is empty; ${instead}`)
+  }
   if (length > 200) return RunError.invalidInput(field, `${field} has ${length} characters; at most 200 are allowed`)
   return value !== trimmed || /\p{Cc}/u.test(value) || !value.isWellFormed()
     ? RunError.invalidInput(field, `${field} may not begin or end with a blank or hold control characters`)

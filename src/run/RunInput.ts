@@ -1,11 +1,11 @@
 /**
  * What starts a run: the input as a caller gives it, and the effective input as the log keeps it.
+ *
+ * Does not own what may be given, nor how the one becomes the other (`InputCheck`).
  */
 import * as Schema from "effect/Schema"
 import * as Message from "./Message.ts"
 import * as RunPolicy from "./RunPolicy.ts"
-
-export { canonical } from "./Canonical.ts"
 
 /** A user message as a caller writes one; `content` may be plain text. */
 export interface MessageInput {

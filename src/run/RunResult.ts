@@ -1,5 +1,7 @@
 /**
  * What a run gives back: one of four ends that are not errors, with what was used up and words that say why.
+ *
+ * Does not own the words (`Explanation`).
  */
 import type * as Schema from "effect/Schema"
 import type * as DoomLoop from "./DoomLoop.ts"

@@ -1,7 +1,7 @@
 /**
  * How long the end of a run waits for what does not let itself be interrupted, and the waits that last no longer.
  *
- * Does not own what happens to it then: it goes on, unless whoever waits ends it, as `Severing` does.
+ * Does not own what happens to it then: it goes on, unless whoever waits ends it, as `Leavable` does.
  */
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"

@@ -18,7 +18,7 @@ export interface LiveRun {
   readonly runId: string
   readonly sessionId: string
   /** canonical JSON of the effective input: equal inputs are one run */
-  readonly fingerprint: string
+  readonly canonicalInput: string
   /** Awaits the drive's first event in the store; fails when the run is refused. */
   readonly begun: Effect.Effect<void, RunError.RunError>
   /** Every fact from the drive's first event on, then what happens live. Each reader may come, go and lag. */

@@ -37,7 +37,7 @@ describe("a time limit", () => {
     return exit !== undefined
   })
 
-  it.effect("waits for what cannot be interrupted (services/Severing leaves it behind)", () =>
+  it.effect("waits for what cannot be interrupted (services/Leavable leaves it behind)", () =>
     Effect.gen(function*() {
       assert.isTrue(yield* isOver(() => Effect.never), "what can be interrupted ends in time")
       assert.isFalse(yield* isOver((gate) => Effect.uninterruptible(Deferred.await(gate))))

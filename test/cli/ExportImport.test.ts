@@ -178,7 +178,7 @@ describe("fiberloop import", () => {
         `fiberloop: there is a session "${id}" already, and nothing was changed; import it under another id: ` +
           `fiberloop import ${file} --db ${db} --to <id>\n`
       )
-      assert.include(bad.stderr, "--to is empty")
+      assert.include(bad.stderr, "--to is empty; leave it out for the one that the session had")
       assert.strictEqual((yield* storedIn(store)).length, 1)
     }))
 

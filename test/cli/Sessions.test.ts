@@ -266,7 +266,7 @@ describe("fiberloop fork", () => {
       const bad = yield* on("fork", [id, "--to", " "])
       assert.deepStrictEqual([taken.code, bad.code], [1, 1])
       assert.include(taken.stderr, `there is a session "${id}" already`)
-      assert.include(bad.stderr, "--to is empty")
+      assert.include(bad.stderr, "--to is empty; leave it out for a new one")
     }))
 })
 

@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import * as Digest from "../../src/loop/env/Digest.ts"
-import * as RunInput from "../../src/run/RunInput.ts"
+import * as Canonical from "../../src/run/Canonical.ts"
 import * as Approver from "../../src/services/Approver.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as Approvals from "../support/Approvals.ts"
@@ -66,7 +66,7 @@ describe("a call that is allowed", () => {
       const { approvalId, callId, digest, params, tool } = event!
       assert.deepStrictEqual(question, { sessionId: "s", runId: "r", approvalId, callId, digest, params, tool })
       assert.deepStrictEqual(params, { n: 1 })
-      assert.strictEqual(digest, yield* Digest.sha256(RunInput.canonical({ n: 1 })))
+      assert.strictEqual(digest, yield* Digest.sha256(Canonical.canonical({ n: 1 })))
     }))
 
   it.effect("has who decided in the log", () =>

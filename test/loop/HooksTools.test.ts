@@ -5,8 +5,8 @@ import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import * as Digest from "../../src/loop/env/Digest.ts"
+import * as Canonical from "../../src/run/Canonical.ts"
 import * as Message from "../../src/run/Message.ts"
-import * as RunInput from "../../src/run/RunInput.ts"
 import type { Hook, ToolDecision } from "../../src/services/Hooks.ts"
 import * as SessionStore from "../../src/services/SessionStore.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
@@ -74,7 +74,7 @@ describe("a hook that changes arguments", () => {
       const questions: Array<unknown> = []
       const approver = Approvals.answering(({ digest, params }) => (questions.push([params, digest]), Approvals.yes))
       const { log, ran } = yield* play([deciding(() => change({ n: 7 }))], { asks: true, approver })
-      const digest = yield* Digest.sha256(RunInput.canonical({ n: 7 }))
+      const digest = yield* Digest.sha256(Canonical.canonical({ n: 7 }))
       assert.deepStrictEqual(questions, [[{ n: 7 }, digest]])
       assert.deepInclude(RunLog.only(log, "ApprovalRequested")[0], { params: { n: 7 }, digest })
       assert.deepStrictEqual(ran, [7])

@@ -165,10 +165,10 @@ describe("a layer that closes", () => {
 })
 
 describe("the live runs of a process", () => {
-  const run = (runId: string, sessionId: string, fingerprint = "{}"): LiveRun => ({
+  const run = (runId: string, sessionId: string, canonicalInput = "{}"): LiveRun => ({
     runId,
     sessionId,
-    fingerprint,
+    canonicalInput,
     begun: Effect.void,
     events: Stream.empty,
     result: Effect.never,

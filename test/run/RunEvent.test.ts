@@ -1,9 +1,9 @@
 /** Events are plain JSON: what was stored is what is read. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Schema from "effect/Schema"
+import * as Canonical from "../../src/run/Canonical.ts"
 import * as Message from "../../src/run/Message.ts"
 import * as RunEvent from "../../src/run/RunEvent.ts"
-import * as RunInput from "../../src/run/RunInput.ts"
 import * as Draft from "../support/Drafts.ts"
 import * as Logs from "../support/Logs.ts"
 
@@ -45,7 +45,7 @@ describe("a durable event", () => {
       Draft.settled("1.0", { _tag: "Succeeded", result: value })
     )
     for (const event of [started!, answer!, settled!]) {
-      assert.strictEqual(RunInput.canonical(decode(throughJson(event))), RunInput.canonical(event))
+      assert.strictEqual(Canonical.canonical(decode(throughJson(event))), Canonical.canonical(event))
     }
   })
 

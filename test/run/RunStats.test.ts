@@ -103,6 +103,12 @@ describe("a run", () => {
     assert.strictEqual(stats.events.max, log.length)
   })
 
+  it("has spent what a compaction spent that failed, too", () => {
+    const failed = { _tag: "CompactionDiscarded", message: "it failed", usage } as const
+    const stats = statsOf([Draft.log(Draft.started("go"), failed, Draft.completed())])
+    assert.deepStrictEqual([stats.tokens.input, stats.cost, stats.compactions.total], [100, 0.5, 0])
+  })
+
   it("of several drives is one run, with the end of the last", () => {
     const { drives, ends, runs, successRate } = statsOf([
       Draft.log(Draft.started("go"), Draft.limited(), Draft.resumed(2), Draft.completed())

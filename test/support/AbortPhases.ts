@@ -22,7 +22,7 @@ export const kinds: Record<string, AbortPhase.Kind> = {
         (store) => ({ ...AbortPhase.plain, turns: [], options: { store }, comesTo: "refused" })
       )
   },
-  "mending a run that died, at the reconciler": {
+  "recovering from a run that died, at the reconciler": {
     isEarly: true,
     manners: interruptible,
     make: AbortPhase.reconciling(true, {})

@@ -11,11 +11,11 @@ import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as Ids from "../../services/Ids.ts"
 import { Input } from "../Input.ts"
+import * as Invocation from "../Invocation.ts"
 import * as KeptSession from "../KeptSession.ts"
 import * as Messages from "../Messages.ts"
 import { Output } from "../Output.ts"
 import { codes, Ended, type Refusal } from "../Refusal.ts"
-import * as EndLine from "../render/EndLine.ts"
 import * as Run from "../Run.ts"
 import type { Settings } from "../Settings.ts"
 import { type Signal, Signals } from "../Signals.ts"
@@ -35,7 +35,7 @@ export const run = Effect.fnUntraced(function*(
   for (const notice of worker.notices) yield* stderr.write(`${notice}\n`)
   const { code, hasBegun } = yield* talk(worker, settings, { sessionId, isNew: session === undefined })
   if (hasBegun || session !== undefined) {
-    const back = EndLine.command("chat", ["--session", sessionId], settings.flags)
+    const back = Invocation.of("chat", ["--session", sessionId], settings.flags)
     yield* stderr.write(`Come back with: ${back}\n`)
   }
   if (code !== codes.completed) return yield* new Ended({ code })

@@ -7,7 +7,7 @@ import { codes } from "../Refusal.ts"
 import * as Shortening from "../Shortening.ts"
 import { type Signal, Signals } from "../Signals.ts"
 
-export interface Compacted {
+interface Compacted {
   /** the exit code of a command that does no more than this */
   readonly code: number
   /** what stopped it */

@@ -6,7 +6,7 @@ export interface Line {
   readonly isPasted: boolean
 }
 
-export interface Message {
+interface Message {
   readonly text: string
   readonly isComplete: boolean
 }

@@ -1,6 +1,6 @@
 /** Words with a slash that are asked of the conversation itself, and not of its model. Pure. */
 
-export type Asked =
+type Asked =
   | { readonly _tag: "Compact" }
   /** a single word that is no command, which may be a mistyped one */
   | { readonly _tag: "Unknown"; readonly word: string }

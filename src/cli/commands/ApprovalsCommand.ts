@@ -5,11 +5,11 @@ import type * as Scope from "effect/Scope"
 import * as Deciding from "../../loop/start/Deciding.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
 import * as Database from "../Database.ts"
+import * as Invocation from "../Invocation.ts"
 import * as KeptSession from "../KeptSession.ts"
 import * as Messages from "../Messages.ts"
 import { Output } from "../Output.ts"
 import type { Ended, Refusal } from "../Refusal.ts"
-import * as EndLine from "../render/EndLine.ts"
 import * as Print from "../render/Print.ts"
 import * as RenderApprovals from "../render/RenderApprovals.ts"
 import * as SessionAgent from "../SessionAgent.ts"
@@ -38,7 +38,7 @@ const list = Effect.fnUntraced(function*(
   }
   if (count === 0) return yield* stderr.write("Nothing waits for an approval.\n")
   if (!place.json) {
-    yield* stderr.write(`Decide with: ${EndLine.command("approve", [], place.flags)} <session> <question>, or deny\n`)
+    yield* stderr.write(`Decide with: ${Invocation.of("approve", [], place.flags)} <session> <question>, or deny\n`)
   }
 })
 

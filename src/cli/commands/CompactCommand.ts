@@ -2,10 +2,10 @@
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type { Input } from "../Input.ts"
+import * as Invocation from "../Invocation.ts"
 import * as KeptSession from "../KeptSession.ts"
 import { Output } from "../Output.ts"
 import type { Ended, Refusal } from "../Refusal.ts"
-import * as EndLine from "../render/EndLine.ts"
 import * as InProgram from "../render/InProgram.ts"
 import * as Print from "../render/Print.ts"
 import * as TerminalText from "../render/TerminalText.ts"
@@ -35,8 +35,8 @@ const compact = Effect.fnUntraced(function*(
   }
   yield* Print.print(Shortening.text(shortened))
   yield* stderr.write(
-    `See it with: ${EndLine.command("show", [sessionId, "--context"], EndLine.placeOf(settings.flags))}\n` +
-      `Go on with:  ${EndLine.command("chat", ["--session", sessionId], settings.flags)}\n`
+    `See it with: ${Invocation.of("show", [sessionId, "--context"], Invocation.placeOf(settings.flags))}\n` +
+      `Go on with:  ${Invocation.of("chat", ["--session", sessionId], settings.flags)}\n`
   )
 })
 

@@ -11,13 +11,13 @@ import type * as RunError from "../../run/RunError.ts"
 import type * as RunResult from "../../run/RunResult.ts"
 import * as SessionStore from "../../services/SessionStore.ts"
 import * as CliAgent from "../CliAgent.ts"
+import * as Invocation from "../Invocation.ts"
 import * as KeptSession from "../KeptSession.ts"
 import * as Messages from "../Messages.ts"
 import * as SessionModel from "../model/SessionModel.ts"
 import * as OfflineModel from "../offline/OfflineModel.ts"
 import { Output } from "../Output.ts"
 import { badInput, codes, type Ended, Refusal } from "../Refusal.ts"
-import * as EndLine from "../render/EndLine.ts"
 import * as InProgram from "../render/InProgram.ts"
 import * as Print from "../render/Print.ts"
 import * as RenderApprovals from "../render/RenderApprovals.ts"
@@ -70,7 +70,7 @@ const decide = Effect.fnUntraced(function*(
   const said = { by, ...(reason === undefined ? {} : { reason }), ...(params === undefined ? {} : { params }) }
   yield* refused(agent.decide({ sessionId, approvalId, approved, ...said }))
 
-  const resume = EndLine.command("resume", [sessionId], [...place.flags, ...(yield* SessionModel.flagsOf(kept))])
+  const resume = Invocation.of("resume", [sessionId], [...place.flags, ...(yield* SessionModel.flagsOf(kept))])
   const inProgram = `Go on with it in its program: ${InProgram.resume(sessionId)}`
   if (place.json) {
     const line = JSON.stringify({ sessionId, approvalId, tool: known?.tool, approved, ...said })
@@ -104,7 +104,7 @@ const several = Effect.fnUntraced(function*(
   const { stderr } = yield* Output
   const now = yield* Clock.currentTimeMillis
   yield* stderr.write(waiting.flatMap((one) => RenderApprovals.question(one, now)).map((line) => `${line}\n`).join(""))
-  const command = EndLine.command(approved ? "approve" : "deny", [sessionId, waiting[0]!.callId], place.flags)
+  const command = Invocation.of(approved ? "approve" : "deny", [sessionId, waiting[0]!.callId], place.flags)
   return yield* new Refusal({
     line: `${count(waiting.length, "call")} wait for an approval, name one of them: ${command}`,
     code: codes.usage

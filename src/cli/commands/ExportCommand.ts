@@ -5,12 +5,12 @@ import * as Stream from "effect/Stream"
 import { count } from "../../run/Quantity.ts"
 import * as SessionStore from "../../services/SessionStore.ts"
 import * as SessionLines from "../../SessionLines.ts"
+import * as Invocation from "../Invocation.ts"
 import * as KeptSession from "../KeptSession.ts"
 import * as LineFile from "../LineFile.ts"
 import * as Messages from "../Messages.ts"
 import { Output } from "../Output.ts"
 import { badInput, type Ended, type Refusal } from "../Refusal.ts"
-import * as EndLine from "../render/EndLine.ts"
 import * as Print from "../render/Print.ts"
 import * as TerminalText from "../render/TerminalText.ts"
 import type { Settings } from "../Settings.ts"
@@ -42,7 +42,7 @@ const exportLines = Effect.fnUntraced(function*(
   yield* LineFile.writeNew(to, eachPage)
   yield* stderr.write(
     `✓ exported session ${TerminalText.line(info.sessionId)} with ${count(info.turns, "turn")}\n` +
-      `Import it with: ${EndLine.command("import", [to], [])} --db <file>\n`
+      `Import it with: ${Invocation.of("import", [to], [])} --db <file>\n`
   )
 })
 

@@ -5,12 +5,12 @@ import * as InputCheck from "../../run/InputCheck.ts"
 import { count } from "../../run/Quantity.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import * as Ids from "../../services/Ids.ts"
+import * as Invocation from "../Invocation.ts"
 import * as KeptSession from "../KeptSession.ts"
 import * as Messages from "../Messages.ts"
 import * as SessionModel from "../model/SessionModel.ts"
 import { Output } from "../Output.ts"
 import type { Ended, Refusal } from "../Refusal.ts"
-import * as EndLine from "../render/EndLine.ts"
 import * as InProgram from "../render/InProgram.ts"
 import * as Print from "../render/Print.ts"
 import * as TerminalText from "../render/TerminalText.ts"
@@ -33,7 +33,7 @@ const fork = Effect.fnUntraced(function*(
   const seq = yield* Settings.whole("--at", at)
   const id = to === undefined
     ? yield* (yield* Ids.Ids).next
-    : yield* Effect.mapError(Effect.fromResult(InputCheck.id("--to", to)), Messages.refusal)
+    : yield* Effect.mapError(Effect.fromResult(InputCheck.id("--to", to, InputCheck.orNew)), Messages.refusal)
   const { info, store } = yield* KeptSession.find(place, session)
   const flags = [...place.flags, ...(yield* SessionModel.flagsOf({ store, info }))]
   const made = yield* store.fork(info.sessionId, { to: id, ...(seq === undefined ? {} : { at: seq }) }).pipe(
@@ -47,7 +47,7 @@ const fork = Effect.fnUntraced(function*(
       `✓ forked from session ${TerminalText.line(info.sessionId)} with ${count(made.turns, "turn")}`,
       isForeign
         ? `Go on with it in its program: ${InProgram.say(id)}`
-        : `Go on with: ${EndLine.command("run", ["--session", id], flags)} "<task>"`,
+        : `Go on with: ${Invocation.of("run", ["--session", id], flags)} "<task>"`,
       ...(made.end === undefined || made.end === "RunCompleted"
         ? []
         : [`or its run:  ${isForeign ? InProgram.resume(id) : resume(made.end, id, flags)}`])
@@ -57,7 +57,7 @@ const fork = Effect.fnUntraced(function*(
 
 /** The command that goes on with the copied run; at a limit it takes a higher one. */
 const resume = (end: RunEvent.End["_tag"], id: string, flags: ReadonlyArray<string>): string =>
-  `${EndLine.command("resume", [id], flags)}${end === "RunLimited" ? " --max-turns <n>" : ""}`
+  `${Invocation.of("resume", [id], flags)}${end === "RunLimited" ? " --max-turns <n>" : ""}`
 
 export const run = (options: Options): Effect.Effect<void, Ended | Refusal, Output | Signals> =>
   Print.untilSignal(Effect.scoped(fork(options)))

@@ -5,12 +5,12 @@ import { count } from "../../run/Quantity.ts"
 import * as SessionStore from "../../services/SessionStore.ts"
 import * as SessionLines from "../../SessionLines.ts"
 import * as Database from "../Database.ts"
+import * as Invocation from "../Invocation.ts"
 import * as LineFile from "../LineFile.ts"
 import * as Messages from "../Messages.ts"
 import * as SessionModel from "../model/SessionModel.ts"
 import { Output } from "../Output.ts"
 import { badInput, type Ended, Refusal } from "../Refusal.ts"
-import * as EndLine from "../render/EndLine.ts"
 import * as InProgram from "../render/InProgram.ts"
 import * as Print from "../render/Print.ts"
 import * as TerminalText from "../render/TerminalText.ts"
@@ -32,7 +32,8 @@ const importLines = Effect.fnUntraced(function*(
   const { stderr } = yield* Output
   if (file.trim() === "") return yield* badInput("the file is empty: name one that fiberloop export made")
   if (to !== undefined) {
-    yield* Effect.mapError(Effect.fromResult(InputCheck.id("--to", to)), (error) => badInput(Messages.ofRun(error)))
+    const id = InputCheck.id("--to", to, "leave it out for the one that the session had")
+    yield* Effect.mapError(Effect.fromResult(id), (error) => badInput(Messages.ofRun(error)))
   }
   // all is checked before a database is made
   const session = yield* Effect.mapError(
@@ -43,7 +44,7 @@ const importLines = Effect.fnUntraced(function*(
     `there is a session ${
       JSON.stringify(session.sessionId)
     } already, and nothing was changed; import it under another ` +
-      `id: ${EndLine.command("import", [file], place.flags)} --to <id>`
+      `id: ${Invocation.of("import", [file], place.flags)} --to <id>`
   )
   yield* Database.prepare({ ...place, session: undefined })
   const { flags, info, isForeign } = yield* Effect.gen(function*() {
@@ -63,10 +64,10 @@ const importLines = Effect.fnUntraced(function*(
     [
       `✓ imported session ${TerminalText.line(info.sessionId)} with ${count(info.turns, "turn")}`,
       ...(info.end === undefined ? ["Its last run has not ended in what was exported."] : []),
-      `Look at it: ${EndLine.command("show", [info.sessionId], place.flags)}`,
+      `Look at it: ${Invocation.of("show", [info.sessionId], place.flags)}`,
       isForeign
         ? `Go on with it in its program: ${InProgram.goOn(info)}`
-        : `Go on with: ${EndLine.command("run", ["--session", info.sessionId], [...place.flags, ...flags])} "<task>"`
+        : `Go on with: ${Invocation.of("run", ["--session", info.sessionId], [...place.flags, ...flags])} "<task>"`
     ].map((line) => `${line}\n`).join("")
   )
 })

@@ -6,10 +6,10 @@ import * as Fold from "../../loop/log/Fold.ts"
 import * as RunResult from "../../run/RunResult.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
 import * as Database from "../Database.ts"
+import * as Invocation from "../Invocation.ts"
 import * as Messages from "../Messages.ts"
 import { Output } from "../Output.ts"
 import type { Ended, Refusal } from "../Refusal.ts"
-import * as EndLine from "../render/EndLine.ts"
 import * as Print from "../render/Print.ts"
 import * as RenderSessions from "../render/RenderSessions.ts"
 import * as Settings from "../Settings.ts"
@@ -41,7 +41,7 @@ const list = Effect.fnUntraced(function*(
   }
   yield* Print.print(place.json ? shown.map(RenderSessions.json).join("") : RenderSessions.lines(shown, look))
   if (shown.length < found.length) {
-    const more = EndLine.command("sessions", ["--limit", String(2 * shown.length)], place.flags)
+    const more = Invocation.of("sessions", ["--limit", String(2 * shown.length)], place.flags)
     yield* stderr.write(`There are more: ${more}\n`)
   }
 })

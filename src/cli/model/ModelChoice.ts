@@ -11,7 +11,7 @@ import type { Settings } from "../Settings.ts"
 import * as AiSdkModels from "./AiSdkModels.ts"
 
 /** The name of the built-in model. */
-export const offline = "offline"
+const offline = "offline"
 
 /** Whether the built-in model is the one that a name, or none, means. */
 export const isOffline = (name: string | undefined): name is undefined | typeof offline =>

@@ -12,7 +12,7 @@ const linesPerPage = 500
 const mostPages = 15
 
 /** Lines of a file that was read: `to` is the last of them, `total` those of the whole file. */
-export interface Text {
+interface Text {
   readonly path: string
   readonly text: string
   readonly from: number

@@ -2,7 +2,7 @@
 import type * as Message from "../../run/Message.ts"
 import * as Plan from "./Plan.ts"
 
-export interface Conversation {
+interface Conversation {
   readonly task: string
   readonly replies: Plan.Replies
 }

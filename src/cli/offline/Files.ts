@@ -21,11 +21,11 @@ export interface Refused {
 }
 
 /** The result is longer than a tool's answer may be. */
-export interface Cut {
+interface Cut {
   readonly _tag: "Cut"
 }
 
-export type Got<A> = { readonly _tag: "Got"; readonly value: A }
+type Got<A> = { readonly _tag: "Got"; readonly value: A }
 
 const got = <A>(value: A): Got<A> => ({ _tag: "Got", value })
 

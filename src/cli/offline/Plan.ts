@@ -22,7 +22,7 @@ export type Plan<A> = Generator<ReadonlyArray<Ask>, A, ReadonlyArray<Reply>>
 /** The replies to a call so far, oldest first. */
 export type Replies = (ask: Ask) => ReadonlyArray<Reply>
 
-export type Step =
+type Step =
   | { readonly _tag: "Ask"; readonly asks: ReadonlyArray<Ask> }
   | { readonly _tag: "Answer"; readonly text: string }
 

@@ -1,12 +1,14 @@
 /** What a compaction did to a conversation, and what is remembered from there on. Pure. */
+import type * as DurableEvent from "../../run/DurableEvent.ts"
 import { count } from "../../run/Quantity.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import * as EndLine from "./EndLine.ts"
 import * as TerminalText from "./TerminalText.ts"
 
-type Of<Tag extends RunEvent.Durable["_tag"]> = Extract<RunEvent.Durable, { _tag: Tag }>
-
-type Compacted = Pick<Of<"ContextCompacted">, "strategy" | "before" | "after" | "tokens" | "cause" | "usage">
+type Compacted = Pick<
+  DurableEvent.Of<"ContextCompacted">,
+  "strategy" | "before" | "after" | "tokens" | "cause" | "usage"
+>
 
 /** Two lines: how much shorter, and how, why and what it took. */
 export const lines = (event: Compacted): readonly [string, string] => [
@@ -37,5 +39,5 @@ const causes: Record<RunEvent.CompactionCause, string> = {
   manual: "by hand"
 }
 
-export const discarded = ({ message, usage }: Of<"CompactionDiscarded">): string =>
+export const discarded = ({ message, usage }: DurableEvent.Of<"CompactionDiscarded">): string =>
   [`the conversation could not be shortened: ${TerminalText.sentence(message)}`, ...EndLine.spent(usage)].join(" · ")

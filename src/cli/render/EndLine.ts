@@ -3,9 +3,9 @@ import { count } from "../../run/Quantity.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import * as RunResult from "../../run/RunResult.ts"
 import * as Usage from "../../run/Usage.ts"
+import * as Invocation from "../Invocation.ts"
 import * as InProgram from "./InProgram.ts"
 import type { Paint } from "./Paint.ts"
-import * as ShellWord from "./ShellWord.ts"
 import * as TerminalText from "./TerminalText.ts"
 import { duration } from "./ToolLine.ts"
 
@@ -41,7 +41,7 @@ export const spent = ({ cost, inputTokens, outputTokens }: Usage.Usage): Readonl
   ]
 }
 
-export type Used = Pick<RunEvent.Totals, "duration" | "toolCalls" | "turns" | "usage">
+type Used = Pick<RunEvent.Totals, "duration" | "toolCalls" | "turns" | "usage">
 
 /** What several runs have used up together. */
 export const sum = (all: Iterable<RunEvent.Totals>): Used => {
@@ -80,7 +80,7 @@ export const line = (event: RunEvent.End, sessionId: string, paint: Paint): stri
 }
 
 /** What is known of a run besides its end. */
-export interface Course {
+interface Course {
   /** its questions have answers */
   readonly isDecided?: boolean
   /** it is one of another program's agent */
@@ -98,7 +98,7 @@ export const goOn = (
   { isDecided = false, isForeign = false }: Course = {}
 ): string | undefined => {
   const how = isForeign ? "go on with it in its program:" : "go on with:"
-  const session = command("run", ["--session", sessionId], flags)
+  const session = Invocation.of("run", ["--session", sessionId], flags)
   const again = isForeign ? InProgram.resume(sessionId) : session
   switch (event._tag) {
     case "RunAborted":
@@ -113,18 +113,10 @@ export const goOn = (
     case "RunSuspended":
       return isDecided
         ? `Decided; ${how} ${again}`
-        : `Decide with: ${command("approve", [sessionId], placeOf(flags))}, or deny; then ${how} ${again}`
+        : `Decide with: ${
+          Invocation.of("approve", [sessionId], Invocation.placeOf(flags))
+        }, or deny; then ${how} ${again}`
     default:
       return undefined
   }
 }
-
-/** Of the flags of a run, those that say where its session is kept. */
-export const placeOf = (flags: ReadonlyArray<string>): ReadonlyArray<string> => {
-  const at = flags.indexOf("--db")
-  return at < 0 ? [] : flags.slice(at, at + 2)
-}
-
-/** A command to type: `fiberloop run --session 0199... --db sessions.db` */
-export const command = (name: string, words: ReadonlyArray<string>, flags: ReadonlyArray<string>): string =>
-  ["fiberloop", name, ...[...words, ...flags].map(ShellWord.of)].join(" ")

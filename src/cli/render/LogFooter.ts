@@ -1,6 +1,7 @@
 /** What stands below a log that is shown: calls that nothing is known of, totals of the session, how to go on. Pure. */
 import { count } from "../../run/Quantity.ts"
 import * as Inputs from "../Inputs.ts"
+import * as Invocation from "../Invocation.ts"
 import * as EndLine from "./EndLine.ts"
 import * as InProgram from "./InProgram.ts"
 import { dimmed, type Look, say, type State } from "./LogState.ts"
@@ -20,7 +21,7 @@ export const finish = (look: Look, state: State): string => {
     paint.yellow("… The run has not ended: it goes on now, or its process died."),
     isForeign
       ? `Where it died, go on with it in its program: ${InProgram.resume(look.sessionId)}`
-      : `Where it died, go on with: ${EndLine.command("resume", [look.sessionId], flags)}`
+      : `Where it died, go on with: ${Invocation.of("resume", [look.sessionId], flags)}`
   ]
   const [next, before] = open.length === 0 ? [state, ""] : say(state, "line", open)
   const course = { isForeign, isDecided: state.asked.size === 0 }

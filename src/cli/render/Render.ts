@@ -6,6 +6,7 @@
  * answer, so that a file or a pipe holds the answer and nothing that was discarded or only said on the way.
  */
 import type * as Schema from "effect/Schema"
+import type * as DurableEvent from "../../run/DurableEvent.ts"
 import * as Message from "../../run/Message.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import * as RunEvents from "../../run/RunEvents.ts"
@@ -33,7 +34,7 @@ export interface Look {
   readonly isChat?: boolean
 }
 
-export interface State {
+interface State {
   /** the words of the attempt under way that were shown; elsewhere than on a terminal none are */
   readonly shown: RunEvents.Reading
   /** the end of a piece that may belong to the next one */
@@ -131,7 +132,7 @@ const endLine = (state: State): Step => {
 const settleMessage = (
   look: Look,
   state: State,
-  event: Extract<RunEvent.Durable, { _tag: "AssistantMessage" }>
+  event: DurableEvent.Of<"AssistantMessage">
 ): Step => {
   const { content } = event.message
   const calls = new Map(state.calls)

@@ -1,5 +1,5 @@
 /** What calls that wait for an approval look like, in lines with all of their arguments or as JSON, and the answers. Pure. */
-import type * as RunEvent from "../../run/RunEvent.ts"
+import type * as DurableEvent from "../../run/DurableEvent.ts"
 import type * as RunResult from "../../run/RunResult.ts"
 import type { Paint } from "./Paint.ts"
 import * as RenderSessions from "./RenderSessions.ts"
@@ -8,7 +8,7 @@ import { duration } from "./ToolLine.ts"
 import * as ToolLine from "./ToolLine.ts"
 import * as ToolResult from "./ToolResult.ts"
 
-export interface Waiting {
+interface Waiting {
   readonly sessionId: string
   readonly title: string
   /** the agent of another program, whose calls they are */
@@ -42,7 +42,7 @@ export const json = ({ approvals, sessionId }: Waiting): string =>
 
 /** An answer to a question about a call of `tool`, where that is known. */
 export const resolved = (
-  { approved, by, params, reason }: Extract<RunEvent.Durable, { _tag: "ApprovalResolved" }>,
+  { approved, by, params, reason }: DurableEvent.Of<"ApprovalResolved">,
   tool: string | undefined,
   paint: Paint
 ): string => {

@@ -32,18 +32,18 @@ export interface Context {
   readonly openCalls: number
 }
 
-export interface Offer {
+interface Offer {
   readonly instructions: string
   readonly tools: ReadonlyArray<string>
   readonly tokens: { readonly instructions: number; readonly tools: number }
 }
 
-export interface Sized {
+interface Sized {
   readonly message: Message.Message
   readonly tokens: number
 }
 
-export interface Look {
+interface Look {
   readonly paint: Paint
   /** all of every text */
   readonly isFull: boolean

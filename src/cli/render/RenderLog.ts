@@ -5,6 +5,7 @@
  * Does not own what a run looks like while it goes; that is `Render`; nor what stands below the log (`LogFooter`).
  */
 import type * as Schema from "effect/Schema"
+import type * as DurableEvent from "../../run/DurableEvent.ts"
 import * as Message from "../../run/Message.ts"
 import { count } from "../../run/Quantity.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
@@ -24,8 +25,6 @@ import * as ToolResult from "./ToolResult.ts"
 
 export { finish } from "./LogFooter.ts"
 export { initial, type Look, type State } from "./LogState.ts"
-
-type Of<Tag extends RunEvent.Durable["_tag"]> = Extract<RunEvent.Durable, { _tag: Tag }>
 
 export const step = (look: Look, state: State, event: RunEvent.Durable): Step => {
   const [next, text] = show(look, state, event)
@@ -88,7 +87,7 @@ const show = (look: Look, state: State, event: RunEvent.Durable): Step => {
   }
 }
 
-const startRun = ({ paint }: Look, state: State, event: Of<"RunStarted">): Step => {
+const startRun = ({ paint }: Look, state: State, event: DurableEvent.Of<"RunStarted">): Step => {
   const { history, messages } = event.input
   const runs = state.runs + 1
   const isForeign = event.agent !== SessionAgent.own
@@ -104,7 +103,7 @@ const startRun = ({ paint }: Look, state: State, event: Of<"RunStarted">): Step 
   return [next, heading + words]
 }
 
-const settleMessage = (look: Look, state: State, event: Of<"AssistantMessage">): Step => {
+const settleMessage = (look: Look, state: State, event: DurableEvent.Of<"AssistantMessage">): Step => {
   const { content } = event.message
   let next = state
   let out = ""
@@ -144,7 +143,7 @@ const opened = (state: State, id: string, tool: string, params: Schema.Json): St
   open: new Map(state.open).set(id, { tool, params })
 })
 
-const settleCall = (look: Look, state: State, event: Of<"ToolSettled">): Step => {
+const settleCall = (look: Look, state: State, event: DurableEvent.Of<"ToolSettled">): Step => {
   const params = state.open.get(event.callId)?.params
   const line = ToolLine.settled(event, params, look.paint)
   const open = new Map(state.open)
@@ -160,7 +159,7 @@ const settleCall = (look: Look, state: State, event: Of<"ToolSettled">): Step =>
 const below = (look: Look, lines: ReadonlyArray<string>): ReadonlyArray<string> =>
   dimmed(look, lines.map((line) => `    ${line}`))
 
-const compacted = (look: Look, state: State, event: Of<"ContextCompacted">): Step => {
+const compacted = (look: Look, state: State, event: DurableEvent.Of<"ContextCompacted">): Step => {
   const { memory } = event
   const [shorter, how] = CompactionLines.lines(event)
   return say({ ...state, totals: EndLine.spentBehind(state.totals, event) }, "line", [

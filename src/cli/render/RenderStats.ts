@@ -5,7 +5,7 @@ import type { Paint } from "./Paint.ts"
 import * as TerminalText from "./TerminalText.ts"
 import { duration } from "./ToolLine.ts"
 
-export interface Look {
+interface Look {
   readonly paint: Paint
   /** cells of a line; `Infinity` where lines are not cut */
   readonly columns: number

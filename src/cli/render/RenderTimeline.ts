@@ -26,7 +26,7 @@ export interface Look {
   readonly isFull: boolean
 }
 
-export interface State {
+interface State {
   /** drives so far */
   readonly drives: number
   readonly drive: Timeline.DriveStarted | undefined
@@ -97,15 +97,14 @@ const heading = (
     ...(cause === "start" ? [] : [Beginning.resumed[cause]]),
     ...(endedAt === undefined || cause === "start" ? [] : [`${duration(Math.max(0, at - endedAt))} later`])
   ]
-  return paint.bold(cut(words.join(" · "), columns))
+  return paint.bold(TerminalText.cut(words.join(" · "), columns))
 }
-
-/** A text of ours, whose characters take a cell each. */
-const cut = (text: string, columns: number): string => text.length <= columns ? text : `${text.slice(0, columns - 1)}…`
 
 const ending = ({ columns, paint }: Look, { at, end }: Timeline.DriveEnded, { drive }: State): string => {
   const took = `took ${duration(Math.max(0, at - (drive?.at ?? at)))}`
-  if (end === null) return paint.yellow(cut(`… no end: it goes on now, or its process died · ${took}`, columns))
+  if (end === null) {
+    return paint.yellow(TerminalText.cut(`… no end: it goes on now, or its process died · ${took}`, columns))
+  }
   const used = EndLine.used(end.totals).slice(0, -1)
   const said = TerminalText.sentence(RunResult.outcome(end))
   return `${end._tag === "RunCompleted" ? paint.green(`✓ ${said}`) : paint.red(`✗ ${said}`)}\n` +
@@ -143,7 +142,7 @@ const wordCells = 24
 /** `turn 1    read_file        ━━━━━       2 ms`, and a note below it; only the first row of a turn names it. */
 const drawn = ({ columns, paint }: Look, axis: TimeBar.Axis, row: TimelineRows.Row, isFirst: boolean): string => {
   const head = TerminalText.pad(isFirst && row.turn > 0 ? `turn ${row.turn}` : "", headCells)
-  const label = padded(TerminalText.cut(row.label, labelCells - headCells - 1), labelCells - headCells)
+  const label = TerminalText.pad(TerminalText.cut(row.label, labelCells - headCells - 1), labelCells - headCells)
   const bar = (row.isBad ? paint.red : paint.green)(TimeBar.draw(row, axis))
   const words = TerminalText.cut(row.words.join(" "), Math.max(0, columns - labelCells - axis.cells - 1))
   const note = row.note === undefined
@@ -151,7 +150,3 @@ const drawn = ({ columns, paint }: Look, axis: TimeBar.Axis, row: TimelineRows.R
     : `${paint.dim(TerminalText.cut(`${" ".repeat(headCells + 2)}${row.note}`, columns))}\n`
   return `${`${head}${label}${bar} ${words}`.trimEnd()}\n${note}`
 }
-
-/** What was cut ends with a mark of one cell, and is counted as if it had two. */
-const padded = (label: string, cells: number): string =>
-  TerminalText.pad(label, label.endsWith("…") ? cells + 1 : cells)

@@ -36,7 +36,10 @@ export const width = (text: string): number => {
 /** Blanks behind a text fill it up to so many cells. */
 export const pad = (text: string, cells: number): string => text + " ".repeat(Math.max(0, cells - width(text)))
 
-const cellsOf = (char: string): number => char.codePointAt(0)! >= 0x1100 ? 2 : 1
+const cellsOf = (char: string): number => char.codePointAt(0)! >= 0x1100 && !ours.test(char) ? 2 : 1
+
+/** What we draw ourselves takes one cell: the mark of a cut, and lines. */
+const ours = /[…\u2500-\u257f]/
 
 /** At most so many cells of a terminal, wide characters counted as two. */
 export const cut = (text: string, cells: number): string => {

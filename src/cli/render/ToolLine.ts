@@ -1,12 +1,12 @@
 /** A tool call on one line: its name, a short form of its arguments, what came of it, and how long it took. Pure. */
 import type * as Schema from "effect/Schema"
+import type * as DurableEvent from "../../run/DurableEvent.ts"
 import { count } from "../../run/Quantity.ts"
-import type * as RunEvent from "../../run/RunEvent.ts"
 import * as ToolOutcome from "../../run/ToolOutcome.ts"
 import type { Paint } from "./Paint.ts"
 import * as TerminalText from "./TerminalText.ts"
 
-type Settled = Extract<RunEvent.Durable, { _tag: "ToolSettled" }>
+type Settled = DurableEvent.Of<"ToolSettled">
 
 const longestArguments = 70
 const longestOutcome = 120

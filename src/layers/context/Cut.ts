@@ -9,7 +9,7 @@ import type * as ContextManager from "../../services/ContextManager.ts"
 type Entries = ReturnType<typeof Transcript.entries>
 
 /** How much stays: at most so many messages, and of these as many as fit into so many tokens, the last exchange at least. */
-export interface Keep {
+interface Keep {
   readonly messages: number
   readonly tokens: number
 }

@@ -19,15 +19,16 @@ export interface Way<A> {
   readonly system: string
   readonly output?: Model.Output
   /** what is asked about the next piece of the conversation */
-  readonly question: (given: Omit<Given<A>, "answer" | "count">, piece: string) => string
+  readonly question: (given: Omit<Exchange<A>, "answer" | "count">, piece: string) => string
   /**
    * What an answer adds. With a `problem` the model is asked once more, in these words; then `value` counts, and where there
    * is none the compaction fails.
    */
-  readonly take: (given: Given<A>) => Taken<A>
+  readonly take: (given: Exchange<A>) => Taken<A>
 }
 
-export interface Given<A> {
+/** What is asked about, and what came of it. */
+interface Exchange<A> {
   readonly before: A | undefined
   /** the first words of the conversation */
   readonly first: string
@@ -37,7 +38,7 @@ export interface Given<A> {
   readonly count: ContextManager.Size["ofText"]
 }
 
-export interface Taken<A> {
+interface Taken<A> {
   readonly value?: A
   readonly problem?: string
 }

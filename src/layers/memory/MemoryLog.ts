@@ -1,7 +1,7 @@
 /**
  * The log of one session in memory: the event objects themselves, not copied and not encoded.
  *
- * Does not own which sessions there are, nor who may write; that is `SessionStoreMemory`.
+ * Does not own which sessions there are, nor who may write to one; see `MemorySessions` and `MemoryWriter`.
  */
 import * as Effect from "effect/Effect"
 import * as EventMigrations from "../../run/log/EventMigrations.ts"

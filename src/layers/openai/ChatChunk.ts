@@ -4,8 +4,8 @@
  * Owns the spellings of the fields. Fields that are absent, null or of another type are as if they were not there.
  */
 import * as Json from "../provider/Json.ts"
+import type { Fragment } from "./CallFragments.ts"
 import * as TokenUsage from "./TokenUsage.ts"
-import type { Fragment } from "./ToolCalls.ts"
 
 export interface ChatChunk {
   readonly id: string | undefined

@@ -29,7 +29,7 @@ type UserPart =
   | { readonly type: "image_url"; readonly image_url: { readonly url: string } }
   | { readonly type: "file"; readonly file: { readonly filename: string; readonly file_data: string } }
 
-export type ChatMessage =
+type ChatMessage =
   | { readonly role: "system"; readonly content: string }
   | { readonly role: "user"; readonly content: string | ReadonlyArray<UserPart> }
   | {

@@ -18,7 +18,7 @@ type Part = Response.StreamPartEncoded
 
 const longestDocument = 65_536
 
-export interface ChatReader {
+interface ChatReader {
   readonly push: (text: string) => void
   /** The body ended, or broke off with `error`. */
   readonly end: (error?: AiError.AiError) => void

@@ -12,14 +12,14 @@ import type { JsonObject } from "../provider/Json.ts"
 import type { ChatChunk } from "./ChatChunk.ts"
 import * as ReasoningContent from "./ReasoningContent.ts"
 import * as TokenUsage from "./TokenUsage.ts"
-import * as ToolCalls from "./ToolCalls.ts"
+import { ToolCalls } from "./ToolCalls.ts"
 
 type Parts = Array<Response.StreamPartEncoded>
 
 /** Why a response that ended is not one: no finish reason, one that says it failed, or a call without a name. */
-export type Defect = "truncated" | "failed" | "nameless"
+type Defect = "truncated" | "failed" | "nameless"
 
-export interface ChatResponse {
+interface ChatResponse {
   readonly push: (chunk: ChatChunk, out: Parts) => void
   /** The model finished: what may still come is usage. */
   readonly isFinished: () => boolean
@@ -57,7 +57,7 @@ const timestamp = (created: number | undefined): string | undefined => {
 
 /** The response of the model that was asked for by this name. */
 export const make = (model: string): ChatResponse => {
-  const calls = ToolCalls.make()
+  const calls = new ToolCalls()
   const madeBy = ReasoningContent.by(model)
   let isAnnounced = false
   let open: "text" | "reasoning" | undefined

@@ -18,7 +18,7 @@ export interface Endpoint extends Origin {
   readonly request: (body: string) => HttpClientRequest.HttpClientRequest
 }
 
-export const openAiBaseUrl = "https://api.openai.com/v1"
+const openAiBaseUrl = "https://api.openai.com/v1"
 
 const fail = (message: string) => Effect.fail(new Config.ConfigError(new ConfigProvider.SourceError({ message })))
 

@@ -6,7 +6,7 @@
  */
 import * as Sse from "effect/encoding/Sse"
 
-export interface EventStream {
+interface EventStream {
   /** Adds text; `false` when one event exceeds 10 MiB. */
   readonly push: (text: string) => boolean
   /** Ends the last event. */

@@ -15,7 +15,7 @@ import type * as Scope from "effect/Scope"
 import type * as SqlError from "effect/sql/SqlError"
 import * as SessionSignals from "../store/SessionSignals.ts"
 
-export interface Wire {
+interface Wire {
   /** Sends what these sessions are called. */
   readonly send: (sessionIds: ReadonlyArray<string>) => Effect.Effect<unknown, SqlError.SqlError>
   /** What is sent, by anyone, from now on; on a connection of its own. */

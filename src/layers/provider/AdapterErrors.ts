@@ -13,7 +13,7 @@ import type { Origin } from "./Origin.ts"
 import * as ProviderError from "./ProviderError.ts"
 
 /** `InvalidRequestError.constraint` of a conversation that is longer than the model can read. */
-export const contextLengthExceeded = "context_length_exceeded"
+const contextLengthExceeded = "context_length_exceeded"
 
 const longestMessage = 500
 
@@ -108,7 +108,7 @@ export const notAnswered = (origin: Origin, status: number, location: string | u
 /** Response headers that help support and retrying; no others are kept. */
 const keptHeaders = /^(retry-after(-ms)?|(x-)?request-id|cf-ray|x-ratelimit-.*)$/
 
-export interface Answer {
+interface Answer {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly retryAfter: Duration.Duration | undefined

@@ -1,6 +1,8 @@
 /**
  * A request that got no response, or whose response broke off, as an `AiError`: told by the code of the connection's error,
  * with what to check.
+ *
+ * Does not own responses that say what went wrong (`AdapterErrors`).
  */
 import * as AiError from "effect/ai/AiError"
 import type * as HttpClientError from "effect/http/HttpClientError"

@@ -24,15 +24,6 @@ export interface ProviderError {
   readonly retryDelay?: number
 }
 
-/** An error of which only the words are known. */
-export const fromWords = (message: string): ProviderError => ({
-  message,
-  code: undefined,
-  type: undefined,
-  param: undefined,
-  status: undefined
-})
-
 /** An answer that is no success, as far as an adapter knows it; `body` is text or the JSON that was in it. */
 export interface Answer {
   readonly status?: number | undefined

@@ -5,14 +5,14 @@
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as SqlError from "effect/sql/SqlError"
-import * as Severing from "../../services/fibers/Severing.ts"
+import * as Leavable from "../../services/fibers/Leavable.ts"
 
 export type Answered = <A, E, R>(asking: Effect.Effect<A, E, R>) => Effect.Effect<A, E | SqlError.SqlError, R>
 
 export const within = (timeout: Duration.Input | undefined): Answered => (asking) =>
   timeout === undefined
     ? asking
-    : Severing.severed(asking, Effect.void, () => ({
+    : Leavable.run(asking, Effect.void, () => ({
       millis: Duration.toMillis(timeout),
       over: () => () => late(timeout)
     }))

@@ -2,6 +2,8 @@
  * The hot path of a session in SQL: the fence and the events behind it, as prepared statements, all or nothing. Where SQLite
  * keeps them it is one statement, and the row of the session follows in few of the appends. Postgres has a faster way, in
  * `PgAppend`.
+ *
+ * Does not own what follows where its answer gets lost (`SessionWriter`), nor events that need no fence (`SessionLog`).
  */
 import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
@@ -11,7 +13,7 @@ import type * as SessionStore from "../../services/SessionStore.ts"
 import * as SessionRows from "./SessionRows.ts"
 
 /** What becomes of a session, where `epoch` is still its fence and `before` what is stored of it. */
-export interface Head {
+interface Head {
   readonly session: SessionRows.SessionRow["session"]
   readonly epoch: SessionRows.SessionRow["epoch"]
   readonly before: SessionStore.SessionInfo
@@ -28,10 +30,10 @@ export type Rows = Arr.NonEmptyReadonlyArray<SessionRows.EventRow>
 export type Append = (head: Head, rows: Rows) => Effect.Effect<boolean, SqlError.SqlError>
 
 /** Values that every database takes as they are. */
-export type Values = ReadonlyArray<string | number | null>
+type Values = ReadonlyArray<string | number | null>
 
 /** A text in the dialect of the database, with its parameters. */
-export type Statement = readonly [text: string, values: Values]
+type Statement = readonly [text: string, values: Values]
 
 type Statements = Arr.NonEmptyReadonlyArray<Statement>
 
@@ -39,7 +41,7 @@ type Statements = Arr.NonEmptyReadonlyArray<Statement>
  * Runs statements as one transaction that the first one guards: when that changes no row, nothing is written and the
  * result is `false`. An engine may have a faster way than the statements of effect/sql.
  */
-export type Transact = (statements: Statements) => Effect.Effect<boolean, SqlError.SqlError>
+type Transact = (statements: Statements) => Effect.Effect<boolean, SqlError.SqlError>
 
 const transactWith = (sql: SqlClient.SqlClient): Transact => ([[guard, values], ...rest]) =>
   sql.withTransaction(Effect.gen(function*() {

@@ -5,10 +5,10 @@
  *                        |
  *                        +--lease over, process dead, or takeOver--> owned by the next, the epoch raised
  *
- * Does not own how a session is given back where the database does not answer; that is `SessionRelease`.
+ * Does not own the statements (`ClaimStatements`), nor how a session is given back where the database does not answer; that is
+ * `SessionRelease`.
  */
 import * as Clock from "effect/Clock"
-import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type * as SqlClient from "effect/sql/SqlClient"
@@ -17,7 +17,7 @@ import type * as SessionStore from "../../services/SessionStore.ts"
 import * as OwnerLiveness from "../OwnerLiveness.ts"
 import * as SessionErrors from "../store/SessionErrors.ts"
 import type * as Answered from "./Answered.ts"
-import * as SessionDialect from "./SessionDialect.ts"
+import * as ClaimStatements from "./ClaimStatements.ts"
 import * as SessionRelease from "./SessionRelease.ts"
 import * as SessionRows from "./SessionRows.ts"
 
@@ -66,19 +66,12 @@ export const make = Effect.fnUntraced(function*(
   answered: Answered.Answered
 ): Effect.fn.Return<SessionClaims, never, Scope.Scope> {
   const releases = yield* SessionRelease.make(sql, liveness.lease, answered)
-  const { caughtUp, sessions } = SessionDialect.make(sql)
+  const statements = ClaimStatements.make(sql, liveness.lease)
   /** Claims of this store are live until they are released, also when it was too busy to renew a lease in time. */
   const held = new Set<string>()
-  const leaseFrom = (now: number) => now + Duration.toMillis(liveness.lease)
-
-  const lookUp = (sessionId: string) =>
-    Effect.map(
-      sql<SessionRows.SessionRow>`SELECT * FROM ${sessions} WHERE id = ${sessionId}`,
-      (rows) => rows[0]
-    )
 
   const find = (sessionId: string) =>
-    Effect.map(lookUp(sessionId), (row) => row === undefined || row.head === 0 ? undefined : row)
+    Effect.map(statements.look(sessionId), (row) => row === undefined || row.head === 0 ? undefined : row)
 
   const ownerOf = (row: SessionRows.SessionRow, now: number) => {
     const owner = SessionRows.toOwner(row)
@@ -87,44 +80,21 @@ export const make = Effect.fnUntraced(function*(
     return Number(row.lease) > now && !liveness.isDead(owner) ? owner : undefined
   }
 
-  const create = (sessionId: string, owner: string | null, now: number) =>
-    sql<SessionRows.SessionRow>`
-      INSERT INTO fiberloop_sessions ${
-      sql.insert({
-        id: sessionId,
-        epoch: 1,
-        owner,
-        lease: owner === null ? 0 : leaseFrom(now),
-        head: 0,
-        title: "",
-        turns: 0,
-        created_at: now,
-        updated_at: now
-      })
-    } ON CONFLICT (id) DO NOTHING RETURNING *`
-
-  const raise = (row: SessionRows.SessionRow, owner: string, now: number) =>
-    sql<SessionRows.SessionRow>`
-      UPDATE fiberloop_sessions
-      SET epoch = epoch + 1,
-        owner = ${owner},
-        lease = ${leaseFrom(now)},
-        created_at = CASE WHEN head = 0 THEN ${now} ELSE created_at END ${caughtUp}
-      WHERE session = ${row.session} AND epoch = ${row.epoch} RETURNING *`
-
   const claim = Effect.fnUntraced(function*(sessionId: string, options: SessionStore.OpenOptions) {
     const name = OwnerLiveness.name(options.runId)
     while (true) {
       const now = yield* Clock.currentTimeMillis
-      const row = yield* lookUp(sessionId)
+      const row = yield* statements.look(sessionId)
       if (!options.create && (row === undefined || row.head === 0)) {
         return yield* Effect.fail(SessionErrors.notFound(sessionId))
       }
       const owner = row === undefined || options.takeOver === true ? undefined : ownerOf(row, now)
       if (owner !== undefined) return yield* Effect.fail(SessionErrors.busy(sessionId, owner.runId))
-      const taking = row === undefined ? create(sessionId, name, now) : raise(row, name, now)
+      const taking = row === undefined
+        ? statements.insert(sessionId, name, now)
+        : statements.raise(row, name, now)
       // An answer that got lost may have been that it is ours, which nobody would know.
-      const [claimed] = yield* Effect.onError(
+      const claimed = yield* Effect.onError(
         taking,
         () => releases.later({ sessionId, owner: name, head: row?.head ?? 0 })
       )
@@ -137,34 +107,26 @@ export const make = Effect.fnUntraced(function*(
 
   const add = Effect.fnUntraced(function*(sessionId: string, now: number) {
     while (true) {
-      const row = yield* lookUp(sessionId)
+      const row = yield* statements.look(sessionId)
       if (row !== undefined) {
         if (row.head > 0) return yield* Effect.fail(SessionErrors.taken(sessionId))
         const owner = ownerOf(row, now)
         if (owner !== undefined) return yield* Effect.fail(SessionErrors.busy(sessionId, owner.runId))
-        yield* sql`DELETE FROM fiberloop_sessions WHERE session = ${row.session} AND epoch = ${row.epoch} AND head = 0`
+        yield* statements.removeEmpty(row)
       }
-      const [added] = yield* create(sessionId, null, now)
+      const added = yield* statements.insert(sessionId, null, now)
       // None: another was faster. The next look finds what it made.
       if (added !== undefined) return added.session
     }
   })
 
-  const renew = ({ owner, session }: Claim) =>
-    Effect.flatMap(
-      Clock.currentTimeMillis,
-      (now) =>
-        answered(
-          sql`UPDATE fiberloop_sessions SET lease = ${leaseFrom(now)} WHERE session = ${session} AND owner = ${owner}`
-        )
-    )
+  const renew = (claim: Claim) =>
+    Effect.flatMap(Clock.currentTimeMillis, (now) => answered(statements.renew(claim, now)))
 
-  const refence = ({ owner, session }: Claim) =>
+  const refence = (claim: Claim) =>
     Effect.map(
-      answered(sql<SessionRows.SessionRow>`
-        UPDATE fiberloop_sessions SET epoch = epoch + 1 ${caughtUp}
-        WHERE session = ${session} AND owner = ${owner} RETURNING *`),
-      ([row]) => row === undefined ? undefined : { claim: toClaim(row, owner), head: row.head }
+      answered(statements.refence(claim)),
+      (row) => row === undefined ? undefined : { claim: toClaim(row, claim.owner), head: row.head }
     )
 
   const release = ({ info: { sessionId }, owner }: Claim, head: number) =>

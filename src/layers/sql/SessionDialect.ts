@@ -9,7 +9,7 @@ import type { SessionRow } from "./SessionRows.ts"
 
 type Session = SessionRow["session"] | Fragment
 
-export interface SessionDialect {
+interface SessionDialect {
   /** What sessions are read from: rows as of the last event of each. */
   readonly sessions: Fragment
   /** Assignments behind others, in an UPDATE of `fiberloop_sessions`: the row is as of the last event then. */

@@ -3,6 +3,8 @@
  *
  * Reading trusts rows of the version that this code writes: they are parsed, not decoded. Those of older versions are
  * migrated, the rows stay as they are.
+ *
+ * Does not own what a writer appends (`SessionAppend`), nor logs as streams (`SessionReading`).
  */
 import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"

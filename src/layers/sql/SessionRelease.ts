@@ -11,19 +11,19 @@ import type * as Answered from "./Answered.ts"
 import * as SessionDialect from "./SessionDialect.ts"
 
 /** A session that its owner holds no more, with `head` events in it. */
-export interface Given {
+interface GivenBack {
   readonly sessionId: string
   readonly owner: string
   readonly head: number
 }
 
-export interface SessionRelease {
+interface SessionRelease {
   /** Whether an owner has given its session back, from the call of `now` or `later` on, although the row may say otherwise. */
   readonly isGiven: (owner: string) => boolean
   /** Takes a session away that holds nothing. Does nothing where another has it. A try that fails goes on as `later`. */
-  readonly now: (given: Given) => Effect.Effect<void>
+  readonly now: (given: GivenBack) => Effect.Effect<void>
   /** Tries again and again, until one got through, the lease is over, or the scope closes. Does not wait for it. */
-  readonly later: (given: Given) => Effect.Effect<void>
+  readonly later: (given: GivenBack) => Effect.Effect<void>
 }
 
 /** How often a release is tried again. */
@@ -38,15 +38,15 @@ export const make = Effect.fnUntraced(function*(
   const { caughtUp } = SessionDialect.make(sql)
   const given = new Set<string>()
 
-  const give = Effect.fnUntraced(function*({ head, owner, sessionId }: Given) {
+  const give = Effect.fnUntraced(function*({ head, owner, sessionId }: GivenBack) {
     if (head === 0) yield* sql`DELETE FROM fiberloop_sessions WHERE id = ${sessionId} AND owner = ${owner} AND head = 0`
     yield* sql`
       UPDATE fiberloop_sessions SET owner = NULL, lease = 0 ${caughtUp} WHERE id = ${sessionId} AND owner = ${owner}`
   }, answered)
 
-  const done = ({ owner }: Given) => Effect.sync(() => void given.delete(owner))
+  const done = ({ owner }: GivenBack) => Effect.sync(() => void given.delete(owner))
 
-  const later = (claim: Given) => {
+  const later = (claim: GivenBack) => {
     given.add(claim.owner)
     return give(claim).pipe(
       Effect.delay(releaseEvery),
@@ -58,7 +58,7 @@ export const make = Effect.fnUntraced(function*(
     )
   }
 
-  const now = (claim: Given) => {
+  const now = (claim: GivenBack) => {
     given.add(claim.owner)
     return Effect.matchEffect(give(claim), {
       onFailure: (error) => Effect.andThen(Effect.logDebug(error), later(claim)),

@@ -1,4 +1,8 @@
-/** How sessions and events stand in their tables, and back. No fact is stored twice: a body holds what no column does. */
+/**
+ * How sessions and events stand in their tables, and back. No fact is stored twice: a body holds what no column does.
+ *
+ * Does not own the tables (`SessionTables`), nor how engines find rows in them (`SessionDialect`).
+ */
 import * as Arr from "effect/Array"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import * as SessionStore from "../../services/SessionStore.ts"

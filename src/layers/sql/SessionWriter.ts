@@ -5,6 +5,8 @@
  *            \-> refused by the fence: stale for ever
  *            \-> outcome unknown --> the fence is raised: what is stored now is all there will be
  *                    \-> no answer --> reported as failed; the next append asks again before it writes
+ *
+ * Does not own the statement that appends (`SessionAppend`), nor who may take a session (`SessionClaims`).
  */
 import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
@@ -21,7 +23,7 @@ import * as SessionRows from "./SessionRows.ts"
 type Events = Arr.NonEmptyReadonlyArray<RunEvent.Durable>
 type Appending = Effect.Effect<void, SessionStore.StoreError>
 
-export interface SessionWriter {
+interface SessionWriter {
   readonly claim: SessionClaims.Claim
   readonly head: () => number
   /**

@@ -4,7 +4,7 @@ import * as Latch from "effect/Latch"
 import type * as Scope from "effect/Scope"
 import * as Grace from "../../services/Grace.ts"
 
-export interface SessionsInUse {
+interface SessionsInUse {
   /** Counts as one until the scope closes. */
   readonly hold: Effect.Effect<void, never, Scope.Scope>
 }

@@ -92,7 +92,7 @@ const openingFault = (filename: string): unknown => {
 }
 
 /** SQLite's result code, extended, where `cause` came from SQLite. */
-export const codeOf = (cause: unknown): number | undefined =>
+const codeOf = (cause: unknown): number | undefined =>
   cause instanceof Error && "errcode" in cause && typeof cause.errcode === "number" ? cause.errcode : undefined
 
 /** SQLITE_BUSY and SQLITE_LOCKED, with their extensions. */

@@ -16,7 +16,7 @@ type Values = ReadonlyArray<SQLInputValue>
 /** Statements of one transaction, of which the first is a guard: it lets the others run when it gives or changes a row. */
 export type Guarded = Arr.NonEmptyReadonlyArray<readonly [text: string, values: Values]>
 
-export interface SqliteStatements {
+interface SqliteStatements {
   /** Takes values as effect/sql gives them. */
   readonly execute: (text: string, params?: ReadonlyArray<unknown>, shape?: Shape) => Rows
   /** `false`, and nothing is written, when the guard neither gives nor changes a row. Takes no turns with other transactions. */

@@ -12,7 +12,7 @@ export interface Json {
   readonly isText: boolean
 }
 
-export type PlainJson = Json | { readonly _tag: "NotJson"; readonly message: string }
+type PlainJson = Json | { readonly _tag: "NotJson"; readonly message: string }
 
 export const of = (given: unknown): PlainJson => {
   try {

@@ -18,7 +18,7 @@ export type Result = Omit<Tool.HandlerResult<Tool.Any>, "preliminary">
 
 type Codec = (value: unknown) => Effect.Effect<unknown, SchemaIssue.Issue>
 
-export interface ToolCodecs {
+interface ToolCodecs {
   readonly decode: Codec
   /** What arguments that do not fit fail with. */
   readonly unfit: (cause: Cause.Cause<SchemaIssue.Issue>) => Effect.Effect<never, AiError.AiError>

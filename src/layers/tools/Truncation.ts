@@ -1,6 +1,6 @@
 /** Cuts long tool output down to its head and tail, for a model to read. */
 
-export interface Truncated {
+interface Truncated {
   readonly text: string
   /** characters there were; absent where nothing was cut */
   readonly originalSize?: number

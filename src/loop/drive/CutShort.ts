@@ -2,7 +2,7 @@
  * What follows where the work of a drive was cut short, by a failure or from outside: whether its run had begun by then, and how
  * it ends, or why it never began.
  *
- * Does not own the end itself (`Ending`), nor how work is cut off (`Phase`).
+ * Does not own the end itself (`Ending`), nor how work is cut off (`Stoppable`).
  */
 import * as Cause from "effect/Cause"
 import * as RunError from "../../run/RunError.ts"
@@ -19,17 +19,22 @@ export interface TakenUp {
 
 type Failure = Cause.Cause<RunError.RunError>
 
-/** Its run has a first event that may be in the log; an end stands behind the store's answer. */
-export const hasBegun = ({ env }: Live.Live, taken: TakenUp, cause: Failure): boolean =>
-  env !== undefined || isStored(taken) || isPending(taken, cause)
-
-/** The first event is in the log, also where the drive was cut off before the store said so. */
-export const isStored = ({ found: { session, state } }: TakenUp): boolean => session.head() > state.seq
-
-/** The first event is with the store, which has not said yet what became of it. */
-const isPending = ({ env, found }: TakenUp, cause: Failure): boolean => {
-  const { drive, runId } = env.journal.state
-  return Cause.hasInterruptsOnly(cause) && (runId !== found.state.runId || drive > found.state.drive)
+/**
+ * How far the first event of a run came: `told` to whoever waits for it; `stored`, where the drive was cut off before the store
+ * said so; `pending` with the store, which may have it or not; or `nowhere`. An end stands behind all but the last.
+ */
+export const firstEventOf = (
+  { env }: Live.Live,
+  taken: TakenUp | undefined,
+  cause: Failure
+): "told" | "stored" | "pending" | "nowhere" => {
+  if (env !== undefined) return "told"
+  if (taken === undefined) return "nowhere"
+  const { env: { journal }, found: { session, state } } = taken
+  if (session.head() > state.seq) return "stored"
+  const { drive, runId } = journal.state
+  const isRecorded = runId !== state.runId || drive > state.drive
+  return isRecorded && Cause.hasInterruptsOnly(cause) ? "pending" : "nowhere"
 }
 
 /** Why a run that never began did not. */

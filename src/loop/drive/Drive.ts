@@ -18,11 +18,10 @@ import * as LeaveBehind from "../../services/LeaveBehind.ts"
 import type * as DriveRequest from "../env/DriveRequest.ts"
 import * as Env from "../env/Env.ts"
 import * as LeftBehind from "../env/LeftBehind.ts"
-import * as Severed from "../env/Severed.ts"
 import * as Observing from "../observe/Observing.ts"
+import * as AfterCrash from "../open/AfterCrash.ts"
 import * as Cost from "../open/Cost.ts"
 import * as FirstEvent from "../open/FirstEvent.ts"
-import * as Mending from "../open/Mending.ts"
 import * as Opening from "../open/Opening.ts"
 import type * as Ended from "../turn/Ended.ts"
 import * as Turn from "../turn/Turn.ts"
@@ -30,11 +29,11 @@ import * as CutShort from "./CutShort.ts"
 import * as DurationLimit from "./DurationLimit.ts"
 import * as Ending from "./Ending.ts"
 import type * as Live from "./Live.ts"
-import * as Phase from "./Phase.ts"
+import * as Stoppable from "./Stoppable.ts"
 import * as Telling from "./Telling.ts"
 
-/** What a drive is given. */
-interface Given {
+/** What a drive begins with. */
+interface Beginning {
   readonly services: Env.Services
   readonly request: DriveRequest.DriveRequest
   readonly live: Live.Live
@@ -45,7 +44,7 @@ interface Given {
 }
 
 /** One drive under way, and how far it came. */
-interface Driving extends Given {
+interface Driving extends Beginning {
   readonly observing: Observing.Observing
   /** set once the session is this drive's */
   taken: CutShort.TakenUp | undefined
@@ -55,7 +54,7 @@ interface Driving extends Given {
 
 /**
  * Drives a run to its end; `forget` is called once the session is given back. Observers may take longer. It lets itself be
- * interrupted where it waits for its phases and for observers, and nowhere else.
+ * interrupted where it waits for its stoppable parts and for observers, and nowhere else.
  */
 export const drive = (
   services: Env.Services,
@@ -66,21 +65,21 @@ export const drive = (
   Effect.uninterruptible(Effect.suspend(() => {
     live.track.add(live)
     const leftBehind = new LeftBehind.LeftBehind()
-    const given: Given = { services, request, live, forget, leftBehind, scope: Scope.makeUnsafe() }
-    const whole = Effect.flatMapEager(observe(given), (observing) => {
+    const beginning: Beginning = { services, request, live, forget, leftBehind, scope: Scope.makeUnsafe() }
+    const whole = Effect.flatMapEager(observe(beginning), (observing) => {
       live.observing = observing
-      const driving: Driving = { ...given, observing, taken: undefined, timer: undefined }
+      const driving: Driving = { ...beginning, observing, taken: undefined, timer: undefined }
       return Effect.updateContext(Effect.suspend(() => through(driving)), contextOf(driving))
     })
     // a bug of ours or of a tracer: nobody is left waiting, and no session held, for a run that has none left to drive it
     return Effect.catchCause(
       whole,
-      (cause) => Effect.andThen(release(given), Telling.refuse(live, RunError.fromCause(cause)))
+      (cause) => Effect.andThen(release(beginning), Telling.refuse(live, RunError.fromCause(cause)))
     )
   }))
 
 /** A drive is observed from before its session is opened: what opening it does is below the drive's span. */
-const observe = ({ live, request: { brief, runId, sessionId, settings }, services }: Given) =>
+const observe = ({ live, request: { brief, runId, sessionId, settings }, services }: Beginning) =>
   Observing.make(
     { agent: brief.agent, sessionId, runId, tools: brief.handlers.tools },
     services.model.info,
@@ -91,7 +90,7 @@ const observe = ({ live, request: { brief, runId, sessionId, settings }, service
 /** The context that all of a drive works in. */
 const contextOf = (driving: Driving) => (around: Context.Context<never>): Context.Context<never> => {
   const traced = Context.add(around, Tracer.ParentSpan, driving.observing.span)
-  return Context.add(traced, LeaveBehind.LeaveBehind, Severed.leaveBehind(driving))
+  return Context.add(traced, LeaveBehind.LeaveBehind, LeftBehind.listener(driving.leftBehind))
 }
 
 /** Works, and then ends. Called by code that the drive's fiber runs. */
@@ -99,7 +98,7 @@ const through = (driving: Driving): Effect.Effect<void> => {
   const { live, observing } = driving
   return Effect.flatMap(
     // its turns have calls to settle behind what they leave behind
-    Phase.run(live, Alarm.hold(() => work(driving)), () => live.env === undefined ? 1 : 2),
+    Stoppable.run(live, Alarm.hold(() => work(driving)), () => live.env === undefined ? 1 : 2),
     (exit) => Effect.flatMapEager(end(driving, exit), () => observing.seen)
   )
 }
@@ -136,7 +135,7 @@ const prepared = (
     Cost.check(services, found),
     (): ReturnType<typeof prepared> =>
       found._tag === "Ready" && RunState.isOpen(found.state)
-        ? Mending.mend(services, request, found)
+        ? AfterCrash.recovered(services, request, found)
         : Effect.succeed(found)
   )
 
@@ -171,9 +170,10 @@ const end = (driving: Driving, exit: Exit.Exit<Worked, RunError.RunError>): Effe
       : finish(taken!.env, exit.value)
   }
   const { cause } = exit
-  if (taken === undefined || !CutShort.hasBegun(live, taken, cause)) {
+  const firstEvent = CutShort.firstEventOf(live, taken, cause)
+  if (taken === undefined || firstEvent === "nowhere") {
     return Effect.andThen(release(driving), Telling.refuse(live, CutShort.refusalOf(live, cause)))
   }
-  if (live.env === undefined && CutShort.isStored(taken)) live.began(taken.env)
+  if (firstEvent === "stored") live.began(taken.env)
   return finish(taken.env, CutShort.endingOf(taken.env, live, cause))
 }

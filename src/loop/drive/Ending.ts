@@ -18,7 +18,7 @@ import type * as Env from "../env/Env.ts"
 import * as Unsettled from "../round/Unsettled.ts"
 import type * as Ended from "../turn/Ended.ts"
 import type * as Live from "./Live.ts"
-import * as Phase from "./Phase.ts"
+import * as Stoppable from "./Stoppable.ts"
 import * as Telling from "./Telling.ts"
 
 export type Ending =
@@ -27,7 +27,7 @@ export type Ending =
   | { readonly _tag: "RunFailed"; readonly error: RunError.RunError }
 
 /**
- * Settles what is open, writes the end, gives the session back, shows the end, and answers whoever waits. Called by code that
+ * Settles what is open, writes the end, gives the session back, shows the end, and tells whoever waits. Called by code that
  * the drive's fiber runs.
  */
 export const finish = (
@@ -40,8 +40,8 @@ export const finish = (
   record(env, ending)
   // given back before the store has answered, the session would not take this end any more
   const sealing = Detached.start(seal(env, release), Detached.contextHere())
-  return Effect.flatMapEager(Phase.patiently(live, sealing, storeStuck), (sealed) => {
-    if (Exit.isSuccess(sealed)) env.inbox.answer()
+  return Effect.flatMapEager(Stoppable.patiently(live, sealing, storeStuck), (sealed) => {
+    if (Exit.isSuccess(sealed)) env.inbox.tell()
     if (sealing.pollUnsafe() === undefined) {
       const giveUp = Effect.andThen(Effect.raceFirst(Fiber.await(sealing), Effect.sleep(sealLimit)), release)
       Detached.start(giveUp, Detached.contextHere())

@@ -6,9 +6,10 @@
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Canonical from "../../run/Canonical.ts"
 import type * as RunError from "../../run/RunError.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
-import * as RunInput from "../../run/RunInput.ts"
+import type * as RunInput from "../../run/RunInput.ts"
 import type * as RunResult from "../../run/RunResult.ts"
 import * as Grace from "../../services/Grace.ts"
 import type * as Runs from "../../services/Runs.ts"
@@ -21,7 +22,7 @@ import type * as Observing from "../observe/Observing.ts"
 import * as Answering from "../round/Answering.ts"
 
 /** Why a run was cut off from outside. */
-export type Stop =
+type Stop =
   | { readonly _tag: "Abort"; readonly reason: RunEvent.AbortedReason }
   | { readonly _tag: "Duration" }
   | { readonly _tag: "Failed"; readonly error: RunError.RunError }
@@ -44,7 +45,7 @@ export class Live implements Runs.LiveRun {
   env: Env.Env | undefined
   /** the first reason to cut the run off */
   stopped: Stop | undefined
-  /** interrupts the phase under way */
+  /** interrupts the part of the drive under way */
   interrupt: (() => void) | undefined
   readonly #store: SessionStore.SessionStore["Service"]
   readonly #input: unknown
@@ -64,8 +65,8 @@ export class Live implements Runs.LiveRun {
     this.#input = begin._tag === "Start" ? begin.input : folded.state.input
   }
 
-  get fingerprint() {
-    return RunInput.canonical(this.#input)
+  get canonicalInput() {
+    return Canonical.canonical(this.#input)
   }
 
   get begun() {
@@ -145,7 +146,7 @@ export class Live implements Runs.LiveRun {
   }
 }
 
-/** Cuts the run off, in whatever phase it is; the first reason counts. */
+/** Cuts the run off, whatever it is at; the first reason counts. */
 export const cutOff = (live: Pick<Live, "stopped" | "interrupt">, stop: Stop): void => {
   live.stopped ??= stop
   live.interrupt?.()

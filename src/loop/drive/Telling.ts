@@ -39,7 +39,7 @@ export const replay = (live: Live.Live, past: Fold.Past) =>
     return tell(live, resultIn(live, past.state))
   })
 
-/** Answers whoever waits; for the first event, where that did not come before. */
+/** Tells whoever waits; also for the first event, where that did not come before. */
 export const tell = (live: Live.Live, result: Result): Effect.Effect<void> =>
   Effect.mapEager(live.observing?.end(result) ?? Effect.void, () => {
     live.feed.end(Exit.asVoid(result))

@@ -66,6 +66,10 @@ export const nobody = (): Others => ({
   inbox: new Inbox.Inbox()
 })
 
+/** Whether a tool is one of those that a turn is offered: no other is called, or must be. */
+export const isOffered = ({ tools }: Pick<Env, "tools">, tool: string): boolean =>
+  tools.some(({ name }) => name === tool)
+
 /** Whole milliseconds since this was called, by a clock that nobody sets. */
 export const stopwatch = ({ clock }: Pick<Env, "clock">): () => number => {
   const from = clock.monotonicTimeNanosUnsafe()

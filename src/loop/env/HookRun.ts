@@ -12,8 +12,8 @@ import * as Schema from "effect/Schema"
 import * as InputCheck from "../../run/InputCheck.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import type * as Hooks from "../../services/Hooks.ts"
+import * as AppCode from "./AppCode.ts"
 import * as Env from "./Env.ts"
-import * as Severed from "./Severed.ts"
 
 export type ByPoint = { readonly [P in Hooks.Point]: ReadonlyArray<Hooks.Hook & Required<Pick<Hooks.Hook, P>>> }
 
@@ -36,12 +36,12 @@ export const byPoint = (hooks: ReadonlyArray<Hooks.Hook>): ByPoint => {
   }
 }
 
-/** What a hook gave, where it gave something; `Broken` is a guard without a usable word, and says what was wrong. */
-export type Given<A> =
+/** What a hook says, where it says something; `Broken` is a guard without a usable word, and says what was wrong. */
+type Word<A> =
   | { readonly _tag: "Given"; readonly value: A | undefined }
   | { readonly _tag: "Broken"; readonly why: string }
 
-const nothing: Given<never> = { _tag: "Given", value: undefined }
+const nothing: Word<never> = { _tag: "Given", value: undefined }
 
 export interface Asked<P extends Hooks.Point, A> {
   readonly hook: Hooks.Hook
@@ -57,14 +57,14 @@ export interface Asked<P extends Hooks.Point, A> {
  * Never fails; only our interruption passes through. On a fiber of its own, so that it may throw, or give what is no effect,
  * and so that one that does not stop when it is told to can be left behind, and named.
  */
-export const run = <P extends Hooks.Point, A>(env: Around, asked: Asked<P, A>): Effect.Effect<Given<A>> =>
+export const run = <P extends Hooks.Point, A>(env: Around, asked: Asked<P, A>): Effect.Effect<Word<A>> =>
   Effect.suspend(() => {
     const { hook, on, subject } = asked
     const elapsed = Env.stopwatch(env)
     const timeout = Duration.fromInput(hook.timeout ?? "10 seconds")
     const limit = Option.getOrElse(timeout, () => Duration.zero)
     const self = Option.isNone(timeout) ? Effect.die("its time limit is no duration") : Effect.suspend(asked.ask)
-    return Severed.run(env, `hook ${hook.name}`, `${on} ${subject}`, self).pipe(
+    return AppCode.run(env, `hook ${hook.name}`, `${on} ${subject}`, self).pipe(
       Effect.timeoutOption(limit),
       Effect.exit,
       Effect.flatMap((exit) => {
@@ -85,7 +85,7 @@ const read = <A>(
   exit: Exit.Exit<Option.Option<unknown>, unknown>,
   gives: Schema.ConstraintDecoder<A, never> | undefined,
   limit: Duration.Duration
-): Given<A> => {
+): Word<A> => {
   if (Exit.isFailure(exit)) return { _tag: "Broken", why: "failed" }
   if (Option.isNone(exit.value)) return { _tag: "Broken", why: `took more than ${Duration.toMillis(limit)} ms` }
   const { value } = exit.value

@@ -1,9 +1,9 @@
 /**
- * What is said to a run under way, and the answers to whoever says it: stored through the run's own writer before anything
- * else, said to the model with the next turn that begins, or answered with the end that came first.
+ * What is said to a run under way, and what whoever says it is told: stored through the run's own writer before anything else,
+ * said to the model with the next turn that begins, or not said to it, where the end came first.
  *
- * What became of an input is what the log says: an answer comes when that is stored, and a store that fails is an error and
- * no answer. Does not own when the model is asked next; that is `Turn`.
+ * What became of an input is what the log says: it is told when that is stored, and a store that fails is an error and
+ * nothing is told. Does not own when the model is asked next; that is `Turn`.
  */
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -20,11 +20,11 @@ import * as TooLarge from "../log/TooLarge.ts"
 
 export type Input = Pick<Queue.Queued, "kind" | "messages">
 
-type Answer = Effect.Effect<Delivery.Delivery, RunError.RunError>
+type Told = Effect.Effect<Delivery.Delivery, RunError.RunError>
 
 /** Whoever waits for what becomes of an input; `verdict` is that once it is recorded, and holds once that is stored. */
 interface Waiter {
-  readonly answer: Deferred.Deferred<Delivery.Delivery, RunError.RunError>
+  readonly told: Deferred.Deferred<Delivery.Delivery, RunError.RunError>
   verdict: Delivery.Delivery | undefined
 }
 
@@ -45,19 +45,19 @@ export class Inbox {
   accept(
     { kind, messages: given }: Input,
     onFailure: (error: SessionStore.StoreError) => Effect.Effect<void>
-  ): Effect.Effect<Answer, RunError.RunError> {
-    return Effect.uninterruptibleMask((restore): Effect.Effect<Answer, RunError.RunError> => {
+  ): Effect.Effect<Told, RunError.RunError> {
+    return Effect.uninterruptibleMask((restore): Effect.Effect<Told, RunError.RunError> => {
       const journal = this.#journal
       if (journal === undefined) return Effect.succeed(Effect.succeed(Delivery.notDelivered("ended")))
       const tooLarge = TooLarge.of("the message", given)
       if (tooLarge !== undefined) return Effect.fail(tooLarge)
       const messages = [...given]
       journal.record({ _tag: "InputQueued", kind, messages })
-      const answer = Deferred.makeUnsafe<Delivery.Delivery, RunError.RunError>()
+      const told = Deferred.makeUnsafe<Delivery.Delivery, RunError.RunError>()
       this.#waiting ??= new Map()
-      this.#waiting.set(messages, { answer, verdict: undefined })
+      this.#waiting.set(messages, { told, verdict: undefined })
       const stored = Effect.forkDetach(Effect.tapError(journal.commit, onFailure), { startImmediately: true })
-      return Effect.as(Effect.flatMap(stored, (fiber) => restore(Fiber.join(fiber))), Deferred.await(answer))
+      return Effect.as(Effect.flatMap(stored, (fiber) => restore(Fiber.join(fiber))), Deferred.await(told))
     })
   }
 
@@ -69,27 +69,27 @@ export class Inbox {
     }
   }
 
-  /** Nothing more is accepted, and what waits in the queue is answered with the end that is recorded next. */
+  /** Nothing more is accepted; of what waits in the queue the end is told that is recorded next. */
   close(journal: Journal.Journal, end: RunEvent.End["_tag"]): void {
     this.#journal = undefined
     for (const { messages } of journal.state.queued) this.#judge(messages, Delivery.notDeliveredBefore(end))
   }
 
-  /** Answers whoever waits for what is stored by now. */
-  answer(): void {
+  /** Tells whoever waits what is stored by now. */
+  tell(): void {
     const waiting = this.#waiting
     if (waiting === undefined) return
-    for (const [messages, { answer, verdict }] of waiting) {
+    for (const [messages, { told, verdict }] of waiting) {
       if (verdict === undefined) continue
       waiting.delete(messages)
-      Deferred.doneUnsafe(answer, Effect.succeed(verdict))
+      Deferred.doneUnsafe(told, Effect.succeed(verdict))
     }
   }
 
   /** The store failed: what became of the rest is not known here. */
   fail(error: RunError.RunError): void {
     this.#journal = undefined
-    this.#waiting?.forEach(({ answer }) => Deferred.doneUnsafe(answer, Effect.fail(error)))
+    this.#waiting?.forEach(({ told }) => Deferred.doneUnsafe(told, Effect.fail(error)))
     this.#waiting = undefined
   }
 

@@ -1,11 +1,15 @@
 /**
  * What did not end in time, by call id where it was a call, and what that makes of the call: nothing, in most runs.
  *
- * Does not own when something is left behind (`Severing`), nor where its name is written (`Ending`).
+ * Does not own when something is left behind (`Leavable`), who says so (`LeaveBehind`, `AppCode`), nor where its
+ * name is written (`Ending`).
  */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
 import type * as ToolOutcome from "../../run/ToolOutcome.ts"
+import * as ToolExecutor from "../../services/ToolExecutor.ts"
 
-export interface Left {
+interface Left {
   readonly name: string
   readonly outcome?: ToolOutcome.ToolOutcome
 }
@@ -27,3 +31,10 @@ export class LeftBehind {
     return this.#left === undefined ? [] : Array.from(this.#left.values(), (left) => left.name)
   }
 }
+
+/** What code names that could not end something that it started; once for each tool call, where it works for one. */
+export const listener = (leftBehind: LeftBehind) => (name: string): Effect.Effect<void> =>
+  Effect.withFiberSucceed(({ context }) => {
+    const call = Context.getOrUndefined(context, ToolExecutor.ToolCall)
+    leftBehind.set(call === undefined ? name : `${name} of ${call.callId}`, { name })
+  })

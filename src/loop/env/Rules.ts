@@ -10,8 +10,8 @@ import * as Effect from "effect/Effect"
 import * as RunError from "../../run/RunError.ts"
 import type * as PrepareTurn from "../../services/PrepareTurn.ts"
 import type * as StopWhen from "../../services/StopWhen.ts"
+import * as AppCode from "./AppCode.ts"
 import type * as Env from "./Env.ts"
-import * as Severed from "./Severed.ts"
 
 export interface Rules {
   readonly stopWhen?: StopWhen.Condition<StopWhen.Turn> | undefined
@@ -44,7 +44,7 @@ const attempt = <A>(question: () => A) => {
 
 const inTime = <A>(env: Env.Env, rule: keyof Rules, turn: number, answer: Effect.Effect<A, unknown>) => {
   const limit = Duration.fromInputUnsafe(env.timeouts.tool)
-  return Severed.run(env, rule, `${turn}`, answer).pipe(
+  return AppCode.run(env, rule, `${turn}`, answer).pipe(
     Effect.catchCause((cause) =>
       Cause.hasInterruptsOnly(cause) ? Effect.interrupt : Effect.fail(failed(rule, Cause.squash(cause)))
     ),

@@ -6,6 +6,7 @@
  */
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
+import type * as DurableEvent from "../../run/DurableEvent.ts"
 import * as Snapshot from "../../run/log/Snapshot.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import type * as RunInput from "../../run/RunInput.ts"
@@ -17,6 +18,22 @@ import type * as SessionStore from "../../services/SessionStore.ts"
 export interface Folded {
   readonly state: RunState.RunState
   readonly transcript: Transcript.Transcript
+}
+
+/** A log that is being folded: what it holds is as of the last event that it took. */
+export class Folding implements Folded {
+  state: RunState.RunState
+  transcript: Transcript.Transcript
+
+  constructor({ state, transcript }: Folded) {
+    this.state = state
+    this.transcript = transcript
+  }
+
+  take(event: RunEvent.Durable): void {
+    this.state = RunState.evolve(this.state, event)
+    this.transcript = Transcript.append(this.transcript, event)
+  }
 }
 
 export const nothing: Folded = { state: RunState.empty, transcript: Transcript.empty }
@@ -34,26 +51,23 @@ export interface Known extends Past {
 }
 
 type Store = SessionStore.SessionStore["Service"]
-type Folding = Effect.Effect<Folded, SessionStore.StoreError>
+type Read = Effect.Effect<Folded, SessionStore.StoreError>
 
 /** Folds what the log holds behind `folded`. */
-export const fold = (store: Store, sessionId: string, folded: Folded): Folding =>
+export const fold = (store: Store, sessionId: string, folded: Folded): Read =>
   folded.state.seq > 0
     ? readOn(store, sessionId, folded)
     : Effect.flatMap(atCompaction(store, sessionId), (start) => readOn(store, sessionId, start))
 
-const readOn = (store: Store, sessionId: string, folded: Folded): Folding =>
+const readOn = (store: Store, sessionId: string, folded: Folded): Read =>
   Effect.suspend(() => {
-    let { state, transcript } = folded
+    const folding = new Folding(folded)
     const take = (events: ReadonlyArray<RunEvent.Durable>) => {
-      for (const event of events) {
-        state = RunState.evolve(state, event)
-        transcript = Transcript.append(transcript, event)
-      }
+      for (const event of events) folding.take(event)
     }
-    return store.read(sessionId, { from: state.seq + 1 }).pipe(
+    return store.read(sessionId, { from: folded.state.seq + 1 }).pipe(
       Stream.runForEachArray((events) => Effect.sync(() => take(events))),
-      Effect.map(() => ({ state, transcript }))
+      Effect.map(() => ({ state: folding.state, transcript: folding.transcript }))
     )
   })
 
@@ -95,7 +109,7 @@ export const find = Effect.fnUntraced(function*(
 })
 
 /** The last state of a run that others follow, and its place. */
-const endOf = (store: Store, sessionId: string, started: Extract<RunEvent.Durable, { _tag: "RunStarted" }>) =>
+const endOf = (store: Store, sessionId: string, started: DurableEvent.Of<"RunStarted">) =>
   Effect.suspend(() => {
     let state = RunState.evolve(RunState.empty, started)
     return store.read(sessionId, { from: started.seq + 1 }).pipe(
@@ -116,10 +130,10 @@ const last = Effect.fnUntraced(function*<const Type extends SessionStore.Landmar
   sessionId: string,
   type: Type,
   runId?: string
-): Effect.fn.Return<Extract<RunEvent.Durable, { _tag: Type }> | undefined, SessionStore.StoreError> {
+): Effect.fn.Return<DurableEvent.Of<Type> | undefined, SessionStore.StoreError> {
   const seq = yield* store.lastOf(sessionId, type, runId)
   const event = seq === undefined ? undefined : yield* eventAt(store, sessionId, seq)
-  return event?._tag === type ? event as Extract<RunEvent.Durable, { _tag: Type }> : undefined
+  return event?._tag === type ? event as DurableEvent.Of<Type> : undefined
 })
 
 const eventAt = (store: Store, sessionId: string, seq: number) =>

@@ -9,12 +9,12 @@ import * as Cause from "effect/Cause"
 import type * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as RunEvent from "../../run/RunEvent.ts"
-import * as RunState from "../../run/RunState.ts"
+import type * as RunState from "../../run/RunState.ts"
 import * as RunStatus from "../../run/RunStatus.ts"
-import * as Transcript from "../../run/Transcript.ts"
+import type * as Transcript from "../../run/Transcript.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
 import type * as Feed from "./Feed.ts"
-import type * as Fold from "./Fold.ts"
+import * as Fold from "./Fold.ts"
 import * as LeftOut from "./LeftOut.ts"
 
 type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never
@@ -67,10 +67,8 @@ export const make = (options: Options): Journal => new Writing(options)
 type Recorded = Arr.NonEmptyReadonlyArray<RunEvent.RunEvent>
 type Facts = Arr.NonEmptyReadonlyArray<RunEvent.Durable>
 
-class Writing implements Journal {
+class Writing extends Fold.Folding implements Journal {
   readonly runId: string
-  state: RunState.RunState
-  transcript: Transcript.Transcript
   status: RunEvent.Status
   readonly now: () => number
   // what is to be written is looked at when it runs, where nothing interrupts it any more
@@ -87,9 +85,8 @@ class Writing implements Journal {
   #waiting: Array<() => void> | undefined
 
   constructor({ clock, feed, runId, session, state, transcript }: Options) {
+    super({ state, transcript })
     this.runId = runId
-    this.state = state
-    this.transcript = transcript
     this.status = state.status
     this.#session = session
     this.#feed = feed
@@ -109,8 +106,7 @@ class Writing implements Journal {
     }
     // a spread behind other members is much slower
     const event = Object.assign(placed, draft) as RunEvent.Durable
-    this.state = RunState.evolve(this.state, event)
-    this.transcript = Transcript.append(this.transcript, event)
+    this.take(event)
     this.#recorded.push(event)
     this.#durable.push(event)
   }

@@ -5,11 +5,10 @@
  */
 import * as Bounds from "../../run/log/Bounds.ts"
 import * as RunEvent from "../../run/RunEvent.ts"
-import * as RunState from "../../run/RunState.ts"
-import * as Transcript from "../../run/Transcript.ts"
-import type * as Fold from "./Fold.ts"
+import type * as RunState from "../../run/RunState.ts"
+import * as Fold from "./Fold.ts"
 
-export interface Rest extends Fold.Folded {
+interface Rest extends Fold.Folded {
   readonly recorded: Array<RunEvent.RunEvent>
   /** the live status before what was left out; `undefined` where it is the same */
   readonly status: RunEvent.Status | undefined
@@ -24,19 +23,16 @@ export const rest = (stored: Fold.Folded, events: ReadonlyArray<RunEvent.RunEven
   const isTooLarge = (event: RunEvent.RunEvent) => RunEvent.isDurable(event) && Bounds.above(event, limit) !== undefined
   const at = events.findIndex(isTooLarge)
   const recorded = events.slice(0, Math.max(0, at))
-  let { state, transcript } = stored
-  const fold = (event: RunEvent.Durable) => {
-    state = RunState.evolve(state, event)
-    transcript = Transcript.append(transcript, event)
-  }
-  for (const event of recorded) if (RunEvent.isDurable(event)) fold(event)
+  const left = new Fold.Folding(stored)
+  for (const event of recorded) if (RunEvent.isDurable(event)) left.take(event)
   const behind = events.slice(recorded.length)
   for (const event of at < 0 ? [] : behind) {
-    if (!RunEvent.isDurable(event) || isTooLarge(event) || !standsByItself(state, event)) continue
-    const placed = { ...event, seq: state.seq + 1 }
-    fold(placed)
+    if (!RunEvent.isDurable(event) || isTooLarge(event) || !standsByItself(left.state, event)) continue
+    const placed = { ...event, seq: left.state.seq + 1 }
+    left.take(placed)
     recorded.push(placed)
   }
+  const { state, transcript } = left
   return { state, transcript, recorded, status: behind.find((event) => event._tag === "StatusChanged")?.from }
 }
 

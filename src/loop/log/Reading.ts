@@ -10,7 +10,7 @@ import type * as Pull from "effect/Pull"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 
-export interface Reading<R, A, E> {
+interface Reading<R, A, E> {
   /** Uninterruptible, with `close` registered behind it. */
   readonly open: Effect.Effect<R, E>
   readonly close: (opened: R) => Effect.Effect<void>

@@ -19,7 +19,7 @@ export const targetOf = (context: Context.Context<never>): Target => ({
 export type Attributes = Readonly<Record<string, string>>
 
 /** Changes one metric. */
-export type Change = (value: number, target: Target) => void
+type Change = (value: number, target: Target) => void
 
 /** What the metric does itself: the registry, which owns the series, is asked at each change, and nothing else is. */
 const change = (metric: Metric.Metric<number, unknown>, how: "update" | "modify"): Change => {

@@ -1,4 +1,8 @@
-/** The metrics of runs, in seconds and tokens; those that the semantic conventions have by their names and buckets. */
+/**
+ * The metrics of runs, in seconds and tokens; those that the semantic conventions have by their names and buckets.
+ *
+ * Does not own what counts when (`Meter`).
+ */
 import type * as Message from "../../run/Message.ts"
 import * as Conventions from "./Conventions.ts"
 import * as Family from "./Family.ts"

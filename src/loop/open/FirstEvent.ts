@@ -1,7 +1,7 @@
 /**
  * How a drive begins in the log: a run started, or resumed, and what an older run left waiting settled before that.
  *
- * Does not own whether it may begin (`Opening`), nor the end of a drive that died before it (`Mending`).
+ * Does not own whether it may begin (`Opening`), nor the end of a drive that died before it (`AfterCrash`).
  */
 import * as Effect from "effect/Effect"
 import * as RunPolicy from "../../run/RunPolicy.ts"

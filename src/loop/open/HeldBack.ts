@@ -9,7 +9,7 @@ import * as Effect from "effect/Effect"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
 
-export interface HeldBack {
+interface HeldBack {
   /** stores nothing: what it is given waits */
   readonly first: SessionStore.Session
   /** stores what waits with the first events that it is given, in one write */

@@ -6,8 +6,8 @@
  */
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
+import * as Canonical from "../../run/Canonical.ts"
 import * as RunError from "../../run/RunError.ts"
-import * as RunInput from "../../run/RunInput.ts"
 import * as RunState from "../../run/RunState.ts"
 import * as RunStatus from "../../run/RunStatus.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
@@ -86,7 +86,7 @@ export const past = Effect.fnUntraced(function*(
 
 /** A run id means one run, so what comes with it again is the same request, or a conflict. */
 const isSame = (found: Fold.Known, begin: Extract<DriveRequest.Begin, { _tag: "Start" }>): boolean =>
-  RunInput.canonical(found.input) === RunInput.canonical(begin.input)
+  Canonical.canonical(found.input) === Canonical.canonical(begin.input)
 
 const goOn: DriveRequest.Begin = { _tag: "Resume", limits: undefined, data: undefined }
 

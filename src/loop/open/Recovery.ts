@@ -1,5 +1,5 @@
 /**
- * What a drive leaves behind when its process dies, and how it is mended by appending: the end that it could not write.
+ * How a session is recovered whose drive died with its process: by appending the end that the drive could not write.
  *
  * Does not own how the run goes on: behind its end it is like one that was aborted, with its calls still open, of which
  * `Judging` says what they need; nor what calls are settled as that do not go on (`Unsettled`).
@@ -19,7 +19,7 @@ const mostCrashes = 5
  * run that was asked to abort, or that dies again and again, are settled here. Does nothing where the last drive has its end,
  * so that recovering twice appends nothing more.
  */
-export const repair = Effect.fnUntraced(function*(
+export const recover = Effect.fnUntraced(function*(
   env: Env.Env,
   isResumed: boolean
 ): Effect.fn.Return<void, SessionStore.StoreError> {

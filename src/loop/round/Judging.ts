@@ -10,8 +10,8 @@ import * as OpenCall from "../../run/state/OpenCall.ts"
 import type * as ToolOutcome from "../../run/ToolOutcome.ts"
 import * as Transcript from "../../run/Transcript.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
-import type * as Env from "../env/Env.ts"
-import * as Severed from "../env/Severed.ts"
+import * as AppCode from "../env/AppCode.ts"
+import * as Env from "../env/Env.ts"
 import * as Outcomes from "./Outcomes.ts"
 import * as Reconciling from "./Reconciling.ts"
 import * as ToolHooks from "./ToolHooks.ts"
@@ -78,7 +78,7 @@ const neverAgreed: ToolOutcome.ToolOutcome = {
 
 const byRules = (env: Env.Env, call: Call): Judged => {
   if (call.decision?.approved === false) return { _tag: "Settle", call, outcome: Outcomes.denied(call.decision) }
-  if (!env.tools.some((tool) => tool.name === call.tool)) {
+  if (!Env.isOffered(env, call.tool)) {
     const available = env.tools.map((tool) => tool.name)
     return { _tag: "Settle", call, outcome: { _tag: "UnknownTool", available } }
   }
@@ -93,7 +93,7 @@ const byRules = (env: Env.Env, call: Call): Judged => {
   }
   const asks = env.executor.needsApproval(env.handlers, candidate, env.policy.requireApprovalByDefault ?? false)
   if (isKnown(asks)) return { _tag: asks.value ? "Ask" : "Run", call }
-  const asked = Severed.run(env, `approval of ${call.tool}`, call.callId, asks)
+  const asked = AppCode.run(env, `approval of ${call.tool}`, call.callId, asks)
   return wait(env, Effect.map(asked, (asks): Verdict => ({ _tag: asks ? "Ask" : "Run", call })))
 }
 
@@ -102,7 +102,7 @@ const isKnown = (asks: Effect.Effect<boolean>): asks is Exit.Success<boolean> =>
 
 /** It runs again, or has the outcome that is known of it. */
 const ofStarted = (env: Env.Env, call: Call): Judged => {
-  const isOffered = env.tools.some((tool) => tool.name === call.tool)
+  const isOffered = Env.isOffered(env, call.tool)
   if (isOffered && env.executor.isRepeatable(env.handlers, call.tool)) return { _tag: "Run", call }
   return wait(
     env,

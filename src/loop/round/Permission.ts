@@ -48,7 +48,7 @@ export const obtain = function*(round: Around, asked: Call, n = 1): Steps<Call |
 const decision = function*({ env, nobody, progress }: Around, call: Call): Steps<Call | undefined> {
   if (!progress.mayRun()) return undefined
   // one after the other, so that the log has the questions in call order
-  const question = yield* progress.line.withPermit(Question.request(env, call))
+  const question = yield* progress.line.withPermit(Question.pose(env, call))
   const isNew = progress.asked(question.approvalId)
   yield* env.journal.commit
   progress.rest()

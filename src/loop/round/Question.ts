@@ -9,16 +9,17 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Result from "effect/Result"
 import * as Approval from "../../run/Approval.ts"
-import * as RunInput from "../../run/RunInput.ts"
+import * as Canonical from "../../run/Canonical.ts"
+import type * as RunInput from "../../run/RunInput.ts"
 import * as OpenCall from "../../run/state/OpenCall.ts"
 import * as Approver from "../../services/Approver.ts"
+import * as AppCode from "../env/AppCode.ts"
 import * as Digest from "../env/Digest.ts"
 import type * as Env from "../env/Env.ts"
-import * as Severed from "../env/Severed.ts"
 import * as Answering from "./Answering.ts"
 
 /** Records the question, unless it stands in the log already; one about other arguments than before is a new one. */
-export const request = Effect.fnUntraced(function*(
+export const pose = Effect.fnUntraced(function*(
   env: Env.Env,
   call: OpenCall.OpenCall
 ): Effect.fn.Return<Approver.Question> {
@@ -26,7 +27,7 @@ export const request = Effect.fnUntraced(function*(
   const { callId, tool, turn } = call
   const params = OpenCall.asked(call)
   const approvalId = call.approvalId ?? newId(journal, callId)
-  const digest = yield* Digest.sha256(RunInput.canonical(params))
+  const digest = yield* Digest.sha256(Canonical.canonical(params))
   const isNew = call.approvalId === undefined
   const expiresAt = isNew && policy.approvalTimeout !== undefined
     ? journal.now() + policy.approvalTimeout
@@ -65,7 +66,7 @@ export const asking = (env: Env.Env, question: Approver.Question, nobody: Effect
 const ask = (env: Env.Env, question: Approver.Question): Effect.Effect<Approver.Answer | undefined> =>
   Effect.map(
     Effect.exit(
-      Severed.run(
+      AppCode.run(
         env,
         `approval of ${question.tool}`,
         question.callId,

@@ -12,14 +12,14 @@ import * as InputCheck from "../../run/InputCheck.ts"
 import type * as OpenCall from "../../run/state/OpenCall.ts"
 import type * as ToolOutcome from "../../run/ToolOutcome.ts"
 import * as Reconciler from "../../services/Reconciler.ts"
+import * as AppCode from "../env/AppCode.ts"
 import type * as Env from "../env/Env.ts"
-import * as Severed from "../env/Severed.ts"
 import * as CallIdentity from "./CallIdentity.ts"
 import * as Outcomes from "./Outcomes.ts"
 import * as ToolHooks from "./ToolHooks.ts"
 
 /** The call's outcome, as far as it is known; `undefined` where it took no effect. */
-export type Known = ToolOutcome.ToolOutcome | undefined
+type Known = ToolOutcome.ToolOutcome | undefined
 
 /** Asks what became of a call; whatever goes wrong in asking, nothing is known. */
 export const ask = (
@@ -31,7 +31,7 @@ export const ask = (
     Reconciler.Reconciler,
     (reconciler) => reconciler.reconcile({ ...CallIdentity.of(env, callId), tool, params, startedAt })
   )
-  return Severed.run(env, `reconciler of ${tool}`, callId, asked).pipe(
+  return AppCode.run(env, `reconciler of ${tool}`, callId, asked).pipe(
     Effect.timeoutOption(Duration.fromInputUnsafe(env.timeouts.tool)),
     Effect.map((answer) => outcomeOf(Option.getOrUndefined(answer))),
     // one that interrupts itself is no abort; behind an abort nothing is caught any more

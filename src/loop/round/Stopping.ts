@@ -9,6 +9,7 @@ import type * as RunEvent from "../../run/RunEvent.ts"
 import * as RunState from "../../run/RunState.ts"
 import * as OpenCall from "../../run/state/OpenCall.ts"
 import type * as StopWhen from "../../services/StopWhen.ts"
+import * as AppCode from "../env/AppCode.ts"
 import type * as Env from "../env/Env.ts"
 import * as Rules from "../env/Rules.ts"
 
@@ -42,19 +43,12 @@ export const after = function*(env: Env.Env): Stops {
 }
 
 const roundOf = (
-  { journal, sessionId }: Env.Env,
+  env: Env.Env,
   { finishReason, message }: NonNullable<RunState.RunState["answer"]>
 ): Omit<StopWhen.Round, "calls"> => {
-  const state = journal.state
-  return {
-    sessionId,
-    runId: journal.runId,
-    turn: state.turn,
-    message,
-    finishReason,
-    totals: RunState.totalsAt(state, journal.now()),
-    data: state.input?.data
-  }
+  const { journal } = env
+  const totals = RunState.totalsAt(journal.state, journal.now())
+  return { ...AppCode.placeOf(env, journal.state.turn), message, finishReason, totals }
 }
 
 /** Nothing but a boolean is an answer, whatever untyped code gives. */

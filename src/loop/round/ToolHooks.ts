@@ -6,8 +6,8 @@
  */
 import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
+import * as Canonical from "../../run/Canonical.ts"
 import * as Bounds from "../../run/log/Bounds.ts"
-import * as RunInput from "../../run/RunInput.ts"
 import * as OpenCall from "../../run/state/OpenCall.ts"
 import type * as ToolOutcome from "../../run/ToolOutcome.ts"
 import * as Hooks from "../../services/Hooks.ts"
@@ -21,7 +21,7 @@ type Outcome = ToolOutcome.ToolOutcome
 type Around = Pick<Env.Env, "clock" | "hooks" | "journal" | "leftBehind" | "sessionId">
 
 /** A call with the arguments it goes on with, or what it is settled as, and by which hook. */
-export type Prepared =
+type Prepared =
   | { readonly _tag: "Go"; readonly call: Call }
   | { readonly _tag: "Settle"; readonly outcome: Outcome; readonly hook: string }
 
@@ -68,7 +68,7 @@ export const before = Effect.fnUntraced(function*(env: Around, call: Call): Effe
 /** A person's answer is about the arguments they were asked about, or gave; others need a new question. */
 const withParams = (call: Call, params: Schema.Json): Call => {
   const before = OpenCall.final(call)
-  if (params === before || RunInput.canonical(params) === RunInput.canonical(before)) return call
+  if (params === before || Canonical.canonical(params) === Canonical.canonical(before)) return call
   return call.approvalId === undefined ? { ...call, params } : { ...OpenCall.unasked(call), params, phase: "awaiting" }
 }
 

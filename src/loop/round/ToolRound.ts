@@ -11,14 +11,14 @@ import type * as RunEvent from "../../run/RunEvent.ts"
 import * as CallQuota from "../../run/state/CallQuota.ts"
 import type * as OpenCall from "../../run/state/OpenCall.ts"
 import * as RunDecision from "../../run/state/RunDecision.ts"
-import type * as Env from "../env/Env.ts"
+import * as Env from "../env/Env.ts"
 import * as CallLanes from "./CallLanes.ts"
 import * as CallStep from "./CallStep.ts"
 import { RoundProgress } from "./RoundProgress.ts"
 import * as Stopping from "./Stopping.ts"
 import * as Unsettled from "./Unsettled.ts"
 
-export interface Round {
+interface Round {
   /** the limit that kept calls of this message from running */
   readonly cutBy: RunEvent.LimitedReason | undefined
   /** set where a call failed and the policy says not to continue */
@@ -78,12 +78,13 @@ const runNone = (env: Env.Env, reason: Unsettled.Reason): Round => {
 }
 
 /** The calls that may run; those that the policy has none left for, and what keeps the others from it. */
-const withinLimits = ({ journal, policy, tools }: Env.Env, calls: ReadonlyArray<OpenCall.OpenCall>) => {
+const withinLimits = (env: Env.Env, calls: ReadonlyArray<OpenCall.OpenCall>) => {
+  const { journal, policy } = env
   const beyond = policy.maxCallsPerRun === undefined ? [] : CallQuota.beyond(
     policy.maxCallsPerRun,
     journal.state.started,
     // a tool that is not offered is not called anyway
-    calls.filter((call) => tools.some((tool) => tool.name === call.tool))
+    calls.filter((call) => Env.isOffered(env, call.tool))
   )
   const within = beyond.length === 0 ? calls : calls.filter((call) => !beyond.includes(call))
   const { count, reason } = RunDecision.callsLeft(journal.state)

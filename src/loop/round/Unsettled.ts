@@ -1,5 +1,6 @@
 /**
- * What becomes of calls that are still open where nothing of them runs any more: a drive ends, or one that died is mended.
+ * What becomes of calls that are still open where nothing of them runs any more: a drive ends, or one that died gets
+ * its end.
  *
  * Does not own when that is; `ToolRound`, `Ending` and `Recovery` say so, and why.
  */

@@ -39,6 +39,6 @@ export const open = Effect.fnUntraced(function*(
   if (input === undefined || runId === undefined) return undefined
   const brief = yield* Brief.ofLog(definition, input, yield* Effect.fromResult(settings.timeouts))
   const env = Env.make(services, { brief, runId, sessionId, settings }, Env.nobody(), { session, ...folded })
-  yield* Recovery.repair(env, false)
+  yield* Recovery.recover(env, false)
   return env
 })

@@ -17,7 +17,7 @@ import type * as AttemptResult from "../../run/AttemptResult.ts"
 import * as RunError from "../../run/RunError.ts"
 import * as Usage from "../../run/Usage.ts"
 import * as Detached from "../../services/fibers/Detached.ts"
-import * as Severing from "../../services/fibers/Severing.ts"
+import * as Leavable from "../../services/fibers/Leavable.ts"
 import * as Grace from "../../services/Grace.ts"
 import type * as Model from "../../services/Model.ts"
 import type * as Patience from "../env/Patience.ts"
@@ -47,7 +47,7 @@ export const run = (
       const fiber = Detached.start(reading, here)
       const exit = fiber.pollUnsafe()
       if (exit === undefined) {
-        return Severing.awaiting(fiber, tell, tell, onLeftBehind, () => TimeLimit.of(incoming, patience))
+        return Leavable.awaiting(fiber, tell, tell, onLeftBehind, () => TimeLimit.of(incoming, patience))
       }
       if (exit._tag === "Success") resume(Effect.succeed(resultOf(incoming)))
       else tell(exit)

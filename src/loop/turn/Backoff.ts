@@ -19,7 +19,7 @@ export interface Delay {
 }
 
 /** No next try; `why` goes on a sentence, where it is not that the tries are used up. */
-export interface None {
+interface None {
   readonly _tag: "None"
   readonly why: string
 }

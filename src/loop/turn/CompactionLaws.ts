@@ -32,7 +32,7 @@ export const misshapen = (given: ContextManager.Compaction): string | undefined 
 }
 
 /** A compaction, and the context before and behind it; `tokens` as they are counted here. */
-export interface Carried {
+interface Carried {
   readonly strategy: string
   readonly change: Transcript.Change
   readonly before: Transcript.Transcript

@@ -31,4 +31,4 @@ export const chainOf = (model: Service): ReadonlyArray<Service> => {
 }
 
 /** What a model is called in the log. */
-export const refOf = ({ info: { name, provider } }: Service): Message.ModelRef => ({ provider, name })
+export const refOf = ({ name, provider }: Model.ModelInfo): Message.ModelRef => ({ provider, name })

@@ -4,10 +4,11 @@
  * Does not own when they do (`RunDecision`, `Concluding`), nor the end that is written then (`drive/Ending`).
  */
 import type * as DoomLoop from "../../run/DoomLoop.ts"
+import type * as DurableEvent from "../../run/DurableEvent.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 
 export type Ended =
-  | { readonly _tag: "RunCompleted"; readonly reason: Extract<RunEvent.End, { _tag: "RunCompleted" }>["reason"] }
+  | { readonly _tag: "RunCompleted"; readonly reason: DurableEvent.Of<"RunCompleted">["reason"] }
   | Limited
   | { readonly _tag: "RunSuspended"; readonly reason: "approval" }
 

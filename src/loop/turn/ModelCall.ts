@@ -2,7 +2,7 @@
  * The settled model call of a turn: attempts until one counts, with backoff between them, at the model whose turn it is
  * and then at those behind it. Announces a delay before it begins, and stores what a discarded attempt cost.
  *
- * Does not own one attempt (`Attempt`), what follows it (`Tries`, `TakingOver`), nor what follows the answer (`Turn`).
+ * Does not own one attempt (`Asking`), what follows it (`Tries`, `TakingOver`), nor what follows the answer (`Turn`).
  */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -11,18 +11,15 @@ import type * as Message from "../../run/Message.ts"
 import type * as RunError from "../../run/RunError.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import * as RunDecision from "../../run/state/RunDecision.ts"
-import * as Transcript from "../../run/Transcript.ts"
 import type * as ContextManager from "../../services/ContextManager.ts"
 import type * as Model from "../../services/Model.ts"
 import * as Prices from "../../services/Prices.ts"
 import * as RetryPolicy from "../../services/RetryPolicy.ts"
 import type * as Env from "../env/Env.ts"
 import type * as Journal from "../log/Journal.ts"
-import * as Chat from "../observe/Chat.ts"
-import * as Attempt from "./Attempt.ts"
+import * as Asking from "./Asking.ts"
 import type * as Backoff from "./Backoff.ts"
 import * as CurrentModel from "./CurrentModel.ts"
-import * as Offer from "./Offer.ts"
 import * as TakingOver from "./TakingOver.ts"
 import * as Tries from "./Tries.ts"
 
@@ -41,117 +38,115 @@ interface Answered {
   readonly tools: Model.Tools
 }
 
-/** Who is asked, with the messages that are legal for it. */
-interface Asked {
-  readonly model: Model.Model["Service"]
-  readonly messages: ReadonlyArray<Message.Message>
-}
-
-/** Where hooks made `messages`, those are sent. */
-const makeAsked = (
-  env: Env.Env,
-  model: Model.Model["Service"],
-  messages: ReadonlyArray<Message.Message> | undefined
-): Asked => ({
-  model,
-  messages: messages ?? Transcript.messages(env.journal.transcript, model.info, env.system)
-})
-
 /** Sends what the transcript says, or the messages that hooks left of it, to `model` first. */
 export const run = function*(
   env: Env.Env,
   model: Model.Model["Service"],
   prompt: ReadonlyArray<Message.Message> | undefined
 ): Effect.fn.Return<Result, RunError.RunError> {
-  const asked = makeAsked(env, model, prompt)
+  const asked = Asking.of(env, model, prompt)
   const attempt = env.journal.state.attempts + 1
-  const result = yield* ask(env, asked, attempt)
+  const result = yield* Asking.ask(env, asked, attempt)
   return result._tag === "Settled" && !AttemptResult.saysNothing(result)
     ? settled(env, asked, attempt, result, false)
     : yield* tryAgain(env, asked, attempt, result)
 }
 
-/** Makes an attempt. */
-const ask = function*(
-  env: Env.Env,
-  { messages, model }: Asked,
-  attempt: number
-): Effect.fn.Return<AttemptResult.AttemptResult> {
-  const { journal, output, patience, sessionId, telemetry, tools } = env
-  const { turn } = journal.state
-  const metadata = { sessionId, runId: journal.runId, turn, attempt }
-  const bare: Model.ModelRequest = { messages, tools, toolChoice: Offer.choiceOf(env), metadata }
-  const request = output === undefined ? bare : { ...bare, output }
-  const onLeftBehind = Effect.sync(() => {
-    env.leftBehind.set(`model ${turn}.${attempt}`, { name: `model ${model.info.name}` })
-  })
-  const tried = Attempt.run(model, request, journal, patience, onLeftBehind)
-  const result = yield* Chat.around(telemetry, model.info, request, tried)
-  const broken = Chat.measure(telemetry, model.info, result)
-  if (broken !== undefined) yield* broken
-  return result
-}
-
 const settled = (
   { tools }: Env.Env,
-  { model }: Asked,
+  { model }: Asking.Asked,
   attempt: number,
   answer: AttemptResult.Settled,
   isEmpty: boolean
 ): Result => ({ ...answer, attempt, isEmpty, model: model.info, tools })
 
+/** An attempt that was made: of whom, in which environment, and what came of it. */
+interface Tried extends Again {
+  readonly attempt: number
+  readonly result: AttemptResult.AttemptResult
+  /** an answer that says nothing counts by now */
+  readonly mayBeEmpty: boolean
+}
+
+/** Who is asked at another attempt, and where. */
+interface Again {
+  readonly env: Env.Env
+  readonly asked: Asking.Asked
+  readonly tries: Tries.Tries
+}
+
+type Next = { readonly _tag: "Again"; readonly again: Again } | Exclude<Result, { _tag: "Settled" }>
+type Following = Effect.fn.Return<Next, RunError.RunError>
+
 /** From a first attempt that failed or says nothing to one that counts, or to why there is none. */
 const tryAgain = Effect.fnUntraced(function*(
-  turnEnv: Env.Env,
-  firstAsked: Asked,
-  firstAttempt: number,
-  firstResult: AttemptResult.AttemptResult
+  env: Env.Env,
+  asked: Asking.Asked,
+  attempt: number,
+  result: AttemptResult.AttemptResult
 ): Effect.fn.Return<Result, RunError.RunError> {
-  const { journal } = turnEnv
-  const { turn } = journal.state
   const policies = yield* RetryPolicy.RetryPolicy
-  let env = turnEnv
-  let asked = firstAsked
-  let tries = Tries.make(policies, asked.model, firstAttempt - 1)
-  let result = firstResult
+  const tries = Tries.make(policies, asked.model, attempt - 1)
   // behind tools that is an answer, and so it is said twice
-  let mayBeEmpty = asked.messages[asked.messages.length - 1]?.role === "tool"
-
-  for (let attempt = firstAttempt;; attempt++) {
-    const verdict = yield* Tries.judge(tries, attempt, result, mayBeEmpty, journal)
+  const mayBeEmpty = asked.messages[asked.messages.length - 1]?.role === "tool"
+  let tried: Tried = { env, asked, tries, attempt, result, mayBeEmpty }
+  while (true) {
+    const { asked, attempt, env, result } = tried
+    const verdict = yield* Tries.judge(tried.tries, attempt, result, tried.mayBeEmpty, env.journal)
     if (verdict._tag === "Counts") {
       return settled(env, asked, attempt, verdict.answer, AttemptResult.saysNothing(verdict.answer))
     }
     discard(env, asked, attempt, result, verdict)
-    // the application's rule may throw: what the attempt cost is recorded by then
-    const to = verdict._tag === "Failed" ? Tries.fallbackOf(asked.model, verdict.error) : undefined
-    if (verdict._tag === "Failed" && to === undefined) {
-      if (verdict.error.reason._tag === "ContextOverflow") return { _tag: "Overflow", error: verdict.final }
-      journal.move("modelFailed")
-      return yield* verdict.final
+    const next = verdict._tag === "Retry" ? yield* retry(tried, verdict) : yield* goOn(policies, tried, verdict)
+    if (next._tag !== "Again") return next
+    const { again } = next
+    tried = {
+      ...again,
+      attempt: attempt + 1,
+      result: yield* Asking.ask(again.env, again.asked, attempt + 1),
+      mayBeEmpty: tried.mayBeEmpty || result._tag === "Settled"
     }
-    const limited = RunDecision.limitReached(journal.state, journal.now())
-    if (limited !== undefined) return { _tag: "Limited", reason: limited }
-
-    mayBeEmpty ||= result._tag === "Settled"
-    if (verdict._tag === "Retry") {
-      journal.move(result._tag === "Settled" ? "emptyAnswer" : "retryableError")
-      yield* wait(journal, { turn, attempt, error: verdict.error.reason }, verdict.delay)
-    } else if (to !== undefined) {
-      const taken = yield* TakingOver.takeOver(env, asked.model, to)
-      if (taken._tag === "Compact") return taken
-      env = taken.env
-      asked = makeAsked(env, to, taken.messages)
-      tries = Tries.make(policies, asked.model, attempt)
-    }
-    result = yield* ask(env, asked, attempt + 1)
   }
 })
 
-/** Records what an attempt cost that does not count. */
+/** Waits for another try at the same model. */
+const retry = function*(
+  { asked, attempt, env, result, tries }: Tried,
+  { delay, error }: Extract<Tries.Verdict, { _tag: "Retry" }>
+): Following {
+  const { journal } = env
+  const limit = RunDecision.limitReached(journal.state, journal.now())
+  if (limit !== undefined) return { _tag: "Limited", reason: limit }
+  journal.move(result._tag === "Settled" ? "emptyAnswer" : "retryableError")
+  yield* wait(journal, { turn: journal.state.turn, attempt, error: error.reason }, delay)
+  return { _tag: "Again", again: { env, asked, tries } }
+}
+
+/** Behind a failure that is final: another model takes over, or the call has failed. */
+const goOn = function*(
+  policies: RetryPolicy.RetryPolicy,
+  { asked: { model }, attempt, env }: Tried,
+  { error, final }: Extract<Tries.Verdict, { _tag: "Failed" }>
+): Following {
+  const { journal } = env
+  const to = Tries.fallbackOf(model, error)
+  if (to === undefined) {
+    if (error.reason._tag === "ContextOverflow") return { _tag: "Overflow", error: final }
+    journal.move("modelFailed")
+    return yield* final
+  }
+  const limit = RunDecision.limitReached(journal.state, journal.now())
+  if (limit !== undefined) return { _tag: "Limited", reason: limit }
+  const taken = yield* TakingOver.takeOver(env, model, to)
+  if (taken._tag === "Compact") return taken
+  const asked = Asking.of(taken.env, to, taken.messages)
+  return { _tag: "Again", again: { env: taken.env, asked, tries: Tries.make(policies, to, attempt) } }
+}
+
+/** Records what an attempt cost that does not count, before an application's rule is asked, which may throw. */
 const discard = (
   { journal, prices }: Env.Env,
-  { model }: Asked,
+  { model }: Asking.Asked,
   attempt: number,
   { duration, usage }: AttemptResult.AttemptResult,
   verdict: Exclude<Tries.Verdict, { _tag: "Counts" }>
@@ -162,7 +157,7 @@ const discard = (
     attempt,
     error: verdict.error.reason,
     usage: Prices.costed(prices, model.info, usage),
-    model: CurrentModel.refOf(model),
+    model: CurrentModel.refOf(model.info),
     duration,
     ...(verdict._tag === "Retry" ? { delay: Duration.toMillis(verdict.delay.duration) } : {})
   })

@@ -11,6 +11,7 @@ import * as OpenCall from "../../run/state/OpenCall.ts"
 import * as Transcript from "../../run/Transcript.ts"
 import * as Rewrite from "../../run/transcript/Rewrite.ts"
 import * as Hooks from "../../services/Hooks.ts"
+import * as AppCode from "../env/AppCode.ts"
 import * as Digest from "../env/Digest.ts"
 import type * as DriveRequest from "../env/DriveRequest.ts"
 import type * as Env from "../env/Env.ts"
@@ -19,7 +20,7 @@ import * as CurrentModel from "./CurrentModel.ts"
 import * as Offer from "./Offer.ts"
 
 /** What is sent in a turn, where hooks saw it. */
-export interface Prompt {
+interface Prompt {
   readonly messages: ReadonlyArray<Message.Message>
   readonly offer: Pick<DriveRequest.Offer, "tools" | "inputDigest">
 }
@@ -29,14 +30,13 @@ export const before = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Retur
   // a hook may take its time, and facts do not wait for it
   yield* env.journal.commit
   const { info } = CurrentModel.of(env)
-  const { name, provider } = info
   const given = Transcript.messages(env.journal.transcript, info, env.system)
   const all = env.tools.map((tool) => tool.name)
   const turn = RunState.nextTurn(env.journal.state)
   let messages = given
   let tools: ReadonlyArray<string> = all
   for (const hook of env.hooks.at.beforeModelCall) {
-    const call: Hooks.ModelCall = { ...inTurn(env, turn), model: { provider, name }, messages, tools }
+    const call: Hooks.ModelCall = { ...AppCode.placeOf(env, turn), model: CurrentModel.refOf(info), messages, tools }
     const change = yield* asked(env, {
       hook,
       on: "beforeModelCall",
@@ -76,7 +76,7 @@ const show = Effect.fnUntraced(function*(
   turn: number
 ): Effect.fn.Return<void, RunError.RunError> {
   yield* env.journal.commit
-  const given: Hooks.ModelAnswer = { ...inTurn(env, turn), message, finishReason, usage }
+  const given: Hooks.ModelAnswer = { ...AppCode.placeOf(env, turn), message, finishReason, usage }
   for (const hook of env.hooks.at.afterModelCall) {
     yield* asked(env, {
       hook,
@@ -105,10 +105,3 @@ const blocked = (hook: string, on: Hooks.Point, why: string) =>
     hook,
     message: `the hook "${hook}" ${why} (${on}), and without its word the run does not go on`
   })
-
-const inTurn = ({ journal, sessionId }: Env.Env, turn: number) => ({
-  sessionId,
-  runId: journal.runId,
-  turn,
-  data: journal.state.input?.data
-})

@@ -10,9 +10,10 @@ import * as RunState from "../../run/RunState.ts"
 import * as Transcript from "../../run/Transcript.ts"
 import type * as Model from "../../services/Model.ts"
 import type * as PrepareTurn from "../../services/PrepareTurn.ts"
+import * as AppCode from "../env/AppCode.ts"
 import * as Digest from "../env/Digest.ts"
 import type * as DriveRequest from "../env/DriveRequest.ts"
-import type * as Env from "../env/Env.ts"
+import * as Env from "../env/Env.ts"
 import * as Inbox from "../env/Inbox.ts"
 import * as Rules from "../env/Rules.ts"
 
@@ -33,9 +34,10 @@ export const make = (
 }
 
 /** What is asked for of the tools that are left: one that hooks left out cannot be. */
-export const choiceOf = ({ toolChoice, tools }: Pick<Env.Env, "toolChoice" | "tools">): Model.ToolChoice => {
+export const choiceOf = (offer: Pick<Env.Env, "toolChoice" | "tools">): Model.ToolChoice => {
+  const { toolChoice, tools } = offer
   if (tools.length === 0) return "none"
-  return typeof toolChoice === "object" && !tools.some(({ name }) => name === toolChoice.tool) ? "auto" : toolChoice
+  return typeof toolChoice === "object" && !Env.isOffered(offer, toolChoice.tool) ? "auto" : toolChoice
 }
 
 /** What a digest is of, of the tools that are offered. */
@@ -52,16 +54,12 @@ export const prepare = function*(
   return change === undefined || change === null ? env : yield* changed(env, change)
 }
 
-const view = ({ journal, sessionId }: Env.Env): PrepareTurn.Turn => {
-  const state = journal.state
-  const totals = RunState.totalsAt(state, journal.now())
+const view = (env: Env.Env): PrepareTurn.Turn => {
+  const { journal } = env
   const said = Inbox.due(journal).at(-1)?.messages.at(-1)
   return {
-    sessionId,
-    runId: journal.runId,
-    turn: RunState.nextTurn(state),
-    totals,
-    data: state.input?.data,
+    ...AppCode.placeOf(env, RunState.nextTurn(journal.state)),
+    totals: RunState.totalsAt(journal.state, journal.now()),
     last: said ?? Transcript.last(journal.transcript)
   }
 }
@@ -75,7 +73,7 @@ const changed = function*(
   if (unknown !== undefined) return yield* Rules.blocked("prepareTurn", `"${unknown}" is no tool of this agent`)
   const { tools } = names === undefined ? env : cut(env, names)
   const isCallable = typeof toolChoice === "object"
-    ? tools.some(({ name }) => name === toolChoice.tool)
+    ? Env.isOffered({ tools }, toolChoice.tool)
     : toolChoice !== "required" || tools.length > 0
   if (!isCallable) {
     const what = typeof toolChoice === "object" ? `the tool "${toolChoice.tool}"` : "a tool"

@@ -17,7 +17,7 @@ import * as TurnStart from "./TurnStart.ts"
 
 type Service = Model.Model["Service"]
 
-export type Taken =
+type Taken =
   /** in the environment of what hooks leave of the turn; `messages` are those that they made */
   | { readonly _tag: "Asked"; readonly env: Env.Env; readonly messages: ReadonlyArray<Message.Message> | undefined }
   /** its window is smaller */
@@ -32,8 +32,8 @@ export const takeOver = function*(
   journal.record({
     _tag: "ModelSwitched",
     turn: journal.state.turn,
-    from: CurrentModel.refOf(from),
-    to: CurrentModel.refOf(to)
+    from: CurrentModel.refOf(from.info),
+    to: CurrentModel.refOf(to.info)
   })
   journal.move("modelSwitched")
   yield* journal.commit

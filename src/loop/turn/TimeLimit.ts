@@ -1,11 +1,11 @@
 /**
  * When an attempt at a model call has taken too long: as a whole, before its first part, or between two parts.
  *
- * Does not own how long that is (`Patience`), nor how the attempt is cut off then (`Severing`).
+ * Does not own how long that is (`Patience`), nor how the attempt is cut off then (`Leavable`).
  */
 import * as Effect from "effect/Effect"
 import * as RunError from "../../run/RunError.ts"
-import type * as Severing from "../../services/fibers/Severing.ts"
+import type * as Leavable from "../../services/fibers/Leavable.ts"
 import type * as Patience from "../env/Patience.ts"
 import type { Incoming } from "./Incoming.ts"
 
@@ -16,7 +16,7 @@ const shortestWait = 100
 export const of = (
   incoming: Incoming,
   { call, firstPart, gap }: Patience.Patience
-): Severing.Limit<never, RunError.ModelError> => {
+): Leavable.Limit<never, RunError.ModelError> => {
   const over = () => {
     const { collector, firstPartAt, lastPartAt, startedAt } = incoming
     if (collector.finish !== undefined) return Infinity

@@ -49,7 +49,7 @@ export const takeTurns = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Re
     TurnStart.first(turn, model, turn.tools.length < env.tools.length, prompt?.messages)
     journal.move("messagesReady")
     yield* journal.commit
-    env.inbox.answer()
+    env.inbox.tell()
     const result = yield* ModelCall.run(turn, model, prompt?.messages)
     if (result._tag === "Settled") {
       const asked = result.tools === turn.tools ? turn : { ...turn, tools: result.tools }
@@ -78,7 +78,7 @@ const settle = (
     attempt,
     message: { role: "assistant", content },
     finishReason,
-    model: { provider: model.provider, name: model.name },
+    model: CurrentModel.refOf(model),
     usage: Prices.costed(prices, model, usage)
   })
   return { hasCalls: journal.state.openCalls.length > 0, isEmpty, latency: { firstPart, model: duration } }

@@ -8,6 +8,7 @@ import type * as RunEvent from "../../run/RunEvent.ts"
 import * as RunState from "../../run/RunState.ts"
 import type * as Model from "../../services/Model.ts"
 import type * as Env from "../env/Env.ts"
+import * as CurrentModel from "./CurrentModel.ts"
 import * as Sizing from "./Sizing.ts"
 
 /** The next turn begins; `isCut`: with fewer tools than the run may use. `messages` are those that hooks made. */
@@ -31,10 +32,11 @@ export const again = (env: Env.Env, { info }: Model.Model["Service"]): void => {
 const draft = (
   { inputDigest, journal, tools }: Env.Env,
   turn: number,
-  { name, provider }: Message.ModelRef,
+  info: Model.ModelInfo,
   isCut: boolean
 ): Extract<RunEvent.Draft, { _tag: "TurnStarted" }> => {
   const promptSeq = journal.state.seq
-  const started = { _tag: "TurnStarted" as const, turn, model: { provider, name }, promptSeq, inputDigest }
+  const model = CurrentModel.refOf(info)
+  const started = { _tag: "TurnStarted" as const, turn, model, promptSeq, inputDigest }
   return isCut ? { ...started, tools: tools.map(({ name }) => name) } : started
 }

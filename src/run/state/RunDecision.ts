@@ -15,12 +15,16 @@ import * as Queue from "./Queue.ts"
  * first, so that a run at several limits names the one a user knows best.
  */
 export const limitReached = (state: RunState.RunState, at: number): RunEvent.LimitedReason | undefined => {
-  const { limitedBy, limits, totals } = state
-  if (limits.maxTurns !== undefined && totals.turns >= limits.maxTurns) return "turns"
+  if (hasNoTurnLeft(state)) return "turns"
+  const { limitedBy } = state
   // these forbid what an answer leads to and not the call: a drive resumed with nothing new would ask in vain
   if (limitedBy === "toolRounds" || limitedBy === "toolCalls" || limitedBy === "compactions") return limitedBy
   return budgetSpent(state, at)
 }
+
+/** No model is called any more: nobody would read what calls give. */
+const hasNoTurnLeft = ({ limits: { maxTurns }, totals: { turns } }: RunState.RunState): boolean =>
+  maxTurns !== undefined && turns >= maxTurns
 
 /** The limit that forbids the next tool call of a round, if any: what is spent besides turns. */
 export const budgetSpent = (state: RunState.RunState, at: number): RunEvent.LimitedReason | undefined => {
@@ -40,7 +44,7 @@ export const callsLeft = (
   state: RunState.RunState
 ): { readonly count: number; readonly reason: RunEvent.LimitedReason } => {
   const { limits, totals } = state
-  if (limits.maxTurns !== undefined && totals.turns >= limits.maxTurns) return { count: 0, reason: "turns" }
+  if (hasNoTurnLeft(state)) return { count: 0, reason: "turns" }
   if (limits.maxToolRounds !== undefined && totals.toolRounds >= limits.maxToolRounds) {
     return { count: 0, reason: "toolRounds" }
   }

@@ -1,6 +1,8 @@
 /**
  * The spans of the turns of a drive: each is held until its turn is over, so that those of a turn come in the order in
  * which they began. Total and pure, as `Timeline`, of which this is a part.
+ *
+ * Does not own drives, nor what stands between them (`Timeline`).
  */
 import type * as DurableEvent from "../DurableEvent.ts"
 import type * as Message from "../Message.ts"

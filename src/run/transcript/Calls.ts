@@ -1,6 +1,8 @@
 /**
  * The calls of an assistant message as they may be sent: ids of the narrowest form and unique in the conversation,
  * calls that the provider executed itself together with their results.
+ *
+ * Does not own where their results stand (`Entries`).
  */
 import * as HashSet from "effect/HashSet"
 import type * as Message from "../Message.ts"

@@ -2,7 +2,7 @@
  * What happens once a time limit is over, unless it is called off before. All limits on one clock share one fiber that
  * sleeps, until the first of them is over; there is none while no limit is set and nothing holds it (`hold`).
  *
- * Does not own what a limit is of, nor what ends then; that is `Severing`.
+ * Does not own what a limit is of, nor what ends then; that is `Leavable`.
  */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"

@@ -1,7 +1,7 @@
 /**
  * Fibers that nothing else ends, and the context that they begin in. What goes on by itself, a drive or a handler, is on one.
  *
- * Does not own who waits for them, and how long: `Grace`, and `Severing` where they are to end with whoever waits.
+ * Does not own who waits for them, and how long: `Grace`, and `Leavable` where they are to end with whoever waits.
  */
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"

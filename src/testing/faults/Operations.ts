@@ -30,7 +30,7 @@ export interface Outage {
 export const unavailable = SessionErrors.unavailable("The store cannot be reached (a fault of the test). Try again.")
 
 /** What becomes of an operation. In an outage all are carried out: the store itself is out of order. */
-export type Fate = "carriedOut" | "refused" | "answerLost"
+type Fate = "carriedOut" | "refused" | "answerLost"
 
 export interface Operations {
   /** Counts the next operation, and says what becomes of it. */

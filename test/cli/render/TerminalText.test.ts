@@ -32,6 +32,11 @@ describe("text for a terminal", () => {
     assert.deepStrictEqual(JSON.parse(json), value)
   })
 
+  it("that was cut has as many cells as it is filled up to, as the mark of the cut takes one", () => {
+    assert.strictEqual(TerminalText.pad(TerminalText.cut("abcdefgh", 6), 8), "abcde…  ")
+    assert.strictEqual(TerminalText.cut("── abc", 6), "── abc")
+  })
+
   it("is cut by cells, wide characters counted as two", () => {
     assert.strictEqual(TerminalText.cut("abcdef", 6), "abcdef")
     assert.strictEqual(TerminalText.cut("abcdefg", 6), "abcde…")

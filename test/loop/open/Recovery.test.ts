@@ -1,6 +1,6 @@
 /**
  * What a dead process leaves, at every write of every kind of run: the log ends there, and nothing else is known. Whatever
- * comes next mends it by appending.
+ * comes next recovers it by appending.
  */
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"

@@ -2,7 +2,7 @@
 import type { Ends } from "../write/Excerpt.ts"
 
 /** Takes an output in chunks. */
-export interface HeadTail {
+interface HeadTail {
   readonly push: (chunk: Uint8Array) => void
   /** What was kept, and whether some bytes were no UTF-8, or NUL: those became U+FFFD. */
   readonly end: () => Ends & { readonly isText: boolean }

@@ -15,7 +15,7 @@ import { join } from "node:path"
 import * as CommandError from "./CommandError.ts"
 
 /** Both ends, until the scope closes. */
-export interface OutputPipe {
+interface OutputPipe {
   /** The descriptor to give to the command. */
   readonly writeEnd: number
   /** Closes the write end here: from then on only the command and what it started hold the pipe open. */

@@ -21,12 +21,12 @@ import * as CommandError from "./CommandError.ts"
 import * as CommandMark from "./CommandMark.ts"
 
 /** How the leader ended: one of both is there. */
-export interface Ended {
+interface Ended {
   readonly code: number | null
   readonly signal: NodeJS.Signals | null
 }
 
-export interface ProcessGroup {
+interface ProcessGroup {
   /** Of the leader, and of the group. */
   readonly pid: number
   /** Waits for the leader. */

@@ -21,7 +21,7 @@ export const RegexLimits = Context.Reference<{ readonly slice: number; readonly 
 )
 
 /** Finds the lines that match; fails when the time is used up, and from then on always. */
-export type BoundedRegex = (lines: ReadonlyArray<string>) => Effect.Effect<Answer, FileError.FileError>
+type BoundedRegex = (lines: ReadonlyArray<string>) => Effect.Effect<Answer, FileError.FileError>
 
 /** A thread for the expression, until the scope closes. */
 export const make = Effect.fnUntraced(function*(regex: RegExp): Effect.fn.Return<BoundedRegex, never, Scope.Scope> {

@@ -23,7 +23,7 @@ export interface Page {
 }
 
 /** Takes a file in chunks from its start. */
-export interface Collector {
+interface Collector {
   readonly push: (chunk: Uint8Array) => void
   readonly end: () => Page
 }

@@ -37,7 +37,7 @@ export interface WalkedFile {
 }
 
 /** What a walk found. */
-export interface Walk {
+interface Walk {
   /** Sorted by path, by code units. */
   readonly files: ReadonlyArray<WalkedFile>
   /** Folders that could not be listed. */

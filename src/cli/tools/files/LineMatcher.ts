@@ -10,7 +10,7 @@ import * as FileError from "./FileError.ts"
 import type { Line } from "./Lines.ts"
 
 /** A line that matches, and where its first match starts. */
-export interface Match {
+interface Match {
   readonly line: Line
   readonly at: number
   /** How many matches it has, none overlapping; absent for an expression that runs in a thread. */

@@ -43,7 +43,7 @@ export interface Line {
 }
 
 /** Splits a text that comes in pieces; never holds more of a line than `longest` characters and a piece. */
-export interface Splitter {
+interface Splitter {
   /** The lines that this piece of text ends. */
   readonly push: (text: string) => ReadonlyArray<Line>
   /** The unterminated last line, if there is one. */

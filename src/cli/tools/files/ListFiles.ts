@@ -14,7 +14,7 @@ import type * as Root from "./Root.ts"
 const defaultLimit = 300
 
 /** A file: `lines` counts an unterminated last line too and is null for binary and unreadable files. */
-export const Entry = Schema.Struct({
+const Entry = Schema.Struct({
   path: Schema.String,
   bytes: Schema.Int,
   lines: Schema.NullOr(Schema.Int)

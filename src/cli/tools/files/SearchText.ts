@@ -21,7 +21,7 @@ const longestLine = 10_000
 const longestShown = 300
 
 /** A line that matches: `line` is 1-based, `text` at most 300 characters of it. */
-export const Match = Schema.Struct({ path: Schema.String, line: Schema.Int, text: Schema.String })
+const Match = Schema.Struct({ path: Schema.String, line: Schema.Int, text: Schema.String })
 
 /** The tool. */
 export const tool = Tool.make("search_text", {

@@ -27,7 +27,7 @@ export type Failure = typeof Failure.Type
 const { quote } = FileError
 
 /** The path leads out of the root; says the same whether or not something is there. */
-export const outside = (path: string): FileError.FileError =>
+const outside = (path: string): FileError.FileError =>
   new FileError.FileError({
     reason: "OutsideRoot",
     message:
@@ -88,7 +88,7 @@ export const fromLooking = (path: string) => (error: FileError.FileError): FileE
     : error
 
 /** Translates what a call of `node:fs` threw about `path`, or about a name that was made for it. */
-export const fromNode = (path: string) => (cause: unknown): Failure => {
+const fromNode = (path: string) => (cause: unknown): Failure => {
   const code = (cause as NodeJS.ErrnoException).code ?? "unknown error"
   switch (code) {
     case "ENOENT":

@@ -1,7 +1,7 @@
 /** Owns where a text that is not in a file nearly is: by lines, white space aside. Pure. */
 
 /** `line` is 1-based. */
-export interface Nearest {
+interface Nearest {
   readonly line: number
   /** How many lines of the text, from its first that is not blank, match there. */
   readonly matched: number

@@ -8,7 +8,7 @@ import * as ChangeError from "./ChangeError.ts"
 import * as NearestLines from "./NearestLines.ts"
 
 /** What is asked for; `path` is the name in failures. */
-export interface Request {
+interface Request {
   readonly path: string
   readonly oldText: string
   readonly newText: string
@@ -16,7 +16,7 @@ export interface Request {
 }
 
 /** The whole new text. */
-export interface Replaced {
+interface Replaced {
   readonly text: string
   readonly replacements: number
 }

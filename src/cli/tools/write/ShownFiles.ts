@@ -6,7 +6,7 @@
  */
 import * as Effect from "effect/Effect"
 import { createHash } from "node:crypto"
-import * as RunInput from "../../../run/RunInput.ts"
+import * as Canonical from "../../../run/Canonical.ts"
 import * as ChangeError from "./ChangeError.ts"
 
 /** What a file held: a digest of it, or what else was said of it. Equal ones look the same to who is asked. */
@@ -29,7 +29,7 @@ export interface ShownFiles {
 
 export const make = (): ShownFiles => {
   const seen = new Map<string, Content>()
-  const key = (tool: string, params: unknown) => of(Buffer.from(RunInput.canonical([tool, params])))
+  const key = (tool: string, params: unknown) => of(Buffer.from(Canonical.canonical([tool, params])))
   return {
     remember: (tool, params, content) => {
       seen.set(key(tool, params), content)

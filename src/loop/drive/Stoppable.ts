@@ -12,7 +12,7 @@ import * as Detached from "../../services/fibers/Detached.ts"
 import * as Grace from "../../services/Grace.ts"
 import * as Live from "./Live.ts"
 
-type Stoppable = Pick<Live.Live, "stopped" | "interrupt">
+type Interruptible = Pick<Live.Live, "stopped" | "interrupt">
 
 /**
  * Runs a part of the drive where `cutOff` can interrupt it, and gives its exit; what does not let itself be interrupted
@@ -20,7 +20,7 @@ type Stoppable = Pick<Live.Live, "stopped" | "interrupt">
  * a shutdown. Called by code that the drive's fiber runs, and begun by then.
  */
 export const run = <A, E>(
-  live: Stoppable,
+  live: Interruptible,
   self: Effect.Effect<A, E>,
   grace: () => number = once
 ): Effect.Effect<Exit.Exit<A, E>> =>
@@ -33,14 +33,14 @@ const interrupted = Exit.interrupt()
 
 /** Awaits what goes on by itself, but only for the grace period once the run is, or was, cut off; else `late`. */
 export const patiently = <A, E, E2>(
-  live: Stoppable,
+  live: Interruptible,
   fiber: Fiber.Fiber<A, E>,
   late: E2
 ): Effect.Effect<Exit.Exit<A, E | E2>> => settled<A, E | E2>(live, fiber, Exit.fail(late), once, false)
 
 /** The exit of a fiber, or `late` where it has none so long after the run was cut off, which interrupts it where it `isCut`. */
 const settled = <A, E>(
-  live: Stoppable,
+  live: Interruptible,
   fiber: Fiber.Fiber<A, E>,
   late: Exit.Exit<A, E>,
   grace: () => number,

@@ -1,12 +1,12 @@
 /** Equal inputs are equal texts. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Schema from "effect/Schema"
+import { canonical } from "../../src/run/Canonical.ts"
 import * as Message from "../../src/run/Message.ts"
 import * as RunInput from "../../src/run/RunInput.ts"
 import * as Logs from "../support/Logs.ts"
 import { dice } from "../support/Odd.ts"
 
-const { canonical } = RunInput
 const check = (runs: number) => ({ arbitrary: { runs, size: 12, seed: "canonical" } })
 
 /** The same value with the keys of its objects in another order. */

@@ -25,7 +25,7 @@ export interface Limit<B, E> {
  * a cooperative `self` is awaited with its finalizers, another one is left running and `onLeftBehind` says so. What ends
  * without waiting for anything costs no more than that fiber.
  */
-export const severed = <A, E, R, B = never, E2 = never>(
+export const run = <A, E, R, B = never, E2 = never>(
   self: Effect.Effect<A, E, R>,
   onLeftBehind: Effect.Effect<void>,
   limit?: () => Limit<B, E2>
@@ -38,7 +38,7 @@ export const severed = <A, E, R, B = never, E2 = never>(
 
 /**
  * Waits in an `Effect.callback` for a fiber that is not over, with its exit for `onExit`, or what comes of its time limit for
- * `onLate`; gives what an interruption does, which ends the fiber as `severed` does.
+ * `onLate`; gives what an interruption does, which ends the fiber as `run` does.
  */
 export const awaiting = <A, E, B, E2>(
   fiber: Fiber.Fiber<A, E>,

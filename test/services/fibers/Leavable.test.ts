@@ -6,7 +6,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/testing/TestClock"
-import * as Severing from "../../../src/services/fibers/Severing.ts"
+import * as Leavable from "../../../src/services/fibers/Leavable.ts"
 import * as Sleeps from "../../support/Sleeps.ts"
 
 /** Something that ends when it is let go, and nothing else ends it where it `isStuck`; with a time limit of a second. */
@@ -15,7 +15,7 @@ const make = Effect.fnUntraced(function*(isStuck: boolean) {
   const gate = yield* Deferred.make<string>()
   const count = { leaks: 0, over: 0 }
   const self = Deferred.await(gate)
-  const severed = Severing.severed(
+  const waited = Leavable.run(
     isStuck ? Effect.uninterruptible(self) : self,
     Effect.sync(() => count.leaks++),
     () => ({
@@ -26,7 +26,7 @@ const make = Effect.fnUntraced(function*(isStuck: boolean) {
       }
     })
   )
-  const waiting = yield* Effect.forkChild(Effect.provideService(severed, Clock.Clock, clock), {
+  const waiting = yield* Effect.forkChild(Effect.provideService(waited, Clock.Clock, clock), {
     startImmediately: true
   })
   const interrupt = Effect.forkChild(Fiber.interrupt(waiting), { startImmediately: true })

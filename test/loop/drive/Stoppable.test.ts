@@ -6,11 +6,11 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/testing/TestClock"
 import * as Live from "../../../src/loop/drive/Live.ts"
-import * as Phase from "../../../src/loop/drive/Phase.ts"
+import * as Stoppable from "../../../src/loop/drive/Stoppable.ts"
 
 const live = (): Live.Live => ({ stopped: undefined, interrupt: undefined }) as Live.Live
 
-describe("a phase", () => {
+describe("a part of a drive", () => {
   it.effect("is interrupted where its drive was before it began to wait for it", () =>
     Effect.gen(function*() {
       const closed = Deferred.makeUnsafe<void>()
@@ -18,7 +18,7 @@ describe("a phase", () => {
       const drive = yield* Effect.forkDetach(
         Effect.uninterruptible(
           Effect.withFiber((self) =>
-            Phase.run(
+            Stoppable.run(
               going,
               Effect.suspend(() => {
                 self.interruptUnsafe()
@@ -40,7 +40,7 @@ describe("a phase", () => {
       const going = live()
       const drive = yield* Effect.forkDetach(
         Effect.uninterruptible(
-          Phase.run(
+          Stoppable.run(
             going,
             Effect.suspend(() => {
               Live.cutOff(going, { _tag: "Duration" })
@@ -60,7 +60,7 @@ describe("a phase", () => {
       const going = live()
       Live.cutOff(going, { _tag: "Duration" })
       let isBegun = false
-      const exit = yield* Phase.run(going, Effect.sync(() => isBegun = true))
+      const exit = yield* Stoppable.run(going, Effect.sync(() => isBegun = true))
       assert.isTrue(Exit.hasInterrupts(exit))
       assert.isFalse(isBegun)
     }))
@@ -70,7 +70,7 @@ describe("a phase", () => {
       const going = live()
       let times = 1
       const stuck = Effect.uninterruptible(Effect.sleep("9 seconds"))
-      const drive = yield* Effect.forkChild(Phase.run(going, stuck, () => times), { startImmediately: true })
+      const drive = yield* Effect.forkChild(Stoppable.run(going, stuck, () => times), { startImmediately: true })
       times = 2
       Live.cutOff(going, { _tag: "Duration" })
       yield* TestClock.adjust("8999 millis")
@@ -82,7 +82,7 @@ describe("a phase", () => {
   it.effect("that ends by itself is cut off by nobody any more", () =>
     Effect.gen(function*() {
       const going = live()
-      yield* Phase.run(going, Effect.yieldNow)
+      yield* Stoppable.run(going, Effect.yieldNow)
       assert.isUndefined(going.interrupt)
     }))
 })

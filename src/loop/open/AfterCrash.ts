@@ -16,7 +16,7 @@ import * as Recovery from "./Recovery.ts"
  * Ends a drive that died. Its end is stored with the first event of what follows, so that nobody finds one
  * without the other; a run that is not gone on with then is as it is.
  */
-export const mend = Effect.fnUntraced(function*(
+export const recovered = Effect.fnUntraced(function*(
   services: Env.Services,
   request: DriveRequest.DriveRequest,
   opened: Opening.Ready
@@ -25,7 +25,7 @@ export const mend = Effect.fnUntraced(function*(
   const others = { ...Env.nobody(), feed: Observing.ofCrash(request.brief.agent, request.settings.telemetry) }
   const env = Env.make(services, request, others, { ...opened, session: first })
   const isResumed = opened.begin._tag === "Resume"
-  yield* Recovery.repair(env, isResumed)
+  yield* Recovery.recover(env, isResumed)
   const state = env.journal.state
   const wasAborted = state.end?._tag === "RunAborted" && state.end.reason !== "crashed"
   const isOver = isResumed && (state.end?._tag === "RunLimited" || (wasAborted && request.begin._tag === "Start"))

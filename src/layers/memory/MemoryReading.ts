@@ -1,0 +1,57 @@
+/**
+ * Logs in memory as streams: to an end, or on and on.
+ *
+ * Does not own what is in a log (`MemoryLog`), nor who wakes a watcher (`SessionSignals`).
+ */
+import * as Arr from "effect/Array"
+import * as Effect from "effect/Effect"
+import * as Stream from "effect/Stream"
+import type * as EventMigrations from "../../run/log/EventMigrations.ts"
+import type * as RunEvent from "../../run/RunEvent.ts"
+import type * as SessionStore from "../../services/SessionStore.ts"
+import * as SessionErrors from "../store/SessionErrors.ts"
+import type * as SessionSignals from "../store/SessionSignals.ts"
+import * as MemoryLog from "./MemoryLog.ts"
+import type { MemorySessions } from "./MemorySessions.ts"
+
+type Events = Stream.Stream<RunEvent.Durable, SessionStore.StoreError>
+type Pull = Effect.Effect<Arr.NonEmptyReadonlyArray<RunEvent.Durable>, SessionStore.StoreError>
+
+/** A log between two places, as it is when it is read. */
+export const read = (
+  sessions: MemorySessions,
+  steps: EventMigrations.Steps,
+  sessionId: string,
+  { from = 1, to }: { readonly from?: number; readonly to?: number }
+): Events =>
+  Stream.unwrap(Effect.suspend(() => {
+    const log = sessions.find(sessionId)
+    if (log === undefined) return Effect.fail(SessionErrors.notFound(sessionId))
+    return Effect.map(MemoryLog.pageOf(log, steps, from, to), Stream.fromArray)
+  }))
+
+/** A log from a place on, and whatever is appended to it. */
+export const watch = (
+  sessions: MemorySessions,
+  steps: EventMigrations.Steps,
+  signals: SessionSignals.SessionSignals,
+  sessionId: string,
+  from: number
+): Events =>
+  Stream.unwrap(Effect.map(signals.listen(sessionId), (latch) => {
+    let next = from
+    let log: MemoryLog.MemoryLog | undefined
+    const pull: Pull = Effect.suspend(() => {
+      latch.closeUnsafe()
+      const found = sessions.find(sessionId)
+      if (log !== undefined && found !== log) return Effect.fail(SessionErrors.notFound(sessionId))
+      log = found
+      const page = found === undefined ? Effect.succeed([]) : MemoryLog.pageOf(found, steps, next)
+      return Effect.flatMap(page, (events) => {
+        if (!Arr.isArrayNonEmpty(events)) return Effect.flatMap(latch.await, () => pull)
+        next = events[events.length - 1]!.seq + 1
+        return Effect.succeed(events)
+      })
+    })
+    return Stream.fromPull(Effect.succeed(pull))
+  }))

@@ -1,0 +1,41 @@
+/**
+ * The sessions of one store in memory, by id.
+ *
+ * Does not own what is in the log of one (`MemoryLog`), nor who may write to it (`MemoryWriter`).
+ */
+import type * as SessionStore from "../../services/SessionStore.ts"
+import * as MemoryLog from "./MemoryLog.ts"
+
+export type ListOptions = NonNullable<Parameters<SessionStore.SessionStore["Service"]["list"]>[0]>
+
+export class MemorySessions {
+  readonly #logs = new Map<string, MemoryLog.MemoryLog>()
+
+  /** Logs without events are held by a writer, and not there for anyone else. */
+  find(sessionId: string): MemoryLog.MemoryLog | undefined {
+    const log = this.#logs.get(sessionId)
+    return log !== undefined && log.events.length > 0 ? log : undefined
+  }
+
+  /** The log that a session has or, where it is not there yet, a writer holds. */
+  held(sessionId: string): MemoryLog.MemoryLog | undefined {
+    return this.#logs.get(sessionId)
+  }
+
+  put(sessionId: string, log: MemoryLog.MemoryLog): void {
+    this.#logs.set(sessionId, log)
+  }
+
+  delete(sessionId: string): void {
+    this.#logs.delete(sessionId)
+  }
+
+  list({ after, limit }: ListOptions): ReadonlyArray<SessionStore.SessionInfo> {
+    const infos = Array.from(this.#logs.values(), MemoryLog.infoOf).filter((info) => info.head > 0)
+    const behind = infos.filter((info) => after === undefined || newestFirst(after, info) < 0)
+    return behind.sort(newestFirst).slice(0, limit)
+  }
+}
+
+const newestFirst = (a: SessionStore.SessionInfo, b: SessionStore.SessionInfo): number =>
+  b.updatedAt - a.updatedAt || (a.sessionId < b.sessionId ? 1 : a.sessionId > b.sessionId ? -1 : 0)

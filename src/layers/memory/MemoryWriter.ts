@@ -1,0 +1,93 @@
+/**
+ * The single writer of a session in memory: it claims the log, appends while that is its own, and gives it back.
+ *
+ * Does not own which sessions there are (`MemorySessions`), nor who hears of an append (`SessionSignals`).
+ */
+import type * as Arr from "effect/Array"
+import * as Effect from "effect/Effect"
+import * as Scope from "effect/Scope"
+import * as RunEvent from "../../run/RunEvent.ts"
+import * as SessionStore from "../../services/SessionStore.ts"
+import * as SessionErrors from "../store/SessionErrors.ts"
+import type * as SessionSignals from "../store/SessionSignals.ts"
+import type * as MemoryLog from "./MemoryLog.ts"
+import type { MemorySessions } from "./MemorySessions.ts"
+
+type Signals = Pick<SessionSignals.SessionSignals, "notify">
+
+/** Takes a session until the scope closes; one that is not known begins at `now`. */
+export const open = (
+  sessions: MemorySessions,
+  signals: Signals,
+  sessionId: string,
+  options: SessionStore.OpenOptions,
+  scope: Scope.Scope,
+  now: number
+): Effect.Effect<SessionStore.Session, SessionStore.StoreError> =>
+  Effect.flatMapEager(claim(sessions, sessionId, options, now), ({ log, writer }) => {
+    // at once with the close: nobody waits for it
+    const released = () => {
+      release(sessions, sessionId, log, writer)
+      return Effect.void
+    }
+    return Effect.as(Scope.addFinalizerExit(scope, released), sessionOf(signals, sessionId, log, writer))
+  })
+
+const claim = (sessions: MemorySessions, sessionId: string, options: SessionStore.OpenOptions, now: number) => {
+  const badId = SessionErrors.checkIds(sessionId, options.runId)
+  if (badId !== undefined) return Effect.fail(badId)
+  if (!options.create && sessions.find(sessionId) === undefined) return Effect.fail(SessionErrors.notFound(sessionId))
+  const log = sessions.held(sessionId) ??
+    { info: SessionStore.newInfo(sessionId, now), events: [], writer: undefined }
+  if (log.writer !== undefined && options.takeOver !== true) {
+    return Effect.fail(SessionErrors.busy(sessionId, log.writer.runId))
+  }
+  const last = log.events.at(-1)
+  if (last !== undefined && last.version > RunEvent.version) {
+    return Effect.fail(SessionErrors.newerVersion(sessionId, last))
+  }
+  sessions.put(sessionId, log)
+  const writer: MemoryLog.Writer = { runId: options.runId }
+  log.writer = writer
+  return Effect.succeed({ log, writer })
+}
+
+/** Does nothing once another writer has the log; one that holds nothing is gone. */
+const release = (
+  sessions: MemorySessions,
+  sessionId: string,
+  log: MemoryLog.MemoryLog,
+  writer: MemoryLog.Writer
+): void => {
+  if (log.writer !== writer) return
+  log.writer = undefined
+  if (log.events.length === 0) sessions.delete(sessionId)
+}
+
+const sessionOf = (
+  signals: Signals,
+  sessionId: string,
+  log: MemoryLog.MemoryLog,
+  writer: MemoryLog.Writer
+): SessionStore.Session => ({
+  sessionId,
+  head: () => log.events.length,
+  append: (events) => Effect.suspend(() => append(signals, log, writer, events))
+})
+
+const append = (
+  signals: Signals,
+  log: MemoryLog.MemoryLog,
+  writer: MemoryLog.Writer,
+  events: Arr.NonEmptyReadonlyArray<RunEvent.Durable>
+): Effect.Effect<void, SessionStore.StoreError> => {
+  const { sessionId } = log.info
+  if (log.writer !== writer) return Effect.fail(SessionErrors.stale(sessionId))
+  const gap = SessionErrors.checkSeq(log.events.length, events)
+  if (gap !== undefined) return Effect.die(gap)
+  const tooLarge = SessionErrors.tooLarge(events)
+  if (tooLarge !== undefined) return Effect.fail(tooLarge)
+  for (let i = 0; i < events.length; i++) log.events.push(events[i]!)
+  signals.notify(sessionId)
+  return Effect.void
+}

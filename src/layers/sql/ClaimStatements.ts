@@ -1,0 +1,73 @@
+/**
+ * The statements by which a session gets an owner and keeps it: each asks and writes its row in one step.
+ *
+ * Does not own who may take a session (`SessionClaims`), nor how one is given back (`SessionRelease`).
+ */
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import type * as SqlClient from "effect/sql/SqlClient"
+import type * as SqlError from "effect/sql/SqlError"
+import * as SessionDialect from "./SessionDialect.ts"
+import type * as SessionRows from "./SessionRows.ts"
+
+type Row = SessionRows.SessionRow
+/** The row as it is then; nothing where the statement found no such session. */
+type Changed = Effect.Effect<Row | undefined, SqlError.SqlError>
+type Owned = Pick<Row, "session"> & { readonly owner: string }
+
+interface ClaimStatements {
+  /** Also of a session that has no events yet. */
+  readonly look: (sessionId: string) => Changed
+  /** Adds a session; nothing where the id is taken. */
+  readonly insert: (sessionId: string, owner: string | null, now: number) => Changed
+  /** Makes `owner` the owner and raises the fence; nothing where that has moved since the row was read. */
+  readonly raise: (row: Row, owner: string, now: number) => Changed
+  /** Raises the fence of a session that `owner` has. */
+  readonly refence: (owned: Owned) => Changed
+  /** Renews the lease of a session that `owner` has. */
+  readonly renew: (owned: Owned, now: number) => Effect.Effect<unknown, SqlError.SqlError>
+  /** Takes a session away that holds nothing, where the fence has not moved since the row was read. */
+  readonly removeEmpty: (row: Row) => Effect.Effect<unknown, SqlError.SqlError>
+}
+
+export const make = (sql: SqlClient.SqlClient, lease: Duration.Duration): ClaimStatements => {
+  const { caughtUp, sessions } = SessionDialect.make(sql)
+  const leaseFrom = (now: number) => now + Duration.toMillis(lease)
+  const first = (rows: Effect.Effect<ReadonlyArray<Row>, SqlError.SqlError>): Changed =>
+    Effect.map(rows, ([row]) => row)
+
+  return {
+    look: (sessionId) => first(sql<Row>`SELECT * FROM ${sessions} WHERE id = ${sessionId}`),
+    insert: (sessionId, owner, now) => {
+      const row = {
+        id: sessionId,
+        epoch: 1,
+        owner,
+        lease: owner === null ? 0 : leaseFrom(now),
+        head: 0,
+        title: "",
+        turns: 0,
+        created_at: now,
+        updated_at: now
+      }
+      return first(sql<Row>`
+        INSERT INTO fiberloop_sessions ${sql.insert(row)} ON CONFLICT (id) DO NOTHING RETURNING *`)
+    },
+    raise: ({ epoch, session }, owner, now) =>
+      first(sql<Row>`
+        UPDATE fiberloop_sessions
+        SET epoch = epoch + 1,
+          owner = ${owner},
+          lease = ${leaseFrom(now)},
+          created_at = CASE WHEN head = 0 THEN ${now} ELSE created_at END ${caughtUp}
+        WHERE session = ${session} AND epoch = ${epoch} RETURNING *`),
+    refence: ({ owner, session }) =>
+      first(sql<Row>`
+        UPDATE fiberloop_sessions SET epoch = epoch + 1 ${caughtUp}
+        WHERE session = ${session} AND owner = ${owner} RETURNING *`),
+    renew: ({ owner, session }, now) =>
+      sql`UPDATE fiberloop_sessions SET lease = ${leaseFrom(now)} WHERE session = ${session} AND owner = ${owner}`,
+    removeEmpty: ({ epoch, session }) =>
+      sql`DELETE FROM fiberloop_sessions WHERE session = ${session} AND epoch = ${epoch} AND head = 0`
+  }
+}

@@ -1,0 +1,42 @@
+/**
+ * Under which ids a run begins: those that its input gives, or new ones.
+ *
+ * Does not own what ids may be (`InputCheck`), nor how they are made (`Ids`).
+ */
+import * as Effect from "effect/Effect"
+import * as InputCheck from "../../run/InputCheck.ts"
+import type * as RunError from "../../run/RunError.ts"
+import type * as RunInput from "../../run/RunInput.ts"
+import type * as Ids from "../../services/Ids.ts"
+
+export interface Identity {
+  readonly runId: string
+  readonly sessionId: string
+}
+
+type Maker = typeof Ids.Ids.Service
+
+/**
+ * What the application makes is checked like what is given. The same request sent twice with a run id and nothing else is one
+ * run, so the session follows from it.
+ */
+export const of = (input: RunInput.RunInput, ids: Maker): Effect.Effect<Identity, RunError.RunError> =>
+  Effect.flatMapEager(
+    given(input.runId, ids),
+    (runId) => Effect.flatMapEager(given(input.sessionId ?? input.runId, ids), (sessionId) => checked(runId, sessionId))
+  )
+
+const given = (id: string | undefined, ids: Maker): Effect.Effect<string> =>
+  id === undefined ? ids.next : Effect.succeed(id)
+
+const checked = (runId: string, sessionId: string): Effect.Effect<Identity, RunError.RunError> => {
+  const bad = InputCheck.badId("runId", runId, InputCheck.orNew) ??
+    InputCheck.badId("sessionId", sessionId, InputCheck.orNew)
+  return bad === undefined ? Effect.succeed({ runId, sessionId }) : Effect.fail(bad)
+}
+
+/** The id of a session that is there already. */
+export const ofSession = (sessionId: string): Effect.Effect<string, RunError.RunError> => {
+  const bad = InputCheck.badId("sessionId", sessionId, "name the session")
+  return bad === undefined ? Effect.succeed(sessionId) : Effect.fail(bad)
+}
