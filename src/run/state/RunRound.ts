@@ -33,7 +33,7 @@ export const answerCall = (
   next: RunState.Next,
   event: DurableEvent.Of<"ApprovalResolved">
 ): void => {
-  if (!next.openCalls.some(({ approvalId, phase }) => approvalId === event.approvalId && phase === "awaiting")) return
+  if (OpenCall.waitingFor(next.openCalls, event.approvalId) === undefined) return
   const at = OpenCall.indexOf(next.openCalls, event.callId)
   const call = next.openCalls[at]
   putCall(next, at, call && { ...call, phase: "pending", decision: OpenCall.decisionOf(event) })
