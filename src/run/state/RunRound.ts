@@ -103,6 +103,10 @@ const givenBy = (
 ): OpenCall.OpenCall["params"] =>
   (answer && Message.toolCallAt(answer.message.content, OpenCall.placeOf(callId, turn)))?.params ?? params
 
+/** Something of the round of a settled answer has happened: one of its calls has its outcome, has started, or was asked about. */
+export const hasBegun = (openCalls: ReadonlyArray<OpenCall.OpenCall>, { calls }: RunTurn.Answer): boolean =>
+  openCalls.length < calls || openCalls.some(OpenCall.hasGoneOn)
+
 /** The first call of an answer that failed. */
 export const firstFailed = ({ settled }: RunTurn.Answer): SettledCall | undefined =>
   settled.find(({ outcome }) => ToolOutcome.isError(outcome))
