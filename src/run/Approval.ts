@@ -26,7 +26,7 @@ export const resolved = (
 
 /** The call that waits under this id; `undefined` where the state has none. */
 export const waiting = ({ openCalls }: RunState.RunState, approvalId: string): OpenCall.OpenCall | undefined =>
-  openCalls.find((call) => call.approvalId === approvalId && call.phase === "awaiting")
+  OpenCall.waitingFor(openCalls, approvalId)
 
 /** What the log of a run says of a question; a fold of its events by `evolve`. */
 export interface Past {

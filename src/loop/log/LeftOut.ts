@@ -6,6 +6,7 @@
 import * as Bounds from "../../run/log/Bounds.ts"
 import * as RunEvent from "../../run/RunEvent.ts"
 import type * as RunState from "../../run/RunState.ts"
+import * as OpenCall from "../../run/state/OpenCall.ts"
 import * as Fold from "./Fold.ts"
 
 interface Rest extends Fold.Folded {
@@ -42,9 +43,9 @@ const standsByItself = ({ openCalls }: RunState.RunState, event: RunEvent.Durabl
     case "AbortRequested":
       return true
     case "ToolSettled":
-      return openCalls.some(({ callId }) => callId === event.callId)
+      return OpenCall.find(openCalls, event.callId) !== undefined
     case "ApprovalResolved":
-      return openCalls.some(({ approvalId, phase }) => approvalId === event.approvalId && phase === "awaiting")
+      return OpenCall.waitingFor(openCalls, event.approvalId) !== undefined
     default:
       return false
   }

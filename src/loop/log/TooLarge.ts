@@ -7,11 +7,14 @@ import * as Bounds from "../../run/log/Bounds.ts"
 import * as RunError from "../../run/RunError.ts"
 import * as SessionStore from "../../services/SessionStore.ts"
 
+/** How many bytes of JSON it has, where an event may not hold so many of it. */
+export const bytesOf = (value: unknown): number | undefined => Bounds.above(value, SessionStore.maxContentBytes)
+
 /** `undefined` where an event may hold it; `what` it is begins the error's message. */
 export const of = (
   what: string,
   value: unknown
 ): RunError.NonRetryableError<typeof RunError.EventTooLarge.Type> | undefined => {
-  const bytes = Bounds.above(value, SessionStore.maxContentBytes)
+  const bytes = bytesOf(value)
   return bytes === undefined ? undefined : RunError.tooLarge(what, bytes, SessionStore.maxContentBytes)
 }

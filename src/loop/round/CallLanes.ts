@@ -60,6 +60,6 @@ const oneByOne = function*(env: Env.Env, progress: RoundProgress, calls: Calls, 
       const decided = yield* Permission.obtain({ env, progress, nobody: Effect.void }, next.call)
       if (decided !== undefined) yield* CallStep.perform(env, progress, { _tag: "Run", call: decided })
     }
-    isHeld ||= OpenCall.indexOf(env.journal.state.openCalls, call.callId) >= 0
+    isHeld ||= OpenCall.find(env.journal.state.openCalls, call.callId) !== undefined
   }
 }

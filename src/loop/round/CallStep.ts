@@ -124,6 +124,6 @@ const show = (
   value: Schema.Json | undefined
 ): Effect.Effect<void> =>
   Effect.sync(() => {
-    const isHeard = OpenCall.indexOf(journal.state.openCalls, callId) >= 0 && leftBehind.get(callId) === undefined
+    const isHeard = OpenCall.find(journal.state.openCalls, callId) !== undefined && leftBehind.get(callId) === undefined
     if (isHeard && value !== undefined) journal.emit({ _tag: "ToolProgress", turn, callId, tool, value })
   })

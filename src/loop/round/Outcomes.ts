@@ -3,10 +3,10 @@
  *
  * Does not own which call gets one (`Judging`, `Unsettled`), nor how it is recorded (`CallStep`).
  */
-import * as Bounds from "../../run/log/Bounds.ts"
 import type * as OpenCall from "../../run/state/OpenCall.ts"
 import type * as ToolOutcome from "../../run/ToolOutcome.ts"
 import * as SessionStore from "../../services/SessionStore.ts"
+import * as TooLarge from "../log/TooLarge.ts"
 
 type Outcome = ToolOutcome.ToolOutcome
 
@@ -18,7 +18,7 @@ export const denied = ({ reason }: OpenCall.Decision): Outcome => ({
 
 /** The outcome, or where it is more than a store holds together with `beside`, what became of it. */
 export const storable = (outcome: Outcome, beside: object = {}): Outcome => {
-  const bytes = Bounds.above({ ...beside, outcome }, SessionStore.maxContentBytes)
+  const bytes = TooLarge.bytesOf({ ...beside, outcome })
   if (bytes === undefined) return outcome
   const message = `it has ${bytes} bytes of JSON, the limit is ${SessionStore.maxContentBytes}`
   return outcome._tag === "Succeeded"

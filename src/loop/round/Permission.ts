@@ -54,8 +54,7 @@ const decision = function*({ env, nobody, progress }: Around, call: Call): Steps
   progress.rest()
   const word = isNew ? Question.asking(env, question, nobody) : nobody
   yield* Effect.raceFirst(Question.answered(env, question, word), progress.halted)
-  const { openCalls } = env.journal.state
-  const now = openCalls[OpenCall.indexOf(openCalls, call.callId)]
+  const now = OpenCall.find(env.journal.state.openCalls, call.callId)
   if (now?.decision === undefined) return undefined
   progress.answered(question.approvalId)
   return now

@@ -8,6 +8,7 @@ import type * as RunError from "../../run/RunError.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import * as RunState from "../../run/RunState.ts"
 import * as OpenCall from "../../run/state/OpenCall.ts"
+import * as RunRound from "../../run/state/RunRound.ts"
 import type * as StopWhen from "../../services/StopWhen.ts"
 import * as AppCode from "../env/AppCode.ts"
 import type * as Env from "../env/Env.ts"
@@ -20,7 +21,7 @@ export const before = function*(env: Env.Env): Stops {
   const { stopBefore } = env.rules
   const { answer, openCalls } = env.journal.state
   if (stopBefore === undefined || answer === undefined || openCalls.length === 0) return false
-  if (answer.calls > openCalls.length || openCalls.some(OpenCall.hasGoneOn)) return false
+  if (RunRound.hasBegun(openCalls, answer)) return false
   const calls = openCalls.map(({ callId, params, tool }) => ({ callId, tool, params }))
   return yield* ask(env, "stopBefore", () => stopBefore({ ...roundOf(env, answer), calls }))
 }

@@ -11,9 +11,9 @@ import * as Bounds from "../../run/log/Bounds.ts"
 import * as OpenCall from "../../run/state/OpenCall.ts"
 import type * as ToolOutcome from "../../run/ToolOutcome.ts"
 import * as Hooks from "../../services/Hooks.ts"
-import * as SessionStore from "../../services/SessionStore.ts"
 import type * as Env from "../env/Env.ts"
 import * as HookRun from "../env/HookRun.ts"
+import * as TooLarge from "../log/TooLarge.ts"
 import * as CallIdentity from "./CallIdentity.ts"
 
 type Call = OpenCall.OpenCall
@@ -49,9 +49,7 @@ export const before = Effect.fnUntraced(function*(env: Around, call: Call): Effe
       case undefined:
         break
       case "Change":
-        if (Bounds.above(given.value.params, SessionStore.maxContentBytes) !== undefined) {
-          return refuse("gave arguments that are too large")
-        }
+        if (TooLarge.bytesOf(given.value.params) !== undefined) return refuse("gave arguments that are too large")
         params = given.value.params
         break
       case "Deny":

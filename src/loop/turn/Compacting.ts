@@ -13,9 +13,9 @@ import * as Transcript from "../../run/Transcript.ts"
 import * as Usage from "../../run/Usage.ts"
 import * as ContextManager from "../../services/ContextManager.ts"
 import * as Prices from "../../services/Prices.ts"
-import * as SessionStore from "../../services/SessionStore.ts"
 import * as AppCode from "../env/AppCode.ts"
 import type * as Env from "../env/Env.ts"
+import * as TooLarge from "../log/TooLarge.ts"
 import * as CompactionLaws from "./CompactionLaws.ts"
 import * as Ended from "./Ended.ts"
 
@@ -139,6 +139,6 @@ const spentOn = (
 /** Left out where the event would be more than a store holds; readers begin at the beginning then. */
 const snapshotOf = ({ journal }: Env.Env, { memory, replacement, upTo }: Transcript.Change) => {
   const snapshot = Snapshot.take(journal.state, journal.transcript, upTo)
-  const isTooLarge = Bounds.above([replacement, memory ?? null, snapshot ?? null], SessionStore.maxContentBytes)
-  return snapshot === undefined || isTooLarge !== undefined ? {} : { snapshot }
+  const isTooLarge = TooLarge.bytesOf([replacement, memory ?? null, snapshot ?? null]) !== undefined
+  return snapshot === undefined || isTooLarge ? {} : { snapshot }
 }

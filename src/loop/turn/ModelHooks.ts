@@ -7,7 +7,7 @@ import * as Effect from "effect/Effect"
 import type * as Message from "../../run/Message.ts"
 import * as RunError from "../../run/RunError.ts"
 import * as RunState from "../../run/RunState.ts"
-import * as OpenCall from "../../run/state/OpenCall.ts"
+import * as RunRound from "../../run/state/RunRound.ts"
 import * as Transcript from "../../run/Transcript.ts"
 import * as Rewrite from "../../run/transcript/Rewrite.ts"
 import * as Hooks from "../../services/Hooks.ts"
@@ -66,8 +66,7 @@ const digest = (messages: ReadonlyArray<Message.Message>, offer: Pick<Env.Env, "
 /** Shows a stored answer to the hooks, unless one of its calls has gone on already, as only calls they let pass do. */
 export const after = function*(env: Env.Env): Effect.fn.Return<void, RunError.RunError> {
   const { answer, openCalls, turn } = env.journal.state
-  const isPassed = answer === undefined || openCalls.length < answer.calls || openCalls.some(OpenCall.hasGoneOn)
-  if (!isPassed) yield* show(env, answer, turn)
+  if (answer !== undefined && !RunRound.hasBegun(openCalls, answer)) yield* show(env, answer, turn)
 }
 
 const show = Effect.fnUntraced(function*(

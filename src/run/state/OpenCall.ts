@@ -78,6 +78,16 @@ export const indexOf = (openCalls: ReadonlyArray<OpenCall>, id: string): number 
   return -1
 }
 
+/** A call, while it is open. */
+export const find = (openCalls: ReadonlyArray<OpenCall>, id: string): OpenCall | undefined => {
+  const at = indexOf(openCalls, id)
+  return at < 0 ? undefined : openCalls[at]
+}
+
+/** The call that a question is about, while that waits for its answer. */
+export const waitingFor = (openCalls: ReadonlyArray<OpenCall>, approvalId: string): OpenCall | undefined =>
+  openCalls.find((call) => call.approvalId === approvalId && call.phase === "awaiting")
+
 /** The same on every try at a call, and unique among all sessions: the ids may hold anything. */
 export const idempotencyKey = (sessionId: string, runId: string, id: string): string =>
   `${encodeURIComponent(sessionId)}/${encodeURIComponent(runId)}/${encodeURIComponent(id)}`

@@ -33,7 +33,7 @@ export const answerCall = (
   next: RunState.Next,
   event: DurableEvent.Of<"ApprovalResolved">
 ): void => {
-  if (!next.openCalls.some(({ approvalId, phase }) => approvalId === event.approvalId && phase === "awaiting")) return
+  if (OpenCall.waitingFor(next.openCalls, event.approvalId) === undefined) return
   const at = OpenCall.indexOf(next.openCalls, event.callId)
   const call = next.openCalls[at]
   putCall(next, at, call && { ...call, phase: "pending", decision: OpenCall.decisionOf(event) })
@@ -102,6 +102,10 @@ const givenBy = (
   { callId, params, turn }: OpenCall.OpenCall
 ): OpenCall.OpenCall["params"] =>
   (answer && Message.toolCallAt(answer.message.content, OpenCall.placeOf(callId, turn)))?.params ?? params
+
+/** Something of the round of a settled answer has happened: one of its calls has its outcome, has started, or was asked about. */
+export const hasBegun = (openCalls: ReadonlyArray<OpenCall.OpenCall>, { calls }: RunTurn.Answer): boolean =>
+  openCalls.length < calls || openCalls.some(OpenCall.hasGoneOn)
 
 /** The first call of an answer that failed. */
 export const firstFailed = ({ settled }: RunTurn.Answer): SettledCall | undefined =>
