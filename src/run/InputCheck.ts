@@ -65,6 +65,7 @@ export const id = (field: string, value: string): Checked<string> => {
 
 /** What is wrong with an id; `undefined` where nothing is. */
 export const badId = (field: string, value: string): RunError.NonRetryableError | undefined => {
+  if (typeof value !== "string") return noText(field)
   const trimmed = value.trim()
   const length = value.length
   if (trimmed === "") return RunError.invalidInput(field, `${field} is empty; leave it out for a new one`)
@@ -73,3 +74,11 @@ export const badId = (field: string, value: string): RunError.NonRetryableError 
     ? RunError.invalidInput(field, `${field} may not begin or end with a blank or hold control characters`)
     : undefined
 }
+
+/** The first of these fields that is no text, as untyped code may give it; `undefined` where all are. */
+export const badText = (fields: Readonly<Record<string, unknown>>): RunError.NonRetryableError | undefined => {
+  const bad = Object.keys(fields).find((field) => typeof fields[field] !== "string")
+  return bad === undefined ? undefined : noText(bad)
+}
+
+const noText = (field: string) => RunError.invalidInput(field, `${field} must be a text`)
