@@ -87,6 +87,8 @@ export const make = (services: Env.Services, definition: Definition.Definition):
     input: RunInput.ResumeInput
   ): Effect.fn.Return<Started.Started, RunError.RunError> {
     const sessionId = yield* checkedId(input.sessionId)
+    const noText = input.runId === undefined ? undefined : InputCheck.badText({ runId: input.runId })
+    if (noText !== undefined) return yield* noText
     const limits = input.limits === undefined ? undefined : yield* Effect.fromResult(InputCheck.limits(input.limits))
     const data = input.data === undefined ? undefined : yield* Effect.fromResult(InputCheck.json("data", input.data))
     const folded = yield* Effect.interruptible(Fold.fold(services.store, sessionId, Fold.nothing))
