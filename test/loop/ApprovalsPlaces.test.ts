@@ -281,4 +281,20 @@ describe("a rule that takes its time", () => {
         assert.deepStrictEqual(Approvals.violations(yield* store.log("s")), [])
       }
     }))
+
+  it.effect("longer than a tool may has its call asked about, as one that fails", () =>
+    Effect.gen(function*() {
+      for (const maxParallel of [1, 2]) {
+        const approver = Approvals.desk()
+        const { ran, run, store } = yield* slow([work(2, "a"), look(3, "b")], { approver, maxParallel })
+        yield* TestClock.adjust("2 minutes")
+        const isAsked = yield* Hang.ends(approver.asked("1.0"))
+        yield* approver.answer("1.0", Approvals.yes)
+        if (isAsked) yield* run.result
+        yield* run.abort
+        assert.isTrue(isAsked)
+        assert.sameMembers([...ran], [2, 3])
+        assert.deepStrictEqual(Approvals.violations(yield* store.log("s")), [])
+      }
+    }))
 })
