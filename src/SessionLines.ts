@@ -53,7 +53,8 @@ export interface Decoded {
  * `InvalidInput` names the line that is damaged, missing or too many, or the id that is in use or that no run may have;
  * `StoreRefused` the line that a newer version made. Events of older versions are stored as this one writes them, those
  * of types that are not known as they are. A log that ends inside a run is taken too, and is what a crash leaves; inside
- * a tool round only under its own id, since the session that it was exported from may carry those calls out.
+ * a tool round, or behind a person's yes to a call that has not run, only under its own id, since the session that it was
+ * exported from may carry those calls out.
  */
 export const fromLines = <E, R>(
   lines: Stream.Stream<string, E, R>,

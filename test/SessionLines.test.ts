@@ -260,13 +260,22 @@ describe("an import of a log that ends inside a run", () => {
     Draft.toolStarted("1.0"),
     { ...Draft.aborted, reason: "crashed" as const }
   )
+  const asked = [
+    Draft.started("go"),
+    Draft.turnStarted(1),
+    Draft.assistant([Draft.call("work", { n: 1 })]),
+    Draft.approvalRequested("1.0"),
+    Draft.suspended
+  ] as const
+  const allowed = Draft.log(...asked, Draft.approvalResolved("1.0"))
   const between = Draft.log(Draft.started("go"), Draft.turnStarted(1))
 
   for (
     const [claim, log, end] of [
       ["before its tools", inTurn, undefined],
       ["in a tool", inRound, undefined],
-      ["in a tool, and was found dead,", dead, "RunAborted"]
+      ["in a tool, and was found dead,", dead, "RunAborted"],
+      ["behind a person's yes to a call", allowed, "RunSuspended"]
     ] as const
   ) {
     it.effect(`${claim} is taken under its own id`, () =>
@@ -287,6 +296,15 @@ describe("an import of a log that ends inside a run", () => {
     Effect.gen(function*() {
       const store = yield* SessionStoreMemory.make
       assert.strictEqual((yield* imported(store, yield* linesOf(between), { to: "copy" })).head, 2)
+    }))
+
+  it.effect("and waits for a person, or heard a no, is taken under any id", () =>
+    Effect.gen(function*() {
+      for (const answer of [[], [Draft.approvalResolved("1.0", false)]]) {
+        const store = yield* SessionStoreMemory.make
+        const waiting = Draft.log(...asked, ...answer)
+        assert.strictEqual((yield* imported(store, yield* linesOf(waiting), { to: "copy" })).head, waiting.length)
+      }
     }))
 })
 

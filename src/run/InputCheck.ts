@@ -4,7 +4,7 @@
  * Does not own what single arguments have to be: messages (`MessageCheck`), limits and policies (`PolicyCheck`).
  */
 import * as Result from "effect/Result"
-import { type Checked, json, names, notGiven } from "./input/Checked.ts"
+import { type Checked, json, names, notGiven, text } from "./input/Checked.ts"
 import { historyMessages, userMessages } from "./input/MessageCheck.ts"
 import { limits, policy } from "./input/PolicyCheck.ts"
 import * as RunError from "./RunError.ts"
@@ -32,22 +32,26 @@ export const effective = (input: RunInput.RunInput, defaults: Defaults): Checked
   const checked = Result.all({
     messages: userMessages("input", input.input),
     history: input.history === undefined ? notGiven : historyMessages(input.history),
+    instructions: text("instructions", input.instructions ?? undefined),
     limits: input.limits ? limits(input.limits) : nothing,
     toolPolicy: input.toolPolicy ? policy(input.toolPolicy, defaults.tools) : nothing,
     allowedTools: names("allowedTools", input.allowedTools, defaults.tools),
     toolOrder: names("toolOrder", input.toolOrder, defaults.tools),
     data: input.data === undefined ? notGiven : json("data", input.data)
   })
-  return Result.map(checked, ({ allowedTools, data, history, limits, messages, toolOrder, toolPolicy }) => ({
-    messages,
-    toolPolicy: RunPolicy.narrow(defaults.toolPolicy, toolPolicy),
-    limits: RunPolicy.merge(defaults.limits, limits),
-    ...(history === undefined ? {} : { history }),
-    ...(input.instructions === undefined ? {} : { instructions: input.instructions }),
-    ...(allowedTools === undefined ? {} : { allowedTools }),
-    ...(toolOrder === undefined ? {} : { toolOrder }),
-    ...(data === undefined ? {} : { data })
-  }))
+  return Result.map(
+    checked,
+    ({ allowedTools, data, history, instructions, limits, messages, toolOrder, toolPolicy }) => ({
+      messages,
+      toolPolicy: RunPolicy.narrow(defaults.toolPolicy, toolPolicy),
+      limits: RunPolicy.merge(defaults.limits, limits),
+      ...(history === undefined ? {} : { history }),
+      ...(instructions === undefined ? {} : { instructions }),
+      ...(allowedTools === undefined ? {} : { allowedTools }),
+      ...(toolOrder === undefined ? {} : { toolOrder }),
+      ...(data === undefined ? {} : { data })
+    })
+  )
 }
 
 /** Nothing of it replaces a default. */
@@ -71,6 +75,7 @@ export const orNew = "leave it out for a new one"
 
 /** What is wrong with an id; `undefined` where nothing is. */
 export const badId = (field: string, value: string, instead?: string): RunError.NonRetryableError | undefined => {
+  if (typeof value !== "string") return noText(field)
   const trimmed = value.trim()
   const length = value.length
   if (trimmed === "") {
@@ -81,3 +86,11 @@ export const badId = (field: string, value: string, instead?: string): RunError.
     ? RunError.invalidInput(field, `${field} may not begin or end with a blank or hold control characters`)
     : undefined
 }
+
+/** The first of these fields that is no text, as untyped code may give it; `undefined` where all are. */
+export const badText = (fields: Readonly<Record<string, unknown>>): RunError.NonRetryableError | undefined => {
+  const bad = Object.keys(fields).find((field) => typeof fields[field] !== "string")
+  return bad === undefined ? undefined : noText(bad)
+}
+
+const noText = (field: string) => RunError.invalidInput(field, `${field} must be a text`)

@@ -207,3 +207,42 @@ it.effect("nothing but a yes is one, whatever untyped code answers", () =>
     )
     assert.strictEqual(ran, 0)
   }))
+
+describe("an approver of untyped code", () => {
+  const asking = Effect.fnUntraced(function*(answer: unknown) {
+    const made = yield* Approvals.make([TestAgent.work(1), ScriptedModel.text("ok")], {
+      approver: { ask: () => Effect.succeed(answer as Approver.Answer) }
+    })
+    const result = yield* made.agent.run({ sessionId: "s", runId: "r", input: "go" })
+    const log = yield* made.store.log("s")
+    assert.deepStrictEqual(RunLog.violations(log), [])
+    return { result, log }
+  })
+
+  it.effect("that answers null is nobody", () =>
+    Effect.gen(function*() {
+      assert.strictEqual((yield* asking(null)).result._tag, "Suspended")
+    }))
+
+  const circle: Record<string, unknown> = {}
+  circle["in"] = circle
+  for (const [what, words] of Object.entries({ "a circle": circle, "a bigint": 1n, "a number": 5, "null": null })) {
+    it.effect(`that names ${what} as who decided, or as the reason, is heard without it`, () =>
+      Effect.gen(function*() {
+        const yes = yield* asking({ approved: true, by: words })
+        assert.deepStrictEqual(RunLog.outcomes(yes.log), ["1.0 Succeeded"])
+        const no = yield* asking({ approved: false, reason: words })
+        assert.deepStrictEqual(RunLog.outcomes(no.log), ["1.0 Denied"])
+        for (const event of RunLog.only([...yes.log, ...no.log], "ApprovalResolved")) {
+          assert.doesNotHaveAnyKeys(event, ["by", "reason"])
+        }
+      }))
+  }
+
+  it.effect("that gives more words than a store holds is heard with the first of them", () =>
+    Effect.gen(function*() {
+      const { log } = yield* asking({ approved: false, reason: "no ".repeat(6_000_000) })
+      const [settled] = RunLog.only(log, "ToolSettled")
+      assert.isBelow(settled?.outcome._tag === "Denied" ? settled.outcome.reason.length : NaN, 20_000)
+    }))
+})

@@ -297,10 +297,11 @@ describe("the status", () => {
 
   it.effect("fails from tool_running where a failure settles the calls that nobody answers for", () =>
     Effect.gen(function*() {
+      const asked = yield* Deferred.make<void>()
       const made = yield* Approvals.make([[work(1, "a"), look(2, "b")]], {
-        approver: Approvals.answering(() => undefined),
+        approver: { ask: () => Effect.as(Deferred.succeed(asked, undefined), undefined) },
         agent: { ...parallel, toolPolicy: { maxParallel: 2, continueOnError: false } },
-        tool: () => Effect.fail("no")
+        tool: () => Effect.andThen(Deferred.await(asked), Effect.fail("no"))
       })
       const { result, watch } = yield* start(made)
       assert.strictEqual((yield* Effect.flip(result)).reason._tag, "ToolFailed")

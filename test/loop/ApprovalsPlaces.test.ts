@@ -203,12 +203,18 @@ describe("a limit that is reached while a person is asked", () => {
 })
 
 describe("a rule that takes its time", () => {
-  const slow = Effect.fnUntraced(function*(calls: ScriptedModel.Turn, approver = Approvals.desk()) {
+  const slow = Effect.fnUntraced(function*(
+    calls: ScriptedModel.Turn,
+    { approver = Approvals.desk(), maxParallel = 1, verdict = Effect.never as Effect.Effect<boolean> } = {}
+  ) {
     const asked = yield* Deferred.make<void>()
     const rule = TestAgent.kit.tools.work.setNeedsApproval(({ n }) =>
-      n < 2 ? n === 1 : Effect.andThen(Deferred.succeed(asked, undefined), Effect.never)
+      n < 2 ? n === 1 : Effect.andThen(Deferred.succeed(asked, undefined), verdict)
     )
-    const made = yield* Approvals.make([calls], { approver, agent: { toolkit: Approvals.withWork(rule) } })
+    const made = yield* Approvals.make([calls, ok], {
+      approver,
+      agent: { toolkit: Approvals.withWork(rule), toolPolicy: { maxParallel } }
+    })
     const run = yield* made.agent.start(go)
     yield* Deferred.await(asked)
     yield* TestClock.adjust("1 second")
@@ -226,7 +232,7 @@ describe("a rule that takes its time", () => {
     Effect.gen(function*() {
       const approver = Approvals.desk()
       yield* approver.answer("1.0", Approvals.no("no"))
-      const { run, store } = yield* slow([work(1, "a"), work(2, "b")], approver)
+      const { run, store } = yield* slow([work(1, "a"), work(2, "b")], { approver })
       assert.strictEqual(RunLog.only(yield* store.log("s"), "ApprovalResolved").length, 1)
       yield* run.abort
     }))
@@ -237,5 +243,58 @@ describe("a rule that takes its time", () => {
       yield* run.abort
       assert.deepStrictEqual(ran, [])
       assert.deepStrictEqual(RunLog.outcomes(yield* store.log("s")), ["1.0 NotExecuted(aborted)"])
+    }))
+
+  it.effect("holds up no sibling of those that run at once, before it or behind it", () =>
+    Effect.gen(function*() {
+      const { ran, run, store } = yield* slow([look(3, "a"), work(2, "b"), look(4, "c")], { maxParallel: 2 })
+      assert.deepStrictEqual(ran, [3, 4])
+      assert.deepStrictEqual(RunLog.outcomes(yield* store.log("s")), ["1.0 Succeeded", "1.2 Succeeded"])
+      yield* run.abort
+    }))
+
+  it.effect("holds up no question about a sibling of those that run at once", () =>
+    Effect.gen(function*() {
+      const approver = Approvals.desk()
+      const { run } = yield* slow([work(2, "a"), work(1, "b")], { approver, maxParallel: 2 })
+      const isAsked = yield* Hang.ends(approver.asked("1.1"))
+      yield* run.abort
+      assert.isTrue(isAsked)
+      assert.deepStrictEqual(approver.questions.map(({ callId }) => callId), ["1.1"])
+    }))
+
+  it.effect("lets its call run, or has it asked about, once it has said which", () =>
+    Effect.gen(function*() {
+      for (const asks of [false, true]) {
+        const approver = Approvals.desk()
+        const said = yield* Deferred.make<boolean>()
+        const verdict = Deferred.await(said)
+        const { ran, run, store } = yield* slow([work(2, "a"), look(3, "b")], { approver, maxParallel: 2, verdict })
+        yield* Deferred.succeed(said, asks)
+        if (asks) {
+          yield* approver.asked("1.0")
+          assert.deepStrictEqual(ran, [3])
+          yield* approver.answer("1.0", Approvals.yes)
+        }
+        yield* run.result
+        assert.deepStrictEqual(ran, [3, 2])
+        assert.deepStrictEqual(Approvals.violations(yield* store.log("s")), [])
+      }
+    }))
+
+  it.effect("longer than a tool may has its call asked about, as one that fails", () =>
+    Effect.gen(function*() {
+      for (const maxParallel of [1, 2]) {
+        const approver = Approvals.desk()
+        const { ran, run, store } = yield* slow([work(2, "a"), look(3, "b")], { approver, maxParallel })
+        yield* TestClock.adjust("2 minutes")
+        const isAsked = yield* Hang.ends(approver.asked("1.0"))
+        yield* approver.answer("1.0", Approvals.yes)
+        if (isAsked) yield* run.result
+        yield* run.abort
+        assert.isTrue(isAsked)
+        assert.sameMembers([...ran], [2, 3])
+        assert.deepStrictEqual(Approvals.violations(yield* store.log("s")), [])
+      }
     }))
 })

@@ -153,6 +153,25 @@ describe("the questions that wait", () => {
 })
 
 describe("no answer is taken", () => {
+  it.effect("whose words are no texts, from untyped code", () =>
+    Effect.gen(function*() {
+      const made = yield* Suspended.make()
+      const circle: Record<string, unknown> = {}
+      circle["in"] = circle
+      const given = { sessionId: "s", approvalId: "r/1.0", approved: true }
+      for (const field of ["sessionId", "approvalId", "by", "reason"]) {
+        const missing = field in given ? [undefined] : []
+        for (const value of [5, null, {}, circle, 1n, ...missing]) {
+          const decide = made.agent.decide({ ...given, [field]: value })
+          yield* unchanged(
+            made,
+            Effect.map(Effect.flip(decide), ({ reason }) =>
+              assert.strictEqual(reason._tag === "InvalidInput" && reason.field, field))
+          )
+        }
+      }
+    }))
+
   it.effect("to a question that was never asked", () =>
     Effect.gen(function*() {
       const made = yield* Suspended.make([work(1, "a"), look(2, "b")])

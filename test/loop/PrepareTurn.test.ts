@@ -180,6 +180,12 @@ describe("prepareTurn that breaks ends the run, with nothing sent:", () => {
       throw new Error("bug")
     },
     "failing": () => Effect.fail("no"),
+    "interrupting itself": () => Effect.interrupt,
+    "giving a promise": () => Promise.resolve({ tools: [] }) as never,
+    "giving a text": () => Effect.succeed("none" as never),
+    "giving tools that are no list": () => ({ tools: "look" as never }),
+    "giving instructions that are no text": () => ({ instructions: 5 as never }),
+    "giving a tool choice that is none": () => ({ toolChoice: "sometimes" as never }),
     "naming no tool of the agent": () => ({ tools: ["wrok" as never] }),
     "requiring a tool where none is offered": () => ({ tools: [], toolChoice: "required" }),
     "requiring one that is not offered": () => ({ tools: ["look"], toolChoice: { tool: "work" } })

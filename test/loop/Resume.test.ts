@@ -183,6 +183,26 @@ describe("a run is resumed", () => {
       assert.strictEqual(RunLog.only(yield* store.log("s"), "RunResumed").length, 1)
     }))
 
+  it.effect("by no untyped code whose arguments are none, which are named", () =>
+    Effect.gen(function*() {
+      const { agent, store } = yield* TestAgent.make([refused])
+      yield* Effect.flip(agent.run({ sessionId: "s", input: "go" }))
+      const head = store.head("s")
+      for (
+        const [field, value] of [
+          ["sessionId", 5],
+          ["runId", 5],
+          ["runId", null],
+          ["limits", null],
+          ["data", 1n]
+        ] as const
+      ) {
+        const { reason } = yield* Effect.flip(resumed(agent, { [field]: value }))
+        assert.strictEqual(reason._tag === "InvalidInput" && reason.field, field)
+      }
+      assert.strictEqual(store.head("s"), head)
+    }))
+
   it.effect("by nobody while it lives, whatever data it was resumed with", () =>
     Effect.gen(function*() {
       const gate = yield* ScriptedModel.makeGate

@@ -252,6 +252,7 @@ describe("a condition that breaks never lets the run go on:", () => {
     },
     "one that fails": () => Effect.fail("no"),
     "one that dies": () => Effect.die(new Error("bug")),
+    "one that interrupts itself": () => Effect.interrupt,
     "one that answers something else": () => Promise.resolve(false) as never
   }
   const ran: Array<number> = []

@@ -204,6 +204,30 @@ describe("tools", () => {
   })
 })
 
+describe("an input of untyped code", () => {
+  it.each<readonly [string, string, unknown]>([
+    ["input", "input", undefined],
+    ["input", "input", null],
+    ["input", "input", 5],
+    ["input", "input", {}],
+    ["input", "input", [null]],
+    ["history", "history", "hi"],
+    ["history", "history", [null]],
+    ["instructions", "instructions", 5],
+    ["allowedTools", "allowedTools", "pay"],
+    ["toolOrder", "toolOrder", { 0: "pay" }],
+    ["limits", "limits", "none"],
+    ["toolPolicy", "toolPolicy", 5],
+    ["toolPolicy.allowList", "toolPolicy", { allowList: "pay" }],
+    ["toolPolicy.approvalTimeout", "toolPolicy", { approvalTimeout: "1000" }],
+    ["toolPolicy.enabled", "toolPolicy", { enabled: "false" }],
+    ["toolPolicy.continueOnError", "toolPolicy", { continueOnError: "no" }],
+    ["toolPolicy.requireApprovalByDefault", "toolPolicy", { requireApprovalByDefault: 1 }]
+  ])("is refused for its %s, where %s is %j", (field, name, value) => {
+    assert.strictEqual(refused({ [name]: value }).field, field)
+  })
+})
+
 describe("data", () => {
   it("is kept as it will be read back", () => {
     const data = { at: new Date(0), none: undefined, list: [undefined, 1] }

@@ -42,8 +42,14 @@ export const check = Effect.fnUntraced(function*(
   state: RunState.RunState,
   decision: RunInput.DecideInput
 ): Effect.fn.Return<RunInput.DecideInput, RunError.RunError> {
-  const { approved, by, params, reason } = decision
-  const call = Approval.waiting(state, decision.approvalId)
+  const { approvalId, approved, by, params, reason } = decision
+  const noText = InputCheck.badText({
+    approvalId,
+    ...(by === undefined ? {} : { by }),
+    ...(reason === undefined ? {} : { reason })
+  })
+  if (noText !== undefined) return yield* noText
+  const call = Approval.waiting(state, approvalId)
   if (call === undefined) return yield* refuse(store, decision, call)
   const tooLarge = TooLarge.of("the answer", [by, reason])
   if (tooLarge !== undefined) return yield* tooLarge

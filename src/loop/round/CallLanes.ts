@@ -16,7 +16,7 @@ import type { RoundProgress } from "./RoundProgress.ts"
 
 type Steps = Effect.fn.Return<void, SessionStore.StoreError>
 type Calls = ReadonlyArray<OpenCall.OpenCall>
-type Next = Judging.Verdict | CallStep.Runnable
+type Next = Judging.Judged | CallStep.Runnable
 
 /**
  * Runs calls, at most `maxParallel` at once; one that waits for a person takes no place. Where they run one by one and nobody
@@ -28,13 +28,11 @@ export const runAll = function*(env: Env.Env, progress: RoundProgress, calls: Ca
   if (calls.length === 0 || !progress.mayRun()) return
   const places = Math.max(1, Math.min(env.policy.maxParallel ?? 1, calls.length))
   const first: Array<Next> = []
-  // the intents of those that run at once are stored together, where no hook takes its time before one of them
-  const isHooked = places > 1 && env.hooks.at.beforeToolCall.length > 0
-  for (const call of isHooked ? [] : calls.slice(0, places)) {
+  // the intents of those that run at once are stored together; whoever takes their time over a verdict holds up no sibling
+  for (const call of calls.slice(0, places)) {
     const judged = Judging.judge(env, call)
-    const verdict = judged._tag === "Wait" ? yield* judged.verdict : judged
-    if (verdict._tag === "Run") CallStep.start(env, verdict.call)
-    first.push(verdict._tag === "Run" ? { _tag: "Started", call: verdict.call } : verdict)
+    if (judged._tag === "Run") CallStep.start(env, judged.call)
+    first.push(judged._tag === "Run" ? { _tag: "Started", call: judged.call } : judged)
   }
   yield* env.journal.commit
   if (places === 1) return yield* oneByOne(env, progress, calls, first)
@@ -45,7 +43,7 @@ export const runAll = function*(env: Env.Env, progress: RoundProgress, calls: Ca
   })
 }
 
-/** `first`: what the first calls need next. */
+/** `first`: what the first call needs next. */
 const oneByOne = function*(env: Env.Env, progress: RoundProgress, calls: Calls, first: ReadonlyArray<Next>): Steps {
   let isHeld = false
   for (const [i, call] of calls.entries()) {

@@ -4,8 +4,10 @@
  *
  * Does not own what is done then (`CallStep`, `Permission`), nor when a call is judged (`CallLanes`, `Places`).
  */
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Option from "effect/Option"
 import * as OpenCall from "../../run/state/OpenCall.ts"
 import type * as ToolOutcome from "../../run/ToolOutcome.ts"
 import * as Transcript from "../../run/Transcript.ts"
@@ -93,9 +95,15 @@ const byRules = (env: Env.Env, call: Call): Judged => {
   }
   const asks = env.executor.needsApproval(env.handlers, candidate, env.policy.requireApprovalByDefault ?? false)
   if (isKnown(asks)) return { _tag: asks.value ? "Ask" : "Run", call }
-  const asked = AppCode.run(env, `approval of ${call.tool}`, call.callId, asks)
-  return wait(env, Effect.map(asked, (asks): Verdict => ({ _tag: asks ? "Ask" : "Run", call })))
+  const asked = Effect.timeoutOption(
+    AppCode.run(env, `approval of ${call.tool}`, call.callId, asks),
+    Duration.fromInputUnsafe(env.timeouts.tool)
+  )
+  // a rule that gives no word in time asks, as one that fails
+  return wait(env, Effect.map(asked, (asks): Verdict => ({ _tag: Option.getOrElse(asks, yes) ? "Ask" : "Run", call })))
 }
+
+const yes = () => true
 
 const isKnown = (asks: Effect.Effect<boolean>): asks is Exit.Success<boolean> =>
   Exit.isExit(asks) && asks._tag === "Success"

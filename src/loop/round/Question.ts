@@ -10,6 +10,7 @@ import * as Exit from "effect/Exit"
 import * as Result from "effect/Result"
 import * as Approval from "../../run/Approval.ts"
 import * as Canonical from "../../run/Canonical.ts"
+import * as Bounds from "../../run/log/Bounds.ts"
 import type * as RunInput from "../../run/RunInput.ts"
 import * as OpenCall from "../../run/state/OpenCall.ts"
 import * as Approver from "../../services/Approver.ts"
@@ -73,12 +74,12 @@ const ask = (env: Env.Env, question: Approver.Question): Effect.Effect<Approver.
         Effect.flatMap(Approver.Approver, (approver) => approver.ask(question))
       )
     ),
-    (exit) => Exit.isSuccess(exit) ? exit.value : undefined
+    (exit) => Exit.isSuccess(exit) ? exit.value ?? undefined : undefined
   )
 
 /** Records an answer; arguments that the tool does not take make it a no. */
 const take = Effect.fnUntraced(function*(env: Env.Env, question: Approver.Question, answer: Approver.Answer) {
-  const { by } = answer
+  const by = wordsOf(answer.by)
   const given = answer.approved === true ? answer.params : undefined
   const edited = given === undefined
     ? undefined
@@ -90,9 +91,13 @@ const take = Effect.fnUntraced(function*(env: Env.Env, question: Approver.Questi
       reason: `the call was to run with other arguments, but ${edited.failure.message}`
     })
   }
-  const reason = answer.approved ? undefined : answer.reason
+  const reason = answer.approved ? undefined : wordsOf(answer.reason)
   record(env, question, { approved: answer.approved, by, reason, params: edited?.success })
 })
+
+/** As much of what untyped code may have made of a text as a log holds. */
+const wordsOf = (given: string | undefined): string | undefined =>
+  typeof given === "string" ? Bounds.message(given) : undefined
 
 /** Waits until the question expires. */
 const expiring = (env: Env.Env, question: Approver.Question, expiresAt: number): Effect.Effect<void> =>

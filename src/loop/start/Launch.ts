@@ -118,6 +118,8 @@ const resume = Effect.fnUntraced(function*(
   input: RunInput.ResumeInput
 ): Effect.fn.Return<Started.Started, RunError.RunError> {
   const sessionId = yield* Identity.ofSession(input.sessionId)
+  const noText = input.runId === undefined ? undefined : InputCheck.badText({ runId: input.runId })
+  if (noText !== undefined) return yield* noText
   const limits = input.limits === undefined ? undefined : yield* Effect.fromResult(InputCheck.limits(input.limits))
   const data = input.data === undefined ? undefined : yield* Effect.fromResult(InputCheck.json("data", input.data))
   const folded = yield* Effect.interruptible(Fold.fold(services.store, sessionId, Fold.nothing))

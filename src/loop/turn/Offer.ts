@@ -68,6 +68,8 @@ const changed = function*(
   env: Env.Env,
   change: PrepareTurn.Change
 ): Effect.fn.Return<Env.Env, RunError.RunError> {
+  const wrong = problemOf(change)
+  if (wrong !== undefined) return yield* Rules.blocked("prepareTurn", wrong)
   const { instructions, toolChoice, tools: names } = change
   const unknown = names?.find((name) => !Object.hasOwn(env.handlers.tools, name))
   if (unknown !== undefined) return yield* Rules.blocked("prepareTurn", `"${unknown}" is no tool of this agent`)
@@ -82,6 +84,20 @@ const changed = function*(
   const system = instructions === undefined ? env.system?.content ?? "" : env.systemOf(instructions)
   return { ...env, ...(yield* make(system, tools, toolChoice)) }
 }
+
+/** What keeps an answer from being a change, whatever untyped code gives; `undefined` where nothing does. */
+const problemOf = (change: PrepareTurn.Change): string | undefined => {
+  if (typeof change !== "object" || Array.isArray(change) || "then" in change) {
+    return "its answer is neither a change of the turn nor an effect of one"
+  }
+  const { instructions, toolChoice, tools } = change
+  if (tools !== undefined && !Array.isArray(tools)) return "the tools that it gave are no list of names"
+  if (instructions !== undefined && typeof instructions !== "string") return "the instructions that it gave are no text"
+  return toolChoice === undefined || isChoice(toolChoice) ? undefined : "the toolChoice that it gave is none"
+}
+
+const isChoice = (given: Model.ToolChoice | null): boolean =>
+  typeof given === "object" ? typeof given?.tool === "string" : ["auto", "none", "required"].includes(given)
 
 /** The environment of a turn that was offered these tools of the run's. */
 export const cut = (env: Env.Env, names: ReadonlyArray<string> | undefined): Env.Env =>

@@ -15,6 +15,10 @@ export const refuse = (field: string, message: string): Checked<never> =>
 
 export const notGiven: Checked<undefined> = Result.succeed(undefined)
 
+/** A text, where untyped code gives one. */
+export const text = (field: string, given: string | undefined): Checked<string | undefined> =>
+  given === undefined || typeof given === "string" ? Result.succeed(given) : refuse(field, `${field} must be a text`)
+
 /** A copy of names of the agent's tools. */
 export const names = (
   field: string,
@@ -22,6 +26,7 @@ export const names = (
   tools: ReadonlyArray<string>
 ): Checked<ReadonlyArray<string> | undefined> => {
   if (!given) return notGiven
+  if (!Array.isArray(given)) return refuse(field, `${field} must be a list of names of tools`)
   const unknown = given.find((name) => !tools.includes(name))
   if (unknown === undefined) return Result.succeed(given.slice())
   const has = tools.length === 0 ? "it has none" : `it has ${tools.join(", ")}`

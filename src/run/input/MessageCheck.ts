@@ -15,8 +15,8 @@ export const userMessages = (
 ): Checked<ReadonlyArray<Message.UserMessage>> => {
   if (typeof input === "string" && input.trim() !== "") return Result.succeed([Message.user(input)])
   const given = typeof input === "string" ? [{ role: "user" as const, content: input }] : input
-  const messages = given.map((message) => Message.user(message.content))
-  if (given.some((message) => message.role !== "user") || !messages.every(isUserMessage)) {
+  const messages = areObjects(given) ? given.map((message) => Message.user(message.content)) : undefined
+  if (messages === undefined || given.some((message) => message.role !== "user") || !messages.every(isUserMessage)) {
     return refuse(field, `the ${field} must be a text or user messages, of text and file parts`)
   }
   return messages.length === 0 || messages.some((message) => isBlank(message.content))
@@ -28,11 +28,17 @@ export const userMessages = (
 export const historyMessages = (
   history: ReadonlyArray<RunInput.HistoryInput>
 ): Checked<NonNullable<RunInput.Effective["history"]>> => {
-  const messages = history.map(({ content, role }) => ({ role, content: Message.user(content).content }))
-  return messages.every(isHistoryMessage)
+  const messages = areObjects(history)
+    ? history.map(({ content, role }) => ({ role, content: Message.user(content).content }))
+    : undefined
+  return messages?.every(isHistoryMessage)
     ? Result.flatMap(addresses("history", messages), (_) => kept("history", _))
     : refuse("history", "the history must be user and assistant messages, of text and file parts")
 }
+
+/** Untyped code may give anything for messages. */
+const areObjects = (given: ReadonlyArray<object>): boolean =>
+  Array.isArray(given) && given.every((message) => typeof message === "object" && message !== null)
 
 /** The messages, unless a file of theirs is at an address that is no URL; the address is not repeated. */
 const addresses = <M extends Message.UserMessage | Message.AssistantMessage>(

@@ -9,6 +9,7 @@ import { type Checked, names, refuse } from "./Checked.ts"
 
 /** Limits as given, times in milliseconds; `Infinity` lifts a limit. */
 export const limits = (given: RunPolicy.LimitsInput): Checked<RunPolicy.Limits> => {
+  if (!isObject(given)) return refuse("limits", "limits must be an object")
   const out: { -readonly [K in keyof RunPolicy.Limits]: number } = {}
   for (const key of Object.keys(RunPolicy.limitRules) as Array<keyof RunPolicy.Limits>) {
     const value = key === "maxDuration" ? millis(given.maxDuration) : given[key]
@@ -21,6 +22,9 @@ export const limits = (given: RunPolicy.LimitsInput): Checked<RunPolicy.Limits> 
   }
   return Result.succeed(out)
 }
+
+/** Untyped code may give anything. */
+const isObject = (given: object | null): boolean => typeof given === "object" && given !== null
 
 const shown = (value: Duration.Input | undefined): string =>
   typeof value === "object" ? JSON.stringify(value) : String(value)
@@ -47,11 +51,16 @@ export const timeouts = (given: Partial<RunPolicy.Timeouts>): Checked<Partial<Ru
   return Result.succeed(out)
 }
 
+const switches = ["enabled", "continueOnError", "requireApprovalByDefault"] as const
+
 /** A tool policy as given; its tools are of the agent's `tools`. */
 export const policy = (
   given: RunPolicy.ToolPolicy,
   tools: ReadonlyArray<string>
 ): Checked<RunPolicy.ToolPolicy> => {
+  if (!isObject(given)) return refuse("toolPolicy", "toolPolicy must be an object")
+  const unclear = switches.find((name) => given[name] !== undefined && typeof given[name] !== "boolean")
+  if (unclear !== undefined) return refuse(`toolPolicy.${unclear}`, `toolPolicy.${unclear} must be true or false`)
   const { allowList, approvalTimeout, maxCallsPerRun = {}, maxParallel } = given
   if (maxParallel !== undefined && !(maxParallel >= 1 && (maxParallel === Infinity || Number.isInteger(maxParallel)))) {
     return refuse(
@@ -59,7 +68,7 @@ export const policy = (
       `toolPolicy.maxParallel must be a whole number of at least 1; it is ${maxParallel}`
     )
   }
-  if (approvalTimeout !== undefined && !(approvalTimeout >= 1 && approvalTimeout < Infinity)) {
+  if (approvalTimeout !== undefined && !(Number.isFinite(approvalTimeout) && approvalTimeout >= 1)) {
     return refuse(
       "toolPolicy.approvalTimeout",
       `toolPolicy.approvalTimeout must be at least 1, in milliseconds; it is ${approvalTimeout}`

@@ -27,9 +27,14 @@ export const places = (events: ReadonlyArray<RunEvent.Durable>): ReadonlyArray<n
 export const isWhole = (last: RunEvent.Durable): boolean =>
   RunEvent.isEnd(last) && last._tag !== "RunSuspended" && (last._tag !== "RunAborted" || last.reason !== "crashed")
 
-/** Calls that the run may still carry out by itself, or has begun to: a copy shares none of them with its original. */
+/**
+ * Calls that the run may still carry out by itself, one that a person has allowed too, or has begun to: a copy shares none of them
+ * with its original.
+ */
 export const underWay = ({ openCalls, status }: RunState.RunState): ReadonlyArray<OpenCall.OpenCall> =>
-  openCalls.filter(({ phase }) => status !== "suspended" || phase === "started")
+  openCalls.filter(({ decision, phase }) =>
+    status !== "suspended" || phase === "started" || decision?.approved === true
+  )
 
 /**
  * What goes behind a copy that ends with `last`, `state` being its fold, written at `at`: the end of a run that was cut

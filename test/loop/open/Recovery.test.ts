@@ -245,15 +245,15 @@ describe("a call that was started and has no outcome", () => {
         startedAt: started!.at
       }])
       assert.deepStrictEqual(ran.map(({ tool }) => tool), ["1.1"])
-      const [outcome] = RunLog.only(yield* store.log("s"), "ToolSettled")
-      assert.deepStrictEqual(outcome?.outcome, { _tag: "Succeeded", result: "paid" })
+      const settled = RunLog.only(yield* store.log("s"), "ToolSettled").find(({ callId }) => callId === "1.0")
+      assert.deepStrictEqual(settled?.outcome, { _tag: "Succeeded", result: "paid" })
     }))
 
   it.effect("runs once more where it was not done, with the same key", () =>
     Effect.gen(function*() {
       const { agent, ran, reconciled } = yield* ask(Effect.succeed({ _tag: "NotDone" }), done)
       yield* reconciled(resumed(agent))
-      assert.deepStrictEqual(ran[0], { tool: "1.0", key: "s/r/1.0", attempt: 2 })
+      assert.deepInclude(ran, { tool: "1.0", key: "s/r/1.0", attempt: 2 })
     }))
 
   for (
