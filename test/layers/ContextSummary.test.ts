@@ -143,6 +143,33 @@ describe("a model that cannot make one", () => {
     }))
 })
 
+describe("an answer of the condensing model", () => {
+  it.effect.each(["content-filter", "error"] as const)(
+    "that ends with %s replaces nothing",
+    (reason) =>
+      Effect.gen(function*() {
+        const half = [ScriptedModel.text("I cannot help"), ScriptedModel.finish(reason)]
+        const made = yield* Condensing.make(answers(3), strategy, [half])
+        const exit = yield* Effect.flip(converse(made, inputs(4)))
+        assert.strictEqual(exit.reason._tag, "CompactionFailed")
+        const log = yield* made.store.log("s")
+        assert.deepStrictEqual(RunLog.only(log, "ContextCompacted"), [])
+        assert.deepStrictEqual(RunLog.only(log, "CompactionDiscarded").length, 1)
+      })
+  )
+
+  it.effect("that was cut at the output limit is asked for once more", () =>
+    Effect.gen(function*() {
+      const made = yield* Condensing.make(answers(4), strategy, [
+        [ScriptedModel.text("They wanted"), ScriptedModel.finish("length")],
+        ScriptedModel.text("They wanted all of it.")
+      ])
+      const log = yield* converse(made, inputs(4))
+      assert.include((yield* made.asked)[1], "cut at the output limit")
+      assert.include(RunLog.only(log, "ContextCompacted")[0]?.memory?.text, "They wanted all of it.")
+    }))
+})
+
 describe("a conversation that does not fit the condensing model", () => {
   it.effect("is read to it piece by piece, each extending what came before", () =>
     Effect.gen(function*() {

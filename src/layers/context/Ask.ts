@@ -11,6 +11,7 @@ import * as Pull from "effect/Pull"
 import * as Schedule from "effect/Schedule"
 import * as Stream from "effect/Stream"
 import * as RunError from "../../run/RunError.ts"
+import type * as RunEvent from "../../run/RunEvent.ts"
 import * as RunPolicy from "../../run/RunPolicy.ts"
 import * as Rewrite from "../../run/transcript/Rewrite.ts"
 import type * as ContextManager from "../../services/ContextManager.ts"
@@ -20,12 +21,18 @@ import * as RetryPolicy from "../../services/RetryPolicy.ts"
 type Service = Model.Model["Service"]
 export type Question = Pick<Model.ModelRequest, "messages" | "metadata" | "output">
 
-/** The answer of `model`, or of the one that took over. What each call spends is noted, also where it fails. */
+export interface Answer {
+  readonly text: string
+  /** it was cut at the output limit */
+  readonly isCut: boolean
+}
+
+/** The whole answer of `model`, or of the one that took over. What each call spends is noted, also where it fails. */
 export const ask = (
   model: Service,
   question: Question,
   ledger: ContextManager.Ledger
-): Effect.Effect<string, RunError.ModelError> =>
+): Effect.Effect<Answer, RunError.ModelError> =>
   Effect.flatMap(RetryPolicy.RetryPolicy, (whole) => {
     const policy = RetryPolicy.of(whole, model.info)
     const once = Effect.mapError(attempt(model, question, ledger), (error) => policy.classify(error, model.info))
@@ -37,9 +44,9 @@ export const ask = (
 
 /** Tried again while the failure is retryable, the schedule goes on, and the wait that was asked for is not too long. */
 const again = Effect.fnUntraced(function*(
-  once: Effect.Effect<string, RunError.ModelError>,
+  once: Effect.Effect<Answer, RunError.ModelError>,
   policy: RetryPolicy.RetryPolicy
-): Effect.fn.Return<string, RunError.ModelError> {
+): Effect.fn.Return<Answer, RunError.ModelError> {
   const step = yield* Schedule.toStep(policy.schedule)
   while (true) {
     const result = yield* Effect.result(once)
@@ -60,10 +67,10 @@ const attempt = Effect.fnUntraced(function*(
   model: Service,
   { messages, metadata, output }: Question,
   ledger: ContextManager.Ledger
-): Effect.fn.Return<string, RunError.ModelError> {
+): Effect.fn.Return<Answer, RunError.ModelError> {
   if (!ledger.mayAsk()) return yield* noneLeft
   let text = ""
-  let isFinished = false
+  let finish: RunEvent.FinishReason | undefined
   const request: Model.ModelRequest = {
     // what was said may hold anything, and what models answered too
     messages: Rewrite.legal(messages, []),
@@ -79,22 +86,26 @@ const attempt = Effect.fnUntraced(function*(
         for (const part of parts) {
           if (part.type === "text-delta") text += part.delta
           if (part.type !== "finish") continue
-          isFinished = true
+          finish = part.reason
           ledger.note(part.usage, { provider: model.info.provider, name: model.info.name })
         }
       })
     ),
     Effect.timeoutOrElse({ duration: call, orElse: () => Effect.fail(timedOut) })
   )
-  if (!isFinished) return yield* cut
+  if (finish === undefined) return yield* cut
+  // half of an answer, and why there is no other half, are no memory of a conversation
+  if (finish === "error") return yield* gaveUp
+  if (finish === "content-filter") return yield* filtered
   if (text.trim() === "") return yield* empty
-  return text
+  return { text, isCut: finish === "length" }
 })
 
-const noneLeft = new RunError.NonRetryableError<RunError.ProviderRefusal>({
-  _tag: "Unknown",
-  message: "the run's limits leave no further call"
-})
+const refusal = (reason: RunError.ProviderRefusal) => new RunError.NonRetryableError<RunError.ProviderRefusal>(reason)
+
+const noneLeft = refusal({ _tag: "Unknown", message: "the run's limits leave no further call" })
+const gaveUp = refusal({ _tag: "Unknown", message: "the provider ended the answer with an error" })
+const filtered = refusal({ _tag: "ContentPolicy", message: "the model's answer was filtered, or refused" })
 
 const retryable = (reason: RunError.ProviderReason) => new RunError.RetryableError<RunError.ProviderReason>(reason)
 

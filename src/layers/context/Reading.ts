@@ -73,13 +73,15 @@ const roomOf = <A>({ budget, first, model, view, way }: Task<A>, before: A | und
   return Math.max(contextWindow / 10, contextWindow * margin - asked - remembered - budget)
 }
 
+const tooLong = "Your answer was cut at the output limit. Write it again, in at most half as many words."
+
 /** What is remembered once `piece` is read too. An answer with a problem is asked for once more; the better of both counts. */
 const about = Effect.fnUntraced(function*<A>(
   { budget, first, model, view, way }: Task<A>,
   before: A | undefined,
   piece: string
 ): Effect.fn.Return<A, Failure> {
-  const ask = (messages: ReadonlyArray<Message.Message>): Effect.Effect<string, Failure> => {
+  const ask = (messages: ReadonlyArray<Message.Message>): Effect.Effect<Ask.Answer, Failure> => {
     const question: Ask.Question = {
       messages: [{ role: "system", content: way.system }, ...messages],
       ...(way.output === undefined ? {} : { output: way.output }),
@@ -89,11 +91,14 @@ const about = Effect.fnUntraced(function*<A>(
   }
   const question = Message.user(way.question({ before, first, budget }, piece))
   const answer = yield* ask([question])
-  const take = (answer: string) => way.take({ before, first, budget, answer, count: view.size.ofText })
+  const take = ({ isCut, text }: Ask.Answer): Way.Taken<A> => {
+    const taken = way.take({ before, first, budget, answer: text, count: view.size.ofText })
+    return isCut ? { ...taken, problem: tooLong } : taken
+  }
   const taken = take(answer)
   if (taken.problem === undefined && taken.value !== undefined) return taken.value
   const problem = taken.problem ?? "the answer says nothing"
-  const said: Message.AssistantMessage = { role: "assistant", content: [Message.text(answer)] }
+  const said: Message.AssistantMessage = { role: "assistant", content: [Message.text(answer.text)] }
   const again = yield* Effect.result(ask([question, said, Message.user(problem)]))
   const last = again._tag === "Success" ? take(again.success) : taken
   const value = last.value ?? taken.value
