@@ -33,10 +33,10 @@ const way = (instructions: string): Way.Way<string> => ({
   system: instructions,
   question: ({ before, budget, first }, piece) =>
     [
-      ...(first === "" ? [] : [`The conversation began with these words of the user:\n${first}`]),
+      ...(first === "" ? [] : [`The conversation began with these words of the user:\n${MessageText.indented(first)}`]),
       ...(before === undefined
         ? []
-        : [`The summary so far, which yours replaces and whose facts it keeps:\n${before}`]),
+        : [`The summary so far, which yours replaces and whose facts it keeps:\n${MessageText.indented(before)}`]),
       `What was said and done since then:\n${piece}`,
       `Write the summary of all of it, in at most ${Math.floor(budget * wordsPerToken)} words.`
     ].join("\n\n"),

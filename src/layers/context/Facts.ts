@@ -102,7 +102,10 @@ const headings: { readonly [K in keyof Facts]: string } = {
   openPoints: "Still open"
 }
 
+/** A fact of several lines is indented, so that none of them looks like another fact or a heading. */
 export const render = (facts: Facts): string =>
   names.filter((name) => facts[name].length > 0)
-    .map((name) => `${headings[name]}:\n${facts[name].map((fact) => `- ${fact}`).join("\n")}`)
+    .map((name) =>
+      `${headings[name]}:\n${facts[name].map((fact) => `- ${MessageText.indented(fact).trimStart()}`).join("\n")}`
+    )
     .join("\n\n")

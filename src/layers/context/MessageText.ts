@@ -26,7 +26,9 @@ const textOf = (message: Message.Message): string => {
   return said === "" || message.role === "tool" ? said : `[${message.role}]\n${said}`
 }
 
-const indented = (text: string): string => text.split(/\r\n|[\n\r\u2028\u2029]/).map((line) => `  ${line}`).join("\n")
+/** Every line of a text two characters to the right. */
+export const indented = (text: string): string =>
+  text.split(/\r\n|[\n\r\u2028\u2029]/).map((line) => `  ${line}`).join("\n")
 
 const partOf = (part: Message.AssistantPart): string => {
   switch (part.type) {
