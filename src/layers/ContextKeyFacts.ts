@@ -26,7 +26,7 @@ const task =
 const way: Way.Way<Facts.Facts> = {
   name: "keyFacts",
   parse: (data) => Option.getOrUndefined(Facts.decode(data)),
-  adopt: (text) => ({ ...Facts.none, results: [text] }),
+  adopt: Facts.fromText,
   data: (facts) => ({ ...facts }),
   render: (facts) => `Key facts of the conversation so far:\n\n${Facts.render(facts)}`,
   system: task,
