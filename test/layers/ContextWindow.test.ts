@@ -200,6 +200,28 @@ describe("a compaction", () => {
   })
 })
 
+describe("maxTokens that instructions and tools fill", () => {
+  const transcript = Transcript.fromLog(talk(20))
+  const fixed = 5_000
+  const all = Views.tokens(transcript) + fixed
+
+  it("leaves it to the model's window what is too much", () => {
+    const { plan } = ContextWindow.make({ maxTokens: 4_000 })
+    assert.strictEqual(plan(Views.view(transcript, { fixed, limit: all }))._tag, "Send")
+    assert.deepInclude(plan(Views.view(transcript, { fixed, limit: all - 1 })), { _tag: "Compact" })
+  })
+
+  it.effect("leaves as much as there may be, where something asks for less", () =>
+    Effect.gen(function*() {
+      const left = Effect.fnUntraced(function*(options: ContextWindow.Options) {
+        const { compact } = ContextWindow.make(options)
+        const compaction = yield* compact(Views.view(transcript, { fixed, limit: all - 1, force: "overflow" }))
+        return Transcript.size(Views.after(transcript, compaction))
+      })
+      assert.strictEqual(yield* left({ maxTokens: 4_000 }), yield* left({}))
+    }))
+})
+
 describe("a plan", () => {
   it("without a threshold is always to send", () => {
     assert.deepStrictEqual(window.plan(view(Transcript.fromLog(talk(500)))), { _tag: "Send" })
