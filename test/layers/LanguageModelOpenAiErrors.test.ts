@@ -180,6 +180,8 @@ describe("retry after", () => {
     [{ "retry-after-ms": "soon", "retry-after": "9" }, 9000],
     [{ "retry-after": "Wed, 21 Oct 2026 07:28:30 GMT" }, 30_000],
     [{ "retry-after": "Wednesday, 21-Oct-26 07:28:30 GMT" }, 30_000],
+    [{ "retry-after": "Wed Oct 21 07:28:30 2026" }, 30_000],
+    [{ "retry-after": "Sun Nov  1 00:00:00 2026" }, 923_520_000],
     [{ "retry-after": "Wed, 21 Oct 2015 07:28:00 GMT" }, 0],
     [{ "retry-after": "Wed, 99 Oct 2026 07:28:30 GMT" }, undefined],
     [{ "retry-after": "-5" }, undefined],
