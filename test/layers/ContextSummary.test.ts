@@ -1,9 +1,13 @@
 /** A summary stands for what was left out, extends the one before it, and keeps to its budget. */
 import { assert, describe, it } from "@effect/vitest"
+import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as TestClock from "effect/testing/TestClock"
 import * as ContextSummary from "../../src/layers/ContextSummary.ts"
 import * as RunError from "../../src/run/RunError.ts"
 import * as TokenEstimate from "../../src/run/TokenEstimate.ts"
+import * as RetryPolicy from "../../src/services/RetryPolicy.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as Condensing from "../support/Condensing.ts"
 import * as RunLog from "../support/RunLog.ts"
@@ -170,6 +174,23 @@ describe("an answer of the condensing model", () => {
         assert.strictEqual(question.split("\n").filter((line) => line === frame).length, 1)
       }
     }))
+
+  it.effect.each<readonly [Duration.Input, string]>([["10 minutes", "summary"], ["30 seconds", "CompactionFailed"]])(
+    "has the time that the agent gives a model call: %s",
+    ([call, came]) =>
+      Effect.gen(function*() {
+        const slow = [ScriptedModel.delay("3 minutes"), ScriptedModel.text("They wanted all of it.")]
+        const made = yield* Condensing.make(answers(4), strategy, [slow], {
+          agent: { timeouts: { call }, retry: RetryPolicy.make({ maxRetries: 0 }) }
+        })
+        yield* converse(made, inputs(3))
+        const run = yield* Effect.forkChild(Effect.result(converse(made, inputs(1))))
+        yield* TestClock.adjust(came === "summary" ? "3 minutes" : "30 seconds")
+        const result = yield* Fiber.join(run)
+        const [compacted] = RunLog.only(yield* made.store.log("s"), "ContextCompacted")
+        assert.strictEqual(compacted?.strategy ?? (result._tag === "Failure" ? result.failure.reason._tag : ""), came)
+      })
+  )
 
   it.effect("that was cut at the output limit is asked for once more", () =>
     Effect.gen(function*() {

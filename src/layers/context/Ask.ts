@@ -1,6 +1,6 @@
 /**
- * One question to a model on behalf of a strategy: its whole answer as text. Retried as the `RetryPolicy` says, and put to the
- * models behind it as a run does.
+ * One question to a model on behalf of a strategy: its whole answer as text. Retried as the `RetryPolicy` says, put to the
+ * models behind it as a run does, and given the time that `Timeouts` give a call.
  *
  * Does not own what is asked.
  */
@@ -17,6 +17,7 @@ import * as Rewrite from "../../run/transcript/Rewrite.ts"
 import type * as ContextManager from "../../services/ContextManager.ts"
 import type * as Model from "../../services/Model.ts"
 import * as RetryPolicy from "../../services/RetryPolicy.ts"
+import * as Timeouts from "../../services/Timeouts.ts"
 
 type Service = Model.Model["Service"]
 export type Question = Pick<Model.ModelRequest, "messages" | "metadata" | "output">
@@ -61,14 +62,14 @@ const again = Effect.fnUntraced(function*(
   }
 })
 
-const call = Duration.fromInputUnsafe(RunPolicy.defaultTimeouts.call)
-
 const attempt = Effect.fnUntraced(function*(
   model: Service,
   { messages, metadata, output }: Question,
   ledger: ContextManager.Ledger
 ): Effect.fn.Return<Answer, RunError.ModelError> {
   if (!ledger.mayAsk()) return yield* noneLeft
+  const timeouts = yield* Timeouts.Timeouts
+  const call = Duration.fromInputUnsafe(timeouts.call ?? RunPolicy.defaultTimeouts.call)
   let text = ""
   let finish: RunEvent.FinishReason | undefined
   const request: Model.ModelRequest = {
@@ -91,7 +92,7 @@ const attempt = Effect.fnUntraced(function*(
         }
       })
     ),
-    Effect.timeoutOrElse({ duration: call, orElse: () => Effect.fail(timedOut) })
+    Effect.timeoutOrElse({ duration: call, orElse: () => Effect.fail(timedOut(call)) })
   )
   if (finish === undefined) return yield* cut
   // half of an answer, and why there is no other half, are no memory of a conversation
@@ -109,10 +110,7 @@ const filtered = refusal({ _tag: "ContentPolicy", message: "the model's answer w
 
 const retryable = (reason: RunError.ProviderReason) => new RunError.RetryableError<RunError.ProviderReason>(reason)
 
-const timedOut = retryable({
-  _tag: "TimedOut",
-  scope: "call",
-  message: `the model took longer than ${Duration.format(call)}`
-})
+const timedOut = (call: Duration.Duration) =>
+  retryable({ _tag: "TimedOut", scope: "call", message: `the model took longer than ${Duration.format(call)}` })
 const cut = retryable({ _tag: "StreamTruncated", message: "the model's answer ended without a finish" })
 const empty = retryable({ _tag: "EmptyResponse", message: "the model's answer was empty" })

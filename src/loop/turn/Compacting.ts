@@ -14,6 +14,7 @@ import * as Usage from "../../run/Usage.ts"
 import * as ContextManager from "../../services/ContextManager.ts"
 import * as Prices from "../../services/Prices.ts"
 import * as SessionStore from "../../services/SessionStore.ts"
+import * as Timeouts from "../../services/Timeouts.ts"
 import type * as Env from "../env/Env.ts"
 import * as Severed from "../env/Severed.ts"
 import * as CompactionLaws from "./CompactionLaws.ts"
@@ -80,7 +81,9 @@ const make = Effect.fnUntraced(function*(
   const { journal } = env
   // a strategy may take its time, and facts do not wait for it
   yield* journal.commit
-  const compaction = yield* Severed.run(env, "compaction", "", env.context.compact(request))
+  const compaction = yield* Severed.run(env, "compaction", "", env.context.compact(request)).pipe(
+    Effect.provideService(Timeouts.Timeouts, env.timeouts)
+  )
   const misshapen = CompactionLaws.misshapen(compaction)
   if (misshapen !== undefined) return yield* new ContextManager.CompactionError({ message: misshapen })
   const { model, pruned, replacement, strategy, upTo, usage } = compaction
