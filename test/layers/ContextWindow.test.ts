@@ -36,6 +36,14 @@ const contents = (transcript: Transcript.Transcript) =>
     )
   )
 
+/** What each part of them says. */
+const parts = (transcript: Transcript.Transcript) =>
+  Transcript.entries(transcript).flatMap(({ message: { content, role } }) =>
+    typeof content === "string"
+      ? [`${role} ${content}`]
+      : content.map((part) => `${role} ${JSON.stringify("id" in part ? { ...part, id: "" } : part)}`)
+  )
+
 const isSubsequence = (part: ReadonlyArray<string>, whole: ReadonlyArray<string>) => {
   let at = 0
   for (const item of whole) if (item === part[at]) at++
@@ -56,11 +64,11 @@ const talk = (messages: number) =>
   )
 
 describe("a compaction", () => {
-  it.prop("leaves fewer messages, or fails and says why", [Logs.odd, keep], ([{ log }, keep]) => {
+  it.prop("leaves less of the messages, or fails and says why", [Logs.odd, keep], ([{ log }, keep]) => {
     const transcript = Transcript.fromLog(log)
     const window = ContextWindow.make({ keep })
     const after = compact(window, transcript)
-    if (after !== undefined) return assert.isBelow(Transcript.size(after), Transcript.size(transcript))
+    if (after !== undefined) return assert.isBelow(parts(after).length, parts(transcript).length)
     const error = Effect.runSync(Effect.flip(window.compact(view(transcript, "overflow"))))
     assert.strictEqual(error._tag, "CompactionError")
     assert.isNotEmpty(error.message)
@@ -84,7 +92,7 @@ describe("a compaction", () => {
     const transcript = Transcript.fromLog(log)
     const after = compact(ContextWindow.make({ keep }), transcript)
     if (after === undefined) return
-    assert.isTrue(isSubsequence(contents(after), contents(transcript)))
+    assert.isTrue(isSubsequence(parts(after), parts(transcript)))
   }, check(300))
 
   it.prop("keeps calls and results together", [Logs.tidy, keep], ([{ log }, keep]) => {
@@ -117,6 +125,25 @@ describe("a compaction", () => {
       transcript = compact(window, transcript, seq + 1000 - left)
     }
   }, check(200))
+
+  it("of what had no answer leaves what was said last, also behind a notice", () => {
+    const log = Draft.log(
+      Draft.started("a very long story"),
+      Draft.aborted,
+      Draft.started("and another one"),
+      Draft.aborted,
+      Draft.started("hello"),
+      Draft.notice("Go on.")
+    )
+    const transcript = Transcript.fromLog(log)
+    assert.strictEqual(Transcript.size(transcript), 1)
+    const after = compact(window, transcript)!
+    assert.deepStrictEqual(contents(after), [JSON.stringify({
+      role: "user",
+      content: [Message.text("hello"), Message.text("Go on.")]
+    })])
+    assert.isUndefined(compact(window, after))
+  })
 
   it("keeps the newest seventy percent", () => {
     const after = compact(window, Transcript.fromLog(talk(20)))

@@ -4,6 +4,7 @@ import * as Effect from "effect/Effect"
 import * as ContextKeyFacts from "../../src/layers/ContextKeyFacts.ts"
 import * as ContextSummary from "../../src/layers/ContextSummary.ts"
 import * as ContextWindow from "../../src/layers/ContextWindow.ts"
+import * as Message from "../../src/run/Message.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as Condensing from "../support/Condensing.ts"
 import * as Overflows from "../support/Overflows.ts"
@@ -67,6 +68,24 @@ describe("a provider that overflows", () => {
       assert.strictEqual(requests.length, 1)
       assert.deepStrictEqual(Overflows.said(requests[0]!).map((text) => text.includes("needle")), [true])
     }))
+
+  it.effect.each([[info, "window"], [undefined, "overflow"]] as const)(
+    "because of one message answers the next one, of a window that is known or not",
+    ([info, cause]) =>
+      Effect.gen(function*() {
+        const made = yield* TestAgent.make(Overflows.above(4_000), info === undefined ? {} : { info })
+        const ask = (input: string) => Effect.result(made.agent.run({ sessionId: "s", input }))
+        yield* ask("hello")
+        for (const input of [large, large]) assert.strictEqual((yield* ask(input))._tag, "Failure")
+        const answered = yield* ask("and now?")
+        assert.strictEqual(answered._tag === "Success" ? answered.success._tag : "Failure", "Completed")
+        const log = yield* made.store.log("s")
+        assert.deepStrictEqual(RunLog.violations(log), [])
+        assert.strictEqual(RunLog.only(log, "ContextCompacted").at(-1)?.cause, cause)
+        const { messages } = (yield* made.script.requests).at(-1)!
+        assert.deepStrictEqual(messages.slice(1), [Message.user("and now?")])
+      })
+  )
 
   it.effect("because of one message, of a window that nobody knows, ends after as many compactions as may be", () =>
     Effect.gen(function*() {

@@ -30,8 +30,30 @@ export const make = ({ size, transcript }: ContextManager.View, keep: Keep): Cut
   while (entries[at]?.message.role === "tool") at++
   const openSeq = Transcript.openSeq(transcript)
   const open = openSeq === undefined ? -1 : entries.findIndex(({ seq }) => seq >= openSeq)
-  return cutAt(entries, open < 0 ? at : Math.min(at, open))
+  const latest = latestSaid(entries)
+  const cut = cutAt(entries, open < 0 ? at : Math.min(at, open), latest)
+  const isOpen = openSeq !== undefined && latest >= open
+  return cut !== undefined || isOpen || entries[latest]?.latest === undefined
+    ? cut
+    : cutAt(withinLatest(entries, latest), latest + 2, latest + 1)
 }
+
+/**
+ * With what a person said last as a message of its own, behind what had no answer before it: else one message that is too much
+ * for the model would be so for ever, whatever is said behind it.
+ */
+const withinLatest = (entries: Entries, at: number): Entries => {
+  const { latest = 0, message, ...place } = entries[at]!
+  if (message.role !== "user") return entries
+  const part = (content: typeof message.content) => ({ ...place, message: { role: "user" as const, content } })
+  return entries.toSpliced(at, 1, part(message.content.slice(0, latest)), part(message.content.slice(latest)))
+}
+
+/** The runtime's notices stand in the user's place, and are not what a person said; a replacement cannot tell them apart. */
+const latestSaid = (entries: Entries): number =>
+  entries.findLastIndex(({ isNotice, memory, message }) =>
+    message.role === "user" && memory === undefined && isNotice !== true
+  )
 
 /** Where the newest messages begin that fit; those of the last exchange are always among them. */
 const fitting = (entries: Entries, tokens: number, of: ContextManager.Size["of"]): number => {
@@ -45,14 +67,10 @@ const fitting = (entries: Entries, tokens: number, of: ContextManager.Size["of"]
   return 0
 }
 
-const cutAt = (entries: Entries, at: number): Cut | undefined => {
-  // the runtime's notices stand in the user's place, and are not what a person said; a replacement cannot tell them apart
-  const latestSaid = entries.findLastIndex(({ isNotice, memory, message }) =>
-    message.role === "user" && memory === undefined && isNotice !== true
-  )
+const cutAt = (entries: Entries, at: number, latest: number): Cut | undefined => {
   const prefix = entries.slice(0, at).map((entry, i) => ({
     ...entry,
-    isKept: entry.message.role === "system" || i === latestSaid
+    isKept: entry.message.role === "system" || i === latest
   }))
   const left = prefix.filter(({ isKept, memory }) => !isKept && memory === undefined)
   if (left.length === 0) return undefined
