@@ -271,9 +271,9 @@ describe("errors inside a stream", () => {
       })
   )
 
-  it.effect("an error that is null is none", () =>
+  it.effect.each([null, "", false])("an error that is %o is none", (error) =>
     Effect.gen(function*() {
-      const chunk = { ...OpenAi.finish("stop"), error: null }
+      const chunk = { ...OpenAi.finish("stop"), error }
       assert.isUndefined((yield* OpenAi.answer(OpenAi.events(hello, OpenAi.data(chunk)))).error)
     }))
 })
