@@ -48,6 +48,17 @@ describe("statuses", () => {
     [400, { message: "This model's maximum context length is 4096 tokens. However, you requested 5000", code: 400 }],
     [400, { error: { code: 400, message: "request exceeds", type: "exceed_context_size_error" } }],
     [400, { error: { message: "Your input exceeds the context window of this model" } }],
+    [422, {
+      error: {
+        message: "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 8193. Given: 9000 `inputs` "
+          + "tokens and 100 `max_new_tokens`",
+        type: "invalid_request_error"
+      }
+    }],
+    [422, {
+      error: "Input validation error: `inputs` must have less than 4095 tokens. Given: 5000",
+      error_type: "validation"
+    }],
     [400, { error: { message: "too many tokens: total number of tokens in the prompt cannot exceed 4081" } }],
     [400, {
       code: "400",
