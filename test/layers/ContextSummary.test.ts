@@ -222,22 +222,25 @@ describe("a conversation that does not fit the condensing model", () => {
       assert.include(asked[1]!, "Summary of word0.")
     }))
 
-  it.effect("is read with room for what is remembered and for the answer, however long those get", () =>
-    Effect.gen(function*() {
-      const contextWindow = 4_000
-      const long = "what they did and said ".repeat(700)
-      const made = yield* Condensing.make(answers(4), strategy, () => ScriptedModel.text(long), {
-        condenserInfo: { provider: "test", name: "small", contextWindow }
+  it.effect.each([600, 1_000, 4_000])(
+    "is read with room for what is remembered and for the answer, however long those get: %i tokens",
+    (contextWindow) =>
+      Effect.gen(function*() {
+        const long = "what they did and said ".repeat(700)
+        const made = yield* Condensing.make(answers(4), strategy, () => ScriptedModel.text(long), {
+          condenserInfo: { provider: "test", name: "small", contextWindow }
+        })
+        const words = (n: number) => `word${n} `.repeat(2_000)
+        yield* converse(made, [words(0), words(1), words(2), "and now?"])
+        const [compacted] = RunLog.only(yield* made.store.log("s"), "ContextCompacted")
+        const answer = TokenEstimate.text(compacted!.memory!.text)
+        const asked = yield* made.asked
+        assert.isTrue(asked.some((question) => question.includes("Write it again")))
+        for (const question of asked) {
+          assert.isBelow(TokenEstimate.text(question) + answer, contextWindow)
+        }
       })
-      const words = (n: number) => `word${n} `.repeat(2_000)
-      yield* converse(made, [words(0), words(1), words(2), "and now?"])
-      const [compacted] = RunLog.only(yield* made.store.log("s"), "ContextCompacted")
-      const answer = TokenEstimate.text(compacted!.memory!.text)
-      for (const question of yield* made.asked) {
-        if (question.includes("Write it again")) continue
-        assert.isBelow(TokenEstimate.text(question) + answer, contextWindow)
-      }
-    }))
+  )
 
   it.effect("is read no further than the run's limits allow", () =>
     Effect.gen(function*() {
