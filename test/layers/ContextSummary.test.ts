@@ -3,10 +3,14 @@ import { assert, describe, it } from "@effect/vitest"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
+import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
 import * as ContextSummary from "../../src/layers/ContextSummary.ts"
 import * as RunError from "../../src/run/RunError.ts"
 import * as TokenEstimate from "../../src/run/TokenEstimate.ts"
+import { ContextManager } from "../../src/services/ContextManager.ts"
+import type { Model, ModelPart } from "../../src/services/Model.ts"
 import * as RetryPolicy from "../../src/services/RetryPolicy.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as Condensing from "../support/Condensing.ts"
@@ -148,6 +152,12 @@ describe("a model that cannot make one", () => {
 })
 
 describe("an answer of the condensing model", () => {
+  const whole: ReadonlyArray<ModelPart> = [
+    { type: "text-delta", block: "t", delta: "They wanted all of it." },
+    { type: "finish", reason: "stop", usage: ScriptedModel.usage }
+  ]
+  const never = Stream.fromEffect(Effect.uninterruptible(Effect.never))
+
   it.effect.each(["content-filter", "error"] as const)(
     "that ends with %s replaces nothing",
     (reason) =>
@@ -191,6 +201,30 @@ describe("an answer of the condensing model", () => {
         assert.strictEqual(compacted?.strategy ?? (result._tag === "Failure" ? result.failure.reason._tag : ""), came)
       })
   )
+
+  it.effect.each<readonly [string, Model["Service"]["stream"], string]>([
+    [
+      "that does not let its stream be closed counts",
+      () => Stream.ensuring(Stream.fromIterable(whole), Effect.never),
+      "summary"
+    ],
+    ["that never comes, and cannot be interrupted, is left behind", () => never, "CompactionFailed"]
+  ])("%s", ([, stream, came]) =>
+    Effect.gen(function*() {
+      const model: Model["Service"] = { info: { provider: "test", name: "stuck" }, stream }
+      const context = Layer.succeed(ContextManager, ContextSummary.make(model, { compactThreshold: 6 }))
+      const made = yield* TestAgent.make(answers(4), { context, agent: { retry: RetryPolicy.make({ maxRetries: 0 }) } })
+      for (const input of inputs(3)) yield* made.agent.run({ sessionId: "s", input })
+      const run = yield* Effect.forkChild(Effect.result(made.agent.run({ sessionId: "s", input: "and now?" })))
+      yield* TestClock.adjust("2 minutes")
+      yield* TestClock.adjust("5 seconds")
+      const result = yield* Fiber.join(run)
+      const log = yield* made.store.log("s")
+      const [compacted] = RunLog.only(log, "ContextCompacted")
+      assert.strictEqual(compacted?.strategy ?? (result._tag === "Failure" ? result.failure.reason._tag : ""), came)
+      const end = log.at(-1)!
+      assert.deepStrictEqual("leftBehind" in end ? end.leftBehind : undefined, ["model stuck"])
+    }))
 
   it.effect("that was cut at the output limit is asked for once more", () =>
     Effect.gen(function*() {

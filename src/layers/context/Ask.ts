@@ -15,6 +15,8 @@ import type * as RunEvent from "../../run/RunEvent.ts"
 import * as RunPolicy from "../../run/RunPolicy.ts"
 import * as Rewrite from "../../run/transcript/Rewrite.ts"
 import type * as ContextManager from "../../services/ContextManager.ts"
+import * as Severing from "../../services/fibers/Severing.ts"
+import * as LeaveBehind from "../../services/LeaveBehind.ts"
 import type * as Model from "../../services/Model.ts"
 import * as RetryPolicy from "../../services/RetryPolicy.ts"
 import * as Timeouts from "../../services/Timeouts.ts"
@@ -80,7 +82,7 @@ const attempt = Effect.fnUntraced(function*(
     ...(output === undefined ? {} : { output }),
     metadata
   }
-  yield* model.stream(request).pipe(
+  const reading = model.stream(request).pipe(
     Stream.takeUntil((part) => part.type === "finish"),
     Stream.runForEachArray((parts) =>
       Effect.sync(() => {
@@ -91,9 +93,12 @@ const attempt = Effect.fnUntraced(function*(
           ledger.note(part.usage, { provider: model.info.provider, name: model.info.name })
         }
       })
-    ),
-    Effect.timeoutOrElse({ duration: call, orElse: () => Effect.fail(timedOut(call)) })
+    )
   )
+  const leave = Effect.flatMap(LeaveBehind.LeaveBehind, (leave) => leave(`model ${model.info.name}`))
+  // an answer that is there counts, although its stream does not let itself be closed
+  const late = () => finish === undefined ? Effect.fail(timedOut(call)) : Effect.void
+  yield* Severing.severed(reading, leave, () => ({ millis: Duration.toMillis(call), over: () => late }))
   if (finish === undefined) return yield* cut
   // half of an answer, and why there is no other half, are no memory of a conversation
   if (finish === "error") return yield* gaveUp
