@@ -145,6 +145,33 @@ describe("a compaction", () => {
     assert.isUndefined(compact(window, after))
   })
 
+  it("of what had no answer leaves what was said last, where turns behind it are too much too", () => {
+    const transcript = Transcript.fromLog(Draft.log(
+      Draft.started(`a long story ${"and so on ".repeat(100)}`),
+      Draft.aborted,
+      Draft.started("find the needle"),
+      ...Array.from({ length: 9 }, (_, i) => [
+        Draft.assistant([Message.text(`turn ${i}: ${"and so on ".repeat(20)}`), Draft.call("search")], { turn: i + 1 }),
+        Draft.settled(`${i + 1}.0`, { _tag: "Succeeded", result: "hay" }),
+        Draft.turnFinished(i + 1)
+      ]).flat()
+    ))
+    const { compact } = ContextWindow.make({ keep: 0.5 })
+    const said = (limit: number) => {
+      const compaction = Effect.runSync(compact(Views.view(transcript, { force: "overflow", limit })))
+      return contents(Views.after(transcript, compaction)).join()
+    }
+    const all = Views.tokens(transcript)
+    // enough goes without it
+    assert.include(said(all - 1), "a long story")
+    assert.notInclude(said(all - 1), "turn 3")
+    const least = said(260)
+    assert.include(least, "find the needle")
+    assert.notInclude(least, "a long story")
+    assert.notInclude(least, "turn 6")
+    assert.include(least, "turn 8")
+  })
+
   it("keeps the newest seventy percent", () => {
     const after = compact(window, Transcript.fromLog(talk(20)))
     assert.deepStrictEqual(contents(after!), contents(Transcript.fromLog(talk(20))).slice(6))

@@ -66,10 +66,11 @@ const chainOf = (first: Model.Model["Service"]): ReadonlyArray<Message.ModelRef>
 /** What is remembered takes its room of the part that stays, at most half of it. */
 const cutOf = (view: ContextManager.View, { budget, keep }: { readonly budget: number; readonly keep: number }) => {
   const tokens = Strategy.target(view, keep)
-  return Cut.make(view, {
+  const kept = {
     messages: Math.max(1, Math.floor(Transcript.size(view.transcript) * keep)),
     tokens: tokens - Math.min(budget, tokens / 2)
-  })
+  }
+  return Cut.make(view, kept, (cut) => sizeOf(view, cut) >= least)
 }
 
 /** Tokens of what must be left out for a memory of it to be worth a call. */

@@ -22,8 +22,16 @@ export interface Cut {
   readonly left: ReadonlyArray<Message.Message>
 }
 
-/** The cut; undefined where it would leave nothing out. */
-export const make = ({ size, transcript }: ContextManager.View, keep: Keep): Cut | undefined => {
+/**
+ * The cut; undefined where it would leave nothing out. Where that is not enough, because it is more than may be sent or by the
+ * strategy's own measure, what had no answer before the latest message goes too.
+ */
+export const make = (
+  view: ContextManager.View,
+  keep: Keep,
+  isEnough: (cut: Cut) => boolean = () => true
+): Cut | undefined => {
+  const { size, transcript } = view
   const entries = Transcript.entries(transcript)
   let at = Math.max(entries.length - keep.messages, fitting(entries, keep.tokens, size.of))
   // results stay with their calls: a cut between them moves behind them
@@ -31,11 +39,22 @@ export const make = ({ size, transcript }: ContextManager.View, keep: Keep): Cut
   const openSeq = Transcript.openSeq(transcript)
   const open = openSeq === undefined ? -1 : entries.findIndex(({ seq }) => seq >= openSeq)
   const latest = latestSaid(entries)
-  const cut = cutAt(entries, open < 0 ? at : Math.min(at, open), latest)
+  const end = open < 0 ? at : Math.min(at, open)
+  const cut = cutAt(entries, end, latest)
   const isOpen = openSeq !== undefined && latest >= open
-  return cut !== undefined || isOpen || entries[latest]?.latest === undefined
+  if (isOpen || entries[latest]?.latest === undefined) return cut
+  return cut !== undefined && isEnough(cut) && fits(view, cut)
     ? cut
-    : cutAt(withinLatest(entries, latest), latest + 2, latest + 1)
+    : cutAt(withinLatest(entries, latest), Math.max(end, latest + 1) + 1, latest + 1)
+}
+
+/** Whether what stays may be sent, as far as that is known. */
+const fits = ({ size, transcript }: ContextManager.View, { replacement, upTo }: Cut): boolean => {
+  const { fixed, limit } = size
+  if (limit === undefined) return true
+  const kept = Transcript.entries(transcript).filter(({ memory, seq }) => seq > upTo || memory !== undefined)
+  const messages = [...replacement, ...kept.map(({ message }) => message)]
+  return messages.reduce((sum, message) => sum + size.of(message), fixed) <= limit
 }
 
 /**
