@@ -10,6 +10,7 @@ import * as Model from "../services/Model.ts"
 import * as Condense from "./context/Condense.ts"
 import * as Facts from "./context/Facts.ts"
 import * as MessageText from "./context/MessageText.ts"
+import * as SummaryText from "./context/SummaryText.ts"
 import type * as Way from "./context/Way.ts"
 
 export type Options = Condense.Options
@@ -26,7 +27,7 @@ const task =
 const way: Way.Way<Facts.Facts> = {
   name: "keyFacts",
   parse: (data) => Option.getOrUndefined(Facts.decode(data)),
-  adopt: Facts.fromText,
+  adopt: (text) => Facts.fromText(SummaryText.read(text)),
   data: (facts) => ({ ...facts }),
   render: (facts) => `Key facts of the conversation so far:\n\n${Facts.render(facts)}`,
   system: task,

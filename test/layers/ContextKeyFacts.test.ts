@@ -105,6 +105,7 @@ describe("key facts", () => {
       const compacted = RunLog.only(yield* session.log("s"), "ContextCompacted")
       assert.deepStrictEqual(compacted.slice(0, 2).map(({ strategy }) => strategy), ["summary", "keyFacts"])
       for (const fact of [...said, "The build is red."]) assert.include(compacted.at(-1)!.memory!.text, fact)
+      assert.notInclude(compacted.at(-1)!.memory!.text, "Summary of")
     }))
 
   it.effect("that are no JSON are asked for once more", () =>
