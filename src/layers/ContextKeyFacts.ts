@@ -9,6 +9,8 @@ import * as ContextManager from "../services/ContextManager.ts"
 import * as Model from "../services/Model.ts"
 import * as Condense from "./context/Condense.ts"
 import * as Facts from "./context/Facts.ts"
+import * as MessageText from "./context/MessageText.ts"
+import * as SummaryText from "./context/SummaryText.ts"
 import type * as Way from "./context/Way.ts"
 
 export type Options = Condense.Options
@@ -25,14 +27,14 @@ const task =
 const way: Way.Way<Facts.Facts> = {
   name: "keyFacts",
   parse: (data) => Option.getOrUndefined(Facts.decode(data)),
-  adopt: (text) => ({ ...Facts.none, results: [text] }),
+  adopt: (text) => Facts.fromText(SummaryText.read(text)),
   data: (facts) => ({ ...facts }),
   render: (facts) => `Key facts of the conversation so far:\n\n${Facts.render(facts)}`,
   system: task,
   output: { name: "key_facts", schema: Facts.Added },
   question: ({ before, first }, piece) =>
     [
-      ...(first === "" ? [] : [`The conversation began with these words of the user:\n${first}`]),
+      ...(first === "" ? [] : [`The conversation began with these words of the user:\n${MessageText.indented(first)}`]),
       ...(before === undefined ? [] : [`Facts so far, which are kept without you:\n\n${Facts.render(before)}`]),
       `What was said and done since then:\n${piece}`,
       "Take down what is new."

@@ -161,12 +161,18 @@ export const memory = (self: Transcript): Memory.Memory | undefined => {
   return undefined
 }
 
-/** What a person said last; the runtime's notices stand in the user's place too. */
+/**
+ * What a person said last, without what had no answer before it and is one message with it; the runtime's notices stand in the
+ * user's place too.
+ */
 export const latestSaid = (self: Transcript): Message.UserMessage | undefined => {
   const found = all(self).findLast(({ isNotice, memory, message }) =>
     message.role === "user" && isNotice !== true && memory === undefined
   )
-  return found?.message.role === "user" ? found.message : undefined
+  if (found?.message.role !== "user") return undefined
+  return found.latest === undefined
+    ? found.message
+    : { role: "user", content: found.message.content.slice(found.latest) }
 }
 
 /** `seq` of the message whose calls are open: it and what stands behind it cannot be replaced without loss. */

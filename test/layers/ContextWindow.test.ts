@@ -36,6 +36,14 @@ const contents = (transcript: Transcript.Transcript) =>
     )
   )
 
+/** What each part of them says. */
+const parts = (transcript: Transcript.Transcript) =>
+  Transcript.entries(transcript).flatMap(({ message: { content, role } }) =>
+    typeof content === "string"
+      ? [`${role} ${content}`]
+      : content.map((part) => `${role} ${JSON.stringify("id" in part ? { ...part, id: "" } : part)}`)
+  )
+
 const isSubsequence = (part: ReadonlyArray<string>, whole: ReadonlyArray<string>) => {
   let at = 0
   for (const item of whole) if (item === part[at]) at++
@@ -56,11 +64,11 @@ const talk = (messages: number) =>
   )
 
 describe("a compaction", () => {
-  it.prop("leaves fewer messages, or fails and says why", [Logs.odd, keep], ([{ log }, keep]) => {
+  it.prop("leaves less of the messages, or fails and says why", [Logs.odd, keep], ([{ log }, keep]) => {
     const transcript = Transcript.fromLog(log)
     const window = ContextWindow.make({ keep })
     const after = compact(window, transcript)
-    if (after !== undefined) return assert.isBelow(Transcript.size(after), Transcript.size(transcript))
+    if (after !== undefined) return assert.isBelow(parts(after).length, parts(transcript).length)
     const error = Effect.runSync(Effect.flip(window.compact(view(transcript, "overflow"))))
     assert.strictEqual(error._tag, "CompactionError")
     assert.isNotEmpty(error.message)
@@ -84,7 +92,7 @@ describe("a compaction", () => {
     const transcript = Transcript.fromLog(log)
     const after = compact(ContextWindow.make({ keep }), transcript)
     if (after === undefined) return
-    assert.isTrue(isSubsequence(contents(after), contents(transcript)))
+    assert.isTrue(isSubsequence(parts(after), parts(transcript)))
   }, check(300))
 
   it.prop("keeps calls and results together", [Logs.tidy, keep], ([{ log }, keep]) => {
@@ -117,6 +125,52 @@ describe("a compaction", () => {
       transcript = compact(window, transcript, seq + 1000 - left)
     }
   }, check(200))
+
+  it("of what had no answer leaves what was said last, also behind a notice", () => {
+    const log = Draft.log(
+      Draft.started("a very long story"),
+      Draft.aborted,
+      Draft.started("and another one"),
+      Draft.aborted,
+      Draft.started("hello"),
+      Draft.notice("Go on.")
+    )
+    const transcript = Transcript.fromLog(log)
+    assert.strictEqual(Transcript.size(transcript), 1)
+    const after = compact(window, transcript)!
+    assert.deepStrictEqual(contents(after), [JSON.stringify({
+      role: "user",
+      content: [Message.text("hello"), Message.text("Go on.")]
+    })])
+    assert.isUndefined(compact(window, after))
+  })
+
+  it("of what had no answer leaves what was said last, where turns behind it are too much too", () => {
+    const transcript = Transcript.fromLog(Draft.log(
+      Draft.started(`a long story ${"and so on ".repeat(100)}`),
+      Draft.aborted,
+      Draft.started("find the needle"),
+      ...Array.from({ length: 9 }, (_, i) => [
+        Draft.assistant([Message.text(`turn ${i}: ${"and so on ".repeat(20)}`), Draft.call("search")], { turn: i + 1 }),
+        Draft.settled(`${i + 1}.0`, { _tag: "Succeeded", result: "hay" }),
+        Draft.turnFinished(i + 1)
+      ]).flat()
+    ))
+    const { compact } = ContextWindow.make({ keep: 0.5 })
+    const said = (limit: number) => {
+      const compaction = Effect.runSync(compact(Views.view(transcript, { force: "overflow", limit })))
+      return contents(Views.after(transcript, compaction)).join()
+    }
+    const all = Views.tokens(transcript)
+    // enough goes without it
+    assert.include(said(all - 1), "a long story")
+    assert.notInclude(said(all - 1), "turn 3")
+    const least = said(260)
+    assert.include(least, "find the needle")
+    assert.notInclude(least, "a long story")
+    assert.notInclude(least, "turn 6")
+    assert.include(least, "turn 8")
+  })
 
   it("keeps the newest seventy percent", () => {
     const after = compact(window, Transcript.fromLog(talk(20)))
@@ -198,6 +252,28 @@ describe("a compaction", () => {
     assert.isUndefined(compact(window, Transcript.fromLog(Draft.log(Draft.started("hello")))))
     assert.isUndefined(compact(window, Transcript.empty))
   })
+})
+
+describe("maxTokens that instructions and tools fill", () => {
+  const transcript = Transcript.fromLog(talk(20))
+  const fixed = 5_000
+  const all = Views.tokens(transcript) + fixed
+
+  it("leaves it to the model's window what is too much", () => {
+    const { plan } = ContextWindow.make({ maxTokens: 4_000 })
+    assert.strictEqual(plan(Views.view(transcript, { fixed, limit: all }))._tag, "Send")
+    assert.deepInclude(plan(Views.view(transcript, { fixed, limit: all - 1 })), { _tag: "Compact" })
+  })
+
+  it.effect("leaves as much as there may be, where something asks for less", () =>
+    Effect.gen(function*() {
+      const left = Effect.fnUntraced(function*(options: ContextWindow.Options) {
+        const { compact } = ContextWindow.make(options)
+        const compaction = yield* compact(Views.view(transcript, { fixed, limit: all - 1, force: "overflow" }))
+        return Transcript.size(Views.after(transcript, compaction))
+      })
+      assert.strictEqual(yield* left({ maxTokens: 4_000 }), yield* left({}))
+    }))
 })
 
 describe("a plan", () => {

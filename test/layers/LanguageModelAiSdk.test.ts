@@ -150,6 +150,25 @@ describe("the finish", () => {
       assert.strictEqual(outputTokens.total, 5)
     }))
 
+  it.effect.each([1.6, -5, 1e300])(
+    "has no usage that is no number of tokens, and the answer all the same: %s",
+    (n) =>
+      Effect.gen(function*() {
+        const whole = n === 1.6 ? 2 : undefined
+        const counted = { input_tokens: n, output_tokens: n }
+        const claude = yield* anthropic(
+          events(named(Sdk.begin(counted), ...says(0, "Hi"), ...Sdk.finish("end_turn", counted)))
+        )
+        const usageMetadata = { promptTokenCount: n, candidatesTokenCount: n }
+        const gemini = yield* google({ ...chunk([{ text: "Hi" }], stopped), usageMetadata })
+        for (const { error, parts } of [claude, gemini]) {
+          assert.deepStrictEqual([error, OpenAi.text(parts)], [undefined, "Hi"])
+          const { inputTokens, outputTokens } = OpenAi.finishOf(parts)!.usage
+          assert.deepStrictEqual([inputTokens.total, outputTokens.total], [whole, whole])
+        }
+      })
+  )
+
   it.effect("has the tokens of reasoning", () =>
     Effect.gen(function*() {
       const { parts } = yield* google(chunk([{ text: "Hi" }], stopped))

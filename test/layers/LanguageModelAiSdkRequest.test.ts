@@ -136,6 +136,8 @@ it.effect.each<readonly [string, Prompt.FilePart["data"], object]>([
   ["base64", "aGk=", { type: "base64", media_type: "image/png", data: "aGk=" }],
   ["a data URL", new URL("data:image/png;base64,aGk="), { type: "base64", media_type: "image/png", data: "aGk=" }],
   ["a data URL in words", "data:,h%69", { type: "base64", media_type: "image/png", data: "aGk=" }],
+  ["a data URL of bytes", "data:,%FF%00%25%", { type: "base64", media_type: "image/png", data: "/wAlJQ==" }],
+  ["a data URL in words of UTF-8", "data:,w%C3%B6", { type: "base64", media_type: "image/png", data: "d8O2" }],
   ["an address", "https://a.test/a.png", { type: "url", url: "https://a.test/a.png" }]
 ])("a file goes as %s", ([, data, source]) =>
   Effect.gen(function*() {

@@ -337,6 +337,7 @@ describe("the event stream", () => {
     ["a byte order mark", ["\uFEFF" + whole]],
     ["comments within an event", [whole.replaceAll("data: ", ": so far\n:\ndata: ").replaceAll("\n\n", "\n: end\n\n")]],
     ["a data line that is empty", [whole.replaceAll("\n\n", "\ndata\n\n").replace("[DONE]\ndata", "[DONE]")]],
+    ["blanks around the end", [whole.replace("data: [DONE]", "data:  [DONE] ")]],
     ["no space after the colon", [whole.replaceAll("data: ", "data:")]],
     ["other fields", [whole.replaceAll("data: ", "id: 1\nevent: message\nfoo: bar\ndata: ")]],
     ["data in several lines", [whole.replaceAll(",\"", ",\ndata: \"")]],

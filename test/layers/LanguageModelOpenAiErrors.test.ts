@@ -48,6 +48,17 @@ describe("statuses", () => {
     [400, { message: "This model's maximum context length is 4096 tokens. However, you requested 5000", code: 400 }],
     [400, { error: { code: 400, message: "request exceeds", type: "exceed_context_size_error" } }],
     [400, { error: { message: "Your input exceeds the context window of this model" } }],
+    [422, {
+      error: {
+        message: "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 8193. Given: 9000 `inputs` "
+          + "tokens and 100 `max_new_tokens`",
+        type: "invalid_request_error"
+      }
+    }],
+    [422, {
+      error: "Input validation error: `inputs` must have less than 4095 tokens. Given: 5000",
+      error_type: "validation"
+    }],
     [400, { error: { message: "too many tokens: total number of tokens in the prompt cannot exceed 4081" } }],
     [400, {
       code: "400",
@@ -180,6 +191,8 @@ describe("retry after", () => {
     [{ "retry-after-ms": "soon", "retry-after": "9" }, 9000],
     [{ "retry-after": "Wed, 21 Oct 2026 07:28:30 GMT" }, 30_000],
     [{ "retry-after": "Wednesday, 21-Oct-26 07:28:30 GMT" }, 30_000],
+    [{ "retry-after": "Wed Oct 21 07:28:30 2026" }, 30_000],
+    [{ "retry-after": "Sun Nov  1 00:00:00 2026" }, 923_520_000],
     [{ "retry-after": "Wed, 21 Oct 2015 07:28:00 GMT" }, 0],
     [{ "retry-after": "Wed, 99 Oct 2026 07:28:30 GMT" }, undefined],
     [{ "retry-after": "-5" }, undefined],
@@ -269,9 +282,9 @@ describe("errors inside a stream", () => {
       })
   )
 
-  it.effect("an error that is null is none", () =>
+  it.effect.each([null, "", false])("an error that is %o is none", (error) =>
     Effect.gen(function*() {
-      const chunk = { ...OpenAi.finish("stop"), error: null }
+      const chunk = { ...OpenAi.finish("stop"), error }
       assert.isUndefined((yield* OpenAi.answer(OpenAi.events(hello, OpenAi.data(chunk)))).error)
     }))
 })

@@ -4,6 +4,7 @@ import * as Effect from "effect/Effect"
 import * as ContextKeyFacts from "../../src/layers/ContextKeyFacts.ts"
 import * as ContextSummary from "../../src/layers/ContextSummary.ts"
 import * as ContextWindow from "../../src/layers/ContextWindow.ts"
+import * as Message from "../../src/run/Message.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as Condensing from "../support/Condensing.ts"
 import * as Overflows from "../support/Overflows.ts"
@@ -15,6 +16,12 @@ const ok = ScriptedModel.text("ok")
 const info = { provider: "test", name: "small", contextWindow: 1_000, maxOutput: 100 }
 /** A message of more tokens than that window, and instructions of as many. */
 const large = `find the needle in ${"hay and straw and ".repeat(400)}`
+
+const condensed = (strategy: typeof ContextSummary.layer, answer: string) =>
+(
+  turns: Parameters<typeof TestAgent.make>[0],
+  options: TestAgent.Options
+) => Condensing.make(turns, strategy, () => ScriptedModel.text(answer), options)
 
 describe("a provider that overflows", () => {
   it.effect("once is asked twice, the second time with less", () =>
@@ -66,6 +73,35 @@ describe("a provider that overflows", () => {
       assert.isAtMost(compacted.length, 2)
       assert.strictEqual(requests.length, 1)
       assert.deepStrictEqual(Overflows.said(requests[0]!).map((text) => text.includes("needle")), [true])
+    }))
+
+  const facts = JSON.stringify({ results: ["hello was said"] })
+  it.effect.each(
+    [
+      ["the window", info, () => TestAgent.make],
+      ["the window, of a size that nobody knows,", undefined, () => TestAgent.make],
+      ["a summary", info, () => condensed(ContextSummary.layer, "They said hello.")],
+      [
+        "a summary, of a window that nobody knows,",
+        undefined,
+        () => condensed(ContextSummary.layer, "They said hello.")
+      ],
+      ["key facts", info, () => condensed(ContextKeyFacts.layer, facts)]
+    ] as const
+  )("because of one message answers the next one: %s", ([, info, make]) =>
+    Effect.gen(function*() {
+      const made = yield* make()(Overflows.above(4_000), info === undefined ? {} : { info })
+      const ask = (input: string) => Effect.result(made.agent.run({ sessionId: "s", input }))
+      yield* ask("hello")
+      for (const input of [large, large]) assert.strictEqual((yield* ask(input))._tag, "Failure")
+      const answered = yield* ask("and now?")
+      assert.strictEqual(answered._tag === "Success" ? answered.success._tag : "Failure", "Completed")
+      const log = yield* made.store.log("s")
+      assert.deepStrictEqual(RunLog.violations(log), [])
+      assert.strictEqual(RunLog.only(log, "ContextCompacted").at(-1)?.cause, info === undefined ? "overflow" : "window")
+      const { messages } = (yield* made.script.requests).at(-1)!
+      assert.strictEqual(messages.length, 2)
+      assert.deepStrictEqual(messages[1]!.content.at(-1), Message.text("and now?"))
     }))
 
   it.effect("because of one message, of a window that nobody knows, ends after as many compactions as may be", () =>

@@ -43,6 +43,21 @@ describe("maxTokens", () => {
       })
   )
 
+  it.effect.each([Number.NaN, Infinity, -1e6, "7", undefined])(
+    "holds behind a call whose usage is no number of tokens: %s",
+    (odd) =>
+      Effect.gen(function*() {
+        const usage = { inputTokens: odd as number, outputTokens: 10, reasoningTokens: odd as number }
+        const call = (n: number) => [TestAgent.work(n), ScriptedModel.finish("tool-calls", usage)]
+        const { end, log, requests } = yield* Limited.play([call(1), call(2), ScriptedModel.text("late")], {
+          maxTokens: 20
+        })
+        assert.strictEqual(end, "RunLimited(tokens)")
+        assert.strictEqual(yield* requests, 2)
+        assert.deepStrictEqual(RunLog.only(log, "RunLimited")[0]?.totals.usage, { inputTokens: 0, outputTokens: 20 })
+      })
+  )
+
   it.effect("does not take back an answer that is there", () =>
     Effect.gen(function*() {
       const { end } = yield* Limited.play([ScriptedModel.text("ok")], { maxTokens: 1 })

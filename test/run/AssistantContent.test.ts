@@ -71,6 +71,37 @@ describe("reasoning", () => {
     assert.deepStrictEqual(sent(parts)[0], { type: "reasoning", text: "hm", metadata: { a: 1, b: 2 } })
   })
 
+  const call: Model.ModelPart = { type: "tool-call", id: "c", name: "look", params: {} }
+  const signed = { test: { signature: "s" } }
+
+  it.each<readonly [string, ReadonlyArray<Model.ModelPart>]>([
+    ["behind a call", [start("r"), thought("hm"), call, end("r", signed)]],
+    ["of a delta behind a call", [start("r"), thought("hm"), call, thought("", "r", signed), end("r")]],
+    ["once more", [start("r"), thought("hm"), end("r", signed), call, end("r", signed)]],
+    ["in its second end", [start("r"), thought("hm"), end("r"), end("r", signed), call]]
+  ])("has the signature that its end says %s", (_, parts) => {
+    assert.deepStrictEqual(sent(parts).filter(({ type }) => type === "reasoning"), [
+      { type: "reasoning", text: "hm", metadata: signed }
+    ])
+  })
+
+  it("has the signature that came before its first words", () => {
+    assert.deepStrictEqual(sent([thought("", "r", signed), thought("hm"), end("r"), text("hi")])[0], {
+      type: "reasoning",
+      text: "hm",
+      metadata: signed
+    })
+  })
+
+  it("that is redacted, behind reasoning under the same name, is another one", () => {
+    const redacted = { test: { redactedData: "eA==" } }
+    assert.deepStrictEqual(sent([thought("hm", "r", signed), call, thought("", "r", redacted)])[2], {
+      type: "reasoning",
+      text: "",
+      metadata: redacted
+    })
+  })
+
   it("that is redacted, so that it has metadata and no text, goes back in its place", () => {
     const redacted = { test: { redactedData: "eA==" } }
     assert.deepStrictEqual(

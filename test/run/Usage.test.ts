@@ -50,3 +50,27 @@ describe("adding usage", () => {
     )
   })
 })
+
+describe("usage that somebody told", () => {
+  it.prop("is believed as it is where it is numbers of tokens", [usage], ([a]) => {
+    assert.strictEqual(Usage.believed(a), a)
+  }, check)
+
+  it.each([Number.NaN, Infinity, -1, 1e300, null, "7", undefined])("is none where it is %s", (odd) => {
+    const told = {
+      inputTokens: odd,
+      outputTokens: 3,
+      reasoningTokens: odd,
+      cachedInputTokens: 1,
+      cost: odd
+    } as Usage.Usage
+    assert.deepStrictEqual(
+      Usage.add(Usage.believed(told), Usage.zero),
+      { inputTokens: 0, outputTokens: 3, cachedInputTokens: 1 }
+    )
+  })
+
+  it("is none where nothing was told", () => {
+    assert.deepStrictEqual(Usage.believed(undefined as never), Usage.zero)
+  })
+})

@@ -29,9 +29,13 @@ const fileData = ({ data }: Prompt.FilePart): SharedV4FileDataData | SharedV4Fil
   if (address === null) return { type: "data", data: data as string | Uint8Array }
   if (address.protocol !== "data:") return { type: "url", url: address }
   const [head = "", ...rest] = address.href.split(",")
-  const body = decodeURIComponent(rest.join(","))
-  return { type: "data", data: /;base64$/i.test(head) ? body : Base64.encode(body) }
+  const bytes = unescaped(rest.join(","))
+  return { type: "data", data: /;base64$/i.test(head) ? bytes.toString("latin1") : Base64.encode(bytes) }
 }
+
+/** The bytes of a percent-encoded text of ASCII; what is no escape stands for itself. */
+const unescaped = (text: string): Buffer =>
+  Buffer.from(text.replace(/%([0-9a-f]{2})/gi, (_, hex) => String.fromCharCode(parseInt(hex, 16))), "latin1")
 
 const file = (part: Prompt.FilePart) => ({
   type: "file" as const,

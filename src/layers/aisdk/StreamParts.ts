@@ -8,6 +8,7 @@ import type { LanguageModelV4StreamPart, LanguageModelV4Usage } from "@ai-sdk/pr
 import type * as Response from "effect/ai/Response"
 import * as Base64 from "effect/encoding/Base64"
 import * as Parameters from "../provider/Parameters.ts"
+import * as TokenCount from "../provider/TokenCount.ts"
 import * as Metadata from "./Metadata.ts"
 
 type Part<Type> = Extract<LanguageModelV4StreamPart, { type: Type }>
@@ -49,12 +50,16 @@ const responseMetadata = ({ id, modelId, timestamp }: Part<"response-metadata">)
 
 const usage = ({ inputTokens, outputTokens }: LanguageModelV4Usage): typeof Response.Usage.Encoded => ({
   inputTokens: {
-    total: inputTokens.total,
-    uncached: inputTokens.noCache,
-    cacheRead: inputTokens.cacheRead,
-    cacheWrite: inputTokens.cacheWrite
+    total: TokenCount.read(inputTokens.total),
+    uncached: TokenCount.read(inputTokens.noCache),
+    cacheRead: TokenCount.read(inputTokens.cacheRead),
+    cacheWrite: TokenCount.read(inputTokens.cacheWrite)
   },
-  outputTokens: { total: outputTokens.total, text: outputTokens.text, reasoning: outputTokens.reasoning }
+  outputTokens: {
+    total: TokenCount.read(outputTokens.total),
+    text: TokenCount.read(outputTokens.text),
+    reasoning: TokenCount.read(outputTokens.reasoning)
+  }
 })
 
 /** The finish of the model of this name; `told` is added to its metadata. */

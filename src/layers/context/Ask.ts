@@ -1,6 +1,6 @@
 /**
- * One question to a model on behalf of a strategy: its whole answer as text. Retried as the `RetryPolicy` says, and put to the
- * models behind it as a run does.
+ * One question to a model on behalf of a strategy: its whole answer as text. Retried as the `RetryPolicy` says, put to the
+ * models behind it as a run does, and given the time that `Timeouts` give a call.
  *
  * Does not own what is asked.
  */
@@ -11,21 +11,31 @@ import * as Pull from "effect/Pull"
 import * as Schedule from "effect/Schedule"
 import * as Stream from "effect/Stream"
 import * as RunError from "../../run/RunError.ts"
+import type * as RunEvent from "../../run/RunEvent.ts"
 import * as RunPolicy from "../../run/RunPolicy.ts"
 import * as Rewrite from "../../run/transcript/Rewrite.ts"
 import type * as ContextManager from "../../services/ContextManager.ts"
+import * as Leavable from "../../services/fibers/Leavable.ts"
+import * as LeaveBehind from "../../services/LeaveBehind.ts"
 import type * as Model from "../../services/Model.ts"
 import * as RetryPolicy from "../../services/RetryPolicy.ts"
+import * as Timeouts from "../../services/Timeouts.ts"
 
 type Service = Model.Model["Service"]
 export type Question = Pick<Model.ModelRequest, "messages" | "metadata" | "output">
 
-/** The answer of `model`, or of the one that took over. What each call spends is noted, also where it fails. */
+export interface Answer {
+  readonly text: string
+  /** it was cut at the output limit */
+  readonly isCut: boolean
+}
+
+/** The whole answer of `model`, or of the one that took over. What each call spends is noted, also where it fails. */
 export const ask = (
   model: Service,
   question: Question,
   ledger: ContextManager.Ledger
-): Effect.Effect<string, RunError.ModelError> =>
+): Effect.Effect<Answer, RunError.ModelError> =>
   Effect.flatMap(RetryPolicy.RetryPolicy, (whole) => {
     const policy = RetryPolicy.of(whole, model.info)
     const once = Effect.mapError(attempt(model, question, ledger), (error) => policy.classify(error, model.info))
@@ -37,9 +47,9 @@ export const ask = (
 
 /** Tried again while the failure is retryable, the schedule goes on, and the wait that was asked for is not too long. */
 const again = Effect.fnUntraced(function*(
-  once: Effect.Effect<string, RunError.ModelError>,
+  once: Effect.Effect<Answer, RunError.ModelError>,
   policy: RetryPolicy.RetryPolicy
-): Effect.fn.Return<string, RunError.ModelError> {
+): Effect.fn.Return<Answer, RunError.ModelError> {
   const step = yield* Schedule.toStep(policy.schedule)
   while (true) {
     const result = yield* Effect.result(once)
@@ -54,16 +64,16 @@ const again = Effect.fnUntraced(function*(
   }
 })
 
-const call = Duration.fromInputUnsafe(RunPolicy.defaultTimeouts.call)
-
 const attempt = Effect.fnUntraced(function*(
   model: Service,
   { messages, metadata, output }: Question,
   ledger: ContextManager.Ledger
-): Effect.fn.Return<string, RunError.ModelError> {
+): Effect.fn.Return<Answer, RunError.ModelError> {
   if (!ledger.mayAsk()) return yield* noneLeft
+  const timeouts = yield* Timeouts.Timeouts
+  const call = Duration.fromInputUnsafe(timeouts.call ?? RunPolicy.defaultTimeouts.call)
   let text = ""
-  let isFinished = false
+  let finish: RunEvent.FinishReason | undefined
   const request: Model.ModelRequest = {
     // what was said may hold anything, and what models answered too
     messages: Rewrite.legal(messages, []),
@@ -72,36 +82,40 @@ const attempt = Effect.fnUntraced(function*(
     ...(output === undefined ? {} : { output }),
     metadata
   }
-  yield* model.stream(request).pipe(
+  const reading = model.stream(request).pipe(
     Stream.takeUntil((part) => part.type === "finish"),
     Stream.runForEachArray((parts) =>
       Effect.sync(() => {
         for (const part of parts) {
           if (part.type === "text-delta") text += part.delta
           if (part.type !== "finish") continue
-          isFinished = true
+          finish = part.reason
           ledger.note(part.usage, { provider: model.info.provider, name: model.info.name })
         }
       })
-    ),
-    Effect.timeoutOrElse({ duration: call, orElse: () => Effect.fail(timedOut) })
+    )
   )
-  if (!isFinished) return yield* cut
+  const leave = Effect.flatMap(LeaveBehind.LeaveBehind, (leave) => leave(`model ${model.info.name}`))
+  // an answer that is there counts, although its stream does not let itself be closed
+  const late = () => finish === undefined ? Effect.fail(timedOut(call)) : Effect.void
+  yield* Leavable.run(reading, leave, () => ({ millis: Duration.toMillis(call), over: () => late }))
+  if (finish === undefined) return yield* cut
+  // half of an answer, and why there is no other half, are no memory of a conversation
+  if (finish === "error") return yield* gaveUp
+  if (finish === "content-filter") return yield* filtered
   if (text.trim() === "") return yield* empty
-  return text
+  return { text, isCut: finish === "length" }
 })
 
-const noneLeft = new RunError.NonRetryableError<RunError.ProviderRefusal>({
-  _tag: "Unknown",
-  message: "the run's limits leave no further call"
-})
+const refusal = (reason: RunError.ProviderRefusal) => new RunError.NonRetryableError<RunError.ProviderRefusal>(reason)
+
+const noneLeft = refusal({ _tag: "Unknown", message: "the run's limits leave no further call" })
+const gaveUp = refusal({ _tag: "Unknown", message: "the provider ended the answer with an error" })
+const filtered = refusal({ _tag: "ContentPolicy", message: "the model's answer was filtered, or refused" })
 
 const retryable = (reason: RunError.ProviderReason) => new RunError.RetryableError<RunError.ProviderReason>(reason)
 
-const timedOut = retryable({
-  _tag: "TimedOut",
-  scope: "call",
-  message: `the model took longer than ${Duration.format(call)}`
-})
+const timedOut = (call: Duration.Duration) =>
+  retryable({ _tag: "TimedOut", scope: "call", message: `the model took longer than ${Duration.format(call)}` })
 const cut = retryable({ _tag: "StreamTruncated", message: "the model's answer ended without a finish" })
 const empty = retryable({ _tag: "EmptyResponse", message: "the model's answer was empty" })

@@ -66,10 +66,11 @@ const chainOf = (first: Model.Model["Service"]): ReadonlyArray<Message.ModelRef>
 /** What is remembered takes its room of the part that stays, at most half of it. */
 const cutOf = (view: ContextManager.View, { budget, keep }: { readonly budget: number; readonly keep: number }) => {
   const tokens = Strategy.target(view, keep)
-  return Cut.make(view, {
+  const kept = {
     messages: Math.max(1, Math.floor(Transcript.size(view.transcript) * keep)),
     tokens: tokens - Math.min(budget, tokens / 2)
-  })
+  }
+  return Cut.make(view, kept, (cut) => sizeOf(view, cut) >= least)
 }
 
 /** Tokens of what must be left out for a memory of it to be worth a call. */
@@ -80,6 +81,9 @@ const sizeOf = ({ size }: ContextManager.View, { left }: Cut.Cut): number =>
 
 /** The part of a model's window that what it is to write may take. */
 const answerPart = 0.2
+
+/** The part of it that the first words of the conversation may take, where a question says them. */
+const firstPart = 0.1
 
 /** Tokens that the memory may take: what there was of it, and half of what is left out now. */
 const budgetOf = <A>(model: Model.Model["Service"], way: Sized<A>, view: ContextManager.View, cut: Cut.Cut): number => {
@@ -95,11 +99,12 @@ const condense = Effect.fnUntraced(function*<A>(
 ): Effect.fn.Return<ContextManager.Compaction, ContextManager.CompactionError> {
   const cut = cutOf(view, way)
   if (cut === undefined) return yield* Strategy.nothingToLeaveOut()
-  const { name, provider } = model.info
+  const { contextWindow = Infinity, name, provider } = model.info
   const before = Transcript.memory(view.transcript)
   const first = Remembered.firstWords(view)
   const budget = budgetOf(model, way, view, cut)
-  const task: Reading.Task<A> = { model, way, view, first, budget }
+  const shown = MessageText.fit(first, contextWindow * firstPart, view.size.ofText)
+  const task: Reading.Task<A> = { model, way, view, first: shown, budget }
   const remembered = yield* Effect.catch(
     Reading.read(task, cut.left, Remembered.known(way, before)),
     (error) =>

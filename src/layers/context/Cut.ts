@@ -22,16 +22,57 @@ export interface Cut {
   readonly left: ReadonlyArray<Message.Message>
 }
 
-/** The cut; undefined where it would leave nothing out. */
-export const make = ({ size, transcript }: ContextManager.View, keep: Keep): Cut | undefined => {
+/**
+ * The cut; undefined where it would leave nothing out. Where that is not enough, because it is more than may be sent or by the
+ * strategy's own measure, what had no answer before the latest message goes too.
+ */
+export const make = (
+  view: ContextManager.View,
+  keep: Keep,
+  isEnough: (cut: Cut) => boolean = () => true
+): Cut | undefined => {
+  const { size, transcript } = view
   const entries = Transcript.entries(transcript)
   let at = Math.max(entries.length - keep.messages, fitting(entries, keep.tokens, size.of))
   // results stay with their calls: a cut between them moves behind them
   while (entries[at]?.message.role === "tool") at++
   const openSeq = Transcript.openSeq(transcript)
   const open = openSeq === undefined ? -1 : entries.findIndex(({ seq }) => seq >= openSeq)
-  return cutAt(entries, open < 0 ? at : Math.min(at, open))
+  const latest = latestSaid(entries)
+  const end = open < 0 ? at : Math.min(at, open)
+  const cut = cutAt(entries, end, latest)
+  const isOpen = openSeq !== undefined && latest >= open
+  if (isOpen || entries[latest]?.latest === undefined) return cut
+  return cut !== undefined && isEnough(cut) && fits(view, cut)
+    ? cut
+    : cutAt(withinLatest(entries, latest), Math.max(end, latest + 1) + 1, latest + 1)
 }
+
+/** Whether what stays may be sent, as far as that is known. */
+const fits = ({ size, transcript }: ContextManager.View, { replacement, upTo }: Cut): boolean => {
+  const { fixed, limit } = size
+  if (limit === undefined) return true
+  const kept = Transcript.entries(transcript).filter(({ memory, seq }) => seq > upTo || memory !== undefined)
+  const messages = [...replacement, ...kept.map(({ message }) => message)]
+  return messages.reduce((sum, message) => sum + size.of(message), fixed) <= limit
+}
+
+/**
+ * With what a person said last as a message of its own, behind what had no answer before it: else one message that is too much
+ * for the model would be so for ever, whatever is said behind it.
+ */
+const withinLatest = (entries: Entries, at: number): Entries => {
+  const { latest = 0, message, ...place } = entries[at]!
+  if (message.role !== "user") return entries
+  const part = (content: typeof message.content) => ({ ...place, message: { role: "user" as const, content } })
+  return entries.toSpliced(at, 1, part(message.content.slice(0, latest)), part(message.content.slice(latest)))
+}
+
+/** The runtime's notices stand in the user's place, and are not what a person said; a replacement cannot tell them apart. */
+const latestSaid = (entries: Entries): number =>
+  entries.findLastIndex(({ isNotice, memory, message }) =>
+    message.role === "user" && memory === undefined && isNotice !== true
+  )
 
 /** Where the newest messages begin that fit; those of the last exchange are always among them. */
 const fitting = (entries: Entries, tokens: number, of: ContextManager.Size["of"]): number => {
@@ -45,14 +86,10 @@ const fitting = (entries: Entries, tokens: number, of: ContextManager.Size["of"]
   return 0
 }
 
-const cutAt = (entries: Entries, at: number): Cut | undefined => {
-  // the runtime's notices stand in the user's place, and are not what a person said; a replacement cannot tell them apart
-  const latestSaid = entries.findLastIndex(({ isNotice, memory, message }) =>
-    message.role === "user" && memory === undefined && isNotice !== true
-  )
+const cutAt = (entries: Entries, at: number, latest: number): Cut | undefined => {
   const prefix = entries.slice(0, at).map((entry, i) => ({
     ...entry,
-    isKept: entry.message.role === "system" || i === latestSaid
+    isKept: entry.message.role === "system" || i === latest
   }))
   const left = prefix.filter(({ isKept, memory }) => !isKept && memory === undefined)
   if (left.length === 0) return undefined

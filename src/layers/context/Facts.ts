@@ -45,6 +45,21 @@ export const parse = (answer: string): Option.Option<typeof Added.Type> => {
 
 const decodeAdded = Schema.decodeUnknownOption(Added)
 
+/** What was written down in other words, line by line, and sentence by sentence where a line is long. */
+export const fromText = (text: string): Facts => ({
+  ...none,
+  results: text.split(/[\n\r\u2028\u2029]+/).flatMap((line) =>
+    line.length > longestLine ? line.split(sentenceEnd) : [line]
+  )
+    .map((line) => line.replace(/^\s*[-*]\s+/, "").trim())
+    .filter((line) => line !== "")
+})
+
+/** Characters of a line that is one fact. */
+const longestLine = 400
+
+const sentenceEnd = /(?<=[.!?])\s+|(?<=[。！？])/
+
 /** Both, each fact once, in the words in which it was said first; without the points that were closed. */
 export const merge = (before: Facts, added: typeof Added.Type): Facts => {
   const closed = new Set(added.closedPoints.map(sameness))
@@ -102,7 +117,10 @@ const headings: { readonly [K in keyof Facts]: string } = {
   openPoints: "Still open"
 }
 
+/** A fact of several lines is indented, so that none of them looks like another fact or a heading. */
 export const render = (facts: Facts): string =>
   names.filter((name) => facts[name].length > 0)
-    .map((name) => `${headings[name]}:\n${facts[name].map((fact) => `- ${fact}`).join("\n")}`)
+    .map((name) =>
+      `${headings[name]}:\n${facts[name].map((fact) => `- ${MessageText.indented(fact).trimStart()}`).join("\n")}`
+    )
     .join("\n\n")

@@ -26,7 +26,9 @@ const textOf = (message: Message.Message): string => {
   return said === "" || message.role === "tool" ? said : `[${message.role}]\n${said}`
 }
 
-const indented = (text: string): string => text.split(/\r\n|[\n\r\u2028\u2029]/).map((line) => `  ${line}`).join("\n")
+/** Every line of a text two characters to the right. */
+export const indented = (text: string): string =>
+  text.split(/\r\n|[\n\r\u2028\u2029]/).map((line) => `  ${line}`).join("\n")
 
 const partOf = (part: Message.AssistantPart): string => {
   switch (part.type) {
@@ -36,16 +38,19 @@ const partOf = (part: Message.AssistantPart): string => {
     case "reasoning":
       return ""
     case "file":
-      return `(a file: ${[part.fileName, part.mediaType].filter((text) => text !== undefined).join(", ")})`
+      return `(a file: ${
+        [part.fileName, part.mediaType].flatMap((text) => text === undefined ? [] : [line(text)]).join(", ")
+      })`
     case "tool-call":
-      return `[call of ${part.name}] ${json(part.params)}`
+      return `[call of ${line(part.name)}] ${json(part.params)}`
     case "tool-result":
-      return `[${part.isFailure ? "failure" : "result"} of ${part.name}] ${json(part.result)}`
+      return `[${part.isFailure ? "failure" : "result"} of ${line(part.name)}] ${json(part.result)}`
   }
 }
 
-const json = (value: unknown): string =>
-  Truncation.truncate(JSON.stringify(value), longestOutput).text.replace(/[\n\u2028\u2029]/g, " ")
+const json = (value: unknown): string => line(Truncation.truncate(JSON.stringify(value), longestOutput).text)
+
+const line = (text: string): string => text.replace(/[\n\r\u2028\u2029]/g, " ")
 
 /** The texts in groups of at most `limit` tokens. One that is more than that alone is cut: its head and tail stay. */
 export const pieces = (

@@ -73,13 +73,28 @@ const roomOf = <A>({ budget, first, model, view, way }: Task<A>, before: A | und
   return Math.max(contextWindow / 10, contextWindow * margin - asked - remembered - budget)
 }
 
+/** What is left free of a window where a question is asked for the second time. */
+const edge = 0.05
+
+/** An answer as it is repeated to the model: as much of it as leaves room for the next one. */
+const repeated = <A>({ budget, model, view, way }: Task<A>, question: string, answer: string): string => {
+  const { contextWindow } = model.info
+  if (contextWindow === undefined) return answer
+  const { ofText } = view.size
+  const left = contextWindow * (1 - edge) - ofText(way.system) - ofText(question) - ofText(tooLong) - budget
+  return MessageText.fit(answer, Math.max(1, left), ofText)
+}
+
+const tooLong = "Your answer was cut at the output limit. Write it again, in at most half as many words."
+
 /** What is remembered once `piece` is read too. An answer with a problem is asked for once more; the better of both counts. */
 const about = Effect.fnUntraced(function*<A>(
-  { budget, first, model, view, way }: Task<A>,
+  task: Task<A>,
   before: A | undefined,
   piece: string
 ): Effect.fn.Return<A, Failure> {
-  const ask = (messages: ReadonlyArray<Message.Message>): Effect.Effect<string, Failure> => {
+  const { budget, first, model, view, way } = task
+  const ask = (messages: ReadonlyArray<Message.Message>): Effect.Effect<Ask.Answer, Failure> => {
     const question: Ask.Question = {
       messages: [{ role: "system", content: way.system }, ...messages],
       ...(way.output === undefined ? {} : { output: way.output }),
@@ -87,13 +102,20 @@ const about = Effect.fnUntraced(function*<A>(
     }
     return Effect.mapError(Ask.ask(model, question, view.ledger), ({ reason }) => reason)
   }
-  const question = Message.user(way.question({ before, first, budget }, piece))
+  const words = way.question({ before, first, budget }, piece)
+  const question = Message.user(words)
   const answer = yield* ask([question])
-  const take = (answer: string) => way.take({ before, first, budget, answer, count: view.size.ofText })
+  const take = ({ isCut, text }: Ask.Answer): Way.Taken<A> => {
+    const taken = way.take({ before, first, budget, answer: text, count: view.size.ofText })
+    return isCut ? { ...taken, problem: tooLong } : taken
+  }
   const taken = take(answer)
   if (taken.problem === undefined && taken.value !== undefined) return taken.value
   const problem = taken.problem ?? "the answer says nothing"
-  const said: Message.AssistantMessage = { role: "assistant", content: [Message.text(answer)] }
+  const said: Message.AssistantMessage = {
+    role: "assistant",
+    content: [Message.text(repeated(task, words, answer.text))]
+  }
   const again = yield* Effect.result(ask([question, said, Message.user(problem)]))
   const last = again._tag === "Success" ? take(again.success) : taken
   const value = last.value ?? taken.value

@@ -61,9 +61,11 @@ export const part = (name: string, value: number | undefined): void => {
   }
 }
 
+/** Fewer tokens than instructions and tools take are no limit of a conversation: the model's window is one all the same. */
 const withLimit = <View extends ContextManager.View>(view: View, { maxTokens }: Trigger): View => {
   const { size } = view
   if (maxTokens === undefined || (size.limit !== undefined && size.limit <= maxTokens)) return view
+  if (size.fixed >= maxTokens) return view
   return {
     ...view,
     size: {

@@ -38,7 +38,7 @@ interface Exchange<A> {
   readonly count: ContextManager.Size["ofText"]
 }
 
-interface Taken<A> {
+export interface Taken<A> {
   readonly value?: A
   readonly problem?: string
 }

@@ -64,8 +64,9 @@ export const make = (endpoint: Endpoint, contentType: string, model: string): Ch
 
   const read = (name: string, data: string) => {
     hasEvents = true
-    if (outcome !== undefined || data.trim() === "") return
-    if (data === "[DONE]") return settle()
+    const said = data.trim()
+    if (outcome !== undefined || said === "") return
+    if (said === "[DONE]") return settle()
     const json = Json.parse(data)
     const payload = Json.object(json)
     if (name === "error" || (payload !== undefined && ProviderError.isError(payload))) {

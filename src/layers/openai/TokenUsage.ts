@@ -1,16 +1,11 @@
 /** Reads the token counts of a chat completion, in the spellings that providers use. Owns no prices. */
 import type * as Response from "effect/ai/Response"
 import * as Json from "../provider/Json.ts"
-
-/** A whole count of tokens that is not negative. */
-const count = (value: Json.Json | undefined): number | undefined => {
-  const whole = Math.round(Json.number(value) ?? -1)
-  return Number.isSafeInteger(whole) && whole >= 0 ? whole : undefined
-}
+import * as TokenCount from "../provider/TokenCount.ts"
 
 /** Whether an object holds any count at all; some servers send `usage: {}`. */
 export const isUsage = (usage: Json.JsonObject): boolean =>
-  count(usage.prompt_tokens) !== undefined || count(usage.completion_tokens) !== undefined
+  TokenCount.read(usage.prompt_tokens) !== undefined || TokenCount.read(usage.completion_tokens) !== undefined
 
 /**
  * Token counts of a `usage` object: `total`s include what was cached and what was reasoned. Cached tokens are read from
@@ -18,18 +13,18 @@ export const isUsage = (usage: Json.JsonObject): boolean =>
  * reasoning beside `completion_tokens`, not within: seen by the sum, or by more reasoning than completion.
  */
 export const read = (usage: Json.JsonObject | undefined): typeof Response.Usage.Encoded => {
-  const input = count(usage?.prompt_tokens)
-  const completion = count(usage?.completion_tokens)
+  const input = TokenCount.read(usage?.prompt_tokens)
+  const completion = TokenCount.read(usage?.completion_tokens)
   const promptDetails = Json.object(usage?.prompt_tokens_details)
-  const cacheRead = count(promptDetails?.cached_tokens)
-    ?? count(usage?.prompt_cache_hit_tokens)
-    ?? count(usage?.cached_tokens)
-  const cacheWrite = count(promptDetails?.cache_write_tokens)
-  const reasoning = count(Json.object(usage?.completion_tokens_details)?.reasoning_tokens)
-    ?? count(usage?.reasoning_tokens)
+  const cacheRead = TokenCount.read(promptDetails?.cached_tokens)
+    ?? TokenCount.read(usage?.prompt_cache_hit_tokens)
+    ?? TokenCount.read(usage?.cached_tokens)
+  const cacheWrite = TokenCount.read(promptDetails?.cache_write_tokens)
+  const reasoning = TokenCount.read(Json.object(usage?.completion_tokens_details)?.reasoning_tokens)
+    ?? TokenCount.read(usage?.reasoning_tokens)
   const isBeside = reasoning !== undefined && completion !== undefined && reasoning > 0
-    && (reasoning > completion || count(usage?.total_tokens) === (input ?? 0) + completion + reasoning)
-  const output = isBeside ? completion + reasoning : completion
+    && (reasoning > completion || TokenCount.read(usage?.total_tokens) === (input ?? 0) + completion + reasoning)
+  const output = isBeside ? TokenCount.read(completion + reasoning) : completion
   return {
     inputTokens: {
       total: input,

@@ -124,6 +124,6 @@ const secondsOf = (text: string | undefined): number | undefined => {
   return seconds === undefined ? undefined : Math.ceil(Number(seconds) * 1000)
 }
 
-/** Whether a payload of a stream is an error and not a chunk. */
+/** Whether a payload of a stream is an error and not a chunk: one that is null, false or empty is none. */
 export const isError = (payload: Json.JsonObject): boolean =>
-  (payload.error !== undefined && payload.error !== null) || payload.object === "error" || payload.type === "error"
+  Boolean(payload.error) || payload.object === "error" || payload.type === "error"

@@ -79,6 +79,7 @@ const words: Table = [
         "prompt (is )?too long", // Anthropic, Ollama
         "input.{0,20}too long", // Bedrock
         "too many tokens(?! per|, please)", // Cohere, and not a rate
+        "inputs.{0,10} (tokens.{0,30} must be <=|must have less than \\d+ tokens)", // TGI, Together
         "input token count.*exceeds" // Gemini
       ].join("|"),
       "i"

@@ -2,8 +2,9 @@
 import * as Duration from "effect/Duration"
 
 const decimal = /^\d{1,12}(\.\d+)?$/
-/** IMF-fixdate, and the RFC 850 form that recipients must also read (RFC 9110, 5.6.7). */
+/** IMF-fixdate, and the forms of RFC 850 and of C's asctime that recipients must also read (RFC 9110, 5.6.7). */
 const httpDate = /^[A-Z][a-z]+, \d{2}[ -][A-Z][a-z]{2}[ -]\d{2}(\d{2})? \d{2}:\d{2}:\d{2} GMT$/
+const asctime = /^[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d{2}:\d{2}:\d{2} \d{4}$/
 
 /** Longer than any quota lasts: who asks for more does not mean it. */
 const longest = Duration.toMillis(Duration.days(366))
@@ -21,7 +22,8 @@ export const fromHeaders = (
   if (decimal.test(millis)) return sensible(Math.ceil(Number(millis)))
   const value = headers["retry-after"]?.trim() ?? ""
   if (decimal.test(value)) return sensible(Math.ceil(Number(value) * 1000))
-  return httpDate.test(value) ? sensible(Math.max(0, Date.parse(value) - (now ?? NaN))) : undefined
+  const date = asctime.test(value) ? `${value} GMT` : httpDate.test(value) ? value : undefined
+  return date === undefined ? undefined : sensible(Math.max(0, Date.parse(date) - (now ?? NaN)))
 }
 
 const sensible = (millis: number): Duration.Duration | undefined =>

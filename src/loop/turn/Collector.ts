@@ -8,7 +8,7 @@ import type * as AttemptResult from "../../run/AttemptResult.ts"
 import type * as Message from "../../run/Message.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import * as Legality from "../../run/transcript/Legality.ts"
-import type * as Usage from "../../run/Usage.ts"
+import * as Usage from "../../run/Usage.ts"
 import type * as Model from "../../services/Model.ts"
 
 type Entry = Block | { readonly kind: "part"; readonly part: Message.AssistantPart }
@@ -93,7 +93,7 @@ export class Collector {
         if (part.kind !== "tool-params") this.#end(part.kind, part.block, part.metadata)
         return
       case "finish":
-        this.finish = part
+        this.finish = { reason: part.reason, usage: Usage.believed(part.usage) }
         return
       case "tool-result":
         return this.#put({ ...part, providerExecuted: true })
@@ -139,7 +139,10 @@ export class Collector {
   }
 
   #text(type: Block["type"], part: TextDelta, deltas: Array<RunEvent.Delta>): void {
-    const block = this.#open.get(`${type} ${part.block}`) ?? this.#begin(type, part.block)
+    const open = this.#open.get(`${type} ${part.block}`)
+    const ended = open === undefined && part.delta === "" ? this.#ended(type, part.block) : undefined
+    if (ended !== undefined && ended.metadata === undefined) return annotate(ended, part.metadata)
+    const block = open ?? this.#begin(type, part.block)
     block.deltas.push(part.delta)
     if (part.metadata !== undefined) annotate(block, part.metadata)
     this.#current = block
@@ -165,13 +168,22 @@ export class Collector {
     return block
   }
 
-  /** A block may have nothing but what its end says of it: redacted reasoning. */
+  /**
+   * A block may have nothing but what its end says of it: redacted reasoning. One that was ended, by its end or by a call, is
+   * told the rest: a signature apart from its reasoning would be refused.
+   */
   #end(type: Block["type"], id: string, metadata: Message.Metadata | undefined): void {
     const key = `${type} ${id}`
-    const block = this.#open.get(key) ?? (metadata === undefined ? undefined : this.#begin(type, id))
-    if (block !== undefined) annotate(block, metadata)
+    if (metadata !== undefined) {
+      annotate(this.#open.get(key) ?? this.#ended(type, id) ?? this.#begin(type, id), metadata)
+    }
     this.#open.delete(key)
     this.#current = undefined
+  }
+
+  #ended(type: Block["type"], id: string): Block | undefined {
+    const found = this.#content.findLast((entry) => entry.kind === "block" && entry.type === type && entry.id === id)
+    return found as Block | undefined
   }
 
   /** What is no block ends those before it: a text behind a call is another one. */

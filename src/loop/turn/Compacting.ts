@@ -13,6 +13,7 @@ import * as Transcript from "../../run/Transcript.ts"
 import * as Usage from "../../run/Usage.ts"
 import * as ContextManager from "../../services/ContextManager.ts"
 import * as Prices from "../../services/Prices.ts"
+import * as Timeouts from "../../services/Timeouts.ts"
 import * as AppCode from "../env/AppCode.ts"
 import type * as Env from "../env/Env.ts"
 import * as TooLarge from "../log/TooLarge.ts"
@@ -80,7 +81,9 @@ const make = Effect.fnUntraced(function*(
   const { journal } = env
   // a strategy may take its time, and facts do not wait for it
   yield* journal.commit
-  const compaction = yield* AppCode.run(env, "compaction", "", env.context.compact(request))
+  const compaction = yield* AppCode.run(env, "compaction", "", env.context.compact(request)).pipe(
+    Effect.provideService(Timeouts.Timeouts, env.timeouts)
+  )
   const misshapen = CompactionLaws.misshapen(compaction)
   if (misshapen !== undefined) return yield* new ContextManager.CompactionError({ message: misshapen })
   const { model, pruned, replacement, strategy, upTo, usage } = compaction
@@ -134,7 +137,10 @@ const spentOn = (
   { prices }: Env.Env,
   { ledger }: ContextManager.Request,
   { model, usage = Usage.zero }: Pick<ContextManager.CompactionError, "model" | "usage">
-): Usage.Usage => Usage.add(ledger.noted(), model === undefined ? usage : Prices.costed(prices, model, usage))
+): Usage.Usage => {
+  const told = Usage.believed(usage)
+  return Usage.add(ledger.noted(), model === undefined ? told : Prices.costed(prices, model, told))
+}
 
 /** Left out where the event would be more than a store holds; readers begin at the beginning then. */
 const snapshotOf = ({ journal }: Env.Env, { memory, replacement, upTo }: Transcript.Change) => {

@@ -21,6 +21,8 @@ export interface Input extends Entries.Origin {
   readonly seq: number
   readonly content: Vector.Vector<Message.UserPart>
   readonly isNotice: boolean
+  /** see `Entry` */
+  readonly latest?: number | undefined
 }
 
 export interface Transcript {
@@ -54,11 +56,12 @@ export const push = (self: Transcript, ...added: ReadonlyArray<Entries.Entry>): 
 export const flushTail = (self: Transcript): Transcript =>
   self.tail === undefined ? self : { ...push(self, userEntry(self.tail)), tail: undefined }
 
-const userEntry = ({ content, from, isDuringCall, isNotice, seq }: Input): Entries.Entry => ({
+const userEntry = ({ content, from, isDuringCall, isNotice, latest, seq }: Input): Entries.Entry => ({
   seq,
   from,
   ...(isDuringCall === true ? { isDuringCall } : {}),
   ...(isNotice ? { isNotice } : {}),
+  ...(latest === undefined ? {} : { latest }),
   message: { role: "user", content: Vector.toArray(content) }
 })
 
@@ -72,6 +75,8 @@ const gather = (tail: Input | undefined, input: Input): Input | undefined => {
       ...tail,
       seq: input.seq,
       isNotice: tail.isNotice && input.isNotice,
+      // an event may say several things at once
+      latest: input.isNotice || input.seq === tail.seq ? tail.latest : tail.content.length,
       content: Vector.append(tail.content, ...Vector.toArray(input.content))
     }
 }

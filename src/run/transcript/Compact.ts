@@ -56,10 +56,11 @@ export const compact = (self: Transcript, change: Change, seq: number): Transcri
   }
 }
 
-const inputOf = ({ from, isDuringCall, isNotice, message, seq }: Entries.Entry): Input => ({
+const inputOf = ({ from, isDuringCall, isNotice, latest, message, seq }: Entries.Entry): Input => ({
   ...toInput(seq, message.role === "user" ? message.content : [], isNotice),
   from,
-  isDuringCall
+  isDuringCall,
+  latest
 })
 
 /** Ids of messages that are gone may be given again. */

@@ -26,6 +26,8 @@ export interface Entry extends Origin {
   readonly message: Message.Message
   /** a user message of nothing but the runtime's notices */
   readonly isNotice?: boolean
+  /** of a user message that several inputs made, the place of the part with which the latest one that was said begins */
+  readonly latest?: number
   /** a user message that says what is remembered */
   readonly memory?: Memory.Memory
   /** ids of calls that a provider executed, which others had already: see `Calls` */
