@@ -14,6 +14,28 @@ const tasks: Record<string, Record<string, string>> = {
   },
   "a place between commas": {
     "which three files under src, are the longest?": "3 most lines in src"
+  },
+  "lines that hold a text": {
+    "show lines that contain TODO": "lines <TODO>",
+    "list all lines containing TODO": "lines <TODO>",
+    "which lines of src/a.ts mention 'foo bar'?": "lines <foo bar> in src/a.ts",
+    "show the lines with TODO in src": "lines <TODO> in src",
+    "how many lines contain TODO in src?": "occurrences <TODO> in src",
+    "where in src is TODO mentioned?": "lines <TODO> in src",
+    "in which files under src is TODO used?": "files <TODO> in src",
+    "number of files containing TODO": "fileCount <TODO>",
+    "how many occurrences of TODO are in src?": "occurrences <TODO> in src",
+    "search for TODO everywhere": "lines <TODO>",
+    "grep -rn TODO src": "lines <TODO> in src",
+    "grep -r 'a b'": "lines <a b>"
+  },
+  "a condition that is no text": {
+    "grep -i todo": "nothing",
+    "which files contain TODO and FIXME?": "nothing",
+    "where are 'a' and 'b' used?": "nothing",
+    "find TODO in src and test": "nothing",
+    "where is todo mentioned, ignoring case": "nothing",
+    "where is \"todo, ignoring case\" mentioned": "lines <todo, ignoring case>"
   }
 }
 
