@@ -36,6 +36,22 @@ const tasks: Record<string, Record<string, string>> = {
     "find TODO in src and test": "nothing",
     "where is todo mentioned, ignoring case": "nothing",
     "where is \"todo, ignoring case\" mentioned": "lines <todo, ignoring case>"
+  },
+  "lines of a file": {
+    "show the last line of a.ts": "read a.ts {\"last\":1}",
+    "the first line of a.ts": "read a.ts {\"from\":1,\"to\":1}",
+    "show the last lines of a.ts": "read a.ts {\"last\":10}",
+    "read a.ts from line 3": "read a.ts {\"from\":3}",
+    "show a.ts starting at line 12": "read a.ts {\"from\":12}",
+    "read from line 3 of a.ts": "read a.ts {\"from\":3}",
+    "read a.ts from line 3 to 5": "read a.ts {\"from\":3,\"to\":5}",
+    "read from line 3 to line 5 of a.ts": "read a.ts {\"from\":3,\"to\":5}"
+  },
+  "the length of a file": {
+    "how many bytes does a.ts have?": "measure a.ts",
+    "how many bytes is a.ts?": "measure a.ts",
+    "number of lines in a.ts": "measure a.ts",
+    "what is the line count of a.ts?": "measure a.ts"
   }
 }
 
