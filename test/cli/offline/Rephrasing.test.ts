@@ -52,6 +52,21 @@ const tasks: Record<string, Record<string, string>> = {
     "how many bytes is a.ts?": "measure a.ts",
     "number of lines in a.ts": "measure a.ts",
     "what is the line count of a.ts?": "measure a.ts"
+  },
+  "a sum in words": {
+    "what is three times four?": "= 3 * 4",
+    "what is the sum of 3 and 4.5?": "= 3 + 4.5",
+    "the product of twelve and 12": "= 12 * 12",
+    "what is the difference between 10 and 4?": "= 10 - 4",
+    "add 3 and 4": "= 3 + 4",
+    "subtract 3 from 10": "= 10 - 3",
+    "multiply 3 by 4": "= 3 * 4",
+    "divide 10 by 4": "= 10 / 4",
+    "what is half of 10?": "= 10 / 2",
+    "what is the square root of 16?": "= 16 ^ 0.5",
+    "99999999999999999999 times 1.05": "= 99999999999999999999 * 1.05",
+    "one": "nothing",
+    "four files": "nothing"
   }
 }
 
