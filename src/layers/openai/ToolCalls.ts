@@ -19,6 +19,10 @@ export interface Fragment {
 interface Call {
   readonly ordinal: number
   readonly index: number | undefined
+  /** where in the list of its chunk it began, from 0 */
+  readonly place: number
+  /** the chunk in which it began */
+  readonly began: number
   /** the chunk that last added to the call */
   chunk: number
   providerId: string | undefined
@@ -58,6 +62,10 @@ const beginsAnother = (call: Call, fragment: Fragment, chunk: number): boolean =
   return (fragment.text !== "" || (fragment.id === undefined && call.named === 1)) && isWhole(call.text)
 }
 
+/** Whether nothing in a fragment says which call it belongs to. */
+const isUnmarked = ({ id, index, name }: Fragment): boolean =>
+  id === undefined && index === undefined && name === undefined
+
 /** A name that came again and again without an id and without arguments was as many calls: nothing else tells them apart. */
 const apart = (call: Call): ReadonlyArray<Call> =>
   call.text !== "" || call.providerId !== undefined || call.named < 2
@@ -79,10 +87,18 @@ export const make = (): ToolCalls => {
     return id === undefined || name === undefined ? calls.at(-1) : undefined
   }
 
-  const begin = (fragment: Fragment): Call => {
+  /** Several at once that only go on: each with the call that began in its place, of those that began together last. */
+  const goOn = (place: number): Call | undefined => {
+    const last = calls.at(-1)
+    return calls.findLast((call) => call.place === place && call.began === last?.began) ?? last
+  }
+
+  const begin = (fragment: Fragment, place: number): Call => {
     const call: Call = {
       ordinal: calls.length,
       index: fragment.index,
+      place,
+      began: chunk,
       chunk,
       providerId: undefined,
       name: "",
@@ -125,9 +141,10 @@ export const make = (): ToolCalls => {
   return {
     push(fragments, out) {
       chunk++
-      for (const fragment of fragments) {
-        const found = find(fragment)
-        const call = found === undefined || beginsAnother(found, fragment, chunk) ? begin(fragment) : found
+      const isMore = fragments.length > 1 && fragments.every(isUnmarked)
+      for (const [place, fragment] of fragments.entries()) {
+        const found = isMore ? goOn(place) : find(fragment)
+        const call = found === undefined || beginsAnother(found, fragment, chunk) ? begin(fragment, place) : found
         add(call, fragment)
         if (call.name === "" || call.unsent === "") continue
         out.push({ type: "tool-params-delta", id: start(call, out), delta: call.unsent })
