@@ -5,7 +5,7 @@ import { isGlob } from "./Place.ts"
 
 const verb = "(?:show|read|print|cat|open|display|view|output|see|get)"
 const of = "(?:of|from|in)"
-const dash = "\\s*(?:-|–|—|to|through|until|and)\\s*"
+const dash = "\\s*(?:-|–|—|to|through|until)\\s*"
 const form = (source: string) => new RegExp(`^${source}$`, "i")
 
 /** To the end of the file. */
@@ -25,7 +25,9 @@ const outlines = [
 ]
 
 const measures = [
-  form(`how many (?:lines|bytes) (?:does|has|is|are there in|are in|in|of) (?<path>.+?)(?: have| has| long| contain)?`),
+  form(
+    `how many (?:lines(?: of code)?|bytes) (?:does|has|is|are there in|are in|in|of) (?<path>.+?)(?: have| has| long| contain)?`
+  ),
   form(`how (?:long|big|large) is (?<path>.+)`),
   form(`(?:what is )?(?:the )?(?:size|length|number of (?:lines|bytes)|line count) (?:of|in) (?<path>.+)`),
   form(`count (?:the )?lines ${of} (?<path>.+)`)
@@ -34,6 +36,7 @@ const measures = [
 const reads = [
   form(`(?:${verb} )?${start} (?<start>\\d+)(?: on(?:wards?)?)? ${of} (?<path>.+)`),
   form(`${verb} (?<path>.+?),? ${start} (?<start>\\d+)(?: on(?:wards?)?)?`),
+  form(`(?:${verb} )?(?:the )?lines between (?:lines? )?(?<from>\\d+) and (?:line )?(?<to>\\d+) ${of} (?<path>.+)`),
   form(`(?:${verb} )?(?:the )?(?:from )?lines? (?<from>\\d+)(?:${dash}(?:line )?(?<to>\\d+))? ${of} (?<path>.+)`),
   form(`what (?:is|are) (?:in |on )?lines? (?<from>\\d+)(?:${dash}(?<to>\\d+))? ${of} (?<path>.+)`),
   form(
@@ -80,6 +83,7 @@ const pathOf = (words: string, phrase: Phrase): string | undefined => {
   const bare = words.replace(decoration, "")
   const inner = phrase.quotedBy(bare)
   if (inner !== undefined) return inner
+  if (/\blines?\b.*\s(?:of|from|in)\s/i.test(bare)) return undefined
   if (bare === "" || isGlob(bare) || /(?:^| )files?(?: |$)/i.test(bare)) return undefined
   return /\s/.test(bare) && !/\S\.\w{1,8}$/.test(bare) ? undefined : phrase.plain(bare)
 }

@@ -1,6 +1,6 @@
 /** "where is TODO mentioned?", "which files contain 'foo bar'?": where a text is. Pure. */
 import type { Search, Where } from "./Intent.ts"
-import type { Phrase } from "./Phrase.ts"
+import { numberPattern, type Phrase } from "./Phrase.ts"
 import { isGlob, kindOf, placeOf } from "./Place.ts"
 
 const found =
@@ -140,11 +140,14 @@ const described =
 const describedAfter = /^the\s+(\S+)\s+(?:function|class|variable|type|method|constant|interface|symbol)$/i
 
 /** Words that are a condition, and no part of a text that is not quoted: a text that has them is to be quoted. */
-const condition = /\s(?:and|or)\s|\bignor(?:e|ing) (?:the )?case\b|\bcase[- ]?insensitive/i
+const condition = /\s(?:and|or|nor)\s|\bignor(?:e|ing) (?:the )?case\b|\bcase[- ]?insensitive/i
 
 /** Several words that begin like this describe what to find, and are not its text. */
 const vague =
   /^(?:the|an?|out|me|us|some|which|what|how|why|where|who|it|this|that|these|those|my|our|its|more|most|everything|something)\s/i
+
+/** Words that ask for lines or files, and not for a text. */
+const things = new RegExp(`^(?:lines? (?:that|which|with|where)\\s.*|${numberPattern} (?:files|lines))$`, "i")
 
 /** The text itself, without what says of which kind it is. Globs and nothing at all are no texts. */
 const subject = (all: string, phrase: Phrase): string => {
@@ -152,7 +155,7 @@ const subject = (all: string, phrase: Phrase): string => {
   const bare = described.exec(words)?.[1] ?? describedAfter.exec(words)?.[1] ?? words
   const quoted = phrase.quotedBy(bare)
   if (quoted !== undefined) return quoted
-  if (vague.test(bare) || condition.test(bare)) return ""
+  if (vague.test(bare) || condition.test(bare) || things.test(bare)) return ""
   const plural = /^([A-Z_]{2,})s$/.exec(bare)
   if (plural !== null) return plural[1]!
   return isGlob(bare) && !/\s/.test(bare) && /^\*|\*$/.test(bare)

@@ -4,6 +4,9 @@ import { numberPattern, type Phrase, toNumber } from "./Phrase.ts"
 
 const asking =
   /^(?:(?:(?:what|how much) (?:is|are|does|do|makes?|equals?)|calculate|compute|evaluate|work out|solve|(?:the )?(?:value|result) of|=)\s*)+/i
+/** A number and nothing else, so that a sum in words has one reading. */
+const number = "(-?[\\d.,]+%?)"
+const inWords = (words: string) => new RegExp(`^(?:the )?${words}$`, "i")
 const spoken: ReadonlyArray<readonly [RegExp, string]> = [
   [/\bplus\b/gi, "+"],
   [/\bminus\b/gi, "-"],
@@ -15,13 +18,13 @@ const spoken: ReadonlyArray<readonly [RegExp, string]> = [
   [/\bcubed\b/gi, "^3"],
   [/\b(?:percent|per cent)\b/gi, "%"],
   [/\bmodulo\b/gi, "mod"],
-  [/^(?:the )?(?:sum of|add) (\S+) (?:and|to) (\S+)$/i, "$1 + $2"],
-  [/^(?:the )?(?:product of|multiply) (\S+) (?:and|by|with) (\S+)$/i, "$1 * $2"],
-  [/^(?:the )?difference (?:between|of) (\S+) and (\S+)$/i, "$1 - $2"],
-  [/^subtract (\S+) from (\S+)$/i, "$2 - $1"],
-  [/^divide (\S+) by (\S+)$/i, "$1 / $2"],
-  [/^half of (\S+)$/i, "$1 / 2"],
-  [/^(?:the )?square root of (\S+)$/i, "$1 ^ 0.5"]
+  [inWords(`(?:sum of|add) ${number} (?:and|to) ${number}`), "$1 + $2"],
+  [inWords(`(?:product of|multiply) ${number} (?:and|by|with) ${number}`), "$1 * $2"],
+  [inWords(`difference (?:between|of) ${number} and ${number}`), "$1 - $2"],
+  [inWords(`subtract ${number} from ${number}`), "$2 - $1"],
+  [inWords(`divide ${number} by ${number}`), "$1 / $2"],
+  [inWords(`half of ${number}`), "$1 / 2"],
+  [inWords("square root of ([\\d.,]+)"), "$1 ^ 0.5"]
 ]
 const words = new RegExp(`\\b${numberPattern}\\b`, "gi")
 const arithmetic = /^(?=.*\d)(?:[\d\s.,+\-*/^%()×·÷−–]|\d[eE][+-]?\d|\bmod\b|\bof\b)+$/i

@@ -35,6 +35,9 @@ const tasks: Record<string, Record<string, string>> = {
     "where are 'a' and 'b' used?": "nothing",
     "find TODO in src and test": "nothing",
     "where is todo mentioned, ignoring case": "nothing",
+    "which files contain neither a nor b": "nothing",
+    "show all lines that start with foo": "nothing",
+    "show me two files": "nothing",
     "where is \"todo, ignoring case\" mentioned": "lines <todo, ignoring case>"
   },
   "lines of a file": {
@@ -45,12 +48,18 @@ const tasks: Record<string, Record<string, string>> = {
     "show a.ts starting at line 12": "read a.ts {\"from\":12}",
     "read from line 3 of a.ts": "read a.ts {\"from\":3}",
     "read a.ts from line 3 to 5": "read a.ts {\"from\":3,\"to\":5}",
+    "read lines 3 and 5 of a.ts": "nothing",
+    "read lines 3- of a.ts": "nothing",
+    "show the second line of a.ts": "nothing",
+    "read the lines between 3 and 5 of a.ts": "read a.ts {\"from\":3,\"to\":5}",
+    "read \"the lines of a.ts\"": "read the lines of a.ts {}",
     "read from line 3 to line 5 of a.ts": "read a.ts {\"from\":3,\"to\":5}"
   },
   "the length of a file": {
     "how many bytes does a.ts have?": "measure a.ts",
     "how many bytes is a.ts?": "measure a.ts",
     "number of lines in a.ts": "measure a.ts",
+    "how many lines of code does a.ts have?": "measure a.ts",
     "what is the line count of a.ts?": "measure a.ts"
   },
   "a sum in words": {
@@ -64,6 +73,9 @@ const tasks: Record<string, Record<string, string>> = {
     "divide 10 by 4": "= 10 / 4",
     "what is half of 10?": "= 10 / 2",
     "what is the square root of 16?": "= 16 ^ 0.5",
+    "square root of -4": "nothing",
+    "multiply 2+3 by 4": "nothing",
+    "divide -10 by 5%": "= -10 / 5%",
     "99999999999999999999 times 1.05": "= 99999999999999999999 * 1.05",
     "one": "nothing",
     "four files": "nothing"
