@@ -56,10 +56,10 @@ const words: Words = {
     `${unadvised(last.message)}; given up after ${attempts === 1 ? "one attempt" : `${attempts} attempts`}${
       later(last)
     }`,
-  SessionBusy: ({ sessionId }) =>
-    `session ${
-      JSON.stringify(sessionId)
-    } is busy with another run: wait for its end, or leave --session out for a new one`,
+  SessionBusy: ({ runId, sessionId }) =>
+    `session ${JSON.stringify(sessionId)} is busy with ${
+      runId === undefined ? "another run" : `the run ${TerminalText.line(runId)}`
+    }: wait for its end, or leave --session out for a new one`,
   StoreUnavailable: asSaid,
   ShuttingDown: asSaid,
   InvalidInput: ({ field, message }) => message.replaceAll(field, typed[field] ?? field),

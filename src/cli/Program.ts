@@ -5,7 +5,6 @@ import * as CliConfig from "effect/cli/CliConfig"
 import * as CliError from "effect/cli/CliError"
 import * as CliOutput from "effect/cli/CliOutput"
 import * as Command from "effect/cli/Command"
-import * as Completions from "effect/cli/Completions"
 import * as Flag from "effect/cli/Flag"
 import * as GlobalFlag from "effect/cli/GlobalFlag"
 import * as Effect from "effect/Effect"
@@ -17,6 +16,7 @@ import type { Input } from "./Input.ts"
 import * as Messages from "./Messages.ts"
 import { Output } from "./Output.ts"
 import { codes, Ended, Refusal } from "./Refusal.ts"
+import * as ShellCompletion from "./ShellCompletion.ts"
 import type { Signals } from "./Signals.ts"
 
 /** Says everything there is to say and never fails. */
@@ -46,8 +46,7 @@ const completions = Effect.map(Output, ({ stdout }) =>
     ),
     run: Effect.fnUntraced(function*(shell, { command }) {
       if (Option.isNone(shell)) return
-      const script = Completions.generate(command.name, shell.value, Completions.fromCommand(command))
-      yield* Effect.ignore(stdout.write(`${script.trimEnd()}\n`))
+      yield* Effect.ignore(stdout.write(ShellCompletion.script(command, shell.value)))
     })
   }))
 

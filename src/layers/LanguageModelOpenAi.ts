@@ -95,7 +95,7 @@ export const make = Effect.fnUntraced(function*(
       ...endpoint,
       redact: (text: string) => Echo.without(endpoint.redact(text), Sent.texts(body, headers))
     }
-    if (response.status < 200 || response.status > 299) return yield* StatusError.fail(quiet, response)
+    if (!StatusError.isAnswered(response.status)) return yield* StatusError.fail(quiet, response)
     return ChatStream.parts(response.stream, quiet, response.headers["content-type"] ?? "", options.model)
   })
 

@@ -86,7 +86,7 @@ describe("the command refuses", () => {
       assert.deepStrictEqual(readdirSync(join(db, "..")).filter((name) => name.startsWith(".")), [])
     }))
 
-  it.effect("a session that is busy", () =>
+  it.effect("a session that is busy, with the run that keeps it so", () =>
     Effect.gen(function*() {
       const { run, store } = yield* workplace()
       yield* run(["2+2"])
@@ -96,7 +96,7 @@ describe("the command refuses", () => {
         yield* sessions.open(sessionId, { runId: "other", create: false })
         const { code, stderr } = yield* run(["2+2", "--session", sessionId])
         assert.strictEqual(code, 1)
-        assert.match(stderr, /^fiberloop: session "[^"]+" is busy with another run[^\n]*\n$/)
+        assert.match(stderr, /^fiberloop: session "[^"]+" is busy with the run other: wait[^\n]*\n$/)
       }).pipe(Effect.scoped, Effect.provide(store))
     }))
 

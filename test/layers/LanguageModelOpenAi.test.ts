@@ -61,6 +61,33 @@ describe("parts", () => {
       ])
     }))
 
+  it.effect("a message that is whole in one event is read as what streams is", () =>
+    Effect.gen(function*() {
+      const message = {
+        role: "assistant",
+        content: "well",
+        reasoning_content: "hm",
+        tool_calls: [{ id: "a", type: "function", function: { name: "f", arguments: "{\"x\":1}" } }]
+      }
+      const choices = [{ index: 0, message, finish_reason: "tool_calls" }]
+      const { error, parts } = yield* OpenAi.answer(OpenAi.events(OpenAi.data({ choices, usage: counts }), OpenAi.done))
+      assert.isUndefined(error)
+      assert.strictEqual(OpenAi.text(parts), "well")
+      assert.strictEqual(OpenAi.reasoning(parts), "hm")
+      assert.deepStrictEqual(OpenAi.types(parts).slice(-2), ["tool-call", "finish"])
+    }))
+
+  it.effect("a message beside the deltas, which says it all again, is not read", () =>
+    Effect.gen(function*() {
+      const chunk = (content: string, all: string, finish_reason: string | null) => ({
+        choices: [{ index: 0, delta: { content }, message: { role: "assistant", content: all }, finish_reason }]
+      })
+      const { parts } = yield* OpenAi.answer(
+        OpenAi.events(OpenAi.data(chunk("Hel", "Hel", null), chunk("lo", "Hello", "stop")), OpenAi.done)
+      )
+      assert.strictEqual(OpenAi.text(parts), "Hello")
+    }))
+
   it.effect.each<readonly [string, object]>([
     ["reasoning_content", { reasoning_content: "because" }],
     ["reasoning", { reasoning: "because" }],

@@ -148,12 +148,15 @@ describe("statuses", () => {
       assert.notInclude(error?.message, "secret")
     }))
 
-  it.effect("another status below 400 names the base URL as what to check", () =>
-    Effect.gen(function*() {
-      const error = yield* OpenAi.failure(OpenAi.status(300, ""))
-      assert.deepStrictEqual([error.reason._tag, error.isRetryable], ["InvalidRequestError", false])
-      assert.include(error.message, "answered HTTP 300, which is no answer; check the base URL")
-    }))
+  it.effect.each([300, 204, 205])(
+    "status %s, which has no answer, names the base URL as what to check",
+    (status) =>
+      Effect.gen(function*() {
+        const error = yield* OpenAi.failure(OpenAi.status(status, ""))
+        assert.deepStrictEqual([error.reason._tag, error.isRetryable], ["InvalidRequestError", false])
+        assert.include(error.message, `answered HTTP ${status}, which is no answer; check the base URL`)
+      })
+  )
 
   it.effect("a body that nobody reads is left", () =>
     OpenAi.using({ ...OpenAi.status(301, "moved"), ending: "open" }, (server) =>

@@ -41,6 +41,21 @@ describe("fragments", () => {
       [{ index: 0, ...fn(undefined, "\"Oslo\"}") }],
       [{ index: 1, ...fn(undefined, "\"Rome\"}") }]
     ], both],
+    ["by their places, where neither index nor id tells them apart", [
+      [{ id: "a", ...fn("f", "") }, { id: "b", ...fn("g", "") }],
+      [fn(undefined, "{\"city\":"), fn(undefined, "{\"city\":")],
+      [fn(undefined, "\"Oslo\"}"), fn(undefined, "\"Rome\"}")]
+    ], both],
+    ["by their order, where the last call began alone", [
+      [{ id: "a", ...fn("f", oslo) }, { id: "b", ...fn("g", rome) }],
+      [{ id: "c", ...fn("h", "") }],
+      [fn(undefined, "{\"city\":"), fn(undefined, "\"Rome\"}")]
+    ], [...both, call("c", "h", { city: "Rome" })]],
+    ["by their order behind a call that began in the same chunk", [
+      [{ id: "a", ...fn("f", "{\"city\":") }, fn(undefined, "\"Oslo\"}")],
+      [{ id: "b", ...fn("g", "{\"city\":") }],
+      [fn(undefined, "\"Ro"), fn(undefined, "me\"}")]
+    ], both],
     ["by id without index, interleaved", [
       [{ id: "a", ...fn("f", "{\"city\":") }],
       [{ id: "b", ...fn("g", "{\"city\":") }],

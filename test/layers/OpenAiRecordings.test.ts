@@ -111,6 +111,10 @@ const odd: Record<string, readonly [ReadonlyArray<Recording.Payload>, ReadonlyAr
     toolCalls({ index: 0, id: "a", ...fn("f", "{\"city\":") }),
     toolCalls({ index: 0, id: "b", ...fn(undefined, "\"Oslo\"}") })
   ], [f]],
+  "neither index nor id in parallel": [[
+    toolCalls({ id: "a", ...fn("f") }, { id: "b", ...fn("g") }),
+    toolCalls(fn(undefined, oslo), fn(undefined, oslo))
+  ], [f, g]],
   "neither index nor id": [[
     toolCalls(fn("f", "{\"city\":")),
     toolCalls(fn(undefined, "\"Oslo\"}")),

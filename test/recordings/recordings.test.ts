@@ -25,22 +25,19 @@ const files = names.flatMap((file): ReadonlyArray<readonly [string, Protocol.Pro
 })
 const modelless = new Set(names.filter((name) => !/^readme/i.test(name) && !files.some(([file]) => file === name)))
 
-type Read = () => ReadonlyArray<Recording.Payload> | undefined
-
-const recordings = files.map(([file, protocol]): readonly [string, Protocol.Protocol, Read] => {
-  const text = readFileSync(join(folder, file), "utf8")
+/** The payloads of a file, `undefined` where it holds no stream, or why it cannot be read. */
+const read = (file: string): ReadonlyArray<Recording.Payload> | undefined | Error => {
   try {
-    const payloads = Recording.parse(text)
-    return [file, protocol, () => payloads]
+    return Recording.parse(readFileSync(join(folder, file), "utf8"))
   } catch (error) {
-    return [file, protocol, () => {
-      throw error
-    }]
+    return error as Error
   }
-})
+}
+
+const recordings = files.map(([file, protocol]) => ({ file, protocol, stream: read(file) }))
 const ran = new Set<string>()
 const failed = new Set<string>()
-const streamless = new Set<string>()
+const streamless = new Set(recordings.flatMap(({ file, stream }) => stream === undefined ? [file] : []))
 
 it("there are recordings", () => {
   const kinds = Protocols.all.map(({ name }) => `${name}.*`).join(", ")
@@ -56,7 +53,8 @@ afterAll(() => {
   )
 })
 
-for (const [file, protocol, payloads] of recordings) {
+for (const { file, protocol, stream } of recordings) {
+  if (stream === undefined) continue
   describe(file, () => {
     beforeEach(({ onTestFailed }) => {
       ran.add(file)
@@ -64,16 +62,12 @@ for (const [file, protocol, payloads] of recordings) {
         failed.add(file)
       })
     })
-    let stream: ReadonlyArray<Recording.Payload> | undefined
-    try {
-      stream = payloads()
-    } catch (error) {
+    if (stream instanceof Error) {
       it("can be read", () => {
-        throw error
+        throw stream
       })
       return
     }
-    if (stream === undefined) return void streamless.add(file)
     if (protocol === Protocols.openAiChat) {
       Replay.reading(stream)
       Replay.sockets(stream)

@@ -87,6 +87,8 @@ const reasoningOf = ({ content, reasoning, reasoning_content, reasoning_details 
 
 interface Fragment {
   readonly index: unknown
+  /** in the list of its payload, from 0 */
+  readonly place: number
   readonly id: string
   readonly name: string
   readonly args: string
@@ -98,9 +100,15 @@ const fragmentsOf = (delta: Payload): ReadonlyArray<Fragment> => {
     : delta["function_call"]
     ? [{ index: 0, function: delta["function_call"] }]
     : []
-  return items.map(({ function: fn, id, index }: Payload) => {
+  return items.map(({ function: fn, id, index }: Payload, place: number) => {
     const args = fn?.arguments ?? ""
-    return { index, id: id || "", name: fn?.name || "", args: typeof args === "string" ? args : JSON.stringify(args) }
+    return {
+      index,
+      place,
+      id: id || "",
+      name: fn?.name || "",
+      args: typeof args === "string" ? args : JSON.stringify(args)
+    }
   })
 }
 
@@ -162,6 +170,7 @@ const callReadings = (fragments: ReadonlyArray<Fragment>): Reading["calls"] => {
   }
   const readings = [
     byIndex,
+    ...(fragments.every(({ index }) => index === undefined) ? [by(fragments, ({ place }) => place)] : []),
     ...(fragments.every(({ id }) => id !== "") ? [by(fragments, ({ id }) => id)] : []),
     inTurn(() => true),
     inTurn(({ name }) => name !== ""),

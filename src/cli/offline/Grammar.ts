@@ -2,12 +2,13 @@
  * What a task asks of the offline model: one of five kinds of question, or nothing that it knows. Every word has its part
  * in the reading, so that no condition is silently ignored. Pure.
  */
-import type { Calculate, Intent } from "./Intent.ts"
+import type { Intent } from "./Intent.ts"
 import * as ListPhrase from "./ListPhrase.ts"
 import * as Phrase from "./Phrase.ts"
 import * as RankPhrase from "./RankPhrase.ts"
 import * as ReadPhrase from "./ReadPhrase.ts"
 import * as SearchPhrase from "./SearchPhrase.ts"
+import * as SumPhrase from "./SumPhrase.ts"
 
 /** What the model can be asked, for people: the five kinds, with examples that it understands. */
 export const examples: ReadonlyArray<readonly [kind: string, ...examples: ReadonlyArray<string>]> = [
@@ -34,33 +35,6 @@ const longest = 2_000
 export const parse = (task: string): Intent | undefined => {
   if (task.length > longest) return undefined
   const phrase = Phrase.make(task)
-  return calculate(phrase) ?? RankPhrase.parse(phrase.copy()) ?? ListPhrase.parse(phrase) ?? ReadPhrase.parse(phrase) ??
-    SearchPhrase.parse(phrase)
-}
-
-const asking =
-  /^(?:(?:(?:what|how much) (?:is|are|does|do|makes?|equals?)|calculate|compute|evaluate|work out|solve|(?:the )?(?:value|result) of|=)\s*)+/i
-const spoken: ReadonlyArray<readonly [RegExp, string]> = [
-  [/\bplus\b/gi, "+"],
-  [/\bminus\b/gi, "-"],
-  [/\b(?:times|multiplied by)\b/gi, "*"],
-  [/(?<=\d)\s*x\s*(?=\d)/gi, " * "],
-  [/\b(?:divided by|over)\b/gi, "/"],
-  [/\b(?:to the power of|to the power|raised to)\b/gi, "^"],
-  [/\bsquared\b/gi, "^2"],
-  [/\bcubed\b/gi, "^3"],
-  [/\b(?:percent|per cent)\b/gi, "%"],
-  [/\bmodulo\b/gi, "mod"]
-]
-const arithmetic = /^(?=.*\d)(?:[\d\s.,+\-*/^%()×·÷−–]|\d[eE][+-]?\d|\bmod\b|\bof\b)+$/i
-
-/** Nothing but numbers, signs and their names, with a sign or a question around them. */
-const calculate = (phrase: Phrase.Phrase): Calculate | undefined => {
-  const whole = phrase.plain(phrase.words).replace(/\s*(?:=|equals?|is)\s*$/i, "")
-  const question = asking.exec(whole)
-  const words = spoken.reduce((text, [word, sign]) => text.replace(word, sign), whole.slice(question?.[0].length ?? 0))
-  const isAsked = question !== null || /[-+*/^%×·÷−]|mod|of/.test(words)
-  return isAsked && arithmetic.test(words)
-    ? { _tag: "Calculate", expression: words.replace(/\s+/g, " ").trim() }
-    : undefined
+  return SumPhrase.parse(phrase) ?? RankPhrase.parse(phrase.copy()) ?? ListPhrase.parse(phrase) ??
+    ReadPhrase.parse(phrase) ?? SearchPhrase.parse(phrase)
 }

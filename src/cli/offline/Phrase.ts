@@ -13,6 +13,10 @@ const quotes =
 const politeness =
   /^(?:please|now|hey|hi|hello|ok|okay|and|so|can you|could you|would you|will you|i want to know|i would like to know|tell me|do you know)[,:]?\s+/i
 
+/** "in src, which file ..." is "which file ... in src". */
+const placeFirst =
+  /^((?:in|under|below|within|inside)\s+(?:the\s+)?[^\s,:]+(?:\s+(?:folder|directory|files?))?)\s*[,:]\s+(.+)$/i
+
 /** Words, and what was quoted in them. */
 export class Phrase {
   words: string
@@ -68,6 +72,7 @@ export const make = (task: string): Phrase => {
       .replace(/(?<=[\p{L}\uE001-\uE064])[!.]+$/u, "").replace(/(?<=[\d)%])\.$/, "")
       .replace(/^(show|give|list|print|find|read|get)\s+(?:me|us)\s+/i, "$1 ")
       .replace(/^what's\s/i, "what is ").replace(/^where's\s/i, "where is ")
+      .replace(placeFirst, "$2 $1")
   }
   return new Phrase(words, quoted)
 }

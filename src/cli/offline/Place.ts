@@ -85,7 +85,7 @@ const ofRoot =
 /** Takes the place out of the words; the root when none is named, `undefined` when it makes no sense. */
 export const takePlace = (phrase: Phrase): Where | undefined => {
   const found = phrase.take(place) ?? phrase.take(owner)
-  if (found !== undefined) return placeOf(found[1]!, phrase)
+  if (found !== undefined) return placeOf(found[1]!.replace(/[,;:]$/, ""), phrase)
   phrase.take(ofRoot)
   return { folders: [] }
 }

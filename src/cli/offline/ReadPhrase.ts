@@ -5,8 +5,11 @@ import { isGlob } from "./Place.ts"
 
 const verb = "(?:show|read|print|cat|open|display|view|output|see|get)"
 const of = "(?:of|from|in)"
-const dash = "\\s*(?:-|–|—|to|through|until|and)\\s*"
+const dash = "\\s*(?:-|–|—|to|through|until)\\s*"
 const form = (source: string) => new RegExp(`^${source}$`, "i")
+
+/** To the end of the file. */
+const start = "(?:from|starting (?:at|from|with)) (?:the )?line"
 
 const outlines = [
   form(
@@ -22,17 +25,22 @@ const outlines = [
 ]
 
 const measures = [
-  form(`how many lines (?:does|has|is|are there in|are in|in|of) (?<path>.+?)(?: have| has| long| contain)?`),
+  form(
+    `how many (?:lines(?: of code)?|bytes) (?:does|has|is|are there in|are in|in|of) (?<path>.+?)(?: have| has| long| contain)?`
+  ),
   form(`how (?:long|big|large) is (?<path>.+)`),
-  form(`(?:what is )?(?:the )?(?:size|length|number of lines|line count) of (?<path>.+)`),
+  form(`(?:what is )?(?:the )?(?:size|length|number of (?:lines|bytes)|line count) (?:of|in) (?<path>.+)`),
   form(`count (?:the )?lines ${of} (?<path>.+)`)
 ]
 
 const reads = [
-  form(`(?:${verb} )?(?:the )?lines? (?<from>\\d+)(?:${dash}(?:line )?(?<to>\\d+))? ${of} (?<path>.+)`),
+  form(`(?:${verb} )?${start} (?<start>\\d+)(?: on(?:wards?)?)? ${of} (?<path>.+)`),
+  form(`${verb} (?<path>.+?),? ${start} (?<start>\\d+)(?: on(?:wards?)?)?`),
+  form(`(?:${verb} )?(?:the )?lines between (?:lines? )?(?<from>\\d+) and (?:line )?(?<to>\\d+) ${of} (?<path>.+)`),
+  form(`(?:${verb} )?(?:the )?(?:from )?lines? (?<from>\\d+)(?:${dash}(?:line )?(?<to>\\d+))? ${of} (?<path>.+)`),
   form(`what (?:is|are) (?:in |on )?lines? (?<from>\\d+)(?:${dash}(?<to>\\d+))? ${of} (?<path>.+)`),
   form(
-    `(?:${verb} |what (?:is|are) )?(?:the )?(?<end>first|top|last) (?:(?<count>${numberPattern}) )?lines? ${of} (?<path>.+)`
+    `(?:${verb} |what (?:is|are) )?(?:the )?(?<end>first|top|last) (?:(?<count>${numberPattern}) )?(?<unit>lines?) ${of} (?<path>.+)`
   ),
   form(`${verb} (?<path>.+?)(?: from)?,? lines? (?<from>\\d+)(?:${dash}(?:line )?(?<to>\\d+))?`),
   form(`${verb} (?<path>\\S+):(?<from>\\d+)(?:-(?<to>\\d+))?`),
@@ -75,16 +83,18 @@ const pathOf = (words: string, phrase: Phrase): string | undefined => {
   const bare = words.replace(decoration, "")
   const inner = phrase.quotedBy(bare)
   if (inner !== undefined) return inner
+  if (/\blines?\b.*\s(?:of|from|in)\s/i.test(bare)) return undefined
   if (bare === "" || isGlob(bare) || /(?:^| )files?(?: |$)/i.test(bare)) return undefined
   return /\s/.test(bare) && !/\S\.\w{1,8}$/.test(bare) ? undefined : phrase.plain(bare)
 }
 
-const linesOf = ({ count, end, from, to }: Groups): Lines | undefined | "none" => {
+const linesOf = ({ count, end, from, start, to, unit }: Groups): Lines | undefined | "none" => {
+  if (start !== undefined) return Number(start) < 1 ? "none" : { from: Number(start) }
   if (end !== undefined) {
-    const number = toNumber(count ?? "10")
+    const number = toNumber(count ?? (unit?.toLowerCase() === "line" ? "1" : "10"))
     return number < 1 ? "none" : end.toLowerCase() === "last" ? { last: number } : { from: 1, to: number }
   }
   if (from === undefined) return undefined
-  const [start, stop] = [Number(from), to === undefined ? Number(from) : Number(to)]
-  return start < 1 || stop < start ? "none" : { from: start, to: stop }
+  const [first, last] = [Number(from), Number(to ?? from)]
+  return first < 1 || last < first ? "none" : { from: first, to: last }
 }

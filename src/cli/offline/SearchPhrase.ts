@@ -1,6 +1,6 @@
 /** "where is TODO mentioned?", "which files contain 'foo bar'?": where a text is. Pure. */
 import type { Search, Where } from "./Intent.ts"
-import type { Phrase } from "./Phrase.ts"
+import { numberPattern, type Phrase } from "./Phrase.ts"
 import { isGlob, kindOf, placeOf } from "./Place.ts"
 
 const found =
@@ -9,7 +9,9 @@ const found =
 const contain =
   "(?:contain(?:s|ing)?|mention(?:s|ing)?|use(?:s)?|using|include(?:s)?|including|have|has|having|import(?:s|ing)?|reference(?:s)?|call(?:s|ing)?|with)"
 const uses = "(?:uses?|usages?|occurrences?|mentions?|references?|instances?|lines?)"
-const verb = "(?:find|search(?: for)?|grep(?: for)?|look for|locate|show)"
+/** Flags of grep that change nothing here; others do, and are not read. */
+const grep = "grep(?:\\s+-[rRnHF]+)*(?!\\s+-)"
+const verb = `(?:find|search(?: for)?|${grep}(?: for)?|look for|locate|show)`
 const place = "(?:\\s+(?:in|under|below|within|inside|across|throughout|of|from)\\s+(?<place>.+))?"
 const anywhere = "(?:\\s+(?:anywhere|somewhere))?"
 
@@ -29,6 +31,12 @@ const files = (start: string, show: Search["show"]): Form =>
     show
   )
 
+const lines = (start: string, show: Search["show"]): Form =>
+  form(
+    `${start}(?:\\s+(?:all|the))*\\s+lines?(?:\\s+(?:in|of|under|below)\\s+(?<place>\\S+))?\\s+(?:that |which )?${contain}\\s+(?<text>.+)`,
+    show
+  )
+
 /** In the order in which they are tried. */
 const forms: ReadonlyArray<Form> = [
   form(
@@ -36,8 +44,10 @@ const forms: ReadonlyArray<Form> = [
       `(?:use|call|import|mention|define|declare|reference|need|have|set)s?\\s+(?<text>.+)`,
     "lines"
   ),
-  form("grep\\s+(?<text>\\S+)\\s+(?<place>(?!in\\s|under\\s)\\S+)", "lines"),
-  files("how many(?: of the)?", "fileCount"),
+  form(`${grep}\\s+(?<text>\\S+)\\s+(?<place>(?!in\\s|under\\s)\\S+)`, "lines"),
+  lines("(?:how many|number of|count)(?: of)?", "occurrences"),
+  lines("(?:which|what|list|show|find|print|name)(?: of)?", "lines"),
+  files("(?:how many|number of)(?: of the)?", "fileCount"),
   files(
     "(?:in )?(?:which|what|list|list all|list the|find|find all|find the|show|show all|show the|name|name all)(?: of the)?",
     "files"
@@ -47,13 +57,18 @@ const forms: ReadonlyArray<Form> = [
     `(?:do|does|are there|is there)\\s+(?:any|some|a)\\s+files?\\s+(?:that |which )?${contain}\\s+(?<text>.+)`,
     "files"
   ),
+  form(
+    `in (?:which|what) files?\\s+(?:in|under|below)\\s+(?<place>\\S+)\\s+(?:is|are|does|do)\\s+(?<text>.+?)\\s+${found}`,
+    "files"
+  ),
+  form(`where\\s+(?:in|under|below)\\s+(?<place>\\S+)\\s+(?:is|are|does|do)\\s+(?<text>.+?)(?:\\s+${found})?`, "lines"),
   form(`in (?:which|what) files?\\s+(?:is|are|does|do)\\s+(?<text>.+?)\\s+${found}${place}`, "files"),
   form(
     `(?:how many times|how often)\\s+(?:does|do|is|are|has|have|did)\\s+(?<text>.+?)\\s+(?:been )?${found}${anywhere}${place}`,
     "occurrences"
   ),
   form(
-    `(?:how many|count(?: the| all)?|number of)\\s+(?:uses|usages|occurrences|mentions|references|instances)\\s+(?:of|to)\\s+(?<text>.+?)(?:\\s+are there)?${place}`,
+    `(?:how many|count(?: the| all)?|number of)\\s+(?:uses|usages|occurrences|mentions|references|instances)\\s+(?:of|to)\\s+(?<text>.+?)(?:\\s+are(?: there)?)?${place}`,
     "occurrences"
   ),
   form(
@@ -124,17 +139,23 @@ const described =
   /^(?:the\s+)?(?:exact\s+)?(?:word|text|string|term|symbol|name|phrase|identifier|function|class|variable|type|method|constant|interface)s?\s+(\S+)$/i
 const describedAfter = /^the\s+(\S+)\s+(?:function|class|variable|type|method|constant|interface|symbol)$/i
 
+/** Words that are a condition, and no part of a text that is not quoted: a text that has them is to be quoted. */
+const condition = /\s(?:and|or|nor)\s|\bignor(?:e|ing) (?:the )?case\b|\bcase[- ]?insensitive/i
+
 /** Several words that begin like this describe what to find, and are not its text. */
 const vague =
   /^(?:the|an?|out|me|us|some|which|what|how|why|where|who|it|this|that|these|those|my|our|its|more|most|everything|something)\s/i
 
+/** Words that ask for lines or files, and not for a text. */
+const things = new RegExp(`^(?:lines? (?:that|which|with|where)\\s.*|${numberPattern} (?:files|lines))$`, "i")
+
 /** The text itself, without what says of which kind it is. Globs and nothing at all are no texts. */
 const subject = (all: string, phrase: Phrase): string => {
-  const words = all.replace(/^(?:all the|all of the|all|every|each|any)\s+/i, "")
+  const words = all.replace(/^(?:all the|all of the|all|every|each|any)\s+/i, "").replace(/\s+(?:any|every)where$/i, "")
   const bare = described.exec(words)?.[1] ?? describedAfter.exec(words)?.[1] ?? words
   const quoted = phrase.quotedBy(bare)
   if (quoted !== undefined) return quoted
-  if (vague.test(bare)) return ""
+  if (vague.test(bare) || condition.test(bare) || things.test(bare)) return ""
   const plural = /^([A-Z_]{2,})s$/.exec(bare)
   if (plural !== null) return plural[1]!
   return isGlob(bare) && !/\s/.test(bare) && /^\*|\*$/.test(bare)

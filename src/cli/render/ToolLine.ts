@@ -3,6 +3,7 @@ import type * as Schema from "effect/Schema"
 import type * as DurableEvent from "../../run/DurableEvent.ts"
 import { count } from "../../run/Quantity.ts"
 import * as ToolOutcome from "../../run/ToolOutcome.ts"
+import * as Excerpt from "../tools/write/Excerpt.ts"
 import type { Paint } from "./Paint.ts"
 import * as TerminalText from "./TerminalText.ts"
 
@@ -94,6 +95,8 @@ const ended = ({ exitCode, signal, timedOut }: Result): string =>
     : `ended by ${String(signal)}`
 
 const outputOf = (output: string): string => {
+  const size = Excerpt.cutFrom(output)
+  if (size !== undefined) return `output cut, it has ${size} characters`
   const text = output.trim()
   return text === "" ? "no output" : count(text.split("\n").length, "line")
 }

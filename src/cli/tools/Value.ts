@@ -84,5 +84,14 @@ const raiseByDoubles: Operation = (base, exponent) => {
   const result = Math.pow(Rational.toNumber(base.number), Rational.toNumber(exponent.number))
   if (Number.isNaN(result)) throw new NoValue("NotReal", "A negative number to a broken power is no real number.")
   if (!Number.isFinite(result)) throw tooLarge()
-  return { number: Rational.fromDecimal(result.toString()), isExact: false }
+  const number = Rational.fromDecimal(result.toString())
+  return { number, isExact: base.isExact && isRoot(number, base.number, exponent.number) }
+}
+
+const largestRoot = 10n
+
+/** Whether `root` is the very power, where that takes no large numbers to tell. */
+const isRoot = (root: Rational.Rational, base: Rational.Rational, { den, num }: Rational.Rational): boolean => {
+  if (den > largestRoot || num > largestRoot || num < -largestRoot) return false
+  return Rational.isZero(Rational.add(Rational.power(root, den), Rational.negate(Rational.power(base, num))))
 }

@@ -17,6 +17,10 @@ export interface Fragment {
 export interface Call {
   readonly ordinal: number
   readonly index: number | undefined
+  /** where in the list of its chunk it began, from 0 */
+  readonly place: number
+  /** the chunk in which it began */
+  readonly began: number
   /** the chunk that last added to the call */
   chunk: number
   providerId: string | undefined
@@ -47,6 +51,10 @@ const beginsAnother = (call: Call, fragment: Fragment, chunk: number): boolean =
   return (fragment.text !== "" || (fragment.id === undefined && call.named === 1)) && isWhole(call.text)
 }
 
+/** Whether nothing in a fragment says which call it belongs to. */
+const isUnmarked = ({ id, index, name }: Fragment): boolean =>
+  id === undefined && index === undefined && name === undefined
+
 /** A name that came again and again without an id and without arguments was as many calls: nothing else tells them apart. */
 const apart = (call: Call): ReadonlyArray<Call> =>
   call.text !== "" || call.providerId !== undefined || call.named < 2
@@ -57,15 +65,24 @@ export class CallFragments {
   readonly #calls: Array<Call> = []
   #chunk = 0
 
-  /** Fragments that are added from here on came together. */
-  nextChunk(): void {
-    this.#chunk++
+  /** All calls, in order; `undefined` where one has arguments and no name. */
+  whole(): ReadonlyArray<Call> | undefined {
+    if (this.#calls.some((call) => call.name === "" && call.text !== "")) return undefined
+    return this.#calls.flatMap(apart).filter((call) => call.name !== "")
   }
 
-  /** Gives the call that the fragment belongs to, which has it now. */
-  add(fragment: Fragment): Call {
-    const found = this.#find(fragment)
-    const call = found === undefined || beginsAnother(found, fragment, this.#chunk) ? this.#begin(fragment) : found
+  /** Adds the fragments of one chunk, one after the other, and gives the call of each, which has it by then. */
+  *add(fragments: ReadonlyArray<Fragment>): Generator<Call, void> {
+    this.#chunk++
+    const isMore = fragments.length > 1 && fragments.every(isUnmarked)
+    for (const [place, fragment] of fragments.entries()) {
+      const found = isMore ? this.#goingOn(place) : this.#find(fragment)
+      const isAnother = found === undefined || beginsAnother(found, fragment, this.#chunk)
+      yield this.#extend(isAnother ? this.#begin(fragment, place) : found, fragment)
+    }
+  }
+
+  #extend(call: Call, fragment: Fragment): Call {
     call.chunk = this.#chunk
     call.providerId ??= fragment.id
     if (fragment.name !== undefined) call.named = fragment.name === call.name ? call.named + 1 : 1
@@ -77,12 +94,6 @@ export class CallFragments {
     return call
   }
 
-  /** All calls, in order; `undefined` where one has arguments and no name. */
-  whole(): ReadonlyArray<Call> | undefined {
-    if (this.#calls.some((call) => call.name === "" && call.text !== "")) return undefined
-    return this.#calls.flatMap(apart).filter((call) => call.name !== "")
-  }
-
   #find({ id, index, name }: Fragment): Call | undefined {
     const isKnown = (call: Call) =>
       call.providerId === id && (index === undefined || call.index === undefined || call.index === index)
@@ -92,10 +103,18 @@ export class CallFragments {
     return id === undefined || name === undefined ? this.#calls.at(-1) : undefined
   }
 
-  #begin({ index }: Fragment): Call {
+  /** Of several at once that only go on: the call that began in this place, of those that began together last. */
+  #goingOn(place: number): Call | undefined {
+    const last = this.#calls.at(-1)
+    return this.#calls.findLast((call) => call.place === place && call.began === last?.began) ?? last
+  }
+
+  #begin({ index }: Fragment, place: number): Call {
     const call: Call = {
       ordinal: this.#calls.length,
       index,
+      place,
+      began: this.#chunk,
       chunk: this.#chunk,
       providerId: undefined,
       name: "",

@@ -92,10 +92,10 @@ const firstChoice = (chunk: Json.JsonObject): Json.JsonObject | undefined => {
   return undefined
 }
 
-/** Only the first choice is read. */
+/** Only the first choice is read; one without a delta may have its whole message (gateways that stream only in name). */
 export const read = (chunk: Json.JsonObject): ChatChunk => {
   const choice = firstChoice(chunk)
-  const delta = Json.object(choice?.delta) ?? nothing
+  const delta = Json.object(choice?.delta) ?? Json.object(choice?.message) ?? nothing
   return {
     id: Json.text(chunk.id),
     model: Json.text(chunk.model),

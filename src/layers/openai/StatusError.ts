@@ -1,4 +1,4 @@
-/** A response with a status that is no success, as the error that it holds. Does not own what errors mean (`ProviderError`). */
+/** A response with a status that is no answer, as the error that it holds. Does not own what errors mean (`ProviderError`). */
 import type * as AiError from "effect/ai/AiError"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -30,6 +30,10 @@ const readError = (response: HttpClientResponse.HttpClientResponse): Effect.Effe
     Effect.map(() => text)
   )
 }
+
+/** Whether a response of this status has a body that may be an answer. */
+export const isAnswered = (status: number): boolean =>
+  status >= 200 && status <= 299 && status !== 204 && status !== 205
 
 /** Fails with what the response says. */
 export const fail = Effect.fnUntraced(function*(

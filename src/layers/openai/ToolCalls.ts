@@ -17,9 +17,7 @@ export class ToolCalls {
 
   /** Adds the fragments of one chunk, in order. */
   push(fragments: ReadonlyArray<Fragment>, out: Parts): void {
-    this.#fragments.nextChunk()
-    for (const fragment of fragments) {
-      const call = this.#fragments.add(fragment)
+    for (const call of this.#fragments.add(fragments)) {
       if (call.name === "" || call.unsent === "") continue
       out.push({ type: "tool-params-delta", id: this.#start(call, out), delta: call.unsent })
       call.unsent = ""

@@ -42,6 +42,8 @@ interface Walk {
   readonly files: ReadonlyArray<WalkedFile>
   /** Folders that could not be listed. */
   readonly unreadable: number
+  /** Files whose names are no UTF-8, so that no path leads to them. */
+  readonly unnamed: number
 }
 
 interface Place {
@@ -82,8 +84,19 @@ export const walk = Effect.fnUntraced(function*(
   }
   const linked = yield* Effect.forEach(links, (path) => follow(root, path), { concurrency })
   files.push(...linked.filter((file) => file !== undefined))
-  return { files: files.sort((a, b) => a.path < b.path ? -1 : 1), unreadable }
+  const doubtful = files.filter(({ path }) => path.includes("\uFFFD"))
+  const unnamed = new Set(yield* Effect.filter(doubtful, isUnnamed, { concurrency }))
+  return {
+    files: (unnamed.size === 0 ? files : files.filter((file) => !unnamed.has(file)))
+      .sort((a, b) => a.path < b.path ? -1 : 1),
+    unreadable,
+    unnamed: unnamed.size
+  }
 })
+
+/** Node gives a name that is no UTF-8 with replacement characters, under which there is no file. */
+const isUnnamed = ({ path, real }: WalkedFile): Effect.Effect<boolean> =>
+  FileError.attempt(path, () => lstat(real)).pipe(Effect.as(false), Effect.orElseSucceed(() => true))
 
 const startOf = Effect.fnUntraced(function*(root: Root.Root, folder: string) {
   const { real } = yield* Root.locate(root, folder)

@@ -71,6 +71,7 @@ export const handler = (root: Root.Root) =>
     const truncated = total > entries.length
     const notes = [
       ...(truncated ? [`${pageName(offset, entries.length)} of ${total} files: narrow with folder or pattern.`] : []),
+      ...(found.unnamed > 0 ? [`Files left out because their names are not UTF-8: ${found.unnamed}.`] : []),
       ...(found.unreadable > 0 ? [`Folders that could not be listed: ${found.unreadable}.`] : [])
     ]
     return { entries, total, truncated, ...(notes.length > 0 && { note: notes.join(" ") }) }

@@ -79,7 +79,7 @@ export const handler = (root: Root.Root) =>
     const matcher = yield* LineMatcher.make({ text, isRegex: regex, ignoreCase })
     const found = yield* FileWalk.walk(root, { folder, pattern })
     const matches: Array<typeof Match.Type> = []
-    let [files, total, occurrences, cutLines, unreadable, skipped] = [0, 0, 0, 0, 0, 0]
+    let [files, total, occurrences, cutLines, unreadable, skipped] = [0, 0, 0, 0, found.unnamed, 0]
     const most = Math.min(maxPerFile, offset + maxMatches)
     yield* Stream.fromIterable(found.files).pipe(
       Stream.mapEffect((file) => searchFile(root, file, matcher, most), { concurrency: FileWalk.concurrency }),

@@ -39,6 +39,22 @@ describe("list_files", () => {
       assert.deepStrictEqual((yield* list(root, {})).entries, [{ path: "latin1.txt", bytes: 3, lines: 2 }])
     }))
 
+  // Only where the file system keeps any bytes: that of macOS refuses such a name.
+  it.effect.runIf(process.platform === "linux")(
+    "files whose names are no UTF-8 are left out and told, however it is sorted",
+    () =>
+      Effect.gen(function*() {
+        const root = yield* sandbox({ "a.txt": "", "\uFFFD.txt": "" })
+        writeFileSync(Buffer.concat([Buffer.from(join(root, "b")), Buffer.from([0xff])]), "")
+        for (const sort of ["path", "lines", "bytes"] as const) {
+          const found = yield* list(root, { sort })
+          assert.deepStrictEqual(paths(found), ["a.txt", "\uFFFD.txt"])
+          assert.strictEqual(found.total, 2)
+          assert.strictEqual(found.note, "Files left out because their names are not UTF-8: 1.")
+        }
+      })
+  )
+
   it.effect("leaves out .git, node_modules and .fiberloop at any depth, not other hidden files", () =>
     Effect.gen(function*() {
       const root = yield* sandbox({

@@ -1,0 +1,32 @@
+/** The script by which a shell completes the command. Does not own which commands and flags there are. */
+import type * as Command from "effect/cli/Command"
+import * as Completions from "effect/cli/Completions"
+
+type PathType = "file" | "directory" | "either"
+
+/** Parameters that are paths, which the commands read as texts and refuse in their own words; by command where it matters. */
+const paths: Readonly<Record<string, PathType>> = {
+  root: "directory",
+  db: "file",
+  "export to": "file",
+  "import file": "file"
+}
+
+const typed = <P extends { readonly name: string; readonly type: { readonly _tag: string } }>(
+  command: string,
+  parameter: P
+): P => {
+  const pathType = paths[parameter.name] ?? paths[`${command} ${parameter.name}`]
+  return pathType === undefined ? parameter : { ...parameter, type: { _tag: "Path", pathType } }
+}
+
+const withPaths = (command: Completions.CommandDescriptor): Completions.CommandDescriptor => ({
+  ...command,
+  flags: command.flags.map((flag) => typed(command.name, flag)),
+  arguments: command.arguments.map((argument) => typed(command.name, argument)),
+  subcommands: command.subcommands.map(withPaths)
+})
+
+/** A text to be sourced, with a line feed at its end. */
+export const script = (command: Command.Command.Any, shell: Completions.Shell): string =>
+  `${Completions.generate(command.name, shell, withPaths(Completions.fromCommand(command))).trimEnd()}\n`
