@@ -181,6 +181,7 @@ const count = (self: RunStats, run: RunTally.RunTally, event: RunEvent.Durable):
         firstPart: Distribution.add(self.firstPart, event.latency.firstPart)
       }
     case "ContextCompacted":
+    case "CompactionDiscarded":
       return { ...self, usage: Usage.add(self.usage, event.usage) }
     default:
       return self

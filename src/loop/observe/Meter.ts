@@ -85,6 +85,8 @@ class Meter implements Sink.Sink {
       case "ContextCompacted":
         Metrics.compacted(event.strategy)(1, this.#target)
         return spend(event.usage, undefined, this.#target)
+      case "CompactionDiscarded":
+        return spend(event.usage, undefined, this.#target)
       case "ToolStarted":
         this.#running.add(event.callId)
         return undefined

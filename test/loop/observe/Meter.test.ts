@@ -251,9 +251,10 @@ describe("what a drive publishes is counted once:", () => {
       }
     }))
 
-  it.effect("what a compaction, and a try at a model that is not known, spent", () =>
+  it.effect("what a compaction, one that came to nothing, and a try at a model that is not known, spent", () =>
     Effect.gen(function*() {
-      for (const draft of [{ ...Drafts.compacted(1, []), usage }, Drafts.discarded(1, 1, usage)]) {
+      const compaction = { _tag: "CompactionDiscarded", message: "no answer", usage } as const
+      for (const draft of [{ ...Drafts.compacted(1, []), usage }, compaction, Drafts.discarded(1, 1, usage)]) {
         const { read } = published([Drafts.started("go"), draft])
         assert.deepStrictEqual(yield* read(/tokens|cost/), [
           "cost{} 3",
