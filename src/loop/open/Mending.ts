@@ -22,7 +22,7 @@ export const mend = Effect.fnUntraced(function*(
   opened: Opening.Ready
 ): Effect.fn.Return<Opening.Opened, SessionStore.StoreError> {
   const { first, flush, second } = HeldBack.make(opened.session)
-  const others = { ...Env.nobody(), feed: Observing.ofCrash(request.brief.agent, request.settings.telemetry) }
+  const others = { ...Env.nobody(), feed: Observing.besideDrives(request.brief.agent, request.settings.telemetry) }
   const env = Env.make(services, request, others, { ...opened, session: first })
   const isResumed = opened.begin._tag === "Resume"
   yield* Recovery.repair(env, isResumed)
