@@ -30,6 +30,7 @@ export const make = (
   if (!verbose.has(fiber.cache.minimumLogLevel)) return undefined
   const loggers = fiber.getRef(References.CurrentLoggers)
   if (loggers.size === 0) return undefined
+  const run = StepLine.word(drive.runId)
   const place = new Place(drive, before, model, fiber.getRef(RetryPolicy.RetryPolicy))
   return {
     name: "logs",
@@ -39,7 +40,7 @@ export const make = (
         const line = StepLine.of(event, place)
         if (line === undefined) continue
         const date = new Date(clock.currentTimeMillisUnsafe())
-        const message = [`run=${drive.runId} ${line}`]
+        const message = [`run=${run} ${line}`]
         for (const logger of loggers) logger.log({ message, logLevel: "Debug", cause: Cause.empty, fiber, date })
       }
     }

@@ -158,6 +158,26 @@ it.effect("what happens to a run besides is a line each", () =>
     ])
   }))
 
+it.effect("a name that is not one word stands in quotes, and makes no field and no line", () =>
+  Effect.gen(function*() {
+    const lines: Array<string> = []
+    const logger = Logger.make(({ message }) => void lines.push(String(message)))
+    const name = "a\u2028b\u0085\nrun=r2 \"x\""
+    const { agent } = yield* TestAgent.make([TestAgent.work(1), ScriptedModel.text("done")], {
+      agent: { toolPolicy: { requireApprovalByDefault: true } },
+      info: { provider: "my provider", name }
+    })
+    yield* agent.run({ sessionId: "Ada's session", runId: "r 1", input: "go" }).pipe(
+      Effect.provide(Logger.layer([logger])),
+      Effect.provideService(References.MinimumLogLevel, "Debug")
+    )
+    assert.deepStrictEqual([lines[0], lines[4], lines[6]], [
+      `run="r 1" started=test/Tested session="Ada's session"`,
+      `run="r 1" answered="my provider/a\\u2028b\\u0085\\nrun=r2 \\"x\\"" finish=tool-calls input=10 output=5`,
+      `run="r 1" approval="r 1/1.0" tool=work`
+    ])
+  }))
+
 it.effect("a line says the turn and the attempt by what bounds them, where anything does", () =>
   Effect.gen(function*() {
     const retry = RetryPolicy.make({ maxRetries: 2, providers: { other: RetryPolicy.make({ maxRetries: Infinity }) } })
