@@ -50,6 +50,7 @@ export const make = (
 /** Follows a drive by its events. */
 class Place implements StepLine.Place {
   readonly drive: Sink.Drive
+  readonly #before: Pick<RunState.RunState, "turn">
   readonly #policy: RetryPolicy.RetryPolicy
   #maxRetries: number | undefined
   #limits: RunPolicy.Limits
@@ -59,13 +60,14 @@ class Place implements StepLine.Place {
 
   constructor(
     drive: Sink.Drive,
-    { limits }: RunState.RunState,
+    before: RunState.RunState,
     model: Model.ModelInfo,
     policy: RetryPolicy.RetryPolicy
   ) {
     this.drive = drive
     this.#policy = policy
-    this.#limits = limits
+    this.#before = before
+    this.#limits = before.limits
     this.#maxRetries = RetryPolicy.of(policy, model).maxRetries
   }
 
@@ -84,6 +86,7 @@ class Place implements StepLine.Place {
         break
       case "RunResumed":
         this.#limits = { ...this.#limits, ...event.limits }
+        this.#turn = this.#before.turn
         break
       case "TurnStarted":
         if (event.turn !== this.#turn) this.#attempt = 1

@@ -14,6 +14,7 @@ import * as RetryPolicy from "../../../src/services/RetryPolicy.ts"
 import * as ScriptedModel from "../../../src/testing/ScriptedModel.ts"
 import * as Drafts from "../../support/Drafts.ts"
 import * as Hang from "../../support/Hang.ts"
+import * as Suspended from "../../support/Suspended.ts"
 import * as TestAgent from "../../support/TestAgent.ts"
 import * as Watch from "../../support/Watch.ts"
 
@@ -155,6 +156,30 @@ it.effect("what happens to a run besides is a line each", () =>
       "end=limited reason=turns turns=3 tools=2 errors=1 ms=4",
       "end=aborted reason=crashed turns=0 tools=0 errors=0 ms=0",
       "end=failed reason=RunConflict turns=0 tools=0 errors=0 ms=0"
+    ])
+  }))
+
+it.effect("a resumed run says the turn that it goes on with, and a new one none of the run before it", () =>
+  Effect.gen(function*() {
+    const lines: Array<string> = []
+    const logger = Logger.make(({ message }) => void lines.push(String(message).replace("run=r ", "")))
+    const suspended = yield* Suspended.make()
+    yield* Effect.gen(function*() {
+      yield* suspended.decide("1.0")
+      yield* suspended.resume()
+      yield* suspended.agent.run({ sessionId: "s", runId: "r2", input: "again" })
+    }).pipe(
+      Effect.provide(Logger.layer([logger])),
+      Effect.provideService(References.MinimumLogLevel, "Debug")
+    )
+    const [resumed, running, ...rest] = lines
+    assert.deepStrictEqual([resumed, running], [
+      "resumed=test/Tested session=s drive=2 cause=approval",
+      "status=tool_running turn=1/20"
+    ])
+    assert.deepStrictEqual(rest.filter((line) => line.startsWith("run=r2")).slice(0, 2), [
+      "run=r2 started=test/Tested session=s",
+      "run=r2 status=preparing"
     ])
   }))
 
