@@ -82,10 +82,10 @@ class Place implements StepLine.Place {
   follow(event: RunEvent.RunEvent): void {
     switch (event._tag) {
       case "RunStarted":
-        this.#limits = { ...this.#limits, ...event.input.limits }
+        this.#limits = event.input.limits
         break
       case "RunResumed":
-        this.#limits = { ...this.#limits, ...event.limits }
+        this.#limits = event.limits ?? this.#limits
         this.#turn = this.#before.turn
         break
       case "TurnStarted":

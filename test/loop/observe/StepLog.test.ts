@@ -5,6 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Logger from "effect/Logger"
 import * as References from "effect/References"
+import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
 import * as StepLog from "../../../src/loop/observe/StepLog.ts"
 import * as RunError from "../../../src/run/RunError.ts"
@@ -180,6 +181,33 @@ it.effect("a resumed run says the turn that it goes on with, and a new one none 
     assert.deepStrictEqual(rest.filter((line) => line.startsWith("run=r2")).slice(0, 2), [
       "run=r2 started=test/Tested session=s",
       "run=r2 status=preparing"
+    ])
+  }))
+
+it.effect("a line says no limit that was lifted, of the run before it or of the drive before it", () =>
+  Effect.gen(function*() {
+    const lines: Array<string> = []
+    const logger = Logger.make(({ message }) => void lines.push(String(message)))
+    const { agent } = yield* TestAgent.make([
+      ScriptedModel.text("done"),
+      ScriptedModel.text("done"),
+      TestAgent.work(1),
+      ScriptedModel.text("done")
+    ])
+    yield* Effect.gen(function*() {
+      yield* agent.run({ sessionId: "s", runId: "r1", input: "go", limits: { maxTurns: 3 } })
+      yield* agent.run({ sessionId: "s", runId: "r2", input: "go", limits: { maxTurns: Infinity } })
+      yield* agent.run({ sessionId: "s", runId: "r3", input: "go", limits: { maxTurns: 1 } })
+      yield* Stream.runDrain(agent.resume({ sessionId: "s", limits: { maxTurns: Infinity } }))
+    }).pipe(
+      Effect.provide(Logger.layer([logger])),
+      Effect.provideService(References.MinimumLogLevel, "Debug")
+    )
+    assert.deepStrictEqual(lines.filter((line) => line.includes("status=calling")), [
+      "run=r1 status=calling turn=1/3 attempt=1/4",
+      "run=r2 status=calling turn=1 attempt=1/4",
+      "run=r3 status=calling turn=1/1 attempt=1/4",
+      "run=r3 status=calling turn=2 attempt=1/4"
     ])
   }))
 
