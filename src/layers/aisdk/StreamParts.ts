@@ -8,6 +8,7 @@ import type { LanguageModelV4StreamPart, LanguageModelV4Usage } from "@ai-sdk/pr
 import type * as Response from "effect/ai/Response"
 import * as Base64 from "effect/encoding/Base64"
 import * as Parameters from "../provider/Parameters.ts"
+import * as TokenCount from "../provider/TokenCount.ts"
 import * as Metadata from "./Metadata.ts"
 
 type Part<Type> = Extract<LanguageModelV4StreamPart, { type: Type }>
@@ -47,28 +48,35 @@ const responseMetadata = ({ id, modelId, timestamp }: Part<"response-metadata">)
   timestamp: timestamp === undefined || Number.isNaN(timestamp.getTime()) ? undefined : timestamp.toISOString()
 })
 
-const usage = ({ inputTokens, outputTokens }: LanguageModelV4Usage): typeof Response.Usage.Encoded => ({
+/** As far as there are counts: an answer does not depend on what a package makes of those that its provider left out. */
+const usage = (
+  { inputTokens: input, outputTokens: output }: Partial<LanguageModelV4Usage>
+): typeof Response.Usage.Encoded => ({
   inputTokens: {
-    total: inputTokens.total,
-    uncached: inputTokens.noCache,
-    cacheRead: inputTokens.cacheRead,
-    cacheWrite: inputTokens.cacheWrite
+    total: TokenCount.of(input?.total),
+    uncached: TokenCount.of(input?.noCache),
+    cacheRead: TokenCount.of(input?.cacheRead),
+    cacheWrite: TokenCount.of(input?.cacheWrite)
   },
-  outputTokens: { total: outputTokens.total, text: outputTokens.text, reasoning: outputTokens.reasoning }
+  outputTokens: {
+    total: TokenCount.of(output?.total),
+    text: TokenCount.of(output?.text),
+    reasoning: TokenCount.of(output?.reasoning)
+  }
 })
 
 /** The finish of the model of this name; `told` is added to its metadata. */
 export const finish = (
-  part: Part<"finish">,
+  { finishReason, providerMetadata, usage: used }: Omit<Part<"finish">, "usage"> & Partial<Part<"finish">>,
   model: string,
   told: Readonly<Record<string, unknown>>
 ): Response.StreamPartEncoded => ({
   type: "finish",
-  reason: part.finishReason.unified === "interrupted" ? "other" : part.finishReason.unified,
-  usage: usage(part.usage),
+  reason: finishReason.unified === "interrupted" ? "other" : finishReason.unified,
+  usage: usage(used ?? {}),
   metadata: {
-    ...(part.providerMetadata === undefined ? {} : Metadata.plain(part.providerMetadata)),
-    aisdk: Metadata.plain({ model, finishReason: part.finishReason.raw, usage: part.usage.raw, ...told })
+    ...(providerMetadata === undefined ? {} : Metadata.plain(providerMetadata)),
+    aisdk: Metadata.plain({ model, finishReason: finishReason.raw, usage: used?.raw, ...told })
   } as Response.ProviderMetadata
 })
 

@@ -1,12 +1,9 @@
 /** Reads the token counts of a chat completion, in the spellings that providers use. Owns no prices. */
 import type * as Response from "effect/ai/Response"
 import * as Json from "../provider/Json.ts"
+import * as TokenCount from "../provider/TokenCount.ts"
 
-/** A whole count of tokens that is not negative. */
-const count = (value: Json.Json | undefined): number | undefined => {
-  const whole = Math.round(Json.number(value) ?? -1)
-  return Number.isSafeInteger(whole) && whole >= 0 ? whole : undefined
-}
+const count = TokenCount.of
 
 /** Whether an object holds any count at all; some servers send `usage: {}`. */
 export const isUsage = (usage: Json.JsonObject): boolean =>
