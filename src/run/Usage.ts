@@ -31,5 +31,24 @@ export const add = (a: Usage, b: Usage): Usage => {
   return sum
 }
 
+/**
+ * As far as it is numbers of at least 0, which alone make a sum that can only grow, and that a log can hold: what else
+ * somebody counted is 0, and absent where it may be.
+ */
+export const counted = (usage: Usage): Usage => {
+  const { inputTokens, outputTokens } = usage
+  if (isCount(inputTokens) && isCount(outputTokens) && optionalKeys.every((key) => isCount(usage[key] ?? 0))) {
+    return usage
+  }
+  const sane: { -readonly [K in keyof Usage]: Usage[K] } = {
+    inputTokens: isCount(inputTokens) ? inputTokens : 0,
+    outputTokens: isCount(outputTokens) ? outputTokens : 0
+  }
+  for (const key of optionalKeys) if (isCount(usage[key])) sane[key] = usage[key]
+  return sane
+}
+
+const isCount = (value: number | undefined): value is number => Number.isFinite(value) && value! >= 0
+
 /** What `maxTokens` counts. */
 export const total = (usage: Usage): number => usage.inputTokens + usage.outputTokens

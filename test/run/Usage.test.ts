@@ -14,6 +14,22 @@ const usage = Schema.Struct({
 })
 const check = { arbitrary: { runs: 200, seed: "usage" } }
 
+describe("what was counted", () => {
+  it.prop("is as it was told", [usage], ([a]) => {
+    assert.strictEqual(Usage.counted(a), a)
+  }, check)
+
+  it.each([NaN, Infinity, -1, null, "3"])("is 0 where it is %s, and absent where it may be", (none) => {
+    const number = none as number
+    assert.deepStrictEqual(Usage.counted({ inputTokens: number, outputTokens: 7, reasoningTokens: 2, cost: number }), {
+      inputTokens: 0,
+      outputTokens: 7,
+      reasoningTokens: 2
+    })
+    assert.deepStrictEqual(Usage.counted({ inputTokens: 1, outputTokens: number }), { inputTokens: 1, outputTokens: 0 })
+  })
+})
+
 describe("adding usage", () => {
   it.prop("of nothing changes nothing", [usage], ([a]) => {
     assert.deepStrictEqual(Usage.add(a, Usage.zero), a)

@@ -102,7 +102,7 @@ const resultOf = (incoming: Incoming): AttemptResult.AttemptResult => {
     _tag: "Settled",
     content,
     finishReason: finish.reason,
-    usage: finish.usage,
+    usage: Usage.counted(finish.usage),
     response: collector.response,
     firstPart: firstPartAt - startedAt,
     duration: now - startedAt
@@ -112,6 +112,6 @@ const resultOf = (incoming: Incoming): AttemptResult.AttemptResult => {
 const failed = (error: AttemptResult.Failed["error"], incoming: Incoming): AttemptResult.Failed => ({
   _tag: "Failed",
   error,
-  usage: incoming.collector.finish?.usage ?? Usage.zero,
+  usage: Usage.counted(incoming.collector.finish?.usage ?? Usage.zero),
   duration: incoming.now() - incoming.startedAt
 })

@@ -134,7 +134,10 @@ const spentOn = (
   { prices }: Env.Env,
   { ledger }: ContextManager.Request,
   { model, usage = Usage.zero }: Pick<ContextManager.CompactionError, "model" | "usage">
-): Usage.Usage => Usage.add(ledger.noted(), model === undefined ? usage : Prices.costed(prices, model, usage))
+): Usage.Usage => {
+  const counted = Usage.counted(usage)
+  return Usage.add(ledger.noted(), model === undefined ? counted : Prices.costed(prices, model, counted))
+}
 
 /** Left out where the event would be more than a store holds; readers begin at the beginning then. */
 const snapshotOf = ({ journal }: Env.Env, { memory, replacement, upTo }: Transcript.Change) => {
