@@ -90,7 +90,7 @@ class Meter implements Sink.Sink {
         this.#running.add(event.callId)
         return undefined
       case "ToolSettled": {
-        const tool = Metrics.ofTool(Sink.toolName(this.#drive, event.tool))(event.outcome._tag)
+        const tool = settled(this.#drive, event)
         tool.count(1, this.#target)
         if (this.#running.delete(event.callId)) tool.duration(event.duration / 1000, this.#target)
         return this.#answered(event.callId)
@@ -119,27 +119,37 @@ class Meter implements Sink.Sink {
   }
 }
 
-/** Counts what is appended while no drive has the session: the end of one that died, answers, and compactions. */
-export const besideDrives = (agent: string, target: Family.Target): Sink.See => (events) => {
-  const metrics = Metrics.ofAgent(agent)
-  for (const event of events) {
-    switch (event._tag) {
-      case "RunAborted":
-      case "RunLimited":
-        metrics.ended(Ends.named(event)).count(1, target)
-        break
-      case "ApprovalResolved":
-        metrics[event.approved ? "approved" : "denied"](1, target)
-        break
-      case "ContextCompacted":
-      case "CompactionDiscarded":
-        compact(event, target)
-        break
-      default:
-        break
+/**
+ * Counts what is appended while no drive has the session: the end of one that died, with the calls that it left, answers, and
+ * compactions.
+ */
+export const besideDrives =
+  (drive: Pick<Sink.Drive, "agent" | "tools">, target: Family.Target): Sink.See => (events) => {
+    const metrics = Metrics.ofAgent(drive.agent)
+    for (const event of events) {
+      switch (event._tag) {
+        case "RunAborted":
+        case "RunLimited":
+          metrics.ended(Ends.named(event)).count(1, target)
+          break
+        case "ApprovalResolved":
+          metrics[event.approved ? "approved" : "denied"](1, target)
+          break
+        case "ToolSettled":
+          settled(drive, event).count(1, target)
+          break
+        case "ContextCompacted":
+        case "CompactionDiscarded":
+          compact(event, target)
+          break
+        default:
+          break
+      }
     }
   }
-}
+
+const settled = (drive: Pick<Sink.Drive, "tools">, { outcome, tool }: DurableEvent.Of<"ToolSettled">) =>
+  Metrics.ofTool(Sink.toolName(drive, tool))(outcome._tag)
 
 /** What a compaction spent is told without the model, which the log does not know. */
 const compact = (

@@ -125,8 +125,11 @@ export const make = (
 }
 
 /** Where no drive has the session, and nobody reads: what is appended is counted, and what breaks is let be. */
-export const besideDrives = (agent: string, { metrics }: Telemetry.Telemetry): Publisher => {
-  const see = Meter.besideDrives(agent, metrics)
+export const besideDrives = (
+  drive: Pick<Sink.Drive, "agent" | "tools">,
+  { metrics }: Telemetry.Telemetry
+): Publisher => {
+  const see = Meter.besideDrives(drive, metrics)
   return {
     publish: (events) => {
       try {

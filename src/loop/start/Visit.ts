@@ -39,7 +39,8 @@ export const open = Effect.fnUntraced(function*(
   const { input, runId } = folded.state
   if (input === undefined || runId === undefined) return undefined
   const brief = yield* Brief.ofLog(definition, input, yield* Effect.fromResult(settings.timeouts))
-  const others = { ...Env.nobody(), feed: Observing.besideDrives(brief.agent, settings.telemetry) }
+  const { agent, handlers: { tools } } = brief
+  const others = { ...Env.nobody(), feed: Observing.besideDrives({ agent, tools }, settings.telemetry) }
   const env = Env.make(services, { brief, runId, sessionId, settings }, others, { session, ...folded })
   yield* Recovery.repair(env, false)
   return env

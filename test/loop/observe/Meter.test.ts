@@ -21,6 +21,7 @@ import * as Approvals from "../../support/Approvals.ts"
 import * as DeadRun from "../../support/DeadRun.ts"
 import * as Drafts from "../../support/Drafts.ts"
 import * as Measured from "../../support/Measured.ts"
+import * as RunLog from "../../support/RunLog.ts"
 import * as Suspended from "../../support/Suspended.ts"
 import * as TestAgent from "../../support/TestAgent.ts"
 import * as TestStore from "../../support/TestStore.ts"
@@ -101,6 +102,23 @@ describe("runs", () => {
         `runs{${tested},end=aborted,reason=crashed} 1`,
         `runs{${tested},end=completed,reason=stop} 1`
       ])
+    }))
+
+  it.effect("that died while they were aborted are counted with the calls that they left, once", () =>
+    Effect.gen(function*() {
+      const measured = Measured.make()
+      const store = yield* DeadRun.left({ wasAborted: true })
+      const { agent } = yield* TestAgent.make([ScriptedModel.text("hello")], { store })
+      yield* within(measured)(agent.run({ sessionId: "s", input: "hello?" }))
+      const settled = RunLog.only(yield* store.log("s"), "ToolSettled").map(({ outcome, tool }) =>
+        `${tool} ${outcome._tag}`
+      )
+      assert.strictEqual(settled.length, 2)
+      const counts = Object.entries(Object.groupBy(settled, (call) => call)).map(([call, all = []]) => {
+        const [tool, outcome] = call.split(" ")
+        return `tool.calls{name=${tool},outcome=${outcome}} ${all.length}`
+      })
+      assert.deepStrictEqual(yield* measured.read(/^fiberloop\.tool/), counts.toSorted())
     }))
 
   it.effect("that died are counted also by what drives none: an answer, a compaction by hand", () =>
