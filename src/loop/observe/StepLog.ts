@@ -8,6 +8,7 @@ import type * as Clock from "effect/Clock"
 import type * as Fiber from "effect/Fiber"
 import type * as LogLevel from "effect/LogLevel"
 import * as References from "effect/References"
+import type * as Message from "../../run/Message.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import type * as RunPolicy from "../../run/RunPolicy.ts"
 import type * as RunState from "../../run/RunState.ts"
@@ -68,7 +69,7 @@ class Place implements StepLine.Place {
     this.#policy = policy
     this.#before = before
     this.#limits = before.limits
-    this.#maxRetries = RetryPolicy.of(policy, model).maxRetries
+    this.#ask(model)
   }
 
   get turn(): string | undefined {
@@ -77,6 +78,10 @@ class Place implements StepLine.Place {
 
   get attempt(): string {
     return outOf(this.#attempt, this.#maxRetries === undefined ? undefined : this.#maxRetries + 1)
+  }
+
+  #ask(model: Message.ModelRef): void {
+    this.#maxRetries = RetryPolicy.of(this.#policy, model).maxRetries
   }
 
   follow(event: RunEvent.RunEvent): void {
@@ -91,13 +96,15 @@ class Place implements StepLine.Place {
       case "TurnStarted":
         if (event.turn !== this.#turn) this.#attempt = 1
         this.#turn = event.turn
+        // a fallback may have taken over in an earlier drive
+        this.#ask(event.model)
         break
       case "AttemptDiscarded":
         this.#attempt++
         break
       case "ModelSwitched":
         this.#attempt = 1
-        this.#maxRetries = RetryPolicy.of(this.#policy, event.to).maxRetries
+        this.#ask(event.to)
         break
       default:
         break

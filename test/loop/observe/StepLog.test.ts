@@ -258,6 +258,8 @@ it.effect("a line says the turn and the attempt by what bounds them, where anyth
       "model=other/next",
       "status=calling turn=1 attempt=1"
     ])
+    const other = { ...again, model: { provider: "other", name: "next" } }
+    assert.deepStrictEqual(yield* linesOf([other, calling], { before, retry }), ["status=calling turn=2/4 attempt=1"])
     assert.deepStrictEqual(yield* linesOf([first, discarded, again, calling, moved("observing")], { before, retry }), [
       "discarded=1 error=Overloaded ms=6",
       "status=calling turn=2/4 attempt=1/3",
