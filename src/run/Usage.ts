@@ -36,10 +36,13 @@ export const add = (a: Usage, b: Usage): Usage => {
  * somebody counted is 0, and absent where it may be.
  */
 export const counted = (usage: Usage): Usage => {
-  const { inputTokens, outputTokens } = usage
-  if (isCount(inputTokens) && isCount(outputTokens) && optionalKeys.every((key) => isCount(usage[key] ?? 0))) {
-    return usage
-  }
+  const { cacheWriteTokens, cachedInputTokens, cost, inputTokens, outputTokens, reasoningTokens } = usage
+  // nearly every usage of every call, so without a copy
+  if (
+    isCount(inputTokens) && isCount(outputTokens) && isCount(cachedInputTokens ?? 0) &&
+    isCount(cacheWriteTokens ?? 0) &&
+    isCount(reasoningTokens ?? 0) && isCount(cost ?? 0)
+  ) return usage
   const sane: { -readonly [K in keyof Usage]: Usage[K] } = {
     inputTokens: isCount(inputTokens) ? inputTokens : 0,
     outputTokens: isCount(outputTokens) ? outputTokens : 0
