@@ -152,7 +152,8 @@ export const decided = ({ totals }: Of<"RunSuspended">): string =>
     count(totals.toolCalls, "tool call")
   }; resume it.`
 
-const trimmed = (message: string): string => message.trim().replace(/\.$/, "")
+/** On one line, and without the dot at its end. */
+const trimmed = (message: string): string => message.trim().replace(/\s+/g, " ").replace(/\.$/, "")
 
 const evidence = (loop: DoomLoop.Loop | undefined): string =>
   loop === undefined ? "" : ` (${DoomLoop.tools(loop)}, ${count(loop.count, "time")})`

@@ -98,7 +98,8 @@ export const step = (self: Timeline, event: RunEvent.Durable): readonly [Timelin
   }
   if (RunEvent.isEnd(event)) return endDrive(self, event)
   const { drive } = self
-  const [stepped, before] = Spans.step(self, event)
+  // what is recorded without a drive took no time that the log knows of
+  const [stepped, before] = Spans.step(drive === undefined ? { ...self, at: event.at } : self, event)
   // where no drive is there, no turn is under way either
   const [spans, after] = drive === undefined ? Spans.flush(stepped) : [stepped, []]
   return [{ ...self, ...spans, at: event.at }, [...before, ...after].map(placed(event.runId, drive?.drive ?? 0))]

@@ -19,25 +19,6 @@ export const zero: Usage = { inputTokens: 0, outputTokens: 0 }
 
 const optionalKeys = ["cachedInputTokens", "cacheWriteTokens", "reasoningTokens", "cost"] as const
 
-/**
- * What may be believed of what somebody counted: what is no number, is below 0 or beyond all counting is none, so that a sum
- * of them can only grow. The same object where all of it is.
- */
-export const believed = (told: Usage): Usage => {
-  const given: Partial<Usage> = told ?? {}
-  const isKnown = (key: typeof optionalKeys[number]) => given[key] === undefined || isCount(given[key])
-  if (isCount(given.inputTokens) && isCount(given.outputTokens) && optionalKeys.every(isKnown)) return told
-  const usage: { -readonly [K in keyof Usage]: Usage[K] } = {
-    inputTokens: isCount(given.inputTokens) ? given.inputTokens : 0,
-    outputTokens: isCount(given.outputTokens) ? given.outputTokens : 0
-  }
-  for (const key of optionalKeys) if (isCount(given[key])) usage[key] = given[key]
-  return usage
-}
-
-const isCount = (value: unknown): value is number =>
-  typeof value === "number" && value >= 0 && value <= Number.MAX_SAFE_INTEGER
-
 /** The sum; a key that neither has is absent from it. */
 export const add = (a: Usage, b: Usage): Usage => {
   const sum: { -readonly [K in keyof Usage]: Usage[K] } = {
@@ -49,6 +30,31 @@ export const add = (a: Usage, b: Usage): Usage => {
   }
   return sum
 }
+
+/**
+ * As far as it is counts, which alone make a sum that can only grow, and that a log can hold: what is no number, below 0, or
+ * beyond all counting, is 0, and absent where it may be. The same object where all of it is counts.
+ */
+export const counted = (told: Usage): Usage => {
+  // a model or a strategy may be untyped code
+  const given: Partial<Usage> = told ?? {}
+  const { cacheWriteTokens, cachedInputTokens, cost, inputTokens, outputTokens, reasoningTokens } = given
+  if (
+    isCount(inputTokens) && isCount(outputTokens) && mayStand(cachedInputTokens) && mayStand(cacheWriteTokens) &&
+    mayStand(reasoningTokens) && mayStand(cost)
+  ) return told
+  const usage: { -readonly [K in keyof Usage]: Usage[K] } = {
+    inputTokens: isCount(inputTokens) ? inputTokens : 0,
+    outputTokens: isCount(outputTokens) ? outputTokens : 0
+  }
+  for (const key of optionalKeys) if (isCount(given[key])) usage[key] = given[key]
+  return usage
+}
+
+const mayStand = (value: unknown): boolean => value === undefined || isCount(value)
+
+const isCount = (value: unknown): value is number =>
+  typeof value === "number" && value >= 0 && value <= Number.MAX_SAFE_INTEGER
 
 /** What `maxTokens` counts. */
 export const total = (usage: Usage): number => usage.inputTokens + usage.outputTokens

@@ -1,5 +1,6 @@
 /** What becomes of the streams of Anthropic, Google and OpenAI's Responses, through their packages of the AI SDK. */
 import { createAnthropic } from "@ai-sdk/anthropic"
+import type { LanguageModelV4, LanguageModelV4StreamPart, LanguageModelV4Usage } from "@ai-sdk/provider"
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Logger, References, Stream } from "effect"
 import { LanguageModel, Toolkit } from "effect/ai"
@@ -139,6 +140,30 @@ describe("content", () => {
 })
 
 describe("the finish", () => {
+  /** What a provider's package gives that says these tokens of its answer, whatever they are. */
+  const counted = (usage: unknown) => {
+    const parts: Array<LanguageModelV4StreamPart> = [
+      { type: "stream-start", warnings: [] },
+      { type: "text-start", id: "0" },
+      { type: "text-delta", id: "0", delta: "Hi" },
+      { type: "text-end", id: "0" },
+      { type: "finish", finishReason: { unified: "stop", raw: "stop" }, usage: usage as LanguageModelV4Usage }
+    ]
+    const model: LanguageModelV4 = {
+      specificationVersion: "v4",
+      provider: "community",
+      modelId: "m",
+      supportedUrls: {},
+      doGenerate: () => Promise.reject(new Error("not asked")),
+      doStream: () => Promise.resolve({ stream: ReadableStream.from(parts) })
+    }
+    return Effect.provide(Stream.runCollect(OpenAi.stream()), LanguageModelAiSdk.layer(model))
+  }
+  const noCounts = {
+    inputTokens: { total: undefined, uncached: undefined, cacheRead: undefined, cacheWrite: undefined },
+    outputTokens: { total: undefined, text: undefined, reasoning: undefined }
+  }
+
   it.effect("has the usage, cached and written to the cache", () =>
     Effect.gen(function*() {
       const usage = { input_tokens: 10, cache_read_input_tokens: 20, cache_creation_input_tokens: 30, output_tokens: 1 }
@@ -168,6 +193,31 @@ describe("the finish", () => {
         }
       })
   )
+
+  it.effect.each<readonly [string, unknown]>([
+    ["not a number", NaN],
+    ["nothing", null],
+    ["less than none", -1],
+    ["endless", Infinity]
+  ])("has no count that is %s, and the answer is whole", ([, count]) =>
+    Effect.gen(function*() {
+      const inputTokens = { total: 3.2, noCache: count, cacheRead: count, cacheWrite: count }
+      const parts = yield* counted({ inputTokens, outputTokens: { total: count, text: count, reasoning: count } })
+      assert.strictEqual(OpenAi.text(parts), "Hi")
+      const { usage } = OpenAi.finishOf(parts)!
+      assert.deepStrictEqual({ ...usage.inputTokens }, { ...noCounts.inputTokens, total: 3 })
+      assert.deepStrictEqual({ ...usage.outputTokens }, noCounts.outputTokens)
+    }))
+
+  it.effect("of a provider that counts nothing at all has no counts, and the answer is whole", () =>
+    Effect.gen(function*() {
+      for (const usage of [undefined, {}, { inputTokens: 3, outputTokens: 4, totalTokens: 7 }]) {
+        const parts = yield* counted(usage)
+        assert.strictEqual(OpenAi.text(parts), "Hi")
+        const { inputTokens, outputTokens } = OpenAi.finishOf(parts)!.usage
+        assert.deepStrictEqual([{ ...inputTokens }, { ...outputTokens }], [noCounts.inputTokens, noCounts.outputTokens])
+      }
+    }))
 
   it.effect("has the tokens of reasoning", () =>
     Effect.gen(function*() {

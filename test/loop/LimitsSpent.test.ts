@@ -2,7 +2,11 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
 import * as TestClock from "effect/testing/TestClock"
+import * as DurableEvent from "../../src/run/DurableEvent.ts"
+import * as ContextManager from "../../src/services/ContextManager.ts"
 import * as RetryPolicy from "../../src/services/RetryPolicy.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as Limited from "../support/Limited.ts"
@@ -26,6 +30,40 @@ describe("maxTokens", () => {
       assert.strictEqual(ran(), 1)
       assert.deepStrictEqual(RunLog.outcomes(log), ["1.0 Succeeded", "2.0 NotExecuted(limit)"])
       assert.deepStrictEqual(RunLog.only(log, "RunLimited")[0]?.totals.usage, { inputTokens: 20, outputTokens: 10 })
+    }))
+
+  it.effect("holds behind a call whose tokens the model's adapter has no number of, and the log can be read", () =>
+    Effect.gen(function*() {
+      const { end, log, requests } = yield* Limited.play([
+        [TestAgent.work(1), ScriptedModel.finish("tool-calls", { inputTokens: NaN, outputTokens: 5, cost: NaN })],
+        [TestAgent.work(2), ScriptedModel.finish("tool-calls", { inputTokens: -100, outputTokens: 30 })],
+        ScriptedModel.text("late")
+      ], {
+        maxTokens: 30
+      })
+      assert.strictEqual(end, "RunLimited(tokens)")
+      assert.strictEqual(yield* requests, 2)
+      assert.deepStrictEqual(RunLog.only(log, "RunLimited")[0]?.totals.usage, { inputTokens: 0, outputTokens: 35 })
+      const decode = Schema.decodeUnknownSync(Schema.Array(DurableEvent.Durable))
+      assert.deepStrictEqual(decode(JSON.parse(JSON.stringify(log))), log)
+    }))
+
+  it.effect("holds behind a compaction whose strategy has no number of what it spent", () =>
+    Effect.gen(function*() {
+      const { agent, store } = yield* TestAgent.make([TestAgent.work(1), TestAgent.work(2)], {
+        context: Layer.succeed(ContextManager.ContextManager, {
+          plan: (view) => view.inARow === 0 ? { _tag: "Compact", request: view } : { _tag: "Send" },
+          compact: () =>
+            Effect.fail(
+              new ContextManager.CompactionError({ message: "no", usage: { inputTokens: NaN, outputTokens: 3 } })
+            )
+        })
+      })
+      yield* Effect.exit(agent.run({ sessionId: "s", input: "go", limits: { maxTokens: 1 } }))
+      const log = yield* store.log("s")
+      assert.strictEqual(RunLog.endOf(log), "RunLimited(tokens)")
+      const [discarded] = RunLog.only(log, "CompactionDiscarded")
+      assert.deepStrictEqual(discarded?.usage, { inputTokens: 0, outputTokens: 3 })
     }))
 
   it.effect.each([1, 4])(

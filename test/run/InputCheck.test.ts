@@ -115,6 +115,30 @@ describe("an input", () => {
   })
 })
 
+describe("time limits", () => {
+  it.each<readonly [string, unknown]>([
+    ["soon", "soon"],
+    ["-1", -1],
+    ["NaN", NaN],
+    ["0", 0],
+    ["-1 second", "-1 second"],
+    ["{\"seconds\":null}", { seconds: NaN }]
+  ])("of %s are refused: each call would be over before it began", (shown, value) => {
+    const { field, message } = refusal(InputCheck.timeouts({ tool: value as number }))
+    assert.strictEqual(field, "timeouts.tool")
+    assert.strictEqual(message, `timeouts.tool must be a duration of at least 1 millisecond; it is ${shown}`)
+  })
+
+  it("of a millisecond and more are taken, and of any length", () => {
+    const given = InputCheck.timeouts({ call: 1, gap: "1 hour", tool: Infinity })
+    assert.deepStrictEqual(Result.getOrThrow(given), {
+      call: Duration.millis(1),
+      gap: Duration.hours(1),
+      tool: Duration.infinity
+    })
+  })
+})
+
 describe("limits", () => {
   it("given replace the agent's, each on its own", () => {
     assert.deepStrictEqual(effective({ limits: { maxTurns: 5, maxToolCalls: 0 } }).limits, {

@@ -132,6 +132,14 @@ describe("an explanation", () => {
     assert.strictEqual(RunResult.explain(result), RunResult.explain(endOf(Draft.limited({ turns: 3 }))))
   })
 
+  it("is on one line, also of what was said on several", () => {
+    const error = RunError.invalidOutput("Expected string\n  at [\"answer\"]\r\n\tbut got 1.\n")
+    const said = "fit the agent's output schema: Expected string at [\"answer\"] but got 1; resume it"
+    assert.include(RunResult.explain(error), said)
+    const failed = endOf({ _tag: "RunFailed", error: RunError.toStored(error), totals: far })
+    for (const text of [RunResult.explain(failed), RunResult.outcome(failed)]) assert.notMatch(text, /[\n\r\t]/)
+  })
+
   it("of the error that a run failed with says why, and what to do", () => {
     assert.strictEqual(
       RunResult.explain(RunError.invalidOutput("no JSON.")),

@@ -91,6 +91,17 @@ describe("a turn", () => {
     )
   })
 
+  it("has a compaction by hand, which is of no drive, as a moment: nobody knows when it began", () => {
+    assert.deepStrictEqual(
+      shown(
+        at(0, Draft.started("go")),
+        at(10, Draft.completed()),
+        at(9_000, { ...Draft.compacted(1, []), before: 40, after: 12, cause: "manual" })
+      ).slice(2),
+      ["compaction test 9000-9000 12 of 40 messages"]
+    )
+  })
+
   it("has why a compaction was made, where the log says it", () => {
     const causes = entriesOf(Draft.log(
       Draft.started("go"),

@@ -14,6 +14,27 @@ const usage = Schema.Struct({
 })
 const check = { arbitrary: { runs: 200, seed: "usage" } }
 
+describe("what was counted", () => {
+  it.prop("is as it was told", [usage], ([a]) => {
+    assert.strictEqual(Usage.counted(a), a)
+  }, check)
+
+  it.each([Number.NaN, Infinity, -1, 1e300, null, "7", undefined])(
+    "is 0 where it is %s, and absent where it may be",
+    (odd) => {
+      const told = { inputTokens: odd, outputTokens: 3, reasoningTokens: odd, cachedInputTokens: 1, cost: odd }
+      const counted = Usage.counted(told as Usage.Usage)
+      assert.deepStrictEqual(Usage.add(counted, Usage.zero), { inputTokens: 0, outputTokens: 3, cachedInputTokens: 1 })
+      const onlyCost = Usage.counted({ ...Usage.zero, cost: odd } as Usage.Usage)
+      assert.strictEqual(onlyCost.cost, undefined)
+    }
+  )
+
+  it("is nothing where nothing was told", () => {
+    assert.deepStrictEqual(Usage.counted(undefined as never), Usage.zero)
+  })
+})
+
 describe("adding usage", () => {
   it.prop("of nothing changes nothing", [usage], ([a]) => {
     assert.deepStrictEqual(Usage.add(a, Usage.zero), a)
@@ -48,29 +69,5 @@ describe("adding usage", () => {
       Usage.total({ inputTokens: 10, outputTokens: 5, cachedInputTokens: 8, reasoningTokens: 4 }),
       15
     )
-  })
-})
-
-describe("usage that somebody told", () => {
-  it.prop("is believed as it is where it is numbers of tokens", [usage], ([a]) => {
-    assert.strictEqual(Usage.believed(a), a)
-  }, check)
-
-  it.each([Number.NaN, Infinity, -1, 1e300, null, "7", undefined])("is none where it is %s", (odd) => {
-    const told = {
-      inputTokens: odd,
-      outputTokens: 3,
-      reasoningTokens: odd,
-      cachedInputTokens: 1,
-      cost: odd
-    } as Usage.Usage
-    assert.deepStrictEqual(
-      Usage.add(Usage.believed(told), Usage.zero),
-      { inputTokens: 0, outputTokens: 3, cachedInputTokens: 1 }
-    )
-  })
-
-  it("is none where nothing was told", () => {
-    assert.deepStrictEqual(Usage.believed(undefined as never), Usage.zero)
   })
 })

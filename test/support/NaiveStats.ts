@@ -144,8 +144,8 @@ export const of = (logs: ReadonlyArray<Logs.Log>, since = -Infinity): ReturnType
   const ran = runs.flatMap(ranOf)
   const timed = runs.flatMap(timedTurnsOf)
   const waits = runs.flatMap(waitsOf)
-  const compacted = [...only("ContextCompacted"), ...only("CompactionDiscarded")]
-  const usages = [...discarded, ...answers, ...settled, ...compacted].flatMap(({ usage }) => usage ?? [])
+  const usages = [...discarded, ...answers, ...settled, ...only("ContextCompacted"), ...only("CompactionDiscarded")]
+    .flatMap(({ usage }) => usage ?? [])
   const asked = [
     ...answers.map(({ model, usage }) => ({ model, usage, calls: 1 })),
     ...discarded.flatMap(({ model, usage }) => model === undefined ? [] : [{ model, usage, calls: 0 }])

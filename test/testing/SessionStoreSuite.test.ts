@@ -1,8 +1,15 @@
-/** Where the suite of session stores can be loaded, and where it can be called. What it says is for the stores that pass it. */
+/**
+ * Where the suite of session stores can be loaded, where it can be called, and that it says what a store did which it has to
+ * refuse. What else it says is for the stores that pass it.
+ */
 import { assert, it } from "@effect/vitest"
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import { execFile } from "node:child_process"
 import { join } from "node:path"
 import { promisify } from "node:util"
+import * as Fixtures from "../../src/testing/sessions/Fixtures.ts"
 
 const testing = join(import.meta.dirname, "../../src/testing/index.ts")
 /** As where neither is installed. */
@@ -41,3 +48,15 @@ it("outside of vitest nothing of it is loaded, and the suite says what it needs"
 it("where @effect/vitest is not installed the suite says so", async () => {
   assert.strictEqual(await call({ VITEST: "true" }), `${needs}: @effect/vitest cannot be loaded`)
 })
+
+it.effect("what a store did although it has to refuse it is said in words, at the line of the test that asked for it", () =>
+  Effect.gen(function*() {
+    for (const given of [undefined, { sessionId: "s" }]) {
+      const exit = yield* Effect.exit(Fixtures.tagOf(Effect.succeed(given)))
+      assert.isTrue(Exit.isFailure(exit))
+      const error = Exit.isFailure(exit) ? Cause.squash(exit.cause) : undefined
+      assert.instanceOf(error, Error)
+      assert.match(error.message, /^The store did what it has to refuse/)
+      assert.match(error.stack ?? "", /SessionStoreSuite\.test\.ts/)
+    }
+  }))

@@ -111,11 +111,11 @@ const ending = ({ columns, paint }: Look, { at, end }: Timeline.DriveEnded, { dr
     paint.dim(TerminalText.cut(`  ${[...used, took].join(" · ")}`, columns))
 }
 
-const between = ({ columns, paint }: Look, { from, name, outcome, to }: Timeline.Span): string =>
-  paint.dim(TerminalText.cut(
-    `  ${TerminalText.line(name)}: ${outcome}${to === null || to === from ? "" : ` after ${duration(to - from)}`}`,
-    columns
-  ))
+const between = ({ columns, paint }: Look, { from, kind, name, outcome, to }: Timeline.Span): string => {
+  const what = `${kind === "compaction" ? "compact: " : ""}${TerminalText.line(name)}`
+  const waited = to === null || to === from ? "" : ` after ${duration(to - from)}`
+  return paint.dim(TerminalText.cut(`  ${what}: ${outcome}${waited}`, columns))
+}
 
 const latest = ({ from, spans }: State): number =>
   spans.reduce((last, span) => Math.max(last, span.to ?? span.from), from)

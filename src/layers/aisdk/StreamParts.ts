@@ -48,32 +48,35 @@ const responseMetadata = ({ id, modelId, timestamp }: Part<"response-metadata">)
   timestamp: timestamp === undefined || Number.isNaN(timestamp.getTime()) ? undefined : timestamp.toISOString()
 })
 
-const usage = ({ inputTokens, outputTokens }: LanguageModelV4Usage): typeof Response.Usage.Encoded => ({
+/** As far as there are counts: an answer does not depend on what a package makes of those that its provider left out. */
+const usage = (
+  { inputTokens: input, outputTokens: output }: Partial<LanguageModelV4Usage>
+): typeof Response.Usage.Encoded => ({
   inputTokens: {
-    total: TokenCount.read(inputTokens.total),
-    uncached: TokenCount.read(inputTokens.noCache),
-    cacheRead: TokenCount.read(inputTokens.cacheRead),
-    cacheWrite: TokenCount.read(inputTokens.cacheWrite)
+    total: TokenCount.read(input?.total),
+    uncached: TokenCount.read(input?.noCache),
+    cacheRead: TokenCount.read(input?.cacheRead),
+    cacheWrite: TokenCount.read(input?.cacheWrite)
   },
   outputTokens: {
-    total: TokenCount.read(outputTokens.total),
-    text: TokenCount.read(outputTokens.text),
-    reasoning: TokenCount.read(outputTokens.reasoning)
+    total: TokenCount.read(output?.total),
+    text: TokenCount.read(output?.text),
+    reasoning: TokenCount.read(output?.reasoning)
   }
 })
 
 /** The finish of the model of this name; `told` is added to its metadata. */
 export const finish = (
-  part: Part<"finish">,
+  { finishReason, providerMetadata, usage: used }: Omit<Part<"finish">, "usage"> & Partial<Part<"finish">>,
   model: string,
   told: Readonly<Record<string, unknown>>
 ): Response.StreamPartEncoded => ({
   type: "finish",
-  reason: part.finishReason.unified === "interrupted" ? "other" : part.finishReason.unified,
-  usage: usage(part.usage),
+  reason: finishReason.unified === "interrupted" ? "other" : finishReason.unified,
+  usage: usage(used ?? {}),
   metadata: {
-    ...(part.providerMetadata === undefined ? {} : Metadata.plain(part.providerMetadata)),
-    aisdk: Metadata.plain({ model, finishReason: part.finishReason.raw, usage: part.usage.raw, ...told })
+    ...(providerMetadata === undefined ? {} : Metadata.plain(providerMetadata)),
+    aisdk: Metadata.plain({ model, finishReason: finishReason.raw, usage: used?.raw, ...told })
   } as Response.ProviderMetadata
 })
 

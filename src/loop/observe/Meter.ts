@@ -3,6 +3,7 @@
  *
  * Does not own durations of model calls, which are measured around them (`Chat`).
  */
+import type * as DurableEvent from "../../run/DurableEvent.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import type * as RunState from "../../run/RunState.ts"
 import * as Usage from "../../run/Usage.ts"
@@ -83,15 +84,13 @@ class Meter implements Sink.Sink {
         return spend(event.usage, model, this.#target)
       }
       case "ContextCompacted":
-        Metrics.compacted(event.strategy)(1, this.#target)
-        return spend(event.usage, undefined, this.#target)
       case "CompactionDiscarded":
-        return spend(event.usage, undefined, this.#target)
+        return compact(event, this.#target)
       case "ToolStarted":
         this.#running.add(event.callId)
         return undefined
       case "ToolSettled": {
-        const tool = Metrics.ofTool(Sink.toolName(this.#drive, event.tool))(event.outcome._tag)
+        const tool = settled(this.#drive, event)
         tool.count(1, this.#target)
         if (this.#running.delete(event.callId)) tool.duration(event.duration / 1000, this.#target)
         return this.#answered(event.callId)
@@ -120,15 +119,47 @@ class Meter implements Sink.Sink {
   }
 }
 
-/** Counts the end of a drive that died, and nothing else of it. */
-export const ofEnds = (agent: string, target: Family.Target): Sink.See => (events) => {
-  for (const event of events) {
-    if (event._tag !== "RunAborted" && event._tag !== "RunLimited") continue
-    Metrics.ofAgent(agent).ended(Ends.named(event)).count(1, target)
+/**
+ * Counts what is appended while no drive has the session: the end of one that died, with the calls that it left, answers, and
+ * compactions.
+ */
+export const besideDrives =
+  (drive: Pick<Sink.Drive, "agent" | "tools">, target: Family.Target): Sink.See => (events) => {
+    const metrics = Metrics.ofAgent(drive.agent)
+    for (const event of events) {
+      switch (event._tag) {
+        case "RunAborted":
+        case "RunLimited":
+          metrics.ended(Ends.named(event)).count(1, target)
+          break
+        case "ApprovalResolved":
+          metrics[event.approved ? "approved" : "denied"](1, target)
+          break
+        case "ToolSettled":
+          settled(drive, event).count(1, target)
+          break
+        case "ContextCompacted":
+        case "CompactionDiscarded":
+          compact(event, target)
+          break
+        default:
+          break
+      }
+    }
   }
-}
+
+const settled = (drive: Pick<Sink.Drive, "tools">, { outcome, tool }: DurableEvent.Of<"ToolSettled">) =>
+  Metrics.ofTool(Sink.toolName(drive, tool))(outcome._tag)
 
 /** What a compaction spent is told without the model, which the log does not know. */
+const compact = (
+  event: DurableEvent.Of<"ContextCompacted" | "CompactionDiscarded">,
+  target: Family.Target
+): void => {
+  if (event._tag === "ContextCompacted") Metrics.compacted(event.strategy)(1, target)
+  spend(event.usage, undefined, target)
+}
+
 const spend = (usage: Usage.Usage, model: Metrics.OfModel | undefined, target: Family.Target): void => {
   const spending = model?.spending ?? Metrics.onCompaction
   const { cacheWriteTokens = 0, cachedInputTokens = 0, cost, inputTokens, outputTokens, reasoningTokens = 0 } = usage

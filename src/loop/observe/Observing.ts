@@ -124,7 +124,19 @@ export const make = (
   return Effect.mapEager(span, (span) => new Observing(of, span))
 }
 
-/** Where nobody reads: of a drive that died only the end is counted. */
-export const ofCrash = (agent: string, { metrics }: Telemetry.Telemetry): Publisher => ({
-  publish: Meter.ofEnds(agent, metrics)
-})
+/** Where no drive has the session, and nobody reads: what is appended is counted, and what breaks is let be. */
+export const besideDrives = (
+  drive: Pick<Sink.Drive, "agent" | "tools">,
+  { metrics }: Telemetry.Telemetry
+): Publisher => {
+  const see = Meter.besideDrives(drive, metrics)
+  return {
+    publish: (events) => {
+      try {
+        see(events)
+      } catch {
+        // it breaks for the next drive too, which says so
+      }
+    }
+  }
+}

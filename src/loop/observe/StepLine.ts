@@ -27,7 +27,20 @@ type Fields = Readonly<Record<string, string | number | undefined>>
 type Say<Event> = (event: Event, place: Place) => Fields
 
 const format = (fields: Fields): string =>
-  Object.entries(fields).flatMap(([name, value]) => value === undefined ? [] : [`${name}=${value}`]).join(" ")
+  Object.entries(fields).flatMap(([name, value]) =>
+    value === undefined ? [] : [`${name}=${typeof value === "number" ? value : word(value)}`]
+  ).join(" ")
+
+/** A value of a line: in quotes, as JSON writes it, where it would not be one word, so that no name makes fields or lines. */
+export const word = (value: string): string =>
+  isWord.test(value) ? value : JSON.stringify(value).replace(unseen, escaped)
+
+const isWord = /^[^\s\p{Cc}"=]+$/u
+
+/** What JSON leaves as it is, and some reader of lines does not. */
+const unseen = /[\p{Cc}\p{Zl}\p{Zp}]/gu
+
+const escaped = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`
 
 const isOfAttempt: ReadonlySet<RunEvent.Status> = new Set(["calling", "streaming", "retrying"])
 

@@ -8,6 +8,7 @@ import type * as Clock from "effect/Clock"
 import type * as Fiber from "effect/Fiber"
 import type * as LogLevel from "effect/LogLevel"
 import * as References from "effect/References"
+import type * as Message from "../../run/Message.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import type * as RunPolicy from "../../run/RunPolicy.ts"
 import type * as RunState from "../../run/RunState.ts"
@@ -30,6 +31,7 @@ export const make = (
   if (!verbose.has(fiber.cache.minimumLogLevel)) return undefined
   const loggers = fiber.getRef(References.CurrentLoggers)
   if (loggers.size === 0) return undefined
+  const run = StepLine.word(drive.runId)
   const place = new Place(drive, before, model, fiber.getRef(RetryPolicy.RetryPolicy))
   return {
     name: "logs",
@@ -39,7 +41,7 @@ export const make = (
         const line = StepLine.of(event, place)
         if (line === undefined) continue
         const date = new Date(clock.currentTimeMillisUnsafe())
-        const message = [`run=${drive.runId} ${line}`]
+        const message = [`run=${run} ${line}`]
         for (const logger of loggers) logger.log({ message, logLevel: "Debug", cause: Cause.empty, fiber, date })
       }
     }
@@ -49,6 +51,7 @@ export const make = (
 /** Follows a drive by its events. */
 class Place implements StepLine.Place {
   readonly drive: Sink.Drive
+  readonly #before: Pick<RunState.RunState, "turn">
   readonly #policy: RetryPolicy.RetryPolicy
   #maxRetries: number | undefined
   #limits: RunPolicy.Limits
@@ -58,14 +61,15 @@ class Place implements StepLine.Place {
 
   constructor(
     drive: Sink.Drive,
-    { limits }: RunState.RunState,
+    before: RunState.RunState,
     model: Model.ModelInfo,
     policy: RetryPolicy.RetryPolicy
   ) {
     this.drive = drive
     this.#policy = policy
-    this.#limits = limits
-    this.#maxRetries = RetryPolicy.of(policy, model).maxRetries
+    this.#before = before
+    this.#limits = before.limits
+    this.#ask(model)
   }
 
   get turn(): string | undefined {
@@ -76,24 +80,31 @@ class Place implements StepLine.Place {
     return outOf(this.#attempt, this.#maxRetries === undefined ? undefined : this.#maxRetries + 1)
   }
 
+  #ask(model: Message.ModelRef): void {
+    this.#maxRetries = RetryPolicy.of(this.#policy, model).maxRetries
+  }
+
   follow(event: RunEvent.RunEvent): void {
     switch (event._tag) {
       case "RunStarted":
-        this.#limits = { ...this.#limits, ...event.input.limits }
+        this.#limits = event.input.limits
         break
       case "RunResumed":
-        this.#limits = { ...this.#limits, ...event.limits }
+        this.#limits = event.limits ?? this.#limits
+        this.#turn = this.#before.turn
         break
       case "TurnStarted":
         if (event.turn !== this.#turn) this.#attempt = 1
         this.#turn = event.turn
+        // a fallback may have taken over in an earlier drive
+        this.#ask(event.model)
         break
       case "AttemptDiscarded":
         this.#attempt++
         break
       case "ModelSwitched":
         this.#attempt = 1
-        this.#maxRetries = RetryPolicy.of(this.#policy, event.to).maxRetries
+        this.#ask(event.to)
         break
       default:
         break

@@ -22,7 +22,8 @@ export const recovered = Effect.fnUntraced(function*(
   opened: Opening.Ready
 ): Effect.fn.Return<Opening.Opened, SessionStore.StoreError> {
   const { first, flush, second } = HeldBack.make(opened.session)
-  const others = { ...Env.nobody(), feed: Observing.ofCrash(request.brief.agent, request.settings.telemetry) }
+  const { agent, handlers: { tools } } = request.brief
+  const others = { ...Env.nobody(), feed: Observing.besideDrives({ agent, tools }, request.settings.telemetry) }
   const env = Env.make(services, request, others, { ...opened, session: first })
   const isResumed = opened.begin._tag === "Resume"
   yield* Recovery.recover(env, isResumed)

@@ -11,6 +11,7 @@ import type * as Definition from "../env/Definition.ts"
 import * as Env from "../env/Env.ts"
 import type * as Settings from "../env/Settings.ts"
 import * as Fold from "../log/Fold.ts"
+import * as Observing from "../observe/Observing.ts"
 import * as Brief from "../open/Brief.ts"
 import * as Recovery from "../open/Recovery.ts"
 
@@ -38,7 +39,9 @@ export const open = Effect.fnUntraced(function*(
   const { input, runId } = folded.state
   if (input === undefined || runId === undefined) return undefined
   const brief = yield* Brief.ofLog(definition, input, yield* Effect.fromResult(settings.timeouts))
-  const env = Env.make(services, { brief, runId, sessionId, settings }, Env.nobody(), { session, ...folded })
+  const { agent, handlers: { tools } } = brief
+  const others = { ...Env.nobody(), feed: Observing.besideDrives({ agent, tools }, settings.telemetry) }
+  const env = Env.make(services, { brief, runId, sessionId, settings }, others, { session, ...folded })
   yield* Recovery.recover(env, false)
   return env
 })

@@ -93,7 +93,7 @@ export class Collector {
         if (part.kind !== "tool-params") this.#end(part.kind, part.block, part.metadata)
         return
       case "finish":
-        this.finish = { reason: part.reason, usage: Usage.believed(part.usage) }
+        this.finish = { reason: part.reason, usage: Usage.counted(part.usage) }
         return
       case "tool-result":
         return this.#put({ ...part, providerExecuted: true })

@@ -138,8 +138,8 @@ const spentOn = (
   { ledger }: ContextManager.Request,
   { model, usage = Usage.zero }: Pick<ContextManager.CompactionError, "model" | "usage">
 ): Usage.Usage => {
-  const told = Usage.believed(usage)
-  return Usage.add(ledger.noted(), model === undefined ? told : Prices.costed(prices, model, told))
+  const counted = Usage.counted(usage)
+  return Usage.add(ledger.noted(), model === undefined ? counted : Prices.costed(prices, model, counted))
 }
 
 /** Left out where the event would be more than a store holds; readers begin at the beginning then. */

@@ -36,15 +36,16 @@ const millis = (input: Duration.Input | undefined): number | undefined =>
     onSome: Duration.toMillis
   })
 
-/** Time limits as given, as durations. */
+/** Time limits as given, as durations; what is no number is read as no time at all. */
 export const timeouts = (given: Partial<RunPolicy.Timeouts>): Checked<Partial<RunPolicy.Timeouts>> => {
   const out: { -readonly [K in keyof RunPolicy.Timeouts]?: Duration.Duration } = {}
   for (const key of Object.keys(RunPolicy.defaultTimeouts) as Array<keyof RunPolicy.Timeouts>) {
     const value = given[key]
     if (value === undefined) continue
     const duration = Duration.fromInput(value)
-    if (Option.isNone(duration)) {
-      return refuse(`timeouts.${key}`, `timeouts.${key} must be a duration; it is ${shown(value)}`)
+    if (Option.isNone(duration) || Duration.toMillis(duration.value) < 1) {
+      const says = "a duration of at least 1 millisecond"
+      return refuse(`timeouts.${key}`, `timeouts.${key} must be ${says}; it is ${shown(value)}`)
     }
     out[key] = duration.value
   }

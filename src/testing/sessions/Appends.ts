@@ -5,7 +5,19 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as SessionStore from "../../services/SessionStore.ts"
-import { answer, completed, notice, notices, open, readAll, reasonOf, seqs, started, write } from "./Fixtures.ts"
+import {
+  answer,
+  completed,
+  notice,
+  notices,
+  open,
+  readAll,
+  reasonOf,
+  refused,
+  seqs,
+  started,
+  write
+} from "./Fixtures.ts"
 import { assert, describe, type Test } from "./TestRunner.ts"
 
 export const appends = (name: string, test: Test): void => {
@@ -49,7 +61,7 @@ export const appends = (name: string, test: Test): void => {
       Effect.gen(function*() {
         const session = yield* open("s")
         yield* session.append([started({ seq: 1 })])
-        yield* Effect.flip(
+        yield* refused(
           session.append([notice({ seq: 2 }), notice({ seq: 3 }, "x".repeat(SessionStore.maxEventBytes))])
         )
         assert.strictEqual(session.head(), 1)

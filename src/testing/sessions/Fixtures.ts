@@ -71,9 +71,15 @@ export const seqs = (events: ReadonlyArray<Durable>) => events.map((event) => ev
 /** Lets other fibers go on until they wait. */
 export const idle = Effect.repeat(Effect.yieldNow, { times: 50 })
 
+/** What `effect` fails with. Where it does not, the test fails at the line that asked for it. */
+export const refused = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<E, never, R> => {
+  const accepted = new Error("The store did what it has to refuse; the test's name says what, and the stack where.")
+  return Effect.matchEffect(effect, { onFailure: Effect.succeed, onSuccess: () => Effect.die(accepted) })
+}
+
 /** The reason that `effect` fails with. */
 export const reasonOf = <A, R>(effect: Effect.Effect<A, RunError.RunError | SessionStore.StoreError, R>) =>
-  Effect.map(Effect.flip(effect), (error): RunError.RunReason | RunError.RunRefusal => error.reason)
+  Effect.map(refused(effect), (error): RunError.RunReason | RunError.RunRefusal => error.reason)
 
 export const tagOf = <A, R>(effect: Effect.Effect<A, SessionStore.StoreError, R>) =>
   Effect.map(reasonOf(effect), (reason) => reason._tag)

@@ -95,6 +95,12 @@ turn 2    model                    ░░░░░░░░░░█████
     for (const row of rows) assert.isAtMost(row.length, columns, row)
   }, { arbitrary: { runs: 200, size: 60, seed: "width" } })
 
+  it("says that a compaction by hand was one", () => {
+    const by = { ...Draft.compacted(1, []), before: 40, after: 12, cause: "manual" } as const
+    const text = draw(Draft.log(at(0, Draft.started("go")), at(10, Draft.completed()), at(9_000, by)))
+    assert.strictEqual(text.split("\n").at(-2), "  compact: test: 12 of 40 messages")
+  })
+
   it("marks where a heading is cut", () => {
     const headings = (columns: number) => draw(story, { ...plain, columns }).match(/^── .*/gm)
     assert.deepStrictEqual(headings(50), [

@@ -4,6 +4,8 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
+import * as Logger from "effect/Logger"
 import * as Metric from "effect/Metric"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
@@ -12,12 +14,15 @@ import * as Meter from "../../../src/loop/observe/Meter.ts"
 import * as RunError from "../../../src/run/RunError.ts"
 import * as RunState from "../../../src/run/RunState.ts"
 import * as Approver from "../../../src/services/Approver.ts"
+import * as ContextManager from "../../../src/services/ContextManager.ts"
 import * as Prices from "../../../src/services/Prices.ts"
 import * as ScriptedModel from "../../../src/testing/ScriptedModel.ts"
 import * as Approvals from "../../support/Approvals.ts"
 import * as DeadRun from "../../support/DeadRun.ts"
 import * as Drafts from "../../support/Drafts.ts"
 import * as Measured from "../../support/Measured.ts"
+import * as RunLog from "../../support/RunLog.ts"
+import * as Suspended from "../../support/Suspended.ts"
 import * as TestAgent from "../../support/TestAgent.ts"
 import * as TestStore from "../../support/TestStore.ts"
 
@@ -96,6 +101,90 @@ describe("runs", () => {
         `runs.live{${tested}} 0`,
         `runs{${tested},end=aborted,reason=crashed} 1`,
         `runs{${tested},end=completed,reason=stop} 1`
+      ])
+    }))
+
+  it.effect("that died while they were aborted are counted with the calls that they left, once", () =>
+    Effect.gen(function*() {
+      const measured = Measured.make()
+      const store = yield* DeadRun.left({ wasAborted: true })
+      const { agent } = yield* TestAgent.make([ScriptedModel.text("hello")], { store })
+      yield* within(measured)(agent.run({ sessionId: "s", input: "hello?" }))
+      const settled = RunLog.only(yield* store.log("s"), "ToolSettled").map(({ outcome, tool }) =>
+        `${tool} ${outcome._tag}`
+      )
+      assert.strictEqual(settled.length, 2)
+      const counts = Object.entries(Object.groupBy(settled, (call) => call)).map(([call, all = []]) => {
+        const [tool, outcome] = call.split(" ")
+        return `tool.calls{name=${tool},outcome=${outcome}} ${all.length}`
+      })
+      assert.deepStrictEqual(yield* measured.read(/^fiberloop\.tool/), counts.toSorted())
+    }))
+
+  it.effect("that died are counted also by what drives none: an answer, a compaction by hand", () =>
+    Effect.gen(function*() {
+      const measured = Measured.make()
+      const store = yield* DeadRun.left({ wasAborted: false })
+      const { agent } = yield* TestAgent.make([], { store })
+      const refusal = yield* Effect.flip(within(measured)(agent.compact("s")))
+      assert.strictEqual(refusal.reason._tag, "CompactionFailed")
+      assert.deepStrictEqual(yield* measured.read(/^fiberloop\.runs/), [`runs{${tested},end=aborted,reason=crashed} 1`])
+    }))
+
+  it.effect("go on behind one that died where no metric can be counted", () =>
+    Effect.gen(function*() {
+      class Broken extends Map<string, never> {
+        override get(): never {
+          throw new Error("SECRET")
+        }
+      }
+      const store = yield* DeadRun.left({ wasAborted: false })
+      const { agent } = yield* TestAgent.make([ScriptedModel.text("hello")], { store })
+      const result = yield* agent.run({ sessionId: "s", input: "hello?" }).pipe(
+        Effect.provideService(Metric.MetricRegistry, new Broken()),
+        Effect.provide(Logger.layer([]))
+      )
+      assert.strictEqual(result.text, "hello")
+    }))
+})
+
+describe("what is appended while no drive has the session is counted:", () => {
+  it.effect("an answer to a question of a suspended run, once", () =>
+    Effect.gen(function*() {
+      const measured = Measured.make()
+      const suspended = yield* Suspended.make([TestAgent.work(1), TestAgent.work(2)])
+      yield* within(measured)(suspended.decide("1.0"))
+      yield* within(measured)(suspended.decide("1.1", { approved: false, reason: "no" }))
+      yield* within(measured)(suspended.resume())
+      assert.deepStrictEqual(yield* measured.read(/^fiberloop\.approvals$/), [
+        `approvals{${tested},answer=approved} 1`,
+        `approvals{${tested},answer=denied} 1`
+      ])
+    }))
+
+  it.effect("a compaction by hand, with what it spent", () =>
+    Effect.gen(function*() {
+      const measured = Measured.make()
+      const { agent } = yield* TestAgent.make([ScriptedModel.text("one"), ScriptedModel.text("two")], {
+        context: Layer.succeed(ContextManager.ContextManager, {
+          plan: (view) => view.force === undefined ? { _tag: "Send" } : { _tag: "Compact", request: view },
+          compact: () =>
+            Effect.succeed({
+              strategy: "short",
+              upTo: 5,
+              replacement: [],
+              usage: { inputTokens: 7, outputTokens: 3, cost: 2 }
+            })
+        })
+      })
+      yield* agent.run({ sessionId: "s", input: "a long story" })
+      yield* agent.run({ sessionId: "s", input: "go on" })
+      yield* within(measured)(agent.compact("s"))
+      assert.deepStrictEqual(yield* measured.read(/./), [
+        "compactions{strategy=short} 1",
+        "cost{} 2",
+        "tokens{kind=input} 7",
+        "tokens{kind=output} 3"
       ])
     }))
 })
@@ -251,10 +340,10 @@ describe("what a drive publishes is counted once:", () => {
       }
     }))
 
-  it.effect("what a compaction, also one that failed, and a try at a model that is not known, spent", () =>
+  it.effect("what a compaction, one that came to nothing, and a try at a model that is not known, spent", () =>
     Effect.gen(function*() {
-      const failed = { _tag: "CompactionDiscarded", message: "it failed", usage } as const
-      for (const draft of [{ ...Drafts.compacted(1, []), usage }, failed, Drafts.discarded(1, 1, usage)]) {
+      const compaction = { _tag: "CompactionDiscarded", message: "no answer", usage } as const
+      for (const draft of [{ ...Drafts.compacted(1, []), usage }, compaction, Drafts.discarded(1, 1, usage)]) {
         const { read } = published([Drafts.started("go"), draft])
         assert.deepStrictEqual(yield* read(/tokens|cost/), [
           "cost{} 3",

@@ -5,6 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Logger from "effect/Logger"
 import * as References from "effect/References"
+import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
 import * as StepLog from "../../../src/loop/observe/StepLog.ts"
 import * as RunError from "../../../src/run/RunError.ts"
@@ -14,6 +15,7 @@ import * as RetryPolicy from "../../../src/services/RetryPolicy.ts"
 import * as ScriptedModel from "../../../src/testing/ScriptedModel.ts"
 import * as Drafts from "../../support/Drafts.ts"
 import * as Hang from "../../support/Hang.ts"
+import * as Suspended from "../../support/Suspended.ts"
 import * as TestAgent from "../../support/TestAgent.ts"
 import * as Watch from "../../support/Watch.ts"
 
@@ -158,6 +160,77 @@ it.effect("what happens to a run besides is a line each", () =>
     ])
   }))
 
+it.effect("a resumed run says the turn that it goes on with, and a new one none of the run before it", () =>
+  Effect.gen(function*() {
+    const lines: Array<string> = []
+    const logger = Logger.make(({ message }) => void lines.push(String(message).replace("run=r ", "")))
+    const suspended = yield* Suspended.make()
+    yield* Effect.gen(function*() {
+      yield* suspended.decide("1.0")
+      yield* suspended.resume()
+      yield* suspended.agent.run({ sessionId: "s", runId: "r2", input: "again" })
+    }).pipe(
+      Effect.provide(Logger.layer([logger])),
+      Effect.provideService(References.MinimumLogLevel, "Debug")
+    )
+    const [resumed, running, ...rest] = lines
+    assert.deepStrictEqual([resumed, running], [
+      "resumed=test/Tested session=s drive=2 cause=approval",
+      "status=tool_running turn=1/20"
+    ])
+    assert.deepStrictEqual(rest.filter((line) => line.startsWith("run=r2")).slice(0, 2), [
+      "run=r2 started=test/Tested session=s",
+      "run=r2 status=preparing"
+    ])
+  }))
+
+it.effect("a line says no limit that was lifted, of the run before it or of the drive before it", () =>
+  Effect.gen(function*() {
+    const lines: Array<string> = []
+    const logger = Logger.make(({ message }) => void lines.push(String(message)))
+    const { agent } = yield* TestAgent.make([
+      ScriptedModel.text("done"),
+      ScriptedModel.text("done"),
+      TestAgent.work(1),
+      ScriptedModel.text("done")
+    ])
+    yield* Effect.gen(function*() {
+      yield* agent.run({ sessionId: "s", runId: "r1", input: "go", limits: { maxTurns: 3 } })
+      yield* agent.run({ sessionId: "s", runId: "r2", input: "go", limits: { maxTurns: Infinity } })
+      yield* agent.run({ sessionId: "s", runId: "r3", input: "go", limits: { maxTurns: 1 } })
+      yield* Stream.runDrain(agent.resume({ sessionId: "s", limits: { maxTurns: Infinity } }))
+    }).pipe(
+      Effect.provide(Logger.layer([logger])),
+      Effect.provideService(References.MinimumLogLevel, "Debug")
+    )
+    assert.deepStrictEqual(lines.filter((line) => line.includes("status=calling")), [
+      "run=r1 status=calling turn=1/3 attempt=1/4",
+      "run=r2 status=calling turn=1 attempt=1/4",
+      "run=r3 status=calling turn=1/1 attempt=1/4",
+      "run=r3 status=calling turn=2 attempt=1/4"
+    ])
+  }))
+
+it.effect("a name that is not one word stands in quotes, and makes no field and no line", () =>
+  Effect.gen(function*() {
+    const lines: Array<string> = []
+    const logger = Logger.make(({ message }) => void lines.push(String(message)))
+    const name = "a\u2028b\u0085\nrun=r2 \"x\""
+    const { agent } = yield* TestAgent.make([TestAgent.work(1), ScriptedModel.text("done")], {
+      agent: { toolPolicy: { requireApprovalByDefault: true } },
+      info: { provider: "my provider", name }
+    })
+    yield* agent.run({ sessionId: "Ada's session", runId: "r 1", input: "go" }).pipe(
+      Effect.provide(Logger.layer([logger])),
+      Effect.provideService(References.MinimumLogLevel, "Debug")
+    )
+    assert.deepStrictEqual([lines[0], lines[4], lines[6]], [
+      `run="r 1" started=test/Tested session="Ada's session"`,
+      `run="r 1" answered="my provider/a\\u2028b\\u0085\\nrun=r2 \\"x\\"" finish=tool-calls input=10 output=5`,
+      `run="r 1" approval="r 1/1.0" tool=work`
+    ])
+  }))
+
 it.effect("a line says the turn and the attempt by what bounds them, where anything does", () =>
   Effect.gen(function*() {
     const retry = RetryPolicy.make({ maxRetries: 2, providers: { other: RetryPolicy.make({ maxRetries: Infinity }) } })
@@ -185,6 +258,8 @@ it.effect("a line says the turn and the attempt by what bounds them, where anyth
       "model=other/next",
       "status=calling turn=1 attempt=1"
     ])
+    const other = { ...again, model: { provider: "other", name: "next" } }
+    assert.deepStrictEqual(yield* linesOf([other, calling], { before, retry }), ["status=calling turn=2/4 attempt=1"])
     assert.deepStrictEqual(yield* linesOf([first, discarded, again, calling, moved("observing")], { before, retry }), [
       "discarded=1 error=Overloaded ms=6",
       "status=calling turn=2/4 attempt=1/3",
