@@ -84,6 +84,12 @@ const answers: ReadonlyArray<readonly [what: string, reply: OpenAi.Reply, said: 
     "API (most end in /v1) and that the model can stream",
     0
   ],
+  [
+    "a web page of a proxy that takes no more",
+    page(413),
+    "answered HTTP 413 (it is more than the server takes: send less)",
+    0
+  ],
   ["a web page that is not found", page(404), "answered HTTP 404 (check the base URL and the name of the model)", 0],
   ["a web page of a proxy", page(502), "answered HTTP 502; given up after 4 attempts, try again later", 3],
   [

@@ -32,6 +32,8 @@ export const of = (kind: ProviderErrorKind.Kind, { key, retryAfter, status }: Ci
     case "request":
       return status === 404 || status === 405
         ? "check the base URL and the name of the model"
+        : status === 413
+        ? "it is more than the server takes: send less"
         : "check the model, the settings and the tools that were sent"
   }
 }
