@@ -8,7 +8,7 @@ import type * as AttemptResult from "../../run/AttemptResult.ts"
 import type * as Message from "../../run/Message.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import * as Legality from "../../run/transcript/Legality.ts"
-import type * as Usage from "../../run/Usage.ts"
+import * as Usage from "../../run/Usage.ts"
 import type * as Model from "../../services/Model.ts"
 
 type Entry = Block | { readonly kind: "part"; readonly part: Message.AssistantPart }
@@ -93,7 +93,7 @@ export class Collector {
         if (part.kind !== "tool-params") this.#end(part.kind, part.block, part.metadata)
         return
       case "finish":
-        this.finish = part
+        this.finish = { reason: part.reason, usage: Usage.counted(part.usage) }
         return
       case "tool-result":
         return this.#put({ ...part, providerExecuted: true })
