@@ -44,7 +44,7 @@ const ledgerOf = ({ journal, prices }: Env.Env): ContextManager.Ledger => {
       return RunDecision.limitReached({ ...state, totals: { ...state.totals, usage } }, journal.now()) === undefined
     },
     note: (usage, model) => {
-      noted = Usage.add(noted, Prices.costed(prices, model, usage))
+      noted = Usage.add(noted, Prices.costed(prices, model, Usage.counted(usage)))
     },
     noted: () => noted
   }
