@@ -28,6 +28,15 @@ const talk = Effect.fnUntraced(function*(made: TestAgent.TestAgent, runs: number
   for (let n = 0; n < runs; n++) yield* made.agent.run({ sessionId: "s", input: words(n) })
 })
 
+it.effect("a condensing model that counts with what is no number of tokens does not undo what was counted", () =>
+  Effect.gen(function*() {
+    const made = yield* Condensing.make(answers(4), summary, () => spending(NaN), { condenserInfo: small })
+    yield* talk(made, 4)
+    const log = yield* made.store.log("s")
+    assert.isNotEmpty(RunLog.only(log, "ContextCompacted"))
+    for (const { totals } of RunLog.only(log, "RunCompleted")) assert.strictEqual(totals.usage.inputTokens, 10)
+  }))
+
 describe("a compaction that is cut off", () => {
   it.effect("is charged for what it had spent", () =>
     Effect.gen(function*() {
