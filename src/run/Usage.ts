@@ -19,24 +19,6 @@ export const zero: Usage = { inputTokens: 0, outputTokens: 0 }
 
 const optionalKeys = ["cachedInputTokens", "cacheWriteTokens", "reasoningTokens", "cost"] as const
 
-/** What a model says that it spent, as far as that is a sum: counts that are none, such as NaN or below 0, say nothing. */
-export const counted = (given: Usage): Usage => {
-  if (
-    isCount(given.inputTokens) && isCount(given.outputTokens) && optionalKeys.every((key) => isOptional(given[key]))
-  ) {
-    return given
-  }
-  const usage: { -readonly [K in keyof Usage]: Usage[K] } = {
-    inputTokens: isCount(given.inputTokens) ? given.inputTokens : 0,
-    outputTokens: isCount(given.outputTokens) ? given.outputTokens : 0
-  }
-  for (const key of optionalKeys) if (isCount(given[key])) usage[key] = given[key]
-  return usage
-}
-
-const isCount = (given: number | undefined): given is number => Number.isFinite(given) && given! >= 0
-const isOptional = (given: number | undefined): boolean => given === undefined || isCount(given)
-
 /** The sum; a key that neither has is absent from it. */
 export const add = (a: Usage, b: Usage): Usage => {
   const sum: { -readonly [K in keyof Usage]: Usage[K] } = {
