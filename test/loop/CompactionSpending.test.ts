@@ -58,24 +58,6 @@ describe("a compaction that is cut off", () => {
       assert.strictEqual(aborted?.totals.usage.inputTokens, 200)
     }))
 
-  it.effect("is charged for no usage that is no number of tokens", () =>
-    Effect.gen(function*() {
-      const gate = yield* ScriptedModel.makeGate
-      let asked = 0
-      const made = yield* Condensing.make(
-        answers(4),
-        summary,
-        () => asked++ < 2 ? spending([Number.NaN, 100][asked - 1]!) : [ScriptedModel.gate(gate)],
-        { condenserInfo: small }
-      )
-      yield* talk(made, 3)
-      const run = yield* made.agent.start({ sessionId: "s", input: "and now?" })
-      yield* gate.started
-      yield* run.abort
-      const [aborted] = RunLog.only(yield* made.store.log("s"), "RunAborted")
-      assert.strictEqual(aborted?.totals.usage.inputTokens, 100)
-    }))
-
   it.effect("by hand is, too, and the session takes a message at once", () =>
     Effect.gen(function*() {
       const gate = yield* ScriptedModel.makeGate
