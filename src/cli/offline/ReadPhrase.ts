@@ -29,8 +29,8 @@ const measures = [
     `how many (?:lines(?: of code)?|bytes) (?:does|has|is|are there in|are in|in|of) (?<path>.+?)(?: have| has| long| contain)?`
   ),
   form(`how (?:long|big|large) is (?<path>.+)`),
-  form(`(?:what is )?(?:the )?(?:size|length|number of (?:lines|bytes)|line count) (?:of|in) (?<path>.+)`),
-  form(`count (?:the )?lines ${of} (?<path>.+)`)
+  form(`(?:what is )?(?:the )?(?:size|length|number of (?:lines(?: of code)?|bytes)|line count) (?:of|in) (?<path>.+)`),
+  form(`count (?:the )?lines(?: of code)? ${of} (?<path>.+)`)
 ]
 
 const reads = [
@@ -43,6 +43,7 @@ const reads = [
     `(?:${verb} |what (?:is|are) )?(?:the )?(?<end>first|top|last) (?:(?<count>${numberPattern}) )?(?<unit>lines?) ${of} (?<path>.+)`
   ),
   form(`${verb} (?<path>.+?)(?: from)?,? lines? (?<from>\\d+)(?:${dash}(?:line )?(?<to>\\d+))?`),
+  form(`${verb} (?:all )?(?:the )?lines ${of} (?<path>\\S+\\.\\w{1,8}|[\uE001-\uE064])`),
   form(`${verb} (?<path>\\S+):(?<from>\\d+)(?:-(?<to>\\d+))?`),
   form(`${verb} (?<path>.+)`),
   form("what is (?:written )?(?:in|inside) (?<path>.+)"),

@@ -139,8 +139,8 @@ const described =
   /^(?:the\s+)?(?:exact\s+)?(?:word|text|string|term|symbol|name|phrase|identifier|function|class|variable|type|method|constant|interface)s?\s+(\S+)$/i
 const describedAfter = /^the\s+(\S+)\s+(?:function|class|variable|type|method|constant|interface|symbol)$/i
 
-/** Words that are a condition, and no part of a text that is not quoted: a text that has them is to be quoted. */
-const condition = /\s(?:and|or|nor)\s|\bignor(?:e|ing) (?:the )?case\b|\bcase[- ]?insensitive/i
+/** Words that are a condition, and no part of a text that is not quoted: a text that has them among others is to be quoted. */
+const condition = /\s(?:and|or|nor|but)\s|\bignor(?:e|ing) (?:the )?case\b|\scase[- ]insensitive/i
 
 /** Several words that begin like this describe what to find, and are not its text. */
 const vague =

@@ -36,6 +36,10 @@ const tasks: Record<string, Record<string, string>> = {
     "find TODO in src and test": "nothing",
     "where is todo mentioned, ignoring case": "nothing",
     "which files contain neither a nor b": "nothing",
+    "which files contain TODO but not FIXME?": "nothing",
+    "find todo case-insensitively": "nothing",
+    "where is caseInsensitive used?": "lines <caseInsensitive>",
+    "which files mention case-insensitive?": "files <case-insensitive>",
     "show all lines that start with foo": "nothing",
     "show me two files": "nothing",
     "where is \"todo, ignoring case\" mentioned": "lines <todo, ignoring case>"
@@ -51,6 +55,9 @@ const tasks: Record<string, Record<string, string>> = {
     "read lines 3 and 5 of a.ts": "nothing",
     "read lines 3- of a.ts": "nothing",
     "show the second line of a.ts": "nothing",
+    "show the lines of a.ts": "read a.ts {}",
+    "print all lines of 'my a.ts'": "read my a.ts {}",
+    "show lines of code in src/a.ts": "lines <code> in src/a.ts",
     "read the lines between 3 and 5 of a.ts": "read a.ts {\"from\":3,\"to\":5}",
     "read \"the lines of a.ts\"": "read the lines of a.ts {}",
     "read from line 3 to line 5 of a.ts": "read a.ts {\"from\":3,\"to\":5}"
@@ -60,6 +67,8 @@ const tasks: Record<string, Record<string, string>> = {
     "how many bytes is a.ts?": "measure a.ts",
     "number of lines in a.ts": "measure a.ts",
     "how many lines of code does a.ts have?": "measure a.ts",
+    "number of lines of code in a.ts": "measure a.ts",
+    "count the lines of code in a.ts": "measure a.ts",
     "what is the line count of a.ts?": "measure a.ts"
   },
   "a sum in words": {
