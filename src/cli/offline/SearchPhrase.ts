@@ -31,9 +31,10 @@ const files = (start: string, show: Search["show"]): Form =>
     show
   )
 
+/** Lines have a text; "how many lines has a.md" asks how long that is. */
 const lines = (start: string, show: Search["show"]): Form =>
   form(
-    `${start}(?:\\s+(?:all|the))*\\s+lines?(?:\\s+(?:in|of|under|below)\\s+(?<place>\\S+))?\\s+(?:that |which )?${contain}\\s+(?<text>.+)`,
+    `${start}(?:\\s+(?:all|the))*\\s+(?:line|lines(?!\\s+has\\s))(?:\\s+(?:in|of|under|below)\\s+(?<place>\\S+))?\\s+(?:that |which )?${contain}\\s+(?<text>.+)`,
     show
   )
 

@@ -21,6 +21,8 @@ const tasks: Record<string, Record<string, string>> = {
     "which lines of src/a.ts mention 'foo bar'?": "lines <foo bar> in src/a.ts",
     "show the lines with TODO in src": "lines <TODO> in src",
     "how many lines contain TODO in src?": "occurrences <TODO> in src",
+    "which line of a.ts has TODO?": "lines <TODO> in a.ts",
+    "how many lines has a.md in docs?": "nothing",
     "where in src is TODO mentioned?": "lines <TODO> in src",
     "in which files under src is TODO used?": "files <TODO> in src",
     "number of files containing TODO": "fileCount <TODO>",
