@@ -26,7 +26,7 @@ const spoken: ReadonlyArray<readonly [RegExp, string]> = [
   [inWords(`half of ${number}`), "$1 / 2"],
   [inWords("square root of ([\\d.,]+)"), "$1 ^ 0.5"]
 ]
-const words = new RegExp(`\\b${numberPattern}\\b`, "gi")
+const numberWord = new RegExp(`\\b${numberPattern}\\b`, "gi")
 const arithmetic = /^(?=.*\d)(?:[\d\s.,+\-*/^%()×·÷−–]|\d[eE][+-]?\d|\bmod\b|\bof\b)+$/i
 
 /** Nothing but numbers, signs and their names, with a sign or a question around them. */
@@ -34,7 +34,7 @@ export const parse = (phrase: Phrase): Calculate | undefined => {
   const whole = phrase.plain(phrase.words).replace(/\s*(?:=|equals?|is)\s*$/i, "")
   const question = asking.exec(whole)
   const numbers = whole.slice(question?.[0].length ?? 0).replace(
-    words,
+    numberWord,
     (word) => /\d/.test(word) ? word : `${toNumber(word)}`
   )
   const sum = spoken.reduce((text, [word, sign]) => text.replace(word, sign), numbers)
