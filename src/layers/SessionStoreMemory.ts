@@ -16,7 +16,7 @@ import * as SessionStore from "../services/SessionStore.ts"
 import * as MemoryFork from "./memory/MemoryFork.ts"
 import * as MemoryLog from "./memory/MemoryLog.ts"
 import * as MemoryReading from "./memory/MemoryReading.ts"
-import { type ListOptions, MemorySessions } from "./memory/MemorySessions.ts"
+import { MemorySessions } from "./memory/MemorySessions.ts"
 import * as MemoryWriter from "./memory/MemoryWriter.ts"
 import * as SessionErrors from "./store/SessionErrors.ts"
 import * as SessionSignals from "./store/SessionSignals.ts"
@@ -40,7 +40,9 @@ export const make: Effect.Effect<SessionStore.SessionStore["Service"]> = Effect.
     })
   )
 
-  const list = Effect.fn("SessionStore.list")((options: ListOptions = {}) => Effect.sync(() => sessions.list(options)))
+  const list = Effect.fn("SessionStore.list")((options: SessionStore.ListOptions = {}) =>
+    Effect.sync(() => sessions.list(options))
+  )
 
   const fork = Effect.fn("SessionStore.fork")((sessionId: string, options: SessionStore.ForkOptions) =>
     Effect.flatMap(

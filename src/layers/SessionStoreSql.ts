@@ -88,7 +88,7 @@ export const make = Effect.fnUntraced(function*(
   const lastOf = (sessionId: string, type: SessionStore.Landmark, runId?: string) =>
     Tracing.spanned("SessionStore.lastOf", asked(log.lastOf(sessionId, type, runId)))
 
-  const list = Effect.fn("SessionStore.list")((options: SessionList.ListOptions = {}) => asked(sessions.list(options)))
+  const list = Effect.fn("SessionStore.list")((options: SessionStore.ListOptions = {}) => asked(sessions.list(options)))
 
   const info = Effect.fn("SessionStore.info")((sessionId: string) => asked(sessions.info(sessionId)))
 

@@ -42,6 +42,12 @@ export interface OpenOptions {
   readonly takeOver?: boolean
 }
 
+/** Which sessions are listed: all or `limit`, from the newest or behind `after`, the last one of the page before. */
+export interface ListOptions {
+  readonly limit?: number
+  readonly after?: SessionInfo
+}
+
 /** What a fork copies, and under which id. */
 export interface ForkOptions {
   /** the id of the copy; one that is in use is `InvalidInput` */
@@ -101,11 +107,8 @@ export class SessionStore extends Context.Service<SessionStore, {
    * a session that is not there yet; `SessionNotFound` once it is removed.
    */
   readonly watch: (sessionId: string, from?: number) => Stream.Stream<RunEvent.Durable, StoreError>
-  /** Sessions, last changed first, all or `limit`, without reading logs. `after` is the last one of the page before. */
-  readonly list: (options?: {
-    readonly limit?: number
-    readonly after?: SessionInfo
-  }) => Effect.Effect<ReadonlyArray<SessionInfo>, StoreError>
+  /** Sessions, last changed first, without reading logs. */
+  readonly list: (options?: ListOptions) => Effect.Effect<ReadonlyArray<SessionInfo>, StoreError>
   /** What `list` shows of this session; `undefined` when unknown. */
   readonly info: (sessionId: string) => Effect.Effect<SessionInfo | undefined, StoreError>
   /**

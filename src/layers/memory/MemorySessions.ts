@@ -6,8 +6,6 @@
 import type * as SessionStore from "../../services/SessionStore.ts"
 import * as MemoryLog from "./MemoryLog.ts"
 
-export type ListOptions = NonNullable<Parameters<SessionStore.SessionStore["Service"]["list"]>[0]>
-
 export class MemorySessions {
   readonly #logs = new Map<string, MemoryLog.MemoryLog>()
 
@@ -30,7 +28,7 @@ export class MemorySessions {
     this.#logs.delete(sessionId)
   }
 
-  list({ after, limit }: ListOptions): ReadonlyArray<SessionStore.SessionInfo> {
+  list({ after, limit }: SessionStore.ListOptions): ReadonlyArray<SessionStore.SessionInfo> {
     const infos = Array.from(this.#logs.values(), MemoryLog.infoOf).filter((info) => info.head > 0)
     const behind = infos.filter((info) => after === undefined || newestFirst(after, info) < 0)
     return behind.sort(newestFirst).slice(0, limit)

@@ -15,11 +15,9 @@ import * as SessionRows from "./SessionRows.ts"
 
 type Fault = SqlError.SqlError | SessionStore.StoreError
 
-export type ListOptions = NonNullable<Parameters<SessionStore.SessionStore["Service"]["list"]>[0]>
-
 interface SessionList {
   /** Last changed first. */
-  readonly list: (options: ListOptions) => Effect.Effect<ReadonlyArray<SessionStore.SessionInfo>, Fault>
+  readonly list: (options: SessionStore.ListOptions) => Effect.Effect<ReadonlyArray<SessionStore.SessionInfo>, Fault>
   readonly info: (sessionId: string) => Effect.Effect<SessionStore.SessionInfo | undefined, Fault>
   /** Takes a session away with its log, all or nothing. */
   readonly remove: (sessionId: string) => Effect.Effect<void, Fault>
@@ -28,7 +26,7 @@ interface SessionList {
 export const make = (sql: SqlClient.SqlClient, claims: SessionClaims.SessionClaims): SessionList => {
   const { events, sessions, within } = SessionDialect.make(sql)
 
-  const list = ({ after, limit = Number.MAX_SAFE_INTEGER }: ListOptions) => {
+  const list = ({ after, limit = Number.MAX_SAFE_INTEGER }: SessionStore.ListOptions) => {
     const before = after === undefined
       ? sql.literal("")
       : sql`AND (updated_at, id) < (${after.updatedAt}, ${after.sessionId})`
