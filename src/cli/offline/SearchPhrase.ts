@@ -13,7 +13,7 @@ const uses = "(?:uses?|usages?|occurrences?|mentions?|references?|instances?|lin
 const grep = "grep(?:\\s+-[rRnHF]+)*(?!\\s+-)"
 const verb = `(?:find|search(?: for)?|${grep}(?: for)?|look for|locate|show)`
 const place = "(?:\\s+(?:in|under|below|within|inside|across|throughout|of|from)\\s+(?<place>.+))?"
-const anywhere = "(?:\\s+(?:anywhere|somewhere))?"
+const anywhere = "\\s+(?:any|some|every)where"
 
 interface Form {
   readonly pattern: RegExp
@@ -65,7 +65,7 @@ const forms: ReadonlyArray<Form> = [
   form(`where\\s+(?:in|under|below)\\s+(?<place>\\S+)\\s+(?:is|are|does|do)\\s+(?<text>.+?)(?:\\s+${found})?`, "lines"),
   form(`in (?:which|what) files?\\s+(?:is|are|does|do)\\s+(?<text>.+?)\\s+${found}${place}`, "files"),
   form(
-    `(?:how many times|how often)\\s+(?:does|do|is|are|has|have|did)\\s+(?<text>.+?)\\s+(?:been )?${found}${anywhere}${place}`,
+    `(?:how many times|how often)\\s+(?:does|do|is|are|has|have|did)\\s+(?<text>.+?)\\s+(?:been )?${found}(?:${anywhere})?${place}`,
     "occurrences"
   ),
   form(
@@ -81,7 +81,7 @@ const forms: ReadonlyArray<Form> = [
     `(?:where|on (?:which|what) lines?)\\s+(?:is|are|do we|do i|does|do|was|can i find)\\s+(?<text>.+?)(?:\\s+(?:being\\s+)?${found})?${place}`,
     "lines"
   ),
-  form(`(?:does|do|is|are)\\s+(?<text>.+?)\\s+${found}${anywhere}${place}`, "lines"),
+  form(`(?:does|do|is|are)\\s+(?<text>.+?)\\s+${found}(?:${anywhere})?${place}`, "lines"),
   form(`search\\s+(?<place>\\S+)\\s+for\\s+(?<text>.+)`, "lines"),
   form(`${verb}\\s+(?:all\\s+|the\\s+|all the\\s+)?${uses}\\s+(?:of|to|with|containing)\\s+(?<text>.+)`, "lines"),
   form(`${verb}\\s+(?<text>.+)`, "lines")
@@ -150,9 +150,11 @@ const vague =
 /** Words that ask for lines or files, and not for a text. */
 const things = new RegExp(`^(?:lines? (?:that|which|with|where)\\s.*|${numberPattern} (?:files|lines))$`, "i")
 
+const atEnd = new RegExp(`${anywhere}$`, "i")
+
 /** The text itself, without what says of which kind it is. Globs and nothing at all are no texts. */
 const subject = (all: string, phrase: Phrase): string => {
-  const words = all.replace(/^(?:all the|all of the|all|every|each|any)\s+/i, "").replace(/\s+(?:any|every)where$/i, "")
+  const words = all.replace(/^(?:all the|all of the|all|every|each|any)\s+/i, "").replace(atEnd, "")
   const bare = described.exec(words)?.[1] ?? describedAfter.exec(words)?.[1] ?? words
   const quoted = phrase.quotedBy(bare)
   if (quoted !== undefined) return quoted

@@ -28,6 +28,8 @@ const tasks: Record<string, Record<string, string>> = {
     "number of files containing TODO": "fileCount <TODO>",
     "how many occurrences of TODO are in src?": "occurrences <TODO> in src",
     "search for TODO everywhere": "lines <TODO>",
+    "find TODO somewhere in src": "lines <TODO> in src",
+    "is TODO used everywhere in src?": "lines <TODO> in src",
     "grep -rn TODO src": "lines <TODO> in src",
     "grep -r 'a b'": "lines <a b>"
   },
