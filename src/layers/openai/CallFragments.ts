@@ -71,14 +71,15 @@ export class CallFragments {
     return this.#calls.flatMap(apart).filter((call) => call.name !== "")
   }
 
-  /** Adds the fragments of one chunk, one after the other, and gives the call of each, which has it by then. */
-  *add(fragments: ReadonlyArray<Fragment>): Generator<Call, void> {
+  /** Adds the fragments of one chunk, one after the other; `added` gets the call of each, which has it by then. */
+  add(fragments: ReadonlyArray<Fragment>, added: (call: Call) => void): void {
     this.#chunk++
     const isMore = fragments.length > 1 && fragments.every(isUnmarked)
-    for (const [place, fragment] of fragments.entries()) {
+    for (let place = 0; place < fragments.length; place++) {
+      const fragment = fragments[place]!
       const found = isMore ? this.#goingOn(place) : this.#find(fragment)
       const isAnother = found === undefined || beginsAnother(found, fragment, this.#chunk)
-      yield this.#extend(isAnother ? this.#begin(fragment, place) : found, fragment)
+      added(this.#extend(isAnother ? this.#begin(fragment, place) : found, fragment))
     }
   }
 

@@ -17,11 +17,11 @@ export class ToolCalls {
 
   /** Adds the fragments of one chunk, in order. */
   push(fragments: ReadonlyArray<Fragment>, out: Parts): void {
-    for (const call of this.#fragments.add(fragments)) {
-      if (call.name === "" || call.unsent === "") continue
+    this.#fragments.add(fragments, (call) => {
+      if (call.name === "" || call.unsent === "") return
       out.push({ type: "tool-params-delta", id: this.#start(call, out), delta: call.unsent })
       call.unsent = ""
-    }
+    })
   }
 
   /** Emits every call; none, and `false`, when one has arguments and no name. */
