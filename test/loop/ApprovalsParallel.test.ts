@@ -271,6 +271,20 @@ describe("the status", () => {
       yield* watch.over
     }))
 
+  it.effect("is suspended where a call of a dead drive was the last that did not wait for a person, one by one", () =>
+    Effect.gen(function*() {
+      const calls = [Drafts.call("work", { n: 1 }), Drafts.call("work", { n: 2 })]
+      const store = yield* DeadRun.of([
+        ...[Drafts.started("go"), Drafts.turnStarted(1), Drafts.assistant(calls)],
+        { ...Drafts.toolStarted("1.1", { n: 2 }), tool: "work" }
+      ])
+      const made = yield* Approvals.make([], { store })
+      const resumed = made.agent.resume({ sessionId: "s" })
+      const reconcile = () => Effect.succeed<Reconciler.Answer>({ _tag: "Done", result: "paid" })
+      yield* Stream.runDrain(Stream.provideService(resumed, Reconciler.Reconciler, { reconcile }))
+      assert.strictEqual(RunLog.endOf(yield* store.log("s")), "RunSuspended(approval)")
+    }))
+
   it.effect("becomes awaiting_human when the last sibling of a call that waits has ended", () =>
     Effect.gen(function*() {
       const approver = Approvals.desk()
