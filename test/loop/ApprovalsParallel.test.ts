@@ -275,7 +275,9 @@ describe("the status", () => {
     Effect.gen(function*() {
       const calls = [Drafts.call("work", { n: 1 }), Drafts.call("work", { n: 2 })]
       const store = yield* DeadRun.of([
-        ...[Drafts.started("go"), Drafts.turnStarted(1), Drafts.assistant(calls)],
+        Drafts.started("go"),
+        Drafts.turnStarted(1),
+        Drafts.assistant(calls),
         { ...Drafts.toolStarted("1.1", { n: 2 }), tool: "work" }
       ])
       const made = yield* Approvals.make([], { store })

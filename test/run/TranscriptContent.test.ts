@@ -118,8 +118,13 @@ describe("what a person said last", () => {
 
   it("is the same behind a compaction that keeps it", () => {
     const log = [
-      ...[Draft.started("go"), Draft.assistant([Message.text("gone")]), Draft.turnFinished(1), Draft.completed()],
-      ...[Draft.started("a long story"), Draft.aborted, Draft.started("hello")],
+      Draft.started("go"),
+      Draft.assistant([Message.text("gone")]),
+      Draft.turnFinished(1),
+      Draft.completed(),
+      Draft.started("a long story"),
+      Draft.aborted,
+      Draft.started("hello"),
       Draft.compacted(4, [])
     ]
     assert.deepStrictEqual(said(...log), [Message.text("hello")])
