@@ -7,8 +7,11 @@ import * as TestClock from "effect/testing/TestClock"
 import type * as Agent from "../../src/Agent.ts"
 import type * as Approver from "../../src/services/Approver.ts"
 import type { Hook } from "../../src/services/Hooks.ts"
+import * as Reconciler from "../../src/services/Reconciler.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as Approvals from "../support/Approvals.ts"
+import * as DeadRun from "../support/DeadRun.ts"
+import * as Drafts from "../support/Drafts.ts"
 import * as Hang from "../support/Hang.ts"
 import * as RunLog from "../support/RunLog.ts"
 import * as TestAgent from "../support/TestAgent.ts"
@@ -241,6 +244,47 @@ describe("the status", () => {
         if (event._tag === "StatusChanged" && event.to === "awaiting_human" && running > 0) wrong.push(`${running} run`)
       }
       assert.deepStrictEqual(wrong, [])
+    }))
+
+  it.effect("becomes awaiting_human beside a call of a dead drive once it is known what became of that", () =>
+    Effect.gen(function*() {
+      const [approver, known] = [Approvals.desk(), yield* Deferred.make<Reconciler.Answer>()]
+      const calls = [Drafts.call("work", { n: 1 }), Drafts.call("work", { n: 2 })]
+      const store = yield* DeadRun.of([
+        Drafts.started("go", { toolPolicy: { maxParallel: 2 } }),
+        Drafts.turnStarted(1),
+        Drafts.assistant(calls),
+        Drafts.toolStarted("1.0", { n: 1 })
+      ])
+      const made = yield* Approvals.make([ScriptedModel.text("ok")], { approver, store, agent: parallel })
+      const resumed = made.agent.resume({ sessionId: "s" })
+      const watch = yield* Watch.make(
+        Stream.provideService(resumed, Reconciler.Reconciler, { reconcile: () => Deferred.await(known) })
+      )
+      yield* approver.asked("1.1")
+      yield* TestClock.adjust("1 second")
+      assert.deepStrictEqual(yield* statuses(made, watch), { live: "tool_running", log: "tool_running" })
+      yield* Deferred.succeed(known, { _tag: "Done", result: "paid" })
+      yield* TestClock.adjust("1 second")
+      assert.deepStrictEqual(yield* statuses(made, watch), { live: "awaiting_human", log: "awaiting_human" })
+      yield* approver.answer("1.1", Approvals.yes)
+      yield* watch.over
+    }))
+
+  it.effect("is suspended where a call of a dead drive was the last that did not wait for a person, one by one", () =>
+    Effect.gen(function*() {
+      const calls = [Drafts.call("work", { n: 1 }), Drafts.call("work", { n: 2 })]
+      const store = yield* DeadRun.of([
+        Drafts.started("go"),
+        Drafts.turnStarted(1),
+        Drafts.assistant(calls),
+        { ...Drafts.toolStarted("1.1", { n: 2 }), tool: "work" }
+      ])
+      const made = yield* Approvals.make([], { store })
+      const resumed = made.agent.resume({ sessionId: "s" })
+      const reconcile = () => Effect.succeed<Reconciler.Answer>({ _tag: "Done", result: "paid" })
+      yield* Stream.runDrain(Stream.provideService(resumed, Reconciler.Reconciler, { reconcile }))
+      assert.strictEqual(RunLog.endOf(yield* store.log("s")), "RunSuspended(approval)")
     }))
 
   it.effect("becomes awaiting_human when the last sibling of a call that waits has ended", () =>

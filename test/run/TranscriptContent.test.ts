@@ -107,6 +107,31 @@ describe("a user's words", () => {
   })
 })
 
+describe("what a person said last", () => {
+  const said = (...drafts: ReadonlyArray<Draft.Placed>) =>
+    Transcript.latestSaid(Transcript.fromLog(Draft.log(...drafts)))?.content
+
+  it("is all of an input, and nothing before it that had no answer", () => {
+    const log = [Draft.started("a long story"), Draft.aborted, Draft.input("hello", "and now?")]
+    assert.deepStrictEqual(said(...log), [Message.text("hello"), Message.text("and now?")])
+  })
+
+  it("is the same behind a compaction that keeps it", () => {
+    const log = [
+      Draft.started("go"),
+      Draft.assistant([Message.text("gone")]),
+      Draft.turnFinished(1),
+      Draft.completed(),
+      Draft.started("a long story"),
+      Draft.aborted,
+      Draft.started("hello"),
+      Draft.compacted(4, [])
+    ]
+    assert.deepStrictEqual(said(...log), [Message.text("hello")])
+    assert.deepStrictEqual(said(...log, Draft.notice("Go on.")), [Message.text("hello"), Message.text("Go on.")])
+  })
+})
+
 describe("a call", () => {
   it.prop("has one result, in call order, behind its message", [Logs.odd], ([{ log }]) => {
     for (let n = 1; n <= log.length; n += 3) {

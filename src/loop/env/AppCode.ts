@@ -8,7 +8,7 @@ import * as Effect from "effect/Effect"
 import * as Leavable from "../../services/fibers/Leavable.ts"
 import type * as Env from "./Env.ts"
 
-/** What application code that is asked about a turn is told of where it is. */
+/** What application code is told of the turn that it is asked about. */
 export const placeOf = ({ journal, sessionId }: Pick<Env.Env, "journal" | "sessionId">, turn: number) => ({
   sessionId,
   runId: journal.runId,

@@ -2,8 +2,8 @@
  * What is said to a run under way, and what whoever says it is told: stored through the run's own writer before anything else,
  * said to the model with the next turn that begins, or not said to it, where the end came first.
  *
- * What became of an input is what the log says: it is told when that is stored, and a store that fails is an error and
- * nothing is told. Does not own when the model is asked next; that is `Turn`.
+ * What became of an input is what the log says: it is told once that is stored, and where the store fails, that error is.
+ * Does not own when the model is asked next; that is `Turn`.
  */
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -69,7 +69,7 @@ export class Inbox {
     }
   }
 
-  /** Nothing more is accepted; of what waits in the queue the end is told that is recorded next. */
+  /** Nothing more is accepted; what waits in the queue is not said to the model any more, for the end that is recorded next. */
   close(journal: Journal.Journal, end: RunEvent.End["_tag"]): void {
     this.#journal = undefined
     for (const { messages } of journal.state.queued) this.#judge(messages, Delivery.notDeliveredBefore(end))

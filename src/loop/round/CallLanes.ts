@@ -52,8 +52,10 @@ const oneByOne = function*(env: Env.Env, progress: RoundProgress, calls: Calls, 
     const next = judged._tag === "Wait" ? yield* judged.verdict : judged
     const isUndecided = next._tag === "Run" && call.phase === "pending" && call.decision === undefined
     if (isUndecided && isHeld) continue
-    if (next._tag === "Settle") CallStep.settle(env, next.call, next.outcome, next)
-    else if (next._tag !== "Ask") yield* CallStep.perform(env, progress, next)
+    if (next._tag === "Settle") {
+      CallStep.settle(env, next.call, next.outcome, next)
+      progress.rest()
+    } else if (next._tag !== "Ask") yield* CallStep.perform(env, progress, next)
     else {
       const decided = yield* Permission.obtain({ env, progress, nobody: Effect.void }, next.call)
       if (decided !== undefined) yield* CallStep.perform(env, progress, { _tag: "Run", call: decided })

@@ -47,7 +47,7 @@ export const obtain = function*(round: Around, asked: Call, n = 1): Steps<Call |
 /** The call once somebody has decided about it; not while nobody does, nor once no other call of the round may run. */
 const decision = function*({ env, nobody, progress }: Around, call: Call): Steps<Call | undefined> {
   if (!progress.mayRun()) return undefined
-  // one after the other, so that the log has the questions in call order
+  // one after the other: in call order, but for calls whose hooks or rule took their time
   const question = yield* progress.line.withPermit(Question.pose(env, call))
   const isNew = progress.asked(question.approvalId)
   yield* env.journal.commit

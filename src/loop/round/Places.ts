@@ -43,6 +43,7 @@ export class Places {
         return Effect.flatMap(next.verdict, (verdict) => this.letIn(verdict))
       case "Settle":
         CallStep.settle(this.#env, next.call, next.outcome, next)
+        this.#progress.rest()
         return this.#leave()
       case "Ask":
         return Effect.gen(() => this.#ask(next.call))

@@ -95,7 +95,7 @@ const take = Effect.fnUntraced(function*(env: Env.Env, question: Approver.Questi
   record(env, question, { approved: answer.approved, by, reason, params: edited?.success })
 })
 
-/** As much of what untyped code may have made of a text as a log holds. */
+/** As much of a text as a log holds; what else untyped code gives is left out. */
 const wordsOf = (given: string | undefined): string | undefined =>
   typeof given === "string" ? Bounds.message(given) : undefined
 

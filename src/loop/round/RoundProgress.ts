@@ -10,7 +10,7 @@ import * as Effect from "effect/Effect"
 import * as Semaphore from "effect/Semaphore"
 import type * as RunError from "../../run/RunError.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
-import type * as OpenCall from "../../run/state/OpenCall.ts"
+import * as OpenCall from "../../run/state/OpenCall.ts"
 import * as RunDecision from "../../run/state/RunDecision.ts"
 import * as RunRound from "../../run/state/RunRound.ts"
 import * as ToolOutcome from "../../run/ToolOutcome.ts"
@@ -21,7 +21,6 @@ export class RoundProgress {
   toolError: RunError.Stored | undefined
   /** the limit that was reached, where one was */
   spent: RunEvent.LimitedReason | undefined
-  #running = 0
   /** the questions that wait for a person, by id; most rounds have none */
   #waiting: Set<string> | undefined
   /** a call has ended behind which no other may run, and who waits for that */
@@ -54,12 +53,10 @@ export class RoundProgress {
   }
 
   began(): void {
-    this.#running++
     this.#goOn()
   }
 
   ended(call: OpenCall.OpenCall, outcome: ToolOutcome.ToolOutcome): void {
-    this.#running--
     if (ToolOutcome.isError(outcome)) this.#failed(call)
     if (!this.mayRun()) this.#isHalted = true
     if (this.#isHalted && this.#halted !== undefined) Deferred.doneUnsafe(this.#halted, Effect.void)
@@ -79,11 +76,16 @@ export class RoundProgress {
     this.#goOn()
   }
 
-  /** The round waits for a person while one is asked and nothing runs. */
+  /**
+   * The round waits for a person while one is asked and every call that was started has its outcome, also one that a dead drive
+   * started.
+   */
   rest(): void {
     const { journal } = this.#env
     const isAsked = this.#waiting !== undefined && this.#waiting.size > 0
-    if (this.#running === 0 && isAsked && journal.status === "tool_running") journal.move("everyCallWaits")
+    if (isAsked && journal.status === "tool_running" && OpenCall.waits(journal.state.openCalls)) {
+      journal.move("everyCallWaits")
+    }
   }
 
   #failed(call: Failed): void {

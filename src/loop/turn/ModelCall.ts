@@ -143,7 +143,7 @@ const goOn = function*(
   return { _tag: "Again", again: { env: taken.env, asked, tries: Tries.make(policies, to, attempt) } }
 }
 
-/** Records what an attempt cost that does not count, before an application's rule is asked, which may throw. */
+/** Records what an attempt that does not count has cost, before the application's rule is asked, which may throw. */
 const discard = (
   { journal, prices }: Env.Env,
   { model }: Asking.Asked,

@@ -36,7 +36,7 @@ const millis = (input: Duration.Input | undefined): number | undefined =>
     onSome: Duration.toMillis
   })
 
-/** Time limits as given, as durations; what is no number is read as no time at all. */
+/** Time limits as given, as durations; NaN is no time at all. */
 export const timeouts = (given: Partial<RunPolicy.Timeouts>): Checked<Partial<RunPolicy.Timeouts>> => {
   const out: { -readonly [K in keyof RunPolicy.Timeouts]?: Duration.Duration } = {}
   for (const key of Object.keys(RunPolicy.defaultTimeouts) as Array<keyof RunPolicy.Timeouts>) {

@@ -121,7 +121,7 @@ describe("runs", () => {
       assert.deepStrictEqual(yield* measured.read(/^fiberloop\.tool/), counts.toSorted())
     }))
 
-  it.effect("that died are counted also by what drives none: an answer, a compaction by hand", () =>
+  it.effect("that died are counted also where a compaction by hand finds them", () =>
     Effect.gen(function*() {
       const measured = Measured.make()
       const store = yield* DeadRun.left({ wasAborted: false })
