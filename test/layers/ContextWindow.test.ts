@@ -172,6 +172,20 @@ describe("a compaction", () => {
     assert.include(least, "turn 8")
   })
 
+  it("by hand leaves what had no answer, unless it is more than may be sent", () => {
+    const transcript = Transcript.fromLog(
+      Draft.log(Draft.started("what to build"), Draft.aborted, Draft.started("build it"))
+    )
+    const by = (limit: number) => Effect.runSyncExit(window.compact(Views.view(transcript, { force: "manual", limit })))
+    const all = Views.tokens(transcript)
+    assert.isTrue(Exit.isFailure(by(all)))
+    const tooMuch = by(all - 1)
+    assert.isTrue(Exit.isSuccess(tooMuch))
+    if (Exit.isSuccess(tooMuch)) {
+      assert.deepStrictEqual(tooMuch.value.replacement, [Message.user("build it")])
+    }
+  })
+
   it("keeps the newest seventy percent", () => {
     const after = compact(window, Transcript.fromLog(talk(20)))
     assert.deepStrictEqual(contents(after!), contents(Transcript.fromLog(talk(20))).slice(6))

@@ -43,13 +43,16 @@ export const make = (
   const cut = cutAt(entries, end, latest)
   const isOpen = openSeq !== undefined && latest >= open
   if (isOpen || entries[latest]?.latest === undefined) return cut
-  return cut !== undefined && isEnough(cut) && fits(view, cut)
+  // by hand nothing has to go that may be sent
+  const mayStay = view.force === "manual" || (cut !== undefined && isEnough(cut))
+  return mayStay && fits(view, cut)
     ? cut
     : cutAt(withinLatest(entries, latest), Math.max(end, latest + 1) + 1, latest + 1)
 }
 
-/** Whether what stays may be sent, as far as that is known. */
-const fits = ({ size, transcript }: ContextManager.View, { replacement, upTo }: Cut): boolean => {
+/** Whether what stays may be sent, as far as that is known; without a cut that is all. */
+const fits = ({ size, transcript }: ContextManager.View, cut: Cut | undefined): boolean => {
+  const { replacement, upTo } = cut ?? { replacement: [], upTo: 0 }
   const { fixed, limit } = size
   if (limit === undefined) return true
   const kept = Transcript.entries(transcript).filter(({ memory, seq }) => seq > upTo || memory !== undefined)
