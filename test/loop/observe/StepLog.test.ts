@@ -23,22 +23,40 @@ const busy = ScriptedModel.fail(
   new RunError.RetryableError<RunError.ProviderReason>({ _tag: "Overloaded", message: "busy", retryAfter: 5000 })
 )
 
+type Level = "Debug" | "Info"
+
+/** What a program says at a level and above it, behind that level. */
+const saidBy = <E, R>(
+  program: Effect.Effect<unknown, E, R>,
+  level: Level
+): Effect.Effect<ReadonlyArray<string>, E, R> => {
+  const lines: Array<string> = []
+  const logger = Logger.make(({ logLevel, message }) => void lines.push(`${logLevel} ${String(message)}`))
+  return program.pipe(
+    Effect.provide(Logger.layer([logger])),
+    Effect.provideService(References.MinimumLogLevel, level),
+    Effect.as(lines)
+  )
+}
+
+/** The debug lines of a program, which says nothing else. */
+const linesBy = <E, R>(program: Effect.Effect<unknown, E, R>) =>
+  Effect.map(saidBy(program, "Debug"), (lines) => lines.map((line) => line.replace(/^Debug /, "")))
+
 /** The lines of a run that is tried again and calls a tool. */
-const logged = (level: "Debug" | "Info") =>
+const logged = (level: Level) =>
   Effect.gen(function*() {
-    const lines: Array<string> = []
-    const logger = Logger.make(({ logLevel, message }) => void lines.push(`${logLevel} ${String(message)}`))
     const { agent } = yield* TestAgent.make([busy, TestAgent.work(1), ScriptedModel.text("done")], {
       tool: () => Effect.fail("no")
     })
     const events = agent.stream({ sessionId: "s", runId: "r1", input: "go" })
-    yield* Effect.gen(function*() {
+    const run = Effect.gen(function*() {
       const { over, until } = yield* Watch.make(events)
       yield* until("RetryScheduled")
       yield* TestClock.adjust("5 seconds")
       yield* over
-    }).pipe(Effect.provide(Logger.layer([logger])), Effect.provideService(References.MinimumLogLevel, level))
-    return lines
+    })
+    return yield* saidBy(run, level)
   })
 
 it.effect("each step of a run is a debug line", () =>
@@ -95,18 +113,14 @@ const linesOf = (
     readonly retry?: RetryPolicy.RetryPolicy
   } = {}
 ) => {
-  const lines: Array<string> = []
-  const logger = Logger.make(({ message }) => void lines.push(String(message)))
   const drive = { agent: "test/Agent", sessionId: "s", runId: "r", tools: { search: true } }
-  return Effect.withFiber((fiber) =>
-    Effect.sync(() => {
+  const seen = Effect.withFiber((fiber) =>
+    Effect.sync(() =>
       StepLog.make(drive, before, Drafts.model, fiber, fiber.getRef(Clock.Clock))?.see?.(events as never)
-      return lines.map((line) => line.replace("run=r ", ""))
-    })
-  ).pipe(
-    Effect.provide(Logger.layer([logger])),
-    Effect.provideService(References.MinimumLogLevel, "Debug"),
-    Effect.provideService(RetryPolicy.RetryPolicy, retry)
+    )
+  )
+  return linesBy(Effect.provideService(seen, RetryPolicy.RetryPolicy, retry)).pipe(
+    Effect.map((lines) => lines.map((line) => line.replace("run=r ", "")))
   )
 }
 
@@ -162,21 +176,16 @@ it.effect("what happens to a run besides is a line each", () =>
 
 it.effect("a resumed run says the turn that it goes on with, and a new one none of the run before it", () =>
   Effect.gen(function*() {
-    const lines: Array<string> = []
-    const logger = Logger.make(({ message }) => void lines.push(String(message).replace("run=r ", "")))
     const suspended = yield* Suspended.make()
-    yield* Effect.gen(function*() {
+    const lines = yield* linesBy(Effect.gen(function*() {
       yield* suspended.decide("1.0")
       yield* suspended.resume()
       yield* suspended.agent.run({ sessionId: "s", runId: "r2", input: "again" })
-    }).pipe(
-      Effect.provide(Logger.layer([logger])),
-      Effect.provideService(References.MinimumLogLevel, "Debug")
-    )
+    }))
     const [resumed, running, ...rest] = lines
     assert.deepStrictEqual([resumed, running], [
-      "resumed=test/Tested session=s drive=2 cause=approval",
-      "status=tool_running turn=1/20"
+      "run=r resumed=test/Tested session=s drive=2 cause=approval",
+      "run=r status=tool_running turn=1/20"
     ])
     assert.deepStrictEqual(rest.filter((line) => line.startsWith("run=r2")).slice(0, 2), [
       "run=r2 started=test/Tested session=s",
@@ -186,23 +195,18 @@ it.effect("a resumed run says the turn that it goes on with, and a new one none 
 
 it.effect("a line says no limit that was lifted, of the run before it or of the drive before it", () =>
   Effect.gen(function*() {
-    const lines: Array<string> = []
-    const logger = Logger.make(({ message }) => void lines.push(String(message)))
     const { agent } = yield* TestAgent.make([
       ScriptedModel.text("done"),
       ScriptedModel.text("done"),
       TestAgent.work(1),
       ScriptedModel.text("done")
     ])
-    yield* Effect.gen(function*() {
+    const lines = yield* linesBy(Effect.gen(function*() {
       yield* agent.run({ sessionId: "s", runId: "r1", input: "go", limits: { maxTurns: 3 } })
       yield* agent.run({ sessionId: "s", runId: "r2", input: "go", limits: { maxTurns: Infinity } })
       yield* agent.run({ sessionId: "s", runId: "r3", input: "go", limits: { maxTurns: 1 } })
       yield* Stream.runDrain(agent.resume({ sessionId: "s", limits: { maxTurns: Infinity } }))
-    }).pipe(
-      Effect.provide(Logger.layer([logger])),
-      Effect.provideService(References.MinimumLogLevel, "Debug")
-    )
+    }))
     assert.deepStrictEqual(lines.filter((line) => line.includes("status=calling")), [
       "run=r1 status=calling turn=1/3 attempt=1/4",
       "run=r2 status=calling turn=1 attempt=1/4",
@@ -213,17 +217,12 @@ it.effect("a line says no limit that was lifted, of the run before it or of the 
 
 it.effect("a name that is not one word stands in quotes, and makes no field and no line", () =>
   Effect.gen(function*() {
-    const lines: Array<string> = []
-    const logger = Logger.make(({ message }) => void lines.push(String(message)))
     const name = "a\u2028b\u0085\nrun=r2 \"x\""
     const { agent } = yield* TestAgent.make([TestAgent.work(1), ScriptedModel.text("done")], {
       agent: { toolPolicy: { requireApprovalByDefault: true } },
       info: { provider: "my provider", name }
     })
-    yield* agent.run({ sessionId: "Ada's session", runId: "r 1", input: "go" }).pipe(
-      Effect.provide(Logger.layer([logger])),
-      Effect.provideService(References.MinimumLogLevel, "Debug")
-    )
+    const lines = yield* linesBy(agent.run({ sessionId: "Ada's session", runId: "r 1", input: "go" }))
     assert.deepStrictEqual([lines[0], lines[4], lines[6]], [
       `run="r 1" started=test/Tested session="Ada's session"`,
       `run="r 1" answered="my provider/a\\u2028b\\u0085\\nrun=r2 \\"x\\"" finish=tool-calls input=10 output=5`,
