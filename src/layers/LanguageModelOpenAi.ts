@@ -16,6 +16,7 @@ import type * as HttpClientError from "effect/http/HttpClientError"
 import * as Layer from "effect/Layer"
 import type * as Redacted from "effect/Redacted"
 import * as Stream from "effect/Stream"
+import * as Attached from "./openai/Attached.ts"
 import * as ChatRequest from "./openai/ChatRequest.ts"
 import * as ChatStream from "./openai/ChatStream.ts"
 import * as Endpoint from "./openai/Endpoint.ts"
@@ -43,8 +44,9 @@ export interface Options {
    */
   readonly body?: Readonly<Record<string, unknown>> | undefined
   /**
-   * Whether reasoning goes back as `reasoning_content`. Default `"auto"`: with the tool calls that it led to, where it came
-   * under that name from this model, as DeepSeek wants it. Never to api.openai.com, which has no such field.
+   * Whether reasoning goes back, to the host and model that it came from. Default `"auto"`: what came as `reasoning_details`
+   * always, as OpenRouter asks, and as `reasoning_content` where tools are offered or were called, as DeepSeek does. `true`
+   * sends all other reasoning as `reasoning_content` too. Never to api.openai.com, which has no such field.
    */
   readonly sendReasoning?: boolean | "auto" | undefined
   /**
@@ -78,6 +80,7 @@ export const make = Effect.fnUntraced(function*(
   const send = Effect.fnUntraced(function*(call: LanguageModel.ProviderOptions, format: ChatRequest.Options["format"]) {
     const body = yield* ChatRequest.encode(call, {
       model: options.model,
+      to: Attached.source(endpoint.host, options.model),
       body: { ...options.body, ...(yield* Body) },
       sendReasoning: !endpoint.isOpenAi && (options.sendReasoning ?? "auto"),
       format

@@ -4,6 +4,7 @@
  * Owns the spellings of the fields. Fields that are absent, null or of another type are as if they were not there.
  */
 import * as Json from "../provider/Json.ts"
+import * as Attached from "./Attached.ts"
 import type { Fragment } from "./CallFragments.ts"
 import * as TokenUsage from "./TokenUsage.ts"
 
@@ -13,8 +14,12 @@ export interface ChatChunk {
   /** seconds since 1970 */
   readonly created: number | undefined
   readonly reasoning: string
-  /** whether the reasoning came as `reasoning_content` */
+  /** whether the reasoning came as `reasoning_content`, empty or not */
   readonly isReasoningContent: boolean
+  /** fragments, as they are */
+  readonly reasoningDetails: ReadonlyArray<Json.Json>
+  /** what only its server understands of the message (`Attached`) */
+  readonly fields: Json.JsonObject | undefined
   readonly text: string
   readonly toolCalls: ReadonlyArray<Fragment>
   readonly finishReason: string | undefined
@@ -62,7 +67,8 @@ const fragment = (item: Json.Json): Fragment => {
     index: index(call?.index),
     id: Json.text(call?.id),
     name: Json.text(fn?.name),
-    text: typeof args === "string" ? args : args === undefined || args === null ? "" : JSON.stringify(args)
+    text: typeof args === "string" ? args : args === undefined || args === null ? "" : JSON.stringify(args),
+    fields: Attached.ofCall(call)
   }
 }
 
@@ -96,12 +102,15 @@ const firstChoice = (chunk: Json.JsonObject): Json.JsonObject | undefined => {
 export const read = (chunk: Json.JsonObject): ChatChunk => {
   const choice = firstChoice(chunk)
   const delta = Json.object(choice?.delta) ?? Json.object(choice?.message) ?? nothing
+  const reasoned = reasoning(delta)
   return {
     id: Json.text(chunk.id),
     model: Json.text(chunk.model),
     created: Json.number(chunk.created),
-    reasoning: reasoning(delta),
-    isReasoningContent: Json.text(delta.reasoning_content) !== undefined,
+    reasoning: reasoned,
+    isReasoningContent: delta.reasoning_content === reasoned,
+    reasoningDetails: Json.array(delta.reasoning_details),
+    fields: Attached.ofMessage(delta),
     text: text(delta),
     toolCalls: toolCalls(delta),
     finishReason: Json.text(choice?.finish_reason),

@@ -9,6 +9,7 @@ import type * as Response from "effect/ai/Response"
 import * as AdapterErrors from "../provider/AdapterErrors.ts"
 import * as Json from "../provider/Json.ts"
 import * as ProviderError from "../provider/ProviderError.ts"
+import * as Attached from "./Attached.ts"
 import * as ChatChunk from "./ChatChunk.ts"
 import * as ChatResponse from "./ChatResponse.ts"
 import type { Endpoint } from "./Endpoint.ts"
@@ -39,7 +40,7 @@ const notAStream = (endpoint: Endpoint, what: string): AiError.AiError =>
 
 /** The reader of a body of this content type, whose answer is by the model of this name. */
 export const make = (endpoint: Endpoint, contentType: string, model: string): ChatReader => {
-  const response = ChatResponse.make(model)
+  const response = ChatResponse.make(Attached.source(endpoint.host, model))
   let parts: Array<Part> = []
   let outcome: "settled" | AiError.AiError | undefined
   let hasEvents = false

@@ -8,7 +8,8 @@ import type * as JsonSchema from "effect/JsonSchema"
 import * as ResponseFormat from "../provider/ResponseFormat.ts"
 import * as ChatMessages from "./ChatMessages.ts"
 
-export interface Options extends ChatMessages.Options {
+export interface Options extends Omit<ChatMessages.Options, "offersTools"> {
+  readonly model: string
   /** Fields that the call does not decide. `stream_options: undefined` takes that field away. */
   readonly body: Readonly<Record<string, unknown>>
   /** What the answer has to fit, where the call itself does not say. */
@@ -92,7 +93,7 @@ export const encode = Effect.fnUntraced(function*(
         stream_options: { include_usage: true },
         ...options.body,
         model: options.model,
-        messages: ChatMessages.encode(call.prompt, options),
+        messages: ChatMessages.encode(call.prompt, { ...options, offersTools: call.tools.length > 0 }),
         ...fields,
         stream: true
       }),

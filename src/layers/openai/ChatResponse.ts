@@ -10,7 +10,7 @@
 import type * as Response from "effect/ai/Response"
 import type { JsonObject } from "../provider/Json.ts"
 import type { ChatChunk } from "./ChatChunk.ts"
-import * as ReasoningContent from "./ReasoningContent.ts"
+import { Seal } from "./Seal.ts"
 import * as TokenUsage from "./TokenUsage.ts"
 import { ToolCalls } from "./ToolCalls.ts"
 
@@ -55,10 +55,10 @@ const timestamp = (created: number | undefined): string | undefined => {
   return Number.isNaN(date.getTime()) ? undefined : date.toISOString()
 }
 
-/** The response of the model that was asked for by this name. */
-export const make = (model: string): ChatResponse => {
-  const calls = new ToolCalls()
-  const madeBy = ReasoningContent.by(model)
+/** The response of a model at a server (`Attached.source`). */
+export const make = (from: string): ChatResponse => {
+  const calls = new ToolCalls(from)
+  const seal = new Seal(from)
   let isAnnounced = false
   let open: "text" | "reasoning" | undefined
   let blocks = 0
@@ -67,16 +67,19 @@ export const make = (model: string): ChatResponse => {
   let isComplete = false
 
   const close = (out: Parts) => {
-    if (open !== undefined) out.push({ type: `${open}-end`, id: String(blocks) })
+    if (open === "reasoning") out.push({ type: "reasoning-end", id: String(blocks), ...seal.take() })
+    if (open === "text") out.push({ type: "text-end", id: String(blocks) })
     open = undefined
   }
 
-  const append = (kind: "text" | "reasoning", delta: string, out: Parts, metadata: Response.ProviderMetadata) => {
-    if (open !== kind) {
-      close(out)
-      open = kind
-      out.push({ type: `${kind}-start`, id: String(++blocks), metadata })
-    }
+  const begin = (kind: "text" | "reasoning", out: Parts) => {
+    close(out)
+    open = kind
+    out.push({ type: `${kind}-start`, id: String(++blocks) })
+  }
+
+  const append = (kind: "text" | "reasoning", delta: string, out: Parts) => {
+    if (open !== kind) begin(kind, out)
     out.push({ type: `${kind}-delta`, id: String(blocks), delta })
   }
 
@@ -89,8 +92,9 @@ export const make = (model: string): ChatResponse => {
         const { created, id, model } = chunk
         out.push({ type: "response-metadata", id, modelId: model, timestamp: timestamp(created) })
       }
-      if (chunk.reasoning !== "") append("reasoning", chunk.reasoning, out, chunk.isReasoningContent ? madeBy : {})
-      if (chunk.text !== "") append("text", chunk.text, out, {})
+      seal.add(chunk)
+      if (chunk.reasoning !== "") append("reasoning", chunk.reasoning, out)
+      if (chunk.text !== "") append("text", chunk.text, out)
       if (chunk.toolCalls.length > 0) {
         close(out)
         calls.push(chunk.toolCalls, out)
@@ -103,7 +107,9 @@ export const make = (model: string): ChatResponse => {
       if (finishReason === undefined) return "truncated"
       if (failures.has(finishReason.toLowerCase())) return "failed"
       close(out)
-      if (!calls.end(out)) return "nameless"
+      if (seal.isOpen()) begin("reasoning", out)
+      close(out)
+      if (!calls.end(out, seal)) return "nameless"
       out.push({
         type: "finish",
         reason: finishReasons.get(finishReason.toLowerCase()) ?? "other",
