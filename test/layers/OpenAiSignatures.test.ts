@@ -259,6 +259,31 @@ describe("DeepSeek", () => {
     }))
 })
 
+describe("a server that refuses the reasoning that it gave", () => {
+  it.live("is asked once more without it, and not again", () =>
+    Effect.gen(function*() {
+      const server = yield* OpenAi.make(({ messages }) => {
+        if (assistants(messages).some((message) => "reasoning_content" in message)) {
+          return status(400, { message: "messages.2.assistant.reasoning_content: property is unsupported" })
+        }
+        return callsOf(messages).length < 2
+          ? events(data(delta({ reasoning_content: "Hm." }), toolCalls(called(1)), finish("tool_calls")))
+          : said("Done.")
+      })
+      assert.deepStrictEqual(yield* conversation(modelOf(server), ["go"]), ["Done."])
+      assert.lengthOf(server.requests, 4)
+    }))
+
+  it.live("is not one that misses it", () =>
+    Effect.gen(function*() {
+      const words = "The `reasoning_content` in the thinking mode must be passed back to the API"
+      const server = yield* OpenAi.make(status(400, { error: { message: words } }))
+      const error = yield* Effect.flip(conversation(modelOf(server)))
+      assert.include(error.message, words)
+      assert.lengthOf(server.requests, 1)
+    }))
+})
+
 it("what a chat completions server attached is not handed to a model of the AI SDK", () => {
   const attached = { openai: { from: "host/m", fields: { extra_content: {} } } }
   assert.deepStrictEqual(Metadata.sent(attached, "openai/m"), {})
