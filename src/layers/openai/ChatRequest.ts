@@ -26,11 +26,15 @@ interface FunctionTool {
   }
 }
 
-/** OpenAI refuses an object schema without properties. A strict tool gets the subset of JSON Schema of strict mode. */
+/**
+ * OpenAI refuses an object schema without properties. A strict tool gets the subset of JSON Schema of strict mode; one with
+ * arguments that are written otherwise there is none, because nobody would read them.
+ */
 const encodeTool = (tool: Tool.Any): FunctionTool => {
-  const strict = Tool.getStrictMode(tool)
+  const plain = Tool.getJsonSchema(tool)
+  const strict = Tool.getStrictMode(tool) === true ? ResponseFormat.keepsMembers(plain) : Tool.getStrictMode(tool)
   const description = Tool.getDescription(tool)
-  const schema = Tool.getJsonSchema(tool, strict === true ? { transformer: toCodecOpenAI } : {})
+  const schema = strict === true ? Tool.getJsonSchema(tool, { transformer: toCodecOpenAI }) : plain
   return {
     type: "function",
     function: {
