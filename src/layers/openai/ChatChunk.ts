@@ -24,6 +24,8 @@ export interface ChatChunk {
   readonly toolCalls: ReadonlyArray<Fragment>
   readonly finishReason: string | undefined
   readonly usage: Json.JsonObject | undefined
+  /** whether it has a message, and not what is added to one */
+  readonly isWhole: boolean
 }
 
 /** The texts of a list of blocks such as `{ type: "text", text }`, nested ones included. */
@@ -101,7 +103,8 @@ const firstChoice = (chunk: Json.JsonObject): Json.JsonObject | undefined => {
 /** Only the first choice is read; one without a delta may have its whole message (gateways that stream only in name). */
 export const read = (chunk: Json.JsonObject): ChatChunk => {
   const choice = firstChoice(chunk)
-  const delta = Json.object(choice?.delta) ?? Json.object(choice?.message) ?? nothing
+  const added = Json.object(choice?.delta)
+  const delta = added ?? Json.object(choice?.message) ?? nothing
   const reasoned = reasoning(delta)
   return {
     id: Json.text(chunk.id),
@@ -114,6 +117,7 @@ export const read = (chunk: Json.JsonObject): ChatChunk => {
     text: text(delta),
     toolCalls: toolCalls(delta),
     finishReason: Json.text(choice?.finish_reason),
-    usage: usage(chunk, choice)
+    usage: usage(chunk, choice),
+    isWhole: added === undefined && delta !== nothing
   }
 }

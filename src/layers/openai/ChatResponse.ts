@@ -47,8 +47,11 @@ const finishReasons: ReadonlyMap<string, Response.FinishReason> = new Map([
   ["function_call", "tool-calls"]
 ])
 
-/** Finish reasons of a server that gave up, in lower case: Mistral and OpenRouter, DeepSeek. */
-const failures = new Set(["error", "insufficient_system_resource"])
+/** Those of a server that gave up: Mistral and OpenRouter, DeepSeek, vLLM, and Gemini where its model called a tool wrongly. */
+const failures = new Set(["error", "insufficient_system_resource", "abort", "function_call_filter"])
+
+/** In lower case, without what Gemini says more: `content_filter: RECITATION`. */
+const known = (finishReason: string): string => finishReason.toLowerCase().replace(/:.*/s, "")
 
 const timestamp = (created: number | undefined): string | undefined => {
   const date = new Date((created ?? Number.NaN) * 1000)
@@ -60,6 +63,8 @@ export const make = (from: string): ChatResponse => {
   const calls = new ToolCalls(from)
   const seal = new Seal(from)
   let isAnnounced = false
+  /** A message that is whole and comes behind its pieces says them again (MiniMax). */
+  let isBegun = false
   let open: "text" | "reasoning" | undefined
   let blocks = 0
   let finishReason: string | undefined
@@ -83,6 +88,17 @@ export const make = (from: string): ChatResponse => {
     out.push({ type: `${kind}-delta`, id: String(blocks), delta })
   }
 
+  const add = (chunk: ChatChunk, out: Parts) => {
+    seal.add(chunk)
+    if (chunk.reasoning !== "") append("reasoning", chunk.reasoning, out)
+    if (chunk.text !== "") append("text", chunk.text, out)
+    if (chunk.toolCalls.length > 0) {
+      close(out)
+      calls.push(chunk.toolCalls, out)
+    }
+    isBegun ||= blocks > 0 || chunk.toolCalls.length > 0
+  }
+
   return {
     isFinished: () => finishReason !== undefined,
     isComplete: () => isComplete,
@@ -92,27 +108,21 @@ export const make = (from: string): ChatResponse => {
         const { created, id, model } = chunk
         out.push({ type: "response-metadata", id, modelId: model, timestamp: timestamp(created) })
       }
-      seal.add(chunk)
-      if (chunk.reasoning !== "") append("reasoning", chunk.reasoning, out)
-      if (chunk.text !== "") append("text", chunk.text, out)
-      if (chunk.toolCalls.length > 0) {
-        close(out)
-        calls.push(chunk.toolCalls, out)
-      }
+      if (!(chunk.isWhole && isBegun)) add(chunk, out)
       finishReason ??= chunk.finishReason
       usage = chunk.usage ?? usage
       isComplete = finishReason !== undefined && chunk.usage !== undefined
     },
     end(out) {
       if (finishReason === undefined) return "truncated"
-      if (failures.has(finishReason.toLowerCase())) return "failed"
+      if (failures.has(known(finishReason))) return "failed"
       close(out)
       if (seal.isOpen()) begin("reasoning", out)
       close(out)
       if (!calls.end(out, seal)) return "nameless"
       out.push({
         type: "finish",
-        reason: finishReasons.get(finishReason.toLowerCase()) ?? "other",
+        reason: finishReasons.get(known(finishReason)) ?? "other",
         usage: TokenUsage.read(usage),
         metadata: { openai: { finishReason, ...(usage === undefined ? {} : { usage }) } }
       })

@@ -1,0 +1,85 @@
+/** Streams of servers that follow the protocol in their own way, in pieces of a byte: an answer, or the error that they tell. */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import * as OpenAi from "../support/OpenAiServer.ts"
+
+const { data, delta, finish, toolCalls, usage } = OpenAi
+const counts = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 }
+const hello = data(delta({ role: "assistant", content: "" }), delta({ content: "Hï" }))
+const whole = { role: "assistant", content: "Hï", tool_calls: null }
+
+/** In one piece, and in pieces of a byte. */
+const answers = (stream: string) =>
+  Effect.all([
+    OpenAi.answer(OpenAi.events(stream)),
+    OpenAi.answer(OpenAi.events(...Array.from(new TextEncoder().encode(stream), (byte) => Uint8Array.of(byte))))
+  ])
+
+describe("an answer", () => {
+  it.effect.each<readonly [string, string]>([
+    [
+      "with the whole message again in its last event (MiniMax)",
+      hello + data(finish("stop"), {
+        id: "x",
+        object: "chat.completion",
+        choices: [{ index: 0, finish_reason: "stop", message: whole }],
+        usage: counts
+      })
+    ],
+    [
+      "with the whole message again and its finish reason there only",
+      hello + data({ object: "chat.completion", choices: [{ finish_reason: "stop", message: whole }], usage: counts })
+    ],
+    [
+      "with filter results before and behind it (Azure)",
+      data({ choices: [], created: 0, id: "", model: "", object: "", prompt_filter_results: [{ prompt_index: 0 }] })
+      + hello
+      + data(
+        finish("stop"),
+        { choices: [{ content_filter_offsets: { check_offset: 1 }, finish_reason: null, index: 0 }], id: "" },
+        usage(counts)
+      )
+      + OpenAi.done
+    ]
+  ])("%s is what it says", ([, stream]) =>
+    Effect.gen(function*() {
+      for (const { error, parts } of yield* answers(stream)) {
+        assert.isUndefined(error)
+        assert.strictEqual(OpenAi.text(parts), "Hï")
+        assert.strictEqual(OpenAi.finishOf(parts)?.reason, "stop")
+        assert.strictEqual(OpenAi.finishOf(parts)?.usage.inputTokens.total, 3)
+      }
+    }))
+
+  it.effect("with its calls again in a last whole message has each once", () =>
+    Effect.gen(function*() {
+      const call = { id: "a", type: "function", function: { name: "f", arguments: "{\"n\":1}" } }
+      const message = { role: "assistant", content: "", tool_calls: [call] }
+      const last = { choices: [{ index: 0, finish_reason: "tool_calls", message }], usage: counts }
+      for (const { parts } of yield* answers(data(toolCalls({ index: 0, ...call }), last))) {
+        assert.deepStrictEqual(OpenAi.calls(parts), [{ id: "a", name: "f", params: { n: 1 } }])
+      }
+    }))
+})
+
+describe("an error", () => {
+  it.effect.each(["function_call_filter: MALFORMED_FUNCTION_CALL", "abort"])(
+    "is the finish reason %s",
+    (reason) =>
+      Effect.gen(function*() {
+        for (const { error } of yield* answers(data(finish(reason, counts)) + OpenAi.done)) {
+          assert.isTrue(error?.isRetryable)
+        }
+      })
+  )
+
+  it.effect.each<readonly [string, string]>([
+    ["content_filter: PROHIBITED_CONTENT", "content-filter"],
+    ["repetition", "other"]
+  ])("is not the finish reason %s", ([raw, reason]) =>
+    Effect.gen(function*() {
+      const { error, parts } = yield* OpenAi.answer(OpenAi.events(hello + data(finish(raw, counts))))
+      assert.isUndefined(error)
+      assert.strictEqual(OpenAi.finishOf(parts)?.reason, reason)
+    }))
+})
