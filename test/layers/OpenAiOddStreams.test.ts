@@ -1,6 +1,7 @@
 /** Streams of servers that follow the protocol in their own way, in pieces of a byte: an answer, or the error that they tell. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
+import * as ModelErrors from "../../src/layers/ModelErrors.ts"
 import * as OpenAi from "../support/OpenAiServer.ts"
 
 const { data, delta, finish, toolCalls, usage } = OpenAi
@@ -40,7 +41,9 @@ describe("an answer", () => {
         usage(counts)
       )
       + OpenAi.done
-    ]
+    ],
+    ["with null in place of an event", "data: null\n\n" + hello + data(finish("stop", counts))],
+    ["with empty errors", data({ error: {}, errors: [], choices: [] }) + hello + data(finish("stop", counts))]
   ])("%s is what it says", ([, stream]) =>
     Effect.gen(function*() {
       for (const { error, parts } of yield* answers(stream)) {
@@ -63,6 +66,57 @@ describe("an answer", () => {
 })
 
 describe("an error", () => {
+  it.effect.each<readonly [string, string, string, string | undefined]>([
+    ["on a line without a field (Ollama)", `${hello}{"error":{"message":"boom"}}\n`, "Overloaded", "boom"],
+    [
+      "on such a line behind an event that is not ended",
+      `${hello}: ping\n{"error":"boom"}\n`,
+      "Overloaded",
+      "boom"
+    ],
+    [
+      "under a field of its name (llama.cpp)",
+      `${hello}error: {"code":400,"message":"boom","type":"invalid_request_error"}\n\n`,
+      "InvalidRequest",
+      "boom"
+    ],
+    ["of its gateway, on a web page", `${hello}<html><body>502</body></html>\n`, "StreamTruncated", undefined],
+    ["that is none, on a line without a field", `${hello}{"done":true}\n`, "StreamTruncated", undefined],
+    [
+      "beside an empty choice (Groq)",
+      hello + data({ choices: [], x_groq: { id: "r", error: "boom" } }) + OpenAi.done,
+      "Overloaded",
+      "boom"
+    ],
+    [
+      "in its choice (OpenRouter)",
+      hello + data({ choices: [{ delta: {}, finish_reason: "error", error: { code: 429, message: "boom" } }] }),
+      "RateLimited",
+      "boom"
+    ],
+    [
+      "in a list (Cloudflare)",
+      hello + data({ success: false, errors: [{ code: 3040, message: "boom" }], result: {} }),
+      "Overloaded",
+      "boom"
+    ],
+    [
+      "under base_resp (MiniMax)",
+      hello + data({ base_resp: { status_code: 1008, status_msg: "insufficient balance" }, choices: null }),
+      "QuotaExhausted",
+      "insufficient balance"
+    ]
+  ])("%s is that error", ([, stream, tag, words]) =>
+    Effect.gen(function*() {
+      for (const { error, parts } of yield* answers(stream)) {
+        assert.strictEqual(OpenAi.text(parts), "Hï")
+        assert.isDefined(error)
+        const { reason } = ModelErrors.fromAiError(error!)
+        assert.strictEqual(reason._tag, tag)
+        if (words !== undefined) assert.include(reason.message, words)
+      }
+    }))
+
   it.effect.each(["function_call_filter: MALFORMED_FUNCTION_CALL", "abort"])(
     "is the finish reason %s",
     (reason) =>
@@ -81,5 +135,15 @@ describe("an error", () => {
       const { error, parts } = yield* OpenAi.answer(OpenAi.events(hello + data(finish(raw, counts))))
       assert.isUndefined(error)
       assert.strictEqual(OpenAi.finishOf(parts)?.reason, reason)
+    }))
+
+  it.effect.each<readonly [string, string]>([
+    ["a list of errors (Cloudflare)", "{\"success\":false,\"errors\":[{\"code\":5007,\"message\":\"boom\"}]}"],
+    ["a list under error (Cloudflare)", "{\"success\":false,\"error\":[{\"code\":2001,\"message\":\"boom\"}]}"],
+    ["an event (Qwen)", "id:1\nevent:error\n:HTTP_STATUS/400\ndata:{\"code\":\"Invalid\",\"message\":\"boom\"}\n\n"]
+  ])("with a status is read from %s", ([, body]) =>
+    Effect.gen(function*() {
+      const error = yield* OpenAi.failure(OpenAi.status(400, body))
+      assert.match(error.message, /answered HTTP 400: boom \(/)
     }))
 })

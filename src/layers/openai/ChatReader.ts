@@ -46,13 +46,20 @@ export const make = (endpoint: Endpoint, contentType: string, model: string): Ch
   let hasEvents = false
   let isAtEnd = false
 
+  /** The error of a stream that broke off, where it tells one outside of its events. */
+  const strayed = (): AiError.AiError | undefined => {
+    const payload = Json.object(Json.parse(events.strayed()))
+    if (payload === undefined || !ProviderError.isError(payload)) return undefined
+    return AdapterErrors.fromProvider(endpoint, ProviderError.read(payload))
+  }
+
   const settle = () => {
     switch (response.end(parts)) {
       case undefined:
         outcome = "settled"
         break
       case "truncated":
-        outcome = AdapterErrors.truncated(endpoint)
+        outcome = strayed() ?? AdapterErrors.truncated(endpoint)
         break
       case "failed":
         outcome = AdapterErrors.gaveUp(endpoint)
@@ -75,7 +82,7 @@ export const make = (endpoint: Endpoint, contentType: string, model: string): Ch
     } else if (payload !== undefined) {
       response.push(ChatChunk.read(payload), parts)
       if (response.isComplete()) settle()
-    } else if (!isAtEnd) {
+    } else if (!isAtEnd && json !== null) {
       outcome = AdapterErrors.invalidResponse(endpoint, "sent an event that is not a JSON object; check the base URL")
     }
   }
@@ -105,7 +112,7 @@ export const make = (endpoint: Endpoint, contentType: string, model: string): Ch
       if (document !== undefined && error === undefined) return readDocument(document, true)
       events.end()
       if (outcome !== undefined) return
-      if (error !== undefined && !response.isFinished()) outcome = error
+      if (error !== undefined && !response.isFinished()) outcome = strayed() ?? error
       else if (hasEvents || contentType === "" || contentType.includes("event-stream")) settle()
       else outcome = notAStream(endpoint, contentType)
     },
