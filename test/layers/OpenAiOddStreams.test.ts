@@ -42,6 +42,26 @@ describe("an answer", () => {
       )
       + OpenAi.done
     ],
+    [
+      "with zeros for its usage until the last event",
+      data(
+        { ...delta({ role: "assistant", content: "Hï" }), usage: { prompt_tokens: 0, completion_tokens: 0 } },
+        finish("stop", { prompt_tokens: 0, completion_tokens: 0 }),
+        usage(counts)
+      )
+    ],
+    ["with a finish reason that is the text null", data(finish("null")) + hello + data(finish("stop", counts))],
+    [
+      "with indexes that are texts",
+      data(
+        { choices: [{ index: "0", delta: { content: "Hï" }, finish_reason: null }] },
+        { choices: [{ index: "0", delta: {}, finish_reason: "stop" }], usage: counts }
+      )
+    ],
+    [
+      "with events that no blank line parts",
+      `${hello}${data(finish("stop", counts))}${OpenAi.done}`.replaceAll("\n\n", "\n")
+    ],
     ["with null in place of an event", "data: null\n\n" + hello + data(finish("stop", counts))],
     ["with empty errors", data({ error: {}, errors: [], choices: [] }) + hello + data(finish("stop", counts))]
   ])("%s is what it says", ([, stream]) =>

@@ -89,13 +89,17 @@ const usage = (chunk: Json.JsonObject, choice: Json.JsonObject | undefined): Jso
   return found !== undefined && TokenUsage.isUsage(found) ? found : undefined
 }
 
+/** Qwen writes that there is none yet as a text. */
+const finishReason = (value: Json.Json | undefined): string | undefined =>
+  value === "null" ? undefined : Json.text(value)
+
 const nothing: Json.JsonObject = {}
 
 /** The choice with index 0, wherever it is in the list, or without an index. */
 const firstChoice = (chunk: Json.JsonObject): Json.JsonObject | undefined => {
   for (const item of Json.array(chunk.choices)) {
     const choice = Json.object(item)
-    if (choice !== undefined && (choice.index ?? 0) === 0) return choice
+    if (choice !== undefined && (index(choice.index ?? 0) ?? choice.index) === 0) return choice
   }
   return undefined
 }
@@ -116,7 +120,7 @@ export const read = (chunk: Json.JsonObject): ChatChunk => {
     fields: Attached.ofMessage(delta),
     text: text(delta),
     toolCalls: toolCalls(delta),
-    finishReason: Json.text(choice?.finish_reason),
+    finishReason: finishReason(choice?.finish_reason),
     usage: usage(chunk, choice),
     isWhole: added === undefined && delta !== nothing
   }

@@ -76,6 +76,8 @@ export const make = (endpoint: Endpoint, contentType: string, model: string): Ch
     if (outcome !== undefined || said === "") return
     if (said === "[DONE]") return settle()
     const json = Json.parse(data)
+    // events that no blank line parts
+    if (json === undefined && said.includes("\n")) return said.split("\n").forEach((line) => read(name, line))
     const payload = Json.object(json)
     if (name === "error" || (payload !== undefined && ProviderError.isError(payload))) {
       outcome = AdapterErrors.fromProvider(endpoint, ProviderError.read(json ?? data))

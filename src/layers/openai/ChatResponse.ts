@@ -111,7 +111,7 @@ export const make = (from: string): ChatResponse => {
       if (!(chunk.isWhole && isBegun)) add(chunk, out)
       finishReason ??= chunk.finishReason
       usage = chunk.usage ?? usage
-      isComplete = finishReason !== undefined && chunk.usage !== undefined
+      isComplete = finishReason !== undefined && chunk.usage !== undefined && TokenUsage.isSome(chunk.usage)
     },
     end(out) {
       if (finishReason === undefined) return "truncated"
