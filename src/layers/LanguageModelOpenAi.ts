@@ -86,7 +86,7 @@ export const make = Effect.fnUntraced(function*(
   ) {
     const body = yield* ChatRequest.encode(call, {
       model: options.model,
-      to: Attached.source(endpoint.host, options.model),
+      to: Attached.source(endpoint.hostname, options.model),
       body: { ...options.body, ...(yield* Body) },
       sendReasoning,
       format

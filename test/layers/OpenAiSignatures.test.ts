@@ -116,14 +116,15 @@ describe("Gemini", () => {
     }))
 
   it.live.each<readonly [string, Partial<ModelOpenAi.Options>, boolean]>([
-    ["another server with a model of that name", {}, true],
-    ["another model of that server", { model: "m-2" }, false]
+    ["another host with a model of that name", {}, true],
+    ["another model of that host", { model: "m-2" }, false]
   ])("its signature goes not to %s", ([, options, isElsewhere]) =>
     Effect.gen(function*() {
       const answer = data(toolCalls(called(1, { extra_content: signature })), finish("tool_calls"))
       const first = yield* OpenAi.make(events(answer), status(401, { error: { message: "no" } }))
       const second = yield* OpenAi.make(said("Done."))
-      const next = modelOf(isElsewhere ? second : { baseUrl: second.baseUrl }, options)
+      const baseUrl = isElsewhere ? second.baseUrl.replace("127.0.0.1", "localhost") : second.baseUrl
+      const next = modelOf({ baseUrl }, options)
       assert.deepStrictEqual(yield* conversation(ModelFallback.layer([modelOf(first), next]), ["go"]), ["Done."])
       const [call] = callsOf(second.requests[0]?.body.messages)
       assert.deepStrictEqual(Object.keys(call), ["id", "type", "function"])
@@ -195,7 +196,8 @@ describe("OpenRouter", () => {
       const answer = data(reasoned(text("Hm.")), toolCalls(called(1)), finish("tool_calls"))
       const first = yield* OpenAi.make(events(answer), said("Done."), status(401, { error: { message: "no" } }))
       const second = yield* OpenAi.make(said("Done."))
-      const models = ModelFallback.layer([modelOf(first, { sendReasoning: false }), modelOf(second)])
+      const next = modelOf({ baseUrl: second.baseUrl.replace("127.0.0.1", "localhost") })
+      const models = ModelFallback.layer([modelOf(first, { sendReasoning: false }), next])
       yield* conversation(models)
       for (const server of [first, second]) {
         for (const { body } of server.requests.slice(-1)) {

@@ -24,7 +24,7 @@ export interface Attached {
 }
 
 /** What tells a model at a server from all others. */
-export const source = (host: string, model: string): string => `${host}/${model}`
+export const source = (hostname: string, model: string): string => `${hostname}/${model}`
 
 /** The opaque fields of a call, where it has any. */
 export const ofCall = (call: Json.JsonObject | undefined): Json.JsonObject | undefined => {

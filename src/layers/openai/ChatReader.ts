@@ -40,7 +40,7 @@ const notAStream = (endpoint: Endpoint, what: string): AiError.AiError =>
 
 /** The reader of a body of this content type, whose answer is by the model of this name. */
 export const make = (endpoint: Endpoint, contentType: string, model: string): ChatReader => {
-  const response = ChatResponse.make(Attached.source(endpoint.host, model))
+  const response = ChatResponse.make(Attached.source(endpoint.hostname, model))
   let parts: Array<Part> = []
   let outcome: "settled" | AiError.AiError | undefined
   let hasEvents = false
