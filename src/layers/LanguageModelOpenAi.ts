@@ -16,10 +16,12 @@ import type * as HttpClientError from "effect/http/HttpClientError"
 import * as Layer from "effect/Layer"
 import type * as Redacted from "effect/Redacted"
 import * as Stream from "effect/Stream"
+import * as Attached from "./openai/Attached.ts"
 import * as ChatRequest from "./openai/ChatRequest.ts"
 import * as ChatStream from "./openai/ChatStream.ts"
 import * as Endpoint from "./openai/Endpoint.ts"
 import * as HttpSpan from "./openai/HttpSpan.ts"
+import * as ReasoningRefusal from "./openai/ReasoningRefusal.ts"
 import * as Sent from "./openai/Sent.ts"
 import * as StatusError from "./openai/StatusError.ts"
 import * as AdapterErrors from "./provider/AdapterErrors.ts"
@@ -43,8 +45,10 @@ export interface Options {
    */
   readonly body?: Readonly<Record<string, unknown>> | undefined
   /**
-   * Whether reasoning goes back as `reasoning_content`. Default `"auto"`: with the tool calls that it led to, where it came
-   * under that name from this model, as DeepSeek wants it. Never to api.openai.com, which has no such field.
+   * Whether reasoning goes back, to the host and model that it came from. Default `"auto"`: what came as `reasoning_details`
+   * always, as OpenRouter asks, and as `reasoning_content` where tools are offered or were called, as DeepSeek does. `true`
+   * sends all other reasoning as `reasoning_content` too. A server that refuses it is asked once more without it, and not
+   * again. Never to api.openai.com, which has no such field.
    */
   readonly sendReasoning?: boolean | "auto" | undefined
   /**
@@ -75,11 +79,16 @@ export const make = Effect.fnUntraced(function*(
   const client = HttpClient.withScope(yield* HttpClient.HttpClient)
   const endpoint = yield* Endpoint.make(options)
 
-  const send = Effect.fnUntraced(function*(call: LanguageModel.ProviderOptions, format: ChatRequest.Options["format"]) {
+  const send = Effect.fnUntraced(function*(
+    sendReasoning: ChatRequest.Options["sendReasoning"],
+    call: LanguageModel.ProviderOptions,
+    format: ChatRequest.Options["format"]
+  ) {
     const body = yield* ChatRequest.encode(call, {
       model: options.model,
+      to: Attached.source(endpoint.hostname, options.model),
       body: { ...options.body, ...(yield* Body) },
-      sendReasoning: !endpoint.isOpenAi && (options.sendReasoning ?? "auto"),
+      sendReasoning,
       format
     }).pipe(Effect.mapError((reason) => AdapterErrors.make(endpoint, reason)))
     const sent = client.execute(endpoint.request(body)).pipe(
@@ -99,7 +108,11 @@ export const make = Effect.fnUntraced(function*(
     return ChatStream.parts(response.stream, quiet, response.headers["content-type"] ?? "", options.model)
   })
 
-  const open = FormatRefusal.untilRefused(options.structuredOutput ?? endpoint.isOpenAi, send)
+  const sendReasoning = !endpoint.isOpenAi && (options.sendReasoning ?? "auto")
+  const open = FormatRefusal.untilRefused(
+    options.structuredOutput ?? endpoint.isOpenAi,
+    ReasoningRefusal.untilRefused(sendReasoning, send)
+  )
   const streamText = (
     call: LanguageModel.ProviderOptions
   ): Stream.Stream<Response.StreamPartEncoded, AiError.AiError> =>

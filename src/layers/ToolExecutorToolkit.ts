@@ -18,6 +18,7 @@ import * as Leavable from "../services/fibers/Leavable.ts"
 import * as ToolExecutor from "../services/ToolExecutor.ts"
 import * as HandlerCall from "./tools/HandlerCall.ts"
 import * as Settling from "./tools/Settling.ts"
+import * as ToolCodecs from "./tools/ToolCodecs.ts"
 
 /** Longer results are cut to this many characters, head and tail. Default 30,000. */
 export const ResultLimit = Context.Reference<number>("fiberloop/layers/ToolExecutorToolkit/ResultLimit", {
@@ -98,7 +99,7 @@ const toolOf = (handlers: ToolExecutor.Handlers, name: string): Tool.Any | undef
 
 /** The arguments a handler would get; fails where it would get none. */
 const decoded = (tool: Tool.Any, params: Schema.Json): Effect.Effect<unknown, Schema.SchemaError> =>
-  Schema.decodeUnknownEffect(tool.parametersSchema as Schema.Codec<unknown>)(params)
+  Effect.suspend(() => Effect.mapError(ToolCodecs.of(tool).decode(params), (issue) => new Schema.SchemaError(issue)))
 
 export const make: ToolExecutor.ToolExecutor["Service"] = {
   execute,

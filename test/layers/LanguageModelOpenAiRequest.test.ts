@@ -323,6 +323,22 @@ describe("tools", () => {
       assert.deepStrictEqual([strict.parameters.required, strict.parameters.additionalProperties], [["a"], false])
     }))
 
+  it.effect.each<readonly [string, Schema.Struct<Schema.Struct.Fields>]>([
+    ["a record", Schema.Struct({ a: Schema.Record(Schema.String, Schema.Finite) })],
+    ["a tuple", Schema.Struct({ a: Schema.Array(Schema.Tuple([Schema.String, Schema.Finite])) })]
+  ])(
+    "a strict tool that takes %s, for which strict mode has another form, is sent as it is",
+    ([, parameters]) =>
+      Effect.gen(function*() {
+        const tool = Tool.make("odd", { parameters }).annotate(Tool.Strict, true)
+        const kit = Toolkit.make(tool)
+        const toolkit = yield* Effect.provide(kit, kit.toLayer({ odd: () => Effect.void }))
+        const sent = (yield* bodyOf({ toolkit })).tools[0].function
+        assert.deepStrictEqual(sent.parameters, Tool.getJsonSchema(tool))
+        assert.isFalse(sent.strict)
+      })
+  )
+
   it.effect.each<readonly [LanguageModel.ToolChoice<string>, unknown, ReadonlyArray<string>]>([
     ["auto", "auto", ["weather", "now", "strict"]],
     ["none", "none", ["weather", "now", "strict"]],

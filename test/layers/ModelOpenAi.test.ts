@@ -66,7 +66,7 @@ describe("a model that thinks", () => {
       yield* agent.run({ input: "sure?", sessionId: "s" })
       const reasoning = (at: number) =>
         server.requests[at]?.body.messages.flatMap((_: any) => _.role === "assistant" ? [_.reasoning_content] : [])
-      assert.deepStrictEqual([reasoning(1), reasoning(2)], [["I look."], ["I look.", undefined]])
+      assert.deepStrictEqual([reasoning(1), reasoning(2)], [["I look."], ["I look.", "Seen."]])
       assert.deepStrictEqual(server.requests.map(({ body }) => body.temperature), [0, 0, 0])
     }))
 })

@@ -21,6 +21,24 @@ import type * as ToolExecutor from "../../src/services/ToolExecutor.ts"
 import { ToolCall } from "../../src/services/ToolExecutor.ts"
 
 const parameters = Schema.Struct({ n: Schema.Finite })
+const Place = Schema.Struct({ city: Schema.String, zip: Schema.optionalKey(Schema.String) })
+const query = Schema.Struct({
+  q: Schema.String,
+  after: Schema.NullOr(Schema.String),
+  limit: Schema.optionalKey(Schema.Int),
+  sort: Schema.optional(Schema.Literals(["up", "down"])),
+  page: Schema.Int.pipe(Schema.withDecodingDefault(Effect.succeed(1))),
+  label: Schema.optionalKey(Schema.NullOr(Schema.String)),
+  near: Schema.optionalKey(Place),
+  places: Schema.optionalKey(Schema.Array(Place)),
+  weights: Schema.optionalKey(Schema.Record(Schema.String, Schema.Finite)),
+  by: Schema.optionalKey(
+    Schema.Union([
+      Schema.Struct({ kind: Schema.tag("name"), name: Schema.optionalKey(Schema.String) }),
+      Schema.Struct({ kind: Schema.tag("age"), age: Schema.Int })
+    ])
+  )
+})
 const failure = Schema.Struct({ code: Schema.Finite, at: Schema.DateTimeUtcFromString })
 const chart = [
   Prompt.textPart({ text: "A chart" }),
@@ -43,6 +61,7 @@ const kit = Toolkit.make(
   Tool.make("slow", { parameters, success: Slow, failure: Slow, failureMode: "return" }),
   Tool.make("late", { parameters, success: Schema.String, failure: Slow }),
   Tool.make("nothing", { success: Schema.Void }),
+  Tool.make("search", { parameters: query, success: Schema.Unknown }),
   Tool.make("drawing", { success: Schema.Void, toModelOutput: () => chart })
 )
 type Handlers = Parameters<typeof kit.toLayer>[0]
@@ -77,6 +96,7 @@ const execute = Effect.fnUntraced(function*(
     slow: unused,
     late: unused,
     nothing: unused,
+    search: unused,
     drawing: unused,
     ...handlers
   }
@@ -106,6 +126,60 @@ const failed = (result: Schema.Json): ToolOutcome.ToolOutcome => ({ _tag: "Faile
 describe.each(["known", "behind handle"] as const)("handlers that are %s", (which) => {
   beforeEach(() => {
     way = which
+  })
+
+  describe("null for an optional property", () => {
+    const search = (params: Schema.JsonObject) =>
+      Effect.map(
+        execute("search", { search: (given: unknown) => Effect.succeed(given) }, { params }),
+        ({ outcome }) => outcome
+      )
+    const base = { q: "a", after: null, page: 2 }
+
+    it.effect.each<readonly [string, Schema.JsonObject, Schema.JsonObject]>([
+      ["that may be left out", { ...base, limit: null }, base],
+      ["of several kinds", { ...base, limit: null, sort: null, near: null, places: null, by: null }, base],
+      ["with a default", { ...base, page: null }, { ...base, page: 1 }],
+      ["in an object", { ...base, near: { city: "Oslo", zip: null } }, { ...base, near: { city: "Oslo" } }],
+      ["in a list", { ...base, places: [{ city: "Oslo", zip: null }] }, { ...base, places: [{ city: "Oslo" }] }],
+      ["in one of several shapes", { ...base, by: { kind: "name", name: null } }, { ...base, by: { kind: "name" } }],
+      ["beside one that takes null", { ...base, limit: null, label: null }, { ...base, label: null }]
+    ])("%s is as if it was left out", ([, params, seen]) =>
+      Effect.gen(function*() {
+        assert.deepStrictEqual(yield* search(params), { _tag: "Succeeded", result: seen })
+      }))
+
+    it.effect("that takes null is null", () =>
+      Effect.gen(function*() {
+        const given = { ...base, label: null }
+        assert.deepStrictEqual(yield* search(given), { _tag: "Succeeded", result: given })
+      }))
+
+    it.effect.each<readonly [string, Schema.JsonObject, string]>([
+      ["a property that has to be there", { ...base, limit: null, q: null }, `["q"]`],
+      ["an entry of a record", { ...base, weights: { a: null } }, `["weights"]["a"]`],
+      ["an item of a list", { ...base, places: [null] }, `["places"][0]`],
+      ["a property that has to be there, in an object", { ...base, near: { city: null } }, `["near"]["city"]`]
+    ])("is none for %s", ([, params, place]) =>
+      Effect.gen(function*() {
+        const outcome = yield* search(params)
+        assert.strictEqual(outcome._tag, "InvalidArguments")
+        assert.include(outcome._tag === "InvalidArguments" ? outcome.message : "", `at ${place}`)
+      }))
+
+    it.effect("is asked about, and no problem, as the handler would get it", () =>
+      Effect.gen(function*() {
+        const seen: Array<unknown> = []
+        const pay = Tool.make("pay", {
+          parameters: Schema.Struct({ note: Schema.optionalKey(Schema.String) }),
+          needsApproval: (params) => seen.push(params) > 0
+        })
+        const handlers = { tools: { pay } } as unknown as ToolExecutor.Handlers
+        const call = { name: "pay", params: { note: null }, callId: "1.0", messages: () => [] }
+        assert.isTrue(yield* ToolExecutorToolkit.make.needsApproval(handlers, call, false))
+        assert.deepStrictEqual(seen, [{}])
+        assert.isUndefined(yield* ToolExecutorToolkit.make.problemOf(handlers, "pay", { note: null }))
+      }))
   })
 
   describe("a handler that succeeds", () => {

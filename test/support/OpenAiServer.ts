@@ -95,8 +95,10 @@ export const toolCalls = (...calls: ReadonlyArray<object>) => delta({ tool_calls
 /** An answer that never begins. */
 export const silence: Reply = { ...ok, status: 0, pieces: [], ending: "open" }
 
-/** A server that gives its replies in turn, the last one again and again. */
-export const make = (...replies: ReadonlyArray<Reply>): Effect.Effect<Server, never, Scope.Scope> =>
+/** A server that gives its replies in turn, the last one again and again; a function is asked, with what was sent. */
+export const make = (
+  ...replies: ReadonlyArray<Reply | ((body: any) => Reply)>
+): Effect.Effect<Server, never, Scope.Scope> =>
   Effect.gen(function*() {
     const requests: Array<Request> = []
     const received = yield* Deferred.make<void>()
@@ -115,7 +117,8 @@ export const make = (...replies: ReadonlyArray<Reply>): Effect.Effect<Server, ne
         const connection = sockets.indexOf(request.socket) + 1
         requests.push({ url: request.url ?? "", headers: request.headers, text, body: JSON.parse(text), connection })
         Deferred.doneUnsafe(received, Effect.void)
-        const reply = replies[Math.min(requests.length, replies.length) - 1]
+        const given = replies[Math.min(requests.length, replies.length) - 1]
+        const reply = typeof given === "function" ? given(JSON.parse(text)) : given
         if (reply === undefined || reply === silence) return
         response.writeHead(reply.status, reply.headers)
         response.flushHeaders()

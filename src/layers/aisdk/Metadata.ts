@@ -7,6 +7,7 @@
 import type { LanguageModelV4, SharedV4ProviderMetadata, SharedV4ProviderOptions } from "@ai-sdk/provider"
 import type * as Prompt from "effect/ai/Prompt"
 import type * as Response from "effect/ai/Response"
+import * as Attached from "../openai/Attached.ts"
 import * as Json from "../provider/Json.ts"
 
 /** What tells a model from all others. */
@@ -27,7 +28,7 @@ export const sent = (
   options: Prompt.ProviderOptions,
   model: string
 ): { readonly providerOptions?: SharedV4ProviderOptions } => {
-  const { aisdk, ...others } = options
+  const { aisdk, ...others } = Attached.without(options)
   const isForeign = aisdk !== undefined && Json.object(aisdk as Json.Json)?.model !== model
   return isForeign || Object.keys(others).length === 0 ? {} : { providerOptions: others as SharedV4ProviderOptions }
 }

@@ -11,6 +11,8 @@ export interface Fragment {
   readonly id: string | undefined
   readonly name: string | undefined
   readonly text: string
+  /** what only its server understands (`Attached`) */
+  readonly fields?: Json.JsonObject | undefined
 }
 
 /** A call, as far as its fragments have come. */
@@ -30,6 +32,8 @@ export interface Call {
   text: string
   /** what of `text` was not yet emitted, because the name is not known */
   unsent: string
+  /** what only its server understands */
+  fields: Json.JsonObject | undefined
   /** the unique id, from the moment the call was first emitted */
   id: string | undefined
 }
@@ -92,6 +96,7 @@ export class CallFragments {
     }
     call.text += fragment.text
     call.unsent += fragment.text
+    if (fragment.fields !== undefined) call.fields = { ...call.fields, ...fragment.fields }
     return call
   }
 
@@ -122,6 +127,7 @@ export class CallFragments {
       named: 0,
       text: "",
       unsent: "",
+      fields: undefined,
       id: undefined
     }
     this.#calls.push(call)

@@ -4,6 +4,7 @@
  * Owns the spellings of the fields. Fields that are absent, null or of another type are as if they were not there.
  */
 import * as Json from "../provider/Json.ts"
+import * as Attached from "./Attached.ts"
 import type { Fragment } from "./CallFragments.ts"
 import * as TokenUsage from "./TokenUsage.ts"
 
@@ -13,12 +14,18 @@ export interface ChatChunk {
   /** seconds since 1970 */
   readonly created: number | undefined
   readonly reasoning: string
-  /** whether the reasoning came as `reasoning_content` */
+  /** whether the reasoning came as `reasoning_content`, empty or not */
   readonly isReasoningContent: boolean
+  /** fragments, as they are */
+  readonly reasoningDetails: ReadonlyArray<Json.Json>
+  /** what only its server understands of the message (`Attached`) */
+  readonly fields: Json.JsonObject | undefined
   readonly text: string
   readonly toolCalls: ReadonlyArray<Fragment>
   readonly finishReason: string | undefined
   readonly usage: Json.JsonObject | undefined
+  /** whether it has a message, and not what is added to one */
+  readonly isWhole: boolean
 }
 
 /** The texts of a list of blocks such as `{ type: "text", text }`, nested ones included. */
@@ -62,7 +69,8 @@ const fragment = (item: Json.Json): Fragment => {
     index: index(call?.index),
     id: Json.text(call?.id),
     name: Json.text(fn?.name),
-    text: typeof args === "string" ? args : args === undefined || args === null ? "" : JSON.stringify(args)
+    text: typeof args === "string" ? args : args === undefined || args === null ? "" : JSON.stringify(args),
+    fields: Attached.ofCall(call)
   }
 }
 
@@ -81,13 +89,17 @@ const usage = (chunk: Json.JsonObject, choice: Json.JsonObject | undefined): Jso
   return found !== undefined && TokenUsage.isUsage(found) ? found : undefined
 }
 
+/** Qwen writes that there is none yet as a text. */
+const finishReason = (value: Json.Json | undefined): string | undefined =>
+  value === "null" ? undefined : Json.text(value)
+
 const nothing: Json.JsonObject = {}
 
 /** The choice with index 0, wherever it is in the list, or without an index. */
 const firstChoice = (chunk: Json.JsonObject): Json.JsonObject | undefined => {
   for (const item of Json.array(chunk.choices)) {
     const choice = Json.object(item)
-    if (choice !== undefined && (choice.index ?? 0) === 0) return choice
+    if (choice !== undefined && (index(choice.index ?? 0) ?? choice.index) === 0) return choice
   }
   return undefined
 }
@@ -95,16 +107,21 @@ const firstChoice = (chunk: Json.JsonObject): Json.JsonObject | undefined => {
 /** Only the first choice is read; one without a delta may have its whole message (gateways that stream only in name). */
 export const read = (chunk: Json.JsonObject): ChatChunk => {
   const choice = firstChoice(chunk)
-  const delta = Json.object(choice?.delta) ?? Json.object(choice?.message) ?? nothing
+  const added = Json.object(choice?.delta)
+  const delta = added ?? Json.object(choice?.message) ?? nothing
+  const reasoned = reasoning(delta)
   return {
     id: Json.text(chunk.id),
     model: Json.text(chunk.model),
     created: Json.number(chunk.created),
-    reasoning: reasoning(delta),
-    isReasoningContent: Json.text(delta.reasoning_content) !== undefined,
+    reasoning: reasoned,
+    isReasoningContent: delta.reasoning_content === reasoned,
+    reasoningDetails: Json.array(delta.reasoning_details),
+    fields: Attached.ofMessage(delta),
     text: text(delta),
     toolCalls: toolCalls(delta),
-    finishReason: Json.text(choice?.finish_reason),
-    usage: usage(chunk, choice)
+    finishReason: finishReason(choice?.finish_reason),
+    usage: usage(chunk, choice),
+    isWhole: added === undefined && delta !== nothing
   }
 }

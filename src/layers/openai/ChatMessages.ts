@@ -7,22 +7,28 @@
 import * as Prompt from "effect/ai/Prompt"
 import * as Base64 from "effect/encoding/Base64"
 import * as Json from "../provider/Json.ts"
-import * as ReasoningContent from "./ReasoningContent.ts"
+import * as Attached from "./Attached.ts"
+import * as ReasoningDetails from "./ReasoningDetails.ts"
 
 export interface Options {
-  readonly model: string
+  /** who is asked (`Attached.source`) */
+  readonly to: string
   /**
-   * Which reasoning goes back as `reasoning_content`: all, none, or ("auto") that of messages with tool calls which came so
-   * from this model.
+   * Which reasoning goes back: none; what came as `reasoning_details`, and as `reasoning_content` where tools are offered or
+   * were called ("auto"), all from who is asked; or with it all other reasoning as `reasoning_content` too (`true`).
    */
   readonly sendReasoning: boolean | "auto"
+  readonly offersTools: boolean
 }
 
+/** With what only its server understands of it (`Attached`). */
 interface FunctionCall {
   readonly id: string
   readonly type: "function"
   readonly function: { readonly name: string; readonly arguments: string }
 }
+
+type Reasoned = Pick<Extract<ChatMessage, { role: "assistant" }>, "reasoning_content" | "reasoning_details">
 
 type UserPart =
   | { readonly type: "text"; readonly text: string }
@@ -36,6 +42,7 @@ type ChatMessage =
     readonly role: "assistant"
     readonly content: string | null
     readonly reasoning_content?: string
+    readonly reasoning_details?: ReadonlyArray<Json.JsonObject>
     readonly tool_calls?: ReadonlyArray<FunctionCall>
   }
   | { readonly role: "tool"; readonly tool_call_id: string; readonly content: string }
@@ -74,25 +81,48 @@ const argumentsText = (params: unknown): string => {
   return JSON.stringify(typeof params === "object" && !Array.isArray(params) ? params : { invalid_arguments: params })
 }
 
-const assistant = (message: Prompt.AssistantMessage, options: Options): ChatMessage => {
-  const isAuto = options.sendReasoning === "auto"
+/** What goes back of a message's reasoning; empty `reasoning_content` too, where it came so (DeepSeek asks for it). */
+const reasoningFields = (parts: ReadonlyArray<Prompt.ReasoningPart>, hasTools: boolean, options: Options): Reasoned => {
+  const { sendReasoning, to } = options
+  if (sendReasoning === false) return {}
+  const attached = parts.map((part) => Attached.sent(part, to))
+  const isAll = sendReasoning === true
+  const said = parts.filter((_, i) => isAll || (hasTools && attached[i]!.isReasoningContent))
+  const reasoning_content = said.map(({ text }) => text).join("")
+  const isThere = reasoning_content !== "" || (said.length > 0 && attached.some((one) => one.isReasoningContent))
+  const reasoning_details = ReasoningDetails.whole(attached.flatMap((one) => one.reasoningDetails ?? []))
+  return {
+    ...Object.assign({}, ...attached.map(({ fields }) => fields)),
+    ...(isThere ? { reasoning_content } : {}),
+    ...(reasoning_details.length > 0 ? { reasoning_details } : {})
+  }
+}
+
+/** The ids of calls that have others in their prompt. */
+type CallIds = Map<string, string>
+
+const assistant = (message: Prompt.AssistantMessage, options: Options, ids: CallIds): ChatMessage => {
   let content = ""
-  let reasoning = ""
+  const reasoning: Array<Prompt.ReasoningPart> = []
   const calls: Array<FunctionCall> = []
   for (const part of message.content) {
     if (part.type === "text") content += part.text
-    if (part.type === "reasoning" && (!isAuto || ReasoningContent.isBy(part, options.model))) reasoning += part.text
+    if (part.type === "reasoning") reasoning.push(part)
     if (part.type === "tool-call" && !part.providerExecuted) {
-      const { id, name, params } = part
-      calls.push({ id, type: "function", function: { name, arguments: argumentsText(params) } })
+      const { fields, id = part.id } = Attached.sent(part, options.to)
+      if (id !== part.id) ids.set(part.id, id)
+      calls.push({
+        ...fields,
+        id,
+        type: "function",
+        function: { name: part.name, arguments: argumentsText(part.params) }
+      })
     }
   }
   return {
     role: "assistant",
     content: content === "" && calls.length > 0 ? null : content,
-    ...(options.sendReasoning !== false && reasoning !== "" && (!isAuto || calls.length > 0)
-      ? { reasoning_content: reasoning }
-      : {}),
+    ...(reasoning.length > 0 ? reasoningFields(reasoning, options.offersTools || calls.length > 0, options) : {}),
     ...(calls.length > 0 ? { tool_calls: calls } : {})
   }
 }
@@ -104,18 +134,20 @@ const resultText = (part: Prompt.ToolResultPart): string => {
   return typeof part.result === "string" ? part.result : JSON.stringify(part.result)
 }
 
-export const encode = (prompt: Prompt.Prompt, options: Options): ReadonlyArray<ChatMessage> =>
-  prompt.content.flatMap((message): ReadonlyArray<ChatMessage> => {
+export const encode = (prompt: Prompt.Prompt, options: Options): ReadonlyArray<ChatMessage> => {
+  const ids: CallIds = new Map()
+  return prompt.content.flatMap((message): ReadonlyArray<ChatMessage> => {
     switch (message.role) {
       case "system":
         return [{ role: "system", content: message.content }]
       case "user":
         return [{ role: "user", content: userContent(message.content) }]
       case "assistant":
-        return [assistant(message, options)]
+        return [assistant(message, options, ids)]
       case "tool":
         return message.content
           .filter((part) => part.type === "tool-result")
-          .map((part) => ({ role: "tool", tool_call_id: part.id, content: resultText(part) }))
+          .map((part) => ({ role: "tool", tool_call_id: ids.get(part.id) ?? part.id, content: resultText(part) }))
     }
   })
+}

@@ -9,6 +9,7 @@ import type * as Response from "effect/ai/Response"
 import * as AdapterErrors from "../provider/AdapterErrors.ts"
 import * as Json from "../provider/Json.ts"
 import * as ProviderError from "../provider/ProviderError.ts"
+import * as Attached from "./Attached.ts"
 import * as ChatChunk from "./ChatChunk.ts"
 import * as ChatResponse from "./ChatResponse.ts"
 import type { Endpoint } from "./Endpoint.ts"
@@ -39,11 +40,18 @@ const notAStream = (endpoint: Endpoint, what: string): AiError.AiError =>
 
 /** The reader of a body of this content type, whose answer is by the model of this name. */
 export const make = (endpoint: Endpoint, contentType: string, model: string): ChatReader => {
-  const response = ChatResponse.make(model)
+  const response = ChatResponse.make(Attached.source(endpoint.hostname, model))
   let parts: Array<Part> = []
   let outcome: "settled" | AiError.AiError | undefined
   let hasEvents = false
   let isAtEnd = false
+
+  /** The error of a stream that broke off, where it tells one outside of its events. */
+  const strayed = (): AiError.AiError | undefined => {
+    const payload = Json.object(Json.parse(events.strayed()))
+    if (payload === undefined || !ProviderError.isError(payload)) return undefined
+    return AdapterErrors.fromProvider(endpoint, ProviderError.read(payload))
+  }
 
   const settle = () => {
     switch (response.end(parts)) {
@@ -51,7 +59,7 @@ export const make = (endpoint: Endpoint, contentType: string, model: string): Ch
         outcome = "settled"
         break
       case "truncated":
-        outcome = AdapterErrors.truncated(endpoint)
+        outcome = strayed() ?? AdapterErrors.truncated(endpoint)
         break
       case "failed":
         outcome = AdapterErrors.gaveUp(endpoint)
@@ -68,13 +76,15 @@ export const make = (endpoint: Endpoint, contentType: string, model: string): Ch
     if (outcome !== undefined || said === "") return
     if (said === "[DONE]") return settle()
     const json = Json.parse(data)
+    // events that no blank line parts
+    if (json === undefined && said.includes("\n")) return said.split("\n").forEach((line) => read(name, line))
     const payload = Json.object(json)
     if (name === "error" || (payload !== undefined && ProviderError.isError(payload))) {
       outcome = AdapterErrors.fromProvider(endpoint, ProviderError.read(json ?? data))
     } else if (payload !== undefined) {
       response.push(ChatChunk.read(payload), parts)
       if (response.isComplete()) settle()
-    } else if (!isAtEnd) {
+    } else if (!isAtEnd && json !== null) {
       outcome = AdapterErrors.invalidResponse(endpoint, "sent an event that is not a JSON object; check the base URL")
     }
   }
@@ -104,7 +114,7 @@ export const make = (endpoint: Endpoint, contentType: string, model: string): Ch
       if (document !== undefined && error === undefined) return readDocument(document, true)
       events.end()
       if (outcome !== undefined) return
-      if (error !== undefined && !response.isFinished()) outcome = error
+      if (error !== undefined && !response.isFinished()) outcome = strayed() ?? error
       else if (hasEvents || contentType === "" || contentType.includes("event-stream")) settle()
       else outcome = notAStream(endpoint, contentType)
     },

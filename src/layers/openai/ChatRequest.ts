@@ -8,7 +8,8 @@ import type * as JsonSchema from "effect/JsonSchema"
 import * as ResponseFormat from "../provider/ResponseFormat.ts"
 import * as ChatMessages from "./ChatMessages.ts"
 
-export interface Options extends ChatMessages.Options {
+export interface Options extends Omit<ChatMessages.Options, "offersTools"> {
+  readonly model: string
   /** Fields that the call does not decide. `stream_options: undefined` takes that field away. */
   readonly body: Readonly<Record<string, unknown>>
   /** What the answer has to fit, where the call itself does not say. */
@@ -25,11 +26,15 @@ interface FunctionTool {
   }
 }
 
-/** OpenAI refuses an object schema without properties. A strict tool gets the subset of JSON Schema of strict mode. */
+/**
+ * OpenAI refuses an object schema without properties. A strict tool gets the subset of JSON Schema of strict mode; one with
+ * arguments that are written otherwise there is none, because nobody would read them.
+ */
 const encodeTool = (tool: Tool.Any): FunctionTool => {
-  const strict = Tool.getStrictMode(tool)
+  const plain = Tool.getJsonSchema(tool)
+  const strict = Tool.getStrictMode(tool) === true ? ResponseFormat.keepsMembers(plain) : Tool.getStrictMode(tool)
   const description = Tool.getDescription(tool)
-  const schema = Tool.getJsonSchema(tool, strict === true ? { transformer: toCodecOpenAI } : {})
+  const schema = strict === true ? Tool.getJsonSchema(tool, { transformer: toCodecOpenAI }) : plain
   return {
     type: "function",
     function: {
@@ -92,7 +97,7 @@ export const encode = Effect.fnUntraced(function*(
         stream_options: { include_usage: true },
         ...options.body,
         model: options.model,
-        messages: ChatMessages.encode(call.prompt, options),
+        messages: ChatMessages.encode(call.prompt, { ...options, offersTools: call.tools.length > 0 }),
         ...fields,
         stream: true
       }),

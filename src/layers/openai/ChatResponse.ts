@@ -10,7 +10,7 @@
 import type * as Response from "effect/ai/Response"
 import type { JsonObject } from "../provider/Json.ts"
 import type { ChatChunk } from "./ChatChunk.ts"
-import * as ReasoningContent from "./ReasoningContent.ts"
+import { Seal } from "./Seal.ts"
 import * as TokenUsage from "./TokenUsage.ts"
 import { ToolCalls } from "./ToolCalls.ts"
 
@@ -47,19 +47,24 @@ const finishReasons: ReadonlyMap<string, Response.FinishReason> = new Map([
   ["function_call", "tool-calls"]
 ])
 
-/** Finish reasons of a server that gave up, in lower case: Mistral and OpenRouter, DeepSeek. */
-const failures = new Set(["error", "insufficient_system_resource"])
+/** Those of a server that gave up: Mistral and OpenRouter, DeepSeek, vLLM, and Gemini where its model called a tool wrongly. */
+const failures = new Set(["error", "insufficient_system_resource", "abort", "function_call_filter"])
+
+/** In lower case, without what Gemini says more: `content_filter: RECITATION`. */
+const known = (finishReason: string): string => finishReason.toLowerCase().replace(/:.*/s, "")
 
 const timestamp = (created: number | undefined): string | undefined => {
   const date = new Date((created ?? Number.NaN) * 1000)
   return Number.isNaN(date.getTime()) ? undefined : date.toISOString()
 }
 
-/** The response of the model that was asked for by this name. */
-export const make = (model: string): ChatResponse => {
-  const calls = new ToolCalls()
-  const madeBy = ReasoningContent.by(model)
+/** The response of a model at a server (`Attached.source`). */
+export const make = (from: string): ChatResponse => {
+  const calls = new ToolCalls(from)
+  const seal = new Seal(from)
   let isAnnounced = false
+  /** A message that is whole and comes behind its pieces says them again (MiniMax). */
+  let isBegun = false
   let open: "text" | "reasoning" | undefined
   let blocks = 0
   let finishReason: string | undefined
@@ -67,17 +72,31 @@ export const make = (model: string): ChatResponse => {
   let isComplete = false
 
   const close = (out: Parts) => {
-    if (open !== undefined) out.push({ type: `${open}-end`, id: String(blocks) })
+    if (open === "reasoning") out.push({ type: "reasoning-end", id: String(blocks), ...seal.take() })
+    if (open === "text") out.push({ type: "text-end", id: String(blocks) })
     open = undefined
   }
 
-  const append = (kind: "text" | "reasoning", delta: string, out: Parts, metadata: Response.ProviderMetadata) => {
-    if (open !== kind) {
-      close(out)
-      open = kind
-      out.push({ type: `${kind}-start`, id: String(++blocks), metadata })
-    }
+  const begin = (kind: "text" | "reasoning", out: Parts) => {
+    close(out)
+    open = kind
+    out.push({ type: `${kind}-start`, id: String(++blocks) })
+  }
+
+  const append = (kind: "text" | "reasoning", delta: string, out: Parts) => {
+    if (open !== kind) begin(kind, out)
     out.push({ type: `${kind}-delta`, id: String(blocks), delta })
+  }
+
+  const add = (chunk: ChatChunk, out: Parts) => {
+    seal.add(chunk)
+    if (chunk.reasoning !== "") append("reasoning", chunk.reasoning, out)
+    if (chunk.text !== "") append("text", chunk.text, out)
+    if (chunk.toolCalls.length > 0) {
+      close(out)
+      calls.push(chunk.toolCalls, out)
+    }
+    isBegun ||= blocks > 0 || chunk.toolCalls.length > 0
   }
 
   return {
@@ -89,24 +108,21 @@ export const make = (model: string): ChatResponse => {
         const { created, id, model } = chunk
         out.push({ type: "response-metadata", id, modelId: model, timestamp: timestamp(created) })
       }
-      if (chunk.reasoning !== "") append("reasoning", chunk.reasoning, out, chunk.isReasoningContent ? madeBy : {})
-      if (chunk.text !== "") append("text", chunk.text, out, {})
-      if (chunk.toolCalls.length > 0) {
-        close(out)
-        calls.push(chunk.toolCalls, out)
-      }
+      if (!(chunk.isWhole && isBegun)) add(chunk, out)
       finishReason ??= chunk.finishReason
       usage = chunk.usage ?? usage
-      isComplete = finishReason !== undefined && chunk.usage !== undefined
+      isComplete = finishReason !== undefined && chunk.usage !== undefined && TokenUsage.isSome(chunk.usage)
     },
     end(out) {
       if (finishReason === undefined) return "truncated"
-      if (failures.has(finishReason.toLowerCase())) return "failed"
+      if (failures.has(known(finishReason))) return "failed"
       close(out)
-      if (!calls.end(out)) return "nameless"
+      if (seal.isOpen()) begin("reasoning", out)
+      close(out)
+      if (!calls.end(out, seal)) return "nameless"
       out.push({
         type: "finish",
-        reason: finishReasons.get(finishReason.toLowerCase()) ?? "other",
+        reason: finishReasons.get(known(finishReason)) ?? "other",
         usage: TokenUsage.read(usage),
         metadata: { openai: { finishReason, ...(usage === undefined ? {} : { usage }) } }
       })

@@ -12,6 +12,8 @@ import * as Redacted from "effect/Redacted"
 import type { Origin } from "../provider/Origin.ts"
 
 export interface Endpoint extends Origin {
+  /** The host without its port, which a server on the same machine may have another time. */
+  readonly hostname: string
   /** Whether it is OpenAI's own. */
   readonly isOpenAi: boolean
   /** A request with a JSON body, authorised. */
@@ -76,6 +78,7 @@ export const make = Effect.fnUntraced(function*(options: {
     adds: "openai",
     key: "OPENAI_API_KEY or the option apiKey",
     host: url.host,
+    hostname: url.hostname,
     url: `${url.origin}${url.pathname}`,
     isOpenAi: isOpenAi(url),
     hasKey: key !== "",

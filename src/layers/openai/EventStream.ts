@@ -11,9 +11,17 @@ interface EventStream {
   readonly push: (text: string) => boolean
   /** Ends the last event. */
   readonly end: () => void
+  /** The JSON of the last line that stands outside of all events: how Ollama and llama.cpp break off. Mostly there is none. */
+  readonly strayed: () => string
   /** The body so far, when it starts like a document (HTML, JSON) and not like a list of events. */
   readonly document: () => string | undefined
 }
+
+/** A line without a field, or with one that no event has. */
+const stray = /^(error: ?)?(\{.*\})\s*$/gm
+
+/** Characters of the body's end in which such lines are looked for; as many more are kept at times. */
+const tailLength = 16_384
 
 /** How documents start. A line of an event stream starts with a field's name or a colon. */
 const documentStart = /^[<{[]/
@@ -24,6 +32,7 @@ export const make = (onEvent: (event: Sse.Event) => void): EventStream => {
   })
   let isStarted = false
   let document: string | undefined
+  let tail = ""
   return {
     push(text) {
       if (document !== undefined) {
@@ -38,7 +47,13 @@ export const make = (onEvent: (event: Sse.Event) => void): EventStream => {
           return true
         }
       }
+      tail += text
+      if (tail.length > 2 * tailLength) tail = tail.slice(-tailLength)
       return parser.feed(text) === undefined
+    },
+    strayed() {
+      const [, field, json = ""] = [...tail.matchAll(stray)].at(-1) ?? []
+      return field === undefined ? json : `{"error":${json}}`
     },
     end() {
       // The first line feed may be the second half of a CRLF, the next ones end the line and the event.

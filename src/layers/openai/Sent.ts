@@ -6,13 +6,18 @@
 import type { Headers } from "effect/http/Headers"
 import * as Echo from "../provider/Echo.ts"
 import * as Json from "../provider/Json.ts"
+import * as Attached from "./Attached.ts"
 
 /** What is said in a conversation, and what tools are called with. */
 const ofMessages = (messages: Json.Json | undefined): ReadonlyArray<string> =>
   Json.array(messages).flatMap((message) => {
-    const { content, reasoning_content, tool_calls } = Json.object(message) ?? {}
-    const called = Json.array(tool_calls).map((call) => Json.object(Json.object(call)?.function)?.arguments ?? null)
-    return Echo.texts([content ?? null, reasoning_content ?? null, ...called], 8)
+    const { content, extra_content, reasoning_content, reasoning_details, tool_calls } = Json.object(message) ?? {}
+    const reasoned = [reasoning_content ?? null, reasoning_details ?? null, extra_content ?? null]
+    const called = Json.array(tool_calls).flatMap((item): ReadonlyArray<Json.Json> => {
+      const call = Json.object(item)
+      return [Json.object(call?.function)?.arguments ?? null, Attached.ofCall(call) ?? null]
+    })
+    return Echo.texts([content ?? null, ...reasoned, ...called], 8)
   })
 
 /** The texts that this request sent: its headers, its conversation, its settings. */

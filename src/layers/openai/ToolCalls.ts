@@ -7,13 +7,21 @@
  */
 import type * as Response from "effect/ai/Response"
 import * as Parameters from "../provider/Parameters.ts"
+import * as Attached from "./Attached.ts"
 import { type Call, CallFragments, type Fragment } from "./CallFragments.ts"
+import type { Seal } from "./Seal.ts"
 
 type Parts = Array<Response.StreamPartEncoded>
 
 export class ToolCalls {
   readonly #fragments = new CallFragments()
   readonly #ids = new Set<string>()
+  readonly #from: string
+
+  /** Of a model at a server (`Attached.source`). */
+  constructor(from: string) {
+    this.#from = from
+  }
 
   /** Adds the fragments of one chunk, in order. */
   push(fragments: ReadonlyArray<Fragment>, out: Parts): void {
@@ -24,15 +32,19 @@ export class ToolCalls {
     })
   }
 
-  /** Emits every call; none, and `false`, when one has arguments and no name. */
-  end(out: Parts): boolean {
+  /** Emits every call; none, and `false`, when one has arguments and no name. Calls that the seal names keep their ids. */
+  end(out: Parts, seal: Seal): boolean {
     const calls = this.#fragments.whole()
     if (calls === undefined) return false
     for (const call of calls) {
       const id = this.#start(call, out)
+      const attached = Attached.received({
+        fields: call.fields,
+        id: seal.names(id) || Attached.isSigned(id) ? id : undefined
+      }, this.#from)
       out.push(
         { type: "tool-params-end", id },
-        { type: "tool-call", id, name: call.name, params: Parameters.fromText(call.text) }
+        { type: "tool-call", id, name: call.name, params: Parameters.fromText(call.text), ...attached }
       )
     }
     return true

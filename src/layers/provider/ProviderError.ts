@@ -34,7 +34,7 @@ export interface Answer {
   readonly headers?: Readonly<Record<string, string | undefined>> | undefined
 }
 
-/** The error of an answer: that of its JSON, or a short plain text; never a web page. */
+/** The error of an answer: that of its JSON, which may be that of an event, or a short plain text; never a web page. */
 export const fromAnswer = (answer: Answer): ProviderError => {
   const error = read(bodyOf(answer.body))
   const names = [answer.code, answer.headers?.["x-amzn-errortype"]?.split(":")[0]].flatMap((name) => name ?? [])
@@ -43,7 +43,7 @@ export const fromAnswer = (answer: Answer): ProviderError => {
 
 const bodyOf = (body: unknown): Json.Json | undefined => {
   if (typeof body !== "string") return Json.of(body)
-  const json = Json.parse(body)
+  const json = Json.parse(body) ?? Json.parse(/^data: ?(\{.*\})\r?$/m.exec(body)?.[1] ?? "")
   if (json !== undefined) return json
   return body.trim() !== "" && body.length <= 500 && !body.trimStart().startsWith("<") ? body.trim() : undefined
 }
@@ -75,13 +75,33 @@ const exceptionOf = (root: Json.JsonObject | undefined): readonly [string, Json.
   return undefined
 }
 
-/** The error of a payload: an object or a text under `error`, else the payload itself (`{ message }`, `{ detail }`, text). */
+/** What is there, and says something; of a list, the first. */
+const told = (value: Json.Json | undefined): Json.Json | undefined => {
+  const first = Array.isArray(value) ? value[0] : value
+  if (typeof first !== "object" || first === null) return first || undefined
+  return Object.keys(first).length > 0 ? first : undefined
+}
+
+/** What MiniMax says of an answer, where that is no success. */
+const refusal = (base: Json.JsonObject | undefined): Json.JsonObject | undefined =>
+  base?.status_code ? { code: base.status_code, message: base.status_msg ?? null } : undefined
+
+/** What a payload has under `error`, `errors` (Cloudflare) or `base_resp`, in its choice (OpenRouter) or in `x_groq`. */
+const errorOf = (root: Json.JsonObject): Json.Json | undefined =>
+  told(root.error)
+    ?? told(root.errors)
+    ?? told(Json.object(Json.array(root.choices)[0])?.error)
+    ?? told(Json.object(root.x_groq)?.error)
+    ?? refusal(Json.object(root.base_resp))
+
+/** The error of a payload: an object or a text where it has one, else the payload itself (`{ message }`, `{ detail }`, text). */
 export const read = (payload: Json.Json | undefined): ProviderError => {
   const root = Json.object(Json.array(payload)[0] ?? payload)
   const exception = exceptionOf(root)
-  const error = Json.object(root?.error) ?? exception?.[1] ?? root
+  const given = root === undefined ? undefined : errorOf(root)
+  const error = Json.object(given) ?? exception?.[1] ?? root
   const message = Json.text(payload)
-    ?? Json.text(root?.error)
+    ?? Json.text(given)
     ?? Json.text(error?.message)
     ?? Json.text(error?.Message)
     ?? detail(error?.detail)
@@ -126,4 +146,4 @@ const secondsOf = (text: string | undefined): number | undefined => {
 
 /** Whether a payload of a stream is an error and not a chunk: one that is null, false or empty is none. */
 export const isError = (payload: Json.JsonObject): boolean =>
-  Boolean(payload.error) || payload.object === "error" || payload.type === "error"
+  payload.object === "error" || payload.type === "error" || errorOf(payload) !== undefined

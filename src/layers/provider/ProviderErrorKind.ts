@@ -112,7 +112,10 @@ const words: Table = [
     ),
     "policy"
   ],
-  [/(incorrect|invalid|missing|no) api.?key|api.?key (is )?(not valid|invalid|expired|not found)/i, "authentication"]
+  [
+    /login fail|(incorrect|invalid|missing|no) api.?key|api.?key (is )?(not valid|invalid|expired|not found)/i,
+    "authentication"
+  ]
 ]
 
 /** Names that providers also give to what another one tells better. */

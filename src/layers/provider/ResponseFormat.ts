@@ -29,25 +29,31 @@ const make = (name: string, schema: JsonSchema.JsonSchema, strict: boolean): Res
 export const ofObject = (name: string, schema: Schema.Constraint): ResponseFormat =>
   make(name, Tool.getJsonSchemaFromSchema(schema, { transformer: toCodecOpenAI }), true)
 
-/**
- * Whether the schema of strict mode has the same JSON: there every property is required, and neither tuples nor records
- * are, which effect/ai writes as something else.
- */
-const keepsShape = (json: Json.Json): boolean => {
+/** Whether this holds for a node of a schema and all below it. */
+const holds = (json: Json.Json, of: (node: Json.JsonObject) => boolean): boolean => {
   if (typeof json !== "object" || json === null) return true
   const node = Json.object(json)
-  if (node === undefined) return Json.array(json).every(keepsShape)
-  const required = Json.array(node["required"])
-  const isTotal = Object.keys(Json.object(node["properties"]) ?? {}).every((key) => required.includes(key))
-  const isClosed = typeof node["additionalProperties"] !== "object"
-  const isPlain = !("prefixItems" in node || "patternProperties" in node || "not" in node)
-  return isTotal && isClosed && isPlain && Object.values(node).every(keepsShape)
+  if (node === undefined) return Json.array(json).every((item) => holds(item, of))
+  return of(node) && Object.values(node).every((member) => holds(member, of))
 }
+
+/** Whether the schema of strict mode has the same members: neither tuples nor records, which effect/ai writes as something else. */
+export const keepsMembers = (schema: JsonSchema.JsonSchema): boolean =>
+  holds(schema as Json.Json, (node) =>
+    typeof node["additionalProperties"] !== "object"
+    && !("prefixItems" in node || "patternProperties" in node || "not" in node))
+
+/** Whether it is the same: there every property is required, too. */
+const keepsShape = (schema: JsonSchema.JsonSchema): boolean =>
+  keepsMembers(schema) && holds(schema as Json.Json, (node) => {
+    const required = Json.array(node["required"])
+    return Object.keys(Json.object(node["properties"]) ?? {}).every((key) => required.includes(key))
+  })
 
 const encode = ({ name, schema }: Model.Output): ResponseFormat | undefined => {
   try {
     const plain = Tool.getJsonSchemaFromSchema(schema)
-    if (keepsShape(plain as Json.Json)) return ofObject(name, schema)
+    if (keepsShape(plain)) return ofObject(name, schema)
     return plain.type === "object" ? make(name, plain, false) : undefined
   } catch {
     return undefined

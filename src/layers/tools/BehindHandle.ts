@@ -10,7 +10,7 @@ import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import * as ToolExecutor from "../../services/ToolExecutor.ts"
 import * as Shield from "./Shield.ts"
-import type * as ToolCodecs from "./ToolCodecs.ts"
+import * as ToolCodecs from "./ToolCodecs.ts"
 
 /** How many preliminary results a handler may be ahead of their reader. */
 const progressBuffer = 16
@@ -18,6 +18,7 @@ const progressBuffer = 16
 /** The last element of what `handle` gives. */
 export const run = (
   handlers: ToolExecutor.Handlers,
+  tool: Tool.Any,
   call: ToolExecutor.Call,
   progress: (encoded: unknown) => Effect.Effect<void>
 ): Effect.Effect<ToolCodecs.Result | undefined, unknown> => {
@@ -28,7 +29,8 @@ export const run = (
     return Effect.void
   }
   // one that throws is a handler that fails
-  return Effect.suspend(() => handlers.handle(call.name, call.params, call.identity.callId)).pipe(
+  return Effect.suspend(() => ToolCodecs.of(tool).fitting(call.params)).pipe(
+    Effect.flatMap((params) => handlers.handle(call.name, params, call.identity.callId)),
     Effect.flatMap((results) => Stream.runForEach(results, take)),
     Effect.map(() => last),
     Effect.updateContext((given: Context.Context<never>) =>

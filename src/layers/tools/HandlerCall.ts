@@ -38,7 +38,7 @@ export const start = (
   let fiber: Running | undefined
   const handler = KnownHandler.find(handlers, tool)
   if (handler === undefined) {
-    fiber = Detached.start(BehindHandle.run(handlers, call, progress), context)
+    fiber = Detached.start(BehindHandle.run(handlers, tool, call, progress), context)
   } else {
     const run = () => KnownHandler.run(tool, handler, call, progress, () => fiber?.pollUnsafe() !== undefined)
     // a tracer may show the span of the fiber to the handler's own code: it sees the shield there too

@@ -12,6 +12,7 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as SchemaIssue from "effect/SchemaIssue"
 import * as SchemaParser from "effect/SchemaParser"
+import * as NullsLeftOut from "./NullsLeftOut.ts"
 
 /** What a handler gave in the end. */
 export type Result = Omit<Tool.HandlerResult<Tool.Any>, "preliminary">
@@ -19,7 +20,10 @@ export type Result = Omit<Tool.HandlerResult<Tool.Any>, "preliminary">
 type Codec = (value: unknown) => Effect.Effect<unknown, SchemaIssue.Issue>
 
 interface ToolCodecs {
+  /** `null` for an optional property that does not take it is as if that were left out. */
   readonly decode: Codec
+  /** The arguments with such properties left out, for who decodes them otherwise. */
+  readonly fitting: (params: unknown) => Effect.Effect<unknown>
   /** What arguments that do not fit fail with. */
   readonly unfit: (cause: Cause.Cause<SchemaIssue.Issue>) => Effect.Effect<never, AiError.AiError>
   /** Goes on with a result, which may be a preliminary one, as its schema encodes it. */
@@ -44,7 +48,7 @@ export const of = (tool: Tool.Any): ToolCodecs => {
 
 const make = (tool: Tool.Any): ToolCodecs => {
   const { name, parametersSchema } = tool
-  const decode = Schema.isSchema(parametersSchema) ? SchemaParser.decodeUnknownEffect(parametersSchema) : Effect.succeed
+  const parse = Schema.isSchema(parametersSchema) ? SchemaParser.decodeUnknownEffect(parametersSchema) : Effect.succeed
   const encodeSuccess = SchemaParser.encodeUnknownEffect(tool.successSchema) as Codec
   // made for the first failure that is a result: it has all that an `AiError` may be
   let encodeFailure: Codec | undefined
@@ -68,7 +72,8 @@ const make = (tool: Tool.Any): ToolCodecs => {
     return AiError.isAiErrorReason(error) ? failure(error) : error
   }
   return {
-    decode: decode as Codec,
+    decode: NullsLeftOut.decoding(parse as Codec),
+    fitting: NullsLeftOut.fitting(parse as Codec),
     unfit: (cause) => Effect.failCause(Cause.map(cause, unfit)),
     encoded: (result, then) => by(encodeSuccess, result, then),
     settled: (result) =>

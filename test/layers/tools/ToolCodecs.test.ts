@@ -3,6 +3,7 @@ import { assert, it } from "@effect/vitest"
 import * as Tool from "effect/ai/Tool"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import * as SchemaIssue from "effect/SchemaIssue"
 import * as ToolCodecs from "../../../src/layers/tools/ToolCodecs.ts"
 
 const named = Tool.make("pay", {
@@ -30,3 +31,21 @@ it.effect("tools of the same name have each their own schemas", () =>
 it("a tool's are made once", () => {
   assert.strictEqual(ToolCodecs.of(named), ToolCodecs.of(named))
 })
+
+it.effect("where more does not fit than a null that may be left out, that is what is told", () =>
+  Effect.gen(function*() {
+    const parameters = Schema.Struct({ limit: Schema.optionalKey(Schema.Int), to: Schema.String, by: Schema.Int })
+    const { decode } = ToolCodecs.of(Tool.make("ask", { parameters }))
+    const told = (params: unknown) => Effect.map(Effect.flip(decode(params)), SchemaIssue.makeFormatterDefault())
+    assert.include(yield* told({ limit: null, to: 1, by: 1 }), `["to"]`)
+    assert.include(yield* told({ limit: null, to: "Ada" }), `["by"]`)
+    assert.include(yield* told({ limit: null, to: null, by: 1 }), `["to"]`)
+  }))
+
+it.effect("many such nulls are left out at once", () =>
+  Effect.gen(function*() {
+    const Item = Schema.Struct({ n: Schema.Int, note: Schema.optionalKey(Schema.String) })
+    const { decode } = ToolCodecs.of(Tool.make("add", { parameters: Schema.Struct({ items: Schema.Array(Item) }) }))
+    const items = Array.from({ length: 5000 }, (_, n) => ({ n, note: null }))
+    assert.deepStrictEqual(yield* decode({ items }), { items: items.map(({ n }) => ({ n })) })
+  }))

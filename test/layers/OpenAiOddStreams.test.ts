@@ -1,0 +1,169 @@
+/** Streams of servers that follow the protocol in their own way, in pieces of a byte: an answer, or the error that they tell. */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import * as ModelErrors from "../../src/layers/ModelErrors.ts"
+import * as OpenAi from "../support/OpenAiServer.ts"
+
+const { data, delta, finish, toolCalls, usage } = OpenAi
+const counts = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 }
+const hello = data(delta({ role: "assistant", content: "" }), delta({ content: "Hï" }))
+const whole = { role: "assistant", content: "Hï", tool_calls: null }
+
+/** In one piece, and in pieces of a byte. */
+const answers = (stream: string) =>
+  Effect.all([
+    OpenAi.answer(OpenAi.events(stream)),
+    OpenAi.answer(OpenAi.events(...Array.from(new TextEncoder().encode(stream), (byte) => Uint8Array.of(byte))))
+  ])
+
+describe("an answer", () => {
+  it.effect.each<readonly [string, string]>([
+    [
+      "with the whole message again in its last event (MiniMax)",
+      hello + data(finish("stop"), {
+        id: "x",
+        object: "chat.completion",
+        choices: [{ index: 0, finish_reason: "stop", message: whole }],
+        usage: counts
+      })
+    ],
+    [
+      "with the whole message again and its finish reason there only",
+      hello + data({ object: "chat.completion", choices: [{ finish_reason: "stop", message: whole }], usage: counts })
+    ],
+    [
+      "with filter results before and behind it (Azure)",
+      data({ choices: [], created: 0, id: "", model: "", object: "", prompt_filter_results: [{ prompt_index: 0 }] })
+      + hello
+      + data(
+        finish("stop"),
+        { choices: [{ content_filter_offsets: { check_offset: 1 }, finish_reason: null, index: 0 }], id: "" },
+        usage(counts)
+      )
+      + OpenAi.done
+    ],
+    [
+      "with zeros for its usage until the last event",
+      data(
+        { ...delta({ role: "assistant", content: "Hï" }), usage: { prompt_tokens: 0, completion_tokens: 0 } },
+        finish("stop", { prompt_tokens: 0, completion_tokens: 0 }),
+        usage(counts)
+      )
+    ],
+    ["with a finish reason that is the text null", data(finish("null")) + hello + data(finish("stop", counts))],
+    [
+      "with indexes that are texts",
+      data(
+        { choices: [{ index: "0", delta: { content: "Hï" }, finish_reason: null }] },
+        { choices: [{ index: "0", delta: {}, finish_reason: "stop" }], usage: counts }
+      )
+    ],
+    [
+      "with events that no blank line parts",
+      `${hello}${data(finish("stop", counts))}${OpenAi.done}`.replaceAll("\n\n", "\n")
+    ],
+    ["with null in place of an event", "data: null\n\n" + hello + data(finish("stop", counts))],
+    ["with empty errors", data({ error: {}, errors: [], choices: [] }) + hello + data(finish("stop", counts))]
+  ])("%s is what it says", ([, stream]) =>
+    Effect.gen(function*() {
+      for (const { error, parts } of yield* answers(stream)) {
+        assert.isUndefined(error)
+        assert.strictEqual(OpenAi.text(parts), "Hï")
+        assert.strictEqual(OpenAi.finishOf(parts)?.reason, "stop")
+        assert.strictEqual(OpenAi.finishOf(parts)?.usage.inputTokens.total, 3)
+      }
+    }))
+
+  it.effect("with its calls again in a last whole message has each once", () =>
+    Effect.gen(function*() {
+      const call = { id: "a", type: "function", function: { name: "f", arguments: "{\"n\":1}" } }
+      const message = { role: "assistant", content: "", tool_calls: [call] }
+      const last = { choices: [{ index: 0, finish_reason: "tool_calls", message }], usage: counts }
+      for (const { parts } of yield* answers(data(toolCalls({ index: 0, ...call }), last))) {
+        assert.deepStrictEqual(OpenAi.calls(parts), [{ id: "a", name: "f", params: { n: 1 } }])
+      }
+    }))
+})
+
+describe("an error", () => {
+  it.effect.each<readonly [string, string, string, string | undefined]>([
+    ["on a line without a field (Ollama)", `${hello}{"error":{"message":"boom"}}\n`, "Overloaded", "boom"],
+    [
+      "on such a line behind an event that is not ended",
+      `${hello}: ping\n{"error":"boom"}\n`,
+      "Overloaded",
+      "boom"
+    ],
+    [
+      "under a field of its name (llama.cpp)",
+      `${hello}error: {"code":400,"message":"boom","type":"invalid_request_error"}\n\n`,
+      "InvalidRequest",
+      "boom"
+    ],
+    ["of its gateway, on a web page", `${hello}<html><body>502</body></html>\n`, "StreamTruncated", undefined],
+    ["that is none, on a line without a field", `${hello}{"done":true}\n`, "StreamTruncated", undefined],
+    [
+      "beside an empty choice (Groq)",
+      hello + data({ choices: [], x_groq: { id: "r", error: "boom" } }) + OpenAi.done,
+      "Overloaded",
+      "boom"
+    ],
+    [
+      "in its choice (OpenRouter)",
+      hello + data({ choices: [{ delta: {}, finish_reason: "error", error: { code: 429, message: "boom" } }] }),
+      "RateLimited",
+      "boom"
+    ],
+    [
+      "in a list (Cloudflare)",
+      hello + data({ success: false, errors: [{ code: 3040, message: "boom" }], result: {} }),
+      "Overloaded",
+      "boom"
+    ],
+    [
+      "under base_resp (MiniMax)",
+      hello + data({ base_resp: { status_code: 1008, status_msg: "insufficient balance" }, choices: null }),
+      "QuotaExhausted",
+      "insufficient balance"
+    ]
+  ])("%s is that error", ([, stream, tag, words]) =>
+    Effect.gen(function*() {
+      for (const { error, parts } of yield* answers(stream)) {
+        assert.strictEqual(OpenAi.text(parts), "Hï")
+        assert.isDefined(error)
+        const { reason } = ModelErrors.fromAiError(error!)
+        assert.strictEqual(reason._tag, tag)
+        if (words !== undefined) assert.include(reason.message, words)
+      }
+    }))
+
+  it.effect.each(["function_call_filter: MALFORMED_FUNCTION_CALL", "abort"])(
+    "is the finish reason %s",
+    (reason) =>
+      Effect.gen(function*() {
+        for (const { error } of yield* answers(data(finish(reason, counts)) + OpenAi.done)) {
+          assert.isTrue(error?.isRetryable)
+        }
+      })
+  )
+
+  it.effect.each<readonly [string, string]>([
+    ["content_filter: PROHIBITED_CONTENT", "content-filter"],
+    ["repetition", "other"]
+  ])("is not the finish reason %s", ([raw, reason]) =>
+    Effect.gen(function*() {
+      const { error, parts } = yield* OpenAi.answer(OpenAi.events(hello + data(finish(raw, counts))))
+      assert.isUndefined(error)
+      assert.strictEqual(OpenAi.finishOf(parts)?.reason, reason)
+    }))
+
+  it.effect.each<readonly [string, string]>([
+    ["a list of errors (Cloudflare)", "{\"success\":false,\"errors\":[{\"code\":5007,\"message\":\"boom\"}]}"],
+    ["a list under error (Cloudflare)", "{\"success\":false,\"error\":[{\"code\":2001,\"message\":\"boom\"}]}"],
+    ["an event (Qwen)", "id:1\nevent:error\n:HTTP_STATUS/400\ndata:{\"code\":\"Invalid\",\"message\":\"boom\"}\n\n"]
+  ])("with a status is read from %s", ([, body]) =>
+    Effect.gen(function*() {
+      const error = yield* OpenAi.failure(OpenAi.status(400, body))
+      assert.match(error.message, /answered HTTP 400: boom \(/)
+    }))
+})

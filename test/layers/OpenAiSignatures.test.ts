@@ -1,0 +1,295 @@
+/**
+ * What servers attach to their answers and refuse requests without: it goes through log, restart and request, to the server
+ * and model that gave it and to no other.
+ */
+import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
+import { assert, describe, it } from "@effect/vitest"
+import * as Tool from "effect/ai/Tool"
+import * as Toolkit from "effect/ai/Toolkit"
+import * as Effect from "effect/Effect"
+import * as FileSystem from "effect/FileSystem"
+import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
+import { join } from "node:path"
+import * as Agent from "../../src/Agent.ts"
+import * as Fiberloop from "../../src/Fiberloop.ts"
+import * as Metadata from "../../src/layers/aisdk/Metadata.ts"
+import * as ModelFallback from "../../src/layers/ModelFallback.ts"
+import * as ModelOpenAi from "../../src/layers/ModelOpenAi.ts"
+import * as SessionStoreSqlite from "../../src/layers/SessionStoreSqlite.ts"
+import * as OpenAi from "../support/OpenAiServer.ts"
+
+type Said = ReadonlyArray<any>
+
+const { data, delta, events, finish, status, toolCalls } = OpenAi
+
+const look = Tool.make("look", { parameters: Schema.Struct({ n: Schema.Finite }), success: Schema.String })
+const toolkit = Toolkit.make(look)
+const tools = toolkit.toLayer({ look: () => Effect.succeed("seen") })
+
+const called = (n: number, more: object = {}) => ({
+  id: `given_${n}`,
+  type: "function",
+  function: { name: "look", arguments: `{"n":${n}}` },
+  ...more
+})
+const said = (content: string) => events(data(delta({ content }), finish("stop")))
+const assistants = (messages: Said): Said => messages.filter(({ role }) => role === "assistant")
+const callsOf = (messages: Said): Said => assistants(messages).flatMap(({ tool_calls = [] }) => tool_calls)
+
+/** A server that answers once with calls, then with a text; `isRefused` says which conversations it does not take. */
+const serverOf = (answer: string, isRefused: (messages: Said) => boolean) =>
+  OpenAi.make(({ messages }) => {
+    if (isRefused(messages)) return status(400, [{ error: { code: 400, message: "it is not what I gave" } }])
+    return callsOf(messages).length === 0 ? events(answer) : said("Done.")
+  })
+
+const modelOf = ({ baseUrl }: { readonly baseUrl: string }, options: Partial<ModelOpenAi.Options> = {}) =>
+  ModelOpenAi.layer({ model: "m", baseUrl, apiKey: OpenAi.key, ...options })
+
+/** Runs an agent that is made anew for each input, as after a restart, over sessions in a file. */
+const conversation = Effect.fnUntraced(function*(
+  model: ReturnType<typeof modelOf>,
+  inputs: ReadonlyArray<string> = ["go", "and then?"]
+) {
+  const fs = yield* FileSystem.FileSystem
+  const filename = join(yield* fs.makeTempDirectoryScoped(), "sessions.db")
+  const run = Effect.fnUntraced(function*(input: string) {
+    const store = SessionStoreSqlite.layer({ filename })
+    const below = yield* Layer.build(Layer.mergeAll(Fiberloop.layer, store, model, tools))
+    const agent = yield* Agent.make({ instructions: "Look.", toolkit }).pipe(Effect.provide(below))
+    const { text } = yield* agent.run({ input, sessionId: "s" })
+    return text
+  }, Effect.scoped)
+  return yield* Effect.forEach(inputs, run)
+}, Effect.provide(NodeFileSystem.layer))
+
+describe("Gemini", () => {
+  const signature = { google: { thought_signature: "c2lnbmF0dXJl/+==" } }
+  const isUnsigned = (messages: Said) => {
+    const [first, ...others] = callsOf(messages)
+    return first !== undefined
+      && (JSON.stringify(first.extra_content) !== JSON.stringify(signature)
+        || others.some((call) => "extra_content" in call))
+  }
+
+  it.live.each<readonly [string, string]>([
+    ["with the call", data(toolCalls(called(1, { index: 0, extra_content: signature })), finish("tool_calls"))],
+    [
+      "on the first of parallel calls, without indexes",
+      data(
+        toolCalls(called(1, { extra_content: signature })),
+        toolCalls(called(2)),
+        finish("stop")
+      )
+    ],
+    [
+      "on a fragment behind the arguments",
+      data(
+        toolCalls({ index: 0, id: "given_1", function: { name: "look", arguments: "{\"n\":" } }),
+        toolCalls({ index: 0, function: { arguments: "1}" } }),
+        toolCalls({ index: 0, extra_content: signature }),
+        finish("tool_calls")
+      )
+    ]
+  ])("gets its signature back that came %s", ([, answer]) =>
+    Effect.gen(function*() {
+      const server = yield* serverOf(answer, isUnsigned)
+      assert.deepStrictEqual(yield* conversation(modelOf(server)), ["Done.", "Done."])
+      assert.lengthOf(server.requests, 3)
+    }))
+
+  it.live("gets back the signature of a text, and not the mark of a thought", () =>
+    Effect.gen(function*() {
+      const server = yield* OpenAi.make(
+        events(data(
+          delta({ content: "Hm. ", extra_content: { google: { thought: true } } }),
+          delta({ content: "Hi" }),
+          delta({ content: "", extra_content: signature }),
+          finish("stop")
+        )),
+        said("Done.")
+      )
+      yield* conversation(modelOf(server))
+      const [message] = assistants(server.requests[1]?.body.messages)
+      assert.deepStrictEqual([message.content, message.extra_content], ["Hm. Hi", signature])
+    }))
+
+  it.live.each<readonly [string, Partial<ModelOpenAi.Options>, boolean]>([
+    ["another host with a model of that name", {}, true],
+    ["another model of that host", { model: "m-2" }, false]
+  ])("its signature goes not to %s", ([, options, isElsewhere]) =>
+    Effect.gen(function*() {
+      const answer = data(toolCalls(called(1, { extra_content: signature })), finish("tool_calls"))
+      const first = yield* OpenAi.make(events(answer), status(401, { error: { message: "no" } }))
+      const second = yield* OpenAi.make(said("Done."))
+      const baseUrl = isElsewhere ? second.baseUrl.replace("127.0.0.1", "localhost") : second.baseUrl
+      const next = modelOf({ baseUrl }, options)
+      assert.deepStrictEqual(yield* conversation(ModelFallback.layer([modelOf(first), next]), ["go"]), ["Done."])
+      const [call] = callsOf(second.requests[0]?.body.messages)
+      assert.deepStrictEqual(Object.keys(call), ["id", "type", "function"])
+    }))
+})
+
+describe("OpenRouter", () => {
+  const detail = { format: "anthropic-claude-v1", index: 0 }
+  const text = (text: string, more: object = {}) => ({ type: "reasoning.text", text, ...detail, ...more })
+  const encrypted = (id: string, index: number) => ({
+    type: "reasoning.encrypted",
+    data: `sealed ${id}`,
+    id,
+    format: "google-gemini-v1",
+    index
+  })
+  const reasoned = (...details: ReadonlyArray<object>) => delta({ content: "", reasoning_details: details })
+  const isOtherThan = (expected: unknown) => (messages: Said) =>
+    callsOf(messages).length > 0
+    && JSON.stringify(assistants(messages)[0].reasoning_details) !== JSON.stringify(expected)
+
+  it.live("gets its blocks back whole that it streamed in fragments", () =>
+    Effect.gen(function*() {
+      const answer = data(
+        reasoned(text("Let")),
+        reasoned(text(" me see.", { signature: null })),
+        reasoned({ type: "reasoning.text", signature: "SIG", ...detail }),
+        delta({ content: "I look." }),
+        reasoned(text("Twice.", { index: 1 })),
+        toolCalls(called(1, { index: 0 })),
+        finish("tool_calls")
+      )
+      const whole = [
+        { type: "reasoning.text", text: "Let me see.", ...detail, signature: "SIG" },
+        text("Twice.", { index: 1 })
+      ]
+      const server = yield* serverOf(answer, isOtherThan(whole))
+      assert.deepStrictEqual(yield* conversation(modelOf(server)), ["Done.", "Done."])
+    }))
+
+  it.live("gets back what it sealed, with the calls under the ids that it names", () =>
+    Effect.gen(function*() {
+      const sealed = [encrypted("given_1", 0), encrypted("given_2", 0)]
+      const answer = data(
+        toolCalls(called(1, { index: 0 }), called(2, { index: 1 }), called(3, { index: 2 })),
+        reasoned(...sealed),
+        finish("tool_calls")
+      )
+      const server = yield* serverOf(answer, (messages) => {
+        const ids = callsOf(messages).map(({ id }) => id)
+        const results = messages.filter(({ role }) => role === "tool").map(({ tool_call_id }) => tool_call_id)
+        return isOtherThan(sealed)(messages)
+          || (ids.length > 0 && (ids[0] !== "given_1" || ids[1] !== "given_2" || String(results) !== String(ids)))
+      })
+      assert.deepStrictEqual(yield* conversation(modelOf(server)), ["Done.", "Done."])
+    }))
+
+  it.live("gets back what came with an answer without calls", () =>
+    Effect.gen(function*() {
+      const details = [text("Easy.", { signature: "SIG" })]
+      const answer = data(reasoned(...details), delta({ content: "Hi" }), finish("stop"))
+      const server = yield* OpenAi.make(events(answer), said("Done."))
+      yield* conversation(modelOf(server))
+      assert.deepStrictEqual(assistants(server.requests[1]?.body.messages)[0].reasoning_details, details)
+    }))
+
+  it.live("gets none of another's, and none where reasoning is not to be sent", () =>
+    Effect.gen(function*() {
+      const answer = data(reasoned(text("Hm.")), toolCalls(called(1)), finish("tool_calls"))
+      const first = yield* OpenAi.make(events(answer), said("Done."), status(401, { error: { message: "no" } }))
+      const second = yield* OpenAi.make(said("Done."))
+      const next = modelOf({ baseUrl: second.baseUrl.replace("127.0.0.1", "localhost") })
+      const models = ModelFallback.layer([modelOf(first, { sendReasoning: false }), next])
+      yield* conversation(models)
+      for (const server of [first, second]) {
+        for (const { body } of server.requests.slice(-1)) {
+          assert.lengthOf(callsOf(body.messages), 1)
+          for (const message of assistants(body.messages)) assert.notProperty(message, "reasoning_details")
+        }
+      }
+    }))
+})
+
+describe("LiteLLM", () => {
+  it.live("gets back the id and the field into which it wrote a signature", () =>
+    Effect.gen(function*() {
+      const id = `call_1__thought__${"c2ln+/==".repeat(30)}`
+      const provider_specific_fields = { thought_signature: "SIG" }
+      const answer = data(toolCalls(called(1, { id, provider_specific_fields })), finish("tool_calls"))
+      const server = yield* serverOf(answer, (messages) => {
+        const [call] = callsOf(messages)
+        return call !== undefined && (call.id !== id || call.provider_specific_fields?.thought_signature !== "SIG")
+      })
+      assert.deepStrictEqual(yield* conversation(modelOf(server)), ["Done.", "Done."])
+    }))
+})
+
+describe("DeepSeek", () => {
+  const isRefused = (messages: Said) => assistants(messages).some((message) => !("reasoning_content" in message))
+  const thinking = (content: string, reasoning_content: string) => [
+    delta({ role: "assistant", content: null, reasoning_content: "" }),
+    ...reasoning_content === "" ? [] : [delta({ content: null, reasoning_content })],
+    delta({ content, reasoning_content: null })
+  ]
+
+  it.live.each(["I look.", ""])(
+    "gets its reasoning_content back with every message, %o",
+    (reasoning) =>
+      Effect.gen(function*() {
+        const server = yield* OpenAi.make(({ messages }) => {
+          if (isRefused(messages)) {
+            return status(400, { error: { message: "The `reasoning_content` must be passed back to the API." } })
+          }
+          return callsOf(messages).length === 0
+            ? events(data(...thinking("", reasoning), toolCalls(called(1, { index: 0 })), finish("tool_calls")))
+            : events(data(...thinking("Done.", reasoning), finish("stop")))
+        })
+        assert.deepStrictEqual(yield* conversation(modelOf(server)), ["Done.", "Done."])
+        assert.deepStrictEqual(
+          assistants(server.requests[2]?.body.messages).map((message) => message.reasoning_content),
+          [reasoning, reasoning]
+        )
+      })
+  )
+
+  it.live("gets none of it where there are no tools, nor one that did not send it", () =>
+    Effect.gen(function*() {
+      const server = yield* OpenAi.make(({ messages }) =>
+        assistants(messages).some((message) => "reasoning_content" in message)
+          ? status(400, { error: { message: "property 'reasoning_content' is unsupported" } })
+          : events(data(delta({ reasoning: "Hm." }), delta({ content: "Done." }), finish("stop")))
+      )
+      assert.deepStrictEqual(yield* conversation(modelOf(server)), ["Done.", "Done."])
+    }))
+})
+
+describe("a server that refuses the reasoning that it gave", () => {
+  it.live("is asked once more without it, and not again", () =>
+    Effect.gen(function*() {
+      const server = yield* OpenAi.make(({ messages }) => {
+        if (assistants(messages).some((message) => "reasoning_content" in message)) {
+          return status(400, { message: "messages.2.assistant.reasoning_content: property is unsupported" })
+        }
+        return callsOf(messages).length < 2
+          ? events(data(delta({ reasoning_content: "Hm." }), toolCalls(called(1)), finish("tool_calls")))
+          : said("Done.")
+      })
+      assert.deepStrictEqual(yield* conversation(modelOf(server), ["go"]), ["Done."])
+      assert.lengthOf(server.requests, 4)
+    }))
+
+  it.live("is not one that misses it", () =>
+    Effect.gen(function*() {
+      const words = "The `reasoning_content` in the thinking mode must be passed back to the API"
+      const server = yield* OpenAi.make(status(400, { error: { message: words } }))
+      const error = yield* Effect.flip(conversation(modelOf(server)))
+      assert.include(error.message, words)
+      assert.lengthOf(server.requests, 1)
+    }))
+})
+
+it("what a chat completions server attached is not handed to a model of the AI SDK", () => {
+  const attached = { openai: { from: "host/m", fields: { extra_content: {} } } }
+  assert.deepStrictEqual(Metadata.sent(attached, "openai/m"), {})
+  assert.deepStrictEqual(Metadata.sent({ openai: { itemId: "x" } }, "openai/m"), {
+    providerOptions: { openai: { itemId: "x" } }
+  })
+})
