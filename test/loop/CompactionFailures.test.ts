@@ -48,6 +48,36 @@ describe("a compaction that fails", () => {
       assert.deepStrictEqual(end!.totals.usage, { inputTokens: 70, outputTokens: 3 })
     }))
 
+  it.effect("by a bug leaves a record of what was spent until then", () =>
+    Effect.gen(function*() {
+      const strategy = Layer.succeed(ContextManager, {
+        plan: (request) => ({ _tag: "Compact", request }),
+        compact: ({ ledger }) =>
+          Effect.sync((): never => {
+            ledger.note({ inputTokens: 70, outputTokens: 3 }, { provider: "test", name: "condenser" })
+            throw new Error("SECRET")
+          })
+      })
+      const made = yield* TestAgent.make([], { context: strategy })
+      const { end, log } = yield* Overflows.run(made, { history: history(12) })
+      assert.strictEqual(end, "RunFailed(Unknown)")
+      assert.deepStrictEqual(RunLog.only(log, "CompactionDiscarded").map(({ message, usage }) => [message, usage]), [
+        ["the strategy broke", { inputTokens: 70, outputTokens: 3 }]
+      ])
+      const byHand = yield* TestAgent.make([ScriptedModel.text("ok")], {
+        context: Layer.effect(
+          ContextManager,
+          Effect.map(ContextManager, (manager) => ({
+            ...manager,
+            plan: (view) => view.force === "manual" ? manager.plan(view) : { _tag: "Send" as const }
+          }))
+        ).pipe(Layer.provide(strategy))
+      })
+      yield* byHand.agent.run({ sessionId: "s", input: "go" })
+      yield* Effect.flip(byHand.agent.compact("s"))
+      assert.strictEqual(RunLog.only(yield* byHand.store.log("s"), "CompactionDiscarded").length, 1)
+    }))
+
   it.effect("is tried again by the next run, which may go on from it", () =>
     Effect.gen(function*() {
       const made = yield* Condensing.make([overflow, overflow, ok], ContextSummary.layer, [

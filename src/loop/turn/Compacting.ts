@@ -3,7 +3,9 @@
  *
  * Does not own when that is needed (`Fitting`), how it is done (`ContextManager`), nor what is no compaction (`CompactionLaws`).
  */
+import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import * as Bounds from "../../run/log/Bounds.ts"
 import * as Snapshot from "../../run/log/Snapshot.ts"
 import * as RunError from "../../run/RunError.ts"
@@ -60,19 +62,23 @@ type Compacted = Extract<RunEvent.Draft, { _tag: "ContextCompacted" }>
 export const failed = (message: string) => new RunError.NonRetryableError({ _tag: "CompactionFailed", message })
 
 /**
- * Records what the strategy gives; where it fails, gives what is no compaction or is cut off, only what it spent, as that counts
- * all the same.
+ * Records what the strategy gives; where it fails, breaks, gives what is no compaction or is cut off, only what it spent, as that
+ * counts all the same.
  */
 export const carryOut = (
   env: Env.Env,
   request: ContextManager.Request
 ): Effect.Effect<Compacted, ContextManager.CompactionError | RunError.RunError> =>
-  make(env, request).pipe(
-    Effect.tapErrorTag("CompactionError", (error) => Effect.sync(() => discard(env, request, error))),
-    Effect.onInterrupt(() => Effect.sync(() => discard(env, request, cutOff)))
-  )
+  Effect.onError(make(env, request), (cause) => Effect.sync(() => discard(env, request, errorOf(cause))))
+
+const errorOf = (cause: Cause.Cause<ContextManager.CompactionError | RunError.RunError>) => {
+  const error = Option.getOrUndefined(Cause.findErrorOption(cause))
+  if (error?._tag === "CompactionError") return error
+  return Cause.hasInterruptsOnly(cause) ? cutOff : broke
+}
 
 const cutOff = new ContextManager.CompactionError({ message: "the compaction was cut off" })
+const broke = new ContextManager.CompactionError({ message: "the strategy broke" })
 
 const make = Effect.fnUntraced(function*(
   env: Env.Env,
