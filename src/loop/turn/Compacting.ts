@@ -13,13 +13,13 @@ import type * as RunEvent from "../../run/RunEvent.ts"
 import * as RunDecision from "../../run/state/RunDecision.ts"
 import * as Transcript from "../../run/Transcript.ts"
 import * as Usage from "../../run/Usage.ts"
+import * as CompactionLaws from "../../services/CompactionLaws.ts"
 import * as ContextManager from "../../services/ContextManager.ts"
 import * as Prices from "../../services/Prices.ts"
 import * as Timeouts from "../../services/Timeouts.ts"
 import * as AppCode from "../env/AppCode.ts"
 import type * as Env from "../env/Env.ts"
 import * as TooLarge from "../log/TooLarge.ts"
-import * as CompactionLaws from "./CompactionLaws.ts"
 import * as Ended from "./Ended.ts"
 
 /** Makes the context smaller; when it cannot be, the run ends as what asked for it says. */
@@ -90,25 +90,16 @@ const make = Effect.fnUntraced(function*(
   const compaction = yield* AppCode.run(env, "compaction", "", env.context.compact(request)).pipe(
     Effect.provideService(Timeouts.Timeouts, env.timeouts)
   )
-  const misshapen = CompactionLaws.misshapen(compaction)
-  if (misshapen !== undefined) return yield* new ContextManager.CompactionError({ message: misshapen })
-  const { model, pruned, replacement, strategy, upTo, usage } = compaction
   const before = journal.transcript
-  const memory = compaction.memory ?? Transcript.memory(before)
-  const change: Transcript.Change = { upTo, replacement, memory, pruned }
-  const after = Transcript.compact(before, change, journal.state.seq + 1)
-  const tokens = {
-    before: Transcript.total(before, request.size.of).sum,
-    after: Transcript.total(after, request.size.of).sum
-  }
-  const broken = CompactionLaws.broken({ strategy, change, before, after, tokens })
-  if (broken !== undefined) {
-    return yield* new ContextManager.CompactionError({
-      message: broken,
-      usage,
-      ...(model === undefined ? {} : { model })
-    })
-  }
+  const view = { transcript: before, size: request.size }
+  const { after, change, tokens } = yield* Effect.fromResult(
+    CompactionLaws.carry(view, compaction, journal.state.seq + 1)
+  )
+  const { passedOver = [], replacement, strategy, upTo } = compaction
+  const { memory, pruned } = change
+  const tooLarge = TooLarge.of("the compacted context", [replacement, memory ?? null])
+  if (tooLarge !== undefined) return yield* CompactionLaws.failed(compaction, tooLarge.message)
+  for (const message of passedOver) discarded(env, message, Usage.zero)
   const compacted: Compacted = {
     _tag: "ContextCompacted",
     strategy,
@@ -135,8 +126,11 @@ const discard = (
 ): void => {
   const usage = spentOn(env, request, error)
   if (Usage.total(usage) === 0) return
-  env.journal.record({ _tag: "CompactionDiscarded", message: Bounds.message(error.message), usage })
+  discarded(env, error.message, usage)
 }
+
+const discarded = ({ journal }: Env.Env, message: string, usage: Usage.Usage): void =>
+  journal.record({ _tag: "CompactionDiscarded", message: Bounds.message(message), usage })
 
 /** What a strategy told of on the way, and in the end. */
 const spentOn = (
