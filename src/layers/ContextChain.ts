@@ -1,12 +1,14 @@
 /**
  * Several strategies as one: each is asked in turn, and the first whose result fits with room to spare is taken; where none
- * does, the one that leaves least. One that fails is passed over, and what it spent counts.
+ * does, the one that leaves least. One that fails, or gives what is no compaction, is passed over; why is in the log, and what it
+ * spent counts.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as Transcript from "../run/Transcript.ts"
+import * as Result from "effect/Result"
 import * as Usage from "../run/Usage.ts"
+import * as CompactionLaws from "../services/CompactionLaws.ts"
 import * as ContextManager from "../services/ContextManager.ts"
 
 type Service = ContextManager.ContextManager["Service"]
@@ -22,34 +24,30 @@ export const make = (managers: ReadonlyArray<Service>): Service => ({
   > {
     // each is to do what it can, but for those that wait until somebody asks
     const view = { ...request, force: request.force ?? "overflow" as const }
-    const before = Transcript.total(request.transcript, request.size.of).sum
-    let best: { readonly compaction: ContextManager.Compaction; readonly left: number } | undefined
+    let best: Carried | undefined
     let spent = Usage.zero
     let model: ContextManager.Compaction["model"]
-    const words: Array<string> = []
+    const passedOver: Array<string> = []
     for (const manager of managers) {
       const plan = manager.plan(view)
       if (plan._tag === "Send") continue
-      const result = yield* Effect.result(manager.compact({ ...plan.request, force: request.force }))
-      const { usage = Usage.zero } = result._tag === "Success" ? result.success : result.failure
-      model = (result._tag === "Success" ? result.success : result.failure).model ?? model
-      spent = Usage.add(spent, usage)
+      const result = yield* Effect.result(carryOut(manager, { ...plan.request, force: request.force }, request))
+      const told = result._tag === "Success" ? result.success.compaction : result.failure
+      model = told.model ?? model
+      spent = Usage.add(spent, told.usage ?? Usage.zero)
       if (result._tag === "Failure") {
-        words.push(result.failure.message)
+        passedOver.push(result.failure.message)
         continue
       }
-      const left = sizeAfter(request, result.success)
-      if (left >= before) {
-        words.push(`the strategy "${result.success.strategy}" made nothing smaller`)
-        continue
-      }
-      if (best === undefined || left < best.left) best = { compaction: result.success, left }
+      const { compaction, left } = result.success
+      passedOver.push(...compaction.passedOver ?? [])
+      if (best === undefined || left < best.left) best = { compaction, left }
       const { fixed, limit = Infinity } = request.size
       if (left + fixed <= limit * room) break
     }
     const asked = model === undefined ? {} : { model }
-    if (best !== undefined) return { ...best.compaction, usage: spent, ...asked }
-    const message = words.length === 0 ? "nothing can be left out" : words.join("; ")
+    if (best !== undefined) return { ...best.compaction, usage: spent, passedOver, ...asked }
+    const message = passedOver.length === 0 ? "nothing can be left out" : passedOver.join("; ")
     return yield* new ContextManager.CompactionError({ message, usage: spent, ...asked })
   })
 })
@@ -57,11 +55,23 @@ export const make = (managers: ReadonlyArray<Service>): Service => ({
 /** The part of what may be sent that a result leaves to be one that fits: the next compaction is not to follow at once. */
 const room = 0.7
 
-/** Tokens of the messages that a compaction leaves. */
-const sizeAfter = ({ size, transcript }: ContextManager.View, compaction: ContextManager.Compaction): number => {
-  const change = { ...compaction, memory: compaction.memory ?? Transcript.memory(transcript) }
-  return Transcript.total(Transcript.compact(transcript, change, Number.MAX_SAFE_INTEGER), size.of).sum
+interface Carried {
+  readonly compaction: ContextManager.Compaction
+  /** tokens of the messages that it leaves of the whole context */
+  readonly left: number
 }
+
+/** What a strategy gives, where that breaks no law. */
+const carryOut = (
+  manager: Service,
+  asked: ContextManager.Request,
+  whole: ContextManager.View
+): Effect.Effect<Carried, ContextManager.CompactionError> =>
+  Effect.flatMap(manager.compact(asked), (compaction) =>
+    Effect.fromResult(Result.map(
+      CompactionLaws.carry(whole, compaction, Number.MAX_SAFE_INTEGER),
+      ({ tokens }): Carried => ({ compaction, left: tokens.after })
+    )))
 
 /**
  * `ContextChain.layer(ContextPruning.layer, ContextSummary.layer, ContextWindow.layer)`: what asks for a compaction is any of

@@ -26,14 +26,14 @@ export interface Span {
   readonly turn: number
   /** `seq` of the event that it begins with */
   readonly seq: number
-  /** the model's or the tool's name, or the strategy's */
+  /** the model's or the tool's name, or the strategy's; empty where a compaction failed */
   readonly name: string
   readonly from: number
   /** `null`: it had no end by the end of its drive */
   readonly to: number | null
   /**
-   * finish reason, reason of the error, outcome, answer; what a compaction left: `12 of 40 messages`; empty where there
-   * is none
+   * finish reason, reason of the error, outcome, answer; what a compaction left: `12 of 40 messages`, or `failed`; empty
+   * where there is none
    */
   readonly outcome: string
   /** of a model call, milliseconds to its first part of content */

@@ -83,6 +83,8 @@ export interface Compaction extends Omit<Transcript.Change, "memory"> {
   readonly usage: Usage.Usage
   /** the model that was asked for that, where one was: `Prices` say what its usage cost */
   readonly model?: Message.ModelRef
+  /** what other strategies failed with that were asked for it, in words: each is in the log as a compaction that failed */
+  readonly passedOver?: ReadonlyArray<string>
 }
 
 /**

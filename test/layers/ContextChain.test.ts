@@ -31,17 +31,13 @@ const failing: Service = {
     Effect.fail(new ContextManager.CompactionError({ message: "no", usage: { inputTokens: 7, outputTokens: 1 } }))
 }
 
-/** Gives something that is no smaller. */
-const growing: Service = {
+const giving = (given: Omit<ContextManager.Compaction, "usage">): Service => ({
   plan: (request) => ({ _tag: "Compact", request }),
-  compact: () =>
-    Effect.succeed({
-      strategy: "growing",
-      upTo: 0,
-      replacement: [Message.user("more")],
-      usage: { inputTokens: 7, outputTokens: 1 }
-    })
-}
+  compact: () => Effect.succeed({ ...given, usage: { inputTokens: 7, outputTokens: 1 } })
+})
+
+/** Gives something that is no smaller. */
+const growing = giving({ strategy: "growing", upTo: 0, replacement: [Message.user("more")] })
 
 const compact = (chain: Service, options: Views.Options = { force: "overflow" }) => {
   const plan = chain.plan(Views.view(worked, options))
@@ -73,10 +69,32 @@ describe("a chain", () => {
     assert.strictEqual(strategyOf(compact(ContextChain.make([growing, ContextWindow.make()]))), "window")
   })
 
+  const lawless: Record<string, { readonly service: Service; readonly why: RegExp }> = {
+    "leaves out the latest message of the user": {
+      service: giving({ strategy: "all", upTo: 1_000, replacement: [] }),
+      why: /^the strategy "all" did not keep the latest message of the user$/
+    },
+    "is none at all": {
+      service: giving({ strategy: "odd", upTo: NaN, replacement: [] }),
+      why: /^the strategy gave no compaction: /
+    }
+  }
+  it.each(Object.entries(lawless))("passes over one whose result %s, and says why", (_, { service, why }) => {
+    const result = compact(ContextChain.make([service, ContextWindow.make()]))
+    assert.strictEqual(strategyOf(result), "window")
+    assert(result?._tag === "Success")
+    const { passedOver = [] } = result.success
+    assert.strictEqual(passedOver.length, 1)
+    assert.match(passedOver[0]!, why)
+  })
+
   it("fails with all reasons where none helps, and says what was spent", () => {
     const result = compact(ContextChain.make([failing, growing]))
     assert(result?._tag === "Failure")
-    assert.strictEqual(result.failure.message, "no; the strategy \"growing\" made nothing smaller")
+    assert.match(
+      result.failure.message,
+      /^no; the strategy "growing" made nothing smaller: about \d+ tokens before, \d+/
+    )
     assert.deepStrictEqual(result.failure.usage, { inputTokens: 14, outputTokens: 2 })
   })
 

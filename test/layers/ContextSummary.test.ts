@@ -121,7 +121,7 @@ describe("a model that cannot make one", () => {
     new RunError.NonRetryableError<RunError.ProviderRefusal>({ _tag: "Authentication", message: "who are you" })
   )
 
-  it.effect("leaves it to pruning", () =>
+  it.effect("leaves it to pruning, and the log says why", () =>
     Effect.gen(function*() {
       const turns = [
         TestAgent.work(1),
@@ -136,6 +136,8 @@ describe("a model that cannot make one", () => {
       const log = yield* converse(made, ["go"])
       const [compacted] = RunLog.only(log, "ContextCompacted")
       assert.strictEqual(compacted?.strategy, "pruning")
+      const [failed] = RunLog.only(log, "CompactionDiscarded")
+      assert.match(failed!.message, /summary could not be made by test\/condenser: who are you/)
       assert.match(
         Condensing.textOf((yield* made.script.requests).at(-1)!),
         /5000 characters of this output were left out/

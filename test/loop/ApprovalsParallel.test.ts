@@ -181,6 +181,30 @@ describe("a limit that is reached while a call waits", () => {
     }))
 })
 
+describe("a failure that ends the run", () => {
+  const never = Effect.never
+  const slow: Record<string, TestAgent.Options["agent"]> = {
+    "a rule": { toolkit: Approvals.withWork(TestAgent.kit.tools.work.setNeedsApproval(() => never)) },
+    "a hook": { hooks: [{ name: "slow", beforeToolCall: ({ tool }) => tool === "work" ? never : Effect.void }] }
+  }
+  it.effect.each(Object.entries(slow))(
+    "does not wait for the verdict over another call: %s",
+    ([, agent]) =>
+      Effect.gen(function*() {
+        const made = yield* Approvals.make([[work(1, "a"), look(2, "b")]], {
+          agent: { ...parallel, ...agent, toolPolicy: { maxParallel: 2, continueOnError: false } },
+          tool: () => Effect.fail("no")
+        })
+        const { result } = yield* start(made)
+        assert.isTrue(yield* Hang.ends(result))
+        assert.strictEqual((yield* Effect.flip(result)).reason._tag, "ToolFailed")
+        const log = yield* made.store.log("s")
+        assert.sameMembers(RunLog.outcomes(log), ["1.0 NotExecuted(failed)", "1.1 Failed"])
+        assert.deepStrictEqual(RunLog.violations(log), [])
+      })
+  )
+})
+
 describe("a limit that is reached before a call is asked about", () => {
   it.effect("keeps it from being asked", () =>
     Effect.gen(function*() {

@@ -4,7 +4,9 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
+import * as ContextChain from "../../src/layers/ContextChain.ts"
 import * as ContextSummary from "../../src/layers/ContextSummary.ts"
+import * as ContextWindow from "../../src/layers/ContextWindow.ts"
 import * as Message from "../../src/run/Message.ts"
 import { CompactionError, ContextManager } from "../../src/services/ContextManager.ts"
 import * as Prices from "../../src/services/Prices.ts"
@@ -46,6 +48,55 @@ describe("a compaction that fails", () => {
       assert.deepStrictEqual(RunLog.tags(log), ["RunStarted", "CompactionDiscarded", "RunFailed"])
       const [end] = RunLog.only(log, "RunFailed")
       assert.deepStrictEqual(end!.totals.usage, { inputTokens: 70, outputTokens: 3 })
+    }))
+
+  it.effect("in a chain is in the log, before what the strategy behind it made", () =>
+    Effect.gen(function*() {
+      const lawless = Layer.succeed(ContextManager, {
+        plan: (request) => request.force === undefined ? { _tag: "Send" } : { _tag: "Compact", request },
+        compact: () =>
+          Effect.succeed({ strategy: "all", upTo: 99, replacement: [], usage: { inputTokens: 70, outputTokens: 3 } })
+      })
+      const context = ContextChain.layer(lawless, ContextWindow.layer)
+      const { end, log } = yield* Overflows.run(yield* TestAgent.make([overflow, ok], { context }), {
+        history: history(12)
+      })
+      assert.strictEqual(end, "RunCompleted(stop)")
+      const [discarded] = RunLog.only(log, "CompactionDiscarded")
+      const [compacted] = RunLog.only(log, "ContextCompacted")
+      assert.strictEqual(discarded?.message, "the strategy \"all\" did not keep the latest message of the user")
+      assert.strictEqual(compacted?.seq, discarded!.seq + 1)
+      assert.strictEqual(RunLog.only(log, "RunCompleted")[0]?.totals.usage.inputTokens, 80)
+    }))
+
+  it.effect("by a bug leaves a record of what was spent until then", () =>
+    Effect.gen(function*() {
+      const strategy = Layer.succeed(ContextManager, {
+        plan: (request) => ({ _tag: "Compact", request }),
+        compact: ({ ledger }) =>
+          Effect.sync((): never => {
+            ledger.note({ inputTokens: 70, outputTokens: 3 }, { provider: "test", name: "condenser" })
+            throw new Error("SECRET")
+          })
+      })
+      const made = yield* TestAgent.make([], { context: strategy })
+      const { end, log } = yield* Overflows.run(made, { history: history(12) })
+      assert.strictEqual(end, "RunFailed(Unknown)")
+      assert.deepStrictEqual(RunLog.only(log, "CompactionDiscarded").map(({ message, usage }) => [message, usage]), [
+        ["the strategy broke", { inputTokens: 70, outputTokens: 3 }]
+      ])
+      const byHand = yield* TestAgent.make([ScriptedModel.text("ok")], {
+        context: Layer.effect(
+          ContextManager,
+          Effect.map(ContextManager, (manager) => ({
+            ...manager,
+            plan: (view) => view.force === "manual" ? manager.plan(view) : { _tag: "Send" as const }
+          }))
+        ).pipe(Layer.provide(strategy))
+      })
+      yield* byHand.agent.run({ sessionId: "s", input: "go" })
+      yield* Effect.flip(byHand.agent.compact("s"))
+      assert.strictEqual(RunLog.only(yield* byHand.store.log("s"), "CompactionDiscarded").length, 1)
     }))
 
   it.effect("is tried again by the next run, which may go on from it", () =>

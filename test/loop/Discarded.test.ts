@@ -1,6 +1,7 @@
 /** Attempts that count for nothing and are not tried again for ever: refusals, defects, cut and empty answers. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Schedule from "effect/Schedule"
 import * as RunError from "../../src/run/RunError.ts"
 import * as RetryPolicy from "../../src/services/RetryPolicy.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
@@ -122,5 +123,30 @@ describe("an answer that counts for nothing", () => {
       const { agent } = yield* TestAgent.make([ScriptedModel.text(""), ScriptedModel.text("ok")], atOnce)
       const { usage } = yield* agent.run({ input: "go" })
       assert.deepStrictEqual(usage, { inputTokens: 20, outputTokens: 10 })
+    }))
+})
+
+describe("an attempt behind which the retry policy breaks", () => {
+  const bug = (): never => {
+    throw new Error("bug")
+  }
+  const spent = [ScriptedModel.text("par"), ScriptedModel.finish("error", { inputTokens: 70, outputTokens: 3 })]
+  const policies: Record<string, RetryPolicy.RetryPolicy> = {
+    "a rule that throws": RetryPolicy.make({ classify: bug }),
+    "a schedule that dies": Object.assign(RetryPolicy.make({ classify: () => Overloaded.error() }), {
+      schedule: Schedule.recurs(3).pipe(Schedule.tap(() => Effect.sync(bug)))
+    })
+  }
+  it.effect.each(Object.entries(policies))("has cost what it used: %s", ([, retry]) =>
+    Effect.gen(function*() {
+      const { agent, store } = yield* TestAgent.make([spent, ScriptedModel.text("hello")], { agent: { retry } })
+      const error = yield* Effect.flip(agent.run({ sessionId: "s", input: "go" }))
+      assert.strictEqual(error.reason._tag, "Unknown")
+      const log = yield* store.log("s")
+      assert.deepStrictEqual(RunLog.violations(log), [])
+      assert.deepStrictEqual(RunLog.only(log, "AttemptDiscarded").map(({ error, usage }) => [error._tag, usage]), [
+        ["Unknown", { inputTokens: 70, outputTokens: 3 }]
+      ])
+      assert.strictEqual(RunLog.only(log, "RunFailed")[0]?.totals.usage.inputTokens, 70)
     }))
 })

@@ -1,9 +1,12 @@
 /** Rounds of several calls that a drive died in: each call is taken up as it stands. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as Stream from "effect/Stream"
+import * as TestClock from "effect/testing/TestClock"
 import type * as RunPolicy from "../../src/run/RunPolicy.ts"
 import * as Approver from "../../src/services/Approver.ts"
+import * as Reconciler from "../../src/services/Reconciler.ts"
 import { ToolCall } from "../../src/services/ToolExecutor.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as DeadRun from "../support/DeadRun.ts"
@@ -52,6 +55,24 @@ describe("a round that had failed when its drive died, with a policy that does n
       assert.deepStrictEqual(outcomes, ["1.0 Failed", "1.1 OutcomeUnknown", "1.2 NotExecuted(failed)"])
       assert.deepStrictEqual(RunLog.violations(log), [])
       assert.lengthOf(yield* script.requests, 0)
+    }))
+
+  it.effect("that fails while a reconciler is asked about another call has its word all the same", () =>
+    Effect.gen(function*() {
+      const store = yield* DeadRun.of([...turn(policy, "work", "again"), started("work", 0), started("again", 1)])
+      const { agent } = yield* TestAgent.make([], { store, tool: () => Effect.fail("no") })
+      const reconcile = () => Effect.as(Effect.sleep("1 minute"), { _tag: "Done", result: "paid" } as const)
+      const run = yield* agent.resume({ sessionId: "s" }).pipe(
+        Stream.runDrain,
+        Effect.exit,
+        Effect.provideService(Reconciler.Reconciler, { reconcile }),
+        Effect.forkChild
+      )
+      yield* TestClock.adjust("1 minute")
+      yield* Fiber.join(run)
+      const log = yield* store.log("s")
+      assert.sameMembers(RunLog.outcomes(log), ["1.0 Succeeded", "1.1 Failed"])
+      assert.strictEqual(RunLog.endOf(log), "RunFailed(ToolFailed)")
     }))
 
   it.effect("goes on once it is resumed behind that", () =>

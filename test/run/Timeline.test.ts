@@ -102,6 +102,18 @@ describe("a turn", () => {
     )
   })
 
+  it("has a compaction that failed, with what it cost", () => {
+    const usage = { inputTokens: 320, outputTokens: 10 }
+    const log = [
+      at(0, Draft.started("go")),
+      at(10, Draft.notice("go on")),
+      at(400, { _tag: "CompactionDiscarded", message: "SECRET", usage } as const),
+      at(400, Draft.aborted)
+    ]
+    assert.deepStrictEqual(shown(...log).slice(1, -1), ["compaction  10-400 failed"])
+    assert.deepInclude(entriesOf(Draft.log(...log))[1], { usage, seq: 3 })
+  })
+
   it("has why a compaction was made, where the log says it", () => {
     const causes = entriesOf(Draft.log(
       Draft.started("go"),

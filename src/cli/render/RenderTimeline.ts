@@ -111,8 +111,9 @@ const ending = ({ columns, paint }: Look, { at, end }: Timeline.DriveEnded, { dr
     paint.dim(TerminalText.cut(`  ${[...used, took].join(" · ")}`, columns))
 }
 
-const between = ({ columns, paint }: Look, { from, kind, name, outcome, to }: Timeline.Span): string => {
-  const what = `${kind === "compaction" ? "compact: " : ""}${TerminalText.line(name)}`
+const between = ({ columns, paint }: Look, span: Timeline.Span): string => {
+  const { from, kind, name, outcome, to } = span
+  const what = kind === "compaction" ? TimelineRows.labelOf(span) : TerminalText.line(name)
   const waited = to === null || to === from ? "" : ` after ${duration(to - from)}`
   return paint.dim(TerminalText.cut(`  ${what}: ${outcome}${waited}`, columns))
 }

@@ -34,8 +34,12 @@ const labels: Record<Timeline.Kind, (name: string) => string> = {
   retry: () => "wait to retry",
   tool: (name) => `  ${name}`,
   approval: (name) => `  ask: ${name}`,
-  compaction: (name) => `compact: ${name}`
+  compaction: (name) => name === "" ? "compact" : `compact: ${name}`
 }
+
+/** What a span is called. */
+export const labelOf = ({ kind, name }: Pick<Timeline.Span, "kind" | "name">): string =>
+  TerminalText.line(labels[kind](name))
 
 /** Outcomes that need no word. */
 const plain: ReadonlySet<string> = new Set(["stop", "tool-calls", "Succeeded", ""])
@@ -43,14 +47,15 @@ const plain: ReadonlySet<string> = new Set(["stop", "tool-calls", "Succeeded", "
 /** The row of one span. */
 const rowOf = (span: Timeline.Span): Row => {
   const { cause, firstPart, from, kind, name, outcome, to, turn, usage } = span
-  const isBad = kind === "attempt" || outcome === "denied" || (kind === "tool" && outcome !== "Succeeded")
+  const isBad = kind === "attempt" || outcome === "denied" || (kind === "tool" && outcome !== "Succeeded") ||
+    (kind === "compaction" && outcome === "failed")
   return {
     kind,
     turn,
     from,
     to,
     ...(firstPart === undefined ? {} : { firstPart }),
-    label: TerminalText.line(labels[kind](name)),
+    label: labelOf(span),
     isBad,
     isBefore: kind === "approval",
     ...(cause === undefined ? {} : { note: CompactionLines.why(name, cause) }),

@@ -105,7 +105,7 @@ export const target = ({ size }: ContextManager.View, part: number): number => {
   return Math.max(0, Math.min(tokens, limit) - fixed) * part
 }
 
-/** The second one where the first one fails; what that had spent counts. */
+/** The second one where the first one fails; what that had spent counts, and why it failed is said. */
 export const orElse = (first: Strategy, second: Strategy): Strategy => ({
   models: [...(first.models ?? []), ...(second.models ?? [])],
   canShrink: (view) => first.canShrink(view) || second.canShrink(view),
@@ -124,7 +124,12 @@ const afterFailure = (
   const spent = model === undefined ? {} : { model }
   if (!second.canShrink(view)) return Effect.fail(failed)
   return second.compact(view).pipe(
-    Effect.map((compaction) => ({ ...spent, ...compaction, usage: Usage.add(usage, compaction.usage) })),
+    Effect.map((compaction) => ({
+      ...spent,
+      ...compaction,
+      usage: Usage.add(usage, compaction.usage),
+      passedOver: [message, ...compaction.passedOver ?? []]
+    })),
     Effect.mapError((error) =>
       new ContextManager.CompactionError({
         ...spent,

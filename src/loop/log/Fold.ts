@@ -71,6 +71,21 @@ const readOn = (store: Store, sessionId: string, folded: Folded): Read =>
     )
   })
 
+/**
+ * The last run of a session, for whoever asks no model: what was said before it is not read, and its state does not know what
+ * was measured there.
+ */
+export const lastRun = Effect.fnUntraced(function*(
+  store: Store,
+  sessionId: string
+): Effect.fn.Return<Folded, SessionStore.StoreError> {
+  const started = yield* last(store, sessionId, "RunStarted")
+  const compacted = yield* store.lastOf(sessionId, "ContextCompacted")
+  return started === undefined || (compacted ?? 0) > started.seq
+    ? yield* fold(store, sessionId, nothing)
+    : yield* readOn(store, sessionId, { ...nothing, state: RunState.evolve(RunState.empty, started) })
+})
+
 /** The log folded up to its last compaction; nothing where that has no snapshot that can be read. */
 const atCompaction = Effect.fnUntraced(function*(
   store: Store,

@@ -95,6 +95,11 @@ const see = (span: Tracer.Span, drive: Sink.Drive, clock: Clock.Clock): Sink.See
         })
       case "ContextCompacted":
         return tell("compacted", { strategy: event.strategy, before: event.before, after: event.after })
+      case "CompactionDiscarded":
+        return tell("compaction_failed", {
+          [Conventions.inputTokens]: event.usage.inputTokens,
+          [Conventions.outputTokens]: event.usage.outputTokens
+        })
       case "NoticeAdded":
         return tell("notice", { kind: event.kind })
       case "ApprovalRequested":

@@ -85,6 +85,11 @@ const says: { readonly [Tag in RunEvent.RunEvent["_tag"]]?: Say<Extract<RunEvent
   ApprovalRequested: ({ approvalId, tool }, { drive }) => ({ approval: approvalId, tool: Sink.toolName(drive, tool) }),
   ApprovalResolved: ({ approvalId, approved }) => ({ approval: approvalId, answer: approved ? "approved" : "denied" }),
   ContextCompacted: ({ after, before, strategy }) => ({ compacted: strategy, before, after }),
+  CompactionDiscarded: ({ usage }) => ({
+    compaction: "failed",
+    input: usage.inputTokens,
+    output: usage.outputTokens
+  }),
   NoticeAdded: ({ kind }) => ({ notice: kind }),
   TurnFinished: ({ decision, latency }) => ({
     decision: decision._tag.toLowerCase(),

@@ -21,10 +21,10 @@ export const recovered = Effect.fnUntraced(function*(
   request: DriveRequest.DriveRequest,
   opened: Opening.Ready
 ): Effect.fn.Return<Opening.Opened, SessionStore.StoreError> {
-  const { first, flush, second } = HeldBack.make(opened.session)
   const { agent, handlers: { tools } } = request.brief
-  const others = { ...Env.nobody(), feed: Observing.besideDrives({ agent, tools }, request.settings.telemetry) }
-  const env = Env.make(services, request, others, { ...opened, session: first })
+  const observing = Observing.besideDrives({ agent, tools }, request.settings.telemetry)
+  const { first, flush, second } = HeldBack.make(opened.session, (events) => observing.publish(events))
+  const env = Env.make(services, request, Env.nobody(), { ...opened, session: first })
   const isResumed = opened.begin._tag === "Resume"
   yield* Recovery.recover(env, isResumed)
   const state = env.journal.state

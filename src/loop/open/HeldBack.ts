@@ -9,6 +9,8 @@ import * as Effect from "effect/Effect"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
 
+type Events = Arr.NonEmptyReadonlyArray<RunEvent.Durable>
+
 interface HeldBack {
   /** stores nothing: what it is given waits */
   readonly first: SessionStore.Session
@@ -18,13 +20,21 @@ interface HeldBack {
   readonly flush: Effect.Effect<void, SessionStore.StoreError>
 }
 
-export const make = (session: SessionStore.Session): HeldBack => {
+/** `onStored` hears of what waited once it is stored. */
+export const make = (session: SessionStore.Session, onStored: (events: Events) => void): HeldBack => {
   const held: Array<RunEvent.Durable> = []
   const append = (events: ReadonlyArray<RunEvent.Durable>) =>
     Effect.suspend(() => {
       const waiting = held.filter((event) => event.seq > session.head())
       const all = [...waiting, ...events]
-      return Arr.isReadonlyArrayNonEmpty(all) ? session.append(all) : Effect.void
+      if (!Arr.isReadonlyArrayNonEmpty(all)) return Effect.void
+      const appended = session.append(all)
+      if (!Arr.isReadonlyArrayNonEmpty(waiting)) return appended
+      // the store may hold what it reported a failure of
+      const tell = Effect.sync(() => {
+        if (session.head() >= Arr.lastNonEmpty(waiting).seq) onStored(waiting)
+      })
+      return Effect.onExit(appended, () => tell)
     })
   return {
     first: { ...session, append: (events) => Effect.sync(() => void held.push(...events)) },

@@ -28,8 +28,8 @@ export type Verdict =
 
 type Waiting = Effect.Effect<Verdict, SessionStore.StoreError>
 
-/** A verdict, or the wait for one. */
-export type Judged = Verdict | { readonly _tag: "Wait"; readonly verdict: Waiting }
+/** A verdict, or the wait for one about `call` as it stands. */
+export type Judged = Verdict | { readonly _tag: "Wait"; readonly call: Call; readonly verdict: Waiting }
 
 /**
  * Of a call that has not started, what hooks make of it and then the rules of whatever they leave; of one that a drive before
@@ -40,6 +40,7 @@ export const judge = (env: Env.Env, call: Call): Judged => {
   if (!ToolHooks.isAsked(env, call)) return byRules(env, call)
   return wait(
     env,
+    call,
     Effect.flatMap(ToolHooks.before(env, call), (prepared): Waiting =>
       prepared._tag === "Settle"
         ? Effect.succeed({ ...prepared, call, outcome: Outcomes.storable(prepared.outcome) })
@@ -48,8 +49,9 @@ export const judge = (env: Env.Env, call: Call): Judged => {
 }
 
 /** What is known is in the log before anybody takes their time over a verdict. */
-const wait = ({ journal }: Env.Env, verdict: Waiting): Judged => ({
+const wait = ({ journal }: Env.Env, call: Call, verdict: Waiting): Judged => ({
   _tag: "Wait",
+  call,
   verdict: Effect.andThen(journal.commit, verdict)
 })
 
@@ -100,7 +102,11 @@ const byRules = (env: Env.Env, call: Call): Judged => {
     Duration.fromInputUnsafe(env.timeouts.tool)
   )
   // a rule that gives no word in time asks, as one that fails
-  return wait(env, Effect.map(asked, (asks): Verdict => ({ _tag: Option.getOrElse(asks, yes) ? "Ask" : "Run", call })))
+  return wait(
+    env,
+    call,
+    Effect.map(asked, (asks): Verdict => ({ _tag: Option.getOrElse(asks, yes) ? "Ask" : "Run", call }))
+  )
 }
 
 const yes = () => true
@@ -114,6 +120,7 @@ const ofStarted = (env: Env.Env, call: Call): Judged => {
   if (isOffered && env.executor.isRepeatable(env.handlers, call.tool)) return { _tag: "Run", call }
   return wait(
     env,
+    call,
     Effect.map(Reconciling.ask(env, call), (known): Verdict =>
       known === undefined && isOffered
         ? { _tag: "Run", call }

@@ -40,7 +40,10 @@ export class Places {
   letIn(next: Judging.Judged | CallStep.Runnable): Running {
     switch (next._tag) {
       case "Wait":
-        return Effect.flatMap(next.verdict, (verdict) => this.letIn(verdict))
+        return Effect.flatMap(
+          this.#untilHalted(next),
+          (verdict) => verdict === undefined ? this.#leave() : this.letIn(verdict)
+        )
       case "Settle":
         CallStep.settle(this.#env, next.call, next.outcome, next)
         this.#progress.rest()
@@ -51,6 +54,13 @@ export class Places {
       case "Started":
         return this.#place(next)
     }
+  }
+
+  /** A verdict, or nothing once no other call may run; what became of one that a dead drive started is found out all the same. */
+  #untilHalted(
+    { call, verdict }: Extract<Judging.Judged, { _tag: "Wait" }>
+  ): Effect.Effect<Judging.Verdict | undefined, SessionStore.StoreError> {
+    return call.phase === "started" ? verdict : Effect.raceFirst(verdict, Effect.as(this.#progress.halted, undefined))
   }
 
   *#ask(call: OpenCall.OpenCall): Steps {

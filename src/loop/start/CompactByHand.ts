@@ -35,7 +35,7 @@ export const compact = Effect.fnUntraced(function*(
         "CompactionError",
         (error) => Effect.andThen(env.journal.commit, Effect.fail(Compacting.failed(error.message)))
       ),
-      Effect.onInterrupt(() => Effect.ignore(env.journal.commit))
+      Effect.onError(() => Effect.ignore(env.journal.commit))
     )
     yield* env.journal.commit
     const { after, before, strategy, tokens, usage } = compacted

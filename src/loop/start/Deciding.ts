@@ -23,7 +23,7 @@ export const waiting = Effect.fnUntraced(function*(
   store: Store,
   sessionId: string
 ): Effect.fn.Return<ReadonlyArray<RunResult.Approval>, RunError.RunError> {
-  const { state } = yield* Fold.fold(store, sessionId, Fold.nothing)
+  const { state } = yield* Fold.lastRun(store, sessionId)
   const now = yield* Clock.currentTimeMillis
   return RunResult.approvals(state).filter((approval) => !OpenCall.isExpired(approval, now))
 })
@@ -52,7 +52,7 @@ const stored = Effect.fnUntraced(function*(
 ): Effect.fn.Return<void, RunError.RunError> {
   const { definition: { handlers }, services: { executor, store } } = visitor
   const { sessionId } = decision
-  const before = yield* Fold.fold(store, sessionId, Fold.nothing)
+  const before = yield* Fold.lastRun(store, sessionId)
   const checked = yield* Answering.check({ executor, handlers }, store, before.state, decision)
   yield* Effect.scoped(Effect.gen(function*() {
     const env = yield* Visit.open(visitor, sessionId, before)

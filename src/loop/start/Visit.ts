@@ -23,7 +23,7 @@ export interface Visitor {
 }
 
 /**
- * The environment of a session's last run, `before` being its log as far as that is known. `SessionBusy` where the session is
+ * The environment of a session's last run, `before` being its log as far as that is known and needed. `SessionBusy` where the session is
  * live; undefined, and nothing taken, where it had no run yet.
  */
 export const open = Effect.fnUntraced(function*(

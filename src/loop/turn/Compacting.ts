@@ -3,7 +3,9 @@
  *
  * Does not own when that is needed (`Fitting`), how it is done (`ContextManager`), nor what is no compaction (`CompactionLaws`).
  */
+import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import * as Bounds from "../../run/log/Bounds.ts"
 import * as Snapshot from "../../run/log/Snapshot.ts"
 import * as RunError from "../../run/RunError.ts"
@@ -11,13 +13,13 @@ import type * as RunEvent from "../../run/RunEvent.ts"
 import * as RunDecision from "../../run/state/RunDecision.ts"
 import * as Transcript from "../../run/Transcript.ts"
 import * as Usage from "../../run/Usage.ts"
+import * as CompactionLaws from "../../services/CompactionLaws.ts"
 import * as ContextManager from "../../services/ContextManager.ts"
 import * as Prices from "../../services/Prices.ts"
 import * as Timeouts from "../../services/Timeouts.ts"
 import * as AppCode from "../env/AppCode.ts"
 import type * as Env from "../env/Env.ts"
 import * as TooLarge from "../log/TooLarge.ts"
-import * as CompactionLaws from "./CompactionLaws.ts"
 import * as Ended from "./Ended.ts"
 
 /** Makes the context smaller; when it cannot be, the run ends as what asked for it says. */
@@ -60,19 +62,23 @@ type Compacted = Extract<RunEvent.Draft, { _tag: "ContextCompacted" }>
 export const failed = (message: string) => new RunError.NonRetryableError({ _tag: "CompactionFailed", message })
 
 /**
- * Records what the strategy gives; where it fails, gives what is no compaction or is cut off, only what it spent, as that counts
- * all the same.
+ * Records what the strategy gives; where it fails, breaks, gives what is no compaction or is cut off, only what it spent, as that
+ * counts all the same.
  */
 export const carryOut = (
   env: Env.Env,
   request: ContextManager.Request
 ): Effect.Effect<Compacted, ContextManager.CompactionError | RunError.RunError> =>
-  make(env, request).pipe(
-    Effect.tapErrorTag("CompactionError", (error) => Effect.sync(() => discard(env, request, error))),
-    Effect.onInterrupt(() => Effect.sync(() => discard(env, request, cutOff)))
-  )
+  Effect.onError(make(env, request), (cause) => Effect.sync(() => discard(env, request, errorOf(cause))))
+
+const errorOf = (cause: Cause.Cause<ContextManager.CompactionError | RunError.RunError>) => {
+  const error = Option.getOrUndefined(Cause.findErrorOption(cause))
+  if (error?._tag === "CompactionError") return error
+  return Cause.hasInterruptsOnly(cause) ? cutOff : broke
+}
 
 const cutOff = new ContextManager.CompactionError({ message: "the compaction was cut off" })
+const broke = new ContextManager.CompactionError({ message: "the strategy broke" })
 
 const make = Effect.fnUntraced(function*(
   env: Env.Env,
@@ -84,25 +90,16 @@ const make = Effect.fnUntraced(function*(
   const compaction = yield* AppCode.run(env, "compaction", "", env.context.compact(request)).pipe(
     Effect.provideService(Timeouts.Timeouts, env.timeouts)
   )
-  const misshapen = CompactionLaws.misshapen(compaction)
-  if (misshapen !== undefined) return yield* new ContextManager.CompactionError({ message: misshapen })
-  const { model, pruned, replacement, strategy, upTo, usage } = compaction
   const before = journal.transcript
-  const memory = compaction.memory ?? Transcript.memory(before)
-  const change: Transcript.Change = { upTo, replacement, memory, pruned }
-  const after = Transcript.compact(before, change, journal.state.seq + 1)
-  const tokens = {
-    before: Transcript.total(before, request.size.of).sum,
-    after: Transcript.total(after, request.size.of).sum
-  }
-  const broken = CompactionLaws.broken({ strategy, change, before, after, tokens })
-  if (broken !== undefined) {
-    return yield* new ContextManager.CompactionError({
-      message: broken,
-      usage,
-      ...(model === undefined ? {} : { model })
-    })
-  }
+  const view = { transcript: before, size: request.size }
+  const { after, change, tokens } = yield* Effect.fromResult(
+    CompactionLaws.carry(view, compaction, journal.state.seq + 1)
+  )
+  const { passedOver = [], replacement, strategy, upTo } = compaction
+  const { memory, pruned } = change
+  const tooLarge = TooLarge.of("the compacted context", [replacement, memory ?? null])
+  if (tooLarge !== undefined) return yield* CompactionLaws.failed(compaction, tooLarge.message)
+  for (const message of passedOver) discarded(env, message, Usage.zero)
   const compacted: Compacted = {
     _tag: "ContextCompacted",
     strategy,
@@ -129,8 +126,11 @@ const discard = (
 ): void => {
   const usage = spentOn(env, request, error)
   if (Usage.total(usage) === 0) return
-  env.journal.record({ _tag: "CompactionDiscarded", message: Bounds.message(error.message), usage })
+  discarded(env, error.message, usage)
 }
+
+const discarded = ({ journal }: Env.Env, message: string, usage: Usage.Usage): void =>
+  journal.record({ _tag: "CompactionDiscarded", message: Bounds.message(message), usage })
 
 /** What a strategy told of on the way, and in the end. */
 const spentOn = (

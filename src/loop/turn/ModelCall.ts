@@ -92,7 +92,7 @@ const tryAgain = Effect.fnUntraced(function*(
   let tried: Tried = { env, asked, tries, attempt, result, mayBeEmpty }
   while (true) {
     const { asked, attempt, env, result } = tried
-    const verdict = yield* Tries.judge(tried.tries, attempt, result, tried.mayBeEmpty, env.journal)
+    const verdict = yield* judge(tried)
     if (verdict._tag === "Counts") {
       return settled(env, asked, attempt, verdict.answer, AttemptResult.saysNothing(verdict.answer))
     }
@@ -109,10 +109,17 @@ const tryAgain = Effect.fnUntraced(function*(
   }
 })
 
+/** What follows; where the policy breaks on it, what was tried has its cost recorded all the same. */
+const judge = ({ asked, attempt, env, mayBeEmpty, result, tries }: Tried): Effect.Effect<Tries.Verdict> =>
+  Effect.onError(
+    Effect.gen(() => Tries.judge(tries, attempt, result, mayBeEmpty, env.journal)),
+    () => Effect.sync(() => discard(env, asked, attempt, result, { _tag: "Failed", error: Tries.failureOf(result) }))
+  )
+
 /** Waits for another try at the same model. */
 const retry = function*(
   { asked, attempt, env, result, tries }: Tried,
-  { delay, error }: Extract<Tries.Verdict, { _tag: "Retry" }>
+  { delay, error }: Tries.Retry
 ): Following {
   const { journal } = env
   const limit = RunDecision.limitReached(journal.state, journal.now())
@@ -126,7 +133,7 @@ const retry = function*(
 const goOn = function*(
   policies: RetryPolicy.RetryPolicy,
   { asked: { model }, attempt, env }: Tried,
-  { error, final }: Extract<Tries.Verdict, { _tag: "Failed" }>
+  { error, final }: Tries.Failed
 ): Following {
   const { journal } = env
   const to = Tries.fallbackOf(model, error)
@@ -143,13 +150,13 @@ const goOn = function*(
   return { _tag: "Again", again: { env: taken.env, asked, tries: Tries.make(policies, to, attempt) } }
 }
 
-/** Records what an attempt that does not count has cost, before the application's rule is asked, which may throw. */
+/** Records what an attempt that does not count has cost: the application's rules, which are asked about it, may throw. */
 const discard = (
   { journal, prices }: Env.Env,
   { model }: Asking.Asked,
   attempt: number,
   { duration, usage }: AttemptResult.AttemptResult,
-  verdict: Exclude<Tries.Verdict, { _tag: "Counts" }>
+  verdict: Tries.Retry | Pick<Tries.Failed, "_tag" | "error">
 ): void =>
   journal.record({
     _tag: "AttemptDiscarded",

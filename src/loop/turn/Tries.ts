@@ -24,13 +24,19 @@ export interface Tries {
 export type Verdict =
   | { readonly _tag: "Counts"; readonly answer: AttemptResult.Settled }
   | Retry
-  /** `final` is what the run fails with, where no other model is asked */
-  | { readonly _tag: "Failed"; readonly error: Failure; readonly final: RunError.RunError }
+  | Failed
 
-interface Retry {
+export interface Retry {
   readonly _tag: "Retry"
   readonly error: RunError.RetryableError<RunError.ProviderReason>
   readonly delay: Backoff.Delay
+}
+
+export interface Failed {
+  readonly _tag: "Failed"
+  readonly error: Failure
+  /** what the run fails with, where no other model is asked */
+  readonly final: RunError.RunError
 }
 
 type Failure = AttemptResult.Failed["error"]
@@ -62,6 +68,10 @@ export const judge = function*(
     ? { _tag: "Counts", answer: result }
     : { _tag: "Failed", error, final: finalOf(error, attempt - tries.after, why) }
 }
+
+/** What is wrong with an attempt that does not count, before anybody classifies it. */
+export const failureOf = (result: AttemptResult.AttemptResult): Failure =>
+  result._tag === "Settled" ? emptyResponse : result.error
 
 const emptyResponse = new RunError.RetryableError<RunError.ProviderReason>({
   _tag: "EmptyResponse",

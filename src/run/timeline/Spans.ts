@@ -85,6 +85,10 @@ export const step = (self: Spans, event: RunEvent.Durable): Step => {
       const more = event.cause === undefined ? {} : { cause: event.cause }
       return [hold(self, "compaction", begun, event.at, `${event.after} of ${event.before} messages`, more), []]
     }
+    case "CompactionDiscarded": {
+      const begun = { ...begin(event, "", self.turn), at: self.at }
+      return [hold(self, "compaction", begun, event.at, "failed", { usage: event.usage }), []]
+    }
     case "TurnFinished": {
       const { firstPart } = event.latency
       const held = self.held.map((span) => span.kind === "model" && span.to !== null ? { ...span, firstPart } : span)

@@ -101,6 +101,16 @@ turn 2    model                    ░░░░░░░░░░█████
     assert.strictEqual(text.split("\n").at(-2), "  compact: test: 12 of 40 messages")
   })
 
+  it("says that a compaction failed, in a drive and by hand", () => {
+    const failed = { _tag: "CompactionDiscarded", message: "no", usage: { inputTokens: 70, outputTokens: 3 } } as const
+    const ended = Draft.log(at(0, Draft.started("go")), at(1_000, failed), at(1_000, Draft.aborted), at(9_000, failed))
+    const rows = draw(ended, { ...plain, columns: 100 }).split("\n").filter((row) => /compact\b/.test(row))
+    assert.deepStrictEqual(rows.map((row) => row.trim().replaceAll(/[≈ ]+/g, " ")), [
+      "compact 1.0 s failed 70 in, 3 out",
+      "compact: failed"
+    ])
+  })
+
   it("marks where a heading is cut", () => {
     const headings = (columns: number) => draw(story, { ...plain, columns }).match(/^── .*/gm)
     assert.deepStrictEqual(headings(50), [

@@ -83,6 +83,21 @@ describe("a generated session", () => {
   )
 
   it.effect.prop(
+    "has a last run that is what all of it gives, but for what was measured before it",
+    [Logs.odd, Logs.seed],
+    ([played, seed]) =>
+      Effect.gen(function*() {
+        const log = anyLog(played.log, seed)
+        const store = yield* SessionStoreMemory.make
+        yield* write(store, log)
+        const { state } = yield* Fold.lastRun(store, "s")
+        const whole = log.reduce(RunState.evolve, RunState.empty)
+        assert.deepStrictEqual(state, { ...whole, measured: state.measured })
+      }),
+    check(200)
+  )
+
+  it.effect.prop(
     "has the runs that reading all of it finds",
     [Logs.tidy, Logs.seed],
     ([played, seed]) =>

@@ -104,6 +104,30 @@ describe("runs", () => {
       ])
     }))
 
+  const stores = { "that failed": TestStore.failing, "that was reported as failed": TestStore.lying }
+  it.effect.each(Object.entries(stores))(
+    "that died are counted once also behind a first write %s",
+    ([, broken]) =>
+      Effect.gen(function*() {
+        const measured = Measured.make()
+        const store = yield* DeadRun.left({ wasAborted: true })
+        const { agent } = yield* TestAgent.make([ScriptedModel.text("hello")], { store })
+        let isFirst = true
+        store.onAppend = broken(() => {
+          const was = isFirst
+          isFirst = false
+          return was
+        })
+        yield* within(measured)(Effect.exit(agent.run({ sessionId: "s", input: "hello?" })))
+        yield* within(measured)(agent.run({ sessionId: "s", input: "hello?" }))
+        const counts = yield* measured.read(/^fiberloop\.(runs|tool\.calls)$/)
+        assert.deepStrictEqual(counts.filter((line) => /aborted|OutcomeUnknown/.test(line)), [
+          `runs{${tested},end=aborted,reason=requested} 1`,
+          "tool.calls{name=work,outcome=OutcomeUnknown} 2"
+        ])
+      })
+  )
+
   it.effect("that died while they were aborted are counted with the calls that they left, once", () =>
     Effect.gen(function*() {
       const measured = Measured.make()

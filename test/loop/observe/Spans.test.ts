@@ -13,6 +13,7 @@ import * as TestClock from "effect/testing/TestClock"
 import * as Tracer from "effect/Tracer"
 import { inspect } from "node:util"
 import * as RunError from "../../../src/run/RunError.ts"
+import * as ContextManager from "../../../src/services/ContextManager.ts"
 import { Hooks } from "../../../src/services/Hooks.ts"
 import * as Model from "../../../src/services/Model.ts"
 import { RecordContent } from "../../../src/services/RecordContent.ts"
@@ -309,6 +310,24 @@ describe("where nobody sees spans", () => {
       assert.deepStrictEqual(seen, [[agentSpan, "Started", []]])
     }))
 })
+
+it.effect("a compaction that failed is an event on the span of the run, without what it says", () =>
+  Effect.gen(function*() {
+    const traces = Traces.make()
+    const failing = Layer.succeed(ContextManager.ContextManager, {
+      plan: (request) => ({ _tag: "Compact", request }),
+      compact: () =>
+        Effect.fail(
+          new ContextManager.CompactionError({ message: "SECRET", usage: { inputTokens: 70, outputTokens: 3 } })
+        )
+    })
+    const { agent } = yield* TestAgent.make([], { context: failing })
+    yield* Effect.provideService(Effect.exit(agent.run({ input: "go" })), Tracer.Tracer, traces.tracer)
+    assert.deepStrictEqual(
+      traces.named(agentSpan).events.map(([name, , attributes]) => [name, attributes]),
+      [["fiberloop.compaction_failed", { "gen_ai.usage.input_tokens": 70, "gen_ai.usage.output_tokens": 3 }]]
+    )
+  }))
 
 it.effect("a run without tracing is as it is with it", () =>
   Effect.gen(function*() {

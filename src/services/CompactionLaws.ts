@@ -1,0 +1,85 @@
+/**
+ * What a compaction must be, whoever makes it: what the log can keep, smaller than before, with all calls that are open and
+ * the latest message of the user. Pure.
+ *
+ * Does not own how one is made (`ContextManager`), nor what follows where it breaks a law: the loop records none, and a chain
+ * goes on with the strategy behind it.
+ */
+import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
+import * as Memory from "../run/Memory.ts"
+import * as Message from "../run/Message.ts"
+import * as Transcript from "../run/Transcript.ts"
+import * as Usage from "../run/Usage.ts"
+import * as ContextManager from "./ContextManager.ts"
+
+const count = Schema.Finite.check(Schema.isGreaterThanOrEqualTo(0))
+
+const decode = Schema.decodeUnknownResult(Schema.Struct({
+  strategy: Schema.String,
+  upTo: count,
+  replacement: Schema.Array(Message.Message),
+  pruned: Schema.optional(count),
+  memory: Schema.optional(Memory.Memory),
+  usage: Schema.Struct({ ...Usage.Usage.fields, inputTokens: count, outputTokens: count }),
+  model: Schema.optional(Message.ModelRef),
+  passedOver: Schema.optional(Schema.Array(Schema.String))
+}))
+
+/** What a compaction makes of a context. */
+export interface Carried {
+  readonly change: Transcript.Change
+  readonly after: Transcript.Transcript
+  readonly tokens: { readonly before: number; readonly after: number }
+}
+
+/** What one by the event `seq` makes of the context; fails with the law that it breaks, and with what it spent. */
+export const carry = (
+  view: Pick<ContextManager.View, "size" | "transcript">,
+  given: ContextManager.Compaction,
+  seq: number
+): Result.Result<Carried, ContextManager.CompactionError> => {
+  const decoded = decode(given)
+  if (Result.isFailure(decoded)) {
+    const message = `the strategy gave no compaction: ${decoded.failure.message}`
+    return Result.fail(new ContextManager.CompactionError({ message }))
+  }
+  const { size, transcript } = view
+  const { memory = Transcript.memory(transcript), pruned, replacement, strategy, upTo } = given
+  const change: Transcript.Change = { upTo, replacement, memory, pruned }
+  const after = Transcript.compact(transcript, change, seq)
+  const tokens = { before: Transcript.total(transcript, size.of).sum, after: Transcript.total(after, size.of).sum }
+  const problem = leftOut(transcript, after, change) ?? (tokens.after < tokens.before ? undefined : notSmaller(tokens))
+  return problem === undefined
+    ? Result.succeed({ change, after, tokens })
+    : Result.fail(failed(given, `the strategy "${strategy}" ${problem}`))
+}
+
+/** What was spent on what is none counts. */
+export const failed = (
+  { model, usage }: Pick<ContextManager.Compaction, "model" | "usage">,
+  message: string
+): ContextManager.CompactionError =>
+  new ContextManager.CompactionError({ message, usage, ...(model === undefined ? {} : { model }) })
+
+const leftOut = (
+  before: Transcript.Transcript,
+  after: Transcript.Transcript,
+  { upTo }: Transcript.Change
+): string | undefined => {
+  const openSeq = Transcript.openSeq(before)
+  if (openSeq !== undefined && upTo >= openSeq) return "left out calls that are still open"
+  const latest = Transcript.latestSaid(before)
+  if (latest === undefined) return undefined
+  const kept = new Set(
+    Transcript.entries(after).flatMap(({ message }) =>
+      message.role === "user" ? message.content.map((part) => JSON.stringify(part)) : []
+    )
+  )
+  return latest.content.every((part) => kept.has(JSON.stringify(part)))
+    ? undefined
+    : "did not keep the latest message of the user"
+}
+
+const notSmaller = ({ after, before }: Carried["tokens"]): string =>
+  `made nothing smaller: about ${Math.ceil(before)} tokens before, ${Math.ceil(after)} after`
