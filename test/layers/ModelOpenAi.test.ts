@@ -172,3 +172,10 @@ it.effect("a model says how much it takes, where it was told", () =>
       maxOutput: 1_000
     })
   }))
+
+it.effect("a provider has the name that it was given, in the place of the protocol's", () =>
+  Effect.gen(function*() {
+    const options = { model: "m", baseUrl: "http://127.0.0.1:9/v1", provider: "ollama" }
+    const { info } = Context.get(yield* Layer.build(ModelOpenAi.layer(options)), Model.Model)
+    assert.deepStrictEqual(info, { provider: "ollama", name: "m" })
+  }))
