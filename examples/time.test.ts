@@ -1,5 +1,5 @@
 import { assert, it } from "@effect/vitest"
-import { Effect, Fiber, Layer } from "effect"
+import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { Agent, Fiberloop, RetryPolicy, SessionStoreMemory } from "fiberloop"
 import { ScriptedModel } from "fiberloop/testing"
