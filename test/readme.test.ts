@@ -79,6 +79,18 @@ describe("README.md", () => {
     assert.include(readme(), "(docs/machine.md)")
   })
 
+  it("names tests that there are, for every guarantee", () => {
+    const [, part = ""] = readme().split("\n## What you can rely on\n")
+    const rows = [...part.split("\n## ")[0]!.matchAll(/^\| (\w[^|]*) \| .* \| ([^|]*) \|$/gm)]
+      .filter(([, guarantee]) => guarantee !== "guarantee")
+    assert.isAtLeast(rows.length, 12)
+    const patterns = rows.flatMap(([, , cell = ""]) => [...cell.matchAll(/`([^`]+)`/g)].map(([, pattern]) => pattern!))
+    assert.isAtLeast(patterns.length, rows.length)
+    const found = (pattern: string) =>
+      FileSystem.globSync([pattern, `${pattern}.ts`, `${pattern}/**/*.test.ts`], { cwd: root })
+    assert.deepStrictEqual(patterns.filter((pattern) => found(pattern).length === 0), [])
+  })
+
   it("names every event", () => {
     const tags = RunEvent.RunEvent.members.map((member) => member.fields._tag.schema.literal)
     assert.deepStrictEqual(tags.filter((tag) => !readme().includes(`\`${tag}\``)), [])

@@ -33,4 +33,4 @@ it.live("what a dead process left goes on in another one, and what lives is left
     })
     assert.strictEqual(model.requests.length, 1)
     assert.strictEqual(living.requests.length, 1)
-  }), 60_000)
+  }), 120_000)
