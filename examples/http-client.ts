@@ -33,6 +33,9 @@ export const answer = (session: string, ask: Ask): Response => post(`/sessions/$
 export const watch = (session: string, lastId?: string): Response =>
   HttpClient.get(`/sessions/${session}/events`, lastId === undefined ? {} : { headers: { "last-event-id": lastId } })
 
+/** What was said so far. */
+export const messages = (session: string): Response => HttpClient.get(`/sessions/${session}/messages`)
+
 /** The events of a response, to the end of the run. */
 export const events = (response: Response) =>
   Stream.unwrap(Effect.map(response, (opened) => opened.stream)).pipe(

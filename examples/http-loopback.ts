@@ -15,6 +15,6 @@ const Loopback = HttpServer.layerTestClient.pipe(
 
 export const serving = (...turns: ReadonlyArray<ScriptedModel.Turn>) =>
   HttpRouter.serve(Routes, { disableLogger: true, disableListenLog: true }).pipe(
-    Layer.provide(Layer.provide(Assistant.layer, Fiberloop.layer)),
+    Layer.provideMerge(Layer.provide(Assistant.layer, Fiberloop.layer)),
     Layer.provideMerge([SessionStoreMemory.layer, ScriptedModel.layer(turns), Loopback])
   )

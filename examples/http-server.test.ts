@@ -2,8 +2,9 @@ import { assert, it } from "@effect/vitest"
 import { Effect, Fiber, Option, Stream } from "effect"
 import { RunError, RunEvent, SessionStore } from "fiberloop"
 import { ScriptedModel } from "fiberloop/testing"
-import { answer, events, stream, watch } from "./http-client.ts"
+import { answer, events, messages, stream, watch } from "./http-client.ts"
 import { serving } from "./http-loopback.ts"
+import { Assistant } from "./http-server.ts"
 
 // Real sockets take real time, hence `it.live`.
 
@@ -77,3 +78,20 @@ it.live("a run that fails while it streams says so as its last fact", () =>
   }).pipe(Effect.provide(serving(
     ScriptedModel.fail(new RunError.NonRetryableError({ _tag: "Authentication", message: "wrong key" }))
   ))))
+
+it.live("a page that opens has all that was said, also what was compacted", () =>
+  Effect.gen(function*() {
+    yield* answer("one", { text: "Hi" })
+    yield* answer("one", { text: "Still there?" })
+    const compacted = yield* (yield* Assistant).compact("one")
+    assert.isBelow(compacted.messages.after, compacted.messages.before)
+    const said = yield* Effect.flatMap(messages("one"), (response) => response.json)
+    const text = (role: string, text: string) => ({ role, content: [{ type: "text", text }] })
+    assert.deepStrictEqual(said, [
+      text("user", "Hi"),
+      text("assistant", "Hello."),
+      text("user", "Still there?"),
+      text("assistant", "Yes.")
+    ])
+    assert.strictEqual((yield* messages("two")).status, 404)
+  }).pipe(Effect.provide(serving(ScriptedModel.text("Hello."), ScriptedModel.text("Yes.")))))

@@ -2,8 +2,8 @@
  * An agent behind HTTP. `POST /sessions/:id/stream` runs it and streams its events as server-sent events; whoever leaves
  * that stream aborts the run, and the model's connection closes. `GET /sessions/:id/events` reads along, from
  * `Last-Event-ID` on: facts have their place in the log as `id`, so a reader that comes back misses none and sees none
- * twice, also after a restart. `POST /sessions/:id/answer` waits for the end instead. Errors: `http-errors.ts`. Who may
- * see which session is for your middleware to say.
+ * twice, also after a restart. `POST /sessions/:id/answer` waits for the end instead, and `GET /sessions/:id/messages` has what
+ * was said so far, for a page that opens. Errors: `http-errors.ts`. Who may see which session is for your middleware to say.
  *
  * `npm run build`, set OPENAI_API_KEY or OPENAI_BASE_URL, `node examples/http-server.ts`, then
  * `curl -N localhost:3000/sessions/one/stream --json '{"text":"Tell me a story"}'`
@@ -12,7 +12,16 @@ import { NodeHttpServer, NodeRuntime } from "@effect/platform-node"
 import { Effect, Layer, Option, Schedule, Schema, Sink, Stream } from "effect"
 import { Sse } from "effect/encoding"
 import { HttpRouter, HttpServerResponse } from "effect/http"
-import { Agent, Fiberloop, ModelOpenAi, RunError, RunEvent, SessionStore, SessionStoreSqlite } from "fiberloop"
+import {
+  Agent,
+  Fiberloop,
+  ModelOpenAi,
+  RunError,
+  RunEvent,
+  SessionStore,
+  SessionStoreSqlite,
+  Transcript
+} from "fiberloop"
 import { createServer } from "node:http"
 import { toResponse } from "./http-errors.ts"
 
@@ -33,6 +42,14 @@ const Read = Schema.Struct({
   pathParams: Schema.Struct({ id: Schema.String }),
   headers: Schema.Struct({ "last-event-id": Schema.optionalKey(Schema.FiniteFromString) })
 })
+
+/** All that was said in a session, also what its model is not sent any more; and nothing that the runtime said in between. */
+const conversation = (events: Stream.Stream<RunEvent.Durable, RunError.RunError>) =>
+  events.pipe(
+    Stream.filter(({ _tag }) => _tag !== "ContextCompacted" && _tag !== "NoticeAdded"),
+    Stream.runFold(() => Transcript.empty, Transcript.append),
+    Effect.map((transcript) => Transcript.messages(transcript))
+  )
 
 const send = (event: string, data: unknown, id?: number) =>
   Sse.encoder.write({ _tag: "Event", event, data: JSON.stringify(data), id: id === undefined ? id : String(id) })
@@ -78,9 +95,15 @@ export const Routes = HttpRouter.use(Effect.fnUntraced(function*(router) {
     return sse(store.watch(id, (headers["last-event-id"] ?? 0) + 1))
   })
 
+  const messages = Effect.gen(function*() {
+    const { pathParams: { id } } = yield* HttpRouter.schemaNoBody(Read)
+    return HttpServerResponse.jsonUnsafe(yield* conversation(store.read(id)))
+  })
+
   yield* router.add("POST", "/sessions/:id/stream", orRefuse(stream))
   yield* router.add("POST", "/sessions/:id/answer", orRefuse(answer))
   yield* router.add("GET", "/sessions/:id/events", orRefuse(events))
+  yield* router.add("GET", "/sessions/:id/messages", orRefuse(messages))
 }))
 
 if (process.argv[1] === import.meta.filename) {

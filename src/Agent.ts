@@ -42,19 +42,26 @@ export type Source<Tools extends Record<string, Tool.Any>, E, R> =
   | Toolkit.WithHandler<Tools>
   | Effect.Effect<Toolkit.WithHandler<Tools>, E, R>
 
+/** What an agent is. Wrong values are a defect when it is made. */
 export interface Options<Tools extends Record<string, Tool.Any>, A, E = never, R = never> {
+  /** the system message; a run's `instructions` replace it */
   readonly instructions: string
+  /** what the model may call; default no tools */
   readonly toolkit?: Source<Tools, E, R>
   /** Types `output` of a completed run: the final answer is decoded, a wrong one gets one corrective turn. */
   readonly output?: Schema.ConstraintCodec<A, unknown, never, never>
+  /** Of each run. Default: those of the Reference `Limits`, else 20 turns, 20 errors and 3 compactions in a row. */
   readonly limits?: RunPolicy.LimitsInput
+  /** Which tools are offered and how their calls run. Default: all, one after the other; a call that fails ends no run. */
   readonly toolPolicy?: RunPolicy.ToolPolicy
   /**
    * The same calls with the same results `after` times in a row (2 to 20, default 3) are a loop: the model is told, and once
    * more ends the run `limited`. Calls of `exempt` tools are passed over. `false`: no loops. Wrong values are a defect.
    */
   readonly doomLoop?: { readonly after?: number; readonly exempt?: ReadonlyArray<keyof NoInfer<Tools>> } | false
+  /** Of single steps. Default: those of the Reference `Timeouts`, else 120 s a model call, 60 s a gap in it, 120 s a tool. */
   readonly timeouts?: Partial<RunPolicy.Timeouts>
+  /** Of failed model calls. Default: the Reference `RetryPolicy`, else 3 retries, 1 s doubling to 10 s. */
   readonly retry?: RetryPolicy.RetryPolicy
   /** Guards and observers, in order, before those of the Reference `Hooks`; one that blocks a run fails it: `HookBlocked`. */
   readonly hooks?: ReadonlyArray<Hooks.Hook>

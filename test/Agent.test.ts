@@ -253,3 +253,25 @@ describe("a typed answer", () => {
       assert.strictEqual(error.reason._tag, "ContentPolicy")
     }))
 })
+
+describe("a session", () => {
+  it.effect("may go on with another agent, which reads what was said to the first", () =>
+    Effect.gen(function*() {
+      const sales = yield* Agent.make({ name: "sales", instructions: "Sell." })
+      const support = yield* Agent.make({ name: "support", instructions: "Help." })
+      yield* sales.run({ sessionId: "s", input: "I want a lamp." })
+      yield* support.run({ sessionId: "s", input: "It arrived broken." })
+      const [, request] = yield* (yield* ScriptedModel.Script).requests
+      const user = (text: string) => ({ role: "user", content: [{ type: "text", text }] }) as const
+      assert.deepStrictEqual<unknown>(request?.messages, [
+        { role: "system", content: "Help." },
+        user("I want a lamp."),
+        { role: "assistant", content: [{ type: "text", text: "Here it is." }] },
+        user("It arrived broken.")
+      ])
+    }).pipe(Effect.provide(Layer.mergeAll(
+      Fiberloop.layer,
+      SessionStoreMemory.layer,
+      ScriptedModel.layer([ScriptedModel.text("Here it is."), ScriptedModel.text("Send it back.")])
+    ))))
+})

@@ -10,6 +10,7 @@ import { program, snippets } from "../scripts/Snippets.ts"
 import * as RunError from "../src/run/RunError.ts"
 import * as RunEvent from "../src/run/RunEvent.ts"
 import * as RunStatus from "../src/run/RunStatus.ts"
+import * as ToolOutcome from "../src/run/ToolOutcome.ts"
 
 const root = join(import.meta.dirname, "..")
 
@@ -78,6 +79,18 @@ describe("README.md", () => {
     assert.include(readme(), "(docs/machine.md)")
   })
 
+  it("names tests that there are, for every guarantee", () => {
+    const [, part = ""] = readme().split("\n## What you can rely on\n")
+    const rows = [...part.split("\n## ")[0]!.matchAll(/^\| (\w[^|]*) \| .* \| ([^|]*) \|$/gm)]
+      .filter(([, guarantee]) => guarantee !== "guarantee")
+    assert.isAtLeast(rows.length, 12)
+    const patterns = rows.flatMap(([, , cell = ""]) => [...cell.matchAll(/`([^`]+)`/g)].map(([, pattern]) => pattern!))
+    assert.isAtLeast(patterns.length, rows.length)
+    const found = (pattern: string) =>
+      FileSystem.globSync([pattern, `${pattern}.ts`, `${pattern}/**/*.test.ts`], { cwd: root })
+    assert.deepStrictEqual(patterns.filter((pattern) => found(pattern).length === 0), [])
+  })
+
   it("names every event", () => {
     const tags = RunEvent.RunEvent.members.map((member) => member.fields._tag.schema.literal)
     assert.deepStrictEqual(tags.filter((tag) => !readme().includes(`\`${tag}\``)), [])
@@ -85,8 +98,8 @@ describe("README.md", () => {
 })
 
 describe("docs/testing.md", () => {
-  it("shows the example as it is", () => {
-    assert.deepStrictEqual(showsExamples(page("docs/testing.md")), ["abort.test.ts"])
+  it("shows the examples as they are", () => {
+    assert.deepStrictEqual(showsExamples(page("docs/testing.md")), ["abort.test.ts", "time.test.ts"])
   })
 })
 
@@ -96,6 +109,71 @@ describe("docs/machine.md", () => {
       `| ${from.map((status) => `\`${status}\``).join(", ")} | ${when} | \`${to}\` |`
     )
     assert.include(page("docs/machine.md"), `| from | when | to |\n|---|---|---|\n${rows.join("\n")}\n`)
+  })
+})
+
+describe("docs/events.md", () => {
+  interface Tagged {
+    readonly fields: object & { readonly _tag: { readonly schema: { readonly literal: string } } }
+  }
+
+  /** The rows of the table behind a heading: a name, and the fields in the cell beside it. */
+  const rowsOf = (heading: string) => {
+    const [, part = ""] = page("docs/events.md").split(`\n## ${heading}\n`)
+    const rows = part.split("\n## ")[0]!.matchAll(/^\| `(\w+)` \| ([^|]*)\|/gm)
+    return Object.fromEntries([...rows].map(([, name, cell = ""]) => [
+      name,
+      [...cell.matchAll(/`(\w+)\??`/g)].map(([, field]) => field!).toSorted()
+    ]))
+  }
+  const fieldsOf = (members: ReadonlyArray<Tagged>, common: ReadonlyArray<string>) =>
+    Object.fromEntries(members.map(({ fields }) => [
+      fields._tag.schema.literal,
+      Object.keys(fields).filter((field) => field !== "_tag" && !common.includes(field)).toSorted()
+    ]))
+
+  it("has every durable event with its fields", () => {
+    assert.deepStrictEqual(
+      rowsOf("Durable events"),
+      fieldsOf(RunEvent.Durable.members, ["seq", "at", "runId", "version"])
+    )
+  })
+
+  it("has every transient event with its fields", () => {
+    assert.deepStrictEqual(rowsOf("Transient events"), fieldsOf(RunEvent.Transient.members, ["runId"]))
+  })
+
+  it("marks the fields that may be absent, and no others", () => {
+    const isOptional = (schema: unknown) =>
+      (schema as { readonly ast: { readonly context?: { readonly isOptional: boolean } } }).ast.context?.isOptional ===
+        true
+    const optional = RunEvent.RunEvent.members.flatMap(({ fields }) =>
+      Object.entries(fields).flatMap(([name, schema]) =>
+        isOptional(schema) ? [`${fields._tag.schema.literal} ${name}`] : []
+      )
+    )
+    const marked = [...page("docs/events.md").matchAll(/^\| `(\w+)` \| ([^|]*)\|/gm)].flatMap(([, event, cell = ""]) =>
+      [...cell.matchAll(/`(\w+)\?`/g)].map(([, field]) => `${event} ${field}`)
+    )
+    assert.deepStrictEqual(marked.toSorted(), optional.toSorted())
+  })
+
+  it("has every outcome of a call with its fields", () => {
+    assert.deepStrictEqual(rowsOf("Outcomes of a call"), fieldsOf(ToolOutcome.ToolOutcome.members, []))
+  })
+
+  it("names every reason of an end, a notice and a call that was not executed", () => {
+    const { fields: notice } = RunEvent.Durable.members.find(({ fields }) =>
+      fields._tag.schema.literal === "NoticeAdded"
+    )!
+    const reasons = [
+      ...RunEvent.CompletedReason.literals,
+      ...RunEvent.AbortedReason.literals,
+      ...RunEvent.SuspendedReason.literals,
+      ...ToolOutcome.NotExecuted.fields.reason.literals,
+      ...(notice as unknown as { readonly kind: { readonly literals: ReadonlyArray<string> } }).kind.literals
+    ]
+    assert.deepStrictEqual(reasons.filter((reason) => !page("docs/events.md").includes(`\`${reason}\``)), [])
   })
 })
 

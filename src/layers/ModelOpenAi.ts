@@ -10,7 +10,13 @@ import * as ModelLanguageModel from "./ModelLanguageModel.ts"
 
 export interface Options
   extends LanguageModelOpenAi.Options, Pick<ModelLanguageModel.Options, "contextWindow" | "maxOutput">
-{}
+{
+  /**
+   * What log, `Prices` and `RetryPolicy` call whoever is behind the address. Default: `openai-compatible`, whoever that is. Under
+   * another name it is another model: reasoning that stands in a session already is not sent to it.
+   */
+  readonly provider?: string
+}
 
 /** `fetch` by itself follows redirects, as another method and many times. */
 const settings: Layer.Layer<FetchHttpClient.RequestInit> = Layer.effect(
@@ -26,10 +32,10 @@ const settings: Layer.Layer<FetchHttpClient.RequestInit> = Layer.effect(
  * not followed.
  */
 export const layer = (
-  { contextWindow, maxOutput, ...options }: Options
+  { contextWindow, maxOutput, provider = "openai-compatible", ...options }: Options
 ): Layer.Layer<Model.Model, Config.ConfigError> =>
   ModelLanguageModel.layerWith({
-    provider: "openai-compatible",
+    provider,
     name: options.model,
     ...(contextWindow === undefined ? {} : { contextWindow }),
     ...(maxOutput === undefined ? {} : { maxOutput })

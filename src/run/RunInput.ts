@@ -19,56 +19,61 @@ export interface HistoryInput {
   readonly content: string | ReadonlyArray<Message.UserPart>
 }
 
-/**
- * What `run`, `stream` and `start` take.
- *
- * - `input`: a text, or user messages; not blank.
- * - `sessionId`: continues that session; created when unknown, unless `createSession` is `false`. Default: `runId` when
- *   that is given, so that the same request sent twice is one run, else a new id.
- * - `runId`: the same id again, in the same session, with equal input attaches to that run; with other input it is
- *   `RunConflict`.
- * - `history`: messages before the first one, for new sessions only.
- * - `instructions`: replaces the agent's for this run.
- * - `allowedTools`, `toolOrder`: cut and order the agent's tools, by name.
- * - `data`: any JSON, for tools and hooks; never sent to a model.
- */
+/** What `run`, `stream` and `start` take. A wrong field is `InvalidInput`, which names it, before anything is written. */
 export interface RunInput {
+  /** a text, or user messages with files; not blank */
   readonly input: string | ReadonlyArray<MessageInput>
+  /**
+   * Goes on with that session, or begins it. Default: `runId` when that is given, so that the same request sent twice is one
+   * run, else a new id. At most 200 characters.
+   */
   readonly sessionId?: string | undefined
+  /** `false`: a session that is not known is `SessionNotFound`. Default `true`. */
   readonly createSession?: boolean | undefined
+  /**
+   * The same id again, in the same session, with equal input attaches to that run; with other input it is `RunConflict`.
+   * Default: a new id. At most 200 characters.
+   */
   readonly runId?: string | undefined
+  /** messages before the first one, for new sessions only */
   readonly history?: ReadonlyArray<HistoryInput> | undefined
+  /** in the place of the agent's, for this run */
   readonly instructions?: string | undefined
+  /** the agent's tools that this run may use, by name; default all */
   readonly allowedTools?: ReadonlyArray<string> | undefined
+  /** names of tools that the model sees first, in this order; default the toolkit's */
   readonly toolOrder?: ReadonlyArray<string> | undefined
+  /** adds to the agent's: what either forbids is forbidden */
   readonly toolPolicy?: RunPolicy.ToolPolicy | undefined
+  /** each that is given replaces the agent's; `Infinity` lifts one */
   readonly limits?: RunPolicy.LimitsInput | undefined
+  /** any JSON, for tools (`ToolCall`), hooks and conditions; never sent to a model */
   readonly data?: Schema.Json | undefined
 }
 
-/** What `resume` takes: the run is the session's last one; `limits` replace those it had, each where given. */
+/** What `resume` takes. */
 export interface ResumeInput {
   readonly sessionId: string
+  /** the session's last run, which is the default; another one is `NothingToResume` */
   readonly runId?: string | undefined
+  /** each that is given replaces the one that the run had; what was used up counts on */
   readonly limits?: RunPolicy.LimitsInput | undefined
+  /** in the place of the input's, from here on */
   readonly data?: Schema.Json | undefined
 }
 
-/**
- * What `decide` takes.
- *
- * - `approvalId`: of the question, as `approvals`, a suspended result and `ApprovalRequested` name it.
- * - `approved`: nothing but `true` is a yes.
- * - `by`: who decided, for the log.
- * - `reason`: for the log; the model reads why a call was denied.
- * - `params`: arguments to run with in place of the model's, with a yes only; the tool's schema must accept them.
- */
+/** What `decide` takes. */
 export interface DecideInput {
   readonly sessionId: string
+  /** of the question, as `approvals`, a suspended result and `ApprovalRequested` name it */
   readonly approvalId: string
+  /** nothing but `true` is a yes */
   readonly approved: boolean
+  /** who decided, for the log */
   readonly by?: string | undefined
+  /** for the log; the model reads why a call was denied */
   readonly reason?: string | undefined
+  /** arguments to run with in place of the model's, with a yes only; the tool's schema must accept them */
   readonly params?: Schema.Json | undefined
 }
 

@@ -18,8 +18,11 @@ import type * as Usage from "./Usage.ts"
 export interface Totals {
   readonly runId: string
   readonly sessionId: string
+  /** the last thing that the model said; empty where it said nothing */
   readonly text: string
+  /** settled model calls */
   readonly turns: number
+  /** tokens, and `cost` in the unit of the application's prices */
   readonly usage: Usage.Usage
   /** for a person: how it ended and what to do next */
   readonly explain: string

@@ -25,13 +25,16 @@ export type Prices = (model: Message.ModelRef) => Price | undefined
 /** Default: no price is known. A run with a limit of cost is refused where one of its models has none. */
 export const Prices = Context.Reference<Prices>("fiberloop/services/Prices", { defaultValue: () => () => undefined })
 
-/** Prices by `provider/name`. Throws where a price is no number of at least 0. */
+/**
+ * Prices by `provider/name` as the log has them, such as `anthropic.messages/claude-sonnet-4-5`, or by the name alone, for every
+ * provider that has no price of its own for it. Throws where a price is no number of at least 0.
+ */
 export const table = (prices: Readonly<Record<string, Price>>): Prices => {
   const known = new Map(Object.entries(prices))
   for (const [model, price] of known) {
     if (!isPrice(price)) throw new Error(`fiberloop: the price of "${model}" must be numbers of at least 0`)
   }
-  return ({ name, provider }) => known.get(`${provider}/${name}`)
+  return ({ name, provider }) => known.get(`${provider}/${name}`) ?? known.get(name)
 }
 
 const isPrice = ({ cacheWrite, cachedInput, input, output }: Price): boolean =>

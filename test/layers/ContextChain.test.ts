@@ -8,6 +8,7 @@ import * as ContextPruning from "../../src/layers/ContextPruning.ts"
 import * as ContextWindow from "../../src/layers/ContextWindow.ts"
 import * as Message from "../../src/run/Message.ts"
 import * as Transcript from "../../src/run/Transcript.ts"
+import * as Usage from "../../src/run/Usage.ts"
 import * as ContextManager from "../../src/services/ContextManager.ts"
 import * as Draft from "../support/Drafts.ts"
 import * as Views from "../support/Views.ts"
@@ -51,6 +52,22 @@ describe("a chain", () => {
   it("uses the first strategy whose result fits", () => {
     const chain = ContextChain.make([ContextPruning.make(), ContextWindow.make()])
     assert.strictEqual(strategyOf(compact(chain, { limit: 4_000 })), "pruning")
+  })
+
+  it("takes a result for one that fits where it leaves 70 % of what may be sent, and not where it leaves more", () => {
+    const halving: Service = {
+      plan: (request) => ({ _tag: "Compact", request }),
+      compact: ({ transcript }) => {
+        const upTo = Transcript.entries(transcript).at(11)!.seq
+        return Effect.succeed({ strategy: "halving", upTo, replacement: [], usage: Usage.zero })
+      }
+    }
+    const halved = compact(halving)
+    assert(halved?._tag === "Success")
+    const left = Views.tokens(Views.after(worked, halved.success))
+    const chain = ContextChain.make([halving, ContextWindow.make({ keep: 0.1 })])
+    assert.strictEqual(strategyOf(compact(chain, { force: "overflow", limit: left / 0.699 })), "halving")
+    assert.strictEqual(strategyOf(compact(chain, { force: "overflow", limit: left / 0.701 })), "window")
   })
 
   it("uses the one that leaves least where none fits", () => {

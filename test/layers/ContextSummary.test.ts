@@ -78,6 +78,30 @@ describe("a summary", () => {
       assert.isBelow(compacted!.memory!.text.length, 300)
     }))
 
+  it.effect("has a budget of 2,000 tokens when nobody says otherwise", () =>
+    Effect.gen(function*() {
+      const long = ScriptedModel.text("many words ".repeat(4_000))
+      const made = yield* Condensing.make(answers(4), strategy, [long, long])
+      const log = yield* converse(made, Array.from({ length: 4 }, () => "and so on ".repeat(6_000)))
+      const [compacted] = RunLog.only(log, "ContextCompacted")
+      const tokens = TokenEstimate.text(compacted!.memory!.text)
+      assert.isAtMost(tokens, 2_000)
+      assert.isAtLeast(tokens, 1_700)
+    }))
+
+  it.effect("leaves the newest 30 % of the messages when nobody says otherwise", () =>
+    Effect.gen(function*() {
+      const strategy = ContextSummary.layerWith({ compactThreshold: 20, budget: 50 })
+      const long = "and so on ".repeat(200)
+      const turns = Array.from({ length: 11 }, () => ScriptedModel.text(long))
+      const made = yield* Condensing.make(turns, strategy, [ScriptedModel.text("They spoke.")])
+      const log = yield* converse(made, Array.from({ length: 11 }, () => long))
+      const [compacted] = RunLog.only(log, "ContextCompacted")
+      assert.strictEqual(compacted!.before, 21)
+      // six, and the summary before them
+      assert.strictEqual(compacted!.after, 7)
+    }))
+
   it.effect("may be as long as the one before it where little was said since", () =>
     Effect.gen(function*() {
       const first = `They spoke of ${"many things and of ".repeat(60)}the end.`

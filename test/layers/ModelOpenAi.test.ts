@@ -6,6 +6,7 @@ import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
 import { assert, describe, it } from "@effect/vitest"
 import * as Tool from "effect/ai/Tool"
 import * as Toolkit from "effect/ai/Toolkit"
+import * as ConfigProvider from "effect/ConfigProvider"
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -172,3 +173,49 @@ it.effect("a model says how much it takes, where it was told", () =>
       maxOutput: 1_000
     })
   }))
+
+it.effect("a provider has the name that it was given, in the place of the protocol's", () =>
+  Effect.gen(function*() {
+    const options = { model: "m", baseUrl: "http://127.0.0.1:9/v1", provider: "ollama" }
+    const { info } = Context.get(yield* Layer.build(ModelOpenAi.layer(options)), Model.Model)
+    assert.deepStrictEqual(info, { provider: "ollama", name: "m" })
+  }))
+
+describe("a request", () => {
+  /** An agent whose requests are answered here. */
+  const answered = Effect.fnUntraced(function*() {
+    const requests: Array<{ readonly url: string; readonly body: any }> = []
+    const fetch: typeof globalThis.fetch = async (url, init) => {
+      requests.push({
+        url: url instanceof Request ? url.url : url.toString(),
+        body: JSON.parse(new TextDecoder().decode(init?.body as Uint8Array))
+      })
+      const { headers, pieces } = OpenAi.events(
+        OpenAi.data(OpenAi.delta({ content: "4" }), OpenAi.finish("stop")),
+        OpenAi.done
+      )
+      return new Response(pieces.join(""), { headers })
+    }
+    const model = ModelOpenAi.layer({ model: "m", body: { temperature: 1, seed: 7 } }).pipe(
+      Layer.provide(Layer.succeed(FetchHttpClient.Fetch, fetch)),
+      Layer.provide(ConfigProvider.layer(ConfigProvider.fromUnknown({ OPENAI_API_KEY: "sk-none" })))
+    )
+    const below = yield* Layer.build(Layer.mergeAll(model, SessionStoreMemory.layer, Fiberloop.layer))
+    return { agent: yield* Effect.provide(Agent.make({ instructions: "Be brief." }), below), requests }
+  })
+
+  it.effect("goes to OpenAI where nobody names another address", () =>
+    Effect.gen(function*() {
+      const { agent, requests } = yield* answered()
+      yield* agent.run({ input: "2 + 2?" })
+      assert.deepStrictEqual(requests.map(({ url }) => url), ["https://api.openai.com/v1/chat/completions"])
+    }))
+
+  it.effect("has the fields that whoever calls the agent adds, over those of the layer", () =>
+    Effect.gen(function*() {
+      const { agent, requests } = yield* answered()
+      yield* agent.run({ input: "2 + 2?" }).pipe(Effect.provideService(LanguageModelOpenAi.Body, { temperature: 0 }))
+      yield* agent.run({ input: "2 + 2?" })
+      assert.deepStrictEqual(requests.map(({ body }) => [body.temperature, body.seed]), [[0, 7], [1, 7]])
+    }))
+})

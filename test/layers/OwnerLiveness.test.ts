@@ -1,9 +1,10 @@
 import { assert, it } from "@effect/vitest"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { readFileSync } from "node:fs"
-import { isDead, self } from "../../src/layers/OwnerLiveness.ts"
+import { isDead, OwnerLiveness, self } from "../../src/layers/OwnerLiveness.ts"
 
 const owner = self("run-1")
 
@@ -53,4 +54,10 @@ it.effect.runIf(process.platform === "linux")("a zombie is dead", () =>
     const zombie = { ...owner, pid: Number(pid), start: startOf(Number(pid)) }
     while (!isDead(zombie)) yield* Effect.yieldNow
     assert.strictEqual(stateOf(zombie.pid), "Z")
+  }))
+
+it.effect("a lease of 30 seconds outlives two renewals that did not come", () =>
+  Effect.gen(function*() {
+    const { lease, renewEvery } = yield* OwnerLiveness
+    assert.deepStrictEqual([lease, renewEvery].map(Duration.toSeconds), [30, 10])
   }))

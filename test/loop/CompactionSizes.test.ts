@@ -7,6 +7,7 @@ import * as Stream from "effect/Stream"
 import * as ContextSummary from "../../src/layers/ContextSummary.ts"
 import * as ModelFallback from "../../src/layers/ModelFallback.ts"
 import * as Message from "../../src/run/Message.ts"
+import * as ContextManager from "../../src/services/ContextManager.ts"
 import type { Hook } from "../../src/services/Hooks.ts"
 import * as Model from "../../src/services/Model.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
@@ -40,6 +41,27 @@ describe("a context that is estimated above the model's window", () => {
       const { compacted, requests } = yield* Overflows.run(made, { history: history(40, 300) })
       assert.deepStrictEqual([compacted.length, requests.length], [0, 1])
     }))
+
+  for (const [maxOutput, limit] of [[undefined, 8_000], [1_000, 9_000], [5_000, 8_000]] as const) {
+    it.effect(`leaves ${10_000 - limit} of 10,000 tokens to an answer of at most ${maxOutput ?? "nobody knows how many"}`, () =>
+      Effect.gen(function*() {
+        const limits: Array<number | undefined> = []
+        const context = Layer.succeed(ContextManager.ContextManager, {
+          plan: ({ size }) => {
+            limits.push(size.limit)
+            return ContextManager.send
+          },
+          compact: () => Effect.die("nothing is to be compacted")
+        })
+        const known = { provider: "test", name: "m", contextWindow: 10_000 }
+        const made = yield* TestAgent.make([ok], {
+          context,
+          info: maxOutput === undefined ? known : { ...known, maxOutput }
+        })
+        yield* made.agent.run({ input: "go" })
+        assert.deepStrictEqual([...new Set(limits)], [limit])
+      }))
+  }
 
   for (const [maxOutput, times] of [[0, 0], [400, 1]] as const) {
     it.effect(`leaves room for an answer of ${maxOutput} tokens`, () =>

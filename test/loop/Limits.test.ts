@@ -145,6 +145,15 @@ describe("maxToolRounds", () => {
 })
 
 describe("maxErrors", () => {
+  it.effect("is 20 when nobody says otherwise", () =>
+    Effect.gen(function*() {
+      const turns = Array.from({ length: 30 }, (_, i) => TestAgent.work(i))
+      const { end, log } = yield* Limited.play(turns, { maxTurns: 100 }, { tool: ({ n }) => Effect.fail(`no ${n}`) })
+      assert.strictEqual(end, "RunLimited(errors)")
+      // the one more that ends it
+      assert.strictEqual(RunLog.outcomes(log).filter((outcome) => outcome.includes("Failed")).length, 21)
+    }))
+
   const atOnce = { retry: RetryPolicy.make({ base: 0, maxRetries: 10 }) }
 
   it.effect("counts failed attempts", () =>

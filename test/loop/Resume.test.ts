@@ -183,6 +183,18 @@ describe("a run is resumed", () => {
       assert.strictEqual(RunLog.only(yield* store.log("s"), "RunResumed").length, 1)
     }))
 
+  it.effect("by its own id only: one that is not the session's last is refused, and the last one left as it is", () =>
+    Effect.gen(function*() {
+      const { agent, store } = yield* TestAgent.make([refused, refused])
+      yield* Effect.flip(agent.run({ sessionId: "s", runId: "first", input: "go" }))
+      yield* Effect.flip(agent.run({ sessionId: "s", runId: "last", input: "go" }))
+      const head = store.head("s")
+      const { reason } = yield* Effect.flip(resumed(agent, { runId: "first" }))
+      assert.strictEqual(reason._tag, "NothingToResume")
+      assert.include(reason.message, "\"first\" is not the last run")
+      assert.strictEqual(store.head("s"), head)
+    }))
+
   it.effect("by no untyped code whose arguments are none, which are named", () =>
     Effect.gen(function*() {
       const { agent, store } = yield* TestAgent.make([refused])

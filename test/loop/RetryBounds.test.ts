@@ -49,6 +49,22 @@ describe("a run as a whole", () => {
       assert.include(error.message, "has lost as much time to failures as its retry policy allows")
     }))
 
+  it.effect("loses no more than 15 minutes to waits when nobody says otherwise", () =>
+    Effect.gen(function*() {
+      let asked = 0
+      // three tries again at each call, each a minute later
+      const turns = () => ++asked % 4 === 0 ? TestAgent.work(asked) : Overloaded.fail(60_000)
+      const { over, until } = yield* Watch.started(turns)
+      for (let n = 1; n <= 15; n++) {
+        yield* until("RetryScheduled", n)
+        yield* TestClock.adjust("60 seconds")
+      }
+      const error = yield* Effect.flip(yield* over)
+      assert.include(error.message, "has lost as much time to failures as its retry policy allows")
+      // fifteen tries again, five calls between them, and the try that was one too many
+      assert.strictEqual(asked, 21)
+    }))
+
   it.effect("loses no more time to attempts that hang than its policy allows", () =>
     Effect.gen(function*() {
       const [first, second] = [yield* ScriptedModel.makeGate, yield* ScriptedModel.makeGate]

@@ -68,6 +68,13 @@ describe("a table of prices", () => {
     assert.isUndefined(prices({ provider: "acme", name: "small" }))
     assert.isUndefined(prices({ provider: "other", name: "big/one" }))
     assert.isUndefined(Prices.table({})({ provider: "constructor", name: "" }))
+    assert.isUndefined(Prices.table({})({ provider: "", name: "constructor" }))
+  })
+
+  it("are those of a name alone where its provider has none of its own", () => {
+    const prices = Prices.table({ "big/one": { input: 1, output: 1 }, "acme/big/one": { input: 2, output: 2 } })
+    assert.strictEqual(prices({ provider: "other", name: "big/one" })?.input, 1)
+    assert.strictEqual(prices(model)?.input, 2)
   })
 
   it.each([{ input: -1, output: 1 }, { input: 1, output: NaN }, { ...price, cachedInput: Infinity }, {

@@ -44,6 +44,10 @@ describe("a turn", () => {
       ])
     }))
 
+  it("that says nothing of its usage has 10 tokens in and 5 out", () => {
+    assert.deepStrictEqual(ScriptedModel.usage, { inputTokens: 10, outputTokens: 5 })
+  })
+
   it.effect("with a call finishes with tool-calls", () =>
     Effect.gen(function*() {
       const parts = yield* partsOf([ScriptedModel.reasoning("hm", { x: 1 }), TestAgent.work(1, "id")])

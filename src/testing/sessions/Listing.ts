@@ -43,6 +43,18 @@ export const listing = (name: string, test: Test): void => {
     )
 
     test(
+      "a title is cut behind 80 characters, whatever they are made of",
+      Effect.gen(function*() {
+        const store = yield* SessionStore.SessionStore
+        const longest = "\u{1f4a1}".repeat(80)
+        yield* write("fits", [started({ seq: 1 }, longest)])
+        yield* write("is cut", [started({ seq: 1 }, `${longest}.`)])
+        assert.strictEqual((yield* store.info("fits"))?.title, longest)
+        assert.strictEqual((yield* store.info("is cut"))?.title, `${"\u{1f4a1}".repeat(79)}…`)
+      })
+    )
+
+    test(
       "the session that changed last comes first",
       Effect.gen(function*() {
         const store = yield* SessionStore.SessionStore

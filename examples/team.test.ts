@@ -1,0 +1,92 @@
+import { assert, it } from "@effect/vitest"
+import { Effect, Fiber, Layer, Stream } from "effect"
+import { TestClock } from "effect/testing"
+import { Fiberloop, SessionLines, SessionStore, SessionStoreMemory } from "fiberloop"
+import { ScriptedModel } from "fiberloop/testing"
+import { Editor, EditorLive, Researcher } from "./team.ts"
+
+const json = (value: unknown) => ScriptedModel.text(JSON.stringify(value))
+
+/** A model for each, over one store. */
+const team = (editor: ReadonlyArray<ScriptedModel.Turn>, researcher: ReadonlyArray<ScriptedModel.Turn>) =>
+  EditorLive.pipe(
+    Layer.provide(Researcher.layer.pipe(Layer.provide(ScriptedModel.layer(researcher)))),
+    Layer.provideMerge([Fiberloop.layer, SessionStoreMemory.layer, ScriptedModel.layer(editor)])
+  )
+
+const research = ScriptedModel.call("research", { topic: "tides" })
+
+/** How the sessions of the store ended, by their first words. */
+const ends = Effect.gen(function*() {
+  const sessions = yield* (yield* SessionStore).list()
+  return Object.fromEntries(sessions.map(({ end, title }) => [title, end]))
+})
+
+it.effect("the editor reads what the researcher found, and answers with a value", () =>
+  Effect.gen(function*() {
+    const result = yield* (yield* Editor).run({ input: "Tides." })
+    assert.deepStrictEqual(result._tag === "Completed" ? result.output : result.explain, { paragraph: "Two a day." })
+    const [, second] = yield* (yield* ScriptedModel.Script).requests
+    const [found] = second?.messages.at(-1)?.content ?? []
+    assert.deepStrictEqual(
+      found,
+      { type: "tool-result", id: "c00000300", name: "research", result: { facts: ["Two a day"] }, isFailure: false }
+    )
+    assert.deepStrictEqual(yield* ends, { "Tides.": "RunCompleted", tides: "RunCompleted" })
+  }).pipe(Effect.provide(team([research, json({ paragraph: "Two a day." })], [json({ facts: ["Two a day"] })]))))
+
+it.effect("a researcher that takes too long is stopped, and the editor goes on", () =>
+  Effect.gen(function*() {
+    const gate = yield* ScriptedModel.makeGate
+    const waiting = [ScriptedModel.text("Let me "), ScriptedModel.gate(gate)]
+    yield* Effect.gen(function*() {
+      const fiber = yield* Effect.forkChild((yield* Editor).run({ input: "Tides." }))
+      // time is moved once the model is known to wait
+      yield* gate.started
+      yield* TestClock.adjust("50 seconds")
+      yield* gate.closed
+      assert.strictEqual((yield* Fiber.join(fiber))._tag, "Completed")
+      assert.strictEqual((yield* ends)["tides"], "RunLimited")
+    }).pipe(Effect.provide(team([research, json({ paragraph: "Unknown." })], [waiting])))
+  }))
+
+it.effect("who stops the editor stops the researcher", () =>
+  Effect.gen(function*() {
+    const gate = yield* ScriptedModel.makeGate
+    yield* Effect.gen(function*() {
+      const run = yield* (yield* Editor).start({ input: "Tides." })
+      yield* gate.started
+      yield* run.abort
+      yield* gate.closed
+      assert.deepStrictEqual(yield* ends, { "Tides.": "RunAborted", tides: "RunAborted" })
+    }).pipe(Effect.provide(team([research], [ScriptedModel.gate(gate)])))
+  }))
+
+/** All sessions as they stand now, each as lines: what a process that dies here leaves. */
+const left = Effect.gen(function*() {
+  const sessions = yield* (yield* SessionStore).list()
+  return yield* Effect.forEach(sessions, ({ sessionId }) => Stream.runCollect(SessionLines.toLines(sessionId)))
+})
+
+it.effect("where the process dies, both go on where they were, and no work is done twice", () =>
+  Effect.gen(function*() {
+    const gate = yield* ScriptedModel.makeGate
+    const logs = yield* Effect.gen(function*() {
+      yield* (yield* Editor).start({ runId: "essay", input: "Tides." })
+      yield* gate.started
+      return yield* left
+    }).pipe(Effect.provide(team([research], [ScriptedModel.gate(gate)])))
+
+    yield* Effect.gen(function*() {
+      yield* Effect.forEach(logs, (lines) => SessionLines.fromLines(Stream.fromIterable(lines)))
+      const result = yield* (yield* Editor).run({ runId: "essay", input: "Tides." })
+      assert.deepStrictEqual(result._tag === "Completed" ? result.output : result.explain, { paragraph: "Two a day." })
+      const store = yield* SessionStore
+      const [helped] = (yield* store.list()).filter(({ title }) => title === "tides")
+      const log = yield* Stream.runCollect(store.read(helped!.sessionId))
+      assert.deepStrictEqual(
+        log.flatMap(({ _tag }) => _tag.startsWith("Run") ? [_tag] : []),
+        ["RunStarted", "RunAborted", "RunResumed", "RunCompleted"]
+      )
+    }).pipe(Effect.provide(team([json({ paragraph: "Two a day." })], [json({ facts: ["Two a day"] })])))
+  }))

@@ -1,0 +1,102 @@
+/** What snippets of the pages do when they run, where no example does it. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Tool from "effect/ai/Tool"
+import * as Toolkit from "effect/ai/Toolkit"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as ManagedRuntime from "effect/ManagedRuntime"
+import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
+import { Agent, Fiberloop, type Observer, Observers, SessionStore, SessionStoreMemory } from "../../src/index.ts"
+import { ScriptedModel } from "../../src/testing/index.ts"
+import * as RunLog from "../support/RunLog.ts"
+
+const below = (...turns: ReadonlyArray<ScriptedModel.Turn>) =>
+  Layer.mergeAll(Fiberloop.layer, SessionStoreMemory.layer, ScriptedModel.layer(turns))
+
+describe("docs/http.md", () => {
+  class Assistant extends Agent.Service<Assistant>()("docs/Assistant", { instructions: "Be brief." }) {}
+
+  /** A runtime whose model waits at a gate, over a store that the test sees too. */
+  const waiting = Effect.gen(function*() {
+    const gate = yield* ScriptedModel.makeGate
+    const world = yield* Layer.build(
+      Layer.mergeAll(SessionStoreMemory.layer, ScriptedModel.layer([ScriptedModel.gate(gate)]))
+    )
+    const runtime = ManagedRuntime.make(
+      Assistant.layer.pipe(Layer.provide([Fiberloop.layer, Layer.succeedContext(world)]))
+    )
+    const log = Stream.runCollect(Context.get(world, SessionStore).read("ada"))
+    return { gate, runtime, end: Effect.map(log, RunLog.endOf) }
+  })
+  const input = { sessionId: "ada", input: "Hello!" }
+
+  it.live("a signal aborts a run that a promise waits for", () =>
+    Effect.gen(function*() {
+      const { end, gate, runtime } = yield* waiting
+      const controller = new AbortController()
+      const answer = runtime.runPromiseExit(
+        Effect.flatMap(Assistant, (assistant) => assistant.run(input)),
+        { signal: controller.signal }
+      )
+      yield* gate.started
+      controller.abort()
+      yield* gate.closed
+      yield* Effect.promise(() => answer)
+      assert.strictEqual(yield* end, "RunAborted(consumer)")
+      yield* runtime.disposeEffect
+    }))
+
+  it.live("dispose aborts what was started and is waited for by nobody", () =>
+    Effect.gen(function*() {
+      const { end, gate, runtime } = yield* waiting
+      yield* Effect.promise(() => runtime.runPromise(Effect.flatMap(Assistant, (assistant) => assistant.start(input))))
+      yield* gate.started
+      yield* Effect.promise(() => runtime.dispose())
+      yield* gate.closed
+      assert.strictEqual(yield* end, "RunAborted(shutdown)")
+    }))
+})
+
+describe("docs/tools.md", () => {
+  it.effect("tools of a JSON Schema are called with what the model gave", () =>
+    Effect.gen(function*() {
+      const parameters = { type: "object", properties: { words: { type: "string" } } } as const
+      const toolkit = Toolkit.make(
+        ...["find"].map((name) => Tool.dynamic(name, { parameters, success: Schema.Unknown }))
+      )
+      const handlers = toolkit.toHandlers({ find: (params: unknown) => Effect.succeed({ found: params }) })
+      const agent = yield* Agent.make({
+        instructions: "Find it.",
+        toolkit: Effect.flatMap(handlers, (context) => Effect.provideContext(toolkit, context))
+      })
+      yield* agent.run({ input: "Lamps?" })
+      const [first, second] = yield* (yield* ScriptedModel.Script).requests
+      assert.deepStrictEqual(first?.tools.map((tool) => Tool.getJsonSchema(tool)), [parameters])
+      assert.include(JSON.stringify(second?.messages.at(-1)?.content), `"result":{"found":{"words":"lamps"}}`)
+    }).pipe(Effect.provide(below(ScriptedModel.call("find", { words: "lamps" }), ScriptedModel.text("None.")))))
+
+  it.effect("an agent inside a tool has the observers of whoever called the one around it", () =>
+    Effect.gen(function*() {
+      const seen = new Set<string>()
+      const observer: Observer = { name: "agents", observe: ({ agent }) => Effect.sync(() => void seen.add(agent)) }
+      yield* Effect.gen(function*() {
+        const helper = yield* Agent.make({ name: "helper", instructions: "Help." })
+        const Help = Toolkit.make(Tool.make("help", { parameters: Schema.Struct({}), success: Schema.String }))
+        const handlers = Help.toLayer({
+          help: () => Effect.orDie(Effect.map(helper.run({ input: "Help!" }), ({ text }) => text))
+        })
+        const agent = yield* Effect.provide(
+          Agent.make({ name: "boss", instructions: "Lead.", toolkit: Help }),
+          handlers
+        )
+        yield* Effect.provideService(agent.run({ input: "Go." }), Observers, [observer])
+      }).pipe(Effect.provide(below(
+        ScriptedModel.call("help", {}),
+        ScriptedModel.text("Here."),
+        ScriptedModel.text("Done.")
+      )))
+      assert.deepStrictEqual([...seen].toSorted(), ["boss", "helper"])
+    }))
+})
