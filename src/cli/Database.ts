@@ -43,9 +43,13 @@ export const noDatabase = (session: string, db: string): Refusal =>
   )
 
 /** What is said where nothing is kept yet. */
-export const noSessions = ({ db, flags }: Pick<Settings.Settings, "db" | "flags">): string =>
-  `there are no sessions yet in ${JSON.stringify(Settings.shown(db))}: ` +
-  `${Invocation.of("run", [], flags)} "<task>" begins one`
+export const noSessions = ({ db, flags, hasOwnDb }: Pick<Settings.Settings, "db" | "flags" | "hasOwnDb">): string => {
+  const folder = dirname(db)
+  const place = JSON.stringify(Settings.shown(db))
+  return hasOwnDb || PgPlace.isUrl(db) || existsSync(folder)
+    ? `there are no sessions yet in ${place}: ${Invocation.of("run", [], flags)} "<task>" begins one`
+    : `there are no sessions in ${place}: there is no folder ${JSON.stringify(folder)}`
+}
 
 export const layer = ({ db }: Pick<Settings.Settings, "db">): Layer.Layer<SessionStore.SessionStore, Refusal> =>
   Layer.effect(SessionStore.SessionStore, open(db))

@@ -25,6 +25,16 @@ describe("without a database", () => {
       )
     }))
 
+  it.effect("sessions says where there is no folder for one", () =>
+    Effect.gen(function*() {
+      const folder = join(yield* sandbox(), "gone")
+      const { code, stderr } = yield* invoke(["sessions", "--db", join(folder, "sessions.db")])
+      assert.deepStrictEqual(
+        [code, stderr],
+        [0, `fiberloop: there are no sessions in "${folder}/sessions.db": there is no folder "${folder}"\n`]
+      )
+    }))
+
   for (const command of ["show", "resume", "compact", "fork", "export"]) {
     it.effect(`${command} says where it looked`, () =>
       Effect.gen(function*() {
