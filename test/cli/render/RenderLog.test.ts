@@ -37,6 +37,12 @@ const text = (text: string): Message.TextPart => ({ type: "text", text })
 const called = (name: string, params: Message.ToolCallPart["params"]) => Drafts.assistant([Drafts.call(name, params)])
 
 describe("a transcript", () => {
+  it("shows the time of a run also where no calendar has it", () => {
+    const late = Drafts.log(Drafts.started("go")).map((event) => ({ ...event, at: 8.64e15 + 1 }))
+    const look = { paint: Paint.plain, sessionId: "s-1", flags: [], isFull: false }
+    assert.include(RenderLog.step(look, RenderLog.initial, late[0]!)[1], "── run 1 · 8640000000000001 ms · run-1\n")
+  })
+
   it("tells a run from its input to its end", () => {
     assert.strictEqual(
       shown([
