@@ -3,7 +3,6 @@ import type * as Schema from "effect/Schema"
 import type * as DurableEvent from "../../run/DurableEvent.ts"
 import { count } from "../../run/Quantity.ts"
 import * as ToolOutcome from "../../run/ToolOutcome.ts"
-import * as Excerpt from "../tools/write/Excerpt.ts"
 import type { Paint } from "./Paint.ts"
 import * as TerminalText from "./TerminalText.ts"
 
@@ -83,8 +82,8 @@ const summaries = new Map<string, (result: Result) => string | undefined>(Object
     typeof lines === "number" ? `${created === true ? "created" : "replaced"}, ${count(lines, "line")}` : undefined,
   edit_file: ({ replacements }: Result) =>
     typeof replacements === "number" ? count(replacements, "replacement") : undefined,
-  run_command: ({ exitCode, output, signal, timedOut }: Result) =>
-    typeof output === "string" ? `${ended({ exitCode, signal, timedOut })}, ${outputOf(output)}` : undefined
+  run_command: ({ exitCode, output, outputSize, signal, timedOut }: Result) =>
+    typeof output === "string" ? `${ended({ exitCode, signal, timedOut })}, ${outputOf(output, outputSize)}` : undefined
 }))
 
 const ended = ({ exitCode, signal, timedOut }: Result): string =>
@@ -94,9 +93,8 @@ const ended = ({ exitCode, signal, timedOut }: Result): string =>
     ? `exit code ${exitCode}`
     : `ended by ${String(signal)}`
 
-const outputOf = (output: string): string => {
-  const size = Excerpt.cutFrom(output)
-  if (size !== undefined) return `output cut, it has ${size} characters`
+const outputOf = (output: string, size: unknown): string => {
+  if (typeof size === "number") return `output cut, it has ${size} characters`
   const text = output.trim()
   return text === "" ? "no output" : count(text.split("\n").length, "line")
 }

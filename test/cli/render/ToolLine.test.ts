@@ -10,6 +10,16 @@ const summaries: Record<string, readonly [tool: string, result: any, words: stri
   "a command": ["run_command", { exitCode: 1, durationMillis: 1, output: "a\nb\n" }, "exit code 1, 2 lines"],
   "a silent command": ["run_command", { exitCode: 0, durationMillis: 1, output: "" }, "exit code 0, no output"],
   "a killed command": ["run_command", { exitCode: null, signal: "SIGKILL", output: "" }, "ended by SIGKILL, no output"],
+  "a command whose output is cut": [
+    "run_command",
+    { exitCode: 0, outputSize: 40_000, output: "y\n… [10 of 40000 characters left out] …\ny" },
+    "exit code 0, output cut, it has 40000 characters"
+  ],
+  "a command that wrote what looks cut": [
+    "run_command",
+    { exitCode: 0, output: "y\n… [10 of 40000 characters left out] …\ny" },
+    "exit code 0, 3 lines"
+  ],
   "a slow command": [
     "run_command",
     { exitCode: null, signal: "SIGTERM", timedOut: true, output: "" },

@@ -55,6 +55,7 @@ export const tool = Tool.make("run_command", {
     timedOut: Schema.optionalKey(Schema.Boolean),
     durationMillis: Schema.Int,
     note: Schema.optionalKey(Schema.String),
+    outputSize: Schema.optionalKey(Schema.Int).annotate({ description: "Characters of all output, where it is cut" }),
     output: Schema.String.annotate({ description: "Both outputs in the order they were written" })
   }),
   failure: Schema.Union([ChangeError.Failure, CommandError.CommandError]),
@@ -86,6 +87,7 @@ export const handler = (root: Root.Root) =>
       ...(run.timedOut && { timedOut: true }),
       durationMillis: (yield* Clock.currentTimeMillis) - startedAt,
       ...(notes.length > 0 && { note: notes.join(" ") }),
+      ...(isCut && { outputSize: run.output.size }),
       output: text
     }
   })
