@@ -3,11 +3,11 @@ import * as Tool from "effect/ai/Tool"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import * as ReadOnly from "../ReadOnly.ts"
 import * as FileError from "./FileError.ts"
 import * as FilePage from "./FilePage.ts"
 import * as Lines from "./Lines.ts"
 import * as OpenFile from "./OpenFile.ts"
-import * as ReadOnly from "./ReadOnly.ts"
 import type * as Root from "./Root.ts"
 
 const defaultMaxLines = 500
