@@ -10,9 +10,9 @@ import { dirname, join } from "node:path"
 import * as PgPlace from "../layers/postgres/PgPlace.ts"
 import * as SessionStoreSqlite from "../layers/SessionStoreSqlite.ts"
 import * as SessionStore from "../services/SessionStore.ts"
-import * as Invocation from "./Invocation.ts"
 import * as Messages from "./Messages.ts"
 import { badInput, type Refusal } from "./Refusal.ts"
+import * as Invocation from "./render/Invocation.ts"
 import * as Settings from "./Settings.ts"
 
 /** Makes the default folder, which version control ignores; nothing at all to go on with a session that cannot be there. */
