@@ -31,7 +31,10 @@ export const run = Effect.fnUntraced(function*(settings: Settings): Effect.fn.Re
   Input | Output | Signals | Scope.Scope
 > {
   if (settings.task === undefined && settings.session === undefined) {
-    return yield* new Refusal({ line: "the task is missing: fiberloop run \"<task>\"", code: codes.usage })
+    return yield* new Refusal({
+      line: "the task is missing: fiberloop run \"<task>\", or - to take it from standard input",
+      code: codes.usage
+    })
   }
   const worker = yield* Worker.open(settings)
   const sessionId = settings.session ?? (yield* (yield* Ids.Ids).next)

@@ -4,6 +4,7 @@ import * as Command from "effect/cli/Command"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Flags from "../Flags.ts"
+import * as Print from "../render/Print.ts"
 import * as Settings from "../Settings.ts"
 import * as Place from "./Place.ts"
 
@@ -60,14 +61,22 @@ export const runExamples = [
   },
   { command: "fiberloop run --root docs \"outline intro.md\" > outline.txt", description: "Keep the answer only" },
   { command: "fiberloop run --json \"list all *.json files\" | jq -r ._tag", description: "Every event, for programs" },
+  { command: "git diff | fiberloop run --model gpt-5.5 -", description: "Take the task from a pipe" },
   { command: "fiberloop run --session <id> \"and which are the shortest?\"", description: "Go on with a session" }
 ]
+
+/** What was typed, or piped in where that is a dash. */
+const taskOf = Effect.fnUntraced(function*(typed: string | undefined) {
+  if (typed !== "-") return typed
+  const LineFile = yield* Effect.promise(() => import("../LineFile.ts"))
+  return yield* Print.untilSignal(LineFile.readWhole(typed))
+})
 
 const run = Command.make(
   "run",
   {
     task: Argument.String("task").pipe(
-      Argument.withDescription("What to do, in quotes; may be left out with --session"),
+      Argument.withDescription("What to do, in quotes, or - for standard input; may be left out with --session"),
       Argument.optional
     ),
     session: Flags.text("session", "<id>", "Go on with a session; without a task, with its unfinished run"),
@@ -76,7 +85,7 @@ const run = Command.make(
   Effect.fnUntraced(function*({ session, task, ...typed }) {
     const settings = yield* settingsOf({
       ...typed,
-      task: Option.getOrUndefined(task),
+      task: yield* taskOf(Option.getOrUndefined(task)),
       session: Option.getOrUndefined(session)
     })
     const [Run, KeptSession] = yield* Effect.promise(() =>
