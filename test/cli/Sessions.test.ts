@@ -229,6 +229,14 @@ describe("fiberloop resume", () => {
 })
 
 describe("fiberloop fork", () => {
+  it.effect("--json is the copy as sessions lists it, in place of its id", () =>
+    Effect.gen(function*() {
+      const { id, on } = yield* withSession()
+      const { code, stdout } = yield* on("fork", [id, "--to", "copy", "--json"])
+      assert.deepStrictEqual([code, JSON.parse(stdout).sessionId], [0, "copy"])
+      assert.include((yield* on("sessions", ["--json"])).stdout, stdout)
+    }))
+
   it.effect("prints the id of the copy alone on standard output, and how to go on with it", () =>
     Effect.gen(function*() {
       const { db, id, on, store } = yield* withSession()

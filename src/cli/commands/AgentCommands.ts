@@ -101,13 +101,11 @@ const run = Command.make(
   Command.withExamples(runExamples)
 )
 
-const { json: _, ...conversing } = running
-
 const chat = Command.make(
   "chat",
-  { session: Flags.text("session", "<id>", "Go on with a session; its beginning is enough"), ...conversing },
+  { session: Flags.text("session", "<id>", "Go on with a session; its beginning is enough"), ...running },
   Effect.fnUntraced(function*({ session, ...typed }) {
-    const settings = yield* settingsOf({ ...typed, json: false, session: Option.getOrUndefined(session) })
+    const settings = yield* settingsOf({ ...typed, session: Option.getOrUndefined(session) })
     const Chat = yield* Effect.promise(() => import("../chat/Chat.ts"))
     yield* Chat.run(settings)
   })

@@ -61,6 +61,15 @@ describe("without a terminal", () => {
       assert.deepStrictEqual([code, stdout], [130, ""])
     }))
 
+  it.effect("--json prints every event of all messages as a line of JSON, and nothing else", () =>
+    Effect.gen(function*() {
+      const { code, stdout } = yield* chat(["2+2", "3*3"], ["--json"])
+      const events = stdout.trimEnd().split("\n").map((line) => JSON.parse(line))
+      const ends = events.flatMap(({ _tag }, at) => _tag === "RunCompleted" ? [at] : [])
+      assert.deepStrictEqual([code, ends.length, ends[1]], [0, 2, events.length - 1])
+      assert.strictEqual(new Set(events.map(({ sessionId }) => sessionId)).size, 1)
+    }))
+
   it.effect("/compact shortens the conversation there too, and is no message of it", () =>
     Effect.gen(function*() {
       const { code, stderr, stdout } = yield* chat(["2+2", "3*3", "/compact"])
