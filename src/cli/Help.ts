@@ -41,7 +41,7 @@ const run: Sections = {
   ],
   "EXIT CODES": [
     "  0  completed                     2    wrong usage: unknown flag, missing argument",
-    "  1  failed, limited, bad input    130  aborted (143 by SIGTERM, 141 when the reader of the output left)"
+    "  1  failed, limited, bad input    130  aborted (129 by SIGHUP, 143 by SIGTERM, 141 when the reader of the output left)"
   ]
 }
 
@@ -54,7 +54,7 @@ const kept: Sections = {
   ],
   "EXIT CODES": [
     "  0  done                          2    wrong usage: unknown flag, missing argument",
-    "  1  no such session, bad input    130  stopped (143 by SIGTERM, 141 when the reader of the output left)"
+    "  1  no such session, bad input    130  stopped (129 by SIGHUP, 143 by SIGTERM, 141 when the reader of the output left)"
   ]
 }
 
