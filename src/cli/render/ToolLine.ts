@@ -23,12 +23,19 @@ export const call = (tool: string, params: Schema.Json | undefined): string => {
 }
 
 export const settled = (event: Settled, params: Schema.Json | undefined, paint: Paint): string => {
-  const { duration: millis, hook, outcome } = event
-  const [mark, colour] = outcome._tag === "Succeeded" ? ["✓", paint.green] as const : ["✗", paint.red] as const
+  const { duration: millis, hook } = event
+  const [mark, colour] = isGood(event) ? ["✓", paint.green] as const : ["✗", paint.red] as const
   const words = TerminalText.cut(TerminalText.sentence(summary(event)), longestOutcome)
   return `● ${call(event.tool, params)}  ${colour(`${mark} ${words}`)}  ${
     paint.dim(hook === undefined ? duration(millis) : `by the hook ${TerminalText.line(hook)}`)
   }`
+}
+
+/** It was answered; and a command that it ran ended well. */
+const isGood = ({ outcome, tool }: Settled): boolean => {
+  if (outcome._tag !== "Succeeded" || tool !== "run_command") return outcome._tag === "Succeeded"
+  const { result } = outcome
+  return typeof result !== "object" || result === null || !("exitCode" in result) || result["exitCode"] === 0
 }
 
 /** `12 ms`, `1.5 s`, `2 min 5 s`, `3 h 12 min` */
