@@ -1,12 +1,13 @@
 /** The commands that look at kept sessions: in this process on real databases, and as processes where that matters. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Stream } from "effect"
+import { TestClock } from "effect/testing"
 import { execFileSync } from "node:child_process"
 import { existsSync, readdirSync, statSync } from "node:fs"
 import { dirname, join } from "node:path"
 import * as SessionStore from "../../src/services/SessionStore.ts"
 import * as Child from "./Child.ts"
-import { invoke, withSession, workplace } from "./Invoke.ts"
+import { idOf, invoke, withSession, workplace } from "./Invoke.ts"
 import { sandbox } from "./tools/files/Sandbox.ts"
 
 const logOf = (id: string) => SessionStore.SessionStore.use((store) => Stream.runCollect(store.read(id)))
@@ -145,6 +146,29 @@ describe("fiberloop show", () => {
       const { code, stdout } = yield* on("show", [id.slice(0, 6)])
       assert.strictEqual(code, 0)
       assert.include(stdout, `── session ${id}`)
+    }))
+
+  it.effect("takes last for the session that was changed last, unless one has that id", () =>
+    Effect.gen(function*() {
+      const { id, on, run } = yield* withSession()
+      const newer = idOf(yield* run(["3*3"]))
+      assert.include((yield* on("show", ["last"])).stdout, `── session ${newer} ·`)
+      yield* TestClock.adjust("1 second")
+      yield* run(["--session", id, "4*4"])
+      assert.include((yield* on("show", ["last"])).stdout, `── session ${id} ·`)
+      assert.include((yield* run(["--session", "last", "5*5"])).stderr, `session ${id}\n`)
+      yield* on("fork", [newer, "--to", "last"])
+      yield* TestClock.adjust("1 second")
+      yield* run(["--session", id, "6*6"])
+      assert.include((yield* on("show", ["last"])).stdout, "── session last ·")
+    }))
+
+  it.effect("finds no last session where there is none", () =>
+    Effect.gen(function*() {
+      const { on } = yield* workplace()
+      const { code, stderr } = yield* on("show", ["last"])
+      assert.strictEqual(code, 1)
+      assert.match(stderr, /^fiberloop: there is no session "last", because there is no database [^\n]+\n$/)
     }))
 
   it.effect("takes a whole id that another one begins with", () =>

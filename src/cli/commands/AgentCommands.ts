@@ -79,7 +79,11 @@ const run = Command.make(
       Argument.withDescription("What to do, in quotes, or - for standard input; may be left out with --session"),
       Argument.optional
     ),
-    session: Flags.text("session", "<id>", "Go on with a session; without a task, with its unfinished run"),
+    session: Flags.text(
+      "session",
+      "<id>",
+      "Go on with a session, or the last one: last; without a task, with its unfinished run"
+    ),
     ...running
   },
   Effect.fnUntraced(function*({ session, task, ...typed }) {
@@ -103,7 +107,7 @@ const run = Command.make(
 
 const chat = Command.make(
   "chat",
-  { session: Flags.text("session", "<id>", "Go on with a session; its beginning is enough"), ...running },
+  { session: Flags.text("session", "<id>", "Go on with a session, or the last one: last"), ...running },
   Effect.fnUntraced(function*({ session, ...typed }) {
     const settings = yield* settingsOf({ ...typed, session: Option.getOrUndefined(session) })
     const Chat = yield* Effect.promise(() => import("../chat/Chat.ts"))
@@ -116,7 +120,7 @@ const chat = Command.make(
   ),
   Command.withExamples([
     { command: "fiberloop chat --model gpt-5.5", description: "Talk about the files here, and let them be changed" },
-    { command: "fiberloop chat --session <id>", description: "Come back to a conversation" }
+    { command: "fiberloop chat --session last", description: "Come back to the last conversation" }
   ])
 )
 
