@@ -26,7 +26,13 @@ export const finish = (look: Look, state: State): string => {
   const [next, before] = open.length === 0 ? [state, ""] : say(state, "line", open)
   const course = { isForeign, isDecided: state.asked.size === 0 }
   const goOn = state.end === undefined ? undefined : EndLine.goOn(state.end, look.sessionId, flags, course)
-  const totals = [count(state.runs, "run"), ...EndLine.used(EndLine.sum(state.totals.values()))].join(" · ")
+  const used = state.totals.size === 0 ? [] : EndLine.used(EndLine.sum(state.totals.values()))
+  const underWay = state.end !== undefined
+    ? ""
+    : used.length === 0
+    ? ", not ended"
+    : ", without the drive that has not ended"
+  const totals = [count(state.runs, "run"), ...used].join(" · ") + underWay
   const [, after] = say(next, "heading", [
     paint.dim(`── session ${TerminalText.line(look.sessionId)} · ${totals}`),
     ...(goOn === undefined ? [] : [goOn])

@@ -152,7 +152,7 @@ const settleCall = (look: Look, state: State, event: DurableEvent.Of<"ToolSettle
   return say({ ...state, open }, "line", [
     line,
     ...(look.isFull && isCut ? below(look, ToolResult.whole(ToolResult.text(params!))) : []),
-    ...below(look, ToolResult.below(line, event.outcome, look.isFull))
+    ...below(look, ToolResult.below(line, event, look.isFull))
   ])
 }
 
