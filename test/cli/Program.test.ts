@@ -293,8 +293,10 @@ describe("the command", () => {
 
   it.effect("has no line of help wider than 120 characters", () =>
     Effect.gen(function*() {
-      for (const command of ["run", "chat"]) {
-        const { stdout } = yield* invoke([command, "--help"])
+      const { stdout: all } = yield* invoke([])
+      const commands = [...all.split("SUBCOMMANDS")[1]!.split("EXAMPLES")[0]!.matchAll(/^ {2}(\w+)/gm)]
+      for (const [, command] of commands) {
+        const { stdout } = yield* invoke([command!, "--help"])
         assert.deepStrictEqual(stdout.split("\n").filter((line) => line.length > 120), [])
       }
     }))

@@ -116,7 +116,7 @@ const chat = Command.make(
 ).pipe(
   Command.withShortDescription("Talk in the terminal"),
   Command.withDescription(
-    "A conversation in one session. Without a terminal, every line of standard input is a message, or /compact."
+    "A conversation in one session. Without a terminal, every line of standard input is a message, or a /word."
   ),
   Command.withExamples([
     { command: "fiberloop chat --model gpt-5.5", description: "Talk about the files here, and let them be changed" },
