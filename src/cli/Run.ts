@@ -146,7 +146,7 @@ const codeOf = Effect.fnUntraced(function*(
     const error = Cause.squash(exit.cause) as RunError.RunError | OutputClosed | Error
     if ("_tag" in error && error._tag === "OutputClosed") {
       if (error.isReaderGone) return codes.readerLeft
-      yield* screen.say(Messages.line(`standard output cannot be written (${error.code}); the run was aborted`))
+      yield* screen.say(Messages.line(`standard output cannot be written (${error.code}); the run goes no further`))
       return codes.failed
     }
     if (!("_tag" in error)) yield* screen.say(Messages.line(Messages.ofDefect(error)))

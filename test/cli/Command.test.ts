@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Stream } from "effect"
 import { spawnSync } from "node:child_process"
-import { existsSync, readFileSync, statSync } from "node:fs"
+import { closeSync, existsSync, openSync, readFileSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import * as SessionStoreSqlite from "../../src/layers/SessionStoreSqlite.ts"
@@ -123,6 +123,20 @@ describe("fiberloop run", () => {
       const cwd = yield* sandbox({ "a.txt": `${"x".repeat(119)}\n`.repeat(900) })
       const { code, stdout } = yield* Child.run(["run", "show a.txt"], { cwd })
       assert.deepStrictEqual([code, stdout.length], [0, 108_000])
+    }))
+
+  it.effect("an output that cannot be written ends it with code 1, and is said", () =>
+    Effect.gen(function*() {
+      const cwd = yield* sandbox({ a: text(1) })
+      const full = yield* Effect.acquireRelease(
+        Effect.sync(() => openSync("/dev/full", "w")),
+        (file) => Effect.sync(() => closeSync(file))
+      )
+      for (const args of ["run 2+2", "--help"]) {
+        const { code, stderr } = yield* Child.run(args.split(" "), { cwd, spawn: { stdio: ["ignore", full, "pipe"] } })
+        assert.deepStrictEqual([args, code], [args, 1])
+        assert.include(stderr, "fiberloop: standard output cannot be written (ENOSPC)")
+      }
     }))
 
   it.effect("a reader that leaves ends it quietly", () =>
