@@ -30,7 +30,12 @@ describe("a signal", () => {
             shown.push(...events)
           })
       }
-      const worker: Worker.Worker = { client: agent, notices: [], approver: () => TerminalApprover.nobody }
+      const worker: Worker.Worker = {
+        client: agent,
+        notices: [],
+        approver: () => TerminalApprover.nobody,
+        openCalls: () => Effect.succeed(new Map())
+      }
       const driving = yield* Run.drive(
         worker,
         { task: "hello?", session: "s", maxTurns: undefined, flags: [] },

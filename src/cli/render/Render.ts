@@ -32,6 +32,8 @@ export interface Look {
   readonly flags: ReadonlyArray<string>
   /** it is asked for the next message anyway: how to go on is left out */
   readonly isChat?: boolean
+  /** arguments of calls that are open before the first event, by the calls' ids */
+  readonly calls?: ReadonlyMap<string, Schema.Json>
 }
 
 interface State {

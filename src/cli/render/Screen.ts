@@ -68,7 +68,7 @@ export const text = Effect.fnUntraced(function*(
   const permit = yield* Semaphore.make(1)
   const { asked, reach } = makeAsked()
   const startedAt = yield* Clock.currentTimeMillis
-  let state = Render.initial
+  let state = { ...Render.initial, calls: look.calls ?? Render.initial.calls }
   let since = startedAt
   let isSpinning = false
 
