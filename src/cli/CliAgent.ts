@@ -11,20 +11,20 @@ import * as ContextWindow from "../layers/ContextWindow.ts"
 import * as RunsLocal from "../layers/RunsLocal.ts"
 import * as ToolExecutorToolkit from "../layers/ToolExecutorToolkit.ts"
 import * as SessionAgent from "./SessionAgent.ts"
-import * as Calculate from "./tools/Calculate.ts"
+import * as Calculate from "./tools/calculate/Calculate.ts"
+import * as ChangingTools from "./tools/ChangingTools.ts"
 import * as FileTools from "./tools/files/FileTools.ts"
 import type * as ShownFiles from "./tools/write/ShownFiles.ts"
-import * as WriteTools from "./tools/write/WriteTools.ts"
 
 export class CliAgent extends Context.Service<CliAgent, Agent.Client<string>>()(SessionAgent.own) {}
 
 /** The tools of the agent that can only read, and of the one that can write, too. */
 export const looking = Toolkit.merge(FileTools.toolkit, Calculate.toolkit)
-export const working = Toolkit.merge(looking, WriteTools.toolkit)
+export const working = Toolkit.merge(looking, ChangingTools.toolkit)
 
 /** What answers the calls of all of them below a root folder; what a person saw of files is in `shown`. */
 export const handlers = (root: string, shown: ShownFiles.ShownFiles) =>
-  Layer.mergeAll(FileTools.layer(root), Calculate.layer, WriteTools.layer(root, shown))
+  Layer.mergeAll(FileTools.layer(root), Calculate.layer, ChangingTools.layer(root, shown))
 
 /** An agent still needs the services of a run, and the handlers of its tools. */
 type Layered<Tools extends Record<string, Tool.Any>> = Layer.Layer<

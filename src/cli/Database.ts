@@ -10,9 +10,9 @@ import { dirname, join } from "node:path"
 import * as PgPlace from "../layers/postgres/PgPlace.ts"
 import * as SessionStoreSqlite from "../layers/SessionStoreSqlite.ts"
 import * as SessionStore from "../services/SessionStore.ts"
-import * as Invocation from "./Invocation.ts"
 import * as Messages from "./Messages.ts"
 import { badInput, type Refusal } from "./Refusal.ts"
+import * as Invocation from "./render/Invocation.ts"
 import * as Settings from "./Settings.ts"
 
 /** Makes the default folder, which version control ignores; nothing at all to go on with a session that cannot be there. */
@@ -43,9 +43,13 @@ export const noDatabase = (session: string, db: string): Refusal =>
   )
 
 /** What is said where nothing is kept yet. */
-export const noSessions = ({ db, flags }: Pick<Settings.Settings, "db" | "flags">): string =>
-  `there are no sessions yet in ${JSON.stringify(Settings.shown(db))}: ` +
-  `${Invocation.of("run", [], flags)} "<task>" begins one`
+export const noSessions = ({ db, flags, hasOwnDb }: Pick<Settings.Settings, "db" | "flags" | "hasOwnDb">): string => {
+  const folder = dirname(db)
+  const place = JSON.stringify(Settings.shown(db))
+  return hasOwnDb || PgPlace.isUrl(db) || existsSync(folder)
+    ? `there are no sessions yet in ${place}: ${Invocation.of("run", [], flags)} "<task>" begins one`
+    : `there are no sessions in ${place}: there is no folder ${JSON.stringify(folder)}`
+}
 
 export const layer = ({ db }: Pick<Settings.Settings, "db">): Layer.Layer<SessionStore.SessionStore, Refusal> =>
   Layer.effect(SessionStore.SessionStore, open(db))

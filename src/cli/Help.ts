@@ -41,7 +41,7 @@ const run: Sections = {
   ],
   "EXIT CODES": [
     "  0  completed                     2    wrong usage: unknown flag, missing argument",
-    "  1  failed, limited, bad input    130  aborted (143 by SIGTERM, 141 when the reader of the output left)"
+    "  1  failed, limited, bad input    130  aborted (129 by SIGHUP, 143 by SIGTERM, 141 when the reader of the output left)"
   ]
 }
 
@@ -54,7 +54,7 @@ const kept: Sections = {
   ],
   "EXIT CODES": [
     "  0  done                          2    wrong usage: unknown flag, missing argument",
-    "  1  no such session, bad input    130  stopped (143 by SIGTERM, 141 when the reader of the output left)"
+    "  1  no such session, bad input    130  stopped (129 by SIGHUP, 143 by SIGTERM, 141 when the reader of the output left)"
   ]
 }
 
@@ -120,11 +120,15 @@ const chat: Sections = {
     "  Enter          sends the message; behind a backslash, and in what is pasted, it goes on in the next line",
     "  Up, Down       messages typed before",
     "  Ctrl-C         aborts the answer under way; at the prompt it clears the line, once more leaves",
-    "  Ctrl-D         leaves",
-    "  /compact       makes the context smaller, as fiberloop compact does; in what is piped, too. No other single word",
-    "                 that begins with a slash is sent to the model"
+    "  Ctrl-D, /quit  leaves; /exit is the same",
+    "  /compact       makes the context smaller, as fiberloop compact does",
+    "  /help          says this",
+    "  The words are for what is piped, too. No other single word that begins with a slash is sent to the model."
   ]
 }
+
+/** The same for who is in one, each line ended. */
+export const keys: string = chat["KEYS"]!.map((line) => `${line}\n`).join("")
 
 /** What a command has to say besides the flags, where that is not what a run has. */
 const byCommand: Record<string, Sections> = {

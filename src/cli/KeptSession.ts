@@ -1,4 +1,4 @@
-/** A session that is in the database, found by its id or the beginning of it. Makes no database. */
+/** A session that is in the database, found by its id, the beginning of it, or as the last one. Makes no database. */
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type * as SessionStore from "../services/SessionStore.ts"
@@ -17,6 +17,8 @@ export interface Kept {
   readonly info: SessionStore.SessionInfo
 }
 
+/** Stands for the session that was changed last. */
+const last = "last"
 /** The beginning of an id is at least this long. */
 const least = 6
 const mostNamed = 3
@@ -31,6 +33,7 @@ export const find = Effect.fnUntraced(function*(
   const info = yield* Effect.mapError(store.info(typed), Messages.refusal)
   if (info !== undefined) return { store, info }
   const all = yield* Effect.mapError(store.list(), Messages.refusal)
+  if (typed === last && all[0] !== undefined) return { store, info: all[0] }
   const found = match(all.map(({ sessionId }) => sessionId), typed)
   if (typeof found !== "string") return yield* badInput(found.line)
   return { store, info: all.find(({ sessionId }) => sessionId === found)! }

@@ -26,6 +26,10 @@ export const read = (file: string): Stream.Stream<string, Refusal> =>
     )
   })
 
+/** All lines of it. */
+export const readWhole = (file: string): Effect.Effect<string, Refusal> =>
+  Effect.map(Stream.runCollect(read(file)), (lines) => lines.join("\n"))
+
 /** How the command names what it reads. */
 export const nameOf = (file: string): string => file === "-" ? "standard input" : `the file ${JSON.stringify(file)}`
 

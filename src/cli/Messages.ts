@@ -1,7 +1,7 @@
 /** What each error means to who typed the command: one line that names the thing and what to do. Pure. */
 import type * as RunError from "../run/RunError.ts"
-import * as Invocation from "./Invocation.ts"
 import { badInput, type Refusal } from "./Refusal.ts"
+import * as Invocation from "./render/Invocation.ts"
 import * as TerminalText from "./render/TerminalText.ts"
 import { duration } from "./render/ToolLine.ts"
 

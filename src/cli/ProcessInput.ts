@@ -23,7 +23,7 @@ interface Streams {
 export const make = (streams: Streams): Input["Service"] => ({
   isTerminal: streams.isTerminal,
   answer: answer(streams),
-  message: streams.isTerminal ? edited(streams, []) : piped(streams)
+  message: streams.isTerminal ? edited(streams, { history: [], hasEnded: false }) : piped(streams)
 })
 
 export const layer: Layer.Layer<Input> = Layer.sync(Input, () =>
@@ -79,10 +79,18 @@ const prompts = { first: "› ", more: "… " }
 /** The terminal marks what is pasted, so that its line feeds can be told from Enter. */
 const marking = { on: "\u001b[?2004h", off: "\u001b[?2004l" }
 
-/** A line editor for one message; `history`, the newest first, has the messages before it, and gets this one. */
-const edited = (streams: Streams, history: Array<string>): Effect.Effect<Typed> =>
+/** What the line editor of one message leaves to that of the next. */
+interface Kept {
+  /** the messages before, the newest first */
+  readonly history: Array<string>
+  /** Ctrl-D came right behind the last message */
+  hasEnded: boolean
+}
+
+/** A line editor for one message. */
+const edited = (streams: Streams, kept: Kept): Effect.Effect<Typed> =>
   Effect.scoped(Effect.gen(function*() {
-    if (hasEnded(streams)) return { _tag: "Ended" } as const
+    if (kept.hasEnded || hasEnded(streams)) return { _tag: "Ended" } as const
     const { input, isDumb = false, output } = streams
     if (!isDumb) {
       yield* Effect.acquireRelease(
@@ -94,22 +102,27 @@ const edited = (streams: Streams, history: Array<string>): Effect.Effect<Typed> 
       input,
       output,
       prompt: prompts.first,
-      history: [...history],
+      history: [...kept.history],
       historySize: mostRemembered,
       terminal: true
     })
     const paste = yield* pasting(input)
+    yield* endingAhead(input, editor)
     return yield* Effect.callback<Typed>((resume) => {
+      let isOver = false
       let before: string | undefined
       let burst: Array<Continuation.Line> = []
+      const settle = (typed: Typed) => {
+        isOver = true
+        if (typed._tag === "Message") remember(kept.history, typed.text)
+        resume(Effect.succeed(typed))
+      }
       const take = () => {
+        if (isOver) return
         const { isComplete, text } = Continuation.join(before, burst, editor.line !== "")
         before = text
         burst = []
-        if (isComplete) {
-          remember(history, text)
-          return resume(Effect.succeed({ _tag: "Message", text }))
-        }
+        if (isComplete) return settle({ _tag: "Message", text })
         editor.setPrompt(prompts.more)
         editor.prompt(true)
       }
@@ -122,12 +135,29 @@ const edited = (streams: Streams, history: Array<string>): Effect.Effect<Typed> 
       editor.on("SIGINT", () => {
         const wasEmpty = before === undefined && burst.length === 0 && editor.line === ""
         output.write("\n")
-        resume(Effect.succeed({ _tag: "Interrupted", wasEmpty }))
+        settle({ _tag: "Interrupted", wasEmpty })
       })
-      editor.on("close", () => resume(Effect.succeed({ _tag: "Ended" })))
+      editor.on("close", () => {
+        if (isOver) return
+        const { isComplete, text } = Continuation.join(before, burst, false)
+        kept.hasEnded = isComplete
+        settle(isComplete ? { _tag: "Message", text } : { _tag: "Ended" })
+      })
       editor.prompt()
     })
   }))
+
+/** A Ctrl-D that was typed before the terminal was told not to act on keys comes as NUL, as Ctrl-Space does from then on. */
+const endingAhead = (input: Readable, editor: Readline.Interface) => {
+  const onKey = (text: string | undefined) => {
+    if (text === "\0") editor.write(null, { ctrl: true, name: "d" })
+  }
+  const stop = Effect.sync(() => input.off("keypress", onKey))
+  return Effect.andThen(
+    Effect.acquireRelease(Effect.sync(() => input.on("keypress", onKey)), () => stop),
+    Effect.forkScoped(Effect.andThen(whenRead, stop))
+  )
+}
 
 const mostRemembered = 200
 

@@ -16,6 +16,7 @@ import type { Input } from "./Input.ts"
 import * as Messages from "./Messages.ts"
 import { Output } from "./Output.ts"
 import { codes, Ended, Refusal } from "./Refusal.ts"
+import * as Print from "./render/Print.ts"
 import * as ShellCompletion from "./ShellCompletion.ts"
 import type { Signals } from "./Signals.ts"
 
@@ -25,8 +26,9 @@ export const program = (
   version: string
 ): Effect.Effect<number, never, Input | Output | Signals> =>
   Effect.gen(function*() {
-    const presenter = yield* presenterOf(args)
-    return yield* Command.runWith(CommandLine.command, { version })(operandsLast(args)).pipe(
+    const words = helpLast(args)
+    const presenter = yield* presenterOf(words)
+    return yield* Command.runWith(CommandLine.command, { version })(operandsLast(words)).pipe(
       Effect.as(codes.completed as number),
       Effect.catchCause(codeOf),
       Effect.provide([
@@ -37,8 +39,14 @@ export const program = (
     )
   })
 
+/** Standard output of what effect/cli cannot see fail: the end of the command is a defect there, and found as its cause. */
+const printer = Effect.map(
+  Output,
+  (output) => (text: string) => Effect.orDie(Effect.provideService(Print.print(text), Output, output))
+)
+
 /** The script for a shell, written as everything else is: to its end, and to a reader that may have left. */
-const completions = Effect.map(Output, ({ stdout }) =>
+const completions = Effect.map(printer, (print) =>
   GlobalFlag.Action({
     flag: GlobalFlag.Completions.flag.pipe(
       Flag.withMetavar("<shell>"),
@@ -46,9 +54,13 @@ const completions = Effect.map(Output, ({ stdout }) =>
     ),
     run: Effect.fnUntraced(function*(shell, { command }) {
       if (Option.isNone(shell)) return
-      yield* Effect.ignore(stdout.write(ShellCompletion.script(command, shell.value)))
+      yield* print(ShellCompletion.script(command, shell.value))
     })
   }))
+
+/** `help show` is `show --help`. */
+const helpLast = (args: ReadonlyArray<string>): ReadonlyArray<string> =>
+  args[0] === "help" ? [...args.slice(1), "--help"] : args
 
 /** A task such as "-5 + 3" is no flag: an expression that begins with a sign goes behind `--`. */
 const operandsLast = (args: ReadonlyArray<string>): ReadonlyArray<string> => {
@@ -80,6 +92,7 @@ const codeOf = Effect.fnUntraced(function*(cause: Cause.Cause<unknown>): Effect.
 /** Help and version on standard output; a wrong invocation is one line on standard error. */
 const presenterOf = Effect.fnUntraced(function*(args: ReadonlyArray<string>) {
   const { stderr, stdout } = yield* Output
+  const print = yield* printer
   const colors = stdout.isTerminal && !args.includes("--no-color") && !(yield* Flags.isPlain)
   const formatter = CliOutput.defaultFormatter({ colors })
   const bold = (text: string) => colors ? `\u001b[1m${text}\u001b[0m` : text
@@ -87,17 +100,13 @@ const presenterOf = Effect.fnUntraced(function*(args: ReadonlyArray<string>) {
     present: (event) => {
       switch (event._tag) {
         case "Help":
-          return Effect.ignore(
-            stdout.write(spaced(`${formatter.formatHelpDoc(event.helpDoc)}\n`) + Help.more(event.commandPath, bold))
-          )
+          return print(spaced(`${formatter.formatHelpDoc(event.helpDoc)}\n`) + Help.more(event.commandPath, bold))
         case "Version":
-          return Effect.ignore(stdout.write(`${formatter.formatVersion(event.name, event.version)}\n`))
-        case "InvalidInvocation":
-          return stderr.write(
-            `${
-              Messages.line(`${usage(event.errors[0]!, event.commandPath)} (see ${event.commandPath.join(" ")} --help)`)
-            }\n`
-          )
+          return print(`${formatter.formatVersion(event.name, event.version)}\n`)
+        case "InvalidInvocation": {
+          const wrong = usage(event.errors[0]!, event.commandPath, args)
+          return stderr.write(`${Messages.line(`${wrong} (see ${event.commandPath.join(" ")} --help)`)}\n`)
+        }
       }
     }
   }
@@ -107,10 +116,19 @@ const presenterOf = Effect.fnUntraced(function*(args: ReadonlyArray<string>) {
 /** The formatter of effect/cli puts no blank line before its examples. */
 const spaced = (help: string): string => help.replace(/([^\n])\n(?=\S*EXAMPLES)/, "$1\n\n")
 
-const usage = (error: CliError.NonShowHelpErrors, [, command]: ReadonlyArray<string>): string => {
+const usage = (
+  error: CliError.NonShowHelpErrors,
+  [, command]: ReadonlyArray<string>,
+  args: ReadonlyArray<string>
+): string => {
   switch (error._tag) {
-    case "UnrecognizedOption":
-      return `there is no flag ${error.option}${error.option.startsWith("--") ? meant(error.suggestions) : ""}`
+    case "UnrecognizedOption": {
+      const { option, suggestions } = error
+      const at = args.findIndex((arg) => arg === option || arg.startsWith(`${option}=`))
+      return command === undefined || at < args.indexOf(command)
+        ? `there is no flag ${option} in front of a command: its flags stand behind it`
+        : `there is no flag ${option}${option.startsWith("--") ? meant(suggestions) : ""}`
+    }
     case "InvalidValue": {
       const times = /^(\d+) occurrences$/.exec(error.value)?.[1]
       return times === undefined ? error.message : `--${error.option} is given ${times} times, and takes one value`
@@ -123,8 +141,8 @@ const usage = (error: CliError.NonShowHelpErrors, [, command]: ReadonlyArray<str
       return `the ${error.argument} is missing: fiberloop ${command} <${error.argument}>`
     case "UnknownSubcommand":
       return `there is no command ${JSON.stringify(error.subcommand)}${
-        meant(error.suggestions)
-      }: fiberloop run "<task>"`
+        meant(error.suggestions) || ": fiberloop run \"<task>\""
+      }`
     default:
       return error.message
   }

@@ -7,6 +7,7 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
+import type * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import type * as Agent from "../Agent.ts"
@@ -31,7 +32,10 @@ export const run = Effect.fnUntraced(function*(settings: Settings): Effect.fn.Re
   Input | Output | Signals | Scope.Scope
 > {
   if (settings.task === undefined && settings.session === undefined) {
-    return yield* new Refusal({ line: "the task is missing: fiberloop run \"<task>\"", code: codes.usage })
+    return yield* new Refusal({
+      line: "the task is missing: fiberloop run \"<task>\", or - to take it from standard input",
+      code: codes.usage
+    })
   }
   const worker = yield* Worker.open(settings)
   const sessionId = settings.session ?? (yield* (yield* Ids.Ids).next)
@@ -43,6 +47,8 @@ export const run = Effect.fnUntraced(function*(settings: Settings): Effect.fn.Re
 interface Shown {
   readonly sessionId: string
   readonly isChat?: boolean
+  /** arguments of calls that are open already, by the calls' ids */
+  readonly calls?: ReadonlyMap<string, Schema.Json>
 }
 
 /** Drives the run with a task, or the session's last one, on a screen of its own. */
@@ -51,15 +57,17 @@ export const show = (
   settings: Settings,
   shown: Shown
 ): Effect.Effect<Driven, never, Output | Signals> =>
-  Effect.scoped(
-    Effect.flatMap(screenOf(settings, shown), (screen) => drive(worker, settings, shown.sessionId, screen))
-  )
+  Effect.scoped(Effect.gen(function*() {
+    const calls = settings.task === undefined ? yield* worker.openCalls(shown.sessionId) : new Map()
+    const screen = yield* screenOf(settings, { ...shown, calls })
+    return yield* drive(worker, settings, shown.sessionId, screen)
+  }))
 
-const screenOf = Effect.fnUntraced(function*(settings: Settings, { isChat = false, sessionId }: Shown) {
+const screenOf = Effect.fnUntraced(function*(settings: Settings, { isChat = false, ...shown }: Shown) {
   const { stderr, stdout } = yield* Output
   const isAnimated = stderr.isTerminal && !settings.isPlain
   const paint = Paint.of(stderr, settings.isPlain)
-  const look = { isTerminal: stdout.isTerminal, paint, sessionId, flags: settings.flags, isChat }
+  const look = { isTerminal: stdout.isTerminal, paint, flags: settings.flags, isChat, ...shown }
   return yield* settings.json ? Screen.json(look) : Screen.text({ ...look, isAnimated })
 })
 
@@ -143,7 +151,7 @@ const codeOf = Effect.fnUntraced(function*(
     const error = Cause.squash(exit.cause) as RunError.RunError | OutputClosed | Error
     if ("_tag" in error && error._tag === "OutputClosed") {
       if (error.isReaderGone) return codes.readerLeft
-      yield* screen.say(Messages.line(`standard output cannot be written (${error.code}); the run was aborted`))
+      yield* screen.say(Messages.line(`standard output cannot be written (${error.code}); the run goes no further`))
       return codes.failed
     }
     if (!("_tag" in error)) yield* screen.say(Messages.line(Messages.ofDefect(error)))

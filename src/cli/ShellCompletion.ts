@@ -20,13 +20,28 @@ const typed = <P extends { readonly name: string; readonly type: { readonly _tag
   return pathType === undefined ? parameter : { ...parameter, type: { _tag: "Path", pathType } }
 }
 
-const withPaths = (command: Completions.CommandDescriptor): Completions.CommandDescriptor => ({
+const flag = (
+  name: string,
+  description: string,
+  type: Completions.FlagType
+): Completions.FlagDescriptor => ({ name, aliases: [], description, type, negation: false })
+
+/** What effect/cli takes by itself, which it does not tell of a command. */
+const help = flag("help", "Show help information", { _tag: "Boolean" })
+const alone = [
+  flag("version", "Show version information", { _tag: "Boolean" }),
+  flag("completions", "Print a completion script", { _tag: "Choice", values: ["bash", "zsh", "fish"] })
+]
+
+const whole = (command: Completions.CommandDescriptor): Completions.CommandDescriptor => ({
   ...command,
-  flags: command.flags.map((flag) => typed(command.name, flag)),
+  flags: [...command.flags.map((flag) => typed(command.name, flag)), help],
   arguments: command.arguments.map((argument) => typed(command.name, argument)),
-  subcommands: command.subcommands.map(withPaths)
+  subcommands: command.subcommands.map(whole)
 })
 
 /** A text to be sourced, with a line feed at its end. */
-export const script = (command: Command.Command.Any, shell: Completions.Shell): string =>
-  `${Completions.generate(command.name, shell, withPaths(Completions.fromCommand(command))).trimEnd()}\n`
+export const script = (command: Command.Command.Any, shell: Completions.Shell): string => {
+  const { flags, ...rest } = whole(Completions.fromCommand(command))
+  return `${Completions.generate(command.name, shell, { ...rest, flags: [...flags, ...alone] }).trimEnd()}\n`
+}

@@ -5,9 +5,14 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import type * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import type * as Agent from "../Agent.ts"
+import * as Fold from "../loop/log/Fold.ts"
+import * as OpenCall from "../run/state/OpenCall.ts"
 import type * as Approver from "../services/Approver.ts"
+import * as SessionStore from "../services/SessionStore.ts"
+import * as TerminalApprover from "./approval/TerminalApprover.ts"
 import * as CliAgent from "./CliAgent.ts"
 import * as Database from "./Database.ts"
 import { Input } from "./Input.ts"
@@ -20,7 +25,6 @@ import * as Paint from "./render/Paint.ts"
 import type * as Screen from "./render/Screen.ts"
 import type { Settings } from "./Settings.ts"
 import { type Signal, Signals } from "./Signals.ts"
-import * as TerminalApprover from "./TerminalApprover.ts"
 import * as Root from "./tools/files/Root.ts"
 import * as ShownFiles from "./tools/write/ShownFiles.ts"
 
@@ -30,6 +34,8 @@ export interface Worker {
   /** lines that are said once a run has begun */
   readonly notices: ReadonlyArray<string>
   readonly approver: (screen: Screen.Screen) => Approver.Approver
+  /** The arguments of the calls that a session has open, by the calls' ids; none where that cannot be told. */
+  readonly openCalls: (sessionId: string) => Effect.Effect<ReadonlyMap<string, Schema.Json>>
 }
 
 /** Makes the agent, unless a signal comes first. */
@@ -65,9 +71,16 @@ const agent = Effect.fnUntraced(function*(settings: Settings) {
       ...(added.notice === undefined ? [] : [Messages.line(added.notice)]),
       ...(isOffline || !settings.allowsAll ? [] : [Messages.line(allowed)])
     ],
-    approver: yield* approverOf(settings, root, shown)
+    approver: yield* approverOf(settings, root, shown),
+    openCalls: openCalls(Context.get(store, SessionStore.SessionStore))
   }
 })
+
+const openCalls = (store: SessionStore.SessionStore["Service"]): Worker["openCalls"] => (sessionId) =>
+  Fold.fold(store, sessionId, Fold.nothing).pipe(
+    Effect.map(({ state }) => new Map(state.openCalls.map((call) => [call.callId, OpenCall.final(call)]))),
+    Effect.orElseSucceed(() => new Map())
+  )
 
 const allowed = "--yes allows every change of a file and every command without asking"
 

@@ -2,10 +2,10 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
+import * as TerminalApprover from "../../src/cli/approval/TerminalApprover.ts"
 import type * as Screen from "../../src/cli/render/Screen.ts"
 import * as Run from "../../src/cli/Run.ts"
 import { Signals } from "../../src/cli/Signals.ts"
-import * as TerminalApprover from "../../src/cli/TerminalApprover.ts"
 import type * as Worker from "../../src/cli/Worker.ts"
 import type * as RunEvent from "../../src/run/RunEvent.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
@@ -30,7 +30,12 @@ describe("a signal", () => {
             shown.push(...events)
           })
       }
-      const worker: Worker.Worker = { client: agent, notices: [], approver: () => TerminalApprover.nobody }
+      const worker: Worker.Worker = {
+        client: agent,
+        notices: [],
+        approver: () => TerminalApprover.nobody,
+        openCalls: () => Effect.succeed(new Map())
+      }
       const driving = yield* Run.drive(
         worker,
         { task: "hello?", session: "s", maxTurns: undefined, flags: [] },

@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Stream } from "effect"
 import { spawnSync } from "node:child_process"
-import { existsSync, readFileSync, statSync } from "node:fs"
+import { closeSync, existsSync, openSync, readFileSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import * as SessionStoreSqlite from "../../src/layers/SessionStoreSqlite.ts"
@@ -11,6 +11,7 @@ import * as SessionStore from "../../src/services/SessionStore.ts"
 import * as OpenAiServer from "../support/OpenAiServer.ts"
 import * as Child from "./Child.ts"
 import { idOf } from "./Invoke.ts"
+import * as Replies from "./Replies.ts"
 import { sandbox } from "./tools/files/Sandbox.ts"
 
 const text = (lines: number) => "line\n".repeat(lines)
@@ -58,6 +59,31 @@ describe("fiberloop run", () => {
       assert.deepStrictEqual([code, events.at(-1)._tag], [0, "RunCompleted"])
     }))
 
+  it.live("takes the task from a pipe where it is a dash, all of its lines", () =>
+    Effect.gen(function*() {
+      const model = yield* OpenAiServer.make(Replies.says("Fine."))
+      const options = { cwd: yield* sandbox(), env: Replies.env(model), spawn: { stdio: "pipe" as const } }
+      const child = yield* Child.start(["run", "--model", "m", "-"], options)
+      child.process.stdin?.end("review this:\n\n-a\r\n+ü")
+      const { code, stdout } = yield* child.ended
+      assert.deepStrictEqual([code, stdout], [0, "Fine.\n"])
+      assert.strictEqual(model.requests[0]!.body.messages.at(-1).content, "review this:\n\n-a\n+ü")
+    }))
+
+  it.live("refuses what comes from a pipe and is no task", () =>
+    Effect.gen(function*() {
+      const options = { cwd: yield* sandbox(), spawn: { stdio: "pipe" as const } }
+      for (
+        const [piped, line] of [["", "the task is empty"], ["\xff", "standard input is no text in UTF-8"]] as const
+      ) {
+        const child = yield* Child.start(["run", "-"], options)
+        child.process.stdin?.end(Buffer.from(piped, "latin1"))
+        const { code, stderr } = yield* child.ended
+        assert.strictEqual(code, 1)
+        assert.include(stderr, `fiberloop: ${line}`)
+      }
+    }))
+
   it.effect("bad input and wrong usage are one line, without a stack trace, and leave nothing", () =>
     Effect.gen(function*() {
       const cwd = yield* sandbox()
@@ -97,6 +123,20 @@ describe("fiberloop run", () => {
       const cwd = yield* sandbox({ "a.txt": `${"x".repeat(119)}\n`.repeat(900) })
       const { code, stdout } = yield* Child.run(["run", "show a.txt"], { cwd })
       assert.deepStrictEqual([code, stdout.length], [0, 108_000])
+    }))
+
+  it.effect("an output that cannot be written ends it with code 1, and is said", () =>
+    Effect.gen(function*() {
+      const cwd = yield* sandbox({ a: text(1) })
+      const full = yield* Effect.acquireRelease(
+        Effect.sync(() => openSync("/dev/full", "w")),
+        (file) => Effect.sync(() => closeSync(file))
+      )
+      for (const args of ["run 2+2", "--help"]) {
+        const { code, stderr } = yield* Child.run(args.split(" "), { cwd, spawn: { stdio: ["ignore", full, "pipe"] } })
+        assert.deepStrictEqual([args, code], [args, 1])
+        assert.include(stderr, "fiberloop: standard output cannot be written (ENOSPC)")
+      }
     }))
 
   it.effect("a reader that leaves ends it quietly", () =>

@@ -189,6 +189,37 @@ describe("fiberloop resume at a terminal", () => {
     }))
 })
 
+describe("what is typed while an answer is shown", () => {
+  /** What came of a conversation in which these keys are pressed in the middle of the first answer. */
+  const typedAhead = Effect.fnUntraced(function*(keys: string) {
+    const slow = OpenAiServer.open(
+      OpenAiServer.data(OpenAiServer.delta({ content: "Once upon" }), OpenAiServer.finish("stop"))
+    )
+    const { model, start } = yield* place(slow, Replies.says("Hello."))
+    const chat = yield* start("chat", "--model", "m")
+    yield* chat.sees("›")
+    yield* chat.type("tell a story\r")
+    yield* chat.sees("Once upon")
+    yield* chat.type(keys)
+    yield* model.end
+    return { ...(yield* chat.ended), messages: model.requests.map(({ body }) => body.messages.at(-1).content) }
+  })
+
+  it.live("leaves behind it where it is Ctrl-D", () =>
+    Effect.gen(function*() {
+      const { code, messages, screen } = yield* typedAhead(ctrl.d)
+      assert.deepStrictEqual([code, messages], [0, ["tell a story"]])
+      assert.include(screen, "✓ completed")
+    }))
+
+  it.live("is the next message, also where Ctrl-D follows", () =>
+    Effect.gen(function*() {
+      const { code, messages, screen } = yield* typedAhead(`hi\r${ctrl.d}`)
+      assert.deepStrictEqual([code, messages], [0, ["tell a story", "hi"]])
+      assert.include(screen, "Hello.")
+    }))
+})
+
 describe("a line in the terminal", () => {
   it.live("is edited, goes on in the next behind a backslash, and comes back with Up", () =>
     Effect.gen(function*() {

@@ -132,6 +132,15 @@ describe("fiberloop import", () => {
       assert.strictEqual((yield* Invoke.invoke(["export", id, "--db", db])).stdout, text)
     }))
 
+  it.effect("--json is the session as sessions lists it, in place of its id", () =>
+    Effect.gen(function*() {
+      const { text } = yield* withSession()
+      const { db, importing } = yield* withFile(text)
+      const { code, stdout } = yield* importing("--json")
+      assert.strictEqual(code, 0)
+      assert.strictEqual(stdout, (yield* Invoke.invoke(["sessions", "--json", "--db", db])).stdout)
+    }))
+
   const named = (sessionId: string) => {
     const event = { _tag: "AbortRequested", seq: 1, at: 1, runId: "r", version: 1, reason: "requested" } as const
     return withFile(`${SessionLine.fromHeader({ sessionId, events: 1 })}\n${SessionLine.fromEvent(event)}\n`)

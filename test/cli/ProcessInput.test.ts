@@ -88,6 +88,16 @@ describe("a message at a terminal", () => {
       assert.deepStrictEqual(yield* pressing(terminal, terminal.message, "\u0004"), { _tag: "Ended" })
     }))
 
+  it.effect("that is ended comes before the end of the input, also where both come at once", () =>
+    Effect.gen(function*() {
+      const terminal = open(true)
+      assert.deepStrictEqual(yield* pressing(terminal, terminal.message, "hello\r\u0004"), {
+        _tag: "Message",
+        text: "hello"
+      })
+      assert.deepStrictEqual(yield* terminal.message, { _tag: "Ended" })
+    }))
+
   it.effect("is none when the terminal is gone", () =>
     Effect.gen(function*() {
       const terminal = open(true)

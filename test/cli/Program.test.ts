@@ -118,6 +118,27 @@ describe("the command refuses", () => {
       ])
     }))
 
+  it.effect("a command that is mistyped, with the one that was meant", () =>
+    Effect.gen(function*() {
+      const { code, stderr } = yield* invoke(["sohw"])
+      assert.deepStrictEqual(
+        [code, stderr],
+        [2, "fiberloop: there is no command \"sohw\", did you mean show? (see fiberloop --help)\n"]
+      )
+    }))
+
+  it.effect("a flag in front of its command, and says where it stands", () =>
+    Effect.gen(function*() {
+      for (
+        const args of [["--no-color", "sessions"], ["--db", "x.db", "sessions"], ["--db=x.db", "run", "2+2"], ["-x"]]
+      ) {
+        const { code, stderr } = yield* invoke(args)
+        assert.strictEqual(code, 2)
+        const flag = args[0]!.split("=")[0]
+        assert.include(stderr, `fiberloop: there is no flag ${flag} in front of a command: its flags stand behind it (`)
+      }
+    }))
+
   it.effect("an address of an API that is none", () =>
     Effect.gen(function*() {
       const [code, line] = yield* refusal(["x", "--model", "m"], { env: { OPENAI_BASE_URL: "localhost" } })
@@ -272,9 +293,27 @@ describe("the command", () => {
 
   it.effect("has no line of help wider than 120 characters", () =>
     Effect.gen(function*() {
-      for (const command of ["run", "chat"]) {
-        const { stdout } = yield* invoke([command, "--help"])
+      const { stdout: all } = yield* invoke([])
+      const commands = [...all.split("SUBCOMMANDS")[1]!.split("EXAMPLES")[0]!.matchAll(/^ {2}(\w+)/gm)]
+      for (const [, command] of commands) {
+        const { stdout } = yield* invoke([command!, "--help"])
         assert.deepStrictEqual(stdout.split("\n").filter((line) => line.length > 120), [])
+      }
+    }))
+
+  it.effect("helps with a command also where help is asked for as a command", () =>
+    Effect.gen(function*() {
+      for (const [words, flag] of [[["help"], ["--help"]], [["help", "show"], ["show", "--help"]]] as const) {
+        const { code, stdout } = yield* invoke(words)
+        assert.deepStrictEqual([code, stdout], [0, (yield* invoke(flag)).stdout])
+      }
+    }))
+
+  it.effect("ends with the code of its output where help or version cannot be written", () =>
+    Effect.gen(function*() {
+      for (const args of [["--help"], ["show", "--help"], ["--version"], ["--completions", "bash"]]) {
+        const { code, stderr } = yield* invoke(args, { closesAt: 0 })
+        assert.deepStrictEqual([args, code, stderr], [args, 141, ""])
       }
     }))
 

@@ -34,6 +34,19 @@ describe("fiberloop recover", () => {
       assert.deepStrictEqual([again.code, again.stdout, again.stderr], [0, "", "Nothing was left behind.\n"])
     }))
 
+  it.effect("names the arguments of the calls that were under way", () =>
+    Effect.gen(function*() {
+      const params = { command: ["make", "install"] }
+      const { on } = yield* withDead(
+        { "dead-one": "2+2" },
+        Drafts.turnStarted(1),
+        Drafts.assistant([Drafts.call("run_command", params)]),
+        { ...Drafts.toolStarted("1.0", params), tool: "run_command" }
+      )
+      const { stderr } = yield* on("recover")
+      assert.include(stderr, "● run_command command=[\"make\",\"install\"]  ✗ Outcome unknown")
+    }))
+
   it.effect("--list only says which there are", () =>
     Effect.gen(function*() {
       const { on, run } = yield* withDead({ "dead-one": "2+2" })

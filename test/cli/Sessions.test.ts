@@ -1,12 +1,13 @@
 /** The commands that look at kept sessions: in this process on real databases, and as processes where that matters. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Stream } from "effect"
+import { TestClock } from "effect/testing"
 import { execFileSync } from "node:child_process"
 import { existsSync, readdirSync, statSync } from "node:fs"
 import { dirname, join } from "node:path"
 import * as SessionStore from "../../src/services/SessionStore.ts"
 import * as Child from "./Child.ts"
-import { invoke, withSession, workplace } from "./Invoke.ts"
+import { idOf, invoke, withSession, workplace } from "./Invoke.ts"
 import { sandbox } from "./tools/files/Sandbox.ts"
 
 const logOf = (id: string) => SessionStore.SessionStore.use((store) => Stream.runCollect(store.read(id)))
@@ -22,6 +23,16 @@ describe("without a database", () => {
       assert.strictEqual(
         stderr,
         `fiberloop: there are no sessions yet in "${db}": fiberloop run --db ${db} "<task>" begins one\n`
+      )
+    }))
+
+  it.effect("sessions says where there is no folder for one", () =>
+    Effect.gen(function*() {
+      const folder = join(yield* sandbox(), "gone")
+      const { code, stderr } = yield* invoke(["sessions", "--db", join(folder, "sessions.db")])
+      assert.deepStrictEqual(
+        [code, stderr],
+        [0, `fiberloop: there are no sessions in "${folder}/sessions.db": there is no folder "${folder}"\n`]
       )
     }))
 
@@ -137,6 +148,29 @@ describe("fiberloop show", () => {
       assert.include(stdout, `── session ${id}`)
     }))
 
+  it.effect("takes last for the session that was changed last, unless one has that id", () =>
+    Effect.gen(function*() {
+      const { id, on, run } = yield* withSession()
+      const newer = idOf(yield* run(["3*3"]))
+      assert.include((yield* on("show", ["last"])).stdout, `── session ${newer} ·`)
+      yield* TestClock.adjust("1 second")
+      yield* run(["--session", id, "4*4"])
+      assert.include((yield* on("show", ["last"])).stdout, `── session ${id} ·`)
+      assert.include((yield* run(["--session", "last", "5*5"])).stderr, `session ${id}\n`)
+      yield* on("fork", [newer, "--to", "last"])
+      yield* TestClock.adjust("1 second")
+      yield* run(["--session", id, "6*6"])
+      assert.include((yield* on("show", ["last"])).stdout, "── session last ·")
+    }))
+
+  it.effect("finds no last session where there is none", () =>
+    Effect.gen(function*() {
+      const { on } = yield* workplace()
+      const { code, stderr } = yield* on("show", ["last"])
+      assert.strictEqual(code, 1)
+      assert.match(stderr, /^fiberloop: there is no session "last", because there is no database [^\n]+\n$/)
+    }))
+
   it.effect("takes a whole id that another one begins with", () =>
     Effect.gen(function*() {
       const { id, on } = yield* withSession()
@@ -219,6 +253,14 @@ describe("fiberloop resume", () => {
 })
 
 describe("fiberloop fork", () => {
+  it.effect("--json is the copy as sessions lists it, in place of its id", () =>
+    Effect.gen(function*() {
+      const { id, on } = yield* withSession()
+      const { code, stdout } = yield* on("fork", [id, "--to", "copy", "--json"])
+      assert.deepStrictEqual([code, JSON.parse(stdout).sessionId], [0, "copy"])
+      assert.include((yield* on("sessions", ["--json"])).stdout, stdout)
+    }))
+
   it.effect("prints the id of the copy alone on standard output, and how to go on with it", () =>
     Effect.gen(function*() {
       const { db, id, on, store } = yield* withSession()

@@ -25,6 +25,9 @@ describe("bash completes", () => {
   it.effect.each<readonly [string, ReadonlyArray<string>, ReadonlyArray<string>]>([
     ["commands", ["fiberloop", "re"], ["recover", "resume"]],
     ["flags", ["fiberloop", "run", "--m"], ["--max-turns", "--model"]],
+    ["help of a command", ["fiberloop", "show", "--h"], ["--help"]],
+    ["what stands without a command", ["fiberloop", "--"], ["--completions", "--help", "--version"]],
+    ["a shell", ["fiberloop", "--completions", "f"], ["fish"]],
     ["a folder behind --root", ["fiberloop", "run", "--root", "s"], ["src"]],
     ["a file behind --db", ["fiberloop", "show", "--db", "s"], ["sessions.db", "src"]],
     ["the file to import", ["fiberloop", "import", "se"], ["sessions.db"]],

@@ -116,13 +116,17 @@ describe("an input", () => {
 })
 
 describe("time limits", () => {
+  const circular: { itself?: object } = {}
+  circular.itself = circular
+
   it.each<readonly [string, unknown]>([
     ["soon", "soon"],
     ["-1", -1],
     ["NaN", NaN],
     ["0", 0],
     ["-1 second", "-1 second"],
-    ["{\"seconds\":null}", { seconds: NaN }]
+    ["{\"seconds\":null}", { seconds: NaN }],
+    ["{}", circular]
   ])("of %s are refused: each call would be over before it began", (shown, value) => {
     const { field, message } = refusal(InputCheck.timeouts({ tool: value as number }))
     assert.strictEqual(field, "timeouts.tool")

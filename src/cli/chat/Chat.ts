@@ -3,19 +3,20 @@
  *
  *     prompt -- message --> turn --> prompt          Ctrl-C in a turn aborts it; Ctrl-C at the prompt right after that,
  *       |                                            or twice there, leaves; so does Ctrl-D
- *       +-- Ctrl-C, Ctrl-C | Ctrl-D | signal --> left
+ *       +-- Ctrl-C, Ctrl-C | Ctrl-D | /quit | signal --> left
  *
  * Does not own how a line is edited (`ProcessInput.ts`) nor how a run is shown (`Run.ts`).
  */
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as Ids from "../../services/Ids.ts"
+import * as Help from "../Help.ts"
 import { Input } from "../Input.ts"
-import * as Invocation from "../Invocation.ts"
 import * as KeptSession from "../KeptSession.ts"
 import * as Messages from "../Messages.ts"
 import { Output } from "../Output.ts"
 import { codes, Ended, type Refusal } from "../Refusal.ts"
+import * as Invocation from "../render/Invocation.ts"
 import * as Run from "../Run.ts"
 import type { Settings } from "../Settings.ts"
 import { type Signal, Signals } from "../Signals.ts"
@@ -76,6 +77,11 @@ const talk = Effect.fnUntraced(function*(
     }
     if (typed.text.trim() === "") continue
     const asked = Slash.read(typed.text)
+    if (asked?._tag === "Leave") return { code, hasBegun }
+    if (asked?._tag === "Help") {
+      yield* stderr.write(Help.keys)
+      continue
+    }
     if (asked?._tag === "Unknown") {
       yield* stderr.write(`${Messages.line(Slash.unknown(asked.word))}\n`)
       code = isTerminal ? codes.completed : codes.failed
@@ -97,7 +103,7 @@ const talk = Effect.fnUntraced(function*(
   }
 })
 
-const greeting = "A line ending in \\ goes on in the next. Ctrl-C aborts an answer, Ctrl-D leaves."
+const greeting = "A line ending in \\ goes on in the next. Ctrl-C aborts an answer, Ctrl-D leaves, /help says more."
 const onceMore = "Ctrl-C once more leaves."
 
 /** Only Ctrl-C at a terminal ends no more than the turn; and nobody reads on where nobody reads. */

@@ -1,10 +1,10 @@
 /** `/compact` in a conversation: its context is made smaller before the next message. */
 import * as Effect from "effect/Effect"
 import type * as Agent from "../../Agent.ts"
+import * as Compaction from "../Compaction.ts"
 import * as Messages from "../Messages.ts"
 import { Output } from "../Output.ts"
 import { codes } from "../Refusal.ts"
-import * as Shortening from "../Shortening.ts"
 import { type Signal, Signals } from "../Signals.ts"
 
 interface Compacted {
@@ -23,8 +23,8 @@ export const run = Effect.fnUntraced(function*(
   const { first, forget } = yield* Signals
   const end = (text: string, code: number, signal?: Signal) => Effect.as(stderr.write(text), { code, signal })
   if (sessionId === undefined) return yield* end("Nothing was said yet.\n", codes.failed)
-  const shortened = Effect.match(Shortening.shorten(client, sessionId), {
-    onSuccess: (compacted) => end(Shortening.text(compacted), codes.completed),
+  const shortened = Effect.match(Compaction.compact(client, sessionId), {
+    onSuccess: (compacted) => end(Compaction.text(compacted), codes.completed),
     onFailure: ({ line }) => end(`${Messages.line(line)}\n`, codes.failed)
   })
   const stopped = Effect.flatMap(first, (signal) =>

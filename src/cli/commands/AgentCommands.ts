@@ -4,6 +4,7 @@ import * as Command from "effect/cli/Command"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Flags from "../Flags.ts"
+import * as Print from "../render/Print.ts"
 import * as Settings from "../Settings.ts"
 import * as Place from "./Place.ts"
 
@@ -60,23 +61,35 @@ export const runExamples = [
   },
   { command: "fiberloop run --root docs \"outline intro.md\" > outline.txt", description: "Keep the answer only" },
   { command: "fiberloop run --json \"list all *.json files\" | jq -r ._tag", description: "Every event, for programs" },
+  { command: "git diff | fiberloop run --model gpt-5.5 -", description: "Take the task from a pipe" },
   { command: "fiberloop run --session <id> \"and which are the shortest?\"", description: "Go on with a session" }
 ]
+
+/** What was typed, or piped in where that is a dash. */
+const taskOf = Effect.fnUntraced(function*(typed: string | undefined) {
+  if (typed !== "-") return typed
+  const LineFile = yield* Effect.promise(() => import("../LineFile.ts"))
+  return yield* Print.untilSignal(LineFile.readWhole(typed))
+})
 
 const run = Command.make(
   "run",
   {
     task: Argument.String("task").pipe(
-      Argument.withDescription("What to do, in quotes; may be left out with --session"),
+      Argument.withDescription("What to do, in quotes, or - for standard input; may be left out with --session"),
       Argument.optional
     ),
-    session: Flags.text("session", "<id>", "Go on with a session; without a task, with its unfinished run"),
+    session: Flags.text(
+      "session",
+      "<id>",
+      "Go on with a session, or the last one: last; without a task, with its unfinished run"
+    ),
     ...running
   },
   Effect.fnUntraced(function*({ session, task, ...typed }) {
     const settings = yield* settingsOf({
       ...typed,
-      task: Option.getOrUndefined(task),
+      task: yield* taskOf(Option.getOrUndefined(task)),
       session: Option.getOrUndefined(session)
     })
     const [Run, KeptSession] = yield* Effect.promise(() =>
@@ -92,24 +105,22 @@ const run = Command.make(
   Command.withExamples(runExamples)
 )
 
-const { json: _, ...conversing } = running
-
 const chat = Command.make(
   "chat",
-  { session: Flags.text("session", "<id>", "Go on with a session; its beginning is enough"), ...conversing },
+  { session: Flags.text("session", "<id>", "Go on with a session, or the last one: last"), ...running },
   Effect.fnUntraced(function*({ session, ...typed }) {
-    const settings = yield* settingsOf({ ...typed, json: false, session: Option.getOrUndefined(session) })
+    const settings = yield* settingsOf({ ...typed, session: Option.getOrUndefined(session) })
     const Chat = yield* Effect.promise(() => import("../chat/Chat.ts"))
     yield* Chat.run(settings)
   })
 ).pipe(
   Command.withShortDescription("Talk in the terminal"),
   Command.withDescription(
-    "A conversation in one session. Without a terminal, every line of standard input is a message, or /compact."
+    "A conversation in one session. Without a terminal, every line of standard input is a message, or a /word."
   ),
   Command.withExamples([
     { command: "fiberloop chat --model gpt-5.5", description: "Talk about the files here, and let them be changed" },
-    { command: "fiberloop chat --session <id>", description: "Come back to a conversation" }
+    { command: "fiberloop chat --session last", description: "Come back to the last conversation" }
   ])
 )
 

@@ -38,7 +38,7 @@ const deciding = {
     Argument.withDescription("The id of the question, as fiberloop approvals lists it; needed where several wait"),
     Argument.optional
   ),
-  by: Flags.text("by", "<name>", "Who decides, for the log"),
+  by: Flags.text("by", "<name>", "Who decides, for the log; default: command"),
   json: Flags.switched("json", "Print what was decided as a line of JSON"),
   db,
   noColor

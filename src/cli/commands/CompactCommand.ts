@@ -1,16 +1,16 @@
 /** `fiberloop compact`: makes the context of a session smaller, as its agent would; the log keeps all. */
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
+import * as Compaction from "../Compaction.ts"
 import type { Input } from "../Input.ts"
-import * as Invocation from "../Invocation.ts"
 import * as KeptSession from "../KeptSession.ts"
 import { Output } from "../Output.ts"
 import type { Ended, Refusal } from "../Refusal.ts"
 import * as InProgram from "../render/InProgram.ts"
+import * as Invocation from "../render/Invocation.ts"
 import * as Print from "../render/Print.ts"
 import * as TerminalText from "../render/TerminalText.ts"
 import type { Settings } from "../Settings.ts"
-import * as Shortening from "../Shortening.ts"
 import type { Signals } from "../Signals.ts"
 import * as Worker from "../Worker.ts"
 
@@ -27,13 +27,13 @@ const compact = Effect.fnUntraced(function*(
   const { info: { sessionId }, settings } = yield* KeptSession.goingOn(typed, session, InProgram.compact)
   const { client } = yield* Worker.open(settings)
   if (stderr.isTerminal) yield* stderr.write("Shortening the conversation, Ctrl-C leaves it as it is.\n")
-  const shortened = yield* Shortening.shorten(client, sessionId)
+  const shortened = yield* Compaction.compact(client, sessionId)
 
   if (settings.json) {
     const line = JSON.stringify({ sessionId, ...shortened })
     return yield* Print.print(`${TerminalText.json(line)}\n`)
   }
-  yield* Print.print(Shortening.text(shortened))
+  yield* Print.print(Compaction.text(shortened))
   yield* stderr.write(
     `See it with: ${Invocation.of("show", [sessionId, "--context"], Invocation.placeOf(settings.flags))}\n` +
       `Go on with:  ${Invocation.of("chat", ["--session", sessionId], settings.flags)}\n`

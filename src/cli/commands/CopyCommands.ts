@@ -14,6 +14,7 @@ const fork = Command.make(
     session: Place.session,
     at: Flags.text("at", "<seq>", "Copy up to this event, the end of a turn or a run; default: the last of them"),
     to: Flags.text("to", "<id>", "The id of the copy; default: a new one"),
+    json: Flags.switched("json", "Print the copy as a line of JSON, as sessions does"),
     db,
     noColor
   },
@@ -67,6 +68,7 @@ const importing = Command.make(
       Argument.withDescription("A file that fiberloop export made; - for standard input")
     ),
     to: Flags.text("to", "<id>", "The id of the session; default: the one it had"),
+    json: Flags.switched("json", "Print the session as a line of JSON, as sessions does"),
     db,
     noColor
   },

@@ -5,14 +5,15 @@ import * as InputCheck from "../../run/InputCheck.ts"
 import { count } from "../../run/Quantity.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import * as Ids from "../../services/Ids.ts"
-import * as Invocation from "../Invocation.ts"
 import * as KeptSession from "../KeptSession.ts"
 import * as Messages from "../Messages.ts"
 import * as SessionModel from "../model/SessionModel.ts"
 import { Output } from "../Output.ts"
 import type { Ended, Refusal } from "../Refusal.ts"
 import * as InProgram from "../render/InProgram.ts"
+import * as Invocation from "../render/Invocation.ts"
 import * as Print from "../render/Print.ts"
+import * as RenderSessions from "../render/RenderSessions.ts"
 import * as TerminalText from "../render/TerminalText.ts"
 import * as SessionAgent from "../SessionAgent.ts"
 import * as Settings from "../Settings.ts"
@@ -40,8 +41,8 @@ const fork = Effect.fnUntraced(function*(
     Effect.mapError(Messages.refusal)
   )
   const isForeign = (yield* SessionAgent.foreign({ store, info: made })) !== undefined
-  // the id alone is for programs
-  yield* Print.print(`${TerminalText.line(made.sessionId)}\n`)
+  // the id alone is for scripts
+  yield* Print.print(place.json ? RenderSessions.json(made) : `${TerminalText.line(made.sessionId)}\n`)
   yield* stderr.write(
     [
       `✓ forked from session ${TerminalText.line(info.sessionId)} with ${count(made.turns, "turn")}`,

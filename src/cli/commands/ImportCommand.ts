@@ -5,14 +5,15 @@ import { count } from "../../run/Quantity.ts"
 import * as SessionStore from "../../services/SessionStore.ts"
 import * as SessionLines from "../../SessionLines.ts"
 import * as Database from "../Database.ts"
-import * as Invocation from "../Invocation.ts"
 import * as LineFile from "../LineFile.ts"
 import * as Messages from "../Messages.ts"
 import * as SessionModel from "../model/SessionModel.ts"
 import { Output } from "../Output.ts"
 import { badInput, type Ended, Refusal } from "../Refusal.ts"
 import * as InProgram from "../render/InProgram.ts"
+import * as Invocation from "../render/Invocation.ts"
 import * as Print from "../render/Print.ts"
+import * as RenderSessions from "../render/RenderSessions.ts"
 import * as TerminalText from "../render/TerminalText.ts"
 import * as SessionAgent from "../SessionAgent.ts"
 import type { Settings } from "../Settings.ts"
@@ -58,8 +59,8 @@ const importLines = Effect.fnUntraced(function*(
       error instanceof Refusal ? error : isTaken(error) ? taken : badInput(Messages.ofRun(error))
     )
   )
-  // the id alone is for programs
-  yield* Print.print(`${TerminalText.line(info.sessionId)}\n`)
+  // the id alone is for scripts
+  yield* Print.print(place.json ? RenderSessions.json(info) : `${TerminalText.line(info.sessionId)}\n`)
   yield* stderr.write(
     [
       `✓ imported session ${TerminalText.line(info.sessionId)} with ${count(info.turns, "turn")}`,

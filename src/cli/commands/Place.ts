@@ -7,7 +7,7 @@ import * as Settings from "../Settings.ts"
 
 /** The one argument of these commands. */
 export const session = Argument.String("session").pipe(
-  Argument.withDescription("The id of a session, or its beginning, at least 6 characters")
+  Argument.withDescription("The id of a session, or its beginning, at least 6 characters, or last")
 )
 
 interface Typed {

@@ -1,9 +1,9 @@
 /** What stands below a log that is shown: calls that nothing is known of, totals of the session, how to go on. Pure. */
 import { count } from "../../run/Quantity.ts"
-import * as Inputs from "../Inputs.ts"
-import * as Invocation from "../Invocation.ts"
 import * as EndLine from "./EndLine.ts"
 import * as InProgram from "./InProgram.ts"
+import * as InputLines from "./InputLines.ts"
+import * as Invocation from "./Invocation.ts"
 import { dimmed, type Look, say, type State } from "./LogState.ts"
 import * as TerminalText from "./TerminalText.ts"
 import * as ToolLine from "./ToolLine.ts"
@@ -17,7 +17,7 @@ export const finish = (look: Look, state: State): string => {
       state.open.values(),
       ({ params, tool }) => `● ${ToolLine.call(tool, params)}  ${paint.yellow("… no outcome yet")}`
     ),
-    ...dimmed(look, Inputs.undelivered(state.queue, false)),
+    ...dimmed(look, InputLines.undelivered(state.queue, false)),
     paint.yellow("… The run has not ended: it goes on now, or its process died."),
     isForeign
       ? `Where it died, go on with it in its program: ${InProgram.resume(look.sessionId)}`
@@ -26,7 +26,13 @@ export const finish = (look: Look, state: State): string => {
   const [next, before] = open.length === 0 ? [state, ""] : say(state, "line", open)
   const course = { isForeign, isDecided: state.asked.size === 0 }
   const goOn = state.end === undefined ? undefined : EndLine.goOn(state.end, look.sessionId, flags, course)
-  const totals = [count(state.runs, "run"), ...EndLine.used(EndLine.sum(state.totals.values()))].join(" · ")
+  const used = state.totals.size === 0 ? [] : EndLine.used(EndLine.sum(state.totals.values()))
+  const underWay = state.end !== undefined
+    ? ""
+    : used.length === 0
+    ? ", not ended"
+    : ", without the drive that has not ended"
+  const totals = [count(state.runs, "run"), ...used].join(" · ") + underWay
   const [, after] = say(next, "heading", [
     paint.dim(`── session ${TerminalText.line(look.sessionId)} · ${totals}`),
     ...(goOn === undefined ? [] : [goOn])

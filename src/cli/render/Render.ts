@@ -11,10 +11,10 @@ import * as Message from "../../run/Message.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import * as RunEvents from "../../run/RunEvents.ts"
 import { callId } from "../../run/state/OpenCall.ts"
-import * as Inputs from "../Inputs.ts"
 import * as Messages from "../Messages.ts"
 import * as CompactionLines from "./CompactionLines.ts"
 import * as EndLine from "./EndLine.ts"
+import * as InputLines from "./InputLines.ts"
 import type { Paint } from "./Paint.ts"
 import * as TerminalText from "./TerminalText.ts"
 import * as ToolLine from "./ToolLine.ts"
@@ -32,6 +32,8 @@ export interface Look {
   readonly flags: ReadonlyArray<string>
   /** it is asked for the next message anyway: how to go on is left out */
   readonly isChat?: boolean
+  /** arguments of calls that are open before the first event, by the calls' ids */
+  readonly calls?: ReadonlyMap<string, Schema.Json>
 }
 
 interface State {
@@ -94,7 +96,7 @@ export const step = (look: Look, state: State, event: RunEvent.RunEvent): Step =
     case "ModelSwitched":
       return [state, [err(look.paint.yellow(`↻ going on with the model ${TerminalText.line(event.to.name)}`))]]
     case "InputReceived":
-      return [state, Inputs.lines(event.messages).map(err)]
+      return [state, InputLines.lines(event.messages).map(err)]
     case "ContextCompacted": {
       const [shorter, how] = CompactionLines.lines(event)
       return [state, [err(look.paint.yellow(`↻ ${shorter}`)), err(look.paint.dim(`  ${how}`))]]

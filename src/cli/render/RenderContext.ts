@@ -8,7 +8,7 @@ import type * as Memory from "../../run/Memory.ts"
 import type * as Message from "../../run/Message.ts"
 import { count } from "../../run/Quantity.ts"
 import type * as Queue from "../../run/state/Queue.ts"
-import * as Inputs from "../Inputs.ts"
+import * as InputLines from "./InputLines.ts"
 import type { Paint } from "./Paint.ts"
 import * as TerminalText from "./TerminalText.ts"
 import * as ToolLine from "./ToolLine.ts"
@@ -83,7 +83,7 @@ export const text = (look: Look, context: Context): string => {
       ...linesOf(look, context, message),
       ""
     ]),
-    ...Inputs.undelivered(context.waiting, false),
+    ...InputLines.undelivered(context.waiting, false),
     ...footer(look, context)
   ].map((line) => `${line}\n`).join("")
 }
@@ -131,7 +131,7 @@ const partLines = (
     case "reasoning":
       return [paint.dim("· reasoning"), ...(isFull && part.text !== "" ? below(part.text) : [])]
     case "file":
-      return [Inputs.file(part)]
+      return [InputLines.file(part)]
     case "tool-call": {
       const call = ToolLine.call(part.name, part.params)
       return [`● ${call}`, ...(isFull && call.endsWith("…") ? below(ToolResult.text(part.params)) : [])]

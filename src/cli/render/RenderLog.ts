@@ -11,12 +11,12 @@ import { count } from "../../run/Quantity.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import * as RunResult from "../../run/RunResult.ts"
 import { callId } from "../../run/state/OpenCall.ts"
-import * as Inputs from "../Inputs.ts"
 import * as SessionModel from "../model/SessionModel.ts"
 import * as SessionAgent from "../SessionAgent.ts"
 import * as Beginning from "./Beginning.ts"
 import * as CompactionLines from "./CompactionLines.ts"
 import * as EndLine from "./EndLine.ts"
+import * as InputLines from "./InputLines.ts"
 import { dimmed, type Look, say, type State, type Step } from "./LogState.ts"
 import * as RenderApprovals from "./RenderApprovals.ts"
 import * as TerminalText from "./TerminalText.ts"
@@ -28,7 +28,7 @@ export { initial, type Look, type State } from "./LogState.ts"
 
 export const step = (look: Look, state: State, event: RunEvent.Durable): Step => {
   const [next, text] = show(look, state, event)
-  return [{ ...next, queue: Inputs.queueAfter(state.queue, event) }, text]
+  return [{ ...next, queue: InputLines.queueAfter(state.queue, event) }, text]
 }
 
 const show = (look: Look, state: State, event: RunEvent.Durable): Step => {
@@ -69,7 +69,7 @@ const show = (look: Look, state: State, event: RunEvent.Durable): Step => {
     case "ToolSettled":
       return settleCall(look, state, event)
     case "InputReceived":
-      return say(state, "words", Inputs.lines(event.messages))
+      return say(state, "words", InputLines.lines(event.messages))
     case "NoticeAdded":
       return note(`the model was told: ${TerminalText.sentence(event.text)}`)
     case "ContextCompacted":
@@ -99,7 +99,7 @@ const startRun = ({ paint }: Look, state: State, event: DurableEvent.Of<"RunStar
       ...(history === undefined ? [] : [paint.dim(`· behind ${count(history.length, "earlier message")}`)])
     ]
   )
-  const [next, words] = say(headed, "words", Inputs.lines(messages))
+  const [next, words] = say(headed, "words", InputLines.lines(messages))
   return [next, heading + words]
 }
 
@@ -121,7 +121,7 @@ const settleMessage = (look: Look, state: State, event: DurableEvent.Of<"Assista
         if (look.isFull && part.text.trim() !== "") add("words", dimmed(look, ToolResult.whole(part.text.trim())))
         break
       case "file":
-        add("words", [Inputs.file(part)])
+        add("words", [InputLines.file(part)])
         break
       case "tool-call":
         if (part.providerExecuted === true) add("line", [`● ${ToolLine.call(part.name, part.params)}  by the provider`])
@@ -152,7 +152,7 @@ const settleCall = (look: Look, state: State, event: DurableEvent.Of<"ToolSettle
   return say({ ...state, open }, "line", [
     line,
     ...(look.isFull && isCut ? below(look, ToolResult.whole(ToolResult.text(params!))) : []),
-    ...below(look, ToolResult.below(line, event.outcome, look.isFull))
+    ...below(look, ToolResult.below(line, event, look.isFull))
   ])
 }
 
@@ -171,7 +171,7 @@ const compacted = (look: Look, state: State, event: DurableEvent.Of<"ContextComp
 
 const endRun = (look: Look, state: State, event: RunEvent.End): Step => {
   const { paint } = look
-  const lost = Inputs.queueAfter(state.queue, event).length === 0 ? Inputs.undelivered(state.queue, true) : []
+  const lost = InputLines.queueAfter(state.queue, event).length === 0 ? InputLines.undelivered(state.queue, true) : []
   const explained = TerminalText.sentence(RunResult.outcome(event))
   const left = event.leftBehind === undefined
     ? []

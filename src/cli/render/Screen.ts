@@ -68,7 +68,7 @@ export const text = Effect.fnUntraced(function*(
   const permit = yield* Semaphore.make(1)
   const { asked, reach } = makeAsked()
   const startedAt = yield* Clock.currentTimeMillis
-  let state = Render.initial
+  let state = { ...Render.initial, calls: look.calls ?? Render.initial.calls }
   let since = startedAt
   let isSpinning = false
 
@@ -124,7 +124,10 @@ export const text = Effect.fnUntraced(function*(
   if (look.isAnimated) {
     yield* Effect.acquireRelease(Effect.forkScoped(Spinner.turning(turn)), () => stop)
   }
-  const hold: Screen["hold"] = (self) => permit.withPermit(Effect.andThen(endLine, self))
+  const restart = Effect.map(Clock.currentTimeMillis, (now) => {
+    since = now
+  })
+  const hold: Screen["hold"] = (self) => permit.withPermit(Effect.ensuring(Effect.andThen(endLine, self), restart))
   return { show, say, hold, asked }
 })
 

@@ -3,7 +3,6 @@ import type * as Schema from "effect/Schema"
 import type * as DurableEvent from "../../run/DurableEvent.ts"
 import { count } from "../../run/Quantity.ts"
 import * as ToolOutcome from "../../run/ToolOutcome.ts"
-import * as Excerpt from "../tools/write/Excerpt.ts"
 import type { Paint } from "./Paint.ts"
 import * as TerminalText from "./TerminalText.ts"
 
@@ -24,12 +23,19 @@ export const call = (tool: string, params: Schema.Json | undefined): string => {
 }
 
 export const settled = (event: Settled, params: Schema.Json | undefined, paint: Paint): string => {
-  const { duration: millis, hook, outcome } = event
-  const [mark, colour] = outcome._tag === "Succeeded" ? ["✓", paint.green] as const : ["✗", paint.red] as const
+  const { duration: millis, hook } = event
+  const [mark, colour] = isGood(event) ? ["✓", paint.green] as const : ["✗", paint.red] as const
   const words = TerminalText.cut(TerminalText.sentence(summary(event)), longestOutcome)
   return `● ${call(event.tool, params)}  ${colour(`${mark} ${words}`)}  ${
     paint.dim(hook === undefined ? duration(millis) : `by the hook ${TerminalText.line(hook)}`)
   }`
+}
+
+/** It was answered; and a command that it ran ended well. */
+const isGood = ({ outcome, tool }: Settled): boolean => {
+  if (outcome._tag !== "Succeeded" || tool !== "run_command") return outcome._tag === "Succeeded"
+  const { result } = outcome
+  return typeof result !== "object" || result === null || !("exitCode" in result) || result["exitCode"] === 0
 }
 
 /** `12 ms`, `1.5 s`, `2 min 5 s`, `3 h 12 min` */
@@ -83,8 +89,8 @@ const summaries = new Map<string, (result: Result) => string | undefined>(Object
     typeof lines === "number" ? `${created === true ? "created" : "replaced"}, ${count(lines, "line")}` : undefined,
   edit_file: ({ replacements }: Result) =>
     typeof replacements === "number" ? count(replacements, "replacement") : undefined,
-  run_command: ({ exitCode, output, signal, timedOut }: Result) =>
-    typeof output === "string" ? `${ended({ exitCode, signal, timedOut })}, ${outputOf(output)}` : undefined
+  run_command: ({ exitCode, output, outputSize, signal, timedOut }: Result) =>
+    typeof output === "string" ? `${ended({ exitCode, signal, timedOut })}, ${outputOf(output, outputSize)}` : undefined
 }))
 
 const ended = ({ exitCode, signal, timedOut }: Result): string =>
@@ -94,9 +100,8 @@ const ended = ({ exitCode, signal, timedOut }: Result): string =>
     ? `exit code ${exitCode}`
     : `ended by ${String(signal)}`
 
-const outputOf = (output: string): string => {
-  const size = Excerpt.cutFrom(output)
-  if (size !== undefined) return `output cut, it has ${size} characters`
+const outputOf = (output: string, size: unknown): string => {
+  if (typeof size === "number") return `output cut, it has ${size} characters`
   const text = output.trim()
   return text === "" ? "no output" : count(text.split("\n").length, "line")
 }

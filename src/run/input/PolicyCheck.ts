@@ -1,5 +1,6 @@
 /** Limits and policies as an agent or a caller writes them, as a run goes by them. Pure. */
 import * as Duration from "effect/Duration"
+import * as Formatter from "effect/Formatter"
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import * as DoomLoop from "../DoomLoop.ts"
@@ -27,7 +28,7 @@ export const limits = (given: RunPolicy.LimitsInput): Checked<RunPolicy.Limits> 
 const isObject = (given: object | null): boolean => typeof given === "object" && given !== null
 
 const shown = (value: Duration.Input | undefined): string =>
-  typeof value === "object" ? JSON.stringify(value) : String(value)
+  typeof value === "object" ? Formatter.formatJson(value) : String(value)
 
 /** NaN for what is no duration. */
 const millis = (input: Duration.Input | undefined): number | undefined =>

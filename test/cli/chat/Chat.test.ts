@@ -61,6 +61,15 @@ describe("without a terminal", () => {
       assert.deepStrictEqual([code, stdout], [130, ""])
     }))
 
+  it.effect("--json prints every event of all messages as a line of JSON, and nothing else", () =>
+    Effect.gen(function*() {
+      const { code, stdout } = yield* chat(["2+2", "3*3"], ["--json"])
+      const events = stdout.trimEnd().split("\n").map((line) => JSON.parse(line))
+      const ends = events.flatMap(({ _tag }, at) => _tag === "RunCompleted" ? [at] : [])
+      assert.deepStrictEqual([code, ends.length, ends[1]], [0, 2, events.length - 1])
+      assert.strictEqual(new Set(events.map(({ sessionId }) => sessionId)).size, 1)
+    }))
+
   it.effect("/compact shortens the conversation there too, and is no message of it", () =>
     Effect.gen(function*() {
       const { code, stderr, stdout } = yield* chat(["2+2", "3*3", "/compact"])
@@ -92,11 +101,29 @@ describe("without a terminal", () => {
 
   it.effect("a word with a slash that is no command is refused, and the last one decides the code", () =>
     Effect.gen(function*() {
-      const { code, sessions, stderr, stdout } = yield* chat(["2+2", "/help"])
+      const { code, sessions, stderr, stdout } = yield* chat(["2+2", "/model"])
       assert.deepStrictEqual([code, stdout], [1, "2+2 = 4\n"])
-      assert.include(stderr, "fiberloop: there is no command \"/help\", and it was not sent: there is /compact, ")
+      assert.include(stderr, "fiberloop: there is no command \"/model\", and it was not sent: there are /compact, ")
       assert.deepStrictEqual((yield* sessions).map(({ turns }) => turns), [2])
-      assert.strictEqual((yield* chat(["/quit", "2+2"])).code, 0)
+      assert.strictEqual((yield* chat(["/model", "2+2"])).code, 0)
+    }))
+
+  it.effect("/quit ends it before the input does, with the code of the last message", () =>
+    Effect.gen(function*() {
+      const { code, sessions, stderr, stdout } = yield* chat(["2+2", "/quit", "3*3"])
+      assert.deepStrictEqual([code, stdout], [0, "2+2 = 4\n"])
+      assert.match(stderr, /\nCome back with: [^\n]+\n$/)
+      assert.deepStrictEqual((yield* sessions).map(({ turns }) => turns), [2])
+      assert.strictEqual((yield* chat(["write a poem", "/exit"])).code, 1)
+    }))
+
+  it.effect("/help says which keys and words there are, as --help does, and is no message", () =>
+    Effect.gen(function*() {
+      const { code, on, sessions, stderr, stdout } = yield* chat(["/help"])
+      assert.deepStrictEqual([code, stdout, yield* sessions], [0, "", []])
+      for (const words of ["  Ctrl-D, /quit  ", "  /compact  "]) assert.include(stderr, words)
+      const keys = (yield* on("chat", ["--help"])).stdout.split("KEYS\n")[1]!.split("\n\n")[0]!
+      assert.include(stderr, `${keys}\n`)
     }))
 
   it.live("a process of its own answers what is piped into it", () =>
@@ -179,9 +206,9 @@ describe("at a terminal", () => {
 
   it.effect("a word with a slash that is no command is refused, and the conversation goes on", () =>
     Effect.gen(function*() {
-      const { code, sessions, tape } = yield* chat(["/Compact", "2+2", "/quit"], [], terminal)
+      const { code, sessions, tape } = yield* chat(["/Compact", "2+2", "/model"], [], terminal)
       assert.strictEqual(code, 0)
-      assert.match(tape, /\/Compact\nfiberloop: there is no command "\/Compact"[^]*\/quit\nfiberloop: there is no /)
+      assert.match(tape, /\/Compact\nfiberloop: there is no command "\/Compact"[^]*\/model\nfiberloop: there is no /)
       assert.deepStrictEqual((yield* sessions).map(({ turns }) => turns), [2])
     }))
 

@@ -7,8 +7,16 @@ describe("a line that begins with a slash", () => {
     assert.deepStrictEqual(Slash.read(" /compact \n"), { _tag: "Compact" })
   })
 
+  it("leaves where it says so, in either word, and helps", () => {
+    assert.deepStrictEqual(["/quit", "/exit ", "/help"].map(Slash.read), [
+      { _tag: "Leave" },
+      { _tag: "Leave" },
+      { _tag: "Help" }
+    ])
+  })
+
   it("is an unknown one where it is a single word", () => {
-    for (const word of ["/help", "/quit", "/COMPACT", "/compact-it"]) {
+    for (const word of ["/hlep", "/QUIT", "/COMPACT", "/compact-it"]) {
       assert.deepStrictEqual(Slash.read(word), { _tag: "Unknown", word })
     }
   })

@@ -37,6 +37,12 @@ const text = (text: string): Message.TextPart => ({ type: "text", text })
 const called = (name: string, params: Message.ToolCallPart["params"]) => Drafts.assistant([Drafts.call(name, params)])
 
 describe("a transcript", () => {
+  it("shows the time of a run also where no calendar has it", () => {
+    const late = Drafts.log(Drafts.started("go")).map((event) => ({ ...event, at: 8.64e15 + 1 }))
+    const look = { paint: Paint.plain, sessionId: "s-1", flags: [], isFull: false }
+    assert.include(RenderLog.step(look, RenderLog.initial, late[0]!)[1], "── run 1 · 8640000000000001 ms · run-1\n")
+  })
+
   it("tells a run from its input to its end", () => {
     assert.strictEqual(
       shown([
@@ -91,6 +97,16 @@ There it is.
     const out = added([called("search", { q: 1 })], { isOpen: true })
     assert.include(out, "● search q=1  … no outcome yet\n")
     assert.include(out, "The run has not ended")
+  })
+
+  it("has no totals of a run that has not ended, and says so beside those of others", () => {
+    const open = [Drafts.assistant([Drafts.call("search", {})]), Drafts.settled("1.0", "x")]
+    assert.include(added(open, { isOpen: true }), "\n── session s-1 · 1 run, not ended\n")
+    const second = added([completed, { ...started("b"), runId: "run-2" }, ...open], { isOpen: true })
+    assert.include(
+      second,
+      "\n── session s-1 · 2 runs · 2 turns · 1 tool call · 1.5 s, without the drive that has not ended\n"
+    )
   })
 
   it("says nothing of calls that have an outcome", () => {
@@ -244,6 +260,25 @@ There it is.
     const result = { entries: Array.from({ length: 99 }, (_, n) => n) }
     const out = added([called("search", {}), Drafts.settled("1.0", { _tag: "Succeeded", result })])
     assert.match(out, /\n {4}\{"entries":\[0,1,2,[\d,]+…\n {4}… \d+ characters; --full shows all\n$/)
+  })
+
+  it.each([
+    [
+      "run_command",
+      { exitCode: 0, durationMillis: 1, note: "Ended.", output: "a\n\u001b[31mb\n" },
+      "a\n    \\x1b[31mb\n    Ended."
+    ],
+    ["edit_file", { path: "f", replacements: 1, diff: "@@ -1 +1 @@\n-a\n+b\n" }, "@@ -1 +1 @@\n    -a\n    +b"],
+    ["read_file", { path: "f", lines: 2, from: 1, to: 2, text: "a\r\nb", truncated: false }, "a\n    b"],
+    ["run_command", { exitCode: 0, durationMillis: 1, output: " \n" }, ""],
+    ["read_file", { text: 1 }, ""]
+  ])("shows what %s gave in its own lines", (tool, result, lines) => {
+    for (const isFull of [false, true]) {
+      const settled = Drafts.settled("1.0", { _tag: "Succeeded", result }, { tool })
+      const [, line, ...below] = added([called(tool, {}), settled], { isFull }).split("\n")
+      assert.match(line!, new RegExp(`^● ${tool}  ✓ `))
+      assert.strictEqual(below.join("\n"), lines === "" ? "" : `    ${lines}\n`)
+    }
   })
 
   it("shows whole results, arguments and the reasoning with --full", () => {

@@ -67,6 +67,16 @@ describe("the spinner", () => {
       })
     ))
 
+  it.effect("does not count the time that a person took", () =>
+    using((screen, recorder) =>
+      Effect.gen(function*() {
+        yield* screen.show([Events.turn])
+        yield* Effect.all([screen.hold(Effect.sleep("1 minute")), TestClock.adjust("1 minute")], { concurrency: 2 })
+        yield* TestClock.adjust("1 second")
+        assert.match(screenOf(recorder.tape).at(-1)!, /thinking {2}1 s$/)
+      })
+    ))
+
   it.effect("leaves no trace when the screen closes", () =>
     Effect.gen(function*() {
       const { tape } = yield* using((screen) =>

@@ -1,5 +1,5 @@
 /** Owns keeping the first and the last of an output, however long it is, as text. Pure, and in bounded memory. */
-import type { Ends } from "../write/Excerpt.ts"
+import type { Ends } from "../Excerpt.ts"
 
 /** Takes an output in chunks. */
 interface HeadTail {

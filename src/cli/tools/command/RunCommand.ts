@@ -10,11 +10,11 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { lstat } from "node:fs/promises"
 import * as LeaveBehind from "../../../services/LeaveBehind.ts"
+import * as Changing from "../Changing.ts"
+import * as Excerpt from "../Excerpt.ts"
 import { BetweenCheckAndOpen } from "../files/OpenFile.ts"
 import * as Root from "../files/Root.ts"
 import * as ChangeError from "../write/ChangeError.ts"
-import * as Changing from "../write/Changing.ts"
-import * as Excerpt from "../write/Excerpt.ts"
 import * as OpenFolder from "../write/OpenFolder.ts"
 import * as CommandError from "./CommandError.ts"
 import * as Environment from "./Environment.ts"
@@ -55,6 +55,7 @@ export const tool = Tool.make("run_command", {
     timedOut: Schema.optionalKey(Schema.Boolean),
     durationMillis: Schema.Int,
     note: Schema.optionalKey(Schema.String),
+    outputSize: Schema.optionalKey(Schema.Int).annotate({ description: "Characters of all output, where it is cut" }),
     output: Schema.String.annotate({ description: "Both outputs in the order they were written" })
   }),
   failure: Schema.Union([ChangeError.Failure, CommandError.CommandError]),
@@ -86,6 +87,7 @@ export const handler = (root: Root.Root) =>
       ...(run.timedOut && { timedOut: true }),
       durationMillis: (yield* Clock.currentTimeMillis) - startedAt,
       ...(notes.length > 0 && { note: notes.join(" ") }),
+      ...(isCut && { outputSize: run.output.size }),
       output: text
     }
   })

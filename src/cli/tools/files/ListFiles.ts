@@ -3,12 +3,12 @@ import * as Tool from "effect/ai/Tool"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { lstat, realpath } from "node:fs/promises"
+import * as ReadOnly from "../ReadOnly.ts"
 import * as FileError from "./FileError.ts"
 import * as FilePattern from "./FilePattern.ts"
 import * as FileWalk from "./FileWalk.ts"
 import * as Lines from "./Lines.ts"
 import * as OpenFile from "./OpenFile.ts"
-import * as ReadOnly from "./ReadOnly.ts"
 import type * as Root from "./Root.ts"
 
 const defaultLimit = 300

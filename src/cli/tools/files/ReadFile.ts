@@ -3,11 +3,12 @@ import * as Tool from "effect/ai/Tool"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import { count } from "../../../run/Quantity.ts"
+import * as ReadOnly from "../ReadOnly.ts"
 import * as FileError from "./FileError.ts"
 import * as FilePage from "./FilePage.ts"
 import * as Lines from "./Lines.ts"
 import * as OpenFile from "./OpenFile.ts"
-import * as ReadOnly from "./ReadOnly.ts"
 import type * as Root from "./Root.ts"
 
 const defaultMaxLines = 500
@@ -87,7 +88,7 @@ const noteOf = (page: FilePage.Page, maxLines: number, maxBytes: number): string
 const pastEnd = (path: string, fromLine: number, lines: number) =>
   new FileError.FileError({
     reason: "PastEnd",
-    message: `${FileError.quote(path)} has ${lines} lines: fromLine ${fromLine} is past its end.`
+    message: `${FileError.quote(path)} has ${count(lines, "line")}: fromLine ${fromLine} is past its end.`
   })
 
 const binary = (path: string, bytes: number) =>

@@ -2,7 +2,8 @@
  * Owns what a person saw of a file when a change of it was allowed, so that the change is made to that and to nothing that
  * somebody wrote since. A change that nobody was shown is not held against anything.
  *
- * Does not own what is shown (`Describe.ts`), nor a change between reading a file and replacing it (`CurrentFile.ts`).
+ * Does not own what is shown (`approval/Describe.ts`), nor a change between reading a file and replacing it
+ * (`CurrentFile.ts`).
  */
 import * as Effect from "effect/Effect"
 import { createHash } from "node:crypto"

@@ -2,16 +2,16 @@
 import * as Tool from "effect/ai/Tool"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import * as Changing from "../Changing.ts"
 import * as FileError from "../files/FileError.ts"
 import type * as Root from "../files/Root.ts"
+import * as Utf8 from "../files/Utf8.ts"
 import * as AtomicWrite from "./AtomicWrite.ts"
 import * as ChangeError from "./ChangeError.ts"
-import * as Changing from "./Changing.ts"
 import * as CurrentFile from "./CurrentFile.ts"
 import * as EditFile from "./EditFile.ts"
 import * as ShownFiles from "./ShownFiles.ts"
 import * as Target from "./Target.ts"
-import * as Utf8 from "./Utf8.ts"
 
 /** The tool. */
 export const tool = Tool.make("write_file", {

@@ -4,8 +4,8 @@ import { TestClock } from "effect/testing"
 import { execFileSync, spawn } from "node:child_process"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
+import * as ChangingTools from "../../../../src/cli/tools/ChangingTools.ts"
 import * as ShownFiles from "../../../../src/cli/tools/write/ShownFiles.ts"
-import * as WriteTools from "../../../../src/cli/tools/write/WriteTools.ts"
 import * as ToolExecutorToolkit from "../../../../src/layers/ToolExecutorToolkit.ts"
 import type { ToolOutcome } from "../../../../src/run/ToolOutcome.ts"
 import * as LeaveBehind from "../../../../src/services/LeaveBehind.ts"
@@ -142,7 +142,7 @@ describe("when a command is interrupted", () => {
       const { line, path } = yield* beacon
       const left: Array<ToolOutcome> = []
       const execution = Effect.gen(function*() {
-        const handlers = yield* WriteTools.toolkit
+        const handlers = yield* ChangingTools.toolkit
         return yield* ToolExecutorToolkit.make.execute(
           handlers as unknown as Handlers,
           {
@@ -160,7 +160,7 @@ describe("when a command is interrupted", () => {
           },
           { progress: () => Effect.void, leftBehind: (outcome) => Effect.sync(() => void left.push(outcome)) }
         )
-      }).pipe(Effect.provide(WriteTools.layer(root, ShownFiles.make())))
+      }).pipe(Effect.provide(ChangingTools.layer(root, ShownFiles.make())))
       const fiber = yield* Effect.forkChild(execution)
       const [pid] = pids(yield* line)
       const interrupted = yield* Effect.forkChild(Fiber.interrupt(fiber))

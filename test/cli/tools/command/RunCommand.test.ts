@@ -114,12 +114,13 @@ describe("a long output", () => {
         "run_command",
         sh("echo first; yes | head -c 20000000; echo last; echo done > done.txt")
       )
-      const { exitCode, note, output } = result.encodedResult as {
+      const { exitCode, note, output, outputSize } = result.encodedResult as {
         readonly exitCode: number
         readonly note: string
+        readonly outputSize: number
         readonly output: string
       }
-      assert.strictEqual(exitCode, 0)
+      assert.deepStrictEqual([exitCode, outputSize], [0, 20_000_011])
       assert.match(output, /^first\ny\n[y\n]*\n… \[\d+ of 20000011 characters left out\] …\n[y\n]*\nlast\n$/)
       assert.include(note, "The output is cut")
       assert.strictEqual(textOf(root, "done.txt"), "done\n")

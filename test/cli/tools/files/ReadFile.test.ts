@@ -138,6 +138,8 @@ describe("read_file", () => {
       const root = yield* sandbox({ file: "one\ntwo\n" })
       const { message, reason } = yield* refusal(root, "read_file", { path: "file", fromLine: 3 })
       assert.deepStrictEqual([reason, message], ["PastEnd", "\"file\" has 2 lines: fromLine 3 is past its end."])
+      const short = yield* refusal(yield* sandbox({ file: "one" }), "read_file", { path: "file", fromLine: 2 })
+      assert.strictEqual(short.message, "\"file\" has 1 line: fromLine 2 is past its end.")
     }))
 
   it.effect("a binary file is refused with its size", () =>

@@ -4,18 +4,18 @@ import { Effect, Stream } from "effect"
 import type { Tool } from "effect/ai"
 import { lstatSync, readdirSync, readFileSync, readlinkSync } from "node:fs"
 import { dirname, join } from "node:path"
+import * as ChangingTools from "../../../../src/cli/tools/ChangingTools.ts"
 import * as ShownFiles from "../../../../src/cli/tools/write/ShownFiles.ts"
-import * as WriteTools from "../../../../src/cli/tools/write/WriteTools.ts"
 
-type Tools = typeof WriteTools.toolkit["tools"]
+type Tools = typeof ChangingTools.toolkit["tools"]
 
 /** The final element of a call: what the executor would store. */
 export const call = <Name extends keyof Tools>(root: string, name: Name, params: Tool.ParametersEncoded<Tools[Name]>) =>
   Effect.gen(function*() {
-    const tools = yield* WriteTools.toolkit
+    const tools = yield* ChangingTools.toolkit
     const results = yield* Stream.runCollect(yield* tools.handle(name, params))
     return results[results.length - 1]!
-  }).pipe(Effect.provide(WriteTools.layer(root, ShownFiles.make())))
+  }).pipe(Effect.provide(ChangingTools.layer(root, ShownFiles.make())))
 
 const success = <Name extends keyof Tools>(name: Name) => (root: string, params: Tool.ParametersEncoded<Tools[Name]>) =>
   Effect.map(call(root, name, params), (result) => {

@@ -2,10 +2,10 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Stream } from "effect"
 import { chmodSync, statSync, truncateSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
+import * as ChangingTools from "../../../../src/cli/tools/ChangingTools.ts"
 import { BeforeRename } from "../../../../src/cli/tools/write/AtomicWrite.ts"
 import { MaxDiff, MaxFileBytes } from "../../../../src/cli/tools/write/EditFile.ts"
 import * as ShownFiles from "../../../../src/cli/tools/write/ShownFiles.ts"
-import * as WriteTools from "../../../../src/cli/tools/write/WriteTools.ts"
 import { sandbox } from "../files/Sandbox.ts"
 import { edit, refusal, textOf, treeOf, write } from "./Calls.ts"
 
@@ -113,7 +113,7 @@ describe("calls side by side", () => {
     Effect.gen(function*() {
       const root = yield* sandbox({ "a.txt": "a b c d e f" })
       yield* Effect.gen(function*() {
-        const tools = yield* WriteTools.toolkit
+        const tools = yield* ChangingTools.toolkit
         yield* Effect.forEach(
           ["a", "b", "c", "d", "e", "f"],
           (letter) =>
@@ -123,7 +123,7 @@ describe("calls side by side", () => {
             ),
           { concurrency: "unbounded" }
         )
-      }).pipe(Effect.provide(WriteTools.layer(root, ShownFiles.make())))
+      }).pipe(Effect.provide(ChangingTools.layer(root, ShownFiles.make())))
       assert.strictEqual(textOf(root, "a.txt"), "A B C D E F")
     }))
 

@@ -3,10 +3,10 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Stream } from "effect"
 import { truncateSync, unlinkSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
+import * as Describe from "../../../../src/cli/approval/Describe.ts"
+import * as ChangingTools from "../../../../src/cli/tools/ChangingTools.ts"
 import * as Root from "../../../../src/cli/tools/files/Root.ts"
-import * as Describe from "../../../../src/cli/tools/write/Describe.ts"
 import * as ShownFiles from "../../../../src/cli/tools/write/ShownFiles.ts"
-import * as WriteTools from "../../../../src/cli/tools/write/WriteTools.ts"
 import { sandbox } from "../files/Sandbox.ts"
 import { textOf } from "./Calls.ts"
 
@@ -24,11 +24,11 @@ const shownThen = Effect.fnUntraced(function*(
   yield* Describe.describe(yield* Root.make(root), shown)(tool, params)
   happens(join(root, "a.txt"))
   const made = Effect.gen(function*() {
-    const tools = yield* WriteTools.toolkit
+    const tools = yield* ChangingTools.toolkit
     const results = yield* Stream.runCollect(yield* tools.handle(tool, params as never))
     const { encodedResult, isFailure } = results.at(-1)!
     return isFailure ? (encodedResult as { readonly reason: string }).reason : "made"
-  }).pipe(Effect.provide(WriteTools.layer(root, shown)))
+  }).pipe(Effect.provide(ChangingTools.layer(root, shown)))
   return { root, made, first: yield* made }
 })
 

@@ -1,9 +1,9 @@
 /** What was said to a run while it went: how it looks, delivered or not. Pure. */
-import type * as Message from "../run/Message.ts"
-import * as RunEvent from "../run/RunEvent.ts"
-import * as Queue from "../run/state/Queue.ts"
-import * as TerminalText from "./render/TerminalText.ts"
-import * as ToolResult from "./render/ToolResult.ts"
+import type * as Message from "../../run/Message.ts"
+import * as RunEvent from "../../run/RunEvent.ts"
+import * as Queue from "../../run/state/Queue.ts"
+import * as TerminalText from "./TerminalText.ts"
+import * as ToolResult from "./ToolResult.ts"
 
 /** A user's words, each line behind a mark. */
 export const lines = (messages: ReadonlyArray<Message.UserMessage>): ReadonlyArray<string> =>

@@ -3,11 +3,11 @@ import { Effect, Schema } from "effect"
 import { execFileSync } from "node:child_process"
 import { truncateSync } from "node:fs"
 import { join } from "node:path"
-import * as Root from "../../../../src/cli/tools/files/Root.ts"
-import * as Describe from "../../../../src/cli/tools/write/Describe.ts"
-import * as ShownFiles from "../../../../src/cli/tools/write/ShownFiles.ts"
-import { type Content, sandbox } from "../files/Sandbox.ts"
-import { treeOf } from "./Calls.ts"
+import * as Describe from "../../../src/cli/approval/Describe.ts"
+import * as Root from "../../../src/cli/tools/files/Root.ts"
+import * as ShownFiles from "../../../src/cli/tools/write/ShownFiles.ts"
+import { type Content, sandbox } from "../tools/files/Sandbox.ts"
+import { treeOf } from "../tools/write/Calls.ts"
 
 const shown = Effect.fnUntraced(function*(files: Record<string, Content>, tool: string, params: unknown) {
   const root = yield* sandbox(files)

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
-import * as Excerpt from "../../../../src/cli/tools/write/Excerpt.ts"
+import * as Excerpt from "../../../src/cli/tools/Excerpt.ts"
 
 const Char = Schema.Literals(["a", "b", "\n", "\"", "\u001b", "é", "😀", "\ufffd"])
 

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
-import * as RuleKey from "../../../../src/cli/tools/write/RuleKey.ts"
+import * as RuleKey from "../../../src/cli/approval/RuleKey.ts"
 
 const run = (command: ReadonlyArray<string>, cwd?: string) =>
   RuleKey.of("run_command", cwd === undefined ? { command } : { command, cwd })

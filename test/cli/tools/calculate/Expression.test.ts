@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result, Schema } from "effect"
-import * as Expression from "../../../src/cli/tools/Expression.ts"
-import * as Rational from "../../../src/cli/tools/Rational.ts"
+import * as Expression from "../../../../src/cli/tools/calculate/Expression.ts"
+import * as Rational from "../../../../src/cli/tools/calculate/Rational.ts"
 
 /** What an expression comes to: `~` stands before a rounded result, the reason in capitals for none. */
 const value = (text: string): string => {

@@ -9,11 +9,11 @@ import * as Toolkit from "effect/ai/Toolkit"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import * as Semaphore from "effect/Semaphore"
-import * as RunCommand from "../command/RunCommand.ts"
-import * as Root from "../files/Root.ts"
-import * as EditFile from "./EditFile.ts"
-import type * as ShownFiles from "./ShownFiles.ts"
-import * as WriteFile from "./WriteFile.ts"
+import * as RunCommand from "./command/RunCommand.ts"
+import * as Root from "./files/Root.ts"
+import * as EditFile from "./write/EditFile.ts"
+import type * as ShownFiles from "./write/ShownFiles.ts"
+import * as WriteFile from "./write/WriteFile.ts"
 
 /** `write_file`, `edit_file` and `run_command`; their failures go to the model as data. */
 export const toolkit = Toolkit.make(WriteFile.tool, EditFile.tool, RunCommand.tool)

@@ -1,4 +1,4 @@
-/** A conversation that somebody shortens: what became of it in words, or why it is as it was. */
+/** A compaction by hand: what became of it in words, or why the conversation is as it was. */
 import * as Effect from "effect/Effect"
 import type * as Agent from "../Agent.ts"
 import type * as RunError from "../run/RunError.ts"
@@ -7,7 +7,7 @@ import * as Messages from "./Messages.ts"
 import { badInput, type Refusal } from "./Refusal.ts"
 import * as CompactionLines from "./render/CompactionLines.ts"
 
-export const shorten = (
+export const compact = (
   client: Agent.Client<string>,
   sessionId: string
 ): Effect.Effect<RunResult.Compacted, Refusal> => Effect.mapError(client.compact(sessionId), refusal(sessionId))

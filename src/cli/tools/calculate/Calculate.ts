@@ -5,8 +5,8 @@ import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
+import * as ReadOnly from "../ReadOnly.ts"
 import * as Expression from "./Expression.ts"
-import * as ReadOnly from "./files/ReadOnly.ts"
 import * as Rational from "./Rational.ts"
 
 /** The expression has no value, or is none; `message` says why. */

@@ -1,11 +1,11 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber } from "effect"
-import * as Paint from "../../src/cli/render/Paint.ts"
-import * as TerminalApprover from "../../src/cli/TerminalApprover.ts"
-import * as Root from "../../src/cli/tools/files/Root.ts"
-import * as ShownFiles from "../../src/cli/tools/write/ShownFiles.ts"
-import type * as Approver from "../../src/services/Approver.ts"
-import { sandbox } from "./tools/files/Sandbox.ts"
+import * as TerminalApprover from "../../../src/cli/approval/TerminalApprover.ts"
+import * as Paint from "../../../src/cli/render/Paint.ts"
+import * as Root from "../../../src/cli/tools/files/Root.ts"
+import * as ShownFiles from "../../../src/cli/tools/write/ShownFiles.ts"
+import type * as Approver from "../../../src/services/Approver.ts"
+import { sandbox } from "../tools/files/Sandbox.ts"
 
 const question = (tool: string, params: any, approvalId = "q"): Approver.Question => ({
   sessionId: "s",

@@ -2,11 +2,11 @@ import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect } from "effect"
 import { Tool } from "effect/ai"
 import { join } from "node:path"
-import * as WriteTools from "../../../../src/cli/tools/write/WriteTools.ts"
-import { sandbox } from "../files/Sandbox.ts"
-import { call } from "./Calls.ts"
+import * as ChangingTools from "../../../src/cli/tools/ChangingTools.ts"
+import { sandbox } from "./files/Sandbox.ts"
+import { call } from "./write/Calls.ts"
 
-const { edit_file, run_command, write_file } = WriteTools.toolkit.tools
+const { edit_file, run_command, write_file } = ChangingTools.toolkit.tools
 
 describe("the tools that change something", () => {
   it.effect.each([write_file, edit_file, run_command])(

@@ -6,7 +6,7 @@ import type * as Tool from "effect/ai/Tool"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { normalize } from "node:path"
-import * as RunCommand from "../command/RunCommand.ts"
+import * as RunCommand from "../tools/command/RunCommand.ts"
 
 /**
  * Equal keys are the same rule. Folders are compared by their text: one folder under two names is two rules, which asks once

@@ -1,7 +1,7 @@
 /** A word of a command, as a shell reads it back and safe to show. Pure. */
 import * as CommandLine from "effect/process/CommandLine"
 import * as Result from "effect/Result"
-import * as Visible from "./tools/write/Visible.ts"
+import * as Visible from "./Visible.ts"
 
 /** As any POSIX shell reads it; one with characters that a terminal hides in the `$'...'` of bash, zsh and ksh. */
 export const of = (word: string): string => {

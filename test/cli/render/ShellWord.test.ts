@@ -1,8 +1,8 @@
 /** Words in commands that are shown, to be typed. */
 import { assert, describe, it } from "@effect/vitest"
 import { execFileSync } from "node:child_process"
-import * as TerminalText from "../../src/cli/render/TerminalText.ts"
-import * as ShellWord from "../../src/cli/ShellWord.ts"
+import * as ShellWord from "../../../src/cli/render/ShellWord.ts"
+import * as TerminalText from "../../../src/cli/render/TerminalText.ts"
 
 const words = [
   "sessions.db",

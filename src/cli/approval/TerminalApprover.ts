@@ -2,18 +2,18 @@
  * Who answers for the command when a call asks for permission: a person at the terminal who has seen all of it, a rule that
  * this person made, or `--yes`. Nothing but a clear yes is one.
  *
- * Does not own what a person sees (`write/Describe.ts`) nor what a rule covers (`write/RuleKey.ts`).
+ * Does not own what a person sees (`Describe.ts`) nor what a rule covers (`RuleKey.ts`).
  */
 import * as Effect from "effect/Effect"
 import * as Semaphore from "effect/Semaphore"
-import type * as Approver from "../services/Approver.ts"
-import type { Input } from "./Input.ts"
-import type { Paint } from "./render/Paint.ts"
-import type { Screen } from "./render/Screen.ts"
-import type * as Root from "./tools/files/Root.ts"
-import * as Describe from "./tools/write/Describe.ts"
-import * as RuleKey from "./tools/write/RuleKey.ts"
-import type * as ShownFiles from "./tools/write/ShownFiles.ts"
+import type * as Approver from "../../services/Approver.ts"
+import type { Input } from "../Input.ts"
+import type { Paint } from "../render/Paint.ts"
+import type { Screen } from "../render/Screen.ts"
+import type * as Root from "../tools/files/Root.ts"
+import type * as ShownFiles from "../tools/write/ShownFiles.ts"
+import * as Describe from "./Describe.ts"
+import * as RuleKey from "./RuleKey.ts"
 
 /** Allows everything. */
 export const all: Approver.Approver = { ask: () => Effect.succeed({ approved: true, by: "--yes" }) }

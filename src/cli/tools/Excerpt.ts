@@ -21,12 +21,6 @@ export const make = ({ head, size, tail }: Ends, limit: number): { readonly text
   return { text: `${start.join("")}\n… [${left} of ${size} characters left out] …\n${end.join("")}`, isCut: true }
 }
 
-/** How long the text was that an excerpt is of, where something was left out. */
-export const cutFrom = (excerpt: string): number | undefined => {
-  const size = /\n… \[\d+ of (\d+) characters left out\] …\n/.exec(excerpt)?.[1]
-  return size === undefined ? undefined : Number(size)
-}
-
 /** A whole text. */
 export const ofText = (text: string, limit: number) => make({ head: text, tail: "", size: text.length }, limit)
 
