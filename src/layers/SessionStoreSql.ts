@@ -24,7 +24,7 @@ import * as SessionLog from "./sql/SessionLog.ts"
 import * as SessionReading from "./sql/SessionReading.ts"
 import * as SessionsInUse from "./sql/SessionsInUse.ts"
 import * as SessionTables from "./sql/SessionTables.ts"
-import * as SessionWriter from "./sql/SessionWriter.ts"
+import { SessionWriter } from "./sql/SessionWriter.ts"
 import * as SessionErrors from "./store/SessionErrors.ts"
 import * as SessionSignals from "./store/SessionSignals.ts"
 
@@ -63,22 +63,24 @@ export const make = Effect.fnUntraced(function*(
   const { read, watch } = SessionReading.make({ claims, log, signals, asked })
 
   const acquire = (sessionId: string, opening: SessionStore.OpenOptions) =>
-    Effect.map(asked(claims.claim(sessionId, opening)), (claim) =>
-      SessionWriter.make({
+    Effect.map(asked(claims.claim(sessionId, opening)), (claim) => ({
+      claim,
+      writer: new SessionWriter({
         claim,
         claims,
         append: (head, rows) => answered(append(head, rows)),
         explain: options.explain,
         onAppend: () => signals.notify(sessionId)
-      }))
+      })
+    }))
 
   const take = Effect.fnUntraced(function*(sessionId: string, options: SessionStore.OpenOptions) {
     const badId = SessionErrors.checkIds(sessionId, options.runId)
     if (badId !== undefined) return yield* Effect.fail(badId)
     yield* asked(log.check(sessionId))
     yield* inUse.hold
-    const writer = yield* Effect.acquireRelease(acquire(sessionId, options), (writer) => writer.close)
-    yield* Effect.forkScoped(claims.keep(writer.claim))
+    const { claim, writer } = yield* Effect.acquireRelease(acquire(sessionId, options), ({ writer }) => writer.close)
+    yield* Effect.forkScoped(claims.keep(claim))
     return { sessionId, head: writer.head, append: writer.append }
   })
 
