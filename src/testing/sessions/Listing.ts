@@ -73,6 +73,16 @@ export const listing = (name: string, test: Test): void => {
       })
     )
 
+    for (const [limit, expected] of [[0, 0], [-1, 0], [1.5, 1], [99, 3], [Infinity, 3], [NaN, 3]] as const) {
+      test(
+        `a page of ${limit} holds ${expected} of three sessions`,
+        Effect.gen(function*() {
+          for (const id of ["a", "b", "c"]) yield* write(id, [started({ seq: 1 })])
+          assert.strictEqual((yield* (yield* SessionStore.SessionStore).list({ limit })).length, expected)
+        })
+      )
+    }
+
     test(
       "a session that moves to the front does not disturb the pages behind it",
       Effect.gen(function*() {

@@ -6,6 +6,8 @@ import * as SessionStore from "../../services/SessionStore.ts"
 import { base, type Durable, notice, notices, readAll, reasonOf, seqs, started, tagOf, write } from "./Fixtures.ts"
 import { assert, describe, type Test } from "./TestRunner.ts"
 
+const shown = (range: object) => Object.entries(range).map(([end, seq]) => `${end} ${seq}`).join(" ")
+
 export const reading = (name: string, test: Test): void => {
   describe(`${name}: read`, () => {
     for (
@@ -17,11 +19,17 @@ export const reading = (name: string, test: Test): void => {
         [{ from: 11 }, []],
         [{ from: 6, to: 5 }, []],
         [{ to: 0 }, []],
-        [{ from: -3, to: 2 }, [1, 2]]
+        [{ from: -3, to: 2 }, [1, 2]],
+        [{ to: -3 }, []],
+        [{ from: 8.5 }, [9, 10]],
+        [{ to: 1.5 }, [1]],
+        [{ from: -Infinity, to: Infinity }, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]],
+        [{ from: Infinity }, []],
+        [{ from: NaN, to: NaN }, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]]
       ] as const
     ) {
       test(
-        `reads ${JSON.stringify(range)}, both ends included`,
+        `reads ${shown(range)}, both ends included`,
         Effect.gen(function*() {
           yield* write("s", notices(1, 10))
           assert.deepStrictEqual(seqs(yield* readAll("s", range)), [...expected])
