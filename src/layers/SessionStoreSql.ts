@@ -47,8 +47,10 @@ export const make = Effect.fnUntraced(function*(
   options: Options
 ): Effect.fn.Return<SessionStore.SessionStore["Service"], SessionStore.StoreError, SqlClient.SqlClient | Scope.Scope> {
   const sql = yield* SqlClient.SqlClient
-  const answered = Answered.within(options.timeout)
-  yield* SessionTables.migrate(options.explain, answered)
+  const answered = yield* Answered.untilClosed(options.timeout)
+  const explain = (error: SqlError.SqlError) =>
+    error.reason.cause instanceof Answered.Closed ? SessionErrors.closed() : options.explain(error)
+  yield* SessionTables.migrate(explain, answered)
   const claims = yield* SessionClaims.make(sql, yield* OwnerLiveness.OwnerLiveness, answered)
   const log = SessionLog.make(sql, yield* Migrations)
   const sessions = SessionList.make(sql, claims)
@@ -58,7 +60,10 @@ export const make = Effect.fnUntraced(function*(
   const inUse = yield* SessionsInUse.make
 
   const asked = <A>(question: Effect.Effect<A, SqlError.SqlError | SessionStore.StoreError>) =>
-    Effect.mapError(answered(question), (error) => SqlError.isSqlError(error) ? options.explain(error) : error)
+    Effect.mapError(
+      Effect.suspend(() => answered(question)),
+      (error) => SqlError.isSqlError(error) ? explain(error) : error
+    )
 
   const { read, watch } = SessionReading.make({ claims, log, signals, asked })
 
@@ -69,7 +74,7 @@ export const make = Effect.fnUntraced(function*(
         claim,
         claims,
         append: (head, rows) => answered(append(head, rows)),
-        explain: options.explain,
+        explain,
         onAppend: () => signals.notify(sessionId)
       })
     }))
