@@ -1,4 +1,5 @@
 /** What `list` and `info` show in every session store; a part of `SessionStoreSuite`. */
+import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
 import * as RunEvent from "../../run/RunEvent.ts"
 import * as SessionStore from "../../services/SessionStore.ts"
@@ -82,6 +83,28 @@ export const listing = (name: string, test: Test): void => {
         })
       )
     }
+
+    test(
+      "all of many sessions are listed where no limit is given",
+      Effect.gen(function*() {
+        const ids = Arr.range(1, 120).map((n) => `s${n}`)
+        yield* Effect.forEach(ids, (id) => write(id, [started({ seq: 1 })]), { concurrency: 8, discard: true })
+        const infos = yield* (yield* SessionStore.SessionStore).list()
+        assert.sameMembers(infos.map((info) => info.sessionId), ids)
+      })
+    )
+
+    test(
+      "a session that is removed does not disturb the pages behind it",
+      Effect.gen(function*() {
+        const store = yield* SessionStore.SessionStore
+        for (let n = 1; n <= 5; n++) yield* write(`s${n}`, [started({ seq: 1, at: n })])
+        const first = yield* store.list({ limit: 2 })
+        yield* store.remove(first[1]!.sessionId)
+        const rest = yield* store.list({ after: first[1]! })
+        assert.deepStrictEqual(rest.map((info) => info.sessionId), ["s3", "s2", "s1"])
+      })
+    )
 
     test(
       "a session that moves to the front does not disturb the pages behind it",
