@@ -3,7 +3,6 @@
  *
  * Does not own who has a session (`SessionClaims`), nor how rows are made to what is listed (`SessionRows`).
  */
-import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type * as SqlClient from "effect/sql/SqlClient"
 import type * as SqlError from "effect/sql/SqlError"
@@ -41,9 +40,8 @@ export const make = (sql: SqlClient.SqlClient, claims: SessionClaims.SessionClai
     Effect.map(claims.find(sessionId), (row) => row === undefined ? undefined : SessionRows.toInfo(row))
 
   const remove = Effect.fnUntraced(function*(sessionId: string) {
-    const now = yield* Clock.currentTimeMillis
     const row = yield* claims.get(sessionId)
-    const owner = claims.ownerOf(row, now)
+    const owner = claims.ownerOf(row)
     if (owner !== undefined) return yield* Effect.fail(SessionErrors.busy(sessionId, owner.runId))
     const removed = yield* sql`
       DELETE FROM fiberloop_sessions WHERE session = ${row.session} AND epoch = ${row.epoch} RETURNING session`
