@@ -2,15 +2,10 @@
 import { assert, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
-import * as Layer from "effect/Layer"
-import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
-import { afterAll, beforeAll } from "vitest"
 import * as SessionStorePg from "../../src/layers/SessionStorePg.ts"
-import { notice, notices } from "../../src/testing/sessions/Fixtures.ts"
-import { suite } from "../../src/testing/SessionStoreSuite.ts"
+import { completed, notice, notices, started } from "../../src/testing/sessions/Fixtures.ts"
 import * as PgDatabases from "../support/PgDatabases.ts"
 import * as TransactionPooler from "../support/TransactionPooler.ts"
 
@@ -22,16 +17,29 @@ const through = Effect.fnUntraced(function*(url: string) {
   return pooled.href
 })
 
-const scope = Scope.makeUnsafe()
-let database: string
-beforeAll(async () => {
-  database = await Effect.runPromise(Scope.provide(PgDatabases.database, scope))
-})
-afterAll(() => Effect.runPromise(Scope.close(scope, Exit.void)))
+it.live("sessions are written, read, copied and removed", () =>
+  Effect.gen(function*() {
+    const url = yield* Effect.flatMap(PgDatabases.database, through)
+    const store = yield* SessionStorePg.make({ url, pooled: true })
+    // each time on another connection
+    for (const id of ["a", "b"]) {
+      yield* Effect.scoped(Effect.gen(function*() {
+        const session = yield* store.open(id, options)
+        yield* session.append([started({ seq: 1 })])
+        yield* session.append([completed({ seq: 2 })])
+        assert.strictEqual((yield* Effect.flip(store.open(id, options))).reason._tag, "SessionBusy")
+      }))
+      assert.strictEqual((yield* store.fork(id, { to: `copy of ${id}` })).head, 2)
+      assert.strictEqual((yield* Stream.runCollect(store.read(`copy of ${id}`))).length, 2)
+      yield* store.remove(id)
+      assert.isUndefined(yield* store.info(id))
+    }
+    assert.strictEqual((yield* store.list()).length, 2)
+  }))
 
 it.live("what one store appends another watches, found by looking", () =>
   Effect.gen(function*() {
-    const url = yield* Effect.flatMap(PgDatabases.schema(database), through)
+    const url = yield* Effect.flatMap(PgDatabases.database, through)
     const [store, other] = [
       yield* SessionStorePg.make({ url, pooled: true }),
       yield* SessionStorePg.make({ url, pooled: true })
@@ -49,13 +57,3 @@ it.live("what one store appends another watches, found by looking", () =>
     yield* session.append(notices(2, 3))
     assert.deepStrictEqual(yield* Fiber.join(fiber), notices(1, 3))
   }))
-
-suite(
-  "SessionStorePg behind a pooler",
-  Layer.unwrap(
-    Effect.suspend(() => PgDatabases.schema(database)).pipe(
-      Effect.flatMap(through),
-      Effect.map((url) => SessionStorePg.layer({ url, maxConnections: 4, pooled: true }))
-    )
-  )
-)

@@ -18,16 +18,24 @@ interface Message {
 
 /** Cuts what comes into messages; the first of a client has no type, which is a space here. */
 const messages = (socket: Socket, isClient: boolean, take: (message: Message) => void) => {
-  let rest = Buffer.alloc(0)
+  let pieces: Array<Buffer> = []
+  let held = 0
+  /** bytes that make the next step: a head, or the message that it announced */
+  let needed = 5
   let isTyped = !isClient
-  socket.on("data", (bytes: Buffer) => {
-    rest = Buffer.concat([rest, bytes])
-    while (rest.length >= 5) {
-      const length = isTyped ? 1 + rest.readInt32BE(1) : rest.readInt32BE(0)
-      if (rest.length < length) return
-      const message = { type: isTyped ? String.fromCharCode(rest[0]!) : " ", bytes: rest.subarray(0, length) }
+  socket.on("data", (piece: Buffer) => {
+    pieces.push(piece)
+    held += piece.length
+    while (held >= needed) {
+      const bytes = pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces)
+      pieces = [bytes]
+      needed = isTyped ? 1 + bytes.readInt32BE(1) : bytes.readInt32BE(0)
+      if (held < needed) return
+      const message = { type: isTyped ? String.fromCharCode(bytes[0]!) : " ", bytes: bytes.subarray(0, needed) }
+      pieces = [bytes.subarray(needed)]
+      held -= needed
+      needed = 5
       isTyped = true
-      rest = rest.subarray(length)
       take(message)
     }
   })

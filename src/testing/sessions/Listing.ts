@@ -87,7 +87,7 @@ export const listing = (name: string, test: Test): void => {
     test(
       "all of many sessions are listed where no limit is given",
       Effect.gen(function*() {
-        const ids = Arr.range(1, 120).map((n) => `s${n}`)
+        const ids = Arr.range(1, 101).map((n) => `s${n}`)
         yield* Effect.forEach(ids, (id) => write(id, [started({ seq: 1 })]), { concurrency: 8, discard: true })
         const infos = yield* (yield* SessionStore.SessionStore).list()
         assert.sameMembers(infos.map((info) => info.sessionId), ids)

@@ -33,7 +33,7 @@ export const writers = (name: string, test: Test): void => {
     test(
       "an opening that is interrupted leaves the session free",
       Effect.gen(function*() {
-        for (let steps = 0; steps < 20; steps++) {
+        for (let steps = 0; steps < 6; steps++) {
           const opening = Effect.scoped(Effect.andThen(open("s"), Effect.never))
           const fiber = yield* Effect.forkChild(opening, { startImmediately: true })
           for (let step = 0; step < steps; step++) yield* Effect.yieldNow
