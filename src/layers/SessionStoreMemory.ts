@@ -70,7 +70,7 @@ export const make: Effect.Effect<SessionStore.SessionStore["Service"]> = Effect.
     open,
     read: (sessionId, range = {}) => MemoryReading.read(sessions, steps, sessionId, range),
     lastOf,
-    watch: (sessionId, from = 1) => MemoryReading.watch(sessions, steps, signals, sessionId, from),
+    watch: (sessionId, from) => MemoryReading.watch(sessions, steps, signals, sessionId, from),
     list,
     info: (sessionId) =>
       Effect.sync(() => {

@@ -39,6 +39,11 @@ export interface Options {
   readonly connectTimeout?: Duration.Input | undefined
   /** How long to wait for an answer: a server that cannot be reached any more may never give one. Default: 30 seconds. */
   readonly timeout?: Duration.Input | undefined
+  /**
+   * Whether a pooler in transaction mode stands before the server: nothing is kept on a connection then, neither prepared
+   * statements nor LISTEN, and what other processes append is found by looking, a few times a second. Default: `false`.
+   */
+  readonly pooled?: boolean | undefined
 }
 
 /**
@@ -67,6 +72,7 @@ export const make = Effect.fnUntraced(function*(
     applicationName: "fiberloop",
     keepAlive: "30 seconds",
     maxMessageSize,
+    prepare: options.pooled !== true,
     types
   } as const
   // a connection on which nothing answers cannot be given back, and is not waited for
@@ -80,7 +86,9 @@ export const make = Effect.fnUntraced(function*(
   const answered = Answered.within(timeout)
   const signals = yield* PgSignals.make({
     send: (sessionIds) => answered(client`SELECT pg_notify(${channel}, id) FROM unnest(${sessionIds}::text[]) AS id`),
-    receive: Effect.flatMap(PgConnection.make(config), (connection) => connection.listen(channel))
+    receive: options.pooled === true
+      ? Effect.never
+      : Effect.flatMap(PgConnection.make(config), (connection) => connection.listen(channel))
   })
   return yield* SessionStoreSql.make({
     explain,

@@ -24,7 +24,7 @@ import * as SessionLog from "./sql/SessionLog.ts"
 import * as SessionReading from "./sql/SessionReading.ts"
 import * as SessionsInUse from "./sql/SessionsInUse.ts"
 import * as SessionTables from "./sql/SessionTables.ts"
-import * as SessionWriter from "./sql/SessionWriter.ts"
+import { SessionWriter } from "./sql/SessionWriter.ts"
 import * as SessionErrors from "./store/SessionErrors.ts"
 import * as SessionSignals from "./store/SessionSignals.ts"
 
@@ -42,13 +42,16 @@ export interface Options {
 /**
  * Brings the tables up to date and opens the store. Captures `OwnerLiveness` and `Migrations`. Closing it waits for sessions
  * that are still open, at most the grace period: layers close side by side, and runs that end with them have one to write.
+ * What is asked behind that is `StoreRefused`.
  */
 export const make = Effect.fnUntraced(function*(
   options: Options
 ): Effect.fn.Return<SessionStore.SessionStore["Service"], SessionStore.StoreError, SqlClient.SqlClient | Scope.Scope> {
   const sql = yield* SqlClient.SqlClient
-  const answered = Answered.within(options.timeout)
-  yield* SessionTables.migrate(options.explain, answered)
+  const answered = yield* Answered.untilClosed(options.timeout)
+  const explain = (error: SqlError.SqlError) =>
+    error.reason.cause instanceof Answered.Closed ? SessionErrors.closed() : options.explain(error)
+  yield* SessionTables.migrate(explain, answered)
   const claims = yield* SessionClaims.make(sql, yield* OwnerLiveness.OwnerLiveness, answered)
   const log = SessionLog.make(sql, yield* Migrations)
   const sessions = SessionList.make(sql, claims)
@@ -58,27 +61,32 @@ export const make = Effect.fnUntraced(function*(
   const inUse = yield* SessionsInUse.make
 
   const asked = <A>(question: Effect.Effect<A, SqlError.SqlError | SessionStore.StoreError>) =>
-    Effect.mapError(answered(question), (error) => SqlError.isSqlError(error) ? options.explain(error) : error)
+    Effect.mapError(
+      Effect.suspend(() => answered(question)),
+      (error) => SqlError.isSqlError(error) ? explain(error) : error
+    )
 
   const { read, watch } = SessionReading.make({ claims, log, signals, asked })
 
   const acquire = (sessionId: string, opening: SessionStore.OpenOptions) =>
-    Effect.map(asked(claims.claim(sessionId, opening)), (claim) =>
-      SessionWriter.make({
+    Effect.map(asked(claims.claim(sessionId, opening)), (claim) => ({
+      claim,
+      writer: new SessionWriter({
         claim,
         claims,
         append: (head, rows) => answered(append(head, rows)),
-        explain: options.explain,
+        explain,
         onAppend: () => signals.notify(sessionId)
-      }))
+      })
+    }))
 
   const take = Effect.fnUntraced(function*(sessionId: string, options: SessionStore.OpenOptions) {
     const badId = SessionErrors.checkIds(sessionId, options.runId)
     if (badId !== undefined) return yield* Effect.fail(badId)
     yield* asked(log.check(sessionId))
     yield* inUse.hold
-    const writer = yield* Effect.acquireRelease(acquire(sessionId, options), (writer) => writer.close)
-    yield* Effect.forkScoped(claims.keep(writer.claim))
+    const { claim, writer } = yield* Effect.acquireRelease(acquire(sessionId, options), ({ writer }) => writer.close)
+    yield* Effect.forkScoped(claims.keep(claim))
     return { sessionId, head: writer.head, append: writer.append }
   })
 

@@ -91,7 +91,8 @@ export class SessionStore extends Context.Service<SessionStore, {
   /**
    * The log from `from` (default 1) to `to` (default: its end now), both included. `SessionNotFound` when unknown;
    * `StoreRefused` in place of an event that a newer version wrote. Events of older versions come as this one would
-   * have written them (`EventMigrations`); types that are not known come as they are.
+   * have written them (`EventMigrations`); types that are not known come as they are. Any numbers are taken: beyond
+   * the log there is nothing, and NaN is as if it were not given; so in `watch` and `list`.
    */
   readonly read: (
     sessionId: string,

@@ -230,7 +230,7 @@ describe("an append", () => {
         const proxy = yield* CuttingProxy.make(Number(new URL(postgres.url).port))
         const url = on(yield* database(), proxy.port)
         yield* Effect.scoped(Effect.gen(function*() {
-          const store = yield* SessionStorePg.make({ url, timeout: "200 millis", connectTimeout: "200 millis" })
+          const store = yield* SessionStorePg.make({ url, timeout: "1 second", connectTimeout: "1 second" })
           const session = yield* store.open("s", options)
           proxy.hold()
           const reason = yield* reasonOf(session.append([notice({ seq: 1 })]))

@@ -2,9 +2,12 @@
 import { assert, it } from "@effect/vitest"
 import * as Arr from "effect/Array"
 import * as Deferred from "effect/Deferred"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Stream from "effect/Stream"
+import * as TestClock from "effect/testing/TestClock"
+import * as OwnerLiveness from "../../src/layers/OwnerLiveness.ts"
 import * as SessionStorePg from "../../src/layers/SessionStorePg.ts"
 import type * as SessionStore from "../../src/services/SessionStore.ts"
 import { notice, notices, seqs } from "../../src/testing/sessions/Fixtures.ts"
@@ -142,6 +145,32 @@ it.live("a writer in another process that was taken over is stale", () =>
       notice({ seq: 3 }, "ours"),
       notice({ seq: 4 }, "ours")
     ])
+  }))
+
+/** Two stores whose processes' clocks are decades apart, as those of machines are by seconds. */
+const apart = Effect.fnUntraced(function*(liveness: Partial<OwnerLiveness.Liveness> = {}) {
+  const url = yield* PgDatabases.database
+  const all = { ...(yield* OwnerLiveness.OwnerLiveness), ...liveness }
+  const store = Effect.provideService(make(url), OwnerLiveness.OwnerLiveness, all)
+  return { url, early: yield* store, late: yield* store }
+})
+
+it.effect("a lease that runs keeps out who thinks it is over, its clock being ahead", () =>
+  Effect.gen(function*() {
+    const { early, late } = yield* apart()
+    const session = yield* early.open("s", options)
+    yield* session.append([notice({ seq: 1 })])
+    assert.strictEqual((yield* reasonOf(TestClock.withLive(late.open("s", options))))._tag, "SessionBusy")
+    assert.strictEqual((yield* reasonOf(TestClock.withLive(late.remove("s"))))._tag, "SessionBusy")
+    yield* session.append([notice({ seq: 2 })])
+  }))
+
+it.effect("a lease that is over lets in who thinks it runs, its clock being behind", () =>
+  Effect.gen(function*() {
+    const { early, late, url } = yield* apart({ lease: Duration.millis(100), renewEvery: Duration.days(1) })
+    yield* TestClock.withLive(late.open("s", options))
+    yield* PgDatabases.query(url, "SELECT pg_sleep(0.2)")
+    assert.strictEqual((yield* early.open("s", options)).head(), 0)
   }))
 
 it.live("of processes that open a session at once one gets it", () =>

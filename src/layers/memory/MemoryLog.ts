@@ -40,7 +40,7 @@ export const pageOf = (
   to?: number
 ): Effect.Effect<Array<RunEvent.Durable>, SessionStore.StoreError> => {
   const events: Array<RunEvent.Durable> = []
-  for (const stored of log.events.slice(Math.max(0, from - 1), to)) {
+  for (const stored of log.events.slice(from - 1, to)) {
     const event = EventMigrations.migrate(stored, steps)
     if (event === undefined) return Effect.fail(SessionErrors.unreadable(log.info.sessionId, stored))
     events.push(event)

@@ -9,6 +9,7 @@ import * as Stream from "effect/Stream"
 import type * as EventMigrations from "../../run/log/EventMigrations.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
+import * as Ranges from "../store/Ranges.ts"
 import * as SessionErrors from "../store/SessionErrors.ts"
 import type * as SessionSignals from "../store/SessionSignals.ts"
 import * as MemoryLog from "./MemoryLog.ts"
@@ -22,12 +23,15 @@ export const read = (
   sessions: MemorySessions,
   steps: EventMigrations.Steps,
   sessionId: string,
-  { from = 1, to }: { readonly from?: number; readonly to?: number }
+  { from, to }: { readonly from?: number; readonly to?: number }
 ): Events =>
   Stream.unwrap(Effect.suspend(() => {
     const log = sessions.find(sessionId)
     if (log === undefined) return Effect.fail(SessionErrors.notFound(sessionId))
-    return Effect.map(MemoryLog.pageOf(log, steps, from, to), Stream.fromArray)
+    return Effect.map(
+      MemoryLog.pageOf(log, steps, Ranges.first(from), Ranges.last(to, log.events.length)),
+      Stream.fromArray
+    )
   }))
 
 /** A log from a place on, and whatever is appended to it. */
@@ -36,10 +40,10 @@ export const watch = (
   steps: EventMigrations.Steps,
   signals: SessionSignals.SessionSignals,
   sessionId: string,
-  from: number
+  from?: number
 ): Events =>
   Stream.unwrap(Effect.map(signals.listen(sessionId), (latch) => {
-    let next = from
+    let next = Ranges.first(from)
     let log: MemoryLog.MemoryLog | undefined
     const pull: Pull = Effect.suspend(() => {
       latch.closeUnsafe()

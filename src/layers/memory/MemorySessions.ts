@@ -4,6 +4,7 @@
  * Does not own what is in the log of one (`MemoryLog`), nor who may write to it (`MemoryWriter`).
  */
 import type * as SessionStore from "../../services/SessionStore.ts"
+import * as Ranges from "../store/Ranges.ts"
 import * as MemoryLog from "./MemoryLog.ts"
 
 export class MemorySessions {
@@ -31,7 +32,7 @@ export class MemorySessions {
   list({ after, limit }: SessionStore.ListOptions): ReadonlyArray<SessionStore.SessionInfo> {
     const infos = Array.from(this.#logs.values(), MemoryLog.infoOf).filter((info) => info.head > 0)
     const behind = infos.filter((info) => after === undefined || newestFirst(after, info) < 0)
-    return behind.sort(newestFirst).slice(0, limit)
+    return behind.sort(newestFirst).slice(0, Ranges.count(limit, behind.length))
   }
 }
 

@@ -17,7 +17,7 @@ type Owned = Pick<Row, "session"> & { readonly owner: string }
 
 interface ClaimStatements {
   /** Also of a session that has no events yet. */
-  readonly look: (sessionId: string) => Changed
+  readonly look: (sessionId: string, now: number) => Effect.Effect<SessionRows.SeenRow | undefined, SqlError.SqlError>
   /** Adds a session; nothing where the id is taken. */
   readonly insert: (sessionId: string, owner: string | null, now: number) => Changed
   /** Makes `owner` the owner and raises the fence; nothing where that has moved since the row was read. */
@@ -31,28 +31,19 @@ interface ClaimStatements {
 }
 
 export const make = (sql: SqlClient.SqlClient, lease: Duration.Duration): ClaimStatements => {
-  const { caughtUp, sessions } = SessionDialect.make(sql)
-  const leaseFrom = (now: number) => now + Duration.toMillis(lease)
-  const first = (rows: Effect.Effect<ReadonlyArray<Row>, SqlError.SqlError>): Changed =>
-    Effect.map(rows, ([row]) => row)
+  const { caughtUp, leaseTime, sessions } = SessionDialect.make(sql)
+  const leaseFrom = (now: number) => sql`${leaseTime(now)} + ${Duration.toMillis(lease)}`
+  const first = <R>(rows: Effect.Effect<ReadonlyArray<R>, SqlError.SqlError>) => Effect.map(rows, ([row]) => row)
 
   return {
-    look: (sessionId) => first(sql<Row>`SELECT * FROM ${sessions} WHERE id = ${sessionId}`),
-    insert: (sessionId, owner, now) => {
-      const row = {
-        id: sessionId,
-        epoch: 1,
-        owner,
-        lease: owner === null ? 0 : leaseFrom(now),
-        head: 0,
-        title: "",
-        turns: 0,
-        created_at: now,
-        updated_at: now
-      }
-      return first(sql<Row>`
-        INSERT INTO fiberloop_sessions ${sql.insert(row)} ON CONFLICT (id) DO NOTHING RETURNING *`)
-    },
+    look: (sessionId, now) =>
+      first(sql<SessionRows.SeenRow>`
+        SELECT *, lease > ${leaseTime(now)} AS leased FROM ${sessions} WHERE id = ${sessionId}`),
+    insert: (sessionId, owner, now) =>
+      first(sql<Row>`
+        INSERT INTO fiberloop_sessions (id, epoch, owner, lease, head, title, turns, created_at, updated_at)
+        VALUES (${sessionId}, 1, ${owner}, ${owner === null ? 0 : leaseFrom(now)}, 0, '', 0, ${now}, ${now})
+        ON CONFLICT (id) DO NOTHING RETURNING *`),
     raise: ({ epoch, session }, owner, now) =>
       first(sql<Row>`
         UPDATE fiberloop_sessions

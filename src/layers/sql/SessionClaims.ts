@@ -34,11 +34,11 @@ type Fault = SqlError.SqlError | SessionStore.StoreError
 
 export interface SessionClaims {
   /** The row of a session that has events. */
-  readonly find: (sessionId: string) => Effect.Effect<SessionRows.SessionRow | undefined, SqlError.SqlError>
+  readonly find: (sessionId: string) => Effect.Effect<SessionRows.SeenRow | undefined, SqlError.SqlError>
   /** The row of a session that has events; fails where there is none. */
-  readonly get: (sessionId: string) => Effect.Effect<SessionRows.SessionRow, Fault>
-  /** The owner that keeps others from a session at this time. */
-  readonly ownerOf: (row: SessionRows.SessionRow, now: number) => { readonly runId: string } | undefined
+  readonly get: (sessionId: string) => Effect.Effect<SessionRows.SeenRow, Fault>
+  /** The owner that keeps others from a session. */
+  readonly ownerOf: (row: SessionRows.SeenRow) => { readonly runId: string } | undefined
   readonly claim: (sessionId: string, options: SessionStore.OpenOptions) => Effect.Effect<Claim, Fault>
   /** Adds a session that nobody holds, still without events, in the transaction under way. Refuses an id that is in use. */
   readonly add: (sessionId: string, now: number) => Effect.Effect<Claim["session"], Fault>
@@ -71,24 +71,28 @@ export const make = Effect.fnUntraced(function*(
   const held = new Set<string>()
 
   const find = (sessionId: string) =>
-    Effect.map(statements.look(sessionId), (row) => row === undefined || row.head === 0 ? undefined : row)
+    Effect.flatMap(
+      Clock.currentTimeMillis,
+      (now) =>
+        Effect.map(statements.look(sessionId, now), (row) => row === undefined || row.head === 0 ? undefined : row)
+    )
 
-  const ownerOf = (row: SessionRows.SessionRow, now: number) => {
+  const ownerOf = (row: SessionRows.SeenRow) => {
     const owner = SessionRows.toOwner(row)
     if (row.owner === null || owner === undefined || releases.isGiven(row.owner)) return undefined
     if (held.has(row.owner)) return owner
-    return Number(row.lease) > now && !liveness.isDead(owner) ? owner : undefined
+    return Boolean(row.leased) && !liveness.isDead(owner) ? owner : undefined
   }
 
   const claim = Effect.fnUntraced(function*(sessionId: string, options: SessionStore.OpenOptions) {
     const name = OwnerLiveness.name(options.runId)
     while (true) {
       const now = yield* Clock.currentTimeMillis
-      const row = yield* statements.look(sessionId)
+      const row = yield* statements.look(sessionId, now)
       if (!options.create && (row === undefined || row.head === 0)) {
         return yield* Effect.fail(SessionErrors.notFound(sessionId))
       }
-      const owner = row === undefined || options.takeOver === true ? undefined : ownerOf(row, now)
+      const owner = row === undefined || options.takeOver === true ? undefined : ownerOf(row)
       if (owner !== undefined) return yield* Effect.fail(SessionErrors.busy(sessionId, owner.runId))
       const taking = row === undefined
         ? statements.insert(sessionId, name, now)
@@ -107,10 +111,10 @@ export const make = Effect.fnUntraced(function*(
 
   const add = Effect.fnUntraced(function*(sessionId: string, now: number) {
     while (true) {
-      const row = yield* statements.look(sessionId)
+      const row = yield* statements.look(sessionId, now)
       if (row !== undefined) {
         if (row.head > 0) return yield* Effect.fail(SessionErrors.taken(sessionId))
-        const owner = ownerOf(row, now)
+        const owner = ownerOf(row)
         if (owner !== undefined) return yield* Effect.fail(SessionErrors.busy(sessionId, owner.runId))
         yield* statements.removeEmpty(row)
       }

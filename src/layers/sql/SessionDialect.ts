@@ -10,6 +10,11 @@ import type { SessionRow } from "./SessionRows.ts"
 type Session = SessionRow["session"] | Fragment
 
 interface SessionDialect {
+  /**
+   * The time that leases are kept by, in milliseconds; `now` is this process's. In Postgres it is the server's: clocks of
+   * machines differ.
+   */
+  readonly leaseTime: (now: number) => Fragment
   /** What sessions are read from: rows as of the last event of each. */
   readonly sessions: Fragment
   /** Assignments behind others, in an UPDATE of `fiberloop_sessions`: the row is as of the last event then. */
@@ -32,6 +37,7 @@ export const lastSeq = 2 ** 31 - 1
 export const make = (sql: SqlClient.SqlClient): SessionDialect =>
   sql.onDialectOrElse({
     pg: () => ({
+      leaseTime: () => sql.literal("CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)"),
       sessions: sql.literal("fiberloop_sessions"),
       caughtUp: sql.literal(""),
       events: sql.literal("fiberloop_events"),
@@ -42,6 +48,7 @@ export const make = (sql: SqlClient.SqlClient): SessionDialect =>
       order: sql.literal("seq")
     }),
     orElse: () => ({
+      leaseTime: (now: number) => sql`${now}`,
       sessions: sql.literal("fiberloop_sessions_now"),
       caughtUp: sql.literal(`,
         (head, turns, updated_at) = (

@@ -3,11 +3,11 @@
  *
  * Does not own who has a session (`SessionClaims`), nor how rows are made to what is listed (`SessionRows`).
  */
-import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type * as SqlClient from "effect/sql/SqlClient"
 import type * as SqlError from "effect/sql/SqlError"
 import type * as SessionStore from "../../services/SessionStore.ts"
+import * as Ranges from "../store/Ranges.ts"
 import * as SessionErrors from "../store/SessionErrors.ts"
 import type * as SessionClaims from "./SessionClaims.ts"
 import * as SessionDialect from "./SessionDialect.ts"
@@ -26,13 +26,13 @@ interface SessionList {
 export const make = (sql: SqlClient.SqlClient, claims: SessionClaims.SessionClaims): SessionList => {
   const { events, sessions, within } = SessionDialect.make(sql)
 
-  const list = ({ after, limit = Number.MAX_SAFE_INTEGER }: SessionStore.ListOptions) => {
+  const list = ({ after, limit }: SessionStore.ListOptions) => {
     const before = after === undefined
       ? sql.literal("")
       : sql`AND (updated_at, id) < (${after.updatedAt}, ${after.sessionId})`
     const rows = sql<SessionRows.InfoRow>`
       SELECT id, head, title, turns, ended, created_at, updated_at FROM ${sessions}
-      WHERE head > 0 ${before} ORDER BY updated_at DESC, id DESC LIMIT ${limit}`
+      WHERE head > 0 ${before} ORDER BY updated_at DESC, id DESC LIMIT ${Ranges.count(limit, Number.MAX_SAFE_INTEGER)}`
     return Effect.map(rows, (rows) => rows.map(SessionRows.toInfo))
   }
 
@@ -40,9 +40,8 @@ export const make = (sql: SqlClient.SqlClient, claims: SessionClaims.SessionClai
     Effect.map(claims.find(sessionId), (row) => row === undefined ? undefined : SessionRows.toInfo(row))
 
   const remove = Effect.fnUntraced(function*(sessionId: string) {
-    const now = yield* Clock.currentTimeMillis
     const row = yield* claims.get(sessionId)
-    const owner = claims.ownerOf(row, now)
+    const owner = claims.ownerOf(row)
     if (owner !== undefined) return yield* Effect.fail(SessionErrors.busy(sessionId, owner.runId))
     const removed = yield* sql`
       DELETE FROM fiberloop_sessions WHERE session = ${row.session} AND epoch = ${row.epoch} RETURNING session`

@@ -83,7 +83,7 @@ export const make = (sql: SqlClient.SqlClient, steps: EventMigrations.Steps): Se
   }
 
   const cursor: SessionLog["cursor"] = ({ id, session }, from) => {
-    let next = Math.max(1, from)
+    let next = from
     let limit = 100
     return (to) =>
       Effect.suspend(() => {

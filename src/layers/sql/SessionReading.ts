@@ -9,6 +9,7 @@ import * as Effect from "effect/Effect"
 import type * as SqlError from "effect/sql/SqlError"
 import * as Stream from "effect/Stream"
 import type * as SessionStore from "../../services/SessionStore.ts"
+import * as Ranges from "../store/Ranges.ts"
 import * as SessionErrors from "../store/SessionErrors.ts"
 import type * as SessionSignals from "../store/SessionSignals.ts"
 import type * as SessionClaims from "./SessionClaims.ts"
@@ -40,8 +41,8 @@ export const make = (options: {
 
   const read = (sessionId: string, range: { readonly from?: number; readonly to?: number } = {}) =>
     Stream.unwrap(Effect.map(asked(claims.get(sessionId)), (row) => {
-      const cursor = log.cursor(row, range.from ?? 1)
-      const to = Math.min(range.to ?? row.head, row.head)
+      const cursor = log.cursor(row, Ranges.first(range.from))
+      const to = Ranges.last(range.to, row.head)
       const pull = Effect.flatMap(
         pageOf(row, cursor, to),
         (events) => Arr.isReadonlyArrayNonEmpty(events) ? Effect.succeed(events) : Cause.done()
@@ -49,7 +50,7 @@ export const make = (options: {
       return Stream.fromPull(Effect.succeed(pull))
     }))
 
-  const watch = (sessionId: string, from = 1) =>
+  const watch = (sessionId: string, from?: number) =>
     Stream.unwrap(Effect.map(signals.listen(sessionId), (latch) => {
       let watched: { readonly session: SessionClaims.Claim["session"]; readonly cursor: SessionLog.Cursor } | undefined
       const pull = Effect.gen(function*() {
@@ -60,7 +61,7 @@ export const make = (options: {
             return yield* Effect.fail(SessionErrors.notFound(sessionId))
           }
           if (row !== undefined) {
-            watched ??= { session: row.session, cursor: log.cursor(row, from) }
+            watched ??= { session: row.session, cursor: log.cursor(row, Ranges.first(from)) }
             const events = yield* pageOf(row, watched.cursor, row.head)
             if (Arr.isReadonlyArrayNonEmpty(events)) return events
           }

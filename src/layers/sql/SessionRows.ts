@@ -28,6 +28,12 @@ export interface SessionRow extends InfoRow {
   readonly lease: Integer
 }
 
+/** A row as it was looked at. */
+export interface SeenRow extends SessionRow {
+  /** whether the lease of its owner was still running then */
+  readonly leased: boolean | number
+}
+
 /** As values in the order of the query: a third faster to read than objects. */
 export type EventRow = readonly [
   seq: number,

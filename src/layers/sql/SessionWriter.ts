@@ -1,12 +1,18 @@
 /**
  * The single writer of a claimed session: one append at a time, each in full, until another has the session.
  *
- *     append --> stored --> append ...
- *            \-> refused by the fence: stale for ever
- *            \-> outcome unknown --> the fence is raised: what is stored now is all there will be
- *                    \-> no answer --> reported as failed; the next append asks again before it writes
+ *     Claimed --append--> Claimed     it is stored, or refused with nothing written
+ *        |
+ *        +--the answer got lost--> Unsettled --the fence is raised--> Claimed     what is stored now is all there will be
+ *        |                             |
+ *        |                             +--no answer--> Unsettled     reported as failed; the next append asks again
+ *        |                             |
+ *        +--another has the session----+--> Lost
+ *        |                             |
+ *        +--close----------------------+--> Released
  *
- * Does not own the statement that appends (`SessionAppend`), nor who may take a session (`SessionClaims`).
+ * Does not own the statement that appends (`SessionAppend`), what its errors tell (`AppendFaults`), nor who may take a
+ * session (`SessionClaims`).
  */
 import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
@@ -16,6 +22,7 @@ import type * as SqlError from "effect/sql/SqlError"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import * as SessionStore from "../../services/SessionStore.ts"
 import * as SessionErrors from "../store/SessionErrors.ts"
+import * as AppendFaults from "./AppendFaults.ts"
 import type * as SessionAppend from "./SessionAppend.ts"
 import type * as SessionClaims from "./SessionClaims.ts"
 import * as SessionRows from "./SessionRows.ts"
@@ -23,18 +30,25 @@ import * as SessionRows from "./SessionRows.ts"
 type Events = Arr.NonEmptyReadonlyArray<RunEvent.Durable>
 type Appending = Effect.Effect<void, SessionStore.StoreError>
 
-interface SessionWriter {
+interface Options {
   readonly claim: SessionClaims.Claim
-  readonly head: () => number
-  /**
-   * An append of which it is not known whether it was stored, because the connection was lost, fails only where the
-   * database does not tell within a few seconds, or where it got lost each time. It may be made again then, with the same
-   * events first: those that are stored by now are not stored twice.
-   */
-  readonly append: (events: Events) => Appending
-  /** Waits for the append under way and releases the claim. */
-  readonly close: Effect.Effect<void>
+  readonly claims: Pick<SessionClaims.SessionClaims, "refence" | "release">
+  readonly append: SessionAppend.Append
+  readonly explain: (error: SqlError.SqlError) => SessionStore.StoreError
+  /** called when events were stored */
+  readonly onAppend: () => void
 }
+
+/** An append that may be stored or not; `next` is what the session is if it was. */
+interface Unsettled {
+  readonly _tag: "Unsettled"
+  readonly events: Events
+  readonly next: SessionStore.SessionInfo
+}
+
+type State = { readonly _tag: "Claimed" } | Unsettled | { readonly _tag: "Lost" } | { readonly _tag: "Released" }
+
+const claimed: State = { _tag: "Claimed" }
 
 /** How long, and how often, the database is asked what is stored. */
 const asking = Schedule.min([Schedule.exponential("50 millis"), Schedule.spaced("500 millis")]).pipe(
@@ -43,117 +57,116 @@ const asking = Schedule.min([Schedule.exponential("50 millis"), Schedule.spaced(
 /** How often an append is made that each time got lost on its way. */
 const mostTries = 3
 
-export const make = (options: {
-  readonly claim: SessionClaims.Claim
-  readonly claims: SessionClaims.SessionClaims
-  readonly append: SessionAppend.Append
-  readonly explain: (error: SqlError.SqlError) => SessionStore.StoreError
-  /** called when events were stored */
-  readonly onAppend: () => void
-}): SessionWriter => {
-  const { claims, explain, onAppend } = options
-  const { sessionId } = options.claim.info
-  let claim = options.claim
-  let info = claim.info
-  let isLost = false
-  /** what may be stored or not */
-  let open: { readonly events: Events; readonly next: SessionStore.SessionInfo } | undefined
+export class SessionWriter {
+  readonly #options: Options
+  #state: State = claimed
+  /** with the fence as it was raised last */
+  #claim: SessionClaims.Claim
+  /** as of the last event that is known to be stored */
+  #info: SessionStore.SessionInfo
   /** appends, and then the release, one at a time in the order they came */
-  const permit = Semaphore.makeUnsafe(1)
+  readonly #permit = Semaphore.makeUnsafe(1)
 
-  const stored = (next: SessionStore.SessionInfo): Effect.Effect<void> => {
-    info = next
-    onAppend()
-    return Effect.void
+  constructor(options: Options) {
+    this.#options = options
+    this.#claim = options.claim
+    this.#info = options.claim.info
   }
 
-  const lost = (): Effect.Effect<never, SessionStore.StoreError> => {
-    isLost = true
-    return Effect.fail(SessionErrors.stale(sessionId))
+  readonly head = (): number => this.#info.head
+
+  /**
+   * An append of which it is not known whether it was stored, because the connection was lost, fails only where the
+   * database does not tell within a few seconds, or where it got lost each time. It may be made again then, with the same
+   * events first: those that are stored by now are not stored twice.
+   */
+  readonly append = (events: Events): Appending =>
+    Effect.uninterruptible(this.#permit.withPermit(Effect.suspend(() => this.#append(events))))
+
+  /** Waits for the append under way and releases the claim. */
+  readonly close: Effect.Effect<void> = this.#permit.withPermit(Effect.suspend(() => {
+    this.#state = { _tag: "Released" }
+    return this.#options.claims.release(this.#claim, this.#info.head)
+  }))
+
+  #append(events: Events): Appending {
+    switch (this.#state._tag) {
+      case "Claimed":
+        return this.#check(events)
+      case "Unsettled":
+        return this.#again(events, this.#state)
+      case "Lost":
+      case "Released":
+        return this.#stale()
+    }
   }
 
-  /** Asks what became of the open append, which it settles: raises the fence, and is where `info` stands then. */
-  const settle = Effect.fnUntraced(function*() {
-    if (open === undefined) return
-    const fence = yield* Effect.mapError(Effect.retry(claims.refence(claim), asking), explain)
-    const { next } = open
-    open = undefined
-    isLost = fence === undefined
-    if (fence === undefined) return
-    claim = fence.claim
-    if (fence.head === next.head) yield* stored(next)
-  })
-
-  /** The events that are not stored, of which the first may be those of an append that was reported as failed. */
-  const restOf = (events: Events, failed: Events): ReadonlyArray<RunEvent.Durable> => {
-    const known = failed.filter((event, i) => event.seq <= info.head && isSame(event, events[i])).length
-    return events.slice(known)
+  #check(events: Events): Appending {
+    const gap = SessionErrors.checkSeq(this.#info.head, events)
+    if (gap !== undefined) return Effect.die(gap)
+    const rows = SessionRows.toSmallRows(events)
+    const tooLarge = rows === undefined ? SessionErrors.tooLarge(events) : undefined
+    if (tooLarge !== undefined) return Effect.fail(tooLarge)
+    const next = events.reduce(SessionStore.evolveInfo, this.#info)
+    return this.#write(events, rows ?? Arr.map(events, SessionRows.toRow), next, 1)
   }
 
-  const write = (
-    events: Events,
-    rows: SessionAppend.Rows,
-    next: SessionStore.SessionInfo,
-    tries: number
-  ): Appending => {
-    const { epoch, session } = claim
-    return Effect.matchEffect(options.append({ session, epoch, before: info, next }, rows), {
-      onSuccess: (isStored) => isStored ? stored(next) : lost(),
+  #write(events: Events, rows: SessionAppend.Rows, next: SessionStore.SessionInfo, tries: number): Appending {
+    const { epoch, session } = this.#claim
+    return Effect.matchEffect(this.#options.append({ session, epoch, before: this.#info, next }, rows), {
+      onSuccess: (isStored) => isStored ? this.#stored(next) : this.#lost(),
       onFailure: (error) => {
-        if (isConflict(error)) return lost()
-        if (!isUnknown(error)) return Effect.fail(explain(error))
-        open = { events, next }
-        return Effect.flatMap(settle(), () => {
-          if (info.head === next.head) return Effect.void
-          if (isLost) return lost()
-          return tries === mostTries ? Effect.fail(explain(error)) : write(events, rows, next, tries + 1)
+        if (AppendFaults.isConflict(error)) return this.#lost()
+        if (!AppendFaults.isUnknown(error)) return Effect.fail(this.#options.explain(error))
+        const unsettled: Unsettled = { _tag: "Unsettled", events, next }
+        this.#state = unsettled
+        return Effect.flatMap(this.#settle(unsettled), () => {
+          if (this.#info.head === next.head) return Effect.void
+          if (tries === mostTries) return Effect.fail(this.#options.explain(error))
+          return this.#write(events, rows, next, tries + 1)
         })
       }
     })
   }
 
-  const check = (events: Events): Appending => {
-    if (isLost) return lost()
-    const gap = SessionErrors.checkSeq(info.head, events)
-    if (gap !== undefined) return Effect.die(gap)
-    const rows = SessionRows.toSmallRows(events)
-    const tooLarge = rows === undefined ? SessionErrors.tooLarge(events) : undefined
-    if (tooLarge !== undefined) return Effect.fail(tooLarge)
-    return write(events, rows ?? Arr.map(events, SessionRows.toRow), events.reduce(SessionStore.evolveInfo, info), 1)
-  }
-
-  const append = (events: Events): Appending => {
-    if (isLost) return lost()
-    if (open === undefined) return check(events)
-    const failed = open.events
-    return Effect.flatMap(settle(), () => {
-      if (isLost) return lost()
-      const rest = restOf(events, failed)
-      return Arr.isReadonlyArrayNonEmpty(rest) ? check(rest) : Effect.void
+  /** Behind an append that was reported as failed: stores those events that are not, of which the first may be its own. */
+  #again(events: Events, failed: Unsettled): Appending {
+    return Effect.flatMap(this.#settle(failed), () => {
+      const isStored = (event: RunEvent.Durable, i: number) => event.seq <= this.#info.head && isSame(event, events[i])
+      const rest = events.slice(failed.events.filter(isStored).length)
+      return Arr.isReadonlyArrayNonEmpty(rest) ? this.#check(rest) : Effect.void
     })
   }
 
-  return {
-    claim,
-    head: () => info.head,
-    append: (events) => Effect.uninterruptible(permit.withPermit(Effect.suspend(() => append(events)))),
-    close: permit.withPermit(Effect.suspend(() => {
-      isLost = true
-      return claims.release(claim, info.head)
-    }))
+  /** Asks what became of an append: raises the fence, and is where `#info` stands then. */
+  #settle({ next }: Unsettled): Appending {
+    const { claims, explain } = this.#options
+    return Effect.matchEffect(Effect.retry(claims.refence(this.#claim), asking), {
+      onFailure: (error) => Effect.fail(explain(error)),
+      onSuccess: (fence) => {
+        if (fence === undefined) return this.#lost()
+        this.#state = claimed
+        this.#claim = fence.claim
+        return fence.head === next.head ? this.#stored(next) : Effect.void
+      }
+    })
+  }
+
+  #stored(next: SessionStore.SessionInfo): Effect.Effect<void> {
+    this.#info = next
+    this.#options.onAppend()
+    return Effect.void
+  }
+
+  #lost(): Appending {
+    this.#state = { _tag: "Lost" }
+    return this.#stale()
+  }
+
+  #stale(): Appending {
+    return Effect.fail(SessionErrors.stale(this.#info.sessionId))
   }
 }
 
 const isSame = (one: RunEvent.Durable, other: RunEvent.Durable | undefined): boolean =>
   one === other || JSON.stringify(one) === JSON.stringify(other)
-
-/** The connection was lost: the statement may have been carried out, or may yet be. Other errors say that it was not. */
-const isUnknown = ({ reason }: SqlError.SqlError): boolean =>
-  reason._tag === "ConnectionError" || codeOf(reason.cause).startsWith("57P0")
-
-/** Engines differ in what they call an event that is there already: another's, who moved the fence. */
-const isConflict = ({ reason }: SqlError.SqlError): boolean =>
-  reason._tag === "UniqueViolation" || reason._tag === "ConstraintError"
-
-const codeOf = (cause: unknown): string =>
-  typeof cause === "object" && cause !== null && "code" in cause ? String(cause.code) : ""

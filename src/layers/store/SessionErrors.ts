@@ -23,6 +23,11 @@ export const unavailable = (message: string): SessionStore.StoreError =>
 export const refused = (message: string): SessionStore.StoreError =>
   new RunError.NonRetryableError({ _tag: "StoreRefused", message })
 
+export const closed = (): SessionStore.StoreError =>
+  refused(
+    "The session store is closed: the scope that it was made in has ended. Keep that open for as long as it is used."
+  )
+
 /** `near` are the events next to `at` behind which the log may be cut; none of them where there is none in the log. */
 export const noPlace = (
   sessionId: string,

@@ -84,6 +84,24 @@ export const creation = (name: string, test: Test): void => {
       )
     }
 
+    for (
+      const [claim, ids] of [
+        ["case", ["a", "A", "İ", "i", "ı", "I"]],
+        ["normal form", ["\u00e9", "e\u0301", "\ufb01", "fi"]],
+        ["blanks", ["a", "a ", " a", "a\u00a0", "a\n"]],
+        ["the value of a number", ["1", "01", "1.0", "1e0"]],
+        ["a part of a path", ["a", "./a", "a/", "b/../a"]]
+      ] as const
+    ) {
+      test(
+        `ids that differ in ${claim} name different sessions`,
+        Effect.gen(function*() {
+          for (const id of ids) yield* write(id, [started({ seq: 1 }, JSON.stringify(id))])
+          for (const id of ids) assert.deepStrictEqual(yield* readAll(id), [started({ seq: 1 }, JSON.stringify(id))])
+        })
+      )
+    }
+
     for (const id of ["a\0b", "a\ud800b"]) {
       test(
         `an id that a database cannot keep is refused: ${JSON.stringify(id)}`,

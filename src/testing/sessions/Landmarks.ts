@@ -2,7 +2,7 @@
 import * as Effect from "effect/Effect"
 import * as SessionStore from "../../services/SessionStore.ts"
 import * as Draft from "./Drafts.ts"
-import { completed, notice, open, started, write } from "./Fixtures.ts"
+import { completed, notice, notices, open, started, write } from "./Fixtures.ts"
 import { assert, describe, type Test } from "./TestRunner.ts"
 
 const lastOf = (sessionId: string, type: SessionStore.Landmark, runId?: string) =>
@@ -42,6 +42,16 @@ export const landmarks = (name: string, test: Test): void => {
         assert.strictEqual(yield* lastOf("s", "ContextCompacted", "a"), 2)
         assert.isUndefined(yield* lastOf("s", "ContextCompacted", "b"))
         assert.isUndefined(yield* lastOf("s", "RunStarted", "c"))
+      })
+    )
+
+    test(
+      "is found far from the end of the log",
+      Effect.gen(function*() {
+        yield* write("s", [started({ seq: 1 }), compacted(2), ...notices(3, 1500)])
+        assert.strictEqual(yield* lastOf("s", "RunStarted"), 1)
+        assert.strictEqual(yield* lastOf("s", "RunStarted", "run-1"), 1)
+        assert.strictEqual(yield* lastOf("s", "ContextCompacted"), 2)
       })
     )
 

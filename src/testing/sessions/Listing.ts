@@ -1,4 +1,5 @@
 /** What `list` and `info` show in every session store; a part of `SessionStoreSuite`. */
+import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
 import * as RunEvent from "../../run/RunEvent.ts"
 import * as SessionStore from "../../services/SessionStore.ts"
@@ -82,6 +83,38 @@ export const listing = (name: string, test: Test): void => {
         }
         assert.strictEqual(all.length, 25)
         assert.deepStrictEqual(paged, [...all])
+      })
+    )
+
+    for (const [limit, expected] of [[0, 0], [-1, 0], [1.5, 1], [99, 3], [Infinity, 3], [NaN, 3]] as const) {
+      test(
+        `a page of ${limit} holds ${expected} of three sessions`,
+        Effect.gen(function*() {
+          for (const id of ["a", "b", "c"]) yield* write(id, [started({ seq: 1 })])
+          assert.strictEqual((yield* (yield* SessionStore.SessionStore).list({ limit })).length, expected)
+        })
+      )
+    }
+
+    test(
+      "all of many sessions are listed where no limit is given",
+      Effect.gen(function*() {
+        const ids = Arr.range(1, 101).map((n) => `s${n}`)
+        yield* Effect.forEach(ids, (id) => write(id, [started({ seq: 1 })]), { concurrency: 8, discard: true })
+        const infos = yield* (yield* SessionStore.SessionStore).list()
+        assert.sameMembers(infos.map((info) => info.sessionId), ids)
+      })
+    )
+
+    test(
+      "a session that is removed does not disturb the pages behind it",
+      Effect.gen(function*() {
+        const store = yield* SessionStore.SessionStore
+        for (let n = 1; n <= 5; n++) yield* write(`s${n}`, [started({ seq: 1, at: n })])
+        const first = yield* store.list({ limit: 2 })
+        yield* store.remove(first[1]!.sessionId)
+        const rest = yield* store.list({ after: first[1]! })
+        assert.deepStrictEqual(rest.map((info) => info.sessionId), ["s3", "s2", "s1"])
       })
     )
 

@@ -1,10 +1,25 @@
 /** What `read` gives in every session store; a part of `SessionStoreSuite`. */
+import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import * as RunEvent from "../../run/RunEvent.ts"
 import * as SessionStore from "../../services/SessionStore.ts"
-import { base, type Durable, notice, notices, readAll, reasonOf, seqs, started, tagOf, write } from "./Fixtures.ts"
+import {
+  base,
+  type Durable,
+  notice,
+  notices,
+  open,
+  readAll,
+  reasonOf,
+  seqs,
+  started,
+  tagOf,
+  write
+} from "./Fixtures.ts"
 import { assert, describe, type Test } from "./TestRunner.ts"
+
+const shown = (range: object) => Object.entries(range).map(([end, seq]) => `${end} ${seq}`).join(" ")
 
 export const reading = (name: string, test: Test): void => {
   describe(`${name}: read`, () => {
@@ -17,11 +32,17 @@ export const reading = (name: string, test: Test): void => {
         [{ from: 11 }, []],
         [{ from: 6, to: 5 }, []],
         [{ to: 0 }, []],
-        [{ from: -3, to: 2 }, [1, 2]]
+        [{ from: -3, to: 2 }, [1, 2]],
+        [{ to: -3 }, []],
+        [{ from: 8.5 }, [9, 10]],
+        [{ to: 1.5 }, [1]],
+        [{ from: -Infinity, to: Infinity }, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]],
+        [{ from: Infinity }, []],
+        [{ from: NaN, to: NaN }, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]]
       ] as const
     ) {
       test(
-        `reads ${JSON.stringify(range)}, both ends included`,
+        `reads ${shown(range)}, both ends included`,
         Effect.gen(function*() {
           yield* write("s", notices(1, 10))
           assert.deepStrictEqual(seqs(yield* readAll("s", range)), [...expected])
@@ -53,6 +74,45 @@ export const reading = (name: string, test: Test): void => {
         } as unknown as Durable
         yield* write("s", [event])
         assert.deepStrictEqual(yield* readAll("s"), [event])
+      })
+    )
+
+    test(
+      "what is in an event keeps its keys, their order and the value of numbers",
+      Effect.gen(function*() {
+        const payload = JSON.parse(
+          `{"z":1,"a":{"__proto__":{"x":null},"constructor":[],"":[[{}]]},"B":[0.1,1e21,5e-324,9007199254740991,-1.5e300]}`
+        )
+        const event = { _tag: "FromTomorrow", ...base({ seq: 1 }), payload } as unknown as Durable
+        yield* write("s", [event])
+        const [read] = yield* readAll("s")
+        assert.strictEqual(
+          JSON.stringify((read as unknown as typeof event & { payload: unknown }).payload),
+          JSON.stringify(payload)
+        )
+      })
+    )
+
+    test(
+      "what is appended while a log is read is not of that reading",
+      Effect.gen(function*() {
+        const store = yield* SessionStore.SessionStore
+        const session = yield* open("s")
+        yield* session.append(notices(1, 700))
+        const more = (event: Durable) => event.seq === 1 ? session.append(notices(701, 705)) : Effect.void
+        const events = yield* Stream.runCollect(Stream.tap(store.read("s"), more))
+        assert.deepStrictEqual(seqs(events), Arr.range(1, 700))
+      })
+    )
+
+    test(
+      "a log that is read again is read as it is then",
+      Effect.gen(function*() {
+        const log = readAll("s")
+        yield* write("s", notices(1, 2))
+        assert.deepStrictEqual(seqs(yield* log), [1, 2])
+        yield* write("s", notices(3, 3))
+        assert.deepStrictEqual(seqs(yield* log), [1, 2, 3])
       })
     )
 

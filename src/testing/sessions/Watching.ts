@@ -67,6 +67,17 @@ export const watching = (name: string, test: Test): void => {
       })
     )
 
+    for (const [from, expected] of [[-2, [1, 2]], [1.5, [2, 3]], [NaN, [1, 2]]] as const) {
+      test(
+        `starts at the first event from ${from} on`,
+        Effect.gen(function*() {
+          const store = yield* SessionStore.SessionStore
+          yield* write("s", notices(1, 3))
+          assert.deepStrictEqual(seqs(yield* Stream.runCollect(Stream.take(store.watch("s", from), 2))), [...expected])
+        })
+      )
+    }
+
     test(
       "waits for a session that is not there yet",
       Effect.gen(function*() {

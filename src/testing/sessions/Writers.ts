@@ -2,6 +2,7 @@
 import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
 import * as Scope from "effect/Scope"
 import * as SessionStore from "../../services/SessionStore.ts"
 import { notice, notices, open, readAll, reasonOf, seqs, started, tagOf, write } from "./Fixtures.ts"
@@ -17,6 +18,28 @@ export const writers = (name: string, test: Test): void => {
         const reason = yield* reasonOf(open("s", { runId: "second" }))
         assert.isTrue(reason._tag === "SessionBusy" && reason.runId === "first" && reason.sessionId === "s")
         assert.include(reason.message, "first")
+      })
+    )
+
+    test(
+      "the run that holds a session is refused a second time, and goes on",
+      Effect.gen(function*() {
+        const session = yield* open("s", { runId: "first" })
+        assert.strictEqual(yield* tagOf(open("s", { runId: "first" })), "SessionBusy")
+        yield* session.append([started({ seq: 1 })])
+      })
+    )
+
+    test(
+      "an opening that is interrupted leaves the session free",
+      Effect.gen(function*() {
+        for (let steps = 0; steps < 6; steps++) {
+          const opening = Effect.scoped(Effect.andThen(open("s"), Effect.never))
+          const fiber = yield* Effect.forkChild(opening, { startImmediately: true })
+          for (let step = 0; step < steps; step++) yield* Effect.yieldNow
+          yield* Fiber.interrupt(fiber)
+          yield* Effect.scoped(open("s"))
+        }
       })
     )
 

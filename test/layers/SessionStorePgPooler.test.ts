@@ -1,0 +1,59 @@
+/** Sessions in a real Postgres behind a pooler that lends connections for a transaction each. */
+import { assert, it } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Stream from "effect/Stream"
+import * as SessionStorePg from "../../src/layers/SessionStorePg.ts"
+import { completed, notice, notices, started } from "../../src/testing/sessions/Fixtures.ts"
+import * as PgDatabases from "../support/PgDatabases.ts"
+import * as TransactionPooler from "../support/TransactionPooler.ts"
+
+const options = { runId: "run-1", create: true }
+
+const through = Effect.fnUntraced(function*(url: string) {
+  const pooled = new URL(url)
+  pooled.port = String((yield* TransactionPooler.make(Number(pooled.port))).port)
+  return pooled.href
+})
+
+it.live("sessions are written, read, copied and removed", () =>
+  Effect.gen(function*() {
+    const url = yield* Effect.flatMap(PgDatabases.database, through)
+    const store = yield* SessionStorePg.make({ url, pooled: true })
+    // each time on another connection
+    for (const id of ["a", "b"]) {
+      yield* Effect.scoped(Effect.gen(function*() {
+        const session = yield* store.open(id, options)
+        yield* session.append([started({ seq: 1 })])
+        yield* session.append([completed({ seq: 2 })])
+        assert.strictEqual((yield* Effect.flip(store.open(id, options))).reason._tag, "SessionBusy")
+      }))
+      assert.strictEqual((yield* store.fork(id, { to: `copy of ${id}` })).head, 2)
+      assert.strictEqual((yield* Stream.runCollect(store.read(`copy of ${id}`))).length, 2)
+      yield* store.remove(id)
+      assert.isUndefined(yield* store.info(id))
+    }
+    assert.strictEqual((yield* store.list()).length, 2)
+  }))
+
+it.live("what one store appends another watches, found by looking", () =>
+  Effect.gen(function*() {
+    const url = yield* Effect.flatMap(PgDatabases.database, through)
+    const [store, other] = [
+      yield* SessionStorePg.make({ url, pooled: true }),
+      yield* SessionStorePg.make({ url, pooled: true })
+    ]
+    const session = yield* store.open("s", options)
+    yield* session.append([notice({ seq: 1 })])
+    const seen = yield* Deferred.make<void>()
+    const fiber = yield* other.watch("s").pipe(
+      Stream.tap(() => Deferred.succeed(seen, undefined)),
+      Stream.take(3),
+      Stream.runCollect,
+      Effect.forkChild
+    )
+    yield* Deferred.await(seen)
+    yield* session.append(notices(2, 3))
+    assert.deepStrictEqual(yield* Fiber.join(fiber), notices(1, 3))
+  }))
