@@ -1,6 +1,6 @@
 import { NodeHttpClient, NodeHttpServer } from "@effect/platform-node"
 import { assert, it } from "@effect/vitest"
-import { Deferred, Effect, Layer } from "effect"
+import { Deferred, Effect, Layer, Logger } from "effect"
 import { HttpRouter, HttpServer } from "effect/http"
 import { Fiberloop, SessionStoreMemory } from "fiberloop"
 import { ScriptedModel } from "fiberloop/testing"
@@ -50,12 +50,19 @@ it.effect("arguments that do not fit are told by the worker", () =>
     [ScriptedModel.call("get_stock", { item: 7 }), ScriptedModel.text("Hm.")]
   ))))
 
-it.effect("a worker that is not there is a failed call, and the run goes on", () =>
-  Effect.gen(function*() {
+it.effect("a worker that is not there is a failed call and a warning, and the run goes on", () => {
+  const warnings: Array<unknown> = []
+  const logger = Logger.make(({ message }) => warnings.push(message))
+  return Effect.gen(function*() {
     const result = yield* (yield* Clerk).run({ input: "Kettles?" })
     assert.strictEqual(result._tag, "Completed")
     assert.strictEqual(yield* read, "The tool cannot be reached.")
-  }).pipe(Effect.provide(clerk(executor("http://127.0.0.1:1"), [stock, ScriptedModel.text("I cannot tell.")]))))
+    assert.match(String(warnings), /^nothing came back of get_stock: /)
+  }).pipe(
+    Effect.provide(clerk(executor("http://127.0.0.1:1"), [stock, ScriptedModel.text("I cannot tell.")])),
+    Effect.provide(Logger.layer([logger]))
+  )
+})
 
 it.live("an abort interrupts the handler in the worker", () =>
   Effect.gen(function*() {

@@ -1,7 +1,8 @@
 /**
  * Tools that run in another process: a `ToolExecutor` of one's own sends each call to a worker, whose handlers the agent's
  * process need not have, and the worker answers with its outcome. The loop is as it was: intents before, outcomes behind,
- * approvals, hooks and limits here. An abort closes the connection, which interrupts the handler over there.
+ * approvals, hooks and limits here. An abort closes the connection, which interrupts the handler over there. The worker runs what
+ * anybody sends who reaches it: who may is for your middleware, or your network, to say.
  *
  * `npm run build`, `node examples/remote-tools.ts worker`, and in another shell, with OPENAI_API_KEY or OPENAI_BASE_URL set,
  * `node examples/remote-tools.ts "Is the red kettle in stock?"`
@@ -74,6 +75,7 @@ export const executor = (url: string) =>
             Effect.flatMap(HttpClientResponse.schemaBodyJson(Settlement)),
             // the worker keeps the limit; this is for one that does not answer
             Effect.timeout(Duration.sum(timeout, Duration.seconds(10))),
+            Effect.tapError((error) => Effect.logWarning(`nothing came back of ${call.name}: ${error.message}`)),
             // nobody knows whether the call took effect: only what may run again is simply a failure
             Effect.catch(() =>
               Effect.succeed<typeof Settlement.Type>({

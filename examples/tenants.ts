@@ -22,7 +22,10 @@ export class Ledger extends Context.Service<Ledger, {
   })
 }
 
-/** Counts each settled call of a model, an attempt that failed and a compaction too; no event comes twice. */
+/**
+ * Counts each settled call of a model, an attempt that failed and a compaction too; no event comes twice. What a process had not
+ * counted when it died, and compactions by hand, are in the log alone: a bill adds up that.
+ */
 const bills = (ledger: Ledger["Service"], tenant: string): Observer => ({
   name: "bills",
   observe: ({ events }) =>

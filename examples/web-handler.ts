@@ -17,7 +17,7 @@ export const Live = Layer.mergeAll(
   ModelOpenAi.layer({ model: process.env.FIBERLOOP_MODEL ?? "gpt-5.5" })
 )
 
-/** Layers are built with the first request; `dispose` aborts what runs and closes them. */
+/** Layers are built at once; where that fails, every request rejects with why. `dispose` aborts what runs and closes them. */
 export const makeHandler = <E>(world: Layer.Layer<Model | SessionStore, E>) =>
   HttpRouter.toWebHandler(
     Routes.pipe(

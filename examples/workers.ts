@@ -31,7 +31,10 @@ const sessionsSince = (since: number) =>
     Stream.filter(({ sessionId }) => sessionId.startsWith(prefix))
   )
 
-/** No end: the run goes on, or its process died. Suspended, and nobody is asked any more: it may go on. */
+/**
+ * No end: the run goes on, or its process died. Suspended, and nobody is asked any more: it may go on. One that was aborted, as
+ * by SIGTERM, has its end, and waits for whoever aborted it.
+ */
 const isLeft = Effect.fnUntraced(function*({ end, sessionId }: SessionInfo) {
   if (end === undefined) return true
   return end === "RunSuspended" && (yield* (yield* Worker).approvals(sessionId)).length === 0

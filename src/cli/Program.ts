@@ -124,8 +124,7 @@ const usage = (
   switch (error._tag) {
     case "UnrecognizedOption": {
       const { option, suggestions } = error
-      const at = args.findIndex((arg) => arg === option || arg.startsWith(`${option}=`))
-      return command === undefined || at < args.indexOf(command)
+      return args[0] !== command
         ? `there is no flag ${option} in front of a command: its flags stand behind it`
         : `there is no flag ${option}${option.startsWith("--") ? meant(suggestions) : ""}`
     }

@@ -7,7 +7,6 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
-import type * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import type * as Agent from "../Agent.ts"
@@ -47,8 +46,6 @@ export const run = Effect.fnUntraced(function*(settings: Settings): Effect.fn.Re
 interface Shown {
   readonly sessionId: string
   readonly isChat?: boolean
-  /** arguments of calls that are open already, by the calls' ids */
-  readonly calls?: ReadonlyMap<string, Schema.Json>
 }
 
 /** Drives the run with a task, or the session's last one, on a screen of its own. */
@@ -57,18 +54,22 @@ export const show = (
   settings: Settings,
   shown: Shown
 ): Effect.Effect<Driven, never, Output | Signals> =>
-  Effect.scoped(Effect.gen(function*() {
-    const calls = settings.task === undefined ? yield* worker.openCalls(shown.sessionId) : new Map()
-    const screen = yield* screenOf(settings, { ...shown, calls })
-    return yield* drive(worker, settings, shown.sessionId, screen)
-  }))
+  Effect.scoped(
+    Effect.flatMap(screenOf(worker, settings, shown), (screen) => drive(worker, settings, shown.sessionId, screen))
+  )
 
-const screenOf = Effect.fnUntraced(function*(settings: Settings, { isChat = false, ...shown }: Shown) {
+const screenOf = Effect.fnUntraced(function*(
+  worker: Worker.Worker,
+  settings: Settings,
+  { isChat = false, sessionId }: Shown
+) {
   const { stderr, stdout } = yield* Output
   const isAnimated = stderr.isTerminal && !settings.isPlain
   const paint = Paint.of(stderr, settings.isPlain)
-  const look = { isTerminal: stdout.isTerminal, paint, flags: settings.flags, isChat, ...shown }
-  return yield* settings.json ? Screen.json(look) : Screen.text({ ...look, isAnimated })
+  const look = { isTerminal: stdout.isTerminal, paint, sessionId, flags: settings.flags, isChat }
+  if (settings.json) return yield* Screen.json(look)
+  const calls = settings.task === undefined ? yield* worker.openCalls(sessionId) : new Map()
+  return yield* Screen.text({ ...look, calls, isAnimated })
 })
 
 const eventsOf = (

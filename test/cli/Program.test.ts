@@ -139,6 +139,12 @@ describe("the command refuses", () => {
       }
     }))
 
+  it.effect("a letter behind its command that is no flag, also among others", () =>
+    Effect.gen(function*() {
+      const { code, stderr } = yield* invoke(["run", "-xyz", "2+2"])
+      assert.deepStrictEqual([code, stderr], [2, "fiberloop: there is no flag -x (see fiberloop run --help)\n"])
+    }))
+
   it.effect("an address of an API that is none", () =>
     Effect.gen(function*() {
       const [code, line] = yield* refusal(["x", "--model", "m"], { env: { OPENAI_BASE_URL: "localhost" } })

@@ -2,14 +2,30 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Tool from "effect/ai/Tool"
 import * as Toolkit from "effect/ai/Toolkit"
+import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as ManagedRuntime from "effect/ManagedRuntime"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
-import { Agent, Fiberloop, type Observer, Observers, SessionStore, SessionStoreMemory } from "../../src/index.ts"
+import { createServer, type ServerResponse } from "node:http"
+import { Readable } from "node:stream"
+import { pipeline } from "node:stream/promises"
+import {
+  Agent,
+  Fiberloop,
+  type Observer,
+  Observers,
+  RunError,
+  RunEvents,
+  SessionStore,
+  SessionStoreMemory
+} from "../../src/index.ts"
 import { ScriptedModel } from "../../src/testing/index.ts"
+import * as Loopback from "../support/Loopback.ts"
 import * as RunLog from "../support/RunLog.ts"
 
 const below = (...turns: ReadonlyArray<ScriptedModel.Turn>) =>
@@ -30,6 +46,7 @@ describe("docs/http.md", () => {
     const log = Stream.runCollect(Context.get(world, SessionStore).read("ada"))
     return { gate, runtime, end: Effect.map(log, RunLog.endOf) }
   })
+  const refused = ScriptedModel.fail(new RunError.NonRetryableError({ _tag: "ContentPolicy", message: "no" }))
   const input = { sessionId: "ada", input: "Hello!" }
 
   it.live("a signal aborts a run that a promise waits for", () =>
@@ -45,6 +62,53 @@ describe("docs/http.md", () => {
       yield* gate.closed
       yield* Effect.promise(() => answer)
       assert.strictEqual(yield* end, "RunAborted(consumer)")
+      yield* runtime.disposeEffect
+    }))
+
+  it.live("a promise rejects with the error of its run", () =>
+    Effect.gen(function*() {
+      const runtime = ManagedRuntime.make(Layer.provide(Assistant.layer, below(refused)))
+      const answer = runtime.runPromiseExit(Effect.flatMap(Assistant, (assistant) => assistant.run(input)))
+      const exit = yield* Effect.promise(() => answer)
+      assert.propertyVal(Exit.isFailure(exit) && Cause.squash(exit.cause), "_tag", "NonRetryableError")
+      yield* runtime.disposeEffect
+    }))
+
+  /** The server of the page, as a client asks it. */
+  const asking = Effect.fnUntraced(function*(runtime: ManagedRuntime.ManagedRuntime<Assistant, never>) {
+    const text = Effect.flatMap(
+      Assistant,
+      (assistant) => Stream.toAsyncIterableEffect(RunEvents.text(assistant.stream(input)))
+    )
+    const write = async (response: ServerResponse) => pipeline(Readable.from(await runtime.runPromise(text)), response)
+    const host = yield* Loopback.listen(
+      createServer((_, response) => void write(response).catch(() => response.destroy()))
+    )
+    return (signal?: AbortSignal) =>
+      Effect.promise(() => fetch(`http://${host}`, signal === undefined ? {} : { signal }))
+  })
+
+  it.live("who leaves a response of text aborts the run", () =>
+    Effect.gen(function*() {
+      const { end, gate, runtime } = yield* waiting
+      const ask = yield* asking(runtime)
+      const controller = new AbortController()
+      const response = yield* Effect.forkChild(Effect.exit(ask(controller.signal)))
+      yield* gate.started
+      controller.abort()
+      yield* gate.closed
+      yield* Fiber.join(response)
+      yield* runtime.disposeEffect
+      assert.strictEqual(yield* end, "RunAborted(consumer)")
+    }))
+
+  it.live("a run that fails breaks a response of text off", () =>
+    Effect.gen(function*() {
+      const begun = [ScriptedModel.text("Once"), refused].flat()
+      const runtime = ManagedRuntime.make(Layer.provide(Assistant.layer, below(begun)))
+      const ask = yield* asking(runtime)
+      const read = Effect.flatMap(ask(), (response) => Effect.tryPromise(() => response.text()))
+      assert.isTrue(Exit.isFailure(yield* Effect.exit(read)))
       yield* runtime.disposeEffect
     }))
 

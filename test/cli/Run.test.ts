@@ -1,0 +1,38 @@
+/** What is read before a run is gone on with. */
+import { assert, it } from "@effect/vitest"
+import { Effect } from "effect"
+import * as TerminalApprover from "../../src/cli/approval/TerminalApprover.ts"
+import * as Run from "../../src/cli/Run.ts"
+import * as Settings from "../../src/cli/Settings.ts"
+import { Signals } from "../../src/cli/Signals.ts"
+import type * as Worker from "../../src/cli/Worker.ts"
+import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
+import * as TestAgent from "../support/TestAgent.ts"
+import { Recorder } from "./Recorder.ts"
+
+it.effect("the arguments of open calls, where they are shown", () =>
+  Effect.gen(function*() {
+    const { agent } = yield* TestAgent.make([ScriptedModel.text("Done."), ScriptedModel.text("Done.")])
+    const reads: Array<string> = []
+    const worker: Worker.Worker = {
+      client: agent,
+      notices: [],
+      approver: () => TerminalApprover.nobody,
+      openCalls: (sessionId) => Effect.sync(() => void reads.push(sessionId)).pipe(Effect.as(new Map()))
+    }
+    const typed = { session: undefined, db: undefined, root: undefined, model: undefined, maxTurns: undefined }
+    for (const [sessionId, json] of [["lines", true], ["text", false]] as const) {
+      const settings = yield* Settings.check({
+        ...typed,
+        task: undefined,
+        json,
+        isPlain: true,
+        contextWindow: undefined
+      })
+      yield* Run.show(worker, settings, { sessionId }).pipe(
+        Effect.provide(new Recorder().layer),
+        Effect.provideService(Signals, { first: Effect.never, forget: Effect.void })
+      )
+    }
+    assert.deepStrictEqual(reads, ["text"])
+  }))
