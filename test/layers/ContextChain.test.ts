@@ -59,7 +59,7 @@ describe("a chain", () => {
       plan: (request) => ({ _tag: "Compact", request }),
       compact: ({ transcript }) => {
         const upTo = Transcript.entries(transcript).at(11)!.seq
-        return Effect.succeed({ strategy: "halving", upTo, replacement: [], usage: Usage.zero })
+        return Effect.succeed({ strategy: "halving", upTo, replacement: [Message.user("go")], usage: Usage.zero })
       }
     }
     const halved = compact(halving)
