@@ -25,16 +25,14 @@ export const make = (managers: ReadonlyArray<Service>): Service => ({
     // each is to do what it can, but for those that wait until somebody asks
     const view = { ...request, force: request.force ?? "overflow" as const }
     let best: Carried | undefined
-    let spent = Usage.zero
-    let model: ContextManager.Compaction["model"]
     const passedOver: Array<string> = []
     for (const manager of managers) {
       const plan = manager.plan(view)
       if (plan._tag === "Send") continue
       const result = yield* Effect.result(carryOut(manager, { ...plan.request, force: request.force }, request))
       const told = result._tag === "Success" ? result.success.compaction : result.failure
-      model = told.model ?? model
-      spent = Usage.add(spent, told.usage ?? Usage.zero)
+      // each at the price of its own model, and before the next one asks whether it may spend
+      request.ledger.note(told.usage ?? Usage.zero, told.model)
       if (result._tag === "Failure") {
         passedOver.push(result.failure.message)
         continue
@@ -45,10 +43,9 @@ export const make = (managers: ReadonlyArray<Service>): Service => ({
       const { fixed, limit = Infinity } = request.size
       if (left + fixed <= limit * room) break
     }
-    const asked = model === undefined ? {} : { model }
-    if (best !== undefined) return { ...best.compaction, usage: spent, passedOver, ...asked }
+    if (best !== undefined) return { ...best.compaction, usage: Usage.zero, passedOver }
     const message = passedOver.length === 0 ? "nothing can be left out" : passedOver.join("; ")
-    return yield* new ContextManager.CompactionError({ message, usage: spent, ...asked })
+    return yield* new ContextManager.CompactionError({ message })
   })
 })
 

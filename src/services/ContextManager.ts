@@ -36,8 +36,8 @@ export interface Size {
 export interface Ledger {
   /** Whether the run's limits leave another call; asked before each. */
   readonly mayAsk: () => boolean
-  /** Notes what a call spent, as soon as that is known. */
-  readonly note: (usage: Usage.Usage, model: Message.ModelRef) => void
+  /** Notes what a call spent, as soon as that is known; `Prices` say what that cost, where its model is given. */
+  readonly note: (usage: Usage.Usage, model?: Message.ModelRef) => void
   /** What was noted, with its cost where that is known. */
   readonly noted: () => Usage.Usage
 }

@@ -78,6 +78,9 @@ export interface Session {
 export type Landmark = "RunStarted" | "ContextCompacted"
 
 /**
+ * Ids are compared as they are: texts that differ in case, blanks or normal form name different sessions. One that a
+ * database cannot keep, with NUL or half of a surrogate pair, is `StoreRefused`.
+ *
  * While a store closes, its open sessions can still be written to, at most for the grace period: runs that end with it
  * have an end to store.
  */
@@ -91,8 +94,9 @@ export class SessionStore extends Context.Service<SessionStore, {
   /**
    * The log from `from` (default 1) to `to` (default: its end now), both included. `SessionNotFound` when unknown;
    * `StoreRefused` in place of an event that a newer version wrote. Events of older versions come as this one would
-   * have written them (`EventMigrations`); types that are not known come as they are. Any numbers are taken: beyond
-   * the log there is nothing, and NaN is as if it were not given; so in `watch` and `list`.
+   * have written them (`EventMigrations`); types that are not known come as they are. What an event holds keeps its keys
+   * in their order: equal logs are to make equal bytes. Any numbers are taken: beyond the log there is nothing, and NaN is
+   * as if it were not given; so in `watch` and `list`.
    */
   readonly read: (
     sessionId: string,

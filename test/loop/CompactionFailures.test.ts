@@ -8,6 +8,7 @@ import * as ContextChain from "../../src/layers/ContextChain.ts"
 import * as ContextSummary from "../../src/layers/ContextSummary.ts"
 import * as ContextWindow from "../../src/layers/ContextWindow.ts"
 import * as Message from "../../src/run/Message.ts"
+import type * as Usage from "../../src/run/Usage.ts"
 import { CompactionError, ContextManager } from "../../src/services/ContextManager.ts"
 import * as Prices from "../../src/services/Prices.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
@@ -202,6 +203,61 @@ describe("what a compaction costs", () => {
       const { end } = yield* Overflows.run(made, { history: history(12), limits: { maxErrors: 0 } })
       assert.strictEqual(end, "RunLimited(errors)")
       assert.strictEqual((yield* made.asked).length, 0)
+    }))
+
+  const chained = <R>(usage: Usage.Usage, ...others: ReadonlyArray<Layer.Layer<ContextManager, never, R>>) => {
+    const failing = Layer.succeed(ContextManager, {
+      plan: (request) => request.force === undefined ? { _tag: "Send" } : { _tag: "Compact", request },
+      compact: () =>
+        Effect.fail(new CompactionError({ message: "no", usage, model: { provider: "test", name: "dear" } }))
+    })
+    return ContextChain.layer(failing, ...others)
+  }
+  const used = { inputTokens: 500, outputTokens: 0 }
+
+  it.effect("of one in a chain counts before the next one asks its model", () =>
+    Effect.gen(function*() {
+      const made = yield* Condensing.make(
+        [overflow],
+        chained(used, ContextSummary.layer, ContextWindow.layer),
+        [spends(500)]
+      )
+      const { end } = yield* Overflows.run(made, { history: history(12), limits: { maxTokens: 400 } })
+      assert.strictEqual(end, "RunLimited(tokens)")
+      assert.strictEqual((yield* made.asked).length, 0)
+    }))
+
+  it.effect("of one in a chain counts although the next one breaks", () =>
+    Effect.gen(function*() {
+      const broken = Layer.succeed(ContextManager, {
+        plan: (request) => ({ _tag: "Compact", request }),
+        compact: () => Effect.die("a bug")
+      })
+      const made = yield* TestAgent.make([overflow], { context: chained(used, broken) })
+      const { log } = yield* Overflows.run(made, { history: history(12) })
+      assert.deepStrictEqual(RunLog.only(log, "CompactionDiscarded").map(({ usage }) => usage), [used])
+    }))
+
+  it.effect("in a chain is by the price of each model", () =>
+    Effect.gen(function*() {
+      const cheap = Layer.succeed(ContextManager, {
+        plan: (request) => request.force === undefined ? { _tag: "Send" } : { _tag: "Compact", request },
+        compact: () =>
+          Effect.succeed({
+            strategy: "cheap",
+            upTo: 1,
+            replacement: [Message.user("go")],
+            usage: { inputTokens: 100, outputTokens: 0 },
+            model: { provider: "test", name: "cheap" }
+          })
+      })
+      const made = yield* TestAgent.make([overflow, ok], { context: chained(used, cheap) })
+      const { compacted } = yield* Effect.provideService(
+        Overflows.run(made, { history: history(12) }),
+        Prices.Prices,
+        Prices.table({ dear: { input: 1_000_000, output: 0 }, cheap: { input: 10_000, output: 0 } })
+      )
+      assert.deepStrictEqual(compacted.map(({ usage }) => usage), [{ inputTokens: 600, outputTokens: 0, cost: 501 }])
     }))
 
   it.effect("of one that failed counts against the tokens of its run when that is resumed", () =>

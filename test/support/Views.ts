@@ -11,6 +11,8 @@ export interface Options {
   readonly limit?: number
   /** tokens of instructions and tools */
   readonly fixed?: number
+  /** default: one that notes nothing */
+  readonly ledger?: ContextManager.Ledger
 }
 
 /** Four characters are a token here. */
@@ -20,16 +22,18 @@ const counter = MessageTokens.make(ofText)
 
 export const tokens = (transcript: Transcript.Transcript): number => Transcript.total(transcript, counter.message).sum
 
+const unused: ContextManager.Ledger = { mayAsk: () => true, note: () => {}, noted: () => Usage.zero }
+
 export const view = (
   transcript: Transcript.Transcript,
-  { fixed = 0, force, limit }: Options = {}
+  { fixed = 0, force, ledger = unused, limit }: Options = {}
 ): ContextManager.View => ({
   transcript,
   model: Draft.model,
   size: { tokens: tokens(transcript) + fixed, fixed, limit, of: counter.message, ofText },
   force,
   inARow: 0,
-  ledger: { mayAsk: () => true, note: () => {}, noted: () => Usage.zero },
+  ledger,
   metadata: { sessionId: "s", runId: "r", turn: 1, attempt: 0 }
 })
 

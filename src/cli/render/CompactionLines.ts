@@ -39,5 +39,8 @@ const causes: Record<RunEvent.CompactionCause, string> = {
   manual: "by hand"
 }
 
-export const discarded = ({ message, usage }: DurableEvent.Of<"CompactionDiscarded">): string =>
-  [`the conversation could not be shortened: ${TerminalText.sentence(message)}`, ...EndLine.spent(usage)].join(" · ")
+/** Another strategy may have done it behind the one that failed. */
+export const discarded = ({ message, usage }: DurableEvent.Of<"CompactionDiscarded">): string => {
+  const failed = `an attempt to shorten the conversation failed: ${TerminalText.sentence(message)}`
+  return [failed, ...EndLine.spent(usage)].join(" · ")
+}

@@ -7,7 +7,6 @@ import * as Effect from "effect/Effect"
 import type * as Message from "../../run/Message.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import * as Transcript from "../../run/Transcript.ts"
-import * as Usage from "../../run/Usage.ts"
 import * as ContextManager from "../../services/ContextManager.ts"
 
 /** When a strategy is used. */
@@ -105,7 +104,7 @@ export const target = ({ size }: ContextManager.View, part: number): number => {
   return Math.max(0, Math.min(tokens, limit) - fixed) * part
 }
 
-/** The second one where the first one fails; what that had spent counts, and why it failed is said. */
+/** The second one where the first one fails; why that failed is said. Neither spends what its ledger does not note. */
 export const orElse = (first: Strategy, second: Strategy): Strategy => ({
   models: [...(first.models ?? []), ...(second.models ?? [])],
   canShrink: (view) => first.canShrink(view) || second.canShrink(view),
@@ -120,23 +119,11 @@ const afterFailure = (
   view: ContextManager.View,
   failed: ContextManager.CompactionError
 ): ReturnType<Strategy["compact"]> => {
-  const { message, model, usage = Usage.zero } = failed
-  const spent = model === undefined ? {} : { model }
+  const { message } = failed
   if (!second.canShrink(view)) return Effect.fail(failed)
   return second.compact(view).pipe(
-    Effect.map((compaction) => ({
-      ...spent,
-      ...compaction,
-      usage: Usage.add(usage, compaction.usage),
-      passedOver: [message, ...compaction.passedOver ?? []]
-    })),
-    Effect.mapError((error) =>
-      new ContextManager.CompactionError({
-        ...spent,
-        message: `${message}; ${error.message}`,
-        usage: Usage.add(usage, error.usage ?? Usage.zero)
-      })
-    )
+    Effect.map((compaction) => ({ ...compaction, passedOver: [message, ...compaction.passedOver ?? []] })),
+    Effect.mapError((error) => new ContextManager.CompactionError({ message: `${message}; ${error.message}` }))
   )
 }
 

@@ -12,6 +12,7 @@ import type * as SqlClient from "effect/sql/SqlClient"
 import type * as SqlError from "effect/sql/SqlError"
 import * as Fork from "../../run/log/Fork.ts"
 import * as SessionStore from "../../services/SessionStore.ts"
+import * as Ranges from "../store/Ranges.ts"
 import * as SessionErrors from "../store/SessionErrors.ts"
 import * as EventPlaces from "./EventPlaces.ts"
 import type * as SessionClaims from "./SessionClaims.ts"
@@ -36,7 +37,7 @@ export const make = (
 
   /** Looks near `at`, whatever number that is: columns are compared with integers of their range. */
   const placeOf = Effect.fnUntraced(function*({ head, id, session }: SessionRows.SessionRow, at: number | undefined) {
-    const limit = at === undefined || Number.isNaN(at) ? head : Math.floor(Math.max(0, Math.min(at, head)))
+    const limit = Ranges.last(at, head)
     const before = yield* places.upTo(session, Fork.placeTypes, limit)
     if (before !== undefined && (at === undefined || at === before)) return before
     const after = yield* places.behind(session, Fork.placeTypes, limit)

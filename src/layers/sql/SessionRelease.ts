@@ -40,8 +40,10 @@ export const make = Effect.fnUntraced(function*(
 
   const give = Effect.fnUntraced(function*({ head, owner, sessionId }: GivenBack) {
     if (head === 0) yield* sql`DELETE FROM fiberloop_sessions WHERE id = ${sessionId} AND owner = ${owner} AND head = 0`
+    // what this writer sent and still is on its way must not arrive in a session that is free
     yield* sql`
-      UPDATE fiberloop_sessions SET owner = NULL, lease = 0 ${caughtUp} WHERE id = ${sessionId} AND owner = ${owner}`
+      UPDATE fiberloop_sessions SET owner = NULL, lease = 0, epoch = epoch + 1 ${caughtUp}
+      WHERE id = ${sessionId} AND owner = ${owner}`
   }, answered)
 
   const done = ({ owner }: GivenBack) => Effect.sync(() => void given.delete(owner))

@@ -23,8 +23,8 @@ export interface Visitor {
 }
 
 /**
- * The environment of a session's last run, `before` being its log as far as that is known and needed. `SessionBusy` where the session is
- * live; undefined, and nothing taken, where it had no run yet.
+ * The environment of a session's last run, `before` being its log as far as that is known and needed. `SessionBusy` where the
+ * session is live; undefined, and nothing taken, where it had no run yet.
  */
 export const open = Effect.fnUntraced(function*(
   { definition, services, settings }: Visitor,

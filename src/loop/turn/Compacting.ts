@@ -15,7 +15,6 @@ import * as Transcript from "../../run/Transcript.ts"
 import * as Usage from "../../run/Usage.ts"
 import * as CompactionLaws from "../../services/CompactionLaws.ts"
 import * as ContextManager from "../../services/ContextManager.ts"
-import * as Prices from "../../services/Prices.ts"
 import * as Timeouts from "../../services/Timeouts.ts"
 import * as AppCode from "../env/AppCode.ts"
 import type * as Env from "../env/Env.ts"
@@ -111,7 +110,7 @@ const make = Effect.fnUntraced(function*(
     cause: request.cause ?? request.force ?? "messages",
     ...(memory === undefined ? {} : { memory }),
     ...(pruned === undefined ? {} : { pruned }),
-    usage: spentOn(env, request, compaction),
+    usage: spentOn(request, compaction),
     ...snapshotOf(env, change)
   }
   journal.record(compacted)
@@ -124,7 +123,7 @@ const discard = (
   request: ContextManager.Request,
   error: ContextManager.CompactionError
 ): void => {
-  const usage = spentOn(env, request, error)
+  const usage = spentOn(request, error)
   if (Usage.total(usage) === 0) return
   discarded(env, error.message, usage)
 }
@@ -134,12 +133,11 @@ const discarded = ({ journal }: Env.Env, message: string, usage: Usage.Usage): v
 
 /** What a strategy told of on the way, and in the end. */
 const spentOn = (
-  { prices }: Env.Env,
   { ledger }: ContextManager.Request,
   { model, usage = Usage.zero }: Pick<ContextManager.CompactionError, "model" | "usage">
 ): Usage.Usage => {
-  const counted = Usage.counted(usage)
-  return Usage.add(ledger.noted(), model === undefined ? counted : Prices.costed(prices, model, counted))
+  ledger.note(usage, model)
+  return ledger.noted()
 }
 
 /** Left out where the event would be more than a store holds; readers begin at the beginning then. */

@@ -44,7 +44,8 @@ const ledgerOf = ({ journal, prices }: Env.Env): ContextManager.Ledger => {
       return RunDecision.limitReached({ ...state, totals: { ...state.totals, usage } }, journal.now()) === undefined
     },
     note: (usage, model) => {
-      noted = Usage.add(noted, Prices.costed(prices, model, Usage.counted(usage)))
+      const counted = Usage.counted(usage)
+      noted = Usage.add(noted, model === undefined ? counted : Prices.costed(prices, model, counted))
     },
     noted: () => noted
   }

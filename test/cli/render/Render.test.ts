@@ -117,7 +117,7 @@ describe("on a terminal", () => {
       ]),
       `! ↻ the conversation was shortened from 20 to 3 messages, about 500 to 80 tokens
 !   by the strategy "summary" · the provider said that it was too much · 10 tokens (8 in, 2 out)
-! ↻ the conversation could not be shortened: no answer · 10 tokens (8 in, 2 out)
+! ↻ an attempt to shorten the conversation failed: no answer · 10 tokens (8 in, 2 out)
 `
     )
   })

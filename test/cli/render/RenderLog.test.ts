@@ -168,7 +168,7 @@ There it is.
 
     it("that failed, with why and what it took", () => {
       const failed = { _tag: "CompactionDiscarded", message: "the model\nsaid no", usage } as const
-      const line = "↻ the conversation could not be shortened: the model said no · 1000 tokens (900 in, 100 out)"
+      const line = "↻ an attempt to shorten the conversation failed: the model said no · 1000 tokens (900 in, 100 out)"
       assert.include(added([failed]), `${line} · cost 0.0123\n`)
     })
 

@@ -1,9 +1,11 @@
 /** What a writer makes of appends of which the outcome is not known, on a real database whose answers get lost. */
+import * as PgClient from "@effect/sql-pg/PgClient"
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Reactivity from "effect/reactivity/Reactivity"
+import * as Redacted from "effect/Redacted"
 import * as Scope from "effect/Scope"
 import * as SqlClient from "effect/sql/SqlClient"
 import * as SqlError from "effect/sql/SqlError"
@@ -11,11 +13,19 @@ import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
+import { OwnerLiveness } from "../../../src/layers/OwnerLiveness.ts"
+import * as PgAppend from "../../../src/layers/postgres/PgAppend.ts"
 import * as SessionStoreSql from "../../../src/layers/SessionStoreSql.ts"
+import * as Answered from "../../../src/layers/sql/Answered.ts"
 import * as SessionAppend from "../../../src/layers/sql/SessionAppend.ts"
+import * as SessionClaims from "../../../src/layers/sql/SessionClaims.ts"
+import * as SessionRows from "../../../src/layers/sql/SessionRows.ts"
+import * as SessionTables from "../../../src/layers/sql/SessionTables.ts"
 import * as SqliteErrors from "../../../src/layers/sqlite/SqliteErrors.ts"
 import * as SqliteClient from "../../../src/layers/SqliteClient.ts"
+import type * as SessionStore from "../../../src/services/SessionStore.ts"
 import { notice, notices, reasonOf } from "../../../src/testing/sessions/Fixtures.ts"
+import * as PgDatabases from "../../support/PgDatabases.ts"
 import { temporaryFolder } from "../../support/Processes.ts"
 
 type Store = Effect.Effect<boolean, SqlError.SqlError>
@@ -139,6 +149,44 @@ it.effect("a closed writer stores nothing more, also what it had left open and c
     assert.strictEqual((yield* reasonOf(session.append(notices(1, 2))))._tag, "StaleWriter")
     assert.isUndefined(yield* store.info("t"))
   }))
+
+interface Client {
+  readonly sql: SqlClient.SqlClient
+  readonly append: SessionAppend.Append
+}
+const clients: Record<string, Effect.Effect<Client, SqlError.SqlError, Reactivity.Reactivity | Scope.Scope>> = {
+  SQLite: Effect.flatMap(temporaryFolder, (folder) => {
+    const client = SqliteClient.make({ filename: join(folder, "s.db") })
+    return Effect.map(client, (sql) => ({ sql, append: SessionAppend.make(sql, sql.transact) }))
+  }),
+  Postgres: Effect.flatMap(PgDatabases.database, (url) => {
+    const client = PgClient.make({ url: Redacted.make(url) })
+    return Effect.map(client, (sql) => ({ sql, append: PgAppend.make(sql) }))
+  })
+}
+it.effect.each(Object.entries(clients))(
+  "one that arrives after its session was given back is not stored: %s",
+  ([, client]) =>
+    Effect.gen(function*() {
+      const { append, sql } = yield* Effect.provide(client, Reactivity.layer)
+      const answered = Answered.within(undefined)
+      const migrated = SessionTables.migrate(SqliteErrors.explain("s"), answered)
+      yield* Effect.provideService(migrated, SqlClient.SqlClient, sql)
+      const claims = yield* SessionClaims.make(sql, yield* OwnerLiveness, answered)
+      const { epoch, info, owner, session } = yield* claims.claim("s", { runId: "run-1", create: true })
+      const store = (before: SessionStore.SessionInfo, seq: number) => {
+        const next = { ...before, head: seq }
+        return Effect.map(
+          append({ session, epoch, before, next }, [SessionRows.toRow(notice({ seq }))]),
+          (isStored) => ({ isStored, next })
+        )
+      }
+      const { isStored, next } = yield* store(info, 1)
+      assert.isTrue(isStored)
+      yield* claims.release({ session, epoch, owner, info }, 1)
+      assert.isFalse((yield* store(next, 2)).isStored)
+    })
+)
 
 it.effect("any number of appends at once are stored in their order", () =>
   Effect.gen(function*() {
