@@ -74,6 +74,30 @@ describe("an answer", () => {
       }
     }))
 
+  it.effect("that comes in whole messages, a piece in each, is all of them", () =>
+    Effect.gen(function*() {
+      const piece = (content: string, finish_reason: string | null = null) => ({
+        choices: [{ index: 0, message: { role: "assistant", content }, finish_reason }]
+      })
+      for (const { parts } of yield* answers(data(piece("H"), piece("ï"), piece("!", "stop")) + OpenAi.done)) {
+        assert.strictEqual(OpenAi.text(parts), "Hï!")
+      }
+    }))
+
+  it.effect("with what no piece said in a last whole message has that, too", () =>
+    Effect.gen(function*() {
+      const call = { id: "a", type: "function", function: { name: "f", arguments: "{\"n\":1}" } }
+      const last = (message: object) => data({ choices: [{ index: 0, finish_reason: "stop", message }], usage: counts })
+      for (const { parts } of yield* answers(hello + last({ ...whole, tool_calls: [call] }))) {
+        assert.deepStrictEqual(OpenAi.calls(parts), [{ id: "a", name: "f", params: { n: 1 } }])
+        assert.strictEqual(OpenAi.text(parts), "Hï")
+      }
+      const thought = { reasoning_content: "Hm." }
+      for (const { parts } of yield* answers(data(delta(thought)) + last({ ...whole, ...thought }))) {
+        assert.deepStrictEqual([OpenAi.reasoning(parts), OpenAi.text(parts)], ["Hm.", "Hï"])
+      }
+    }))
+
   it.effect("with its calls again in a last whole message has each once", () =>
     Effect.gen(function*() {
       const call = { id: "a", type: "function", function: { name: "f", arguments: "{\"n\":1}" } }
