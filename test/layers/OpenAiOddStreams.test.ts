@@ -127,6 +127,18 @@ describe("an error", () => {
     ["of its gateway, on a web page", `${hello}<html><body>502</body></html>\n`, "StreamTruncated", undefined],
     ["that is none, on a line without a field", `${hello}{"done":true}\n`, "StreamTruncated", undefined],
     [
+      "in lines of plain text",
+      `${hello}event: error\ndata: boom\ndata: This model's maximum context length is 10 tokens\n\n`,
+      "ContextOverflow",
+      "boom"
+    ],
+    [
+      "behind an event from which no blank line parts it",
+      `${hello.trimEnd()}\nevent: error\ndata: {"message":"boom"}\n\n`,
+      "Overloaded",
+      "boom"
+    ],
+    [
       "beside an empty choice (Groq)",
       hello + data({ choices: [], x_groq: { id: "r", error: "boom" } }) + OpenAi.done,
       "Overloaded",
