@@ -191,6 +191,16 @@ describe("OpenRouter", () => {
       assert.deepStrictEqual(assistants(server.requests[1]?.body.messages)[0].reasoning_details, details)
     }))
 
+  it.live("gets them once also where all other reasoning is sent", () =>
+    Effect.gen(function*() {
+      const answer = data(reasoned(text("Hm.")), delta({ content: "Hi" }), finish("stop"))
+      const server = yield* OpenAi.make(events(answer), said("Done."))
+      yield* conversation(modelOf(server, { sendReasoning: true }))
+      const [message] = assistants(server.requests[1]?.body.messages)
+      assert.deepStrictEqual(message.reasoning_details, [text("Hm.")])
+      assert.notProperty(message, "reasoning_content")
+    }))
+
   it.live("gets none of another's, and none where reasoning is not to be sent", () =>
     Effect.gen(function*() {
       const answer = data(reasoned(text("Hm.")), toolCalls(called(1)), finish("tool_calls"))
