@@ -173,7 +173,11 @@ describe("messages", () => {
           const assistant: Prompt.AssistantMessageEncoded = {
             role: "assistant",
             content: [
-              { type: "reasoning", text: "hm", options: { openai: { reasoningContentOf: "m" } } },
+              {
+                type: "reasoning",
+                text: "hm",
+                options: { openai: { from: "api.openai.com/m", isReasoningContent: true } }
+              },
               { type: "tool-call", id: "a", name: "f", params: {} }
             ]
           }
