@@ -343,6 +343,18 @@ describe("tools", () => {
       })
   )
 
+  it.effect("a strict tool stays strict whatever its arguments are called", () =>
+    Effect.gen(function*() {
+      const parameters = Schema.Struct({
+        not: Schema.String,
+        prefixItems: Schema.Struct({ patternProperties: Schema.String }),
+        additionalProperties: Schema.Struct({ a: Schema.String })
+      })
+      const kit = Toolkit.make(Tool.make("odd", { parameters }).annotate(Tool.Strict, true))
+      const toolkit = yield* Effect.provide(kit, kit.toLayer({ odd: () => Effect.void }))
+      assert.isTrue((yield* bodyOf({ toolkit })).tools[0].function.strict)
+    }))
+
   it.effect.each<readonly [LanguageModel.ToolChoice<string>, unknown, ReadonlyArray<string>]>([
     ["auto", "auto", ["weather", "now", "strict"]],
     ["none", "none", ["weather", "now", "strict"]],
