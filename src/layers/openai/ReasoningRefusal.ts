@@ -1,6 +1,6 @@
 /**
  * Servers that refuse the reasoning that they gave, because a gateway renamed it or a model of theirs takes none: told by
- * their words, asked once more without it, and not again with it.
+ * their words, asked once more without it, and not again with it where that was the remedy.
  *
  * Does not own which reasoning is sent (`ChatMessages`).
  */
