@@ -196,6 +196,8 @@ describe("an error", () => {
   it.effect.each<readonly [string, string]>([
     ["a list of errors (Cloudflare)", "{\"success\":false,\"errors\":[{\"code\":5007,\"message\":\"boom\"}]}"],
     ["a list under error (Cloudflare)", "{\"success\":false,\"error\":[{\"code\":2001,\"message\":\"boom\"}]}"],
+    ["a message with what it found by field (Laravel)", "{\"message\":\"boom\",\"errors\":{\"model\":[\"gone\"]}}"],
+    ["a message with a list of what it found", "{\"message\":\"boom\",\"errors\":[{\"field\":\"model\"}]}"],
     ["an event (Qwen)", "id:1\nevent:error\n:HTTP_STATUS/400\ndata:{\"code\":\"Invalid\",\"message\":\"boom\"}\n\n"]
   ])("with a status is read from %s", ([, body]) =>
     Effect.gen(function*() {
