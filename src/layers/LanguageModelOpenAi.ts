@@ -47,8 +47,8 @@ export interface Options {
   /**
    * Whether reasoning goes back, to the host and model that it came from. Default `"auto"`: what came as `reasoning_details`
    * always, as OpenRouter asks, and as `reasoning_content` where tools are offered or were called, as DeepSeek does. `true`
-   * sends all other reasoning as `reasoning_content` too. A server that refuses it is asked once more without it, and not
-   * again. Never to api.openai.com, which has no such field.
+   * sends all other reasoning as `reasoning_content` too. A server that refuses it is asked once more without it; one that
+   * answers then gets none any more. Never to api.openai.com, which has no such field.
    */
   readonly sendReasoning?: boolean | "auto" | undefined
   /**

@@ -173,7 +173,11 @@ describe("messages", () => {
           const assistant: Prompt.AssistantMessageEncoded = {
             role: "assistant",
             content: [
-              { type: "reasoning", text: "hm", options: { openai: { reasoningContentOf: "m" } } },
+              {
+                type: "reasoning",
+                text: "hm",
+                options: { openai: { from: "api.openai.com/m", isReasoningContent: true } }
+              },
               { type: "tool-call", id: "a", name: "f", params: {} }
             ]
           }
@@ -338,6 +342,18 @@ describe("tools", () => {
         assert.isFalse(sent.strict)
       })
   )
+
+  it.effect("a strict tool stays strict whatever its arguments are called", () =>
+    Effect.gen(function*() {
+      const parameters = Schema.Struct({
+        not: Schema.String,
+        prefixItems: Schema.Struct({ patternProperties: Schema.String }),
+        additionalProperties: Schema.Struct({ a: Schema.String })
+      })
+      const kit = Toolkit.make(Tool.make("odd", { parameters }).annotate(Tool.Strict, true))
+      const toolkit = yield* Effect.provide(kit, kit.toLayer({ odd: () => Effect.void }))
+      assert.isTrue((yield* bodyOf({ toolkit })).tools[0].function.strict)
+    }))
 
   it.effect.each<readonly [LanguageModel.ToolChoice<string>, unknown, ReadonlyArray<string>]>([
     ["auto", "auto", ["weather", "now", "strict"]],

@@ -74,6 +74,30 @@ describe("an answer", () => {
       }
     }))
 
+  it.effect("that comes in whole messages, a piece in each, is all of them", () =>
+    Effect.gen(function*() {
+      const piece = (content: string, finish_reason: string | null = null) => ({
+        choices: [{ index: 0, message: { role: "assistant", content }, finish_reason }]
+      })
+      for (const { parts } of yield* answers(data(piece("H"), piece("ï"), piece("!", "stop")) + OpenAi.done)) {
+        assert.strictEqual(OpenAi.text(parts), "Hï!")
+      }
+    }))
+
+  it.effect("with what no piece said in a last whole message has that, too", () =>
+    Effect.gen(function*() {
+      const call = { id: "a", type: "function", function: { name: "f", arguments: "{\"n\":1}" } }
+      const last = (message: object) => data({ choices: [{ index: 0, finish_reason: "stop", message }], usage: counts })
+      for (const { parts } of yield* answers(hello + last({ ...whole, tool_calls: [call] }))) {
+        assert.deepStrictEqual(OpenAi.calls(parts), [{ id: "a", name: "f", params: { n: 1 } }])
+        assert.strictEqual(OpenAi.text(parts), "Hï")
+      }
+      const thought = { reasoning_content: "Hm." }
+      for (const { parts } of yield* answers(data(delta(thought)) + last({ ...whole, ...thought }))) {
+        assert.deepStrictEqual([OpenAi.reasoning(parts), OpenAi.text(parts)], ["Hm.", "Hï"])
+      }
+    }))
+
   it.effect("with its calls again in a last whole message has each once", () =>
     Effect.gen(function*() {
       const call = { id: "a", type: "function", function: { name: "f", arguments: "{\"n\":1}" } }
@@ -102,6 +126,18 @@ describe("an error", () => {
     ],
     ["of its gateway, on a web page", `${hello}<html><body>502</body></html>\n`, "StreamTruncated", undefined],
     ["that is none, on a line without a field", `${hello}{"done":true}\n`, "StreamTruncated", undefined],
+    [
+      "in lines of plain text",
+      `${hello}event: error\ndata: boom\ndata: This model's maximum context length is 10 tokens\n\n`,
+      "ContextOverflow",
+      "boom"
+    ],
+    [
+      "behind an event from which no blank line parts it",
+      `${hello.trimEnd()}\nevent: error\ndata: {"message":"boom"}\n\n`,
+      "Overloaded",
+      "boom"
+    ],
     [
       "beside an empty choice (Groq)",
       hello + data({ choices: [], x_groq: { id: "r", error: "boom" } }) + OpenAi.done,
@@ -160,6 +196,8 @@ describe("an error", () => {
   it.effect.each<readonly [string, string]>([
     ["a list of errors (Cloudflare)", "{\"success\":false,\"errors\":[{\"code\":5007,\"message\":\"boom\"}]}"],
     ["a list under error (Cloudflare)", "{\"success\":false,\"error\":[{\"code\":2001,\"message\":\"boom\"}]}"],
+    ["a message with what it found by field (Laravel)", "{\"message\":\"boom\",\"errors\":{\"model\":[\"gone\"]}}"],
+    ["a message with a list of what it found", "{\"message\":\"boom\",\"errors\":[{\"field\":\"model\"}]}"],
     ["an event (Qwen)", "id:1\nevent:error\n:HTTP_STATUS/400\ndata:{\"code\":\"Invalid\",\"message\":\"boom\"}\n\n"]
   ])("with a status is read from %s", ([, body]) =>
     Effect.gen(function*() {

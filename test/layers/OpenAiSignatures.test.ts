@@ -16,6 +16,7 @@ import * as Fiberloop from "../../src/Fiberloop.ts"
 import * as Metadata from "../../src/layers/aisdk/Metadata.ts"
 import * as ModelFallback from "../../src/layers/ModelFallback.ts"
 import * as ModelOpenAi from "../../src/layers/ModelOpenAi.ts"
+import * as SessionStoreMemory from "../../src/layers/SessionStoreMemory.ts"
 import * as SessionStoreSqlite from "../../src/layers/SessionStoreSqlite.ts"
 import * as OpenAi from "../support/OpenAiServer.ts"
 
@@ -191,6 +192,16 @@ describe("OpenRouter", () => {
       assert.deepStrictEqual(assistants(server.requests[1]?.body.messages)[0].reasoning_details, details)
     }))
 
+  it.live("gets them once also where all other reasoning is sent", () =>
+    Effect.gen(function*() {
+      const answer = data(reasoned(text("Hm.")), delta({ content: "Hi" }), finish("stop"))
+      const server = yield* OpenAi.make(events(answer), said("Done."))
+      yield* conversation(modelOf(server, { sendReasoning: true }))
+      const [message] = assistants(server.requests[1]?.body.messages)
+      assert.deepStrictEqual(message.reasoning_details, [text("Hm.")])
+      assert.notProperty(message, "reasoning_content")
+    }))
+
   it.live("gets none of another's, and none where reasoning is not to be sent", () =>
     Effect.gen(function*() {
       const answer = data(reasoned(text("Hm.")), toolCalls(called(1)), finish("tool_calls"))
@@ -274,6 +285,61 @@ describe("a server that refuses the reasoning that it gave", () => {
       })
       assert.deepStrictEqual(yield* conversation(modelOf(server), ["go"]), ["Done."])
       assert.lengthOf(server.requests, 4)
+    }))
+
+  it.live.each<readonly [string, number, object]>([
+    ["Groq", 400, {
+      error: {
+        message: "'messages.2' : for 'role:assistant' the following must be satisfied"
+          + "[('messages.2' : property 'reasoning_content' is unsupported)]",
+        type: "invalid_request_error"
+      }
+    }],
+    ["Mistral", 422, {
+      object: "error",
+      message: {
+        detail: [{
+          type: "extra_forbidden",
+          loc: ["body", "messages", 2, "assistant", "reasoning_content"],
+          msg: "Extra inputs are not permitted"
+        }]
+      }
+    }]
+  ])("is known by the words of %s", ([, code, words]) =>
+    Effect.gen(function*() {
+      const server = yield* OpenAi.make(({ messages }) => {
+        if (assistants(messages).some((message) => "reasoning_content" in message)) return status(code, words)
+        return callsOf(messages).length === 0
+          ? events(data(delta({ reasoning_content: "Hm." }), toolCalls(called(1)), finish("tool_calls")))
+          : said("Done.")
+      })
+      assert.deepStrictEqual(yield* conversation(modelOf(server), ["go"]), ["Done."])
+    }))
+
+  it.live("is asked with it again where it does not answer without it, either", () =>
+    Effect.gen(function*() {
+      let isFirst = true
+      const server = yield* OpenAi.make(({ messages }) => {
+        if (assistants(messages).length === 0) {
+          return events(data(delta({ reasoning_content: "Hm." }), delta({ content: "Hi" }), finish("stop")))
+        }
+        if (assistants(messages).some((message) => !("reasoning_content" in message))) {
+          return status(400, { error: { message: "The `reasoning_content` must be passed back to the API." } })
+        }
+        if (!isFirst) return said("Done.")
+        isFirst = false
+        return status(400, { error: { message: "messages.2.reasoning_content: the text is too odd" } })
+      })
+      const model = yield* Layer.build(modelOf(server))
+      const share = Layer.succeedContext(model)
+      const below = Layer.mergeAll(Fiberloop.layer, SessionStoreMemory.layer, share, tools)
+      const agent = yield* Agent.make({ instructions: "Look.", toolkit }).pipe(
+        Effect.provide(yield* Layer.build(below))
+      )
+      const ask = agent.run({ input: "go", sessionId: "s" })
+      yield* ask
+      yield* Effect.flip(ask)
+      assert.strictEqual((yield* ask).text, "Done.")
     }))
 
   it.live("is not one that misses it", () =>

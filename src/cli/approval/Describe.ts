@@ -7,9 +7,8 @@
  */
 import type * as Tool from "effect/ai/Tool"
 import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
 import * as Result from "effect/Result"
-import * as Schema from "effect/Schema"
+import * as ToolCodecs from "../../layers/tools/ToolCodecs.ts"
 import * as ShellWord from "../render/ShellWord.ts"
 import * as Visible from "../render/Visible.ts"
 import * as RunCommand from "../tools/command/RunCommand.ts"
@@ -28,26 +27,26 @@ export const describe =
   (root: Root.Root, shown: ShownFiles.ShownFiles) => (tool: string, params: unknown): Effect.Effect<string> => {
     switch (tool) {
       case "write_file":
-        return decoded(WriteFile.tool.parametersSchema, tool, params, (params) => writing(root, params, shown))
+        return decoded(WriteFile.tool, params, (params) => writing(root, params, shown))
       case "edit_file":
-        return decoded(EditFile.tool.parametersSchema, tool, params, (params) => editing(root, params, shown))
+        return decoded(EditFile.tool, params, (params) => editing(root, params, shown))
       case "run_command":
-        return decoded(RunCommand.tool.parametersSchema, tool, params, (params) => Effect.succeed(running(params)))
+        return decoded(RunCommand.tool, params, (params) => Effect.succeed(running(params)))
       default:
         return Effect.succeed(raw(tool, params))
     }
   }
 
-const decoded = <A>(
-  schema: Schema.Decoder<A>,
-  tool: string,
+/** Shows what the handler would get. */
+const decoded = <T extends Tool.Any>(
+  tool: T,
   params: unknown,
-  show: (params: A) => Effect.Effect<string>
+  show: (params: Tool.Parameters<T>) => Effect.Effect<string>
 ): Effect.Effect<string> =>
-  Option.match(Schema.decodeUnknownOption(schema)(params), {
-    onNone: () =>
-      Effect.succeed(`${raw(tool, params)}\nThese are not the parameters of this tool: the call will fail.`),
-    onSome: show
+  Effect.matchEffect(ToolCodecs.of(tool).decode(params), {
+    onFailure: () =>
+      Effect.succeed(`${raw(tool.name, params)}\nThese are not the parameters of this tool: the call will fail.`),
+    onSuccess: (params) => show(params as Tool.Parameters<T>)
   })
 
 /** Any call, as JSON. */

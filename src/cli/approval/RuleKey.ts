@@ -1,27 +1,30 @@
 /**
  * Owns what "allow this for the session" covers: one command, word by word, in one folder, for as long at most. Never a
- * prefix or a pattern; never a change of a file, of which every one is shown before it is made. Pure.
+ * prefix or a pattern; never a change of a file, of which every one is shown before it is made.
  */
 import type * as Tool from "effect/ai/Tool"
-import * as Option from "effect/Option"
-import * as Schema from "effect/Schema"
+import * as Effect from "effect/Effect"
 import { normalize } from "node:path"
+import * as ToolCodecs from "../../layers/tools/ToolCodecs.ts"
 import * as RunCommand from "../tools/command/RunCommand.ts"
 
 /**
  * Equal keys are the same rule. Folders are compared by their text: one folder under two names is two rules, which asks once
  * too often. `undefined` for parameters that the tool refuses and for any other tool: no rule can be made.
  */
-export const of = (tool: string, params: unknown): string | undefined =>
+export const of = (tool: string, params: unknown): Effect.Effect<string | undefined> =>
   tool === RunCommand.tool.name
-    ? Option.getOrUndefined(Option.map(decode(params), (params) => JSON.stringify(whole(params))))
-    : undefined
+    ? Effect.match(ToolCodecs.of(RunCommand.tool).decode(params), {
+      onFailure: () => undefined,
+      onSuccess: (params) => JSON.stringify(whole(params as Params))
+    })
+    : Effect.succeed(undefined)
 
-const decode = Schema.decodeUnknownOption(RunCommand.tool.parametersSchema)
+type Params = Tool.Parameters<typeof RunCommand.tool>
 
 /** Every argument, those that were left out as what they stand for. */
 const whole = (
-  { command, cwd = ".", timeoutSeconds = RunCommand.defaultTimeout }: Tool.Parameters<typeof RunCommand.tool>
+  { command, cwd = ".", timeoutSeconds = RunCommand.defaultTimeout }: Params
 ) => [pathOf(cwd), timeoutSeconds, ...command]
 
 /** Without "./", "a/../" and a slash at the end. */

@@ -86,8 +86,10 @@ const reasoningFields = (parts: ReadonlyArray<Prompt.ReasoningPart>, hasTools: b
   const { sendReasoning, to } = options
   if (sendReasoning === false) return {}
   const attached = parts.map((part) => Attached.sent(part, to))
-  const isAll = sendReasoning === true
-  const said = parts.filter((_, i) => isAll || (hasTools && attached[i]!.isReasoningContent))
+  const said = parts.filter((_, i) => {
+    const { isReasoningContent, reasoningDetails } = attached[i]!
+    return (hasTools && isReasoningContent) || (sendReasoning === true && reasoningDetails === undefined)
+  })
   const reasoning_content = said.map(({ text }) => text).join("")
   const isThere = reasoning_content !== "" || (said.length > 0 && attached.some((one) => one.isReasoningContent))
   const reasoning_details = ReasoningDetails.whole(attached.flatMap((one) => one.reasoningDetails ?? []))

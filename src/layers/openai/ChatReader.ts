@@ -38,6 +38,9 @@ const notAStream = (endpoint: Endpoint, what: string): AiError.AiError =>
       + `(most end in /v1) and that the model can stream`
   )
 
+/** Whether a text is the data of events that no blank line parts. */
+const isUnparted = (data: string): boolean => Json.object(Json.parse(data.split("\n", 1)[0]!)) !== undefined
+
 /** The reader of a body of this content type, whose answer is by the model of this name. */
 export const make = (endpoint: Endpoint, contentType: string, model: string): ChatReader => {
   const response = ChatResponse.make(Attached.source(endpoint.hostname, model))
@@ -76,8 +79,11 @@ export const make = (endpoint: Endpoint, contentType: string, model: string): Ch
     if (outcome !== undefined || said === "") return
     if (said === "[DONE]") return settle()
     const json = Json.parse(data)
-    // events that no blank line parts
-    if (json === undefined && said.includes("\n")) return said.split("\n").forEach((line) => read(name, line))
+    if (json === undefined && isUnparted(said)) {
+      const lines = said.split("\n")
+      // the name is the last one's
+      return lines.forEach((line, i) => read(i === lines.length - 1 ? name : "", line))
+    }
     const payload = Json.object(json)
     if (name === "error" || (payload !== undefined && ProviderError.isError(payload))) {
       outcome = AdapterErrors.fromProvider(endpoint, ProviderError.read(json ?? data))

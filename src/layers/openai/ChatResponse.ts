@@ -63,8 +63,8 @@ export const make = (from: string): ChatResponse => {
   const calls = new ToolCalls(from)
   const seal = new Seal(from)
   let isAnnounced = false
-  /** A message that is whole and comes behind its pieces says them again (MiniMax). */
-  let isBegun = false
+  /** what came in pieces */
+  const pieces = { reasoning: false, text: false, toolCalls: false }
   let open: "text" | "reasoning" | undefined
   let blocks = 0
   let finishReason: string | undefined
@@ -96,8 +96,22 @@ export const make = (from: string): ChatResponse => {
       close(out)
       calls.push(chunk.toolCalls, out)
     }
-    isBegun ||= blocks > 0 || chunk.toolCalls.length > 0
   }
+
+  const addPiece = (chunk: ChatChunk, out: Parts) => {
+    add(chunk, out)
+    pieces.reasoning ||= chunk.reasoning !== "" || chunk.reasoningDetails.length > 0
+    pieces.text ||= chunk.text !== ""
+    pieces.toolCalls ||= chunk.toolCalls.length > 0
+  }
+
+  /** A message that is whole, without what it says again of pieces before it (MiniMax). */
+  const unsaid = (chunk: ChatChunk): ChatChunk => ({
+    ...chunk,
+    ...(pieces.reasoning ? { reasoning: "", reasoningDetails: [] } : {}),
+    ...(pieces.text ? { text: "" } : {}),
+    ...(pieces.toolCalls ? { toolCalls: [] } : {})
+  })
 
   return {
     isFinished: () => finishReason !== undefined,
@@ -108,7 +122,8 @@ export const make = (from: string): ChatResponse => {
         const { created, id, model } = chunk
         out.push({ type: "response-metadata", id, modelId: model, timestamp: timestamp(created) })
       }
-      if (!(chunk.isWhole && isBegun)) add(chunk, out)
+      if (chunk.isWhole) add(unsaid(chunk), out)
+      else addPiece(chunk, out)
       finishReason ??= chunk.finishReason
       usage = chunk.usage ?? usage
       isComplete = finishReason !== undefined && chunk.usage !== undefined && TokenUsage.isSome(chunk.usage)

@@ -1,6 +1,6 @@
 /**
  * Servers that refuse the reasoning that they gave, because a gateway renamed it or a model of theirs takes none: told by
- * their words, asked once more without it, and not again with it.
+ * their words, asked once more without it, and not again with it where that was the remedy.
  *
  * Does not own which reasoning is sent (`ChatMessages`).
  */
@@ -8,27 +8,37 @@ import type * as AiError from "effect/ai/AiError"
 import * as Effect from "effect/Effect"
 import type * as ChatMessages from "./ChatMessages.ts"
 
-/** DeepSeek says with the same name that it misses it. */
-const isRefused = ({ reason }: AiError.AiError): boolean => {
-  if (reason._tag !== "InvalidRequestError") return false
+/** What a server says of reasoning in a request that it does not take; DeepSeek says with the same name that it misses it. */
+const saysOfReasoning = ({ reason }: AiError.AiError): "refused" | "missed" | undefined => {
+  if (reason._tag !== "InvalidRequestError") return undefined
   const said = `${reason.parameter} ${reason.description}`
-  return /reasoning_(content|details)/.test(said) && !/must be|miss|requir|passed back/i.test(said)
+  if (!/reasoning_(content|details)/.test(said)) return undefined
+  // Groq: what "must be satisfied" is that the field is not there
+  return /must be (?!satisfied)|miss|requir|passed back/i.test(said) ? "missed" : "refused"
 }
 
 type Sending = ChatMessages.Options["sendReasoning"]
 
-/** Sends calls with their reasoning until the server refuses it; from then on without. */
+/** Sends calls with their reasoning until the server refuses it, and takes them without; from then on without. */
 export const untilRefused = <Args extends ReadonlyArray<unknown>, A, R>(
   asked: Sending,
   send: (sendReasoning: Sending, ...args: Args) => Effect.Effect<A, AiError.AiError, R>
 ) => {
   let sending = asked
+  const stop = Effect.sync(() => {
+    sending = false
+  })
   return (...args: Args): Effect.Effect<A, AiError.AiError, R> =>
     Effect.suspend(() => {
       if (sending === false) return send(false, ...args)
-      return Effect.catchIf(send(sending, ...args), isRefused, () => {
-        sending = false
-        return send(false, ...args)
-      })
+      return Effect.catchIf(send(sending, ...args), (error) =>
+        saysOfReasoning(error) === "refused", (error) =>
+        send(false, ...args).pipe(
+          Effect.tap(stop),
+          // it wants reasoning, and not this one
+          Effect.mapError((next) =>
+            saysOfReasoning(next) === "missed" ? error : next
+          )
+        ))
     })
 }

@@ -86,10 +86,13 @@ const told = (value: Json.Json | undefined): Json.Json | undefined => {
 const refusal = (base: Json.JsonObject | undefined): Json.JsonObject | undefined =>
   base?.status_code ? { code: base.status_code, message: base.status_msg ?? null } : undefined
 
-/** What a payload has under `error`, `errors` (Cloudflare) or `base_resp`, in its choice (OpenRouter) or in `x_groq`. */
+/**
+ * What a payload has under `error`, `errors` (Cloudflare; beside a message they are its details) or `base_resp`, in its choice
+ * (OpenRouter) or in `x_groq`.
+ */
 const errorOf = (root: Json.JsonObject): Json.Json | undefined =>
   told(root.error)
-    ?? told(root.errors)
+    ?? (Json.text(root.message) === undefined ? told(Json.array(root.errors)[0]) : undefined)
     ?? told(Json.object(Json.array(root.choices)[0])?.error)
     ?? told(Json.object(root.x_groq)?.error)
     ?? refusal(Json.object(root.base_resp))

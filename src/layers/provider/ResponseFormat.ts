@@ -29,12 +29,16 @@ const make = (name: string, schema: JsonSchema.JsonSchema, strict: boolean): Res
 export const ofObject = (name: string, schema: Schema.Constraint): ResponseFormat =>
   make(name, Tool.getJsonSchemaFromSchema(schema, { transformer: toCodecOpenAI }), true)
 
+/** Where schemas stand by names that are anybody's. */
+const named: ReadonlySet<string> = new Set(["properties", "$defs", "definitions"])
+
 /** Whether this holds for a node of a schema and all below it. */
-const holds = (json: Json.Json, of: (node: Json.JsonObject) => boolean): boolean => {
+const holds = (json: Json.Json, of: (node: Json.JsonObject) => boolean, isNamed = false): boolean => {
   if (typeof json !== "object" || json === null) return true
   const node = Json.object(json)
   if (node === undefined) return Json.array(json).every((item) => holds(item, of))
-  return of(node) && Object.values(node).every((member) => holds(member, of))
+  return (isNamed || of(node))
+    && Object.entries(node).every(([key, member]) => holds(member, of, !isNamed && named.has(key)))
 }
 
 /** Whether the schema of strict mode has the same members: neither tuples nor records, which effect/ai writes as something else. */

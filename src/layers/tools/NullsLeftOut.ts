@@ -47,26 +47,25 @@ const without = (value: unknown, paths: ReadonlyArray<Path>): unknown => {
   return copy
 }
 
-/** Whether an issue is that one of these properties is missing. */
-const misses = (issue: SchemaIssue.Issue, paths: ReadonlyArray<Path>): boolean => {
+/** The properties of which an issue says that they are missing. */
+const missingIn = (issue: SchemaIssue.Issue, path: Path): ReadonlyArray<Path> => {
   switch (issue._tag) {
     case "MissingKey":
-      return paths.some((path) => path.length === 0)
-    case "Pointer": {
-      const { length } = issue.path
-      const below = paths.filter((path) => issue.path.every((key, i) => key === path[i]))
-      return misses(issue.issue, below.map((path) => path.slice(length)))
-    }
+      return [path]
+    case "Pointer":
+      return missingIn(issue.issue, [...path, ...issue.path])
     case "Composite":
     case "AnyOf":
-      return issue.issues.some((inner) => misses(inner, paths))
+      return issue.issues.flatMap((inner) => missingIn(inner, path))
     case "Filter":
     case "Encoding":
-      return misses(issue.issue, paths)
+      return missingIn(issue.issue, path)
     default:
-      return false
+      return []
   }
 }
+
+const nameOf = (path: Path): string => JSON.stringify(path)
 
 type Decode<R> = (
   value: unknown,
@@ -95,7 +94,8 @@ const fitted = <R>(
         onSuccess: (decoded) => Effect.succeed({ params, decoded }),
         onFailure: (left) => {
           // what has to be there is told as the null that it is
-          const optional = paths.filter((path) => !misses(left, [path]))
+          const missing = new Set(missingIn(left, []).map(nameOf))
+          const optional = paths.filter((path) => !missing.has(nameOf(path)))
           if (optional.length === 0) return Effect.fail(first)
           const rest = without(value, optional)
           return Effect.matchEffect(decode(rest), {

@@ -225,6 +225,19 @@ describe("what is shown of run_command", () => {
     }))
 })
 
+describe("what is shown of a call with null for what it leaves out", () => {
+  it.effect.each<readonly [string, Record<string, unknown>, Record<string, null>]>([
+    ["edit_file", { path: "a.txt", oldText: "two", newText: "2" }, { all: null }],
+    ["run_command", { command: ["ls"] }, { cwd: null, timeoutSeconds: null }]
+  ])("is that of one without, as it will run: %s", ([tool, params, nulls]) =>
+    Effect.gen(function*() {
+      const files = { "a.txt": "one\ntwo\n" }
+      const text = yield* shown(files, tool, { ...params, ...nulls })
+      assert.notInclude(text, "will fail")
+      assert.strictEqual(text, yield* shown(files, tool, params))
+    }))
+})
+
 describe("what is shown of any other call", () => {
   it.effect("is its name and all its parameters", () =>
     Effect.gen(function*() {

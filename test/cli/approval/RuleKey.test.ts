@@ -2,13 +2,14 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import * as RuleKey from "../../../src/cli/approval/RuleKey.ts"
 
+const keyOf = (tool: string, params: unknown) => Effect.runSync(RuleKey.of(tool, params))
 const run = (command: ReadonlyArray<string>, cwd?: string) =>
-  RuleKey.of("run_command", cwd === undefined ? { command } : { command, cwd })
+  keyOf("run_command", cwd === undefined ? { command } : { command, cwd })
 
 describe("a rule", () => {
   it.effect("covers the same command in the same folder for as long, also where the time is left out", () =>
     Effect.sync(() => {
-      const of = (timeoutSeconds: number) => RuleKey.of("run_command", { command: ["git", "status"], timeoutSeconds })
+      const of = (timeoutSeconds: number) => keyOf("run_command", { command: ["git", "status"], timeoutSeconds })
       assert.isString(run(["git", "status"]))
       assert.strictEqual(of(100), run(["git", "status"]))
       assert.notStrictEqual(of(3_600), run(["git", "status"]))
@@ -44,16 +45,22 @@ describe("a rule", () => {
       Effect.sync(() => assert.strictEqual(run(["ls"], one), other === "" ? run(["ls"]) : run(["ls"], other)))
   )
 
+  it.effect("takes null as the tool does, for what is left out", () =>
+    Effect.sync(() => {
+      const params = { command: ["git", "status"], cwd: null, timeoutSeconds: null }
+      assert.strictEqual(keyOf("run_command", params), run(["git", "status"]))
+    }))
+
   it.effect("covers no change of a file, not even the same one", () =>
     Effect.sync(() => {
-      assert.isUndefined(RuleKey.of("write_file", { path: "a.txt", content: "x" }))
-      assert.isUndefined(RuleKey.of("edit_file", { path: "a.txt", oldText: "x", newText: "y" }))
+      assert.isUndefined(keyOf("write_file", { path: "a.txt", content: "x" }))
+      assert.isUndefined(keyOf("edit_file", { path: "a.txt", oldText: "x", newText: "y" }))
     }))
 
   it.effect("cannot be made of parameters that the tool refuses, nor for other tools", () =>
     Effect.sync(() => {
       assert.isUndefined(run([]))
-      assert.isUndefined(RuleKey.of("run_command", { command: "git status" }))
-      assert.isUndefined(RuleKey.of("delete_file", { path: "a.txt" }))
+      assert.isUndefined(keyOf("run_command", { command: "git status" }))
+      assert.isUndefined(keyOf("delete_file", { path: "a.txt" }))
     }))
 })

@@ -49,3 +49,12 @@ it.effect("many such nulls are left out at once", () =>
     const items = Array.from({ length: 5000 }, (_, n) => ({ n, note: null }))
     assert.deepStrictEqual(yield* decode({ items }), { items: items.map(({ n }) => ({ n })) })
   }))
+
+it.effect("many nulls that have to be something cost no more each than few", () =>
+  Effect.gen(function*() {
+    const Item = Schema.Struct({ n: Schema.Int, note: Schema.optionalKey(Schema.String) })
+    const { decode } = ToolCodecs.of(Tool.make("add", { parameters: Schema.Struct({ items: Schema.Array(Item) }) }))
+    const items = Array.from({ length: 20_000 }, () => ({ n: null, note: null }))
+    const told = SchemaIssue.makeFormatterDefault()(yield* Effect.flip(decode({ items })))
+    assert.include(told, `["items"][0]["n"]`)
+  }))
