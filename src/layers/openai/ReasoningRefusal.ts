@@ -17,6 +17,8 @@ const saysOfReasoning = ({ reason }: AiError.AiError): "refused" | "missed" | un
   return /must be (?!satisfied)|miss|requir|passed back/i.test(said) ? "missed" : "refused"
 }
 
+const isRefused = (error: AiError.AiError): boolean => saysOfReasoning(error) === "refused"
+
 type Sending = ChatMessages.Options["sendReasoning"]
 
 /** Sends calls with their reasoning until the server refuses it, and takes them without; from then on without. */
@@ -28,17 +30,16 @@ export const untilRefused = <Args extends ReadonlyArray<unknown>, A, R>(
   const stop = Effect.sync(() => {
     sending = false
   })
+  const without = (refused: AiError.AiError, args: Args) =>
+    send(false, ...args).pipe(
+      Effect.tap(stop),
+      // it wants reasoning, and not this one
+      Effect.mapError((error) => saysOfReasoning(error) === "missed" ? refused : error)
+    )
   return (...args: Args): Effect.Effect<A, AiError.AiError, R> =>
-    Effect.suspend(() => {
-      if (sending === false) return send(false, ...args)
-      return Effect.catchIf(send(sending, ...args), (error) =>
-        saysOfReasoning(error) === "refused", (error) =>
-        send(false, ...args).pipe(
-          Effect.tap(stop),
-          // it wants reasoning, and not this one
-          Effect.mapError((next) =>
-            saysOfReasoning(next) === "missed" ? error : next
-          )
-        ))
-    })
+    Effect.suspend(() =>
+      sending === false
+        ? send(false, ...args)
+        : Effect.catchIf(send(sending, ...args), isRefused, (refused) => without(refused, args))
+    )
 }
