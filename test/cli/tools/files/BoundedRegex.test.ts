@@ -6,12 +6,8 @@ import * as BoundedRegex from "../../../../src/cli/tools/files/BoundedRegex.ts"
 const evil = /^(a+)+$/
 const forever = [`${"a".repeat(40)}b`]
 
-/** How long an effect takes by the clock on the wall, which a thread does not share with the test. */
-const timed = <A, E, R>(self: Effect.Effect<A, E, R>) =>
-  Effect.suspend(() => {
-    const start = performance.now()
-    return Effect.map(self, (value) => [value, performance.now() - start] as const)
-  })
+/** A limit in milliseconds that is over only behind the test's own. */
+const anHour = 3_600_000
 
 describe("BoundedRegex", () => {
   it.effect("gives the places of the lines that match with the start of the first match", () =>
@@ -40,10 +36,9 @@ describe("BoundedRegex", () => {
   ])("%s is stopped within its slice of time", (source) =>
     Effect.gen(function*() {
       const find = yield* BoundedRegex.make(new RegExp(source))
-      const [error, millis] = yield* timed(Effect.flip(find([`${"a".repeat(5_000)}b`, `${"a".repeat(29)}b`])))
+      const error = yield* Effect.flip(find([`${"a".repeat(5_000)}b`, `${"a".repeat(29)}b`]))
       assert.strictEqual(error.reason, "RegexTooSlow")
-      assert.isBelow(millis, 2_000)
-    }).pipe(Effect.provideService(BoundedRegex.RegexLimits, { slice: 50, search: 5_000 })))
+    }).pipe(Effect.provideService(BoundedRegex.RegexLimits, { slice: 50, search: anHour })))
 
   it.effect("the process goes on while an expression runs", () =>
     Effect.gen(function*() {
@@ -79,10 +74,8 @@ describe("BoundedRegex", () => {
   it.effect("what is left of the search's time bounds the last slice", () =>
     Effect.gen(function*() {
       const find = yield* BoundedRegex.make(evil)
-      const [error, millis] = yield* timed(Effect.flip(find(forever)))
-      assert.strictEqual(error.reason, "RegexTooSlow")
-      assert.isBelow(millis, 2_000)
-    }).pipe(Effect.provideService(BoundedRegex.RegexLimits, { slice: 60_000, search: 50 })))
+      assert.strictEqual((yield* Effect.flip(find(forever))).reason, "RegexTooSlow")
+    }).pipe(Effect.provideService(BoundedRegex.RegexLimits, { slice: anHour, search: 50 })))
 
   it.effect("after a slice that took too long innocent lines fail too, and at once", () =>
     Effect.gen(function*() {
