@@ -22,7 +22,8 @@ export default defineConfig({
     pool: "forks",
     isolate: false,
     maxWorkers: 2,
-    testTimeout: 20_000,
-    hookTimeout: 20_000
+    // many tests start processes: what a busy machine takes for that says nothing of them
+    testTimeout: 60_000,
+    hookTimeout: 60_000
   }
 })

@@ -26,4 +26,4 @@ it.live("a conversation of several processes is summed up by the cheaper model",
     assert.strictEqual(code, 0)
     assert.match(out, /^summary: \d+ to \d+ tokens\n$/)
     assert.deepStrictEqual(model.requests.map(({ body }) => body.model), ["dear", "dear", "cheap"])
-  }), 30_000)
+  }))

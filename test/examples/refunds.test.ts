@@ -48,4 +48,4 @@ it.live("a refund that was approved in another process is paid by a third, once"
     assert.strictEqual(paid().length, 1)
     assert.match(yield* run("resume", "lamp"), /is complete/)
     assert.strictEqual(paid().length, 1)
-  }), 60_000)
+  }))
