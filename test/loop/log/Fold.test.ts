@@ -66,15 +66,20 @@ const pastOf = (log: Logs.Log, runId: string): Fold.Known | undefined => {
 
 const anyLog = (log: Logs.Log, seed: number) => Compactions.withSnapshots(Compactions.insert(log, seed, 0.1))
 
+const stored = Effect.fnUntraced(function*(played: Logs.Log, seed: number) {
+  const log = anyLog(played, seed)
+  const store = yield* SessionStoreMemory.make
+  yield* write(store, log)
+  return { log, store }
+})
+
 describe("a generated session", () => {
   it.effect.prop(
     "is folded to what all of it gives",
     [Logs.odd, Logs.seed],
     ([played, seed]) =>
       Effect.gen(function*() {
-        const log = anyLog(played.log, seed)
-        const store = yield* SessionStoreMemory.make
-        yield* write(store, log)
+        const { log, store } = yield* stored(played.log, seed)
         const folded = yield* Fold.fold(store, "s", Fold.nothing)
         assert.deepStrictEqual(folded.state, log.reduce(RunState.evolve, RunState.empty))
         assert.strictEqual(bytes(folded.transcript), bytes(Transcript.fromLog(log)))
@@ -87,9 +92,7 @@ describe("a generated session", () => {
     [Logs.odd, Logs.seed],
     ([played, seed]) =>
       Effect.gen(function*() {
-        const log = anyLog(played.log, seed)
-        const store = yield* SessionStoreMemory.make
-        yield* write(store, log)
+        const { log, store } = yield* stored(played.log, seed)
         const { state } = yield* Fold.lastRun(store, "s")
         const whole = log.reduce(RunState.evolve, RunState.empty)
         assert.deepStrictEqual(state, { ...whole, measured: state.measured })
@@ -102,9 +105,7 @@ describe("a generated session", () => {
     [Logs.tidy, Logs.seed],
     ([played, seed]) =>
       Effect.gen(function*() {
-        const log = anyLog(played.log, seed)
-        const store = yield* SessionStoreMemory.make
-        yield* write(store, log)
+        const { log, store } = yield* stored(played.log, seed)
         const folded = yield* Fold.fold(store, "s", Fold.nothing)
         for (const runId of new Set([...log.map((event) => event.runId), "unknown"])) {
           const found = yield* Fold.find(store, "s", runId, folded)
