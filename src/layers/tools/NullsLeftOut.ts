@@ -116,6 +116,7 @@ export const decoding = <R>(decode: Decode<R>) => (value: unknown): Effect.Effec
 export const fitting = <R>(decode: Decode<R>) => (value: unknown): Effect.Effect<unknown, never, R> =>
   !holdsNull(value) ? Effect.succeed(value) : Effect.as(decode(value), value).pipe(
     Effect.catch((issue) => Effect.map(fitted(decode, value, issue), ({ params }) => params)),
+    // what does not fit, or breaks the decoding, is told by whoever decodes it then
     Effect.catchCause(() => Effect.succeed(value))
   )
 
