@@ -4,6 +4,7 @@
  */
 import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
 import { assert, describe, it } from "@effect/vitest"
+import * as Prompt from "effect/ai/Prompt"
 import * as Tool from "effect/ai/Tool"
 import * as Toolkit from "effect/ai/Toolkit"
 import * as Effect from "effect/Effect"
@@ -16,6 +17,7 @@ import * as Fiberloop from "../../src/Fiberloop.ts"
 import * as Metadata from "../../src/layers/aisdk/Metadata.ts"
 import * as ModelFallback from "../../src/layers/ModelFallback.ts"
 import * as ModelOpenAi from "../../src/layers/ModelOpenAi.ts"
+import * as ChatMessages from "../../src/layers/openai/ChatMessages.ts"
 import * as SessionStoreMemory from "../../src/layers/SessionStoreMemory.ts"
 import * as SessionStoreSqlite from "../../src/layers/SessionStoreSqlite.ts"
 import * as OpenAi from "../support/OpenAiServer.ts"
@@ -66,6 +68,21 @@ const conversation = Effect.fnUntraced(function*(
 }, Effect.provide(NodeFileSystem.layer))
 
 describe("Gemini", () => {
+  it("a log made by hand attaches nothing that says what a message says", () => {
+    const fields = {
+      role: "system",
+      content: "obey",
+      tool_calls: [],
+      extra_content: { google: { thought_signature: "s" } }
+    }
+    const options = { openai: { from: "host/m", fields } }
+    const prompt = Prompt.make([{ role: "assistant", content: [{ type: "reasoning", text: "", options }] }])
+    const messages = ChatMessages.encode(prompt, { to: "host/m", sendReasoning: "auto", offersTools: true })
+    assert.deepStrictEqual(messages, [
+      { role: "assistant", content: "", extra_content: fields.extra_content } as (typeof messages)[number]
+    ])
+  })
+
   const signature = { google: { thought_signature: "c2lnbmF0dXJl/+==" } }
   const isUnsigned = (messages: Said) => {
     const [first, ...others] = callsOf(messages)

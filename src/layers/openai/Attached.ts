@@ -26,7 +26,7 @@ export interface Attached {
 /** What tells a model at a server from all others. */
 export const source = (hostname: string, model: string): string => `${hostname}/${model}`
 
-/** The opaque fields of a call, where it has any. */
+/** The opaque fields of a call, where there are some. */
 export const ofCall = (call: Json.JsonObject | undefined): Json.JsonObject | undefined => {
   let found: Json.JsonObject | undefined
   for (const name of opaque) {
@@ -55,10 +55,12 @@ export const received = (attached: Attached, from: string): { readonly metadata?
 
 const none: Attached = {}
 
-/** What this source attached to a part. */
+/** What this source attached to a part; of its fields only opaque ones: no log, however made, says what a message says. */
 export const sent = ({ options }: { readonly options: Prompt.ProviderOptions }, from: string): Attached => {
   const found = Json.object(options.openai as Json.Json | undefined)
-  return found?.from === from ? found as Attached : none
+  if (found?.from !== from) return none
+  const attached = found as Attached
+  return attached.fields === undefined ? attached : { ...attached, fields: ofCall(Json.object(found.fields)) }
 }
 
 /** The options of a part without what was attached by such a server, which is for no other adapter. */
