@@ -17,19 +17,19 @@ export class Worker extends Agent.Service<Worker>()("workers/Worker", { instruct
 /** Whose sessions these are: a store may hold those of other agents too, whose tools this one does not have. */
 const prefix = "worker-"
 
-/** All sessions that were changed since, the newest first, a page at a time. */
-const sessionsSince = (since: number) =>
-  Stream.unwrap(
-    Effect.map(SessionStore, (store) =>
-      Stream.paginate(undefined as SessionInfo | undefined, (after) =>
-        Effect.map(store.list({ limit: 100, ...(after === undefined ? {} : { after }) }), (page) =>
-          [page, Option.fromUndefinedOr(page.at(-1))] as const)))
-  ).pipe(
-    Stream.takeWhile(({ updatedAt }) =>
-      updatedAt >= since
-    ),
-    Stream.filter(({ sessionId }) => sessionId.startsWith(prefix))
+/** All sessions, the one that was changed last first, a page at a time. */
+const sessions = Stream.unwrap(
+  Effect.map(
+    SessionStore,
+    (store) =>
+      Stream.paginate(
+        undefined as SessionInfo | undefined,
+        (after) =>
+          Effect.map(store.list({ limit: 100, ...(after === undefined ? {} : { after }) }), (page) =>
+            [page, Option.fromUndefinedOr(page.at(-1))] as const)
+      )
   )
+)
 
 /**
  * No end: the run goes on, or its process died. Suspended, and nobody is asked any more: it may go on. One that was aborted, as
@@ -54,7 +54,9 @@ export const recover = Effect.gen(function*() {
       Effect.catch((error) => Console.error(`${sessionId}: ${error.message}`))
     )
   const now = yield* Effect.clockWith((clock) => clock.currentTimeMillis)
-  yield* sessionsSince(now - 86_400_000).pipe(
+  yield* sessions.pipe(
+    Stream.takeWhile((session) => session.updatedAt >= now - 86_400_000),
+    Stream.filter((session) => session.sessionId.startsWith(prefix)),
     Stream.filterEffect(isLeft),
     Stream.mapEffect(goOn, { concurrency: 8 }),
     Stream.runDrain
