@@ -41,7 +41,8 @@ export interface Options {
   readonly timeout?: Duration.Input | undefined
   /**
    * Whether a pooler in transaction mode stands before the server: nothing is kept on a connection then, neither prepared
-   * statements nor LISTEN, and what other processes append is found by looking, a few times a second. Default: `false`.
+   * statements nor LISTEN, and what other processes append is found by looking, a few times a second. Default: what the URL
+   * says by `pgbouncer=true`, else `false`.
    */
   readonly pooled?: boolean | undefined
 }
@@ -64,6 +65,7 @@ export const make = Effect.fnUntraced(function*(
     )
   }
   const explain = PgErrors.explain(place)
+  const isPooled = options.pooled ?? PgPlace.isPooled(Redacted.value(url))
   const password = PgPlace.hasPassword(Redacted.value(url)) ? undefined : yield* environmentPassword
   const config = {
     ...options,
@@ -72,7 +74,7 @@ export const make = Effect.fnUntraced(function*(
     applicationName: "fiberloop",
     keepAlive: "30 seconds",
     maxMessageSize,
-    prepare: options.pooled !== true,
+    prepare: !isPooled,
     types
   } as const
   // a connection on which nothing answers cannot be given back, and is not waited for
@@ -86,7 +88,7 @@ export const make = Effect.fnUntraced(function*(
   const answered = Answered.within(timeout)
   const signals = yield* PgSignals.make({
     send: (sessionIds) => answered(client`SELECT pg_notify(${channel}, id) FROM unnest(${sessionIds}::text[]) AS id`),
-    receive: options.pooled === true
+    receive: isPooled
       ? Effect.never
       : Effect.flatMap(PgConnection.make(config), (connection) => connection.listen(channel))
   })

@@ -17,10 +17,15 @@ const through = Effect.fnUntraced(function*(url: string) {
   return pooled.href
 })
 
-it.live("sessions are written, read, copied and removed", () =>
+const ways: ReadonlyArray<readonly [string, (url: string) => SessionStorePg.Options]> = [
+  ["by the option", (url) => ({ url, pooled: true })],
+  ["by the URL, as databases behind PgBouncer give it", (url) => ({ url: `${url}?pgbouncer=true` })]
+]
+
+it.live.each(ways)("sessions are written, read, copied and removed, pooled %s", ([, asked]) =>
   Effect.gen(function*() {
     const url = yield* Effect.flatMap(PgDatabases.database, through)
-    const store = yield* SessionStorePg.make({ url, pooled: true })
+    const store = yield* SessionStorePg.make(asked(url))
     // each time on another connection
     for (const id of ["a", "b"]) {
       yield* Effect.scoped(Effect.gen(function*() {
@@ -35,6 +40,22 @@ it.live("sessions are written, read, copied and removed", () =>
       assert.isUndefined(yield* store.info(id))
     }
     assert.strictEqual((yield* store.list()).length, 2)
+  }))
+
+it.live("who does not say that there is a pooler is told how", () =>
+  Effect.gen(function*() {
+    const url = yield* Effect.flatMap(PgDatabases.database, through)
+    const store = yield* SessionStorePg.make({ url })
+    yield* Effect.scoped(
+      Effect.flatMap(
+        store.open("a", options),
+        (session) => session.append([started({ seq: 1 }), completed({ seq: 2 })])
+      )
+    )
+    const error = yield* Effect.flip(store.fork("a", { to: "copy" }))
+    assert.strictEqual(error.reason._tag, "StoreRefused")
+    assert.include(error.message, "say pooled: true, or ?pgbouncer=true in the URL")
+    assert.isUndefined(yield* store.info("copy"))
   }))
 
 it.live("what one store appends another watches, found by looking", () =>

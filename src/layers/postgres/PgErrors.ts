@@ -86,6 +86,12 @@ const stateFault = (
       return SessionErrors.unavailable(
         `${database} has no connection left (${said}). Lower maxConnections, or raise its max_connections.`
       )
+    case "26000":
+    case "42P05":
+      return SessionErrors.refused(
+        `${database} does not know what was prepared on its connection (${said}). A pooler lends it for one ` +
+          "transaction: say pooled: true, or ?pgbouncer=true in the URL."
+      )
     case "XX001":
     case "XX002":
       return SessionErrors.refused(`${database} is damaged (${said}); it was left as it is. Restore a backup.`)

@@ -39,5 +39,9 @@ export const shown = (url: string): string => {
   return parsed.href
 }
 
+/** Whether it says `pgbouncer=true`, as databases behind a pooler in transaction mode are given out. */
+export const isPooled = (url: string): boolean =>
+  URL.canParse(url) && new URL(url).searchParams.get("pgbouncer") === "true"
+
 export const hasPassword = (url: string): boolean =>
   URL.canParse(url) && (new URL(url).password !== "" || new URL(url).searchParams.has("password"))
