@@ -86,11 +86,13 @@ const stateFault = (
       return SessionErrors.unavailable(
         `${database} has no connection left (${said}). Lower maxConnections, or raise its max_connections.`
       )
+    // the last one where the client tried what was not prepared once more, in the transaction that this had ended
     case "26000":
     case "42P05":
+    case "25P02":
       return SessionErrors.refused(
-        `${database} does not know what was prepared on its connection (${said}). A pooler lends it for one ` +
-          "transaction: say pooled: true, or ?pgbouncer=true in the URL."
+        `${database} lost what was prepared on its connection (${said}). Where a pooler lends one for a transaction, ` +
+          "say pooled: true, or ?pgbouncer=true in the URL."
       )
     case "XX001":
     case "XX002":
