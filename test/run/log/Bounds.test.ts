@@ -17,6 +17,18 @@ describe("a value", () => {
     assert.isFalse(Bounds.isSurelyWithin(value, bytesOf(value) - 1))
   })
 
+  it.each([
+    ["an object", { text: "x".repeat(1000) }],
+    ["an object in an object", { inner: { text: "x".repeat(1000) } }],
+    ["an array in an object", { inner: ["x".repeat(1000)] }],
+    ["an object in an array", [{ text: "x".repeat(1000) }]],
+    ["an array in an array", [["x".repeat(1000)]]],
+    ["a key", { inner: { ["x".repeat(1000)]: 0 } }],
+    ["what is before another", { first: { text: "x".repeat(1000) }, second: { text: "" } }]
+  ])("is surely within no limit that is smaller than a text in %s", (_, value) => {
+    assert.isFalse(Bounds.isSurelyWithin(value, 1000))
+  })
+
   it("is surely within a limit that is much larger, whatever it is made of", () => {
     const value = { text: "\0\u00e9", numbers: [-1.7976931348623157e308, 0], no: [null, false], inner: [{ a: [] }] }
     assert.isTrue(Bounds.isSurelyWithin(value, 6 * bytesOf(value)))
