@@ -8,8 +8,8 @@ import type * as Clock from "effect/Clock"
 
 /** Milliseconds since the epoch, never less than before and what passed since, in whole milliseconds. */
 export const make = (clock: Clock.Clock): () => number => {
-  let last = clock.currentTimeMillisUnsafe()
-  let lookedAt = clock.monotonicTimeNanosUnsafe()
+  let last = -Infinity
+  let lookedAt = 0n
   return () => {
     const now = clock.monotonicTimeNanosUnsafe()
     const least = last + Math.floor(Number(now - lookedAt) / 1e6)
