@@ -1,7 +1,9 @@
 /** Guarantee 7, limits hold, for what is spent: tokens and time. */
 import { assert, describe, it } from "@effect/vitest"
+import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import * as TestClock from "effect/testing/TestClock"
@@ -9,6 +11,7 @@ import * as DurableEvent from "../../src/run/DurableEvent.ts"
 import * as ContextManager from "../../src/services/ContextManager.ts"
 import * as RetryPolicy from "../../src/services/RetryPolicy.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
+import * as Hang from "../support/Hang.ts"
 import * as Limited from "../support/Limited.ts"
 import * as Overloaded from "../support/Overloaded.ts"
 import * as RunLog from "../support/RunLog.ts"
@@ -171,6 +174,31 @@ describe("maxDuration", () => {
       yield* watch.over
       assert.strictEqual(RunLog.endOf(watch.seen), "RunLimited(duration)")
       assert.strictEqual(RunLog.only(watch.seen, "RunLimited")[0]?.totals.duration, 10_000)
+    }))
+
+  it.effect("counts on where the time of day is set back, and holds then", () =>
+    Effect.gen(function*() {
+      const started = yield* Deferred.make<void>()
+      const gate = yield* ScriptedModel.makeGate
+      const test = yield* Clock.Clock
+      let ahead = 3_600_000
+      const ofDay = () => test.currentTimeMillisUnsafe() + ahead
+      const clock: Clock.Clock = Object.assign(Object.create(test), { currentTimeMillisUnsafe: ofDay })
+      const { agent, store } = yield* TestAgent.make([TestAgent.work(1), [ScriptedModel.gate(gate)]], {
+        tool: () => Effect.as(Effect.andThen(Deferred.succeed(started, undefined), Effect.sleep("6 seconds")), "ok")
+      })
+      const run = agent.run({ sessionId: "s", input: "go", limits })
+      const fiber = yield* Effect.forkChild(Effect.provideService(run, Clock.Clock, clock))
+      yield* Deferred.await(started)
+      yield* TestClock.adjust("3 seconds")
+      ahead = 0
+      yield* TestClock.adjust("3 seconds")
+      yield* gate.started
+      yield* TestClock.adjust("4 seconds")
+      assert.isTrue(yield* Hang.ends(Fiber.await(fiber)))
+      const [end] = RunLog.only(yield* store.log("s"), "RunLimited")
+      assert.strictEqual(end?.reason, "duration")
+      assert.strictEqual(end?.totals.duration, 10_000)
     }))
 
   it.effect("does not end a run that is done in time", () =>

@@ -13,6 +13,7 @@ import type * as RunState from "../../run/RunState.ts"
 import * as RunStatus from "../../run/RunStatus.ts"
 import type * as Transcript from "../../run/Transcript.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
+import * as DriveTime from "./DriveTime.ts"
 import type * as Feed from "./Feed.ts"
 import * as Fold from "./Fold.ts"
 import * as LeftOut from "./LeftOut.ts"
@@ -44,6 +45,7 @@ export interface Journal {
   readonly commit: Effect.Effect<void, SessionStore.StoreError>
   /** The last commit: `release` runs between storing and showing. Later commits write nothing. */
   readonly seal: (release: Effect.Effect<void>) => Effect.Effect<void, SessionStore.StoreError>
+  /** milliseconds since the epoch (`DriveTime`) */
   readonly now: () => number
 }
 
@@ -90,7 +92,7 @@ class Writing extends Fold.Folding implements Journal {
     this.status = state.status
     this.#session = session
     this.#feed = feed
-    this.now = clock.currentTimeMillisUnsafe.bind(clock)
+    this.now = DriveTime.make(clock)
     this.#stored = { state, transcript }
   }
 
