@@ -59,7 +59,10 @@ export interface Options<Tools extends Record<string, Tool.Any>, A, E = never, R
    * more ends the run `limited`. Calls of `exempt` tools are passed over. `false`: no loops. Wrong values are a defect.
    */
   readonly doomLoop?: { readonly after?: number; readonly exempt?: ReadonlyArray<keyof NoInfer<Tools>> } | false
-  /** Of single steps. Default: those of the Reference `Timeouts`, else 120 s a model call, 60 s a gap in it, 120 s a tool. */
+  /**
+   * Of single steps. Default: those of the Reference `Timeouts`, else 120 s a model call, 60 s a gap in it, 120 s a tool,
+   * 10 min a strategy's compaction.
+   */
   readonly timeouts?: Partial<RunPolicy.Timeouts>
   /** Of failed model calls. Default: the Reference `RetryPolicy`, else 3 retries, 1 s doubling to 10 s. */
   readonly retry?: RetryPolicy.RetryPolicy

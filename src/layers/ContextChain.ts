@@ -1,7 +1,7 @@
 /**
  * Several strategies as one: each is asked in turn, and the first whose result fits with room to spare is taken; where none
- * does, the one that leaves least. One that fails, or gives what is no compaction, is passed over; why is in the log, and what it
- * spent counts.
+ * does, the one that leaves least. One that fails, takes too long, or gives what is no compaction, is passed over; why is in
+ * the log, and what it spent counts.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -9,6 +9,7 @@ import * as Layer from "effect/Layer"
 import * as Result from "effect/Result"
 import * as Usage from "../run/Usage.ts"
 import * as CompactionLaws from "../services/CompactionLaws.ts"
+import * as CompactionTime from "../services/CompactionTime.ts"
 import * as ContextManager from "../services/ContextManager.ts"
 
 type Service = ContextManager.ContextManager["Service"]
@@ -16,6 +17,7 @@ type Service = ContextManager.ContextManager["Service"]
 /** Each is asked in turn until the result fits: what costs nothing goes first. */
 export const make = (managers: ReadonlyArray<Service>): Service => ({
   models: managers.flatMap(({ models = [] }) => models),
+  keepsTime: true,
   plan: (view) =>
     managers.map((manager) => manager.plan(view)).find((plan) => plan._tag === "Compact") ?? ContextManager.send,
   compact: Effect.fnUntraced(function*(request): Effect.fn.Return<
@@ -58,13 +60,16 @@ interface Carried {
   readonly left: number
 }
 
-/** What a strategy gives, where that breaks no law. */
+const inTime = ({ keepsTime }: Service, self: ReturnType<Service["compact"]>): typeof self =>
+  keepsTime === true ? self : CompactionTime.within("a strategy", self)
+
+/** What a strategy gives in its time, where that breaks no law. */
 const carryOut = (
   manager: Service,
   asked: ContextManager.Request,
   whole: ContextManager.View
 ): Effect.Effect<Carried, ContextManager.CompactionError> =>
-  Effect.flatMap(manager.compact(asked), (compaction) =>
+  Effect.flatMap(inTime(manager, manager.compact(asked)), (compaction) =>
     Effect.fromResult(Result.map(
       CompactionLaws.carry(whole, compaction, Number.MAX_SAFE_INTEGER),
       ({ tokens }): Carried => ({ compaction, left: tokens.after })

@@ -13,13 +13,17 @@ import * as Channel from "effect/Channel"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
+import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import type * as RunError from "../run/RunError.ts"
+import * as Tracing from "../services/fibers/Tracing.ts"
 import * as Model from "../services/Model.ts"
+import { RecordContent } from "../services/RecordContent.ts"
 import * as ModelErrors from "./ModelErrors.ts"
 import * as AnswerParts from "./provider/AnswerParts.ts"
 import * as GrowingPrompt from "./provider/GrowingPrompt.ts"
 import { OutputSchema } from "./provider/OutputSchema.ts"
+import * as QuietEnd from "./provider/QuietEnd.ts"
 
 /** What effect/ai does not say of a model. Default: what `effect/ai/Model` says, else "effect/ai" and "unknown". */
 export interface Options {
@@ -70,12 +74,19 @@ const toolkitOf = (tools: ReadonlyArray<Tool.Any>): Toolkit.WithHandler<{}> => (
   handle: () => Effect.die(new Error("fiberloop: tools are run by the loop, never by the model"))
 })
 
-/** Says what the answer has to fit, and costs nothing per part where that is said already, as mostly nothing is. */
+/**
+ * Says what the answer has to fit, and costs nothing per part where that is said already, as mostly nothing is. effect/ai's
+ * span of the call ends as the scope of its stream does: in one of its own, that is without the words of an error.
+ */
 const asking = <A, E>(output: Model.Output | undefined, self: Stream.Stream<A, E>): Stream.Stream<A, E> =>
   Stream.fromChannel(Channel.fromTransform((upstream, scope) =>
-    Effect.flatMap(OutputSchema, (said) => {
-      const asked = said === output ? self : Stream.provideService(self, OutputSchema, output)
-      return Channel.toTransform(Stream.toChannel(asked))(upstream, scope)
+    Effect.withFiber((fiber) => {
+      const asked = fiber.getRef(OutputSchema) === output ? self : Stream.provideService(self, OutputSchema, output)
+      const open = Channel.toTransform(Stream.toChannel(asked))
+      if (!Tracing.isSeen(fiber) || fiber.getRef(RecordContent)) return open(upstream, scope)
+      const own = Scope.makeUnsafe()
+      const close = Scope.addFinalizerExit(scope, (exit) => Scope.close(own, QuietEnd.of(exit)))
+      return Effect.andThen(close, open(upstream, own))
     })
   ))
 

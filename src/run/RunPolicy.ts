@@ -125,7 +125,10 @@ export const narrow = (base: ToolPolicy, over: ToolPolicy): ToolPolicy => {
   }
 }
 
-/** Time limits of single steps; a limit that passes is a retryable error for a model call, an outcome for a tool. */
+/**
+ * Time limits of single steps; a limit that passes is a retryable error for a model call, an outcome for a tool, and a
+ * failure of its compaction for a strategy.
+ */
 export interface Timeouts {
   /** one attempt at a model call, whole. Default 120 seconds. */
   readonly call: Duration.Input
@@ -135,6 +138,8 @@ export interface Timeouts {
   readonly gap: Duration.Input
   /** one tool call. Default 120 seconds. */
   readonly tool: Duration.Input
+  /** what one strategy makes of a context, whatever it asks for that. Default 10 minutes. */
+  readonly compaction: Duration.Input
 }
 
 /** What holds where nobody says. */
@@ -142,5 +147,6 @@ export const defaultTimeouts: Timeouts = {
   call: Duration.seconds(120),
   firstPart: Duration.seconds(60),
   gap: Duration.seconds(60),
-  tool: Duration.seconds(120)
+  tool: Duration.seconds(120),
+  compaction: Duration.minutes(10)
 }

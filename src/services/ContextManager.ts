@@ -104,6 +104,11 @@ export class ContextManager extends Context.Service<ContextManager, {
    * smaller; to a view with `force`, `Send` says that nothing can, or that nothing is to.
    */
   readonly plan: (view: View) => Plan
+  /**
+   * Gives each strategy that it asks the time of a compaction itself, and needs no limit around all of them. Default: it is
+   * one strategy, and has failed behind that time.
+   */
+  readonly keepsTime?: boolean
   /** Makes the context smaller or fails; may ask a model, whose usage is the run's. Interrupting it changes nothing. */
   readonly compact: (request: Request) => Effect.Effect<Compaction, CompactionError>
 }>()("fiberloop/services/ContextManager") {}

@@ -9,6 +9,7 @@ import * as Effect from "effect/Effect"
 import type * as Message from "../../run/Message.ts"
 import * as Transcript from "../../run/Transcript.ts"
 import * as Usage from "../../run/Usage.ts"
+import * as CompactionTime from "../../services/CompactionTime.ts"
 import * as ContextManager from "../../services/ContextManager.ts"
 import type * as Model from "../../services/Model.ts"
 import * as ContextPruning from "../ContextPruning.ts"
@@ -49,10 +50,12 @@ const strategy = <A>(model: Model.Model["Service"], way: Sized<A>): Strategy.Str
         const cut = cutOf(view, way)
         return cut !== undefined && sizeOf(view, cut) >= least
       },
-      compact: (view) => condense(model, way, view)
+      compact: (view) => CompactionTime.within(`the ${way.name} by ${nameOf(model.info)}`, condense(model, way, view))
     },
     ContextPruning.strategy()
   )
+
+const nameOf = ({ name, provider }: Message.ModelRef): string => `${provider}/${name}`
 
 /** A model and those that may take over from it. */
 const chainOf = (first: Model.Model["Service"]): ReadonlyArray<Message.ModelRef> => {
@@ -99,7 +102,7 @@ const condense = Effect.fnUntraced(function*<A>(
 ): Effect.fn.Return<ContextManager.Compaction, ContextManager.CompactionError> {
   const cut = cutOf(view, way)
   if (cut === undefined) return yield* Strategy.nothingToLeaveOut()
-  const { contextWindow = Infinity, name, provider } = model.info
+  const { contextWindow = Infinity } = model.info
   const before = Transcript.memory(view.transcript)
   const first = Remembered.firstWords(view)
   const budget = budgetOf(model, way, view, cut)
@@ -110,7 +113,7 @@ const condense = Effect.fnUntraced(function*<A>(
     (error) =>
       Effect.fail(
         new ContextManager.CompactionError({
-          message: `the ${way.name} could not be made by ${provider}/${name}: ${error.message}`
+          message: `the ${way.name} could not be made by ${nameOf(model.info)}: ${error.message}`
         })
       )
   )

@@ -35,6 +35,8 @@ export const toManager = (strategy: Strategy, trigger: Trigger): ContextManager.
   atLeast("maxTokens", trigger.maxTokens, 1)
   return {
     ...(strategy.models === undefined ? {} : { models: strategy.models }),
+    // what may take time is a model's part, which has a limit of its own
+    keepsTime: true,
     plan: (view) => {
       const limited = withLimit(view, trigger)
       const cause = isHopeless(view) ? undefined : causeOf(limited, trigger)

@@ -8,16 +8,9 @@ import type * as HttpClientError from "effect/http/HttpClientError"
 import type * as HttpClientResponse from "effect/http/HttpClientResponse"
 import * as Result from "effect/Result"
 import type { Origin } from "../provider/Origin.ts"
+import * as QuietEnd from "../provider/QuietEnd.ts"
 
 type Response = HttpClientResponse.HttpClientResponse
-
-class Failure extends Error {
-  constructor(tag: string) {
-    super(tag)
-    this.name = tag
-    this.stack = tag
-  }
-}
 
 export const around = <R>(
   { url }: Pick<Origin, "url">,
@@ -47,7 +40,7 @@ export const around = <R>(
           return Effect.void
         }
         span.attribute("error.type", error)
-        return Effect.fail(new Failure(error))
+        return Effect.fail(new QuietEnd.Failure(error))
       }))
     return Effect.flatMap(Effect.ignore(spanned), () =>
       Effect.fromResult(sent!))

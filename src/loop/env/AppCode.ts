@@ -16,19 +16,21 @@ export const placeOf = ({ journal, sessionId }: Pick<Env.Env, "journal" | "sessi
   data: journal.state.input?.data
 })
 
-/** `subject` says of which call, where it is about one. Whatever else is ready goes first. */
-export const run = <A, E, R>(
+/** `subject` says of which call, where it is about one. Whatever else is ready goes first. Default: no `limit`. */
+export const run = <A, E, R, E2 = never>(
   { leftBehind }: Pick<Env.Env, "leftBehind">,
   name: string,
   subject: string,
-  self: Effect.Effect<A, E, R>
-): Effect.Effect<A, E, R> =>
+  self: Effect.Effect<A, E, R>,
+  limit?: Leavable.Limit<never, E2>
+): Effect.Effect<A, E | E2, R> =>
   Effect.andThen(
     Effect.yieldNow,
     Leavable.run(
       self,
       Effect.sync(() => {
         leftBehind.set(`${name} ${subject}`, { name })
-      })
+      }),
+      limit === undefined ? undefined : () => limit
     )
   )

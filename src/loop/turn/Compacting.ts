@@ -14,6 +14,7 @@ import * as RunDecision from "../../run/state/RunDecision.ts"
 import * as Transcript from "../../run/Transcript.ts"
 import * as Usage from "../../run/Usage.ts"
 import * as CompactionLaws from "../../services/CompactionLaws.ts"
+import * as CompactionTime from "../../services/CompactionTime.ts"
 import * as ContextManager from "../../services/ContextManager.ts"
 import * as Timeouts from "../../services/Timeouts.ts"
 import * as AppCode from "../env/AppCode.ts"
@@ -83,11 +84,12 @@ const make = Effect.fnUntraced(function*(
   env: Env.Env,
   request: ContextManager.Request
 ): Effect.fn.Return<Compacted, ContextManager.CompactionError | RunError.RunError> {
-  const { journal } = env
+  const { context, journal, timeouts } = env
   // a strategy may take its time, and facts do not wait for it
   yield* journal.commit
-  const compaction = yield* AppCode.run(env, "compaction", "", env.context.compact(request)).pipe(
-    Effect.provideService(Timeouts.Timeouts, env.timeouts)
+  const limit = context.keepsTime === true ? undefined : CompactionTime.limitOf("the strategy", timeouts)
+  const compaction = yield* AppCode.run(env, "compaction", "", context.compact(request), limit).pipe(
+    Effect.provideService(Timeouts.Timeouts, timeouts)
   )
   const before = journal.transcript
   const view = { transcript: before, size: request.size }

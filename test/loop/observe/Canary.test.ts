@@ -10,14 +10,20 @@ import * as Otlp from "effect/observability/Otlp"
 import * as PrometheusMetrics from "effect/observability/PrometheusMetrics"
 import * as References from "effect/References"
 import * as Schema from "effect/Schema"
+import * as Tracer from "effect/Tracer"
 import * as Agent from "../../../src/Agent.ts"
 import * as Fiberloop from "../../../src/Fiberloop.ts"
+import * as ContextSummary from "../../../src/layers/ContextSummary.ts"
 import * as ModelOpenAi from "../../../src/layers/ModelOpenAi.ts"
+import * as RunsLocal from "../../../src/layers/RunsLocal.ts"
 import * as SessionStoreMemory from "../../../src/layers/SessionStoreMemory.ts"
+import * as ToolExecutorToolkit from "../../../src/layers/ToolExecutorToolkit.ts"
 import { RecordContent } from "../../../src/services/RecordContent.ts"
 import * as RetryPolicy from "../../../src/services/RetryPolicy.ts"
 import * as OpenAiServer from "../../support/OpenAiServer.ts"
 import * as OtlpCollector from "../../support/OtlpCollector.ts"
+import * as Overflows from "../../support/Overflows.ts"
+import * as Traces from "../../support/Traces.ts"
 
 const kit = Toolkit.make(
   Tool.make("look", {
@@ -142,3 +148,40 @@ it.live("on request it is in the attributes that the conventions have for it, an
     const others = spans.filter(({ name }) => !/^(chat|execute_tool)/.test(name))
     assert.notMatch(JSON.stringify(others.map(({ attributes, events }) => [attributes, events])), /CANARY-(?!prompt)/)
   }))
+
+it.live.each([false, true])(
+  "a provider's own words are in spans where content is recorded (%s), and nowhere else",
+  (records) =>
+    Effect.gen(function*() {
+      const traces = Traces.make()
+      const server = yield* OpenAiServer.make(status(400, { error: { message: "CANARY-words" } }))
+      const model = ModelOpenAi.layer({ model: "m", baseUrl: server.baseUrl })
+      const running = Layer.mergeAll(
+        ToolExecutorToolkit.layer,
+        RunsLocal.layer,
+        SessionStoreMemory.layer,
+        model,
+        Layer.provide(ContextSummary.layerWith({ compactThreshold: 2 }), model)
+      )
+      const history = Overflows.history(6, 600)
+      yield* Effect.gen(function*() {
+        const agent = yield* Agent.make({ instructions: "Help." })
+        assert.strictEqual((yield* Effect.flip(agent.run({ input: "go" }))).reason._tag, "InvalidRequest")
+        assert.strictEqual((yield* Effect.flip(agent.run({ input: "go", history }))).reason._tag, "CompactionFailed")
+      }).pipe(
+        Effect.provide(running),
+        Effect.provideService(Tracer.Tracer, traces.tracer),
+        Effect.provideService(RecordContent, records)
+      )
+      const said = traces.spans.filter((span) => /CANARY/.test(Traces.stateOf(span))).map(({ name }) => name)
+      const streamed = "LanguageModel.streamText"
+      assert.deepStrictEqual(
+        said.toSorted(),
+        records ? [streamed, streamed, "chat m", "invoke_agent agent", "invoke_agent agent"] : []
+      )
+      assert.deepStrictEqual(
+        traces.spans.filter(({ name }) => name === streamed).map((span) => Traces.stateOf(span) === "ok"),
+        [false, false]
+      )
+    })
+)

@@ -1,0 +1,33 @@
+/**
+ * When a strategy has taken too long: its compaction has failed then, and whatever stands behind that strategy is next.
+ *
+ * Does not own how long that is (`Timeouts`), nor how a strategy is cut off then (`Leavable`).
+ */
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as RunPolicy from "../run/RunPolicy.ts"
+import * as ContextManager from "./ContextManager.ts"
+import * as Leavable from "./fibers/Leavable.ts"
+import * as LeaveBehind from "./LeaveBehind.ts"
+import * as Timeouts from "./Timeouts.ts"
+
+type Making = Effect.Effect<ContextManager.Compaction, ContextManager.CompactionError>
+
+/** That of one strategy, which is called `who` where it fails. */
+export const limitOf = (
+  who: string,
+  { compaction = RunPolicy.defaultTimeouts.compaction }: Partial<RunPolicy.Timeouts>
+): Leavable.Limit<never, ContextManager.CompactionError> => {
+  const limit = Duration.fromInputUnsafe(compaction)
+  const message = `${who} took longer than ${Duration.format(limit)}`
+  return {
+    millis: Duration.toMillis(limit),
+    over: () => () => Effect.fail(new ContextManager.CompactionError({ message }))
+  }
+}
+
+/** What one of several strategies gives, within the time that it has. */
+export const within = (who: string, self: Making): Making =>
+  Effect.flatMap(Timeouts.Timeouts, (timeouts) => Leavable.run(self, leave, () => limitOf(who, timeouts)))
+
+const leave = Effect.flatMap(LeaveBehind.LeaveBehind, (leave) => leave("compaction"))
