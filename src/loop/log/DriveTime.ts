@@ -6,17 +6,21 @@
  */
 import type * as Clock from "effect/Clock"
 
-/** Milliseconds since the epoch, never less than before and what passed since, in whole milliseconds. */
+/** Milliseconds since the epoch, whole, never less than before, nor than the first of them and what passed since. */
 export const make = (clock: Clock.Clock): () => number => {
+  let first: { readonly at: number; readonly by: bigint } | undefined
   let last = -Infinity
-  let lookedAt = 0n
+  /** what the clock was set back by */
+  let ahead = 0
   return () => {
-    const now = clock.monotonicTimeNanosUnsafe()
-    const least = last + Math.floor(Number(now - lookedAt) / 1e6)
-    const ofDay = clock.currentTimeMillisUnsafe()
-    if (ofDay < least) return least
-    last = ofDay
-    lookedAt = now
-    return ofDay
+    const ofDay = clock.currentTimeMillisUnsafe() + ahead
+    // asked several times a step, so the time that nobody sets is read only where it is needed
+    first ??= { at: ofDay, by: clock.monotonicTimeNanosUnsafe() }
+    if (ofDay < last) {
+      const passed = Math.floor(Number(clock.monotonicTimeNanosUnsafe() - first.by) / 1e6)
+      last = Math.max(last, first.at + passed)
+      ahead += last - ofDay
+    } else last = ofDay
+    return last
   }
 }
