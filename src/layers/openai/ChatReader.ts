@@ -73,6 +73,12 @@ export const make = (endpoint: Endpoint, contentType: string, model: string): Ch
     }
   }
 
+  /** Ends with what an event says is wrong, unless the answer before it is whole. */
+  const fail = (error: AiError.AiError) => {
+    if (response.isFinished()) settle()
+    if (outcome !== "settled") outcome = error
+  }
+
   const read = (name: string, data: string) => {
     hasEvents = true
     const said = data.trim()
@@ -86,12 +92,12 @@ export const make = (endpoint: Endpoint, contentType: string, model: string): Ch
     }
     const payload = Json.object(json)
     if (name === "error" || (payload !== undefined && ProviderError.isError(payload))) {
-      outcome = AdapterErrors.fromProvider(endpoint, ProviderError.read(json ?? data))
+      fail(AdapterErrors.fromProvider(endpoint, ProviderError.read(json ?? data)))
     } else if (payload !== undefined) {
       response.push(ChatChunk.read(payload), parts)
       if (response.isComplete()) settle()
     } else if (!isAtEnd && json !== null) {
-      outcome = AdapterErrors.invalidResponse(endpoint, "sent an event that is not a JSON object; check the base URL")
+      fail(AdapterErrors.invalidResponse(endpoint, "sent an event that is not a JSON object; check the base URL"))
     }
   }
 
@@ -110,7 +116,9 @@ export const make = (endpoint: Endpoint, contentType: string, model: string): Ch
   return {
     push(text) {
       if (outcome !== undefined) return
-      if (!events.push(text)) outcome ??= AdapterErrors.invalidResponse(endpoint, "sent an event of more than 10 MiB")
+      if (!events.push(text) && outcome === undefined) {
+        fail(AdapterErrors.invalidResponse(endpoint, "sent an event of more than 10 MiB"))
+      }
       const document = events.document()
       if (document !== undefined) readDocument(document, false)
     },
