@@ -56,19 +56,24 @@ export const make = (endpoint: Endpoint, contentType: string, model: string): Ch
     return AdapterErrors.fromProvider(endpoint, ProviderError.read(payload))
   }
 
+  const breakOff = (error: AiError.AiError) => {
+    outcome = error
+    response.breakOff(parts)
+  }
+
   const settle = () => {
     switch (response.end(parts)) {
       case undefined:
         outcome = "settled"
         break
       case "truncated":
-        outcome = strayed() ?? AdapterErrors.truncated(endpoint)
+        breakOff(strayed() ?? AdapterErrors.truncated(endpoint))
         break
       case "failed":
-        outcome = AdapterErrors.gaveUp(endpoint)
+        breakOff(AdapterErrors.gaveUp(endpoint))
         break
       case "nameless":
-        outcome = AdapterErrors.invalidResponse(endpoint, "sent a tool call without a name; try again")
+        breakOff(AdapterErrors.invalidResponse(endpoint, "sent a tool call without a name; try again"))
         break
     }
   }
@@ -76,7 +81,8 @@ export const make = (endpoint: Endpoint, contentType: string, model: string): Ch
   /** Ends with what an event says is wrong, unless the answer before it is whole. */
   const fail = (error: AiError.AiError) => {
     if (response.isFinished()) settle()
-    if (outcome !== "settled") outcome = error
+    if (outcome === undefined) breakOff(error)
+    else if (outcome !== "settled") outcome = error
   }
 
   const read = (name: string, data: string) => {
@@ -128,7 +134,7 @@ export const make = (endpoint: Endpoint, contentType: string, model: string): Ch
       if (document !== undefined && error === undefined) return readDocument(document, true)
       events.end()
       if (outcome !== undefined) return
-      if (error !== undefined && !response.isFinished()) outcome = strayed() ?? error
+      if (error !== undefined && !response.isFinished()) breakOff(strayed() ?? error)
       else if (hasEvents || contentType === "" || contentType.includes("event-stream")) settle()
       else outcome = notAStream(endpoint, contentType)
     },
