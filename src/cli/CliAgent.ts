@@ -39,13 +39,14 @@ export const reading = (instructions: string): Layered<typeof looking["tools"]> 
 
 /**
  * Can also write files and run commands. Its calls run one after the other, as the model wrote them: a test that it runs
- * sees the file that it wrote before. No command that keeps the longest time it may ask for is cut off from outside.
+ * sees the file that it wrote before. No command that keeps the longest time it may ask for is cut off from outside. A model
+ * that thinks, or writes a long file, may be silent for minutes: a person sees that it takes long, and may abort it.
  */
 export const writing = (instructions: string): Layered<typeof working["tools"]> =>
   Agent.Service<CliAgent>()(CliAgent.key, {
     instructions,
     toolkit: working,
-    timeouts: { tool: "3620 seconds" }
+    timeouts: { call: "10 minutes", firstPart: "5 minutes", gap: "5 minutes", tool: "3620 seconds" }
   }).layer
 
 const running = Layer.merge(ToolExecutorToolkit.layer, RunsLocal.layer)

@@ -1,4 +1,7 @@
-/** The signals that ask the command to stop. The first one is an event; at the second the process leaves at once. */
+/**
+ * The signals that ask the command to stop. The first one is an event; at the second the process leaves at once, unless that
+ * is a terminal's end.
+ */
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -23,7 +26,8 @@ export const layer: Layer.Layer<Signals> = Layer.effect(
         const course = { first: Deferred.makeUnsafe<Signal>() }
         const onSignal = (signal: NodeJS.Signals) => {
           const isFirst = Deferred.doneUnsafe(course.first, Effect.succeed(signal as Signal))
-          if (!isFirst) process.exit(codes[signal as Signal])
+          // a terminal that goes tells of it twice: by itself, and by the program that it belongs to
+          if (!isFirst && signal !== "SIGHUP") process.exit(codes[signal as Signal])
         }
         for (const signal of signals) process.on(signal, onSignal)
         return { course, onSignal }

@@ -92,8 +92,8 @@ export type ModelPart =
     readonly metadata?: Message.Metadata
   }
   | { readonly type: "file"; readonly mediaType: string; readonly data: string; readonly metadata?: Message.Metadata }
-  /** what the provider says of its answer besides content */
-  | { readonly type: "response"; readonly id?: string; readonly model?: string }
+  /** what the provider says of its answer besides content; `usage` is what it used so far, which a finish replaces */
+  | { readonly type: "response"; readonly id?: string; readonly model?: string; readonly usage?: Usage.Usage }
   | { readonly type: "finish"; readonly reason: RunEvent.FinishReason; readonly usage: Usage.Usage }
 
 /** `provider` and `name` decide who may read a message's reasoning; sizes in tokens. */

@@ -1,6 +1,8 @@
 /** Ctrl-C and SIGTERM where the command waits for others: for its provider, for a person. */
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect } from "effect"
+import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
 import * as OpenAiServer from "../support/OpenAiServer.ts"
 import * as Child from "./Child.ts"
 import * as Replies from "./Replies.ts"
@@ -20,6 +22,23 @@ describe("a signal while the command waits", () => {
       child.process.kill("SIGTERM")
       const { code, stderr } = yield* child.ended
       assert.deepStrictEqual([code, server.open()], [143, 0])
+      assert.include(yield* shown(cwd, /--session (\S+)/.exec(stderr)![1]!), "aborted")
+    }))
+
+  it.live("for its store, and hears of the terminal's end twice, aborts the run all the same", () =>
+    Effect.gen(function*() {
+      const server = yield* OpenAiServer.make(OpenAiServer.silence)
+      const cwd = yield* sandbox()
+      const child = yield* Child.start(["run", "--model", "m", "go"], { cwd, env: Replies.env(server) })
+      yield* Deferred.await(server.received)
+      const store = new DatabaseSync(join(cwd, ".fiberloop/sessions.db"))
+      store.exec("BEGIN EXCLUSIVE")
+      child.process.kill("SIGHUP")
+      yield* child.says("Aborting the run")
+      child.process.kill("SIGHUP")
+      store.close()
+      const { code, stderr } = yield* child.ended
+      assert.strictEqual(code, 129)
       assert.include(yield* shown(cwd, /--session (\S+)/.exec(stderr)![1]!), "aborted")
     }))
 

@@ -319,6 +319,30 @@ describe("the end", () => {
       })))
 
   it.effect.each<readonly [string, string]>([
+    ["an error", OpenAi.data({ error: { message: "the count was lost", code: 500 } })],
+    ["an event with the name error", "event: error\ndata: {\"message\":\"the count was lost\"}\n\n"],
+    ["what is no JSON", "data: upstream closed\n\n"]
+  ])("%s behind the finish reason takes nothing away", ([, behind]) =>
+    Effect.gen(function*() {
+      const { error, parts } = yield* OpenAi.answer(OpenAi.events(
+        hello + OpenAi.data(OpenAi.toolCalls({ index: 0, id: "a", function: { name: "f", arguments: "{}" } })),
+        OpenAi.data(OpenAi.finish("tool_calls")),
+        behind
+      ))
+      assert.isUndefined(error)
+      assert.deepStrictEqual(OpenAi.types(parts).slice(-2), ["tool-call", "finish"])
+    }))
+
+  it.effect("an error behind a finish reason that says that there is one is that error", () =>
+    Effect.gen(function*() {
+      const { error } = yield* OpenAi.answer(OpenAi.events(
+        hello + OpenAi.data(OpenAi.finish("error")),
+        OpenAi.data({ error: { message: "no credit", code: "insufficient_quota" } })
+      ))
+      assert.strictEqual(error?.reason._tag, "QuotaExhaustedError")
+    }))
+
+  it.effect.each<readonly [string, string]>([
     ["text", hello],
     [
       "a whole tool call",

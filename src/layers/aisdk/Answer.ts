@@ -17,6 +17,7 @@ import * as Pull from "effect/Pull"
 import * as Stream from "effect/Stream"
 import * as AdapterErrors from "../provider/AdapterErrors.ts"
 import * as Closing from "../provider/Closing.ts"
+import * as UsedSoFar from "../provider/UsedSoFar.ts"
 import * as Failures from "./Failures.ts"
 import * as Metadata from "./Metadata.ts"
 import * as StreamParts from "./StreamParts.ts"
@@ -44,10 +45,12 @@ const makeReader = (caller: Failures.Caller, tools: ReadonlySet<string>): Reader
 
   const finish = (part: Extract<LanguageModelV4StreamPart, { type: "finish" }>, out: Array<Part>) => {
     const { finishReason } = part
-    const origin = Failures.originOf(caller)
-    if (isMadeUp(finishReason)) outcome = new Failures.Broken("answer", AdapterErrors.truncated(origin))
-    else if (finishReason.unified === "error") outcome = new Failures.Broken("answer", AdapterErrors.gaveUp(origin))
-    else {
+    const isCut = isMadeUp(finishReason)
+    if (isCut || finishReason.unified === "error") {
+      const origin = Failures.originOf(caller)
+      outcome = new Failures.Broken("answer", isCut ? AdapterErrors.truncated(origin) : AdapterErrors.gaveUp(origin))
+      out.push(UsedSoFar.part(StreamParts.usage(part.usage ?? {})))
+    } else {
       outcome = "finished"
       out.push(StreamParts.finish(part, model, warnings.length === 0 ? {} : { warnings }))
     }

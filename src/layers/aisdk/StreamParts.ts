@@ -49,7 +49,7 @@ const responseMetadata = ({ id, modelId, timestamp }: Part<"response-metadata">)
 })
 
 /** As far as there are counts: an answer does not depend on what a package makes of those that its provider left out. */
-const usage = (
+export const usage = (
   { inputTokens: input, outputTokens: output }: Partial<LanguageModelV4Usage>
 ): typeof Response.Usage.Encoded => ({
   inputTokens: {

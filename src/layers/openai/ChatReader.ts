@@ -56,21 +56,33 @@ export const make = (endpoint: Endpoint, contentType: string, model: string): Ch
     return AdapterErrors.fromProvider(endpoint, ProviderError.read(payload))
   }
 
+  const breakOff = (error: AiError.AiError) => {
+    outcome = error
+    response.breakOff(parts)
+  }
+
   const settle = () => {
     switch (response.end(parts)) {
       case undefined:
         outcome = "settled"
         break
       case "truncated":
-        outcome = strayed() ?? AdapterErrors.truncated(endpoint)
+        breakOff(strayed() ?? AdapterErrors.truncated(endpoint))
         break
       case "failed":
-        outcome = AdapterErrors.gaveUp(endpoint)
+        breakOff(AdapterErrors.gaveUp(endpoint))
         break
       case "nameless":
-        outcome = AdapterErrors.invalidResponse(endpoint, "sent a tool call without a name; try again")
+        breakOff(AdapterErrors.invalidResponse(endpoint, "sent a tool call without a name; try again"))
         break
     }
+  }
+
+  /** Ends with what an event says is wrong, unless the answer before it is whole. */
+  const fail = (error: AiError.AiError) => {
+    if (response.isFinished()) settle()
+    if (outcome === undefined) breakOff(error)
+    else if (outcome !== "settled") outcome = error
   }
 
   const read = (name: string, data: string) => {
@@ -86,12 +98,12 @@ export const make = (endpoint: Endpoint, contentType: string, model: string): Ch
     }
     const payload = Json.object(json)
     if (name === "error" || (payload !== undefined && ProviderError.isError(payload))) {
-      outcome = AdapterErrors.fromProvider(endpoint, ProviderError.read(json ?? data))
+      fail(AdapterErrors.fromProvider(endpoint, ProviderError.read(json ?? data)))
     } else if (payload !== undefined) {
       response.push(ChatChunk.read(payload), parts)
       if (response.isComplete()) settle()
     } else if (!isAtEnd && json !== null) {
-      outcome = AdapterErrors.invalidResponse(endpoint, "sent an event that is not a JSON object; check the base URL")
+      fail(AdapterErrors.invalidResponse(endpoint, "sent an event that is not a JSON object; check the base URL"))
     }
   }
 
@@ -110,7 +122,9 @@ export const make = (endpoint: Endpoint, contentType: string, model: string): Ch
   return {
     push(text) {
       if (outcome !== undefined) return
-      if (!events.push(text)) outcome ??= AdapterErrors.invalidResponse(endpoint, "sent an event of more than 10 MiB")
+      if (!events.push(text) && outcome === undefined) {
+        fail(AdapterErrors.invalidResponse(endpoint, "sent an event of more than 10 MiB"))
+      }
       const document = events.document()
       if (document !== undefined) readDocument(document, false)
     },
@@ -120,7 +134,7 @@ export const make = (endpoint: Endpoint, contentType: string, model: string): Ch
       if (document !== undefined && error === undefined) return readDocument(document, true)
       events.end()
       if (outcome !== undefined) return
-      if (error !== undefined && !response.isFinished()) outcome = strayed() ?? error
+      if (error !== undefined && !response.isFinished()) breakOff(strayed() ?? error)
       else if (hasEvents || contentType === "" || contentType.includes("event-stream")) settle()
       else outcome = notAStream(endpoint, contentType)
     },

@@ -9,6 +9,7 @@
  */
 import type * as Response from "effect/ai/Response"
 import type { JsonObject } from "../provider/Json.ts"
+import * as UsedSoFar from "../provider/UsedSoFar.ts"
 import type { ChatChunk } from "./ChatChunk.ts"
 import { Seal } from "./Seal.ts"
 import * as TokenUsage from "./TokenUsage.ts"
@@ -26,6 +27,8 @@ interface ChatResponse {
   /** The model finished and its usage is known: nothing more will come. */
   readonly isComplete: () => boolean
   readonly end: (out: Parts) => Defect | undefined
+  /** Says of an answer that is none what it has used. */
+  readonly breakOff: (out: Parts) => void
 }
 
 /** In lower case: OpenAI's, and those that gateways pass on of Anthropic, Gemini, Mistral, TGI and Cohere. */
@@ -127,6 +130,9 @@ export const make = (from: string): ChatResponse => {
       finishReason ??= chunk.finishReason
       usage = chunk.usage ?? usage
       isComplete = finishReason !== undefined && chunk.usage !== undefined && TokenUsage.isSome(chunk.usage)
+    },
+    breakOff(out) {
+      if (usage !== undefined) out.push(UsedSoFar.part(TokenUsage.read(usage)))
     },
     end(out) {
       if (finishReason === undefined) return "truncated"

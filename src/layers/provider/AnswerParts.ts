@@ -8,6 +8,7 @@ import type * as Tool from "effect/ai/Tool"
 import type * as Schema from "effect/Schema"
 import type * as Message from "../../run/Message.ts"
 import type * as Model from "../../services/Model.ts"
+import * as UsedSoFar from "./UsedSoFar.ts"
 
 export type StreamPart = Response.StreamPart<Record<string, Tool.Any>, "deferred">
 
@@ -58,12 +59,15 @@ export const fromPart = (part: StreamPart): Model.ModelPart => {
       return annotated({ type: part.type, mediaType: part.mediaType, data: toBase64(part.data) }, part)
     case "finish":
       return { type: "finish", reason: part.reason, usage: usageOf(part.usage) }
-    case "response-metadata":
+    case "response-metadata": {
+      const used = UsedSoFar.read(part)
       return {
         type: "response",
         ...(part.id === undefined ? {} : { id: part.id }),
-        ...(part.modelId === undefined ? {} : { model: part.modelId })
+        ...(part.modelId === undefined ? {} : { model: part.modelId }),
+        ...(used === undefined ? {} : { usage: usageOf(used) })
       }
+    }
     default:
       return { type: "response" }
   }
@@ -72,7 +76,7 @@ export const fromPart = (part: StreamPart): Model.ModelPart => {
 const toBase64 = (data: Uint8Array): string => Buffer.from(data).toString("base64")
 
 const usageOf = (
-  { inputTokens, outputTokens }: Response.Usage
+  { inputTokens, outputTokens }: UsedSoFar.Counts
 ): Extract<Model.ModelPart, { type: "finish" }>["usage"] => ({
   inputTokens: inputTokens.total ?? 0,
   outputTokens: outputTokens.total ?? 0,

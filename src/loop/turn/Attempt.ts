@@ -15,7 +15,6 @@ import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import type * as AttemptResult from "../../run/AttemptResult.ts"
 import * as RunError from "../../run/RunError.ts"
-import * as Usage from "../../run/Usage.ts"
 import * as Detached from "../../services/fibers/Detached.ts"
 import * as Leavable from "../../services/fibers/Leavable.ts"
 import * as Grace from "../../services/Grace.ts"
@@ -112,6 +111,6 @@ const resultOf = (incoming: Incoming): AttemptResult.AttemptResult => {
 const failed = (error: AttemptResult.Failed["error"], incoming: Incoming): AttemptResult.Failed => ({
   _tag: "Failed",
   error,
-  usage: incoming.collector.finish?.usage ?? Usage.zero,
+  usage: incoming.collector.finish?.usage ?? incoming.collector.usedSoFar,
   duration: incoming.now() - incoming.startedAt
 })

@@ -32,6 +32,8 @@ export class Collector {
   readonly attempt: number
   finish: { readonly reason: RunEvent.FinishReason; readonly usage: Usage.Usage } | undefined
   response: AttemptResult.Response | undefined
+  /** what counts where no finish comes */
+  usedSoFar: Usage.Usage
   #index = 0
   #content: Array<Entry> = []
   /** the block that goes on, nothing of which is held back */
@@ -47,6 +49,7 @@ export class Collector {
     this.runId = runId
     this.turn = turn
     this.attempt = attempt
+    this.usedSoFar = Usage.zero
   }
 
   /** Takes parts up to a finish, as what comes behind it does not count; gives `deltas` with those to be shown of them. */
@@ -99,6 +102,7 @@ export class Collector {
         return this.#put({ ...part, providerExecuted: true })
       case "response":
         if (part.id !== undefined || part.model !== undefined) this.response = part
+        if (part.usage !== undefined) this.usedSoFar = Usage.counted(part.usage)
         return
       case "tool-call":
       case "file":

@@ -1,0 +1,73 @@
+/** What an answer that breaks off has cost by then, as far as its provider said so. */
+import { assert, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Agent from "../../src/Agent.ts"
+import * as Fiberloop from "../../src/Fiberloop.ts"
+import * as LanguageModelAiSdk from "../../src/layers/LanguageModelAiSdk.ts"
+import * as ModelLanguageModel from "../../src/layers/ModelLanguageModel.ts"
+import * as SessionStoreMemory from "../../src/layers/SessionStoreMemory.ts"
+import * as RetryPolicy from "../../src/services/RetryPolicy.ts"
+import * as Sdk from "../support/AiSdkServers.ts"
+import * as OpenAi from "../support/OpenAiServer.ts"
+import * as RunLog from "../support/RunLog.ts"
+import * as Watch from "../support/Watch.ts"
+
+const { data, delta, finish, usage } = OpenAi
+const counts = { prompt_tokens: 10, completion_tokens: 2, prompt_tokens_details: { cached_tokens: 4 } }
+const begun = data(delta({ content: "Hel" }), usage(counts))
+const used = { inputTokens: 10, outputTokens: 2, cachedInputTokens: 4 }
+
+const ofOpenAi = ({ baseUrl }: OpenAi.Server) => OpenAi.model({ baseUrl })
+const ofGoogle = (server: OpenAi.Server) => LanguageModelAiSdk.layer(Sdk.google(server))
+
+it.live.each<readonly [string, typeof ofOpenAi, OpenAi.Reply, string, object]>([
+  ["that ends before its finish", ofOpenAi, OpenAi.events(begun), "StreamTruncated", used],
+  ["that is reset", ofOpenAi, OpenAi.reset(begun), "StreamTruncated", used],
+  [
+    "that has an error",
+    ofOpenAi,
+    OpenAi.events(begun, data({ error: { message: "busy", code: 503 } })),
+    "Overloaded",
+    used
+  ],
+  [
+    "whose finish says that its server gave up",
+    ofOpenAi,
+    OpenAi.events(begun, data(finish("error"))),
+    "Overloaded",
+    used
+  ],
+  [
+    "that ends before its finish, over the AI SDK",
+    ofGoogle,
+    OpenAi.events(data(Sdk.chunk([{ text: "Hel" }]))),
+    "StreamTruncated",
+    { inputTokens: 7, outputTokens: 5, cachedInputTokens: 0, reasoningTokens: 2 }
+  ],
+  [
+    "of which nothing was said",
+    ofOpenAi,
+    OpenAi.events(data(delta({ content: "Hel" }))),
+    "StreamTruncated",
+    { inputTokens: 0, outputTokens: 0 }
+  ]
+])(
+  "an answer %s counts with what it had used by then",
+  ([, modelOf, reply, reason, expected]) =>
+    Effect.gen(function*() {
+      const server = yield* OpenAi.make(reply)
+      const model = Layer.provide(ModelLanguageModel.layer, modelOf(server))
+      const below = yield* Layer.build(Layer.mergeAll(Fiberloop.layer, SessionStoreMemory.layer, model))
+      const agent = yield* Agent.make({ instructions: "Say hello.", retry: RetryPolicy.make({ maxRetries: 0 }) })
+        .pipe(Effect.provide(below))
+      const { over, seen } = yield* Watch.make(agent.stream({ input: "hello" }))
+      yield* over
+      const discarded = RunLog.only(seen, "AttemptDiscarded")
+      assert.deepStrictEqual(
+        discarded.map(({ error, usage }): readonly [string, object] => [error._tag, usage]),
+        [[reason, expected]]
+      )
+      assert.deepStrictEqual(RunLog.only(seen, "RunFailed")[0]?.totals.usage, expected)
+    })
+)
