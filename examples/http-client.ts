@@ -25,16 +25,19 @@ export interface Ask {
 }
 
 /** Runs the agent; leaving the response aborts the run. */
-export const stream = (session: string, ask: Ask): Response => post(`/sessions/${session}/stream`, ask)
+export const stream = (session: string, ask: Ask): Response => post(`${of(session)}/stream`, ask)
 
-export const answer = (session: string, ask: Ask): Response => post(`/sessions/${session}/answer`, ask)
+/** Runs the agent, whoever leaves; its events are for `watch`. */
+export const start = (session: string, ask: Ask): Response => post(`${of(session)}/start`, ask)
+
+export const answer = (session: string, ask: Ask): Response => post(`${of(session)}/answer`, ask)
 
 /** Reads along, behind the event `lastId`. */
 export const watch = (session: string, lastId?: string): Response =>
-  HttpClient.get(`/sessions/${session}/events`, lastId === undefined ? {} : { headers: { "last-event-id": lastId } })
+  HttpClient.get(`${of(session)}/events`, lastId === undefined ? {} : { headers: { "last-event-id": lastId } })
 
 /** What was said so far. */
-export const messages = (session: string): Response => HttpClient.get(`/sessions/${session}/messages`)
+export const messages = (session: string): Response => HttpClient.get(`${of(session)}/messages`)
 
 /** The events of a response, to the end of the run. */
 export const events = (response: Response) =>
@@ -44,6 +47,9 @@ export const events = (response: Response) =>
     Stream.map(({ data, id }): Seen => ({ id, event: JSON.parse(data) })),
     Stream.takeUntil(({ event }) => RunEvent.isEnd(event))
   )
+
+/** An id may hold anything, slashes too. */
+const of = (session: string) => `/sessions/${encodeURIComponent(session)}`
 
 const post = (path: string, body: object): Response =>
   HttpClient.execute(HttpClientRequest.post(path).pipe(HttpClientRequest.bodyJsonUnsafe(body)))

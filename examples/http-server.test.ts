@@ -1,12 +1,14 @@
 import { assert, it } from "@effect/vitest"
-import { Effect, Fiber, Option, Stream } from "effect"
+import { Deferred, Effect, Fiber, Option, Stream } from "effect"
 import { RunError, RunEvent, SessionStore } from "fiberloop"
 import { ScriptedModel } from "fiberloop/testing"
-import { answer, events, messages, stream, watch } from "./http-client.ts"
+import { answer, events, messages, type Response, start, stream, watch } from "./http-client.ts"
 import { serving } from "./http-loopback.ts"
 import { Assistant } from "./http-server.ts"
 
 // Real sockets take real time, hence `it.live`.
+
+const facts = (response: Response) => Stream.filter(events(response), ({ event }) => RunEvent.isDurable(event))
 
 it.live("streams a run's events; each fact has its place in the log as id", () =>
   Effect.gen(function*() {
@@ -50,17 +52,49 @@ it.live("a reader that comes back with its last id misses nothing and sees nothi
     yield* Effect.gen(function*() {
       const run = yield* Effect.forkChild(Stream.runDrain(events(stream("one", { text: "A story" }))))
       yield* gate.started
-      const before = yield* Stream.runCollect(Stream.take(events(watch("one")), 2))
+      const before = yield* Stream.runCollect(Stream.take(facts(watch("one")), 2))
       yield* gate.release
-      const after = yield* Stream.runCollect(events(watch("one", before.at(-1)?.id)))
+      const after = yield* Stream.runCollect(facts(watch("one", before.at(-1)?.id)))
       yield* Fiber.join(run)
-      const whole = yield* Stream.runCollect(events(watch("one")))
+      const whole = yield* Stream.runCollect(facts(watch("one")))
       assert.deepStrictEqual([...before, ...after], whole)
       assert.deepStrictEqual(whole.map(({ id }) => Number(id)), whole.map((_, i) => i + 1))
       assert.strictEqual(whole.at(-1)?.event._tag, "RunCompleted")
     }).pipe(
       Effect.provide(serving([ScriptedModel.text("Once"), ScriptedModel.gate(gate), ScriptedModel.text(" more")]))
     )
+  }))
+
+it.live("a run goes on without its client, and a tab that was open sees what is said as it is said", () =>
+  Effect.gen(function*() {
+    const [begin, rest] = [yield* ScriptedModel.makeGate, yield* ScriptedModel.makeGate]
+    yield* Effect.gen(function*() {
+      yield* answer("acme/1", { text: "Hi" })
+      const heard = yield* Deferred.make<void>()
+      const tab = yield* Effect.forkChild(Stream.runCollect(
+        events(watch("acme/1", "5")).pipe(Stream.tap(({ event }) => {
+          if (event._tag === "TurnStarted") return begin.release
+          return event._tag === "TextDelta" ? Deferred.succeed(heard, undefined) : Effect.void
+        }))
+      ))
+      assert.strictEqual((yield* start("acme/1", { text: "A story", runId: "story" })).status, 202)
+      yield* Deferred.await(heard)
+      yield* rest.started
+      const back = yield* Effect.forkChild(Stream.runCollect(events(watch("acme/1", "6"))))
+      yield* rest.release
+      const seen = yield* Fiber.join(tab)
+      assert.deepStrictEqual(seen.flatMap(({ event }) => event._tag === "TextDelta" ? [event.delta] : []), [
+        "Once",
+        " more"
+      ])
+      const stored = yield* Stream.runCollect((yield* SessionStore).read("acme/1", { from: 6 }))
+      const factsOf = (all: typeof seen) => all.map(({ event }) => event).filter(RunEvent.isDurable)
+      assert.deepStrictEqual(factsOf(seen), stored)
+      assert.deepStrictEqual(factsOf(yield* Fiber.join(back)), stored.slice(1))
+    }).pipe(Effect.provide(serving(
+      ScriptedModel.text("Hello."),
+      [ScriptedModel.gate(begin), ScriptedModel.text("Once"), ScriptedModel.gate(rest), ScriptedModel.text(" more")]
+    )))
   }))
 
 it.live("the whole answer is JSON", () =>
@@ -85,7 +119,8 @@ it.live("a page that opens has all that was said, also what was compacted", () =
     yield* answer("one", { text: "Still there?" })
     const compacted = yield* (yield* Assistant).compact("one")
     assert.isBelow(compacted.messages.after, compacted.messages.before)
-    const said = yield* Effect.flatMap(messages("one"), (response) => response.json)
+    const page = yield* messages("one")
+    const said = yield* page.json
     const text = (role: string, text: string) => ({ role, content: [{ type: "text", text }] })
     assert.deepStrictEqual(said, [
       text("user", "Hi"),
@@ -93,5 +128,6 @@ it.live("a page that opens has all that was said, also what was compacted", () =
       text("user", "Still there?"),
       text("assistant", "Yes.")
     ])
+    assert.strictEqual(page.headers["last-event-id"], String((yield* (yield* SessionStore).info("one"))?.head))
     assert.strictEqual((yield* messages("two")).status, 404)
   }).pipe(Effect.provide(serving(ScriptedModel.text("Hello."), ScriptedModel.text("Yes.")))))

@@ -1,9 +1,10 @@
 /**
  * An agent behind HTTP. `POST /sessions/:id/stream` runs it and streams its events as server-sent events; whoever leaves
- * that stream aborts the run, and the model's connection closes. `GET /sessions/:id/events` reads along, from
- * `Last-Event-ID` on: facts have their place in the log as `id`, so a reader that comes back misses none and sees none
- * twice, also after a restart. `POST /sessions/:id/answer` waits for the end instead, and `GET /sessions/:id/messages` has what
- * was said so far, for a page that opens. Errors: `http-errors.ts`. Who may see which session is for your middleware to say.
+ * that stream aborts the run, and the model's connection closes. `POST /sessions/:id/start` runs it, whoever leaves.
+ * `GET /sessions/:id/events` reads along, in any number of tabs, from `Last-Event-ID` on: facts have their place in the log as
+ * `id`, so a reader that comes back misses none and sees none twice, also after a restart. `POST /sessions/:id/answer` waits for
+ * the end instead, and `GET /sessions/:id/messages` has what was said so far, for a page that opens. Errors: `http-errors.ts`.
+ * Who may see which session is for your middleware to say.
  *
  * `npm run build`, set OPENAI_API_KEY or OPENAI_BASE_URL, `node examples/http-server.ts`, then
  * `curl -N localhost:3000/sessions/one/stream --json '{"text":"Tell me a story"}'`
@@ -51,6 +52,38 @@ const conversation = (events: Stream.Stream<RunEvent.Durable, RunError.RunError>
     Effect.map((transcript) => Transcript.messages(transcript))
   )
 
+/**
+ * The facts of a session behind `after`, once and in order, and between them what happens live of a run in this process. Of an
+ * answer under way a reader gets what is still to come; `AssistantMessage` has the whole of it.
+ */
+const follow = Effect.fnUntraced(function*(
+  assistant: Assistant["Service"],
+  store: SessionStore["Service"],
+  id: string,
+  after: number
+) {
+  const onward = (fact: RunEvent.Durable): Stream.Stream<RunEvent.RunEvent, RunError.RunError> => {
+    if (fact._tag !== "RunStarted" && fact._tag !== "RunResumed") return Stream.make(fact)
+    return Stream.unwrap(Effect.map(assistant.live(fact.runId, id), (run) =>
+      run === undefined
+        ? Stream.make(fact)
+        // where it fails, RunFailed has said so
+        : Stream.concat(store.read(id, { from: fact.seq }), Stream.catch(run.events, () => Stream.empty))))
+  }
+  // the run that may be live is found by its first fact
+  const begun = (yield* store.lastOf(id, "RunStarted")) ?? 1
+  let seen = after
+  return store.watch(id, Math.min(after + 1, begun)).pipe(
+    Stream.flatMap(onward),
+    Stream.filter((event) => {
+      if (!RunEvent.isDurable(event)) return true
+      const isNew = event.seq > seen
+      if (isNew) seen = event.seq
+      return isNew
+    })
+  )
+})
+
 const send = (event: string, data: unknown, id?: number) =>
   Sse.encoder.write({ _tag: "Event", event, data: JSON.stringify(data), id: id === undefined ? id : String(id) })
 
@@ -84,6 +117,11 @@ export const Routes = HttpRouter.use(Effect.fnUntraced(function*(router) {
     return sse(Stream.concat(Stream.fromIterable(Option.toArray(first)), rest))
   })
 
+  const start = Effect.gen(function*() {
+    const { runId } = yield* assistant.start(yield* asked)
+    return HttpServerResponse.jsonUnsafe({ runId }, { status: 202 })
+  })
+
   const answer = Effect.gen(function*() {
     const result = yield* assistant.run(yield* asked)
     return HttpServerResponse.jsonUnsafe({ end: result._tag, text: result.text, explain: result.explain })
@@ -92,15 +130,19 @@ export const Routes = HttpRouter.use(Effect.fnUntraced(function*(router) {
   const events = Effect.gen(function*() {
     const { headers, pathParams: { id } } = yield* HttpRouter.schemaNoBody(Read)
     if ((yield* store.info(id)) === undefined) return yield* Effect.fail(RunError.sessionNotFound(id))
-    return sse(store.watch(id, (headers["last-event-id"] ?? 0) + 1))
+    return sse(yield* follow(assistant, store, id, headers["last-event-id"] ?? 0))
   })
 
   const messages = Effect.gen(function*() {
     const { pathParams: { id } } = yield* HttpRouter.schemaNoBody(Read)
-    return HttpServerResponse.jsonUnsafe(yield* conversation(store.read(id)))
+    const { head = 0 } = (yield* store.info(id)) ?? {}
+    const said = yield* conversation(store.read(id, { to: head }))
+    // where `events` goes on behind them
+    return HttpServerResponse.jsonUnsafe(said, { headers: { "last-event-id": String(head) } })
   })
 
   yield* router.add("POST", "/sessions/:id/stream", orRefuse(stream))
+  yield* router.add("POST", "/sessions/:id/start", orRefuse(start))
   yield* router.add("POST", "/sessions/:id/answer", orRefuse(answer))
   yield* router.add("GET", "/sessions/:id/events", orRefuse(events))
   yield* router.add("GET", "/sessions/:id/messages", orRefuse(messages))

@@ -96,6 +96,10 @@ export class CompactionError extends Data.TaggedError("CompactionError")<{
   readonly model?: Message.ModelRef
 }> {}
 
+/** Why there is nothing to compact, in words for whoever asked. */
+export const nothingToLeaveOut =
+  "nothing can be left out: the conversation is already as short as its latest message allows"
+
 export class ContextManager extends Context.Service<ContextManager, {
   /** the models that it may ask: a run with a limit of cost needs their prices too */
   readonly models?: ReadonlyArray<Message.ModelRef>

@@ -31,6 +31,17 @@ import * as RunLog from "../support/RunLog.ts"
 const below = (...turns: ReadonlyArray<ScriptedModel.Turn>) =>
   Layer.mergeAll(Fiberloop.layer, SessionStoreMemory.layer, ScriptedModel.layer(turns))
 
+describe("docs/agents.md", () => {
+  const make = Agent.make({ instructions: "Be brief." })
+
+  it.effect("layers around `Agent.make` alone are closed when it returns", () =>
+    Effect.gen(function*() {
+      const agent = yield* Effect.provide(make, Fiberloop.layer)
+      const { reason } = yield* Effect.flip(agent.run({ input: "Hello!" }))
+      assert.strictEqual(reason._tag, "ShuttingDown")
+    }).pipe(Effect.provide([SessionStoreMemory.layer, ScriptedModel.layer([])])))
+})
+
 describe("docs/http.md", () => {
   class Assistant extends Agent.Service<Assistant>()("docs/Assistant", { instructions: "Be brief." }) {}
 

@@ -1,11 +1,16 @@
 /**
- * Arguments nested so deeply that JSON cannot be written again, though it was read: 40 kB that a model may send, by mistake or
- * not. They are the model's problem, never the session's.
+ * JSON nested so deeply that it cannot be written again, though it was read: 40 kB that a model may send, by mistake or not, or
+ * less that can just be written here, and not where the stack is fuller. It is the problem of who sent it, never the session's.
  */
 import { assert, describe, it } from "@effect/vitest"
+import * as Tool from "effect/ai/Tool"
+import * as Toolkit from "effect/ai/Toolkit"
 import * as Effect from "effect/Effect"
-import type { Json } from "effect/Schema"
+import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
+import * as Agent from "../../src/Agent.ts"
+import * as Fiberloop from "../../src/Fiberloop.ts"
+import * as SessionStoreMemory from "../../src/layers/SessionStoreMemory.ts"
 import type * as RunEvent from "../../src/run/RunEvent.ts"
 import * as Transcript from "../../src/run/Transcript.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
@@ -13,16 +18,19 @@ import * as Draft from "../support/Drafts.ts"
 import * as Requests from "../support/Requests.ts"
 import * as TestAgent from "../support/TestAgent.ts"
 
-const nested = (depth: number): Json => JSON.parse(`${"[".repeat(depth)}"\\u0000"${"]".repeat(depth)}`)
+const nested = (depth: number): Schema.Json => JSON.parse(`${"[".repeat(depth)}"\\u0000"${"]".repeat(depth)}`)
 const deep = nested(20_000)
 
 describe("a transcript", () => {
-  it("takes arguments of a depth that can just be written", () => {
-    for (const depth of [500, 1000, 2000, 3000, 4000]) {
+  it.each([[500, true], [999, true], [1000, false], [4000, false]])(
+    "keeps arguments of %s levels: %s",
+    (depth, kept) => {
       const log = Draft.log(Draft.started("x"), Draft.assistant([Draft.call("search", { q: nested(depth) })]))
-      assert.isNotEmpty(Transcript.messages(Transcript.fromLog(log)), `${depth}`)
+      const messages = JSON.stringify(Transcript.messages(Transcript.fromLog(log)))
+      assert.strictEqual(messages.includes("left out: nested too deeply"), !kept)
+      assert.strictEqual(messages.includes("[".repeat(depth)), kept)
     }
-  })
+  )
 
   it.each<readonly [string, ReadonlyArray<RunEvent.Draft>]>([
     ["arguments", [Draft.assistant([Draft.call("search", { q: deep })])]],
@@ -40,6 +48,41 @@ describe("a transcript", () => {
     assert.strictEqual(Requests.violations(transcript, 9, Draft.model), "")
     for (const { content } of messages) for (const part of content) assert.property(part, "type")
   })
+})
+
+describe("what can just be written", () => {
+  const just = nested(2000)
+  const Kit = Toolkit.make(
+    Tool.make("look", { parameters: Schema.Struct({ at: Schema.Unknown }), success: Schema.Unknown })
+  )
+  const agent = Agent.make({ instructions: "", toolkit: Kit })
+  const world = (...turns: ReadonlyArray<ScriptedModel.Turn>) =>
+    Effect.provide([
+      Kit.toLayer({ look: () => Effect.succeed(just) }),
+      Fiberloop.layer,
+      SessionStoreMemory.layer,
+      ScriptedModel.layer(turns)
+    ])
+
+  it.effect("is neither an argument nor a result", () =>
+    Effect.gen(function*() {
+      const events = yield* Stream.runCollect((yield* agent).stream({ input: "go" }))
+      const said = events.find((event) => event._tag === "AssistantMessage")!.message.content[0]
+      assert.propertyVal(said, "params", "(left out: nested too deeply)")
+      assert.deepStrictEqual(
+        events.flatMap((event) => event._tag === "ToolSettled" ? [event.outcome] : []).slice(1),
+        [{ _tag: "NotEncodable", message: "it is nested in more than 1000 levels" }]
+      )
+    }).pipe(world(
+      [ScriptedModel.call("look", just), ScriptedModel.call("look", { at: 1 })],
+      ScriptedModel.text("done")
+    )))
+
+  it.effect("is no data", () =>
+    Effect.gen(function*() {
+      const { reason } = yield* Effect.flip((yield* agent).run({ input: "go", data: just }))
+      assert.strictEqual(reason.message, "data must be nested in at most 1000 levels")
+    }).pipe(world()))
 })
 
 describe("a session", () => {

@@ -1,7 +1,7 @@
 /**
  * A throw-away Postgres from the binaries of npm: no service, no root, no install script. Its files are gone when it stops.
  *
- * Does not own who uses it; that is `Databases.ts`.
+ * Does not own who uses it; that is `PgDatabases.ts`.
  */
 import { type ChildProcess, execFile, spawn } from "node:child_process"
 import { once } from "node:events"

@@ -130,6 +130,4 @@ const afterFailure = (
 }
 
 export const nothingToLeaveOut = (): ContextManager.CompactionError =>
-  new ContextManager.CompactionError({
-    message: "nothing can be left out: the conversation is already as short as its latest message allows"
-  })
+  new ContextManager.CompactionError({ message: ContextManager.nothingToLeaveOut })

@@ -4,6 +4,7 @@
  */
 import * as Base64 from "effect/encoding/Base64"
 import type * as Schema from "effect/Schema"
+import * as Bounds from "../../run/log/Bounds.ts"
 
 /** `text` is what a model reads: the JSON, or the text where the value is one. */
 export interface Json {
@@ -20,8 +21,9 @@ export const of = (given: unknown): PlainJson => {
     if (typeof value === "string") return { _tag: "Json", text: value, isText: true }
     if (value === undefined) return { _tag: "Json", text: "null", isText: false }
     const text: string | undefined = JSON.stringify(value)
-    return text === undefined
-      ? { _tag: "NotJson", message: `a ${typeof value} is not JSON` }
+    if (text === undefined) return { _tag: "NotJson", message: `a ${typeof value} is not JSON` }
+    return Bounds.isTooDeep(value, text)
+      ? { _tag: "NotJson", message: `it is nested in more than ${Bounds.deepest} levels` }
       : { _tag: "Json", text, isText: false }
   } catch (error) {
     return { _tag: "NotJson", message: error instanceof Error ? error.message : "it is not JSON" }

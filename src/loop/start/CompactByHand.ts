@@ -7,6 +7,7 @@
 import * as Effect from "effect/Effect"
 import * as RunError from "../../run/RunError.ts"
 import type * as RunResult from "../../run/RunResult.ts"
+import * as ContextManager from "../../services/ContextManager.ts"
 import * as Fold from "../log/Fold.ts"
 import * as Compacting from "../turn/Compacting.ts"
 import * as Sizing from "../turn/Sizing.ts"
@@ -28,7 +29,7 @@ export const compact = Effect.fnUntraced(function*(
     const env = yield* Visit.open(visitor, sessionId, folded)
     if (env === undefined) return yield* Compacting.failed("nothing can be left out: the session has no run yet")
     const plan = env.context.plan(Sizing.view(env, "manual"))
-    if (plan._tag === "Send") return yield* Compacting.failed(nothingToDo)
+    if (plan._tag === "Send") return yield* Compacting.failed(ContextManager.nothingToLeaveOut)
     const { request } = plan
     const compacted = yield* Compacting.carryOut(env, request).pipe(
       Effect.catchTag(
@@ -46,5 +47,3 @@ export const compact = Effect.fnUntraced(function*(
 /** A strategy that dies fails typed, as in a run. */
 const typed = <A>(self: Effect.Effect<A, RunError.RunError>): Effect.Effect<A, RunError.RunError> =>
   Effect.catchDefect(self, (defect) => Effect.fail(RunError.fromDefect(defect)))
-
-const nothingToDo = "nothing can be left out: the conversation is already as short as its latest message allows"

@@ -4,6 +4,7 @@
  */
 import * as Result from "effect/Result"
 import type * as Schema from "effect/Schema"
+import * as Bounds from "../log/Bounds.ts"
 import * as RunError from "../RunError.ts"
 
 /** The error is always `InvalidInput`. */
@@ -36,7 +37,10 @@ export const names = (
 /** Plain JSON, as it will be read back. */
 export const json = (field: string, value: Schema.Json): Checked<Schema.Json> => {
   try {
-    return Result.succeed(JSON.parse(JSON.stringify(value)) as Schema.Json)
+    const text = JSON.stringify(value)
+    return Bounds.isTooDeep(value, text)
+      ? refuse(field, `${field} must be nested in at most ${Bounds.deepest} levels`)
+      : Result.succeed(JSON.parse(text) as Schema.Json)
   } catch {
     return refuse(field, `${field} is not JSON`)
   }

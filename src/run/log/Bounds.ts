@@ -1,4 +1,4 @@
-/** How much a log holds of what others say: bytes of JSON, and the length of a message. Pure. */
+/** How much a log holds of what others say: bytes of JSON, levels of nesting, and the length of a message. Pure. */
 
 /** A value's bytes of JSON, where they are more than `limit`. */
 export const above = (value: unknown, limit: number): number | undefined => {
@@ -47,6 +47,20 @@ export const isSurelyWithin = (value: unknown, limit: number): boolean => {
     if (sum > limit) return false
   }
   return true
+}
+
+/**
+ * How many levels what others say may be nested. What can just be written at one place of the stack cannot at another, and
+ * would end every later run of its session.
+ */
+export const deepest = 1000
+
+/** Whether a value, whose JSON this is, is nested in more levels. */
+export const isTooDeep = (value: unknown, json: string): boolean => json.length > 2 * deepest && isAbove(value, deepest)
+
+const isAbove = (value: unknown, levels: number): boolean => {
+  if (typeof value !== "object" || value === null) return false
+  return levels === 0 || Object.values(value).some((member) => isAbove(member, levels - 1))
 }
 
 const longestMessage = 10_000

@@ -2,6 +2,7 @@
  * What the strictest provider accepts of a single part: well-formed texts, arguments that are objects, names and ids of
  * the narrowest form. Pure; the order of messages is `Transcript`'s.
  */
+import * as Bounds from "../log/Bounds.ts"
 import type * as Message from "../Message.ts"
 
 /** What every provider takes for the id of a call. */
@@ -13,17 +14,14 @@ const cleanText = (text: string): string => isCleanText(text) ? text : text.toWe
 
 /**
  * A JSON value without lone surrogates and NUL, in its keys too; the value itself where there are none. What is nested
- * too deeply to be written is left out, in words.
+ * too deeply is left out, in words.
  */
 export const cleanJson = (value: Json): Json => {
   if (typeof value === "string") return cleanText(value)
   if (isFlat(value)) return value
-  try {
-    const text = JSON.stringify(value)
-    return isCleanJson(text) ? value : JSON.parse(text, cleanNode)
-  } catch {
-    return tooDeep
-  }
+  const text = write(value)
+  if (text === undefined) return tooDeep
+  return isCleanJson(text) ? value : JSON.parse(text, cleanNode)
 }
 
 /**
@@ -50,7 +48,7 @@ const isCleanLeaf = (value: unknown): boolean =>
 
 const tooDeep = "(left out: nested too deeply)"
 
-/** A part that can be stored: what is nested deeper than JSON can be written is left out, in words. */
+/** A part that can be stored: what is nested too deeply is left out, in words. */
 export const writable = (part: Message.AssistantPart): Message.AssistantPart => {
   const given = part.type === "tool-call" ? part.params : part.type === "tool-result" ? part.result : null
   if (part.metadata === undefined && isFlat(given)) return part
@@ -69,10 +67,11 @@ export const writable = (part: Message.AssistantPart): Message.AssistantPart => 
 
 type Json = Message.ToolCallPart["params"]
 
-/** JSON, or nothing where the nesting is deeper than the stack. */
+/** JSON, or nothing where it is nested too deeply. */
 const write = (value: unknown): string | undefined => {
   try {
-    return JSON.stringify(value)
+    const text: string | undefined = JSON.stringify(value)
+    return text === undefined || Bounds.isTooDeep(value, text) ? undefined : text
   } catch {
     return undefined
   }

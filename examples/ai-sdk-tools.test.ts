@@ -1,0 +1,76 @@
+import { jsonSchema, tool } from "@ai-sdk/provider-utils"
+import { assert, it } from "@effect/vitest"
+import { Deferred, Effect } from "effect"
+import { Agent, Fiberloop, SessionStoreMemory } from "fiberloop"
+import { ScriptedModel } from "fiberloop/testing"
+import { existing, makeAgent, toolkitOf } from "./ai-sdk-tools.ts"
+
+const world = (...turns: ReadonlyArray<ScriptedModel.Turn>) =>
+  Effect.provide([Fiberloop.layer, SessionStoreMemory.layer, ScriptedModel.layer(turns)])
+
+const results = Effect.gen(function*() {
+  const requests = yield* (yield* ScriptedModel.Script).requests
+  const last = requests.at(-1)!.messages.at(-1)!
+  return last.role === "tool" ? last.content : []
+})
+
+const inputSchema = jsonSchema<{ id: string }>({ type: "object", properties: { id: { type: "string" } } }, {
+  validate: (value) =>
+    (value as { id: string }).id.length === 3
+      ? { success: true, value: value as { id: string } }
+      : { success: false, error: new Error("an id has three digits") }
+})
+
+it.effect("a model calls a tool of the AI SDK", () =>
+  Effect.gen(function*() {
+    const result = yield* (yield* makeAgent).run({ input: "How warm is it in Oslo?" })
+    assert.strictEqual(result.text, "4 degrees.")
+    assert.deepInclude((yield* results)[0], { result: { celsius: 4 }, isFailure: false })
+    const [first] = yield* (yield* ScriptedModel.Script).requests
+    assert.deepStrictEqual(first?.tools.map(({ name }) => name), Object.keys(existing))
+  }).pipe(world(ScriptedModel.call("getWeather", { city: "Oslo" }), ScriptedModel.text("4 degrees."))))
+
+it.effect("what its schema refuses, and what it throws, the model reads", () =>
+  Effect.gen(function*() {
+    const find = tool({ inputSchema, execute: (): Promise<string> => Promise.reject(new Error("no such order")) })
+    const agent = yield* Agent.make({ instructions: "", toolkit: toolkitOf({ find }) })
+    yield* agent.run({ input: "Where is my lamp?" })
+    const read = (yield* results).map(({ isFailure, result }) => [isFailure, result])
+    assert.deepStrictEqual(read, [[true, "an id has three digits"], [true, "no such order"]])
+  }).pipe(world(
+    [ScriptedModel.call("find", { id: "7" }), ScriptedModel.call("find", { id: "007" })],
+    ScriptedModel.text("There is none.")
+  )))
+
+it.effect("one that needs approval waits for a person", () =>
+  Effect.gen(function*() {
+    const pay = tool({
+      inputSchema,
+      needsApproval: async () => true,
+      execute: (): string => assert.fail("nobody said yes")
+    })
+    const agent = yield* Agent.make({ instructions: "", toolkit: toolkitOf({ pay }) })
+    const result = yield* agent.run({ input: "Pay it." })
+    assert.deepInclude(result._tag === "Suspended" ? result.approvals[0] : result, {
+      tool: "pay",
+      params: { id: "007" }
+    })
+  }).pipe(world(ScriptedModel.call("pay", { id: "007" }))))
+
+it.effect("an abort is its signal's", () =>
+  Effect.gen(function*() {
+    const [started, aborted] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+    const wait = tool({
+      inputSchema,
+      execute: (_, { abortSignal }) =>
+        new Promise<string>(() => {
+          abortSignal?.addEventListener("abort", () => Deferred.doneUnsafe(aborted, Effect.void))
+          Deferred.doneUnsafe(started, Effect.void)
+        })
+    })
+    const agent = yield* Agent.make({ instructions: "", toolkit: toolkitOf({ wait }) })
+    const run = yield* agent.start({ input: "Wait." })
+    yield* Deferred.await(started)
+    yield* run.abort
+    yield* Deferred.await(aborted)
+  }).pipe(world(ScriptedModel.call("wait", { id: "007" }))))

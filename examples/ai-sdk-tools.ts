@@ -1,0 +1,78 @@
+/**
+ * Tools of the Vercel AI SDK, taken over as they are: their schemas check the arguments, their `execute` runs, and a call's
+ * interruption is its `abortSignal`. What fails is read by the model; `needsApproval` asks a person, as it did.
+ *
+ * `npm run build`, set OPENAI_API_KEY or OPENAI_BASE_URL, then `node examples/ai-sdk-tools.ts "How warm is it in Oslo?"`
+ */
+import { asSchema, jsonSchema, tool, type ToolSet } from "@ai-sdk/provider-utils" // `ai` has all of them, too
+import { NodeRuntime } from "@effect/platform-node"
+import { Console, Effect, Schema } from "effect"
+import { Tool, Toolkit } from "effect/ai"
+import { Agent, Fiberloop, ModelOpenAi, SessionStoreMemory, ToolCall } from "fiberloop"
+
+/** What the program had before: with zod, `inputSchema` is `z.object({ city: z.string() })`. */
+export const existing = {
+  getWeather: tool({
+    description: "Current temperature of a city",
+    inputSchema: jsonSchema<{ city: string }>({
+      type: "object",
+      properties: { city: { type: "string" } },
+      required: ["city"]
+    }),
+    execute: async ({ city }) => ({ celsius: city === "Oslo" ? 4 : 19 })
+  })
+}
+
+/** Which of them may be called again after a crash, nobody but you knows: annotate those with `Tool.Readonly`. */
+const toolOf = Effect.fnUntraced(function*(name: string, { description, inputSchema, needsApproval }: ToolSet[string]) {
+  const parameters = yield* Effect.promise(async () => asSchema(inputSchema).jsonSchema)
+  return Tool.dynamic(name, {
+    description: typeof description === "string" ? description : name,
+    parameters: parameters as { readonly type: "object" },
+    failure: Schema.String,
+    // one that is asked of the arguments has no counterpart for all it may look at: each call asks
+    needsApproval: needsApproval !== undefined && needsApproval !== false
+  }).addDependency(ToolCall)
+})
+
+const handlerOf = ({ execute, inputSchema }: ToolSet[string]) =>
+  Effect.fnUntraced(function*(params: unknown) {
+    const { callId, data } = yield* ToolCall
+    return yield* Effect.tryPromise({
+      try: async (abortSignal) => {
+        const checked = await asSchema(inputSchema).validate?.(params) ?? { success: true, value: params }
+        if (!checked.success) throw checked.error
+        return await execute?.(checked.value, { toolCallId: callId, messages: [], abortSignal, context: data })
+      },
+      catch: (error) => error instanceof Error ? error.message : String(error)
+    })
+  })
+
+/** A toolkit with its handlers, for the `toolkit` of an agent. */
+export const toolkitOf = Effect.fnUntraced(function*(tools: ToolSet) {
+  const entries = Object.entries(tools)
+  const toolkit = Toolkit.make(...yield* Effect.forEach(entries, ([name, tool]) => toolOf(name, tool)))
+  const handlers = yield* toolkit.toHandlers(
+    Object.fromEntries(entries.map(([name, tool]) => [name, handlerOf(tool)]))
+  )
+  return yield* Effect.provideContext(toolkit, handlers)
+})
+
+export const makeAgent = Agent.make({
+  name: "ai-sdk/Assistant",
+  instructions: "Answer in one sentence.",
+  toolkit: toolkitOf(existing)
+})
+
+if (process.argv[1] === import.meta.filename) {
+  const program = Effect.gen(function*() {
+    const agent = yield* makeAgent
+    const result = yield* agent.run({ input: process.argv[2] ?? "How warm is it in Oslo?" })
+    yield* Console.log(result.text)
+  })
+  NodeRuntime.runMain(Effect.provide(program, [
+    Fiberloop.layer,
+    SessionStoreMemory.layer,
+    ModelOpenAi.layer({ model: process.env.FIBERLOOP_MODEL ?? "gpt-5.5" })
+  ]))
+}
