@@ -99,6 +99,16 @@ describe("a parallel round in mixed states", () => {
       assert.deepStrictEqual([toolCalls, toolRounds, turns], [5, 1, 2])
     }))
 
+  it.effect("has its outcomes read by the model, those before the death and those behind it, in call order", () =>
+    Effect.gen(function*() {
+      const { script } = yield* resume(log)
+      const answered = (yield* script.requests)[0]!.messages.at(-1)!
+      const results = answered.role === "tool" ? answered.content.map(({ result }) => result) : []
+      assert.match(String(results[0]), /^Outcome unknown/)
+      assert.strictEqual(results[1], "seen")
+      assert.sameMembers(results.slice(2), ["ran 1", "ran 2", "ran 3"])
+    }))
+
   it.effect("runs no more than its limit of calls lets it: what was started counts", () =>
     Effect.gen(function*() {
       const limited = log.map((draft) =>

@@ -167,6 +167,14 @@ describe("a call", () => {
     assert.include(JSON.stringify(messagesOf(log)), "first")
   })
 
+  it("has the outcome that is found once its drive died, and none behind another end", () => {
+    const turn = [Draft.started("x"), Draft.assistant([Draft.call("search")])]
+    const late = Draft.settled("1.0", "late")
+    const died = Draft.log(...turn, { ...Draft.aborted, reason: "crashed" }, Draft.resumed(2), late)
+    assert.include(JSON.stringify(messagesOf(died)), "late")
+    assert.notInclude(JSON.stringify(messagesOf(Draft.log(...turn, Draft.aborted, late))), "late")
+  })
+
   it("is not settled by another run's outcome", () => {
     const calls = Draft.assistant([Draft.call("search")])
     const log = Draft.log(Draft.started("x"), calls, { ...Draft.settled("1.0", "wrong"), runId: "run-2" })
