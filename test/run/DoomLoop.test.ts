@@ -142,6 +142,14 @@ describe("a loop that was told", () => {
     assert.strictEqual(next(word("AB").reduce((trail, call, i) => settle(trail, 200 + i, 0, call), again)), "end")
   })
 
+  it("is remembered as long as any of the trail is", () => {
+    // the last call of the loop that was told is the first that is left
+    const trail = then(told("AAA"), "BC".repeat(30) + "AAA")
+    assert.strictEqual(trail[0]?.told, told("AAA").at(-1)?.told)
+    assert.isDefined(trail[0]?.told)
+    assert.strictEqual(next(trail), "end")
+  })
+
   it("is another one with other results", () => {
     const changed = [1, 2, 3].reduce(
       (trail, turn) => settle(trail, 100 + turn, 0, { ...word("A")[0]!, outcome: succeeded("new") }),

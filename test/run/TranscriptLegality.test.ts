@@ -115,6 +115,22 @@ describe("a model's content", () => {
   ])("with %s is legal", (_, contents) => isLegal(answered(...contents), Draft.model))
 })
 
+it.each<readonly [string, Message.ToolCallPart["params"]]>([
+  ["a text", "\0"],
+  ["a list", ["\ud800"]],
+  ["a list in a list", [[1, "\0"]]],
+  ["a key", { "k\udc00": true }],
+  ["a member", { k: "\0" }]
+])("a result with what no provider takes in %s is legal", (_, result) => {
+  const log = Draft.log(
+    Draft.started("hello"),
+    Draft.assistant([call("a")]),
+    Draft.settled("1.0", { _tag: "Succeeded", result })
+  )
+  isLegal(log)
+  assert.notInclude(JSON.stringify(Transcript.messages(Transcript.fromLog(log))), "\\u")
+})
+
 it("a call of a name with a dot, as models invent them, goes back under one that every provider takes", () => {
   const messages = Transcript.messages(Transcript.fromLog(answered([call("a", "multi_tool_use.parallel")])))
   const names = messages.flatMap((message) => message.role === "assistant" ? Message.toolCalls(message.content) : [])

@@ -80,6 +80,7 @@ describe("a snapshot", () => {
     "begins behind its compaction": changed({ from: compacted.seq + 1 }),
     "begins nowhere": changed({ from: 0.5 }),
     "has no state": changed({ state: null }),
+    "has a part of a state that is missing": changed({ state: { ...state, totals: null } }),
     "has a state that lacks what this version keeps": changed({ state: older })
   }
   for (const [what, event] of Object.entries(unreadable)) {

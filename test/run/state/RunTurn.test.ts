@@ -35,6 +35,11 @@ describe("a turn", () => {
     assert.strictEqual(fold(...before, turn(2)).attempts, 0)
   })
 
+  it("runs tools where its answer has calls, and is between two steps where it has none", () => {
+    const statusBehind = (settled: RunEvent.Draft) => fold(Draft.started("x"), turn(1), settled).status
+    assert.deepStrictEqual([statusBehind(calling), statusBehind(answer)], ["tool_running", "preparing"])
+  })
+
   it("that is over leaves no answer", () => {
     assert.isUndefined(fold(Draft.started("x"), turn(1), answer, Draft.turnFinished(1)).answer)
   })
