@@ -192,6 +192,23 @@ describe("a call", () => {
     assert.deepStrictEqual(tool.role === "tool" && tool.content.map((part) => part.result), ["ours"])
   })
 
+  it("of what is pruned has a note in the place of a long result, and behind it all of it", () => {
+    const turn = (n: number) => [
+      Draft.turnStarted(n),
+      Draft.assistant([Draft.call("search")], { turn: n }),
+      Draft.settled(`${n}.0`, `result ${n} ${"x".repeat(5000)}`),
+      Draft.turnFinished(n)
+    ]
+    const log = Draft.log(Draft.started("x"), ...[1, 2, 3].flatMap(turn), { ...Draft.compacted(0, []), pruned: 7 })
+    assert.strictEqual(log[6]?._tag, "AssistantMessage")
+    const told = messagesOf(log).flatMap((message) => message.role === "tool" ? message.content : [])
+    assert.deepStrictEqual(told.map(({ result }) => /^result \d/.exec(String(result))?.[0]), [
+      undefined,
+      undefined,
+      "result 3"
+    ])
+  })
+
   it("that gave nothing says so", () => {
     const log = Draft.log(Draft.started("x"), Draft.assistant([Draft.call("search")]), Draft.settled("1.0", " \n"))
     assert.include(JSON.stringify(messagesOf(log)), "(no output)")
