@@ -56,6 +56,17 @@ describe("places", () => {
   }, check(100))
 })
 
+it.each<readonly [string, RunEvent.Draft, boolean]>([
+  ["that completed", Draft.completed(), true],
+  ["that reached a limit", Draft.limited(), true],
+  ["that was aborted", Draft.aborted, true],
+  ["whose drive died", { ...Draft.aborted, reason: "crashed" }, false],
+  ["that waits for a person", Draft.suspended, false],
+  ["that goes on", Draft.turnFinished(1), false]
+])("a copy that ends with a run %s says whether something goes behind it", (_, last, isWhole) => {
+  assert.strictEqual(Fork.isWhole(Draft.log(last)[0]!), isWhole)
+})
+
 describe("closing", () => {
   it.prop(
     "is nothing where a copy is whole, and leaves no call that its original may carry out",
