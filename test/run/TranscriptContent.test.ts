@@ -202,7 +202,7 @@ describe("a call", () => {
     const log = Draft.log(Draft.started("x"), ...[1, 2, 3].flatMap(turn), { ...Draft.compacted(0, []), pruned: 7 })
     assert.strictEqual(log[6]?._tag, "AssistantMessage")
     const told = messagesOf(log).flatMap((message) => message.role === "tool" ? message.content : [])
-    assert.deepStrictEqual(told.map(({ result }) => /^result \d/.exec(String(result))?.[0]), [
+    assert.deepStrictEqual(told.map(({ result }) => /result \d/.exec(JSON.stringify(result))?.[0]), [
       undefined,
       undefined,
       "result 3"
