@@ -73,4 +73,16 @@ describe("an answer", () => {
       assert.strictEqual(units(content.flatMap((part) => part.type === type ? part.text : [])), units(said))
     }
   }, { arbitrary: { runs: 300, size: 40, seed: "units" } })
+
+  const usage = { inputTokens: 7, outputTokens: 3 }
+
+  it.each<readonly [string, Omit<Extract<Model.ModelPart, { type: "response" }>, "type">]>([
+    ["an id", { id: "r1" }],
+    ["a model", { model: "m-2026" }]
+  ])("is known by %s, and what says neither takes nothing from that", (_, said) => {
+    const collector = new Collector("run", 1, 1)
+    collector.push([{ type: "response", ...said }, { type: "response" }, { type: "response", usage }])
+    assert.deepStrictEqual(collector.response, { type: "response", ...said })
+    assert.deepStrictEqual(collector.usedSoFar, usage)
+  })
 })
