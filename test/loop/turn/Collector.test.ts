@@ -82,7 +82,7 @@ describe("an answer", () => {
   ])("is known by %s, and what says neither takes nothing from that", (_, said) => {
     const collector = new Collector("run", 1, 1)
     collector.push([{ type: "response", ...said }, { type: "response" }, { type: "response", usage }])
-    assert.deepStrictEqual(collector.response, { type: "response", ...said })
+    assert.deepInclude(collector.response, said)
     assert.deepStrictEqual(collector.usedSoFar, usage)
   })
 })
