@@ -13,7 +13,7 @@ export type Signal = "SIGINT" | "SIGTERM" | "SIGHUP"
 export class Signals extends Context.Service<Signals, {
   /** Awaits the first signal, also one that came before. */
   readonly first: Effect.Effect<Signal>
-  /** From now on the next signal is the first one. */
+  /** From now on the next signal is the first one: a terminal's end that came behind another signal, or one to come. */
   readonly forget: Effect.Effect<void>
 }>()("fiberloop/cli/Signals") {}
 
@@ -23,11 +23,12 @@ export const layer: Layer.Layer<Signals> = Layer.effect(
   Effect.map(
     Effect.acquireRelease(
       Effect.sync(() => {
-        const course = { first: Deferred.makeUnsafe<Signal>() }
+        const course = { first: Deferred.makeUnsafe<Signal>(), isHungUp: false }
         const onSignal = (signal: NodeJS.Signals) => {
-          const isFirst = Deferred.doneUnsafe(course.first, Effect.succeed(signal as Signal))
+          if (Deferred.doneUnsafe(course.first, Effect.succeed(signal as Signal))) return
           // a terminal that goes tells of it twice: by itself, and by the program that it belongs to
-          if (!isFirst && signal !== "SIGHUP") process.exit(codes[signal as Signal])
+          if (signal !== "SIGHUP") process.exit(codes[signal as Signal])
+          course.isHungUp = true
         }
         for (const signal of signals) process.on(signal, onSignal)
         return { course, onSignal }
@@ -38,6 +39,7 @@ export const layer: Layer.Layer<Signals> = Layer.effect(
       first: Effect.suspend(() => Deferred.await(course.first)),
       forget: Effect.sync(() => {
         course.first = Deferred.makeUnsafe()
+        if (course.isHungUp) Deferred.doneUnsafe(course.first, Effect.succeed("SIGHUP"))
       })
     })
   )

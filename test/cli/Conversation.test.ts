@@ -3,6 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect } from "effect"
 import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
 import * as OpenAiServer from "../support/OpenAiServer.ts"
 import * as Replies from "./Replies.ts"
 import * as Terminal from "./Terminal.ts"
@@ -166,6 +167,26 @@ describe("Ctrl-C at a question", () => {
       assert.strictEqual(code, 0)
       assert.include(screen, "✗ aborted")
       assert.strictEqual(readFileSync(join(cwd, "list.md"), "utf8"), "# Buy\n\nmilk\n")
+    }))
+})
+
+describe("Ctrl-C at an answer", () => {
+  it.live("does not hide that the terminal is said to end meanwhile", () =>
+    Effect.gen(function*() {
+      const { cwd, start } = yield* place(half)
+      const chat = yield* start("chat", "--model", "m")
+      yield* chat.sees("›")
+      yield* chat.type("tell a story\r")
+      yield* chat.sees("Once upon")
+      const store = new DatabaseSync(join(cwd, ".fiberloop/sessions.db"))
+      store.exec("BEGIN EXCLUSIVE")
+      yield* chat.type(ctrl.c)
+      yield* chat.sees("Aborting the run")
+      yield* chat.kill("SIGHUP")
+      store.close()
+      const { code, screen } = yield* chat.ended
+      assert.strictEqual(code, 129)
+      assert.include(screen, "✗ aborted")
     }))
 })
 

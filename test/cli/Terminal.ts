@@ -18,6 +18,8 @@ export interface Terminal {
   readonly type: (keys: string) => Effect.Effect<void>
   /** Awaits a text on the screen that was not there when something was last typed; dies when the command ends without. */
   readonly sees: (text: string) => Effect.Effect<void>
+  /** Sends the command a signal, from outside of the terminal. */
+  readonly kill: (signal: NodeJS.Signals) => Effect.Effect<void>
   /** Awaits the end of the command. */
   readonly ended: Effect.Effect<Ended>
 }
@@ -58,6 +60,7 @@ export const start = (args: ReadonlyArray<string>, options: Options): Effect.Eff
           child.write(keys)
         }),
       sees: (text) => Effect.promise(() => watch.sees(text)),
+      kill: (signal) => Effect.sync(() => child.kill(signal)),
       ended: Effect.promise(() => watch.ended)
     }
   })

@@ -4,6 +4,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
+import * as TestClock from "effect/testing/TestClock"
 import * as ContextKeyFacts from "../../src/layers/ContextKeyFacts.ts"
 import * as ContextSummary from "../../src/layers/ContextSummary.ts"
 import * as ModelFallback from "../../src/layers/ModelFallback.ts"
@@ -37,7 +38,33 @@ it.effect("a condensing model that counts with what is no number of tokens does 
     for (const { totals } of RunLog.only(log, "RunCompleted")) assert.strictEqual(totals.usage.inputTokens, 10)
   }))
 
+it.effect("an answer of a condensing model that breaks off counts with what it had used, and a whole one once", () =>
+  Effect.gen(function*() {
+    const used = (inputTokens: number) =>
+      ScriptedModel.parts({ type: "response", usage: { inputTokens, outputTokens: 0 } })
+    let asked = 0
+    const condenser = () => asked++ === 0 ? [used(20), used(30), ScriptedModel.cut] : [used(5), ...spending(100)]
+    const made = yield* Condensing.make(answers(4), ContextSummary.layer, condenser)
+    yield* talk(made, 3)
+    const compacting = yield* Effect.forkChild(made.agent.compact("s"))
+    yield* TestClock.adjust("1 minute")
+    assert.strictEqual((yield* Fiber.join(compacting)).usage.inputTokens, 130)
+  }))
+
 describe("a compaction that is cut off", () => {
+  it.effect("in the middle of an answer is charged for what that had used", () =>
+    Effect.gen(function*() {
+      const gate = yield* ScriptedModel.makeGate
+      const used = ScriptedModel.parts({ type: "response", usage: { inputTokens: 30, outputTokens: 0 } })
+      const made = yield* Condensing.make(answers(4), ContextSummary.layer, () => [used, ScriptedModel.gate(gate)])
+      yield* talk(made, 3)
+      const compacting = yield* Effect.forkChild(made.agent.compact("s"))
+      yield* gate.started
+      yield* Fiber.interrupt(compacting)
+      const log = yield* made.store.log("s")
+      assert.deepStrictEqual(RunLog.only(log, "CompactionDiscarded").map(({ usage }) => usage.inputTokens), [30])
+    }))
+
   it.effect("is charged for what it had spent", () =>
     Effect.gen(function*() {
       const gate = yield* ScriptedModel.makeGate

@@ -11,6 +11,7 @@ import * as Stream from "effect/Stream"
 import * as Agent from "../../src/Agent.ts"
 import * as Fiberloop from "../../src/Fiberloop.ts"
 import * as SessionStoreMemory from "../../src/layers/SessionStoreMemory.ts"
+import * as PlainJson from "../../src/layers/tools/PlainJson.ts"
 import type * as RunEvent from "../../src/run/RunEvent.ts"
 import * as Transcript from "../../src/run/Transcript.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
@@ -77,6 +78,22 @@ describe("what can just be written", () => {
       [ScriptedModel.call("look", just), ScriptedModel.call("look", { at: 1 })],
       ScriptedModel.text("done")
     )))
+
+  it.effect("is told from what a value says of itself as JSON, not from what it is made of", () =>
+    Effect.gen(function*() {
+      const text = "x".repeat(3000)
+      // as a row of an ORM is, which knows its table, which knows its rows
+      const row = { table: { rows: [] as Array<unknown> }, toJSON: () => ({ text }) }
+      row.table.rows.push(row)
+      const written = { toJSON: () => just }
+      const results: ReadonlyArray<unknown> = [[row], written]
+      assert.deepStrictEqual(results.map((result) => PlainJson.of(result)), [
+        { _tag: "Json", text: JSON.stringify([{ text }]), isText: false },
+        { _tag: "NotJson", message: "it is nested in more than 1000 levels" }
+      ])
+      const given = { input: "go", data: row as unknown as Schema.Json }
+      assert.strictEqual((yield* (yield* agent).run(given))._tag, "Completed")
+    }).pipe(world(ScriptedModel.text("done"))))
 
   it.effect("is no data", () =>
     Effect.gen(function*() {

@@ -14,6 +14,7 @@ import * as RunError from "../../run/RunError.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import * as RunPolicy from "../../run/RunPolicy.ts"
 import * as Rewrite from "../../run/transcript/Rewrite.ts"
+import * as Usage from "../../run/Usage.ts"
 import type * as ContextManager from "../../services/ContextManager.ts"
 import * as Leavable from "../../services/fibers/Leavable.ts"
 import * as LeaveBehind from "../../services/LeaveBehind.ts"
@@ -74,6 +75,9 @@ const attempt = Effect.fnUntraced(function*(
   const call = Duration.fromInputUnsafe(timeouts.call ?? RunPolicy.defaultTimeouts.call)
   let text = ""
   let finish: RunEvent.FinishReason | undefined
+  /** what counts where no finish comes */
+  let usedSoFar = Usage.zero
+  const note = (usage: Usage.Usage) => ledger.note(usage, { provider: model.info.provider, name: model.info.name })
   const request: Model.ModelRequest = {
     // what was said may hold anything, and what models answered too
     messages: Rewrite.legal(messages, []),
@@ -88,9 +92,10 @@ const attempt = Effect.fnUntraced(function*(
       Effect.sync(() => {
         for (const part of parts) {
           if (part.type === "text-delta") text += part.delta
+          if (part.type === "response") usedSoFar = part.usage ?? usedSoFar
           if (part.type !== "finish") continue
           finish = part.reason
-          ledger.note(part.usage, { provider: model.info.provider, name: model.info.name })
+          note(part.usage)
         }
       })
     )
@@ -98,7 +103,10 @@ const attempt = Effect.fnUntraced(function*(
   const leave = Effect.flatMap(LeaveBehind.LeaveBehind, (leave) => leave(`model ${model.info.name}`))
   // an answer that is there counts, although its stream does not let itself be closed
   const late = () => finish === undefined ? Effect.fail(timedOut(call)) : Effect.void
-  yield* Leavable.run(reading, leave, () => ({ millis: Duration.toMillis(call), over: () => late }))
+  yield* Effect.ensuring(
+    Leavable.run(reading, leave, () => ({ millis: Duration.toMillis(call), over: () => late })),
+    Effect.sync(() => finish === undefined && note(usedSoFar))
+  )
   if (finish === undefined) return yield* cut
   // half of an answer, and why there is no other half, are no memory of a conversation
   if (finish === "error") return yield* gaveUp

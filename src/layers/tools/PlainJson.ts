@@ -22,7 +22,7 @@ export const of = (given: unknown): PlainJson => {
     if (value === undefined) return { _tag: "Json", text: "null", isText: false }
     const text: string | undefined = JSON.stringify(value)
     if (text === undefined) return { _tag: "NotJson", message: `a ${typeof value} is not JSON` }
-    return Bounds.isTooDeep(value, text)
+    return Bounds.isTooDeep(text)
       ? { _tag: "NotJson", message: `it is nested in more than ${Bounds.deepest} levels` }
       : { _tag: "Json", text, isText: false }
   } catch (error) {

@@ -38,7 +38,7 @@ export const names = (
 export const json = (field: string, value: Schema.Json): Checked<Schema.Json> => {
   try {
     const text = JSON.stringify(value)
-    return Bounds.isTooDeep(value, text)
+    return Bounds.isTooDeep(text)
       ? refuse(field, `${field} must be nested in at most ${Bounds.deepest} levels`)
       : Result.succeed(JSON.parse(text) as Schema.Json)
   } catch {

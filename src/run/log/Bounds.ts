@@ -55,12 +55,31 @@ export const isSurelyWithin = (value: unknown, limit: number): boolean => {
  */
 export const deepest = 1000
 
-/** Whether a value, whose JSON this is, is nested in more levels. */
-export const isTooDeep = (value: unknown, json: string): boolean => json.length > 2 * deepest && isAbove(value, deepest)
+/** Whether this JSON is nested in more levels: told from the text, as a value may say something else of itself (`toJSON`). */
+export const isTooDeep = (json: string): boolean => {
+  if (json.length <= 2 * deepest) return false
+  let levels = 0
+  for (let i = 0; i < json.length; i++) {
+    const character = json[i]
+    if (character === "\"") i = endOfText(json, i)
+    else if (character === "[" || character === "{") {
+      if (++levels > deepest) return true
+    } else if (character === "]" || character === "}") levels--
+  }
+  return false
+}
 
-const isAbove = (value: unknown, levels: number): boolean => {
-  if (typeof value !== "object" || value === null) return false
-  return levels === 0 || Object.values(value).some((member) => isAbove(member, levels - 1))
+/** Where the text ends that begins here. */
+const endOfText = (json: string, start: number): number => {
+  let end = json.indexOf("\"", start + 1)
+  while (isEscaped(json, end)) end = json.indexOf("\"", end + 1)
+  return end
+}
+
+const isEscaped = (json: string, at: number): boolean => {
+  let before = at
+  while (json[before - 1] === "\\") before--
+  return (at - before) % 2 === 1
 }
 
 const longestMessage = 10_000

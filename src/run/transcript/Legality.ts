@@ -71,7 +71,7 @@ type Json = Message.ToolCallPart["params"]
 const write = (value: unknown): string | undefined => {
   try {
     const text: string | undefined = JSON.stringify(value)
-    return text === undefined || Bounds.isTooDeep(value, text) ? undefined : text
+    return text === undefined || Bounds.isTooDeep(text) ? undefined : text
   } catch {
     return undefined
   }

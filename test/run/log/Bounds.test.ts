@@ -34,3 +34,16 @@ describe("a value", () => {
     assert.isTrue(Bounds.isSurelyWithin(value, 6 * bytesOf(value)))
   })
 })
+
+describe("JSON", () => {
+  const nested = (levels: number, inner: string) => `${"{\"a\":[".repeat(levels / 2)}${inner}${"]}".repeat(levels / 2)}`
+
+  it.each([
+    ["a text of brackets", JSON.stringify(`${"\\\"[{".repeat(2000)}\\`)],
+    ["many of them beside each other", `[${"{\"[\":[]},".repeat(2000)}"]"]`],
+    ["a number", "1"]
+  ])("is nested too deeply where its levels are too many, and not for %s", (_, inner) => {
+    assert.isFalse(Bounds.isTooDeep(nested(Bounds.deepest - 4, inner)))
+    assert.isTrue(Bounds.isTooDeep(nested(Bounds.deepest + 2, inner)))
+  })
+})

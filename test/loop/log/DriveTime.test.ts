@@ -1,0 +1,50 @@
+/** The time of a drive under a clock that somebody sets, back and forward. */
+import { assert, it } from "@effect/vitest"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as DriveTime from "../../../src/loop/log/DriveTime.ts"
+
+const seconds = (n: number) => n * 1000
+const hours = (n: number) => n * 3_600_000
+const begin = Date.UTC(2026, 0, 1)
+
+/** What the time is after each step, from the first look at it: what passed, and what the clock was set by meanwhile. */
+const told = (steps: ReadonlyArray<readonly [passed: number, setBy: number]>) =>
+  Effect.map(Clock.Clock, (real) => {
+    let [passed, setBy] = [0, 0]
+    const clock: Clock.Clock = Object.assign(Object.create(real), {
+      currentTimeMillisUnsafe: () => Math.floor(begin + passed + setBy),
+      monotonicTimeNanosUnsafe: () => BigInt(Math.round(passed * 1e6)) + 123_456_789_012_345n
+    })
+    const now = DriveTime.make(clock)
+    assert.strictEqual(now(), begin)
+    return steps.map((step) => {
+      passed += step[0]
+      setBy += step[1]
+      return now() - begin
+    })
+  })
+
+it.effect.each<readonly [string, Parameters<typeof told>[0], ReadonlyArray<number>]>([
+  ["is the clock's", [[0.4, 0], [0.4, 0], [0.4, 0], [seconds(2), 0]], [0, 0, 1, 2001]],
+  ["follows it forward", [[seconds(1), hours(1)], [1, 0]], [hours(1) + seconds(1), hours(1) + 1001]],
+  ["goes on where it is set back", [[10, -hours(1)], [10, 0], [seconds(5), 0]], [10, 20, 5020]],
+  ["goes on where it is set back twice", [[10, -hours(1)], [10, -hours(1)], [10, 0]], [10, 20, 30]],
+  ["goes on from where it was set forward and back", [[0, hours(1)], [10, -hours(1)], [10, 0]], [
+    hours(1),
+    hours(1) + 10,
+    hours(1) + 20
+  ]],
+  ["is the clock's again where it is set back and forward", [[10, -hours(1)], [10, hours(1)], [10, 0]], [10, 20, 30]],
+  ["is what passed where it is set back in a long wait, by less than that", [[hours(2), -hours(1)], [10, 0]], [
+    hours(2),
+    hours(2) + 10
+  ]],
+  ["is what passed where a clock that was set back comes up to it", [[10, -hours(1)], [hours(3), 0]], [
+    10,
+    hours(3) + 10
+  ]]
+])("%s", ([, steps, expected]) =>
+  Effect.map(told(steps), (times) => {
+    assert.deepStrictEqual(times, expected)
+  }))
