@@ -65,7 +65,7 @@ const missing = contenders.filter(({ dependency }) =>
   dependency !== undefined && !existsSync(join(import.meta.dirname, "node_modules", dependency))
 )
 if (missing.length > 0) {
-  fail(`${missing.map(({ name }) => name).join(", ")}: not installed. Run: npm install --prefix bench`)
+  fail(`${missing.map(({ name }) => name).join(", ")}: not installed. Run: npm ci --prefix bench`)
 }
 
 say("building fiberloop")
