@@ -7,10 +7,12 @@ import { fileOf, layer, make } from "./own-store.ts"
 
 const temporaryFolder = Effect.flatMap(FileSystem.FileSystem, (fs) => fs.makeTempDirectoryScoped())
 
-// what every store must do, whoever wrote it
+// what every store must do, whoever wrote it; the folder goes last, when the store below has closed
 SessionStoreSuite.suite(
   "own-store",
-  Layer.unwrap(Effect.map(temporaryFolder, layer)).pipe(Layer.provide([SessionStoreMemory.layer, NodeFileSystem.layer]))
+  Layer.unwrap(Effect.map(temporaryFolder, (folder) => Layer.provide(layer(folder), SessionStoreMemory.layer))).pipe(
+    Layer.provide(NodeFileSystem.layer)
+  )
 )
 
 /** A store that copies to a folder, the one below it, and an agent with `answers` that uses it. */
