@@ -249,7 +249,7 @@ describe("the status table", () => {
         runId: "r",
         state: RunState.empty,
         transcript: Transcript.empty,
-        feed: new Feed.Feed(store.service, "s", false),
+        feed: new Feed.Feed(store.service, "s", false, () => []),
         clock: { currentTimeMillisUnsafe: () => 0 } as never
       })
       journal.move("driveStarted")

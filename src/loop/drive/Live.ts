@@ -58,7 +58,7 @@ export class Live implements Runs.LiveRun {
   ) {
     this.runId = runId
     this.sessionId = sessionId
-    this.feed = new Feed.Feed(store, sessionId, isWatched)
+    this.feed = new Feed.Feed(store, sessionId, isWatched, () => this.env?.journal.answering?.soFar() ?? [])
     this.track = track
     this.decodeOutput = brief.decodeOutput
     this.#store = store

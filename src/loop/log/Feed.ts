@@ -14,16 +14,26 @@ import * as Reading from "./Reading.ts"
 export class Feed {
   readonly #store: SessionStore.SessionStore["Service"]
   readonly #sessionId: string
+  readonly #soFar: () => ReadonlyArray<RunEvent.Delta>
   #readers: ReadonlyArray<FeedReader> = []
   #firstReader: FeedReader | undefined
   #first = 0
   #last = 0
   #ended: End | undefined
 
-  /** With `isWatched`, whoever reads first sees everything from the first event on, deltas too, however late they come. */
-  constructor(store: SessionStore.SessionStore["Service"], sessionId: string, isWatched: boolean) {
+  /**
+   * With `isWatched`, whoever reads first sees everything from the first event on, deltas too, however late they come. All
+   * others begin with the facts, and with what `soFar` gives: the deltas of the answer under way, shown or not, joined.
+   */
+  constructor(
+    store: SessionStore.SessionStore["Service"],
+    sessionId: string,
+    isWatched: boolean,
+    soFar: () => ReadonlyArray<RunEvent.Delta>
+  ) {
     this.#store = store
     this.#sessionId = sessionId
+    this.#soFar = soFar
     this.#firstReader = isWatched ? this.#enter() : undefined
   }
 
@@ -57,8 +67,8 @@ export class Feed {
   }
 
   /**
-   * All facts of this drive, or of the run that is told again, the earlier ones from the store; then live. May be read by many,
-   * at any time; the deltas from the first on are the first reader's, where one was announced.
+   * All facts of this drive, or of the run that is told again, the earlier ones from the store; then live, from the beginning of
+   * the answer under way on. May be read by many, at any time; all deltas are the first reader's, where one was announced.
    */
   get events(): Stream.Stream<RunEvent.RunEvent, RunError.RunError> {
     return Reading.stream({
@@ -77,6 +87,7 @@ export class Feed {
     }
     const reader = this.#enter()
     if (this.#last > 0) reader.lag(this.#first, this.#last)
+    if (this.#ended === undefined) reader.catchUp(this.#soFar())
     return reader
   }
 

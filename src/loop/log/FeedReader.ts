@@ -65,6 +65,8 @@ export class FeedReader implements Watcher {
   #missing: { from: number; readonly to: number } | undefined
   #missed = 0
   #ended: End | undefined
+  /** the last of the deltas that it was told when it came; undefined once one behind it is shown */
+  #told: RunEvent.Delta | undefined
   /** goes on with a pull that waits; nobody hears it where that was interrupted since */
   #wake: Resume | undefined
 
@@ -73,11 +75,20 @@ export class FeedReader implements Watcher {
     this.#sessionId = sessionId
   }
 
-  push(events: Events): void {
+  push(pushed: Events): void {
+    const events = this.#told === undefined ? pushed : this.#behind(this.#told, pushed)
+    if (!Arr.isReadonlyArrayNonEmpty(events)) return
     this.#buffer.push(events)
     this.#size += events.length
     if (this.#size > this.#limit) this.#compact()
     if (this.#wake !== undefined) this.#notify(this.#wake)
+  }
+
+  /** These deltas, of one attempt, stand for all that is shown of it by now and that was still to be shown. */
+  catchUp(deltas: ReadonlyArray<RunEvent.Delta>): void {
+    if (!Arr.isReadonlyArrayNonEmpty(deltas)) return
+    this.push(deltas)
+    this.#told = deltas[deltas.length - 1]!
   }
 
   end(exit: End): void {
@@ -100,6 +111,17 @@ export class FeedReader implements Watcher {
     const wasMissing = this.#missing !== undefined
     this.#missing = undefined
     return wasMissing
+  }
+
+  /** Those of `events` that it was not told when it came. */
+  #behind(told: RunEvent.Delta, events: Events): ReadonlyArray<RunEvent.RunEvent> {
+    return events.filter((event) => {
+      if (!RunEvent.isDelta(event)) return true
+      const isTold = event.turn === told.turn && event.attempt === told.attempt &&
+        event.index < told.index + told.count!
+      if (!isTold) this.#told = undefined
+      return !isTold
+    })
   }
 
   /** After what runs now: a drive that publishes many arrays in a row wakes its reader once, and never runs its code. */

@@ -79,6 +79,7 @@ const endOf = (exit: Exit.Exit<void, unknown>): Exit.Exit<void, unknown> =>
   exit._tag === "Failure" && Pull.isDoneCause(exit.cause) ? Exit.asVoid(Pull.doneExitFromCause(exit.cause)) : exit
 
 const resultOf = (incoming: Incoming): AttemptResult.AttemptResult => {
+  incoming.end()
   const now = incoming.now()
   const { collector, firstPartAt = now, startedAt } = incoming
   const { finish } = collector
@@ -108,9 +109,12 @@ const resultOf = (incoming: Incoming): AttemptResult.AttemptResult => {
   }
 }
 
-const failed = (error: AttemptResult.Failed["error"], incoming: Incoming): AttemptResult.Failed => ({
-  _tag: "Failed",
-  error,
-  usage: incoming.collector.finish?.usage ?? incoming.collector.usedSoFar,
-  duration: incoming.now() - incoming.startedAt
-})
+const failed = (error: AttemptResult.Failed["error"], incoming: Incoming): AttemptResult.Failed => {
+  incoming.end()
+  return {
+    _tag: "Failed",
+    error,
+    usage: incoming.collector.finish?.usage ?? incoming.collector.usedSoFar,
+    duration: incoming.now() - incoming.startedAt
+  }
+}

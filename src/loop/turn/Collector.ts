@@ -10,6 +10,7 @@ import type * as RunEvent from "../../run/RunEvent.ts"
 import * as Legality from "../../run/transcript/Legality.ts"
 import * as Usage from "../../run/Usage.ts"
 import type * as Model from "../../services/Model.ts"
+import * as SoFar from "./SoFar.ts"
 
 type Entry = Block | { readonly kind: "part"; readonly part: Message.AssistantPart }
 
@@ -20,6 +21,7 @@ interface Block {
   readonly type: "text" | "reasoning"
   readonly id: string
   readonly deltas: Array<string>
+  readonly shown: SoFar.Block
   metadata: Message.Metadata | undefined
 }
 
@@ -42,8 +44,8 @@ export class Collector {
   readonly #open = new Map<string, Block>()
   /** what is held back of a block, by kind and id; mostly nothing ever is */
   #halves: Map<string, string> | undefined
-  /** the tools that arguments are for, by block */
-  #tools: Map<string, string> | undefined
+  /** by kind and id */
+  readonly #shown = new Map<string, SoFar.Block>()
 
   constructor(runId: string, turn: number, attempt: number) {
     this.runId = runId
@@ -84,8 +86,12 @@ export class Collector {
       case "tool-params-delta": {
         const { attempt, runId, turn } = this
         const delta = this.#characters(part)
-        const tool = this.#tool(part.block, part.tool)
-        const { block } = part
+        const shown = this.#shownOf("ToolParamsDelta", part.block)
+        // only the first one has to name it
+        if (part.tool !== undefined) shown.tool = part.tool
+        shown.index ??= this.#index
+        shown.deltas.push(part.delta)
+        const { block, tool } = shown
         deltas.push({ _tag: "ToolParamsDelta", runId, turn, attempt, index: this.#index++, block, delta, tool })
         return
       }
@@ -125,15 +131,21 @@ export class Collector {
     return out
   }
 
+  /** What was shown so far. */
+  soFar(): ReadonlyArray<RunEvent.Delta> {
+    const { attempt, runId, turn } = this
+    return SoFar.joined(this.#shown.values(), this.#index, { runId, turn, attempt })
+  }
+
   /** A delta in whole characters: half a surrogate pair at its end comes with the block's next one. */
   #characters(
     { block, delta, type }: { readonly type: string; readonly block: string; readonly delta: string }
   ): string {
-    if (!this.#halves?.size && !endsInHalf(delta)) return delta
+    if (!this.#halves?.size && !SoFar.endsInHalf(delta)) return delta
     const halves = this.#halves ??= new Map()
     const key = `${type} ${block}`
     const text = (halves.get(key) ?? "") + delta
-    const isWhole = !endsInHalf(text)
+    const isWhole = !SoFar.endsInHalf(text)
     if (isWhole) halves.delete(key)
     else {
       halves.set(key, text.slice(-1))
@@ -149,23 +161,27 @@ export class Collector {
     const block = open ?? this.#begin(type, part.block)
     block.deltas.push(part.delta)
     if (part.metadata !== undefined) annotate(block, part.metadata)
-    this.#current = block
+    if (part.delta !== "") this.#current = block
     const delta = this.#characters(part)
     if (delta === "") return
+    block.shown.index ??= this.#index
     const { attempt, runId, turn } = this
     deltas.push({ _tag: eventOf[type], runId, turn, attempt, index: this.#index++, block: block.id, delta })
   }
 
-  /** The tool that a call's arguments are for; only the first delta has to name it. */
-  #tool(block: string, name: string | undefined): string {
-    if (name === undefined) return this.#tools?.get(block) ?? ""
-    this.#tools ??= new Map()
-    this.#tools.set(block, name)
-    return name
+  #shownOf(_tag: RunEvent.Delta["_tag"], block: string): SoFar.Block {
+    const key = `${_tag} ${block}`
+    const known = this.#shown.get(key)
+    if (known !== undefined) return known
+    const shown: SoFar.Block = { _tag, block, deltas: [], index: undefined, tool: "" }
+    this.#shown.set(key, shown)
+    return shown
   }
 
   #begin(type: Block["type"], id: string): Block {
-    const block: Block = { kind: "block", type, id, deltas: [], metadata: undefined }
+    const shown = this.#shownOf(eventOf[type], id)
+    const block: Block = { kind: "block", type, id, deltas: [], shown, metadata: undefined }
+    shown.deltas.push(block.deltas)
     this.#content.push(block)
     this.#open.set(`${type} ${id}`, block)
     if (this.#current?.id === id) this.#current = undefined
@@ -197,9 +213,6 @@ export class Collector {
     this.#current = undefined
   }
 }
-
-/** Its last unit is the first half of a surrogate pair; of an empty text that is NaN, which is none. */
-const endsInHalf = (text: string): boolean => (text.charCodeAt(text.length - 1) & 0xfc00) === 0xd800
 
 const annotate = (block: Block, metadata: Message.Metadata | undefined): void => {
   if (metadata !== undefined) block.metadata = { ...block.metadata, ...metadata }

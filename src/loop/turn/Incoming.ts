@@ -36,6 +36,7 @@ export class Incoming {
     this.firstPartAt = undefined
     this.lastPartAt = this.startedAt
     this.#journal = journal
+    journal.answering = this.collector
     this.#deltas = []
     this.#unread = 0
     this.#isBurst = false
@@ -56,6 +57,11 @@ export class Incoming {
         this.collector.push(parts, this.#deltas)
       }
     })
+  }
+
+  /** The attempt is over: who comes to read now is told nothing of it. */
+  end(): void {
+    if (this.#journal.answering === this.collector) this.#journal.answering = undefined
   }
 
   /** Shows the deltas that were not shown yet. */

@@ -43,7 +43,7 @@ const make = Effect.fnUntraced(function*(stored = 0) {
       for (let seq = 1; seq <= stored; seq++) yield* session.append([notice(seq)])
     }))
   }
-  return new Feed.Feed(store.service, "s", true)
+  return new Feed.Feed(store.service, "s", true, () => [])
 })
 
 const drain = Effect.fnUntraced(function*(feed: Feed.Feed) {
@@ -101,7 +101,7 @@ describe("a full buffer", () => {
           return Reflect.get(target, key)
         }
       })
-    const feed = new Feed.Feed({} as never, "s", true)
+    const feed = new Feed.Feed({} as never, "s", true, () => [])
     for (let i = 0; i < n; i++) feed.publish([watched(delta(i, i % 2 === 0 ? "a" : "b"))])
     assert.isAbove(looks, n)
   })
@@ -136,7 +136,7 @@ describe("a watcher", () => {
         ...(yield* TestStore.make()).service,
         read: () => Stream.fail(TestStore.unavailable)
       })
-      const feed = new Feed.Feed(store.service, "s", false)
+      const feed = new Feed.Feed(store.service, "s", false, () => [])
       const watcher = feed.watch()
       for (let seq = 1; seq <= 1024; seq++) feed.publish([notice(seq)])
       feed.publish([end])

@@ -37,6 +37,13 @@ const collect = (parts: ReadonlyArray<Model.ModelPart>, size: number) => {
   return { content: collector.content(), shown }
 }
 
+/** The text of each block and kind. */
+const byBlock = (deltas: ReadonlyArray<RunEvent.Delta>) => {
+  const texts: Record<string, string> = {}
+  for (const { _tag, block, delta } of deltas) texts[`${_tag} ${block}`] = (texts[`${_tag} ${block}`] ?? "") + delta
+  return texts
+}
+
 const shownAs = {
   "text-delta": "TextDelta",
   "reasoning-delta": "ReasoningDelta",
@@ -48,6 +55,18 @@ describe("an answer", () => {
     const one = collect(parts, 1)
     for (const size of [2, 3, 1000]) assert.deepStrictEqual(collect(parts, size), one)
   }, { arbitrary: { runs: 300, size: 40, seed: "arrays" } })
+
+  it.prop("is told to who comes late as it was shown, each block's deltas as one", [Answer], ([parts]) => {
+    const collector = new Collector("run", 1, 1)
+    const shown: Array<RunEvent.Delta> = []
+    for (const part of parts) {
+      collector.push([part], shown)
+      const told = collector.soFar()
+      assert.deepStrictEqual(byBlock(told), byBlock(shown))
+      const ends = told.map(({ count, index }) => index + count!)
+      assert.deepStrictEqual([0, ...ends], [...told.map(({ index }) => index), shown.length])
+    }
+  }, { arbitrary: { runs: 300, size: 40, seed: "late" } })
 
   it.prop("is shown whole but for half a character at its end, in its order", [Answer], ([parts]) => {
     const { shown } = collect(parts, 4)
