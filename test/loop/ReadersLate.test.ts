@@ -150,13 +150,17 @@ describe("a reader that comes in the midst of an answer", () => {
   it.effect("is told nothing of an attempt that does not count", () =>
     Effect.gen(function*() {
       const overloaded = new RunError.RetryableError({ _tag: "Overloaded", message: "busy" })
-      const gate = yield* ScriptedModel.makeGate
+      const [wrong, gate] = [yield* ScriptedModel.makeGate, yield* ScriptedModel.makeGate]
       const { agent } = yield* TestAgent.make([
-        [text("wrong"), ScriptedModel.fail(overloaded)],
+        [text("wro", "ng"), ScriptedModel.gate(wrong), ScriptedModel.fail(overloaded)],
         [text("ri"), ScriptedModel.gate(gate), text("ght")]
       ])
       const run = yield* agent.start({ sessionId: "s", input: "go" })
       const first = yield* reading(run, (event) => event._tag === "RetryScheduled")
+      yield* wrong.started
+      const before = yield* reading(run)
+      yield* before.there
+      yield* wrong.release
       yield* first.there
       const late = yield* reading(run)
       yield* TestClock.adjust("1 minute")
@@ -164,9 +168,23 @@ describe("a reader that comes in the midst of an answer", () => {
       const later = yield* reading(run)
       yield* later.there
       yield* gate.release
-      assert.deepStrictEqual(shown(yield* first.all), [[0, 1, "wrong"], [0, 1, "ri"], [1, 1, "ght"]])
+      assert.deepStrictEqual(shown(yield* first.all), [[0, 1, "wro"], [1, 1, "ng"], [0, 1, "ri"], [1, 1, "ght"]])
+      assert.deepStrictEqual(shown(yield* before.all), [[0, 2, "wrong"], [0, 1, "ri"], [1, 1, "ght"]])
       assert.deepStrictEqual(shown(yield* late.all), [[0, 1, "ri"], [1, 1, "ght"]])
       assert.deepStrictEqual(shown(yield* later.all), [[0, 1, "ri"], [1, 1, "ght"]])
+    }))
+
+  it.effect("is told nothing of one that was broken off, behind its end", () =>
+    Effect.gen(function*() {
+      const gate = yield* ScriptedModel.makeGate
+      const { agent } = yield* TestAgent.make([[text("a"), ScriptedModel.gate(gate)]])
+      const run = yield* agent.start({ sessionId: "s", input: "go" })
+      const first = yield* reading(run)
+      yield* gate.started
+      yield* run.abort
+      const late = yield* reading(run)
+      assert.deepStrictEqual(shown(yield* late.all), [])
+      assert.deepStrictEqual(RunLog.durable(late.seen), RunLog.durable(yield* first.all))
     }))
 
   it.effect("is told nothing of an answer that is settled, whose message says it", () =>

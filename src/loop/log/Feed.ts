@@ -87,7 +87,7 @@ export class Feed {
     }
     const reader = this.#enter()
     if (this.#last > 0) reader.lag(this.#first, this.#last)
-    if (this.#ended === undefined) reader.catchUp(this.#soFar())
+    reader.catchUp(this.#soFar())
     return reader
   }
 

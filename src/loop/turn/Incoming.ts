@@ -61,7 +61,7 @@ export class Incoming {
 
   /** The attempt is over: who comes to read now is told nothing of it. */
   end(): void {
-    if (this.#journal.answering === this.collector) this.#journal.answering = undefined
+    this.#journal.answering = undefined
   }
 
   /** Shows the deltas that were not shown yet. */
