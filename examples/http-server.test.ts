@@ -65,7 +65,7 @@ it.live("a reader that comes back with its last id misses nothing and sees nothi
     )
   }))
 
-it.live("a run goes on without its client, and a tab that was open sees what is said as it is said", () =>
+it.live("a run goes on without its client, and tabs see what is said as it is said, one that comes late what was said before too", () =>
   Effect.gen(function*() {
     const [begin, rest] = [yield* ScriptedModel.makeGate, yield* ScriptedModel.makeGate]
     yield* Effect.gen(function*() {
@@ -80,17 +80,23 @@ it.live("a run goes on without its client, and a tab that was open sees what is 
       assert.strictEqual((yield* start("acme/1", { text: "A story", runId: "story" })).status, 202)
       yield* Deferred.await(heard)
       yield* rest.started
-      const back = yield* Effect.forkChild(Stream.runCollect(events(watch("acme/1", "6"))))
+      const caughtUp = yield* Deferred.make<void>()
+      const late = yield* Effect.forkChild(Stream.runCollect(
+        events(watch("acme/1", "6")).pipe(
+          Stream.tap(({ event }) => event._tag === "TextDelta" ? Deferred.succeed(caughtUp, undefined) : Effect.void)
+        )
+      ))
+      yield* Deferred.await(caughtUp)
       yield* rest.release
-      const seen = yield* Fiber.join(tab)
-      assert.deepStrictEqual(seen.flatMap(({ event }) => event._tag === "TextDelta" ? [event.delta] : []), [
-        "Once",
-        " more"
-      ])
+      const [seen, back] = [yield* Fiber.join(tab), yield* Fiber.join(late)]
+      for (const all of [seen, back]) {
+        const said = all.flatMap(({ event }) => event._tag === "TextDelta" ? [event.delta] : [])
+        assert.deepStrictEqual(said, ["Once", " more"])
+      }
       const stored = yield* Stream.runCollect((yield* SessionStore).read("acme/1", { from: 6 }))
       const factsOf = (all: typeof seen) => all.map(({ event }) => event).filter(RunEvent.isDurable)
       assert.deepStrictEqual(factsOf(seen), stored)
-      assert.deepStrictEqual(factsOf(yield* Fiber.join(back)), stored.slice(1))
+      assert.deepStrictEqual(factsOf(back), stored.slice(1))
     }).pipe(Effect.provide(serving(
       ScriptedModel.text("Hello."),
       [ScriptedModel.gate(begin), ScriptedModel.text("Once"), ScriptedModel.gate(rest), ScriptedModel.text(" more")]

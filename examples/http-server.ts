@@ -53,8 +53,8 @@ const conversation = (events: Stream.Stream<RunEvent.Durable, RunError.RunError>
   )
 
 /**
- * The facts of a session behind `after`, once and in order, and between them what happens live of a run in this process. Of an
- * answer under way a reader gets what is still to come; `AssistantMessage` has the whole of it.
+ * The facts of a session behind `after`, once and in order, and between them what happens live of a run in this process: of an
+ * answer under way what was said of it so far, as one delta, and then each.
  */
 const follow = Effect.fnUntraced(function*(
   assistant: Assistant["Service"],

@@ -17,7 +17,10 @@ import type * as Runs from "./services/Runs.ts"
 export interface Run<A> {
   readonly runId: string
   readonly sessionId: string
-  /** Every fact from the drive's first event on, then what happens live. May be read by many, left, and read again. */
+  /**
+   * Every fact from the drive's first event on, then what happens live: of an answer under way what was said so far, each block's
+   * deltas as one, and then each. May be read by many, left, and read again.
+   */
   readonly events: Stream.Stream<RunEvent.RunEvent, RunError.RunError>
   /** Awaits the end. */
   readonly result: Effect.Effect<RunResult.RunResult<A>, RunError.RunError>
