@@ -1,0 +1,91 @@
+/**
+ * What the AI SDK's chat transport sends, as what an agent is asked for.
+ *
+ * Does not own who may ask for it.
+ */
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import type * as Message from "../Message.ts"
+import * as RunError from "../RunError.ts"
+import type * as RunInput from "../RunInput.ts"
+
+/** A new message for a session, or answers to questions of its run, which goes on then. */
+export type Request =
+  | { readonly _tag: "Ask"; readonly sessionId: string; readonly input: RunInput.RunInput }
+  | { readonly _tag: "Answer"; readonly sessionId: string; readonly decisions: ReadonlyArray<RunInput.DecideInput> }
+
+const Part = Schema.Struct({
+  type: Schema.String,
+  text: Schema.optionalKey(Schema.String),
+  mediaType: Schema.optionalKey(Schema.String),
+  url: Schema.optionalKey(Schema.String),
+  filename: Schema.optionalKey(Schema.NullOr(Schema.String)),
+  state: Schema.optionalKey(Schema.String),
+  approval: Schema.optionalKey(Schema.Struct({
+    id: Schema.String,
+    approved: Schema.optionalKey(Schema.Boolean),
+    reason: Schema.optionalKey(Schema.String)
+  }))
+})
+
+const UiMessage = Schema.Struct({
+  id: Schema.optionalKey(Schema.String),
+  role: Schema.Literals(["system", "user", "assistant"]),
+  parts: Schema.Array(Part)
+})
+type UiMessage = typeof UiMessage.Type
+
+/** As the transport sends it, or with `message`, the last one alone, as its `prepareSendMessagesRequest` may send it. */
+const Body = Schema.Struct({
+  id: Schema.String,
+  message: Schema.optionalKey(UiMessage),
+  messages: Schema.optionalKey(Schema.Array(UiMessage)),
+  trigger: Schema.optionalKey(Schema.String)
+})
+
+const decode = Schema.decodeUnknownEffect(Body)
+
+const wrong = (message: string) => RunError.invalidInput("body", message)
+
+/**
+ * Only the last message counts: the session has the others. A user's message has its id as `runId`, so that the same request
+ * sent twice is one run; asked for again (`regenerate-message`) it is another one, behind the answer that is there.
+ * Anything else is `InvalidInput`.
+ */
+export const read = (body: unknown): Effect.Effect<Request, RunError.RunError> =>
+  Effect.flatMap(
+    Effect.mapError(decode(body), (error) => wrong(`is no request of a chat: ${error.message}`)),
+    ({ id: sessionId, message, messages, trigger }) => {
+      const last = message ?? messages?.at(-1)
+      if (last?.role === "user") return ask(sessionId, last, trigger)
+      if (last?.role === "assistant") return answer(sessionId, last)
+      return Effect.fail(wrong("has no message of a user, nor an answer, as its last one"))
+    }
+  )
+
+const ask = (sessionId: string, { id, parts }: UiMessage, trigger: string | undefined) =>
+  Effect.map(Effect.forEach(parts.filter(({ type }) => !type.startsWith("data-")), partOf), (content): Request => {
+    const runId = trigger === "regenerate-message" ? undefined : id
+    return { _tag: "Ask", sessionId, input: { sessionId, runId, input: [{ role: "user", content }] } }
+  })
+
+const partOf = (
+  { filename, mediaType, text, type, url }: typeof Part.Type
+): Effect.Effect<Message.UserPart, RunError.RunError> => {
+  if (type === "text" && text !== undefined) return Effect.succeed({ type, text })
+  if (type !== "file" || mediaType === undefined || url === undefined) {
+    return Effect.fail(wrong(`has a part of type "${type}" in its last message; a user's are texts and files`))
+  }
+  return Effect.succeed({ type, mediaType, data: url, ...(filename == null ? {} : { fileName: filename }) })
+}
+
+const answer = (sessionId: string, { parts }: UiMessage): Effect.Effect<Request, RunError.RunError> => {
+  const decisions = parts.flatMap(({ approval, state }) =>
+    state === "approval-responded" && approval?.approved !== undefined
+      ? [{ sessionId, approvalId: approval.id, approved: approval.approved, reason: approval.reason }]
+      : []
+  )
+  return decisions.length === 0
+    ? Effect.fail(wrong("has an answer as its last message, which answers no question"))
+    : Effect.succeed({ _tag: "Answer", sessionId, decisions })
+}

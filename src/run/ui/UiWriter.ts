@@ -1,0 +1,167 @@
+/**
+ * A run's events as the chunks of a UI message stream, event by event: one message a run, a step a turn.
+ *
+ * Does not own what one attempt shows (`UiAttempt`), what was said (`UiContent`), nor the stream (`UiMessages`).
+ */
+import * as RunError from "../RunError.ts"
+import * as RunEvent from "../RunEvent.ts"
+import * as ToolOutcome from "../ToolOutcome.ts"
+import { UiAttempt } from "./UiAttempt.ts"
+import type { Chunk, FinishReason } from "./UiChunk.ts"
+import * as UiContent from "./UiContent.ts"
+
+export interface Options {
+  /** default `true` */
+  readonly sendReasoning?: boolean | undefined
+  /** what the page is told of a run that failed, or of a stream that broke; default "An error occurred." */
+  readonly onError?: ((error: RunError.RunError) => string) | undefined
+  /** kept with the page's message, from the run's end; default none */
+  readonly messageMetadata?: ((end: RunEvent.End) => unknown) | undefined
+}
+
+/** The message that a run's answer is on a page. The run may have the id of the user's message. */
+export const messageIdOf = (runId: string): string => `${runId}:answer`
+
+export class UiWriter {
+  readonly #options: Options
+  #isStarted = false
+  #attempt: UiAttempt | undefined
+  /** questions that the page was shown here */
+  readonly #questions = new Set<string>()
+  /** of the drive; what goes on behind it takes it back */
+  #end: RunEvent.End | undefined
+  #error: RunError.RunError | undefined
+
+  constructor(options: Options) {
+    this.#options = options
+  }
+
+  take(event: RunEvent.RunEvent): Array<Chunk> {
+    const chunks = this.#chunksOf(event)
+    if (this.#isStarted) return chunks
+    this.#isStarted = true
+    return [{ type: "start", messageId: messageIdOf(event.runId) }, ...chunks]
+  }
+
+  /** The stream broke: what the page is told behind it, unless the run's own end says it. */
+  broken(error: RunError.RunError): Array<Chunk> {
+    this.#error = error
+    return []
+  }
+
+  /** The stream is over. */
+  over(): Array<Chunk> {
+    const open = this.#attempt?.end() ?? []
+    if (this.#end !== undefined) return [...open, ...this.#endOf(this.#end)]
+    return this.#error === undefined ? open : [...open, this.#failed(this.#error)]
+  }
+
+  #chunksOf(event: RunEvent.RunEvent): Array<Chunk> {
+    if (RunEvent.isDelta(event)) return this.#delta(event)
+    if (RunEvent.isEnd(event)) {
+      this.#end = event
+      return []
+    }
+    switch (event._tag) {
+      case "RunResumed":
+        this.#end = undefined
+        return []
+      case "TurnStarted":
+        return [{ type: "start-step" }]
+      case "TurnFinished":
+        return [{ type: "finish-step" }]
+      case "AttemptDiscarded":
+        return this.#discard()
+      case "AssistantMessage": {
+        const attempt = this.#at(event)
+        this.#attempt = undefined
+        return attempt.settled(event.message.content, this.#sendsReasoning)
+      }
+      case "ApprovalRequested": {
+        const { approvalId, callId: toolCallId } = event
+        this.#questions.add(approvalId)
+        return [{ type: "tool-approval-request", approvalId, toolCallId }]
+      }
+      case "ApprovalResolved":
+        return this.#resolved(event)
+      case "ToolProgress":
+        return [{ type: "tool-output-available", toolCallId: event.callId, output: event.value, preliminary: true }]
+      case "ToolSettled":
+        return settled(event)
+      case "InputReceived": {
+        const parts = event.messages.flatMap(UiContent.user)
+        return [{ type: "steering-message", id: `${event.runId}:${event.seq}`, parts }]
+      }
+      default:
+        return []
+    }
+  }
+
+  get #sendsReasoning(): boolean {
+    return this.#options.sendReasoning ?? true
+  }
+
+  #at(event: Pick<RunEvent.Delta, "turn" | "attempt">): UiAttempt {
+    const known = this.#attempt
+    return known?.turn === event.turn && known.attempt === event.attempt ? known : new UiAttempt(event)
+  }
+
+  #delta(event: RunEvent.Delta): Array<Chunk> {
+    if (event._tag === "ReasoningDelta" && !this.#sendsReasoning) return []
+    this.#attempt = this.#at(event)
+    return this.#attempt.delta(event)
+  }
+
+  #discard(): Array<Chunk> {
+    const isShown = this.#attempt?.isShown ?? false
+    this.#attempt = undefined
+    return isShown ? [{ type: "reset-step" }] : []
+  }
+
+  /** A page that was not shown the question knows of the answer already: it gave it. */
+  #resolved({ approvalId, approved, reason }: Extract<RunEvent.Durable, { _tag: "ApprovalResolved" }>): Array<Chunk> {
+    if (!this.#questions.delete(approvalId)) return []
+    return [{ type: "tool-approval-response", approvalId, approved, ...(reason === undefined ? {} : { reason }) }]
+  }
+
+  #endOf(end: RunEvent.End): Array<Chunk> {
+    const messageMetadata = this.#options.messageMetadata?.(end)
+    const finish = (finishReason: FinishReason): Chunk => ({
+      type: "finish",
+      finishReason,
+      ...(messageMetadata === undefined ? {} : { messageMetadata })
+    })
+    switch (end._tag) {
+      case "RunCompleted":
+        return [finish(end.reason === "contentFilter" ? "content-filter" : end.reason === "other" ? "other" : "stop")]
+      case "RunLimited":
+        return [finish(end.reason === "length" ? "length" : "other")]
+      case "RunSuspended":
+        return [finish("tool-calls")]
+      case "RunFailed":
+        return [this.#failed(RunError.fromStored(end.error)), finish("error")]
+      case "RunAborted":
+        return [{ type: "abort", reason: end.reason }]
+    }
+  }
+
+  #failed(error: RunError.RunError): Chunk {
+    return { type: "error", errorText: this.#options.onError?.(error) ?? "An error occurred." }
+  }
+}
+
+/** What became of a call; one that ran with other arguments than the model's is shown with those. */
+const settled = (event: Extract<RunEvent.Durable, { _tag: "ToolSettled" }>): Array<Chunk> => {
+  const { callId: toolCallId, edited, outcome, tool } = event
+  const input: Array<Chunk> = edited === undefined
+    ? []
+    : [{ type: "tool-input-available", toolCallId, toolName: tool, input: edited }]
+  return [...input, outcomeOf(toolCallId, outcome)]
+}
+
+const outcomeOf = (toolCallId: string, outcome: ToolOutcome.ToolOutcome): Chunk => {
+  if (outcome._tag === "Succeeded") return { type: "tool-output-available", toolCallId, output: outcome.result }
+  if (outcome._tag === "Denied") return { type: "tool-output-denied", toolCallId }
+  const errorText = UiContent.inWords(ToolOutcome.toResult(outcome).result)
+  return { type: "tool-output-error", toolCallId, errorText }
+}

@@ -1,0 +1,34 @@
+/** What a page of the AI SDK makes of chunks, by the AI SDK itself. */
+import { readUIMessageStream, type UIMessage, type UIMessageChunk } from "ai"
+import * as Effect from "effect/Effect"
+import * as Stream from "effect/Stream"
+import type * as RunError from "../../src/run/RunError.ts"
+import type * as RunEvent from "../../src/run/RunEvent.ts"
+import * as UiMessages from "../../src/run/UiMessages.ts"
+
+/** All states that the page's message is in, and what the page is told of errors. */
+export const read = (chunks: ReadonlyArray<UiMessages.Chunk>, message?: UIMessage) =>
+  Effect.promise(async () => {
+    const states: Array<UIMessage> = []
+    const errors: Array<string> = []
+    const stream = new ReadableStream<UIMessageChunk>({
+      start: (controller) => {
+        for (const chunk of chunks) controller.enqueue(chunk)
+        controller.close()
+      }
+    })
+    const onError = (error: unknown) => errors.push(error instanceof Error ? error.message : String(error))
+    // the reader goes on with the message that it is given
+    const given = message === undefined ? {} : { message: structuredClone(message) }
+    for await (const state of readUIMessageStream({ stream, onError, ...given })) states.push(structuredClone(state))
+    return { states, last: states.at(-1), errors }
+  })
+
+/** The chunks of a run's events, collected. */
+export const chunksOf = (
+  events: Stream.Stream<RunEvent.RunEvent, RunError.RunError>,
+  options?: UiMessages.Options
+): Effect.Effect<ReadonlyArray<UiMessages.Chunk>> => Stream.runCollect(UiMessages.stream(options)(events))
+
+/** A message as JSON has it, without what is undefined. */
+export const plain = (message: unknown): unknown => JSON.parse(JSON.stringify(message))
