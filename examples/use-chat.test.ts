@@ -1,0 +1,136 @@
+import { NodeHttpServer } from "@effect/platform-node"
+import { assert, it } from "@effect/vitest"
+import {
+  AbstractChat,
+  type ChatInit,
+  DefaultChatTransport,
+  lastAssistantMessageIsCompleteWithApprovalResponses,
+  type UIMessage
+} from "ai"
+import { Deferred, Effect, Layer, Stream } from "effect"
+import { HttpRouter, HttpServer } from "effect/http"
+import { Fiberloop, RunEvent, SessionStore, SessionStoreMemory } from "fiberloop"
+import { ScriptedModel } from "fiberloop/testing"
+import { createServer } from "node:http"
+import { Assistant, MailLive, Routes } from "./use-chat.ts"
+
+// Real sockets take real time, hence `it.live`.
+
+const serving = (...turns: ReadonlyArray<ScriptedModel.Turn>) =>
+  HttpRouter.serve(Routes, { disableLogger: true, disableListenLog: true }).pipe(
+    Layer.provide(Layer.provide(Assistant.layer, [Fiberloop.layer, MailLive])),
+    Layer.provideMerge([
+      SessionStoreMemory.layer,
+      ScriptedModel.layer(turns),
+      NodeHttpServer.layer(createServer, { port: 0 })
+    ])
+  )
+
+/** What `useChat` is made of, without React. */
+class Page extends AbstractChat<UIMessage> {
+  constructor(
+    init: Omit<ChatInit<UIMessage>, "messages">,
+    messages: Array<UIMessage>,
+    onMessage: (message: UIMessage) => void
+  ) {
+    super({
+      ...init,
+      state: {
+        status: "ready",
+        error: undefined,
+        messages,
+        pushMessage: (message) => {
+          messages.push(message)
+          onMessage(message)
+        },
+        popMessage: () => void messages.pop(),
+        replaceMessage: (at, message) => {
+          messages[at] = message
+          onMessage(message)
+        },
+        snapshot: (thing) => structuredClone(thing)
+      }
+    })
+  }
+}
+
+/** A page of chat `id`, opened as one is: what was said first. */
+const open = Effect.fnUntraced(function*(id: string, onMessage: (message: UIMessage) => void = () => {}) {
+  const url = yield* HttpServer.addressFormattedWith(Effect.succeed)
+  const api = `${url}/api/chat`
+  const said = yield* Effect.promise(() => fetch(`${api}/${id}`).then((response) => response.json()))
+  const sendAutomaticallyWhen = lastAssistantMessageIsCompleteWithApprovalResponses
+  const page = new Page(
+    { id, transport: new DefaultChatTransport({ api }), sendAutomaticallyWhen },
+    said as Array<UIMessage>,
+    onMessage
+  )
+  return { page, api }
+})
+
+const textOf = (message: UIMessage | undefined) =>
+  message?.parts.map((part) => part.type === "text" ? part.text : "").join("") ?? ""
+
+it.live("a page asks a person, sends what they say, and shows the same when it is opened again", () =>
+  Effect.gen(function*() {
+    const { page } = yield* open("one")
+    yield* Effect.promise(() => page.sendMessage({ text: "Mail Ann that I am late." }))
+    const asked = page.lastMessage?.parts.at(-1)
+    assert(asked?.type === "tool-sendMail" && asked.state === "approval-requested")
+    yield* Effect.promise(async () => page.addToolApprovalResponse({ id: asked.approval.id, approved: true }))
+    const facts = (yield* SessionStore).watch("one")
+    yield* Stream.runDrain(Stream.takeUntil(facts, (event) => event._tag === "RunCompleted"))
+    const { page: again } = yield* open("one")
+    assert.strictEqual(textOf(again.lastMessage), "Shall I? Done.")
+    assert.deepStrictEqual(again.messages.map(({ id }) => id), page.messages.map(({ id }) => id))
+    const sent = again.lastMessage?.parts.find((part) => part.type === "tool-sendMail")
+    assert(sent?.type === "tool-sendMail" && sent.state === "output-available")
+    assert.strictEqual(sent.output, "sent to Ann")
+  }).pipe(Effect.provide(serving(
+    [ScriptedModel.text("Shall I? "), ScriptedModel.call("sendMail", { to: "Ann", text: "late" })],
+    ScriptedModel.text("Done.")
+  ))))
+
+it.live("a page that is closed in the midst of an answer has all of it when it is opened again", () =>
+  Effect.gen(function*() {
+    const gate = yield* ScriptedModel.makeGate
+    yield* Effect.gen(function*() {
+      const { page } = yield* open("two")
+      const asking = page.sendMessage({ text: "A story" })
+      yield* gate.started
+      yield* Effect.promise(() => page.stop())
+      yield* Effect.promise(() => asking)
+      const shown = yield* Deferred.make<void>()
+      const { page: again } = yield* open("two", (message) => {
+        if (textOf(message).includes("Once upon")) Deferred.doneUnsafe(shown, Effect.void)
+      })
+      const resuming = again.resumeStream()
+      yield* Deferred.await(shown)
+      yield* gate.release
+      yield* Effect.promise(() => resuming)
+      assert.strictEqual(textOf(again.lastMessage), "Once upon a time.")
+      assert.strictEqual(again.error, undefined)
+      assert.deepStrictEqual(again.messages.map(({ role }) => role), ["user", "assistant"])
+    }).pipe(Effect.provide(serving([
+      ScriptedModel.text("Once ", "upon "),
+      ScriptedModel.gate(gate),
+      ScriptedModel.text("a time.")
+    ])))
+  }))
+
+it.live("a run is aborted by its session, and a page without one has nothing to go on with", () =>
+  Effect.gen(function*() {
+    const gate = yield* ScriptedModel.makeGate
+    yield* Effect.gen(function*() {
+      const { api, page } = yield* open("three")
+      yield* Effect.promise(() => page.resumeStream())
+      const asking = page.sendMessage({ text: "A story" })
+      yield* gate.started
+      yield* Effect.promise(() => fetch(`${api}/three/run`, { method: "DELETE" }))
+      yield* Effect.promise(() => asking)
+      const ends = yield* (yield* SessionStore).read("three").pipe(Stream.filter(RunEvent.isEnd), Stream.runCollect)
+      assert.deepStrictEqual(ends.map(({ _tag }) => _tag), ["RunAborted"])
+      const wrong = yield* Effect.promise(() => fetch(api, { method: "POST", body: "{}" }))
+      assert.strictEqual(wrong.status, 400)
+    }).pipe(Effect.provide(serving([ScriptedModel.text("Once"), ScriptedModel.gate(gate)])))
+  }))

@@ -1,0 +1,133 @@
+/**
+ * The backend of a page that is built with `useChat` of the Vercel AI SDK 7: its protocol, its questions, its reconnects.
+ * `POST /api/chat` takes a message, or a person's answers to questions, and streams what becomes of it; a run that was asked goes on
+ * whoever leaves. `GET /api/chat/:id/stream` shows a page that was reloaded the answer under way from its beginning, and
+ * `GET /api/chat/:id` what was said before. `DELETE /api/chat/:id/run` aborts. Errors: `http-errors.ts`. Who may see which
+ * session is for your middleware to say.
+ *
+ * `npm run build`, set OPENAI_API_KEY or OPENAI_BASE_URL, then `node examples/use-chat.ts`. The page:
+ *
+ * ```ts
+ * useChat({ id, messages: await (await fetch(`/api/chat/${id}`)).json(), resume: true,
+ *   sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses })
+ * ```
+ */
+import { NodeHttpServer, NodeRuntime } from "@effect/platform-node"
+import { Effect, Layer, Schedule, Schema, Stream } from "effect"
+import { Tool, Toolkit } from "effect/ai"
+import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
+import {
+  Agent,
+  Fiberloop,
+  ModelOpenAi,
+  RunError,
+  RunEvent,
+  SessionStore,
+  SessionStoreSqlite,
+  UiMessages
+} from "fiberloop"
+import { createServer } from "node:http"
+import { toResponse } from "./http-errors.ts"
+
+const Mail = Toolkit.make(
+  Tool.make("sendMail", {
+    description: "Sends a mail in the user's name",
+    parameters: Schema.Struct({ to: Schema.String, text: Schema.String }),
+    success: Schema.String,
+    needsApproval: true
+  })
+)
+
+export class Assistant extends Agent.Service<Assistant>()("use-chat/Assistant", {
+  instructions: "Be brief.",
+  toolkit: Mail
+}) {}
+
+const Path = Schema.Struct({ id: Schema.String })
+
+/** What the page sees. The body is server-sent events; a proxy that closes silent connections hears something now and then. */
+const respond = (events: Stream.Stream<RunEvent.RunEvent, RunError.RunError>) =>
+  HttpServerResponse.stream(
+    events.pipe(
+      UiMessages.stream({
+        onError: (error) => error._tag === "RetryableError" ? "Please try again." : "That went wrong."
+      }),
+      UiMessages.encode,
+      Stream.merge(Stream.as(Stream.fromSchedule(Schedule.spaced("15 seconds")), ": ping\n\n"), {
+        haltStrategy: "left"
+      }),
+      Stream.encodeText
+    ),
+    { headers: UiMessages.headers }
+  )
+
+export const Routes = HttpRouter.use(Effect.fnUntraced(function*(router) {
+  const assistant = yield* Assistant
+  const store = yield* SessionStore
+  const orRefuse = Effect.catchTags({
+    RetryableError: (error: RunError.RunError) => Effect.succeed(toResponse(error)),
+    NonRetryableError: (error: RunError.RunError) => Effect.succeed(toResponse(error)),
+    SchemaError: (error: Schema.SchemaError) =>
+      Effect.succeed(toResponse(RunError.invalidInput("path", error.message))),
+    HttpServerError: () => Effect.succeed(toResponse(RunError.invalidInput("body", "is no JSON")))
+  })
+
+  /** The run of a session that lives in this process, with all its events, also those before this drive. */
+  const liveIn = Effect.fnUntraced(function*(id: string) {
+    const from = yield* store.lastOf(id, "RunStarted")
+    if (from === undefined) return undefined
+    const [started] = yield* Stream.runCollect(store.read(id, { from, to: from }))
+    const run = started && (yield* assistant.live(started.runId, id))
+    if (run === undefined) return undefined
+    let seen = 0
+    const events = Stream.filter(Stream.concat(store.read(id, { from }), run.events), (event) => {
+      if (!RunEvent.isDurable(event)) return true
+      const isNew = event.seq > seen
+      if (isNew) seen = event.seq
+      return isNew
+    })
+    return { run, events }
+  })
+
+  const chat = Effect.gen(function*() {
+    const request = yield* UiMessages.request(yield* (yield* HttpServerRequest.HttpServerRequest).json)
+    if (request._tag === "Ask") return respond((yield* assistant.start(request.input)).events)
+    for (const decision of request.decisions) yield* assistant.decide(decision)
+    return respond(assistant.resume({ sessionId: request.sessionId }))
+  })
+
+  const reconnect = Effect.gen(function*() {
+    const live = yield* liveIn((yield* HttpRouter.schemaPathParams(Path)).id)
+    return live === undefined ? HttpServerResponse.empty({ status: 204 }) : respond(live.events)
+  })
+
+  const messages = Effect.gen(function*() {
+    const { id } = yield* HttpRouter.schemaPathParams(Path)
+    return HttpServerResponse.jsonUnsafe(
+      (yield* store.info(id)) === undefined ? [] : yield* UiMessages.messages()(store.read(id))
+    )
+  })
+
+  const abort = Effect.gen(function*() {
+    const live = yield* liveIn((yield* HttpRouter.schemaPathParams(Path)).id)
+    if (live !== undefined) yield* live.run.abort
+    return HttpServerResponse.empty({ status: 204 })
+  })
+
+  yield* router.add("POST", "/api/chat", orRefuse(chat))
+  yield* router.add("GET", "/api/chat/:id/stream", orRefuse(reconnect))
+  yield* router.add("GET", "/api/chat/:id", orRefuse(messages))
+  yield* router.add("DELETE", "/api/chat/:id/run", orRefuse(abort))
+}))
+
+/** The tool sends nothing here: it says what it would. */
+export const MailLive = Mail.toLayer({ sendMail: ({ to }) => Effect.succeed(`sent to ${to}`) })
+
+if (process.argv[1] === import.meta.filename) {
+  const Agents = Assistant.layer.pipe(
+    Layer.provide([Fiberloop.layer, MailLive, ModelOpenAi.layer({ model: process.env.FIBERLOOP_MODEL ?? "gpt-5.5" })]),
+    Layer.provideMerge(SessionStoreSqlite.layer({ filename: "use-chat.db" }))
+  )
+  const Server = NodeHttpServer.layer(createServer, { port: 3000, gracefulShutdownTimeout: "3 seconds" })
+  NodeRuntime.runMain(Layer.launch(HttpRouter.serve(Routes).pipe(Layer.provide([Agents, Server]))))
+}
