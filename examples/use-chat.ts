@@ -72,23 +72,6 @@ export const Routes = HttpRouter.use(Effect.fnUntraced(function*(router) {
     HttpServerError: () => Effect.succeed(toResponse(RunError.invalidInput("body", "is no JSON")))
   })
 
-  /** The run of a session that lives in this process, with all its events, also those before this drive. */
-  const liveIn = Effect.fnUntraced(function*(id: string) {
-    const from = yield* store.lastOf(id, "RunStarted")
-    if (from === undefined) return undefined
-    const [started] = yield* Stream.runCollect(store.read(id, { from, to: from }))
-    const run = started && (yield* assistant.live(started.runId, id))
-    if (run === undefined) return undefined
-    let seen = 0
-    const events = Stream.filter(Stream.concat(store.read(id, { from }), run.events), (event) => {
-      if (!RunEvent.isDurable(event)) return true
-      const isNew = event.seq > seen
-      if (isNew) seen = event.seq
-      return isNew
-    })
-    return { run, events }
-  })
-
   const chat = Effect.gen(function*() {
     const request = yield* UiMessages.request(yield* (yield* HttpServerRequest.HttpServerRequest).json)
     if (request._tag === "Ask") return respond((yield* assistant.start(request.input)).events)
@@ -97,8 +80,18 @@ export const Routes = HttpRouter.use(Effect.fnUntraced(function*(router) {
   })
 
   const reconnect = Effect.gen(function*() {
-    const live = yield* liveIn((yield* HttpRouter.schemaPathParams(Path)).id)
-    return live === undefined ? HttpServerResponse.empty({ status: 204 }) : respond(live.events)
+    const { id } = yield* HttpRouter.schemaPathParams(Path)
+    const run = yield* assistant.liveIn(id)
+    if (run === undefined) return HttpServerResponse.empty({ status: 204 })
+    // a run that waited for a person began before this drive of it
+    const begun = yield* store.lastOf(id, "RunStarted")
+    let seen = 0
+    return respond(Stream.filter(Stream.concat(store.read(id, { from: begun ?? 1 }), run.events), (event) => {
+      if (!RunEvent.isDurable(event)) return true
+      const isNew = event.seq > seen
+      if (isNew) seen = event.seq
+      return isNew
+    }))
   })
 
   const messages = Effect.gen(function*() {
@@ -109,8 +102,8 @@ export const Routes = HttpRouter.use(Effect.fnUntraced(function*(router) {
   })
 
   const abort = Effect.gen(function*() {
-    const live = yield* liveIn((yield* HttpRouter.schemaPathParams(Path)).id)
-    if (live !== undefined) yield* live.run.abort
+    const run = yield* assistant.liveIn((yield* HttpRouter.schemaPathParams(Path)).id)
+    if (run !== undefined) yield* run.abort
     return HttpServerResponse.empty({ status: 204 })
   })
 

@@ -191,12 +191,14 @@ const construct = Effect.fnUntraced(function*<Tools extends Record<string, Tool.
       approvals: (sessionId) => inContext(launch.approvals(sessionId)),
       decide: (decision) => inContext(launch.decide(decision)),
       compact: (sessionId) => inContext(launch.compact(sessionId)),
-      live: (runId, sessionId) =>
-        Effect.map(services.runs.live(runId, sessionId), (run) => (run === undefined ? undefined : toRun<A>(run)))
+      live: (runId, sessionId) => Effect.map(services.runs.live(runId, sessionId), found<A>),
+      liveIn: (sessionId) => Effect.map(services.runs.inSession(sessionId), found<A>)
     },
     shutdown: launch.shutdown
   }
 })
+
+const found = <A>(run: Runs.LiveRun | undefined): Run<A> | undefined => run === undefined ? undefined : toRun<A>(run)
 
 /** What an agent is made with is the programmer's: wrong values are a defect when it is made. */
 const orDefect = <A>(checked: Result.Result<A, RunError.RunError>): Effect.Effect<A> =>

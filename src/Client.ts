@@ -49,4 +49,6 @@ export interface Client<A> {
    * the session where both may be live, else it is the one that was started first.
    */
   readonly live: (runId: string, sessionId?: string) => Effect.Effect<Run<A> | undefined>
+  /** The run of this session, when one is live in this process. One that ends just now is waited for, and is none. */
+  readonly liveIn: (sessionId: string) => Effect.Effect<Run<A> | undefined>
 }

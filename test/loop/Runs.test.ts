@@ -109,9 +109,12 @@ describe("live", () => {
       const live = yield* agent.live("r")
       assert.deepStrictEqual([live?.runId, live?.sessionId], ["r", "s"])
       assert.isUndefined(yield* agent.live("other"))
+      assert.strictEqual((yield* agent.liveIn("s"))?.runId, "r")
+      assert.isUndefined(yield* agent.liveIn("t"))
       yield* live!.abort
       assert.strictEqual((yield* run.result)._tag, "Aborted")
       assert.isUndefined(yield* agent.live("r"))
+      assert.isUndefined(yield* agent.liveIn("s"))
     }))
 })
 
