@@ -1,12 +1,12 @@
 /**
  * Counts what a drive publishes: a fold of its events into metrics.
  *
- * Does not own durations of model calls, which are measured around them (`Chat`).
+ * Does not own durations and tokens of single model calls, which are measured around them (`Chat`).
  */
 import type * as DurableEvent from "../../run/DurableEvent.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import type * as RunState from "../../run/RunState.ts"
-import * as Usage from "../../run/Usage.ts"
+import type * as Usage from "../../run/Usage.ts"
 import * as Ends from "./Ends.ts"
 import type * as Family from "./Family.ts"
 import * as Metrics from "./Metrics.ts"
@@ -169,7 +169,4 @@ const spend = (usage: Usage.Usage, model: Metrics.OfModel | undefined, target: F
   if (cacheWriteTokens > 0) spending.cacheWrite(cacheWriteTokens, target)
   if (reasoningTokens > 0) spending.reasoning(reasoningTokens, target)
   if (cost !== undefined) spending.cost(cost, target)
-  if (model === undefined || Usage.total(usage) === 0) return
-  model.inputUsage(inputTokens, target)
-  model.outputUsage(outputTokens, target)
 }
