@@ -20,6 +20,7 @@ export const make = (drive: Sink.Drive, before: RunState.RunState, target: Famil
 
 class Meter implements Sink.Sink {
   readonly name = "metrics"
+  readonly seesLate = true
   readonly #drive: Sink.Drive
   readonly #before: RunState.RunState
   readonly #target: Family.Target
@@ -28,6 +29,8 @@ class Meter implements Sink.Sink {
   #waiting: Set<string> | undefined
   #base = noTotals
   #isLive = false
+  /** what is counted from then on neither lives nor waits */
+  #isOver = false
 
   constructor(drive: Sink.Drive, before: RunState.RunState, target: Family.Target) {
     this.#drive = drive
@@ -44,18 +47,20 @@ class Meter implements Sink.Sink {
   }
 
   close(): void {
+    this.#isOver = true
     for (const callId of this.#waiting ?? []) this.#answered(callId)
     this.#live(false)
   }
 
   #live(isNow: boolean): void {
+    if (isNow && this.#isOver) return
     if (this.#isLive !== isNow) this.#agent.live(isNow ? 1 : -1, this.#target)
     this.#isLive = isNow
   }
 
   #ask(callId: string): void {
     this.#waiting ??= new Set()
-    if (this.#waiting.has(callId)) return
+    if (this.#isOver || this.#waiting.has(callId)) return
     this.#waiting.add(callId)
     this.#agent.waiting(1, this.#target)
   }

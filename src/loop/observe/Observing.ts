@@ -76,11 +76,11 @@ export class Observing implements Publisher {
     for (let at = sinks.length - 1; at >= 0; at--) {
       try {
         sinks[at]!.close?.(result)
+        if (sinks[at]!.seesLate !== true) sinks.splice(at, 1)
       } catch {
         this.#drop(at)
       }
     }
-    sinks.length = 0
     const broken = this.#broken
     if (broken === undefined) return Effect.void
     const names = broken.map(({ name }) => name).join(" and ")
