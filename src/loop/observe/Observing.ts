@@ -132,18 +132,23 @@ export const make = (
   return Effect.mapEager(span, (span) => new Observing(of, span))
 }
 
-/** Where no drive has the session, and nobody reads: what is appended is counted, and what breaks is let be. */
+/**
+ * Where no drive has the session, and nobody reads: what is appended is counted and logged, and what breaks is let be. Called by
+ * code that a fiber runs.
+ */
 export const besideDrives = (
-  drive: Pick<Sink.Drive, "agent" | "tools">,
-  { metrics }: Telemetry.Telemetry
+  drive: Omit<Sink.Drive, "runId">,
+  { clock, telemetry: { metrics } }: Pick<Means, "clock" | "telemetry">
 ): Publisher => {
-  const see = Meter.besideDrives(drive, metrics)
+  const sees = [Meter.besideDrives(drive, metrics), StepLog.besideDrives(drive, Fiber.getCurrent()!, clock)]
   return {
     publish: (events) => {
-      try {
-        see(events)
-      } catch {
-        // it breaks for the next drive too, which says so
+      for (const see of sees) {
+        try {
+          see?.(events)
+        } catch {
+          // it breaks for the next drive too, which says so
+        }
       }
     }
   }
