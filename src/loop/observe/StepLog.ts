@@ -51,7 +51,8 @@ export const make = (
     see: (events) => {
       for (const event of events) {
         place.follow(event)
-        write(drive.runId, StepLine.of(event, place))
+        // a message may settle calls of the run before it
+        write("seq" in event ? event.runId : drive.runId, StepLine.of(event, place))
       }
     }
   }

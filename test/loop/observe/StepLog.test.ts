@@ -107,6 +107,13 @@ it.effect("what is appended while no drive has the session is a debug line too: 
     assert.deepStrictEqual(yield* linesBy(suspended.agent.compact("s")), ["run=r2 compacted=window before=6 after=3"])
   }))
 
+it.effect("a call that a new message supersedes is a line of the run that made it", () =>
+  Effect.gen(function*() {
+    const { agent } = yield* Suspended.make()
+    const lines = yield* linesBy(agent.run({ sessionId: "s", runId: "r2", input: "never mind" }))
+    assert.deepStrictEqual(lines.filter((line) => line.includes("tool=")), ["run=r tool=work outcome=Denied ms=0"])
+  }))
+
 it.effect("the end of a drive that died is a debug line of whoever finds it, with the calls that it left", () =>
   Effect.gen(function*() {
     const store = yield* DeadRun.left({ wasAborted: true })
@@ -143,14 +150,14 @@ const linesOf = (
     readonly retry?: RetryPolicy.RetryPolicy
   } = {}
 ) => {
-  const drive = { agent: "test/Agent", sessionId: "s", runId: "r", tools: { search: true } }
+  const drive = { agent: "test/Agent", sessionId: "s", runId: "run-1", tools: { search: true } }
   const seen = Effect.withFiber((fiber) =>
     Effect.sync(() =>
       StepLog.make(drive, before, Drafts.model, fiber, fiber.getRef(Clock.Clock))?.see?.(events as never)
     )
   )
   return linesBy(Effect.provideService(seen, RetryPolicy.RetryPolicy, retry)).pipe(
-    Effect.map((lines) => lines.map((line) => line.replace("run=r ", "")))
+    Effect.map((lines) => lines.map((line) => line.replace("run=run-1 ", "")))
   )
 }
 
