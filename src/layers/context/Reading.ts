@@ -10,6 +10,7 @@ import type * as RunError from "../../run/RunError.ts"
 import * as ContextManager from "../../services/ContextManager.ts"
 import type * as Model from "../../services/Model.ts"
 import * as Ask from "./Ask.ts"
+import type * as Call from "./Call.ts"
 import * as MessageText from "./MessageText.ts"
 import * as Strategy from "./Strategy.ts"
 import type * as Way from "./Way.ts"
@@ -95,7 +96,7 @@ const about = Effect.fnUntraced(function*<A>(
 ): Effect.fn.Return<A, Failure> {
   const { budget, first, model, view, way } = task
   const ask = (messages: ReadonlyArray<Message.Message>): Effect.Effect<Ask.Answer, Failure> => {
-    const question: Ask.Question = {
+    const question: Call.Question = {
       messages: [{ role: "system", content: way.system }, ...messages],
       ...(way.output === undefined ? {} : { output: way.output }),
       metadata: view.metadata

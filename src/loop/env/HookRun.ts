@@ -12,6 +12,7 @@ import * as Schema from "effect/Schema"
 import * as InputCheck from "../../run/InputCheck.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import type * as Hooks from "../../services/Hooks.ts"
+import * as Warning from "../observe/Warning.ts"
 import * as AppCode from "./AppCode.ts"
 import * as Env from "./Env.ts"
 
@@ -74,7 +75,7 @@ export const run = <P extends Hooks.Point, A>(env: Around, asked: Asked<P, A>): 
         return given._tag === "Given"
           ? Effect.succeed(nothing)
           : Effect.as(
-            Effect.logWarning(`the hook "${hook.name}" ${given.why} (${on}); it is an observer, and ignored`),
+            Warning.warn(`the hook "${hook.name}" ${given.why} (${on}); it is an observer, and ignored`),
             nothing
           )
       })

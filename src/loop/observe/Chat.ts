@@ -1,14 +1,15 @@
 /**
- * The span of one try at a model call, and how long it took as metrics.
+ * The span of one try at a model call, and how long it took and what it used as metrics: of a turn's and of a strategy's.
  *
  * Does not own what is counted of the log (`Meter`).
  */
-import type * as Effect from "effect/Effect"
+import * as Effect from "effect/Effect"
 import type * as Tracer from "effect/Tracer"
 import type * as AttemptResult from "../../run/AttemptResult.ts"
 import type * as Message from "../../run/Message.ts"
 import * as Usage from "../../run/Usage.ts"
 import type * as Model from "../../services/Model.ts"
+import type * as ObserveCall from "../../services/ObserveCall.ts"
 import * as Content from "./Content.ts"
 import * as Conventions from "./Conventions.ts"
 import * as Metrics from "./Metrics.ts"
@@ -41,7 +42,8 @@ const chat: Spans.Kind<Subject, AttemptResult.AttemptResult> = {
     span.attribute(Conventions.conversationId, metadata.sessionId)
     span.attribute(Conventions.runId, metadata.runId)
     span.attribute(Conventions.turn, metadata.turn)
-    span.attribute(Conventions.attempt, metadata.attempt)
+    // a strategy's question is at no attempt of the turn
+    if (metadata.attempt > 0) span.attribute(Conventions.attempt, metadata.attempt)
     if (hasContent) span.attribute(Conventions.inputMessages, Content.input(messages))
   },
   describe: (span, { info }, result, hasContent) => {
@@ -63,7 +65,7 @@ const chat: Spans.Kind<Subject, AttemptResult.AttemptResult> = {
   }
 }
 
-/** Counts the attempt; gives a warning where that broke. A failed call is a call, whose duration counts. */
+/** Counts the attempt; gives a warning where that broke. A failed call is a call, whose duration and tokens count. */
 export const measure = (
   telemetry: Telemetry.Telemetry,
   info: Message.ModelRef,
@@ -77,6 +79,10 @@ export const measure = (
       model.settled.duration(seconds, telemetry.metrics)
       model.firstChunk(result.firstPart / 1000, telemetry.metrics)
     }
+    if (Usage.total(result.usage) > 0) {
+      model.inputUsage(result.usage.inputTokens, telemetry.metrics)
+      model.outputUsage(result.usage.outputTokens, telemetry.metrics)
+    }
     return undefined
   } catch {
     return Spans.warn(nameOf(info))
@@ -84,12 +90,16 @@ export const measure = (
 }
 
 /** Runs the attempt in a span of its own, where somebody sees it: what the provider's adapter traces is below it. */
-export const around = (
+export const around = <Result extends AttemptResult.AttemptResult>(
   telemetry: Telemetry.Telemetry,
   info: Message.ModelRef,
   request: Model.ModelRequest,
-  self: Effect.Effect<AttemptResult.AttemptResult>
-): Effect.Effect<AttemptResult.AttemptResult> => telemetry.isTraced ? Spans.around(chat, { info, request }, self) : self
+  self: Effect.Effect<Result>
+): Effect.Effect<Result> => telemetry.isTraced ? Spans.around(chat, { info, request }, self) : self
+
+/** Both, for calls of strategies. */
+export const observe = (telemetry: Telemetry.Telemetry): ObserveCall.ObserveCall => (info, request, call) =>
+  Effect.tap(around(telemetry, info, request, call), (result) => measure(telemetry, info, result) ?? Effect.void)
 
 /** Tokens as attributes of a span; those that a provider does not tell of are absent. */
 export const tellUsage = (span: Tracer.Span, usage: Usage.Usage): void => {

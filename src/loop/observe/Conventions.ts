@@ -43,3 +43,8 @@ export const end = "fiberloop.run.end"
 export const endReason = "fiberloop.run.reason"
 export const outcome = "fiberloop.tool.outcome"
 export const cost = "fiberloop.usage.cost"
+export const compactionCause = "fiberloop.compaction.cause"
+export const compactionStrategy = "fiberloop.compaction.strategy"
+/** messages */
+export const compactionBefore = "fiberloop.compaction.before"
+export const compactionAfter = "fiberloop.compaction.after"

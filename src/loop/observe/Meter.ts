@@ -1,12 +1,12 @@
 /**
  * Counts what a drive publishes: a fold of its events into metrics.
  *
- * Does not own durations of model calls, which are measured around them (`Chat`).
+ * Does not own durations and tokens of single model calls, which are measured around them (`Chat`).
  */
 import type * as DurableEvent from "../../run/DurableEvent.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import type * as RunState from "../../run/RunState.ts"
-import * as Usage from "../../run/Usage.ts"
+import type * as Usage from "../../run/Usage.ts"
 import * as Ends from "./Ends.ts"
 import type * as Family from "./Family.ts"
 import * as Metrics from "./Metrics.ts"
@@ -20,6 +20,7 @@ export const make = (drive: Sink.Drive, before: RunState.RunState, target: Famil
 
 class Meter implements Sink.Sink {
   readonly name = "metrics"
+  readonly seesLate = true
   readonly #drive: Sink.Drive
   readonly #before: RunState.RunState
   readonly #target: Family.Target
@@ -28,6 +29,8 @@ class Meter implements Sink.Sink {
   #waiting: Set<string> | undefined
   #base = noTotals
   #isLive = false
+  /** what is counted from then on neither lives nor waits */
+  #isOver = false
 
   constructor(drive: Sink.Drive, before: RunState.RunState, target: Family.Target) {
     this.#drive = drive
@@ -44,18 +47,20 @@ class Meter implements Sink.Sink {
   }
 
   close(): void {
+    this.#isOver = true
     for (const callId of this.#waiting ?? []) this.#answered(callId)
     this.#live(false)
   }
 
   #live(isNow: boolean): void {
+    if (isNow && this.#isOver) return
     if (this.#isLive !== isNow) this.#agent.live(isNow ? 1 : -1, this.#target)
     this.#isLive = isNow
   }
 
   #ask(callId: string): void {
     this.#waiting ??= new Set()
-    if (this.#waiting.has(callId)) return
+    if (this.#isOver || this.#waiting.has(callId)) return
     this.#waiting.add(callId)
     this.#agent.waiting(1, this.#target)
   }
@@ -169,7 +174,4 @@ const spend = (usage: Usage.Usage, model: Metrics.OfModel | undefined, target: F
   if (cacheWriteTokens > 0) spending.cacheWrite(cacheWriteTokens, target)
   if (reasoningTokens > 0) spending.reasoning(reasoningTokens, target)
   if (cost !== undefined) spending.cost(cost, target)
-  if (model === undefined || Usage.total(usage) === 0) return
-  model.inputUsage(inputTokens, target)
-  model.outputUsage(outputTokens, target)
 }

@@ -20,6 +20,7 @@ import * as RunSpan from "./RunSpan.ts"
 import type * as Sink from "./Sink.ts"
 import * as StepLog from "./StepLog.ts"
 import type * as Telemetry from "./Telemetry.ts"
+import * as Warning from "./Warning.ts"
 import * as Watching from "./Watching.ts"
 
 type Publisher = Pick<Feed.Feed, "publish">
@@ -33,7 +34,7 @@ export class Observing implements Publisher {
   readonly #of: Observed
   readonly #watching: Watching.Watching
   #sinks: Array<Sink.Sink>
-  #broken: Array<string> | undefined
+  #broken: Array<Sink.Sink> | undefined
 
   constructor(of: Observed, { sink, span }: RunSpan.RunSpan) {
     this.span = span
@@ -71,27 +72,34 @@ export class Observing implements Publisher {
    */
   end(result: Exit.Exit<unknown, RunError.RunError>): Effect.Effect<void> {
     const sinks = this.#sinks
+    for (const sink of this.#broken ?? []) closeBroken(sink, result)
     for (let at = sinks.length - 1; at >= 0; at--) {
       try {
         sinks[at]!.close?.(result)
+        if (sinks[at]!.seesLate !== true) sinks.splice(at, 1)
       } catch {
         this.#drop(at)
       }
     }
-    sinks.length = 0
     const broken = this.#broken
     if (broken === undefined) return Effect.void
-    const warned = Effect.logWarning(
-      `the ${broken.join(" and ")} of run "${this.#of.drive.runId}" broke, and are not whole`
-    )
-    // it may be the logger that broke
-    return Effect.ignoreCause(warned)
+    const names = broken.map(({ name }) => name).join(" and ")
+    return Warning.warn(`the ${names} of run "${this.#of.drive.runId}" broke, and are not whole`)
   }
 
   /** What breaks in an exporter or a logger is not the run's. */
   #drop(at: number): void {
     this.#broken ??= []
-    for (const { name } of this.#sinks.splice(at, 1)) this.#broken.push(name)
+    this.#broken.push(...this.#sinks.splice(at, 1))
+  }
+}
+
+/** What it has begun is ended: a span, or being one of the runs that live. */
+const closeBroken = (sink: Sink.Sink, result: Exit.Exit<unknown, RunError.RunError>): void => {
+  try {
+    sink.close?.(result)
+  } catch {
+    // it is said already that it broke
   }
 }
 
@@ -124,18 +132,23 @@ export const make = (
   return Effect.mapEager(span, (span) => new Observing(of, span))
 }
 
-/** Where no drive has the session, and nobody reads: what is appended is counted, and what breaks is let be. */
+/**
+ * Where no drive has the session, and nobody reads: what is appended is counted and logged, and what breaks is let be. Called by
+ * code that a fiber runs.
+ */
 export const besideDrives = (
-  drive: Pick<Sink.Drive, "agent" | "tools">,
-  { metrics }: Telemetry.Telemetry
+  drive: Omit<Sink.Drive, "runId">,
+  { clock, telemetry: { metrics } }: Pick<Means, "clock" | "telemetry">
 ): Publisher => {
-  const see = Meter.besideDrives(drive, metrics)
+  const sees = [Meter.besideDrives(drive, metrics), StepLog.besideDrives(drive, Fiber.getCurrent()!, clock)]
   return {
     publish: (events) => {
-      try {
-        see(events)
-      } catch {
-        // it breaks for the next drive too, which says so
+      for (const see of sees) {
+        try {
+          see?.(events)
+        } catch {
+          // it breaks for the next drive too, which says so
+        }
       }
     }
   }

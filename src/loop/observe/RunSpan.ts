@@ -41,18 +41,23 @@ export const make = (
 
 const seen = (drive: Sink.Drive, model: Message.ModelRef, clock: Clock.Clock): Effect.Effect<RunSpan> =>
   Effect.withFiber((fiber) =>
-    Effect.map(spanOf(drive.agent), (span) => {
-      Chat.tellModel(span, model, "invoke_agent")
-      span.attribute(Conventions.agentName, drive.agent)
-      span.attribute(Conventions.conversationId, drive.sessionId)
-      span.attribute(Conventions.runId, drive.runId)
+    Effect.flatMap(spanOf(drive.agent), (span) => {
+      const broken = Spans.guarded(spanNameOf(drive.agent), () => {
+        Chat.tellModel(span, model, "invoke_agent")
+        span.attribute(Conventions.agentName, drive.agent)
+        span.attribute(Conventions.conversationId, drive.sessionId)
+        span.attribute(Conventions.runId, drive.runId)
+      })
       const close = closing(span, clock, fiber.getRef(RecordContent.RecordContent))
-      return { span, sink: { name: "spans", see: see(span, drive, clock), close } }
+      const made = { span, sink: { name: "spans", see: see(span, drive, clock), close } }
+      return broken === undefined ? Effect.succeed(made) : Effect.as(broken, made)
     })
   )
 
 /** Begins a span of a drive of this agent; where nobody sees it, others begin as it does. */
-export const spanOf = (agent: string): Effect.Effect<Tracer.Span> => Effect.makeSpan(`invoke_agent ${agent}`)
+export const spanOf = (agent: string): Effect.Effect<Tracer.Span> => Effect.makeSpan(spanNameOf(agent))
+
+const spanNameOf = (agent: string): string => `invoke_agent ${agent}`
 
 /** Keeps no events: effect's logger puts each logged line on the current span, and a long drive has many. */
 class Unseen extends Tracer.NativeSpan {
@@ -64,9 +69,12 @@ class Unseen extends Tracer.NativeSpan {
 
 const closing = (span: Tracer.Span, clock: Clock.Clock, hasContent: boolean): Sink.Close => (result) => {
   const error = Option.map(Exit.findErrorOption(result), ({ reason }) => reason)
-  if (Option.isSome(error)) span.attribute(Conventions.errorType, error.value._tag)
-  const exit = Option.isSome(error) ? Exit.fail(Spans.failureOf(error.value, hasContent)) : Exit.void
-  span.end(clock.currentTimeNanosUnsafe(), exit)
+  try {
+    if (Option.isSome(error)) span.attribute(Conventions.errorType, error.value._tag)
+  } finally {
+    const exit = Option.isSome(error) ? Exit.fail(Spans.failureOf(error.value, hasContent)) : Exit.void
+    span.end(clock.currentTimeNanosUnsafe(), exit)
+  }
 }
 
 const see = (span: Tracer.Span, drive: Sink.Drive, clock: Clock.Clock): Sink.See => {

@@ -14,6 +14,8 @@ export interface Sink {
   readonly see?: See
   /** The drive is over, with or without an end event. */
   readonly close?: Close
+  /** It sees also what a store takes once the drive has given up on it. */
+  readonly seesLate?: true
 }
 
 /** What a sink knows of the drive that it sees. */

@@ -10,6 +10,7 @@ import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
 import * as Tracer from "effect/Tracer"
 import * as RecordContent from "../../services/RecordContent.ts"
+import * as Warning from "./Warning.ts"
 
 /** What a span says of a failure: the tag, and only where content is recorded the words. */
 class Failure extends Error {
@@ -46,8 +47,17 @@ export const around = <Subject, A>(
 ): Effect.Effect<A> => Effect.withFiber((fiber) => seen(kind, subject, self, fiber))
 
 /** Says that what observes `self` broke. */
-export const warn = (name: string): Effect.Effect<void> =>
-  Effect.logWarning(`the span "${name}" broke, and is not whole`)
+export const warn = (name: string): Effect.Effect<void> => Warning.warn(`the span "${name}" broke, and is not whole`)
+
+/** Uses the span of that name; gives a warning where that broke. */
+export const guarded = (name: string, use: () => void): Effect.Effect<void> | undefined => {
+  try {
+    use()
+    return undefined
+  } catch {
+    return warn(name)
+  }
+}
 
 const seen = <Subject, A>(
   { describe, introduce, kind, nameOf }: Kind<Subject, A>,
@@ -56,25 +66,22 @@ const seen = <Subject, A>(
   fiber: Fiber.Fiber<unknown, unknown>
 ): Effect.Effect<A> => {
   const name = nameOf(subject)
-  const guarded = (use: () => void): Effect.Effect<void> | undefined => {
-    try {
-      use()
-      return undefined
-    } catch {
-      return warn(name)
-    }
-  }
   const hasContent = fiber.getRef(RecordContent.RecordContent)
   const clock = fiber.getRef(Clock.Clock)
   const end = (span: Tracer.Span, exit: Exit.Exit<A>) =>
-    guarded(() => {
-      const failure = Exit.isSuccess(exit) ? describe(span, subject, exit.value, hasContent) : defect(exit)
-      // a tracer sees the exit, whose value is content
-      const told = Exit.isSuccess(exit) ? Exit.void : exit
-      span.end(clock.currentTimeNanosUnsafe(), failure === undefined ? told : Exit.fail(failure))
+    guarded(name, () => {
+      let failure: Error | undefined
+      try {
+        failure = Exit.isSuccess(exit) ? describe(span, subject, exit.value, hasContent) : defect(exit)
+      } finally {
+        // a tracer sees the exit, whose value is content
+        const told = Exit.isSuccess(exit) ? Exit.void : exit
+        span.end(clock.currentTimeNanosUnsafe(), failure === undefined ? told : Exit.fail(failure))
+      }
     })
-  return Effect.flatMap(Effect.makeSpan(name, { kind }), (span) => {
-    const broken = guarded(() => introduce(span, subject, hasContent))
+  return Effect.flatMap(Effect.catchCause(Effect.makeSpan(name, { kind }), () => Effect.undefined), (span) => {
+    if (span === undefined) return Effect.andThen(warn(name), self)
+    const broken = guarded(name, () => introduce(span, subject, hasContent))
     const below = Effect.provideService(self, Tracer.ParentSpan, span)
     const ended = Effect.onExit(below, (exit) => end(span, exit) ?? Effect.void)
     return broken === undefined ? ended : Effect.andThen(broken, ended)

@@ -10,7 +10,7 @@ import * as Sink from "./Sink.ts"
 
 /** Where a drive is by now, in words; `attempt` is that of the model's tries in this turn. */
 export interface Place {
-  readonly drive: Sink.Drive
+  readonly drive: Omit<Sink.Drive, "runId">
   readonly turn: string | undefined
   readonly attempt: string
 }

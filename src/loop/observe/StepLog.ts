@@ -20,6 +20,21 @@ import * as StepLine from "./StepLine.ts"
 /** The minimum levels that let debug lines through. */
 const verbose: ReadonlySet<LogLevel.LogLevel> = new Set(["All", "Trace", "Debug"])
 
+type Write = (runId: string, line: string | undefined) => void
+
+/** `undefined` where nobody reads debug lines. */
+const writer = (fiber: Fiber.Fiber<unknown, unknown>, clock: Clock.Clock): Write | undefined => {
+  if (!verbose.has(fiber.cache.minimumLogLevel)) return undefined
+  const loggers = fiber.getRef(References.CurrentLoggers)
+  if (loggers.size === 0) return undefined
+  return (runId, line) => {
+    if (line === undefined) return
+    const date = new Date(clock.currentTimeMillisUnsafe())
+    const message = [`run=${StepLine.word(runId)} ${line}`]
+    for (const logger of loggers) logger.log({ message, logLevel: "Debug", cause: Cause.empty, fiber, date })
+  }
+}
+
 /** `undefined` where nobody reads debug lines. */
 export const make = (
   drive: Sink.Drive,
@@ -28,24 +43,32 @@ export const make = (
   fiber: Fiber.Fiber<unknown, unknown>,
   clock: Clock.Clock
 ): Sink.Sink | undefined => {
-  if (!verbose.has(fiber.cache.minimumLogLevel)) return undefined
-  const loggers = fiber.getRef(References.CurrentLoggers)
-  if (loggers.size === 0) return undefined
-  const run = StepLine.word(drive.runId)
+  const write = writer(fiber, clock)
+  if (write === undefined) return undefined
   const place = new Place(drive, before, model, fiber.getRef(RetryPolicy.RetryPolicy))
   return {
     name: "logs",
     see: (events) => {
       for (const event of events) {
         place.follow(event)
-        const line = StepLine.of(event, place)
-        if (line === undefined) continue
-        const date = new Date(clock.currentTimeMillisUnsafe())
-        const message = [`run=${run} ${line}`]
-        for (const logger of loggers) logger.log({ message, logLevel: "Debug", cause: Cause.empty, fiber, date })
+        // a message may settle calls of the run before it
+        write("seq" in event ? event.runId : drive.runId, StepLine.of(event, place))
       }
     }
   }
+}
+
+/** The same of what is appended while no drive has the session, behind the id of the run that it is of. */
+export const besideDrives = (
+  drive: StepLine.Place["drive"],
+  fiber: Fiber.Fiber<unknown, unknown>,
+  clock: Clock.Clock
+): Sink.See | undefined => {
+  const write = writer(fiber, clock)
+  const place = { drive, turn: undefined, attempt: "" }
+  return write && ((events) => {
+    for (const event of events) if ("seq" in event) write(event.runId, StepLine.of(event, place))
+  })
 }
 
 /** Follows a drive by its events. */

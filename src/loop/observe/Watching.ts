@@ -11,6 +11,7 @@ import * as Grace from "../../services/Grace.ts"
 import type * as Observers from "../../services/Observers.ts"
 import type * as Feed from "../log/Feed.ts"
 import type * as FeedReader from "../log/FeedReader.ts"
+import * as Warning from "./Warning.ts"
 
 export interface Watching {
   /** Shows the observers, in the context of the fiber that calls it, all that the feed publishes from now on. */
@@ -46,7 +47,7 @@ const show = (
 ): Effect.Effect<void> => {
   let isBroken = false
   const warn = (why: string) =>
-    Effect.logWarning(`the observer "${observer.name}" ${why}, and goes on (run "${drive.runId}")`)
+    Warning.warn(`the observer "${observer.name}" ${why}, and goes on (run "${drive.runId}")`)
   const one = Effect.flatMap(
     watcher.pull,
     (events) =>

@@ -22,7 +22,8 @@ export const recovered = Effect.fnUntraced(function*(
   opened: Opening.Ready
 ): Effect.fn.Return<Opening.Opened, SessionStore.StoreError> {
   const { agent, handlers: { tools } } = request.brief
-  const observing = Observing.besideDrives({ agent, tools }, request.settings.telemetry)
+  const { sessionId, settings } = request
+  const observing = Observing.besideDrives({ agent, sessionId, tools }, settings)
   const { first, flush, second } = HeldBack.make(opened.session, (events) => observing.publish(events))
   const env = Env.make(services, request, Env.nobody(), { ...opened, session: first })
   const isResumed = opened.begin._tag === "Resume"

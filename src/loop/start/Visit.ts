@@ -40,7 +40,7 @@ export const open = Effect.fnUntraced(function*(
   if (input === undefined || runId === undefined) return undefined
   const brief = yield* Brief.ofLog(definition, input, yield* Effect.fromResult(settings.timeouts))
   const { agent, handlers: { tools } } = brief
-  const others = { ...Env.nobody(), feed: Observing.besideDrives({ agent, tools }, settings.telemetry) }
+  const others = { ...Env.nobody(), feed: Observing.besideDrives({ agent, sessionId, tools }, settings) }
   const env = Env.make(services, { brief, runId, sessionId, settings }, others, { session, ...folded })
   yield* Recovery.recover(env, false)
   return env

@@ -16,10 +16,13 @@ import * as Usage from "../../run/Usage.ts"
 import * as CompactionLaws from "../../services/CompactionLaws.ts"
 import * as CompactionTime from "../../services/CompactionTime.ts"
 import * as ContextManager from "../../services/ContextManager.ts"
+import * as ObserveCall from "../../services/ObserveCall.ts"
 import * as Timeouts from "../../services/Timeouts.ts"
 import * as AppCode from "../env/AppCode.ts"
 import type * as Env from "../env/Env.ts"
 import * as TooLarge from "../log/TooLarge.ts"
+import * as Chat from "../observe/Chat.ts"
+import * as CompactionSpan from "../observe/CompactionSpan.ts"
 import * as Ended from "./Ended.ts"
 
 /** Makes the context smaller; when it cannot be, the run ends as what asked for it says. */
@@ -68,8 +71,14 @@ export const failed = (message: string) => new RunError.NonRetryableError({ _tag
 export const carryOut = (
   env: Env.Env,
   request: ContextManager.Request
-): Effect.Effect<Compacted, ContextManager.CompactionError | RunError.RunError> =>
-  Effect.onError(make(env, request), (cause) => Effect.sync(() => discard(env, request, errorOf(cause))))
+): Effect.Effect<Compacted, ContextManager.CompactionError | RunError.RunError> => {
+  const making = env.telemetry.isTraced
+    ? CompactionSpan.around({ metadata: request.metadata, cause: causeOf(request) }, make(env, request))
+    : make(env, request)
+  return Effect.onError(making, (cause) => Effect.sync(() => discard(env, request, errorOf(cause))))
+}
+
+const causeOf = ({ cause, force }: ContextManager.Request): RunEvent.CompactionCause => cause ?? force ?? "messages"
 
 const errorOf = (cause: Cause.Cause<ContextManager.CompactionError | RunError.RunError>) => {
   const error = Option.getOrUndefined(Cause.findErrorOption(cause))
@@ -84,12 +93,13 @@ const make = Effect.fnUntraced(function*(
   env: Env.Env,
   request: ContextManager.Request
 ): Effect.fn.Return<Compacted, ContextManager.CompactionError | RunError.RunError> {
-  const { context, journal, timeouts } = env
+  const { context, journal, telemetry, timeouts } = env
   // a strategy may take its time, and facts do not wait for it
   yield* journal.commit
   const limit = context.keepsTime === true ? undefined : CompactionTime.limitOf("the strategy", timeouts)
   const compaction = yield* AppCode.run(env, "compaction", "", context.compact(request), limit).pipe(
-    Effect.provideService(Timeouts.Timeouts, timeouts)
+    Effect.provideService(Timeouts.Timeouts, timeouts),
+    Effect.provideService(ObserveCall.ObserveCall, Chat.observe(telemetry))
   )
   const before = journal.transcript
   const view = { transcript: before, size: request.size }
@@ -109,7 +119,7 @@ const make = Effect.fnUntraced(function*(
     before: Transcript.size(before),
     after: Transcript.size(after),
     tokens: { before: Math.ceil(tokens.before), after: Math.ceil(tokens.after) },
-    cause: request.cause ?? request.force ?? "messages",
+    cause: causeOf(request),
     ...(memory === undefined ? {} : { memory }),
     ...(pruned === undefined ? {} : { pruned }),
     usage: spentOn(request, compaction),

@@ -177,7 +177,9 @@ it.live.each([false, true])(
       const streamed = "LanguageModel.streamText"
       assert.deepStrictEqual(
         said.toSorted(),
-        records ? [streamed, streamed, "chat m", "invoke_agent agent", "invoke_agent agent"] : []
+        records
+          ? [streamed, streamed, "chat m", "chat m", "compact_context", "invoke_agent agent", "invoke_agent agent"]
+          : []
       )
       assert.deepStrictEqual(
         traces.spans.filter(({ name }) => name === streamed).map((span) => Traces.stateOf(span) === "ok"),

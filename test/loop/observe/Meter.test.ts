@@ -1,6 +1,7 @@
 /** Metrics of runs: ends, work that is counted once however often a run is resumed, and what lives and waits by now. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
@@ -101,6 +102,49 @@ describe("runs", () => {
         `runs.live{${tested}} 0`,
         `runs{${tested},end=aborted,reason=crashed} 1`,
         `runs{${tested},end=completed,reason=stop} 1`
+      ])
+    }))
+
+  it.effect("whose end the store takes too late are counted as the log has them, and live no more", () =>
+    Effect.gen(function*() {
+      const measured = Measured.make()
+      const [asked, taken, stored] = [
+        yield* Deferred.make<void>(),
+        yield* Deferred.make<void>(),
+        yield* Deferred.make<void>()
+      ]
+      const isEnd = ({ events }: Parameters<TestStore.OnAppend>[0]) =>
+        events.some(({ _tag }) => _tag === "RunSuspended")
+      const store = yield* TestStore.make((append) =>
+        isEnd(append)
+          ? Deferred.succeed(asked, undefined).pipe(
+            Effect.andThen(Deferred.await(taken)),
+            Effect.andThen(append.store),
+            Effect.ensuring(Deferred.succeed(stored, undefined)),
+            Effect.uninterruptible
+          )
+          : append.store
+      )
+      const { agent } = yield* TestAgent.make([TestAgent.work(1)], {
+        store,
+        agent: { toolPolicy: { requireApprovalByDefault: true } }
+      })
+      const run = yield* within(measured)(agent.start({ sessionId: "s", input: "go" }))
+      yield* Deferred.await(asked)
+      const aborting = yield* Effect.forkChild(run.abort)
+      yield* TestClock.adjust("5 seconds")
+      yield* Fiber.join(aborting)
+      assert.strictEqual((yield* Effect.flip(run.result)).reason._tag, "StoreUnavailable")
+      yield* Deferred.succeed(taken, undefined)
+      yield* Deferred.await(stored)
+      yield* TestClock.adjust("1 second")
+      assert.strictEqual(RunLog.endOf(yield* store.log("s")), "RunSuspended(approval)")
+      assert.deepStrictEqual(yield* measured.read(/runs|waiting|tokens/), [
+        `approvals.waiting{${tested}} 0`,
+        `runs.live{${tested}} 0`,
+        `runs{${tested},end=suspended,reason=approval} 1`,
+        "tokens{name=chat,name=scripted,model=scripted,kind=input} 10",
+        "tokens{name=chat,name=scripted,model=scripted,kind=output} 5"
       ])
     }))
 

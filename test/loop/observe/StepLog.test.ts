@@ -13,6 +13,7 @@ import type * as RunEvent from "../../../src/run/RunEvent.ts"
 import * as RunState from "../../../src/run/RunState.ts"
 import * as RetryPolicy from "../../../src/services/RetryPolicy.ts"
 import * as ScriptedModel from "../../../src/testing/ScriptedModel.ts"
+import * as DeadRun from "../../support/DeadRun.ts"
 import * as Drafts from "../../support/Drafts.ts"
 import * as Hang from "../../support/Hang.ts"
 import * as Suspended from "../../support/Suspended.ts"
@@ -90,6 +91,42 @@ it.effect("a run says nothing above that level", () =>
     assert.deepStrictEqual(yield* logged("Info"), [])
   }))
 
+it.effect("what is appended while no drive has the session is a debug line too: an answer, and a compaction by hand", () =>
+  Effect.gen(function*() {
+    const suspended = yield* Suspended.make([TestAgent.work(1), TestAgent.work(2)])
+    const deciding = Effect.gen(function*() {
+      yield* suspended.decide("1.0")
+      yield* suspended.decide("1.1", { approved: false, reason: "SECRET" })
+    })
+    assert.deepStrictEqual(yield* linesBy(deciding), [
+      "run=r approval=r/1.0 answer=approved",
+      "run=r approval=r/1.1 answer=denied"
+    ])
+    assert.deepStrictEqual(yield* saidBy(suspended.resume(), "Info"), [])
+    yield* suspended.agent.run({ sessionId: "s", runId: "r2", input: "and now?" })
+    assert.deepStrictEqual(yield* linesBy(suspended.agent.compact("s")), ["run=r2 compacted=window before=6 after=3"])
+  }))
+
+it.effect("a call that a new message supersedes is a line of the run that made it", () =>
+  Effect.gen(function*() {
+    const { agent } = yield* Suspended.make()
+    const lines = yield* linesBy(agent.run({ sessionId: "s", runId: "r2", input: "never mind" }))
+    assert.deepStrictEqual(lines.filter((line) => line.includes("tool=")), ["run=r tool=work outcome=Denied ms=0"])
+  }))
+
+it.effect("the end of a drive that died is a debug line of whoever finds it, with the calls that it left", () =>
+  Effect.gen(function*() {
+    const store = yield* DeadRun.left({ wasAborted: true })
+    const { agent } = yield* TestAgent.make([ScriptedModel.text("hello")], { store })
+    const lines = yield* linesBy(agent.run({ sessionId: "s", runId: "r", input: "hello?" }))
+    assert.deepStrictEqual(lines.slice(0, 4), [
+      "run=dead tool=work outcome=OutcomeUnknown ms=0",
+      "run=dead tool=work outcome=OutcomeUnknown ms=0",
+      "run=dead end=aborted reason=requested turns=1 tools=2 errors=0 ms=0",
+      "run=r started=test/Tested session=s"
+    ])
+  }))
+
 it.effect("a run does not notice that its logger breaks", () =>
   Effect.gen(function*() {
     const broken = Logger.make(() => {
@@ -113,14 +150,14 @@ const linesOf = (
     readonly retry?: RetryPolicy.RetryPolicy
   } = {}
 ) => {
-  const drive = { agent: "test/Agent", sessionId: "s", runId: "r", tools: { search: true } }
+  const drive = { agent: "test/Agent", sessionId: "s", runId: "run-1", tools: { search: true } }
   const seen = Effect.withFiber((fiber) =>
     Effect.sync(() =>
       StepLog.make(drive, before, Drafts.model, fiber, fiber.getRef(Clock.Clock))?.see?.(events as never)
     )
   )
   return linesBy(Effect.provideService(seen, RetryPolicy.RetryPolicy, retry)).pipe(
-    Effect.map((lines) => lines.map((line) => line.replace("run=r ", "")))
+    Effect.map((lines) => lines.map((line) => line.replace("run=run-1 ", "")))
   )
 }
 
@@ -184,8 +221,9 @@ it.effect("a resumed run says the turn that it goes on with, and a new one none 
       yield* suspended.resume()
       yield* suspended.agent.run({ sessionId: "s", runId: "r2", input: "again" })
     }))
-    const [resumed, running, ...rest] = lines
-    assert.deepStrictEqual([resumed, running], [
+    const [answered, resumed, running, ...rest] = lines
+    assert.deepStrictEqual([answered, resumed, running], [
+      "run=r approval=r/1.0 answer=approved",
       "run=r resumed=test/Tested session=s drive=2 cause=approval",
       "run=r status=tool_running turn=1/20"
     ])

@@ -1,0 +1,22 @@
+/**
+ * How a call of a model on behalf of a strategy is seen: with the span and the metrics that a turn's calls have.
+ *
+ * Does not own what they say of it; the loop does.
+ */
+import * as Context from "effect/Context"
+import type * as Effect from "effect/Effect"
+import type * as AttemptResult from "../run/AttemptResult.ts"
+import type * as Message from "../run/Message.ts"
+import type * as Model from "./Model.ts"
+
+/** Makes the call, under the eyes of whoever observes, with what came of it; one that is interrupted has no metrics. */
+export type ObserveCall = <Result extends AttemptResult.AttemptResult>(
+  model: Message.ModelRef,
+  request: Model.ModelRequest,
+  call: Effect.Effect<Result>
+) => Effect.Effect<Result>
+
+/** The loop provides it to every strategy, for each try at a model. Default: nobody observes. */
+export const ObserveCall = Context.Reference<ObserveCall>("fiberloop/services/ObserveCall", {
+  defaultValue: () => (_model, _request, call) => call
+})
