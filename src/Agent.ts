@@ -181,13 +181,16 @@ const construct = Effect.fnUntraced(function*<Tools extends Record<string, Tool.
   const launch = Launch.make(services, definition)
   const inContext = AgentContext.surround(yield* Effect.context<never>(), options)
   const start = (input: RunInput.RunInput, isWatched: boolean) => inContext(launch.start(input, isWatched))
+  const resume = (input: RunInput.ResumeInput, isWatched: boolean) => inContext(launch.resume(input, isWatched))
+  const result = (starting: Started.Starting) => Started.held(starting, (run) => run.result as Run<A>["result"])
 
   return {
     client: {
       stream: (input) => Started.whileRead(start(input, true)),
-      run: (input) => Started.held(start(input, false), (run) => run.result as Run<A>["result"]),
+      run: (input) => result(start(input, false)),
       start: (input) => Started.held(start(input, true), (run) => Effect.succeed(toRun<A>(run))),
-      resume: (input) => Started.whileRead(inContext(launch.resume(input))),
+      resume: (input) => Started.whileRead(resume(input, true)),
+      resumeRun: (input) => result(resume(input, false)),
       approvals: (sessionId) => inContext(launch.approvals(sessionId)),
       decide: (decision) => inContext(launch.decide(decision)),
       compact: (sessionId) => inContext(launch.compact(sessionId)),

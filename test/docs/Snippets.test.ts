@@ -19,6 +19,7 @@ import {
   Fiberloop,
   type Observer,
   Observers,
+  RetryPolicy,
   RunError,
   RunEvents,
   SessionStore,
@@ -26,6 +27,7 @@ import {
 } from "../../src/index.ts"
 import { ScriptedModel } from "../../src/testing/index.ts"
 import * as Loopback from "../support/Loopback.ts"
+import * as Overloaded from "../support/Overloaded.ts"
 import * as RunLog from "../support/RunLog.ts"
 
 const below = (...turns: ReadonlyArray<ScriptedModel.Turn>) =>
@@ -40,6 +42,21 @@ describe("docs/agents.md", () => {
       const { reason } = yield* Effect.flip(agent.run({ input: "Hello!" }))
       assert.strictEqual(reason._tag, "ShuttingDown")
     }).pipe(Effect.provide([SessionStoreMemory.layer, ScriptedModel.layer([])])))
+})
+
+describe("docs/errors.md", () => {
+  it.effect("a job that failed is tried again, and told again once it is done", () =>
+    Effect.gen(function*() {
+      const assistant = yield* Agent.make({ instructions: "Be brief.", retry: RetryPolicy.make({ maxRetries: 0 }) })
+      const request = { runId: "job", input: "Hello!" }
+      const job = assistant.run(request).pipe(
+        Effect.catchReason("RetryableError", "RetriesExhausted", () => assistant.resumeRun({ sessionId: "job" }))
+      )
+      const failure = Effect.map(Effect.flip(assistant.run(request)), ({ reason }) => reason._tag)
+      assert.deepStrictEqual([yield* failure, yield* failure], ["RetriesExhausted", "RetriesExhausted"])
+      assert.deepStrictEqual([(yield* job).text, (yield* job).text], ["Hi.", "Hi."])
+      assert.lengthOf(yield* (yield* ScriptedModel.Script).requests, 2)
+    }).pipe(Effect.provide(below(Overloaded.fail(), ScriptedModel.text("Hi.")))))
 })
 
 describe("docs/http.md", () => {
