@@ -8,6 +8,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
+import * as LayerMap from "effect/LayerMap"
 import * as ManagedRuntime from "effect/ManagedRuntime"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
@@ -42,6 +43,30 @@ describe("docs/agents.md", () => {
       const { reason } = yield* Effect.flip(agent.run({ input: "Hello!" }))
       assert.strictEqual(reason._tag, "ShuttingDown")
     }).pipe(Effect.provide([SessionStoreMemory.layer, ScriptedModel.layer([])])))
+
+  it.effect("tenants have models, stores and live runs of their own, side by side", () =>
+    Effect.gen(function*() {
+      class Assistant extends Agent.Service<Assistant>()("docs/Tenants", { instructions: "Be brief." }) {}
+      const gates = { a: yield* ScriptedModel.makeGate, b: yield* ScriptedModel.makeGate }
+      const tenants = yield* LayerMap.make((tenant: "a" | "b") =>
+        Layer.fresh(
+          Layer.provide(
+            Assistant.layer,
+            below([ScriptedModel.gate(gates[tenant]), ScriptedModel.text(`I am ${tenant}.`)])
+          )
+        ), { idleTimeToLive: "10 minutes" })
+      const ask = (tenant: "a" | "b") =>
+        Effect.provide(
+          Effect.flatMap(Assistant, (assistant) => assistant.run({ sessionId: "chat", runId: "job", input: "Who?" })),
+          tenants.get(tenant)
+        )
+      const a = yield* Effect.forkChild(ask("a"))
+      yield* gates.a.started
+      const b = yield* Effect.forkChild(ask("b"))
+      yield* gates.b.started
+      yield* Effect.all([gates.a.release, gates.b.release])
+      assert.deepStrictEqual([(yield* Fiber.join(a)).text, (yield* Fiber.join(b)).text], ["I am a.", "I am b."])
+    }))
 })
 
 describe("docs/errors.md", () => {
