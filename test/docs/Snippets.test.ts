@@ -18,6 +18,7 @@ import { pipeline } from "node:stream/promises"
 import {
   Agent,
   Fiberloop,
+  type Hook,
   type Observer,
   Observers,
   RetryPolicy,
@@ -67,6 +68,26 @@ describe("docs/agents.md", () => {
       yield* Effect.all([gates.a.release, gates.b.release])
       assert.deepStrictEqual([(yield* Fiber.join(a)).text, (yield* Fiber.join(b)).text], ["I am a.", "I am b."])
     }))
+})
+
+describe("docs/hooks.md", () => {
+  const guard: Hook = {
+    name: "guard",
+    beforeModelCall: ({ messages }) =>
+      JSON.stringify(messages.at(-1)?.content.at(-1)).includes("homework") ? Effect.fail("no") : Effect.void
+  }
+
+  it.effect("a message that a guard refused is a part of the next one, whose last part was said last", () =>
+    Effect.gen(function*() {
+      const agent = yield* Agent.make({ instructions: "", hooks: [guard] })
+      const { reason } = yield* Effect.flip(agent.run({ sessionId: "s", input: "Do my homework." }))
+      assert.strictEqual(reason._tag, "HookBlocked")
+      yield* agent.run({ sessionId: "s", input: "Hello!" })
+      const [request] = yield* (yield* ScriptedModel.Script).requests
+      assert.deepStrictEqual(request?.messages, [
+        { role: "user", content: [{ type: "text", text: "Do my homework." }, { type: "text", text: "Hello!" }] }
+      ])
+    }).pipe(Effect.provide(below(ScriptedModel.text("Hi.")))))
 })
 
 describe("docs/errors.md", () => {
