@@ -47,43 +47,46 @@ export interface Options<Tools extends Record<string, Tool.Any>, A, E = never, R
   /** the system message; a run's `instructions` replace it */
   readonly instructions: string
   /** what the model may call; default no tools */
-  readonly toolkit?: Source<Tools, E, R>
+  readonly toolkit?: Source<Tools, E, R> | undefined
   /** Types `output` of a completed run: the final answer is decoded, a wrong one gets one corrective turn. */
-  readonly output?: Schema.ConstraintCodec<A, unknown, never, never>
+  readonly output?: Schema.ConstraintCodec<A, unknown, never, never> | undefined
   /** Of each run. Default: those of the Reference `Limits`, else 20 turns, 20 errors and 3 compactions in a row. */
-  readonly limits?: RunPolicy.LimitsInput
+  readonly limits?: RunPolicy.LimitsInput | undefined
   /** Which tools are offered and how their calls run. Default: all, one after the other; a call that fails ends no run. */
-  readonly toolPolicy?: RunPolicy.ToolPolicy
+  readonly toolPolicy?: RunPolicy.ToolPolicyInput | undefined
   /**
    * The same calls with the same results `after` times in a row (2 to 20, default 3) are a loop: the model is told, and once
    * more ends the run `limited`. Calls of `exempt` tools are passed over. `false`: no loops. Wrong values are a defect.
    */
-  readonly doomLoop?: { readonly after?: number; readonly exempt?: ReadonlyArray<keyof NoInfer<Tools>> } | false
+  readonly doomLoop?:
+    | { readonly after?: number | undefined; readonly exempt?: ReadonlyArray<keyof NoInfer<Tools>> | undefined }
+    | false
+    | undefined
   /**
    * Of single steps. Default: those of the Reference `Timeouts`, else 120 s a model call, 60 s a gap in it, 120 s a tool,
    * 10 min a strategy's compaction.
    */
-  readonly timeouts?: Partial<RunPolicy.Timeouts>
+  readonly timeouts?: RunPolicy.TimeoutsInput | undefined
   /** Of failed model calls. Default: the Reference `RetryPolicy`, else 3 retries, 1 s doubling to 10 s. */
-  readonly retry?: RetryPolicy.RetryPolicy
+  readonly retry?: RetryPolicy.RetryPolicy | undefined
   /** Guards and observers, in order, before those of the Reference `Hooks`; one that blocks a run fails it: `HookBlocked`. */
-  readonly hooks?: ReadonlyArray<Hooks.Hook>
+  readonly hooks?: ReadonlyArray<Hooks.Hook> | undefined
   /**
    * Asked after each turn, with its message and the outcomes of its calls: `true` completes the run with `stopWhen`. With
    * an `output` schema the turn's text must fit it, else the run fails with `InvalidOutput`. A condition that throws, fails or
    * takes longer than a tool may ends the run with `HookBlocked`. Default: never.
    */
-  readonly stopWhen?: StopWhen.Condition<StopWhen.Turn>
+  readonly stopWhen?: StopWhen.Condition<StopWhen.Turn> | undefined
   /**
    * Asked with the calls of a message before any of them runs: `true` settles them all as not executed and completes the
    * run with `stopBefore`. Otherwise as `stopWhen`.
    */
-  readonly stopBefore?: StopWhen.Condition<StopWhen.Round>
+  readonly stopBefore?: StopWhen.Condition<StopWhen.Round> | undefined
   /**
    * Asked before each turn: may narrow its tools, say whether they must be called, and replace its instructions. Throwing,
    * failing, or taking longer than a tool may ends the run with `HookBlocked`. Default: every turn is the same.
    */
-  readonly prepareTurn?: PrepareTurn.PrepareTurn<Extract<keyof NoInfer<Tools>, string>>
+  readonly prepareTurn?: PrepareTurn.PrepareTurn<Extract<keyof NoInfer<Tools>, string>> | undefined
 }
 
 type Known<R> = 0 extends 1 & R ? never : R
@@ -136,7 +139,9 @@ export const make = <
   A = string,
   E = never,
   R = never
->(options: Options<Tools, A, E, R> & { readonly name?: string }): Effect.Effect<Client<A>, E, Requires<Tools, R>> =>
+>(
+  options: Options<Tools, A, E, R> & { readonly name?: string | undefined }
+): Effect.Effect<Client<A>, E, Requires<Tools, R>> =>
   Effect.map(construct(options.name ?? "agent", options), (made) => made.client)
 
 /** Closing the scope aborts the agent's live runs before the layers below it close. */
@@ -181,13 +186,16 @@ const construct = Effect.fnUntraced(function*<Tools extends Record<string, Tool.
   const launch = Launch.make(services, definition)
   const inContext = AgentContext.surround(yield* Effect.context<never>(), options)
   const start = (input: RunInput.RunInput, isWatched: boolean) => inContext(launch.start(input, isWatched))
+  const resume = (input: RunInput.ResumeInput, isWatched: boolean) => inContext(launch.resume(input, isWatched))
+  const result = (starting: Started.Starting) => Started.held(starting, (run) => run.result as Run<A>["result"])
 
   return {
     client: {
       stream: (input) => Started.whileRead(start(input, true)),
-      run: (input) => Started.held(start(input, false), (run) => run.result as Run<A>["result"]),
+      run: (input) => result(start(input, false)),
       start: (input) => Started.held(start(input, true), (run) => Effect.succeed(toRun<A>(run))),
-      resume: (input) => Started.whileRead(inContext(launch.resume(input))),
+      resume: (input) => Started.whileRead(resume(input, true)),
+      resumeRun: (input) => result(resume(input, false)),
       approvals: (sessionId) => inContext(launch.approvals(sessionId)),
       decide: (decision) => inContext(launch.decide(decision)),
       compact: (sessionId) => inContext(launch.compact(sessionId)),

@@ -37,8 +37,8 @@ const ofBuilding: ReadonlySet<string> = new Set(["effect/Scope", "effect/Tracer/
 
 /** What an agent says itself of the context that its drives work in. */
 export interface Options {
-  readonly retry?: RetryPolicy.RetryPolicy
-  readonly hooks?: ReadonlyArray<Hooks.Hook>
+  readonly retry?: RetryPolicy.RetryPolicy | undefined
+  readonly hooks?: ReadonlyArray<Hooks.Hook> | undefined
 }
 
 /** Runs an effect in the context of an agent with these options, which was made in the context `layer`. */

@@ -100,6 +100,7 @@ describe("a bad input is refused by name and before anything is stored", () => {
   const empty: Record<string, (agent: Agent.Client<string>) => Effect.Effect<unknown, RunError.RunError>> = {
     run: (agent) => agent.run({ input: "x", sessionId: "" }),
     resume: (agent) => Stream.runDrain(agent.resume({ sessionId: "" })),
+    resumeRun: (agent) => agent.resumeRun({ sessionId: "" }),
     approvals: (agent) => agent.approvals(""),
     decide: (agent) => agent.decide({ sessionId: "", approvalId: "r/c", approved: true }),
     compact: (agent) => agent.compact("")

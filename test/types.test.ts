@@ -11,18 +11,29 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import type * as Stream from "effect/Stream"
-import { Agent, Fiberloop, Hooks, SessionStoreMemory, StopWhen, ToolCall } from "../src/index.ts"
+import {
+  Agent,
+  Fiberloop,
+  type Hook,
+  Hooks,
+  RetryPolicy,
+  SessionStore,
+  SessionStoreMemory,
+  StopWhen,
+  ToolCall
+} from "../src/index.ts"
 import type {
   ContextManager,
   Delivery,
   Model,
   RunError,
   RunEvent,
+  RunPolicy,
   RunResult,
   Runs,
-  SessionStore,
   ToolExecutor
 } from "../src/index.ts"
+import type { SessionInfo } from "../src/services/SessionStore.ts"
 import { ScriptedModel } from "../src/testing/index.ts"
 
 type Services =
@@ -195,6 +206,29 @@ export const programs = {
     Agent.make({ instructions: "", doomLoop: { exempt: ["search"] } })
     // @ts-expect-error there is no such limit
     Agent.make({ instructions: "", limits: { maxTurn: 3 } })
+  },
+
+  // what a configuration leaves undefined is handed on as it is
+  configured: (config: {
+    readonly number: number | undefined
+    readonly tools: typeof Kit | undefined
+    readonly limits: RunPolicy.LimitsInput | undefined
+    readonly hooks: ReadonlyArray<Hook> | undefined
+    readonly after: SessionInfo | undefined
+  }) => {
+    const agent = Agent.make({
+      name: undefined,
+      instructions: "",
+      toolkit: config.tools,
+      limits: config.limits,
+      toolPolicy: { maxParallel: config.number },
+      timeouts: { tool: config.number },
+      doomLoop: { after: config.number },
+      retry: RetryPolicy.make({ maxRetries: config.number }),
+      hooks: config.hooks
+    })
+    same<Effect.Services<typeof agent>>()<Services | Tool.HandlersFor<typeof Kit.tools>>()
+    return Effect.flatMap(SessionStore, (store) => store.list({ limit: config.number, after: config.after }))
   },
 
   hooks: () => {

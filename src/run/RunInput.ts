@@ -44,7 +44,7 @@ export interface RunInput {
   /** names of tools that the model sees first, in this order; default the toolkit's */
   readonly toolOrder?: ReadonlyArray<string> | undefined
   /** adds to the agent's: what either forbids is forbidden */
-  readonly toolPolicy?: RunPolicy.ToolPolicy | undefined
+  readonly toolPolicy?: RunPolicy.ToolPolicyInput | undefined
   /** each that is given replaces the agent's; `Infinity` lifts one */
   readonly limits?: RunPolicy.LimitsInput | undefined
   /** any JSON, for tools (`ToolCall`), hooks and conditions; never sent to a model */

@@ -104,8 +104,11 @@ export const ToolPolicy = Schema.Struct({
 })
 export type ToolPolicy = typeof ToolPolicy.Type
 
+/** A tool policy as it is given; what is undefined is as if it were left out. */
+export type ToolPolicyInput = { readonly [K in keyof ToolPolicy]?: ToolPolicy[K] | undefined }
+
 /** `base` and `over` together, as JSON holds them: guards of both add up, none replaces the other. */
-export const narrow = (base: ToolPolicy, over: ToolPolicy): ToolPolicy => {
+export const narrow = (base: ToolPolicyInput, over: ToolPolicyInput): ToolPolicy => {
   const allowList = base.allowList === undefined || over.allowList === undefined
     ? over.allowList ?? base.allowList
     : base.allowList.filter((name) => over.allowList?.includes(name))
@@ -141,6 +144,9 @@ export interface Timeouts {
   /** what one strategy makes of a context, whatever it asks for that. Default 10 minutes. */
   readonly compaction: Duration.Input
 }
+
+/** Time limits as they are given; what is undefined is as if it were left out. */
+export type TimeoutsInput = { readonly [K in keyof Timeouts]?: Timeouts[K] | undefined }
 
 /** What holds where nobody says. */
 export const defaultTimeouts: Timeouts = {

@@ -16,7 +16,7 @@ type Making = Effect.Effect<ContextManager.Compaction, ContextManager.Compaction
 /** That of one strategy, which is called `who` where it fails. */
 export const limitOf = (
   who: string,
-  { compaction = RunPolicy.defaultTimeouts.compaction }: Partial<RunPolicy.Timeouts>
+  { compaction = RunPolicy.defaultTimeouts.compaction }: RunPolicy.TimeoutsInput
 ): Leavable.Limit<never, ContextManager.CompactionError> => {
   const limit = Duration.fromInputUnsafe(compaction)
   const message = `${who} took longer than ${Duration.format(limit)}`

@@ -37,14 +37,14 @@ export const of = (policy: RetryPolicy, { provider }: Model.ModelInfo): RetryPol
  * `maxRunRetries` has no default of its own. All three count from the log: resuming neither resets nor doubles them.
  */
 export const make = (options: {
-  readonly base?: Duration.Input
-  readonly cap?: Duration.Input
-  readonly maxRetries?: number
-  readonly maxRetryAfter?: Duration.Input
-  readonly maxRunRetries?: number
-  readonly maxRunTime?: Duration.Input
-  readonly classify?: RetryPolicy["classify"]
-  readonly providers?: RetryPolicy["providers"]
+  readonly base?: Duration.Input | undefined
+  readonly cap?: Duration.Input | undefined
+  readonly maxRetries?: number | undefined
+  readonly maxRetryAfter?: Duration.Input | undefined
+  readonly maxRunRetries?: number | undefined
+  readonly maxRunTime?: Duration.Input | undefined
+  readonly classify?: RetryPolicy["classify"] | undefined
+  readonly providers?: RetryPolicy["providers"] | undefined
 } = {}): RetryPolicy => ({
   schedule: Schedule.min([
     Schedule.exponential(time("base", options.base ?? Duration.seconds(1))),

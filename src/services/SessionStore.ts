@@ -44,8 +44,8 @@ export interface OpenOptions {
 
 /** Which sessions are listed: all or `limit`, from the newest or behind `after`, the last one of the page before. */
 export interface ListOptions {
-  readonly limit?: number
-  readonly after?: SessionInfo
+  readonly limit?: number | undefined
+  readonly after?: SessionInfo | undefined
 }
 
 /** What a fork copies, and under which id. */
@@ -56,7 +56,7 @@ export interface ForkOptions {
    * `seq` of the last event to copy: a `TurnFinished` or the end of a run, by default the last such event. Any other is
    * `InvalidInput`, which names the nearest ones.
    */
-  readonly at?: number
+  readonly at?: number | undefined
 }
 
 /** The single writer of a session. */

@@ -3,6 +3,6 @@ import * as Context from "effect/Context"
 import type * as RunPolicy from "../run/RunPolicy.ts"
 
 /** Default: nothing of its own, so `RunPolicy.defaultTimeouts`. Wrong values are `InvalidInput`. */
-export const Timeouts = Context.Reference<Partial<RunPolicy.Timeouts>>("fiberloop/services/Timeouts", {
+export const Timeouts = Context.Reference<RunPolicy.TimeoutsInput>("fiberloop/services/Timeouts", {
   defaultValue: () => ({})
 })

@@ -8,6 +8,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
+import * as LayerMap from "effect/LayerMap"
 import * as ManagedRuntime from "effect/ManagedRuntime"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
@@ -17,8 +18,10 @@ import { pipeline } from "node:stream/promises"
 import {
   Agent,
   Fiberloop,
+  type Hook,
   type Observer,
   Observers,
+  RetryPolicy,
   RunError,
   RunEvents,
   SessionStore,
@@ -26,6 +29,7 @@ import {
 } from "../../src/index.ts"
 import { ScriptedModel } from "../../src/testing/index.ts"
 import * as Loopback from "../support/Loopback.ts"
+import * as Overloaded from "../support/Overloaded.ts"
 import * as RunLog from "../support/RunLog.ts"
 
 const below = (...turns: ReadonlyArray<ScriptedModel.Turn>) =>
@@ -40,6 +44,65 @@ describe("docs/agents.md", () => {
       const { reason } = yield* Effect.flip(agent.run({ input: "Hello!" }))
       assert.strictEqual(reason._tag, "ShuttingDown")
     }).pipe(Effect.provide([SessionStoreMemory.layer, ScriptedModel.layer([])])))
+
+  it.effect("tenants have models, stores and live runs of their own, side by side", () =>
+    Effect.gen(function*() {
+      class Assistant extends Agent.Service<Assistant>()("docs/Tenants", { instructions: "Be brief." }) {}
+      const gates = { a: yield* ScriptedModel.makeGate, b: yield* ScriptedModel.makeGate }
+      const tenants = yield* LayerMap.make((tenant: "a" | "b") =>
+        Layer.fresh(
+          Layer.provide(
+            Assistant.layer,
+            below([ScriptedModel.gate(gates[tenant]), ScriptedModel.text(`I am ${tenant}.`)])
+          )
+        ), { idleTimeToLive: "10 minutes" })
+      const ask = (tenant: "a" | "b") =>
+        Effect.provide(
+          Effect.flatMap(Assistant, (assistant) => assistant.run({ sessionId: "chat", runId: "job", input: "Who?" })),
+          tenants.get(tenant)
+        )
+      const a = yield* Effect.forkChild(ask("a"))
+      yield* gates.a.started
+      const b = yield* Effect.forkChild(ask("b"))
+      yield* gates.b.started
+      yield* Effect.all([gates.a.release, gates.b.release])
+      assert.deepStrictEqual([(yield* Fiber.join(a)).text, (yield* Fiber.join(b)).text], ["I am a.", "I am b."])
+    }))
+})
+
+describe("docs/hooks.md", () => {
+  const guard: Hook = {
+    name: "guard",
+    beforeModelCall: ({ messages }) =>
+      JSON.stringify(messages.at(-1)?.content.at(-1)).includes("homework") ? Effect.fail("no") : Effect.void
+  }
+
+  it.effect("a message that a guard refused is a part of the next one, whose last part was said last", () =>
+    Effect.gen(function*() {
+      const agent = yield* Agent.make({ instructions: "", hooks: [guard] })
+      const { reason } = yield* Effect.flip(agent.run({ sessionId: "s", input: "Do my homework." }))
+      assert.strictEqual(reason._tag, "HookBlocked")
+      yield* agent.run({ sessionId: "s", input: "Hello!" })
+      const [request] = yield* (yield* ScriptedModel.Script).requests
+      assert.deepStrictEqual(request?.messages, [
+        { role: "user", content: [{ type: "text", text: "Do my homework." }, { type: "text", text: "Hello!" }] }
+      ])
+    }).pipe(Effect.provide(below(ScriptedModel.text("Hi.")))))
+})
+
+describe("docs/errors.md", () => {
+  it.effect("a job that failed is tried again, and told again once it is done", () =>
+    Effect.gen(function*() {
+      const assistant = yield* Agent.make({ instructions: "Be brief.", retry: RetryPolicy.make({ maxRetries: 0 }) })
+      const request = { runId: "job", input: "Hello!" }
+      const job = assistant.run(request).pipe(
+        Effect.catchReason("RetryableError", "RetriesExhausted", () => assistant.resumeRun({ sessionId: "job" }))
+      )
+      const failure = Effect.map(Effect.flip(assistant.run(request)), ({ reason }) => reason._tag)
+      assert.deepStrictEqual([yield* failure, yield* failure], ["RetriesExhausted", "RetriesExhausted"])
+      assert.deepStrictEqual([(yield* job).text, (yield* job).text], ["Hi.", "Hi."])
+      assert.lengthOf(yield* (yield* ScriptedModel.Script).requests, 2)
+    }).pipe(Effect.provide(below(Overloaded.fail(), ScriptedModel.text("Hi.")))))
 })
 
 describe("docs/http.md", () => {

@@ -3,7 +3,10 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
+import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
+import * as Agent from "../../src/Agent.ts"
+import * as Fiberloop from "../../src/Fiberloop.ts"
 import * as RunError from "../../src/run/RunError.ts"
 import type * as RunEvent from "../../src/run/RunEvent.ts"
 import type * as RunInput from "../../src/run/RunInput.ts"
@@ -236,6 +239,34 @@ describe("a run is resumed", () => {
         Stream.takeUntil((event) => event._tag === "TextDelta"),
         Stream.runDrain
       )
+      const log = yield* store.log("s")
+      assert.strictEqual(RunLog.endOf(log), "RunAborted(consumer)")
+      assert.deepStrictEqual(RunLog.violations(log), [])
+    }))
+
+  it.effect("to its result, with the typed answer, by an agent of another process", () =>
+    Effect.gen(function*() {
+      const first = yield* TestAgent.make([refused])
+      yield* Effect.flip(first.agent.run({ sessionId: "s", input: "go" }))
+      yield* first.close
+      const model = ScriptedModel.layer([ScriptedModel.text(JSON.stringify({ on: "2026-11-23T00:00:00.000Z" }))])
+      const second = Effect.gen(function*() {
+        const agent = yield* Agent.make({ instructions: "When?", output: Schema.Struct({ on: Schema.DateFromString }) })
+        return yield* agent.resumeRun({ sessionId: "s", limits: { maxTurns: 2 } })
+      })
+      const result = yield* Effect.provide(second, [Fiberloop.layer, first.store.layer, model])
+      assert.deepStrictEqual(result._tag === "Completed" ? result.output.on : result.explain, new Date("2026-11-23"))
+    }))
+
+  it.effect("and aborted by whoever awaits its result and is interrupted", () =>
+    Effect.gen(function*() {
+      const gate = yield* ScriptedModel.makeGate
+      const { agent, store } = yield* TestAgent.make([refused, [ScriptedModel.text("a"), ScriptedModel.gate(gate)]])
+      yield* Effect.flip(agent.run({ sessionId: "s", input: "go" }))
+      const waiting = yield* Effect.forkChild(agent.resumeRun({ sessionId: "s" }))
+      yield* gate.started
+      yield* Fiber.interrupt(waiting)
+      yield* gate.closed
       const log = yield* store.log("s")
       assert.strictEqual(RunLog.endOf(log), "RunAborted(consumer)")
       assert.deepStrictEqual(RunLog.violations(log), [])

@@ -89,6 +89,38 @@ describe("an input", () => {
     assert.deepStrictEqual(effective({ input: [{ role: "user", content: files }] }).messages, [Message.user(files)])
   })
 
+  it("with parts that leave something undefined is as if it were left out, there and in the history", () => {
+    const file = {
+      type: "file",
+      mediaType: "image/png",
+      data: "AA==",
+      fileName: undefined,
+      metadata: undefined
+    } as const
+    const message = { role: "user", content: [{ ...Message.text("look"), metadata: undefined }, file] } as const
+    const kept = [Message.user([Message.text("look"), { type: "file", mediaType: "image/png", data: "AA==" }])]
+    const { history, messages } = effective({ input: [message as never], history: [message as never] })
+    assert.deepStrictEqual([messages, history], [kept, kept])
+  })
+
+  it.each<readonly [string, string, unknown]>([
+    ["an image of the AI SDK", "part 2 of message 1 is neither", {
+      role: "user",
+      content: [Message.text("a"), { type: "image" }]
+    }],
+    ["bytes", "part 1 of message 1 is neither", {
+      role: "user",
+      content: [{ type: "file", mediaType: "image/png", data: new Uint8Array(1) }]
+    }],
+    ["a part that is none", "part 1 of message 1 is neither", { role: "user", content: [null] }],
+    ["parts that are no list", "message 1 has no content", { role: "user", content: { text: "a" } }],
+    ["no content", "message 1 has no content", { role: "user", parts: [Message.text("a")] }],
+    ["another role", "message 1 is of another role", { role: "system", content: "a" }]
+  ])("of %s is refused by its place, there and in the history", (_, place, message) => {
+    assert.include(refused({ input: [message as never] }).message, `of text and file parts; ${place}`)
+    assert.include(refused({ history: [message as never] }).message, `of text and file parts; ${place}`)
+  })
+
   it("keeps what was given and nothing that was not", () => {
     const given = {
       history: [{ role: "user" as const, content: "hi" }, { role: "assistant" as const, content: "hello" }],

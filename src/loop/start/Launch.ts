@@ -32,7 +32,7 @@ interface Launch {
   /** Starts a run, or attaches to the one that this id and input made before. */
   readonly start: (input: RunInput.RunInput, isWatched: boolean) => Started.Starting
   /** Starts the next drive of a session's last run. */
-  readonly resume: (input: RunInput.ResumeInput) => Started.Starting
+  readonly resume: (input: RunInput.ResumeInput, isWatched: boolean) => Started.Starting
   /** The questions of a session that wait. */
   readonly approvals: (sessionId: string) => Effect.Effect<ReadonlyArray<RunResult.Approval>, RunError.RunError>
   /** Answers one of them. */
@@ -68,7 +68,7 @@ export const make = (services: Env.Services, definition: Definition.Definition):
   const closed = Deferred.makeUnsafe<never, RunError.RunError>()
   return {
     start: (input, isWatched) => start(launcher, input, isWatched),
-    resume: (input) => resume(launcher, input),
+    resume: (input, isWatched) => resume(launcher, input, isWatched),
     approvals: (sessionId) =>
       Effect.flatMap(Identity.ofSession(sessionId), () => Deciding.waiting(services.store, sessionId)),
     decide: (decision) => visit(launcher, decision.sessionId, (visitor) => Deciding.decide(visitor, pen, decision)),
@@ -115,7 +115,8 @@ const launch = (
 
 const resume = Effect.fnUntraced(function*(
   { definition, services, settings: shared, track }: Launcher,
-  input: RunInput.ResumeInput
+  input: RunInput.ResumeInput,
+  isWatched: boolean
 ): Effect.fn.Return<Started.Started, RunError.RunError> {
   const sessionId = yield* Identity.ofSession(input.sessionId)
   const noText = input.runId === undefined ? undefined : InputCheck.badText({ runId: input.runId })
@@ -131,7 +132,7 @@ const resume = Effect.fnUntraced(function*(
   const settings = yield* shared
   const brief = yield* Brief.ofLog(definition, state.input, yield* Effect.fromResult(settings.timeouts))
   const begin: DriveRequest.Begin = { _tag: "Resume", limits, data }
-  return yield* Start.start(services, { sessionId, runId, begin, brief, settings, folded, isWatched: true }, track)
+  return yield* Start.start(services, { sessionId, runId, begin, brief, settings, folded, isWatched }, track)
 })
 
 /** What is done to a session that no drive has. */

@@ -15,30 +15,73 @@ export const userMessages = (
 ): Checked<ReadonlyArray<Message.UserMessage>> => {
   if (typeof input === "string" && input.trim() !== "") return Result.succeed([Message.user(input)])
   const given = typeof input === "string" ? [{ role: "user" as const, content: input }] : input
-  const messages = areObjects(given) ? given.map((message) => Message.user(message.content)) : undefined
-  if (messages === undefined || given.some((message) => message.role !== "user") || !messages.every(isUserMessage)) {
-    return refuse(field, `the ${field} must be a text or user messages, of text and file parts`)
-  }
-  return messages.length === 0 || messages.some((message) => isBlank(message.content))
-    ? refuse(field, `the ${field} is empty; say what the agent is to do`)
-    : Result.flatMap(addresses(field, messages), (_) => kept(field, _))
+  const must = `the ${field} must be a text or user messages, of text and file parts`
+  return Result.flatMap(
+    messagesOf(field, must, given, isUserMessage),
+    (messages) =>
+      messages.length === 0 || messages.some((message) => isBlank(message.content))
+        ? refuse(field, `the ${field} is empty; say what the agent is to do`)
+        : Result.flatMap(addresses(field, messages), (_) => kept(field, _))
+  )
 }
 
 /** Messages of a conversation that began elsewhere. */
 export const historyMessages = (
   history: ReadonlyArray<RunInput.HistoryInput>
 ): Checked<NonNullable<RunInput.Effective["history"]>> => {
-  const messages = areObjects(history)
-    ? history.map(({ content, role }) => ({ role, content: Message.user(content).content }))
-    : undefined
-  return messages?.every(isHistoryMessage)
-    ? Result.flatMap(addresses("history", messages), (_) => kept("history", _))
-    : refuse("history", "the history must be user and assistant messages, of text and file parts")
+  const must = "the history must be user and assistant messages, of text and file parts"
+  return Result.flatMap(
+    messagesOf("history", must, history, isHistoryMessage),
+    (messages) => Result.flatMap(addresses("history", messages), (_) => kept("history", _))
+  )
 }
 
+/** What may be a message. */
+interface Draft {
+  readonly role: string
+  readonly content: ReadonlyArray<unknown> | undefined
+}
+
+/** Messages as they are kept, or what they `must` be and the place of the first thing that is something else. */
+const messagesOf = <M extends Draft>(
+  field: string,
+  must: string,
+  given: ReadonlyArray<RunInput.HistoryInput>,
+  isMessage: (message: unknown) => message is M
+): Checked<ReadonlyArray<M>> => {
+  if (!areObjects(given)) return refuse(field, must)
+  const messages = given.map(({ content, role }): Draft => ({ role, content: partsOf(content) }))
+  if (messages.every(isMessage)) return Result.succeed(messages)
+  const first = messages.findIndex((message) => !isMessage(message))
+  return refuse(field, `${must}; ${misfit(messages[first]!, `message ${first + 1}`, isMessage)}`)
+}
+
+/** A part says nothing by a member that is undefined. Untyped code may give anything for parts. */
+const partsOf = (content: RunInput.HistoryInput["content"]): ReadonlyArray<unknown> | undefined => {
+  if (typeof content === "string") return [Message.text(content)]
+  return Array.isArray(content) ? content.map((part: unknown) => isObject(part) ? defined(part) : part) : undefined
+}
+
+const defined = (part: object): object =>
+  Object.fromEntries(Object.entries(part).filter(([, member]) => member !== undefined))
+
+/** Which part of a message is none, in words that repeat nothing of it. */
+const misfit = (
+  { content, role }: Draft,
+  place: string,
+  isMessage: (message: unknown) => boolean
+): string => {
+  if (!isMessage({ role, content: [] })) return `${place} is of another role`
+  if (content === undefined) return `${place} has no content that is a text or a list of parts`
+  const part = content.findIndex((part) => !isMessage({ role, content: [part] }))
+  return `part ${part + 1} of ${place} is neither { type: "text", text } nor { type: "file", mediaType, data } ` +
+    "with base64 or an address for data"
+}
+
+const isObject = (given: unknown): given is object => typeof given === "object" && given !== null
+
 /** Untyped code may give anything for messages. */
-const areObjects = (given: ReadonlyArray<object>): boolean =>
-  Array.isArray(given) && given.every((message) => typeof message === "object" && message !== null)
+const areObjects = (given: ReadonlyArray<object>): boolean => Array.isArray(given) && given.every(isObject)
 
 /** The messages, unless a file of theirs is at an address that is no URL; the address is not repeated. */
 const addresses = <M extends Message.UserMessage | Message.AssistantMessage>(

@@ -38,7 +38,7 @@ const millis = (input: Duration.Input | undefined): number | undefined =>
   })
 
 /** Time limits as given, as durations; NaN is no time at all. */
-export const timeouts = (given: Partial<RunPolicy.Timeouts>): Checked<Partial<RunPolicy.Timeouts>> => {
+export const timeouts = (given: RunPolicy.TimeoutsInput): Checked<Partial<RunPolicy.Timeouts>> => {
   const out: { -readonly [K in keyof RunPolicy.Timeouts]?: Duration.Duration } = {}
   for (const key of Object.keys(RunPolicy.defaultTimeouts) as Array<keyof RunPolicy.Timeouts>) {
     const value = given[key]
@@ -57,7 +57,7 @@ const switches = ["enabled", "continueOnError", "requireApprovalByDefault"] as c
 
 /** A tool policy as given; its tools are of the agent's `tools`. */
 export const policy = (
-  given: RunPolicy.ToolPolicy,
+  given: RunPolicy.ToolPolicyInput,
   tools: ReadonlyArray<string>
 ): Checked<RunPolicy.ToolPolicy> => {
   if (!isObject(given)) return refuse("toolPolicy", "toolPolicy must be an object")
@@ -88,13 +88,16 @@ export const policy = (
   const named = quota.flatMap(([name]) => name === CallQuota.all ? [] : [name])
   return Result.map(
     Result.all([names("toolPolicy.allowList", allowList, tools), names("toolPolicy.maxCallsPerRun", named, tools)]),
-    ([allowList]) => allowList === undefined ? given : { ...given, allowList }
+    ([allowList]) => RunPolicy.narrow({ ...given, allowList }, {})
   )
 }
 
 /** What an agent says of loops; `undefined` where they are not looked for. */
 export const doomLoop = (
-  given: { readonly after?: number; readonly exempt?: ReadonlyArray<PropertyKey> } | false | undefined,
+  given:
+    | { readonly after?: number | undefined; readonly exempt?: ReadonlyArray<PropertyKey> | undefined }
+    | false
+    | undefined,
   tools: ReadonlyArray<string>
 ): Checked<DoomLoop.Settings | undefined> => {
   if (given === false) return Result.succeed(undefined)
