@@ -72,6 +72,16 @@ describe("fiberloop approvals", () => {
       assert.include((yield* on("approvals")).stdout, `      "content": "${long}\\n"\n`)
     }))
 
+  it.effect("hides nothing of the arguments, on a line or whole", () =>
+    Effect.gen(function*() {
+      const hidden = "a\u200bb\u{e0061}\u3164\u00a0"
+      const { on } = yield* waiting([hidden, hidden.repeat(20)])
+      const { stdout } = yield* on("approvals")
+      assert.match(stdout, /^[ -~…\n]*$/)
+      assert.include(stdout, "1.0  write_file path=\"a\\u200bb\\U000e0061\\u3164\\u00a0.txt\"")
+      assert.include(stdout, "      \"path\": \"a\\u200bb\\U000e0061\\u3164\\u00a0a\\u200b")
+    }))
+
   it.effect("--json prints each as a line with its session", () =>
     Effect.gen(function*() {
       const { on } = yield* waiting(["a", "b"])

@@ -7,6 +7,7 @@ import * as TerminalText from "./TerminalText.ts"
 import { duration } from "./ToolLine.ts"
 import * as ToolLine from "./ToolLine.ts"
 import * as ToolResult from "./ToolResult.ts"
+import * as Visible from "./Visible.ts"
 
 interface Waiting {
   readonly sessionId: string
@@ -24,7 +25,7 @@ export const lines = ({ agent, approvals, sessionId, title }: Waiting, now: numb
     ...approvals.flatMap((approval) => question(approval, now))
   ].map((line) => `${line}\n`).join("")
 
-/** `  1.0  refund amount=5  asked 3 min ago` */
+/** `  1.0  refund amount=5  asked 3 min ago`; a person decides by it, so that nothing of the arguments is hidden. */
 export const question = (
   { callId, expiresAt, params, requestedAt, tool }: RunResult.Approval,
   now: number
@@ -33,7 +34,7 @@ export const question = (
   const asked = `asked ${RenderSessions.age(now - requestedAt)}`
   const expiry = expiresAt === undefined ? "" : `, expires in ${duration(Math.max(0, expiresAt - now))}`
   const whole = call.endsWith("…") ? ToolResult.whole(ToolResult.text(params)).map((line) => `      ${line}`) : []
-  return [`  ${TerminalText.line(callId)}  ${call}  ${asked}${expiry}`, ...whole]
+  return [`  ${TerminalText.line(callId)}  ${Visible.line(call)}  ${asked}${expiry}`, ...whole.map(Visible.line)]
 }
 
 /** A line of JSON for each question, that names its session. */
