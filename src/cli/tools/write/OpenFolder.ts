@@ -83,6 +83,6 @@ const openThrough = Effect.fnUntraced(function*(
 const isAt = async (root: Root.Root, real: string, handle: FileHandle): Promise<boolean> => {
   const now = await realpath(real).catch(() => undefined)
   if (now !== real || !Root.contains(root, now)) return false
-  const [there, opened] = await Promise.all([stat(now), handle.stat()])
-  return there.ino === opened.ino && there.dev === opened.dev
+  const [there, opened] = await Promise.all([stat(now).catch(() => undefined), handle.stat()])
+  return there?.ino === opened.ino && there.dev === opened.dev
 }
