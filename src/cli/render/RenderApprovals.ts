@@ -25,16 +25,24 @@ export const lines = ({ agent, approvals, sessionId, title }: Waiting, now: numb
     ...approvals.flatMap((approval) => question(approval, now))
   ].map((line) => `${line}\n`).join("")
 
-/** `  1.0  refund amount=5  asked 3 min ago`; a person decides by it, so that nothing of the arguments is hidden. */
+/** `  1.0  refund amount=5  asked 3 min ago` */
 export const question = (
   { callId, expiresAt, params, requestedAt, tool }: RunResult.Approval,
   now: number
 ): ReadonlyArray<string> => {
-  const call = ToolLine.call(tool, params)
   const asked = `asked ${RenderSessions.age(now - requestedAt)}`
   const expiry = expiresAt === undefined ? "" : `, expires in ${duration(Math.max(0, expiresAt - now))}`
+  const [line, ...whole] = call({ callId, params, tool })
+  return [`${line}  ${asked}${expiry}`, ...whole]
+}
+
+/** `  1.0  refund amount=5`; a person decides by it, so that nothing of the arguments is hidden. */
+export const call = (
+  { callId, params, tool }: Pick<RunResult.Approval, "callId" | "params" | "tool">
+): readonly [line: string, ...whole: ReadonlyArray<string>] => {
+  const call = ToolLine.call(tool, params)
   const whole = call.endsWith("…") ? ToolResult.whole(ToolResult.text(params)).map((line) => `      ${line}`) : []
-  return [`  ${TerminalText.line(callId)}  ${Visible.line(call)}  ${asked}${expiry}`, ...whole.map(Visible.line)]
+  return [`  ${TerminalText.line(callId)}  ${Visible.line(call)}`, ...whole.map(Visible.line)]
 }
 
 /** A line of JSON for each question, that names its session. */
