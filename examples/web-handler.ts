@@ -1,7 +1,8 @@
 /**
  * The routes of `http-server.ts` as a function from `Request` to `Response`, as Hono, Next.js, SvelteKit, Bun and Deno want one:
- * nothing around it knows effect. Whoever leaves a response, or aborts its request, aborts the run. It lives as long as the
- * process: a host that freezes a function between requests lets no run go on.
+ * nothing around it knows effect. Whoever leaves a response, or aborts its request, aborts the run. It answers whoever calls it,
+ * about every session, and reads bodies of any size: who may, and how much, is for the server around it to say. It lives as long
+ * as the process: a host that freezes a function between requests lets no run go on.
  *
  * `npm run build`, set OPENAI_API_KEY or OPENAI_BASE_URL, then in a module of a server
  * `import { makeHandler } from "./web-handler.ts"` and, for Hono, `app.mount("/", makeHandler(Live).handler)`.

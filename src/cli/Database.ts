@@ -5,7 +5,7 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
-import { existsSync, mkdirSync, statSync, writeFileSync } from "node:fs"
+import { closeSync, existsSync, mkdirSync, openSync, statSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import * as PgPlace from "../layers/postgres/PgPlace.ts"
 import * as SessionStoreSqlite from "../layers/SessionStoreSqlite.ts"
@@ -15,17 +15,21 @@ import { badInput, type Refusal } from "./Refusal.ts"
 import * as Invocation from "./render/Invocation.ts"
 import * as Settings from "./Settings.ts"
 
-/** Makes the default folder, which version control ignores; nothing at all to go on with a session that cannot be there. */
+/**
+ * Makes the file where it is missing, and the default folder, which version control ignores: for this user alone, as sessions
+ * hold what was said and what files hold. Nothing at all to go on with a session that cannot be there.
+ */
 export const prepare = Effect.fnUntraced(function*(
   { db, hasOwnDb, session }: Pick<Settings.Settings, "db" | "hasOwnDb" | "session">
 ): Effect.fn.Return<void, Refusal> {
   if (PgPlace.isUrl(db)) return
   if (session !== undefined && !existsSync(db)) return yield* noDatabase(session, db)
-  if (!hasOwnDb) return
+  if (!hasOwnDb) return makePrivate(db)
   yield* Effect.try({
     try: () => {
       const folder = dirname(db)
-      if (mkdirSync(folder, { recursive: true }) !== undefined) writeFileSync(join(folder, ".gitignore"), "*\n")
+      const made = mkdirSync(folder, { recursive: true, mode: 0o700 })
+      if (made !== undefined) writeFileSync(join(folder, ".gitignore"), "*\n")
     },
     catch: (cause) =>
       badInput(
@@ -34,7 +38,19 @@ export const prepare = Effect.fnUntraced(function*(
         }): name a file elsewhere with --db`
       )
   })
+  makePrivate(db)
 })
+
+/** SQLite makes a file that everybody may read, and what stands beside it with the mode that it has. */
+const makePrivate = (db: string): void => {
+  // to SQLite these are no files
+  if (db === ":memory:" || db.startsWith("file:")) return
+  try {
+    closeSync(openSync(db, "wx", 0o600))
+  } catch {
+    // it is there, or cannot be made: opening it tells why
+  }
+}
 
 export const noDatabase = (session: string, db: string): Refusal =>
   badInput(

@@ -89,11 +89,12 @@ const approverOf = Effect.fnUntraced(function*(settings: Settings, root: Root.Ro
   const { stderr } = yield* Output
   const rules = new Set<string>()
   const paint = Paint.of(stderr, settings.isPlain)
+  const { columns } = stderr
   return (screen: Screen.Screen): Approver.Approver => {
     if (settings.allowsAll) return TerminalApprover.all
     if (!isTerminal || !stderr.isTerminal) {
       return settings.isSuspended && settings.task === undefined ? TerminalApprover.later : TerminalApprover.nobody
     }
-    return TerminalApprover.make({ root, screen, paint, write: stderr.write, answer, shown, rules })
+    return TerminalApprover.make({ root, screen, paint, columns, write: stderr.write, answer, shown, rules })
   }
 })

@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Stream } from "effect"
 import { spawnSync } from "node:child_process"
-import { closeSync, existsSync, openSync, readFileSync, statSync } from "node:fs"
+import { chmodSync, closeSync, existsSync, openSync, readFileSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import * as SessionStoreSqlite from "../../src/layers/SessionStoreSqlite.ts"
@@ -49,6 +49,33 @@ describe("fiberloop run", () => {
       assert.deepStrictEqual([events[0]?._tag, events.at(-1)?._tag], ["RunStarted", "RunCompleted"])
       assert.isTrue(events.some((event) => event._tag === "ToolSettled"))
       assert.strictEqual(readFileSync(join(cwd, ".fiberloop/.gitignore"), "utf8"), "*\n")
+    }))
+
+  it.effect.runIf(process.platform !== "win32")("what it keeps is for its user alone", () =>
+    Effect.gen(function*() {
+      const cwd = yield* sandbox()
+      const { stderr } = yield* Child.run(["run", "2+2"], { cwd })
+      yield* Child.run(["run", "2+2", "--db", "own.db"], { cwd })
+      yield* Child.run(["export", idOf({ stderr }), "--to", "session.jsonl"], { cwd })
+      yield* Child.run(["import", "session.jsonl", "--db", "imported.db"], { cwd })
+      const forOthers = (file: string) => statSync(join(cwd, file)).mode & 0o077
+      const files = [".fiberloop", ".fiberloop/sessions.db", "own.db", "session.jsonl", "imported.db"]
+      assert.deepStrictEqual(files.filter(forOthers), [])
+      // what stands beside the file while it is open
+      const beside = Effect.gen(function*() {
+        yield* (yield* SessionStore.SessionStore).list()
+        return [".fiberloop/sessions.db-wal", ".fiberloop/sessions.db-shm"].filter(forOthers)
+      })
+      assert.deepStrictEqual(yield* Effect.provide(beside, sessions(cwd)), [])
+    }))
+
+  it.effect("a database that is there keeps its mode", () =>
+    Effect.gen(function*() {
+      const cwd = yield* sandbox()
+      yield* Child.run(["run", "2+2", "--db", "own.db"], { cwd })
+      chmodSync(join(cwd, "own.db"), 0o640)
+      assert.strictEqual((yield* Child.run(["run", "2+2", "--db", "own.db"], { cwd })).code, 0)
+      assert.strictEqual(statSync(join(cwd, "own.db")).mode & 0o777, 0o640)
     }))
 
   it.effect("--json is a line of JSON an event, the last one RunCompleted", () =>

@@ -52,6 +52,37 @@ const resume = Effect.fnUntraced(function*(place: Effect.Success<ReturnType<type
   return { ...end, model, made: (name: string) => join(place.root, `${name}.txt`) }
 })
 
+describe("a session that is imported", () => {
+  it.effect("names the calls that go on by the word of where it comes from, and a new task leaves them out", () =>
+    Effect.gen(function*() {
+      const { id, on, root } = yield* waiting(["a", "b\u200b".repeat(40)])
+      yield* on("approve", [id, "1.0"])
+      yield* on("approve", [id, "1.1", "--params", JSON.stringify(write("other"))])
+      const file = join(root, "session.jsonl")
+      yield* on("export", [id, "--to", file])
+      const there = yield* workplace()
+      const { stderr } = yield* there.on("import", [file])
+      assert.include(
+        stderr,
+        "It brings along a yes to these calls: going on with its last run makes them, and nobody is asked; a new task leaves " +
+          "them out.\n  1.0  write_file path=\"a.txt\" content=\"a\\n\"\n  1.1  write_file path=\"other.txt\""
+      )
+      const model = yield* OpenAiServer.make(Replies.says("Hello."))
+      const goOn = ["--root", there.root, "--model", "m", "--session", id, "hello"]
+      assert.strictEqual((yield* there.on("run", goOn, { env: Replies.env(model) })).code, 0)
+      assert.isFalse(existsSync(join(there.root, "a.txt")))
+    }))
+
+  it.effect("has none to name where nobody has said yes", () =>
+    Effect.gen(function*() {
+      const { id, on, root } = yield* waiting(["a", "b"])
+      yield* on("deny", [id, "1.0"])
+      const file = join(root, "session.jsonl")
+      yield* on("export", [id, "--to", file])
+      assert.notInclude((yield* (yield* workplace()).on("import", [file])).stderr, "1.")
+    }))
+})
+
 describe("fiberloop approvals", () => {
   it.effect("lists what waits below its session, with its arguments and its age", () =>
     Effect.gen(function*() {
@@ -70,6 +101,16 @@ describe("fiberloop approvals", () => {
       const long = "x".repeat(200)
       const { on } = yield* waiting([long])
       assert.include((yield* on("approvals")).stdout, `      "content": "${long}\\n"\n`)
+    }))
+
+  it.effect("hides nothing of the arguments, on a line or whole", () =>
+    Effect.gen(function*() {
+      const hidden = "a\u200bb\u{e0061}\u3164\u00a0"
+      const { on } = yield* waiting([hidden, hidden.repeat(20)])
+      const { stdout } = yield* on("approvals")
+      assert.match(stdout, /^[ -~…\n]*$/)
+      assert.include(stdout, "1.0  write_file path=\"a\\u200bb\\U000e0061\\u3164\\u00a0.txt\"")
+      assert.include(stdout, "      \"path\": \"a\\u200bb\\U000e0061\\u3164\\u00a0a\\u200b")
     }))
 
   it.effect("--json prints each as a line with its session", () =>

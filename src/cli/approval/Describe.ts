@@ -7,13 +7,14 @@
  */
 import type * as Tool from "effect/ai/Tool"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import * as ToolCodecs from "../../layers/tools/ToolCodecs.ts"
 import * as ShellWord from "../render/ShellWord.ts"
 import * as Visible from "../render/Visible.ts"
 import * as RunCommand from "../tools/command/RunCommand.ts"
 import * as OpenFile from "../tools/files/OpenFile.ts"
-import type * as Root from "../tools/files/Root.ts"
+import * as Root from "../tools/files/Root.ts"
 import * as Utf8 from "../tools/files/Utf8.ts"
 import type * as ChangeError from "../tools/write/ChangeError.ts"
 import * as EditFile from "../tools/write/EditFile.ts"
@@ -31,7 +32,7 @@ export const describe =
       case "edit_file":
         return decoded(EditFile.tool, params, (params) => editing(root, params, shown))
       case "run_command":
-        return decoded(RunCommand.tool, params, (params) => Effect.succeed(running(params)))
+        return decoded(RunCommand.tool, params, (params) => running(root, params))
       default:
         return Effect.succeed(raw(tool, params))
     }
@@ -59,8 +60,9 @@ const writing = Effect.fnUntraced(function*(
   shown: ShownFiles.ShownFiles
 ) {
   const { content } = params
-  const [path, size] = [Visible.line(params.path), sizeOf(content)]
+  const size = sizeOf(content)
   const current = yield* currentOf(root, params.path)
+  const path = nameOf(root, params.path, current)
   shown.remember(WriteFile.tool.name, params, contentOf(current))
   const whole = (title: string) => titled(`write_file ${path}: ${title}`, diffOf("", content))
   if (current._tag === "Refused") return whole(refusal(current.message))
@@ -79,10 +81,10 @@ const editing = Effect.fnUntraced(function*(
   params: Tool.Parameters<typeof EditFile.tool>,
   shown: ShownFiles.ShownFiles
 ) {
-  const title = `edit_file ${Visible.line(params.path)}`
+  const current = yield* currentOf(root, params.path)
+  const title = `edit_file ${nameOf(root, params.path, current)}`
   const refused = (why: string) =>
     `${title}${params.all ? ", every occurrence" : ""}: ${refusal(why)}\n${asked(params)}`
-  const current = yield* currentOf(root, params.path)
   shown.remember(EditFile.tool.name, params, contentOf(current))
   if (current._tag === "Refused") return refused(current.message)
   if (current._tag === "Missing") return refused("the file does not exist.")
@@ -100,10 +102,24 @@ const asked = ({ newText, oldText }: Tool.Parameters<typeof EditFile.tool>): str
     .flatMap(([mark, text]) => text === "" ? [] : text!.split("\n").map((line) => `${mark}${Visible.lines(line)}`))
     .join("\n")
 
-const running = ({ command, cwd, timeoutSeconds }: Tool.Parameters<typeof RunCommand.tool>): string => {
-  const folder = cwd === undefined ? "the root folder" : `the folder ${ShellWord.of(cwd)}`
+const running = Effect.fnUntraced(function*(
+  root: Root.Root,
+  { command, cwd, timeoutSeconds }: Tool.Parameters<typeof RunCommand.tool>
+) {
+  const found = yield* Effect.option(Root.locate(root, cwd ?? "."))
+  const leads = Option.match(found, { onNone: () => "", onSome: (found) => leadingTo(root, found) })
+  const folder = cwd === undefined ? "the root folder" : `the folder ${ShellWord.of(cwd)}${leads}`
   const limit = `${timeoutSeconds ?? RunCommand.defaultTimeout} s`
   return `run_command in ${folder}, for at most ${limit}:\n${command.map(ShellWord.of).join(" ")}`
+})
+
+/** A path as it was given, and where it leads when that is elsewhere: what is changed is that. */
+const nameOf = (root: Root.Root, path: string, current: Current): string =>
+  `${Visible.line(path)}${current._tag === "Refused" ? "" : leadingTo(root, current.target)}`
+
+const leadingTo = (root: Root.Root, { path, real }: Root.Located): string => {
+  const place = Root.pathOf(root, real)
+  return place === path ? "" : `, which leads to ${Visible.line(place)}`
 }
 
 const refusal = (message: string): string => `the call will fail, ${Visible.line(message)}`
@@ -116,19 +132,19 @@ const sizeOf = (text: string): string => {
 }
 
 type Current =
-  | { readonly _tag: "Present"; readonly bytes: Uint8Array; readonly size: number }
-  | { readonly _tag: "Large"; readonly size: number }
-  | { readonly _tag: "Missing" }
+  | { readonly _tag: "Present"; readonly target: Target.Target; readonly bytes: Uint8Array; readonly size: number }
+  | { readonly _tag: "Large"; readonly target: Target.Target; readonly size: number }
+  | { readonly _tag: "Missing"; readonly target: Target.Target }
   | { readonly _tag: "Refused"; readonly message: string }
 
 const contentOf = (current: Current): ShownFiles.Content => {
   switch (current._tag) {
     case "Present":
-      return ShownFiles.of(current.bytes)
+      return ShownFiles.at(current.target.real, ShownFiles.of(current.bytes))
     case "Large":
-      return ShownFiles.large(current.size)
+      return ShownFiles.at(current.target.real, ShownFiles.large(current.size))
     case "Missing":
-      return ShownFiles.absent
+      return ShownFiles.at(current.target.real, ShownFiles.absent)
     case "Refused":
       return ShownFiles.refused
   }
@@ -138,13 +154,13 @@ const contentOf = (current: Current): ShownFiles.Content => {
 const currentOf = (root: Root.Root, path: string): Effect.Effect<Current> =>
   Effect.gen(function*() {
     const target = yield* Target.locate(root, path)
-    if (!target.exists) return { _tag: "Missing" } as const
-    const { file } = yield* OpenFile.openPath(root, path)
+    if (!target.exists) return { _tag: "Missing", target } as const
+    const file = yield* OpenFile.open(root, target.real, path)
     const size = file.bytes
-    if (size > (yield* EditFile.MaxFileBytes)) return { _tag: "Large", size } as const
+    if (size > (yield* EditFile.MaxFileBytes)) return { _tag: "Large", target, size } as const
     const chunks: Array<Uint8Array> = []
     for (let chunk = yield* file.read; chunk.length > 0; chunk = yield* file.read) chunks.push(new Uint8Array(chunk))
-    return { _tag: "Present", bytes: Buffer.concat(chunks), size } as const
+    return { _tag: "Present", target, bytes: Buffer.concat(chunks), size } as const
   }).pipe(
     Effect.scoped,
     Effect.catch((error: ChangeError.Failure) => Effect.succeed({ _tag: "Refused", message: error.message } as const))

@@ -10,6 +10,7 @@ import type * as Approver from "../../services/Approver.ts"
 import type { Input } from "../Input.ts"
 import type { Paint } from "../render/Paint.ts"
 import type { Screen } from "../render/Screen.ts"
+import * as TerminalText from "../render/TerminalText.ts"
 import type * as Root from "../tools/files/Root.ts"
 import type * as ShownFiles from "../tools/write/ShownFiles.ts"
 import * as Describe from "./Describe.ts"
@@ -36,6 +37,8 @@ interface Desk {
   readonly root: Root.Root
   readonly screen: Pick<Screen, "asked" | "hold">
   readonly paint: Paint
+  /** the width of the terminal */
+  readonly columns: () => number
   /** Writes to the terminal. */
   readonly write: (text: string) => Effect.Effect<void>
   /** A line that the person types from the question on; `undefined` when nothing more comes. */
@@ -61,11 +64,12 @@ export const make = (desk: Desk): Approver.Approver => {
 }
 
 const askPerson = Effect.fnUntraced(function*(
-  { answer, paint, root, rules, shown, write }: Desk,
+  { answer, columns, paint, root, rules, shown, write }: Desk,
   { params, tool }: Approver.Question,
   rule: string | undefined
 ): Effect.fn.Return<Approver.Answer> {
-  yield* write(`${painted(yield* Describe.describe(root, shown)(tool, params), tool, paint)}\n`)
+  const text = yield* Describe.describe(root, shown)(tool, params)
+  yield* write(`${painted(text, tool, paint)}\n${reminder(text, columns())}`)
   for (;;) {
     const ask = write(paint.yellow(rule === undefined ? choices : `${choices}, a = ${always}`) + " › ")
     const line = yield* Effect.onInterrupt(answer(ask), () => write("\n"))
@@ -105,6 +109,20 @@ const read = (line: string | undefined, hasRule: boolean): Reply => {
   if (no === null) return { _tag: "Unclear" }
   const reason = no[1]?.trim()
   return reason === undefined || reason === "" ? { _tag: "No" } : { _tag: "No", reason: `the user said: ${reason}` }
+}
+
+/** What few terminals show at once; the question itself takes some of it. */
+const mostLines = 20
+
+const longestTop = 120
+
+/** How much has to be read, and what stands at its top, which may be out of sight by now; nothing of what is short. */
+const reminder = (text: string, columns: number): string => {
+  const lines = text.split("\n")
+  const drawn = lines.reduce((sum, line) => sum + Math.max(1, Math.ceil(TerminalText.width(line) / columns)), 0)
+  const [title = "", next = ""] = lines
+  const top = title.endsWith(":") ? `${title} ${next}` : title
+  return drawn <= mostLines ? "" : `↑ ${drawn} lines: ${TerminalText.cut(top, longestTop)}\n`
 }
 
 /** The lines of a diff in colours; those of a command may begin with anything and have none. */

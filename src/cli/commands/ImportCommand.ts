@@ -1,7 +1,9 @@
 /** `fiberloop import`: a session from the lines of JSON that an export made, whole or not at all. */
 import * as Effect from "effect/Effect"
+import * as Fold from "../../loop/log/Fold.ts"
 import * as InputCheck from "../../run/InputCheck.ts"
 import { count } from "../../run/Quantity.ts"
+import * as OpenCall from "../../run/state/OpenCall.ts"
 import * as SessionStore from "../../services/SessionStore.ts"
 import * as SessionLines from "../../SessionLines.ts"
 import * as Database from "../Database.ts"
@@ -13,6 +15,7 @@ import { badInput, type Ended, Refusal } from "../Refusal.ts"
 import * as InProgram from "../render/InProgram.ts"
 import * as Invocation from "../render/Invocation.ts"
 import * as Print from "../render/Print.ts"
+import * as RenderApprovals from "../render/RenderApprovals.ts"
 import * as RenderSessions from "../render/RenderSessions.ts"
 import * as TerminalText from "../render/TerminalText.ts"
 import * as SessionAgent from "../SessionAgent.ts"
@@ -48,11 +51,17 @@ const importLines = Effect.fnUntraced(function*(
       `id: ${Invocation.of("import", [file], place.flags)} --to <id>`
   )
   yield* Database.prepare({ ...place, session: undefined })
-  const { flags, info, isForeign } = yield* Effect.gen(function*() {
+  const { allowed, flags, info, isForeign } = yield* Effect.gen(function*() {
     const info = yield* SessionLines.add(session)
     const store = yield* SessionStore.SessionStore
     const isForeign = (yield* SessionAgent.foreign({ store, info })) !== undefined
-    return { info, isForeign, flags: yield* SessionModel.flagsOf({ store, info }) }
+    // what cannot be folded cannot be gone on with
+    const { state } = yield* Effect.orElseSucceed(
+      Fold.fold(store, info.sessionId, Fold.nothing),
+      () => Fold.nothing
+    )
+    const allowed = state.openCalls.filter(({ decision, phase }) => decision?.approved === true && phase !== "started")
+    return { allowed, info, isForeign, flags: yield* SessionModel.flagsOf({ store, info }) }
   }).pipe(
     Effect.provide(Database.layer(place)),
     Effect.mapError((error) =>
@@ -65,6 +74,11 @@ const importLines = Effect.fnUntraced(function*(
     [
       `✓ imported session ${TerminalText.line(info.sessionId)} with ${count(info.turns, "turn")}`,
       ...(info.end === undefined ? ["Its last run has not ended in what was exported."] : []),
+      ...(allowed.length === 0 ? [] : [
+        "It brings along a yes to these calls: going on with its last run makes them, and nobody is asked; a new task leaves " +
+        "them out.",
+        ...allowed.flatMap((open) => RenderApprovals.call({ ...open, params: OpenCall.final(open) }))
+      ]),
       `Look at it: ${Invocation.of("show", [info.sessionId], place.flags)}`,
       isForeign
         ? `Go on with it in its program: ${InProgram.goOn(info)}`

@@ -7,6 +7,7 @@ import * as TerminalText from "./TerminalText.ts"
 import { duration } from "./ToolLine.ts"
 import * as ToolLine from "./ToolLine.ts"
 import * as ToolResult from "./ToolResult.ts"
+import * as Visible from "./Visible.ts"
 
 interface Waiting {
   readonly sessionId: string
@@ -29,11 +30,19 @@ export const question = (
   { callId, expiresAt, params, requestedAt, tool }: RunResult.Approval,
   now: number
 ): ReadonlyArray<string> => {
-  const call = ToolLine.call(tool, params)
   const asked = `asked ${RenderSessions.age(now - requestedAt)}`
   const expiry = expiresAt === undefined ? "" : `, expires in ${duration(Math.max(0, expiresAt - now))}`
+  const [line, ...whole] = call({ callId, params, tool })
+  return [`${line}  ${asked}${expiry}`, ...whole]
+}
+
+/** `  1.0  refund amount=5`; a person decides by it, so that nothing of the arguments is hidden. */
+export const call = (
+  { callId, params, tool }: Pick<RunResult.Approval, "callId" | "params" | "tool">
+): readonly [line: string, ...whole: ReadonlyArray<string>] => {
+  const call = ToolLine.call(tool, params)
   const whole = call.endsWith("…") ? ToolResult.whole(ToolResult.text(params)).map((line) => `      ${line}`) : []
-  return [`  ${TerminalText.line(callId)}  ${call}  ${asked}${expiry}`, ...whole]
+  return [`  ${TerminalText.line(callId)}  ${Visible.line(call)}`, ...whole.map(Visible.line)]
 }
 
 /** A line of JSON for each question, that names its session. */

@@ -14,13 +14,16 @@ const longestOutcome = 120
 /** `list_files pattern="src/**"` */
 export const call = (tool: string, params: Schema.Json | undefined): string => {
   const entries = typeof params === "object" && params !== null && !Array.isArray(params)
-    ? Object.entries(params).map(([key, value]) => `${key}=${JSON.stringify(value)}`)
+    ? Object.entries(params).map(([key, value]) => `${nameOf(key)}=${JSON.stringify(value)}`)
     : params === undefined
     ? []
     : [JSON.stringify(params)]
   const shown = TerminalText.cut(TerminalText.line(entries.join(" ")), longestArguments)
   return `${TerminalText.line(tool)}${shown === "" ? "" : ` ${shown}`}`
 }
+
+/** One that reads as several arguments is in quotes. */
+const nameOf = (key: string): string => /[\s="]/.test(key) ? JSON.stringify(key) : key
 
 export const settled = (event: Settled, params: Schema.Json | undefined, paint: Paint): string => {
   const { duration: millis, hook } = event

@@ -12,6 +12,7 @@ export interface Place {
 export const ofUrl = (url: Redacted.Redacted): Place | undefined => {
   const parsed = URL.canParse(Redacted.value(url)) ? new URL(Redacted.value(url)) : undefined
   if (parsed?.protocol !== "postgres:" && parsed?.protocol !== "postgresql:") return undefined
+  if (isCutInPassword(parsed)) return undefined
   const query = (name: string) => parsed.searchParams.get(name) ?? undefined
   try {
     const user = query("user") ?? (decodeURIComponent(parsed.username) || (process.env["USER"] ?? ""))
@@ -27,12 +28,19 @@ export const ofUrl = (url: Redacted.Redacted): Place | undefined => {
   }
 }
 
+/**
+ * A password such as `12/34` that is not encoded ends the host of its URL, `me:12`, and the rest of it stands in what would be
+ * shown: in front of the "@" that is meant to be behind it.
+ */
+const isCutInPassword = ({ hash, pathname, searchParams, username }: URL): boolean =>
+  username === "" && [pathname, hash, ...searchParams.keys()].some((part) => part.includes("@"))
+
 /** Whether a text is meant as a URL of Postgres. */
 export const isUrl = (text: string): boolean => /^postgres(ql)?:/i.test(text)
 
 /** The URL without its password: `postgres://user@localhost:5432/app` */
 export const shown = (url: string): string => {
-  if (!URL.canParse(url)) return "postgres://..."
+  if (ofUrl(Redacted.make(url)) === undefined) return "postgres://..."
   const parsed = new URL(url)
   parsed.password = ""
   parsed.searchParams.delete("password")

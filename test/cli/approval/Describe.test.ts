@@ -73,6 +73,33 @@ describe("what is shown of write_file", () => {
       )
     }))
 
+  it.effect("names the file that a link leads to", () =>
+    Effect.gen(function*() {
+      const files = {
+        ".git/hooks/pre-commit": "old\n",
+        "docs/readme.md": { link: "../.git/hooks/pre-commit" },
+        hooks: { link: ".git/hooks" }
+      }
+      const titleOf = (tool: string, params: unknown) =>
+        Effect.map(shown(files, tool, params), (text) => text.split("\n")[0])
+      assert.strictEqual(
+        yield* titleOf("write_file", { path: "docs/readme.md", content: "new\n" }),
+        "write_file docs/readme.md, which leads to .git/hooks/pre-commit: replaces 1 line, 4 bytes by 1 line, 4 bytes"
+      )
+      assert.strictEqual(
+        yield* titleOf("write_file", { path: "./hooks/a\nb/c", content: "new\n" }),
+        "write_file ./hooks/a\\nb/c, which leads to .git/hooks/a\\nb/c: new file, 1 line, 4 bytes"
+      )
+      assert.strictEqual(
+        yield* titleOf("edit_file", { path: "docs/readme.md", oldText: "old", newText: "new" }),
+        "edit_file docs/readme.md, which leads to .git/hooks/pre-commit: 1 replacement"
+      )
+      assert.strictEqual(
+        yield* titleOf("run_command", { command: ["ls"], cwd: "hooks" }),
+        "run_command in the folder hooks, which leads to .git/hooks, for at most 100 s:"
+      )
+    }))
+
   it.effect("makes nothing", () =>
     Effect.gen(function*() {
       const root = yield* sandbox({ "a.txt": "old" })

@@ -45,3 +45,10 @@ describe("what came of a call", () => {
     assert.notInclude(ToolLine.settled(settled, {}, Paint.plain), "hook")
   })
 })
+
+it("the name of an argument that could be taken for several is in quotes", () => {
+  assert.strictEqual(
+    ToolLine.call("pay", { amount: 9, "to=\"ann\" cc": "bob" }),
+    "pay amount=9 \"to=\\\"ann\\\" cc\"=\"bob\""
+  )
+})

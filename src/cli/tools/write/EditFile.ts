@@ -72,7 +72,7 @@ const edit = Effect.fnUntraced(function*(
   const maxBytes = yield* MaxFileBytes
   if (current.status.size > maxBytes) return yield* tooLarge(params.path, maxBytes)
   const bytes = yield* current.read
-  yield* ShownFiles.requireSame(seen, ShownFiles.of(bytes), target.path)
+  yield* ShownFiles.requireSame(seen, ShownFiles.at(target.real, ShownFiles.of(bytes)), target.path)
   const change = yield* Effect.fromResult(plan(bytes, params))
   yield* AtomicWrite.write(folder, target.name, Buffer.from(change.after), current, target.path)
   return change

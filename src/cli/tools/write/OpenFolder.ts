@@ -2,8 +2,9 @@
  * Owns holding a folder below the root open, so that what is done in it is done there, wherever its path leads meanwhile.
  * Does not own what a path means (`Root.ts`, `Target.ts`).
  *
- * On Linux names are looked up in the open folder itself (`/proc/self/fd/<descriptor>/<name>`, as openat does), and the
- * kernel is asked where that folder is: no swap can fool either. Elsewhere, or without `/proc`, the path must resolve to
+ * What is opened is the folder that was found, no other below the root. On Linux names are looked up in the open folder itself
+ * (`/proc/self/fd/<descriptor>/<name>`, as openat does), and the kernel is asked where that folder is: no swap can fool either.
+ * Elsewhere, or without `/proc`, the path must resolve to
  * the folder that was opened, before the change and after it: that catches a swap, but not one to and fro at the right
  * moments.
  */
@@ -59,13 +60,18 @@ const openThrough = Effect.fnUntraced(function*(
     ChangeError.attempt(path, () => openHandle(through, flags)),
     (handle) => Effect.ignore(ChangeError.attempt(path, () => handle.close()))
   )
-  const isBelow = Effect.promise(async () => {
+  const isBelow = async () => {
     const opened = await descriptorPath(handle.fd)
     return opened === undefined ? await isAt(root, real, handle) : Root.contains(root, opened)
-  })
-  const hasDescriptors = (yield* Effect.promise(() => descriptorPath(handle.fd))) !== undefined
-  const check = Effect.flatMap(isBelow, (isBelow) => isBelow ? Effect.void : Effect.fail(ChangeError.replaced(path)))
+  }
+  const require = (isSo: () => Promise<boolean>) =>
+    Effect.flatMap(Effect.promise(isSo), (isSo) => isSo ? Effect.void : Effect.fail(ChangeError.replaced(path)))
+  const check = require(isBelow)
+  const opened = yield* Effect.promise(() => descriptorPath(handle.fd))
+  const hasDescriptors = opened !== undefined
   yield* check
+  // a folder may be moved while it is open, and has another name for the kernel where case does not count
+  if (hasDescriptors && opened !== real) yield* require(() => isAt(root, real, handle))
   return {
     at: (name) => hasDescriptors ? `/proc/self/fd/${handle.fd}/${name}` : join(real, name),
     real,
@@ -77,6 +83,6 @@ const openThrough = Effect.fnUntraced(function*(
 const isAt = async (root: Root.Root, real: string, handle: FileHandle): Promise<boolean> => {
   const now = await realpath(real).catch(() => undefined)
   if (now !== real || !Root.contains(root, now)) return false
-  const [there, opened] = await Promise.all([stat(now), handle.stat()])
-  return there.ino === opened.ino && there.dev === opened.dev
+  const [there, opened] = await Promise.all([stat(now).catch(() => undefined), handle.stat()])
+  return there?.ino === opened.ino && there.dev === opened.dev
 }

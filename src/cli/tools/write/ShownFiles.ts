@@ -10,7 +10,7 @@ import { createHash } from "node:crypto"
 import * as Canonical from "../../../run/Canonical.ts"
 import * as ChangeError from "./ChangeError.ts"
 
-/** What a file held: a digest of it, or what else was said of it. Equal ones look the same to who is asked. */
+/** What a file held, and where it is: a digest of it, or what else was said of it. Equal ones look the same to who is asked. */
 export type Content = string
 
 export const absent: Content = "absent"
@@ -19,6 +19,8 @@ export const refused: Content = "refused"
 /** Of a file that is too large to show, its size is. */
 export const large = (size: number | bigint): Content => `${size} bytes`
 export const of = (bytes: Uint8Array): Content => createHash("sha256").update(bytes).digest("hex")
+/** Of the file at `real`: another with the same content is not the one that was shown. */
+export const at = (real: string, content: Content): Content => `${content} at ${real}`
 
 /** Calls are told apart by all of their parameters, decoded. */
 export interface ShownFiles {

@@ -5,7 +5,7 @@
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import { lstat } from "node:fs/promises"
-import { basename, dirname, normalize } from "node:path"
+import { basename, dirname, join, normalize } from "node:path"
 import type * as FileError from "../files/FileError.ts"
 import { BetweenCheckAndOpen } from "../files/OpenFile.ts"
 import * as Root from "../files/Root.ts"
@@ -16,6 +16,8 @@ import * as OpenFolder from "./OpenFolder.ts"
 export interface Target {
   /** Relative to the root, with "/" separators, links kept. */
   readonly path: string
+  /** Absolute, without links. */
+  readonly real: string
   /** The deepest folder on the way that exists: absolute, without links. */
   readonly folder: string
   /** Names of the folders below it that are missing. */
@@ -35,7 +37,8 @@ export const locate = Effect.fnUntraced(function*(
     const status = yield* ChangeError.attempt(path, () => lstat(found.real))
     if (status.isDirectory()) return yield* ChangeError.isFolder(path)
     if (!status.isFile()) return yield* ChangeError.isSpecial(path)
-    return { path: found.path, folder: dirname(found.real), missing: [], name: basename(found.real), exists: true }
+    const { path: named, real } = found
+    return { path: named, real, folder: dirname(real), missing: [], name: basename(real), exists: true }
   }
   if (path.endsWith("/")) return yield* ChangeError.isFolder(path)
   const names = [basename(normalize(path))]
@@ -50,6 +53,7 @@ export const locate = Effect.fnUntraced(function*(
     }
     return {
       path: folder.path === "." ? names.join("/") : `${folder.path}/${names.join("/")}`,
+      real: join(folder.real, ...names),
       folder: folder.real,
       missing: names.slice(0, -1),
       name: names.at(-1)!,

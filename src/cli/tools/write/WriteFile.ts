@@ -57,15 +57,12 @@ const put = Effect.fnUntraced(function*(
   const isRead = current !== undefined && current.status.size <= (yield* EditFile.MaxFileBytes)
   const before = isRead ? yield* current.read : undefined
   if (before?.equals(bytes) === true) return false
-  yield* ShownFiles.requireSame(
-    seen,
-    before !== undefined
-      ? ShownFiles.of(before)
-      : current === undefined
-      ? ShownFiles.absent
-      : ShownFiles.large(current.status.size),
-    target.path
-  )
+  const content = before !== undefined
+    ? ShownFiles.of(before)
+    : current === undefined
+    ? ShownFiles.absent
+    : ShownFiles.large(current.status.size)
+  yield* ShownFiles.requireSame(seen, ShownFiles.at(target.real, content), target.path)
   yield* AtomicWrite.write(folder, target.name, bytes, current, target.path)
   return current === undefined
 })

@@ -168,6 +168,16 @@ describe.each(asks)("a swap under %s, after the check,", (tool, params) => {
       assert.deepStrictEqual(beside(root), outside)
     }))
 
+  it.effect("of a folder above for a link to one below the root, is refused", () =>
+    Effect.gen(function*() {
+      const root = yield* sandbox({ "a/b/hidden-name.txt": "inside", "other/b/hidden-name.txt": "inside" })
+      const { reason } = yield* refusal(root, tool, { ...params, path: "a/b/hidden-name.txt" }).pipe(
+        afterCheck(replace(join(root, "a"), "other"))
+      )
+      assert.strictEqual(reason, "OutsideRoot")
+      assert.strictEqual(textOf(root, "other/b/hidden-name.txt"), "inside")
+    }))
+
   it.effect("of the file for a link that leads out, is refused", () =>
     Effect.gen(function*() {
       const root = yield* sandbox(files)

@@ -1,8 +1,8 @@
 /** A yes counts for the file that was shown: a call and the words about it, on files that change in between. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Stream } from "effect"
-import { truncateSync, unlinkSync, writeFileSync } from "node:fs"
-import { join } from "node:path"
+import { mkdirSync, symlinkSync, truncateSync, unlinkSync, writeFileSync } from "node:fs"
+import { dirname, join } from "node:path"
 import * as Describe from "../../../../src/cli/approval/Describe.ts"
 import * as ChangingTools from "../../../../src/cli/tools/ChangingTools.ts"
 import * as Root from "../../../../src/cli/tools/files/Root.ts"
@@ -32,6 +32,11 @@ const shownThen = Effect.fnUntraced(function*(
   return { root, made, first: yield* made }
 })
 
+const linked = (to: string) => (file: string) => {
+  unlinkSync(file)
+  symlinkSync(to, file)
+}
+
 describe("a call that was shown", () => {
   const cases: Record<string, readonly [files: Record<string, string>, call: any, happens: (file: string) => void]> = {
     "a new file, which is there by then": [{}, ["write_file", write], (file) => writeFileSync(file, "work\n")],
@@ -48,6 +53,21 @@ describe("a call that was shown", () => {
     "an edit, and there is more in the file": [{ "a.txt": "one\n" }, ["edit_file", edit], (file) => {
       writeFileSync(file, "one and more\n")
     }],
+    "a diff, and the file is a link to another with the same text": [
+      { "a.txt": "one\n", "b.txt": "one\n" },
+      ["write_file", write],
+      linked("b.txt")
+    ],
+    "an edit, and the file is a link to another with the same text": [
+      { "a.txt": "one\n", "b.txt": "one\n" },
+      ["edit_file", edit],
+      linked("b.txt")
+    ],
+    "a new file, whose folder is a link by then": [
+      { "hooks/other.txt": "" },
+      ["write_file", { ...write, path: "new/a.txt" }],
+      (file) => symlinkSync("hooks", join(dirname(file), "new"))
+    ],
     "an edit that would fail, and now would not": [{ "a.txt": "none\nnone\n" }, ["edit_file", edit], (file) => {
       writeFileSync(file, "one\n")
     }]
@@ -65,6 +85,13 @@ describe("a call that was shown", () => {
         writeFileSync(file, "one\n")
       })
       assert.deepStrictEqual([first, textOf(root, "a.txt")], ["made", "two\n"])
+    }))
+
+  it.effect("is made where a folder that was missing is there by then", () =>
+    Effect.gen(function*() {
+      const call = ["write_file", { ...write, path: "new/a.txt" }] as const
+      const { first, root } = yield* shownThen({}, call, (file) => mkdirSync(join(dirname(file), "new")))
+      assert.deepStrictEqual([first, textOf(root, "new/a.txt")], ["made", "new\n"])
     }))
 
   it.effect("is held against what was shown once, not against that for ever", () =>
