@@ -230,6 +230,14 @@ describe("retry after", () => {
       assert.strictEqual(yield* after(headers), expected)
     }))
 
+  it.effect("is read from the body where no header says it", () =>
+    Effect.gen(function*() {
+      const body = [{ error: { code: 429, message: "slow down", details: [{ retryDelay: "32s" }] } }]
+      assert.deepStrictEqual((yield* OpenAi.failure(OpenAi.status(429, body))).retryAfter, Duration.seconds(32))
+      const both = OpenAi.status(429, body, { "retry-after": "2" })
+      assert.deepStrictEqual((yield* OpenAi.failure(both)).retryAfter, Duration.seconds(2))
+    }))
+
   it.effect("is on the error of effect/ai itself for a rate limit, and kept for a 503", () =>
     Effect.gen(function*() {
       const error = yield* OpenAi.failure(OpenAi.status(429, "", { "retry-after": "2" }))

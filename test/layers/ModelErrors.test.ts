@@ -292,6 +292,24 @@ describe("an answer", () => {
     assert.strictEqual(ModelErrors.fromAnswer({ status: 429, headers, body }, now).reason.retryAfter, expected)
   })
 
+  it.each<readonly [string, object | string]>([
+    ["OpenAI", { error: { message: "no" } }],
+    ["Google", [{ error: { message: "no" } }]],
+    ["Ollama", { error: "no" }],
+    ["AWS", { Message: "no" }],
+    ["FastAPI", { detail: "no" }],
+    ["Cloudflare", { success: false, errors: [{ code: 5007, message: "no" }] }],
+    ["MiniMax", { base_resp: { status_code: 1004, status_msg: "no" } }],
+    ["OpenRouter", { choices: [{ error: { code: 400, message: "no" } }] }],
+    ["Groq", { x_groq: { error: { message: "no" } } }],
+    ["Bedrock", { validationException: { message: "no" } }],
+    ["an SDK, all of it in its message", { message: "{\"error\":{\"message\":\"no\"}}" }],
+    ["an event", "event: error\r\ndata: {\"error\":{\"message\":\"no\"}}\r\n\r\n"],
+    ["a plain text", " no\n"]
+  ])("is told in the provider's words, in the shape of %s", (_, body) => {
+    assert.include(ModelErrors.fromAnswer({ status: 400, body }).message, "answered HTTP 400: no (check")
+  })
+
   it("names the host, what was said and what to check, on one line, without a key", () => {
     const body = "{\"error\":{\"message\":\"No access with key gsk_abcdefgh12345678.\",\"code\":\"invalid_api_key\"}}"
     const { message } = ModelErrors.fromAnswer({ status: 401, body, host: "api.groq.com", key: "GROQ_API_KEY" })
