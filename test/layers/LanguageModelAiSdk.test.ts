@@ -262,6 +262,8 @@ describe("the finish", () => {
         const { error, parts } = yield* Sdk.answer(Sdk.responses, events(named(Sdk.created, ...payloads)))
         assert.isUndefined(error)
         assert.strictEqual(OpenAi.finishOf(parts)?.reason, reason)
+        const made = parts.find((part) => part.type === "response-metadata")
+        assert.strictEqual(made?.timestamp?.epochMilliseconds, 1_700_000_000_000)
       })
   )
 
