@@ -242,6 +242,18 @@ describe("usage", () => {
       assert.deepStrictEqual([found.total, found.output.total], [10, 2])
     }))
 
+  it.effect.each([{}, null, { queue_time: 1 }])(
+    "usage that counts nothing, %j, takes none back",
+    (usage) =>
+      Effect.gen(function*() {
+        const found = yield* usageOf(
+        { ...OpenAi.delta({ content: "a" }), usage: counts },
+        { ...OpenAi.finish("stop"), usage }
+      )
+        assert.deepStrictEqual([found.total, found.output.total], [10, 4])
+      })
+  )
+
   it.effect.each<readonly [string, object]>([
     ["x_groq", { ...OpenAi.finish("stop"), x_groq: { usage: counts } }],
     ["the choice", { choices: [{ index: 0, delta: {}, finish_reason: "stop", usage: counts }] }]
