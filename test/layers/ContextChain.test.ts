@@ -100,6 +100,14 @@ describe("a chain", () => {
       service: giving({ strategy: "all", upTo: 1_000, replacement: [] }),
       why: /^the strategy "all" did not keep the latest message of the user$/
     },
+    "has its words as those of the model only": {
+      service: giving({
+        strategy: "said",
+        upTo: 1_000,
+        replacement: [Message.user("so far"), { role: "assistant", content: Message.user("go").content }]
+      }),
+      why: /^the strategy "said" did not keep the latest message of the user$/
+    },
     "is none at all": {
       service: giving({ strategy: "odd", upTo: NaN, replacement: [] }),
       why: /^the strategy gave no compaction: /

@@ -139,26 +139,41 @@ describe("content", () => {
     }))
 })
 
+/** What becomes of the parts that a provider's package gives, whatever they are, and of its words on tokens. */
+const given = (usage: unknown, ...content: ReadonlyArray<LanguageModelV4StreamPart>) => {
+  const parts: Array<LanguageModelV4StreamPart> = [
+    { type: "stream-start", warnings: [] },
+    ...content,
+    { type: "finish", finishReason: { unified: "stop", raw: "stop" }, usage: usage as LanguageModelV4Usage }
+  ]
+  const model: LanguageModelV4 = {
+    specificationVersion: "v4",
+    provider: "community",
+    modelId: "m",
+    supportedUrls: {},
+    doGenerate: () => Promise.reject(new Error("not asked")),
+    doStream: () => Promise.resolve({ stream: ReadableStream.from(parts) })
+  }
+  return Effect.provide(Stream.runCollect(OpenAi.stream()), LanguageModelAiSdk.layer(model))
+}
+
+it.effect("a document that an answer is drawn from is told, with its file", () =>
+  Effect.gen(function*() {
+    const document = { sourceType: "document", id: "d", mediaType: "application/pdf", title: "A" } as const
+    const parts = yield* given({}, { type: "source", ...document, filename: "a.pdf" }, { type: "source", ...document })
+    const [named, plain] = parts.filter((part) => part.type === "source")
+    assert.deepInclude(named, { ...document, fileName: "a.pdf" })
+    assert.deepInclude(plain, document)
+  }))
+
 describe("the finish", () => {
-  /** What a provider's package gives that says these tokens of its answer, whatever they are. */
-  const counted = (usage: unknown) => {
-    const parts: Array<LanguageModelV4StreamPart> = [
-      { type: "stream-start", warnings: [] },
+  const counted = (usage: unknown) =>
+    given(
+      usage,
       { type: "text-start", id: "0" },
       { type: "text-delta", id: "0", delta: "Hi" },
-      { type: "text-end", id: "0" },
-      { type: "finish", finishReason: { unified: "stop", raw: "stop" }, usage: usage as LanguageModelV4Usage }
-    ]
-    const model: LanguageModelV4 = {
-      specificationVersion: "v4",
-      provider: "community",
-      modelId: "m",
-      supportedUrls: {},
-      doGenerate: () => Promise.reject(new Error("not asked")),
-      doStream: () => Promise.resolve({ stream: ReadableStream.from(parts) })
-    }
-    return Effect.provide(Stream.runCollect(OpenAi.stream()), LanguageModelAiSdk.layer(model))
-  }
+      { type: "text-end", id: "0" }
+    )
   const noCounts = {
     inputTokens: { total: undefined, uncached: undefined, cacheRead: undefined, cacheWrite: undefined },
     outputTokens: { total: undefined, text: undefined, reasoning: undefined }
@@ -262,6 +277,8 @@ describe("the finish", () => {
         const { error, parts } = yield* Sdk.answer(Sdk.responses, events(named(Sdk.created, ...payloads)))
         assert.isUndefined(error)
         assert.strictEqual(OpenAi.finishOf(parts)?.reason, reason)
+        const made = parts.find((part) => part.type === "response-metadata")
+        assert.strictEqual(made?.timestamp?.epochMilliseconds, 1_700_000_000_000)
       })
   )
 

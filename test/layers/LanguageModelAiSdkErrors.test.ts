@@ -1,6 +1,6 @@
 /** What goes wrong with models of the AI SDK: statuses, errors inside a stream, bodies that are no stream, networks. */
 import { createAnthropic } from "@ai-sdk/anthropic"
-import { type LanguageModelV4, LoadAPIKeyError } from "@ai-sdk/provider"
+import { APICallError, type LanguageModelV4, LoadAPIKeyError } from "@ai-sdk/provider"
 import { assert, describe, it } from "@effect/vitest"
 import { Duration, Effect, Layer, Logger, References, Tracer } from "effect"
 import { type AiError, Prompt, Toolkit } from "effect/ai"
@@ -143,6 +143,45 @@ describe("where there is no answer", () => {
       assert.strictEqual(error === undefined ? undefined : tagOf(error), "Network")
       assert.include(error?.message, `${host} refused the connection; check that the server runs`)
     }))
+
+  it.effect("a connection that breaks in an answer is a stream cut short, whatever says so", () =>
+    Effect.gen(function*() {
+      const broken = Object.assign(new Error("the launch code"), { code: "ECONNRESET" })
+      const stream = new ReadableStream({ pull: (controller) => controller.error(broken) })
+      const model = bedrock({ doStream: () => Promise.resolve({ stream }) })
+      const { error } = yield* Effect.provide(OpenAi.outcome(), LanguageModelAiSdk.layer(model))
+      assert.strictEqual(error === undefined ? undefined : tagOf(error), "StreamTruncated")
+      assert.include(error?.message, "bedrock.test reset the connection")
+    }))
+
+  it.effect("a failure that is its own cause is told", () =>
+    Effect.gen(function*() {
+      const circle = new Error("the launch code")
+      circle.cause = circle
+      const fetch = () => Promise.reject(new TypeError("fetch failed", { cause: circle }))
+      const model = createAnthropic({ baseURL: "http://127.0.0.1:9/v1", apiKey: Sdk.key, fetch })("claude-x")
+      const { error } = yield* Effect.provide(OpenAi.outcome(), LanguageModelAiSdk.layer(model))
+      assert.strictEqual(error === undefined ? undefined : tagOf(error), "Network")
+      assert.include(error?.message, "127.0.0.1:9 could not be reached")
+    }))
+
+  it.effect.each<readonly [number, string, string]>([
+    [503, "Overloaded", "community answered HTTP 503: no (try again later)"],
+    [302, "InvalidRequest", "community answered HTTP 302, which is no answer"]
+  ])(
+    "status %s of a model that shows neither address nor headers is told with its provider",
+    ([status, tag, words]) =>
+      Effect.gen(function*() {
+        const refused = new APICallError({ message: "no", url: "", requestBodyValues: {}, statusCode: status })
+        const model = Object.assign(bedrock({ doStream: () => Promise.reject(refused) }), {
+          provider: "community",
+          config: undefined
+        })
+        const { error } = yield* Effect.provide(OpenAi.outcome(), LanguageModelAiSdk.layer(model))
+        assert.strictEqual(error === undefined ? undefined : tagOf(error), tag)
+        assert.include(error?.message, words)
+      })
+  )
 
   it.effect.each<readonly [Sdk.Maker]>([[Sdk.anthropic], [Sdk.google]])(
     "a web page is no stream: %o",

@@ -122,13 +122,24 @@ it.effect("cache markers go with messages and parts", () =>
     const options = { anthropic: { cacheControl: { type: "ephemeral" } } }
     const system = Prompt.systemMessage({ content: "Be brief.", options })
     const parts = [Prompt.textPart({ text: "long", options }), Prompt.textPart({ text: "short" })]
-    const request = yield* askClaude({ prompt: Prompt.fromMessages([system, Prompt.userMessage({ content: parts })]) })
+    const call = { id: "toolu_1", name: "look", providerExecuted: false }
+    const request = yield* askClaude({
+      prompt: Prompt.fromMessages([
+        system,
+        Prompt.userMessage({ content: parts }),
+        Prompt.assistantMessage({ content: [Prompt.toolCallPart({ ...call, params: {} })], options }),
+        Prompt.toolMessage({ content: [Prompt.toolResultPart({ ...call, result: "seen", isFailure: false })], options })
+      ])
+    })
     const marker = { cache_control: { type: "ephemeral" } }
     assert.deepStrictEqual(request.system, [{ type: "text", text: "Be brief.", ...marker }])
     assert.deepStrictEqual(request.messages[0].content, [
       { type: "text", text: "long", ...marker },
       { type: "text", text: "short" }
     ])
+    const [asked] = request.messages[1].content
+    const [seen] = request.messages[2].content
+    assert.deepStrictEqual([asked.cache_control, seen.cache_control], [marker.cache_control, marker.cache_control])
   }))
 
 it.effect.each<readonly [string, Prompt.FilePart["data"], object]>([

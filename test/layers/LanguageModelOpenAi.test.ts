@@ -210,6 +210,11 @@ describe("usage", () => {
       [307, 1, 306, undefined],
       [253, 26, 227]
     ],
+    ["a server without a cache", { prompt_tokens: 10, completion_tokens: 4 }, [10, 10, undefined, undefined], [
+      4,
+      4,
+      undefined
+    ]],
     ["a server that counts wrongly", {
       prompt_tokens: 1.4,
       completion_tokens: -1,
@@ -241,6 +246,18 @@ describe("usage", () => {
       )
       assert.deepStrictEqual([found.total, found.output.total], [10, 2])
     }))
+
+  it.effect.each([{}, null, { queue_time: 1 }])(
+    "usage that counts nothing, %j, takes none back",
+    (usage) =>
+      Effect.gen(function*() {
+        const found = yield* usageOf(
+          { ...OpenAi.delta({ content: "a" }), usage: counts },
+          { ...OpenAi.finish("stop"), usage }
+        )
+        assert.deepStrictEqual([found.total, found.output.total], [10, 4])
+      })
+  )
 
   it.effect.each<readonly [string, object]>([
     ["x_groq", { ...OpenAi.finish("stop"), x_groq: { usage: counts } }],
@@ -292,10 +309,13 @@ describe("the end", () => {
       assert.strictEqual(parts.at(-1)?.type, "finish")
     }))
 
-  it.effect("what comes after the end is not read", () =>
+  it.effect.each<readonly [string, string]>([
+    ["[DONE]", OpenAi.data(OpenAi.finish("stop")) + OpenAi.done],
+    ["a finish reason with usage", OpenAi.data(OpenAi.finish("stop", counts))]
+  ])("what comes after %s is not read", ([, end]) =>
     Effect.gen(function*() {
       const { parts } = yield* OpenAi.answer(OpenAi.events(
-        hello + OpenAi.data(OpenAi.finish("stop")) + OpenAi.done + OpenAi.data(OpenAi.delta({ content: "more" }))
+        hello + end + OpenAi.data(OpenAi.delta({ content: "more" }))
       ))
       assert.strictEqual(OpenAi.text(parts), "Hello")
       assert.strictEqual(OpenAi.types(parts).at(-1), "finish")

@@ -1,7 +1,7 @@
 /** What goes wrong: statuses, errors inside a stream, bodies that are no stream, networks; and that no secret gets out. */
 import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
 import { assert, describe, it } from "@effect/vitest"
-import { Cause, Deferred, Duration, Effect, Exit, Layer, Logger, Tracer } from "effect"
+import { Cause, Deferred, Duration, Effect, Exit, Layer, Logger, Redacted, Tracer } from "effect"
 import type { AiError } from "effect/ai"
 import { HttpClient } from "effect/http"
 import { TestClock } from "effect/testing"
@@ -87,9 +87,9 @@ describe("statuses", () => {
     ["Mistral", (detail) => ({ object: "error", message: { detail }, type: "invalid_request_error" })]
   ])("what the validator of %s found is told without the input", ([, body]) =>
     Effect.gen(function*() {
-      const found = [{ type: "extra_forbidden", loc: ["body", "seed"], msg: "Extra inputs", input: "the prompt" }]
-      const { message } = yield* OpenAi.failure(OpenAi.status(422, body(found)))
-      assert.include(message, "body.seed: Extra inputs")
+      const found = { type: "extra_forbidden", loc: ["body", "seed"], msg: "Extra inputs", input: "the prompt" }
+      const { message } = yield* OpenAi.failure(OpenAi.status(422, body([found, { loc: ["body", "n"] }])))
+      assert.include(message, "HTTP 422: body.seed: Extra inputs (check")
       assert.notInclude(message, "the prompt")
     }))
 
@@ -111,6 +111,25 @@ describe("statuses", () => {
       assert.include(long.message, `${"x".repeat(500)}...`)
       assert.notInclude((yield* OpenAi.failure(OpenAi.status(502, "<html>nginx</html>"))).message, "nginx")
     }))
+
+  it.effect("a short plain text is told, and of a long one nothing", () =>
+    Effect.gen(function*() {
+      const page = yield* OpenAi.failure(OpenAi.status(404, "404 page not found\n"))
+      assert.include(page.message, "answered HTTP 404: 404 page not found (check")
+      const dump = yield* OpenAi.failure(OpenAi.status(500, "at handler ".repeat(100)))
+      assert.notInclude(dump.message, "handler")
+    }))
+
+  it.effect.each([["sk-wrong", "InvalidKey"], [undefined, "MissingKey"]] as const)(
+    "a refused key of %s is told as %s",
+    ([key, kind]) =>
+      Effect.gen(function*() {
+        const server = yield* OpenAi.make(OpenAi.status(401, { error: { message: "who are you?" } }))
+        const apiKey = key === undefined ? undefined : Redacted.make(key)
+        const { error } = yield* Effect.provide(OpenAi.outcome(), OpenAi.model(server, { apiKey }))
+        assert.strictEqual(error?.reason._tag === "AuthenticationError" ? error.reason.kind : undefined, kind)
+      })
+  )
 
   it.effect("code, type and parameter are kept as data, and the request's id", () =>
     Effect.gen(function*() {
@@ -209,6 +228,14 @@ describe("retry after", () => {
     Effect.gen(function*() {
       yield* TestClock.setTime(now)
       assert.strictEqual(yield* after(headers), expected)
+    }))
+
+  it.effect("is read from the body where no header says it", () =>
+    Effect.gen(function*() {
+      const body = [{ error: { code: 429, message: "slow down", details: [{ retryDelay: "32s" }] } }]
+      assert.deepStrictEqual((yield* OpenAi.failure(OpenAi.status(429, body))).retryAfter, Duration.seconds(32))
+      const both = OpenAi.status(429, body, { "retry-after": "2" })
+      assert.deepStrictEqual((yield* OpenAi.failure(both)).retryAfter, Duration.seconds(2))
     }))
 
   it.effect("is on the error of effect/ai itself for a rate limit, and kept for a 503", () =>

@@ -50,6 +50,7 @@ describe("a reason of effect/ai", () => {
   const reasons: ReadonlyArray<readonly [AiError.AiErrorReason, ReturnType<typeof kind>]> = [
     [new AiError.RateLimitError({}), retryable("RateLimited")],
     [new AiError.InternalProviderError({ description }), retryable("Overloaded")],
+    [new AiError.InternalProviderError({ description: "invalid api key of the shard" }), retryable("Overloaded")],
     [new AiError.NetworkError({ reason: "TransportError", ...network }), retryable("Network")],
     [new AiError.InvalidResponseError({ description }), retryable("InvalidResponse")],
     [new AiError.InvalidOutputError({ description }), retryable("InvalidResponse")],
@@ -183,6 +184,7 @@ describe("an error part counts as the status it names:", () => {
     [{ error: { code: 400, message: "bad" } }, refusal("InvalidRequest")],
     [{ error: { code: 401, message: "who" } }, refusal("Authentication")],
     [{ status: 529, message: "busy" }, retryable("Overloaded")],
+    [{ status: 400, message: "bad" }, refusal("InvalidRequest")],
     // words only
     ["Overloaded", retryable("Overloaded")],
     ["Too many requests", retryable("RateLimited")],
@@ -191,10 +193,11 @@ describe("an error part counts as the status it names:", () => {
     [{ code: "rate_limit_exceeded", message: "the maximum of your context window a minute" }, retryable("RateLimited")]
   ])("%j is %j", (error, expected) => assert.deepStrictEqual(kind(ModelErrors.fromPart(error)), expected))
 
-  it("an invalid request stays one when its message happens to speak of something internal", () => {
-    const message = "tools.0.name: 'internal_search' is already used"
-    const error = ModelErrors.fromPart({ type: "error", error: { type: "invalid_request_error", message } })
-    assert.strictEqual(error._tag, "NonRetryableError")
+  it.each([
+    { type: "error", error: { type: "invalid_request_error", message: "tools.0.name: 'internal_search' is used" } },
+    { validationException: { message: "tools.0.name: 'throttle' is used" } }
+  ])("an invalid request stays one when its message happens to speak of something else: %j", (error) => {
+    assert.deepStrictEqual(kind(ModelErrors.fromPart(error)), refusal("InvalidRequest"))
   })
 
   it("an AiError is what it is", () => {
@@ -282,9 +285,29 @@ describe("an answer", () => {
     [{ "retry-after": "999999999999" }, {}, undefined],
     [{}, { error: { details: [{ "@type": "google.rpc.RetryInfo", retryDelay: "32.5s" }] } }, 32_500],
     [{ "retry-after": "3" }, { error: { details: [{ retryDelay: "32s" }] } }, 3000],
+    // Gemini's order
+    [{}, { error: { details: [{ violations: [] }, { links: [] }, { retryDelay: "32s" }] } }, 32_000],
     [{}, { error: { details: [{ retryDelay: "-1s" }] } }, undefined]
   ])("with %j and %j asks to wait %s ms", (headers, body, expected) => {
     assert.strictEqual(ModelErrors.fromAnswer({ status: 429, headers, body }, now).reason.retryAfter, expected)
+  })
+
+  it.each<readonly [string, object | string]>([
+    ["OpenAI", { error: { message: "no" } }],
+    ["Google", [{ error: { message: "no" } }]],
+    ["Ollama", { error: "no" }],
+    ["AWS", { Message: "no" }],
+    ["FastAPI", { detail: "no" }],
+    ["Cloudflare", { success: false, errors: [{ code: 5007, message: "no" }] }],
+    ["MiniMax", { base_resp: { status_code: 1004, status_msg: "no" } }],
+    ["OpenRouter", { choices: [{ error: { code: 400, message: "no" } }] }],
+    ["Groq", { x_groq: { error: { message: "no" } } }],
+    ["Bedrock", { validationException: { message: "no" } }],
+    ["an SDK, all of it in its message", { message: "{\"error\":{\"message\":\"no\"}}" }],
+    ["an event", "event: error\r\ndata: {\"error\":{\"message\":\"no\"}}\r\n\r\n"],
+    ["a plain text", " no\n"]
+  ])("is told in the provider's words, in the shape of %s", (_, body) => {
+    assert.include(ModelErrors.fromAnswer({ status: 400, body }).message, "answered HTTP 400: no (check")
   })
 
   it("names the host, what was said and what to check, on one line, without a key", () => {

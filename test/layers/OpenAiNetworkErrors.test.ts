@@ -47,6 +47,10 @@ describe("a connection that broke with", () => {
   })
 
   it("nothing that is known is told too", () => {
-    assert.match(said(undefined), /^example\.com could not be reached, or broke off; try again later/)
+    const circle = new Error("secret")
+    circle.cause = circle
+    for (const cause of [undefined, circle, new DOMException("secret", "AbortError")]) {
+      assert.match(said(cause), /^example\.com could not be reached, or broke off; try again later[^()]*$/)
+    }
   })
 })

@@ -172,12 +172,16 @@ describe("OpenRouter", () => {
         reasoned({ type: "reasoning.text", signature: "SIG", ...detail }),
         delta({ content: "I look." }),
         reasoned(text("Twice.", { index: 1 })),
+        reasoned(text("By", { id: "a", index: 2 }), text(" name.", { id: "a", index: 2 })),
+        reasoned(text("Another.", { id: "b", index: 2 })),
         toolCalls(called(1, { index: 0 })),
         finish("tool_calls")
       )
       const whole = [
         { type: "reasoning.text", text: "Let me see.", ...detail, signature: "SIG" },
-        text("Twice.", { index: 1 })
+        text("Twice.", { index: 1 }),
+        text("By name.", { id: "a", index: 2 }),
+        text("Another.", { id: "b", index: 2 })
       ]
       const server = yield* serverOf(answer, isOtherThan(whole))
       assert.deepStrictEqual(yield* conversation(modelOf(server)), ["Done.", "Done."])

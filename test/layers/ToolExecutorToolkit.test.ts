@@ -12,6 +12,7 @@ import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import * as SchemaGetter from "effect/SchemaGetter"
+import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
 import * as Tracer from "effect/Tracer"
 import { beforeEach } from "vitest"
@@ -344,6 +345,13 @@ describe.each(["known", "behind handle"] as const)("handlers that are %s", (whic
         const { outcome } = yield* execute("failing", { failing: () => Effect.fail({ code: "x" }) })
         assert.strictEqual(outcome._tag, "Failed")
         assert.isTrue(outcome._tag === "Failed" && typeof outcome.result === "string")
+      }))
+
+    it.effect("with what is nested too deeply settles with a sentence", () =>
+      Effect.gen(function*() {
+        const deep: unknown = JSON.parse("[".repeat(2000) + "]".repeat(2000))
+        const { outcome } = yield* execute("plain", { plain: () => Effect.fail(deep) })
+        assert.deepStrictEqual(outcome, failed("The tool failed: no reason given"))
       }))
 
     it.effect("with what its schema cannot write at once settles with a sentence", () =>
@@ -710,19 +718,19 @@ it.effect("the layer needs nothing and gives the executor", () =>
     assert.isFalse(Context.getOption(context, Unneeded)._tag === "Some")
   }))
 
-it.effect("a handle of somebody's own making that throws settles with a sentence", () =>
+it.effect.each<readonly [string, ToolExecutor.Handlers["handle"], string]>([
+  ["throws", () => {
+    throw new Error("no effect at all")
+  }, "The tool failed unexpectedly: no effect at all"],
+  ["gives nothing", () => Effect.succeed(Stream.empty), "The tool ended without a result."]
+])("a handle of somebody's own making that %s settles with a sentence", ([, handle, words]) =>
   Effect.gen(function*() {
-    const handlers: ToolExecutor.Handlers = {
-      tools: kit.tools,
-      handle: () => {
-        throw new Error("no effect at all")
-      }
-    }
+    const handlers: ToolExecutor.Handlers = { tools: kit.tools, handle }
     const identity = { sessionId: "s", runId: "r", callId: "1.0", idempotencyKey: "k", attempt: 1, data: undefined }
     const { outcome } = yield* ToolExecutorToolkit.make.execute(
       handlers,
       { name: "plain", params: { n: 1 }, timeout: Duration.seconds(1), identity },
       { progress: () => Effect.void, leftBehind: () => Effect.void }
     )
-    assert.deepStrictEqual(outcome, failed("The tool failed unexpectedly: no effect at all"))
+    assert.deepStrictEqual(outcome, failed(words))
   }))

@@ -58,7 +58,7 @@ export const unreachable = (
   return AdapterErrors.make(
     origin,
     new AiError.NetworkError({
-      reason: reason === "TransportError" && refusals.has(code ?? "") ? "InvalidUrlError" : reason,
+      reason: refusals.has(code ?? "") ? "InvalidUrlError" : reason,
       method: "POST",
       url: origin.url,
       description: `${origin.host} ${words}${code === undefined ? "" : ` (${code})`}`

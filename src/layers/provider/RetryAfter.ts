@@ -16,15 +16,15 @@ const longest = Duration.toMillis(Duration.days(366))
  */
 export const fromHeaders = (
   headers: Readonly<Record<string, string | undefined>>,
-  now?: number
+  now = NaN
 ): Duration.Duration | undefined => {
   const millis = headers["retry-after-ms"]?.trim() ?? ""
   if (decimal.test(millis)) return sensible(Math.ceil(Number(millis)))
   const value = headers["retry-after"]?.trim() ?? ""
   if (decimal.test(value)) return sensible(Math.ceil(Number(value) * 1000))
-  const date = asctime.test(value) ? `${value} GMT` : httpDate.test(value) ? value : undefined
-  return date === undefined ? undefined : sensible(Math.max(0, Date.parse(date) - (now ?? NaN)))
+  const date = asctime.test(value) ? `${value} GMT` : httpDate.test(value) ? value : ""
+  return sensible(Math.max(0, Date.parse(date) - now))
 }
 
 const sensible = (millis: number): Duration.Duration | undefined =>
-  millis >= 0 && millis <= longest ? Duration.millis(millis) : undefined
+  millis <= longest ? Duration.millis(millis) : undefined

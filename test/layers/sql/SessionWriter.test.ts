@@ -124,6 +124,22 @@ for (const isStored of [true, false]) {
     }))
 }
 
+it.effect("what another append brings in place of one that was stored, and reported as failed, is not taken for it", () =>
+  Effect.gen(function*() {
+    let lock = Effect.void
+    const { log, other, session } = yield* writing((n, store) =>
+      n > 1 ? store : Effect.andThen(store, Effect.andThen(lock, lost))
+    )
+    lock = Effect.sync(() => other.exec("BEGIN EXCLUSIVE"))
+    const fiber = yield* Effect.forkChild(Effect.flip(session.append(notices(1, 2))))
+    yield* TestClock.adjust("9 seconds")
+    yield* Fiber.join(fiber)
+    other.exec("ROLLBACK")
+    const exit = yield* Effect.exit(session.append([notice({ seq: 1 }, "other")]))
+    assert.isTrue(Exit.hasDies(exit), "the caller's mistake")
+    assert.deepStrictEqual(yield* log, notices(1, 2))
+  }))
+
 it.effect("a writer that was taken over meanwhile is stale", () =>
   Effect.gen(function*() {
     const { session, store } = yield* writing((n, store) => n === 1 ? store : lost)

@@ -84,7 +84,7 @@ describe("a long text", () => {
   }, check(1000))
 
   it.prop("that is JSON has no half of an escape", [seed, limits], ([seed, limit]) => {
-    const pieces = ["a", "\n", "\"", "\\", "\\\\", "\u0001", "\u001f", "\ud800", "\u{1f600}", "u", "n"]
+    const pieces = ["a", "\n", "\"", "\\", "\\\\", "\u001b", "\u0001", "\u001f", "\ud800", "\u{1f600}", "u", "n"]
     const json = JSON.stringify(textOf(pieces, limit + 1, seed)).slice(1, -1)
     const { head, tail } = cut(json, limit)
     assert.doesNotThrow(() => JSON.parse(`"${head}"`), undefined, undefined, `head: ${head}`)
