@@ -124,7 +124,7 @@ const goOn = (env: Env.Env, reason: Extract<RunEvent.Decision, { _tag: "Continue
     journal.record({
       _tag: "NoticeAdded",
       kind: "invalidOutput",
-      text: `Your answer does not fit the output schema: ${env.checkOutput(journal.state.text)} ` +
+      text: `Your answer does not fit the output schema: ${env.checkOutput(journal.state.text)}\n` +
         "Answer again, with nothing but JSON that fits it."
     })
   }
