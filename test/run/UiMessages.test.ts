@@ -214,6 +214,40 @@ describe("a run on a page", () => {
       const [, kept] = yield* UiMessages.messages({ sendReasoning: false })(facts(yield* store.log("s")))
       assert.deepStrictEqual(brief(kept), shown)
     }))
+
+  it.effect("shows parts in the order of their message, and calls by their place in it", () =>
+    Effect.gen(function*() {
+      const found = { type: "tool-result", id: "web", name: "search", result: ["found"], isFailure: false } as const
+      const { agent, store } = yield* TestAgent.make([
+        [
+          text("A"),
+          parts({ type: "tool-call", id: "web", name: "search", params: {}, providerExecuted: true }, found),
+          text("B"),
+          // a provider that calls all calls the same
+          ScriptedModel.call("work", { n: 1 }, "x"),
+          ScriptedModel.call("work", { n: 2 }, "x")
+        ],
+        // of a call that is not there
+        [parts(found), text("C")]
+      ])
+      const { errors, last } = yield* UiPage.read(
+        yield* UiPage.chunksOf(agent.stream({ sessionId: "s", input: "go" }))
+      )
+      assert.deepStrictEqual(errors, [])
+      const shown = [
+        "step-start",
+        "text: A",
+        `tool-search {} output-available ["found"]`,
+        "text: B",
+        `tool-work {"n":1} output-available "done 1"`,
+        `tool-work {"n":2} output-available "done 2"`,
+        "step-start",
+        "text: C"
+      ]
+      assert.deepStrictEqual(brief(last), shown)
+      const [, kept] = yield* UiMessages.messages()(facts(yield* store.log("s")))
+      assert.deepStrictEqual(brief(kept), shown)
+    }))
 })
 
 describe("the end of a run on a page", () => {
