@@ -138,6 +138,20 @@ describe("a run on a page", () => {
       assert.deepStrictEqual(UiPage.plain(kept), UiPage.plain(again.last))
     }))
 
+  it.effect("that takes the place of one that waits is a message of its own", () =>
+    Effect.gen(function*() {
+      const { agent, store } = yield* Approvals.make([ScriptedModel.call("work", { n: 1 }), text("As you like.")])
+      yield* agent.run({ sessionId: "s", runId: "r1", input: "go" })
+      const chunks = yield* UiPage.chunksOf(agent.stream({ sessionId: "s", runId: "r2", input: "Never mind." }))
+      const { errors, last } = yield* UiPage.read(chunks)
+      assert.deepStrictEqual(errors, [])
+      assert.strictEqual(last!.id, "r2:answer")
+      assert.deepStrictEqual(brief(last), ["step-start", "text: As you like."])
+      const [, first, , second] = yield* UiMessages.messages()(facts(yield* store.log("s")))
+      assert.deepStrictEqual(brief(first), ["step-start", `tool-work {"n":1} output-denied`])
+      assert.deepStrictEqual([second?.id, brief(second)], [last!.id, brief(last)])
+    }))
+
   it.effect("that comes in the midst of an answer shows all of it", () =>
     Effect.gen(function*() {
       const gate = yield* ScriptedModel.makeGate

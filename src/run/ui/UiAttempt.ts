@@ -3,7 +3,7 @@
  *
  * Does not own which attempt counts; the events say that.
  */
-import * as Message from "../Message.ts"
+import type * as Message from "../Message.ts"
 import type * as RunEvent from "../RunEvent.ts"
 import * as OpenCall from "../state/OpenCall.ts"
 import type { Chunk } from "./UiChunk.ts"
