@@ -367,6 +367,21 @@ describe("what a page asks for", () => {
       assert.deepStrictEqual<unknown>(yield* UiMessages.request({ id: "s", message: messages[1] }), asked)
       const again = yield* UiMessages.request({ id: "s", messages, trigger: "regenerate-message" })
       assert.deepStrictEqual<unknown>(again, { ...asked, input: { ...input, runId: undefined } })
+      // edited: what it said before has its id
+      const edited = yield* UiMessages.request({ id: "s", messages, trigger: "submit-message", messageId: "m1" })
+      assert.deepStrictEqual(edited, again)
+    }))
+
+  it.effect("is an answer to questions also where something was said since", () =>
+    Effect.gen(function*() {
+      const part = { type: "tool-work", state: "approval-responded", approval: { id: "r/1.0", approved: true } }
+      const messages = [{ id: "r:answer", role: "assistant", parts: [part] }, user({ type: "text", text: "Well?" })]
+      const request = yield* UiMessages.request({ id: "s", messages, trigger: "submit-message", messageId: "r:answer" })
+      assert.deepStrictEqual<unknown>(request, {
+        _tag: "Answer",
+        sessionId: "s",
+        decisions: [{ sessionId: "s", approvalId: "r/1.0", approved: true, reason: undefined }]
+      })
     }))
 
   it.effect.each<readonly [body: unknown, message: string]>([
