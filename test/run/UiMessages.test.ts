@@ -269,10 +269,12 @@ describe("the end of a run on a page", () => {
     Effect.gen(function*() {
       const refused = new RunError.NonRetryableError({ _tag: "InvalidRequest", message: "model x of account y" })
       const { agent } = yield* TestAgent.make([ScriptedModel.fail(refused), ScriptedModel.fail(refused)])
-      const chunks = yield* UiPage.chunksOf(agent.stream({ input: "go" }))
+      const messageMetadata = ({ totals }: RunEvent.End) => ({ turns: totals.turns })
+      const chunks = yield* UiPage.chunksOf(agent.stream({ input: "go" }), { messageMetadata })
+      // a page reads nothing behind an error
       assert.deepStrictEqual(chunks.slice(-2), [
-        { type: "error", errorText: "An error occurred." },
-        { type: "finish", finishReason: "error" }
+        { type: "finish", finishReason: "error", messageMetadata: { turns: 0 } },
+        { type: "error", errorText: "An error occurred." }
       ])
       const onError = (error: RunError.RunError) => `${error.reason._tag}, sorry`
       const told = yield* UiPage.read(yield* UiPage.chunksOf(agent.stream({ input: "go" }), { onError }))

@@ -140,7 +140,7 @@ export class UiWriter {
       case "RunSuspended":
         return [finish("tool-calls")]
       case "RunFailed":
-        return [this.#failed(RunError.fromStored(end.error)), finish("error")]
+        return [finish("error"), this.#failed(RunError.fromStored(end.error))]
       case "RunAborted":
         return [{ type: "abort", reason: end.reason }]
     }
