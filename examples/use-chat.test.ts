@@ -118,6 +118,73 @@ it.live("a page that is closed in the midst of an answer has all of it when it i
     ])))
   }))
 
+it.live("a run goes on that a page left that said yes, and is told whole to one that is opened then", () =>
+  Effect.gen(function*() {
+    const gate = yield* ScriptedModel.makeGate
+    yield* Effect.gen(function*() {
+      const { page } = yield* open("four")
+      yield* Effect.promise(() => page.sendMessage({ text: "Mail Ann that I am late." }))
+      const asked = page.lastMessage?.parts.at(-1)
+      assert(asked?.type === "tool-sendMail" && asked.state === "approval-requested")
+      yield* Effect.promise(async () => page.addToolApprovalResponse({ id: asked.approval.id, approved: true }))
+      yield* gate.started
+      yield* Effect.promise(() => page.stop())
+      const shown = yield* Deferred.make<void>()
+      const { page: again } = yield* open("four", (message) => {
+        if (textOf(message).includes("Do")) Deferred.doneUnsafe(shown, Effect.void)
+      })
+      const resuming = again.resumeStream()
+      yield* Deferred.await(shown)
+      yield* gate.release
+      yield* Effect.promise(() => resuming)
+      assert.deepStrictEqual(
+        again.lastMessage?.parts.map(({ type }) => type),
+        ["step-start", "text", "tool-sendMail", "step-start", "text"]
+      )
+      assert.strictEqual(textOf(again.lastMessage), "Shall I? Done.")
+      assert.strictEqual(again.error, undefined)
+    }).pipe(Effect.provide(serving(
+      [ScriptedModel.text("Shall I? "), ScriptedModel.call("sendMail", { to: "Ann", text: "late" })],
+      [ScriptedModel.text("Do"), ScriptedModel.gate(gate), ScriptedModel.text("ne.")]
+    )))
+  }))
+
+it.live("a page asks something else, or sends an answer again with another one", () =>
+  Effect.gen(function*() {
+    const { page, api } = yield* open("five")
+    yield* Effect.promise(() => page.sendMessage({ text: "Mail Ann and Bob." }))
+    const asked = page.lastMessage!
+    const [ann, bob] = asked.parts.flatMap((part) =>
+      part.type === "tool-sendMail" && part.state === "approval-requested" ? [part] : []
+    )
+    const say = (...said: ReadonlyArray<typeof ann>) =>
+      Effect.promise(async () => {
+        const parts = said.map((part) => ({
+          ...part,
+          state: "approval-responded",
+          approval: { id: part?.approval.id, approved: true }
+        }))
+        const body = JSON.stringify({ id: "five", messages: [{ ...asked, parts }] })
+        const response = await fetch(api, { method: "POST", body, headers: { "content-type": "application/json" } })
+        return { status: response.status, text: await response.text() }
+      })
+    assert.include((yield* say(ann)).text, "tool-calls")
+    assert.include((yield* say(ann, bob)).text, "Which one?")
+    assert.strictEqual((yield* say(ann, bob)).status, 409)
+    yield* Effect.promise(() => page.sendMessage({ text: "Never mind." }))
+    assert.strictEqual(page.error, undefined)
+    assert.strictEqual(textOf(page.lastMessage), "As you like.")
+    const { page: again } = yield* open("five")
+    assert.strictEqual(textOf(again.lastMessage), "As you like.")
+  }).pipe(Effect.provide(serving(
+    [
+      ScriptedModel.call("sendMail", { to: "Ann", text: "late" }, "a"),
+      ScriptedModel.call("sendMail", { to: "Bob", text: "late" }, "b")
+    ],
+    [ScriptedModel.text("Which one?"), ScriptedModel.call("sendMail", { to: "Cleo", text: "late" })],
+    ScriptedModel.text("As you like.")
+  ))))
+
 it.live("a run is aborted by its session, and a page without one has nothing to go on with", () =>
   Effect.gen(function*() {
     const gate = yield* ScriptedModel.makeGate

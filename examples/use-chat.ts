@@ -1,7 +1,7 @@
 /**
  * The backend of a page that is built with `useChat` of the Vercel AI SDK 7: its protocol, its questions, its reconnects.
- * `POST /api/chat` takes a message, or a person's answers to questions, and streams what becomes of it; a run that was asked goes on
- * whoever leaves. `GET /api/chat/:id/stream` shows a page that was reloaded the answer under way from its beginning, and
+ * `POST /api/chat` takes a message, or a person's answers to questions, and streams what becomes of it; the run goes
+ * on whoever leaves. `GET /api/chat/:id/stream` shows a page that was reloaded the answer under way from its beginning, and
  * `GET /api/chat/:id` what was said before. `DELETE /api/chat/:id/run` aborts. Errors: `http-errors.ts`. Who may see which
  * session is for your middleware to say.
  *
@@ -13,7 +13,7 @@
  * ```
  */
 import { NodeHttpServer, NodeRuntime } from "@effect/platform-node"
-import { Effect, Layer, Schedule, Schema, Stream } from "effect"
+import { type Cause, Effect, Layer, Queue, Schedule, Schema, Stream } from "effect"
 import { Tool, Toolkit } from "effect/ai"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import {
@@ -43,6 +43,8 @@ export class Assistant extends Agent.Service<Assistant>()("use-chat/Assistant", 
   toolkit: Mail
 }) {}
 
+type Live = Effect.Success<ReturnType<Assistant["Service"]["start"]>>
+
 const Path = Schema.Struct({ id: Schema.String })
 
 /** What the page sees. The body is server-sent events; a proxy that closes silent connections hears something now and then. */
@@ -64,6 +66,7 @@ const respond = (events: Stream.Stream<RunEvent.RunEvent, RunError.RunError>) =>
 export const Routes = HttpRouter.use(Effect.fnUntraced(function*(router) {
   const assistant = yield* Assistant
   const store = yield* SessionStore
+  const scope = yield* Effect.scope
   const orRefuse = Effect.catchTags({
     RetryableError: (error: RunError.RunError) => Effect.succeed(toResponse(error)),
     NonRetryableError: (error: RunError.RunError) => Effect.succeed(toResponse(error)),
@@ -72,26 +75,46 @@ export const Routes = HttpRouter.use(Effect.fnUntraced(function*(router) {
     HttpServerError: () => Effect.succeed(toResponse(RunError.invalidInput("body", "is no JSON")))
   })
 
+  /** What a run said in drives before this one, which began at `seq`. */
+  const before = ({ runId, sessionId }: Live, seq: number) =>
+    Stream.unwrap(Effect.map(
+      store.lastOf(sessionId, "RunStarted", runId),
+      (begun = seq) => begun < seq ? store.read(sessionId, { from: begun, to: seq - 1 }) : Stream.empty
+    ))
+
+  /** All of a run: one that waited for a person, or whose process died, began before this drive of it. */
+  const whole = (run: Live) => {
+    let isFirst = true
+    return Stream.flatMap(run.events, (event) => {
+      if (!isFirst || !RunEvent.isDurable(event)) return Stream.succeed(event)
+      isFirst = false
+      return Stream.concat(before(run, event.seq), Stream.succeed(event))
+    })
+  }
+
+  /** Goes on with a run whoever leaves, as long as the server is there. */
+  const resume = Effect.fnUntraced(function*(sessionId: string) {
+    const events = yield* Queue.unbounded<RunEvent.RunEvent, RunError.RunError | Cause.Done>()
+    yield* Effect.forkIn(Stream.runIntoQueue(assistant.resume({ sessionId }), events), scope)
+    return Stream.fromQueue(events)
+  })
+
   const chat = Effect.gen(function*() {
     const request = yield* UiMessages.request(yield* (yield* HttpServerRequest.HttpServerRequest).json)
-    if (request._tag === "Ask") return respond((yield* assistant.start(request.input)).events)
-    for (const decision of request.decisions) yield* assistant.decide(decision)
-    return respond(assistant.resume({ sessionId: request.sessionId }))
+    if (request._tag === "Ask") return respond(whole(yield* assistant.start(request.input)))
+    const { decisions, sessionId } = request
+    const waiting = new Set((yield* assistant.approvals(sessionId)).map(({ id }) => id))
+    // a page sends the answers again that it gave, or somebody else, before its last one
+    const open = decisions.filter(({ approvalId }) => waiting.has(approvalId))
+    for (const decision of open.length > 0 ? open : decisions) yield* assistant.decide(decision)
+    return respond(yield* resume(sessionId))
   })
 
   const reconnect = Effect.gen(function*() {
     const { id } = yield* HttpRouter.schemaPathParams(Path)
     const run = yield* assistant.liveIn(id)
     if (run === undefined) return HttpServerResponse.empty({ status: 204 })
-    // a run that waited for a person began before this drive of it
-    const begun = yield* store.lastOf(id, "RunStarted")
-    let seen = 0
-    return respond(Stream.filter(Stream.concat(store.read(id, { from: begun ?? 1 }), run.events), (event) => {
-      if (!RunEvent.isDurable(event)) return true
-      const isNew = event.seq > seen
-      if (isNew) seen = event.seq
-      return isNew
-    }))
+    return respond(whole(run))
   })
 
   const messages = Effect.gen(function*() {

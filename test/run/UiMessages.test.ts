@@ -138,6 +138,20 @@ describe("a run on a page", () => {
       assert.deepStrictEqual(UiPage.plain(kept), UiPage.plain(again.last))
     }))
 
+  it.effect("that takes the place of one that waits is a message of its own", () =>
+    Effect.gen(function*() {
+      const { agent, store } = yield* Approvals.make([ScriptedModel.call("work", { n: 1 }), text("As you like.")])
+      yield* agent.run({ sessionId: "s", runId: "r1", input: "go" })
+      const chunks = yield* UiPage.chunksOf(agent.stream({ sessionId: "s", runId: "r2", input: "Never mind." }))
+      const { errors, last } = yield* UiPage.read(chunks)
+      assert.deepStrictEqual(errors, [])
+      assert.strictEqual(last!.id, "r2:answer")
+      assert.deepStrictEqual(brief(last), ["step-start", "text: As you like."])
+      const [, first, , second] = yield* UiMessages.messages()(facts(yield* store.log("s")))
+      assert.deepStrictEqual(brief(first), ["step-start", `tool-work {"n":1} output-denied`])
+      assert.deepStrictEqual([second?.id, brief(second)], [last!.id, brief(last)])
+    }))
+
   it.effect("that comes in the midst of an answer shows all of it", () =>
     Effect.gen(function*() {
       const gate = yield* ScriptedModel.makeGate
@@ -214,6 +228,40 @@ describe("a run on a page", () => {
       const [, kept] = yield* UiMessages.messages({ sendReasoning: false })(facts(yield* store.log("s")))
       assert.deepStrictEqual(brief(kept), shown)
     }))
+
+  it.effect("shows parts in the order of their message, and calls by their place in it", () =>
+    Effect.gen(function*() {
+      const found = { type: "tool-result", id: "web", name: "search", result: ["found"], isFailure: false } as const
+      const { agent, store } = yield* TestAgent.make([
+        [
+          text("A"),
+          parts({ type: "tool-call", id: "web", name: "search", params: {}, providerExecuted: true }, found),
+          text("B"),
+          // a provider that calls all calls the same
+          ScriptedModel.call("work", { n: 1 }, "x"),
+          ScriptedModel.call("work", { n: 2 }, "x")
+        ],
+        // of a call that is not there
+        [parts(found), text("C")]
+      ])
+      const { errors, last } = yield* UiPage.read(
+        yield* UiPage.chunksOf(agent.stream({ sessionId: "s", input: "go" }))
+      )
+      assert.deepStrictEqual(errors, [])
+      const shown = [
+        "step-start",
+        "text: A",
+        `tool-search {} output-available ["found"]`,
+        "text: B",
+        `tool-work {"n":1} output-available "done 1"`,
+        `tool-work {"n":2} output-available "done 2"`,
+        "step-start",
+        "text: C"
+      ]
+      assert.deepStrictEqual(brief(last), shown)
+      const [, kept] = yield* UiMessages.messages()(facts(yield* store.log("s")))
+      assert.deepStrictEqual(brief(kept), shown)
+    }))
 })
 
 describe("the end of a run on a page", () => {
@@ -221,10 +269,12 @@ describe("the end of a run on a page", () => {
     Effect.gen(function*() {
       const refused = new RunError.NonRetryableError({ _tag: "InvalidRequest", message: "model x of account y" })
       const { agent } = yield* TestAgent.make([ScriptedModel.fail(refused), ScriptedModel.fail(refused)])
-      const chunks = yield* UiPage.chunksOf(agent.stream({ input: "go" }))
+      const messageMetadata = ({ totals }: RunEvent.End) => ({ turns: totals.turns })
+      const chunks = yield* UiPage.chunksOf(agent.stream({ input: "go" }), { messageMetadata })
+      // a page reads nothing behind an error
       assert.deepStrictEqual(chunks.slice(-2), [
-        { type: "error", errorText: "An error occurred." },
-        { type: "finish", finishReason: "error" }
+        { type: "finish", finishReason: "error", messageMetadata: { turns: 0 } },
+        { type: "error", errorText: "An error occurred." }
       ])
       const onError = (error: RunError.RunError) => `${error.reason._tag}, sorry`
       const told = yield* UiPage.read(yield* UiPage.chunksOf(agent.stream({ input: "go" }), { onError }))
@@ -319,6 +369,21 @@ describe("what a page asks for", () => {
       assert.deepStrictEqual<unknown>(yield* UiMessages.request({ id: "s", message: messages[1] }), asked)
       const again = yield* UiMessages.request({ id: "s", messages, trigger: "regenerate-message" })
       assert.deepStrictEqual<unknown>(again, { ...asked, input: { ...input, runId: undefined } })
+      // edited: what it said before has its id
+      const edited = yield* UiMessages.request({ id: "s", messages, trigger: "submit-message", messageId: "m1" })
+      assert.deepStrictEqual(edited, again)
+    }))
+
+  it.effect("is an answer to questions also where something was said since", () =>
+    Effect.gen(function*() {
+      const part = { type: "tool-work", state: "approval-responded", approval: { id: "r/1.0", approved: true } }
+      const messages = [{ id: "r:answer", role: "assistant", parts: [part] }, user({ type: "text", text: "Well?" })]
+      const request = yield* UiMessages.request({ id: "s", messages, trigger: "submit-message", messageId: "r:answer" })
+      assert.deepStrictEqual<unknown>(request, {
+        _tag: "Answer",
+        sessionId: "s",
+        decisions: [{ sessionId: "s", approvalId: "r/1.0", approved: true, reason: undefined }]
+      })
     }))
 
   it.effect.each<readonly [body: unknown, message: string]>([

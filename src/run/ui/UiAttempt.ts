@@ -3,7 +3,7 @@
  *
  * Does not own which attempt counts; the events say that.
  */
-import * as Message from "../Message.ts"
+import type * as Message from "../Message.ts"
 import type * as RunEvent from "../RunEvent.ts"
 import * as OpenCall from "../state/OpenCall.ts"
 import type { Chunk } from "./UiChunk.ts"
@@ -15,13 +15,18 @@ interface Block {
   text: string
 }
 
+/** A call whose arguments are shown; `block` is what the provider calls it. */
+interface Call {
+  readonly type: "tool-call"
+  readonly id: string
+  readonly block: string
+}
+
 export class UiAttempt {
   readonly turn: number
   readonly attempt: number
   /** in order of appearance */
-  readonly #blocks: Array<Block> = []
-  /** calls whose arguments are shown, by the provider's id */
-  readonly #calls = new Map<string, string>()
+  readonly #shown: Array<Block | Call> = []
 
   constructor({ attempt, turn }: Pick<RunEvent.Delta, "turn" | "attempt">) {
     this.turn = turn
@@ -29,7 +34,7 @@ export class UiAttempt {
   }
 
   get isShown(): boolean {
-    return this.#blocks.length > 0 || this.#calls.size > 0
+    return this.#shown.length > 0
   }
 
   /** A piece of it, the first one of a block behind its start. */
@@ -37,51 +42,50 @@ export class UiAttempt {
     if (event._tag === "ToolParamsDelta") return this.#params(event)
     const type = event._tag === "TextDelta" ? "text" : "reasoning"
     const id = `${this.turn}.${this.attempt}:${event.block}`
-    const known = this.#blocks.findLast((block) => block.id === id && block.type === type)
+    const known = this.#shown.findLast((shown): shown is Block => shown.type === type && shown.id === id)
     const delta: Chunk = { type: `${type}-delta`, id, delta: event.delta }
     if (known !== undefined) {
       known.text += event.delta
       return [delta]
     }
-    this.#blocks.push({ type, id, text: event.delta })
+    this.#shown.push({ type, id, text: event.delta })
     return [{ type: `${type}-start`, id }, delta]
   }
 
   #params({ block, delta, tool }: Extract<RunEvent.Delta, { _tag: "ToolParamsDelta" }>): Array<Chunk> {
-    const known = this.#calls.get(block)
+    const calls = this.#shown.filter((shown) => shown.type === "tool-call")
+    const known = calls.find((call) => call.block === block)
     // most calls come in the order of their message; `settled` sees to those that do not
-    const toolCallId = known ?? OpenCall.callId(this.turn, this.#calls.size)
+    const toolCallId = known?.id ?? OpenCall.callId(this.turn, calls.length)
     const piece: Chunk = { type: "tool-input-delta", toolCallId, inputTextDelta: delta }
     if (known !== undefined) return [piece]
-    this.#calls.set(block, toolCallId)
+    this.#shown.push({ type: "tool-call", id: toolCallId, block })
     return [{ type: "tool-input-start", toolCallId, toolName: tool }, piece]
   }
 
   /** Ends what was begun. */
   end(): Array<Chunk> {
-    return this.#blocks.map(({ id, type }) => ({ type: `${type}-end`, id }))
+    return this.#shown.flatMap((shown): Array<Chunk> =>
+      shown.type === "tool-call" ? [] : [{ type: `${shown.type}-end`, id: shown.id }]
+    )
   }
 
-  /** What the settled message adds: calls and files. What was shown otherwise, or in part, is taken back and told whole. */
+  /** What the settled message adds. What was shown otherwise, in part, or in another order is taken back and told whole. */
   settled(content: ReadonlyArray<Message.AssistantPart>, sendReasoning: boolean): Array<Chunk> {
-    const isRight = this.#textOf("text") === Message.textOf(content) &&
-      (!sendReasoning || this.#textOf("reasoning") === reasoningOf(content)) && this.#hasCallsOf(content)
-    if (isRight) return [...this.end(), ...UiContent.answer(this.turn, content, new Set(["other"]))]
-    const kinds = sendReasoning ? UiContent.all : new Set<UiContent.Kind>(["text", "other"])
-    const taken: Array<Chunk> = this.isShown ? [{ type: "reset-step" }] : []
-    return [...taken, ...UiContent.answer(this.turn, content, kinds)]
-  }
-
-  #textOf(type: Block["type"]): string {
-    return this.#blocks.map((block) => block.type === type ? block.text : "").join("")
-  }
-
-  #hasCallsOf(content: ReadonlyArray<Message.AssistantPart>): boolean {
-    if (this.#calls.size === 0) return true
-    const ids = UiContent.callIds(this.turn, content)
-    return Array.from(this.#calls).every(([id, toolCallId]) => ids.get(id) === toolCallId)
+    const told = UiContent.told(this.turn, content, sendReasoning)
+    const parts = told.filter(({ part }) => part.type !== "tool-result")
+    if (!this.#shown.every((shown, at) => isOf(shown, parts[at]))) {
+      return [{ type: "reset-step" }, ...told.flatMap(UiContent.whole)]
+    }
+    const texts = new Set(parts.slice(0, this.#shown.length).filter(({ part }) => part.type !== "tool-call"))
+    return [...this.end(), ...told.flatMap((one) => texts.has(one) ? [] : UiContent.whole(one))]
   }
 }
 
-const reasoningOf = (content: ReadonlyArray<Message.AssistantPart>): string =>
-  content.map((part) => part.type === "reasoning" ? part.text : "").join("")
+/** It shows this part, as far as that is shown before an answer is settled. */
+const isOf = (shown: Block | Call, told: UiContent.Told | undefined): boolean => {
+  if (shown.type === "tool-call") {
+    return told?.part.type === "tool-call" && told.part.id === shown.block && told.id === shown.id
+  }
+  return told?.part.type === shown.type && told.part.text === shown.text
+}

@@ -7,56 +7,66 @@ import * as Message from "../Message.ts"
 import * as OpenCall from "../state/OpenCall.ts"
 import type { Chunk, UserPart } from "./UiChunk.ts"
 
-/** The parts of a page's message that are told. */
-export type Kind = "text" | "reasoning" | "other"
-
-export const all: ReadonlySet<Kind> = new Set(["text", "reasoning", "other"])
-
-/** An answer's calls as a page knows them, by the provider's id: as events name them, those of the provider apart. */
-export const callIds = (turn: number, content: ReadonlyArray<Message.AssistantPart>): ReadonlyMap<string, string> => {
-  const ids = new Map<string, string>()
-  let place = 0
-  for (const part of content) {
-    if (part.type !== "tool-call") continue
-    ids.set(part.id, part.providerExecuted === true ? `${turn}/${part.id}` : OpenCall.callId(turn, place++))
-  }
-  return ids
+/** A part of an answer, by the id that a page knows it by: a result has that of its call. */
+export interface Told {
+  readonly id: string
+  readonly part: Message.AssistantPart
 }
 
-/** The parts of an answer of these kinds, each whole. */
-export const answer = (
+/**
+ * The parts of an answer that a page is told of, in order. Its calls have the ids that events name them by, those of the provider
+ * their own: what a provider calls ours need not be unique. A result of no call before it is left out.
+ */
+export const told = (
   turn: number,
   content: ReadonlyArray<Message.AssistantPart>,
-  kinds: ReadonlySet<Kind>
-): Array<Chunk> => {
-  const ids = callIds(turn, content)
-  return content.flatMap((part, at): Array<Chunk> => {
-    const isText = part.type === "text" || part.type === "reasoning"
-    if (!kinds.has(isText ? part.type : "other")) return []
-    return isText ? text(`${turn}:${at}`, part) : [other(part, ids)]
+  sendReasoning: boolean
+): Array<Told> => {
+  const calls = new Map<string, string>()
+  let place = 0
+  return content.flatMap((part, at): Array<Told> => {
+    switch (part.type) {
+      case "text":
+      case "reasoning":
+        return part.text === "" || (part.type === "reasoning" && !sendReasoning) ? [] : [{ id: `${turn}:${at}`, part }]
+      case "file":
+        return [{ id: `${turn}:${at}`, part }]
+      case "tool-call": {
+        const id = part.providerExecuted === true ? `${turn}/${part.id}` : OpenCall.callId(turn, place++)
+        calls.set(part.id, id)
+        return [{ id, part }]
+      }
+      case "tool-result": {
+        const id = calls.get(part.id)
+        return id === undefined ? [] : [{ id, part }]
+      }
+    }
   })
 }
 
-const text = (id: string, { text, type }: Message.TextPart | Message.ReasoningPart): Array<Chunk> =>
-  text === ""
-    ? []
-    : [{ type: `${type}-start`, id }, { type: `${type}-delta`, id, delta: text }, { type: `${type}-end`, id }]
-
-type Other = Exclude<Message.AssistantPart, Message.TextPart | Message.ReasoningPart>
-
-const other = (part: Other, ids: ReadonlyMap<string, string>): Chunk => {
-  if (part.type === "file") return { type: "file", mediaType: part.mediaType, url: urlOf(part) }
-  const call = {
-    toolCallId: ids.get(part.id) ?? part.id,
-    ...(part.providerExecuted === true ? { providerExecuted: true } : {})
+/** A part, whole. */
+export const whole = ({ id, part }: Told): Array<Chunk> => {
+  switch (part.type) {
+    case "text":
+    case "reasoning":
+      return [
+        { type: `${part.type}-start`, id },
+        { type: `${part.type}-delta`, id, delta: part.text },
+        { type: `${part.type}-end`, id }
+      ]
+    case "file":
+      return [{ type: "file", mediaType: part.mediaType, url: urlOf(part) }]
+    case "tool-call":
+      return [{ type: "tool-input-available", toolCallId: id, ...by(part), toolName: part.name, input: part.params }]
+    case "tool-result":
+      return part.isFailure
+        ? [{ type: "tool-output-error", toolCallId: id, ...by(part), errorText: inWords(part.result) }]
+        : [{ type: "tool-output-available", toolCallId: id, ...by(part), output: part.result }]
   }
-  if (part.type === "tool-call") {
-    return { type: "tool-input-available", ...call, toolName: part.name, input: part.params }
-  }
-  return part.isFailure
-    ? { type: "tool-output-error", ...call, errorText: inWords(part.result) }
-    : { type: "tool-output-available", ...call, output: part.result }
 }
+
+const by = ({ providerExecuted }: Message.ToolCallPart | Message.ToolResultPart) =>
+  providerExecuted === true ? { providerExecuted } : {}
 
 /** A result that is an error, for people. */
 export const inWords = (result: unknown): string => typeof result === "string" ? result : JSON.stringify(result)

@@ -40,6 +40,7 @@ const Body = Schema.Struct({
   id: Schema.String,
   message: Schema.optionalKey(UiMessage),
   messages: Schema.optionalKey(Schema.Array(UiMessage)),
+  messageId: Schema.optionalKey(Schema.String),
   trigger: Schema.optionalKey(Schema.String)
 })
 
@@ -48,24 +49,26 @@ const decode = Schema.decodeUnknownEffect(Body)
 const wrong = (message: string) => RunError.invalidInput("body", message)
 
 /**
- * Only the last message counts: the session has the others. A user's message has its id as `runId`, so that the same request
- * sent twice is one run; asked for again (`regenerate-message`) it is another one, behind the answer that is there.
- * Anything else is `InvalidInput`.
+ * Only the last message counts, or an answer before it that questions of are answered: the session has the others. A user's
+ * message has its id as `runId`, so that the same request sent twice is one run; asked for again (`regenerate-message`) or
+ * edited, it is another one, behind what was said since. Anything else is `InvalidInput`.
  */
 export const read = (body: unknown): Effect.Effect<Request, RunError.RunError> =>
   Effect.flatMap(
     Effect.mapError(decode(body), (error) => wrong(`is no request of a chat: ${error.message}`)),
-    ({ id: sessionId, message, messages, trigger }) => {
-      const last = message ?? messages?.at(-1)
-      if (last?.role === "user") return ask(sessionId, last, trigger)
+    ({ id: sessionId, message, messageId, messages, trigger }) => {
+      const named = messages?.findLast(({ id, role }) => role === "assistant" && id === messageId)
+      const last = message ?? named ?? messages?.at(-1)
+      const isNew = trigger !== "regenerate-message" && messageId !== last?.id
+      if (last?.role === "user") return ask(sessionId, last, isNew)
       if (last?.role === "assistant") return answer(sessionId, last)
       return Effect.fail(wrong("has no message of a user, nor an answer, as its last one"))
     }
   )
 
-const ask = (sessionId: string, { id, parts }: UiMessage, trigger: string | undefined) =>
+const ask = (sessionId: string, { id, parts }: UiMessage, isNew: boolean) =>
   Effect.map(Effect.forEach(parts.filter(({ type }) => !type.startsWith("data-")), partOf), (content): Request => {
-    const runId = trigger === "regenerate-message" ? undefined : id
+    const runId = isNew ? id : undefined
     return { _tag: "Ask", sessionId, input: { sessionId, runId, input: [{ role: "user", content }] } }
   })
 

@@ -24,7 +24,7 @@ export const messageIdOf = (runId: string): string => `${runId}:answer`
 
 export class UiWriter {
   readonly #options: Options
-  #isStarted = false
+  #runId: string | undefined
   #attempt: UiAttempt | undefined
   /** questions that the page was shown here */
   readonly #questions = new Set<string>()
@@ -36,11 +36,12 @@ export class UiWriter {
     this.#options = options
   }
 
+  /** What a new run settles first, of the one before it, is no part of its message. */
   take(event: RunEvent.RunEvent): Array<Chunk> {
-    const chunks = this.#chunksOf(event)
-    if (this.#isStarted) return chunks
-    this.#isStarted = true
-    return [{ type: "start", messageId: messageIdOf(event.runId) }, ...chunks]
+    if (this.#runId !== undefined) return event.runId === this.#runId ? this.#chunksOf(event) : []
+    if (event._tag === "ToolSettled" || event._tag === "InputReceived") return []
+    this.#runId = event.runId
+    return [{ type: "start", messageId: messageIdOf(event.runId) }, ...this.#chunksOf(event)]
   }
 
   /** The stream broke: what the page is told behind it, unless the run's own end says it. */
@@ -139,7 +140,7 @@ export class UiWriter {
       case "RunSuspended":
         return [finish("tool-calls")]
       case "RunFailed":
-        return [this.#failed(RunError.fromStored(end.error)), finish("error")]
+        return [finish("error"), this.#failed(RunError.fromStored(end.error))]
       case "RunAborted":
         return [{ type: "abort", reason: end.reason }]
     }
