@@ -13,7 +13,7 @@
  * ```
  */
 import { NodeHttpServer, NodeRuntime } from "@effect/platform-node"
-import { type Cause, Effect, Layer, Queue, Schedule, Schema, Stream } from "effect"
+import { Effect, Layer, Schedule, Schema, Stream } from "effect"
 import { Tool, Toolkit } from "effect/ai"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import {
@@ -66,7 +66,6 @@ const respond = (events: Stream.Stream<RunEvent.RunEvent, RunError.RunError>) =>
 export const Routes = HttpRouter.use(Effect.fnUntraced(function*(router) {
   const assistant = yield* Assistant
   const store = yield* SessionStore
-  const scope = yield* Effect.scope
   const orRefuse = Effect.catchTags({
     RetryableError: (error: RunError.RunError) => Effect.succeed(toResponse(error)),
     NonRetryableError: (error: RunError.RunError) => Effect.succeed(toResponse(error)),
@@ -92,13 +91,6 @@ export const Routes = HttpRouter.use(Effect.fnUntraced(function*(router) {
     })
   }
 
-  /** Goes on with a run whoever leaves, as long as the server is there. */
-  const resume = Effect.fnUntraced(function*(sessionId: string) {
-    const events = yield* Queue.unbounded<RunEvent.RunEvent, RunError.RunError | Cause.Done>()
-    yield* Effect.forkIn(Stream.runIntoQueue(assistant.resume({ sessionId }), events), scope)
-    return Stream.fromQueue(events)
-  })
-
   const chat = Effect.gen(function*() {
     const request = yield* UiMessages.request(yield* (yield* HttpServerRequest.HttpServerRequest).json)
     if (request._tag === "Ask") return respond(whole(yield* assistant.start(request.input)))
@@ -107,7 +99,7 @@ export const Routes = HttpRouter.use(Effect.fnUntraced(function*(router) {
     // a page sends the answers again that it gave, or somebody else, before its last one
     const open = decisions.filter(({ approvalId }) => waiting.has(approvalId))
     for (const decision of open.length > 0 ? open : decisions) yield* assistant.decide(decision)
-    return respond(yield* resume(sessionId))
+    return respond((yield* assistant.resumeStart({ sessionId })).events)
   })
 
   const reconnect = Effect.gen(function*() {

@@ -188,14 +188,16 @@ const construct = Effect.fnUntraced(function*<Tools extends Record<string, Tool.
   const start = (input: RunInput.RunInput, isWatched: boolean) => inContext(launch.start(input, isWatched))
   const resume = (input: RunInput.ResumeInput, isWatched: boolean) => inContext(launch.resume(input, isWatched))
   const result = (starting: Started.Starting) => Started.held(starting, (run) => run.result as Run<A>["result"])
+  const held = (starting: Started.Starting) => Started.held(starting, (run) => Effect.succeed(toRun<A>(run)))
 
   return {
     client: {
       stream: (input) => Started.whileRead(start(input, true)),
       run: (input) => result(start(input, false)),
-      start: (input) => Started.held(start(input, true), (run) => Effect.succeed(toRun<A>(run))),
+      start: (input) => held(start(input, true)),
       resume: (input) => Started.whileRead(resume(input, true)),
       resumeRun: (input) => result(resume(input, false)),
+      resumeStart: (input) => held(resume(input, true)),
       approvals: (sessionId) => inContext(launch.approvals(sessionId)),
       decide: (decision) => inContext(launch.decide(decision)),
       compact: (sessionId) => inContext(launch.compact(sessionId)),

@@ -101,6 +101,7 @@ describe("a bad input is refused by name and before anything is stored", () => {
     run: (agent) => agent.run({ input: "x", sessionId: "" }),
     resume: (agent) => Stream.runDrain(agent.resume({ sessionId: "" })),
     resumeRun: (agent) => agent.resumeRun({ sessionId: "" }),
+    resumeStart: (agent) => agent.resumeStart({ sessionId: "" }),
     approvals: (agent) => agent.approvals(""),
     decide: (agent) => agent.decide({ sessionId: "", approvalId: "r/c", approved: true }),
     compact: (agent) => agent.compact("")

@@ -258,6 +258,28 @@ describe("a run is resumed", () => {
       assert.deepStrictEqual(result._tag === "Completed" ? result.output.on : result.explain, new Date("2026-11-23"))
     }))
 
+  it.effect("in the layer's scope, where readers come and go", () =>
+    Effect.gen(function*() {
+      const gate = yield* ScriptedModel.makeGate
+      const { agent, close, store } = yield* TestAgent.make([
+        refused,
+        [ScriptedModel.text("a"), ScriptedModel.gate(gate), ScriptedModel.text("b")],
+        refused,
+        [ScriptedModel.gate(yield* ScriptedModel.makeGate)]
+      ])
+      yield* Effect.flip(agent.run({ sessionId: "s", input: "go" }))
+      const run = yield* agent.resumeStart({ sessionId: "s" })
+      yield* Stream.runDrain(Stream.take(run.events, 1))
+      yield* gate.started
+      assert.strictEqual((yield* agent.liveIn("s"))?.runId, run.runId)
+      yield* gate.release
+      assert.strictEqual((yield* run.result).text, "ab")
+      yield* Effect.flip(agent.run({ sessionId: "t", input: "go" }))
+      yield* agent.resumeStart({ sessionId: "t" })
+      yield* close
+      assert.strictEqual(RunLog.endOf(yield* store.log("t")), "RunAborted(shutdown)")
+    }))
+
   it.effect("and aborted by whoever awaits its result and is interrupted", () =>
     Effect.gen(function*() {
       const gate = yield* ScriptedModel.makeGate
