@@ -103,6 +103,35 @@ it.live("a run goes on without its client, and tabs see what is said as it is sa
     )))
   }))
 
+it.live("a reader that is the first, and late, has the answer under way, and of those before it their messages alone", () =>
+  Effect.gen(function*() {
+    const [first, second] = [yield* ScriptedModel.makeGate, yield* ScriptedModel.makeGate]
+    yield* Effect.gen(function*() {
+      yield* start("acme/1", { text: "A story", runId: "story" })
+      yield* first.started
+      const run = yield* (yield* Assistant).liveIn("acme/1")
+      const steering = yield* Effect.forkChild(run!.steer("A longer one"))
+      yield* (yield* SessionStore).watch("acme/1").pipe(
+        Stream.takeUntil(({ _tag }) => _tag === "InputQueued"),
+        Stream.runDrain
+      )
+      yield* first.release
+      yield* second.started
+      yield* Fiber.join(steering)
+      const seen = yield* events(watch("acme/1")).pipe(
+        Stream.tap(({ event }) => event._tag === "TextDelta" ? second.release : Effect.void),
+        Stream.runCollect
+      )
+      const told = seen.flatMap(({ event }) =>
+        event._tag === "TextDelta" ? [event.delta] : event._tag === "AssistantMessage" ? [event._tag] : []
+      )
+      assert.deepStrictEqual(told, ["AssistantMessage", "Twice", " more", "AssistantMessage"])
+    }).pipe(Effect.provide(serving(
+      [ScriptedModel.text("Once"), ScriptedModel.gate(first)],
+      [ScriptedModel.text("Twice"), ScriptedModel.gate(second), ScriptedModel.text(" more")]
+    )))
+  }))
+
 it.live("the whole answer is JSON", () =>
   Effect.gen(function*() {
     const { json, status } = yield* answer("one", { text: "Hi" })

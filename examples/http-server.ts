@@ -73,12 +73,15 @@ const follow = Effect.fnUntraced(function*(
   // the run that may be live is found by its first fact
   const begun = (yield* store.lastOf(id, "RunStarted")) ?? 1
   let seen = after
+  let at = 0
   return store.watch(id, Math.min(after + 1, begun)).pipe(
     Stream.flatMap(onward),
     Stream.filter((event) => {
-      if (!RunEvent.isDurable(event)) return true
-      const isNew = event.seq > seen
-      if (isNew) seen = event.seq
+      // what was shown before a fact that the reader has is told by it
+      if (!RunEvent.isDurable(event)) return at >= seen
+      at = event.seq
+      const isNew = at > seen
+      if (isNew) seen = at
       return isNew
     })
   )
