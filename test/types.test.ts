@@ -13,9 +13,13 @@ import * as Schema from "effect/Schema"
 import type * as Stream from "effect/Stream"
 import {
   Agent,
+  type Approver,
+  ContextSummary,
+  ContextWindow,
   Fiberloop,
   type Hook,
   Hooks,
+  ModelOpenAi,
   RetryPolicy,
   SessionStore,
   SessionStoreMemory,
@@ -215,7 +219,22 @@ export const programs = {
     readonly limits: RunPolicy.LimitsInput | undefined
     readonly hooks: ReadonlyArray<Hook> | undefined
     readonly after: SessionInfo | undefined
+    readonly text: string | undefined
   }) => {
+    const approver: Approver = { ask: () => Effect.succeed({ approved: false, by: config.text, reason: config.text }) }
+    const observer: Hook = { name: "counter", kind: undefined, timeout: config.number }
+    const model = ModelOpenAi.layer({
+      model: "m",
+      provider: config.text,
+      contextWindow: config.number,
+      maxOutput: undefined
+    })
+    const window = ContextWindow.layerWith({
+      compactThreshold: config.number,
+      maxTokens: config.number,
+      keep: undefined
+    })
+    const summary = ContextSummary.layerWith({ budget: config.number, instructions: config.text, automatic: undefined })
     const agent = Agent.make({
       name: undefined,
       instructions: "",
@@ -228,7 +247,8 @@ export const programs = {
       hooks: config.hooks
     })
     same<Effect.Services<typeof agent>>()<Services | Tool.HandlersFor<typeof Kit.tools>>()
-    return Effect.flatMap(SessionStore, (store) => store.list({ limit: config.number, after: config.after }))
+    const sessions = Effect.flatMap(SessionStore, (store) => store.list({ limit: config.number, after: config.after }))
+    return { approver, observer, model, window, summary, sessions }
   },
 
   hooks: () => {

@@ -12,7 +12,7 @@ import * as Strategy from "./context/Strategy.ts"
 
 export interface Options extends Strategy.Trigger {
   /** the part of the tokens, or of how many there may be, in which output is kept, between 0 and 1; default 0.3 */
-  readonly keep?: number
+  readonly keep?: number | undefined
 }
 
 /** The way by itself; `make` says when it is used. */

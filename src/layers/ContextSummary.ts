@@ -13,7 +13,7 @@ import type * as Way from "./context/Way.ts"
 
 export interface Options extends Condense.Options {
   /** what the model is told of its task, in the place of our words */
-  readonly instructions?: string
+  readonly instructions?: string | undefined
 }
 
 const task =

@@ -8,9 +8,9 @@ import * as ModelLanguageModel from "./ModelLanguageModel.ts"
 export interface Options extends LanguageModelAiSdk.Options {
   readonly model: LanguageModelV4
   /** tokens */
-  readonly contextWindow?: number
+  readonly contextWindow?: number | undefined
   /** tokens */
-  readonly maxOutput?: number
+  readonly maxOutput?: number | undefined
 }
 
 /** Named as the SDK names it: provider "anthropic.messages", say, and the model's id. */

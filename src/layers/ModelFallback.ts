@@ -12,7 +12,7 @@ import * as Model from "../services/Model.ts"
 
 export interface Options {
   /** Whether a final failure of `model` is a reason to ask the next one. Default `isUnavailable`. */
-  readonly when?: (error: RunError.ModelError, model: Model.ModelInfo) => boolean
+  readonly when?: ((error: RunError.ModelError, model: Model.ModelInfo) => boolean) | undefined
 }
 
 /**

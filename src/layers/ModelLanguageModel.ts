@@ -27,12 +27,12 @@ import * as QuietEnd from "./provider/QuietEnd.ts"
 
 /** What effect/ai does not say of a model. Default: what `effect/ai/Model` says, else "effect/ai" and "unknown". */
 export interface Options {
-  readonly provider?: string
-  readonly name?: string
+  readonly provider?: string | undefined
+  readonly name?: string | undefined
   /** tokens */
-  readonly contextWindow?: number
+  readonly contextWindow?: number | undefined
   /** tokens */
-  readonly maxOutput?: number
+  readonly maxOutput?: number | undefined
 }
 
 export const make = Effect.fnUntraced(function*(
@@ -41,10 +41,12 @@ export const make = Effect.fnUntraced(function*(
   const model = yield* LanguageModel.LanguageModel
   const provider = yield* Effect.serviceOption(AiModel.ProviderName)
   const name = yield* Effect.serviceOption(AiModel.ModelName)
+  const { contextWindow, maxOutput } = options
   const info: Model.ModelInfo = {
-    ...options,
     provider: options.provider ?? Option.getOrElse(provider, () => "effect/ai"),
-    name: options.name ?? Option.getOrElse(name, () => "unknown")
+    name: options.name ?? Option.getOrElse(name, () => "unknown"),
+    ...(contextWindow === undefined ? {} : { contextWindow }),
+    ...(maxOutput === undefined ? {} : { maxOutput })
   }
   const promptOf = GrowingPrompt.make()
   return {

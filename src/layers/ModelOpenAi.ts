@@ -15,7 +15,7 @@ export interface Options
    * What log, `Prices` and `RetryPolicy` call whoever is behind the address. Default: `openai-compatible`, whoever that is. Under
    * another name it is another model: reasoning that stands in a session already is not sent to it.
    */
-  readonly provider?: string
+  readonly provider?: string | undefined
 }
 
 /** `fetch` by itself follows redirects, as another method and many times. */
@@ -34,12 +34,7 @@ const settings: Layer.Layer<FetchHttpClient.RequestInit> = Layer.effect(
 export const layer = (
   { contextWindow, maxOutput, provider = "openai-compatible", ...options }: Options
 ): Layer.Layer<Model.Model, Config.ConfigError> =>
-  ModelLanguageModel.layerWith({
-    provider,
-    name: options.model,
-    ...(contextWindow === undefined ? {} : { contextWindow }),
-    ...(maxOutput === undefined ? {} : { maxOutput })
-  }).pipe(
+  ModelLanguageModel.layerWith({ provider, name: options.model, contextWindow, maxOutput }).pipe(
     Layer.provide(LanguageModelOpenAi.layer(options)),
     Layer.provide(FetchHttpClient.layer),
     Layer.provide(settings)

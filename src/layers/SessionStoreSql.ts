@@ -32,11 +32,11 @@ export interface Options {
   /** What an error of the engine means to a caller: names the database, and what to check. */
   readonly explain: (error: SqlError.SqlError) => SessionStore.StoreError
   /** How long the database may take to answer; by default for ever. */
-  readonly timeout?: Duration.Input
+  readonly timeout?: Duration.Input | undefined
   /** The engine's own way to append, where it has one. */
-  readonly append?: SessionAppend.Append
+  readonly append?: SessionAppend.Append | undefined
   /** The engine's own way to wake watchers, where it has one: also those of other processes. */
-  readonly signals?: SessionSignals.SessionSignals
+  readonly signals?: SessionSignals.SessionSignals | undefined
 }
 
 /**

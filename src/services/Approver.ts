@@ -26,8 +26,8 @@ export interface Question {
  * tool does not take them, or it is none of this agent's, the call is denied with a reason that says so.
  */
 export type Answer =
-  | { readonly approved: true; readonly by?: string; readonly params?: Schema.Json }
-  | { readonly approved: false; readonly by?: string; readonly reason?: string }
+  | { readonly approved: true; readonly by?: string | undefined; readonly params?: Schema.Json | undefined }
+  | { readonly approved: false; readonly by?: string | undefined; readonly reason?: string | undefined }
 
 /** What an application provides to have questions answered in this process. */
 export interface Approver {

@@ -90,9 +90,9 @@ export interface Hook {
    * what it would have masked. An `observer` that does is named in a warning, and ignored; what it gives is ignored
    * too. Default `guard`.
    */
-  readonly kind?: "guard" | "observer"
+  readonly kind?: "guard" | "observer" | undefined
   /** for one run of one of its functions; default 10 seconds */
-  readonly timeout?: Duration.Input
+  readonly timeout?: Duration.Input | undefined
   /**
    * Before a model is called; retries send the same. It runs again where the context had to be compacted for the call.
    * What is said to the run meanwhile goes with the next call. Messages are made legal again, and neither log nor

@@ -4,14 +4,17 @@ import * as Tool from "effect/ai/Tool"
 import * as Toolkit from "effect/ai/Toolkit"
 import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as LayerMap from "effect/LayerMap"
 import * as ManagedRuntime from "effect/ManagedRuntime"
+import * as Schedule from "effect/Schedule"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
+import * as TestClock from "effect/testing/TestClock"
 import { createServer, type ServerResponse } from "node:http"
 import { Readable } from "node:stream"
 import { pipeline } from "node:stream/promises"
@@ -91,18 +94,40 @@ describe("docs/hooks.md", () => {
 })
 
 describe("docs/errors.md", () => {
+  const request = { runId: "job", input: "Hello!" }
+  const jobOf = (assistant: Agent.Client<string>, failed: Effect.Effect<unknown> = Effect.void) =>
+    assistant.run(request).pipe(
+      Effect.catchReason("RetryableError", "RetriesExhausted", () => assistant.resumeRun({ sessionId: "job" })),
+      Effect.tapError(() => failed),
+      Effect.retry({ while: ({ _tag }) => _tag === "RetryableError", schedule: Schedule.spaced("1 minute"), times: 5 })
+    )
+  const made = Agent.make({ instructions: "Be brief.", retry: RetryPolicy.make({ maxRetries: 0 }) })
+  const hi = ScriptedModel.text("Hi.")
+
   it.effect("a job that failed is tried again, and told again once it is done", () =>
     Effect.gen(function*() {
-      const assistant = yield* Agent.make({ instructions: "Be brief.", retry: RetryPolicy.make({ maxRetries: 0 }) })
-      const request = { runId: "job", input: "Hello!" }
-      const job = assistant.run(request).pipe(
-        Effect.catchReason("RetryableError", "RetriesExhausted", () => assistant.resumeRun({ sessionId: "job" }))
-      )
+      const assistant = yield* made
+      const job = jobOf(assistant)
       const failure = Effect.map(Effect.flip(assistant.run(request)), ({ reason }) => reason._tag)
       assert.deepStrictEqual([yield* failure, yield* failure], ["RetriesExhausted", "RetriesExhausted"])
       assert.deepStrictEqual([(yield* job).text, (yield* job).text], ["Hi.", "Hi."])
       assert.lengthOf(yield* (yield* ScriptedModel.Script).requests, 2)
-    }).pipe(Effect.provide(below(Overloaded.fail(), ScriptedModel.text("Hi.")))))
+    }).pipe(Effect.provide(below(Overloaded.fail(), hi))))
+
+  it.effect("a job that two workers have is tried again by one of them, whose answer is that of both", () =>
+    Effect.gen(function*() {
+      const [busy, gate] = [yield* Deferred.make<void>(), yield* ScriptedModel.makeGate]
+      yield* Effect.gen(function*() {
+        const job = jobOf(yield* made, Deferred.succeed(busy, undefined))
+        const [one, other] = [yield* Effect.forkChild(job), yield* Effect.forkChild(job)]
+        yield* Deferred.await(busy)
+        yield* gate.release
+        yield* Effect.raceFirst(Fiber.join(one), Fiber.join(other))
+        yield* TestClock.adjust("1 minute")
+        assert.deepStrictEqual([(yield* Fiber.join(one)).text, (yield* Fiber.join(other)).text], ["Hi.", "Hi."])
+        assert.lengthOf(yield* (yield* ScriptedModel.Script).requests, 2)
+      }).pipe(Effect.provide(below(Overloaded.fail(), [ScriptedModel.gate(gate), hi])))
+    }))
 })
 
 describe("docs/http.md", () => {

@@ -22,9 +22,9 @@ import type * as Way from "./Way.ts"
 
 export interface Options extends Strategy.Trigger {
   /** tokens that what is remembered may take, and less where little is left out; default 2,000 */
-  readonly budget?: number
+  readonly budget?: number | undefined
   /** the part of messages and tokens, or of how many there may be, that stays word for word, between 0 and 1; default 0.3 */
-  readonly keep?: number
+  readonly keep?: number | undefined
 }
 
 /** A way with the room that it has. */

@@ -12,11 +12,11 @@ import * as ContextManager from "../../services/ContextManager.ts"
 /** When a strategy is used. */
 export interface Trigger {
   /** with more messages than this, once for each answer; default: whatever their number */
-  readonly compactThreshold?: number
+  readonly compactThreshold?: number | undefined
   /** with more tokens than this, also where the model's window is larger or not known; default: the window */
-  readonly maxTokens?: number
+  readonly maxTokens?: number | undefined
   /** `false`: only when somebody asks for it; what is too much for the model ends the run then. Default `true` */
-  readonly automatic?: boolean
+  readonly automatic?: boolean | undefined
 }
 
 export interface Strategy {

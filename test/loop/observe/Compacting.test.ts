@@ -16,6 +16,7 @@ import * as ContextWindow from "../../../src/layers/ContextWindow.ts"
 import * as ModelFallback from "../../../src/layers/ModelFallback.ts"
 import type { Run } from "../../../src/Run.ts"
 import * as RunError from "../../../src/run/RunError.ts"
+import * as ContextManager from "../../../src/services/ContextManager.ts"
 import * as Model from "../../../src/services/Model.ts"
 import { RecordContent } from "../../../src/services/RecordContent.ts"
 import * as RetryPolicy from "../../../src/services/RetryPolicy.ts"
@@ -176,6 +177,26 @@ describe("a condensing model's call", () => {
         `gen_ai.client.operation.duration{${model},type=StreamTruncated} 0/1`,
         "gen_ai.client.operation.duration{name=chat,name=test,model=other} 0/2"
       ])
+    }))
+})
+
+describe("what a strategy of one's own traces", () => {
+  it.effect("is below its compaction, which has its name", () =>
+    Effect.gen(function*() {
+      const { traces, within } = watched()
+      const window = ContextWindow.make()
+      const context = Layer.succeed(ContextManager.ContextManager, {
+        plan: window.plan,
+        compact: (request) =>
+          window.compact(request).pipe(
+            Effect.map((made) => ({ ...made, strategy: "mine" })),
+            Effect.withSpan("my model")
+          )
+      })
+      const made = yield* TestAgent.make([overflow, ok], { context })
+      assert.strictEqual((yield* within(Overflows.run(made, { history: history(12) }))).end, "RunCompleted(stop)")
+      assert.include(treeOf(traces), `my model: ok < ${compactSpan} < ${agentSpan}`)
+      assert.strictEqual(traces.named(compactSpan).attributes.get("fiberloop.compaction.strategy"), "mine")
     }))
 })
 
