@@ -77,7 +77,6 @@ export class UiAttempt {
   }
 
   #hasCallsOf(content: ReadonlyArray<Message.AssistantPart>): boolean {
-    if (this.#calls.size === 0) return true
     const ids = UiContent.callIds(this.turn, content)
     return Array.from(this.#calls).every(([id, toolCallId]) => ids.get(id) === toolCallId)
   }
