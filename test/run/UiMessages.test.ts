@@ -65,9 +65,9 @@ describe("a run on a page", () => {
         "text: It is done."
       ])
       const seen = states.map((state) => brief(state).at(-1))
-      for (const state of ["reasoning: Let me ", "text: I ", "tool-look {} input-streaming", "text: It is "]) {
-        assert.include(seen, state)
-      }
+      const come = ["{}", `{"n":7}`].map((input) => `tool-look ${input} input-streaming`)
+      for (const state of ["reasoning: Let me ", "text: I ", ...come, "text: It is "]) assert.include(seen, state)
+      assert.notInclude(chunks.map(({ type }) => type), "reset-step")
       assert.strictEqual(last!.id, "r:answer")
       assert.deepStrictEqual(chunks.at(-1), { type: "finish", finishReason: "stop" })
       const [asked, answer, ...more] = yield* UiMessages.messages()(facts(yield* store.log("s")))
@@ -80,14 +80,15 @@ describe("a run on a page", () => {
     Effect.gen(function*() {
       const overloaded = new RunError.RetryableError({ _tag: "Overloaded", message: "busy" })
       const { agent } = yield* TestAgent.make([
-        [text("wrong"), ScriptedModel.fail(overloaded)],
         [ScriptedModel.fail(overloaded)],
+        [parts({ type: "tool-params-delta", block: "a", tool: "work", delta: "{" }), ScriptedModel.fail(overloaded)],
+        [text("wrong"), ScriptedModel.fail(overloaded)],
         text("right")
       ])
       const run = yield* Effect.forkChild(UiPage.chunksOf(agent.stream({ sessionId: "s", input: "go" })))
       yield* TestClock.adjust("1 minute")
       const chunks = yield* Fiber.join(run)
-      assert.strictEqual(chunks.filter(({ type }) => type === "reset-step").length, 1)
+      assert.strictEqual(chunks.filter(({ type }) => type === "reset-step").length, 2)
       assert.deepStrictEqual(brief((yield* UiPage.read(chunks)).last), ["step-start", "text: right"])
     }))
 
@@ -179,6 +180,10 @@ describe("a run on a page", () => {
       const { errors, last } = yield* UiPage.read(yield* UiPage.chunksOf(agent.stream({ input: "go" })))
       assert.deepStrictEqual(errors, [])
       const shown = brief(last)
+      const byProvider = last!.parts.flatMap((part) =>
+        "providerExecuted" in part && part.providerExecuted === true ? [part.type] : []
+      )
+      assert.deepStrictEqual(byProvider, ["tool-search"])
       assert.include(shown, `tool-search {} output-available ["found"]`)
       assert.include(shown, "file image/png data:image/png;base64,aGk=")
       assert.include(shown, `tool-work {"n":1} output-error out of order`)
@@ -211,6 +216,7 @@ describe("a run on a page", () => {
         "text: cut \ud83d"
       ]
       assert.deepStrictEqual(brief((yield* UiPage.read(chunks)).last), shown)
+      assert.notInclude(JSON.stringify(chunks), "reasoning")
       const [, kept] = yield* UiMessages.messages({ sendReasoning: false })(facts(yield* store.log("s")))
       assert.deepStrictEqual(brief(kept), shown)
     }))
@@ -269,6 +275,22 @@ describe("a session on a page", () => {
     return end < 0 ? [] : [UiPage.plain({ id, parts: parts.slice(0, end + 1) })]
   }
 
+  it.effect("begins with all that the session began with, in order", () =>
+    Effect.gen(function*() {
+      const { agent, store } = yield* TestAgent.make([text("Fine.")])
+      const history = [{ role: "user", content: "Hi" }, { role: "assistant", content: "Hello." }] as const
+      const input = [{ role: "user", content: "It rains." }, { role: "user", content: "How are you?" }] as const
+      yield* agent.run({ sessionId: "s", runId: "r", history, input })
+      const messages = yield* UiMessages.messages()(facts(yield* store.log("s")))
+      assert.deepStrictEqual(messages.map((message) => [message.id, message.role, ...brief(message)]), [
+        ["r:history:0", "user", "text: Hi"],
+        ["r:history:1", "assistant", "text: Hello."],
+        ["r:0", "user", "text: It rains."],
+        ["r", "user", "text: How are you?"],
+        ["r:answer", "assistant", "step-start", "text: Fine."]
+      ])
+    }))
+
   it.effect.prop("begins with what its runs showed", [Logs.tidy], ([{ log }]) =>
     Effect.gen(function*() {
       const messages = yield* UiMessages.messages()(facts(log))
@@ -321,6 +343,27 @@ describe("what a page asks for", () => {
       assert.deepStrictEqual<unknown>(again, { ...asked, input: { ...input, runId: undefined } })
     }))
 
+  it.effect("is an answer to those questions that are answered, and open still", () =>
+    Effect.gen(function*() {
+      const call = (id: string, state: string, approved?: boolean) => ({
+        type: "tool-work",
+        toolCallId: id,
+        state,
+        approval: { id, ...(approved === undefined ? {} : { approved }) }
+      })
+      const parts = [
+        call("ran", "output-available", true),
+        call("answered", "approval-responded", true),
+        call("open", "approval-requested")
+      ]
+      const asked = yield* UiMessages.request({ id: "s", messages: [{ id: "r:answer", role: "assistant", parts }] })
+      assert.deepStrictEqual<unknown>(asked, {
+        _tag: "Answer",
+        sessionId: "s",
+        decisions: [{ sessionId: "s", approvalId: "answered", approved: true, reason: undefined }]
+      })
+    }))
+
   it.effect.each<readonly [body: unknown, message: string]>([
     [undefined, "is no request of a chat"],
     [{ id: "s" }, "has no message of a user"],
@@ -328,6 +371,8 @@ describe("what a page asks for", () => {
     [{ id: "s", messages: [{ id: "x", role: "system", parts: [] }] }, "has no message of a user"],
     [{ messages: [user()] }, "is no request of a chat"],
     [{ id: "s", messages: [user({ type: "file", mediaType: "image/png" })] }, `has a part of type "file"`],
+    [{ id: "s", messages: [user({ type: "text" })] }, `has a part of type "text"`],
+    [{ id: "s", messages: [user({ type: "reasoning", text: "hm" })] }, `has a part of type "reasoning"`],
     [{ id: "s", messages: [user({ type: "tool-x" })] }, `has a part of type "tool-x"`],
     [{ id: "s", messages: [{ role: "assistant", parts: [{ type: "text", text: "x" }] }] }, "answers no question"]
   ])("is refused where it is nothing of that: %j", ([body, message]) =>
