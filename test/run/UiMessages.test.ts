@@ -133,10 +133,17 @@ describe("a run on a page", () => {
       assert.strictEqual(last!.id, asked.id)
       // told again from the log, as to a page that was reloaded
       const log = yield* store.log("s")
-      const again = yield* UiPage.read(yield* UiPage.chunksOf(facts(log)))
+      const told = yield* UiPage.chunksOf(facts(log))
+      const again = yield* UiPage.read(told)
       assert.deepStrictEqual(brief(again.last), whole)
       const [, kept] = yield* UiMessages.messages()(facts(log))
       assert.deepStrictEqual(UiPage.plain(kept), UiPage.plain(again.last))
+      // a page that is not told of the questions knows of the answers: it gave them
+      const behind = log.slice(log.findIndex(({ _tag }) => _tag === "ApprovalResolved"))
+      const answersIn = (chunks: ReadonlyArray<UiMessages.Chunk>) =>
+        chunks.flatMap((chunk) => chunk.type === "tool-approval-response" ? [chunk.approved] : [])
+      assert.deepStrictEqual(answersIn(told), [true, false])
+      assert.deepStrictEqual(answersIn(yield* UiPage.chunksOf(facts(behind))), [])
     }))
 
   it.effect("that comes in the midst of an answer shows all of it", () =>
@@ -242,7 +249,7 @@ describe("the end of a run on a page", () => {
   it.effect("says that it was aborted, or limited, and is kept with what one says of it", () =>
     Effect.gen(function*() {
       const gate = yield* ScriptedModel.makeGate
-      const { agent } = yield* TestAgent.make([[text("half"), ScriptedModel.gate(gate)], TestAgent.work(1)])
+      const { agent, store } = yield* TestAgent.make([[text("half"), ScriptedModel.gate(gate)], TestAgent.work(1)])
       const run = yield* agent.start({ input: "go" })
       const aborted = yield* Effect.forkChild(UiPage.chunksOf(run.events))
       yield* gate.started
@@ -252,9 +259,12 @@ describe("the end of a run on a page", () => {
       const half = (yield* UiPage.read(chunks)).last?.parts.at(-1)
       assert.deepStrictEqual(UiPage.plain(half), { type: "text", text: "half", state: "done" })
       const options = { messageMetadata: ({ totals }: RunEvent.End) => ({ turns: totals.turns }) }
-      const limited = yield* UiPage.chunksOf(agent.stream({ input: "go", limits: { maxTurns: 1 } }), options)
+      const input = { sessionId: "s", input: "go", limits: { maxTurns: 1 } }
+      const limited = yield* UiPage.chunksOf(agent.stream(input), options)
       assert.deepStrictEqual(limited.at(-1), { type: "finish", finishReason: "other", messageMetadata: { turns: 1 } })
       assert.deepStrictEqual((yield* UiPage.read(limited)).last?.metadata, { turns: 1 })
+      const kept = yield* UiMessages.messages(options)(facts(yield* store.log("s")))
+      assert.deepStrictEqual(kept.map(({ metadata }) => metadata), [undefined, { turns: 1 }])
     }))
 })
 
@@ -279,16 +289,23 @@ describe("a session on a page", () => {
     Effect.gen(function*() {
       const { agent, store } = yield* TestAgent.make([text("Fine.")])
       const history = [{ role: "user", content: "Hi" }, { role: "assistant", content: "Hello." }] as const
-      const input = [{ role: "user", content: "It rains." }, { role: "user", content: "How are you?" }] as const
+      const file = {
+        type: "file",
+        mediaType: "image/png",
+        data: "https://a.test/sky.png",
+        fileName: "sky.png"
+      } as const
+      const input = [{ role: "user", content: [file] }, { role: "user", content: "How are you?" }] as const
       yield* agent.run({ sessionId: "s", runId: "r", history, input })
       const messages = yield* UiMessages.messages()(facts(yield* store.log("s")))
       assert.deepStrictEqual(messages.map((message) => [message.id, message.role, ...brief(message)]), [
         ["r:history:0", "user", "text: Hi"],
         ["r:history:1", "assistant", "text: Hello."],
-        ["r:0", "user", "text: It rains."],
+        ["r:0", "user", "file image/png https://a.test/sky.png"],
         ["r", "user", "text: How are you?"],
         ["r:answer", "assistant", "step-start", "text: Fine."]
       ])
+      assert.deepInclude(messages[2]!.parts[0], { filename: "sky.png" })
     }))
 
   it.effect.prop("begins with what its runs showed", [Logs.tidy], ([{ log }]) =>
@@ -371,6 +388,11 @@ describe("what a page asks for", () => {
     [{ id: "s", messages: [{ id: "x", role: "system", parts: [] }] }, "has no message of a user"],
     [{ messages: [user()] }, "is no request of a chat"],
     [{ id: "s", messages: [user({ type: "file", mediaType: "image/png" })] }, `has a part of type "file"`],
+    [{ id: "s", messages: [user({ type: "file", url: "https://a.test/a.png" })] }, `has a part of type "file"`],
+    [
+      { id: "s", messages: [user({ type: "reasoning-file", mediaType: "image/png", url: "https://a.test/a.png" })] },
+      `has a part of type "reasoning-file"`
+    ],
     [{ id: "s", messages: [user({ type: "text" })] }, `has a part of type "text"`],
     [{ id: "s", messages: [user({ type: "reasoning", text: "hm" })] }, `has a part of type "reasoning"`],
     [{ id: "s", messages: [user({ type: "tool-x" })] }, `has a part of type "tool-x"`],
