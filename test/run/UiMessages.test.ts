@@ -199,6 +199,24 @@ describe("a run on a page", () => {
       assert.isTrue(shown.some((part) => part.startsWith("tool-nothing {} output-error There is no such tool")))
     }))
 
+  it.effect("shows what the provider found turns behind its call", () =>
+    Effect.gen(function*() {
+      const result = (id: string) =>
+        ({ type: "tool-result", id, name: "search", result: id, isFailure: false }) as const
+      const { agent, store } = yield* TestAgent.make([
+        [
+          parts({ type: "tool-call", id: "web", name: "search", params: {}, providerExecuted: true }),
+          ScriptedModel.call("work", { n: 1 }, "a")
+        ],
+        [parts(result("web"), result("of no call")), text("Found.")]
+      ])
+      const { errors, last } = yield* UiPage.read(yield* UiPage.chunksOf(agent.stream({ sessionId: "s", input: "go" })))
+      assert.deepStrictEqual(errors, [])
+      assert.include(brief(last), `tool-search {} output-available "web"`)
+      const [, kept] = yield* UiMessages.messages()(facts(yield* store.log("s")))
+      assert.deepStrictEqual(brief(kept), brief(last))
+    }))
+
   it.effect("shows what its message says where that is not what came", () =>
     Effect.gen(function*() {
       const params = (block: string) => ({ type: "tool-params-delta", block, tool: "work", delta: "{" }) as const

@@ -63,21 +63,24 @@ export class UiAttempt {
   }
 
   /** What the settled message adds: calls and files. What was shown otherwise, or in part, is taken back and told whole. */
-  settled(content: ReadonlyArray<Message.AssistantPart>, sendReasoning: boolean): Array<Chunk> {
+  settled(
+    content: ReadonlyArray<Message.AssistantPart>,
+    sendReasoning: boolean,
+    ids: ReadonlyMap<string, string>
+  ): Array<Chunk> {
     const isRight = this.#textOf("text") === Message.textOf(content) &&
-      (!sendReasoning || this.#textOf("reasoning") === reasoningOf(content)) && this.#hasCallsOf(content)
-    if (isRight) return [...this.end(), ...UiContent.answer(this.turn, content, new Set(["other"]))]
+      (!sendReasoning || this.#textOf("reasoning") === reasoningOf(content)) && this.#hasCallsOf(ids)
+    if (isRight) return [...this.end(), ...UiContent.answer(this.turn, content, new Set(["other"]), ids)]
     const kinds = sendReasoning ? UiContent.all : new Set<UiContent.Kind>(["text", "other"])
     const taken: Array<Chunk> = this.isShown ? [{ type: "reset-step" }] : []
-    return [...taken, ...UiContent.answer(this.turn, content, kinds)]
+    return [...taken, ...UiContent.answer(this.turn, content, kinds, ids)]
   }
 
   #textOf(type: Block["type"]): string {
     return this.#blocks.map((block) => block.type === type ? block.text : "").join("")
   }
 
-  #hasCallsOf(content: ReadonlyArray<Message.AssistantPart>): boolean {
-    const ids = UiContent.callIds(this.turn, content)
+  #hasCallsOf(ids: ReadonlyMap<string, string>): boolean {
     return Array.from(this.#calls).every(([id, toolCallId]) => ids.get(id) === toolCallId)
   }
 }

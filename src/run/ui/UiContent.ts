@@ -12,9 +12,15 @@ export type Kind = "text" | "reasoning" | "other"
 
 export const all: ReadonlySet<Kind> = new Set(["text", "reasoning", "other"])
 
-/** An answer's calls as a page knows them, by the provider's id: as events name them, those of the provider apart. */
-export const callIds = (turn: number, content: ReadonlyArray<Message.AssistantPart>): ReadonlyMap<string, string> => {
-  const ids = new Map<string, string>()
+/**
+ * An answer's calls as a page knows them, by the provider's id: as events name them, those of the provider apart. Added to
+ * those `ids` that are known from answers before: a result of the provider's may come turns behind its call.
+ */
+export const callIds = (
+  turn: number,
+  content: ReadonlyArray<Message.AssistantPart>,
+  ids: Map<string, string> = new Map()
+): ReadonlyMap<string, string> => {
   let place = 0
   for (const part of content) {
     if (part.type !== "tool-call") continue
@@ -27,15 +33,14 @@ export const callIds = (turn: number, content: ReadonlyArray<Message.AssistantPa
 export const answer = (
   turn: number,
   content: ReadonlyArray<Message.AssistantPart>,
-  kinds: ReadonlySet<Kind>
-): Array<Chunk> => {
-  const ids = callIds(turn, content)
-  return content.flatMap((part, at): Array<Chunk> => {
+  kinds: ReadonlySet<Kind>,
+  ids: ReadonlyMap<string, string> = callIds(turn, content)
+): Array<Chunk> =>
+  content.flatMap((part, at): Array<Chunk> => {
     const isText = part.type === "text" || part.type === "reasoning"
     if (!kinds.has(isText ? part.type : "other")) return []
-    return isText ? text(`${turn}:${at}`, part) : [other(part, ids)]
+    return isText ? text(`${turn}:${at}`, part) : other(part, ids)
   })
-}
 
 const text = (id: string, { text, type }: Message.TextPart | Message.ReasoningPart): Array<Chunk> =>
   text === ""
@@ -44,18 +49,18 @@ const text = (id: string, { text, type }: Message.TextPart | Message.ReasoningPa
 
 type Other = Exclude<Message.AssistantPart, Message.TextPart | Message.ReasoningPart>
 
-const other = (part: Other, ids: ReadonlyMap<string, string>): Chunk => {
-  if (part.type === "file") return { type: "file", mediaType: part.mediaType, url: urlOf(part) }
-  const call = {
-    toolCallId: ids.get(part.id) ?? part.id,
-    ...(part.providerExecuted === true ? { providerExecuted: true } : {})
-  }
+const other = (part: Other, ids: ReadonlyMap<string, string>): Array<Chunk> => {
+  if (part.type === "file") return [{ type: "file", mediaType: part.mediaType, url: urlOf(part) }]
+  const toolCallId = ids.get(part.id)
+  // a page stops at the result of a call that it does not know
+  if (toolCallId === undefined) return []
+  const call = { toolCallId, ...(part.providerExecuted === true ? { providerExecuted: true } : {}) }
   if (part.type === "tool-call") {
-    return { type: "tool-input-available", ...call, toolName: part.name, input: part.params }
+    return [{ type: "tool-input-available", ...call, toolName: part.name, input: part.params }]
   }
   return part.isFailure
-    ? { type: "tool-output-error", ...call, errorText: inWords(part.result) }
-    : { type: "tool-output-available", ...call, output: part.result }
+    ? [{ type: "tool-output-error", ...call, errorText: inWords(part.result) }]
+    : [{ type: "tool-output-available", ...call, output: part.result }]
 }
 
 /** A result that is an error, for people. */

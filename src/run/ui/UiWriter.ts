@@ -26,6 +26,8 @@ export class UiWriter {
   readonly #options: Options
   #isStarted = false
   #attempt: UiAttempt | undefined
+  /** calls that the page was shown here, by the provider's id */
+  readonly #ids = new Map<string, string>()
   /** questions that the page was shown here */
   readonly #questions = new Set<string>()
   /** of the drive; what goes on behind it takes it back */
@@ -75,7 +77,8 @@ export class UiWriter {
       case "AssistantMessage": {
         const attempt = this.#at(event)
         this.#attempt = undefined
-        return attempt.settled(event.message.content, this.#sendsReasoning)
+        const { content } = event.message
+        return attempt.settled(content, this.#sendsReasoning, UiContent.callIds(event.turn, content, this.#ids))
       }
       case "ApprovalRequested": {
         const { approvalId, callId: toolCallId } = event
