@@ -108,6 +108,13 @@ describe("key facts", () => {
       assert.notInclude(compacted.at(-1)!.memory!.text, "Summary of")
     }))
 
+  it.effect("are asked for by their schema", () =>
+    Effect.gen(function*() {
+      const made = yield* Condensing.make(answers(4), strategy, [facts({ results: ["The build is red."] })])
+      yield* converse(made, 4)
+      assert.deepStrictEqual((yield* made.questions).map(({ output }) => output?.name), ["key_facts"])
+    }))
+
   it.effect("that are no JSON are asked for once more", () =>
     Effect.gen(function*() {
       const made = yield* Condensing.make(answers(4), strategy, [

@@ -184,19 +184,41 @@ describe("an answer of the condensing model", () => {
   ]
   const never = Stream.fromEffect(Effect.uninterruptible(Effect.never))
 
-  it.effect.each(["content-filter", "error"] as const)(
+  const once = { agent: { retry: RetryPolicy.make({ maxRetries: 0 }) } }
+
+  it.effect.each<readonly [string, ScriptedModel.Step, discarded: number]>([
+    ["a content filter", ScriptedModel.finish("content-filter"), 1],
+    ["an error", ScriptedModel.finish("error"), 1],
+    // nobody says what it cost
+    ["no finish", ScriptedModel.cut, 0]
+  ])(
     "that ends with %s replaces nothing",
-    (reason) =>
+    ([, end, discarded]) =>
       Effect.gen(function*() {
-        const half = [ScriptedModel.text("I cannot help"), ScriptedModel.finish(reason)]
-        const made = yield* Condensing.make(answers(3), strategy, [half])
+        const half = [ScriptedModel.text("I cannot help"), end]
+        const made = yield* Condensing.make(answers(3), strategy, [half], once)
         const exit = yield* Effect.flip(converse(made, inputs(4)))
         assert.strictEqual(exit.reason._tag, "CompactionFailed")
         const log = yield* made.store.log("s")
         assert.deepStrictEqual(RunLog.only(log, "ContextCompacted"), [])
-        assert.deepStrictEqual(RunLog.only(log, "CompactionDiscarded").length, 1)
+        assert.deepStrictEqual(RunLog.only(log, "CompactionDiscarded").length, discarded)
       })
   )
+
+  it.effect("that says nothing is a failed call: the same is asked again", () =>
+    Effect.gen(function*() {
+      const made = yield* Condensing.make(answers(4), strategy, [
+        ScriptedModel.text(" "),
+        ScriptedModel.text("They wanted all of it.")
+      ])
+      yield* converse(made, inputs(3))
+      const run = yield* Effect.forkChild(converse(made, inputs(1)))
+      yield* TestClock.adjust("1 minute")
+      const [compacted] = RunLog.only(yield* Fiber.join(run), "ContextCompacted")
+      assert.include(compacted?.memory?.text, "They wanted all of it.")
+      const [first, ...more] = yield* made.asked
+      assert.deepStrictEqual(more, [first])
+    }))
 
   it.effect("looks like no question about it, nor do the first words of the user", () =>
     Effect.gen(function*() {

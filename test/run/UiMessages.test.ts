@@ -65,9 +65,9 @@ describe("a run on a page", () => {
         "text: It is done."
       ])
       const seen = states.map((state) => brief(state).at(-1))
-      for (const state of ["reasoning: Let me ", "text: I ", "tool-look {} input-streaming", "text: It is "]) {
-        assert.include(seen, state)
-      }
+      const come = ["{}", `{"n":7}`].map((input) => `tool-look ${input} input-streaming`)
+      for (const state of ["reasoning: Let me ", "text: I ", ...come, "text: It is "]) assert.include(seen, state)
+      assert.notInclude(chunks.map(({ type }) => type), "reset-step")
       assert.strictEqual(last!.id, "r:answer")
       assert.deepStrictEqual(chunks.at(-1), { type: "finish", finishReason: "stop" })
       const [asked, answer, ...more] = yield* UiMessages.messages()(facts(yield* store.log("s")))
@@ -80,14 +80,15 @@ describe("a run on a page", () => {
     Effect.gen(function*() {
       const overloaded = new RunError.RetryableError({ _tag: "Overloaded", message: "busy" })
       const { agent } = yield* TestAgent.make([
-        [text("wrong"), ScriptedModel.fail(overloaded)],
         [ScriptedModel.fail(overloaded)],
+        [parts({ type: "tool-params-delta", block: "a", tool: "work", delta: "{" }), ScriptedModel.fail(overloaded)],
+        [text("wrong"), ScriptedModel.fail(overloaded)],
         text("right")
       ])
       const run = yield* Effect.forkChild(UiPage.chunksOf(agent.stream({ sessionId: "s", input: "go" })))
       yield* TestClock.adjust("1 minute")
       const chunks = yield* Fiber.join(run)
-      assert.strictEqual(chunks.filter(({ type }) => type === "reset-step").length, 1)
+      assert.strictEqual(chunks.filter(({ type }) => type === "reset-step").length, 2)
       assert.deepStrictEqual(brief((yield* UiPage.read(chunks)).last), ["step-start", "text: right"])
     }))
 
@@ -132,10 +133,17 @@ describe("a run on a page", () => {
       assert.strictEqual(last!.id, asked.id)
       // told again from the log, as to a page that was reloaded
       const log = yield* store.log("s")
-      const again = yield* UiPage.read(yield* UiPage.chunksOf(facts(log)))
+      const told = yield* UiPage.chunksOf(facts(log))
+      const again = yield* UiPage.read(told)
       assert.deepStrictEqual(brief(again.last), whole)
       const [, kept] = yield* UiMessages.messages()(facts(log))
       assert.deepStrictEqual(UiPage.plain(kept), UiPage.plain(again.last))
+      // a page that is not told of the questions knows of the answers: it gave them
+      const behind = log.slice(log.findIndex(({ _tag }) => _tag === "ApprovalResolved"))
+      const answersIn = (chunks: ReadonlyArray<UiMessages.Chunk>) =>
+        chunks.flatMap((chunk) => chunk.type === "tool-approval-response" ? [chunk.approved] : [])
+      assert.deepStrictEqual(answersIn(told), [true, false])
+      assert.deepStrictEqual(answersIn(yield* UiPage.chunksOf(facts(behind))), [])
     }))
 
   it.effect("that takes the place of one that waits is a message of its own", () =>
@@ -193,12 +201,34 @@ describe("a run on a page", () => {
       const { errors, last } = yield* UiPage.read(yield* UiPage.chunksOf(agent.stream({ input: "go" })))
       assert.deepStrictEqual(errors, [])
       const shown = brief(last)
+      const byProvider = last!.parts.flatMap((part) =>
+        "providerExecuted" in part && part.providerExecuted === true ? [part.type] : []
+      )
+      assert.deepStrictEqual(byProvider, ["tool-search"])
       assert.include(shown, `tool-search {} output-available ["found"]`)
       assert.include(shown, "file image/png data:image/png;base64,aGk=")
       assert.include(shown, `tool-work {"n":1} output-error out of order`)
       assert.strictEqual(shown.filter((part) => part.startsWith("tool-")).length, 4)
       assert.isTrue(shown.some((part) => part.startsWith(`tool-work {"n":"one"} output-error Invalid arguments`)))
       assert.isTrue(shown.some((part) => part.startsWith("tool-nothing {} output-error There is no such tool")))
+    }))
+
+  it.effect("shows what the provider found turns behind its call", () =>
+    Effect.gen(function*() {
+      const result = (id: string) =>
+        ({ type: "tool-result", id, name: "search", result: id, isFailure: false }) as const
+      const { agent, store } = yield* TestAgent.make([
+        [
+          parts({ type: "tool-call", id: "web", name: "search", params: {}, providerExecuted: true }),
+          ScriptedModel.call("work", { n: 1 }, "a")
+        ],
+        [parts(result("web"), result("of no call")), text("Found.")]
+      ])
+      const { errors, last } = yield* UiPage.read(yield* UiPage.chunksOf(agent.stream({ sessionId: "s", input: "go" })))
+      assert.deepStrictEqual(errors, [])
+      assert.include(brief(last), `tool-search {} output-available "web"`)
+      const [, kept] = yield* UiMessages.messages()(facts(yield* store.log("s")))
+      assert.deepStrictEqual(brief(kept), brief(last))
     }))
 
   it.effect("shows what its message says where that is not what came", () =>
@@ -225,6 +255,7 @@ describe("a run on a page", () => {
         "text: cut \ud83d"
       ]
       assert.deepStrictEqual(brief((yield* UiPage.read(chunks)).last), shown)
+      assert.notInclude(JSON.stringify(chunks), "reasoning")
       const [, kept] = yield* UiMessages.messages({ sendReasoning: false })(facts(yield* store.log("s")))
       assert.deepStrictEqual(brief(kept), shown)
     }))
@@ -286,7 +317,7 @@ describe("the end of a run on a page", () => {
   it.effect("says that it was aborted, or limited, and is kept with what one says of it", () =>
     Effect.gen(function*() {
       const gate = yield* ScriptedModel.makeGate
-      const { agent } = yield* TestAgent.make([[text("half"), ScriptedModel.gate(gate)], TestAgent.work(1)])
+      const { agent, store } = yield* TestAgent.make([[text("half"), ScriptedModel.gate(gate)], TestAgent.work(1)])
       const run = yield* agent.start({ input: "go" })
       const aborted = yield* Effect.forkChild(UiPage.chunksOf(run.events))
       yield* gate.started
@@ -296,9 +327,12 @@ describe("the end of a run on a page", () => {
       const half = (yield* UiPage.read(chunks)).last?.parts.at(-1)
       assert.deepStrictEqual(UiPage.plain(half), { type: "text", text: "half", state: "done" })
       const options = { messageMetadata: ({ totals }: RunEvent.End) => ({ turns: totals.turns }) }
-      const limited = yield* UiPage.chunksOf(agent.stream({ input: "go", limits: { maxTurns: 1 } }), options)
+      const input = { sessionId: "s", input: "go", limits: { maxTurns: 1 } }
+      const limited = yield* UiPage.chunksOf(agent.stream(input), options)
       assert.deepStrictEqual(limited.at(-1), { type: "finish", finishReason: "other", messageMetadata: { turns: 1 } })
       assert.deepStrictEqual((yield* UiPage.read(limited)).last?.metadata, { turns: 1 })
+      const kept = yield* UiMessages.messages(options)(facts(yield* store.log("s")))
+      assert.deepStrictEqual(kept.map(({ metadata }) => metadata), [undefined, { turns: 1 }])
     }))
 })
 
@@ -318,6 +352,29 @@ describe("a session on a page", () => {
     const end = parts.findLastIndex(({ type }) => type !== "step-start")
     return end < 0 ? [] : [UiPage.plain({ id, parts: parts.slice(0, end + 1) })]
   }
+
+  it.effect("begins with all that the session began with, in order", () =>
+    Effect.gen(function*() {
+      const { agent, store } = yield* TestAgent.make([text("Fine.")])
+      const history = [{ role: "user", content: "Hi" }, { role: "assistant", content: "Hello." }] as const
+      const file = {
+        type: "file",
+        mediaType: "image/png",
+        data: "https://a.test/sky.png",
+        fileName: "sky.png"
+      } as const
+      const input = [{ role: "user", content: [file] }, { role: "user", content: "How are you?" }] as const
+      yield* agent.run({ sessionId: "s", runId: "r", history, input })
+      const messages = yield* UiMessages.messages()(facts(yield* store.log("s")))
+      assert.deepStrictEqual(messages.map((message) => [message.id, message.role, ...brief(message)]), [
+        ["r:history:0", "user", "text: Hi"],
+        ["r:history:1", "assistant", "text: Hello."],
+        ["r:0", "user", "file image/png https://a.test/sky.png"],
+        ["r", "user", "text: How are you?"],
+        ["r:answer", "assistant", "step-start", "text: Fine."]
+      ])
+      assert.deepInclude(messages[2]!.parts[0], { filename: "sky.png" })
+    }))
 
   it.effect.prop("begins with what its runs showed", [Logs.tidy], ([{ log }]) =>
     Effect.gen(function*() {
@@ -386,6 +443,27 @@ describe("what a page asks for", () => {
       })
     }))
 
+  it.effect("is an answer to those questions that are answered, and open still", () =>
+    Effect.gen(function*() {
+      const call = (id: string, state: string, approved?: boolean) => ({
+        type: "tool-work",
+        toolCallId: id,
+        state,
+        approval: { id, ...(approved === undefined ? {} : { approved }) }
+      })
+      const parts = [
+        call("ran", "output-available", true),
+        call("answered", "approval-responded", true),
+        call("open", "approval-requested")
+      ]
+      const asked = yield* UiMessages.request({ id: "s", messages: [{ id: "r:answer", role: "assistant", parts }] })
+      assert.deepStrictEqual<unknown>(asked, {
+        _tag: "Answer",
+        sessionId: "s",
+        decisions: [{ sessionId: "s", approvalId: "answered", approved: true, reason: undefined }]
+      })
+    }))
+
   it.effect.each<readonly [body: unknown, message: string]>([
     [undefined, "is no request of a chat"],
     [{ id: "s" }, "has no message of a user"],
@@ -393,6 +471,13 @@ describe("what a page asks for", () => {
     [{ id: "s", messages: [{ id: "x", role: "system", parts: [] }] }, "has no message of a user"],
     [{ messages: [user()] }, "is no request of a chat"],
     [{ id: "s", messages: [user({ type: "file", mediaType: "image/png" })] }, `has a part of type "file"`],
+    [{ id: "s", messages: [user({ type: "file", url: "https://a.test/a.png" })] }, `has a part of type "file"`],
+    [
+      { id: "s", messages: [user({ type: "reasoning-file", mediaType: "image/png", url: "https://a.test/a.png" })] },
+      `has a part of type "reasoning-file"`
+    ],
+    [{ id: "s", messages: [user({ type: "text" })] }, `has a part of type "text"`],
+    [{ id: "s", messages: [user({ type: "reasoning", text: "hm" })] }, `has a part of type "reasoning"`],
     [{ id: "s", messages: [user({ type: "tool-x" })] }, `has a part of type "tool-x"`],
     [{ id: "s", messages: [{ role: "assistant", parts: [{ type: "text", text: "x" }] }] }, "answers no question"]
   ])("is refused where it is nothing of that: %j", ([body, message]) =>

@@ -12,6 +12,7 @@ import * as TestAgent from "./TestAgent.ts"
 export interface Condensing extends TestAgent.TestAgent {
   /** what the condensing model was asked, whole */
   readonly asked: Effect.Effect<ReadonlyArray<string>>
+  readonly questions: Effect.Effect<ReadonlyArray<ModelRequest>>
 }
 
 export const make = Effect.fnUntraced(function*(
@@ -25,7 +26,8 @@ export const make = Effect.fnUntraced(function*(
   )
   const context = Layer.provide(strategy, Layer.succeedContext(model))
   const made = yield* TestAgent.make(turns, { ...options, context })
-  return { ...made, asked: Effect.map(Context.get(model, ScriptedModel.Script).requests, (_) => _.map(textOf)) }
+  const questions = Context.get(model, ScriptedModel.Script).requests
+  return { ...made, questions, asked: Effect.map(questions, (_) => _.map(textOf)) }
 })
 
 /** All that a request says. */

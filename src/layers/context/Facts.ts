@@ -35,8 +35,8 @@ export const parse = (answer: string): Option.Option<typeof Added.Type> => {
   const [from, to] = [answer.indexOf("{"), answer.lastIndexOf("}")]
   if (from < 0 || to < from) return Option.none()
   try {
-    const given: unknown = JSON.parse(answer.slice(from, to + 1))
-    if (typeof given !== "object" || given === null) return Option.none()
+    // what begins with a brace is an object
+    const given: object = JSON.parse(answer.slice(from, to + 1))
     return decodeAdded({ ...none, closedPoints: [], ...given })
   } catch {
     return Option.none()

@@ -71,8 +71,12 @@ export class UiAttempt {
   }
 
   /** What the settled message adds. What was shown otherwise, in part, or in another order is taken back and told whole. */
-  settled(content: ReadonlyArray<Message.AssistantPart>, sendReasoning: boolean): Array<Chunk> {
-    const told = UiContent.told(this.turn, content, sendReasoning)
+  settled(
+    content: ReadonlyArray<Message.AssistantPart>,
+    sendReasoning: boolean,
+    calls: Map<string, string>
+  ): Array<Chunk> {
+    const told = UiContent.told(this.turn, content, sendReasoning, calls)
     const parts = told.filter(({ part }) => part.type !== "tool-result")
     if (!this.#shown.every((shown, at) => isOf(shown, parts[at]))) {
       return [{ type: "reset-step" }, ...told.flatMap(UiContent.whole)]

@@ -15,14 +15,15 @@ export interface Told {
 
 /**
  * The parts of an answer that a page is told of, in order. Its calls have the ids that events name them by, those of the provider
- * their own: what a provider calls ours need not be unique. A result of no call before it is left out.
+ * their own: what a provider calls ours need not be unique. They are added to `calls`, those of answers before by the provider's
+ * ids: a result may come turns behind its call. One of no call before it is left out.
  */
 export const told = (
   turn: number,
   content: ReadonlyArray<Message.AssistantPart>,
-  sendReasoning: boolean
+  sendReasoning: boolean,
+  calls: Map<string, string> = new Map()
 ): Array<Told> => {
-  const calls = new Map<string, string>()
   let place = 0
   return content.flatMap((part, at): Array<Told> => {
     switch (part.type) {

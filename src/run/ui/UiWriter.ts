@@ -26,6 +26,8 @@ export class UiWriter {
   readonly #options: Options
   #runId: string | undefined
   #attempt: UiAttempt | undefined
+  /** calls that the page was shown here, by the provider's id */
+  readonly #calls = new Map<string, string>()
   /** questions that the page was shown here */
   readonly #questions = new Set<string>()
   /** of the drive; what goes on behind it takes it back */
@@ -76,7 +78,7 @@ export class UiWriter {
       case "AssistantMessage": {
         const attempt = this.#at(event)
         this.#attempt = undefined
-        return attempt.settled(event.message.content, this.#sendsReasoning)
+        return attempt.settled(event.message.content, this.#sendsReasoning, this.#calls)
       }
       case "ApprovalRequested": {
         const { approvalId, callId: toolCallId } = event

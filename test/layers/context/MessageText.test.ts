@@ -30,6 +30,13 @@ describe("a message as text", () => {
     }
   )
 
+  it("names its files, as far as they have a name", () => {
+    const file = { type: "file", mediaType: "image/png", data: "aGk=" } as const
+    assert.deepStrictEqual(MessageText.texts([{ role: "user", content: [file, { ...file, fileName: "a.png" }] }]), [
+      "[user]\n(a file: image/png)\n(a file: a.png, image/png)"
+    ])
+  })
+
   it("is left out where it says nothing", () => {
     assert.deepStrictEqual(MessageText.texts([{ role: "assistant", content: [{ type: "reasoning", text: "hm" }] }]), [])
   })
