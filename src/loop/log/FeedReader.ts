@@ -77,7 +77,7 @@ export class FeedReader implements Watcher {
 
   push(pushed: Events): void {
     const events = this.#told === undefined ? pushed : this.#behind(this.#told, pushed)
-    if (!Arr.isReadonlyArrayNonEmpty(events)) return
+    if (events === undefined) return
     this.#buffer.push(events)
     this.#size += events.length
     if (this.#size > this.#limit) this.#compact()
@@ -113,15 +113,16 @@ export class FeedReader implements Watcher {
     return wasMissing
   }
 
-  /** Those of `events` that it was not told when it came. */
-  #behind(told: RunEvent.Delta, events: Events): ReadonlyArray<RunEvent.RunEvent> {
-    return events.filter((event) => {
+  /** Those of `events` that it was not told when it came, if there are any. */
+  #behind(told: RunEvent.Delta, events: Events): Events | undefined {
+    const rest = events.filter((event) => {
       if (!RunEvent.isDelta(event)) return true
       const isTold = event.turn === told.turn && event.attempt === told.attempt &&
         event.index < told.index + told.count!
       if (!isTold) this.#told = undefined
       return !isTold
     })
+    return Arr.isReadonlyArrayNonEmpty(rest) ? rest : undefined
   }
 
   /** After what runs now: a drive that publishes many arrays in a row wakes its reader once, and never runs its code. */

@@ -21,8 +21,15 @@ interface Block {
   readonly type: "text" | "reasoning"
   readonly id: string
   readonly deltas: Array<string>
-  readonly shown: SoFar.Block
+  /** the index of its first delta that was shown */
+  first: number | undefined
   metadata: Message.Metadata | undefined
+}
+
+/** The arguments of a call, and what they are for. */
+interface Params extends SoFar.Block {
+  readonly deltas: Array<string>
+  tool: string
 }
 
 const partOf = { text: "text-delta", reasoning: "reasoning-delta" } as const
@@ -44,8 +51,8 @@ export class Collector {
   readonly #open = new Map<string, Block>()
   /** what is held back of a block, by kind and id; mostly nothing ever is */
   #halves: Map<string, string> | undefined
-  /** by kind and id */
-  readonly #shown = new Map<string, SoFar.Block>()
+  /** what came of the arguments of calls, by block */
+  #params: Map<string, Params> | undefined
 
   constructor(runId: string, turn: number, attempt: number) {
     this.runId = runId
@@ -86,12 +93,11 @@ export class Collector {
       case "tool-params-delta": {
         const { attempt, runId, turn } = this
         const delta = this.#characters(part)
-        const shown = this.#shownOf("ToolParamsDelta", part.block)
+        const params = this.#paramsOf(part.block)
         // only the first one has to name it
-        if (part.tool !== undefined) shown.tool = part.tool
-        shown.index ??= this.#index
-        shown.deltas.push(part.delta)
-        const { block, tool } = shown
+        if (part.tool !== undefined) params.tool = part.tool
+        params.deltas.push(part.delta)
+        const { block, tool } = params
         deltas.push({ _tag: "ToolParamsDelta", runId, turn, attempt, index: this.#index++, block, delta, tool })
         return
       }
@@ -134,7 +140,13 @@ export class Collector {
   /** What was shown so far. */
   soFar(): ReadonlyArray<RunEvent.Delta> {
     const { attempt, runId, turn } = this
-    return SoFar.joined(this.#shown.values(), this.#index, { runId, turn, attempt })
+    const blocks = this.#content.flatMap((entry): Array<SoFar.Block> =>
+      entry.kind === "part"
+        ? []
+        : [{ _tag: eventOf[entry.type], block: entry.id, deltas: entry.deltas, index: entry.first }]
+    )
+    const all = [...blocks, ...(this.#params?.values() ?? [])]
+    return SoFar.joined(all, this.#index, { runId, turn, attempt })
   }
 
   /** A delta in whole characters: half a surrogate pair at its end comes with the block's next one. */
@@ -164,24 +176,22 @@ export class Collector {
     if (part.delta !== "") this.#current = block
     const delta = this.#characters(part)
     if (delta === "") return
-    block.shown.index ??= this.#index
+    block.first ??= this.#index
     const { attempt, runId, turn } = this
     deltas.push({ _tag: eventOf[type], runId, turn, attempt, index: this.#index++, block: block.id, delta })
   }
 
-  #shownOf(_tag: RunEvent.Delta["_tag"], block: string): SoFar.Block {
-    const key = `${_tag} ${block}`
-    const known = this.#shown.get(key)
+  #paramsOf(block: string): Params {
+    this.#params ??= new Map()
+    const known = this.#params.get(block)
     if (known !== undefined) return known
-    const shown: SoFar.Block = { _tag, block, deltas: [], index: undefined, tool: "" }
-    this.#shown.set(key, shown)
-    return shown
+    const params: Params = { _tag: "ToolParamsDelta", block, deltas: [], index: this.#index, tool: "" }
+    this.#params.set(block, params)
+    return params
   }
 
   #begin(type: Block["type"], id: string): Block {
-    const shown = this.#shownOf(eventOf[type], id)
-    const block: Block = { kind: "block", type, id, deltas: [], shown, metadata: undefined }
-    shown.deltas.push(block.deltas)
+    const block: Block = { kind: "block", type, id, deltas: [], first: undefined, metadata: undefined }
     this.#content.push(block)
     this.#open.set(`${type} ${id}`, block)
     if (this.#current?.id === id) this.#current = undefined

@@ -5,30 +5,42 @@
  */
 import type * as RunEvent from "../../run/RunEvent.ts"
 
-/** What came of a block, of those too that have its kind and id once more. */
+/** What came of a block, or of a call's arguments. */
 export interface Block {
   readonly _tag: RunEvent.Delta["_tag"]
   readonly block: string
-  /** as they came, those of each in an array: half a character at the end is not shown yet */
-  readonly deltas: Array<string | ReadonlyArray<string>>
-  /** that of the first delta that was shown */
-  index: number | undefined
+  /** as they came: half a character at the end is not shown yet */
+  readonly deltas: ReadonlyArray<string>
+  /** that of the first delta that was shown; undefined where none was */
+  readonly index: number | undefined
   /** what arguments are for */
-  tool: string
+  readonly tool?: string
 }
 
 /** In order of appearance, indices from 0 to `end` without a gap, also where blocks came interleaved. */
 export const joined = (
-  blocks: Iterable<Block>,
+  blocks: ReadonlyArray<Block>,
   end: number,
   place: Pick<RunEvent.Delta, "runId" | "turn" | "attempt">
 ): ReadonlyArray<RunEvent.Delta> => {
-  const shown = Array.from(blocks).filter(isShown).sort((one, other) => one.index - other.index)
-  return shown.map(({ _tag, block, deltas, index, tool }, at) => {
+  const shown = merged(blocks).filter(isShown).sort((one, other) => one.index - other.index)
+  return shown.map(({ _tag, block, deltas, index, tool = "" }, at) => {
     const count = (shown[at + 1]?.index ?? end) - index
-    const event = { ...place, index, count, block, delta: whole(deltas.flat().join("")) }
+    const event = { ...place, index, count, block, delta: whole(deltas.join("")) }
     return _tag === "ToolParamsDelta" ? { _tag, ...event, tool } : { _tag, ...event }
   })
+}
+
+/** Those of one kind and id are one: half a character of one is shown with the next. */
+const merged = (blocks: ReadonlyArray<Block>): Array<Block> => {
+  const byId = new Map<string, Block>()
+  for (const block of blocks) {
+    const key = `${block._tag} ${block.block}`
+    const known = byId.get(key)
+    const deltas = known === undefined ? block.deltas : [...known.deltas, ...block.deltas]
+    byId.set(key, { ...block, deltas, index: known?.index ?? block.index })
+  }
+  return [...byId.values()]
 }
 
 const isShown = (block: Block): block is Block & { readonly index: number } => block.index !== undefined
