@@ -258,7 +258,7 @@ describe("a run is resumed", () => {
       assert.deepStrictEqual(result._tag === "Completed" ? result.output.on : result.explain, new Date("2026-11-23"))
     }))
 
-  it.effect("in the layer's scope, where readers come and go", () =>
+  it.effect("in the layer's scope, whether it is read or not, with all deltas for who reads first", () =>
     Effect.gen(function*() {
       const gate = yield* ScriptedModel.makeGate
       const { agent, close, store } = yield* TestAgent.make([
@@ -269,11 +269,12 @@ describe("a run is resumed", () => {
       ])
       yield* Effect.flip(agent.run({ sessionId: "s", input: "go" }))
       const run = yield* agent.resumeStart({ sessionId: "s" })
-      yield* Stream.runDrain(Stream.take(run.events, 1))
       yield* gate.started
       assert.strictEqual((yield* agent.liveIn("s"))?.runId, run.runId)
       yield* gate.release
       assert.strictEqual((yield* run.result).text, "ab")
+      const deltas = RunLog.only(yield* Stream.runCollect(run.events), "TextDelta")
+      assert.deepStrictEqual(deltas.map(({ delta }) => delta), ["a", "b"])
       yield* Effect.flip(agent.run({ sessionId: "t", input: "go" }))
       yield* agent.resumeStart({ sessionId: "t" })
       yield* close
