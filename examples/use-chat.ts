@@ -71,7 +71,7 @@ export const Routes = HttpRouter.use(Effect.fnUntraced(function*(router) {
     NonRetryableError: (error: RunError.RunError) => Effect.succeed(toResponse(error)),
     SchemaError: (error: Schema.SchemaError) =>
       Effect.succeed(toResponse(RunError.invalidInput("path", error.message))),
-    HttpServerError: () => Effect.succeed(toResponse(RunError.invalidInput("body", "is no JSON")))
+    HttpServerError: () => Effect.succeed(toResponse(RunError.invalidInput("body", "the body is no JSON")))
   })
 
   /** What a run said in drives before this one, which began at `seq`. */

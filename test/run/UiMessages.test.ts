@@ -479,11 +479,14 @@ describe("what a page asks for", () => {
     [{ id: "s", messages: [user({ type: "text" })] }, `has a part of type "text"`],
     [{ id: "s", messages: [user({ type: "reasoning", text: "hm" })] }, `has a part of type "reasoning"`],
     [{ id: "s", messages: [user({ type: "tool-x" })] }, `has a part of type "tool-x"`],
-    [{ id: "s", messages: [{ role: "assistant", parts: [{ type: "text", text: "x" }] }] }, "answers no question"]
+    [
+      { id: "s", messages: [{ role: "assistant", parts: [{ type: "text", text: "x" }] }] },
+      "has an answer as its last message, which answers no question"
+    ]
   ])("is refused where it is nothing of that: %j", ([body, message]) =>
     Effect.gen(function*() {
       const error = yield* Effect.flip(UiMessages.request(body))
       assert.strictEqual(error.reason._tag, "InvalidInput")
-      assert.include(error.message, message)
+      assert.include(error.message, `the body ${message}`)
     }))
 })

@@ -46,7 +46,7 @@ const Body = Schema.Struct({
 
 const decode = Schema.decodeUnknownEffect(Body)
 
-const wrong = (message: string) => RunError.invalidInput("body", message)
+const wrong = (problem: string) => RunError.invalidInput("body", `the body ${problem}`)
 
 /**
  * Only the last message counts, or an answer before it that questions of are answered: the session has the others. A user's
