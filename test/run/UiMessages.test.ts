@@ -1,6 +1,6 @@
 /** Runs as the AI SDK's own reader of its UI message stream sees them. */
 import { assert, describe, it } from "@effect/vitest"
-import type { UIMessage, UIMessageChunk } from "ai"
+import type { UIMessage } from "ai"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Stream from "effect/Stream"
@@ -10,32 +10,10 @@ import type * as RunEvent from "../../src/run/RunEvent.ts"
 import * as UiMessages from "../../src/run/UiMessages.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as Approvals from "../support/Approvals.ts"
-import * as Logs from "../support/Logs.ts"
 import * as TestAgent from "../support/TestAgent.ts"
 import * as UiPage from "../support/UiPage.ts"
 
 const { parts, text } = ScriptedModel
-
-const facts = (log: ReadonlyArray<RunEvent.Durable>) => Stream.fromIterable(log)
-
-/** The parts of a page's message, briefly. */
-const brief = (message: unknown) => {
-  const { parts } = message as UIMessage
-  return parts.map((part) => {
-    if (part.type === "text" || part.type === "reasoning") return `${part.type}: ${part.text}`
-    if ("toolCallId" in part) {
-      const end = part.output === undefined ? part.errorText : JSON.stringify(part.output)
-      return `${part.type} ${JSON.stringify(part.input)} ${part.state}${end === undefined ? "" : ` ${end}`}`
-    }
-    return part.type === "file" ? `file ${part.mediaType} ${part.url}` : part.type
-  })
-}
-
-it("chunks and messages are the AI SDK's", () => {
-  const chunk = (chunk: UiMessages.Chunk): UIMessageChunk => chunk
-  const message = (message: UiMessages.UiMessage): UIMessage => message
-  assert.strictEqual([chunk, message].length, 2)
-})
 
 describe("a run on a page", () => {
   it.effect("shows reasoning, text and calls as they come, each once", () =>
@@ -55,7 +33,7 @@ describe("a run on a page", () => {
       const chunks = yield* UiPage.chunksOf(agent.stream({ sessionId: "s", runId: "r", input: "go" }))
       const { errors, last, states } = yield* UiPage.read(chunks)
       assert.deepStrictEqual(errors, [])
-      assert.deepStrictEqual(brief(last), [
+      assert.deepStrictEqual(UiPage.brief(last), [
         "step-start",
         "reasoning: Let me see.",
         "text: I look.",
@@ -64,15 +42,15 @@ describe("a run on a page", () => {
         "step-start",
         "text: It is done."
       ])
-      const seen = states.map((state) => brief(state).at(-1))
+      const seen = states.map((state) => UiPage.brief(state).at(-1))
       const come = ["{}", `{"n":7}`].map((input) => `tool-look ${input} input-streaming`)
       for (const state of ["reasoning: Let me ", "text: I ", ...come, "text: It is "]) assert.include(seen, state)
       assert.notInclude(chunks.map(({ type }) => type), "reset-step")
       assert.strictEqual(last!.id, "r:answer")
       assert.deepStrictEqual(chunks.at(-1), { type: "finish", finishReason: "stop" })
-      const [asked, answer, ...more] = yield* UiMessages.messages()(facts(yield* store.log("s")))
+      const [asked, answer, ...more] = yield* UiPage.opened(yield* store.log("s"))
       assert.deepStrictEqual(asked, { id: "r", role: "user", parts: [{ type: "text", text: "go" }] })
-      assert.deepStrictEqual(brief(answer), brief(last))
+      assert.deepStrictEqual(UiPage.brief(answer), UiPage.brief(last))
       assert.deepStrictEqual(more, [])
     }))
 
@@ -89,7 +67,7 @@ describe("a run on a page", () => {
       yield* TestClock.adjust("1 minute")
       const chunks = yield* Fiber.join(run)
       assert.strictEqual(chunks.filter(({ type }) => type === "reset-step").length, 2)
-      assert.deepStrictEqual(brief((yield* UiPage.read(chunks)).last), ["step-start", "text: right"])
+      assert.deepStrictEqual(UiPage.brief((yield* UiPage.read(chunks)).last), ["step-start", "text: right"])
     }))
 
   it.effect("has a question, waits with it, and goes on in the same message when it was answered", () =>
@@ -101,7 +79,7 @@ describe("a run on a page", () => {
       const first = yield* UiPage.chunksOf(agent.stream({ sessionId: "s", runId: "r", input: "go" }))
       assert.deepStrictEqual(first.at(-1), { type: "finish", finishReason: "tool-calls" })
       const asked = (yield* UiPage.read(first)).last!
-      assert.deepStrictEqual(brief(asked).slice(-2), [
+      assert.deepStrictEqual(UiPage.brief(asked).slice(-2), [
         `tool-work {"n":1} approval-requested`,
         `tool-work {"n":2} approval-requested`
       ])
@@ -129,21 +107,21 @@ describe("a run on a page", () => {
         "step-start",
         "text: Thanks."
       ]
-      assert.deepStrictEqual(brief(last), whole)
+      assert.deepStrictEqual(UiPage.brief(last), whole)
       assert.strictEqual(last!.id, asked.id)
       // told again from the log, as to a page that was reloaded
       const log = yield* store.log("s")
-      const told = yield* UiPage.chunksOf(facts(log))
+      const told = yield* UiPage.chunksOf(Stream.fromIterable(log))
       const again = yield* UiPage.read(told)
-      assert.deepStrictEqual(brief(again.last), whole)
-      const [, kept] = yield* UiMessages.messages()(facts(log))
+      assert.deepStrictEqual(UiPage.brief(again.last), whole)
+      const [, kept] = yield* UiPage.opened(log)
       assert.deepStrictEqual(UiPage.plain(kept), UiPage.plain(again.last))
       // a page that is not told of the questions knows of the answers: it gave them
       const behind = log.slice(log.findIndex(({ _tag }) => _tag === "ApprovalResolved"))
       const answersIn = (chunks: ReadonlyArray<UiMessages.Chunk>) =>
         chunks.flatMap((chunk) => chunk.type === "tool-approval-response" ? [chunk.approved] : [])
       assert.deepStrictEqual(answersIn(told), [true, false])
-      assert.deepStrictEqual(answersIn(yield* UiPage.chunksOf(facts(behind))), [])
+      assert.deepStrictEqual(answersIn(yield* UiPage.chunksOf(Stream.fromIterable(behind))), [])
     }))
 
   it.effect("that takes the place of one that waits is a message of its own", () =>
@@ -154,10 +132,10 @@ describe("a run on a page", () => {
       const { errors, last } = yield* UiPage.read(chunks)
       assert.deepStrictEqual(errors, [])
       assert.strictEqual(last!.id, "r2:answer")
-      assert.deepStrictEqual(brief(last), ["step-start", "text: As you like."])
-      const [, first, , second] = yield* UiMessages.messages()(facts(yield* store.log("s")))
-      assert.deepStrictEqual(brief(first), ["step-start", `tool-work {"n":1} output-denied`])
-      assert.deepStrictEqual([second?.id, brief(second)], [last!.id, brief(last)])
+      assert.deepStrictEqual(UiPage.brief(last), ["step-start", "text: As you like."])
+      const [, first, , second] = yield* UiPage.opened(yield* store.log("s"))
+      assert.deepStrictEqual(UiPage.brief(first), ["step-start", `tool-work {"n":1} output-denied`])
+      assert.deepStrictEqual([second?.id, UiPage.brief(second)], [last!.id, UiPage.brief(last)])
     }))
 
   it.effect("that comes in the midst of an answer shows all of it", () =>
@@ -178,8 +156,8 @@ describe("a run on a page", () => {
         yield* UiPage.read(yield* Fiber.join(early)),
         yield* UiPage.read(yield* Fiber.join(late))
       ]
-      assert.deepStrictEqual(brief(second.last), brief(first.last))
-      assert.include(brief(second.last), "text: Once upon a time.")
+      assert.deepStrictEqual(UiPage.brief(second.last), UiPage.brief(first.last))
+      assert.include(UiPage.brief(second.last), "text: Once upon a time.")
     }))
 
   it.effect("shows progress, failures, and what the provider itself did", () =>
@@ -200,7 +178,7 @@ describe("a run on a page", () => {
       ], { tool: () => Effect.fail("out of order") })
       const { errors, last } = yield* UiPage.read(yield* UiPage.chunksOf(agent.stream({ input: "go" })))
       assert.deepStrictEqual(errors, [])
-      const shown = brief(last)
+      const shown = UiPage.brief(last)
       const byProvider = last!.parts.flatMap((part) =>
         "providerExecuted" in part && part.providerExecuted === true ? [part.type] : []
       )
@@ -211,6 +189,63 @@ describe("a run on a page", () => {
       assert.strictEqual(shown.filter((part) => part.startsWith("tool-")).length, 4)
       assert.isTrue(shown.some((part) => part.startsWith(`tool-work {"n":"one"} output-error Invalid arguments`)))
       assert.isTrue(shown.some((part) => part.startsWith("tool-nothing {} output-error There is no such tool")))
+    }))
+
+  it.effect("shows as denied what a person denied, and as failed what a hook did", () =>
+    Effect.gen(function*() {
+      const { agent, store } = yield* Approvals.make(
+        [
+          [
+            ScriptedModel.call("work", { n: 1 }, "a"),
+            ScriptedModel.call("work", { n: 2 }, "b"),
+            ScriptedModel.call("look", { n: 2 }, "c")
+          ],
+          text("Well.")
+        ],
+        {
+          approver: Approvals.answering(({ params }) =>
+            (params as { n: number }).n === 1 ? Approvals.no("not one") : Approvals.yes
+          ),
+          agent: {
+            hooks: [{
+              name: "no-twos",
+              beforeToolCall: ({ params }) =>
+                Effect.succeed((params as { n: number }).n === 2 ? { _tag: "Deny", reason: "no twos" } : undefined)
+            }]
+          }
+        }
+      )
+      const { errors, last } = yield* UiPage.read(
+        yield* UiPage.chunksOf(agent.stream({ sessionId: "s", runId: "r", input: "go" }))
+      )
+      assert.deepStrictEqual(errors, [])
+      assert.deepStrictEqual(UiPage.brief(last).filter((part) => part.startsWith("tool-")), [
+        `tool-work {"n":1} output-denied`,
+        `tool-work {"n":2} output-error Denied: no twos`,
+        `tool-look {"n":2} output-error Denied: no twos`
+      ])
+      const [, kept] = yield* UiPage.opened(yield* store.log("s"))
+      assert.deepStrictEqual(UiPage.plain(kept), UiPage.plain(last))
+    }))
+
+  it.effect("shows as failed what a hook denied although a person had said yes", () =>
+    Effect.gen(function*() {
+      let isClosed = false
+      const { agent } = yield* Approvals.make([ScriptedModel.call("work", { n: 1 }, "a"), text("Well.")], {
+        agent: {
+          hooks: [{
+            name: "hours",
+            beforeToolCall: () => Effect.sync(() => isClosed ? { _tag: "Deny", reason: "closed" } : undefined)
+          }]
+        }
+      })
+      const before = yield* UiPage.read(yield* UiPage.chunksOf(agent.stream({ sessionId: "s", input: "go" })))
+      const [question] = yield* agent.approvals("s")
+      yield* agent.decide({ sessionId: "s", approvalId: question!.id, approved: true })
+      isClosed = true
+      const chunks = yield* UiPage.chunksOf(agent.resume({ sessionId: "s" }))
+      const { last } = yield* UiPage.read(chunks, before.last)
+      assert.include(UiPage.brief(last), `tool-work {"n":1} output-error Denied: closed`)
     }))
 
   it.effect("shows what the provider found turns behind its call", () =>
@@ -226,9 +261,9 @@ describe("a run on a page", () => {
       ])
       const { errors, last } = yield* UiPage.read(yield* UiPage.chunksOf(agent.stream({ sessionId: "s", input: "go" })))
       assert.deepStrictEqual(errors, [])
-      assert.include(brief(last), `tool-search {} output-available "web"`)
-      const [, kept] = yield* UiMessages.messages()(facts(yield* store.log("s")))
-      assert.deepStrictEqual(brief(kept), brief(last))
+      assert.include(UiPage.brief(last), `tool-search {} output-available "web"`)
+      const [, kept] = yield* UiPage.opened(yield* store.log("s"))
+      assert.deepStrictEqual(UiPage.brief(kept), UiPage.brief(last))
     }))
 
   it.effect("shows what its message says where that is not what came", () =>
@@ -254,10 +289,10 @@ describe("a run on a page", () => {
         "step-start",
         "text: cut \ud83d"
       ]
-      assert.deepStrictEqual(brief((yield* UiPage.read(chunks)).last), shown)
+      assert.deepStrictEqual(UiPage.brief((yield* UiPage.read(chunks)).last), shown)
       assert.notInclude(JSON.stringify(chunks), "reasoning")
-      const [, kept] = yield* UiMessages.messages({ sendReasoning: false })(facts(yield* store.log("s")))
-      assert.deepStrictEqual(brief(kept), shown)
+      const [, kept] = yield* UiPage.opened(yield* store.log("s"), { sendReasoning: false })
+      assert.deepStrictEqual(UiPage.brief(kept), shown)
     }))
 
   it.effect("shows parts in the order of their message, and calls by their place in it", () =>
@@ -289,9 +324,9 @@ describe("a run on a page", () => {
         "step-start",
         "text: C"
       ]
-      assert.deepStrictEqual(brief(last), shown)
-      const [, kept] = yield* UiMessages.messages()(facts(yield* store.log("s")))
-      assert.deepStrictEqual(brief(kept), shown)
+      assert.deepStrictEqual(UiPage.brief(last), shown)
+      const [, kept] = yield* UiPage.opened(yield* store.log("s"))
+      assert.deepStrictEqual(UiPage.brief(kept), shown)
     }))
 })
 
@@ -331,162 +366,7 @@ describe("the end of a run on a page", () => {
       const limited = yield* UiPage.chunksOf(agent.stream(input), options)
       assert.deepStrictEqual(limited.at(-1), { type: "finish", finishReason: "other", messageMetadata: { turns: 1 } })
       assert.deepStrictEqual((yield* UiPage.read(limited)).last?.metadata, { turns: 1 })
-      const kept = yield* UiMessages.messages(options)(facts(yield* store.log("s")))
+      const kept = yield* UiPage.opened(yield* store.log("s"), options)
       assert.deepStrictEqual(kept.map(({ metadata }) => metadata), [undefined, { turns: 1 }])
-    }))
-})
-
-describe("a session on a page", () => {
-  /** The facts of each run. */
-  const runsOf = (log: Logs.Log) => {
-    const runs = new Map<string, Array<RunEvent.Durable>>()
-    for (const event of log) runs.set(event.runId, [...(runs.get(event.runId) ?? []), event])
-    return [...runs.values()]
-  }
-
-  /** The AI SDK says nothing of a step that begins before there is something in it. */
-  const said = (
-    message: { readonly id: string; readonly parts: ReadonlyArray<{ readonly type: string }> } | undefined
-  ) => {
-    const { id = "", parts = [] } = message ?? {}
-    const end = parts.findLastIndex(({ type }) => type !== "step-start")
-    return end < 0 ? [] : [UiPage.plain({ id, parts: parts.slice(0, end + 1) })]
-  }
-
-  it.effect("begins with all that the session began with, in order", () =>
-    Effect.gen(function*() {
-      const { agent, store } = yield* TestAgent.make([text("Fine.")])
-      const history = [{ role: "user", content: "Hi" }, { role: "assistant", content: "Hello." }] as const
-      const file = {
-        type: "file",
-        mediaType: "image/png",
-        data: "https://a.test/sky.png",
-        fileName: "sky.png"
-      } as const
-      const input = [{ role: "user", content: [file] }, { role: "user", content: "How are you?" }] as const
-      yield* agent.run({ sessionId: "s", runId: "r", history, input })
-      const messages = yield* UiMessages.messages()(facts(yield* store.log("s")))
-      assert.deepStrictEqual(messages.map((message) => [message.id, message.role, ...brief(message)]), [
-        ["r:history:0", "user", "text: Hi"],
-        ["r:history:1", "assistant", "text: Hello."],
-        ["r:0", "user", "file image/png https://a.test/sky.png"],
-        ["r", "user", "text: How are you?"],
-        ["r:answer", "assistant", "step-start", "text: Fine."]
-      ])
-      assert.deepInclude(messages[2]!.parts[0], { filename: "sky.png" })
-    }))
-
-  it.effect.prop("begins with what its runs showed", [Logs.tidy], ([{ log }]) =>
-    Effect.gen(function*() {
-      const messages = yield* UiMessages.messages()(facts(log))
-      const answers = messages.filter(({ id }) => id.endsWith(":answer"))
-      const shown = yield* Effect.forEach(runsOf(log), (run) =>
-        Effect.map(
-          Effect.flatMap(UiPage.chunksOf(facts(run)), (chunks) => UiPage.read(chunks)),
-          ({ last }) => last
-        ))
-      assert.deepStrictEqual(answers.flatMap(said), shown.flatMap(said))
-      assert.strictEqual(new Set(messages.map(({ id }) => id)).size, messages.length)
-    }), { arbitrary: { runs: 100, seed: "pages" } })
-
-  it.effect.prop("is read whatever its log holds", [Logs.odd, Logs.seed], ([{ log }, seed]) =>
-    Effect.gen(function*() {
-      const part = Logs.subsequence(log, seed)
-      assert.isArray(yield* UiMessages.messages()(facts(part)))
-      assert.isArray(yield* UiPage.chunksOf(facts(part)))
-    }), { arbitrary: { runs: 100, seed: "odd pages" } })
-})
-
-describe("what a page asks for", () => {
-  const user = (...parts: ReadonlyArray<unknown>) => ({ id: "m1", role: "user", parts })
-
-  it.effect("is its last message, by its id, with its files", () =>
-    Effect.gen(function*() {
-      const file = { type: "file", mediaType: "image/png", url: "data:image/png;base64,aGk=", filename: "a.png" }
-      const messages = [
-        user({ type: "text", text: "before" }),
-        user({ type: "text", text: "Hi" }, file, { type: "data-x", data: 1 })
-      ]
-      const input = {
-        sessionId: "s",
-        runId: "m1",
-        input: [{
-          role: "user",
-          content: [
-            { type: "text", text: "Hi" },
-            { type: "file", mediaType: "image/png", data: "data:image/png;base64,aGk=", fileName: "a.png" }
-          ]
-        }]
-      }
-      const asked = { _tag: "Ask", sessionId: "s", input }
-      assert.deepStrictEqual<unknown>(
-        yield* UiMessages.request({ id: "s", messages, trigger: "submit-message" }),
-        asked
-      )
-      assert.deepStrictEqual<unknown>(yield* UiMessages.request({ id: "s", message: messages[1] }), asked)
-      const again = yield* UiMessages.request({ id: "s", messages, trigger: "regenerate-message" })
-      assert.deepStrictEqual<unknown>(again, { ...asked, input: { ...input, runId: undefined } })
-      // edited: what it said before has its id
-      const edited = yield* UiMessages.request({ id: "s", messages, trigger: "submit-message", messageId: "m1" })
-      assert.deepStrictEqual(edited, again)
-    }))
-
-  it.effect("is an answer to questions also where something was said since", () =>
-    Effect.gen(function*() {
-      const part = { type: "tool-work", state: "approval-responded", approval: { id: "r/1.0", approved: true } }
-      const messages = [{ id: "r:answer", role: "assistant", parts: [part] }, user({ type: "text", text: "Well?" })]
-      const request = yield* UiMessages.request({ id: "s", messages, trigger: "submit-message", messageId: "r:answer" })
-      assert.deepStrictEqual<unknown>(request, {
-        _tag: "Answer",
-        sessionId: "s",
-        decisions: [{ sessionId: "s", approvalId: "r/1.0", approved: true, reason: undefined }]
-      })
-    }))
-
-  it.effect("is an answer to those questions that are answered, and open still", () =>
-    Effect.gen(function*() {
-      const call = (id: string, state: string, approved?: boolean) => ({
-        type: "tool-work",
-        toolCallId: id,
-        state,
-        approval: { id, ...(approved === undefined ? {} : { approved }) }
-      })
-      const parts = [
-        call("ran", "output-available", true),
-        call("answered", "approval-responded", true),
-        call("open", "approval-requested")
-      ]
-      const asked = yield* UiMessages.request({ id: "s", messages: [{ id: "r:answer", role: "assistant", parts }] })
-      assert.deepStrictEqual<unknown>(asked, {
-        _tag: "Answer",
-        sessionId: "s",
-        decisions: [{ sessionId: "s", approvalId: "answered", approved: true, reason: undefined }]
-      })
-    }))
-
-  it.effect.each<readonly [body: unknown, message: string]>([
-    [undefined, "is no request of a chat"],
-    [{ id: "s" }, "has no message of a user"],
-    [{ id: "s", messages: [] }, "has no message of a user"],
-    [{ id: "s", messages: [{ id: "x", role: "system", parts: [] }] }, "has no message of a user"],
-    [{ messages: [user()] }, "is no request of a chat"],
-    [{ id: "s", messages: [user({ type: "file", mediaType: "image/png" })] }, `has a part of type "file"`],
-    [{ id: "s", messages: [user({ type: "file", url: "https://a.test/a.png" })] }, `has a part of type "file"`],
-    [
-      { id: "s", messages: [user({ type: "reasoning-file", mediaType: "image/png", url: "https://a.test/a.png" })] },
-      `has a part of type "reasoning-file"`
-    ],
-    [{ id: "s", messages: [user({ type: "text" })] }, `has a part of type "text"`],
-    [{ id: "s", messages: [user({ type: "reasoning", text: "hm" })] }, `has a part of type "reasoning"`],
-    [{ id: "s", messages: [user({ type: "tool-x" })] }, `has a part of type "tool-x"`],
-    [
-      { id: "s", messages: [{ role: "assistant", parts: [{ type: "text", text: "x" }] }] },
-      "has an answer as its last message, which answers no question"
-    ]
-  ])("is refused where it is nothing of that: %j", ([body, message]) =>
-    Effect.gen(function*() {
-      const error = yield* Effect.flip(UiMessages.request(body))
-      assert.strictEqual(error.reason._tag, "InvalidInput")
-      assert.include(error.message, `the body ${message}`)
     }))
 })

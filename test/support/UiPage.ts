@@ -1,5 +1,5 @@
 /** What a page of the AI SDK makes of chunks, by the AI SDK itself. */
-import { readUIMessageStream, type UIMessage, type UIMessageChunk } from "ai"
+import { readUIMessageStream, type UIMessage, type UIMessageChunk, validateUIMessages } from "ai"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import type * as RunError from "../../src/run/RunError.ts"
@@ -32,3 +32,26 @@ export const chunksOf = (
 
 /** A message as JSON has it, without what is undefined. */
 export const plain = (message: unknown): unknown => JSON.parse(JSON.stringify(message))
+
+/** The parts of a message, briefly. */
+export const brief = (message: unknown): Array<string> => {
+  const { parts } = message as UIMessage
+  return parts.map((part) => {
+    if (part.type === "text" || part.type === "reasoning") return `${part.type}: ${part.text}`
+    if ("toolCallId" in part) {
+      const end = part.output === undefined ? part.errorText : JSON.stringify(part.output)
+      return `${part.type} ${JSON.stringify(part.input)} ${part.state}${end === undefined ? "" : ` ${end}`}`
+    }
+    return part.type === "file" ? `file ${part.mediaType} ${part.url}` : part.type
+  })
+}
+
+/** What a page begins with of this log, which the AI SDK takes. */
+export const opened = (
+  log: ReadonlyArray<RunEvent.Durable>,
+  options?: Pick<UiMessages.Options, "sendReasoning" | "messageMetadata">
+): Effect.Effect<Array<UiMessages.UiMessage>> =>
+  Effect.tap(
+    UiMessages.messages(options)(Stream.fromIterable(log)),
+    (messages) => messages.length === 0 ? Effect.void : Effect.promise(() => validateUIMessages({ messages }))
+  )

@@ -27,10 +27,12 @@ export class Conversation {
       this.#runId = event.runId
       this.#writer = new UiWriter(this.#options)
       const { history = [], messages } = event.input
-      history.forEach((message, at) => this.#messages.push(said(`${event.runId}:history:${at}`, message)))
-      messages.forEach((message, at) =>
-        this.#messages.push(said(at === messages.length - 1 ? event.runId : `${event.runId}:${at}`, message))
+      const before = history.map((message, at) => said(`${event.runId}:history:${at}`, message))
+      const now = messages.map((message, at) =>
+        said(at === messages.length - 1 ? event.runId : `${event.runId}:${at}`, message)
       )
+      // to the AI SDK a message without parts is none
+      this.#messages.push(...[...before, ...now].filter(({ parts }) => parts.length > 0))
     }
     this.#put(this.#writer?.take(event))
     return this

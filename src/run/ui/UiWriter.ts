@@ -22,14 +22,23 @@ export interface Options {
 /** The message that a run's answer is on a page. The run may have the id of the user's message. */
 export const messageIdOf = (runId: string): string => `${runId}:answer`
 
+type Resolved = Extract<RunEvent.Durable, { _tag: "ApprovalResolved" }>
+type Settled = Extract<RunEvent.Durable, { _tag: "ToolSettled" }>
+
+interface Question {
+  readonly approvalId: string
+  /** undefined until it is answered */
+  approved: boolean | undefined
+}
+
 export class UiWriter {
   readonly #options: Options
   #runId: string | undefined
   #attempt: UiAttempt | undefined
   /** calls that the page was shown here, by the provider's id */
   readonly #calls = new Map<string, string>()
-  /** questions that the page was shown here */
-  readonly #questions = new Set<string>()
+  /** the questions that the page was shown here, by call */
+  readonly #questions = new Map<string, Question>()
   /** of the drive; what goes on behind it takes it back */
   #end: RunEvent.End | undefined
   #error: RunError.RunError | undefined
@@ -82,7 +91,7 @@ export class UiWriter {
       }
       case "ApprovalRequested": {
         const { approvalId, callId: toolCallId } = event
-        this.#questions.add(approvalId)
+        this.#questions.set(toolCallId, { approvalId, approved: undefined })
         return [{ type: "tool-approval-request", approvalId, toolCallId }]
       }
       case "ApprovalResolved":
@@ -90,7 +99,7 @@ export class UiWriter {
       case "ToolProgress":
         return [{ type: "tool-output-available", toolCallId: event.callId, output: event.value, preliminary: true }]
       case "ToolSettled":
-        return settled(event)
+        return this.#settled(event)
       case "InputReceived": {
         const parts = event.messages.flatMap(UiContent.user)
         return [{ type: "steering-message", id: `${event.runId}:${event.seq}`, parts }]
@@ -122,9 +131,36 @@ export class UiWriter {
   }
 
   /** A page that was not shown the question knows of the answer already: it gave it. */
-  #resolved({ approvalId, approved, reason }: Extract<RunEvent.Durable, { _tag: "ApprovalResolved" }>): Array<Chunk> {
-    if (!this.#questions.delete(approvalId)) return []
+  #resolved(
+    { approvalId, approved, callId, reason }: Pick<Resolved, "approvalId" | "approved" | "callId" | "reason">
+  ): Array<Chunk> {
+    const question = this.#questions.get(callId)
+    if (question?.approvalId !== approvalId || question.approved !== undefined) return []
+    question.approved = approved
     return [{ type: "tool-approval-response", approvalId, approved, ...(reason === undefined ? {} : { reason }) }]
+  }
+
+  /** What became of a call; one that ran with other arguments than the model's is shown with those. */
+  #settled({ callId: toolCallId, edited, hook, outcome, tool }: Settled): Array<Chunk> {
+    const input: Array<Chunk> = edited === undefined
+      ? []
+      : [{ type: "tool-input-available", toolCallId, toolName: tool, input: edited }]
+    if (outcome._tag === "Succeeded") {
+      return [...input, { type: "tool-output-available", toolCallId, output: outcome.result }]
+    }
+    if (outcome._tag === "Denied" && hook === undefined && this.#isNo(toolCallId)) {
+      const { approvalId = "" } = this.#questions.get(toolCallId) ?? {}
+      const answered = this.#resolved({ approvalId, approved: false, callId: toolCallId, reason: outcome.reason })
+      return [...answered, { type: "tool-output-denied", toolCallId }]
+    }
+    const errorText = UiContent.inWords(ToolOutcome.toResult(outcome).result)
+    return [...input, { type: "tool-output-error", toolCallId, errorText }]
+  }
+
+  /** To a page a call is denied that a person was asked about; one that was not shown here, the page was asked about before. */
+  #isNo(callId: string): boolean {
+    const question = this.#questions.get(callId)
+    return question === undefined ? !Array.from(this.#calls.values()).includes(callId) : question.approved !== true
   }
 
   #endOf(end: RunEvent.End): Array<Chunk> {
@@ -151,20 +187,4 @@ export class UiWriter {
   #failed(error: RunError.RunError): Chunk {
     return { type: "error", errorText: this.#options.onError?.(error) ?? "An error occurred." }
   }
-}
-
-/** What became of a call; one that ran with other arguments than the model's is shown with those. */
-const settled = (event: Extract<RunEvent.Durable, { _tag: "ToolSettled" }>): Array<Chunk> => {
-  const { callId: toolCallId, edited, outcome, tool } = event
-  const input: Array<Chunk> = edited === undefined
-    ? []
-    : [{ type: "tool-input-available", toolCallId, toolName: tool, input: edited }]
-  return [...input, outcomeOf(toolCallId, outcome)]
-}
-
-const outcomeOf = (toolCallId: string, outcome: ToolOutcome.ToolOutcome): Chunk => {
-  if (outcome._tag === "Succeeded") return { type: "tool-output-available", toolCallId, output: outcome.result }
-  if (outcome._tag === "Denied") return { type: "tool-output-denied", toolCallId }
-  const errorText = UiContent.inWords(ToolOutcome.toResult(outcome).result)
-  return { type: "tool-output-error", toolCallId, errorText }
 }

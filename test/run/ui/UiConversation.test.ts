@@ -1,0 +1,72 @@
+/** What a page begins with is what the AI SDK made of the runs before. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Stream from "effect/Stream"
+import type * as RunEvent from "../../../src/run/RunEvent.ts"
+import * as ScriptedModel from "../../../src/testing/ScriptedModel.ts"
+import * as Logs from "../../support/Logs.ts"
+import * as TestAgent from "../../support/TestAgent.ts"
+import * as UiPage from "../../support/UiPage.ts"
+
+const { text } = ScriptedModel
+
+describe("a session on a page", () => {
+  /** The facts of each run. */
+  const runsOf = (log: Logs.Log) => {
+    const runs = new Map<string, Array<RunEvent.Durable>>()
+    for (const event of log) runs.set(event.runId, [...(runs.get(event.runId) ?? []), event])
+    return [...runs.values()]
+  }
+
+  /** The AI SDK says nothing of a step that begins before there is something in it. */
+  const said = (
+    message: { readonly id: string; readonly parts: ReadonlyArray<{ readonly type: string }> } | undefined
+  ) => {
+    const { id = "", parts = [] } = message ?? {}
+    const end = parts.findLastIndex(({ type }) => type !== "step-start")
+    return end < 0 ? [] : [UiPage.plain({ id, parts: parts.slice(0, end + 1) })]
+  }
+
+  it.effect("begins with all that the session began with, in order", () =>
+    Effect.gen(function*() {
+      const { agent, store } = yield* TestAgent.make([text("Fine.")])
+      const history = [{ role: "user", content: "Hi" }, { role: "assistant", content: "Hello." }] as const
+      const file = {
+        type: "file",
+        mediaType: "image/png",
+        data: "https://a.test/sky.png",
+        fileName: "sky.png"
+      } as const
+      const input = [{ role: "user", content: [file] }, { role: "user", content: "How are you?" }] as const
+      yield* agent.run({ sessionId: "s", runId: "r", history, input })
+      const messages = yield* UiPage.opened(yield* store.log("s"))
+      assert.deepStrictEqual(messages.map((message) => [message.id, message.role, ...UiPage.brief(message)]), [
+        ["r:history:0", "user", "text: Hi"],
+        ["r:history:1", "assistant", "text: Hello."],
+        ["r:0", "user", "file image/png https://a.test/sky.png"],
+        ["r", "user", "text: How are you?"],
+        ["r:answer", "assistant", "step-start", "text: Fine."]
+      ])
+      assert.deepInclude(messages[2]!.parts[0], { filename: "sky.png" })
+    }))
+
+  it.effect.prop("begins with what its runs showed", [Logs.tidy], ([{ log }]) =>
+    Effect.gen(function*() {
+      const messages = yield* UiPage.opened(log)
+      const answers = messages.filter(({ id }) => id.endsWith(":answer"))
+      const shown = yield* Effect.forEach(runsOf(log), (run) =>
+        Effect.map(
+          Effect.flatMap(UiPage.chunksOf(Stream.fromIterable(run)), (chunks) => UiPage.read(chunks)),
+          ({ last }) => last
+        ))
+      assert.deepStrictEqual(answers.flatMap(said), shown.flatMap(said))
+      assert.strictEqual(new Set(messages.map(({ id }) => id)).size, messages.length)
+    }), { arbitrary: { runs: 100, seed: "pages" } })
+
+  it.effect.prop("is read whatever its log holds", [Logs.odd, Logs.seed], ([{ log }, seed]) =>
+    Effect.gen(function*() {
+      const part = Logs.subsequence(log, seed)
+      assert.isArray(yield* UiPage.opened(part))
+      assert.isArray(yield* UiPage.chunksOf(Stream.fromIterable(part)))
+    }), { arbitrary: { runs: 100, seed: "odd pages" } })
+})

@@ -1,0 +1,98 @@
+/** What the AI SDK's transport sends is read as what an agent is asked for, or refused. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as UiMessages from "../../../src/run/UiMessages.ts"
+
+describe("what a page asks for", () => {
+  const user = (...parts: ReadonlyArray<unknown>) => ({ id: "m1", role: "user", parts })
+
+  it.effect("is its last message, by its id, with its files", () =>
+    Effect.gen(function*() {
+      const file = { type: "file", mediaType: "image/png", url: "data:image/png;base64,aGk=", filename: "a.png" }
+      const messages = [
+        user({ type: "text", text: "before" }),
+        user({ type: "text", text: "Hi" }, file, { type: "data-x", data: 1 })
+      ]
+      const input = {
+        sessionId: "s",
+        runId: "m1",
+        input: [{
+          role: "user",
+          content: [
+            { type: "text", text: "Hi" },
+            { type: "file", mediaType: "image/png", data: "data:image/png;base64,aGk=", fileName: "a.png" }
+          ]
+        }]
+      }
+      const asked = { _tag: "Ask", sessionId: "s", input }
+      assert.deepStrictEqual<unknown>(
+        yield* UiMessages.request({ id: "s", messages, trigger: "submit-message" }),
+        asked
+      )
+      assert.deepStrictEqual<unknown>(yield* UiMessages.request({ id: "s", message: messages[1] }), asked)
+      const again = yield* UiMessages.request({ id: "s", messages, trigger: "regenerate-message" })
+      assert.deepStrictEqual<unknown>(again, { ...asked, input: { ...input, runId: undefined } })
+      // edited: what it said before has its id
+      const edited = yield* UiMessages.request({ id: "s", messages, trigger: "submit-message", messageId: "m1" })
+      assert.deepStrictEqual(edited, again)
+    }))
+
+  it.effect("is an answer to questions also where something was said since", () =>
+    Effect.gen(function*() {
+      const part = { type: "tool-work", state: "approval-responded", approval: { id: "r/1.0", approved: true } }
+      const messages = [{ id: "r:answer", role: "assistant", parts: [part] }, user({ type: "text", text: "Well?" })]
+      const request = yield* UiMessages.request({ id: "s", messages, trigger: "submit-message", messageId: "r:answer" })
+      assert.deepStrictEqual<unknown>(request, {
+        _tag: "Answer",
+        sessionId: "s",
+        decisions: [{ sessionId: "s", approvalId: "r/1.0", approved: true, reason: undefined }]
+      })
+    }))
+
+  it.effect("is an answer to those questions that are answered, and open still", () =>
+    Effect.gen(function*() {
+      const call = (id: string, state: string, approved?: boolean) => ({
+        type: "tool-work",
+        toolCallId: id,
+        state,
+        approval: { id, ...(approved === undefined ? {} : { approved }) }
+      })
+      const parts = [
+        call("ran", "output-available", true),
+        call("answered", "approval-responded", true),
+        call("open", "approval-requested")
+      ]
+      const asked = yield* UiMessages.request({ id: "s", messages: [{ id: "r:answer", role: "assistant", parts }] })
+      assert.deepStrictEqual<unknown>(asked, {
+        _tag: "Answer",
+        sessionId: "s",
+        decisions: [{ sessionId: "s", approvalId: "answered", approved: true, reason: undefined }]
+      })
+    }))
+
+  it.effect.each<readonly [body: unknown, message: string]>([
+    [undefined, "is no request of a chat"],
+    [{ id: "s" }, "has no message of a user"],
+    [{ id: "s", messages: [] }, "has no message of a user"],
+    [{ id: "s", messages: [{ id: "x", role: "system", parts: [] }] }, "has no message of a user"],
+    [{ messages: [user()] }, "is no request of a chat"],
+    [{ id: "s", messages: [user({ type: "file", mediaType: "image/png" })] }, `has a part of type "file"`],
+    [{ id: "s", messages: [user({ type: "file", url: "https://a.test/a.png" })] }, `has a part of type "file"`],
+    [
+      { id: "s", messages: [user({ type: "reasoning-file", mediaType: "image/png", url: "https://a.test/a.png" })] },
+      `has a part of type "reasoning-file"`
+    ],
+    [{ id: "s", messages: [user({ type: "text" })] }, `has a part of type "text"`],
+    [{ id: "s", messages: [user({ type: "reasoning", text: "hm" })] }, `has a part of type "reasoning"`],
+    [{ id: "s", messages: [user({ type: "tool-x" })] }, `has a part of type "tool-x"`],
+    [
+      { id: "s", messages: [{ role: "assistant", parts: [{ type: "text", text: "x" }] }] },
+      "has an answer as its last message, which answers no question"
+    ]
+  ])("is refused where it is nothing of that: %j", ([body, message]) =>
+    Effect.gen(function*() {
+      const error = yield* Effect.flip(UiMessages.request(body))
+      assert.strictEqual(error.reason._tag, "InvalidInput")
+      assert.include(error.message, `the body ${message}`)
+    }))
+})
