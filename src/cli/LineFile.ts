@@ -33,7 +33,10 @@ export const readWhole = (file: string): Effect.Effect<string, Refusal> =>
 /** How the command names what it reads. */
 export const nameOf = (file: string): string => file === "-" ? "standard input" : `the file ${JSON.stringify(file)}`
 
-/** Makes a file for this user alone of what `fill` writes, page by page; none is left where it fails, and one that is there is not touched. */
+/**
+ * Makes a file for this user alone of what `fill` writes, page by page; none is left where it fails, and one that is there is
+ * not touched.
+ */
 export const writeNew = <R>(
   file: string,
   fill: (write: (text: string) => Effect.Effect<void, Refusal>) => Effect.Effect<void, Ended | Refusal, R>

@@ -22,8 +22,8 @@ export interface LiveRun {
   /** Awaits the drive's first event in the store; fails when the run is refused. */
   readonly begun: Effect.Effect<void, RunError.RunError>
   /**
-   * Every fact from the drive's first event on, then what happens live, from the beginning of the answer under way on. Each reader
-   * may come, go and lag.
+   * Every fact from the drive's first event on, then what happens live, from the beginning of the answer under way on. Each
+   * reader may come, go and lag.
    */
   readonly events: Stream.Stream<RunEvent.RunEvent, RunError.RunError>
   /** Awaits the end. */

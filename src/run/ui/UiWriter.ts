@@ -37,6 +37,8 @@ export class UiWriter {
   #attempt: UiAttempt | undefined
   /** calls that the page was shown here, by the provider's id */
   readonly #calls = new Map<string, string>()
+  /** turns whose answer the page was shown here */
+  readonly #turns = new Set<number>()
   /** the questions that the page was shown here, by call */
   readonly #questions = new Map<string, Question>()
   /** of the drive; what goes on behind it takes it back */
@@ -87,6 +89,7 @@ export class UiWriter {
       case "AssistantMessage": {
         const attempt = this.#at(event)
         this.#attempt = undefined
+        this.#turns.add(event.turn)
         return attempt.settled(event.message.content, this.#sendsReasoning, this.#calls)
       }
       case "ApprovalRequested": {
@@ -131,36 +134,44 @@ export class UiWriter {
   }
 
   /** A page that was not shown the question knows of the answer already: it gave it. */
-  #resolved(
-    { approvalId, approved, callId, reason }: Pick<Resolved, "approvalId" | "approved" | "callId" | "reason">
-  ): Array<Chunk> {
+  #resolved({ approvalId, approved, callId, reason }: Resolved): Array<Chunk> {
     const question = this.#questions.get(callId)
-    if (question?.approvalId !== approvalId || question.approved !== undefined) return []
+    return question?.approvalId === approvalId ? this.#answer(question, approved, reason) : []
+  }
+
+  /** The first one counts. */
+  #answer(question: Question, approved: boolean, reason: string | undefined): Array<Chunk> {
+    if (question.approved !== undefined) return []
     question.approved = approved
+    const { approvalId } = question
     return [{ type: "tool-approval-response", approvalId, approved, ...(reason === undefined ? {} : { reason }) }]
   }
 
   /** What became of a call; one that ran with other arguments than the model's is shown with those. */
-  #settled({ callId: toolCallId, edited, hook, outcome, tool }: Settled): Array<Chunk> {
+  #settled(event: Settled): Array<Chunk> {
+    const { callId: toolCallId, edited, outcome, tool } = event
     const input: Array<Chunk> = edited === undefined
       ? []
       : [{ type: "tool-input-available", toolCallId, toolName: tool, input: edited }]
     if (outcome._tag === "Succeeded") {
       return [...input, { type: "tool-output-available", toolCallId, output: outcome.result }]
     }
-    if (outcome._tag === "Denied" && hook === undefined && this.#isNo(toolCallId)) {
-      const { approvalId = "" } = this.#questions.get(toolCallId) ?? {}
-      const answered = this.#resolved({ approvalId, approved: false, callId: toolCallId, reason: outcome.reason })
+    if (outcome._tag === "Denied" && this.#isNo(event)) {
+      const question = this.#questions.get(toolCallId)
+      const answered = question === undefined ? [] : this.#answer(question, false, outcome.reason)
       return [...answered, { type: "tool-output-denied", toolCallId }]
     }
     const errorText = UiContent.inWords(ToolOutcome.toResult(outcome).result)
     return [...input, { type: "tool-output-error", toolCallId, errorText }]
   }
 
-  /** To a page a call is denied that a person was asked about; one that was not shown here, the page was asked about before. */
-  #isNo(callId: string): boolean {
+  /**
+   * To a page a call is denied that a person was asked about, and failed where a hook said no. About one that was not shown
+   * here the page was asked before.
+   */
+  #isNo({ callId, hook, turn }: Settled): boolean {
     const question = this.#questions.get(callId)
-    return question === undefined ? !Array.from(this.#calls.values()).includes(callId) : question.approved !== true
+    return hook === undefined && (question === undefined ? !this.#turns.has(turn) : question.approved !== true)
   }
 
   #endOf(end: RunEvent.End): Array<Chunk> {

@@ -4,6 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import type * as RunEvent from "../../../src/run/RunEvent.ts"
 import * as ScriptedModel from "../../../src/testing/ScriptedModel.ts"
+import * as Drafts from "../../../src/testing/sessions/Drafts.ts"
 import * as Logs from "../../support/Logs.ts"
 import * as TestAgent from "../../support/TestAgent.ts"
 import * as UiPage from "../../support/UiPage.ts"
@@ -48,6 +49,22 @@ describe("a session on a page", () => {
         ["r:answer", "assistant", "step-start", "text: Fine."]
       ])
       assert.deepInclude(messages[2]!.parts[0], { filename: "sky.png" })
+    }))
+
+  it.effect("begins with failed calls where nobody was asked, also where two have one id", () =>
+    Effect.gen(function*() {
+      const log = Drafts.log(
+        Drafts.started("go"),
+        Drafts.turnStarted(1),
+        Drafts.assistant([Drafts.call("work"), Drafts.call("work")]),
+        Drafts.settled("1.0", { _tag: "Denied", reason: "no" }),
+        Drafts.settled("1.1", { _tag: "Denied", reason: "no" })
+      )
+      const [, answer] = yield* UiPage.opened(log)
+      assert.deepStrictEqual(UiPage.brief(answer).slice(1), [
+        "tool-work {} output-error Denied: no",
+        "tool-work {} output-error Denied: no"
+      ])
     }))
 
   it.effect.prop("begins with what its runs showed", [Logs.tidy], ([{ log }]) =>
