@@ -167,6 +167,32 @@ describe("a layer that closes", () => {
     }))
 })
 
+describe("a `Runs` of one's own", () => {
+  it.effect("may drive on a fiber that can be interrupted: the run ends, and is in the log with its end", () =>
+    Effect.gen(function*() {
+      const driving = yield* Deferred.make<Fiber.Fiber<void>>()
+      const runs = Layer.effect(
+        Runs,
+        Effect.map(Effect.scope, (scope) => ({
+          start: (run, drive) =>
+            Effect.forkIn(drive(Effect.void), scope, { startImmediately: true }).pipe(
+              Effect.flatMap((fiber) => Deferred.succeed(driving, fiber)),
+              Effect.as(run)
+            ),
+          live: () => Effect.undefined,
+          inSession: () => Effect.undefined
+        }))
+      )
+      const gate = yield* ScriptedModel.makeGate
+      const { agent, store } = yield* TestAgent.make([[ScriptedModel.gate(gate)]], { runs })
+      const run = yield* agent.start({ sessionId: "s", runId: "r", input: "go" })
+      yield* gate.started
+      yield* Fiber.interrupt(yield* Deferred.await(driving))
+      assert.deepInclude((yield* store.log("s")).at(-1), { _tag: "RunAborted", reason: "shutdown" })
+      assert.deepInclude(yield* run.result, { _tag: "Aborted", reason: "shutdown" })
+    }))
+})
+
 describe("the live runs of a process", () => {
   const run = (runId: string, sessionId: string, canonicalInput = "{}"): LiveRun => ({
     runId,
