@@ -196,6 +196,25 @@ describe("an abort", () => {
       yield* Aborted.answers(made)
     }))
 
+  it.effect("of a run that is being cut off for another reason is not announced, and waits for that end", () =>
+    Effect.gen(function*() {
+      const gate = yield* ScriptedModel.makeGate
+      const stuck: ScriptedModel.Gate = { ...gate, wait: Effect.uninterruptible(gate.wait) }
+      const { agent, store } = yield* TestAgent.make([[ScriptedModel.gate(stuck)]])
+      const stream = agent.stream({ sessionId: "s", runId: "r", input: "go" })
+      const reader = yield* Effect.forkChild(Stream.runDrain(stream))
+      yield* gate.started
+      const run = (yield* agent.live("r"))!
+      const leaving = yield* Effect.forkChild(Fiber.interrupt(reader), { startImmediately: true })
+      const aborting = yield* Effect.forkChild(run.abort, { startImmediately: true })
+      yield* TestClock.adjust("5 seconds")
+      yield* Fiber.joinAll([leaving, aborting])
+      const log = yield* store.log("s")
+      assert.strictEqual(RunLog.endOf(log), "RunAborted(consumer)")
+      assert.notInclude(RunLog.tags(log), "AbortRequested")
+      yield* gate.release
+    }))
+
   it.effect("of a model that cannot be interrupted leaves it behind after the grace period", () =>
     Effect.gen(function*() {
       const gate = yield* ScriptedModel.makeGate
