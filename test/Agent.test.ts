@@ -227,6 +227,35 @@ describe("a typed answer", () => {
       assert.strictEqual(second?.messages.at(-1)?.role, "user")
     }))
 
+  it.effect("is shown as it grows, the corrected one anew", () =>
+    Effect.gen(function*() {
+      const Trip = Schema.Struct({ city: Schema.String, days: Schema.Array(Schema.Finite) })
+      const turns = [
+        [ScriptedModel.text("I look. "), ScriptedModel.call("get_weather", { city: "Oslo" })],
+        ScriptedModel.text("{\"city\":", "\"Os", "lo\"", ",\"day\":", "1}"),
+        ScriptedModel.text("```json\n{\"city\":\"Oslo\",", "\"days\":[1", "]}\n```")
+      ]
+      const below = Layer.mergeAll(
+        Fiberloop.layer,
+        SessionStoreMemory.layer,
+        ScriptedModel.layer(turns),
+        Weather.toLayer({ get_weather: () => Effect.succeed({ celsius: 4 }) })
+      )
+      const agent = yield* Agent.make({ instructions: "", toolkit: Weather, output: Trip }).pipe(
+        Effect.provide(yield* Layer.build(below))
+      )
+      const shown = yield* agent.stream({ input: "Oslo" }).pipe(RunEvents.partialOutput(Trip), Stream.runCollect)
+      assert.deepStrictEqual<ReadonlyArray<unknown>>(shown, [
+        {},
+        { city: "Os" },
+        { city: "Oslo" },
+        { city: "Oslo", day: 1 },
+        { city: "Oslo" },
+        { city: "Oslo", days: [] },
+        { city: "Oslo", days: [1] }
+      ])
+    }))
+
   it.effect("that does not fit twice fails the run", () =>
     Effect.gen(function*() {
       const { agent, script } = yield* typed([ScriptedModel.text("three"), ScriptedModel.text("four")])

@@ -10,7 +10,7 @@ import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
-import type * as Stream from "effect/Stream"
+import * as Stream from "effect/Stream"
 import {
   Agent,
   type Approver,
@@ -21,6 +21,7 @@ import {
   Hooks,
   ModelOpenAi,
   RetryPolicy,
+  RunEvents,
   SessionStore,
   SessionStoreMemory,
   StopWhen,
@@ -298,6 +299,45 @@ export const programs = {
     same<ReturnType<typeof live.steer>>()<Effect.Effect<Delivery.Delivery, RunError.RunError>>()
     // @ts-expect-error only the user speaks
     live.steer([{ role: "assistant", content: "x" }])
+  },
+
+  partialOutput: (events: Stream.Stream<RunEvent.RunEvent, RunError.RunError>) => {
+    interface Category {
+      readonly name: string
+      readonly subs: ReadonlyArray<Category>
+    }
+    const Category = Schema.Struct({
+      name: Schema.String,
+      subs: Schema.Array(Schema.suspend((): Schema.Codec<Category> => Category))
+    })
+    const Shape = Schema.Struct({
+      kind: Schema.Literals(["a", "b"]),
+      count: Schema.optionalKey(Schema.Finite),
+      note: Schema.optional(Schema.NullOr(Schema.String)),
+      days: Schema.Array(Schema.Struct({ on: Schema.Date, ok: Schema.Boolean })),
+      pair: Schema.Tuple([Schema.String, Schema.Finite]),
+      by: Schema.Record(Schema.String, Schema.BigInt),
+      any: Schema.Unknown
+    })
+    const partial = events.pipe(RunEvents.partialOutput(Shape))
+    same<typeof partial>()<
+      Stream.Stream<{
+        readonly kind?: string
+        readonly count?: number
+        readonly note?: string | null
+        readonly days?: ReadonlyArray<{ readonly on?: Schema.Json; readonly ok?: boolean }>
+        readonly pair?: ReadonlyArray<string | number>
+        readonly by?: { readonly [x: string]: Schema.Json | undefined }
+        readonly any?: Schema.Json
+      }, RunError.RunError>
+    >()
+    const categories = events.pipe(RunEvents.partialOutput(Category))
+    const depth = Stream.map(categories, ({ subs }) => subs?.[0]?.subs?.[0]?.name)
+    same<Stream.Success<typeof depth>>()<string | undefined>()
+    const json = events.pipe(RunEvents.partialOutput(Schema.Json))
+    same<Stream.Success<typeof json>>()<Schema.Json>()
+    const kinds = events.pipe(RunEvents.partialOutput(Schema.Union([Schema.Literals(["a", "b"]), Schema.Null])))
+    same<Stream.Success<typeof kinds>>()<string | null>()
   },
 
   asText: () => {

@@ -1,9 +1,14 @@
 /** Views of a stream of run events, for consumers. */
 import type * as Cause from "effect/Cause"
 import type * as Duration from "effect/Duration"
+import type * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import * as Message from "./Message.ts"
+import type { PartialOutput } from "./partial/PartialOutput.ts"
+import { PartialReading } from "./partial/PartialReading.ts"
 import * as RunEvent from "./RunEvent.ts"
+
+export type { PartialOutput } from "./partial/PartialOutput.ts"
 
 /**
  * Neighbouring deltas of one block joined; `RetryScheduled`, `StatusChanged` and `ToolProgress` left out. Nothing of
@@ -109,3 +114,21 @@ const missing = (seen: string, whole: string): ReadonlyArray<string> => {
   if (whole.length === seen.length) return []
   return whole.startsWith(seen) ? [whole.slice(seen.length)] : ["\n", whole]
 }
+
+/**
+ * The typed answer as it grows, of an agent with this `output` schema: the JSON that the model has written so far. Each
+ * value goes on from the one before: strings as far as they came, lists and objects with what is in them already; keys,
+ * numbers and literals when they are whole. What did not change is the same object. Answers of very many members are shown
+ * in bigger steps. The last value of an answer is the whole of it.
+ *
+ * The schema types the values, as they are before it decodes them, and checks nothing: `output` of the result is what
+ * was checked. An attempt that is made again, a turn and a correction begin anew. Behind a text that is no JSON nothing
+ * follows until then.
+ */
+export const partialOutput = <S extends Schema.Constraint>(_output: S) =>
+<E, R>(
+  self: Stream.Stream<RunEvent.RunEvent, E, R>
+): Stream.Stream<PartialOutput<S["Encoded"]>, E, R> =>
+  self.pipe(
+    Stream.mapAccum(() => new PartialReading(), (reading, event) => [reading, reading.read(event)])
+  ) as Stream.Stream<PartialOutput<S["Encoded"]>, E, R>

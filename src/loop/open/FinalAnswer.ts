@@ -5,6 +5,7 @@
  */
 import * as Schema from "effect/Schema"
 import * as Bounds from "../../run/log/Bounds.ts"
+import { unfenced } from "../../run/partial/Fence.ts"
 import type * as Definition from "../env/Definition.ts"
 
 type Output = Definition.Output
@@ -20,9 +21,6 @@ export const make = <A>(schema: Schema.ConstraintCodec<A, unknown, never, never>
     decode: (text) => decode(unfenced(text))
   }
 }
-
-/** Models like to put JSON into a Markdown fence. */
-const unfenced = (text: string): string => /^\s*```(?:json)?\s*\n([\s\S]*?)\n\s*```\s*$/.exec(text)?.[1] ?? text
 
 /** Instructions, with what is said of the final answer behind them; empty where there is nothing to say. */
 export const systemText = (instructions: string, output: Output | undefined): string => {

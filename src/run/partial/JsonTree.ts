@@ -1,0 +1,164 @@
+/**
+ * The value of a JSON text as far as its tokens have come. A string is there as far as it came, without half a
+ * character at its end; keys, numbers and literals when they are whole.
+ *
+ * Does not own the text (`JsonLexer`), nor how often the value is asked for.
+ */
+import type * as Schema from "effect/Schema"
+import type { Tokens } from "./JsonLexer.ts"
+
+/** A list or an object that has not ended. Only what it holds already is in it, and nobody else has it. */
+type Open =
+  | { readonly items: Array<Schema.Json> }
+  | { readonly members: Record<string, Schema.Json>; count: number; key: string }
+
+type Expected = "value" | "item or end" | "key" | "key or end" | "colon" | "comma or end" | "nothing"
+
+export class JsonTree implements Tokens {
+  /** The value is not what it was when it was last asked for. */
+  isChanged = false
+  /** how many things the value is copied of when it is asked for */
+  cost = 0
+  #root: Schema.Json | undefined
+  readonly #open: Array<Open> = []
+  #expected: Expected = "value"
+  #string: "none" | "key" | "value" = "none"
+  #text = ""
+  /** half a character behind `#text` */
+  #half = ""
+
+  /** As it is now, for ever: what has ended is shared with the values before, what is open is copied. */
+  get value(): Schema.Json | undefined {
+    this.isChanged = false
+    let value = this.#string === "value" ? this.#text : this.#root
+    for (let at = this.#open.length - 1; at >= 0; at--) value = copy(this.#open[at]!, value)
+    return value
+  }
+
+  /** The text is whole: a number or a literal that is all of it counts, as nothing but white space follows. */
+  end(): void {
+    if (isBare(this.#root)) this.isChanged = true
+  }
+
+  mark(mark: string): boolean {
+    const expected = this.#expected
+    switch (mark) {
+      case "{":
+        return this.#enter({ members: {}, count: 0, key: "" }, "key or end")
+      case "[":
+        return this.#enter({ items: [] }, "item or end")
+      case "}":
+        return (expected === "key or end" || (expected === "comma or end" && this.#key !== undefined)) && this.#leave()
+      case "]":
+        return (expected === "item or end" || (expected === "comma or end" && this.#key === undefined)) && this.#leave()
+      case ":":
+        return expected === "colon" && this.#expect("value")
+      default:
+        return expected === "comma or end" && this.#expect(this.#key === undefined ? "value" : "key")
+    }
+  }
+
+  stringBegins(): boolean {
+    const isKey = this.#expected === "key" || this.#expected === "key or end"
+    if (!isKey && !this.#takesValue) return false
+    this.#string = isKey ? "key" : "value"
+    this.#text = ""
+    if (!isKey) this.isChanged = true
+    return true
+  }
+
+  stringGoesOn(piece: string): void {
+    const text = this.#half + piece
+    const isHalf = (text.charCodeAt(text.length - 1) & 0xfc00) === 0xd800
+    this.#half = isHalf ? text.slice(-1) : ""
+    this.#show(isHalf ? text.slice(0, -1) : text)
+  }
+
+  stringEnds(): void {
+    this.#show(this.#half)
+    this.#half = ""
+    const isKey = this.#string === "key"
+    this.#string = "none"
+    if (!isKey) return this.#add(this.#text)
+    const open = this.#open.at(-1)!
+    if ("key" in open) open.key = this.#text
+    this.#expected = "colon"
+  }
+
+  scalar(value: number | boolean | null): boolean {
+    if (!this.#takesValue) return false
+    this.#add(value)
+    if (this.#open.length > 0) this.isChanged = true
+    return true
+  }
+
+  /** The end of a fence, behind all. */
+  other(character: string): boolean {
+    return character === "`" && this.#expected === "nothing"
+  }
+
+  get #takesValue(): boolean {
+    return this.#expected === "value" || this.#expected === "item or end"
+  }
+
+  /** The key of the object that is open, `undefined` in a list. */
+  get #key(): string | undefined {
+    const open = this.#open.at(-1)
+    return open !== undefined && "key" in open ? open.key : undefined
+  }
+
+  #expect(expected: Expected): boolean {
+    this.#expected = expected
+    return true
+  }
+
+  #show(text: string): void {
+    this.#text += text
+    if (text !== "" && this.#string === "value") this.isChanged = true
+  }
+
+  #enter(open: Open, expected: Expected): boolean {
+    if (!this.#takesValue) return false
+    this.#open.push(open)
+    this.cost++
+    this.isChanged = true
+    return this.#expect(expected)
+  }
+
+  #leave(): boolean {
+    const open = this.#open.pop()!
+    this.cost -= 1 + ("items" in open ? open.items.length : open.count)
+    this.#add("items" in open ? open.items.slice() : open.members)
+    return true
+  }
+
+  /** A value has ended. */
+  #add(value: Schema.Json): void {
+    const open = this.#open.at(-1)
+    this.#expected = open === undefined ? "nothing" : "comma or end"
+    if (open === undefined) {
+      this.#root = value
+      return
+    }
+    this.cost++
+    if ("items" in open) {
+      open.items.push(value)
+      return
+    }
+    open.count++
+    // an assignment to this name would set the prototype
+    if (open.key === "__proto__") Object.defineProperty(open.members, open.key, { ...own, value })
+    else open.members[open.key] = value
+  }
+}
+
+const own = { configurable: true, enumerable: true, writable: true }
+
+/** With the value that is under way in it, where there is one. */
+const copy = (open: Open, value: Schema.Json | undefined): Schema.Json => {
+  if ("items" in open) return value === undefined ? open.items.slice() : [...open.items, value]
+  return value === undefined ? { ...open.members } : { ...open.members, [open.key]: value }
+}
+
+const isBare = (root: Schema.Json | undefined): boolean =>
+  root !== undefined && typeof root !== "string" && !(typeof root === "object" && root !== null)

@@ -1,0 +1,88 @@
+/**
+ * What a reader of events has of the answer under way, as JSON that grows. What an answer costs is linear in its
+ * length, however it is cut and nested: where much had to be copied, it is shown in bigger steps.
+ *
+ * Does not own the JSON (`JsonTree`), nor whether the answer fits a schema.
+ */
+import type * as Schema from "effect/Schema"
+import * as Message from "../Message.ts"
+import * as RunEvent from "../RunEvent.ts"
+import { Unfencing } from "./Fence.ts"
+import { JsonLexer } from "./JsonLexer.ts"
+import { JsonTree } from "./JsonTree.ts"
+
+type Values = ReadonlyArray<Schema.Json>
+
+const none: Values = []
+
+/** So many things may be copied for each value that is shown. */
+const copies = 256
+/** And beyond these so many for each character that came since the one before. */
+const copiesPerCharacter = 4
+
+export class PartialReading {
+  #text = new Text()
+  /** the delta that was read last, and the index of the next one */
+  #last: RunEvent.Delta | undefined
+  #next = 0
+
+  /** What the answer is with this event, where that is something new. */
+  read(event: RunEvent.RunEvent): Values {
+    if (RunEvent.isDelta(event)) return this.#delta(event)
+    return event._tag === "AssistantMessage" ? this.#settled(Message.textOf(event.message.content)) : none
+  }
+
+  #delta(event: RunEvent.Delta): Values {
+    if (event.index === 0) this.#text = new Text()
+    // behind a gap the settled message says the rest
+    else if (event.index !== this.#next || !isOfOneAttempt(event, this.#last)) return none
+    this.#last = event
+    this.#next = event.index + (event.count ?? 1)
+    return event._tag === "TextDelta" ? this.#text.push(event.delta) : none
+  }
+
+  #settled(whole: string): Values {
+    // blocks that came interleaved stand one behind the other in the message
+    const text = whole.startsWith(this.#text.seen) ? this.#text : new Text()
+    this.#text = new Text()
+    this.#last = undefined
+    return text.end(whole)
+  }
+}
+
+/** The text of one attempt. */
+class Text {
+  seen = ""
+  readonly #unfencing = new Unfencing()
+  readonly #tree = new JsonTree()
+  readonly #lexer = new JsonLexer(this.#tree)
+  /** characters that came since a value was shown */
+  #fresh = 0
+
+  push(piece: string): Values {
+    this.#read(piece)
+    return this.#fresh * copiesPerCharacter >= this.#tree.cost - copies ? this.#value() : none
+  }
+
+  end(whole: string): Values {
+    this.#read(whole.slice(this.seen.length))
+    this.#lexer.end()
+    this.#tree.end()
+    return this.#value()
+  }
+
+  #read(piece: string): void {
+    this.seen += piece
+    this.#fresh += piece.length
+    this.#lexer.push(this.#unfencing.push(piece))
+  }
+
+  #value(): Values {
+    if (this.#lexer.isBroken || !this.#tree.isChanged) return none
+    this.#fresh = 0
+    return [this.#tree.value!]
+  }
+}
+
+const isOfOneAttempt = (one: RunEvent.Delta, other: RunEvent.Delta | undefined): boolean =>
+  one.attempt === other?.attempt && one.turn === other.turn && one.runId === other.runId
