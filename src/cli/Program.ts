@@ -26,7 +26,7 @@ export const program = (
   version: string
 ): Effect.Effect<number, never, Input | Output | Signals> =>
   Effect.gen(function*() {
-    const words = helpLast(args)
+    const words = helpOnCommands(helpLast(args))
     const presenter = yield* presenterOf(words)
     return yield* Command.runWith(CommandLine.command, { version })(operandsLast(words)).pipe(
       Effect.as(codes.completed as number),
@@ -58,9 +58,22 @@ const completions = Effect.map(printer, (print) =>
     })
   }))
 
-/** `help show` is `show --help`. */
-const helpLast = (args: ReadonlyArray<string>): ReadonlyArray<string> =>
-  args[0] === "help" ? [...args.slice(1), "--help"] : args
+/** `help show` is `show --help`, and `help help` is `help`. */
+const helpLast = (args: ReadonlyArray<string>): ReadonlyArray<string> => {
+  if (args[0] !== "help") return args
+  return args[1] === "help" ? helpLast(args.slice(1)) : [...args.slice(1), "--help"]
+}
+
+/** A command that is none is an error, which effect/cli finds only where no help is asked for. */
+const helpOnCommands = (args: ReadonlyArray<string>): ReadonlyArray<string> => {
+  const [first = "-"] = args
+  return first.startsWith("-") || isCommand(first) ? args : args.slice(0, 1)
+}
+
+const isCommand = (word: string): boolean =>
+  CommandLine.command.subcommands.some(({ commands }) =>
+    commands.some(({ alias, name }) => name === word || alias === word)
+  )
 
 /** A task such as "-5 + 3" is no flag: an expression that begins with a sign goes behind `--`. */
 const operandsLast = (args: ReadonlyArray<string>): ReadonlyArray<string> => {

@@ -127,6 +127,17 @@ describe("the command refuses", () => {
       )
     }))
 
+  it.effect("help on a command that is none", () =>
+    Effect.gen(function*() {
+      for (const words of [["help", "sohw"], ["sohw", "--help"], ["sohw", "-h"], ["sohw", "--help=true"]]) {
+        const { code, stderr, stdout } = yield* invoke(words)
+        assert.deepStrictEqual(
+          [code, stderr, stdout],
+          [2, "fiberloop: there is no command \"sohw\", did you mean show? (see fiberloop --help)\n", ""]
+        )
+      }
+    }))
+
   it.effect("a flag in front of its command, and says where it stands", () =>
     Effect.gen(function*() {
       for (
@@ -309,9 +320,10 @@ describe("the command", () => {
 
   it.effect("helps with a command also where help is asked for as a command", () =>
     Effect.gen(function*() {
-      for (const [words, flag] of [[["help"], ["--help"]], [["help", "show"], ["show", "--help"]]] as const) {
-        const { code, stdout } = yield* invoke(words)
-        assert.deepStrictEqual([code, stdout], [0, (yield* invoke(flag)).stdout])
+      for (const [words, of] of [["help", ""], ["help help", ""], ["help show", "show"], ["help help show", "show"]]) {
+        const { code, stdout } = yield* invoke(words!.split(" "))
+        const { stdout: told } = yield* invoke([...of!.split(" ").filter((word) => word !== ""), "--help"])
+        assert.deepStrictEqual([code, stdout], [0, told])
       }
     }))
 
