@@ -48,6 +48,10 @@ export type HookTime = typeof HookTime.Type
 /** What is said to a run: to be heard with its next turn, or when it would end. */
 const input = { kind: Schema.Literals(["steer", "followUp"]), messages: Schema.Array(Message.UserMessage) }
 
+/** The span of a drive, by its ids: no secrets, and what leads from a log to its traces. */
+export const Trace = Schema.Struct({ traceId: Schema.String, spanId: Schema.String })
+export type Trace = typeof Trace.Type
+
 /** What every end says. */
 const end = {
   totals: Totals,
@@ -55,7 +59,9 @@ const end = {
    * tools, and the model, whose work did not end within the grace period and was left behind, and what tools could not
    * end
    */
-  leftBehind: Schema.optionalKey(Schema.Array(Schema.String))
+  leftBehind: Schema.optionalKey(Schema.Array(Schema.String)),
+  /** of the drive's span, where that is sampled */
+  trace: Schema.optionalKey(Trace)
 }
 
 /** What a log is made of. Events of one type are told by `_tag`; fields that are absent say nothing. */

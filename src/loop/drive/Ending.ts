@@ -37,9 +37,9 @@ export const finish = (
   release: Effect.Effect<void>
 ): Effect.Effect<void> => {
   live.env = undefined
-  record(env, ending)
+  record(env, live, ending)
   // given back before the store has answered, the session would not take this end any more
-  const sealing = Detached.start(seal(env, release), Detached.contextHere())
+  const sealing = Detached.start(seal(env, live, release), Detached.contextHere())
   return Effect.flatMapEager(Stoppable.patiently(live, sealing, storeStuck), (sealed) => {
     if (Exit.isSuccess(sealed)) env.inbox.tell()
     if (sealing.pollUnsafe() === undefined) {
@@ -51,19 +51,23 @@ export const finish = (
 }
 
 /** Stores the end that is recorded, and gives the session back whatever comes of that. */
-const seal = (env: Env.Env, release: Effect.Effect<void>): Effect.Effect<void, SessionStore.StoreError> => {
+const seal = (
+  env: Env.Env,
+  live: Live.Live,
+  release: Effect.Effect<void>
+): Effect.Effect<void, SessionStore.StoreError> => {
   const giveBack = (cause: Cause.Cause<SessionStore.StoreError>) => Effect.andThen(release, Effect.failCause(cause))
   return Effect.catchCause(env.journal.seal(release), (cause) => {
     const error = Cause.findErrorOption(cause)
     if (error._tag === "None" || error.value.reason._tag !== "EventTooLarge") return giveBack(cause)
     // it was left out, and the end with it
-    record(env, { _tag: "RunFailed", error: error.value })
+    record(env, live, { _tag: "RunFailed", error: error.value })
     return Effect.andThen(Effect.catchCause(env.journal.seal(release), giveBack), Effect.fail(error.value))
   })
 }
 
 /** Settles what is open and records the end. */
-const record = (env: Env.Env, ending: Ending): void => {
+const record = (env: Env.Env, live: Live.Live, ending: Ending): void => {
   const { journal } = env
   env.inbox.close(journal, ending._tag)
   // a suspended run keeps its questions open
@@ -72,7 +76,12 @@ const record = (env: Env.Env, ending: Ending): void => {
   if (move !== undefined) journal.move(move)
   const totals = RunState.totalsAt(journal.state, journal.now())
   const names = env.leftBehind.names()
-  const end = { totals, ...(names.length === 0 ? {} : { leftBehind: names }) }
+  const trace = live.observing?.trace
+  const end = {
+    totals,
+    ...(names.length === 0 ? {} : { leftBehind: names }),
+    ...(trace === undefined ? {} : { trace })
+  }
   journal.record(
     ending._tag === "RunFailed"
       ? { _tag: "RunFailed", error: RunError.toStored(ending.error), ...end }

@@ -40,7 +40,7 @@ export class Live implements Runs.LiveRun {
   /** the typed answer of a final text */
   readonly decodeOutput: (text: string) => unknown
   /** hears of the result before anyone is told; set while the run is driven */
-  observing: Pick<Observing.Observing, "end"> | undefined
+  observing: Pick<Observing.Observing, "end" | "trace"> | undefined
   /** what its turns are taken with, while they are */
   env: Env.Env | undefined
   /** the first reason to cut the run off */

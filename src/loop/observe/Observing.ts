@@ -9,6 +9,7 @@ import * as Effect from "effect/Effect"
 import type * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import type * as Tracer from "effect/Tracer"
+import type * as DurableEvent from "../../run/DurableEvent.ts"
 import type * as RunError from "../../run/RunError.ts"
 import type * as RunState from "../../run/RunState.ts"
 import type * as Model from "../../services/Model.ts"
@@ -29,6 +30,8 @@ type Publisher = Pick<Feed.Feed, "publish">
 export class Observing implements Publisher {
   /** the drive's own; what it does is below it */
   readonly span: Tracer.Span
+  /** what its end says of the span */
+  readonly trace: DurableEvent.Trace | undefined
   /** Waits until observers have seen all; interrupted, for no longer than the grace period. */
   readonly seen: Effect.Effect<void>
   readonly #of: Observed
@@ -36,8 +39,10 @@ export class Observing implements Publisher {
   #sinks: Array<Sink.Sink>
   #broken: Array<Sink.Sink> | undefined
 
-  constructor(of: Observed, { sink, span }: RunSpan.RunSpan) {
+  constructor(of: Observed, runSpan: RunSpan.RunSpan) {
+    const { sink, span } = runSpan
     this.span = span
+    this.trace = RunSpan.traceOf(runSpan)
     this.#of = of
     this.#watching = Watching.make(of.feed, of.drive, of.means.observers)
     this.seen = this.#watching.seen
@@ -47,11 +52,22 @@ export class Observing implements Publisher {
   /** From now on all is seen, on its way to the feed; the drive found the run as `before`. A fiber of the drive calls it. */
   start(before: RunState.RunState): Publisher {
     const { drive, fiber, means, model } = this.#of
+    this.#follow(before)
     const meter = Meter.make(drive, before, means.telemetry.metrics)
     const log = StepLog.make(drive, before, model, fiber, means.clock)
     this.#sinks = log === undefined ? [...this.#sinks, meter] : [...this.#sinks, meter, log]
     this.#watching.start()
     return this
+  }
+
+  /** Links the span to that of the drive before. Nothing else sees anything yet. */
+  #follow({ end, runId }: RunState.RunState): void {
+    if (this.#sinks.length === 0 || end?.trace === undefined || runId !== this.#of.drive.runId) return
+    try {
+      RunSpan.follow(this.span, end.trace)
+    } catch {
+      this.#drop(0)
+    }
   }
 
   publish(events: FeedReader.Events, only?: "deltas"): void {

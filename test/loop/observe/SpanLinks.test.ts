@@ -1,0 +1,113 @@
+/** The spans of a run's drives lead from one to the one before, wherever that was driven. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Stream from "effect/Stream"
+import * as Tracer from "effect/Tracer"
+import { join } from "node:path"
+import { Agent, Fiberloop, SessionStoreSqlite } from "../../../src/index.ts"
+import * as RunEvent from "../../../src/run/RunEvent.ts"
+import * as SessionStore from "../../../src/services/SessionStore.ts"
+import * as ScriptedModel from "../../../src/testing/ScriptedModel.ts"
+import { temporaryFolder } from "../../support/Processes.ts"
+import * as TestAgent from "../../support/TestAgent.ts"
+import * as Traces from "../../support/Traces.ts"
+
+const limited = { sessionId: "s", input: "go", limits: { maxTurns: 1 } }
+const goOn = { sessionId: "s", limits: { maxTurns: 9 } }
+
+const traced = (traces: Traces.Traces) => Effect.provideService(Tracer.Tracer, traces.tracer)
+
+const drives = (traces: Traces.Traces) => traces.spans.filter(({ name }) => name.startsWith("invoke_agent "))
+const idsOf = ({ spanId, traceId }: Tracer.AnySpan) => ({ traceId, spanId })
+const linksOf = ({ links }: Tracer.NativeSpan) => links.map(({ span }) => idsOf(span))
+
+const traceOf = (log: ReadonlyArray<RunEvent.RunEvent>) => log.findLast(RunEvent.isEnd)?.trace
+
+describe("a run that is resumed", () => {
+  it.effect("has a span that is linked to that of the drive before, and to none else", () =>
+    Effect.gen(function*() {
+      const traces = Traces.make()
+      const { agent, store } = yield* TestAgent.make([TestAgent.work(1), TestAgent.work(2), ScriptedModel.text("done")])
+      yield* traced(traces)(Effect.gen(function*() {
+        yield* agent.run(limited)
+        yield* agent.resumeRun({ sessionId: "s", limits: { maxTurns: 2 } })
+        yield* agent.resumeRun(goOn)
+      }))
+      const [first, second, third] = drives(traces)
+      assert.deepStrictEqual([first, second, third].map((span) => linksOf(span!)), [
+        [],
+        [idsOf(first!)],
+        [idsOf(second!)]
+      ])
+      assert.deepStrictEqual(traceOf(yield* store.log("s")), idsOf(third!))
+    }))
+
+  it.effect("is linked to what another runtime traced, as a new run in the session is not", () =>
+    Effect.gen(function*() {
+      const filename = join(yield* temporaryFolder, "s.db")
+      // each has a store, a model, runs and a tracer of its own
+      const apart = (
+        turn: ScriptedModel.Turn,
+        use: (agent: Agent.Client<string>) => Effect.Effect<unknown, unknown>
+      ) =>
+        Effect.scoped(Effect.gen(function*() {
+          const traces = Traces.make()
+          const below = Layer.mergeAll(
+            Fiberloop.layer,
+            SessionStoreSqlite.layer({ filename }),
+            ScriptedModel.layer([turn]),
+            TestAgent.kit.toLayer({ work: done, look: done, again: done })
+          )
+          const context = yield* Layer.build(below)
+          const agent = yield* Effect.provide(Agent.make({ instructions: "", toolkit: TestAgent.kit }), context)
+          yield* traced(traces)(use(agent))
+          const events = yield* Stream.runCollect(
+            Stream.unwrap(Effect.map(SessionStore.SessionStore, (store) => store.read("s")))
+          ).pipe(Effect.provide(context))
+          return { span: drives(traces)[0]!, trace: traceOf(events) }
+        }))
+      const first = yield* apart(TestAgent.work(1), (agent) => agent.run(limited))
+      const second = yield* apart(ScriptedModel.text("done"), (agent) => agent.resumeRun(goOn))
+      const third = yield* apart(ScriptedModel.text("more"), (agent) => agent.run({ sessionId: "s", input: "more" }))
+      assert.deepStrictEqual(first.trace, idsOf(first.span))
+      assert.deepStrictEqual(linksOf(second.span), [idsOf(first.span)])
+      assert.notStrictEqual(second.span.traceId, first.span.traceId)
+      assert.deepStrictEqual(linksOf(third.span), [])
+    }))
+
+  it.effect("by a tracer whose links break is not whole in it, and goes on", () =>
+    Effect.gen(function*() {
+      const traces = Traces.make()
+      const { agent } = yield* TestAgent.make([TestAgent.work(1), ScriptedModel.text("done")])
+      yield* traced(traces)(agent.run(limited))
+      const broken = Tracer.make({
+        span: (options) => {
+          const span = new Tracer.NativeSpan(options)
+          span.addLinks = () => {
+            throw new Error("broken")
+          }
+          return span
+        }
+      })
+      const result = yield* Effect.provideService(agent.resumeRun(goOn), Tracer.Tracer, broken)
+      assert.strictEqual(result._tag, "Completed")
+    }))
+})
+
+const done: TestAgent.Handler = ({ n }) => Effect.succeed(`done ${n}`)
+
+describe("the log of a run", () => {
+  it.effect("has no trace of spans that nobody sees, or that are not sampled", () =>
+    Effect.gen(function*() {
+      const traces = Traces.make()
+      const unsampled = Tracer.externalSpan({ traceId: "0".repeat(32), spanId: "0".repeat(16), sampled: false })
+      const { agent, store } = yield* TestAgent.make([TestAgent.work(1), ScriptedModel.text("done")])
+      yield* agent.run(limited)
+      yield* agent.resumeRun(goOn).pipe(Effect.withParentSpan(unsampled), traced(traces))
+      const log = yield* store.log("s")
+      assert.strictEqual(drives(traces).length, 1)
+      assert.deepStrictEqual(linksOf(drives(traces)[0]!), [])
+      for (const event of log) assert.notProperty(event, "trace")
+    }))
+})
