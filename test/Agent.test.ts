@@ -1,5 +1,6 @@
 /** The front door as README.md shows it: a program, its test, and what a client's inputs are held against. */
 import { assert, describe, it } from "@effect/vitest"
+import { parsePartialJson } from "ai"
 import * as Tool from "effect/ai/Tool"
 import * as Toolkit from "effect/ai/Toolkit"
 import * as Effect from "effect/Effect"
@@ -254,6 +255,16 @@ describe("a typed answer", () => {
         { city: "Oslo", days: [] },
         { city: "Oslo", days: [1] }
       ])
+    }))
+
+  it.effect("is one JSON text, as a page with useObject of the AI SDK reads it", () =>
+    Effect.gen(function*() {
+      const { agent } = yield* typed([ScriptedModel.text("{\"to", "tal\"", ":3", "4", "}")])
+      const pieces = yield* agent.stream({ input: "30 + 4" }).pipe(RunEvents.text, Stream.runCollect)
+      const read = (_: string, at: number) => parsePartialJson(pieces.slice(0, at + 1).join(""))
+      const objects = yield* Effect.promise(() => Promise.all(pieces.map(read)))
+      const values = objects.map(({ value }) => value)
+      assert.deepStrictEqual(values, [{}, {}, { total: 3 }, { total: 34 }, { total: 34 }])
     }))
 
   it.effect("that does not fit twice fails the run", () =>

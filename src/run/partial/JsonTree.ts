@@ -2,7 +2,7 @@
  * The value of a JSON text as far as its tokens have come. A string is there as far as it came, without half a
  * character at its end; keys, numbers and literals when they are whole.
  *
- * Does not own the text (`JsonLexer`), nor how often the value is asked for.
+ * Does not own the text (`JsonLexer`), nor how often the value is taken.
  */
 import type * as Schema from "effect/Schema"
 import type { Tokens } from "./JsonLexer.ts"
@@ -15,9 +15,9 @@ type Open =
 type Expected = "value" | "item or end" | "key" | "key or end" | "colon" | "comma or end" | "nothing"
 
 export class JsonTree implements Tokens {
-  /** The value is not what it was when it was last asked for. */
+  /** The value is not what it was when it was last taken. */
   isChanged = false
-  /** how many things the value is copied of when it is asked for */
+  /** how many things are copied when the value is taken */
   cost = 0
   #root: Schema.Json | undefined
   readonly #open: Array<Open> = []
@@ -27,8 +27,11 @@ export class JsonTree implements Tokens {
   /** half a character behind `#text` */
   #half = ""
 
-  /** As it is now, for ever: what has ended is shared with the values before, what is open is copied. */
-  get value(): Schema.Json | undefined {
+  /**
+   * The value as it is now, for ever: what has ended is shared with the values taken before, what is open is copied.
+   * `undefined` where none has begun.
+   */
+  take(): Schema.Json | undefined {
     this.isChanged = false
     let value = this.#string === "value" ? this.#text : this.#root
     for (let at = this.#open.length - 1; at >= 0; at--) value = copy(this.#open[at]!, value)

@@ -80,7 +80,7 @@ class Text {
   #value(): Values {
     if (this.#lexer.isBroken || !this.#tree.isChanged) return none
     this.#fresh = 0
-    return [this.#tree.value!]
+    return [this.#tree.take()!]
   }
 }
 
