@@ -275,6 +275,23 @@ describe("a typed answer", () => {
       assert.strictEqual((yield* script.requests).length, 2)
     }))
 
+  it.effect("of a run that is told again, and does not fit the schema of today, is an error that says why", () =>
+    Effect.gen(function*() {
+      const ask = { sessionId: "s", runId: "r", input: "1 + 2" }
+      const of = (output: Schema.ConstraintCodec<unknown, unknown, never, never>) =>
+        Agent.make({ instructions: "Add.", output })
+      const first = yield* of(Schema.Struct({ total: Schema.Finite }))
+      yield* first.run(ask)
+      const today = yield* of(Schema.Struct({ sum: Schema.Finite }))
+      const error = yield* Effect.flip(today.run(ask))
+      assert.strictEqual(error.reason._tag, "InvalidOutput")
+      assert.include(error.message, "sum")
+    }).pipe(Effect.provide(Layer.mergeAll(
+      Fiberloop.layer,
+      SessionStoreMemory.layer,
+      ScriptedModel.layer([ScriptedModel.text("{\"total\":3}")])
+    ))))
+
   it.effect("has the schema's types, also those that JSON has not", () =>
     Effect.gen(function*() {
       const text = ScriptedModel.text("{\"on\":\"2026-01-02T00:00:00.000Z\",\"cents\":\"7\"}")
