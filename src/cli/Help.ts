@@ -74,7 +74,7 @@ const stats: Sections = {
     "  ends, reasons, successRate       runs by how they ended, by why, and completed ones from 0 to 1",
     "  turns, retries, compactions      of a run; retries.lostTime, compactions.perHundredTurns",
     "  latency                          model, firstPart, tools, approvals, runs; tools: the same by tool",
-    "  approvals                        asked, approved, denied",
+    "  approvals                        asked, approved, answered, denied",
     "  errors                           attempts, tools and runs, by kind",
     "  promptTokens, events             input tokens of a model call, stored events of a session",
     "  tokens, cost, unpriced, models   what was spent, model calls of no known price, the same by model"

@@ -15,6 +15,7 @@ import * as Schema from "effect/Schema"
 import type * as ToolOutcome from "../run/ToolOutcome.ts"
 import * as Detached from "../services/fibers/Detached.ts"
 import * as Leavable from "../services/fibers/Leavable.ts"
+import { NeedsResult } from "../services/NeedsResult.ts"
 import * as ToolExecutor from "../services/ToolExecutor.ts"
 import * as HandlerCall from "./tools/HandlerCall.ts"
 import * as Settling from "./tools/Settling.ts"
@@ -66,9 +67,10 @@ const needsApproval: ToolExecutor.ToolExecutor["Service"]["needsApproval"] = (ha
   const { annotations, needsApproval: rule = byDefault } = tool
   // the annotation is true where nobody set it; only a tool that says so itself is meant
   const isDestructive = annotations.mapUnsafe.has(Tool.Destructive.key) && Context.get(annotations, Tool.Destructive)
-  if (rule === false && !isDestructive) return no
+  const isAlways = isDestructive || Context.get(annotations, NeedsResult)
+  if (rule === false && !isAlways) return no
   const asked = (params: unknown): Effect.Effect<boolean> =>
-    typeof rule === "boolean" || isDestructive
+    typeof rule === "boolean" || isAlways
       ? Effect.succeed(true)
       : Effect.flatMap(promptMessages, ({ fromMessage }) => {
         const answer = rule(params, { toolCallId: call.callId, messages: call.messages().map(fromMessage) })
@@ -93,6 +95,19 @@ const problemOf: ToolExecutor.ToolExecutor["Service"]["problemOf"] = (handlers, 
     )
 }
 
+const answeredWith: ToolExecutor.ToolExecutor["Service"]["answeredWith"] = (handlers, name, given) => {
+  const tool = toolOf(handlers, name)
+  if (tool === undefined) return Effect.fail("there is no such tool")
+  return Effect.gen(function*() {
+    const { settled, success } = ToolCodecs.of(tool)
+    const exit = yield* Effect.exit(Effect.flatMap(success(given), settled))
+    if (Exit.isFailure(exit)) return yield* Effect.fail(Settling.describe(Cause.squash(exit.cause)))
+    const { outcome, originalSize } = Settling.of(tool, {}, exit, yield* ResultLimit)
+    if (outcome._tag !== "Succeeded") return yield* Effect.fail("message" in outcome ? outcome.message : "it is none")
+    return { result: outcome.result, ...(originalSize === undefined ? {} : { originalSize }) }
+  })
+}
+
 /** A tool by name; a name that every object has is not one. */
 const toolOf = (handlers: ToolExecutor.Handlers, name: string): Tool.Any | undefined =>
   Object.hasOwn(handlers.tools, name) ? handlers.tools[name] : undefined
@@ -105,6 +120,11 @@ export const make: ToolExecutor.ToolExecutor["Service"] = {
   execute,
   needsApproval,
   problemOf,
+  answeredWith,
+  needsResult: (handlers, name) => {
+    const tool = toolOf(handlers, name)
+    return tool !== undefined && Context.get(tool.annotations, NeedsResult)
+  },
   isRepeatable: (handlers, name) => {
     const tool = toolOf(handlers, name)
     return tool !== undefined && isRepeatable(tool)

@@ -10,10 +10,15 @@ import type * as RunInput from "./RunInput.ts"
 import type * as RunState from "./RunState.ts"
 import * as OpenCall from "./state/OpenCall.ts"
 
+/** An answer that may be recorded; `originalSize` of a `result` that was truncated. */
+export interface Answer extends Omit<RunInput.DecideInput, "sessionId"> {
+  readonly originalSize?: number | undefined
+}
+
 /** An answer as the log keeps it. */
 export const resolved = (
   { callId }: OpenCall.OpenCall,
-  { approvalId, approved, by, params, reason }: Omit<RunInput.DecideInput, "sessionId">
+  { approvalId, approved, by, originalSize, params, reason, result }: Answer
 ): RunEvent.Draft => ({
   _tag: "ApprovalResolved",
   callId,
@@ -21,7 +26,9 @@ export const resolved = (
   approved: approved === true,
   ...(by === undefined ? {} : { by }),
   ...(reason === undefined ? {} : { reason }),
-  ...(params === undefined || approved !== true ? {} : { params })
+  ...(params === undefined || approved !== true ? {} : { params }),
+  ...(result === undefined || approved !== true ? {} : { result }),
+  ...(originalSize === undefined || approved !== true ? {} : { originalSize })
 })
 
 /** The call that waits under this id; `undefined` where the state has none. */

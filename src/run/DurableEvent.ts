@@ -135,7 +135,9 @@ export const Durable = Schema.Union([
     /** SHA-256 of the canonical arguments, hex */
     digest: Schema.String,
     /** milliseconds since the epoch: from then on nobody can say yes */
-    expiresAt: Schema.optionalKey(Schema.Finite)
+    expiresAt: Schema.optionalKey(Schema.Finite),
+    /** a yes has to give the call's result: nothing else makes one */
+    needsResult: Schema.optionalKey(Schema.Boolean)
   }),
   /** The answer; the first one counts. */
   durable("ApprovalResolved", {
@@ -147,7 +149,11 @@ export const Durable = Schema.Union([
     /** the model reads why a call was denied */
     reason: Schema.optionalKey(Schema.String),
     /** the arguments to run with in place of the model's */
-    params: Schema.optionalKey(Schema.Json)
+    params: Schema.optionalKey(Schema.Json),
+    /** what the call is settled with: its handler does not run */
+    result: Schema.optionalKey(Schema.Json),
+    /** characters of `result` before truncation, where it was truncated */
+    originalSize: Schema.optionalKey(Schema.Finite)
   }),
   /** The intent: stored before the handler runs. */
   durable("ToolStarted", { ...call, params: Schema.Json }),

@@ -75,6 +75,11 @@ export interface DecideInput {
   readonly reason?: string | undefined
   /** arguments to run with in place of the model's, with a yes only; the tool's schema must accept them */
   readonly params?: Schema.Json | undefined
+  /**
+   * what the call is settled with, with a yes and without `params` only: the tool's handler does not run. JSON that the
+   * tool's success schema reads; `null` is a result like any other, `undefined` is none
+   */
+  readonly result?: Schema.Json | undefined
 }
 
 /** The whole effective input of a run, as `RunStarted` stores it: defaults filled in, plain JSON. */

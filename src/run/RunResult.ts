@@ -38,6 +38,8 @@ export interface Approval {
   readonly requestedAt: number
   /** milliseconds since the epoch: from then on nobody can say yes */
   readonly expiresAt?: number
+  /** a yes has to give the call's `result` */
+  readonly needsResult?: boolean
 }
 
 /** What a compaction that was asked for did to a session's context; `tokens` as estimated. */
@@ -102,10 +104,13 @@ export const fromState = <A>(
 /** The questions of a state that have no answer, in call order. */
 export const approvals = ({ openCalls }: RunState.RunState): ReadonlyArray<Approval> =>
   openCalls.flatMap((call) => {
-    const { approvalId, callId, expiresAt, phase, requestedAt, tool } = call
+    const { approvalId, callId, expiresAt, needsResult, phase, requestedAt, tool } = call
     if (phase !== "awaiting" || approvalId === undefined || requestedAt === undefined) return []
-    const expiry = expiresAt === undefined ? {} : { expiresAt }
-    return [{ id: approvalId, callId, tool, params: OpenCall.asked(call), requestedAt, ...expiry }]
+    const more = {
+      ...(expiresAt === undefined ? {} : { expiresAt }),
+      ...(needsResult === undefined ? {} : { needsResult })
+    }
+    return [{ id: approvalId, callId, tool, params: OpenCall.asked(call), requestedAt, ...more }]
   })
 
 /**

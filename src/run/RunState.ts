@@ -65,13 +65,13 @@ export interface RunState {
   readonly openCalls: ReadonlyArray<OpenCall.OpenCall>
   /** the calls settled since the last input, where loops are looked for */
   readonly trail: DoomLoop.Trail
-  /** how many calls of each tool this run has started */
+  /** how many calls of each tool this run has started, or people have given the result of */
   readonly started: CallQuota.Started
   /** the tools that the turn was offered, where those were fewer than the run may use */
   readonly offered: ReadonlyArray<string> | undefined
   /** what was said to the run and has not reached its model yet */
   readonly queued: Queue.Queue
-  /** a call of the round under way has run */
+  /** a call of the round under way has run, or a person gave its result */
   readonly hasRun: boolean
   /** the limit that ended the drive before, where no new limits were given since */
   readonly limitedBy: RunEvent.LimitedReason | undefined

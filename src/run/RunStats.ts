@@ -12,6 +12,7 @@ import * as HashMap from "effect/HashMap"
 import * as Option from "effect/Option"
 import type * as DurableEvent from "./DurableEvent.ts"
 import type * as RunEvent from "./RunEvent.ts"
+import * as OpenCall from "./state/OpenCall.ts"
 import * as Counts from "./stats/Counts.ts"
 import * as Distribution from "./stats/Distribution.ts"
 import * as ModelStats from "./stats/ModelStats.ts"
@@ -167,7 +168,7 @@ const count = (self: RunStats, run: RunTally.RunTally, event: RunEvent.Durable):
       const askedAt = run.asked.get(event.callId)
       return askedAt === undefined ? self : {
         ...self,
-        answers: Counts.add(self.answers, event.approved ? "approved" : "denied"),
+        answers: Counts.add(self.answers, OpenCall.wordOf(event)),
         waitTime: Distribution.add(self.waitTime, event.at - askedAt)
       }
     }

@@ -19,14 +19,23 @@ export interface Question {
   readonly digest: string
   /** milliseconds since the epoch: an answer that comes later is a no */
   readonly expiresAt?: number
+  /** a yes has to give the call's `result`: one that does not is as if nobody had answered */
+  readonly needsResult?: boolean
 }
 
 /**
  * `by` names who decided; the model reads `reason`. `params` are run with in place of the model's arguments; where the
- * tool does not take them, or it is none of this agent's, the call is denied with a reason that says so.
+ * tool does not take them, or it is none of this agent's, the call is denied with a reason that says so. `result` is what the call
+ * is settled with, and its handler does not run: where the tool's success schema does not read it, or `params` are given too, the
+ * call is denied the same way.
  */
 export type Answer =
-  | { readonly approved: true; readonly by?: string | undefined; readonly params?: Schema.Json | undefined }
+  | {
+    readonly approved: true
+    readonly by?: string | undefined
+    readonly params?: Schema.Json | undefined
+    readonly result?: Schema.Json | undefined
+  }
   | { readonly approved: false; readonly by?: string | undefined; readonly reason?: string | undefined }
 
 /** What an application provides to have questions answered in this process. */

@@ -57,6 +57,11 @@ export interface Settlement {
   readonly usage?: Usage.Usage
 }
 
+/** A result as the model reads it; `originalSize` as a settlement's. */
+export interface Answered extends Pick<Settlement, "originalSize"> {
+  readonly result: Schema.Json
+}
+
 /** A call whose permission is in question. `messages` is made when a tool's own rule wants to read the conversation. */
 export interface Candidate {
   readonly name: string
@@ -67,13 +72,20 @@ export interface Candidate {
 
 export class ToolExecutor extends Context.Service<ToolExecutor, {
   /**
-   * Whether a person must allow this call first: the tool says so, is explicitly destructive, or says nothing where
-   * `byDefault` asks. When the tool's rule fails, the call asks. Arguments that do not decode need no permission: the call
+   * Whether a person must allow this call first: the tool says so, is explicitly destructive, needs a person's result, or says
+   * nothing where `byDefault` asks. When the tool's rule fails, the call asks. Arguments that do not decode need no permission: the call
    * will not run.
    */
   readonly needsApproval: (handlers: Handlers, call: Candidate, byDefault: boolean) => Effect.Effect<boolean>
   /** What keeps these arguments from the tool's handler, in words; `undefined` where nothing does. */
   readonly problemOf: (handlers: Handlers, name: string, params: Schema.Json) => Effect.Effect<string | undefined>
+  /**
+   * What a call is settled with where a person gave its result: as the tool's success schema reads it, then written and cut
+   * as a handler's. Fails with what is wrong with it, in words.
+   */
+  readonly answeredWith: (handlers: Handlers, name: string, result: Schema.Json) => Effect.Effect<Answered, string>
+  /** Only a person's result is an answer of this tool; see `NeedsResult`. */
+  readonly needsResult: (handlers: Handlers, name: string) => boolean
   /** The tool says that it may run again after nobody saw how it ended: it is read-only or idempotent. */
   readonly isRepeatable: (handlers: Handlers, name: string) => boolean
   /**

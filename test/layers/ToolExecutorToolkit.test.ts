@@ -18,6 +18,7 @@ import * as Tracer from "effect/Tracer"
 import { beforeEach } from "vitest"
 import * as ToolExecutorToolkit from "../../src/layers/ToolExecutorToolkit.ts"
 import type * as ToolOutcome from "../../src/run/ToolOutcome.ts"
+import { NeedsResult } from "../../src/services/NeedsResult.ts"
 import type * as ToolExecutor from "../../src/services/ToolExecutor.ts"
 import { ToolCall } from "../../src/services/ToolExecutor.ts"
 
@@ -180,6 +181,56 @@ describe.each(["known", "behind handle"] as const)("handlers that are %s", (whic
         assert.isTrue(yield* ToolExecutorToolkit.make.needsApproval(handlers, call, false))
         assert.deepStrictEqual(seen, [{}])
         assert.isUndefined(yield* ToolExecutorToolkit.make.problemOf(handlers, "pay", { note: null }))
+      }))
+  })
+
+  describe("a result that a person gives", () => {
+    const answered = (tool: Tool.Any, result: Schema.Json, limit?: number) => {
+      const handlers = { tools: { [tool.name]: tool } } as unknown as ToolExecutor.Handlers
+      const given = ToolExecutorToolkit.make.answeredWith(handlers, tool.name, result)
+      return limit === undefined ? given : Effect.provideService(given, ToolExecutorToolkit.ResultLimit, limit)
+    }
+
+    it.effect.each<readonly [success: Schema.Top, given: Schema.Json, result: Schema.Json]>([
+      [Schema.String, "yes", "yes"],
+      [Schema.Void, null, null],
+      [Schema.NullOr(Schema.String), null, null],
+      [Schema.Struct({ at: Schema.Date }), { at: "2026-01-02T00:00:00.000Z" }, { at: "2026-01-02T00:00:00.000Z" }],
+      [Schema.Struct({ a: Schema.Finite }), { a: 1, more: 2 }, { a: 1 }],
+      [Schema.Unknown, [1, { b: null }], [1, { b: null }]]
+    ])("is what the tool's schema reads, as that writes it: %j", ([success, given, result]) =>
+      Effect.gen(function*() {
+        assert.deepStrictEqual(yield* answered(Tool.make("ask", { success }), given), { result })
+      }))
+
+    it.effect("is refused where its schema does not read it, and says where", () =>
+      Effect.gen(function*() {
+        const success = Schema.Struct({ answer: Schema.String })
+        const words = yield* Effect.flip(answered(Tool.make("ask", { success }), { answer: 1 }))
+        assert.match(words, /answer/)
+        assert.match(yield* Effect.flip(answered(Tool.make("ask", {}), "no result at all")), /./)
+        const handlers = { tools: {} } as unknown as ToolExecutor.Handlers
+        const none = yield* Effect.flip(ToolExecutorToolkit.make.answeredWith(handlers, "ask", 1))
+        assert.strictEqual(none, "there is no such tool")
+      }))
+
+    it.effect("is cut, with the size that it had", () =>
+      Effect.gen(function*() {
+        const given = yield* answered(Tool.make("ask", { success: Schema.String }), "x".repeat(100), 50)
+        assert.strictEqual(given.originalSize, 100)
+        assert.notStrictEqual(given.result, "x".repeat(100))
+      }))
+
+    it.effect("is needed where the tool says so, and then every call of it asks", () =>
+      Effect.gen(function*() {
+        const ask = Tool.make("ask", {}).annotate(NeedsResult, true)
+        const handlers = { tools: { ask, other: Tool.make("other", {}) } } as unknown as ToolExecutor.Handlers
+        const call = { name: "ask", params: {}, callId: "1.0", messages: () => [] }
+        assert.isTrue(ToolExecutorToolkit.make.needsResult(handlers, "ask"))
+        assert.isFalse(ToolExecutorToolkit.make.needsResult(handlers, "other"))
+        assert.isFalse(ToolExecutorToolkit.make.needsResult(handlers, "none"))
+        assert.isTrue(yield* ToolExecutorToolkit.make.needsApproval(handlers, call, false))
+        assert.isFalse(yield* ToolExecutorToolkit.make.needsApproval(handlers, { ...call, name: "other" }, false))
       }))
   })
 

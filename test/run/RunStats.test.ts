@@ -99,7 +99,7 @@ describe("a run", () => {
     assert.deepStrictEqual(stats.tokens, { input: 200, output: 40, cachedInput: 80, cacheWrite: 0, reasoning: 0 })
     assert.deepStrictEqual([stats.cost, stats.unpriced, stats.promptTokens.max], [1, 0, 100])
     assert.deepStrictEqual(stats.models["test/model"], { ...stats.tokens, calls: 1, cost: 1 })
-    assert.deepStrictEqual(stats.approvals, { asked: 1, approved: 1, denied: 0 })
+    assert.deepStrictEqual(stats.approvals, { asked: 1, approved: 1, answered: 0, denied: 0 })
     assert.strictEqual(stats.events.max, log.length)
   })
 

@@ -86,7 +86,8 @@ const waitsOf = (run: Logs.Log) =>
       (_._tag === "ApprovalRequested" || _._tag === "ApprovalResolved" || _._tag === "ToolSettled") &&
       _.callId === event.callId
     )
-    return last?._tag === "ApprovalRequested" ? [{ approved: event.approved, wait: event.at - last.at }] : []
+    const { approved, at: answeredAt, result } = event
+    return last?._tag === "ApprovalRequested" ? [{ approved, result, wait: answeredAt - last.at }] : []
   })
 
 const endOf = (run: Logs.Log): RunEvent.End | undefined => {
@@ -197,7 +198,8 @@ export const of = (logs: ReadonlyArray<Logs.Log>, since = -Infinity): ReturnType
     ),
     approvals: {
       asked: only("ApprovalRequested").length,
-      approved: waits.filter(({ approved }) => approved).length,
+      approved: waits.filter(({ approved, result }) => approved && result === undefined).length,
+      answered: waits.filter(({ approved, result }) => approved && result !== undefined).length,
       denied: waits.filter(({ approved }) => !approved).length
     },
     errors: {

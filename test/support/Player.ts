@@ -11,7 +11,13 @@ import * as Parts from "./Parts.ts"
 
 type Phase = "none" | "between" | "calling" | "tools" | "answered" | "ended"
 type Input = Pick<Extract<RunEvent.Durable, { _tag: "InputQueued" }>, "kind" | "messages">
-type Call = { readonly callId: string; readonly tool: string; phase: "pending" | "awaiting" | "started" }
+type Call = {
+  readonly callId: string
+  readonly tool: string
+  phase: "pending" | "awaiting" | "started"
+  /** a person gave its result */
+  isAnswered?: boolean
+}
 
 const add = (a: RunEvent.Totals["usage"], b: RunEvent.Totals["usage"]): RunEvent.Totals["usage"] => {
   const keys = [...Object.keys(a), ...Object.keys(b)] as Array<keyof typeof a>
@@ -226,6 +232,7 @@ export class Player {
     if (call.phase === "pending" && d.chance(0.7)) {
       if (d.chance(0.5)) {
         call.phase = "awaiting"
+        call.isAnswered = false
         return this.#write({
           _tag: "ApprovalRequested",
           turn,
@@ -248,7 +255,10 @@ export class Player {
     const { callId } = call
     call.phase = "pending"
     const params = d.chance(0.2) ? { params: Parts.params(this.#taste) } : {}
-    this.#write({ _tag: "ApprovalResolved", callId, approvalId: callId, approved: d.chance(0.7), by: "ann", ...params })
+    const approved = d.chance(0.7)
+    call.isAnswered = approved && params.params === undefined && d.chance(0.2)
+    const result = call.isAnswered ? { result: Parts.params(this.#taste) } : {}
+    this.#write({ _tag: "ApprovalResolved", callId, approvalId: callId, approved, by: "ann", ...params, ...result })
   }
 
   #settle(call: Call, outcome: ReturnType<typeof Parts.outcome>): void {
@@ -256,10 +266,12 @@ export class Player {
     this.#calls = this.#calls.filter((open) => open !== call)
     this.#settled.push({ callId, tool })
     const usage = this.#taste.dice.chance(0.1) ? Parts.usage(this.#taste) : undefined
-    if (call.phase === "started") this.#hasRun = true
+    const isAnswered = call.phase === "pending" && call.isAnswered === true && outcome._tag !== "NotExecuted"
+    const isMade = call.phase === "started" || isAnswered
+    if (isMade) this.#hasRun = true
     const { errors, toolCalls, toolRounds, turns } = this.#totals
     this.#count({
-      toolCalls: toolCalls + (call.phase === "started" ? 1 : 0),
+      toolCalls: toolCalls + (isMade ? 1 : 0),
       toolRounds: toolRounds + (this.#calls.length === 0 && this.#hasRun ? 1 : 0),
       errors: errors + (outcome._tag === "Failed" || outcome._tag === "TimedOut" ? 1 : 0),
       usage: usage === undefined ? this.#totals.usage : add(this.#totals.usage, usage)

@@ -68,6 +68,15 @@ describe("a log that is right", () => {
       assistant([text("hi")]),
       completed()
     ),
+    "of a call that a person gave the result of": log(
+      ...asking,
+      question,
+      Drafts.suspended,
+      { ...Drafts.approvalResolved("1.0"), result: null },
+      Drafts.resumed(2),
+      settled("1.0", "ok"),
+      ...answered
+    ),
     "of a call that a hook answered": log(...asking, settled("1.0", "ok", { hook: "cache" }), ...answered),
     "whose input was received": log(...begun, queued, assistant([text("hi")]), received(3), completed()),
     "compacted while nothing runs": log(...begun, assistant([text("hi")]), completed(), {
@@ -136,6 +145,17 @@ describe("a log that is wrong", () => {
         ...answered
       ),
       ["event 6 (ApprovalResolved): an answer to no open question, run-1/1.0"]
+    ],
+    "with a call that ran though a person gave its result": [
+      log(
+        ...asking,
+        question,
+        { ...Drafts.approvalResolved("1.0"), result: null },
+        toolStarted("1.0"),
+        settled("1.0", "ok"),
+        ...answered
+      ),
+      ["event 6 (ToolStarted): 1.0 was not allowed"]
     ],
     "with a call that ran before the answer": [
       log(...asking, question, toolStarted("1.0"), settled("1.0", "ok"), ...answered),

@@ -27,13 +27,14 @@ export const lines = ({ agent, approvals, sessionId, title }: Waiting, now: numb
 
 /** `  1.0  refund amount=5  asked 3 min ago` */
 export const question = (
-  { callId, expiresAt, params, requestedAt, tool }: RunResult.Approval,
+  { callId, expiresAt, needsResult, params, requestedAt, tool }: RunResult.Approval,
   now: number
 ): ReadonlyArray<string> => {
   const asked = `asked ${RenderSessions.age(now - requestedAt)}`
   const expiry = expiresAt === undefined ? "" : `, expires in ${duration(Math.max(0, expiresAt - now))}`
   const [line, ...whole] = call({ callId, params, tool })
-  return [`${line}  ${asked}${expiry}`, ...whole]
+  const needs = needsResult === true ? ", needs a result" : ""
+  return [`${line}  ${asked}${expiry}${needs}`, ...whole]
 }
 
 /** `  1.0  refund amount=5`; a person decides by it, so that nothing of the arguments is hidden. */
@@ -51,7 +52,7 @@ export const json = ({ approvals, sessionId }: Waiting): string =>
 
 /** An answer to a question about a call of `tool`, where that is known. */
 export const resolved = (
-  { approved, by, params, reason }: DurableEvent.Of<"ApprovalResolved">,
+  { approved, by, params, reason, result }: DurableEvent.Of<"ApprovalResolved">,
   tool: string | undefined,
   paint: Paint
 ): string => {
@@ -59,5 +60,6 @@ export const resolved = (
   const who = by === undefined ? "" : ` by ${TerminalText.line(by)}`
   const why = reason === undefined ? "" : `: ${TerminalText.sentence(reason)}`
   const edited = params === undefined ? "" : " with edited arguments"
-  return approved ? paint.green(`✓ ${what}approved${edited}${who}${why}`) : paint.red(`✗ ${what}denied${who}${why}`)
+  const yes = result === undefined ? `approved${edited}` : "answered"
+  return approved ? paint.green(`✓ ${what}${yes}${who}${why}`) : paint.red(`✗ ${what}denied${who}${why}`)
 }

@@ -105,8 +105,9 @@ const times = ({ approvals, latency, tools }: RunStats.Summary): ReadonlyArray<R
   ]
 }
 
-const answered = ({ approved, asked, denied }: RunStats.Summary["approvals"]): string =>
-  [`of ${asked} asked`, `${approved} approved`, `${denied} denied`].join(", ")
+const answered = ({ answered, approved, asked, denied }: RunStats.Summary["approvals"]): string =>
+  [`of ${asked} asked`, `${approved} approved`, ...(answered > 0 ? [`${answered} answered`] : []), `${denied} denied`]
+    .join(", ")
 
 const errors = ({ errors }: RunStats.Summary): ReadonlyArray<Row> => {
   const rows = [

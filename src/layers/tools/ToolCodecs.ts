@@ -31,6 +31,8 @@ interface ToolCodecs {
     result: unknown,
     then: (encoded: unknown) => Effect.Effect<A>
   ) => Effect.Effect<A, AiError.AiError>
+  /** A result from its JSON, for `settled`. */
+  readonly success: (json: unknown) => Effect.Effect<unknown, Schema.SchemaError>
   readonly settled: (result: unknown) => Effect.Effect<Result, AiError.AiError>
   /** A failure that the tool gives as its result, or fails with. */
   readonly failed: (thrown: unknown) => Effect.Effect<Result, unknown>
@@ -52,6 +54,8 @@ const make = (tool: Tool.Any): ToolCodecs => {
   const encodeSuccess = SchemaParser.encodeUnknownEffect(tool.successSchema) as Codec
   // made for the first failure that is a result: it has all that an `AiError` may be
   let encodeFailure: Codec | undefined
+  // and for the first result that a person gives
+  let decodeSuccess: Codec | undefined
   const failure = (reason: AiError.AiErrorReason) =>
     AiError.make({ module: "Toolkit", method: `${name}.handle`, reason })
   const unfit = (issue: SchemaIssue.Issue) =>
@@ -76,6 +80,11 @@ const make = (tool: Tool.Any): ToolCodecs => {
     fitting: NullsLeftOut.fitting(parse as Codec),
     unfit: (cause) => Effect.failCause(Cause.map(cause, unfit)),
     encoded: (result, then) => by(encodeSuccess, result, then),
+    success: (json) =>
+      Effect.suspend(() => {
+        decodeSuccess ??= SchemaParser.decodeUnknownEffect(Schema.toCodecJson(tool.successSchema)) as Codec
+        return Effect.mapError(decodeSuccess(json), (issue) => new Schema.SchemaError(issue))
+      }),
     settled: (result) =>
       by(encodeSuccess, result, (encodedResult) =>
         Effect.succeed(

@@ -6,6 +6,7 @@
 import type * as DurableEvent from "../../run/DurableEvent.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import type * as RunState from "../../run/RunState.ts"
+import * as OpenCall from "../../run/state/OpenCall.ts"
 import type * as Usage from "../../run/Usage.ts"
 import * as Ends from "./Ends.ts"
 import type * as Family from "./Family.ts"
@@ -103,7 +104,7 @@ class Meter implements Sink.Sink {
       case "ApprovalRequested":
         return this.#ask(event.callId)
       case "ApprovalResolved":
-        this.#agent[event.approved ? "approved" : "denied"](1, this.#target)
+        this.#agent[OpenCall.wordOf(event)](1, this.#target)
         return this.#answered(event.callId)
       case "RunCompleted":
       case "RunLimited":
@@ -138,7 +139,7 @@ export const besideDrives =
           metrics.ended(Ends.named(event)).count(1, target)
           break
         case "ApprovalResolved":
-          metrics[event.approved ? "approved" : "denied"](1, target)
+          metrics[OpenCall.wordOf(event)](1, target)
           break
         case "ToolSettled":
           settled(drive, event).count(1, target)

@@ -42,6 +42,7 @@ export const ofAgent = Family.once((agent) => {
     }),
     waiting: approvalsWaiting(attributes),
     approved: approvals({ ...attributes, answer: "approved" }),
+    answered: approvals({ ...attributes, answer: "answered" }),
     denied: approvals({ ...attributes, answer: "denied" })
   }
 })

@@ -5,6 +5,7 @@
  */
 import type * as Message from "../../run/Message.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
+import * as OpenCall from "../../run/state/OpenCall.ts"
 import * as Ends from "./Ends.ts"
 import * as Sink from "./Sink.ts"
 
@@ -83,7 +84,7 @@ const says: { readonly [Tag in RunEvent.RunEvent["_tag"]]?: Say<Extract<RunEvent
     ms: duration
   }),
   ApprovalRequested: ({ approvalId, tool }, { drive }) => ({ approval: approvalId, tool: Sink.toolName(drive, tool) }),
-  ApprovalResolved: ({ approvalId, approved }) => ({ approval: approvalId, answer: approved ? "approved" : "denied" }),
+  ApprovalResolved: (event) => ({ approval: event.approvalId, answer: OpenCall.wordOf(event) }),
   ContextCompacted: ({ after, before, strategy }) => ({ compacted: strategy, before, after }),
   CompactionDiscarded: ({ usage }) => ({
     compaction: "failed",

@@ -19,30 +19,62 @@ import * as TooLarge from "../log/TooLarge.ts"
 
 type Store = SessionStore.SessionStore["Service"]
 type Kit = Pick<Env.Env, "executor" | "handlers">
+type Decision = Approval.Answer & Pick<RunInput.DecideInput, "sessionId">
 
-/** Edited arguments as the log keeps them; `InvalidInput` where the tool does not take them. */
-export const edited = Effect.fnUntraced(function*(
+/** What a yes gives, as the log keeps it; `InvalidInput` where the tool does not take it. */
+export const yes = (
+  kit: Kit,
+  tool: string,
+  { params, result }: Pick<Approval.Answer, "params" | "result">
+): Effect.Effect<Yes, RunError.NonRetryableError> => {
+  if (result === undefined) return params === undefined ? nothing : edited(kit, tool, params)
+  return params === undefined
+    ? given(kit, tool, result)
+    : Effect.fail(RunError.invalidInput("result", "result and params exclude each other: with a result nothing runs"))
+}
+
+type Yes = Pick<Approval.Answer, "params" | "result" | "originalSize">
+
+const nothing: Effect.Effect<Yes> = Effect.succeed({})
+
+/** Edited arguments as the log keeps them. */
+const edited = Effect.fnUntraced(function*(
   { executor, handlers }: Kit,
   tool: string,
-  given: Json
-): Effect.fn.Return<Json, RunError.NonRetryableError> {
-  const params = yield* Effect.fromResult(InputCheck.json("params", given))
+  said: Json
+): Effect.fn.Return<Yes, RunError.NonRetryableError> {
+  const params = yield* Effect.fromResult(InputCheck.json("params", said))
   const tooLarge = TooLarge.of("params", params)
   if (tooLarge !== undefined) return yield* tooLarge
   const problem = yield* executor.problemOf(handlers, tool, params)
   return problem === undefined
-    ? params
+    ? { params }
     : yield* RunError.invalidInput("params", `params are no arguments for the tool "${tool}": ${problem}`)
 })
 
-/** The answer as it is recorded; fails where its question waits for none, or the call's tool does not take its `params`. */
+/** A result as its call is settled with it. */
+const given = Effect.fnUntraced(function*(
+  { executor, handlers }: Kit,
+  tool: string,
+  said: Json
+): Effect.fn.Return<Yes, RunError.NonRetryableError> {
+  const result = yield* Effect.fromResult(InputCheck.json("result", said))
+  const tooLarge = TooLarge.of("result", result)
+  if (tooLarge !== undefined) return yield* tooLarge
+  return yield* Effect.mapError(
+    executor.answeredWith(handlers, tool, result),
+    (problem) => RunError.invalidInput("result", `result is no result of the tool "${tool}": ${problem}`)
+  )
+})
+
+/** The answer as it is recorded; fails where its question waits for none, or the call's tool does not take what it gives. */
 export const check = Effect.fnUntraced(function*(
   kit: Kit,
   store: Store,
   state: RunState.RunState,
   decision: RunInput.DecideInput
-): Effect.fn.Return<RunInput.DecideInput, RunError.RunError> {
-  const { approvalId, approved, by, params, reason } = decision
+): Effect.fn.Return<Decision, RunError.RunError> {
+  const { approvalId, approved, by, params, reason, result } = decision
   const noText = InputCheck.badText({
     approvalId,
     ...(by === undefined ? {} : { by }),
@@ -53,11 +85,23 @@ export const check = Effect.fnUntraced(function*(
   if (call === undefined) return yield* refuse(store, decision, call)
   const tooLarge = TooLarge.of("the answer", [by, reason])
   if (tooLarge !== undefined) return yield* tooLarge
-  if (params === undefined) return decision
-  return approved === true
-    ? { ...decision, params: yield* edited(kit, call.tool, params) }
-    : yield* RunError.invalidInput("params", "params are arguments to run with, and need approved: true")
+  if (approved === true) {
+    if (result === undefined && call.needsResult === true) return yield* missing(call)
+    return { ...decision, ...(yield* yes(kit, call.tool, decision)) }
+  }
+  if (params !== undefined) {
+    return yield* RunError.invalidInput("params", "params are arguments to run with, and need approved: true")
+  }
+  return result === undefined
+    ? decision
+    : yield* RunError.invalidInput("result", "result is what the call is settled with, and needs approved: true")
 })
+
+const missing = ({ tool }: OpenCall.OpenCall) =>
+  RunError.invalidInput(
+    "result",
+    `result is missing: "${tool}" is answered by a person, and a yes has to give its result`
+  )
 
 /** Says why a question takes no answer: `call` is set where it waits still, and has expired. */
 const refuse = Effect.fnUntraced(function*(
@@ -92,7 +136,7 @@ const pastOf = Effect.fnUntraced(function*(
 export const record = (
   { desk, journal }: Pick<Env.Env, "desk" | "journal">,
   store: Store,
-  decision: RunInput.DecideInput
+  decision: Decision
 ): Effect.Effect<boolean, RunError.RunError> =>
   Effect.uninterruptible(Effect.suspend(() => {
     const call = Approval.waiting(journal.state, decision.approvalId)

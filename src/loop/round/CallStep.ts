@@ -58,14 +58,14 @@ export const settle = (
   outcome: ToolOutcome.ToolOutcome,
   { hook, ofRun }: { readonly hook?: string | undefined; readonly ofRun?: string | undefined } = {}
 ): void => {
-  const { callId, phase, startedAt, tool, turn } = call
+  const { callId, decision, phase, startedAt, tool, turn } = call
   const hasRunHere = ofRun === undefined && startedAt !== undefined && isOurs(journal, call)
   const duration = hasRunHere ? Math.max(0, journal.now() - startedAt) : 0
   const ran = phase === "started" ? editedOf(call) : {}
-  journal.record(
-    { _tag: "ToolSettled", turn, callId, tool, outcome, duration, ...ran, ...(hook === undefined ? {} : { hook }) },
-    ofRun
-  )
+  const isCut = outcome._tag === "Succeeded" && decision?.originalSize !== undefined
+  const cut = isCut ? { originalSize: decision.originalSize } : {}
+  const by = hook === undefined ? {} : { hook }
+  journal.record({ _tag: "ToolSettled", turn, callId, tool, outcome, duration, ...cut, ...ran, ...by }, ofRun)
 }
 
 /** What the outcome of a call that ran says of its arguments, where a person edited them. */

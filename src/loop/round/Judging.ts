@@ -82,6 +82,7 @@ const neverAgreed: ToolOutcome.ToolOutcome = {
 
 const byRules = (env: Env.Env, call: Call): Judged => {
   if (call.decision?.approved === false) return { _tag: "Settle", call, outcome: Outcomes.denied(call.decision) }
+  if (OpenCall.isAnswered(call)) return answered(env, call)
   if (!Env.isOffered(env, call.tool)) {
     const available = env.tools.map((tool) => tool.name)
     return { _tag: "Settle", call, outcome: { _tag: "UnknownTool", available } }
@@ -109,10 +110,16 @@ const byRules = (env: Env.Env, call: Call): Judged => {
   )
 }
 
+/** It is settled with what a person gave, of which hooks leave what may be stored. */
+const answered = (env: Env.Env, call: Call): Judged => {
+  const outcome = ToolHooks.answered(env, call)
+  const settle = (outcome: ToolOutcome.ToolOutcome): Verdict => ({ _tag: "Settle", call, outcome })
+  return isKnown(outcome) ? settle(outcome.value) : wait(env, call, Effect.map(outcome, settle))
+}
+
 const yes = () => true
 
-const isKnown = (asks: Effect.Effect<boolean>): asks is Exit.Success<boolean> =>
-  Exit.isExit(asks) && asks._tag === "Success"
+const isKnown = <A>(self: Effect.Effect<A>): self is Exit.Success<A> => Exit.isExit(self) && self._tag === "Success"
 
 /** It runs again, or has the outcome that is known of it. */
 const ofStarted = (env: Env.Env, call: Call): Judged => {

@@ -11,7 +11,6 @@ import * as Result from "effect/Result"
 import * as Approval from "../../run/Approval.ts"
 import * as Canonical from "../../run/Canonical.ts"
 import * as Bounds from "../../run/log/Bounds.ts"
-import type * as RunInput from "../../run/RunInput.ts"
 import * as OpenCall from "../../run/state/OpenCall.ts"
 import * as Approver from "../../services/Approver.ts"
 import * as AppCode from "../env/AppCode.ts"
@@ -33,9 +32,10 @@ export const pose = Effect.fnUntraced(function*(
   const expiresAt = isNew && policy.approvalTimeout !== undefined
     ? journal.now() + policy.approvalTimeout
     : call.expiresAt
-  const expiry = expiresAt === undefined ? {} : { expiresAt }
-  if (isNew) journal.record({ _tag: "ApprovalRequested", turn, callId, tool, approvalId, params, digest, ...expiry })
-  return { sessionId, runId: journal.runId, approvalId, callId, tool, params, digest, ...expiry }
+  const needsResult = isNew ? env.executor.needsResult(env.handlers, tool) : call.needsResult === true
+  const more = { ...(expiresAt === undefined ? {} : { expiresAt }), ...(needsResult ? { needsResult } : {}) }
+  if (isNew) journal.record({ _tag: "ApprovalRequested", turn, callId, tool, approvalId, params, digest, ...more })
+  return { sessionId, runId: journal.runId, approvalId, callId, tool, params, digest, ...more }
 })
 
 /** Unique in the session, also where a question about the same call was asked before. */
@@ -61,7 +61,14 @@ export const answered = (env: Env.Env, question: Approver.Question, word: Effect
 
 /** Comes with the answer of whoever answers here; behind `nobody`, where nobody does. */
 export const asking = (env: Env.Env, question: Approver.Question, nobody: Effect.Effect<void>): Effect.Effect<void> =>
-  Effect.flatMap(ask(env, question), (answer) => answer === undefined ? nobody : take(env, question, answer))
+  Effect.flatMap(
+    ask(env, question),
+    (answer) => answer === undefined || isShort(question, answer) ? nobody : take(env, question, answer)
+  )
+
+/** A yes that lacks the result that is asked for; one that gives it may come from elsewhere. */
+const isShort = ({ needsResult }: Approver.Question, answer: Approver.Answer): boolean =>
+  needsResult === true && answer.approved === true && answer.result === undefined
 
 /** The answer of whoever answers here; an approver that breaks is nobody. */
 const ask = (env: Env.Env, question: Approver.Question): Effect.Effect<Approver.Answer | undefined> =>
@@ -77,22 +84,14 @@ const ask = (env: Env.Env, question: Approver.Question): Effect.Effect<Approver.
     (exit) => Exit.isSuccess(exit) ? exit.value ?? undefined : undefined
   )
 
-/** Records an answer; arguments that the tool does not take make it a no. */
+/** Records an answer; a result or arguments that are none of the tool make it a no. */
 const take = Effect.fnUntraced(function*(env: Env.Env, question: Approver.Question, answer: Approver.Answer) {
   const by = wordsOf(answer.by)
-  const given = answer.approved === true ? answer.params : undefined
-  const edited = given === undefined
-    ? undefined
-    : yield* Effect.result(Answering.edited(env, question.tool, given))
-  if (edited !== undefined && Result.isFailure(edited)) {
-    return record(env, question, {
-      approved: false,
-      by,
-      reason: `the call was to run with other arguments, but ${edited.failure.message}`
-    })
-  }
-  const reason = answer.approved ? undefined : wordsOf(answer.reason)
-  record(env, question, { approved: answer.approved, by, reason, params: edited?.success })
+  if (answer.approved !== true) return record(env, question, { approved: false, by, reason: wordsOf(answer.reason) })
+  const given = yield* Effect.result(Answering.yes(env, question.tool, answer))
+  if (Result.isSuccess(given)) return record(env, question, { approved: true, by, ...given.success })
+  const what = answer.result === undefined ? "was to run with other arguments" : "was given a result"
+  record(env, question, { approved: false, by, reason: `the call ${what}, but ${given.failure.message}` })
 })
 
 /** As much of a text as a log holds; what else untyped code gives is left out. */
@@ -110,7 +109,7 @@ const expiring = (env: Env.Env, question: Approver.Question, expiresAt: number):
 
 const expire = (env: Env.Env, question: Approver.Question): void => record(env, question, expired)
 
-type Word = Pick<RunInput.DecideInput, "approved" | "by" | "reason" | "params">
+type Word = Omit<Approval.Answer, "approvalId">
 
 /** The first answer counts, and none counts that comes too late. */
 const record = ({ journal }: Env.Env, question: Approver.Question, word: Word): void => {

@@ -15,6 +15,7 @@ import type * as Env from "../env/Env.ts"
 import * as HookRun from "../env/HookRun.ts"
 import * as TooLarge from "../log/TooLarge.ts"
 import * as CallIdentity from "./CallIdentity.ts"
+import * as Outcomes from "./Outcomes.ts"
 
 type Call = OpenCall.OpenCall
 type Outcome = ToolOutcome.ToolOutcome
@@ -25,9 +26,10 @@ type Prepared =
   | { readonly _tag: "Go"; readonly call: Call }
   | { readonly _tag: "Settle"; readonly outcome: Outcome; readonly hook: string }
 
-/** A call that a person has refused is nobody's to decide any more. */
-export const isAsked = ({ hooks }: Pick<Env.Env, "hooks">, { decision, phase }: Call): boolean =>
-  hooks.at.beforeToolCall.length > 0 && phase !== "started" && decision?.approved !== false
+/** A call that a person has refused, or given the result of, is nobody's to decide any more. */
+export const isAsked = ({ hooks }: Pick<Env.Env, "hooks">, call: Call): boolean =>
+  hooks.at.beforeToolCall.length > 0 && call.phase !== "started" && call.decision?.approved !== false &&
+  !OpenCall.isAnswered(call)
 
 /** Asks the hooks about a call that has not started. */
 export const before = Effect.fnUntraced(function*(env: Around, call: Call): Effect.fn.Return<Prepared> {
@@ -87,6 +89,14 @@ export const after = (
     }
     return left
   })
+
+/** The outcome of a call whose result a person gave; known at once where no hook is asked. */
+export const answered = (env: Around, call: Call): Effect.Effect<Outcome> => {
+  const outcome: Outcome = { _tag: "Succeeded", result: call.decision?.result ?? null }
+  return env.hooks.at.afterToolCall.length === 0
+    ? Effect.succeed(outcome)
+    : Effect.map(after(env, call, outcome, 0, "answered"), Outcomes.storable)
+}
 
 /** An outcome of which nothing is said but what became of the call. */
 const withheld = (outcome: Outcome, how: "ran" | "answered", words: string): Outcome => {

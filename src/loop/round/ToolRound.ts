@@ -9,13 +9,14 @@ import type * as Effect from "effect/Effect"
 import type * as RunError from "../../run/RunError.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import * as CallQuota from "../../run/state/CallQuota.ts"
-import type * as OpenCall from "../../run/state/OpenCall.ts"
+import * as OpenCall from "../../run/state/OpenCall.ts"
 import * as RunDecision from "../../run/state/RunDecision.ts"
 import * as Env from "../env/Env.ts"
 import * as CallLanes from "./CallLanes.ts"
 import * as CallStep from "./CallStep.ts"
 import { RoundProgress } from "./RoundProgress.ts"
 import * as Stopping from "./Stopping.ts"
+import * as ToolHooks from "./ToolHooks.ts"
 import * as Unsettled from "./Unsettled.ts"
 
 interface Round {
@@ -49,6 +50,7 @@ export const run = function*(
     enter("settledWithCalls")
     if (yield* Stopping.before(env)) return { ...runNone(env, "stopped"), isStopped: true }
   }
+  yield* settleAnswered(env)
   const { allowed, beyond, cutBy } = withinLimits(env, journal.state.openCalls)
   enter(cutBy === "turns" ? "settledWithoutTurnLeft" : "settledWithCalls")
   for (const call of beyond) CallStep.settle(env, call, { _tag: "NotExecuted", reason: "limit" })
@@ -69,6 +71,13 @@ export const run = function*(
   if (journal.status === "awaiting_human") journal.move("answered")
   if (journal.status === "tool_running") journal.move(toolError === undefined ? "everyCallSettled" : "toolFailed")
   return { ...none, cutBy: spent ?? cutBy, toolError }
+}
+
+/** What people have given already is settled whatever the limits leave: nothing runs for it. */
+const settleAnswered = function*(env: Env.Env): Effect.fn.Return<void, RunError.RunError> {
+  for (const call of env.journal.state.openCalls) {
+    if (OpenCall.isAnswered(call)) CallStep.settle(env, call, yield* ToolHooks.answered(env, call))
+  }
 }
 
 const runNone = (env: Env.Env, reason: Unsettled.Reason): Round => {

@@ -5,12 +5,13 @@
  * Does not own when that is; `ToolRound`, `Ending` and `Recovery` say so, and why.
  */
 import * as Effect from "effect/Effect"
-import type * as OpenCall from "../../run/state/OpenCall.ts"
+import * as OpenCall from "../../run/state/OpenCall.ts"
 import type * as ToolOutcome from "../../run/ToolOutcome.ts"
 import type * as Env from "../env/Env.ts"
 import * as CallStep from "./CallStep.ts"
 import * as Outcomes from "./Outcomes.ts"
 import * as Reconciling from "./Reconciling.ts"
+import * as ToolHooks from "./ToolHooks.ts"
 
 type Call = OpenCall.OpenCall
 
@@ -20,7 +21,7 @@ export type Reason = Extract<ToolOutcome.ToolOutcome, { _tag: "NotExecuted" }>["
 /** Gives every open call the outcome that the end of this drive leaves it with. */
 export const settle = (env: Env.Env, reason: Reason): void => {
   for (const call of env.journal.state.openCalls) {
-    CallStep.settle(env, call, call.phase === "started" ? ofStarted(env, call) : ofUnstarted(call, reason))
+    CallStep.settle(env, call, call.phase === "started" ? ofStarted(env, call) : ofUnheard(env, call, reason))
   }
 }
 
@@ -30,16 +31,26 @@ export const settleBehind = Effect.fnUntraced(function*(env: Env.Env, reason: Re
   for (const call of openCalls) {
     const outcome = call.phase === "started"
       ? yield* ofStartedBefore(env, call, reason)
+      : OpenCall.isAnswered(call)
+      ? yield* ToolHooks.answered(env, call)
       : ofUnstarted(call, reason)
     CallStep.settle(env, call, outcome, { ofRun: runId })
   }
 })
 
-/** The outcome of a call whose handler was never called: what a person said against it comes first. */
-export const ofUnstarted = ({ decision, phase }: Call, reason: Reason): ToolOutcome.ToolOutcome => {
+/** The outcome of a call whose handler was never called: what a person said comes first, but for a yes to run it. */
+export const ofUnstarted = (call: Call, reason: Reason): ToolOutcome.ToolOutcome => {
+  const { decision, phase } = call
   if (reason === "superseded" && phase === "awaiting") return superseded
+  if (OpenCall.isAnswered(call)) return { _tag: "Succeeded", result: decision?.result ?? null }
   return decision?.approved === false ? Outcomes.denied(decision) : { _tag: "NotExecuted", reason }
 }
+
+/** No hook is asked while a drive ends: what one of them might not leave is not told. */
+const ofUnheard = (env: Env.Env, call: Call, reason: Reason): ToolOutcome.ToolOutcome =>
+  OpenCall.isAnswered(call) && env.hooks.at.afterToolCall.length > 0
+    ? { _tag: "NotExecuted", reason }
+    : ofUnstarted(call, reason)
 
 const superseded: ToolOutcome.ToolOutcome = { _tag: "Denied", reason: "superseded by a new message" }
 

@@ -7,7 +7,7 @@ import * as Schema from "effect/Schema"
 import type * as OpenCall from "./OpenCall.ts"
 
 /**
- * Calls that are started, whole numbers of at least 0: by tool, `"*"` for all of them together, which a number stands
+ * Calls that are started or answered by people, whole numbers of at least 0: by tool, `"*"` for all of them together, which a number stands
  * for too.
  */
 export const CallQuota = Schema.Union([Schema.Finite, Schema.Record(Schema.String, Schema.Finite)])
@@ -28,7 +28,7 @@ export const narrow = (...quotas: ReadonlyArray<CallQuota | undefined>): CallQuo
   return least.size === 0 ? undefined : Object.fromEntries(least)
 }
 
-/** Started calls of a run, by tool. */
+/** Calls of a run that were started, or answered by people, by tool. */
 export type Started = Readonly<Record<string, number>>
 
 export const start = (started: Started, tool: string): Started => ({

@@ -21,6 +21,8 @@ export interface OpenCall {
   readonly approvalId?: string
   readonly requestedAt?: number
   readonly expiresAt?: number
+  /** nothing but a result is a yes to it */
+  readonly needsResult?: boolean
   /** when its intent was last stored, in milliseconds since the epoch */
   readonly startedAt?: number
   /** the drive that last stored its intent */
@@ -31,11 +33,14 @@ export interface OpenCall {
   readonly decision?: Decision
 }
 
-/** `params` are the arguments that the person put in place of the model's. */
+/** `params` are the arguments that the person put in place of the model's, `result` is what the call is settled with. */
 export interface Decision {
   readonly approved: boolean
   readonly reason?: string
   readonly params?: Message.ToolCallPart["params"]
+  readonly result?: Message.ToolCallPart["params"]
+  /** characters of `result` before truncation, where it was truncated */
+  readonly originalSize?: number
 }
 
 /** The arguments that a person is asked about. */
@@ -43,6 +48,10 @@ export const asked = ({ params }: OpenCall): OpenCall["params"] => params
 
 /** The arguments that the call runs with. */
 export const final = ({ decision, params }: OpenCall): OpenCall["params"] => decision?.params ?? params
+
+/** A person gave its result: nothing is left to run. */
+export const isAnswered = ({ decision, phase }: OpenCall): boolean =>
+  phase !== "started" && decision?.approved === true && decision.result !== undefined
 
 /** Its intent is stored, or a person was asked about it. */
 export const hasGoneOn = ({ approvalId, phase }: OpenCall): boolean => phase !== "pending" || approvalId !== undefined
@@ -94,27 +103,35 @@ export const idempotencyKey = (sessionId: string, runId: string, id: string): st
 
 /** A call without what was asked and answered about it: that was about other arguments. */
 export const unasked = (
-  { approvalId: _1, decision: _2, expiresAt: _3, requestedAt: _4, ...call }: OpenCall
+  { approvalId: _1, decision: _2, expiresAt: _3, needsResult: _4, requestedAt: _5, ...call }: OpenCall
 ): OpenCall => call
 
 /** A question, as its call remembers it. */
 export const questionOf = (
-  { approvalId, at, expiresAt, params }: DurableEvent.Of<"ApprovalRequested">
-): Pick<OpenCall, "params" | "phase" | "approvalId" | "requestedAt" | "expiresAt"> => ({
+  { approvalId, at, expiresAt, needsResult, params }: DurableEvent.Of<"ApprovalRequested">
+): Pick<OpenCall, "params" | "phase" | "approvalId" | "requestedAt" | "expiresAt" | "needsResult"> => ({
   params,
   phase: "awaiting",
   approvalId,
   requestedAt: at,
-  ...(expiresAt === undefined ? {} : { expiresAt })
+  ...(expiresAt === undefined ? {} : { expiresAt }),
+  ...(needsResult === undefined ? {} : { needsResult })
 })
 
 export const decisionOf = (
-  { approved, params, reason }: DurableEvent.Of<"ApprovalResolved">
+  { approved, originalSize, params, reason, result }: DurableEvent.Of<"ApprovalResolved">
 ): Decision => ({
   approved,
   ...(reason === undefined ? {} : { reason }),
-  ...(params === undefined ? {} : { params })
+  ...(params === undefined ? {} : { params }),
+  ...(result === undefined ? {} : { result }),
+  ...(originalSize === undefined ? {} : { originalSize })
 })
+
+/** An answer in a word: a yes that gives the call's result is none to its handler. */
+export const wordOf = (
+  { approved, result }: Pick<DurableEvent.Of<"ApprovalResolved">, "approved" | "result">
+): "approved" | "answered" | "denied" => !approved ? "denied" : result === undefined ? "approved" : "answered"
 
 /** A round waits for a person while one is asked and nothing runs. */
 export const waits = (openCalls: ReadonlyArray<OpenCall>): boolean => {

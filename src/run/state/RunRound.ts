@@ -78,7 +78,10 @@ export const settleCall = (next: RunState.Next, event: DurableEvent.Of<"ToolSett
   const call = next.openCalls[at]
   if (call === undefined) return
   const { callId, params, phase, tool, turn } = call
-  next.hasRun ||= phase === "started"
+  const isAnswered = OpenCall.isAnswered(call) && event.outcome._tag !== "NotExecuted"
+  const isMade = phase === "started" || isAnswered
+  next.hasRun ||= isMade
+  if (isAnswered) next.started = CallQuota.start(next.started, tool)
   next.trail = DoomLoop.add(next.trail, { turn, callId, tool, phase, params: givenBy(answer, call) }, event)
   if (answer !== undefined) {
     next.answer = { ...answer, settled: [...answer.settled, { callId, tool, params, outcome: event.outcome }] }
@@ -89,7 +92,7 @@ export const settleCall = (next: RunState.Next, event: DurableEvent.Of<"ToolSett
   if (!RunStatus.isEnd(next.status)) next.status = status
   next.totals = {
     ...totals,
-    toolCalls: totals.toolCalls + (phase === "started" ? 1 : 0),
+    toolCalls: totals.toolCalls + (isMade ? 1 : 0),
     toolRounds: totals.toolRounds + (next.openCalls.length === 0 && next.hasRun ? 1 : 0),
     errors: totals.errors + (ToolOutcome.isError(event.outcome) ? 1 : 0),
     usage: event.usage === undefined ? totals.usage : Usage.add(totals.usage, event.usage)

@@ -75,7 +75,13 @@ export interface Summary {
     readonly runs: Times
   }
   readonly tools: Readonly<Record<string, Times & { readonly errors: number }>>
-  readonly approvals: { readonly asked: number; readonly approved: number; readonly denied: number }
+  readonly approvals: {
+    readonly asked: number
+    readonly approved: number
+    /** with a result in the tool's place */
+    readonly answered: number
+    readonly denied: number
+  }
   /** by kind: attempts at model calls that do not count, tool calls with another outcome than success, failed runs */
   readonly errors: { readonly attempts: Count; readonly tools: Count; readonly runs: Count }
   /** input tokens of a settled model call: what it was sent */
@@ -132,7 +138,12 @@ export const make = (self: RunStats): Summary => {
       runs: times(self.runTime)
     },
     tools: byMost(self.tools, ({ calls }) => calls, ({ errors, time }) => ({ ...times(time), errors })),
-    approvals: { asked: self.questions, approved: answers["approved"] ?? 0, denied: answers["denied"] ?? 0 },
+    approvals: {
+      asked: self.questions,
+      approved: answers["approved"] ?? 0,
+      answered: answers["answered"] ?? 0,
+      denied: answers["denied"] ?? 0
+    },
     errors: {
       attempts: Counts.toRecord(self.attemptErrors),
       tools: Counts.toRecord(self.toolErrors),

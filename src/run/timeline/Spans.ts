@@ -7,6 +7,7 @@
 import type * as DurableEvent from "../DurableEvent.ts"
 import type * as Message from "../Message.ts"
 import type * as RunEvent from "../RunEvent.ts"
+import * as OpenCall from "../state/OpenCall.ts"
 import type * as Timeline from "../Timeline.ts"
 
 /** A span without its place. */
@@ -73,11 +74,11 @@ export const step = (self: Spans, event: RunEvent.Durable): Step => {
     case "ApprovalRequested":
       return [{ ...self, asked: withEntry(self.asked, event.callId, begin(event, event.tool, event.turn)) }, []]
     case "ApprovalResolved": {
-      const { approved, at, callId } = event
+      const { at, callId } = event
       const begun = self.asked.get(callId)
       if (begun === undefined) return [self, []]
       const rest = { ...self, asked: without(self.asked, callId) }
-      return [hold(rest, "approval", begun, at, approved ? "approved" : "denied", { callId }), []]
+      return [hold(rest, "approval", begun, at, OpenCall.wordOf(event), { callId }), []]
     }
     case "ContextCompacted": {
       // it began when what stands before it was recorded

@@ -39,6 +39,10 @@ export const make = () => {
         hasRun.add(callId)
         break
       }
+      case "ApprovalResolved":
+        // a result that a person gives stands for the run of its handler
+        if (event.approved && event.result !== undefined) hasRun.add(event.callId)
+        break
       case "ToolSettled":
         if (needsIntent(event) && !hasRun.has(event.callId)) say(`${event.callId} ran without an intent`)
         count(event.callId)

@@ -13,13 +13,13 @@ export const make = (): Rule => {
       questions.set(`${runId}/${callId}`, { approvalId, digest, params, answer: "open" })
     }
     if (event._tag === "ApprovalResolved") {
-      const { approvalId, approved, callId, params, runId } = event
+      const { approvalId, approved, callId, params, result, runId } = event
       const name = `${runId}/${callId}`
       const question = questions.get(name)
       if (question?.answer !== "open" || question.approvalId !== approvalId) {
         say(`an answer to no open question, ${name}`)
       }
-      const answer = !approved ? "no" : params === undefined ? "yes" : "edited"
+      const answer = !approved ? "no" : result !== undefined ? "result" : params === undefined ? "yes" : "edited"
       if (question !== undefined) questions.set(name, { ...question, params: params ?? question.params, answer })
     }
     if (event._tag === "ToolStarted") {
@@ -30,10 +30,11 @@ export const make = (): Rule => {
 }
 
 /**
- * `params` are those that a yes is to; `edited`: to others than were asked about, of which hooks may make those again.
+ * `params` are those that a yes is to; `edited`: to others than were asked about, of which hooks may make those again;
+ * `result`: nothing is left to run.
  */
 interface Question extends Pick<DurableEvent.Of<"ApprovalRequested">, "approvalId" | "digest" | "params"> {
-  readonly answer: "open" | "yes" | "edited" | "no"
+  readonly answer: "open" | "yes" | "edited" | "result" | "no"
 }
 
 const isAllowed = ({ answer, params }: Question, started: Question["params"]): boolean =>

@@ -1,0 +1,285 @@
+/** A yes with a result: it is what the call is settled with, once, and the tool's handler does not run. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import type { Json } from "effect/Schema"
+import type * as Approver from "../../src/services/Approver.ts"
+import type { Hook } from "../../src/services/Hooks.ts"
+import { NeedsResult } from "../../src/services/NeedsResult.ts"
+import * as SessionStore from "../../src/services/SessionStore.ts"
+import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
+import * as Approvals from "../support/Approvals.ts"
+import * as DeadRun from "../support/DeadRun.ts"
+import * as Drafts from "../support/Drafts.ts"
+import * as RunLog from "../support/RunLog.ts"
+import * as Suspended from "../support/Suspended.ts"
+import * as TestAgent from "../support/TestAgent.ts"
+
+const result = "by hand"
+/** no JSON */
+const notJson = { at: new Date(0) }
+const invalid = { _tag: "InvalidInput", field: "result" } as const
+
+/** What became of the calls, without intents and times. */
+const steps = (made: Suspended.Suspended) => Effect.map(made.log, Approvals.steps)
+const settledWith = (made: Suspended.Suspended) =>
+  Effect.map(made.log, (log) => RunLog.only(log, "ToolSettled").map(({ outcome }) => outcome))
+const succeeded = (result: Json) => ({ _tag: "Succeeded", result })
+
+const answeredLog: ReadonlyArray<string> = [
+  "ApprovalRequested 1.0",
+  "RunSuspended",
+  "ApprovalResolved 1.0 yes",
+  "RunResumed",
+  "ToolSettled 1.0 Succeeded",
+  "RunCompleted"
+]
+
+describe("a result", () => {
+  it.effect("is the call's outcome, and its handler does not run", () =>
+    Effect.gen(function*() {
+      const made = yield* Suspended.make()
+      yield* made.decide("1.0", { result, by: "ann" })
+      yield* made.resume()
+      assert.deepStrictEqual(made.ran, [])
+      assert.deepStrictEqual(yield* steps(made), answeredLog)
+      assert.deepStrictEqual<unknown>(yield* settledWith(made), [succeeded(result)])
+      assert.deepStrictEqual(yield* made.read, [result])
+      assert.deepInclude(RunLog.only(yield* made.log, "ApprovalResolved")[0], { approved: true, by: "ann", result })
+      assert.deepStrictEqual(RunLog.violations(yield* made.log), [])
+    }))
+
+  it.effect("that a live run is given settles the call at once", () =>
+    Effect.gen(function*() {
+      const approver = Approvals.desk()
+      const made = yield* Suspended.before([TestAgent.work(1), ScriptedModel.text("ok")], { approver })
+      const run = yield* made.agent.start(Suspended.go)
+      yield* approver.asked("1.0")
+      yield* made.decide("1.0", { result })
+      assert.strictEqual((yield* run.result)._tag, "Completed")
+      assert.deepStrictEqual(made.ran, [])
+      assert.deepStrictEqual(yield* made.read, [result])
+      assert.deepStrictEqual(RunLog.violations(yield* made.log), [])
+    }))
+
+  it.effect("counts as a tool call and as a round", () =>
+    Effect.gen(function*() {
+      const made = yield* Suspended.make()
+      yield* made.decide("1.0", { result })
+      yield* made.resume()
+      const [end] = RunLog.only(yield* made.log, "RunCompleted")
+      assert.deepInclude(end?.totals, { toolCalls: 1, toolRounds: 1 })
+    }))
+
+  it.effect("counts as a call of its tool", () =>
+    Effect.gen(function*() {
+      const made = yield* Suspended.before(
+        [TestAgent.work(1), TestAgent.work(2), ScriptedModel.text("ok")],
+        { approver: Approvals.answering(() => ({ approved: true, result })) }
+      )
+      yield* made.agent.run({ ...Suspended.go, toolPolicy: { maxCallsPerRun: { work: 1 } } })
+      assert.deepStrictEqual(RunLog.outcomes(yield* made.log), ["1.0 Succeeded", "2.0 NotExecuted(limit)"])
+    }))
+
+  it.effect("is settled though a limit leaves no other call", () =>
+    Effect.gen(function*() {
+      const calls = [TestAgent.work(1, "a"), TestAgent.work(2, "b")]
+      const made = yield* Suspended.make(calls, {}, { toolPolicy: { maxCallsPerRun: 2 }, limits: { maxToolCalls: 2 } })
+      yield* made.decide("1.0")
+      yield* made.decide("1.1", { result })
+      const agent = { toolPolicy: { maxCallsPerRun: 0 } }
+      const other = yield* Suspended.elsewhere(made, { agent })
+      yield* other.resume()
+      assert.deepStrictEqual(other.ran, [])
+      assert.deepStrictEqual(RunLog.outcomes(yield* made.log), ["1.1 Succeeded", "1.0 NotExecuted(limit)"])
+    }))
+
+  it.effect("stays what it is where a new message comes before the run goes on", () =>
+    Effect.gen(function*() {
+      const made = yield* Suspended.make([TestAgent.work(1, "a"), TestAgent.work(2, "b")])
+      yield* made.decide("1.0", { result })
+      yield* made.agent.run({ sessionId: "s", input: "and?" })
+      assert.deepStrictEqual(made.ran, [])
+      assert.deepStrictEqual(RunLog.outcomes(yield* made.log), ["1.0 Succeeded", "1.1 Denied"])
+    }))
+
+  it.effect("is settled by the next process where the one that heard it died", () =>
+    Effect.gen(function*() {
+      const store = yield* DeadRun.of([
+        Drafts.started("go"),
+        Drafts.turnStarted(1),
+        Drafts.assistant([Drafts.call("work", { n: 1 })]),
+        { ...Drafts.approvalRequested("1.0"), tool: "work", params: { n: 1 } },
+        { ...Drafts.approvalResolved("1.0"), result: null }
+      ])
+      const made = yield* Suspended.before([ScriptedModel.text("ok")], { store })
+      yield* made.resume()
+      assert.deepStrictEqual(made.ran, [])
+      assert.deepStrictEqual<unknown>(yield* settledWith(made), [succeeded(null)])
+      assert.deepStrictEqual(RunLog.violations(yield* made.log), [])
+    }))
+
+  it.effect("is cut like any other", () =>
+    Effect.gen(function*() {
+      const made = yield* Suspended.make()
+      yield* made.decide("1.0", { result: "x".repeat(40_000) })
+      yield* made.resume()
+      const [settled] = RunLog.only(yield* made.log, "ToolSettled")
+      assert(settled?.outcome._tag === "Succeeded")
+      assert.strictEqual(settled.originalSize, 40_000)
+      assert.isBelow(String(settled.outcome.result).length, 31_000)
+    }))
+
+  it.effect("is not read by beforeToolCall any more, and afterToolCall says what of it may be stored as the outcome", () =>
+    Effect.gen(function*() {
+      const asked: Array<string> = []
+      const hook: Hook = {
+        name: "masks",
+        beforeToolCall: ({ callId }) => Effect.sync(() => void asked.push(callId)),
+        afterToolCall: ({ outcome }) =>
+          Effect.succeed(outcome._tag === "Succeeded" ? { outcome: { ...outcome, result: "****" } } : undefined)
+      }
+      const made = yield* Suspended.make(TestAgent.work(1), { agent: { hooks: [hook] } })
+      yield* made.decide("1.0", { result })
+      yield* made.resume()
+      assert.deepStrictEqual(asked, ["1.0"])
+      assert.deepStrictEqual(yield* made.read, ["****"])
+    }))
+
+  it.effect("is withheld where a guard behind it breaks, also before a new message", () =>
+    Effect.gen(function*() {
+      const hook: Hook = { name: "guard", afterToolCall: () => Effect.fail("no") }
+      const made = yield* Suspended.make(
+        [TestAgent.work(1, "a"), TestAgent.work(2, "b")],
+        { agent: { hooks: [hook] } }
+      )
+      yield* made.decide("1.0", { result })
+      yield* made.agent.run({ sessionId: "s", input: "and?" })
+      const [first] = yield* settledWith(made)
+      assert(first?._tag === "Failed")
+      assert.match(String(first.result), /^The call did not run, and what answers it is withheld: the hook "guard"/)
+    }))
+})
+
+describe("a result that is none", () => {
+  it.effect.each<readonly [decision: object, message: RegExp]>([
+    [{ result: 7 }, /^result is no result of the tool "work": .*string/i],
+    [{ result: {} }, /^result is no result of the tool "work"/],
+    [{ result: notJson }, /^result/],
+    [{ result: null }, /^result is no result of the tool "work"/],
+    [{ result, params: { n: 2 } }, /^result and params exclude each other/],
+    [{ result, approved: false }, /^result .* needs approved: true$/],
+    [{ result, approved: "yes" }, /^result .* needs approved: true$/]
+  ])("is refused, and the question stays open: %j", ([decision, message]) =>
+    Effect.gen(function*() {
+      const made = yield* Suspended.make()
+      const head = made.store.head("s")
+      const error = yield* Effect.flip(made.decide("1.0", decision))
+      assert.deepInclude(error.reason, invalid)
+      assert.match(error.message, message)
+      assert.strictEqual(made.store.head("s"), head)
+      assert.deepStrictEqual(yield* made.waiting, ["1.0"])
+    }))
+
+  it.effect("is refused where an event does not hold it", () =>
+    Effect.gen(function*() {
+      const made = yield* Suspended.make()
+      const error = yield* Effect.flip(made.decide("1.0", { result: "x".repeat(SessionStore.maxContentBytes) }))
+      assert.strictEqual(error.reason._tag, "EventTooLarge")
+      assert.deepStrictEqual(yield* made.waiting, ["1.0"])
+    }))
+
+  it.effect("is refused for a tool that is gone", () =>
+    Effect.gen(function*() {
+      const made = yield* Suspended.make()
+      const other = yield* Suspended.elsewhere(made, { agent: { toolkit: undefined } as never })
+      assert.deepInclude((yield* Effect.flip(other.decide("1.0", { result }))).reason, invalid)
+    }))
+})
+
+describe("the approver here", () => {
+  const make = (answer: unknown) =>
+    Suspended.make(TestAgent.work(1), { approver: Approvals.answering(() => answer as Approver.Answer) })
+
+  it.effect("may give the result", () =>
+    Effect.gen(function*() {
+      const made = yield* make({ approved: true, by: "ann", result })
+      assert.deepStrictEqual(made.ran, [])
+      assert.deepStrictEqual(yield* made.read, [result])
+    }))
+
+  it.effect.each([{ approved: true, result: 7 }, { approved: true, result, params: { n: 1 } }])(
+    "denies the call with one that is none, and the model reads why: %j",
+    (answer) =>
+      Effect.gen(function*() {
+        const made = yield* make(answer)
+        assert.deepStrictEqual(made.ran, [])
+        assert.match(String((yield* made.read)[0]), /^Denied: the call was given a result, but result /)
+      })
+  )
+
+  it.effect("is not heard with one beside a no", () =>
+    Effect.gen(function*() {
+      const made = yield* make({ approved: false, result })
+      assert.deepStrictEqual(RunLog.outcomes(yield* made.log), ["1.0 Denied"])
+    }))
+})
+
+describe("a tool that needs a person's result", () => {
+  const toolkit = Approvals.withWork(TestAgent.kit.tools.work.annotate(NeedsResult, true) as never)
+  const make = (options: Parameters<typeof Suspended.make>[1] = {}) =>
+    Suspended.make(TestAgent.work(1), { agent: { toolkit }, ...options })
+
+  it.effect("always asks, and its question says so", () =>
+    Effect.gen(function*() {
+      const made = yield* make()
+      const [question] = yield* made.agent.approvals("s")
+      assert.strictEqual(question?.needsResult, true)
+      assert.deepInclude(RunLog.only(yield* made.log, "ApprovalRequested")[0], { needsResult: true })
+    }))
+
+  it.effect("refuses a yes without one, and takes a no", () =>
+    Effect.gen(function*() {
+      const made = yield* make()
+      const error = yield* Effect.flip(made.decide("1.0"))
+      assert.deepInclude(error.reason, invalid)
+      assert.match(error.message, /^result is missing: "work" is answered by a person/)
+      assert.deepInclude((yield* Effect.flip(made.decide("1.0", { params: { n: 2 } }))).reason, invalid)
+      yield* made.decide("1.0", { approved: false, reason: "ask me later" })
+      yield* made.resume()
+      assert.deepStrictEqual(yield* made.read, ["Denied: ask me later"])
+    }))
+
+  it.effect("is answered from a process that does not know so, too", () =>
+    Effect.gen(function*() {
+      const made = yield* make()
+      const other = yield* Suspended.elsewhere(made)
+      assert.deepInclude((yield* Effect.flip(other.decide("1.0"))).reason, invalid)
+      yield* other.decide("1.0", { result })
+      yield* other.resume()
+      assert.deepStrictEqual(yield* other.read, [result])
+    }))
+
+  it.effect("waits on where whoever answers here says a mere yes", () =>
+    Effect.gen(function*() {
+      const made = yield* make({ approver: Approvals.answering(() => Approvals.yes) })
+      assert.deepStrictEqual(yield* made.waiting, ["1.0"])
+      yield* made.decide("1.0", { result })
+      yield* made.resume()
+      assert.deepStrictEqual(made.ran, [])
+      assert.deepStrictEqual(yield* made.read, [result])
+    }))
+})
+
+describe("what is asked again and again", () => {
+  it.effect("is a loop where the answers are the same", () =>
+    Effect.gen(function*() {
+      const approver = Approvals.answering(() => ({ approved: true, result }))
+      const made = yield* Suspended.before(
+        [TestAgent.work(1), TestAgent.work(1), TestAgent.work(1), ScriptedModel.text("ok")],
+        { approver }
+      )
+      yield* made.agent.run(Suspended.go)
+      const notices = RunLog.only(yield* made.log, "NoticeAdded").map(({ kind }) => kind)
+      assert.deepStrictEqual(notices, ["doomLoop"])
+    }))
+})
