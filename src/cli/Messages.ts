@@ -20,6 +20,7 @@ const typed: Record<string, string> = {
   sessionId: "--session",
   input: "task",
   params: "--params",
+  result: "--result",
   "limits.maxTurns": "--max-turns"
 }
 

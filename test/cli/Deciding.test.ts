@@ -13,6 +13,9 @@ import * as Replies from "./Replies.ts"
 
 const write = (name: string) => ({ path: `${name}.txt`, content: `${name}\n` })
 
+/** What write_file would say of the first of them. */
+const written = { path: "a.txt", bytes: 2, lines: 1, created: true }
+
 /** A place with a session that is suspended with one call of write_file for each of these names. */
 const waiting = Effect.fnUntraced(function*(
   names: ReadonlyArray<string> = ["a"],
@@ -71,6 +74,21 @@ describe("a session that is imported", () => {
       const goOn = ["--root", there.root, "--model", "m", "--session", id, "hello"]
       assert.strictEqual((yield* there.on("run", goOn, { env: Replies.env(model) })).code, 0)
       assert.isFalse(existsSync(join(there.root, "a.txt")))
+    }))
+
+  it.effect("names the calls whose results it brings along", () =>
+    Effect.gen(function*() {
+      const { id, on, root } = yield* waiting(["a", "b"])
+      yield* on("approve", [id, "1.0", "--result", JSON.stringify(written)])
+      const file = join(root, "session.jsonl")
+      yield* on("export", [id, "--to", file])
+      const { stderr } = yield* (yield* workplace()).on("import", [file])
+      assert.include(
+        stderr,
+        "It brings along results that somebody gave in place of these calls: the model reads them as the tools' own.\n" +
+          "  1.0  write_file path=\"a.txt\""
+      )
+      assert.notInclude(stderr, "a yes to these calls")
     }))
 
   it.effect("has none to name where nobody has said yes", () =>
@@ -235,6 +253,37 @@ describe("fiberloop approve", () => {
       const broken = yield* place.on("approve", [place.id, "--params", "{"])
       assert.strictEqual(broken.code, 1)
       assert.match(broken.stderr, /^fiberloop: --params is not JSON: /)
+      assert.deepStrictEqual(yield* place.answers, [])
+    }))
+
+  it.effect("--result settles the call, and nothing is run", () =>
+    Effect.gen(function*() {
+      const place = yield* waiting()
+      const { stdout: said } = yield* place.on("approve", [place.id, "--result", JSON.stringify(written)])
+      assert.match(said, /^✓ answered: write_file path="a\.txt"/)
+      const { made } = yield* resume(place)
+      assert.isFalse(existsSync(made("a")))
+      assert.deepInclude((yield* place.answers)[0], { approved: true, result: written })
+      assert.include((yield* place.on("show", [place.id])).stdout, "✓ write_file answered by command")
+      assert.include((yield* place.on("show", [place.id, "--timeline"])).stdout, "answered")
+      assert.include((yield* place.on("stats")).stdout, "of 1 asked, 0 approved, 1 answered, 0 denied")
+    }))
+
+  it.effect("--result that is none of the tool, or no JSON, or beside --params, is refused", () =>
+    Effect.gen(function*() {
+      const place = yield* waiting()
+      const refused = Effect.fnUntraced(function*(...args: ReadonlyArray<string>) {
+        const { code, stderr } = yield* place.on("approve", [place.id, ...args])
+        assert.strictEqual(code, 1)
+        return stderr
+      })
+      assert.match(
+        yield* refused("--result", "7"),
+        /^fiberloop: --result is nothing that the tool "write_file" gives: /
+      )
+      assert.match(yield* refused("--result", "done"), /^fiberloop: --result is not JSON: a text has its quotes/)
+      const both = yield* refused("--result", JSON.stringify(written), "--params", JSON.stringify(write("b")))
+      assert.match(both, /^fiberloop: --result and params exclude each other/)
       assert.deepStrictEqual(yield* place.answers, [])
     }))
 

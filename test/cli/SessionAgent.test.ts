@@ -192,4 +192,13 @@ describe("arguments for a call of another program's tool", () => {
       ])
       assert.deepStrictEqual(RunLog.only(yield* events, "ApprovalResolved"), [])
     }))
+
+  it.effect("are refused as its result is", () =>
+    Effect.gen(function*() {
+      const { events, on } = yield* withRuns([app, ...refund])
+      const { code, stderr } = yield* on("approve", ["support-1", "--result", "null"])
+      assert.strictEqual(code, 1)
+      assert.match(stderr, /^fiberloop: --result cannot be checked: .*agent\.decide\(\{ \.\.\., result \}\)\n$/)
+      assert.deepStrictEqual(RunLog.only(yield* events, "ApprovalResolved"), [])
+    }))
 })

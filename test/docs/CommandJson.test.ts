@@ -52,7 +52,7 @@ const suspend = (id: string) => {
 it.effect("the fields of each are those that are printed", () =>
   Effect.gen(function*() {
     const { id, on, store } = yield* withSession()
-    for (const name of ["first", "second"]) yield* Effect.provide(suspend(name), store)
+    for (const name of ["first", "second", "third"]) yield* Effect.provide(suspend(name), store)
     const printed = Effect.fnUntraced(function*(command: string, ...args: ReadonlyArray<string>) {
       const { code, stdout } = yield* on(command.split(" ")[0]!, [...args, "--json"])
       assert.deepStrictEqual([command, code], [command, 0])
@@ -63,6 +63,7 @@ it.effect("the fields of each are those that are printed", () =>
     yield* printed("show --context", id, "--context")
     yield* printed("approvals")
     yield* printed("approve", "first", "--params", JSON.stringify(asked))
+    yield* printed("approve", "third", "--result", JSON.stringify({ path: "a.txt", bytes: 2, lines: 1, created: true }))
     yield* printed("deny", "second", "--reason", "no")
     yield* printed("compact", id)
   }))

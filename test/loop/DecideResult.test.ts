@@ -126,7 +126,7 @@ describe("a result", () => {
       const [settled] = RunLog.only(yield* made.log, "ToolSettled")
       assert(settled?.outcome._tag === "Succeeded")
       assert.strictEqual(settled.originalSize, 40_000)
-      assert.isBelow(String(settled.outcome.result).length, 31_000)
+      assert.isBelow(JSON.stringify(settled.outcome.result).length, 31_000)
     }))
 
   it.effect("is not read by beforeToolCall any more, and afterToolCall says what of it may be stored as the outcome", () =>
@@ -156,16 +156,19 @@ describe("a result", () => {
       yield* made.agent.run({ sessionId: "s", input: "and?" })
       const [first] = yield* settledWith(made)
       assert(first?._tag === "Failed")
-      assert.match(String(first.result), /^The call did not run, and what answers it is withheld: the hook "guard"/)
+      assert.match(
+        JSON.stringify(first.result),
+        /^"The call did not run, and what answers it is withheld: the hook \\"guard/
+      )
     }))
 })
 
 describe("a result that is none", () => {
   it.effect.each<readonly [decision: object, message: RegExp]>([
-    [{ result: 7 }, /^result is no result of the tool "work": .*string/i],
-    [{ result: {} }, /^result is no result of the tool "work"/],
+    [{ result: 7 }, /^result is nothing that the tool "work" gives: .*string/i],
+    [{ result: {} }, /^result is nothing that the tool "work"/],
     [{ result: notJson }, /^result/],
-    [{ result: null }, /^result is no result of the tool "work"/],
+    [{ result: null }, /^result is nothing that the tool "work"/],
     [{ result, params: { n: 2 } }, /^result and params exclude each other/],
     [{ result, approved: false }, /^result .* needs approved: true$/],
     [{ result, approved: "yes" }, /^result .* needs approved: true$/]

@@ -48,9 +48,10 @@ const approve = Command.make(
   "approve",
   {
     ...deciding,
-    params: Flags.text("params", "<json>", "Run the call with these arguments in place of the model's")
+    params: Flags.text("params", "<json>", "Run the call with these arguments in place of the model's"),
+    result: Flags.text("result", "<json>", "Settle the call with this result in place of running it")
   },
-  Effect.fnUntraced(function*({ approval, by, params, session, ...typed }) {
+  Effect.fnUntraced(function*({ approval, by, params, result, session, ...typed }) {
     const place = yield* Place.settingsOf(typed)
     const DecideCommand = yield* Effect.promise(() => import("./DecideCommand.ts"))
     yield* DecideCommand.run({
@@ -60,7 +61,8 @@ const approve = Command.make(
       approved: true,
       by: Option.getOrUndefined(by),
       reason: undefined,
-      params: Option.getOrUndefined(params)
+      params: Option.getOrUndefined(params),
+      result: Option.getOrUndefined(result)
     })
   })
 ).pipe(
@@ -70,7 +72,8 @@ const approve = Command.make(
   ),
   Command.withExamples([
     { command: "fiberloop approve <session>", description: "The one call that waits there" },
-    { command: "fiberloop approve <session> 1.0 --params '{\"amount\":5}'", description: "With other arguments" }
+    { command: "fiberloop approve <session> 1.0 --params '{\"amount\":5}'", description: "With other arguments" },
+    { command: "fiberloop approve <session> --result '\"done by hand\"'", description: "In place of the tool" }
   ])
 )
 
@@ -87,7 +90,8 @@ const deny = Command.make(
       approved: false,
       by: Option.getOrUndefined(by),
       reason: Option.getOrUndefined(reason),
-      params: undefined
+      params: undefined,
+      result: undefined
     })
   })
 ).pipe(

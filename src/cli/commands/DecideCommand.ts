@@ -9,6 +9,7 @@ import * as Fiberloop from "../../Fiberloop.ts"
 import { count } from "../../run/Quantity.ts"
 import type * as RunError from "../../run/RunError.ts"
 import type * as RunResult from "../../run/RunResult.ts"
+import * as OpenCall from "../../run/state/OpenCall.ts"
 import * as SessionStore from "../../services/SessionStore.ts"
 import * as CliAgent from "../CliAgent.ts"
 import * as KeptSession from "../KeptSession.ts"
@@ -39,6 +40,7 @@ export interface Options {
   readonly reason: string | undefined
   /** JSON */
   readonly params: string | undefined
+  readonly result: string | undefined
 }
 
 const decide = Effect.fnUntraced(function*(
@@ -46,18 +48,15 @@ const decide = Effect.fnUntraced(function*(
 ): Effect.fn.Return<void, Ended | Refusal, Output | Scope.Scope> {
   const { approval, approved, by = "command", place, reason } = options
   const { stderr } = yield* Output
-  const params = yield* json(options.params)
+  const params = yield* json(options.params, notParams)
+  const result = yield* json(options.result, notResult)
   const kept = yield* KeptSession.find(place, options.session)
   const { sessionId } = kept.info
   const owner = yield* SessionAgent.foreign(kept)
   if (owner !== undefined && params !== undefined) {
-    return yield* badInput(
-      `--params cannot be checked: the command does not know the tools of the agent ${
-        JSON.stringify(owner)
-      }; edit the ` +
-        "arguments in its program, with agent.decide({ ..., params })"
-    )
+    return yield* unknownTools(owner, "params", "edit the arguments")
   }
+  if (owner !== undefined && result !== undefined) return yield* unknownTools(owner, "result", "give the result")
   const agent = yield* agentOf(place, kept.store)
   const refused = Effect.mapError(refusal(sessionId))
   const waiting = yield* refused(agent.approvals(sessionId))
@@ -67,7 +66,12 @@ const decide = Effect.fnUntraced(function*(
     return yield* badInput(`session ${JSON.stringify(sessionId)} has no call that waits for an approval`)
   }
   const approvalId = known?.id ?? (yield* whole(kept, approval!))
-  const said = { by, ...(reason === undefined ? {} : { reason }), ...(params === undefined ? {} : { params }) }
+  const said = {
+    by,
+    ...(reason === undefined ? {} : { reason }),
+    ...(params === undefined ? {} : { params }),
+    ...(result === undefined ? {} : { result })
+  }
   yield* refused(agent.decide({ sessionId, approvalId, approved, ...said }))
 
   const resume = Invocation.of("resume", [sessionId], [...place.flags, ...(yield* SessionModel.flagsOf(kept))])
@@ -77,16 +81,27 @@ const decide = Effect.fnUntraced(function*(
     yield* Print.print(`${TerminalText.json(line)}\n`)
   } else {
     const call = known === undefined ? TerminalText.line(approvalId) : ToolLine.call(known.tool, params ?? known.params)
-    yield* Print.print(approved ? `✓ approved: ${call}\n` : `✗ denied: ${call}\n`)
+    const word = OpenCall.wordOf({ approved, ...said })
+    yield* Print.print(`${approved ? "✓" : "✗"} ${word}: ${call}\n`)
   }
   yield* stderr.write(`${owner === undefined ? `Go on with: ${resume}` : inProgram}\n`)
 })
 
-const json = (typed: string | undefined): Effect.Effect<Json | undefined, Refusal> =>
+const json = (typed: string | undefined, problem: string): Effect.Effect<Json | undefined, Refusal> =>
   typed === undefined ? Effect.succeed(undefined) : Effect.try({
     try: () => JSON.parse(typed) as Json,
-    catch: () => badInput("--params is not JSON: give the arguments as one object, such as '{\"path\":\"a.txt\"}'")
+    catch: () => badInput(problem)
   })
+
+const notParams = "--params is not JSON: give the arguments as one object, such as '{\"path\":\"a.txt\"}'"
+
+const notResult = "--result is not JSON: a text has its quotes, such as '\"done by hand\"'"
+
+const unknownTools = (owner: string, flag: "params" | "result", what: string): Refusal =>
+  badInput(
+    `--${flag} cannot be checked: the command does not know the tools of the agent ${JSON.stringify(owner)}; ` +
+      `${what} in its program, with agent.decide({ ..., ${flag} })`
+  )
 
 /** The id of a question that does not wait: behind that of its call stands the last run. */
 const whole = Effect.fnUntraced(function*(kept: KeptSession.Kept, typed: string) {

@@ -51,7 +51,7 @@ const importLines = Effect.fnUntraced(function*(
       `id: ${Invocation.of("import", [file], place.flags)} --to <id>`
   )
   yield* Database.prepare({ ...place, session: undefined })
-  const { allowed, flags, info, isForeign } = yield* Effect.gen(function*() {
+  const { allowed, answered, flags, info, isForeign } = yield* Effect.gen(function*() {
     const info = yield* SessionLines.add(session)
     const store = yield* SessionStore.SessionStore
     const isForeign = (yield* SessionAgent.foreign({ store, info })) !== undefined
@@ -60,8 +60,12 @@ const importLines = Effect.fnUntraced(function*(
       Fold.fold(store, info.sessionId, Fold.nothing),
       () => Fold.nothing
     )
-    const allowed = state.openCalls.filter(({ decision, phase }) => decision?.approved === true && phase !== "started")
-    return { allowed, info, isForeign, flags: yield* SessionModel.flagsOf({ store, info }) }
+    const decided = state.openCalls.filter(({ decision, phase }) => decision?.approved === true && phase !== "started")
+    const [allowed, answered] = [
+      decided.filter((call) => !OpenCall.isAnswered(call)),
+      decided.filter(OpenCall.isAnswered)
+    ]
+    return { allowed, answered, info, isForeign, flags: yield* SessionModel.flagsOf({ store, info }) }
   }).pipe(
     Effect.provide(Database.layer(place)),
     Effect.mapError((error) =>
@@ -78,6 +82,10 @@ const importLines = Effect.fnUntraced(function*(
         "It brings along a yes to these calls: going on with its last run makes them, and nobody is asked; a new task leaves " +
         "them out.",
         ...allowed.flatMap((open) => RenderApprovals.call({ ...open, params: OpenCall.final(open) }))
+      ]),
+      ...(answered.length === 0 ? [] : [
+        "It brings along results that somebody gave in place of these calls: the model reads them as the tools' own.",
+        ...answered.flatMap(RenderApprovals.call)
       ]),
       `Look at it: ${Invocation.of("show", [info.sessionId], place.flags)}`,
       isForeign

@@ -63,7 +63,7 @@ const given = Effect.fnUntraced(function*(
   if (tooLarge !== undefined) return yield* tooLarge
   return yield* Effect.mapError(
     executor.answeredWith(handlers, tool, result),
-    (problem) => RunError.invalidInput("result", `result is no result of the tool "${tool}": ${problem}`)
+    (problem) => RunError.invalidInput("result", `result is nothing that the tool "${tool}" gives: ${problem}`)
   )
 })
 
@@ -100,7 +100,7 @@ export const check = Effect.fnUntraced(function*(
 const missing = ({ tool }: OpenCall.OpenCall) =>
   RunError.invalidInput(
     "result",
-    `result is missing: "${tool}" is answered by a person, and a yes has to give its result`
+    `result is missing: "${tool}" is answered by a person, and a yes alone is no answer`
   )
 
 /** Says why a question takes no answer: `call` is set where it waits still, and has expired. */
