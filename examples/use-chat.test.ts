@@ -5,6 +5,7 @@ import {
   type ChatInit,
   DefaultChatTransport,
   lastAssistantMessageIsCompleteWithApprovalResponses,
+  lastAssistantMessageIsCompleteWithToolCalls,
   type UIMessage
 } from "ai"
 import { Deferred, Effect, Layer, Stream } from "effect"
@@ -55,13 +56,18 @@ class Page extends AbstractChat<UIMessage> {
 }
 
 /** A page of chat `id`, opened as one is: what was said first. */
-const open = Effect.fnUntraced(function*(id: string, onMessage: (message: UIMessage) => void = () => {}) {
+const open = Effect.fnUntraced(function*(
+  id: string,
+  onMessage: (message: UIMessage) => void = () => {},
+  init: Pick<ChatInit<UIMessage>, "onToolCall" | "onError"> = {}
+) {
   const url = yield* HttpServer.addressFormattedWith(Effect.succeed)
   const api = `${url}/api/chat`
   const said = yield* Effect.promise(() => fetch(`${api}/${id}`).then((response) => response.json()))
-  const sendAutomaticallyWhen = lastAssistantMessageIsCompleteWithApprovalResponses
+  const sendAutomaticallyWhen = (chat: { readonly messages: Array<UIMessage> }) =>
+    lastAssistantMessageIsCompleteWithApprovalResponses(chat) || lastAssistantMessageIsCompleteWithToolCalls(chat)
   const page = new Page(
-    { id, transport: new DefaultChatTransport({ api }), sendAutomaticallyWhen },
+    { ...init, id, transport: new DefaultChatTransport({ api }), sendAutomaticallyWhen },
     said as Array<UIMessage>,
     onMessage
   )
@@ -184,6 +190,75 @@ it.live("a page asks something else, or sends an answer again with another one",
     [ScriptedModel.text("Which one?"), ScriptedModel.call("sendMail", { to: "Cleo", text: "late" })],
     ScriptedModel.text("As you like.")
   ))))
+
+const asks = [ScriptedModel.text("Hm. "), ScriptedModel.call("askUser", { question: "Where to?" })]
+
+/** The call of `askUser` as a page has it. */
+const askIn = (page: Page) => {
+  const part = page.lastMessage?.parts.find((part) => part.type === "tool-askUser")
+  assert(part?.type === "tool-askUser")
+  return part
+}
+
+it.live("a person answers in a tool's place, also on a page that was opened since", () =>
+  Effect.gen(function*() {
+    const { page: first } = yield* open("six")
+    yield* Effect.promise(() => first.sendMessage({ text: "Plan a trip." }))
+    assert.strictEqual(askIn(first).state, "input-available")
+    const { page } = yield* open("six")
+    const { state, toolCallId } = askIn(page)
+    assert.strictEqual(state, "input-available")
+    yield* Effect.promise(async () => page.addToolOutput({ tool: "askUser", toolCallId, output: "Bergen" }))
+    const facts = (yield* SessionStore).watch("six")
+    yield* Stream.runDrain(Stream.takeUntil(facts, (event) => event._tag === "RunCompleted"))
+    const { page: again } = yield* open("six")
+    assert.strictEqual(textOf(again.lastMessage), "Hm. To Bergen, then.")
+    assert.deepInclude(askIn(again), { state: "output-available", output: "Bergen" })
+    const log = yield* Stream.runCollect((yield* SessionStore).read("six"))
+    assert.deepStrictEqual(log.filter(({ _tag }) => _tag === "ToolStarted"), [])
+  }).pipe(Effect.provide(serving(asks, ScriptedModel.text("To Bergen, then.")))))
+
+it.live("a page answers by itself, as often as it is asked, and an error of its own is a no", () =>
+  Effect.gen(function*() {
+    const ended = yield* Deferred.make<void>()
+    const { page } = yield* open("seven", (message) => {
+      if (textOf(message).endsWith("Home, then.")) Deferred.doneUnsafe(ended, Effect.void)
+    }, {
+      onToolCall: ({ toolCall: { toolCallId } }) => {
+        const tool = "askUser"
+        void (toolCallId === "1.0"
+          ? page.addToolOutput({ tool, toolCallId, output: "somewhere" })
+          : page.addToolOutput({ tool, toolCallId, state: "output-error", errorText: "no idea" }))
+      }
+    })
+    yield* Effect.promise(() => page.sendMessage({ text: "Plan a trip." }))
+    yield* Deferred.await(ended)
+    assert.strictEqual(page.error, undefined)
+    const log = yield* Stream.runCollect((yield* SessionStore).read("seven"))
+    assert.deepStrictEqual(log.flatMap((event) => event._tag === "ToolSettled" ? [event.outcome] : []), [
+      { _tag: "Succeeded", result: "somewhere" },
+      { _tag: "Denied", reason: "no idea" }
+    ])
+  }).pipe(Effect.provide(serving(
+    asks,
+    [ScriptedModel.call("askUser", { question: "Where exactly?" })],
+    ScriptedModel.text("Home, then.")
+  ))))
+
+it.live("what a page says in the place of another tool is not believed", () =>
+  Effect.gen(function*() {
+    const refused = yield* Deferred.make<Error>()
+    const onError = (error: Error) => void Deferred.doneUnsafe(refused, Effect.succeed(error))
+    const { page } = yield* open("eight", () => {}, { onError })
+    yield* Effect.promise(() => page.sendMessage({ text: "Mail Ann that I am late." }))
+    const asked = page.lastMessage?.parts.at(-1)
+    assert(asked?.type === "tool-sendMail")
+    const { toolCallId } = asked
+    yield* Effect.promise(async () => page.addToolOutput({ tool: "sendMail", toolCallId, output: "sent to Bob" }))
+    assert.include((yield* Deferred.await(refused)).message, "answers no question")
+    const log = yield* Stream.runCollect((yield* SessionStore).read("eight"))
+    assert.deepStrictEqual(log.filter(({ _tag }) => _tag === "ApprovalResolved"), [])
+  }).pipe(Effect.provide(serving([ScriptedModel.call("sendMail", { to: "Ann", text: "late" })]))))
 
 it.live("a run is aborted by its session, and a page without one has nothing to go on with", () =>
   Effect.gen(function*() {

@@ -1,7 +1,7 @@
 /**
  * The backend of a page that is built with `useChat` of the Vercel AI SDK 7: its protocol, its questions, its reconnects.
- * `POST /api/chat` takes a message, or a person's answers to questions, and streams what becomes of it; the run goes
- * on whoever leaves. `GET /api/chat/:id/stream` shows a page that was reloaded the answer under way from its beginning, and
+ * `POST /api/chat` takes a message, a person's answers to questions, or what they say in a tool's place, and streams what
+ * becomes of it; the run goes on whoever leaves. `GET /api/chat/:id/stream` shows a page that was reloaded the answer under way from its beginning, and
  * `GET /api/chat/:id` what was said before. `DELETE /api/chat/:id/run` aborts. Errors: `http-errors.ts`. Who may see which
  * session is for your middleware to say.
  *
@@ -9,7 +9,8 @@
  *
  * ```ts
  * useChat({ id, messages: await (await fetch(`/api/chat/${id}`)).json(), resume: true,
- *   sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses })
+ *   sendAutomaticallyWhen: (chat) => lastAssistantMessageIsCompleteWithApprovalResponses(chat) ||
+ *     lastAssistantMessageIsCompleteWithToolCalls(chat) })
  * ```
  */
 import { NodeHttpServer, NodeRuntime } from "@effect/platform-node"
@@ -20,6 +21,7 @@ import {
   Agent,
   Fiberloop,
   ModelOpenAi,
+  NeedsResult,
   RunError,
   RunEvent,
   SessionStore,
@@ -35,7 +37,13 @@ const Mail = Toolkit.make(
     parameters: Schema.Struct({ to: Schema.String, text: Schema.String }),
     success: Schema.String,
     needsApproval: true
-  })
+  }),
+  // answered by the page, with `addToolOutput`
+  Tool.make("askUser", {
+    description: "Asks the user what only they know",
+    parameters: Schema.Struct({ question: Schema.String }),
+    success: Schema.String
+  }).annotate(NeedsResult, true)
 )
 
 export class Assistant extends Agent.Service<Assistant>()("use-chat/Assistant", {
@@ -92,7 +100,8 @@ export const Routes = HttpRouter.use(Effect.fnUntraced(function*(router) {
   }
 
   const chat = Effect.gen(function*() {
-    const request = yield* UiMessages.request(yield* (yield* HttpServerRequest.HttpServerRequest).json)
+    const body = yield* (yield* HttpServerRequest.HttpServerRequest).json
+    const request = yield* UiMessages.request(body, { answers: ["askUser"] })
     if (request._tag === "Ask") return respond(whole(yield* assistant.start(request.input)))
     const { decisions, sessionId } = request
     const waiting = new Set((yield* assistant.approvals(sessionId)).map(({ id }) => id))
@@ -129,7 +138,10 @@ export const Routes = HttpRouter.use(Effect.fnUntraced(function*(router) {
 }))
 
 /** The tool sends nothing here: it says what it would. */
-export const MailLive = Mail.toLayer({ sendMail: ({ to }) => Effect.succeed(`sent to ${to}`) })
+export const MailLive = Mail.toLayer({
+  sendMail: ({ to }) => Effect.succeed(`sent to ${to}`),
+  askUser: () => Effect.die("the page answers")
+})
 
 if (process.argv[1] === import.meta.filename) {
   const Agents = Assistant.layer.pipe(

@@ -16,7 +16,7 @@ import { type Options, UiWriter } from "./ui/UiWriter.ts"
 
 export type { Chunk } from "./ui/UiChunk.ts"
 export type { UiMessage } from "./ui/UiMessage.ts"
-export type { Request } from "./ui/UiRequest.ts"
+export type { Options as RequestOptions, Request } from "./ui/UiRequest.ts"
 export type { Options } from "./ui/UiWriter.ts"
 
 /** Those of a response whose body `encode` makes. */
@@ -53,7 +53,10 @@ export const encode = <E, R>(chunks: Stream.Stream<Chunk, E, R>): Stream.Stream<
   Stream.concat(Stream.map(chunks, (chunk) => `data: ${JSON.stringify(chunk)}\n\n`), Stream.make("data: [DONE]\n\n"))
 
 /** What a request of the chat transport asks for, from its JSON: see `ui/UiRequest`. */
-export const request: (body: unknown) => Effect.Effect<UiRequest.Request, RunError.RunError> = UiRequest.read
+export const request: (
+  body: unknown,
+  options?: UiRequest.Options
+) => Effect.Effect<UiRequest.Request, RunError.RunError> = UiRequest.read
 
 /** All that was said in a session, as the messages that a page begins with; ids are those that `stream` gives them. */
 export const messages =

@@ -8,6 +8,7 @@ import { TestClock } from "effect/testing"
 import * as RunError from "../../src/run/RunError.ts"
 import type * as RunEvent from "../../src/run/RunEvent.ts"
 import * as UiMessages from "../../src/run/UiMessages.ts"
+import { NeedsResult } from "../../src/services/NeedsResult.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as Approvals from "../support/Approvals.ts"
 import * as TestAgent from "../support/TestAgent.ts"
@@ -225,6 +226,32 @@ describe("a run on a page", () => {
         `tool-look {"n":2} output-error Denied: no twos`
       ])
       const [, kept] = yield* UiPage.opened(yield* store.log("s"))
+      assert.deepStrictEqual(UiPage.plain(kept), UiPage.plain(last))
+    }))
+
+  it.effect("shows a call that needs a result as one that the page answers, and as failed where it is denied", () =>
+    Effect.gen(function*() {
+      const toolkit = Approvals.withWork(TestAgent.kit.tools.work.annotate(NeedsResult, true) as never)
+      const { agent, store } = yield* Approvals.make(
+        [[ScriptedModel.call("work", { n: 1 }, "a"), ScriptedModel.call("work", { n: 2 }, "b")], text("Well.")],
+        { agent: { toolkit } }
+      )
+      const chunks = yield* UiPage.chunksOf(agent.stream({ sessionId: "s", runId: "r", input: "go" }))
+      const { errors, last: asked } = yield* UiPage.read(chunks)
+      assert.deepStrictEqual(errors, [])
+      const calls = (message: unknown) => UiPage.brief(message).filter((part) => part.startsWith("tool-"))
+      assert.deepStrictEqual(calls(asked), [`tool-work {"n":1} input-available`, `tool-work {"n":2} input-available`])
+      assert.deepStrictEqual(calls((yield* UiPage.opened(yield* store.log("s")))[1]), calls(asked))
+      yield* agent.decide({ sessionId: "s", approvalId: "r/1.0", approved: true, result: "by hand" })
+      yield* agent.decide({ sessionId: "s", approvalId: "r/1.1", approved: false, reason: "not two" })
+      yield* Stream.runDrain(agent.resume({ sessionId: "s" }))
+      const log = yield* store.log("s")
+      const { last } = yield* UiPage.read(yield* UiPage.chunksOf(Stream.fromIterable(log)))
+      assert.deepStrictEqual(calls(last), [
+        `tool-work {"n":1} output-available "by hand"`,
+        `tool-work {"n":2} output-error Denied: not two`
+      ])
+      const [, kept] = yield* UiPage.opened(log)
       assert.deepStrictEqual(UiPage.plain(kept), UiPage.plain(last))
     }))
 

@@ -42,7 +42,7 @@ export const pose = Effect.fnUntraced(function*(
 const newId = (journal: Env.Env["journal"], callId: string): string => {
   const { openCalls, seq } = journal.state
   const wasAsked = openCalls.some((open) => open.callId === callId && open.approvalId !== undefined)
-  return `${journal.runId}/${callId}${wasAsked ? `:${seq + 1}` : ""}`
+  return `${OpenCall.approvalId(journal.runId, callId)}${wasAsked ? `:${seq + 1}` : ""}`
 }
 
 /** Comes when the question has its answer, from wherever, or when `word` comes. */

@@ -81,6 +81,9 @@ export const ofMessage = (content: ReadonlyArray<Message.AssistantPart>, turn: n
   return calls
 }
 
+/** The id of the first question about a call: unique in the session. */
+export const approvalId = (runId: string, id: string): string => `${runId}/${id}`
+
 /** Where a call stands among those that are open; -1 where it is not. */
 export const indexOf = (openCalls: ReadonlyArray<OpenCall>, id: string): number => {
   for (let at = 0; at < openCalls.length; at++) if (openCalls[at]!.callId === id) return at

@@ -8,14 +8,27 @@ import * as Schema from "effect/Schema"
 import type * as Message from "../Message.ts"
 import * as RunError from "../RunError.ts"
 import type * as RunInput from "../RunInput.ts"
+import * as OpenCall from "../state/OpenCall.ts"
+import { runIdOf } from "./UiWriter.ts"
 
 /** A new message for a session, or answers to questions of its run, which goes on then. */
 export type Request =
   | { readonly _tag: "Ask"; readonly sessionId: string; readonly input: RunInput.RunInput }
   | { readonly _tag: "Answer"; readonly sessionId: string; readonly decisions: ReadonlyArray<RunInput.DecideInput> }
 
+export interface Options {
+  /**
+   * The tools whose calls the page answers, by name: what it gives as their output in the last step is the `result` of a
+   * decision, and an error a no. Default none: what a page says of other calls is not believed.
+   */
+  readonly answers?: ReadonlyArray<string> | undefined
+}
+
 const Part = Schema.Struct({
   type: Schema.String,
+  toolCallId: Schema.optionalKey(Schema.String),
+  output: Schema.optionalKey(Schema.Unknown),
+  errorText: Schema.optionalKey(Schema.Unknown),
   text: Schema.optionalKey(Schema.String),
   mediaType: Schema.optionalKey(Schema.String),
   url: Schema.optionalKey(Schema.String),
@@ -53,7 +66,7 @@ const wrong = (problem: string) => RunError.invalidInput("body", `the body ${pro
  * message has its id as `runId`, so that the same request sent twice is one run; asked for again (`regenerate-message`) or
  * edited, it is another one, behind what was said since. Anything else is `InvalidInput`.
  */
-export const read = (body: unknown): Effect.Effect<Request, RunError.RunError> =>
+export const read = (body: unknown, { answers = [] }: Options = {}): Effect.Effect<Request, RunError.RunError> =>
   Effect.flatMap(
     Effect.mapError(decode(body), (error) => wrong(`is no request of a chat: ${error.message}`)),
     ({ id: sessionId, message, messageId, messages, trigger }) => {
@@ -61,7 +74,7 @@ export const read = (body: unknown): Effect.Effect<Request, RunError.RunError> =
       const last = message ?? named ?? messages?.at(-1)
       const isNew = trigger !== "regenerate-message" && messageId !== last?.id
       if (last?.role === "user") return ask(sessionId, last, isNew)
-      if (last?.role === "assistant") return answer(sessionId, last)
+      if (last?.role === "assistant") return answer(sessionId, last, answers)
       return Effect.fail(wrong("has no message of a user, nor an answer, as its last one"))
     }
   )
@@ -82,13 +95,31 @@ const partOf = (
   return Effect.succeed({ type, mediaType, data: url, ...(filename == null ? {} : { fileName: filename }) })
 }
 
-const answer = (sessionId: string, { parts }: UiMessage): Effect.Effect<Request, RunError.RunError> => {
-  const decisions = parts.flatMap(({ approval, state }) =>
-    state === "approval-responded" && approval?.approved !== undefined
-      ? [{ sessionId, approvalId: approval.id, approved: approval.approved, reason: approval.reason }]
-      : []
-  )
+const answer = (
+  sessionId: string,
+  { id, parts }: UiMessage,
+  answers: ReadonlyArray<string>
+): Effect.Effect<Request, RunError.RunError> => {
+  const runId = id === undefined ? undefined : runIdOf(id)
+  const lastStep = parts.findLastIndex(({ type }) => type === "step-start")
+  const decisions = parts.flatMap((part, at): ReadonlyArray<RunInput.DecideInput> => {
+    const { approval, state, toolCallId, type } = part
+    if (state === "approval-responded" && approval?.approved !== undefined) {
+      return [{ sessionId, approvalId: approval.id, approved: approval.approved, reason: approval.reason }]
+    }
+    const isAnswered = answers.some((tool) => type === `tool-${tool}`) && at > lastStep
+    // the page forgets the id of a question that it answers so
+    if (!isAnswered || runId === undefined || toolCallId === undefined) return []
+    const approvalId = OpenCall.approvalId(runId, toolCallId)
+    if (state === "output-available") return [{ sessionId, approvalId, approved: true, result: resultIn(part) }]
+    const { errorText } = part
+    const reason = typeof errorText === "string" ? errorText : undefined
+    return state === "output-error" ? [{ sessionId, approvalId, approved: false, reason }] : []
+  })
   return decisions.length === 0
     ? Effect.fail(wrong("has an answer as its last message, which answers no question"))
     : Effect.succeed({ _tag: "Answer", sessionId, decisions })
 }
+
+/** `undefined` is lost on its way. It is JSON: the body was. */
+const resultIn = ({ output }: typeof Part.Type): Schema.Json => (output ?? null) as Schema.Json

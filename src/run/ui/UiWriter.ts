@@ -20,7 +20,13 @@ export interface Options {
 }
 
 /** The message that a run's answer is on a page. The run may have the id of the user's message. */
-export const messageIdOf = (runId: string): string => `${runId}:answer`
+export const messageIdOf = (runId: string): string => `${runId}${answerOf}`
+
+/** The run whose answer a message is, by its id; `undefined` for one that is no run's. */
+export const runIdOf = (messageId: string): string | undefined =>
+  messageId.endsWith(answerOf) ? messageId.slice(0, -answerOf.length) : undefined
+
+const answerOf = ":answer"
 
 type Resolved = Extract<RunEvent.Durable, { _tag: "ApprovalResolved" }>
 type Settled = Extract<RunEvent.Durable, { _tag: "ToolSettled" }>
@@ -29,6 +35,8 @@ interface Question {
   readonly approvalId: string
   /** undefined until it is answered */
   approved: boolean | undefined
+  /** to a page its call is one that the page answers, and no question */
+  readonly needsResult: boolean
 }
 
 export class UiWriter {
@@ -93,9 +101,9 @@ export class UiWriter {
         return attempt.settled(event.message.content, this.#sendsReasoning, this.#calls)
       }
       case "ApprovalRequested": {
-        const { approvalId, callId: toolCallId } = event
-        this.#questions.set(toolCallId, { approvalId, approved: undefined })
-        return [{ type: "tool-approval-request", approvalId, toolCallId }]
+        const { approvalId, callId: toolCallId, needsResult = false } = event
+        this.#questions.set(toolCallId, { approvalId, approved: undefined, needsResult })
+        return needsResult ? [] : [{ type: "tool-approval-request", approvalId, toolCallId }]
       }
       case "ApprovalResolved":
         return this.#resolved(event)
@@ -143,7 +151,8 @@ export class UiWriter {
   #answer(question: Question, approved: boolean, reason: string | undefined): Array<Chunk> {
     if (question.approved !== undefined) return []
     question.approved = approved
-    const { approvalId } = question
+    const { approvalId, needsResult } = question
+    if (needsResult) return []
     return [{ type: "tool-approval-response", approvalId, approved, ...(reason === undefined ? {} : { reason }) }]
   }
 
@@ -166,11 +175,12 @@ export class UiWriter {
   }
 
   /**
-   * To a page a call is denied that a person was asked about, and failed where a hook said no. About one that was not shown
-   * here the page was asked before.
+   * To a page a call is denied that a person was asked about, and failed where a hook said no, or nobody gave the result that it
+   * needs. About one that was not shown here the page was asked before.
    */
   #isNo({ callId, hook, turn }: Settled): boolean {
     const question = this.#questions.get(callId)
+    if (question?.needsResult === true) return false
     return hook === undefined && (question === undefined ? !this.#turns.has(turn) : question.approved !== true)
   }
 

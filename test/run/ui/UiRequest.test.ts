@@ -70,6 +70,35 @@ describe("what a page asks for", () => {
       })
     }))
 
+  it.effect("is what it gives in the place of those tools that it answers, in its last step", () =>
+    Effect.gen(function*() {
+      const call = (toolCallId: string, type: string, more: object) => ({ type, toolCallId, input: {}, ...more })
+      const parts = [
+        { type: "step-start" },
+        call("1.0", "tool-ask", { state: "output-available", output: "before" }),
+        { type: "step-start" },
+        call("2.0", "tool-ask", { state: "output-available", output: { a: [1] } }),
+        call("2.1", "tool-ask", { state: "output-available" }),
+        call("2.2", "tool-ask", { state: "output-error", errorText: "no idea" }),
+        call("2.3", "tool-ask", { state: "input-available" }),
+        call("2.4", "tool-work", { state: "output-available", output: "its own" })
+      ]
+      const body = { id: "s", messages: [{ id: "r/1:answer", role: "assistant", parts }] }
+      assert.deepStrictEqual<unknown>(yield* UiMessages.request(body, { answers: ["ask"] }), {
+        _tag: "Answer",
+        sessionId: "s",
+        decisions: [
+          { sessionId: "s", approvalId: "r/1/2.0", approved: true, result: { a: [1] } },
+          { sessionId: "s", approvalId: "r/1/2.1", approved: true, result: null },
+          { sessionId: "s", approvalId: "r/1/2.2", approved: false, reason: "no idea" }
+        ]
+      })
+      const error = yield* Effect.flip(UiMessages.request(body))
+      assert.include(error.message, "answers no question")
+      const others = { id: "s", messages: [{ id: "x", role: "assistant", parts }] }
+      assert.include((yield* Effect.flip(UiMessages.request(others, { answers: ["ask"] }))).message, "no question")
+    }))
+
   it.effect.each<readonly [body: unknown, message: string]>([
     [undefined, "is no request of a chat"],
     [{ id: "s" }, "has no message of a user"],
