@@ -51,12 +51,20 @@ const effectsWithoutIntent = (log: Log, effects: Effects = []) =>
     .filter((done) => !log.some((event) => event._tag === "ToolStarted" && isOf(event)(done)))
     .map(({ key }) => `${key} was done without a stored intent`)
 
-const outcomesWithoutEffect = (log: Log, effects: Effects) =>
+/** What a person gave in a tool's place needs nothing done. */
+const answersIn = (log: Log): ReadonlySet<string> =>
+  new Set(log.flatMap((event) =>
+    event._tag === "ApprovalResolved" && event.approved && event.result !== undefined
+      ? [`${event.runId} ${event.callId}`]
+      : []
+  ))
+
+const outcomesWithoutEffect = (log: Log, effects: Effects, answers = answersIn(log)) =>
   effects === undefined ?
     [] :
     log.flatMap((event) =>
       event._tag === "ToolSettled" && event.outcome._tag === "Succeeded" && event.hook === undefined &&
-        !effects.some(isOf(event))
+        !answers.has(`${event.runId} ${event.callId}`) && !effects.some(isOf(event))
         ? [`call ${event.callId} of ${event.tool} is said to have succeeded, and was not done`]
         : []
     )

@@ -47,5 +47,6 @@ const load = (name: string, version: number): GoldenSession => {
 export const all: ReadonlyArray<GoldenSession> = [
   load("session-v1", 1),
   load("session-v1-steering", 1),
-  load("session-v1-compaction", 1)
+  load("session-v1-compaction", 1),
+  load("session-v1-answers", 1)
 ]

@@ -138,6 +138,16 @@ const scenarios: Readonly<Record<string, Scenario>> = {
       { callId: "1.0", approved: false, reason: "too dear" }
     ]
   },
+  "results that a person gives": {
+    turns: [[call("refund"), call("put"), call("refund", 2)]],
+    answers: [{ callId: "1.2", approved: true, result: "by hand" }, { callId: "1.0", approved: true }]
+  },
+  "results that a person gives, which a hook masks": {
+    turns: [[call("refund"), call("put"), call("refund", 2)]],
+    policy: { maxParallel: 3 },
+    hooks,
+    answers: [{ callId: "1.0", approved: true, result: "by hand" }, { callId: "1.2", approved: true, result: "4111" }]
+  },
   "approvals with edited arguments, which a hook changes": {
     turns: [[call("refund"), call("put")]],
     hooks: [even],
