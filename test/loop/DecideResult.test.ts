@@ -34,6 +34,18 @@ const answeredLog: ReadonlyArray<string> = [
   "RunCompleted"
 ]
 
+/** A live run whose first call was answered while it asks about the second one. */
+const answeredBeside = Effect.fnUntraced(function*(hooks: ReadonlyArray<Hook>) {
+  const approver = Approvals.desk()
+  const calls = [TestAgent.work(1, "a"), TestAgent.work(2, "b")]
+  const made = yield* Suspended.before([calls, ScriptedModel.text("ok")], { approver, agent: { hooks } })
+  const run = yield* made.agent.start(Suspended.go)
+  yield* approver.answer("1.0", undefined)
+  yield* approver.asked("1.1")
+  yield* made.decide("1.0", { result })
+  return { approver, made, run }
+})
+
 describe("a result", () => {
   it.effect("is the call's outcome, and its handler does not run", () =>
     Effect.gen(function*() {
@@ -143,6 +155,33 @@ describe("a result", () => {
       yield* made.resume()
       assert.deepStrictEqual(asked, ["1.0"])
       assert.deepStrictEqual(yield* made.read, ["****"])
+    }))
+
+  it.effect("that comes while the round asks about another call is settled in it, and no hook is asked anew", () =>
+    Effect.gen(function*() {
+      const asked: Array<string> = []
+      const hook: Hook = { name: "sees", beforeToolCall: ({ callId }) => Effect.sync(() => void asked.push(callId)) }
+      const { approver, made, run } = yield* answeredBeside([hook])
+      yield* approver.answer("1.1", Approvals.yes)
+      yield* run.result
+      assert.deepStrictEqual(asked, ["1.0", "1.1"])
+      assert.deepStrictEqual(made.ran, [2])
+      assert.deepStrictEqual(yield* made.read, [result, "done 2"])
+    }))
+
+  it.effect("is the call's outcome where the run is aborted before it is settled", () =>
+    Effect.gen(function*() {
+      const { made, run } = yield* answeredBeside([])
+      yield* run.abort
+      assert.deepStrictEqual(RunLog.outcomes(yield* made.log), ["1.0 Succeeded", "1.1 NotExecuted(aborted)"])
+    }))
+
+  it.effect("is not told where the run is aborted before hooks have seen it", () =>
+    Effect.gen(function*() {
+      const { made, run } = yield* answeredBeside([{ name: "masks", afterToolCall: () => Effect.void }])
+      yield* run.abort
+      const outcomes = ["1.0 NotExecuted(aborted)", "1.1 NotExecuted(aborted)"]
+      assert.deepStrictEqual(RunLog.outcomes(yield* made.log), outcomes)
     }))
 
   it.effect("is withheld where a guard behind it breaks, also before a new message", () =>
