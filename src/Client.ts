@@ -38,8 +38,8 @@ export interface Client<A> {
    * Answers a question, from anywhere, durable when it returns; drives nothing: `resume` goes on with a run that was
    * suspended. A run that is live in this process goes on at once. Of several answers the first one counts, and a
    * question that waits for none is `ApprovalNotOpen`; a session that is live in another process is `SessionBusy`, one
-   * that is not known `SessionNotFound`; `params` that the tool does not take are `InvalidInput`. Nothing is recorded
-   * then.
+   * that is not known `SessionNotFound`; `params` that the tool does not take, and a `result` that it does not give, are
+   * `InvalidInput`. Nothing is recorded then. A call with a `result` is settled with it, once, and its handler does not run.
    */
   readonly decide: (decision: RunInput.DecideInput) => Effect.Effect<void, RunError.RunError>
   /**

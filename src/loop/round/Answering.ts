@@ -87,7 +87,7 @@ export const check = Effect.fnUntraced(function*(
   if (tooLarge !== undefined) return yield* tooLarge
   if (approved === true) {
     if (result === undefined && call.needsResult === true) return yield* missing(call)
-    return { ...decision, ...(yield* yes(kit, call.tool, decision)) }
+    return { ...decision, originalSize: undefined, ...(yield* yes(kit, call.tool, decision)) }
   }
   if (params !== undefined) {
     return yield* RunError.invalidInput("params", "params are arguments to run with, and need approved: true")
