@@ -32,8 +32,13 @@ const ambient: ReadonlyArray<string> = [
 const isAmbient = (key: string): boolean =>
   ambient.some((name) => key.startsWith(name) && !/\w/.test(key.charAt(name.length)))
 
-/** Those of the moment at which the layer was built. */
-const ofBuilding: ReadonlySet<string> = new Set(["effect/Scope", "effect/Tracer/ParentSpan"])
+/** Those of the moment at which the layer was built, also in a tool's handler. */
+const ofBuilding: ReadonlySet<string> = new Set([
+  "effect/Scope",
+  "effect/Tracer/ParentSpan",
+  "fiberloop/ToolCall",
+  "fiberloop/loop/Budget"
+])
 
 /** What an agent says itself of the context that its drives work in. */
 export interface Options {

@@ -52,6 +52,10 @@ const input = { kind: Schema.Literals(["steer", "followUp"]), messages: Schema.A
 export const Trace = Schema.Struct({ traceId: Schema.String, spanId: Schema.String })
 export type Trace = typeof Trace.Type
 
+/** A call of a run, which other runs may work for. */
+export const Parent = Schema.Struct({ sessionId: Schema.String, runId: Schema.String, callId: Schema.String })
+export type Parent = typeof Parent.Type
+
 /** What every end says. */
 const end = {
   totals: Totals,
@@ -74,7 +78,7 @@ export const Durable = Schema.Union([
     /** SHA-256 of the instructions, hex */
     instructions: Schema.String,
     /** the call that it works for, of a run around it */
-    parent: Schema.optionalKey(Schema.Struct({ sessionId: Schema.String, runId: Schema.String, callId: Schema.String }))
+    parent: Schema.optionalKey(Parent)
   }),
   /** Another drive of the same run. */
   durable("RunResumed", {
@@ -165,7 +169,7 @@ export const Durable = Schema.Union([
     duration: Schema.Finite,
     /** characters before truncation, where the output was truncated */
     originalSize: Schema.optionalKey(Schema.Finite),
-    /** what agents that ran inside the call spent */
+    /** what the runs that worked for the call spent, and what its executor says was spent besides */
     usage: Schema.optionalKey(Usage.Usage),
     /** the hook that gave this outcome before the call could run */
     hook: Schema.optionalKey(Schema.String),
@@ -236,6 +240,8 @@ export const Durable = Schema.Union([
     reason: LimitedReason,
     /** what the run did again and again, with the reason `doomLoop` */
     loop: Schema.optionalKey(DoomLoop.Loop),
+    /** the run around it whose limit that is, where it is not its own */
+    around: Schema.optionalKey(Schema.Struct({ sessionId: Schema.String, runId: Schema.String })),
     ...end
   }),
   /** Every open call waits for a person, and nobody in this process answers. */

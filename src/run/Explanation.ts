@@ -36,7 +36,7 @@ export const limited: Record<RunEvent.LimitedReason, string> = {
   crashLoop: "one crash after the other"
 }
 
-const higher = (limit: keyof RunPolicy.Limits) => `resume it with a higher ${limit} to go on`
+const higher = (limit: keyof RunPolicy.Limits, run = "it") => `resume ${run} with a higher ${limit} to go on`
 
 /** What to do about a limit: not every one of them can be lifted. */
 const pastLimit: Record<RunEvent.LimitedReason, string> = {
@@ -51,6 +51,15 @@ const pastLimit: Record<RunEvent.LimitedReason, string> = {
   length: "give the session a new message that asks for a shorter answer",
   doomLoop: "give the session a new message that says what to do instead, or resume it for another try",
   crashLoop: "find out what ends its process before resuming it"
+}
+
+/** A run around another one, by its id: whoever lifts its limit needs that. */
+const aroundIt = ({ runId }: NonNullable<Of<"RunLimited">["around"]>): string => `run ${JSON.stringify(runId)}`
+
+/** The same for the limit of a run around it, of which two are shared. */
+const pastLimitOf = ({ around, reason }: Of<"RunLimited">): string => {
+  if (around === undefined) return pastLimit[reason]
+  return higher(reason === "cost" ? "maxCost" : "maxTokens", aroundIt(around))
 }
 
 const suspended: Record<Of<"RunSuspended">["reason"], readonly [why: string, advice: string]> = {
@@ -134,7 +143,7 @@ const said = (end: RunEvent.End): string => {
     case "RunCompleted":
       return `${completed[end.reason]}, ${after}`
     case "RunLimited":
-      return `The run stopped at ${limited[end.reason]}${evidence(end.loop)}, ${after}`
+      return `The run stopped at ${limited[end.reason]}${evidence(end.loop)}${whose(end.around)}, ${after}`
     case "RunSuspended":
       return `The run ${suspended[end.reason][0]}, ${after}`
     case "RunFailed": {
@@ -158,12 +167,15 @@ const trimmed = (message: string): string => message.trim().replace(/\s+/g, " ")
 const evidence = (loop: DoomLoop.Loop | undefined): string =>
   loop === undefined ? "" : ` (${DoomLoop.tools(loop)}, ${count(loop.count, "time")})`
 
+const whose = (around: Of<"RunLimited">["around"]): string =>
+  around === undefined ? "" : ` of ${aroundIt(around)}, which it works for`
+
 const advice = (end: RunEvent.End): string | undefined => {
   switch (end._tag) {
     case "RunCompleted":
       return undefined
     case "RunLimited":
-      return pastLimit[end.reason]
+      return pastLimitOf(end)
     case "RunSuspended":
       return suspended[end.reason][1]
     case "RunFailed":

@@ -22,7 +22,7 @@ export interface Totals {
   readonly text: string
   /** settled model calls */
   readonly turns: number
-  /** tokens, and `cost` in the unit of the application's prices */
+  /** tokens, and `cost` in the unit of the application's prices; with what runs spent that worked for its tool calls */
   readonly usage: Usage.Usage
   /** for a person: how it ended and what to do next */
   readonly explain: string
@@ -61,6 +61,8 @@ export type RunResult<A = string> =
     readonly reason: RunEvent.LimitedReason
     /** with the reason `doomLoop`: the calls that were made again and again, and how often */
     readonly loop?: DoomLoop.Loop
+    /** the run around it whose limit that is, where it is not its own */
+    readonly around?: { readonly sessionId: string; readonly runId: string }
   }
   | Totals & { readonly _tag: "Suspended"; readonly approvals: ReadonlyArray<Approval> }
   | Totals & { readonly _tag: "Aborted"; readonly reason: RunEvent.AbortedReason }
@@ -88,7 +90,8 @@ export const fromState = <A>(
         ...totals,
         _tag: "Limited",
         reason: end.reason,
-        ...(end.loop === undefined ? {} : { loop: end.loop })
+        ...(end.loop === undefined ? {} : { loop: end.loop }),
+        ...(end.around === undefined ? {} : { around: end.around })
       }
     case "RunSuspended": {
       const open = approvals(state)

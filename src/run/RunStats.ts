@@ -72,6 +72,7 @@ export interface RunStats {
   readonly toolErrors: Counts.Counts
   readonly tools: ToolStats.Tools
   readonly models: ModelStats.Models
+  /** of models; what a call's `usage` says is told by the runs that worked for it */
   readonly usage: Usage.Usage
   /** model calls that no price was known of */
   readonly unpriced: number
@@ -191,12 +192,11 @@ const count = (self: RunStats, run: RunTally.RunTally, event: RunEvent.Durable):
 
 const settle = (
   self: RunStats,
-  { outcome, tool, usage }: DurableEvent.Of<"ToolSettled">,
+  { outcome, tool }: DurableEvent.Of<"ToolSettled">,
   time: number | undefined
 ): RunStats => ({
   ...self,
   toolErrors: outcome._tag === "Succeeded" ? self.toolErrors : Counts.add(self.toolErrors, kindOf(outcome)),
-  usage: usage === undefined ? self.usage : Usage.add(self.usage, usage),
   ...(time === undefined ? {} : {
     toolTime: Distribution.add(self.toolTime, time),
     tools: ToolStats.add(self.tools, tool, outcome._tag !== "Succeeded", time)

@@ -54,6 +54,7 @@ export interface Settlement {
   readonly outcome: ToolOutcome.ToolOutcome
   /** characters of the result's JSON before it was truncated; absent where it was not */
   readonly originalSize?: number
+  /** what the call spent elsewhere: runs of this process that work for it are counted without it */
   readonly usage?: Usage.Usage
 }
 

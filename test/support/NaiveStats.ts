@@ -145,7 +145,7 @@ export const of = (logs: ReadonlyArray<Logs.Log>, since = -Infinity): ReturnType
   const ran = runs.flatMap(ranOf)
   const timed = runs.flatMap(timedTurnsOf)
   const waits = runs.flatMap(waitsOf)
-  const usages = [...discarded, ...answers, ...settled, ...only("ContextCompacted"), ...only("CompactionDiscarded")]
+  const usages = [...discarded, ...answers, ...only("ContextCompacted"), ...only("CompactionDiscarded")]
     .flatMap(({ usage }) => usage ?? [])
   const asked = [
     ...answers.map(({ model, usage }) => ({ model, usage, calls: 1 })),

@@ -15,6 +15,7 @@ import * as RunState from "../../run/RunState.ts"
 import * as Alarm from "../../services/fibers/Alarm.ts"
 import * as Grace from "../../services/Grace.ts"
 import * as LeaveBehind from "../../services/LeaveBehind.ts"
+import * as Budget from "../env/Budget.ts"
 import type * as DriveRequest from "../env/DriveRequest.ts"
 import * as Env from "../env/Env.ts"
 import * as LeftBehind from "../env/LeftBehind.ts"
@@ -22,6 +23,7 @@ import * as Observing from "../observe/Observing.ts"
 import * as AfterCrash from "../open/AfterCrash.ts"
 import * as Cost from "../open/Cost.ts"
 import * as FirstEvent from "../open/FirstEvent.ts"
+import * as Kin from "../open/Kin.ts"
 import * as Opening from "../open/Opening.ts"
 import type * as Ended from "../turn/Ended.ts"
 import * as Turn from "../turn/Turn.ts"
@@ -90,7 +92,8 @@ const observe = ({ live, request: { brief, runId, sessionId, settings }, service
 /** The context that all of a drive works in. */
 const contextOf = (driving: Driving) => (around: Context.Context<never>): Context.Context<never> => {
   const traced = Context.add(around, Tracer.ParentSpan, driving.observing.span)
-  return Context.add(traced, LeaveBehind.LeaveBehind, LeftBehind.listener(driving.leftBehind))
+  const heard = Context.add(traced, LeaveBehind.LeaveBehind, LeftBehind.listener(driving.leftBehind))
+  return Context.add(heard, Budget.Around, driving.live.budget)
 }
 
 /** Works, and then ends. Called by code that the drive's fiber runs. */
@@ -126,16 +129,16 @@ const work = (driving: Driving): Effect.Effect<Worked, RunError.RunError> => {
   )
 }
 
-/** What is found, once its cost can be known and a drive that died before this one has its end. */
+/** What is found, once it is known who spends with it, its cost can be known, and a drive that died before this one has its end. */
 const prepared = (
-  { request, services }: Driving,
+  { live: { budget }, request, services }: Driving,
   found: Opening.Opened
 ): Effect.Effect<Opening.Opened, RunError.RunError> =>
   Effect.flatMapEager(
-    Cost.check(services, found),
+    Effect.flatMapEager(Kin.tie(services.store, request, budget, found), () => Cost.check(services, found, budget)),
     (): ReturnType<typeof prepared> =>
       found._tag === "Ready" && RunState.isOpen(found.state)
-        ? AfterCrash.recovered(services, request, found)
+        ? AfterCrash.recovered(services, request, found, budget)
         : Effect.succeed(found)
   )
 
@@ -147,7 +150,7 @@ const takeUp = (driving: Driving, found: Opening.Ready): Effect.Effect<Ended.End
   const env = Env.make(
     services,
     request,
-    { inbox: live.inbox, feed: observing.start(found.state), leftBehind },
+    { inbox: live.inbox, budget: live.budget, feed: observing.start(found.state), leftBehind },
     found
   )
   driving.taken = { env, found }

@@ -14,6 +14,7 @@ import type * as RunResult from "../../run/RunResult.ts"
 import * as Grace from "../../services/Grace.ts"
 import type * as Runs from "../../services/Runs.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
+import * as Budget from "../env/Budget.ts"
 import type * as DriveRequest from "../env/DriveRequest.ts"
 import type * as Env from "../env/Env.ts"
 import * as Inbox from "../env/Inbox.ts"
@@ -32,6 +33,7 @@ export class Live implements Runs.LiveRun {
   readonly sessionId: string
   readonly feed: Feed.Feed
   readonly inbox = new Inbox.Inbox()
+  readonly budget: Budget.Budget
   /** done with the drive's first event in the store, or with why there is none */
   readonly firstEvent = Deferred.makeUnsafe<void, RunError.RunError>()
   readonly ended = Deferred.makeUnsafe<RunResult.RunResult<unknown>, RunError.RunError>()
@@ -58,6 +60,7 @@ export class Live implements Runs.LiveRun {
   ) {
     this.runId = runId
     this.sessionId = sessionId
+    this.budget = new Budget.Budget({ sessionId, runId })
     this.feed = new Feed.Feed(store, sessionId, isWatched, () => this.env?.journal.answering?.soFar() ?? [])
     this.track = track
     this.decodeOutput = brief.decodeOutput

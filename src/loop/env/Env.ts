@@ -14,6 +14,7 @@ import type * as Feed from "../log/Feed.ts"
 import type * as Fold from "../log/Fold.ts"
 import * as Journal from "../log/Journal.ts"
 import type * as Telemetry from "../observe/Telemetry.ts"
+import type * as Budget from "./Budget.ts"
 import * as Counter from "./Counter.ts"
 import * as Desk from "./Desk.ts"
 import type * as DriveRequest from "./DriveRequest.ts"
@@ -43,6 +44,7 @@ export interface Env extends
   readonly clock: Clock.Clock
   readonly journal: Journal.Journal
   readonly inbox: Inbox.Inbox
+  readonly budget: Budget.Budget
   readonly desk: Desk.Desk
   readonly prices: Prices.Prices
   readonly counter: Counter.Counter
@@ -52,15 +54,17 @@ export interface Env extends
   readonly telemetry: Telemetry.Telemetry
 }
 
-/** Those who hear of a drive, and who say something to it. */
+/** Those who hear of a drive, who say something to it, and who spend with it. */
 interface Others {
   readonly leftBehind: LeftBehind.LeftBehind
   readonly inbox: Inbox.Inbox
+  readonly budget: Budget.Budget
   readonly feed: Pick<Feed.Feed, "publish">
 }
 
 /** Whoever reads a drive is not shown the end of one that died before it, to which nothing can be said. */
-export const nobody = (): Others => ({
+export const nobody = (budget: Budget.Budget): Others => ({
+  budget,
   leftBehind: new LeftBehind.LeftBehind(),
   feed: { publish: () => {} },
   inbox: new Inbox.Inbox()
@@ -80,34 +84,39 @@ export const stopwatch = ({ clock }: Pick<Env, "clock">): () => number => {
 export const make = (
   services: Services,
   { brief, runId, sessionId, settings }: Pick<DriveRequest.DriveRequest, "brief" | "runId" | "sessionId" | "settings">,
-  { feed, inbox, leftBehind }: Others,
+  { budget, feed, inbox, leftBehind }: Others,
   { session, state, transcript }: Fold.Folded & { readonly session: SessionStore.Session }
-): Env => ({
-  // each by its name: every step reads it, and an object that others are spread into is slow to read
-  model: services.model,
-  executor: services.executor,
-  context: services.context,
-  handlers: brief.handlers,
-  system: brief.system,
-  systemOf: brief.systemOf,
-  tools: brief.tools,
-  toolChoice: brief.toolChoice,
-  inputDigest: brief.inputDigest,
-  rules: brief.rules,
-  timeouts: brief.timeouts,
-  policy: brief.policy,
-  doomLoop: brief.doomLoop,
-  output: brief.output,
-  checkOutput: brief.checkOutput,
-  sessionId,
-  clock: settings.clock,
-  prices: settings.prices,
-  counter: new Counter.Counter(settings.tokenizer.count),
-  patience: Patience.of(brief.timeouts),
-  hooks: { at: settings.hooks, times: undefined },
-  leftBehind,
-  telemetry: settings.telemetry,
-  desk: new Desk.Desk(),
-  inbox,
-  journal: Journal.make({ session, state, transcript, runId, feed, clock: settings.clock })
-})
+): Env => {
+  const journal = Journal.make({ session, state, transcript, runId, feed, clock: settings.clock })
+  budget.follow(journal)
+  return {
+    // each by its name: every step reads it, and an object that others are spread into is slow to read
+    model: services.model,
+    executor: services.executor,
+    context: services.context,
+    handlers: brief.handlers,
+    system: brief.system,
+    systemOf: brief.systemOf,
+    tools: brief.tools,
+    toolChoice: brief.toolChoice,
+    inputDigest: brief.inputDigest,
+    rules: brief.rules,
+    timeouts: brief.timeouts,
+    policy: brief.policy,
+    doomLoop: brief.doomLoop,
+    output: brief.output,
+    checkOutput: brief.checkOutput,
+    sessionId,
+    clock: settings.clock,
+    prices: settings.prices,
+    counter: new Counter.Counter(settings.tokenizer.count),
+    patience: Patience.of(brief.timeouts),
+    hooks: { at: settings.hooks, times: undefined },
+    leftBehind,
+    telemetry: settings.telemetry,
+    desk: new Desk.Desk(),
+    inbox,
+    budget,
+    journal
+  }
+}

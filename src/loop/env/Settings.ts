@@ -18,6 +18,7 @@ import * as Prices from "../../services/Prices.ts"
 import * as Timeouts from "../../services/Timeouts.ts"
 import * as Tokenizer from "../../services/Tokenizer.ts"
 import * as Telemetry from "../observe/Telemetry.ts"
+import * as Budget from "./Budget.ts"
 import type * as Definition from "./Definition.ts"
 import * as HookRun from "./HookRun.ts"
 
@@ -32,6 +33,8 @@ export interface Settings {
   readonly hooks: HookRun.ByPoint
   readonly observers: ReadonlyArray<Observers.Observer>
   readonly telemetry: Telemetry.Telemetry
+  /** the call that whoever starts a drive works for */
+  readonly place: Budget.Place | undefined
 }
 
 type Own = Pick<Definition.Definition, "limits" | "name" | "timeouts">
@@ -66,6 +69,7 @@ const make = ({ limits, name, timeouts }: Own): Effect.Effect<Settings> =>
       tokenizer: fiber.getRef(Tokenizer.Tokenizer),
       hooks: HookRun.byPoint(fiber.getRef(Hooks.Hooks)),
       observers: fiber.getRef(Observers.Observers),
-      telemetry
+      telemetry,
+      place: Budget.placeIn(fiber.context)
     }))
   )

@@ -5,6 +5,7 @@
  */
 import * as Effect from "effect/Effect"
 import type * as SessionStore from "../../services/SessionStore.ts"
+import type * as Budget from "../env/Budget.ts"
 import type * as DriveRequest from "../env/DriveRequest.ts"
 import * as Env from "../env/Env.ts"
 import * as Observing from "../observe/Observing.ts"
@@ -19,13 +20,14 @@ import * as Recovery from "./Recovery.ts"
 export const recovered = Effect.fnUntraced(function*(
   services: Env.Services,
   request: DriveRequest.DriveRequest,
-  opened: Opening.Ready
+  opened: Opening.Ready,
+  budget: Budget.Budget
 ): Effect.fn.Return<Opening.Opened, SessionStore.StoreError> {
   const { agent, handlers: { tools } } = request.brief
   const { sessionId, settings } = request
   const observing = Observing.besideDrives({ agent, sessionId, tools }, settings)
   const { first, flush, second } = HeldBack.make(opened.session, (events) => observing.publish(events))
-  const env = Env.make(services, request, Env.nobody(), { ...opened, session: first })
+  const env = Env.make(services, request, Env.nobody(budget), { ...opened, session: first })
   const isResumed = opened.begin._tag === "Resume"
   yield* Recovery.recover(env, isResumed)
   const state = env.journal.state

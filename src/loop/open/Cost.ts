@@ -7,22 +7,25 @@ import * as Effect from "effect/Effect"
 import * as RunError from "../../run/RunError.ts"
 import * as RunPolicy from "../../run/RunPolicy.ts"
 import * as Prices from "../../services/Prices.ts"
+import type * as Budget from "../env/Budget.ts"
 import type * as Env from "../env/Env.ts"
 import * as CurrentModel from "../turn/CurrentModel.ts"
 import type * as Opening from "./Opening.ts"
 
 /**
- * Refuses a run whose cost is limited and whose model, one that may take over, or one that its context is condensed by has no
+ * Refuses a run whose cost is limited, by itself or by a run around it, and whose model, one that may take over, or one that its context is condensed by has no
  * price. Nothing is written.
  */
 export const check = (
   { context, model }: Pick<Env.Services, "context" | "model">,
-  opened: Opening.Opened
+  opened: Opening.Opened,
+  budget: Budget.Budget
 ): Effect.Effect<void, RunError.NonRetryableError<RunError.RunRefusal>> => {
   if (opened._tag === "Replay") return Effect.void
   const { begin, state } = opened
   const limits = begin._tag === "Start" ? begin.input.limits : RunPolicy.merge(state.limits, begin.limits ?? {})
-  if (limits.maxCost === undefined) return Effect.void
+  const around = limits.maxCost === undefined ? budget.costLimitAround() : undefined
+  if (limits.maxCost === undefined && around === undefined) return Effect.void
   const asked = [...CurrentModel.chainOf(model).map(({ info }) => info), ...(context.models ?? [])]
   return Effect.flatMap(Prices.Prices, (prices) => {
     const unpriced = asked.find((model) => Prices.find(prices, model) === undefined)
@@ -30,7 +33,10 @@ export const check = (
     const { name, provider } = unpriced
     return Effect.fail(RunError.invalidInput(
       "limits.maxCost",
-      `limits.maxCost needs to know what the model "${provider}/${name}" costs; add its price to Prices, or lift the limit`
+      `limits.maxCost${
+        around === undefined ? "" : ` of the run "${around}", which this one works for,`
+      } needs to know what ` +
+        `the model "${provider}/${name}" costs; add its price to Prices, or lift the limit`
     ))
   })
 }

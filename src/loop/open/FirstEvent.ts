@@ -30,7 +30,7 @@ export const write = (
 }
 
 const start = (
-  { journal }: Env.Env,
+  { budget: { parent }, journal }: Env.Env,
   { input }: Extract<DriveRequest.Begin, { _tag: "Start" }>,
   { agent, instructionsDigest }: DriveRequest.Brief,
   before: RunState.RunState
@@ -39,7 +39,8 @@ const start = (
   for (const { kind, messages, seq } of before.queued) {
     journal.record({ _tag: "InputReceived", kind, messages, queued: seq }, before.runId)
   }
-  journal.record({ _tag: "RunStarted", agent, input, instructions: instructionsDigest })
+  const started = { _tag: "RunStarted" as const, agent, input, instructions: instructionsDigest }
+  journal.record(parent === undefined ? started : { ...started, parent })
   journal.move(before.status === "idle" ? "driveStarted" : "newInput")
 }
 

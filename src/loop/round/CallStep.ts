@@ -8,6 +8,7 @@ import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
 import * as OpenCall from "../../run/state/OpenCall.ts"
 import type * as ToolOutcome from "../../run/ToolOutcome.ts"
+import * as Usage from "../../run/Usage.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
 import type * as ToolExecutor from "../../services/ToolExecutor.ts"
 import * as Env from "../env/Env.ts"
@@ -53,7 +54,7 @@ export const perform = function*(
  * `hook` where it is a hook's.
  */
 export const settle = (
-  { journal }: Pick<Env.Env, "journal">,
+  { budget, journal }: Pick<Env.Env, "budget" | "journal">,
   call: Call,
   outcome: ToolOutcome.ToolOutcome,
   { hook, ofRun }: { readonly hook?: string | undefined; readonly ofRun?: string | undefined } = {}
@@ -61,11 +62,13 @@ export const settle = (
   const { callId, decision, phase, startedAt, tool, turn } = call
   const hasRunHere = ofRun === undefined && startedAt !== undefined && isOurs(journal, call)
   const duration = hasRunHere ? Math.max(0, journal.now() - startedAt) : 0
+  const usage = budget.spentIn(callId)
   const ran = phase === "started" ? editedOf(call) : {}
   const isCut = outcome._tag === "Succeeded" && decision?.originalSize !== undefined
   const cut = isCut ? { originalSize: decision.originalSize } : {}
+  const spent = usage === undefined ? {} : { usage }
   const by = hook === undefined ? {} : { hook }
-  journal.record({ _tag: "ToolSettled", turn, callId, tool, outcome, duration, ...cut, ...ran, ...by }, ofRun)
+  journal.record({ _tag: "ToolSettled", turn, callId, tool, outcome, duration, ...cut, ...spent, ...ran, ...by }, ofRun)
 }
 
 /** What the outcome of a call that ran says of its arguments, where a person edited them. */
@@ -102,7 +105,9 @@ const carryOut = function*(env: Env.Env, call: Call): Running {
   // arguments that do not fit any more say nothing of the try before, which they did
   const isUnknown = tries > 0 && settlement.outcome._tag === "InvalidArguments"
   const outcome = isUnknown ? { _tag: "OutcomeUnknown" as const } : Outcomes.storable(left, edited)
-  env.journal.record({ _tag: "ToolSettled", turn, callId, tool, duration, ...settlement, ...edited, outcome })
+  const below = env.budget.spentIn(callId)
+  const spent = below === undefined ? edited : { usage: Usage.add(settlement.usage ?? Usage.zero, below), ...edited }
+  env.journal.record({ _tag: "ToolSettled", turn, callId, tool, duration, ...settlement, ...spent, outcome })
   return outcome
 }
 

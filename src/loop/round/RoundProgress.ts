@@ -11,7 +11,6 @@ import * as Semaphore from "effect/Semaphore"
 import type * as RunError from "../../run/RunError.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import * as OpenCall from "../../run/state/OpenCall.ts"
-import * as RunDecision from "../../run/state/RunDecision.ts"
 import * as RunRound from "../../run/state/RunRound.ts"
 import * as ToolOutcome from "../../run/ToolOutcome.ts"
 import type * as Env from "../env/Env.ts"
@@ -27,9 +26,9 @@ export class RoundProgress {
   #isHalted = false
   #halted: Deferred.Deferred<void> | undefined
   #line: Semaphore.Semaphore | undefined
-  readonly #env: Pick<Env.Env, "journal" | "policy">
+  readonly #env: Pick<Env.Env, "budget" | "journal" | "policy">
 
-  constructor(env: Pick<Env.Env, "journal" | "policy">) {
+  constructor(env: Pick<Env.Env, "budget" | "journal" | "policy">) {
     this.#env = env
     const { answer } = env.journal.state
     const failed = answer === undefined ? undefined : RunRound.firstFailed(answer)
@@ -47,8 +46,8 @@ export class RoundProgress {
   }
 
   mayRun(): boolean {
-    const { journal } = this.#env
-    this.spent ??= RunDecision.budgetSpent(journal.state, journal.now())
+    const { budget, journal } = this.#env
+    this.spent ??= budget.spentInRound(journal.now())
     return this.toolError === undefined && this.spent === undefined
   }
 

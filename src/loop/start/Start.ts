@@ -9,8 +9,10 @@ import type * as Runs from "../../services/Runs.ts"
 import * as Drive from "../drive/Drive.ts"
 import * as Live from "../drive/Live.ts"
 import * as Telling from "../drive/Telling.ts"
+import type * as Budget from "../env/Budget.ts"
 import type * as DriveRequest from "../env/DriveRequest.ts"
 import type * as Env from "../env/Env.ts"
+import * as Kin from "../open/Kin.ts"
 import * as Opening from "../open/Opening.ts"
 import * as Started from "./Started.ts"
 
@@ -43,7 +45,7 @@ const startNow = (
       // limits and data of its own are nothing to attach with
       return isResume
         ? Effect.fail(busy())
-        : Effect.as(Effect.interruptible(known.begun), { run: known, isAttached: true })
+        : Effect.map(Effect.interruptible(known.begun), () => attached(known, request.settings.place))
     }
   )
   return Effect.catch(started, (failure) => {
@@ -51,6 +53,12 @@ const startNow = (
     if (error.reason._tag !== "SessionBusy") return Effect.fail(error)
     return Effect.interruptible(replay(services, request, new Live.Live(services, request, track), error))
   })
+}
+
+/** A run that lives here goes on working for the call that began it, where that is made again. */
+const attached = (run: Runs.LiveRun, place: Budget.Place | undefined): Started.Started => {
+  if (place !== undefined && run instanceof Live.Live && run.budget.isOf(place.call)) run.budget.workFor(place)
+  return { run, isAttached: true }
 }
 
 /** The run, once it has begun. */
@@ -72,6 +80,7 @@ const replay = Effect.fnUntraced(function*(
 ): Effect.fn.Return<Started.Started, RunError.RunError> {
   const past = yield* Opening.past(services.store, request.sessionId, request.runId, request.begin)
   if (past === undefined) return yield* busy
+  yield* Kin.tie(services.store, request, run.budget, { _tag: "Replay", past })
   yield* Telling.replay(run, past)
   return { run, isAttached: true }
 })

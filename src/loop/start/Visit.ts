@@ -7,12 +7,14 @@
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type * as RunError from "../../run/RunError.ts"
+import * as Budget from "../env/Budget.ts"
 import type * as Definition from "../env/Definition.ts"
 import * as Env from "../env/Env.ts"
 import type * as Settings from "../env/Settings.ts"
 import * as Fold from "../log/Fold.ts"
 import * as Observing from "../observe/Observing.ts"
 import * as Brief from "../open/Brief.ts"
+import * as Kin from "../open/Kin.ts"
 import * as Recovery from "../open/Recovery.ts"
 
 /** Whose agent takes the session. */
@@ -40,7 +42,9 @@ export const open = Effect.fnUntraced(function*(
   if (input === undefined || runId === undefined) return undefined
   const brief = yield* Brief.ofLog(definition, input, yield* Effect.fromResult(settings.timeouts))
   const { agent, handlers: { tools } } = brief
-  const others = { ...Env.nobody(), feed: Observing.besideDrives({ agent, sessionId, tools }, settings) }
+  const budget = new Budget.Budget({ sessionId, runId })
+  yield* Kin.recall(store, sessionId, budget, folded.state)
+  const others = { ...Env.nobody(budget), feed: Observing.besideDrives({ agent, sessionId, tools }, settings) }
   const env = Env.make(services, { brief, runId, sessionId, settings }, others, { session, ...folded })
   yield* Recovery.recover(env, false)
   return env

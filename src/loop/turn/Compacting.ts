@@ -10,7 +10,6 @@ import * as Bounds from "../../run/log/Bounds.ts"
 import * as Snapshot from "../../run/log/Snapshot.ts"
 import * as RunError from "../../run/RunError.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
-import * as RunDecision from "../../run/state/RunDecision.ts"
 import * as Transcript from "../../run/Transcript.ts"
 import * as Usage from "../../run/Usage.ts"
 import * as CompactionLaws from "../../services/CompactionLaws.ts"
@@ -32,20 +31,20 @@ export const compact = Effect.fnUntraced(function*(
   overflow?: RunError.RunError
 ): Effect.fn.Return<Ended.Limited | undefined, RunError.RunError> {
   const { journal } = env
-  const limit = RunDecision.limitReached(journal.state, journal.now())
+  const limit = env.budget.limitReached(journal.now())
   if (limit !== undefined) return Ended.limited(limit)
   const { compactionsInARow, limits } = journal.state
   if (limits.maxCompactions !== undefined && compactionsInARow >= limits.maxCompactions) {
-    return Ended.limited("compactions")
+    return Ended.limited({ reason: "compactions" })
   }
   const result = yield* Effect.result(carryOut(env, request))
   if (result._tag === "Failure") {
     // what the store says is not the strategy's failure
     if (result.failure._tag !== "CompactionError") return yield* result.failure
-    const spent = RunDecision.limitReached(journal.state, journal.now())
+    const spent = env.budget.limitReached(journal.now())
     // a provider's own words say more
     if (spent !== undefined && overflow === undefined) return Ended.limited(spent)
-    if (request.force === "length") return Ended.limited("length")
+    if (request.force === "length") return Ended.limited({ reason: "length" })
     journal.move("compactionFailed")
     return yield* Effect.fail<RunError.RunError>(overflow ?? failed(result.failure.message))
   }

@@ -35,7 +35,7 @@ export const conclude = function*(
   env: Env.Env,
   { hasCalls, isEmpty, latency }: Answer
 ): Effect.fn.Return<Ended.Ended | undefined, RunError.RunError> {
-  const { hooks, journal } = env
+  const { budget, hooks, journal } = env
   const { answer, text, turn } = journal.state
   const { attempt: attempts, finishReason, usage } = answer ?? noAnswer
   if (hooks.at.afterModelCall.length > 0) yield* ModelHooks.after(env)
@@ -59,6 +59,7 @@ export const conclude = function*(
     toolError: round.toolError,
     loop: loopOf(env),
     stoppedBy,
+    isSpentAround: budget.limitAround() !== undefined,
     invalidOutput: hasCalls && stoppedBy === undefined ? undefined : env.checkOutput(text)
   }
   const tools = hasCalls ? elapsed() : 0
@@ -104,13 +105,13 @@ const end = function*(
       return { _tag: "RunCompleted", reason: decision.reason }
     case "Limit": {
       const loop = decision.reason === "doomLoop" ? loopOf(env)?.loop : undefined
-      return { ...Ended.limited(decision.reason), ...(loop === undefined ? {} : { loop }) }
+      return { ...Ended.limited({ reason: decision.reason }), ...(loop === undefined ? {} : { loop }) }
     }
     case "Fail":
       if (journal.status === "observing") journal.move("invalidOutput")
       return yield* RunError.fromStored(decision.error)
     case "Compact": {
-      const limit = RunDecision.limitReached(journal.state, journal.now())
+      const limit = env.budget.limitReached(journal.now())
       return limit === undefined ? yield* Fitting.afterLength(env) : Ended.limited(limit)
     }
   }

@@ -6,6 +6,7 @@
 import type * as DoomLoop from "../../run/DoomLoop.ts"
 import type * as DurableEvent from "../../run/DurableEvent.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
+import type * as Budget from "../env/Budget.ts"
 
 export type Ended =
   | { readonly _tag: "RunCompleted"; readonly reason: DurableEvent.Of<"RunCompleted">["reason"] }
@@ -16,7 +17,9 @@ export interface Limited {
   readonly _tag: "RunLimited"
   readonly reason: RunEvent.LimitedReason
   readonly loop?: DoomLoop.Loop
+  /** whose limit it was, where it is not the run's own */
+  readonly around?: Budget.Reached["around"] & {}
 }
 
 /** A limit was reached. */
-export const limited = (reason: RunEvent.LimitedReason): Limited => ({ _tag: "RunLimited", reason })
+export const limited = (reached: Budget.Reached): Limited => ({ _tag: "RunLimited", ...reached })

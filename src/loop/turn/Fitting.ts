@@ -70,7 +70,7 @@ export const afterLength = function*(
   env: Env.Env
 ): Steps {
   const plan = env.context.plan(Sizing.view(env, "length"))
-  if (plan._tag === "Send") return Ended.limited("length")
+  if (plan._tag === "Send") return Ended.limited({ reason: "length" })
   env.journal.move("compactFirst")
   return yield* Compacting.compact(env, plan.request)
 }

@@ -10,11 +10,11 @@ import * as AttemptResult from "../../run/AttemptResult.ts"
 import type * as Message from "../../run/Message.ts"
 import type * as RunError from "../../run/RunError.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
-import * as RunDecision from "../../run/state/RunDecision.ts"
 import type * as ContextManager from "../../services/ContextManager.ts"
 import type * as Model from "../../services/Model.ts"
 import * as Prices from "../../services/Prices.ts"
 import * as RetryPolicy from "../../services/RetryPolicy.ts"
+import type * as Budget from "../env/Budget.ts"
 import type * as Env from "../env/Env.ts"
 import type * as Journal from "../log/Journal.ts"
 import * as Asking from "./Asking.ts"
@@ -28,7 +28,7 @@ export type Result =
   | { readonly _tag: "Overflow"; readonly error: RunError.RunError }
   /** a model took over whose window is too small; it was not asked */
   | { readonly _tag: "Compact"; readonly request: ContextManager.Request }
-  | { readonly _tag: "Limited"; readonly reason: RunEvent.LimitedReason }
+  | { readonly _tag: "Limited"; readonly reached: Budget.Reached }
 
 /** Who answered, at which attempt, and what tools it was offered. */
 interface Answered {
@@ -122,8 +122,8 @@ const retry = function*(
   { delay, error }: Tries.Retry
 ): Following {
   const { journal } = env
-  const limit = RunDecision.limitReached(journal.state, journal.now())
-  if (limit !== undefined) return { _tag: "Limited", reason: limit }
+  const reached = env.budget.limitReached(journal.now())
+  if (reached !== undefined) return { _tag: "Limited", reached }
   journal.move(result._tag === "Settled" ? "emptyAnswer" : "retryableError")
   yield* wait(journal, { turn: journal.state.turn, attempt, error: error.reason }, delay)
   return { _tag: "Again", again: { env, asked, tries } }
@@ -142,8 +142,8 @@ const goOn = function*(
     journal.move("modelFailed")
     return yield* final
   }
-  const limit = RunDecision.limitReached(journal.state, journal.now())
-  if (limit !== undefined) return { _tag: "Limited", reason: limit }
+  const reached = env.budget.limitReached(journal.now())
+  if (reached !== undefined) return { _tag: "Limited", reached }
   const taken = yield* TakingOver.takeOver(env, model, to)
   if (taken._tag === "Compact") return taken
   const asked = Asking.of(taken.env, to, taken.messages)

@@ -7,7 +7,6 @@
 import type * as Message from "../../run/Message.ts"
 import * as RunState from "../../run/RunState.ts"
 import * as Measure from "../../run/state/Measure.ts"
-import * as RunDecision from "../../run/state/RunDecision.ts"
 import * as Usage from "../../run/Usage.ts"
 import type * as ContextManager from "../../services/ContextManager.ts"
 import type * as Model from "../../services/Model.ts"
@@ -35,14 +34,10 @@ export const view = (
   }
 }
 
-const ledgerOf = ({ journal, prices }: Env.Env): ContextManager.Ledger => {
+const ledgerOf = ({ budget, journal, prices }: Env.Env): ContextManager.Ledger => {
   let noted = Usage.zero
   return {
-    mayAsk: () => {
-      const state = journal.state
-      const usage = Usage.add(state.totals.usage, noted)
-      return RunDecision.limitReached({ ...state, totals: { ...state.totals, usage } }, journal.now()) === undefined
-    },
+    mayAsk: () => budget.limitReached(journal.now(), noted) === undefined,
     note: (usage, model) => {
       const counted = Usage.counted(usage)
       noted = Usage.add(noted, model === undefined ? counted : Prices.costed(prices, model, counted))

@@ -10,7 +10,6 @@ import * as Effect from "effect/Effect"
 import type * as Message from "../../run/Message.ts"
 import type * as RunError from "../../run/RunError.ts"
 import * as RunState from "../../run/RunState.ts"
-import * as RunDecision from "../../run/state/RunDecision.ts"
 import * as Transcript from "../../run/Transcript.ts"
 import * as Prices from "../../services/Prices.ts"
 import type * as Env from "../env/Env.ts"
@@ -25,10 +24,10 @@ import * as TurnStart from "./TurnStart.ts"
 
 /** Takes turns until the run ends, beginning with the one that an earlier drive left open. */
 export const takeTurns = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Return<Ended.Ended, RunError.RunError> {
-  const { hooks, journal, rules: { prepareTurn } } = env
+  const { budget, hooks, journal, rules: { prepareTurn } } = env
   let ended = RunState.isTurnOpen(journal.state) ? yield* Concluding.concludeOpen(env) : undefined
   while (ended === undefined) {
-    const limit = RunDecision.limitReached(journal.state, journal.now())
+    const limit = budget.limitReached(journal.now())
     if (limit !== undefined) return Ended.limited(limit)
     const prepared = prepareTurn === undefined ? env : yield* Offer.prepare(env, prepareTurn)
     const tooMuch = Fitting.tooMuch(prepared)
@@ -92,7 +91,7 @@ const unanswered = function*(
 ): Effect.fn.Return<Ended.Limited | undefined, RunError.RunError> {
   switch (result._tag) {
     case "Limited":
-      return Ended.limited(result.reason)
+      return Ended.limited(result.reached)
     case "Overflow":
       return yield* Fitting.afterOverflow(env, result.error, messages)
     case "Compact":

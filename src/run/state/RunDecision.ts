@@ -6,6 +6,7 @@
 import type * as DoomLoop from "../DoomLoop.ts"
 import * as RunError from "../RunError.ts"
 import type * as RunEvent from "../RunEvent.ts"
+import type * as RunPolicy from "../RunPolicy.ts"
 import * as RunState from "../RunState.ts"
 import * as Usage from "../Usage.ts"
 import * as Queue from "./Queue.ts"
@@ -30,10 +31,19 @@ const hasNoTurnLeft = ({ limits: { maxTurns }, totals: { turns } }: RunState.Run
 export const budgetSpent = (state: RunState.RunState, at: number): RunEvent.LimitedReason | undefined => {
   const { limits, totals } = state
   if (limits.maxDuration !== undefined && RunState.totalsAt(state, at).duration >= limits.maxDuration) return "duration"
-  if (limits.maxTokens !== undefined && Usage.total(totals.usage) >= limits.maxTokens) return "tokens"
-  if (limits.maxCost !== undefined && isSpent(totals.usage.cost ?? 0, limits.maxCost)) return "cost"
+  const spent = usageSpent(limits, totals.usage)
+  if (spent !== undefined) return spent
   if (limits.maxErrors !== undefined && totals.errors > limits.maxErrors) return "errors"
   return undefined
+}
+
+/** The limit of tokens or cost that this much reaches, if any. */
+export const usageSpent = (
+  { maxCost, maxTokens }: RunPolicy.Limits,
+  usage: Usage.Usage
+): "tokens" | "cost" | undefined => {
+  if (maxTokens !== undefined && Usage.total(usage) >= maxTokens) return "tokens"
+  return maxCost !== undefined && isSpent(usage.cost ?? 0, maxCost) ? "cost" : undefined
 }
 
 /** Sums of fractions are a hair off. */
@@ -68,6 +78,8 @@ export interface Settled {
   readonly loop: DoomLoop.Verdict | undefined
   /** the agent's own condition that says stop */
   readonly stoppedBy: "stopWhen" | "stopBefore" | undefined
+  /** a run around this one has nothing left for another turn */
+  readonly isSpentAround?: boolean
 }
 
 /**
@@ -103,7 +115,8 @@ const afterCalls = (state: RunState.RunState, turn: Settled): RunEvent.Decision 
  * last one yet.
  */
 const afterAnswer = (state: RunState.RunState, turn: Settled, at: number): RunEvent.Decision => {
-  const next = limitReached(state, at) === undefined ? Queue.next(state.queued) : undefined
+  const isLimited = limitReached(state, at) !== undefined || turn.isSpentAround === true
+  const next = isLimited ? undefined : Queue.next(state.queued)
   if (next === "steer") return { _tag: "Continue", reason: "steer" }
   if (turn.invalidOutput !== undefined) {
     return state.corrections === 0 ? { _tag: "Continue", reason: "correction" } : unfit(turn.invalidOutput)

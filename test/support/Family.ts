@@ -1,0 +1,169 @@
+/**
+ * An agent that has itself work for its calls, as deep as a plan says: the input of a run is its plan. Each turn of one has so
+ * many others run, and behind the last one the model says "done".
+ */
+import * as Tool from "effect/ai/Tool"
+import * as Toolkit from "effect/ai/Toolkit"
+import * as Context from "effect/Context"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
+import * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import * as Agent from "../../src/Agent.ts"
+import * as Fiberloop from "../../src/Fiberloop.ts"
+import * as Message from "../../src/run/Message.ts"
+import type * as RunEvent from "../../src/run/RunEvent.ts"
+import type * as RunPolicy from "../../src/run/RunPolicy.ts"
+import * as Usage from "../../src/run/Usage.ts"
+import type * as Model from "../../src/services/Model.ts"
+import { ToolCall } from "../../src/services/ToolExecutor.ts"
+import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
+import * as RunLog from "./RunLog.ts"
+import * as TestStore from "./TestStore.ts"
+
+/** What a run does: by turn, the runs that work for its calls. */
+export interface Plan {
+  readonly turns?: ReadonlyArray<ReadonlyArray<Plan>>
+  readonly limits?: RunPolicy.LimitsInput
+  /** the tool by which it is asked for; `order` says nothing of itself, the others are idempotent */
+  readonly by?: "ask" | "order"
+  /** what each of its model calls takes in; 5 more come out */
+  readonly input?: number
+  /** what its model does in place of its first turn */
+  readonly first?: string
+}
+
+const options = {
+  parameters: Schema.Struct({ plan: Schema.String }),
+  success: Schema.String,
+  failure: Schema.String,
+  dependencies: [ToolCall]
+}
+
+export const kit = Toolkit.make(
+  Tool.make("ask", options).annotate(Tool.Idempotent, true),
+  Tool.make("order", options)
+)
+
+export const planOf = ({ messages }: Model.ModelRequest): Plan => {
+  const last = messages.findLast(({ role }) => role === "user")
+  const text = Message.textOf(last?.content as ReadonlyArray<Message.UserPart>)
+  return text.startsWith("{") ? JSON.parse(text) as Plan : {}
+}
+
+/** What the plan of a request says; a test may say more of its `first` turns. */
+export const answer = (request: Model.ModelRequest): ReadonlyArray<ScriptedModel.Step> => {
+  const { input = 10, turns = [] } = planOf(request)
+  const plans = turns[request.metadata.turn - 1]
+  const usage: Usage.Usage = { inputTokens: input, outputTokens: 5 }
+  if (plans === undefined) return [ScriptedModel.text("done"), ScriptedModel.finish("stop", usage)]
+  const calls = plans.map((plan, at) => ScriptedModel.call(plan.by ?? "ask", { plan: JSON.stringify(plan) }, `${at}`))
+  return [...calls, ScriptedModel.finish("tool-calls", usage)]
+}
+
+export type Client = Agent.Client<string>
+export type Handler = (
+  client: Client,
+  plan: Plan,
+  call: ToolCall["Service"]
+) => Effect.Effect<string, { readonly message: string }>
+
+/** As the documentation has it. */
+export const run: Handler = (client, plan, { idempotencyKey }) =>
+  Effect.flatMap(
+    client.run({ runId: idempotencyKey, input: JSON.stringify(plan), limits: plan.limits ?? {} }),
+    (result) => result._tag === "Completed" ? Effect.succeed(result.text) : Effect.fail({ message: result.explain })
+  )
+
+export interface Options {
+  readonly store?: TestStore.TestStore
+  readonly handler?: Handler
+  readonly answer?: (request: Model.ModelRequest) => ReadonlyArray<ScriptedModel.Step>
+  readonly agent?: Partial<Agent.Options<typeof kit.tools, string>>
+}
+
+/** The handlers of an agent that is made with them. */
+export const handlers = (handler: Handler, client: Effect.Effect<Client>) => {
+  const work = ({ plan }: { readonly plan: string }) =>
+    Effect.gen(function*() {
+      const agent = yield* client
+      return yield* Effect.mapError(handler(agent, JSON.parse(plan) as Plan, yield* ToolCall), ({ message }) => message)
+    })
+  return kit.toLayer({ ask: work, order: work })
+}
+
+export const make = Effect.fnUntraced(function*(given: Options = {}) {
+  class Member extends Agent.Service<Member>()("test/Member", {
+    instructions: "Be brief.",
+    toolkit: kit,
+    toolPolicy: { maxParallel: 4 },
+    ...given.agent
+  }) {}
+  const scope = yield* Scope.make()
+  yield* Effect.addFinalizer((exit) => Scope.close(scope, exit))
+  const store = given.store ?? (yield* TestStore.make())
+  const made = Deferred.makeUnsafe<Client>()
+  const below = Layer.mergeAll(
+    ScriptedModel.layer(given.answer ?? answer),
+    Fiberloop.layer,
+    store.layer,
+    handlers(given.handler ?? run, Deferred.await(made))
+  )
+  const context = yield* Layer.buildWithScope(Layer.provideMerge(Member.layer, below), scope)
+  const agent = Context.get(context, Member)
+  yield* Deferred.succeed(made, agent)
+  return {
+    agent,
+    store,
+    requests: Effect.map(Context.get(context, ScriptedModel.Script).requests, (requests) => requests.length),
+    close: Scope.close(scope, { _tag: "Success", value: undefined } as never),
+    logs: logsOf(store),
+    root: (plan: Plan, input: object = {}) =>
+      agent.run({ runId: "root", input: JSON.stringify(plan), limits: plan.limits ?? {}, ...input })
+  }
+})
+
+type Log = ReadonlyArray<RunEvent.Durable>
+
+/** Every session of a store, by its id; none breaks a rule. */
+export const logsOf = ({ service }: Pick<TestStore.TestStore, "service">) =>
+  Effect.gen(function*() {
+    const logs = new Map<string, Log>()
+    for (const { sessionId } of yield* service.list()) {
+      logs.set(sessionId, yield* Stream.runCollect(service.read(sessionId)))
+    }
+    return logs
+  })
+
+/** What the last end of a log tells. */
+export const totalOf = (log: Log): Usage.Usage => {
+  const end = log.findLast((event) => "totals" in event)
+  return end !== undefined && "totals" in end ? end.totals.usage : Usage.zero
+}
+
+/** What models were told to have spent in a log, calls aside. */
+export const ownOf = (log: Log): Usage.Usage =>
+  log.reduce((sum, event) => {
+    const isOwn = "usage" in event && event._tag !== "TurnFinished" && event._tag !== "ToolSettled"
+    return isOwn ? Usage.add(sum, event.usage) : sum
+  }, Usage.zero)
+
+/** What is wrong with what logs of one run each say was spent: each total is its own and those of the runs that worked for it. */
+export const violations = (logs: ReadonlyMap<string, Log>): ReadonlyArray<string> =>
+  Array.from(logs).flatMap(([sessionId, log]) => {
+    const [started] = RunLog.only(log, "RunStarted")
+    const below = Array.from(logs.values()).filter((other) => {
+      const parent = RunLog.only(other, "RunStarted")[0]?.parent
+      return parent?.sessionId === sessionId && parent.runId === started?.runId
+    })
+    const wanted = below.reduce((sum, other) => Usage.add(sum, totalOf(other)), ownOf(log))
+    const told = totalOf(log)
+    return [
+      ...RunLog.violations(log).map((what) => `${sessionId}: ${what}`),
+      ...(Usage.total(told) === Usage.total(wanted) && told.cost === wanted.cost
+        ? []
+        : [`${sessionId}: spent ${JSON.stringify(wanted)}, told ${JSON.stringify(told)}`])
+    ]
+  })
