@@ -12,12 +12,15 @@ import * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as Agent from "../../src/Agent.ts"
-import * as Fiberloop from "../../src/Fiberloop.ts"
+import * as ContextWindow from "../../src/layers/ContextWindow.ts"
+import * as RunsLocal from "../../src/layers/RunsLocal.ts"
+import * as ToolExecutorToolkit from "../../src/layers/ToolExecutorToolkit.ts"
 import * as Message from "../../src/run/Message.ts"
-import type * as RunEvent from "../../src/run/RunEvent.ts"
+import * as RunEvent from "../../src/run/RunEvent.ts"
 import type * as RunPolicy from "../../src/run/RunPolicy.ts"
 import * as Usage from "../../src/run/Usage.ts"
 import type * as Model from "../../src/services/Model.ts"
+import type * as SessionStore from "../../src/services/SessionStore.ts"
 import { ToolCall } from "../../src/services/ToolExecutor.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as RunLog from "./RunLog.ts"
@@ -94,53 +97,61 @@ export const handlers = (handler: Handler, client: Effect.Effect<Client>) => {
   return kit.toLayer({ ask: work, order: work })
 }
 
-export const make = Effect.fnUntraced(function*(given: Options = {}) {
+/** The agent, over whatever store and executor there are; its model remembers what it was asked. */
+export const agentOf = (given: Omit<Options, "store"> = {}) => {
   class Member extends Agent.Service<Member>()("test/Member", {
     instructions: "Be brief.",
     toolkit: kit,
     toolPolicy: { maxParallel: 4 },
     ...given.agent
   }) {}
-  const scope = yield* Scope.make()
-  yield* Effect.addFinalizer((exit) => Scope.close(scope, exit))
-  const store = given.store ?? (yield* TestStore.make())
   const made = Deferred.makeUnsafe<Client>()
   const below = Layer.mergeAll(
     ScriptedModel.layer(given.answer ?? answer),
-    Fiberloop.layer,
-    store.layer,
+    ContextWindow.layer,
+    RunsLocal.layer,
     handlers(given.handler ?? run, Deferred.await(made))
   )
-  const context = yield* Layer.buildWithScope(Layer.provideMerge(Member.layer, below), scope)
-  const agent = Context.get(context, Member)
-  yield* Deferred.succeed(made, agent)
+  const known = Effect.tap(Member, (agent) => Deferred.succeed(made, agent))
+  return { agent: known, layer: Layer.provideMerge(Member.layer, below) }
+}
+
+export const make = Effect.fnUntraced(function*(given: Options = {}) {
+  const scope = yield* Scope.make()
+  yield* Effect.addFinalizer((exit) => Scope.close(scope, exit))
+  const store = given.store ?? (yield* TestStore.make())
+  const member = agentOf(given)
+  const below = Layer.merge(store.layer, ToolExecutorToolkit.layer)
+  const context = yield* Layer.buildWithScope(Layer.provide(member.layer, below), scope)
+  const agent = yield* Effect.provideContext(member.agent, context)
   return {
     agent,
     store,
     requests: Effect.map(Context.get(context, ScriptedModel.Script).requests, (requests) => requests.length),
-    close: Scope.close(scope, { _tag: "Success", value: undefined } as never),
-    logs: logsOf(store),
-    root: (plan: Plan, input: object = {}) =>
-      agent.run({ runId: "root", input: JSON.stringify(plan), limits: plan.limits ?? {}, ...input })
+    logs: logsOf(store.service),
+    root: (plan: Plan) => agent.run({ runId: "root", input: JSON.stringify(plan), limits: plan.limits ?? {} })
   }
 })
 
 type Log = ReadonlyArray<RunEvent.Durable>
 
-/** Every session of a store, by its id; none breaks a rule. */
-export const logsOf = ({ service }: Pick<TestStore.TestStore, "service">) =>
+/** Every session of a store, by its id. */
+export const logsOf = (store: SessionStore.SessionStore["Service"]) =>
   Effect.gen(function*() {
     const logs = new Map<string, Log>()
-    for (const { sessionId } of yield* service.list()) {
-      logs.set(sessionId, yield* Stream.runCollect(service.read(sessionId)))
+    for (const { sessionId } of yield* store.list()) {
+      logs.set(sessionId, yield* Stream.runCollect(store.read(sessionId)))
     }
     return logs
   })
 
-/** What the last end of a log tells. */
+/** What the last end of a run tells, and its calls behind that: those that a dead drive left are settled there. */
 export const totalOf = (log: Log): Usage.Usage => {
-  const end = log.findLast((event) => "totals" in event)
-  return end !== undefined && "totals" in end ? end.totals.usage : Usage.zero
+  const end = log.findLast(RunEvent.isEnd)
+  return RunLog.only(log, "ToolSettled").reduce(
+    (sum, { seq, usage }) => usage !== undefined && seq > (end?.seq ?? 0) ? Usage.add(sum, usage) : sum,
+    end?.totals.usage ?? Usage.zero
+  )
 }
 
 /** What models were told to have spent in a log, calls aside. */
@@ -150,20 +161,34 @@ export const ownOf = (log: Log): Usage.Usage =>
     return isOwn ? Usage.add(sum, event.usage) : sum
   }, Usage.zero)
 
-/** What is wrong with what logs of one run each say was spent: each total is its own and those of the runs that worked for it. */
-export const violations = (logs: ReadonlyMap<string, Log>): ReadonlyArray<string> =>
-  Array.from(logs).flatMap(([sessionId, log]) => {
-    const [started] = RunLog.only(log, "RunStarted")
-    const below = Array.from(logs.values()).filter((other) => {
-      const parent = RunLog.only(other, "RunStarted")[0]?.parent
-      return parent?.sessionId === sessionId && parent.runId === started?.runId
-    })
-    const wanted = below.reduce((sum, other) => Usage.add(sum, totalOf(other)), ownOf(log))
-    const told = totalOf(log)
-    return [
-      ...RunLog.violations(log).map((what) => `${sessionId}: ${what}`),
-      ...(Usage.total(told) === Usage.total(wanted) && told.cost === wanted.cost
-        ? []
-        : [`${sessionId}: spent ${JSON.stringify(wanted)}, told ${JSON.stringify(told)}`])
-    ]
-  })
+/** The runs of logs, each with its own events. */
+const runsOf = (logs: ReadonlyMap<string, Log>) =>
+  Array.from(logs).flatMap(([sessionId, log]) =>
+    RunLog.only(log, "RunStarted").map(({ parent, runId }) => ({
+      sessionId,
+      runId,
+      parent,
+      log: log.filter((event) => event.runId === runId)
+    }))
+  )
+
+type Runs = ReturnType<typeof runsOf>
+
+const spentBy = (runs: Runs, { log, runId, sessionId }: Runs[number]): Usage.Usage =>
+  runs
+    .filter(({ parent }) => parent?.sessionId === sessionId && parent.runId === runId)
+    .reduce((sum, other) => Usage.add(sum, spentBy(runs, other)), ownOf(log))
+
+/** What is wrong with logs: a rule is broken, or the total of a run is not its own and those of the runs that worked for it. */
+export const violations = (logs: ReadonlyMap<string, Log>, mayBeOpen = false): ReadonlyArray<string> => {
+  const runs = runsOf(logs)
+  const broken = Array.from(logs).flatMap(([sessionId, log]) =>
+    RunLog.violations(log, mayBeOpen).map((what) => `${sessionId}: ${what}`)
+  )
+  return broken.concat(runs.flatMap((run) => {
+    if (!run.log.some(RunEvent.isEnd)) return []
+    const [told, spent] = [totalOf(run.log), spentBy(runs, run)]
+    const isRight = Usage.total(told) === Usage.total(spent) && told.cost === spent.cost
+    return isRight ? [] : [`${run.sessionId}: spent ${JSON.stringify(spent)}, told ${JSON.stringify(told)}`]
+  }))
+}

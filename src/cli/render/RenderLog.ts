@@ -149,7 +149,9 @@ const settleCall = (look: Look, state: State, event: DurableEvent.Of<"ToolSettle
   const open = new Map(state.open)
   open.delete(event.callId)
   const isCut = ToolLine.call(event.tool, params).endsWith("…")
-  return say({ ...state, open }, "line", [
+  const { runId, usage } = event
+  const totals = usage === undefined ? state.totals : EndLine.spentBehind(state.totals, { runId, usage })
+  return say({ ...state, open, totals }, "line", [
     line,
     ...(look.isFull && isCut ? below(look, ToolResult.whole(ToolResult.text(params!))) : []),
     ...below(look, ToolResult.below(line, event, look.isFull))

@@ -1,0 +1,135 @@
+/** What worked for a call when the process died counts for whoever made the call: once, and as far as its log goes. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Stream from "effect/Stream"
+import type * as RunEvent from "../../src/run/RunEvent.ts"
+import type * as Usage from "../../src/run/Usage.ts"
+import * as SessionStore from "../../src/services/SessionStore.ts"
+import * as SessionLines from "../../src/SessionLines.ts"
+import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
+import * as Family from "../support/Family.ts"
+import * as RunLog from "../support/RunLog.ts"
+import * as TestStore from "../support/TestStore.ts"
+
+const spent = (calls: number): Usage.Usage => ({ inputTokens: calls * 10, outputTokens: calls * 5 })
+
+/** Of every call of a session that has its outcome: that, and what it spent. */
+const settled = (logs: ReadonlyMap<string, ReadonlyArray<RunEvent.Durable>>, sessionId = "root") =>
+  RunLog.only(logs.get(sessionId) ?? [], "ToolSettled").map(({ outcome, usage }) => [outcome._tag, usage] as const)
+
+/** What a process leaves that dies once a model of `plan` has come to a turn of a plan that hangs; in a store of its own. */
+const die = Effect.fnUntraced(function*(plan: Family.Plan, handler: Family.Handler = Family.run) {
+  const gate = yield* ScriptedModel.makeGate
+  const { agent, store } = yield* Family.make({
+    handler,
+    answer: (request) => Family.planOf(request).first === "hangs" ? [ScriptedModel.gate(gate)] : Family.answer(request)
+  })
+  yield* agent.start({ runId: "root", input: JSON.stringify(plan) })
+  yield* gate.started
+  const left = yield* TestStore.make()
+  for (const { sessionId } of yield* store.service.list()) {
+    const lines = yield* Stream.runCollect(SessionLines.toLines(sessionId)).pipe(Effect.provide(store.layer))
+    yield* SessionLines.fromLines(Stream.fromIterable(lines)).pipe(
+      Effect.provideService(SessionStore.SessionStore, left.service)
+    )
+  }
+  return left
+})
+
+describe("a process that dies while a run works for a call", () => {
+  const hangs: Family.Plan = { first: "hangs" }
+
+  it.effect("leaves a call that is made again, and counts that run once", () =>
+    Effect.gen(function*() {
+      const store = yield* die({ turns: [[{ turns: [[{}], [hangs]] }]] })
+      const { agent, logs } = yield* Family.make({ store })
+      const result = yield* agent.resumeRun({ sessionId: "root" })
+      const found = yield* logs
+      assert.deepStrictEqual(settled(found), [["Succeeded", spent(5)]])
+      assert.deepStrictEqual(result.usage, spent(7))
+      assert.deepStrictEqual(Family.violations(found), [])
+    }))
+
+  it.effect("leaves a call whose outcome nobody knows, with what was spent for it, also two deep", () =>
+    Effect.gen(function*() {
+      const store = yield* die({ turns: [[{ by: "order", turns: [[{}], [{ turns: [[hangs]] }]] }]] })
+      const { agent, logs } = yield* Family.make({ store })
+      const result = yield* agent.resumeRun({ sessionId: "root" })
+      assert.deepStrictEqual(settled(yield* logs), [["OutcomeUnknown", spent(4)]])
+      assert.deepStrictEqual(result.usage, spent(6))
+    }))
+
+  it.effect("leaves one that a new message settles, with what was spent for it", () =>
+    Effect.gen(function*() {
+      const store = yield* die({ turns: [[{ turns: [[hangs]] }]] })
+      const { agent, logs } = yield* Family.make({ store })
+      const result = yield* agent.run({ sessionId: "root", input: JSON.stringify({ turns: [[{}]] }) })
+      const found = yield* logs
+      assert.deepStrictEqual(settled(found), [["Interrupted", spent(1)], ["Succeeded", spent(1)]])
+      // the new run's alone
+      assert.deepStrictEqual(result.usage, spent(3))
+      assert.deepStrictEqual(Family.violations(found, true), [])
+    }))
+
+  it.effect("leaves a call that counts that run, also where it needs it no more", () =>
+    Effect.gen(function*() {
+      const store = yield* die({ turns: [[{ turns: [[hangs]] }]] })
+      const { agent, logs } = yield* Family.make({ store, handler: () => Effect.succeed("known by now") })
+      yield* agent.resumeRun({ sessionId: "root" })
+      assert.deepStrictEqual(settled(yield* logs), [["Succeeded", spent(1)]])
+    }))
+
+  it.effect("is not asked about runs that do not have the call's key for their id, or another parent", () =>
+    Effect.gen(function*() {
+      const store = yield* die(
+        { turns: [[{ by: "order", turns: [[hangs]] }]] },
+        (agent, plan) => Effect.as(agent.run({ input: JSON.stringify(plan) }), "done")
+      )
+      const { agent, logs } = yield* Family.make({ store })
+      yield* agent.run({ runId: "root/root/1.0", input: "{}" })
+      yield* agent.resumeRun({ sessionId: "root" })
+      assert.deepStrictEqual(settled(yield* logs), [["OutcomeUnknown", undefined]])
+    }))
+})
+
+it.effect("a run that lives still when its call is made again counts for that, and is held by it", () =>
+  Effect.gen(function*() {
+    const gate = yield* ScriptedModel.makeGate
+    const base = yield* TestStore.make()
+    let isDown = false
+    // nothing of the outcomes of the run that made the call is stored, nor its end
+    base.onAppend = ({ events, store }) =>
+      isDown && events.some(({ _tag, runId }) => runId === "root" && _tag === "ToolSettled")
+        ? Effect.fail(TestStore.unavailable)
+        : store
+    const key = "root/root/1.0"
+    const { agent, logs } = yield* Family.make({
+      store: base,
+      answer: (request) =>
+        request.metadata.runId === key && request.metadata.turn === 2
+          ? [ScriptedModel.gate(gate), ...Family.answer(request)]
+          : Family.answer(request),
+      handler: (agent, plan, { callId, idempotencyKey, sessionId }) =>
+        sessionId !== "root"
+          ? Effect.succeed("done")
+          : callId === "1.1"
+          ? Effect.as(gate.started, "done")
+          : Effect.gen(function*() {
+            const run = yield* agent.start({ runId: idempotencyKey, input: JSON.stringify(plan) })
+            if (!isDown) yield* gate.release
+            return yield* Effect.as(run.result, "done")
+          })
+    })
+    isDown = true
+    const plan = { turns: [[{ turns: [[{}], [{}], [{}]] }, {}]] }
+    const failed = yield* Effect.exit(agent.run({ runId: "root", input: JSON.stringify(plan) }))
+    assert.isTrue(Exit.isFailure(failed))
+    isDown = false
+    const result = yield* agent.resumeRun({ sessionId: "root", limits: { maxTokens: 45 } })
+    const found = yield* logs
+    const [limited] = RunLog.only(found.get(key)!, "RunLimited")
+    assert.deepStrictEqual([limited?.around?.runId, limited?.totals.usage], ["root", spent(2)])
+    assert.deepStrictEqual(result.usage, spent(3))
+    assert.deepStrictEqual(Family.violations(found), [])
+  }))

@@ -1,0 +1,43 @@
+/**
+ * Agents that work for the calls of another one, on SQLite, each death with a file of its own. Whoever goes on with one looks at
+ * what is told to have been spent.
+ */
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { join } from "node:path"
+import * as SessionStoreSqlite from "../../src/layers/SessionStoreSqlite.ts"
+import * as SessionStore from "../../src/services/SessionStore.ts"
+import * as CrashSweep from "../../src/testing/CrashSweep.ts"
+import * as Family from "../support/Family.ts"
+
+const plans: Readonly<Record<string, Family.Plan>> = {
+  "calls that may be made again, two deep": { turns: [[{ turns: [[{}], [{}]] }]] },
+  "calls that may not be made again, two deep": { turns: [[{ by: "order", turns: [[{ by: "order" }]] }]] },
+  "calls at once": { turns: [[{ turns: [[{}]] }, { by: "order" }, {}], [{}]] }
+}
+
+/** The agent, which has told the right totals whenever it has answered. */
+const checked = (agent: Family.Client, store: SessionStore.SessionStore["Service"]): Family.Client => ({
+  ...agent,
+  run: (input) =>
+    Effect.tap(agent.run(input), () =>
+      Effect.gen(function*() {
+        const found = Family.violations(yield* Effect.orDie(Family.logsOf(store)), true)
+        if (found.length > 0) return yield* Effect.die(new Error(found.join("; ")))
+      }))
+})
+
+export const subjects: CrashSweep.Subjects = Object.fromEntries(
+  Object.entries(plans).map(([name, plan]) => [name, ({ folder, sessionId }: CrashSweep.Place) => {
+    const member = Family.agentOf()
+    return CrashSweep.subject({
+      agent: Effect.flatMap(
+        member.agent,
+        (agent) => Effect.map(SessionStore.SessionStore, (store) => checked(agent, store))
+      ),
+      layer: Layer.provideMerge(member.layer, Layer.effect(SessionStore.SessionStore, SessionStore.SessionStore)),
+      store: SessionStoreSqlite.layer({ filename: join(folder, "sessions.db") }),
+      input: { runId: "root", sessionId, input: JSON.stringify(plan) }
+    })
+  }])
+)
