@@ -53,7 +53,8 @@ export const kit = Toolkit.make(
 export const planOf = ({ messages }: Model.ModelRequest): Plan => {
   const last = messages.findLast(({ role }) => role === "user")
   const text = Message.textOf(last?.content as ReadonlyArray<Message.UserPart>)
-  return text.startsWith("{") ? JSON.parse(text) as Plan : {}
+  // behind a message that has no answer another one is said in the same breath
+  return text.endsWith("}") ? JSON.parse(text) as Plan : {}
 }
 
 /** What the plan of a request says; a test may say more of its `first` turns. */
