@@ -50,6 +50,15 @@ it.effect("a researcher that takes too long is stopped, and the editor goes on",
     }).pipe(Effect.provide(team([research, json({ paragraph: "Unknown." })], [waiting])))
   }))
 
+it.effect("what the researcher spends is the editor's, who may spend so much", () =>
+  Effect.gen(function*() {
+    const result = yield* (yield* Editor).run({ input: "Tides.", limits: { maxTokens: 30 } })
+    assert.strictEqual(result._tag === "Limited" && result.reason, "tokens")
+    // of each the first call
+    assert.deepStrictEqual(result.usage, { inputTokens: 20, outputTokens: 10 })
+    assert.deepStrictEqual(yield* ends, { "Tides.": "RunLimited", tides: "RunLimited" })
+  }).pipe(Effect.provide(team([research], [ScriptedModel.text("Two a day, I think.")]))))
+
 it.effect("who stops the editor stops the researcher", () =>
   Effect.gen(function*() {
     const gate = yield* ScriptedModel.makeGate
