@@ -1,5 +1,6 @@
 /** Guarantee 7, shared with sub-agents: the limits of tokens and cost of a run hold those too that work for its calls. */
 import { assert, describe, it } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/testing/TestClock"
@@ -11,6 +12,7 @@ import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as Family from "../support/Family.ts"
 import * as Overloaded from "../support/Overloaded.ts"
 import * as RunLog from "../support/RunLog.ts"
+import * as TestStore from "../support/TestStore.ts"
 
 /** A scripted call is 10 tokens in and 5 out: 25 of the unit. */
 const prices = Prices.table({ "scripted/scripted": { input: 1_000_000, output: 3_000_000 } })
@@ -75,6 +77,57 @@ describe("a limit of tokens", () => {
       const { logs, root } = yield* Family.make({ agent: { toolPolicy: { maxParallel: 1 } } })
       yield* root({ turns: [[{ turns: turns(1) }, {}]], limits: { maxTokens: 50 } })
       assert.deepStrictEqual(RunLog.outcomes((yield* logs).get("root")!), ["1.0 Succeeded", "1.1 NotExecuted(limit)"])
+    }))
+
+  it.effect("lets no other call of a round run, also while what is at work goes on", () =>
+    Effect.gen(function*() {
+      const gate = yield* ScriptedModel.makeGate
+      const { logs, root } = yield* Family.make({
+        agent: { toolPolicy: { maxParallel: 2 } },
+        answer: (request) =>
+          request.metadata.sessionId === child && request.metadata.turn === 2
+            ? [ScriptedModel.gate(gate), ...Family.answer(request)]
+            : Family.answer(request),
+        handler: (agent, plan, call) =>
+          call.sessionId !== "root"
+            ? Effect.succeed("done")
+            : call.callId === "1.0"
+            ? Family.run(agent, plan, call)
+            : Effect.andThen(gate.started, Effect.ensuring(Family.run(agent, plan, call), isOver))
+      })
+      const isOver = Effect.forkDetach(Effect.andThen(Effect.yieldNow, gate.release))
+      yield* root({ turns: [[{ turns: turns(1) }, {}, {}]], limits: { maxTokens: 45 } })
+      const outcomes = RunLog.outcomes((yield* logs).get("root")!)
+      assert.deepStrictEqual(outcomes, ["1.1 Succeeded", "1.0 Succeeded", "1.2 NotExecuted(limit)"])
+    }))
+
+  it.effect("makes the answer of a run below the last one, whatever is said to that", () =>
+    Effect.gen(function*() {
+      const gate = yield* ScriptedModel.makeGate
+      const queued = Deferred.makeUnsafe<void>()
+      const store = yield* TestStore.make(({ events, store }) =>
+        events.some(({ _tag }) => _tag === "InputQueued")
+          ? Effect.tap(store, () => Deferred.succeed(queued, undefined))
+          : store
+      )
+      const { logs, root } = yield* Family.make({
+        store,
+        answer: (request) =>
+          request.metadata.sessionId === child
+            ? [ScriptedModel.gate(gate), ...Family.answer(request)]
+            : Family.answer(request),
+        handler: (agent, plan, { idempotencyKey }) =>
+          Effect.gen(function*() {
+            const run = yield* agent.start({ runId: idempotencyKey, input: JSON.stringify(plan) })
+            yield* gate.started
+            yield* Effect.forkChild(Effect.exit(run.queue("followUp", "{}")))
+            yield* Deferred.await(queued)
+            yield* gate.release
+            return (yield* run.result)._tag
+          })
+      })
+      yield* root({ turns: [[{}]], limits: { maxTokens: 30 } })
+      assert.strictEqual(RunLog.endOf((yield* logs).get(child)!), "RunCompleted(stop)")
     }))
 
   it.effect("counts what an attempt cost that does not count, as soon as it has failed", () =>
@@ -167,15 +220,19 @@ describe("a limit of cost", () => {
   it.effect("refuses a run below whose model has no price, before anything of it is written", () =>
     Effect.gen(function*() {
       let said = ""
-      const { logs, root } = yield* Family.make({
-        handler: (agent, plan, call) =>
-          Family.run(agent, plan, call).pipe(
+      const { agent, logs, root } = yield* Family.make({
+        handler: (agent, plan) =>
+          agent.run({ sessionId: "helper", input: JSON.stringify(plan) }).pipe(
+            Effect.as("done"),
             Effect.provideService(Prices.Prices, () => undefined),
             Effect.tapError((error) => Effect.sync(() => (said = error.message)))
           )
       })
+      yield* agent.run({ sessionId: "helper", input: "{}" })
+      const before = (yield* logs).get("helper")
       yield* root({ turns: [[{}]], limits: { maxCost: 1_000 } })
-      assert.deepStrictEqual(Array.from((yield* logs).keys()), ["root"])
+      assert.deepStrictEqual((yield* logs).get("helper"), before)
+      assert.strictEqual(RunLog.only((yield* logs).get("root")!, "ToolSettled")[0]?.usage, undefined)
       assert.include(said, `limits.maxCost of the run "root", which this one works for, needs to know`)
       assert.include(said, `"scripted/scripted"`)
     }).pipe(priced))

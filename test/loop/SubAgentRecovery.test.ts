@@ -63,13 +63,31 @@ describe("a process that dies while a run works for a call", () => {
   it.effect("leaves one that a new message settles, with what was spent for it", () =>
     Effect.gen(function*() {
       const store = yield* die({ turns: [[{ turns: [[hangs]] }]] })
-      const { agent, logs } = yield* Family.make({ store })
+      const { agent, logs } = yield* Family.make({ store, handler: () => Effect.succeed("known by now") })
       const result = yield* agent.run({ sessionId: "root", input: JSON.stringify({ turns: [[{}]] }) })
       const found = yield* logs
-      assert.deepStrictEqual(settled(found), [["Interrupted", spent(1)], ["Succeeded", spent(1)]])
-      // the new run's alone
-      assert.deepStrictEqual(result.usage, spent(3))
+      // a call of the new run has the same id, and nothing to do with it
+      assert.deepStrictEqual(settled(found), [["Interrupted", spent(1)], ["Succeeded", undefined]])
+      assert.deepStrictEqual(result.usage, spent(2))
       assert.deepStrictEqual(Family.violations(found, true), [])
+    }))
+
+  it.effect("leaves a call that is made again, and counts what is told again, under whatever id", () =>
+    Effect.gen(function*() {
+      const handler: Family.Handler = (agent, _, { callId, sessionId }) =>
+        sessionId !== "root"
+          ? Effect.succeed("done")
+          : Effect.gen(function*() {
+            yield* agent.run({ runId: `first of ${callId}`, input: "{}" })
+            yield* agent.run({ runId: `second of ${callId}`, input: JSON.stringify(hangs) })
+            return "done"
+          })
+      const store = yield* die({ turns: [[{}]] }, handler)
+      const { agent, logs } = yield* Family.make({ store, handler })
+      yield* agent.resumeRun({ sessionId: "root" })
+      const found = yield* logs
+      assert.deepStrictEqual(settled(found), [["Succeeded", spent(2)]])
+      assert.deepStrictEqual(Family.violations(found), [])
     }))
 
   it.effect("leaves a call that counts that run, also where it needs it no more", () =>

@@ -1,15 +1,20 @@
 /** Guarantee 7, shared with sub-agents: what a run spends that works for a call counts for whoever made the call. */
 import { assert, describe, it } from "@effect/vitest"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
+import * as Metric from "effect/Metric"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
+import * as Agent from "../../src/Agent.ts"
 import type { Run } from "../../src/Run.ts"
 import * as RunStats from "../../src/run/RunStats.ts"
 import * as Usage from "../../src/run/Usage.ts"
+import * as Prices from "../../src/services/Prices.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as Family from "../support/Family.ts"
 import * as Logs from "../support/Logs.ts"
+import * as Measured from "../support/Measured.ts"
 import { type Dice, dice } from "../support/Odd.ts"
 import * as RunLog from "../support/RunLog.ts"
 
@@ -198,6 +203,65 @@ describe("a run that works for a call", () => {
       assert.deepStrictEqual(RunLog.outcomes(found.get("root")!), ["1.0 Interrupted"])
       assert.deepStrictEqual(usagesOf(found.get("root")), [{ inputTokens: 30, outputTokens: 15 }])
       assert.deepStrictEqual(Family.violations(found), [])
+    }))
+
+  it.effect("is also one that a hook below the call runs, but none that a hook of a run on its own does", () =>
+    Effect.gen(function*() {
+      const child = "root/root/1.0"
+      let client: Family.Client | undefined
+      const { agent, logs, root } = yield* Family.make({
+        agent: {
+          hooks: [{
+            name: "asks",
+            afterModelCall: ({ sessionId, turn }) =>
+              turn === 1 && (sessionId === "root" || sessionId === child)
+                ? Effect.asVoid(client!.run({ sessionId: `${sessionId} helped`, input }))
+                : Effect.void
+          }]
+        }
+      })
+      client = agent
+      yield* root({ turns: [[{}]] })
+      const found = yield* logs
+      assert.deepStrictEqual(parentOf(found.get("root helped")), [undefined])
+      assert.deepStrictEqual(parentOf(found.get(`${child} helped`)), parentOf(found.get(child)))
+      assert.deepStrictEqual(usagesOf(found.get("root")), [{ inputTokens: 20, outputTokens: 10 }])
+    }))
+
+  it.effect("is not one of an agent that was made there and is asked elsewhere", () =>
+    Effect.gen(function*() {
+      let made: Family.Client | undefined
+      let services = Context.empty() as Context.Context<Agent.Requires<{}, never>>
+      const family = yield* Family.make({
+        handler: () =>
+          Effect.gen(function*() {
+            const here = yield* Effect.context<never>()
+            made = yield* Effect.provideContext(
+              Agent.make({ instructions: "Be brief." }),
+              Context.merge(services, here)
+            )
+            return "made"
+          })
+      })
+      services = family.services
+      const { logs, root } = family
+      yield* root({ turns: [[{}]] })
+      yield* made!.run({ sessionId: "later", input })
+      assert.deepStrictEqual(parentOf((yield* logs).get("later")), [undefined])
+    }))
+
+  it.effect("is seen by metrics once, as its own", () =>
+    Effect.gen(function*() {
+      const measured = Measured.make()
+      const { root } = yield* Family.make()
+      yield* root({ turns: [[{ turns: [[{}]] }]] }).pipe(
+        Effect.provideService(Metric.MetricRegistry, measured.registry),
+        Effect.provideService(Prices.Prices, Prices.table({ scripted: { input: 1_000_000, output: 0 } }))
+      )
+      // five calls of models
+      const [cost] = yield* measured.read(/^fiberloop\.cost$/)
+      assert.match(cost!, / 50$/)
+      assert.isTrue((yield* measured.read(/^gen_ai\.client\.token\.usage$/)).some((line) => line.endsWith(" 50/5")))
     }))
 
   it.effect("is counted by numbers of many runs where its own log is", () =>

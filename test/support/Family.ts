@@ -123,11 +123,12 @@ export const make = Effect.fnUntraced(function*(given: Options = {}) {
   const store = given.store ?? (yield* TestStore.make())
   const member = agentOf(given)
   const below = Layer.merge(store.layer, ToolExecutorToolkit.layer)
-  const context = yield* Layer.buildWithScope(Layer.provide(member.layer, below), scope)
+  const context = yield* Layer.buildWithScope(Layer.provideMerge(member.layer, below), scope)
   const agent = yield* Effect.provideContext(member.agent, context)
   return {
     agent,
     store,
+    services: context,
     requests: Effect.map(Context.get(context, ScriptedModel.Script).requests, (requests) => requests.length),
     logs: logsOf(store.service),
     root: (plan: Plan) => agent.run({ runId: "root", input: JSON.stringify(plan), limits: plan.limits ?? {} })
