@@ -3,9 +3,11 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
 import * as TestClock from "effect/testing/TestClock"
 import * as RunResult from "../../src/run/RunResult.ts"
 import * as Usage from "../../src/run/Usage.ts"
+import * as ContextManager from "../../src/services/ContextManager.ts"
 import * as Prices from "../../src/services/Prices.ts"
 import * as RetryPolicy from "../../src/services/RetryPolicy.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
@@ -146,6 +148,31 @@ describe("a limit of tokens", () => {
       const [discarded] = RunLog.only((yield* logs).get(child)!, "AttemptDiscarded")
       assert.strictEqual(discarded?.usage.inputTokens, 30)
       assert.strictEqual(yield* requests, 2)
+      assert.strictEqual(RunLog.endOf((yield* logs).get(child)!), "RunLimited(tokens)")
+    }))
+
+  it.effect("is told to a strategy of a run below, with what that has spent on the way", () =>
+    Effect.gen(function*() {
+      const mayAsk: Array<boolean> = []
+      const { logs, root } = yield* Family.make({
+        context: Layer.succeed(ContextManager.ContextManager, {
+          plan: (view) =>
+            view.inARow === 0 && view.metadata.sessionId === child
+              ? { _tag: "Compact", request: view }
+              : { _tag: "Send" },
+          compact: ({ ledger }) =>
+            Effect.suspend(() => {
+              for (const inputTokens of [0, 30, 30]) {
+                ledger.note({ inputTokens, outputTokens: 0 })
+                mayAsk.push(ledger.mayAsk())
+              }
+              return Effect.fail(new ContextManager.CompactionError({ message: "no" }))
+            })
+        })
+      })
+      const result = yield* root({ turns: [[{}]], limits: { maxTokens: 60 } })
+      assert.deepStrictEqual(mayAsk, [true, true, false])
+      assert.deepStrictEqual([result._tag, Usage.total(result.usage)], ["Limited", 75])
       assert.strictEqual(RunLog.endOf((yield* logs).get(child)!), "RunLimited(tokens)")
     }))
 

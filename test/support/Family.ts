@@ -19,6 +19,7 @@ import * as Message from "../../src/run/Message.ts"
 import * as RunEvent from "../../src/run/RunEvent.ts"
 import type * as RunPolicy from "../../src/run/RunPolicy.ts"
 import * as Usage from "../../src/run/Usage.ts"
+import type * as ContextManager from "../../src/services/ContextManager.ts"
 import type * as Model from "../../src/services/Model.ts"
 import type * as SessionStore from "../../src/services/SessionStore.ts"
 import { ToolCall } from "../../src/services/ToolExecutor.ts"
@@ -84,6 +85,7 @@ export const run: Handler = (client, plan, { idempotencyKey }) =>
 export interface Options {
   readonly store?: TestStore.TestStore
   readonly handler?: Handler
+  readonly context?: Layer.Layer<ContextManager.ContextManager>
   readonly answer?: (request: Model.ModelRequest) => ReadonlyArray<ScriptedModel.Step>
   readonly agent?: Partial<Agent.Options<typeof kit.tools, string>>
 }
@@ -109,7 +111,7 @@ export const agentOf = (given: Omit<Options, "store"> = {}) => {
   const made = Deferred.makeUnsafe<Client>()
   const below = Layer.mergeAll(
     ScriptedModel.layer(given.answer ?? answer),
-    ContextWindow.layer,
+    given.context ?? ContextWindow.layer,
     RunsLocal.layer,
     handlers(given.handler ?? run, Deferred.await(made))
   )
