@@ -13,8 +13,8 @@ import * as CurrentModel from "../turn/CurrentModel.ts"
 import type * as Opening from "./Opening.ts"
 
 /**
- * Refuses a run whose cost is limited, by itself or by a run around it, and whose model, one that may take over, or one that its context is condensed by has no
- * price. Nothing is written.
+ * Refuses a run whose cost is limited, by itself or by a run around it, and whose model, one that may take over, or one that its
+ * context is condensed by has no price. Nothing is written.
  */
 export const check = (
   { context, model }: Pick<Env.Services, "context" | "model">,
@@ -31,12 +31,11 @@ export const check = (
     const unpriced = asked.find((model) => Prices.find(prices, model) === undefined)
     if (unpriced === undefined) return Effect.void
     const { name, provider } = unpriced
+    const whose = around === undefined ? "" : ` of the run "${around}", which this one works for,`
     return Effect.fail(RunError.invalidInput(
       "limits.maxCost",
-      `limits.maxCost${
-        around === undefined ? "" : ` of the run "${around}", which this one works for,`
-      } needs to know what ` +
-        `the model "${provider}/${name}" costs; add its price to Prices, or lift the limit`
+      `limits.maxCost${whose} needs to know what the model "${provider}/${name}" costs; ` +
+        "add its price to Prices, or lift the limit"
     ))
   })
 }
