@@ -129,7 +129,7 @@ const work = (driving: Driving): Effect.Effect<Worked, RunError.RunError> => {
   )
 }
 
-/** What is found, once it is known who spends with it, its cost can be known, and a drive that died before this one has its end. */
+/** What is found, once its kin is known, its cost can be, and a drive that died before this one has its end. */
 const prepared = (
   { live: { budget }, request, services }: Driving,
   found: Opening.Opened
