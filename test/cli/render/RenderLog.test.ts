@@ -93,6 +93,18 @@ There it is.
     )
   })
 
+  it("counts what a call behind the end of its run spent among what the session took", () => {
+    const crashed: Drafts.Placed = { _tag: "RunAborted", reason: "crashed", totals }
+    const usage = { inputTokens: 10, outputTokens: 5 }
+    const call = [Drafts.assistant([Drafts.call("search", {})]), Drafts.toolStarted("1.0", {})]
+    const settled = Drafts.settled("1.0", { _tag: "Interrupted" }, { usage })
+    const second = [{ ...started("b"), runId: "run-2" }, { ...completed, runId: "run-2" }]
+    const out = shown([started("a"), ...call, crashed, settled, ...second], {
+      isOpen: true
+    })
+    assert.include(out, " · 15 tokens (10 in, 5 out) · ")
+  })
+
   it("says what is open where the run has not ended", () => {
     const out = added([called("search", { q: 1 })], { isOpen: true })
     assert.include(out, "● search q=1  … no outcome yet\n")
