@@ -8,6 +8,7 @@ import * as Schema from "effect/Schema"
 import * as DoomLoop from "./DoomLoop.ts"
 import * as Memory from "./Memory.ts"
 import * as Message from "./Message.ts"
+import { Parent, Trace } from "./Pointer.ts"
 import {
   AbortedReason,
   CompactionCause,
@@ -47,14 +48,6 @@ export type HookTime = typeof HookTime.Type
 
 /** What is said to a run: to be heard with its next turn, or when it would end. */
 const input = { kind: Schema.Literals(["steer", "followUp"]), messages: Schema.Array(Message.UserMessage) }
-
-/** The span of a drive, by its ids: no secrets, and what leads from a log to its traces. */
-export const Trace = Schema.Struct({ traceId: Schema.String, spanId: Schema.String })
-export type Trace = typeof Trace.Type
-
-/** A call of a run, which other runs may work for. */
-export const Parent = Schema.Struct({ sessionId: Schema.String, runId: Schema.String, callId: Schema.String })
-export type Parent = typeof Parent.Type
 
 /** What every end says. */
 const end = {

@@ -7,7 +7,7 @@
  * (`round/CallStep`).
  */
 import * as Context from "effect/Context"
-import type * as DurableEvent from "../../run/DurableEvent.ts"
+import type * as Pointer from "../../run/Pointer.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import type * as RunState from "../../run/RunState.ts"
 import * as OpenCall from "../../run/state/OpenCall.ts"
@@ -15,7 +15,7 @@ import * as RunDecision from "../../run/state/RunDecision.ts"
 import * as Usage from "../../run/Usage.ts"
 import * as ToolExecutor from "../../services/ToolExecutor.ts"
 
-type Call = DurableEvent.Parent
+type Call = Pointer.Parent
 
 /** A run that works for a call. */
 export interface Spender {

@@ -9,7 +9,7 @@ import * as Effect from "effect/Effect"
 import type * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import type * as Tracer from "effect/Tracer"
-import type * as DurableEvent from "../../run/DurableEvent.ts"
+import type * as Pointer from "../../run/Pointer.ts"
 import type * as RunError from "../../run/RunError.ts"
 import type * as RunState from "../../run/RunState.ts"
 import type * as Model from "../../services/Model.ts"
@@ -31,7 +31,7 @@ export class Observing implements Publisher {
   /** the drive's own; what it does is below it */
   readonly span: Tracer.Span
   /** what its end says of the span */
-  readonly trace: DurableEvent.Trace | undefined
+  readonly trace: Pointer.Trace | undefined
   /** Waits until observers have seen all; interrupted, for no longer than the grace period. */
   readonly seen: Effect.Effect<void>
   readonly #of: Observed

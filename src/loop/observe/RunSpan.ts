@@ -8,8 +8,8 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import * as Tracer from "effect/Tracer"
-import type * as DurableEvent from "../../run/DurableEvent.ts"
 import type * as Message from "../../run/Message.ts"
+import type * as Pointer from "../../run/Pointer.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import * as Usage from "../../run/Usage.ts"
 import * as RecordContent from "../../services/RecordContent.ts"
@@ -56,11 +56,11 @@ const seen = (drive: Sink.Drive, model: Message.ModelRef, clock: Clock.Clock): E
   )
 
 /** The ids of a span that somebody will see. */
-export const traceOf = ({ sink, span: { sampled, spanId, traceId } }: RunSpan): DurableEvent.Trace | undefined =>
+export const traceOf = ({ sink, span: { sampled, spanId, traceId } }: RunSpan): Pointer.Trace | undefined =>
   sink !== undefined && sampled ? { traceId, spanId } : undefined
 
 /** Links the span of a drive to that of the one before it, whose trace it need not be in. */
-export const follow = (span: Tracer.Span, before: DurableEvent.Trace): void =>
+export const follow = (span: Tracer.Span, before: Pointer.Trace): void =>
   span.addLinks([{ span: Tracer.externalSpan({ ...before, sampled: true }), attributes: {} }])
 
 /** Begins a span of a drive of this agent; where nobody sees it, others begin as it does. */

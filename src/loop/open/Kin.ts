@@ -6,6 +6,7 @@
  */
 import * as Effect from "effect/Effect"
 import type * as DurableEvent from "../../run/DurableEvent.ts"
+import type * as Pointer from "../../run/Pointer.ts"
 import type * as RunState from "../../run/RunState.ts"
 import * as OpenCall from "../../run/state/OpenCall.ts"
 import * as Usage from "../../run/Usage.ts"
@@ -69,7 +70,7 @@ export const recall = Effect.fnUntraced(function*(
 /** It, with what it spent and those below it that were cut off with it. */
 const workerOf = Effect.fnUntraced(function*(
   store: Store,
-  call: DurableEvent.Parent
+  call: Pointer.Parent
 ): Effect.fn.Return<Budget.Spender | undefined, SessionStore.StoreError> {
   const key = OpenCall.idempotencyKey(call.sessionId, call.runId, call.callId)
   const run = yield* Fold.run(store, key, key)
@@ -90,5 +91,5 @@ const told = (
 
 const isStarted = ({ phase }: OpenCall.OpenCall): boolean => phase === "started"
 
-const isSame = (a: DurableEvent.Parent, b: DurableEvent.Parent): boolean =>
+const isSame = (a: Pointer.Parent, b: Pointer.Parent): boolean =>
   a.sessionId === b.sessionId && a.runId === b.runId && a.callId === b.callId

@@ -1,0 +1,10 @@
+/** What a log names that is not in it: the call that a run works for, and the span of a drive. */
+import * as Schema from "effect/Schema"
+
+/** A call of a run, which other runs may work for. */
+export const Parent = Schema.Struct({ sessionId: Schema.String, runId: Schema.String, callId: Schema.String })
+export type Parent = typeof Parent.Type
+
+/** The span of a drive, by its ids: no secrets, and what leads from a log to its traces. */
+export const Trace = Schema.Struct({ traceId: Schema.String, spanId: Schema.String })
+export type Trace = typeof Trace.Type
