@@ -228,6 +228,37 @@ describe("a typed answer", () => {
       assert.strictEqual(second?.messages.at(-1)?.role, "user")
     }))
 
+  it.effect("is asked for by its whole schema, with what that refers to", () =>
+    Effect.gen(function*() {
+      interface Part {
+        readonly name: string
+        readonly parts: ReadonlyArray<Part>
+      }
+      const Part = Schema.Struct({
+        name: Schema.String,
+        parts: Schema.Array(Schema.suspend((): Schema.Codec<Part> => Part))
+      }).annotate({ identifier: "Part" })
+      const lamp = { name: "lamp", parts: [{ name: "bulb", parts: [] }] }
+      const context = yield* Layer.build(
+        Layer.mergeAll(
+          Fiberloop.layer,
+          SessionStoreMemory.layer,
+          ScriptedModel.layer([ScriptedModel.text(JSON.stringify(lamp))])
+        )
+      )
+      const agent = yield* Agent.make({ instructions: "", output: Part }).pipe(Effect.provide(context))
+      const result = yield* agent.run({ input: "a lamp" })
+      assert.deepStrictEqual(result._tag === "Completed" ? result.output : result._tag, lamp)
+      const [request] = yield* Effect.flatMap(ScriptedModel.Script, ({ requests }) => requests).pipe(
+        Effect.provide(context)
+      )
+      const system = request?.messages[0]
+      const asked = system?.role === "system" ? system.content : ""
+      const { $defs, ...root } = JSON.parse(asked.slice(asked.indexOf("\n") + 1))
+      assert.deepStrictEqual(root, { $ref: "#/$defs/Part" })
+      assert.deepStrictEqual($defs.Part.properties.parts, { type: "array", items: { $ref: "#/$defs/Part" } })
+    }))
+
   it.effect("is shown as it grows, the corrected one anew", () =>
     Effect.gen(function*() {
       const Trip = Schema.Struct({ city: Schema.String, days: Schema.Array(Schema.Finite) })

@@ -124,6 +124,10 @@ describe("the same run id", () => {
       const first = yield* Effect.flip(agent.run(input))
       const again = yield* Effect.flip(agent.run(input))
       assert.deepStrictEqual(RunError.toStored(again), RunError.toStored(first))
+      // it began, and is told like any other
+      const run = yield* agent.start(input)
+      const told = yield* Effect.flip(run.result)
+      assert.deepStrictEqual(RunError.toStored(told), RunError.toStored(first))
       assert.strictEqual((yield* script.requests).length, 1)
     }))
 
