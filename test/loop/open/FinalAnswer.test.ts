@@ -1,0 +1,27 @@
+/** What the model is told of the answer that is wanted, before it gives one and behind a wrong one. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Schema from "effect/Schema"
+import * as FinalAnswer from "../../../src/loop/open/FinalAnswer.ts"
+
+const total = FinalAnswer.make(Schema.Struct({ total: Schema.Finite }))
+
+describe("the system message", () => {
+  it("is the instructions, or empty where these are blank", () => {
+    assert.strictEqual(FinalAnswer.systemText(" Add.\n", undefined), " Add.\n")
+    assert.strictEqual(FinalAnswer.systemText(" \n", undefined), "")
+  })
+
+  it("asks for the schema behind the instructions, and alone where these are blank", () => {
+    const alone = FinalAnswer.systemText(" \n", total)
+    assert.include(alone, total.schema)
+    assert.strictEqual(alone, alone.trim())
+    assert.strictEqual(FinalAnswer.systemText("Add.", total), `Add.\n\n${alone}`)
+  })
+})
+
+describe("what is wrong with an answer", () => {
+  it("names what is missing, and is nothing for one that fits", () => {
+    assert.include(FinalAnswer.problem(total, "{\"sum\":3}"), "total")
+    assert.isUndefined(FinalAnswer.problem(total, "{\"total\":3}"))
+  })
+})
