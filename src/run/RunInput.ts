@@ -80,6 +80,8 @@ export interface DecideInput {
    * tool's success schema reads; `null` is a result like any other, `undefined` is none
    */
   readonly result?: Schema.Json | undefined
+  /** whose call is answered, as far as the caller knows: where the question is about another tool's, nothing is recorded */
+  readonly tool?: string | undefined
 }
 
 /** The whole effective input of a run, as `RunStarted` stores it: defaults filled in, plain JSON. */

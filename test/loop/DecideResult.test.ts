@@ -230,6 +230,19 @@ describe("a result that is none", () => {
       assert.deepStrictEqual(yield* made.waiting, ["1.0"])
     }))
 
+  it.effect.each([{ result }, { approved: false }])(
+    "is refused where it is meant for another tool's call: %j",
+    (decision) =>
+      Effect.gen(function*() {
+        const made = yield* Suspended.make()
+        const error = yield* Effect.flip(made.decide("1.0", { ...decision, tool: "ask" }))
+        assert.deepInclude(error.reason, { _tag: "InvalidInput", field: "tool" })
+        assert.strictEqual(error.message, `question "r/1.0" is about a call of "work", not of "ask"`)
+        assert.deepStrictEqual(yield* made.waiting, ["1.0"])
+        yield* made.decide("1.0", { ...decision, tool: "work" })
+      })
+  )
+
   it.effect("is refused for a tool that is gone", () =>
     Effect.gen(function*() {
       const made = yield* Suspended.make()

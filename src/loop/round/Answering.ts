@@ -74,15 +74,22 @@ export const check = Effect.fnUntraced(function*(
   state: RunState.RunState,
   decision: RunInput.DecideInput
 ): Effect.fn.Return<Decision, RunError.RunError> {
-  const { approvalId, approved, by, params, reason, result } = decision
+  const { approvalId, approved, by, params, reason, result, tool } = decision
   const noText = InputCheck.badText({
     approvalId,
     ...(by === undefined ? {} : { by }),
-    ...(reason === undefined ? {} : { reason })
+    ...(reason === undefined ? {} : { reason }),
+    ...(tool === undefined ? {} : { tool })
   })
   if (noText !== undefined) return yield* noText
   const call = Approval.waiting(state, approvalId)
   if (call === undefined) return yield* refuse(store, decision, call)
+  if (tool !== undefined && tool !== call.tool) {
+    return yield* RunError.invalidInput(
+      "tool",
+      `question "${approvalId}" is about a call of "${call.tool}", not of "${tool}"`
+    )
+  }
   const tooLarge = TooLarge.of("the answer", [by, reason])
   if (tooLarge !== undefined) return yield* tooLarge
   if (approved === true) {

@@ -107,14 +107,15 @@ const answer = (
     if (state === "approval-responded" && approval?.approved !== undefined) {
       return [{ sessionId, approvalId: approval.id, approved: approval.approved, reason: approval.reason }]
     }
-    const isAnswered = answers.some((tool) => type === `tool-${tool}`) && at > lastStep
+    const tool = at > lastStep ? answers.find((tool) => type === `tool-${tool}`) : undefined
     // the page forgets the id of a question that it answers so
-    if (!isAnswered || runId === undefined || toolCallId === undefined) return []
-    const approvalId = OpenCall.approvalId(runId, toolCallId)
-    if (state === "output-available") return [{ sessionId, approvalId, approved: true, result: resultIn(part) }]
+    if (tool === undefined || runId === undefined || toolCallId === undefined) return []
+    // whose call it is the page only says
+    const call = { sessionId, approvalId: OpenCall.approvalId(runId, toolCallId), tool }
+    if (state === "output-available") return [{ ...call, approved: true, result: resultIn(part) }]
     const { errorText } = part
     const reason = typeof errorText === "string" ? errorText : undefined
-    return state === "output-error" ? [{ sessionId, approvalId, approved: false, reason }] : []
+    return state === "output-error" ? [{ ...call, approved: false, reason }] : []
   })
   return decisions.length === 0
     ? Effect.fail(wrong("has an answer as its last message, which answers no question"))

@@ -88,9 +88,9 @@ describe("what a page asks for", () => {
         _tag: "Answer",
         sessionId: "s",
         decisions: [
-          { sessionId: "s", approvalId: "r/1/2.0", approved: true, result: { a: [1] } },
-          { sessionId: "s", approvalId: "r/1/2.1", approved: true, result: null },
-          { sessionId: "s", approvalId: "r/1/2.2", approved: false, reason: "no idea" }
+          { sessionId: "s", approvalId: "r/1/2.0", tool: "ask", approved: true, result: { a: [1] } },
+          { sessionId: "s", approvalId: "r/1/2.1", tool: "ask", approved: true, result: null },
+          { sessionId: "s", approvalId: "r/1/2.2", tool: "ask", approved: false, reason: "no idea" }
         ]
       })
       const error = yield* Effect.flip(UiMessages.request(body))
