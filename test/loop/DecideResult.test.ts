@@ -325,6 +325,38 @@ describe("a tool that needs a person's result", () => {
     }))
 })
 
+describe("a tool that has come to need a person's result", () => {
+  const agent = { toolkit: Approvals.withWork(TestAgent.kit.tools.work.annotate(NeedsResult, true) as never) }
+
+  it.effect.each([{}, { params: { n: 2 } }])(
+    "does not run by a yes from before: it asks anew: %j",
+    (decision) =>
+      Effect.gen(function*() {
+        const made = yield* Suspended.make()
+        yield* made.decide("1.0", decision)
+        const other = yield* Suspended.elsewhere(made, { agent })
+        yield* other.resume()
+        const [question] = yield* other.agent.approvals("s")
+        assert.deepInclude(question, { callId: "1.0", needsResult: true, params: { n: 1, ...decision.params } })
+        yield* other.agent.decide({ sessionId: "s", approvalId: question!.id, approved: true, result })
+        yield* other.resume()
+        assert.deepStrictEqual(other.ran, [])
+        assert.deepStrictEqual(yield* other.read, [result])
+        assert.deepStrictEqual(RunLog.violations(yield* other.log), [])
+      })
+  )
+
+  it.effect("refuses a mere yes to a question from before, also of whoever answers here", () =>
+    Effect.gen(function*() {
+      const made = yield* Suspended.make()
+      const other = yield* Suspended.elsewhere(made, { agent, approver: Approvals.answering(() => Approvals.yes) })
+      assert.deepInclude((yield* Effect.flip(other.decide("1.0"))).reason, invalid)
+      yield* other.resume()
+      assert.deepStrictEqual(yield* other.waiting, ["1.0"])
+      assert.deepStrictEqual(other.ran, [])
+    }))
+})
+
 describe("what is asked again and again", () => {
   it.effect("is a loop where the answers are the same", () =>
     Effect.gen(function*() {

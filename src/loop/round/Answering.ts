@@ -93,7 +93,9 @@ export const check = Effect.fnUntraced(function*(
   const tooLarge = TooLarge.of("the answer", [by, reason])
   if (tooLarge !== undefined) return yield* tooLarge
   if (approved === true) {
-    if (result === undefined && call.needsResult === true) return yield* missing(call)
+    const isShort = result === undefined &&
+      (call.needsResult === true || kit.executor.needsResult(kit.handlers, call.tool))
+    if (isShort) return yield* missing(call)
     return { ...decision, originalSize: undefined, ...(yield* yes(kit, call.tool, decision)) }
   }
   if (params !== undefined) {

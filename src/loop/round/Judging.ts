@@ -87,7 +87,11 @@ const byRules = (env: Env.Env, call: Call): Judged => {
     const available = env.tools.map((tool) => tool.name)
     return { _tag: "Settle", call, outcome: { _tag: "UnknownTool", available } }
   }
-  if (call.decision !== undefined) return { _tag: "Run", call }
+  if (call.decision !== undefined) {
+    // a yes to run it is none any more
+    if (env.executor.needsResult(env.handlers, call.tool)) return { _tag: "Ask", call: OpenCall.anew(call) }
+    return { _tag: "Run", call }
+  }
   // what was asked stays asked, whatever the tool's rule says by now
   if (call.phase === "awaiting") return { _tag: "Ask", call }
   const candidate = {

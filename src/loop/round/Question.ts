@@ -32,7 +32,7 @@ export const pose = Effect.fnUntraced(function*(
   const expiresAt = isNew && policy.approvalTimeout !== undefined
     ? journal.now() + policy.approvalTimeout
     : call.expiresAt
-  const needsResult = isNew ? env.executor.needsResult(env.handlers, tool) : call.needsResult === true
+  const needsResult = call.needsResult === true || env.executor.needsResult(env.handlers, tool)
   const more = { ...(expiresAt === undefined ? {} : { expiresAt }), ...(needsResult ? { needsResult } : {}) }
   if (isNew) journal.record({ _tag: "ApprovalRequested", turn, callId, tool, approvalId, params, digest, ...more })
   return { sessionId, runId: journal.runId, approvalId, callId, tool, params, digest, ...more }

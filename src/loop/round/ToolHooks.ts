@@ -69,7 +69,7 @@ export const before = Effect.fnUntraced(function*(env: Around, call: Call): Effe
 const withParams = (call: Call, params: Schema.Json): Call => {
   const before = OpenCall.final(call)
   if (params === before || Canonical.canonical(params) === Canonical.canonical(before)) return call
-  return call.approvalId === undefined ? { ...call, params } : { ...OpenCall.unasked(call), params, phase: "awaiting" }
+  return call.approvalId === undefined ? { ...call, params } : OpenCall.anew(call, params)
 }
 
 /** The outcome that the hooks leave of one. */

@@ -104,10 +104,17 @@ export const waitingFor = (openCalls: ReadonlyArray<OpenCall>, approvalId: strin
 export const idempotencyKey = (sessionId: string, runId: string, id: string): string =>
   `${encodeURIComponent(sessionId)}/${encodeURIComponent(runId)}/${encodeURIComponent(id)}`
 
-/** A call without what was asked and answered about it: that was about other arguments. */
+/** A call without what was asked and answered about it. */
 export const unasked = (
   { approvalId: _1, decision: _2, expiresAt: _3, needsResult: _4, requestedAt: _5, ...call }: OpenCall
 ): OpenCall => call
+
+/** A call that is asked about once more, with the arguments that it would run with. */
+export const anew = (call: OpenCall, params: OpenCall["params"] = final(call)): OpenCall => ({
+  ...unasked(call),
+  params,
+  phase: "awaiting"
+})
 
 /** A question, as its call remembers it. */
 export const questionOf = (

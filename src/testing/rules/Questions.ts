@@ -1,4 +1,7 @@
-/** Of the questions of a log: one answer each, and no call that was asked about runs without a yes to its arguments. */
+/**
+ * Of the questions of a log: one answer each, and no call that was asked about runs without a yes to its arguments. A yes is none
+ * any more where a result is needed by then.
+ */
 import { canonical } from "../../run/Canonical.ts"
 import type * as DurableEvent from "../../run/DurableEvent.ts"
 import type { Rule } from "./Rule.ts"
@@ -7,9 +10,10 @@ export const make = (): Rule => {
   const questions = new Map<string, Question>()
   return (event, say) => {
     if (event._tag === "ApprovalRequested") {
-      const { approvalId, callId, digest, params, runId } = event
+      const { approvalId, callId, digest, needsResult, params, runId } = event
       const before = questions.get(`${runId}/${callId}`)
-      if (before?.digest === digest && before.answer !== "edited") say(`a second question about ${callId}`)
+      const isLeft = before?.answer === "edited" || (before?.answer === "yes" && needsResult === true)
+      if (before?.digest === digest && !isLeft) say(`a second question about ${callId}`)
       questions.set(`${runId}/${callId}`, { approvalId, digest, params, answer: "open" })
     }
     if (event._tag === "ApprovalResolved") {
