@@ -65,9 +65,10 @@ const needsApproval: ToolExecutor.ToolExecutor["Service"]["needsApproval"] = (ha
   const tool = toolOf(handlers, call.name)
   if (tool === undefined) return no
   const { annotations, needsApproval: rule = byDefault } = tool
-  // the annotation is true where nobody set it; only a tool that says so itself is meant
-  const isDestructive = annotations.mapUnsafe.has(Tool.Destructive.key) && Context.get(annotations, Tool.Destructive)
-  const isAlways = isDestructive || Context.get(annotations, NeedsResult)
+  const said = annotations.mapUnsafe
+  // the first one is true where nobody set it; only a tool that says so itself is meant
+  const isAlways = (said.has(Tool.Destructive.key) && Context.get(annotations, Tool.Destructive)) ||
+    (said.has(NeedsResult.key) && Context.get(annotations, NeedsResult))
   if (rule === false && !isAlways) return no
   const asked = (params: unknown): Effect.Effect<boolean> =>
     typeof rule === "boolean" || isAlways

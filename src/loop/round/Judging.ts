@@ -81,17 +81,8 @@ const neverAgreed: ToolOutcome.ToolOutcome = {
 }
 
 const byRules = (env: Env.Env, call: Call): Judged => {
-  if (call.decision?.approved === false) return { _tag: "Settle", call, outcome: Outcomes.denied(call.decision) }
-  if (OpenCall.isAnswered(call)) return answered(env, call)
-  if (!Env.isOffered(env, call.tool)) {
-    const available = env.tools.map((tool) => tool.name)
-    return { _tag: "Settle", call, outcome: { _tag: "UnknownTool", available } }
-  }
-  if (call.decision !== undefined) {
-    // a yes to run it is none any more
-    if (env.executor.needsResult(env.handlers, call.tool)) return { _tag: "Ask", call: OpenCall.anew(call) }
-    return { _tag: "Run", call }
-  }
+  if (call.decision !== undefined) return byWord(env, call, call.decision)
+  if (!Env.isOffered(env, call.tool)) return unknown(env, call)
   // what was asked stays asked, whatever the tool's rule says by now
   if (call.phase === "awaiting") return { _tag: "Ask", call }
   const candidate = {
@@ -113,6 +104,22 @@ const byRules = (env: Env.Env, call: Call): Judged => {
     Effect.map(asked, (asks): Verdict => ({ _tag: Option.getOrElse(asks, yes) ? "Ask" : "Run", call }))
   )
 }
+
+/** What a person said of it. A yes to run what by now only a person answers is none. */
+const byWord = (env: Env.Env, call: Call, decision: OpenCall.Decision): Judged => {
+  if (!decision.approved) return { _tag: "Settle", call, outcome: Outcomes.denied(decision) }
+  if (OpenCall.isAnswered(call)) return answered(env, call)
+  if (!Env.isOffered(env, call.tool)) return unknown(env, call)
+  return env.executor.needsResult(env.handlers, call.tool)
+    ? { _tag: "Ask", call: OpenCall.anew(call) }
+    : { _tag: "Run", call }
+}
+
+const unknown = (env: Env.Env, call: Call): Judged => ({
+  _tag: "Settle",
+  call,
+  outcome: { _tag: "UnknownTool", available: env.tools.map((tool) => tool.name) }
+})
 
 /** It is settled with what a person gave, of which hooks leave what may be stored. */
 const answered = (env: Env.Env, call: Call): Judged => {

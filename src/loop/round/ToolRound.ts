@@ -39,8 +39,10 @@ export const run = function*(
   finishReason: RunEvent.FinishReason
 ): Effect.fn.Return<Round, RunError.RunError> {
   const { journal } = env
+  let isEntered = journal.status !== "streaming"
   const enter = (when: "settledWithCalls" | "settledWithoutTurnLeft") => {
-    if (journal.status === "streaming") journal.move(when)
+    if (!isEntered) journal.move(when)
+    isEntered = true
   }
   if (finishReason === "length" || finishReason === "content-filter") {
     enter("settledWithCalls")
@@ -50,7 +52,8 @@ export const run = function*(
     enter("settledWithCalls")
     if (yield* Stopping.before(env)) return { ...runNone(env, "stopped"), isStopped: true }
   }
-  yield* settleAnswered(env)
+  // of one that begins here nobody was asked yet
+  if (isEntered) yield* settleAnswered(env)
   const { allowed, beyond, cutBy } = withinLimits(env, journal.state.openCalls)
   enter(cutBy === "turns" ? "settledWithoutTurnLeft" : "settledWithCalls")
   for (const call of beyond) CallStep.settle(env, call, { _tag: "NotExecuted", reason: "limit" })

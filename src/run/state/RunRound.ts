@@ -78,8 +78,9 @@ export const settleCall = (next: RunState.Next, event: DurableEvent.Of<"ToolSett
   const call = next.openCalls[at]
   if (call === undefined) return
   const { callId, params, phase, tool, turn } = call
-  const isAnswered = OpenCall.isAnswered(call) && event.outcome._tag !== "NotExecuted"
-  const isMade = phase === "started" || isAnswered
+  const hasStarted = phase === "started"
+  const isAnswered = !hasStarted && OpenCall.isAnswered(call) && event.outcome._tag !== "NotExecuted"
+  const isMade = hasStarted || isAnswered
   next.hasRun ||= isMade
   if (isAnswered) next.started = CallQuota.start(next.started, tool)
   next.trail = DoomLoop.add(next.trail, { turn, callId, tool, phase, params: givenBy(answer, call) }, event)
