@@ -18,6 +18,7 @@ import * as Leavable from "../services/fibers/Leavable.ts"
 import { NeedsResult } from "../services/NeedsResult.ts"
 import * as ToolExecutor from "../services/ToolExecutor.ts"
 import * as HandlerCall from "./tools/HandlerCall.ts"
+import * as KnownHandler from "./tools/KnownHandler.ts"
 import * as Settling from "./tools/Settling.ts"
 import * as ToolCodecs from "./tools/ToolCodecs.ts"
 
@@ -91,7 +92,7 @@ const problemOf: ToolExecutor.ToolExecutor["Service"]["problemOf"] = (handlers, 
   return tool === undefined
     ? Effect.succeed("there is no such tool")
     : Effect.map(
-      Effect.exit(decoded(tool, params)),
+      Effect.exit(KnownHandler.inContext(handlers, tool, decoded(tool, params))),
       (exit) => Exit.isSuccess(exit) ? undefined : Settling.describe(Cause.squash(exit.cause))
     )
 }
@@ -101,7 +102,8 @@ const answeredWith: ToolExecutor.ToolExecutor["Service"]["answeredWith"] = (hand
   if (tool === undefined) return Effect.fail("there is no such tool")
   return Effect.gen(function*() {
     const { settled, success } = ToolCodecs.of(tool)
-    const exit = yield* Effect.exit(Effect.flatMap(success(given), settled))
+    const read = Effect.flatMap(success(given), settled)
+    const exit = yield* Effect.exit(KnownHandler.inContext(handlers, tool, read))
     if (Exit.isFailure(exit)) return yield* Effect.fail(Settling.describe(Cause.squash(exit.cause)))
     const { outcome, originalSize } = Settling.of(tool, {}, exit, yield* ResultLimit)
     if (outcome._tag !== "Succeeded") return yield* Effect.fail("message" in outcome ? outcome.message : "it is none")

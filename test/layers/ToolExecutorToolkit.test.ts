@@ -221,6 +221,20 @@ describe.each(["known", "behind handle"] as const)("handlers that are %s", (whic
         assert.notStrictEqual(given.result, "x".repeat(100))
       }))
 
+    it.effect("is read with the services that the tool's handler has", () =>
+      Effect.gen(function*() {
+        const success = Schema.String.pipe(Schema.decodeTo(Schema.String, {
+          decode: SchemaGetter.transformEffect((text: string) => Effect.map(Suffix, (suffix) => text + suffix)),
+          encode: SchemaGetter.transform((text: string) => text)
+        }))
+        const asking = Toolkit.make(Tool.make("ask", { success }))
+        const layer = asking.toLayer({ ask: () => Effect.succeed("") })
+        const foundIn = yield* Layer.build(Layer.provide(layer, Layer.succeed(Suffix, "!")))
+        const handlers = { tools: asking.tools, foundIn } as unknown as ToolExecutor.Handlers
+        const given = yield* ToolExecutorToolkit.make.answeredWith(handlers, "ask", "yes")
+        assert.deepStrictEqual(given, { result: "yes!" })
+      }))
+
     it.effect("is needed where the tool says so, and then every call of it asks", () =>
       Effect.gen(function*() {
         const ask = Tool.make("ask", {}).annotate(NeedsResult, true)
@@ -760,6 +774,8 @@ describe.each(["known", "behind handle"] as const)("handlers that are %s", (whic
       }))
   })
 })
+
+class Suffix extends Context.Service<Suffix, string>()("test/Suffix") {}
 
 class Unneeded extends Context.Service<Unneeded, {}>()("test/Unneeded") {}
 

@@ -22,6 +22,18 @@ export const find = (
   tool: Tool.Any
 ): Tool.Handler<string> | undefined => foundIn?.mapUnsafe.get(tool.id) as Tool.Handler<string> | undefined
 
+/** With the services that the tool's schemas may ask for: its handler has them, where that is known. */
+export const inContext = <A, E>(
+  handlers: ToolExecutor.Handlers,
+  tool: Tool.Any,
+  self: Effect.Effect<A, E>
+): Effect.Effect<A, E> => {
+  const handler = find(handlers, tool)
+  return handler === undefined
+    ? self
+    : Effect.updateContext(self, (given: Context.Context<never>) => Context.merge(handler.context, given))
+}
+
 /**
  * What the handler sees: the agent's services, the caller's over them, and its own call. What it writes into the span around
  * it goes nowhere (`Shield`); spans of its own are below that one.
