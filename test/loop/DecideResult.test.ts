@@ -202,6 +202,29 @@ describe("a result", () => {
     }))
 })
 
+describe("a run that died again and again with a result in its log", () => {
+  it.effect.each<readonly [hooks: ReadonlyArray<Hook>, outcome: string]>([
+    [[], "Succeeded"],
+    [[{ name: "deadly", afterToolCall: () => Effect.die("asked") }], "NotExecuted(limit)"]
+  ])("is ended without asking a hook that it may have died of: %j", ([hooks, outcome]) =>
+    Effect.gen(function*() {
+      const store = yield* DeadRun.of([
+        Drafts.started("go"),
+        Drafts.turnStarted(1),
+        Drafts.assistant([Drafts.call("work", { n: 1 })]),
+        { ...Drafts.approvalRequested("1.0"), tool: "work", params: { n: 1 } },
+        { ...Drafts.approvalResolved("1.0"), result },
+        ...Array.from({ length: 4 }, (_, i) => [
+          { ...Drafts.aborted, reason: "crashed" as const },
+          Drafts.resumed(i + 2)
+        ]).flat()
+      ])
+      const made = yield* Suspended.before([ScriptedModel.text("ok")], { store, agent: { hooks } })
+      yield* Effect.exit(made.resume())
+      assert.deepStrictEqual(RunLog.outcomes(yield* made.log), [`1.0 ${outcome}`])
+    }))
+})
+
 describe("a result that is none", () => {
   it.effect.each<readonly [decision: object, message: RegExp]>([
     [{ result: 7 }, /^result is nothing that the tool "work" gives: .*string/i],

@@ -31,9 +31,10 @@ export const settleBehind = Effect.fnUntraced(function*(env: Env.Env, reason: Re
   for (const call of openCalls) {
     const outcome = call.phase === "started"
       ? yield* ofStartedBefore(env, call, reason)
-      : OpenCall.isAnswered(call)
+      : OpenCall.isAnswered(call) && reason !== "limit"
       ? yield* ToolHooks.answered(env, call)
-      : ofUnstarted(call, reason)
+      // a hook of a run that dies again and again may be what it dies of
+      : ofUnheard(env, call, reason)
     CallStep.settle(env, call, outcome, { ofRun: runId })
   }
 })
@@ -46,7 +47,7 @@ export const ofUnstarted = (call: Call, reason: Reason): ToolOutcome.ToolOutcome
   return decision?.approved === false ? Outcomes.denied(decision) : { _tag: "NotExecuted", reason }
 }
 
-/** No hook is asked while a drive ends: what one of them might not leave is not told. */
+/** The same where no hook is asked, as while a drive ends: what one of them might not leave is not told. */
 const ofUnheard = (env: Env.Env, call: Call, reason: Reason): ToolOutcome.ToolOutcome =>
   OpenCall.isAnswered(call) && env.hooks.at.afterToolCall.length > 0
     ? { _tag: "NotExecuted", reason }
