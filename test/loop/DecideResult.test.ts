@@ -1,7 +1,9 @@
 /** A yes with a result: it is what the call is settled with, once, and the tool's handler does not run. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import type { Json } from "effect/Schema"
+import * as Schema from "effect/Schema"
+import * as SchemaGetter from "effect/SchemaGetter"
+import { ResultLimit } from "../../src/layers/ToolExecutorToolkit.ts"
 import type * as Approver from "../../src/services/Approver.ts"
 import type { Hook } from "../../src/services/Hooks.ts"
 import { NeedsResult } from "../../src/services/NeedsResult.ts"
@@ -23,7 +25,7 @@ const invalid = { _tag: "InvalidInput", field: "result" } as const
 const steps = (made: Suspended.Suspended) => Effect.map(made.log, Approvals.steps)
 const settledWith = (made: Suspended.Suspended) =>
   Effect.map(made.log, (log) => RunLog.only(log, "ToolSettled").map(({ outcome }) => outcome))
-const succeeded = (result: Json) => ({ _tag: "Succeeded", result })
+const succeeded = (result: Schema.Json) => ({ _tag: "Succeeded", result })
 
 const answeredLog: ReadonlyArray<string> = [
   "ApprovalRequested 1.0",
@@ -265,6 +267,31 @@ describe("a result that is none", () => {
         yield* made.decide("1.0", { ...decision, tool: "work" })
       })
   )
+
+  /** Refused by a live run, which goes on. */
+  const tooLarge = Effect.fnUntraced(function*(decision: object, work = Approvals.kit.tools.work) {
+    const approver = Approvals.desk()
+    const agent = { toolkit: Approvals.withWork(work) }
+    const made = yield* Suspended.before([TestAgent.work(1), ScriptedModel.text("ok")], { approver, agent })
+    const run = yield* made.agent.start(Suspended.go)
+    yield* approver.asked("1.0")
+    const error = yield* Effect.flip(made.decide("1.0", decision))
+    assert.strictEqual(error.reason._tag, "EventTooLarge")
+    yield* approver.answer("1.0", Approvals.no("too long"))
+    assert.strictEqual((yield* run.result)._tag, "Completed")
+  })
+
+  it.effect("is refused where an event does not hold it beside the reason", () =>
+    tooLarge({ reason: "x".repeat(SessionStore.maxContentBytes - 100), result: "語".repeat(30_000) }))
+
+  it.effect("is refused where the tool's schema makes more of it than an event holds", () => {
+    const success = Schema.String.pipe(Schema.decodeTo(Schema.String, {
+      decode: SchemaGetter.transform((text: string) => text.repeat(SessionStore.maxContentBytes)),
+      encode: SchemaGetter.passthrough()
+    }))
+    const work = TestAgent.kit.tools.work.setSuccess(success).setNeedsApproval(true)
+    return Effect.provideService(tooLarge({ result }, work as never), ResultLimit, Infinity)
+  })
 
   it.effect("is refused for a tool that is gone", () =>
     Effect.gen(function*() {

@@ -2,10 +2,10 @@
  * How an answer to a question gets into the log, through the writer of its session: checked first, and refused where the
  * question waits for none. Of two answers the first one counts.
  *
- * Does not own whose writer that is (`Deciding`), nor what follows from an answer (`Question`, `Permission`).
+ * Does not own whose writer that is (`Deciding`), what comes with a yes (`Given`), nor what follows from an
+ * answer (`Question`, `Permission`).
  */
 import * as Effect from "effect/Effect"
-import type { Json } from "effect/Schema"
 import * as Stream from "effect/Stream"
 import * as Approval from "../../run/Approval.ts"
 import * as InputCheck from "../../run/InputCheck.ts"
@@ -16,56 +16,11 @@ import * as OpenCall from "../../run/state/OpenCall.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
 import type * as Env from "../env/Env.ts"
 import * as TooLarge from "../log/TooLarge.ts"
+import * as Given from "./Given.ts"
 
 type Store = SessionStore.SessionStore["Service"]
-type Kit = Pick<Env.Env, "executor" | "handlers">
+type Kit = Given.Kit
 type Decision = Approval.Answer & Pick<RunInput.DecideInput, "sessionId">
-
-/** What a yes gives, as the log keeps it; `InvalidInput` where the tool does not take it. */
-export const yes = (
-  kit: Kit,
-  tool: string,
-  { params, result }: Pick<Approval.Answer, "params" | "result">
-): Effect.Effect<Yes, RunError.NonRetryableError> => {
-  if (result === undefined) return params === undefined ? nothing : edited(kit, tool, params)
-  return params === undefined
-    ? given(kit, tool, result)
-    : Effect.fail(RunError.invalidInput("result", "result and params exclude each other: with a result nothing runs"))
-}
-
-type Yes = Pick<Approval.Answer, "params" | "result" | "originalSize">
-
-const nothing: Effect.Effect<Yes> = Effect.succeed({})
-
-/** Edited arguments as the log keeps them. */
-const edited = Effect.fnUntraced(function*(
-  { executor, handlers }: Kit,
-  tool: string,
-  said: Json
-): Effect.fn.Return<Yes, RunError.NonRetryableError> {
-  const params = yield* Effect.fromResult(InputCheck.json("params", said))
-  const tooLarge = TooLarge.of("params", params)
-  if (tooLarge !== undefined) return yield* tooLarge
-  const problem = yield* executor.problemOf(handlers, tool, params)
-  return problem === undefined
-    ? { params }
-    : yield* RunError.invalidInput("params", `params are no arguments for the tool "${tool}": ${problem}`)
-})
-
-/** A result as its call is settled with it. */
-const given = Effect.fnUntraced(function*(
-  { executor, handlers }: Kit,
-  tool: string,
-  said: Json
-): Effect.fn.Return<Yes, RunError.NonRetryableError> {
-  const result = yield* Effect.fromResult(InputCheck.json("result", said))
-  const tooLarge = TooLarge.of("result", result)
-  if (tooLarge !== undefined) return yield* tooLarge
-  return yield* Effect.mapError(
-    executor.answeredWith(handlers, tool, result),
-    (problem) => RunError.invalidInput("result", `result is nothing that the tool "${tool}" gives: ${problem}`)
-  )
-})
 
 /** The answer as it is recorded; fails where its question waits for none, or the call's tool does not take what it gives. */
 export const check = Effect.fnUntraced(function*(
@@ -74,7 +29,7 @@ export const check = Effect.fnUntraced(function*(
   state: RunState.RunState,
   decision: RunInput.DecideInput
 ): Effect.fn.Return<Decision, RunError.RunError> {
-  const { approvalId, approved, by, params, reason, result, tool } = decision
+  const { approvalId, approved, by, reason, tool } = decision
   const noText = InputCheck.badText({
     approvalId,
     ...(by === undefined ? {} : { by }),
@@ -90,21 +45,26 @@ export const check = Effect.fnUntraced(function*(
       `question "${approvalId}" is about a call of "${call.tool}", not of "${tool}"`
     )
   }
-  const tooLarge = TooLarge.of("the answer", [by, reason])
+  const given = approved === true ? yield* yes(kit, call, decision) : yield* no(decision)
+  const tooLarge = TooLarge.of("the answer", [by, reason, given])
   if (tooLarge !== undefined) return yield* tooLarge
-  if (approved === true) {
-    const isShort = result === undefined &&
-      (call.needsResult === true || kit.executor.needsResult(kit.handlers, call.tool))
-    if (isShort) return yield* missing(call)
-    return { ...decision, originalSize: undefined, ...(yield* yes(kit, call.tool, decision)) }
-  }
+  return { ...decision, originalSize: undefined, ...given }
+})
+
+const yes = (kit: Kit, call: OpenCall.OpenCall, decision: RunInput.DecideInput) => {
+  const { executor, handlers } = kit
+  const needsResult = call.needsResult === true || executor.needsResult(handlers, call.tool)
+  return needsResult && decision.result === undefined ? missing(call) : Given.of(kit, call.tool, decision)
+}
+
+const no = ({ params, result }: RunInput.DecideInput): Effect.Effect<Given.Given, RunError.NonRetryableError> => {
   if (params !== undefined) {
-    return yield* RunError.invalidInput("params", "params are arguments to run with, and need approved: true")
+    return RunError.invalidInput("params", "params are arguments to run with, and need approved: true")
   }
   return result === undefined
-    ? decision
-    : yield* RunError.invalidInput("result", "result is what the call is settled with, and needs approved: true")
-})
+    ? Given.nothing
+    : RunError.invalidInput("result", "result is what the call is settled with, and needs approved: true")
+}
 
 const missing = ({ tool }: OpenCall.OpenCall) =>
   RunError.invalidInput(

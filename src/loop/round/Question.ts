@@ -16,7 +16,7 @@ import * as Approver from "../../services/Approver.ts"
 import * as AppCode from "../env/AppCode.ts"
 import * as Digest from "../env/Digest.ts"
 import type * as Env from "../env/Env.ts"
-import * as Answering from "./Answering.ts"
+import * as Given from "./Given.ts"
 
 /** Records the question, unless it stands in the log already; one about other arguments than before is a new one. */
 export const pose = Effect.fnUntraced(function*(
@@ -88,7 +88,7 @@ const ask = (env: Env.Env, question: Approver.Question): Effect.Effect<Approver.
 const take = Effect.fnUntraced(function*(env: Env.Env, question: Approver.Question, answer: Approver.Answer) {
   const by = wordsOf(answer.by)
   if (answer.approved !== true) return record(env, question, { approved: false, by, reason: wordsOf(answer.reason) })
-  const given = yield* Effect.result(Answering.yes(env, question.tool, answer))
+  const given = yield* Effect.result(Given.of(env, question.tool, answer))
   if (Result.isSuccess(given)) return record(env, question, { approved: true, by, ...given.success })
   const what = answer.result === undefined ? "was to run with other arguments" : "was given a result"
   record(env, question, { approved: false, by, reason: `the call ${what}, but ${given.failure.message}` })
