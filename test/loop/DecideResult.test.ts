@@ -178,6 +178,41 @@ describe("a result", () => {
       assert.deepStrictEqual(RunLog.outcomes(yield* made.log), ["1.0 Succeeded", "1.1 NotExecuted(aborted)"])
     }))
 
+  it.effect("is heard by hooks also where another call's failure ends the round", () =>
+    Effect.gen(function*() {
+      const approver = Approvals.desk()
+      const calls = [TestAgent.work(1, "a"), TestAgent.work(2, "b")]
+      const hooks: ReadonlyArray<Hook> = [{ name: "masks", afterToolCall: () => Effect.void }]
+      const agent = { hooks, toolPolicy: { continueOnError: false } }
+      const tool = () => Effect.fail("broken")
+      const made = yield* Suspended.before([calls, ScriptedModel.text("ok")], { approver, agent, tool })
+      const run = yield* made.agent.start(Suspended.go)
+      yield* approver.answer("1.0", undefined)
+      yield* approver.asked("1.1")
+      yield* made.decide("1.0", { result })
+      yield* approver.answer("1.1", Approvals.yes)
+      yield* Effect.exit(run.result)
+      assert.deepStrictEqual(RunLog.outcomes(yield* made.log), ["1.1 Failed", "1.0 Succeeded"])
+    }))
+
+  it.effect("that a guard withholds is a failure, behind which nothing runs where the policy says so", () =>
+    Effect.gen(function*() {
+      const approver = Approvals.answering(({ callId }) => ({
+        approved: true,
+        ...(callId === "1.0" ? { result } : {})
+      }))
+      const agent = {
+        hooks: [{ name: "guard", afterToolCall: () => Effect.fail("no") } satisfies Hook],
+        toolPolicy: { continueOnError: false }
+      }
+      const calls = [TestAgent.work(1, "a"), TestAgent.work(2, "b")]
+      const made = yield* Suspended.before([calls, ScriptedModel.text("ok")], { approver, agent })
+      const error = yield* Effect.flip(made.agent.run(Suspended.go))
+      assert.strictEqual(error.reason._tag, "ToolFailed")
+      assert.deepStrictEqual(made.ran, [])
+      assert.deepStrictEqual(RunLog.outcomes(yield* made.log), ["1.0 Failed", "1.1 NotExecuted(failed)"])
+    }))
+
   it.effect("is not told where the run is aborted before hooks have seen it", () =>
     Effect.gen(function*() {
       const { made, run } = yield* answeredBeside([{ name: "masks", afterToolCall: () => Effect.void }])

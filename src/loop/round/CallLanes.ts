@@ -54,7 +54,7 @@ const oneByOne = function*(env: Env.Env, progress: RoundProgress, calls: Calls, 
     if (isUndecided && isHeld) continue
     if (next._tag === "Settle") {
       CallStep.settle(env, next.call, next.outcome, next)
-      progress.rest()
+      progress.ended(next.call, next.outcome)
     } else if (next._tag !== "Ask") yield* CallStep.perform(env, progress, next)
     else {
       const decided = yield* Permission.obtain({ env, progress, nobody: Effect.void }, next.call)

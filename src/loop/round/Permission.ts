@@ -39,7 +39,7 @@ export const obtain = function*(round: Around, asked: Call, n = 1): Steps<Call |
       return yield* obtain(round, verdict.call, n + 1)
     case "Settle":
       CallStep.settle(env, verdict.call, verdict.outcome, verdict)
-      progress.rest()
+      progress.ended(verdict.call, verdict.outcome)
       return undefined
   }
 }

@@ -46,7 +46,7 @@ export class Places {
         )
       case "Settle":
         CallStep.settle(this.#env, next.call, next.outcome, next)
-        this.#progress.rest()
+        this.#progress.ended(next.call, next.outcome)
         return this.#leave()
       case "Ask":
         return Effect.gen(() => this.#ask(next.call))

@@ -69,6 +69,7 @@ export const run = function*(
     env.desk.close()
     return { ...none, cutBy, isWaiting: true }
   }
+  if (open.length > 0) yield* settleAnswered(env)
   Unsettled.settle(env, toolError === undefined ? "limit" : "failed")
   // nobody is waited for any more
   if (journal.status === "awaiting_human") journal.move("answered")
@@ -76,7 +77,7 @@ export const run = function*(
   return { ...none, cutBy: spent ?? cutBy, toolError }
 }
 
-/** What people have given already is settled whatever the limits leave: nothing runs for it. */
+/** What people have given is settled, and hooks see it, whatever keeps other calls from running: nothing runs for it. */
 const settleAnswered = function*(env: Env.Env): Effect.fn.Return<void, RunError.RunError> {
   for (const call of env.journal.state.openCalls) {
     if (OpenCall.isAnswered(call)) CallStep.settle(env, call, yield* ToolHooks.answered(env, call))
