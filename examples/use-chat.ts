@@ -1,9 +1,9 @@
 /**
  * The backend of a page that is built with `useChat` of the Vercel AI SDK 7: its protocol, its questions, its reconnects.
  * `POST /api/chat` takes a message, a person's answers to questions, or what they say in a tool's place, and streams what
- * becomes of it; the run goes on whoever leaves. `GET /api/chat/:id/stream` shows a page that was reloaded the answer under way from its beginning, and
- * `GET /api/chat/:id` what was said before. `DELETE /api/chat/:id/run` aborts. Errors: `http-errors.ts`. Who may see which
- * session is for your middleware to say.
+ * becomes of it; the run goes on whoever leaves. `GET /api/chat/:id/stream` shows a page that was reloaded the answer under
+ * way from its beginning, and `GET /api/chat/:id` what was said before. `DELETE /api/chat/:id/run` aborts. Errors:
+ * `http-errors.ts`. Who may see which session is for your middleware to say.
  *
  * `npm run build`, set OPENAI_API_KEY or OPENAI_BASE_URL, then `node examples/use-chat.ts`. The page:
  *

@@ -7,8 +7,8 @@ import * as Schema from "effect/Schema"
 import type * as OpenCall from "./OpenCall.ts"
 
 /**
- * Calls that are started or answered by people, whole numbers of at least 0: by tool, `"*"` for all of them together, which a number stands
- * for too.
+ * Calls that are started or answered by people, whole numbers of at least 0: by tool, `"*"` for all of them together, which
+ * a number stands for too.
  */
 export const CallQuota = Schema.Union([Schema.Finite, Schema.Record(Schema.String, Schema.Finite)])
 export type CallQuota = typeof CallQuota.Type
