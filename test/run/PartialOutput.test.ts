@@ -4,6 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import * as Message from "../../src/run/Message.ts"
+import { unfenced } from "../../src/run/partial/Fence.ts"
 import type * as RunEvent from "../../src/run/RunEvent.ts"
 import * as RunEvents from "../../src/run/RunEvents.ts"
 import { attempt, delta } from "../support/Deltas.ts"
@@ -120,12 +121,32 @@ describe("the values of an answer", () => {
     "3 tools are needed",
     "null and void",
     "'a'"
-  ])("are not whole where JSON.parse takes no %s", (text) =>
+  ])("end where JSON.parse takes no %s", (text) =>
     Effect.gen(function*() {
       assert.throws(() => JSON.parse(text))
-      // what followed it would be shown
-      const all = yield* values([...deltas(text, " "), settled(`${text} `)])
-      for (const one of all) assert.isTrue(JSON.stringify(one).length < text.length, JSON.stringify(one))
+      for (const pieces of [[text, " "], [...text, " "]]) {
+        const all = yield* shown("[", ...pieces, ", \"behind it\"]")
+        assert.notInclude(JSON.stringify(all), "behind it")
+        assert.deepStrictEqual(all.at(-1), (yield* shown(`[${text} , "behind it"]`)).at(-1))
+      }
+    }))
+
+  it.effect("are what came before it is no JSON any more, however it is cut", () =>
+    Effect.gen(function*() {
+      for (const text of ["{\"a\":[1]}\n\nI hope this helps!", "{\"a\":[1]}\n{\"b\":2}", "{\"a\":[1],}"]) {
+        assert.deepStrictEqual(yield* shown(text), [{ a: [1] }])
+        assert.deepStrictEqual((yield* shown(...text)).at(-1), { a: [1] })
+      }
+      for (const text of ["3 tools are needed", "1 2", "\ufeff[1]", "\u00a0[1]"]) {
+        assert.deepStrictEqual(yield* shown(text), [])
+        assert.deepStrictEqual(yield* shown(...text), [])
+      }
+    }))
+
+  it.effect("have no number that a limit cut", () =>
+    Effect.gen(function*() {
+      assert.deepStrictEqual(yield* shown("{\"days\":[1, 2", "5"), [{ days: [1] }])
+      assert.deepStrictEqual(yield* shown("{\"days\":2"), [{}])
     }))
 
   it.effect("of a number, or another word that is all of the answer, is there when that has ended", () =>
@@ -163,6 +184,13 @@ describe("the values of an answer", () => {
     [
       "an object of many keys",
       JSON.stringify(Object.fromEntries(Array.from({ length: 5_000 }, (_, i) => [`k${i}`, i])))
+    ],
+    [
+      "a long text in an object of many keys",
+      JSON.stringify({
+        ...Object.fromEntries(Array.from({ length: 200 }, (_, i) => [`k${i}`, i])),
+        text: "x".repeat(20_000)
+      })
     ],
     ["deep nesting", "[".repeat(20_000) + "]".repeat(20_000)]
   ])("of %s cost no more than so much for each character", ([, text]) =>
@@ -203,6 +231,20 @@ describe("a fence around the answer", () => {
         assert.deepStrictEqual(yield* shown(...text.split("")), [])
       }
     }))
+})
+
+describe("a whole answer", () => {
+  it("is taken out of its fence, also where the end of that stands right behind it", () => {
+    for (const text of ["```json\n[1]\n```", "\n```\n\n[1]```\n", "```json \r\n[1]\r\n ``` "]) {
+      assert.strictEqual(unfenced(text).trim(), "[1]")
+    }
+    for (const text of ["[1]", "```json\n[1]", "```ts\n[1]\n```", "[\"```\"]"]) assert.strictEqual(unfenced(text), text)
+  })
+
+  it("is read once, also where it is a fence and new lines that do not end", () => {
+    const lines = "\n".repeat(100_000)
+    for (const text of [`\`\`\`json${lines}x`, `\`\`\`json\n{${lines}`]) assert.strictEqual(unfenced(text), text)
+  })
 })
 
 describe("the events of a run", () => {

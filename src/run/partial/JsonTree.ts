@@ -10,14 +10,20 @@ import type { Tokens } from "./JsonLexer.ts"
 /** A list or an object that has not ended. Only what it holds already is in it, and nobody else has it. */
 type Open =
   | { readonly items: Array<Schema.Json> }
-  | { readonly members: Record<string, Schema.Json>; count: number; key: string }
+  | {
+    readonly members: Record<string, Schema.Json>
+    count: number
+    key: string
+    /** what was taken last with the value of `key` under way in it: engines copy it many times faster than `members` */
+    taken: Record<string, Schema.Json> | undefined
+  }
 
 type Expected = "value" | "item or end" | "key" | "key or end" | "colon" | "comma or end" | "nothing"
 
 export class JsonTree implements Tokens {
   /** The value is not what it was when it was last taken. */
   isChanged = false
-  /** how many things are copied when the value is taken */
+  /** what it takes to copy all that is open, in items of a list */
   cost = 0
   #root: Schema.Json | undefined
   readonly #open: Array<Open> = []
@@ -38,16 +44,21 @@ export class JsonTree implements Tokens {
     return value
   }
 
+  /** It is in no list and in no object. */
+  get isBare(): boolean {
+    return this.#open.length === 0
+  }
+
   /** The text is whole: a number or a literal that is all of it counts, as nothing but white space follows. */
   end(): void {
-    if (isBare(this.#root)) this.isChanged = true
+    if (isScalar(this.#root)) this.isChanged = true
   }
 
   mark(mark: string): boolean {
     const expected = this.#expected
     switch (mark) {
       case "{":
-        return this.#enter({ members: {}, count: 0, key: "" }, "key or end")
+        return this.#enter({ members: {}, count: 0, key: "", taken: undefined }, "key or end")
       case "[":
         return this.#enter({ items: [] }, "item or end")
       case "}":
@@ -130,7 +141,7 @@ export class JsonTree implements Tokens {
 
   #leave(): boolean {
     const open = this.#open.pop()!
-    this.cost -= 1 + ("items" in open ? open.items.length : open.count)
+    this.cost -= 1 + ("items" in open ? open.items.length : open.count * memberCost)
     this.#add("items" in open ? open.items.slice() : open.members)
     return true
   }
@@ -143,25 +154,39 @@ export class JsonTree implements Tokens {
       this.#root = value
       return
     }
-    this.cost++
     if ("items" in open) {
+      this.cost++
       open.items.push(value)
       return
     }
+    this.cost += memberCost
     open.count++
+    open.taken = undefined
     // an assignment to this name would set the prototype
     if (open.key === "__proto__") Object.defineProperty(open.members, open.key, { ...own, value })
     else open.members[open.key] = value
   }
 }
 
+/** A member of an object is dearer than an item of a list. */
+const memberCost = 4
+
 const own = { configurable: true, enumerable: true, writable: true }
 
 /** With the value that is under way in it, where there is one. */
 const copy = (open: Open, value: Schema.Json | undefined): Schema.Json => {
   if ("items" in open) return value === undefined ? open.items.slice() : [...open.items, value]
-  return value === undefined ? { ...open.members } : { ...open.members, [open.key]: value }
+  if (value === undefined) return { ...open.members }
+  open.taken = open.taken === undefined ? { ...open.members, [open.key]: value } : replaced(open.taken, open.key, value)
+  return open.taken
 }
 
-const isBare = (root: Schema.Json | undefined): boolean =>
+/** With another value of a member that it has. */
+const replaced = (members: Record<string, Schema.Json>, key: string, value: Schema.Json) => {
+  const copied = { ...members }
+  copied[key] = value
+  return copied
+}
+
+const isScalar = (root: Schema.Json | undefined): boolean =>
   root !== undefined && typeof root !== "string" && !(typeof root === "object" && root !== null)

@@ -66,8 +66,9 @@ class Text {
 
   end(whole: string): Values {
     this.#read(whole.slice(this.seen.length))
-    this.#lexer.end()
-    this.#tree.end()
+    // what a limit cut inside a list or an object may be half a number
+    if (this.#tree.isBare) this.#lexer.end()
+    if (!this.#lexer.isBroken) this.#tree.end()
     return this.#value()
   }
 
@@ -78,7 +79,7 @@ class Text {
   }
 
   #value(): Values {
-    if (this.#lexer.isBroken || !this.#tree.isChanged) return none
+    if (!this.#tree.isChanged) return none
     this.#fresh = 0
     return [this.#tree.take()!]
   }
