@@ -61,14 +61,17 @@ const completions = Effect.map(printer, (print) =>
 /** `help show` is `show --help`, and `help help` is `help`. */
 const helpLast = (args: ReadonlyArray<string>): ReadonlyArray<string> => {
   if (args[0] !== "help") return args
-  return args[1] === "help" ? helpLast(args.slice(1)) : [...args.slice(1), "--help"]
+  const rest = args.slice(1).filter((arg) => !isHelp(arg))
+  return rest[0] === "help" ? helpLast(rest) : [...rest, "--help"]
 }
 
 /** A command that is none is an error, which effect/cli finds only where no help is asked for. */
 const helpOnCommands = (args: ReadonlyArray<string>): ReadonlyArray<string> => {
-  const [first = "-"] = args
-  return first.startsWith("-") || isCommand(first) ? args : args.slice(0, 1)
+  const first = args.find((arg) => !isHelp(arg)) ?? "-"
+  return first.startsWith("-") || isCommand(first) ? args : [first]
 }
+
+const isHelp = (arg: string): boolean => arg === "--help" || arg === "-h"
 
 const isCommand = (word: string): boolean =>
   CommandLine.command.subcommands.some(({ commands }) =>

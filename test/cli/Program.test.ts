@@ -129,8 +129,8 @@ describe("the command refuses", () => {
 
   it.effect("help on a command that is none", () =>
     Effect.gen(function*() {
-      for (const words of [["help", "sohw"], ["sohw", "--help"], ["sohw", "-h"], ["sohw", "--help=true"]]) {
-        const { code, stderr, stdout } = yield* invoke(words)
+      for (const line of ["help sohw", "sohw --help", "sohw -h", "sohw --help=true", "--help sohw", "help sohw -h"]) {
+        const { code, stderr, stdout } = yield* invoke(line.split(" "))
         assert.deepStrictEqual(
           [code, stderr, stdout],
           [2, "fiberloop: there is no command \"sohw\", did you mean show? (see fiberloop --help)\n", ""]
@@ -320,9 +320,11 @@ describe("the command", () => {
 
   it.effect("helps with a command also where help is asked for as a command", () =>
     Effect.gen(function*() {
-      for (const [words, of] of [["help", ""], ["help help", ""], ["help show", "show"], ["help help show", "show"]]) {
-        const { code, stdout } = yield* invoke(words!.split(" "))
-        const { stdout: told } = yield* invoke([...of!.split(" ").filter((word) => word !== ""), "--help"])
+      const all = ["help", "help help", "help --help"]
+      const ofShow = ["help show", "help help show", "help show -h", "--help show"]
+      for (const [line, of] of [...all.map((line) => [line]), ...ofShow.map((line) => [line, "show"])]) {
+        const { code, stdout } = yield* invoke(line!.split(" "))
+        const { stdout: told } = yield* invoke(of === undefined ? ["--help"] : [of, "--help"])
         assert.deepStrictEqual([code, stdout], [0, told])
       }
     }))
