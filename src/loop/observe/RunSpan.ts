@@ -57,11 +57,20 @@ const seen = (drive: Sink.Drive, model: Message.ModelRef, clock: Clock.Clock): E
 
 /** The ids of a span that somebody will see. */
 export const traceOf = ({ sink, span: { sampled, spanId, traceId } }: RunSpan): Pointer.Trace | undefined =>
-  sink !== undefined && sampled ? { traceId, spanId } : undefined
+  sink !== undefined && sampled && areIds(traceId, spanId) ? { traceId, spanId } : undefined
 
-/** Links the span of a drive to that of the one before it, whose trace it need not be in. */
-export const follow = (span: Tracer.Span, before: Pointer.Trace): void =>
+/**
+ * Links the span of a drive to that of the one before it, whose trace it need not be in. The log may be from elsewhere: for
+ * ids that are none a collector would refuse all that it is sent with them.
+ */
+export const follow = (span: Tracer.Span, before: Pointer.Trace): void => {
+  if (!areIds(before.traceId, before.spanId)) return
   span.addLinks([{ span: Tracer.externalSpan({ ...before, sampled: true }), attributes: {} }])
+}
+
+/** As W3C Trace Context has them, or B3, whose trace ids may be half as long. */
+const areIds = (traceId: string, spanId: string): boolean =>
+  /^(?:[\da-f]{16}){1,2}$/.test(traceId) && /^[\da-f]{16}$/.test(spanId)
 
 /** Begins a span of a drive of this agent; where nobody sees it, others begin as it does. */
 export const spanOf = (agent: string): Effect.Effect<Tracer.Span> => Effect.makeSpan(spanNameOf(agent))

@@ -1,11 +1,14 @@
 /** The spans of a run's drives lead from one to the one before, wherever that was driven. */
 import { assert, describe, it } from "@effect/vitest"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import * as Tracer from "effect/Tracer"
 import { join } from "node:path"
 import { Agent, Fiberloop, SessionStoreSqlite } from "../../../src/index.ts"
+import * as RunSpan from "../../../src/loop/observe/RunSpan.ts"
 import * as RunEvent from "../../../src/run/RunEvent.ts"
 import * as SessionStore from "../../../src/services/SessionStore.ts"
 import * as ScriptedModel from "../../../src/testing/ScriptedModel.ts"
@@ -76,6 +79,27 @@ describe("a run that is resumed", () => {
       assert.deepStrictEqual(linksOf(third.span), [])
     }))
 
+  it("is linked to no ids that a collector would refuse its span for, in a log from elsewhere", () => {
+    const begin = () =>
+      new Tracer.NativeSpan({
+        name: "invoke_agent a",
+        parent: Option.none(),
+        annotations: Context.empty(),
+        links: [],
+        startTime: 0n,
+        kind: "internal",
+        sampled: true
+      })
+    for (const trace of [{ traceId: "1", spanId: "b".repeat(16) }, { traceId: "a".repeat(32), spanId: "<b>" }]) {
+      const span = begin()
+      RunSpan.follow(span, trace)
+      assert.deepStrictEqual(span.links, [])
+    }
+    const span = begin()
+    RunSpan.follow(span, { traceId: "a".repeat(32), spanId: "b".repeat(16) })
+    assert.lengthOf(span.links, 1)
+  })
+
   it.effect("by a tracer whose links break is not whole in it, and goes on", () =>
     Effect.gen(function*() {
       const traces = Traces.make()
@@ -98,6 +122,16 @@ describe("a run that is resumed", () => {
 const done: TestAgent.Handler = ({ n }) => Effect.succeed(`done ${n}`)
 
 describe("the log of a run", () => {
+  it.effect("has no trace of spans whose ids are none", () =>
+    Effect.gen(function*() {
+      const { agent, store } = yield* TestAgent.make([ScriptedModel.text("done")])
+      const odd = Tracer.make({
+        span: (options) => Object.defineProperty(new Tracer.NativeSpan(options), "spanId", { value: "7" })
+      })
+      yield* Effect.provideService(agent.run({ sessionId: "s", input: "go" }), Tracer.Tracer, odd)
+      for (const event of yield* store.log("s")) assert.notProperty(event, "trace")
+    }))
+
   it.effect("has no trace of spans that nobody sees, or that are not sampled", () =>
     Effect.gen(function*() {
       const traces = Traces.make()
