@@ -326,7 +326,7 @@ export const programs = {
         readonly count?: number
         readonly note?: string | null
         readonly days?: ReadonlyArray<{ readonly on?: Schema.Json; readonly ok?: boolean }>
-        readonly pair?: ReadonlyArray<string | number>
+        readonly pair?: readonly [string?, number?]
         readonly by?: { readonly [x: string]: Schema.Json | undefined }
         readonly any?: Schema.Json
       }, RunError.RunError>

@@ -9,7 +9,8 @@ export type PartialOutput<T> = [Schema.Json] extends [T] ? Schema.Json
   : T extends string ? string
   : T extends number | boolean | null ? T
   : T extends undefined ? null
-  : T extends ReadonlyArray<infer Item> ? ReadonlyArray<PartialOutput<Item>>
+  : T extends ReadonlyArray<infer Item> ? number extends T["length"] ? ReadonlyArray<PartialOutput<Item>>
+    : { readonly [Key in keyof T]?: PartialOutput<Required<T>[Key]> }
   : T extends object
     ? [Extract<T[keyof T], (...args: never) => unknown>] extends [never]
       ? { readonly [Key in keyof T]?: PartialOutput<Required<T>[Key]> }
