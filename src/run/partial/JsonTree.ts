@@ -2,21 +2,12 @@
  * The value of a JSON text as far as its tokens have come. A string is there as far as it came, without half a
  * character at its end; keys, numbers and literals when they are whole.
  *
- * Does not own the text (`JsonLexer`), nor how often the value is taken.
+ * Does not own the text (`JsonLexer`), nor how lists and objects are kept and copied (`Open`), nor how often the value
+ * is taken.
  */
 import type * as Schema from "effect/Schema"
 import type { Tokens } from "./JsonLexer.ts"
-
-/** A list or an object that has not ended. Only what it holds already is in it, and nobody else has it. */
-type Open =
-  | { readonly items: Array<Schema.Json> }
-  | {
-    readonly members: Record<string, Schema.Json>
-    count: number
-    key: string
-    /** what was taken last with the value of `key` under way in it: engines copy it many times faster than `members` */
-    taken: Record<string, Schema.Json> | undefined
-  }
+import * as Open from "./Open.ts"
 
 type Expected = "value" | "item or end" | "key" | "key or end" | "colon" | "comma or end" | "nothing"
 
@@ -26,7 +17,7 @@ export class JsonTree implements Tokens {
   /** what it takes to copy all that is open, in items of a list */
   cost = 0
   #root: Schema.Json | undefined
-  readonly #open: Array<Open> = []
+  readonly #open: Array<Open.Open> = []
   #expected: Expected = "value"
   #string: "none" | "key" | "value" = "none"
   #text = ""
@@ -40,7 +31,7 @@ export class JsonTree implements Tokens {
   take(): Schema.Json | undefined {
     this.isChanged = false
     let value = this.#string === "value" ? this.#text : this.#root
-    for (let at = this.#open.length - 1; at >= 0; at--) value = copy(this.#open[at]!, value)
+    for (let at = this.#open.length - 1; at >= 0; at--) value = Open.copy(this.#open[at]!, value)
     return value
   }
 
@@ -58,9 +49,9 @@ export class JsonTree implements Tokens {
     const expected = this.#expected
     switch (mark) {
       case "{":
-        return this.#enter({ members: {}, count: 0, key: "", taken: undefined }, "key or end")
+        return this.#enter(Open.object(), "key or end")
       case "[":
-        return this.#enter({ items: [] }, "item or end")
+        return this.#enter(Open.list(), "item or end")
       case "}":
         return (expected === "key or end" || (expected === "comma or end" && this.#key !== undefined)) && this.#leave()
       case "]":
@@ -131,7 +122,7 @@ export class JsonTree implements Tokens {
     if (text !== "" && this.#string === "value") this.isChanged = true
   }
 
-  #enter(open: Open, expected: Expected): boolean {
+  #enter(open: Open.Open, expected: Expected): boolean {
     if (!this.#takesValue) return false
     this.#open.push(open)
     this.cost++
@@ -141,8 +132,8 @@ export class JsonTree implements Tokens {
 
   #leave(): boolean {
     const open = this.#open.pop()!
-    this.cost -= 1 + ("items" in open ? open.items.length : open.count * memberCost)
-    this.#add("items" in open ? open.items.slice() : open.members)
+    this.cost -= Open.costOf(open)
+    this.#add(Open.ended(open))
     return true
   }
 
@@ -154,38 +145,9 @@ export class JsonTree implements Tokens {
       this.#root = value
       return
     }
-    if ("items" in open) {
-      this.cost++
-      open.items.push(value)
-      return
-    }
-    this.cost += memberCost
-    open.count++
-    open.taken = undefined
-    // an assignment to this name would set the prototype
-    if (open.key === "__proto__") Object.defineProperty(open.members, open.key, { ...own, value })
-    else open.members[open.key] = value
+    this.cost += Open.costOfOne(open)
+    Open.add(open, value)
   }
-}
-
-/** A member of an object is dearer than an item of a list. */
-const memberCost = 4
-
-const own = { configurable: true, enumerable: true, writable: true }
-
-/** With the value that is under way in it, where there is one. */
-const copy = (open: Open, value: Schema.Json | undefined): Schema.Json => {
-  if ("items" in open) return value === undefined ? open.items.slice() : [...open.items, value]
-  if (value === undefined) return { ...open.members }
-  open.taken = open.taken === undefined ? { ...open.members, [open.key]: value } : replaced(open.taken, open.key, value)
-  return open.taken
-}
-
-/** With another value of a member that it has. */
-const replaced = (members: Record<string, Schema.Json>, key: string, value: Schema.Json) => {
-  const copied = { ...members }
-  copied[key] = value
-  return copied
 }
 
 const isScalar = (root: Schema.Json | undefined): boolean =>
