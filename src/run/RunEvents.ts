@@ -122,8 +122,8 @@ const missing = (seen: string, whole: string): ReadonlyArray<string> => {
  * in bigger steps. The last value of an answer is the whole of it.
  *
  * The schema types the values, as they are before it decodes them, and checks nothing: `output` of the result is what
- * was checked. An attempt that is made again, a turn and a correction begin anew. Of a text that is no JSON what stands
- * before that is shown, and nothing more until then.
+ * was checked. An attempt that is made again, a turn and a correction begin anew. Where a text is no JSON any more, nothing
+ * more of it is shown.
  */
 export const partialOutput = <S extends Schema.Constraint>(_output: S) =>
 <E, R>(
