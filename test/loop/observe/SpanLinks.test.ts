@@ -79,6 +79,21 @@ describe("a run that is resumed", () => {
       assert.deepStrictEqual(linksOf(third.span), [])
     }))
 
+  it.effect("in a fork is linked to the drive that it goes on from, as the original is", () =>
+    Effect.gen(function*() {
+      const traces = Traces.make()
+      const turns = [TestAgent.work(1), ScriptedModel.text("done"), ScriptedModel.text("done")]
+      const { agent, store } = yield* TestAgent.make(turns)
+      yield* traced(traces)(Effect.gen(function*() {
+        yield* agent.run(limited)
+        yield* store.service.fork("s", { to: "copy" })
+        yield* agent.resumeRun({ ...goOn, sessionId: "copy" })
+        yield* agent.resumeRun(goOn)
+      }))
+      const [first, forked, second] = drives(traces)
+      assert.deepStrictEqual([forked, second].map((span) => linksOf(span!)), [[idsOf(first!)], [idsOf(first!)]])
+    }))
+
   it("is linked to no ids that a collector would refuse its span for, in a log from elsewhere", () => {
     const begin = () =>
       new Tracer.NativeSpan({
