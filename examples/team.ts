@@ -1,7 +1,8 @@
 /**
  * An agent that has others work for it: a sub-agent is a tool whose handler runs it. It has a session and limits of its own, and
- * its answer is a value. What it spends counts for the editor too, whose limit of tokens holds them all. The call's key is the sub-agent's run: where the process dies meanwhile, the call is made again and
- * attaches to the run that is there, which does no work twice. Who stops the one stops the other.
+ * its answer is a value. What it spends counts for the editor too, whose limit of tokens holds them all. The call's key is the
+ * sub-agent's run: where the process dies meanwhile, the call is made again and attaches to the run that is there, which does
+ * no work twice. Who stops the one stops the other.
  *
  * `npm run build`, set OPENAI_API_KEY or OPENAI_BASE_URL, then `node examples/team.ts "Tides and lighthouses"`
  */
