@@ -50,11 +50,17 @@ export const write = (
   ).pipe(Effect.uninterruptible)
 }
 
-/** Bits that run a program as somebody else are left out, as the kernel does when a file is written. */
+/**
+ * Bits that run a program as somebody else are left out, as the kernel does when a file is written. A group that is not the
+ * old one's may do no more than everybody.
+ */
 const takeOver = async (handle: FileHandle, { status }: CurrentFile.CurrentFile): Promise<void> => {
-  const made = await handle.stat({ bigint: true })
-  if (made.uid !== status.uid || made.gid !== status.gid) {
-    await handle.chown(Number(status.uid), Number(status.gid)).catch(() => {})
+  const [uid, gid, mode] = [Number(status.uid), Number(status.gid), Number(status.mode) & 0o777]
+  const made = await handle.stat()
+  if (made.uid !== uid || made.gid !== gid) {
+    // who may not give a file to another user may still give it to a group of their own
+    await handle.chown(uid, gid).catch(() => handle.chown(-1, gid)).catch(() => {})
   }
-  await handle.chmod(Number(status.mode) & 0o777)
+  const isOfGroup = (await handle.stat()).gid === gid
+  await handle.chmod(isOfGroup ? mode : mode & (0o707 | ((mode & 0o007) << 3)))
 }

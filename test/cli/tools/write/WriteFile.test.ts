@@ -98,6 +98,44 @@ describe("write_file", () => {
       assert.deepStrictEqual([uid, gid], [12, 34])
     }))
 
+  /** A file of this owner and group that is replaced by nobody, who is in group 34 only where it says so. */
+  const replacedByNobody = Effect.fnUntraced(function*(uid: number, mode: number, groups: ReadonlyArray<number>) {
+    const root = yield* sandbox({ "a.txt": "old" })
+    const file = join(root, "a.txt")
+    chmodSync(root, 0o777)
+    chownSync(file, uid, 34)
+    chmodSync(file, mode)
+    const own = process.getgroups!()
+    yield* Effect.acquireUseRelease(
+      Effect.sync(() => process.setgroups!([...own, ...groups])),
+      () => withPermissions(write(root, { path: "a.txt", content: "new" })),
+      () => Effect.sync(() => process.setgroups!(own))
+    )
+    const status = statSync(file)
+    return { gid: status.gid, mode: status.mode & 0o777 }
+  })
+  const isRoot = process.getuid?.() === 0
+
+  it.effect.runIf(isRoot)(
+    "the group of a file stays for who is in it and may not give the file to its owner",
+    () =>
+      Effect.gen(function*() {
+        assert.deepStrictEqual(yield* replacedByNobody(12, 0o660, [34]), { gid: 34, mode: 0o660 })
+      })
+  )
+
+  it.effect.runIf(isRoot)(
+    "where the group cannot stay, another one may do no more than everybody",
+    () =>
+      Effect.gen(function*() {
+        for (const [mode, left] of [[0o640, 0o600], [0o664, 0o644]] as const) {
+          const { gid, mode: made } = yield* replacedByNobody(65534, mode, [])
+          assert.notStrictEqual(gid, 34)
+          assert.strictEqual(made, left)
+        }
+      })
+  )
+
   it.effect("a link to a file below the root stays a link, and its file is written", () =>
     Effect.gen(function*() {
       const root = yield* sandbox({ "a/file.txt": "old", link: { link: "a/file.txt" } })
