@@ -57,6 +57,13 @@ describe("a rule", () => {
       assert.isUndefined(keyOf("edit_file", { path: "a.txt", oldText: "x", newText: "y" }))
     }))
 
+  it.effect("on a command covers no change of a file that names the command, too", () =>
+    Effect.sync(() => {
+      const command = ["git", "status"]
+      assert.isUndefined(keyOf("write_file", { path: "a.txt", content: "x", command }))
+      assert.isUndefined(keyOf("edit_file", { path: "a.txt", oldText: "x", newText: "y", command }))
+    }))
+
   it.effect("cannot be made of parameters that the tool refuses, nor for other tools", () =>
     Effect.sync(() => {
       assert.isUndefined(run([]))

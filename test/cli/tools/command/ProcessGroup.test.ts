@@ -88,6 +88,18 @@ describe("when a command is interrupted", () => {
       assert.isFalse(isAlive(pid!))
     }))
 
+  it.effect("a process that has another environment and stays in its group is gone, too", () =>
+    Effect.gen(function*() {
+      const root = yield* sandbox()
+      const { line, path } = yield* beacon
+      const script = `env -i PATH="$PATH" sh -c 'echo $$ > "$1"; exec sleep 1000' sh "$1" & wait`
+      const fiber = yield* Effect.forkChild(run(root, sh(script, path)))
+      const [pid] = pids(yield* line)
+      yield* killed(pid!)
+      yield* Fiber.interrupt(fiber)
+      assert.isFalse(isAlive(pid!))
+    }))
+
   it.effect("a process that left its group ends when it is told to", () =>
     Effect.gen(function*() {
       const root = yield* sandbox()
