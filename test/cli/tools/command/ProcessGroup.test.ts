@@ -270,9 +270,9 @@ describe("when a command ends", () => {
   it.effect("a process of it that is dead, and whose parent does not care, does not hold it up", () =>
     Effect.gen(function*() {
       const root = yield* sandbox()
-      // The parent of the one that is dead has left the group, so that it is reaped by nobody.
-      const dying = `mkfifo gate; (exec > /dev/null 2>&1; : > gate & ${vanishing}) & cat gate`
-      const script = `${dying}; read pid < "$1"; echo $pid`
+      // The parent of the one that is dead has left the group and is no shell by then, so that it is reaped by nobody.
+      const dying = `mkfifo gate; (exec > /dev/null 2>&1; : > gate & ${vanishing}) & read pid < "$1"; cat gate`
+      const script = `${dying}; echo $pid`
       const { note, output } = yield* run(root, sh(script, yield* fifoIn(root)))
       yield* killed(Number(output))
       assert.isUndefined(note)
