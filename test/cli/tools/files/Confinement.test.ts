@@ -20,6 +20,13 @@ class Shared extends Context.Service<Shared, { readonly root: string }>()("test/
 
 const escapes = (text: string) => text.includes(canary) || text.includes("hidden-name.txt\",\"bytes")
 
+it.effect("everything is below the root folder of the system", () =>
+  Effect.gen(function*() {
+    const folder = yield* sandbox({ "a.txt": inside })
+    const { path, text } = yield* read("/", { path: join(folder, "a.txt") })
+    assert.deepStrictEqual([path, text], [join(folder, "a.txt").slice(1), inside])
+  }))
+
 layer(Shared.layer)("confinement", (it) => {
   it.effect.prop(
     "a path of any segments reads a file below the root or nothing",

@@ -1,7 +1,16 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { execFileSync } from "node:child_process"
-import { mkdirSync, readdirSync, renameSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs"
+import {
+  mkdirSync,
+  readdirSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync
+} from "node:fs"
 import { createServer } from "node:net"
 import { join } from "node:path"
 import { BetweenCheckAndOpen, DescriptorPath, open } from "../../../../src/cli/tools/files/OpenFile.ts"
@@ -73,6 +82,24 @@ describe("a swap between check and open", () => {
       )
       assert.strictEqual(reason, "OutsideRoot")
     }))
+
+  it.effect.runIf(process.platform === "linux")(
+    "is told by the kernel, also where what was opened is inside by then",
+    () =>
+      Effect.gen(function*() {
+        const root = yield* sandbox({ "a/hidden-name.txt": "inside" })
+        const { reason } = yield* refusal(root, "read_file", { path: "a/hidden-name.txt" }).pipe(
+          swapping(replace(join(root, "a"), outsideOf(root))),
+          Effect.provideService(DescriptorPath, async (descriptor) => {
+            const told = readlinkSync(`/proc/self/fd/${descriptor}`)
+            rmSync(join(root, "a"))
+            renameSync(outsideOf(root), join(root, "a"))
+            return told
+          })
+        )
+        assert.strictEqual(reason, "OutsideRoot")
+      })
+  )
 
   it.effect("of the file for a FIFO does not block", () =>
     Effect.gen(function*() {

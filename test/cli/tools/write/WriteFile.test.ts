@@ -70,8 +70,8 @@ describe("write_file", () => {
         return [ino, ctimeNs]
       }
       const before = identity()
-      yield* write(root, { path: "a.txt", content: "same" })
-      assert.deepStrictEqual(identity(), before)
+      const { created } = yield* write(root, { path: "a.txt", content: "same" })
+      assert.deepStrictEqual([identity(), created], [before, false])
     }))
 
   it.effect.each([0o600, 0o755, 0o664])("the mode of a file stays (%i)", (mode) =>
@@ -218,6 +218,14 @@ describe("write_file", () => {
       chmodSync(root, 0o555)
       const { reason } = yield* withPermissions(refusal(root, "write_file", { path: "b.txt", content: "new" }))
       assert.strictEqual(reason, "NotWritable")
+    }))
+
+  it.effect("a folder that this user may not make is refused", () =>
+    Effect.gen(function*() {
+      const root = yield* sandbox({ "a.txt": "old" })
+      chmodSync(root, 0o555)
+      const { message } = yield* withPermissions(refusal(root, "write_file", { path: "b/c.txt", content: "new" }))
+      assert.include(message, "this user may not (EACCES)")
     }))
 
   it.effect.each(["a\0b", "half \ud800 pair"])(
