@@ -60,6 +60,13 @@ const missing: Record<string, string> = {
 /** The database as it may be printed. */
 export const shown = (db: string): string => PgPlace.isUrl(db) ? PgPlace.shown(db) : db
 
+/** A URL that is none of Postgres and no file either, in words without its password. */
+const noUrl = (db: string): string => {
+  const scheme = /^([\w+.-]+):\/\//.exec(db)?.[1]
+  const wrong = scheme === undefined ? " and has nothing in front of it" : `, not with ${scheme}://`
+  return `--db takes a file, or a URL that begins with postgres://${wrong}`
+}
+
 const most = 999_999_999
 
 /** The number that a flag was given, where it was. */
@@ -79,10 +86,7 @@ export const check = Effect.fnUntraced(function*(typed: Typed): Effect.fn.Return
   for (const key of ["task", "session", "root", "db", "model"] as const) {
     if (typed[key]?.trim() === "") return yield* badInput(missing[key]!)
   }
-  const scheme = /^([\w+.-]+):\/\//.exec(typed.db ?? "")?.[1]
-  if (scheme !== undefined && !PgPlace.isUrl(typed.db!)) {
-    return yield* badInput(`--db takes a file, or a URL that begins with postgres://, not with ${scheme}://`)
-  }
+  if (typed.db?.includes("://") === true && !PgPlace.isUrl(typed.db)) return yield* badInput(noUrl(typed.db))
   const { asFiberloop = false, db, json, isPlain, maxTurns, model, root, session, task, yes = false } = typed
   const contextWindow = yield* whole("--context-window (FIBERLOOP_CONTEXT_WINDOW)", typed.contextWindow)
   return {

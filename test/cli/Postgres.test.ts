@@ -3,6 +3,7 @@ import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { readdirSync } from "node:fs"
 import { join } from "node:path"
+import * as Settings from "../../src/cli/Settings.ts"
 import * as PgDatabases from "../support/PgDatabases.ts"
 import * as Child from "./Child.ts"
 import { idOf, invoke } from "./Invoke.ts"
@@ -127,7 +128,10 @@ for (
     ["whose password ends it with a hash", `postgres://me:12#${secret}@host/app`, "%23"],
     ["whose password ends it with a question mark", `postgres://me:12?${secret}@host/app`, "%3F"],
     ["without slashes", `postgres:me:${secret}@host/app`, "is not one of Postgres"],
-    ["of another kind", `mysql://me:${secret}@host/app`, "begins with postgres://, not with mysql://"]
+    ["of another kind", `mysql://me:${secret}@host/app`, "begins with postgres://, not with mysql://"],
+    ["behind a blank", ` postgres://me:${secret}@host/app`, "nothing in front of it"],
+    ["in quotes", `'postgres://me:${secret}@host/app'`, "nothing in front of it"],
+    ["as Java names it", `jdbc:postgresql://me:${secret}@host/app`, "nothing in front of it"]
   ] as const
 ) {
   it.live(`a database ${claim} is refused in one line, without its password`, () =>
@@ -142,6 +146,12 @@ for (
       }
     }))
 }
+
+it.effect.each(["password", "sslpassword"])("the %s in the query of a URL is not shown", (name) =>
+  Effect.sync(() => {
+    const url = `postgres://me@host/app?sslmode=require&${name}=${secret}`
+    assert.strictEqual(Settings.shown(url), "postgres://me@host/app?sslmode=require")
+  }))
 
 it.live("the command ends with its answer and makes no file", () =>
   Effect.gen(function*() {

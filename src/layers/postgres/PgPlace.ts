@@ -38,12 +38,12 @@ const isCutInPassword = ({ hash, pathname, searchParams, username }: URL): boole
 /** Whether a text is meant as a URL of Postgres. */
 export const isUrl = (text: string): boolean => /^postgres(ql)?:/i.test(text)
 
-/** The URL without its password: `postgres://user@localhost:5432/app` */
+/** The URL without its passwords: `postgres://user@localhost:5432/app` */
 export const shown = (url: string): string => {
   if (ofUrl(Redacted.make(url)) === undefined) return "postgres://..."
   const parsed = new URL(url)
   parsed.password = ""
-  parsed.searchParams.delete("password")
+  for (const name of ["password", "sslpassword"]) parsed.searchParams.delete(name)
   return parsed.href
 }
 
