@@ -1,6 +1,11 @@
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
+import { spawn } from "node:child_process"
+import { once } from "node:events"
+import { chmodSync } from "node:fs"
+import { join } from "node:path"
 import * as CommandMark from "../../../../src/cli/tools/command/CommandMark.ts"
+import { sandbox } from "../files/Sandbox.ts"
 
 it.effect("a mark comes behind those of this process, so that whoever ends that finds what it has started", () =>
   Effect.gen(function*() {
@@ -10,3 +15,20 @@ it.effect("a mark comes behind those of this process, so that whoever ends that 
     )
     assert.match(CommandMark.make().environment.FIBERLOOP_COMMAND ?? "", /^outer [-0-9a-f]{36}$/)
   }))
+
+it.effect.runIf(process.platform === "linux")(
+  "state and group are those of a process, whatever its name says",
+  () =>
+    Effect.gen(function*() {
+      const name = ") Z 1 1 ("
+      const program = join(yield* sandbox({ [name]: "#!/bin/sh\necho here; read line\n" }), name)
+      yield* Effect.sync(() => chmodSync(program, 0o755))
+      const child = yield* Effect.acquireRelease(
+        Effect.sync(() => spawn(program, { stdio: ["pipe", "pipe", "inherit"], detached: true })),
+        (child) => Effect.sync(() => child.kill("SIGKILL"))
+      )
+      yield* Effect.promise(() => once(child.stdout, "data"))
+      const { group, state } = CommandMark.statusOf(child.pid!)
+      assert.deepStrictEqual([group, state === "S" || state === "R"], [child.pid, true])
+    })
+)
