@@ -226,12 +226,13 @@ describe("an import under an id that no run may have is refused, and leaves noth
 
 describe("an import of an id that is in use", () => {
   for (const [name, make] of Object.entries(stores)) {
-    it.effect(`is refused by ${name} and changes nothing`, () =>
+    it.effect(`is refused by ${name}, which takes it from nobody, and changes nothing`, () =>
       Effect.gen(function*() {
         const store = yield* make
         yield* on(store)(Fixtures.write("s", Fixtures.notices(1, 2)))
         const before = yield* exported(store)
-        const message = messageOf(yield* Fixtures.reasonOf(imported(store, yield* linesOf(log))), "InvalidInput")
+        const unopened = { ...store, open: () => Effect.die("it was opened") }
+        const message = messageOf(yield* Fixtures.reasonOf(imported(unopened, yield* linesOf(log))), "InvalidInput")
         assert.include(message, "There is a session \"s\" already")
         assert.deepStrictEqual(yield* exported(store), before)
       }))
@@ -320,6 +321,11 @@ describe("lines that are no session are refused, named by their number, and leav
       ["JSON that is something else", at(1, () => "{\"name\":\"x\"}"), "Line 1 is not the header"],
       ["a header without an id", replaced(1, "\"s\"", "\"\""), "Line 1 is no whole header"],
       ["a header without a count", replaced(1, /,"events":\d+/, ""), "Line 1 is no whole header"],
+      [
+        "a header of no events",
+        (lines: Lines) => [lines[0]!.replace(/"events":\d+/, "\"events\":0")],
+        "Line 1 is no whole header"
+      ],
       ["no header", (lines: Lines) => lines.slice(1), "Line 1 is not the header"],
       ["a line that was cut", at(3, (text) => text.slice(0, -5)), "Line 3 holds no JSON object"],
       ["a list", at(3, () => "[]"), "Line 3 holds no JSON object"],
