@@ -1,7 +1,8 @@
 /** Runs whose process died, found and gone on with from the command line. */
 import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Deferred, Effect } from "effect"
 import * as SessionAgent from "../../src/cli/SessionAgent.ts"
+import type { Signal } from "../../src/cli/Signals.ts"
 import * as SessionStore from "../../src/services/SessionStore.ts"
 import * as Drafts from "../support/Drafts.ts"
 import { workplace } from "./Invoke.ts"
@@ -82,6 +83,18 @@ describe("fiberloop recover", () => {
       const { on } = yield* withDead({ "dead-one": "write a poem", "dead-two": "3*3" })
       const { code, stdout } = yield* on("recover")
       assert.deepStrictEqual([code, stdout], [1, "3*3 = 9\n"])
+    }))
+
+  it.effect("stops at a signal with its code, also where the run that it reached was complete by then", () =>
+    Effect.gen(function*() {
+      const { on } = yield* withDead({ "dead-one": "2+2", "dead-two": "3*3" })
+      const signal = yield* Deferred.make<Signal>()
+      const { code, stdout } = yield* on("recover", [], {
+        signals: { first: Deferred.await(signal), forget: Effect.void },
+        onError: (text) => text.includes("✓ completed") && Deferred.doneUnsafe(signal, Effect.succeed("SIGINT"))
+      })
+      assert.deepStrictEqual([code, stdout], [130, "2+2 = 4\n"])
+      assert.include((yield* on("recover", ["--list"])).stdout, "dead-two")
     }))
 
   it.effect("finds nothing where there is no database, and makes none", () =>

@@ -43,7 +43,7 @@ export const run = Effect.fnUntraced(function*(
   const [Run, { open }] = yield* Effect.promise(() => Promise.all([import("../Run.ts"), import("../Worker.ts")]))
   const workers = new Map<string | undefined, Worker.Worker>()
   let code: number = codes.completed
-  for (const { info: { sessionId, title }, settings } of left) {
+  for (const [at, { info: { sessionId, title }, settings }] of left.entries()) {
     const worker = yield* Effect.result(opened(open, workers, settings))
     if (Result.isFailure(worker) && !(settings.isModelOfSession && worker.failure.code === codes.failed)) {
       return yield* worker.failure
@@ -57,7 +57,12 @@ export const run = Effect.fnUntraced(function*(
     const resumed = { ...settings, task: undefined, session: sessionId }
     const driven = yield* Run.show(worker.success, resumed, { sessionId })
     if (driven.code !== codes.completed) code = driven.code
-    if (driven.signal !== undefined || driven.code === codes.readerLeft) break
+    if (driven.code === codes.readerLeft) break
+    if (driven.signal !== undefined) {
+      // what stands behind was not gone on with, though this one may have been complete by then
+      if (at < left.length - 1) code = codes[driven.signal]
+      break
+    }
   }
   if (code !== codes.completed) return yield* new Ended({ code })
 }, Effect.scoped)
