@@ -96,7 +96,9 @@ const talk = Effect.fnUntraced(function*(
     const said = { ...settings, task: typed.text, session: isNew ? undefined : sessionId }
     const turn = yield* Run.show({ ...worker, notices: [] }, said, { sessionId, isChat: true })
     hasBegun ||= turn.hasBegun
-    if (mustLeave(turn, isTerminal)) return { code: turn.code, hasBegun }
+    if (mustLeave(turn, isTerminal)) {
+      return { code: turn.signal === undefined ? turn.code : codes[turn.signal], hasBegun }
+    }
     code = isTerminal ? codes.completed : turn.code
     isLeaving = turn.signal !== undefined
     if (isLeaving) yield* Effect.andThen(forget, stderr.write(`${onceMore}\n`))

@@ -1,7 +1,7 @@
 /** Conversations in this process, on scripted input. */
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Stream } from "effect"
-import type { Signals } from "../../../src/cli/Signals.ts"
+import type { Signal, Signals } from "../../../src/cli/Signals.ts"
 import * as SessionStore from "../../../src/services/SessionStore.ts"
 import * as OpenAiServer from "../../support/OpenAiServer.ts"
 import * as Child from "../Child.ts"
@@ -49,6 +49,16 @@ describe("without a terminal", () => {
       const good = yield* chat(["write a poem", "2+2"])
       assert.deepStrictEqual([good.code, good.stdout], [0, "2+2 = 4\n"])
       assert.strictEqual((yield* chat(["2+2", "write a poem"])).code, 1)
+    }))
+
+  it.effect("a signal that comes as an answer is complete ends it with its code, and no more is read", () =>
+    Effect.gen(function*() {
+      const signal = yield* Deferred.make<Signal>()
+      const { code, stdout } = yield* chat(["2+2", "3*3"], [], {
+        signals: { first: Deferred.await(signal), forget: Effect.void },
+        onError: (text) => text.includes("✓ completed") && Deferred.doneUnsafe(signal, Effect.succeed("SIGTERM"))
+      })
+      assert.deepStrictEqual([code, stdout], [143, "2+2 = 4\n"])
     }))
 
   it.effect("Ctrl-C ends all of it", () =>
