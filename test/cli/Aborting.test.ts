@@ -12,6 +12,13 @@ import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as RunLog from "../support/RunLog.ts"
 import * as TestAgent from "../support/TestAgent.ts"
 
+const workerOf = (client: Worker.Worker["client"]): Worker.Worker => ({
+  client,
+  notices: [],
+  approver: () => TerminalApprover.nobody,
+  openCalls: () => Effect.succeed(new Map())
+})
+
 describe("a signal", () => {
   it.effect("aborts the run under way where an older one left a question, and its end is shown", () =>
     Effect.gen(function*() {
@@ -30,14 +37,8 @@ describe("a signal", () => {
             shown.push(...events)
           })
       }
-      const worker: Worker.Worker = {
-        client: agent,
-        notices: [],
-        approver: () => TerminalApprover.nobody,
-        openCalls: () => Effect.succeed(new Map())
-      }
       const driving = yield* Run.drive(
-        worker,
+        workerOf(agent),
         { task: "hello?", session: "s", maxTurns: undefined, flags: [] },
         "s",
         screen
@@ -50,5 +51,31 @@ describe("a signal", () => {
       const { code } = yield* Fiber.join(driving)
       assert.strictEqual(code, 130)
       assert.strictEqual(RunLog.endOf(shown), "RunAborted(requested)")
+    }))
+
+  it.effect("aborts a run that nobody reads on, and does not say that it had not begun", () =>
+    Effect.gen(function*() {
+      const gate = yield* ScriptedModel.makeGate
+      const { agent } = yield* TestAgent.make([ScriptedModel.gate(gate)])
+      const said: Array<string> = []
+      const screen: Screen.Screen = {
+        say: (line) => Effect.sync(() => void said.push(line)),
+        hold: (self) => self,
+        asked: () => Effect.void,
+        show: () => Effect.never
+      }
+      const driving = yield* Run.drive(
+        workerOf(agent),
+        { task: "hello?", session: undefined, maxTurns: undefined, flags: [] },
+        "s",
+        screen
+      ).pipe(
+        Effect.provideService(Signals, { first: Effect.as(gate.started, "SIGTERM"), forget: Effect.void }),
+        Effect.forkChild
+      )
+      yield* gate.started
+      yield* TestClock.adjust("1 second")
+      assert.strictEqual((yield* Fiber.join(driving)).code, 143)
+      assert.deepStrictEqual(said, ["Aborting the run; once more leaves at once."])
     }))
 })
