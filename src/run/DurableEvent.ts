@@ -8,7 +8,7 @@ import * as Schema from "effect/Schema"
 import * as DoomLoop from "./DoomLoop.ts"
 import * as Memory from "./Memory.ts"
 import * as Message from "./Message.ts"
-import { Parent, Trace } from "./Pointer.ts"
+import { Parent, Run, Trace } from "./Pointer.ts"
 import {
   AbortedReason,
   CompactionCause,
@@ -234,7 +234,7 @@ export const Durable = Schema.Union([
     /** what the run did again and again, with the reason `doomLoop` */
     loop: Schema.optionalKey(DoomLoop.Loop),
     /** the run around it whose limit that is, where it is not its own */
-    around: Schema.optionalKey(Schema.Struct({ sessionId: Schema.String, runId: Schema.String })),
+    around: Schema.optionalKey(Run),
     ...end
   }),
   /** Every open call waits for a person, and nobody in this process answers. */

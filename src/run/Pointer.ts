@@ -1,9 +1,16 @@
-/** What a log names that is not in it: the call that a run works for, and the span of a drive. */
+/** What a log names that is not in it: another run, the call that a run works for, and the span of a drive. */
 import * as Schema from "effect/Schema"
+
+/** A run, of whichever session. */
+export const Run = Schema.Struct({ sessionId: Schema.String, runId: Schema.String })
+export type Run = typeof Run.Type
 
 /** A call of a run, which other runs may work for. */
 export const Parent = Schema.Struct({ sessionId: Schema.String, runId: Schema.String, callId: Schema.String })
 export type Parent = typeof Parent.Type
+
+export const isSameCall = (a: Parent, b: Parent): boolean =>
+  a.sessionId === b.sessionId && a.runId === b.runId && a.callId === b.callId
 
 /** The span of a drive, by its ids: no secrets, and what leads from a log to its traces. */
 export const Trace = Schema.Struct({ traceId: Schema.String, spanId: Schema.String })

@@ -6,6 +6,7 @@
 import type * as Schema from "effect/Schema"
 import type * as DoomLoop from "./DoomLoop.ts"
 import * as Explanation from "./Explanation.ts"
+import type * as Pointer from "./Pointer.ts"
 import type * as RunError from "./RunError.ts"
 import type * as RunEvent from "./RunEvent.ts"
 import type * as RunState from "./RunState.ts"
@@ -62,7 +63,7 @@ export type RunResult<A = string> =
     /** with the reason `doomLoop`: the calls that were made again and again, and how often */
     readonly loop?: DoomLoop.Loop
     /** the run around it whose limit that is, where it is not its own */
-    readonly around?: { readonly sessionId: string; readonly runId: string }
+    readonly around?: Pointer.Run
   }
   | Totals & { readonly _tag: "Suspended"; readonly approvals: ReadonlyArray<Approval> }
   | Totals & { readonly _tag: "Aborted"; readonly reason: RunEvent.AbortedReason }

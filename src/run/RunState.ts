@@ -7,6 +7,7 @@
  */
 import * as DoomLoop from "./DoomLoop.ts"
 import type * as Message from "./Message.ts"
+import type * as Pointer from "./Pointer.ts"
 import type * as RunEvent from "./RunEvent.ts"
 import type * as RunInput from "./RunInput.ts"
 import type * as RunPolicy from "./RunPolicy.ts"
@@ -35,6 +36,8 @@ export interface RunState {
   readonly startSeq: number
   /** what the run was started with, its `data` as the last drive was given it */
   readonly input: RunInput.Effective | undefined
+  /** the call that it works for, of a run around it */
+  readonly parent: Pointer.Parent | undefined
   /** those of the drive under way: `resume` may have replaced some */
   readonly limits: RunPolicy.Limits
   /** counts this run's drives from 1 */
@@ -97,6 +100,7 @@ export const empty: RunState = {
   runId: undefined,
   startSeq: 0,
   input: undefined,
+  parent: undefined,
   limits: {},
   drive: 0,
   driveStartedAt: 0,

@@ -1,9 +1,10 @@
 /** What worked for a call when the process died counts for whoever made the call: once, and as far as its log goes. */
 import { assert, describe, it } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Stream from "effect/Stream"
-import type * as RunEvent from "../../src/run/RunEvent.ts"
+import * as RunEvent from "../../src/run/RunEvent.ts"
 import type * as Usage from "../../src/run/Usage.ts"
 import * as SessionStore from "../../src/services/SessionStore.ts"
 import * as SessionLines from "../../src/SessionLines.ts"
@@ -70,6 +71,28 @@ describe("a process that dies while a run works for a call", () => {
       assert.deepStrictEqual(settled(found), [["Interrupted", spent(1)], ["Succeeded", undefined]])
       assert.deepStrictEqual(result.usage, spent(2))
       assert.deepStrictEqual(Family.violations(found, true), [])
+    }))
+
+  it.effect("leaves several that were to be aborted, each with what was spent for it, whoever comes first", () =>
+    Effect.gen(function*() {
+      const isOver = yield* Deferred.make<void>()
+      const handler: Family.Handler = (agent, plan, call) => {
+        const run = Family.run(agent, plan, call)
+        if (call.sessionId !== "root") return run
+        return call.callId === "1.1"
+          ? Effect.andThen(Effect.andThen(run, Deferred.succeed(isOver, undefined)), Effect.never)
+          : Effect.andThen(Deferred.await(isOver), run)
+      }
+      const store = yield* die({ turns: [[{ turns: [[hangs]] }, { turns: [[{}]] }]] }, handler)
+      yield* Effect.scoped(Effect.gen(function*() {
+        const session = yield* store.service.open("root", { runId: "root", create: false })
+        const seq = session.head() + 1
+        const { version } = RunEvent
+        yield* session.append([{ _tag: "AbortRequested", seq, at: 0, runId: "root", version, reason: "requested" }])
+      }))
+      const { agent, logs } = yield* Family.make({ store })
+      yield* Effect.exit(agent.compact("root"))
+      assert.deepStrictEqual(settled(yield* logs), [["Interrupted", spent(1)], ["Interrupted", spent(3)]])
     }))
 
   it.effect("leaves a call that is made again, and counts what is told again, under whatever id", () =>
@@ -149,5 +172,31 @@ it.effect("a run that lives still when its call is made again counts for that, a
     const [limited] = RunLog.only(found.get(key)!, "RunLimited")
     assert.deepStrictEqual([limited?.around?.runId, limited?.totals.usage], ["root", spent(2)])
     assert.deepStrictEqual(result.usage, spent(3))
+    assert.deepStrictEqual(Family.violations(found), [])
+  }))
+
+it.effect("a run that somebody resumed by hand counts for its call where that is made again meanwhile", () =>
+  Effect.gen(function*() {
+    const gate = yield* ScriptedModel.makeGate
+    const key = "root/root/1.0"
+    const store = yield* die({ turns: [[{ turns: [[{}], [{ first: "hangs" }]] }]] })
+    const { agent, logs } = yield* Family.make({
+      store,
+      handler: (agent, plan, call) =>
+        call.sessionId !== "root" ? Family.run(agent, plan, call) : Effect.gen(function*() {
+          const run = yield* agent.start({ runId: key, input: JSON.stringify(plan) })
+          yield* gate.release
+          return (yield* run.result)._tag
+        }),
+      answer: (request) =>
+        Family.planOf(request).first === "hangs"
+          ? [ScriptedModel.gate(gate), ...Family.answer(request)]
+          : Family.answer(request)
+    })
+    yield* agent.resumeStart({ sessionId: key })
+    yield* gate.started
+    const result = yield* agent.resumeRun({ sessionId: "root" })
+    const found = yield* logs
+    assert.deepStrictEqual(result.usage, spent(7))
     assert.deepStrictEqual(Family.violations(found), [])
   }))

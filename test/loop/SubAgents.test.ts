@@ -1,6 +1,7 @@
 /** Guarantee 7, shared with sub-agents: what a run spends that works for a call counts for whoever made the call. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Metric from "effect/Metric"
@@ -162,6 +163,24 @@ describe("a run that works for a call", () => {
       const ended = yield* child!.result
       // beyond what the run around it had left
       assert.deepStrictEqual([ended._tag, Usage.total(ended.usage)], ["Completed", 45])
+    }))
+
+  it.effect("is none of a call that is over, whatever code of its handler goes on", () =>
+    Effect.gen(function*() {
+      const settled = yield* Deferred.make<void>()
+      let later: Fiber.Fiber<unknown, unknown> | undefined
+      const { logs, root } = yield* Family.make({
+        handler: (agent) =>
+          Effect.gen(function*() {
+            const behind = Effect.andThen(Deferred.await(settled), agent.run({ sessionId: "later", input }))
+            later = yield* Effect.forkDetach(behind)
+            return "done"
+          })
+      })
+      yield* root({ turns: [[{}]], limits: { maxTokens: 30 } })
+      yield* Deferred.succeed(settled, undefined)
+      yield* Fiber.join(later!)
+      assert.deepStrictEqual(parentOf((yield* logs).get("later")), [undefined])
     }))
 
   it.effect.each(["ask", "order"] as const)(

@@ -102,7 +102,11 @@ const through = (driving: Driving): Effect.Effect<void> => {
   return Effect.flatMap(
     // its turns have calls to settle behind what they leave behind
     Stoppable.run(live, Alarm.hold(() => work(driving)), () => live.env === undefined ? 1 : 2),
-    (exit) => Effect.flatMapEager(end(driving, exit), () => observing.seen)
+    (exit) =>
+      Effect.flatMapEager(end(driving, exit), () => {
+        live.budget.close()
+        return observing.seen
+      })
   )
 }
 

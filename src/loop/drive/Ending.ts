@@ -46,7 +46,6 @@ export const finish = (
       const giveUp = Effect.andThen(Effect.raceFirst(Fiber.await(sealing), Effect.sleep(sealLimit)), release)
       Detached.start(giveUp, Detached.contextHere())
     }
-    env.budget.close()
     return Telling.tell(live, resultOf(env, live, ending, sealed))
   })
 }

@@ -3,38 +3,28 @@
  * way, and its limits of tokens and cost hold them too. It is read where a model is about to be called; nothing is kept up to
  * date meanwhile.
  *
- * Does not own when a limit is reached (`RunDecision`), which run works for which call (`open/Kin`), nor what the log says of it
- * (`round/CallStep`).
+ * Does not own when a limit is reached (`RunDecision`), which run works for which call (`open/Kin`), what those of one call spent
+ * (`Below`), nor what the log says of it (`round/CallStep`).
  */
 import * as Context from "effect/Context"
-import type * as Pointer from "../../run/Pointer.ts"
+import * as Pointer from "../../run/Pointer.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import type * as RunState from "../../run/RunState.ts"
 import * as OpenCall from "../../run/state/OpenCall.ts"
 import * as RunDecision from "../../run/state/RunDecision.ts"
 import * as Usage from "../../run/Usage.ts"
 import * as ToolExecutor from "../../services/ToolExecutor.ts"
-
-type Call = Pointer.Parent
-
-/** A run that works for a call. */
-export interface Spender {
-  readonly sessionId: string
-  readonly runId: string
-  readonly parent: Call | undefined
-  /** over all its drives, with what is spent below it */
-  readonly spent: () => Usage.Usage
-}
+import * as Below from "./Below.ts"
 
 /** A limit that is reached: the run's own, or that of one around it. */
 export interface Reached {
   readonly reason: RunEvent.LimitedReason
-  readonly around?: { readonly sessionId: string; readonly runId: string }
+  readonly around?: Pointer.Run
 }
 
 /** The call that whatever is in a context works for; `budget` is that of its run, where this process drives it. */
 export interface Place {
-  readonly call: Call
+  readonly call: Pointer.Parent
   readonly budget: Budget | undefined
 }
 
@@ -43,15 +33,18 @@ interface Log {
   readonly state: RunState.RunState
 }
 
-export class Budget implements Spender {
+export class Budget implements Below.Spender {
   readonly sessionId: string
   readonly runId: string
-  parent: Call | undefined
+  /** the call that the run works for */
+  parent: Pointer.Parent | undefined
   #around: Budget | undefined
   #log: Log | undefined
-  #below: ReadonlyArray<Spender> | undefined
+  /** by call */
+  #below: ReadonlyArray<Below.Below> = none
+  #spent: Usage.Usage | undefined
 
-  constructor({ runId, sessionId }: { readonly sessionId: string; readonly runId: string }) {
+  constructor({ runId, sessionId }: Pointer.Run) {
     this.sessionId = sessionId
     this.runId = runId
   }
@@ -61,29 +54,42 @@ export class Budget implements Spender {
     this.#log = log
   }
 
-  /** The drive is over: nothing is spent any more, and what it worked with is not held. */
+  /** The drive is over: nothing is spent any more, and but for what was spent nothing is held. */
   close(): void {
-    if (this.#log !== undefined) this.#log = { state: this.#log.state }
+    const spent = this.spent()
+    this.#spent = spent
+    this.#log = undefined
+    this.#below = none
+    if (this.parent !== undefined) this.#around?.tell(this.parent, this, spent)
   }
 
-  /** The run works for a call. */
+  /** The run works for a call, unless that is over: whatever of a handler goes on then is on its own. */
   workFor({ budget, call }: Place): void {
+    if (budget !== undefined) {
+      if (!budget.#isUnderWay(call)) return
+      budget.#belowOf(call).add(this)
+    }
     this.parent = call
     this.#around = budget
-    budget?.add(this)
   }
 
-  /** A run works for a call of this one; the same run again takes its place. */
-  add(spender: Spender): void {
-    const others = this.#below?.filter((other) => this.#isUnderWay(other.parent) && !isSame(other, spender)) ?? []
-    this.#below = [...others, spender]
+  /** A run that began for `parent` goes on: it counts for that where it is asked for there. */
+  goOn(parent: Pointer.Parent | undefined, place: Place | undefined): void {
+    this.parent = parent
+    if (place !== undefined && this.isOf(place.call)) this.workFor(place)
   }
 
-  isOf(call: Call): boolean {
-    return this.parent !== undefined && isSame(this.parent, call) && this.parent.callId === call.callId
+  isOf(call: Pointer.Parent): boolean {
+    return this.parent !== undefined && Pointer.isSameCall(this.parent, call)
+  }
+
+  /** A run that works for a call of this one is over, or none of this process, and has spent so much. */
+  tell(call: Pointer.Parent, run: Pointer.Run, usage: Usage.Usage): void {
+    if (this.#isUnderWay(call)) this.#belowOf(call).end(run, usage)
   }
 
   spent(): Usage.Usage {
+    if (this.#spent !== undefined) return this.#spent
     const state = this.#log?.state
     // before its first event the log is that of another run
     const own = state?.runId === this.runId ? state.totals.usage : Usage.zero
@@ -92,9 +98,7 @@ export class Budget implements Spender {
 
   /** What was spent below a call of the run that the log is about; undefined where nothing was. */
   spentIn(callId: string): Usage.Usage | undefined {
-    return this.#below === undefined
-      ? undefined
-      : sumOf(this.#below, (call) => this.#isOurs(call) && call.callId === callId)
+    return sumOf(this.#below, (call) => this.#isOurs(call) && call.callId === callId)
   }
 
   /** The limit that forbids the next model call, if any; `more` was spent besides and is not in the log yet. */
@@ -105,8 +109,8 @@ export class Budget implements Spender {
 
   /** That of a run around this one. */
   limitAround(more: Usage.Usage = Usage.zero): Reached | undefined {
-    if (this.#around === undefined) return undefined
-    for (const { limits, run } of this.#holding()) {
+    for (let run = this.#holder(); run !== undefined; run = run.#holder()) {
+      const limits = run.#limits()
       if (limits.maxTokens === undefined && limits.maxCost === undefined) continue
       const reason = RunDecision.usageSpent(limits, Usage.add(run.spent(), more))
       if (reason !== undefined) return { reason, around: { sessionId: run.sessionId, runId: run.runId } }
@@ -121,20 +125,32 @@ export class Budget implements Spender {
 
   /** A run around this one whose cost is limited. */
   costLimitAround(): string | undefined {
-    return this.#holding().find(({ limits }) => limits.maxCost !== undefined)?.run.runId
+    let run = this.#holder()
+    while (run !== undefined && run.#limits().maxCost === undefined) run = run.#holder()
+    return run?.runId
   }
 
   /** The budget of a run, where it is this one or one around it. */
-  find(run: Omit<Call, "callId">): Budget | undefined {
-    return isSame(this, run) ? this : this.#around?.find(run)
+  find(run: Pointer.Run): Budget | undefined {
+    return run.sessionId === this.sessionId && run.runId === this.runId ? this : this.#around?.find(run)
   }
 
-  /** The runs around it, from the nearest one on, for as long as the calls between them are under way. */
-  #holding(): ReadonlyArray<{ readonly run: Budget } & Pick<RunState.RunState, "limits">> {
-    const run = this.#around
-    const log = run === undefined ? undefined : run.#log
-    if (run === undefined || log === undefined || !run.#isUnderWay(this.parent)) return []
-    return [{ run, limits: log.state.limits }, ...run.#holding()]
+  /** The run around it, for as long as the call between them is under way. */
+  #holder(): Budget | undefined {
+    return this.#around !== undefined && this.#around.#isUnderWay(this.parent) ? this.#around : undefined
+  }
+
+  #limits(): RunState.RunState["limits"] {
+    return this.#log?.state.limits ?? {}
+  }
+
+  /** What is spent for a call; of calls that are over, which are settled with it, nothing is held. */
+  #belowOf(call: Pointer.Parent): Below.Below {
+    const known = this.#below.find((below) => Pointer.isSameCall(below.call, call))
+    if (known !== undefined) return known
+    const below = new Below.Below(call)
+    this.#below = [...this.#below.filter(({ call }) => this.#isUnderWay(call)), below]
+    return below
   }
 
   /** The state, with what is spent that the log does not hold yet. */
@@ -147,30 +163,31 @@ export class Budget implements Spender {
   }
 
   #spentUnderWay(): Usage.Usage | undefined {
-    return this.#below === undefined ? undefined : sumOf(this.#below, (call) => this.#isUnderWay(call))
+    return sumOf(this.#below, (call) => this.#isUnderWay(call))
   }
 
   /** It has no outcome; what it spent is in the totals then. */
-  #isUnderWay(call: Call | undefined): boolean {
+  #isUnderWay(call: Pointer.Parent | undefined): boolean {
     const openCalls = this.#log?.state.openCalls ?? []
     return call !== undefined && this.#isOurs(call) && OpenCall.indexOf(openCalls, call.callId) >= 0
   }
 
   /** Of the run that the log is about by now. */
-  #isOurs({ runId, sessionId }: Call): boolean {
+  #isOurs({ runId, sessionId }: Pointer.Parent): boolean {
     return sessionId === this.sessionId && runId === this.#log?.state.runId
   }
 }
 
-const isSame = (a: Omit<Call, "callId">, b: Omit<Call, "callId">): boolean =>
-  a.sessionId === b.sessionId && a.runId === b.runId
+const none: ReadonlyArray<Below.Below> = []
 
-/** Of those that work for such calls; undefined where that is nothing. */
-const sumOf = (spenders: ReadonlyArray<Spender>, isAsked: (call: Call) => boolean): Usage.Usage | undefined => {
+/** What was spent below such calls; undefined where nothing was. */
+const sumOf = (
+  all: ReadonlyArray<Below.Below>,
+  isAsked: (call: Pointer.Parent) => boolean
+): Usage.Usage | undefined => {
+  if (all.length === 0) return undefined
   let sum = Usage.zero
-  for (const spender of spenders) {
-    if (spender.parent !== undefined && isAsked(spender.parent)) sum = Usage.add(sum, spender.spent())
-  }
+  for (const below of all) if (isAsked(below.call)) sum = Usage.add(sum, below.spent())
   return Usage.total(sum) === 0 && (sum.cost ?? 0) === 0 ? undefined : sum
 }
 

@@ -108,24 +108,14 @@ const atCompaction = Effect.fnUntraced(function*(
   return { state: start.stateOf(started), transcript: Transcript.append(transcript, compacted) }
 })
 
-/** How the run of a state began; undefined in a session without one. */
-export const startOf = (store: Store, sessionId: string, { startSeq }: RunState.RunState) =>
-  Effect.map(
-    startSeq === 0 ? Effect.succeed(undefined) : eventAt(store, sessionId, startSeq),
-    (event) => event?._tag === "RunStarted" ? event : undefined
-  )
-
-/** How a run began and where it stands, whatever else is in its session; undefined where it is not there. */
+/** Where a run stands, whatever else is in its session; undefined where it is not there. */
 export const run = Effect.fnUntraced(function*(
   store: Store,
   sessionId: string,
   runId: string
-): Effect.fn.Return<
-  Pick<Folded, "state"> & { readonly started: DurableEvent.Of<"RunStarted"> } | undefined,
-  SessionStore.StoreError
-> {
+): Effect.fn.Return<RunState.RunState | undefined, SessionStore.StoreError> {
   const started = yield* last(store, sessionId, "RunStarted", runId)
-  return started === undefined ? undefined : { started, state: (yield* endOf(store, sessionId, started)).state }
+  return started === undefined ? undefined : (yield* endOf(store, sessionId, started)).state
 })
 
 /** The run `runId` in a log that is folded to its end; reads nothing where there is no such run. */

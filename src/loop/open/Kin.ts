@@ -5,8 +5,7 @@
  * Does not own what follows from it (`Budget`).
  */
 import * as Effect from "effect/Effect"
-import type * as DurableEvent from "../../run/DurableEvent.ts"
-import type * as Pointer from "../../run/Pointer.ts"
+import * as Pointer from "../../run/Pointer.ts"
 import type * as RunState from "../../run/RunState.ts"
 import * as OpenCall from "../../run/state/OpenCall.ts"
 import * as Usage from "../../run/Usage.ts"
@@ -19,35 +18,26 @@ import type * as Opening from "./Opening.ts"
 type Store = SessionStore.SessionStore["Service"]
 type Found = Effect.Effect<void, SessionStore.StoreError>
 
-/** Ties a run to the call that it works for, and to the runs that work for its own. Nothing is read of one that has neither. */
+/** Ties a run to the call that it works for, and to the runs that work for its own. Nothing is read of one without calls. */
 export const tie = (
   store: Store,
-  { sessionId, settings: { place } }: Pick<DriveRequest.DriveRequest, "sessionId" | "settings">,
+  { runId, sessionId, settings: { place } }: Pick<DriveRequest.DriveRequest, "runId" | "sessionId" | "settings">,
   budget: Budget.Budget,
   opened: Opening.Opened
 ): Found => {
-  if (opened._tag === "Ready") budget.follow(opened)
-  const placed = place === undefined ? Effect.void : putIn(store, sessionId, place, budget, opened)
-  return opened._tag === "Ready" && opened.state.openCalls.some(isStarted)
-    ? Effect.andThen(placed, recall(store, sessionId, budget, opened.state))
-    : placed
-}
-
-/** A run that another call began, or none, is not this call's, whoever goes on with it. */
-const putIn = (
-  store: Store,
-  sessionId: string,
-  place: Budget.Place,
-  budget: Budget.Budget,
-  opened: Opening.Opened
-): Found => {
-  if (opened._tag === "Ready" && opened.begin._tag === "Start") return Effect.sync(() => budget.workFor(place))
-  const { state } = opened._tag === "Ready" ? opened : opened.past
-  return Effect.map(Fold.startOf(store, sessionId, state), (started) => {
-    if (started?.parent === undefined || !isSame(started.parent, place.call)) return
-    if (opened._tag === "Ready") budget.workFor(place)
-    else place.budget?.add(told(sessionId, started, state.totals.usage))
-  })
+  if (opened._tag === "Replay") {
+    const { parent, totals } = opened.past.state
+    if (place !== undefined && parent !== undefined && Pointer.isSameCall(parent, place.call)) {
+      place.budget?.tell(parent, { sessionId, runId }, totals.usage)
+    }
+    return Effect.void
+  }
+  const { begin, state } = opened
+  budget.follow(opened)
+  // a run that another call began, or none, is not this call's, whoever goes on with it
+  if (begin._tag === "Resume") budget.goOn(state.parent, place)
+  else if (place !== undefined) budget.workFor(place)
+  return state.openCalls.some(isStarted) ? recall(store, sessionId, budget, state) : Effect.void
 }
 
 /**
@@ -62,34 +52,30 @@ export const recall = Effect.fnUntraced(function*(
 ): Effect.fn.Return<void, SessionStore.StoreError> {
   if (runId === undefined) return
   for (const { callId } of openCalls.filter(isStarted)) {
-    const found = yield* workerOf(store, { sessionId, runId, callId })
-    if (found !== undefined) budget.add(found)
+    const call = { sessionId, runId, callId }
+    const usage = yield* spentFor(store, call)
+    const key = keyOf(call)
+    if (usage !== undefined) budget.tell(call, { sessionId: key, runId: key }, usage)
   }
 })
 
-/** It, with what it spent and those below it that were cut off with it. */
-const workerOf = Effect.fnUntraced(function*(
+/** What the run spent that has the call's key for its id, with those below it that were cut off with it. */
+const spentFor = Effect.fnUntraced(function*(
   store: Store,
   call: Pointer.Parent
-): Effect.fn.Return<Budget.Spender | undefined, SessionStore.StoreError> {
-  const key = OpenCall.idempotencyKey(call.sessionId, call.runId, call.callId)
-  const run = yield* Fold.run(store, key, key)
-  if (run?.started.parent === undefined || !isSame(run.started.parent, call)) return undefined
-  let usage = run.state.totals.usage
-  for (const { callId } of run.state.openCalls.filter(isStarted)) {
-    const below: Budget.Spender | undefined = yield* workerOf(store, { sessionId: key, runId: key, callId })
-    usage = Usage.add(usage, below?.spent() ?? Usage.zero)
+): Effect.fn.Return<Usage.Usage | undefined, SessionStore.StoreError> {
+  const key = keyOf(call)
+  const state = yield* Fold.run(store, key, key)
+  if (state?.parent === undefined || !Pointer.isSameCall(state.parent, call)) return undefined
+  let { usage } = state.totals
+  for (const { callId } of state.openCalls.filter(isStarted)) {
+    const below: Usage.Usage | undefined = yield* spentFor(store, { sessionId: key, runId: key, callId })
+    if (below !== undefined) usage = Usage.add(usage, below)
   }
-  return told(key, run.started, usage)
+  return usage
 })
 
-const told = (
-  sessionId: string,
-  { parent, runId }: DurableEvent.Of<"RunStarted">,
-  usage: Usage.Usage
-): Budget.Spender => ({ sessionId, runId, parent, spent: () => usage })
+const keyOf = ({ callId, runId, sessionId }: Pointer.Parent): string =>
+  OpenCall.idempotencyKey(sessionId, runId, callId)
 
 const isStarted = ({ phase }: OpenCall.OpenCall): boolean => phase === "started"
-
-const isSame = (a: Pointer.Parent, b: Pointer.Parent): boolean =>
-  a.sessionId === b.sessionId && a.runId === b.runId && a.callId === b.callId

@@ -43,6 +43,7 @@ export const open = Effect.fnUntraced(function*(
   const brief = yield* Brief.ofLog(definition, input, yield* Effect.fromResult(settings.timeouts))
   const { agent, handlers: { tools } } = brief
   const budget = new Budget.Budget({ sessionId, runId })
+  budget.follow(folded)
   yield* Kin.recall(store, sessionId, budget, folded.state)
   const others = { ...Env.nobody(budget), feed: Observing.besideDrives({ agent, sessionId, tools }, settings) }
   const env = Env.make(services, { brief, runId, sessionId, settings }, others, { session, ...folded })

@@ -6,8 +6,8 @@
  *             |            |                  |
  *        the run's input   messages kept      state from here on
  *
- * What is large is not stored twice: messages that are kept are read again from the events that they are made of, and
- * the run's input from its `RunStarted`. Does not own the reading; that is the loop's.
+ * What is in the log already is not stored twice: messages that are kept are read again from the events that they are made
+ * of, and the run's input and its parent from its `RunStarted`. Does not own the reading; that is the loop's.
  */
 import * as HashSet from "effect/HashSet"
 import type { Json } from "effect/Schema"
@@ -22,7 +22,7 @@ import * as Entries from "../transcript/Entries.ts"
 export const version = 3
 
 type Compacted = DurableEvent.Of<"ContextCompacted">
-type Known = Omit<RunState.RunState, "seq" | "at" | "input">
+type Known = Omit<RunState.RunState, "seq" | "at" | "input" | "parent">
 
 interface Stored extends Entries.Origin {
   readonly version: number
@@ -61,7 +61,7 @@ export const take = (
     from: openSeq > upTo ? openSeq : state.seq + 1
   })
   const { renamed, shown } = Entries.idsOf(kept)
-  const { at: _1, input, seq: _2, ...known } = state
+  const { at: _1, input, parent: _2, seq: _3, ...known } = state
   const snapshot: Stored = {
     version,
     events: RunEvent.version,
@@ -92,12 +92,15 @@ export const startOf = (event: Compacted): Start | undefined => {
     // of a turn under way only its answer still to come matters: inputs stand behind it
     transcript: { ...Transcript.empty, taken: HashSet.fromIterable(taken), calling: isDuringCall },
     startSeq: known.startSeq,
-    stateOf: ({ input }) =>
-      RunState.evolve({ ...known, seq: 0, at: 0, input: data === undefined ? input : { ...input, data } }, event)
+    stateOf: ({ input, parent }) =>
+      RunState.evolve(
+        { ...known, seq: 0, at: 0, input: data === undefined ? input : { ...input, data }, parent },
+        event
+      )
   }
 }
 
-const { at: _1, input: _2, seq: _3, ...others } = RunState.empty
+const { at: _1, input: _2, parent: _3, seq: _4, ...others } = RunState.empty
 const keys = Object.keys(others) as ReadonlyArray<keyof Known>
 
 /** A state that lacks what this version knows of one is another version's, whatever its number says. */
