@@ -56,11 +56,12 @@ export class Budget implements Below.Spender {
 
   /** The drive is over: nothing is spent any more, and but for what was spent nothing is held. */
   close(): void {
-    const spent = this.spent()
-    this.#spent = spent
+    if (this.parent !== undefined) {
+      this.#spent = this.spent()
+      this.#around?.tell(this.parent, this, this.#spent)
+    }
     this.#log = undefined
     this.#below = none
-    if (this.parent !== undefined) this.#around?.tell(this.parent, this, spent)
   }
 
   /** The run works for a call, unless that is over: whatever of a handler goes on then is on its own. */
@@ -98,7 +99,7 @@ export class Budget implements Below.Spender {
 
   /** What was spent below a call of the run that the log is about; undefined where nothing was. */
   spentIn(callId: string): Usage.Usage | undefined {
-    return sumOf(this.#below, (call) => this.#isOurs(call) && call.callId === callId)
+    return this.#below === none ? undefined : this.#spentFor((call) => this.#isOurs(call) && call.callId === callId)
   }
 
   /** The limit that forbids the next model call, if any; `more` was spent besides and is not in the log yet. */
@@ -109,6 +110,7 @@ export class Budget implements Below.Spender {
 
   /** That of a run around this one. */
   limitAround(more: Usage.Usage = Usage.zero): Reached | undefined {
+    if (this.#around === undefined) return undefined
     for (let run = this.#holder(); run !== undefined; run = run.#holder()) {
       const limits = run.#limits()
       if (limits.maxTokens === undefined && limits.maxCost === undefined) continue
@@ -156,14 +158,21 @@ export class Budget implements Below.Spender {
   /** The state, with what is spent that the log does not hold yet. */
   #counted(more?: Usage.Usage): RunState.RunState {
     const { state } = this.#log!
-    const below = this.#spentUnderWay()
+    const below = this.#below === none ? undefined : this.#spentUnderWay()
     if (below === undefined && more === undefined) return state
     const usage = Usage.add(Usage.add(state.totals.usage, below ?? Usage.zero), more ?? Usage.zero)
     return { ...state, totals: { ...state.totals, usage } }
   }
 
   #spentUnderWay(): Usage.Usage | undefined {
-    return sumOf(this.#below, (call) => this.#isUnderWay(call))
+    return this.#spentFor((call) => this.#isUnderWay(call))
+  }
+
+  /** For such calls; undefined where that is nothing. */
+  #spentFor(isAsked: (call: Pointer.Parent) => boolean): Usage.Usage | undefined {
+    let sum = Usage.zero
+    for (const below of this.#below) if (isAsked(below.call)) sum = Usage.add(sum, below.spent())
+    return Usage.total(sum) === 0 && (sum.cost ?? 0) === 0 ? undefined : sum
   }
 
   /** It has no outcome; what it spent is in the totals then. */
@@ -178,18 +187,8 @@ export class Budget implements Below.Spender {
   }
 }
 
+/** Of most runs: it costs them nothing. */
 const none: ReadonlyArray<Below.Below> = []
-
-/** What was spent below such calls; undefined where nothing was. */
-const sumOf = (
-  all: ReadonlyArray<Below.Below>,
-  isAsked: (call: Pointer.Parent) => boolean
-): Usage.Usage | undefined => {
-  if (all.length === 0) return undefined
-  let sum = Usage.zero
-  for (const below of all) if (isAsked(below.call)) sum = Usage.add(sum, below.spent())
-  return Usage.total(sum) === 0 && (sum.cost ?? 0) === 0 ? undefined : sum
-}
 
 /** That of the drive around; each provides its own to all that it runs. */
 export const Around = Context.Reference<Budget | undefined>("fiberloop/loop/Budget", { defaultValue: () => undefined })
