@@ -12,6 +12,7 @@ import type { Run } from "../../src/Run.ts"
 import * as RunStats from "../../src/run/RunStats.ts"
 import * as Usage from "../../src/run/Usage.ts"
 import * as Prices from "../../src/services/Prices.ts"
+import { ToolCall } from "../../src/services/ToolExecutor.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as Family from "../support/Family.ts"
 import * as Logs from "../support/Logs.ts"
@@ -163,6 +164,20 @@ describe("a run that works for a call", () => {
       const ended = yield* child!.result
       // beyond what the run around it had left
       assert.deepStrictEqual([ended._tag, Usage.total(ended.usage)], ["Completed", 45])
+    }))
+
+  it.effect("is none of a call that it is asked for without", () =>
+    Effect.gen(function*() {
+      const { logs, root } = yield* Family.make({
+        handler: (agent) =>
+          agent.run({ sessionId: "own", input }).pipe(
+            Effect.as("done"),
+            Effect.updateContext((context: Context.Context<never>) => Context.omit(ToolCall)(context))
+          )
+      })
+      const result = yield* root({ turns: [[{}]] })
+      assert.deepStrictEqual(parentOf((yield* logs).get("own")), [undefined])
+      assert.deepStrictEqual(result.usage, { inputTokens: 20, outputTokens: 10 })
     }))
 
   it.effect("is none of a call that is over, whatever code of its handler goes on", () =>
