@@ -40,6 +40,17 @@ describe("reading from a compaction", () => {
       Draft.compacted(5, summary(5))
     ))
   })
+
+  it("of a run that works for a call does", () => {
+    const parent = { sessionId: "around", runId: "around", callId: "1.0" }
+    isSame(Draft.log(
+      { ...Draft.started("go"), parent },
+      Draft.turnStarted(1),
+      Draft.assistant([Message.text("a long answer")]),
+      Draft.turnFinished(1),
+      Draft.compacted(3, [Message.user("summary")])
+    ))
+  })
 })
 
 describe("a snapshot", () => {
