@@ -1,7 +1,7 @@
 /** What runs spent that work for one call: a sum over runs, each once, that costs nothing more for those that are over. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Below from "../../src/loop/env/Below.ts"
-import * as Usage from "../../src/run/Usage.ts"
+import type * as Usage from "../../src/run/Usage.ts"
 import * as Logs from "../support/Logs.ts"
 import { dice } from "../support/Odd.ts"
 
