@@ -25,9 +25,9 @@ export interface Question {
 
 /**
  * `by` names who decided; the model reads `reason`. `params` are run with in place of the model's arguments; where the
- * tool does not take them, or it is none of this agent's, the call is denied with a reason that says so. `result` is what the call
- * is settled with, and its handler does not run: where the tool's success schema does not read it, or `params` are given too, the
- * call is denied the same way.
+ * tool does not take them, or it is none of this agent's, the call is denied with a reason that says so. `result` is what
+ * the call is settled with, and its handler does not run: where the tool's success schema does not read it, or `params`
+ * are given too, the call is denied the same way.
  */
 export type Answer =
   | {

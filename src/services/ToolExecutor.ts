@@ -73,9 +73,9 @@ export interface Candidate {
 
 export class ToolExecutor extends Context.Service<ToolExecutor, {
   /**
-   * Whether a person must allow this call first: the tool says so, is explicitly destructive, needs a person's result, or says
-   * nothing where `byDefault` asks. When the tool's rule fails, the call asks. Arguments that do not decode need no permission: the call
-   * will not run.
+   * Whether a person must allow this call first: the tool says so, is explicitly destructive, needs a person's result, or
+   * says nothing where `byDefault` asks. When the tool's rule fails, the call asks. Arguments that do not decode need no
+   * permission: the call will not run.
    */
   readonly needsApproval: (handlers: Handlers, call: Candidate, byDefault: boolean) => Effect.Effect<boolean>
   /** What keeps these arguments from the tool's handler, in words; `undefined` where nothing does. */
