@@ -6,26 +6,18 @@
  * Does not own when a limit is reached (`RunDecision`), which run works for which call (`open/Kin`), what those of one call spent
  * (`Below`), nor what the log says of it (`round/CallStep`).
  */
-import * as Context from "effect/Context"
 import * as Pointer from "../../run/Pointer.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import type * as RunState from "../../run/RunState.ts"
 import * as OpenCall from "../../run/state/OpenCall.ts"
 import * as RunDecision from "../../run/state/RunDecision.ts"
 import * as Usage from "../../run/Usage.ts"
-import * as ToolExecutor from "../../services/ToolExecutor.ts"
 import * as Below from "./Below.ts"
 
 /** A limit that is reached: the run's own, or that of one around it. */
 export interface Reached {
   readonly reason: RunEvent.LimitedReason
   readonly around?: Pointer.Run
-}
-
-/** The call that whatever is in a context works for; `budget` is that of its run, where this process drives it. */
-export interface Place {
-  readonly call: Pointer.Parent
-  readonly budget: Budget | undefined
 }
 
 /** Reads a log as it grows: what it holds is as of now. */
@@ -64,20 +56,17 @@ export class Budget implements Below.Spender {
     this.#below = none
   }
 
-  /** The run works for a call, unless that is over: whatever of a handler goes on then is on its own. */
-  workFor({ budget, call }: Place): void {
-    if (budget !== undefined) {
-      if (!budget.#isUnderWay(call)) return
-      budget.#belowOf(call).add(this)
+  /**
+   * The run works for a call, unless that is over: whatever of a handler goes on then is on its own. `around` is the budget of the
+   * call's run, where this process drives it.
+   */
+  workFor(call: Pointer.Parent, around: Budget | undefined): void {
+    if (around !== undefined) {
+      if (!around.#isUnderWay(call)) return
+      around.#belowOf(call).add(this)
     }
     this.parent = call
-    this.#around = budget
-  }
-
-  /** A run that began for `parent` goes on: it counts for that where it is asked for there. */
-  goOn(parent: Pointer.Parent | undefined, place: Place | undefined): void {
-    this.parent = parent
-    if (place !== undefined && this.isOf(place.call)) this.workFor(place)
+    this.#around = around
   }
 
   isOf(call: Pointer.Parent): boolean {
@@ -189,15 +178,3 @@ export class Budget implements Below.Spender {
 
 /** Of most runs: it costs them nothing. */
 const none: ReadonlyArray<Below.Below> = []
-
-/** That of the drive around; each provides its own to all that it runs. */
-export const Around = Context.Reference<Budget | undefined>("fiberloop/loop/Budget", { defaultValue: () => undefined })
-
-export const placeIn = (context: Context.Context<never>): Place | undefined => {
-  const known = Context.getOrUndefined(context, ToolExecutor.ToolCall)
-  if (known === undefined) return undefined
-  const { callId, runId, sessionId } = known
-  const call = { sessionId, runId, callId }
-  // code that an agent below the call runs besides its tools works for that call too
-  return { call, budget: Context.get(context, Around)?.find(call) }
-}

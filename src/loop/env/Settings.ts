@@ -18,9 +18,9 @@ import * as Prices from "../../services/Prices.ts"
 import * as Timeouts from "../../services/Timeouts.ts"
 import * as Tokenizer from "../../services/Tokenizer.ts"
 import * as Telemetry from "../observe/Telemetry.ts"
-import * as Budget from "./Budget.ts"
 import type * as Definition from "./Definition.ts"
 import * as HookRun from "./HookRun.ts"
+import * as Place from "./Place.ts"
 
 export interface Settings {
   readonly clock: Clock.Clock
@@ -34,7 +34,7 @@ export interface Settings {
   readonly observers: ReadonlyArray<Observers.Observer>
   readonly telemetry: Telemetry.Telemetry
   /** the call that whoever starts a drive works for */
-  readonly place: Budget.Place | undefined
+  readonly place: Place.Place | undefined
 }
 
 type Own = Pick<Definition.Definition, "limits" | "name" | "timeouts">
@@ -70,6 +70,6 @@ const make = ({ limits, name, timeouts }: Own): Effect.Effect<Settings> =>
       hooks: HookRun.byPoint(fiber.getRef(Hooks.Hooks)),
       observers: fiber.getRef(Observers.Observers),
       telemetry,
-      place: Budget.placeIn(fiber.context)
+      place: Place.of(fiber.context)
     }))
   )

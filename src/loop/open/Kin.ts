@@ -12,6 +12,7 @@ import * as Usage from "../../run/Usage.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
 import type * as Budget from "../env/Budget.ts"
 import type * as DriveRequest from "../env/DriveRequest.ts"
+import * as Place from "../env/Place.ts"
 import * as Fold from "../log/Fold.ts"
 import type * as Opening from "./Opening.ts"
 
@@ -35,8 +36,10 @@ export const tie = (
   const { begin, state } = opened
   budget.follow(opened)
   // a run that another call began, or none, is not this call's, whoever goes on with it
-  if (begin._tag === "Resume") budget.goOn(state.parent, place)
-  else if (place !== undefined) budget.workFor(place)
+  if (begin._tag === "Resume") {
+    budget.parent = state.parent
+    Place.goOn(place, budget)
+  } else if (place !== undefined) budget.workFor(place.call, place.budget)
   return state.openCalls.some(isStarted) ? recall(store, sessionId, budget, state) : Effect.void
 }
 

@@ -9,9 +9,9 @@ import type * as Runs from "../../services/Runs.ts"
 import * as Drive from "../drive/Drive.ts"
 import * as Live from "../drive/Live.ts"
 import * as Telling from "../drive/Telling.ts"
-import type * as Budget from "../env/Budget.ts"
 import type * as DriveRequest from "../env/DriveRequest.ts"
 import type * as Env from "../env/Env.ts"
+import * as Place from "../env/Place.ts"
 import * as Kin from "../open/Kin.ts"
 import * as Opening from "../open/Opening.ts"
 import * as Started from "./Started.ts"
@@ -56,8 +56,8 @@ const startNow = (
 }
 
 /** A run that lives here goes on working for the call that began it, where that is made again. */
-const attached = (run: Runs.LiveRun, place: Budget.Place | undefined): Started.Started => {
-  if (place !== undefined && run instanceof Live.Live && run.budget.isOf(place.call)) run.budget.workFor(place)
+const attached = (run: Runs.LiveRun, place: Place.Place | undefined): Started.Started => {
+  if (run instanceof Live.Live) Place.goOn(place, run.budget)
   return { run, isAttached: true }
 }
 

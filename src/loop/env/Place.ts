@@ -1,0 +1,34 @@
+/**
+ * Where code runs, as its context tells: the call that it works for, and the budget that the call's run spends of.
+ *
+ * Does not own what follows for a run that works for a call (`Budget`).
+ */
+import * as Context from "effect/Context"
+import type * as Pointer from "../../run/Pointer.ts"
+import * as ToolExecutor from "../../services/ToolExecutor.ts"
+import type * as Budget from "./Budget.ts"
+
+/** The call that whatever is there works for; `budget` is that of its run, where this process drives it. */
+export interface Place {
+  readonly call: Pointer.Parent
+  readonly budget: Budget.Budget | undefined
+}
+
+/** That of the drive around; each provides its own to all that it runs. */
+export const Around = Context.Reference<Budget.Budget | undefined>("fiberloop/loop/Budget", {
+  defaultValue: () => undefined
+})
+
+export const of = (context: Context.Context<never>): Place | undefined => {
+  const known = Context.getOrUndefined(context, ToolExecutor.ToolCall)
+  if (known === undefined) return undefined
+  const { callId, runId, sessionId } = known
+  const call = { sessionId, runId, callId }
+  // code that an agent below the call runs besides its tools works for that call too
+  return { call, budget: Context.get(context, Around)?.find(call) }
+}
+
+/** A run that began for a call goes on: it counts for that where it is asked for there. */
+export const goOn = (place: Place | undefined, run: Budget.Budget): void => {
+  if (place !== undefined && run.isOf(place.call)) run.workFor(place.call, place.budget)
+}
