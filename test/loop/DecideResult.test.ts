@@ -36,6 +36,13 @@ const answeredLog: ReadonlyArray<string> = [
   "RunCompleted"
 ]
 
+/** No handler ran, the model read what was given, once, and the log is as it must be. */
+const isByHand = Effect.fnUntraced(function*({ log, ran, read }: Suspended.Suspended) {
+  assert.deepStrictEqual(ran, [])
+  assert.deepStrictEqual(yield* read, [result])
+  assert.deepStrictEqual(RunLog.violations(yield* log), [])
+})
+
 /** A live run whose first call was answered while it asks about the second one. */
 const answeredBeside = Effect.fnUntraced(function*(hooks: ReadonlyArray<Hook>) {
   const approver = Approvals.desk()
@@ -70,9 +77,7 @@ describe("a result", () => {
       yield* approver.asked("1.0")
       yield* made.decide("1.0", { result })
       assert.strictEqual((yield* run.result)._tag, "Completed")
-      assert.deepStrictEqual(made.ran, [])
-      assert.deepStrictEqual(yield* made.read, [result])
-      assert.deepStrictEqual(RunLog.violations(yield* made.log), [])
+      yield* isByHand(made)
     }))
 
   it.effect("counts as a tool call and as a round", () =>
@@ -425,9 +430,7 @@ describe("a tool that has come to need a person's result", () => {
         assert.deepInclude(question, { callId: "1.0", needsResult: true, params: { n: 1, ...decision.params } })
         yield* other.agent.decide({ sessionId: "s", approvalId: question!.id, approved: true, result })
         yield* other.resume()
-        assert.deepStrictEqual(other.ran, [])
-        assert.deepStrictEqual(yield* other.read, [result])
-        assert.deepStrictEqual(RunLog.violations(yield* other.log), [])
+        yield* isByHand(other)
       })
   )
 
