@@ -54,10 +54,11 @@ const Call = Schema.Struct({
   })
 })
 
-const Settlement = Schema.Struct({
-  outcome: ToolOutcome.ToolOutcome,
-  originalSize: Schema.optionalKey(Schema.Finite)
-})
+/** An outcome; or the runs whose questions have to be answered before there is one. */
+const Settlement = Schema.Union([
+  Schema.Struct({ outcome: ToolOutcome.ToolOutcome, originalSize: Schema.optionalKey(Schema.Finite) }),
+  Schema.Struct({ waitsFor: Schema.Array(Schema.Struct({ sessionId: Schema.String, runId: Schema.String })) })
+])
 
 /** The agent's side. All but running a call, such as what a tool's annotations say, is as the toolkit's executor has it. */
 export const executor = (url: string) =>

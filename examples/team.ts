@@ -2,7 +2,7 @@
  * An agent that has others work for it: a sub-agent is a tool whose handler runs it. It has a session and limits of its own, and
  * its answer is a value. What it spends counts for the editor too, whose limit of tokens holds them all. The call's key is the
  * sub-agent's run: where the process dies meanwhile, the call is made again and attaches to the run that is there, which does
- * no work twice. Who stops the one stops the other.
+ * no work twice. Who stops the one stops the other, and where the one waits for a person, so does the other.
  *
  * `npm run build`, set OPENAI_API_KEY or OPENAI_BASE_URL, then `node examples/team.ts "Tides and lighthouses"`
  */
@@ -33,6 +33,7 @@ const TeamLive = Team.toLayer(Effect.map(Researcher, (researcher) => ({
   research: Effect.fnUntraced(function*({ topic }) {
     const { idempotencyKey } = yield* ToolCall
     const result = yield* researcher.run({ runId: idempotencyKey, input: topic })
+    if (result._tag === "Suspended") return yield* ToolCall.pause(result)
     // the editor reads why there are no facts
     return result._tag === "Completed" ? result.output : yield* Effect.fail(result.explain)
   }, Effect.mapError((error: RunError.RunError | string) => typeof error === "string" ? error : error.message))

@@ -35,7 +35,7 @@ const execute: ToolExecutor.ToolExecutor["Service"]["execute"] = (handlers, call
   return Effect.callback((resume) => {
     const context = Detached.contextHere()
     const limit = Context.get(context, ResultLimit)
-    const settlement = (exit: Settling.Exited) => Settling.of(tool, call.params, exit, limit)
+    const settlement = (exit: Settling.Exited) => Settling.paused(exit) ?? Settling.of(tool, call.params, exit, limit)
     const running = HandlerCall.start(handlers, tool, call, observer, context)
     if (Exit.isExit(running)) return resume(Effect.succeed(settlement(running)))
     const onExit = (exit: Settling.Exited) => resume(Effect.sync(() => settlement(exit)))

@@ -65,7 +65,8 @@ const pastLimitOf = ({ around, reason }: Of<"RunLimited">): string => {
 const suspended: Record<Of<"RunSuspended">["reason"], readonly [why: string, advice: string]> = {
   approval: [
     "waits for a person to approve a tool call",
-    "answer with decide({ sessionId, approvalId, approved }), from any process, or provide an Approver; then resume it"
+    "answer each of its approvals with decide({ sessionId, approvalId, approved }), with a result where it needs one, from any " +
+    "process, or provide an Approver; then resume it"
   ]
 }
 

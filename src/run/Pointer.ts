@@ -5,12 +5,13 @@ import * as Schema from "effect/Schema"
 export const Run = Schema.Struct({ sessionId: Schema.String, runId: Schema.String })
 export type Run = typeof Run.Type
 
+export const isSameRun = (a: Run, b: Run): boolean => a.sessionId === b.sessionId && a.runId === b.runId
+
 /** A call of a run, which other runs may work for. */
 export const Parent = Schema.Struct({ sessionId: Schema.String, runId: Schema.String, callId: Schema.String })
 export type Parent = typeof Parent.Type
 
-export const isSameCall = (a: Parent, b: Parent): boolean =>
-  a.sessionId === b.sessionId && a.runId === b.runId && a.callId === b.callId
+export const isSameCall = (a: Parent, b: Parent): boolean => isSameRun(a, b) && a.callId === b.callId
 
 /** The span of a drive, by its ids: no secrets, and what leads from a log to its traces. */
 export const Trace = Schema.Struct({ traceId: Schema.String, spanId: Schema.String })

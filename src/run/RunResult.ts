@@ -32,6 +32,8 @@ export interface Totals {
 /** A call that waits for a person: what `decide` is asked about. */
 export interface Approval {
   readonly id: string
+  /** where it is decided: of a run that works for a call of this one, that run's own */
+  readonly sessionId: string
   readonly callId: string
   readonly tool: string
   readonly params: Schema.Json
@@ -94,19 +96,32 @@ export const fromState = <A>(
         ...(end.loop === undefined ? {} : { loop: end.loop }),
         ...(end.around === undefined ? {} : { around: end.around })
       }
-    case "RunSuspended": {
-      const open = approvals(state)
-      // what stands in the end may have been answered since
-      const explain = open.length === 0 ? Explanation.decided(end) : totals.explain
-      return { ...totals, _tag: "Suspended", approvals: open, explain }
-    }
+    case "RunSuspended":
+      return waiting({ ...totals, _tag: "Suspended", approvals: [] }, end, approvals(sessionId, state))
     case "RunAborted":
       return { ...totals, _tag: "Aborted", reason: end.reason }
   }
 }
 
-/** The questions of a state that have no answer, in call order. */
-export const approvals = ({ openCalls }: RunState.RunState): ReadonlyArray<Approval> =>
+type Suspended = Extract<RunResult, { readonly _tag: "Suspended" }>
+
+/** The result of a suspended run with the questions that are open by now. */
+export const waiting = (
+  result: Suspended,
+  end: Extract<RunEvent.End, { readonly _tag: "RunSuspended" }>,
+  approvals: ReadonlyArray<Approval>
+): Suspended => ({
+  ...result,
+  approvals,
+  // what stands in the end may have been answered since
+  explain: approvals.length === 0 ? Explanation.decided(end) : Explanation.ofEnd(end)
+})
+
+/** The questions of a state that have no answer, in call order; not those of runs that its calls wait for. */
+export const approvals = (
+  sessionId: string,
+  { openCalls }: Pick<RunState.RunState, "openCalls">
+): ReadonlyArray<Approval> =>
   openCalls.flatMap((call) => {
     const { approvalId, callId, expiresAt, needsResult, phase, requestedAt, tool } = call
     if (phase !== "awaiting" || approvalId === undefined || requestedAt === undefined) return []
@@ -114,7 +129,7 @@ export const approvals = ({ openCalls }: RunState.RunState): ReadonlyArray<Appro
       ...(expiresAt === undefined ? {} : { expiresAt }),
       ...(needsResult === undefined ? {} : { needsResult })
     }
-    return [{ id: approvalId, callId, tool, params: OpenCall.asked(call), requestedAt, ...more }]
+    return [{ id: approvalId, sessionId, callId, tool, params: OpenCall.asked(call), requestedAt, ...more }]
   })
 
 /**

@@ -168,6 +168,9 @@ export const evolve = (before: RunState, event: RunEvent.Durable): RunState => {
     case "ToolStarted":
       RunRound.startCall(next, event)
       break
+    case "ToolPaused":
+      RunRound.pauseCall(next, event)
+      break
     case "ToolSettled":
       RunRound.settleCall(next, event)
       break

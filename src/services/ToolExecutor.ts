@@ -1,5 +1,5 @@
 /**
- * The contract of running one tool call: progress and exactly one outcome, never a failure.
+ * The contract of running one tool call: progress and exactly one outcome, never a failure; none while it waits for people.
  *
  * Does not own which calls run, in what order, or whether they may; the loop does.
  */
@@ -7,11 +7,13 @@ import type * as Tool from "effect/ai/Tool"
 import type * as Toolkit from "effect/ai/Toolkit"
 import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
-import type * as Effect from "effect/Effect"
+import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
 import type * as Message from "../run/Message.ts"
+import type * as Pointer from "../run/Pointer.ts"
 import type * as ToolOutcome from "../run/ToolOutcome.ts"
 import type * as Usage from "../run/Usage.ts"
+import { Pausing } from "./Pausing.ts"
 
 /**
  * What a handler may ask about its own call: declare `dependencies: [ToolCall]` on the tool and `yield* ToolCall` in the
@@ -24,11 +26,20 @@ export class ToolCall extends Context.Service<ToolCall, {
   readonly callId: string
   /** the same on every try at this call, unique among all sessions: give it to whatever must not happen twice */
   readonly idempotencyKey: string
-  /** tries at this call, from 1; more than 1 where a process died in the one before */
+  /** tries at this call, from 1; more than 1 where a process died in the one before, or it paused */
   readonly attempt: number
   /** the run's `data` */
   readonly data: Schema.Json | undefined
-}>()("fiberloop/ToolCall") {}
+}>()("fiberloop/ToolCall") {
+  /**
+   * Ends the handler, whose call waits for people with these runs, results that are `Suspended`: the run around it ends
+   * `Suspended` too, unless it has other calls to run first, and lists their questions. Once it is resumed the handler is
+   * called again, with the same `idempotencyKey`.
+   */
+  static readonly pause = (
+    ...runs: readonly [Pointer.Run, ...ReadonlyArray<Pointer.Run>]
+  ): Effect.Effect<never> => Effect.die(new Pausing(runs))
+}
 
 /** A toolkit whose handlers are resolved. */
 export interface Handlers extends Toolkit.WithHandler<Record<string, Tool.Any>> {
@@ -56,6 +67,11 @@ export interface Settlement {
   readonly originalSize?: number
   /** what the call spent elsewhere: runs of this process that work for it are counted without it */
   readonly usage?: Usage.Usage
+}
+
+/** The call has no outcome yet: it is made again when its run is resumed, by when people may have answered what these runs ask. */
+export interface Paused {
+  readonly waitsFor: ReadonlyArray<Pointer.Run>
 }
 
 /** A result as the model reads it; `originalSize` as a settlement's. */
@@ -91,8 +107,8 @@ export class ToolExecutor extends Context.Service<ToolExecutor, {
   readonly isRepeatable: (handlers: Handlers, name: string) => boolean
   /**
    * Runs one call: decodes its arguments, limits its time, encodes and truncates its result. Every failure and defect of
-   * the handler is an outcome. Interrupting it interrupts the handler, waits for it at most the grace period, and then
-   * leaves it behind.
+   * the handler is an outcome; one that waits for other runs has none. Interrupting it interrupts the handler, waits for it at
+   * most the grace period, and then leaves it behind.
    */
-  readonly execute: (handlers: Handlers, call: Call, observer: Observer) => Effect.Effect<Settlement>
+  readonly execute: (handlers: Handlers, call: Call, observer: Observer) => Effect.Effect<Settlement | Paused>
 }>()("fiberloop/services/ToolExecutor") {}

@@ -1,6 +1,7 @@
 /** What must hold of a session whose process was killed, before and after it goes on. Pure. */
 import * as Cause from "effect/Cause"
 import type * as RunEvent from "../run/RunEvent.ts"
+import * as OpenCall from "../run/state/OpenCall.ts"
 import * as LogRules from "./LogRules.ts"
 
 /** Something that a tool did in the world. */
@@ -44,7 +45,8 @@ export const lost = (events: Log, log: Log): ReadonlyArray<string> =>
 
 /** The key of a call as its handler gets it. */
 const isOf = (event: { readonly runId: string; readonly callId: string }) => (done: Done) =>
-  done.key.endsWith(`/${encodeURIComponent(event.runId)}/${encodeURIComponent(event.callId)}`)
+  done.key.endsWith(`/${encodeURIComponent(event.runId)}/${encodeURIComponent(event.callId)}`) ||
+  done.key === OpenCall.idempotencyKey(event.runId, event.runId, event.callId)
 
 const effectsWithoutIntent = (log: Log, effects: Effects = []) =>
   effects

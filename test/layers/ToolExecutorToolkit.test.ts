@@ -120,6 +120,7 @@ const execute = Effect.fnUntraced(function*(
       leftBehind: (outcome) => Effect.sync(() => leftBehind.push(outcome))
     }
   )
+  if (!("outcome" in settlement)) return assert.fail("it has no outcome")
   return { settlement, outcome: settlement.outcome, progress, leftBehind }
 })
 
@@ -794,10 +795,10 @@ it.effect.each<readonly [string, ToolExecutor.Handlers["handle"], string]>([
   Effect.gen(function*() {
     const handlers: ToolExecutor.Handlers = { tools: kit.tools, handle }
     const identity = { sessionId: "s", runId: "r", callId: "1.0", idempotencyKey: "k", attempt: 1, data: undefined }
-    const { outcome } = yield* ToolExecutorToolkit.make.execute(
+    const settlement = yield* ToolExecutorToolkit.make.execute(
       handlers,
       { name: "plain", params: { n: 1 }, timeout: Duration.seconds(1), identity },
       { progress: () => Effect.void, leftBehind: () => Effect.void }
     )
-    assert.deepStrictEqual(outcome, failed(words))
+    assert.deepStrictEqual(settlement, { outcome: failed(words) })
   }))

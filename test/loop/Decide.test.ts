@@ -126,6 +126,7 @@ describe("the questions that wait", () => {
       const [one, two] = RunLog.only(yield* made.log, "ApprovalRequested")
       const questions = [one!, two!].map(({ approvalId, at, callId, params, tool }) => ({
         id: approvalId,
+        sessionId: "s",
         callId,
         tool,
         params,

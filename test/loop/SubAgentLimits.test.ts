@@ -20,7 +20,7 @@ import * as TestStore from "../support/TestStore.ts"
 const prices = Prices.table({ "scripted/scripted": { input: 1_000_000, output: 3_000_000 } })
 const priced = Effect.provideService(Prices.Prices, prices)
 
-const child = "root/root/1.0"
+const child = "root//1.0"
 
 /** So many turns that have one run each, which does nothing but answer. */
 const turns = (n: number): ReadonlyArray<ReadonlyArray<Family.Plan>> => Array.from({ length: n }, () => [{}])

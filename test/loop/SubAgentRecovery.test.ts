@@ -28,14 +28,7 @@ const die = Effect.fnUntraced(function*(plan: Family.Plan, handler: Family.Handl
   })
   yield* agent.start({ runId: "root", input: JSON.stringify(plan) })
   yield* gate.started
-  const left = yield* TestStore.make()
-  for (const { sessionId } of yield* store.service.list()) {
-    const lines = yield* Stream.runCollect(SessionLines.toLines(sessionId)).pipe(Effect.provide(store.layer))
-    yield* SessionLines.fromLines(Stream.fromIterable(lines)).pipe(
-      Effect.provideService(SessionStore.SessionStore, left.service)
-    )
-  }
-  return left
+  return yield* Family.leftBy(store)
 })
 
 describe("a process that dies while a run works for a call", () => {
@@ -128,7 +121,7 @@ describe("a process that dies while a run works for a call", () => {
         (agent, plan) => Effect.as(agent.run({ input: JSON.stringify(plan) }), "done")
       )
       const { agent, logs } = yield* Family.make({ store })
-      yield* agent.run({ runId: "root/root/1.0", input: "{}" })
+      yield* agent.run({ runId: "root//1.0", input: "{}" })
       yield* agent.resumeRun({ sessionId: "root" })
       assert.deepStrictEqual(settled(yield* logs), [["OutcomeUnknown", undefined]])
     }))
@@ -144,7 +137,7 @@ it.effect("a run that lives still when its call is made again counts for that, a
       isDown && events.some(({ _tag, runId }) => runId === "root" && _tag === "ToolSettled")
         ? Effect.fail(TestStore.unavailable)
         : store
-    const key = "root/root/1.0"
+    const key = "root//1.0"
     const { agent, logs } = yield* Family.make({
       store: base,
       answer: (request) =>
@@ -178,7 +171,7 @@ it.effect("a run that lives still when its call is made again counts for that, a
 it.effect("a run that somebody resumed by hand counts for its call where that is made again meanwhile", () =>
   Effect.gen(function*() {
     const gate = yield* ScriptedModel.makeGate
-    const key = "root/root/1.0"
+    const key = "root//1.0"
     const store = yield* die({ turns: [[{ turns: [[{}], [{ first: "hangs" }]] }]] })
     const { agent, logs } = yield* Family.make({
       store,

@@ -51,7 +51,14 @@ describe("a result", () => {
     )
     assert.deepInclude(result, {
       _tag: "Suspended",
-      approvals: [{ id: "1.1", callId: "1.1", tool: "pay", params: { amount: 3 }, requestedAt: 4 }]
+      approvals: [{
+        id: "1.1",
+        sessionId: "session-1",
+        callId: "1.1",
+        tool: "pay",
+        params: { amount: 3 },
+        requestedAt: 4
+      }]
     })
   })
 

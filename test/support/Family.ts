@@ -21,8 +21,9 @@ import type * as RunPolicy from "../../src/run/RunPolicy.ts"
 import * as Usage from "../../src/run/Usage.ts"
 import type * as ContextManager from "../../src/services/ContextManager.ts"
 import type * as Model from "../../src/services/Model.ts"
-import type * as SessionStore from "../../src/services/SessionStore.ts"
+import * as SessionStore from "../../src/services/SessionStore.ts"
 import { ToolCall } from "../../src/services/ToolExecutor.ts"
+import * as SessionLines from "../../src/SessionLines.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as RunLog from "./RunLog.ts"
 import * as TestStore from "./TestStore.ts"
@@ -31,8 +32,8 @@ import * as TestStore from "./TestStore.ts"
 export interface Plan {
   readonly turns?: ReadonlyArray<ReadonlyArray<Plan>>
   readonly limits?: RunPolicy.LimitsInput
-  /** the tool by which it is asked for; `order` says nothing of itself, the others are idempotent */
-  readonly by?: "ask" | "order"
+  /** the tool by which it is asked for; `order` says nothing of itself, the others are idempotent; `buy` needs a person's yes */
+  readonly by?: "ask" | "order" | "buy"
   /** what each of its model calls takes in; 5 more come out */
   readonly input?: number
   /** what its model does in place of its first turn */
@@ -48,7 +49,8 @@ const options = {
 
 export const kit = Toolkit.make(
   Tool.make("ask", options).annotate(Tool.Idempotent, true),
-  Tool.make("order", options)
+  Tool.make("order", options),
+  Tool.make("buy", options).annotate(Tool.Idempotent, true).setNeedsApproval(true)
 )
 
 export const planOf = ({ messages }: Model.ModelRequest): Plan => {
@@ -79,7 +81,12 @@ export type Handler = (
 export const run: Handler = (client, plan, { idempotencyKey }) =>
   Effect.flatMap(
     client.run({ runId: idempotencyKey, input: JSON.stringify(plan), limits: plan.limits ?? {} }),
-    (result) => result._tag === "Completed" ? Effect.succeed(result.text) : Effect.fail({ message: result.explain })
+    (result) =>
+      result._tag === "Completed"
+        ? Effect.succeed(result.text)
+        : result._tag === "Suspended"
+        ? ToolCall.pause(result)
+        : Effect.fail({ message: result.explain })
   )
 
 export interface Options {
@@ -97,7 +104,7 @@ export const handlers = (handler: Handler, client: Effect.Effect<Client>) => {
       const agent = yield* client
       return yield* Effect.mapError(handler(agent, JSON.parse(plan) as Plan, yield* ToolCall), ({ message }) => message)
     })
-  return kit.toLayer({ ask: work, order: work })
+  return kit.toLayer({ ask: work, order: work, buy: work })
 }
 
 /** The agent, over whatever store and executor there are; its model remembers what it was asked. */
@@ -135,6 +142,18 @@ export const make = Effect.fnUntraced(function*(given: Options = {}) {
     logs: logsOf(store.service),
     root: (plan: Plan) => agent.run({ runId: "root", input: JSON.stringify(plan), limits: plan.limits ?? {} })
   }
+})
+
+/** What a process leaves that dies now: a store with what is in this one. */
+export const leftBy = Effect.fnUntraced(function*(store: TestStore.TestStore) {
+  const left = yield* TestStore.make()
+  for (const { sessionId } of yield* store.service.list()) {
+    const lines = yield* Stream.runCollect(SessionLines.toLines(sessionId)).pipe(Effect.provide(store.layer))
+    yield* SessionLines.fromLines(Stream.fromIterable(lines)).pipe(
+      Effect.provideService(SessionStore.SessionStore, left.service)
+    )
+  }
+  return left
 })
 
 type Log = ReadonlyArray<RunEvent.Durable>
@@ -178,10 +197,14 @@ const runsOf = (logs: ReadonlyMap<string, Log>) =>
 
 type Runs = ReturnType<typeof runsOf>
 
-const spentBy = (runs: Runs, { log, runId, sessionId }: Runs[number]): Usage.Usage =>
-  runs
-    .filter(({ parent }) => parent?.sessionId === sessionId && parent.runId === runId)
+const spentBy = (runs: Runs, { log, runId, sessionId }: Runs[number]): Usage.Usage => {
+  const settled = RunLog.only(log, "ToolSettled").map(({ callId }) => callId)
+  // what a call spent that waits is told once that has its outcome
+  const isTold = (callId: string) => log.findLast(RunEvent.isEnd)?._tag !== "RunSuspended" || settled.includes(callId)
+  return runs
+    .filter(({ parent }) => parent?.sessionId === sessionId && parent.runId === runId && isTold(parent.callId))
     .reduce((sum, other) => Usage.add(sum, spentBy(runs, other)), ownOf(log))
+}
 
 /** What is wrong with logs: a rule is broken, or the total of a run is not its own and those of the runs that worked for it. */
 export const violations = (logs: ReadonlyMap<string, Log>, mayBeOpen = false): ReadonlyArray<string> => {

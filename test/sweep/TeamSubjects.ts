@@ -13,8 +13,21 @@ import * as Family from "../support/Family.ts"
 const plans: Readonly<Record<string, Family.Plan>> = {
   "calls that may be made again, two deep": { turns: [[{ turns: [[{}], [{}]] }]] },
   "calls that may not be made again, two deep": { turns: [[{ by: "order", turns: [[{ by: "order" }]] }]] },
+  "calls that wait for people, two deep": { turns: [[{ turns: [[{ by: "order", turns: [[{ by: "buy" }]] }]] }, {}]] },
   "calls at once": { turns: [[{ turns: [[{}]] }, { by: "order" }, {}], [{}]] }
 }
+
+/** A process in which people answer at once, and go on until nobody is asked any more. */
+const played = (agent: Family.Client, sessionId: string, input: string) =>
+  Effect.gen(function*() {
+    let result = yield* agent.run({ runId: "root", sessionId, input })
+    while (result._tag === "Suspended") {
+      for (const { id, sessionId } of result.approvals) {
+        yield* agent.decide({ sessionId, approvalId: id, approved: true })
+      }
+      result = yield* agent.resumeRun({ sessionId })
+    }
+  })
 
 /** The agent, which has told the right totals whenever it has answered. */
 const checked = (agent: Family.Client, store: SessionStore.SessionStore["Service"]): Family.Client => ({
@@ -37,7 +50,8 @@ export const subjects: CrashSweep.Subjects = Object.fromEntries(
       ),
       layer: Layer.provideMerge(member.layer, Layer.effect(SessionStore.SessionStore, SessionStore.SessionStore)),
       store: SessionStoreSqlite.layer({ filename: join(folder, "sessions.db") }),
-      input: { runId: "root", sessionId, input: JSON.stringify(plan) }
+      input: { runId: "root", sessionId, input: JSON.stringify(plan) },
+      play: (agent) => played(agent, sessionId, JSON.stringify(plan))
     })
   }])
 )

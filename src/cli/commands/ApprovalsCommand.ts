@@ -30,7 +30,9 @@ const list = Effect.fnUntraced(function*(
   let count = 0
   for (const { info, store } of yield* sessions(place, session)) {
     const { sessionId, title } = info
-    const approvals = yield* Effect.mapError(Deciding.waiting(store, sessionId), Messages.refusal)
+    const all = yield* Effect.mapError(Deciding.waiting(store, sessionId), Messages.refusal)
+    // what is asked below a session that is not named stands with the session that asks it
+    const approvals = session === undefined ? all.filter((approval) => approval.sessionId === sessionId) : all
     if (approvals.length === 0) continue
     count += approvals.length
     const waiting = { sessionId, title, approvals, agent: yield* SessionAgent.foreign({ info, store }) }

@@ -78,7 +78,7 @@ const show = Effect.fnUntraced(function*(
   )
 })
 
-/** The messages with the results that a new message would give calls which never started; a started one may go on. */
+/** The messages with the results that a new message would give calls which nothing works on; a started one may go on. */
 const superseded = (transcript: Transcript.Transcript, { at, openCalls, runId = "", seq }: RunState.RunState) =>
   openCalls.filter(({ phase }) => phase !== "started").reduce(
     (before, call) =>
@@ -91,7 +91,7 @@ const superseded = (transcript: Transcript.Transcript, { at, openCalls, runId = 
         turn: call.turn,
         callId: call.callId,
         tool: call.tool,
-        outcome: Unsettled.ofUnstarted(call, "superseded"),
+        outcome: Unsettled.ofIdle(call, "superseded"),
         duration: 0
       }),
     transcript

@@ -60,7 +60,11 @@ const decide = Effect.fnUntraced(function*(
   const agent = yield* agentOf(place, kept.store)
   const refused = Effect.mapError(refusal(sessionId))
   const waiting = yield* refused(agent.approvals(sessionId))
-  const known = waiting.find(({ callId, id }) => approval === undefined || approval === id || approval === callId)
+  // what is asked below the session goes by its whole id
+  const known = waiting.find((one) => {
+    const isOwn = one.sessionId === sessionId && approval === one.callId
+    return approval === undefined || approval === one.id || isOwn
+  })
   if (approval === undefined && waiting.length > 1) return yield* several(options, sessionId, waiting)
   if (approval === undefined && known === undefined) {
     return yield* badInput(`session ${JSON.stringify(sessionId)} has no call that waits for an approval`)
@@ -72,12 +76,18 @@ const decide = Effect.fnUntraced(function*(
     ...(params === undefined ? {} : { params }),
     ...(result === undefined ? {} : { result })
   }
-  yield* refused(agent.decide({ sessionId, approvalId, approved, ...said }))
+  yield* refused(agent.decide({ sessionId: known?.sessionId ?? sessionId, approvalId, approved, ...said }))
 
   const resume = Invocation.of("resume", [sessionId], [...place.flags, ...(yield* SessionModel.flagsOf(kept))])
   const inProgram = `Go on with it in its program: ${InProgram.resume(sessionId)}`
   if (place.json) {
-    const line = JSON.stringify({ sessionId, approvalId, tool: known?.tool, approved, ...said })
+    const line = JSON.stringify({
+      sessionId: known?.sessionId ?? sessionId,
+      approvalId,
+      tool: known?.tool,
+      approved,
+      ...said
+    })
     yield* Print.print(`${TerminalText.json(line)}\n`)
   } else {
     const call = known === undefined ? TerminalText.line(approvalId) : ToolLine.call(known.tool, params ?? known.params)
@@ -118,8 +128,13 @@ const several = Effect.fnUntraced(function*(
 ) {
   const { stderr } = yield* Output
   const now = yield* Clock.currentTimeMillis
-  yield* stderr.write(waiting.flatMap((one) => RenderApprovals.question(one, now)).map((line) => `${line}\n`).join(""))
-  const command = Invocation.of(approved ? "approve" : "deny", [sessionId, waiting[0]!.callId], place.flags)
+  yield* stderr.write(
+    waiting.flatMap((one) => RenderApprovals.question(one, now, sessionId)).map((line) => `${line}\n`).join("")
+  )
+  const command = Invocation.of(approved ? "approve" : "deny", [
+    sessionId,
+    RenderApprovals.nameIn(waiting[0]!, sessionId)
+  ], place.flags)
   return yield* new Refusal({
     line: `${count(waiting.length, "call")} wait for an approval, name one of them: ${command}`,
     code: codes.usage

@@ -60,7 +60,7 @@ const importLines = Effect.fnUntraced(function*(
       Fold.fold(store, info.sessionId, Fold.nothing),
       () => Fold.nothing
     )
-    const decided = state.openCalls.filter(({ decision, phase }) => decision?.approved === true && phase !== "started")
+    const decided = state.openCalls.filter((call) => call.decision?.approved === true && !OpenCall.hasStarted(call))
     const [allowed, answered] = [
       decided.filter((call) => !OpenCall.isAnswered(call)),
       decided.filter(OpenCall.isAnswered)

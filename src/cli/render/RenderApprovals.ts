@@ -22,17 +22,19 @@ export const lines = ({ agent, approvals, sessionId, title }: Waiting, now: numb
   [
     `${TerminalText.line(sessionId)}  ${TerminalText.line(title)}`.trimEnd(),
     ...(agent === undefined ? [] : [`  for the program of the agent ${TerminalText.line(JSON.stringify(agent))}`]),
-    ...approvals.flatMap((approval) => question(approval, now))
+    ...approvals.flatMap((approval) => question(approval, now, sessionId))
   ].map((line) => `${line}\n`).join("")
 
+/** What a question is called by in a session: one that is asked below it by its whole id. */
+export const nameIn = ({ callId, id, ...approval }: RunResult.Approval, sessionId: string): string =>
+  approval.sessionId === sessionId ? callId : id
+
 /** `  1.0  refund amount=5  asked 3 min ago` */
-export const question = (
-  { callId, expiresAt, needsResult, params, requestedAt, tool }: RunResult.Approval,
-  now: number
-): ReadonlyArray<string> => {
+export const question = (approval: RunResult.Approval, now: number, sessionId: string): ReadonlyArray<string> => {
+  const { expiresAt, needsResult, params, requestedAt, tool } = approval
   const asked = `asked ${RenderSessions.age(now - requestedAt)}`
   const expiry = expiresAt === undefined ? "" : `, expires in ${duration(Math.max(0, expiresAt - now))}`
-  const [line, ...whole] = call({ callId, params, tool })
+  const [line, ...whole] = call({ callId: nameIn(approval, sessionId), params, tool })
   const needs = needsResult === true ? ", needs a result" : ""
   return [`${line}  ${asked}${expiry}${needs}`, ...whole]
 }
@@ -48,7 +50,7 @@ export const call = (
 
 /** A line of JSON for each question, that names its session. */
 export const json = ({ approvals, sessionId }: Waiting): string =>
-  approvals.map((approval) => `${TerminalText.json(JSON.stringify({ sessionId, ...approval }))}\n`).join("")
+  approvals.map((approval) => `${TerminalText.json(JSON.stringify(approval))}\n`).join("")
 
 /** An answer to a question about a call of `tool`, where that is known. */
 export const resolved = (

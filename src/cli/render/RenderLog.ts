@@ -66,6 +66,10 @@ const show = (look: Look, state: State, event: RunEvent.Durable): Step => {
       ])
     case "ToolStarted":
       return [opened(state, event.callId, event.tool, event.params), ""]
+    case "ToolPaused":
+      return say(state, "line", [
+        paint.yellow(`? ${ToolLine.call(event.tool, state.open.get(event.callId)?.params)} ${waitsFor(event)}`)
+      ])
     case "ToolSettled":
       return settleCall(look, state, event)
     case "InputReceived":
@@ -156,6 +160,11 @@ const settleCall = (look: Look, state: State, event: DurableEvent.Of<"ToolSettle
     ...(look.isFull && isCut ? below(look, ToolResult.whole(ToolResult.text(params!))) : []),
     ...below(look, ToolResult.below(line, event, look.isFull))
   ])
+}
+
+const waitsFor = ({ waitsFor }: DurableEvent.Of<"ToolPaused">): string => {
+  const sessions = waitsFor.map(({ sessionId }) => TerminalText.line(sessionId)).join(", ")
+  return `waits for what is asked in ${sessions}`
 }
 
 const below = (look: Look, lines: ReadonlyArray<string>): ReadonlyArray<string> =>

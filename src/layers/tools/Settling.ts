@@ -11,6 +11,7 @@ import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import type * as Schema from "effect/Schema"
 import type * as ToolOutcome from "../../run/ToolOutcome.ts"
+import * as Pausing from "../../services/Pausing.ts"
 import type * as ToolExecutor from "../../services/ToolExecutor.ts"
 import * as PlainJson from "./PlainJson.ts"
 import * as ToolCodecs from "./ToolCodecs.ts"
@@ -18,6 +19,12 @@ import { truncate } from "./Truncation.ts"
 
 /** How a handler ends; one behind a `handle` may do so without a result. */
 export type Exited = Exit.Exit<ToolCodecs.Result | undefined, unknown>
+
+/** A call that waits for other runs, where its handler says so. */
+export const paused = (exit: Exited): ToolExecutor.Paused | undefined => {
+  const waitsFor = Exit.isFailure(exit) ? Pausing.waitsFor(exit.cause) : undefined
+  return waitsFor === undefined ? undefined : { waitsFor }
+}
 
 /** What is settled of a call of `tool` with `params`; what is longer than `limit` characters is cut. */
 export const of = (tool: Tool.Any, params: Schema.Json, exit: Exited, limit: number): ToolExecutor.Settlement => {

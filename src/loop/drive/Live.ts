@@ -10,7 +10,8 @@ import * as Canonical from "../../run/Canonical.ts"
 import type * as RunError from "../../run/RunError.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import type * as RunInput from "../../run/RunInput.ts"
-import type * as RunResult from "../../run/RunResult.ts"
+import * as RunResult from "../../run/RunResult.ts"
+import type * as RunState from "../../run/RunState.ts"
 import * as Grace from "../../services/Grace.ts"
 import type * as Runs from "../../services/Runs.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
@@ -19,6 +20,7 @@ import type * as DriveRequest from "../env/DriveRequest.ts"
 import type * as Env from "../env/Env.ts"
 import * as Inbox from "../env/Inbox.ts"
 import * as Feed from "../log/Feed.ts"
+import * as Questions from "../log/Questions.ts"
 import type * as Observing from "../observe/Observing.ts"
 import * as Answering from "../round/Answering.ts"
 
@@ -47,6 +49,8 @@ export class Live implements Runs.LiveRun {
   env: Env.Env | undefined
   /** the first reason to cut the run off */
   stopped: Stop | undefined
+  /** where it is suspended with calls that wait for other runs: how it stands */
+  waiting: RunState.RunState | undefined
   /** interrupts the part of the drive under way */
   interrupt: (() => void) | undefined
   readonly #store: SessionStore.SessionStore["Service"]
@@ -80,8 +84,19 @@ export class Live implements Runs.LiveRun {
     return this.feed.events
   }
 
+  /** With the questions that keep it from going on, those of other runs as they are when this is asked for. */
   get result() {
-    return Deferred.await(this.ended)
+    return Effect.flatMapEager(Deferred.await(this.ended), (result) => this.#whole(result))
+  }
+
+  #whole(result: RunResult.RunResult<unknown>): Effect.Effect<RunResult.RunResult<unknown>, RunError.RunError> {
+    const { waiting } = this
+    if (result._tag !== "Suspended" || waiting?.end?._tag !== "RunSuspended") return Effect.succeed(result)
+    const { end } = waiting
+    return Effect.map(
+      Questions.of(this.#store, this.sessionId, waiting),
+      (approvals) => RunResult.waiting(result, end, approvals)
+    )
   }
 
   isOver() {
@@ -145,7 +160,7 @@ export class Live implements Runs.LiveRun {
   }
 
   #over(): Effect.Effect<void> {
-    return this.isOver() ? Effect.void : Effect.asVoid(Effect.exit(this.result))
+    return this.isOver() ? Effect.void : Effect.asVoid(Effect.exit(Deferred.await(this.ended)))
   }
 }
 

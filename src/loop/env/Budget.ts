@@ -123,7 +123,7 @@ export class Budget implements Below.Spender {
 
   /** The budget of a run, where it is this one or one around it. */
   find(run: Pointer.Run): Budget | undefined {
-    return run.sessionId === this.sessionId && run.runId === this.runId ? this : this.#around?.find(run)
+    return Pointer.isSameRun(run, this) ? this : this.#around?.find(run)
   }
 
   /** The run around it, for as long as the call between them is under way. */

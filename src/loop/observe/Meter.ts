@@ -95,6 +95,9 @@ class Meter implements Sink.Sink {
       case "ToolStarted":
         this.#running.add(event.callId)
         return undefined
+      case "ToolPaused":
+        this.#running.delete(event.callId)
+        return undefined
       case "ToolSettled": {
         const tool = settled(this.#drive, event)
         tool.count(1, this.#target)

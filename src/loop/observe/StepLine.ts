@@ -83,6 +83,11 @@ const says: { readonly [Tag in RunEvent.RunEvent["_tag"]]?: Say<Extract<RunEvent
     outcome: outcome._tag,
     ms: duration
   }),
+  ToolPaused: ({ duration, tool, waitsFor }, { drive }) => ({
+    tool: Sink.toolName(drive, tool),
+    waits: waitsFor.length,
+    ms: duration
+  }),
   ApprovalRequested: ({ approvalId, tool }, { drive }) => ({ approval: approvalId, tool: Sink.toolName(drive, tool) }),
   ApprovalResolved: (event) => ({ approval: event.approvalId, answer: OpenCall.wordOf(event) }),
   ContextCompacted: ({ after, before, strategy }) => ({ compacted: strategy, before, after }),

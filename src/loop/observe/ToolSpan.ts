@@ -1,5 +1,5 @@
 /**
- * The span of one tool call, from its handler's start to its outcome, hooks behind it included.
+ * The span of one tool call, from its handler's start to its outcome, hooks behind it included, or to its pause.
  *
  * Does not own what a span that breaks does to the call (`Spans`), nor spans below it (`Shield`).
  */
@@ -15,7 +15,7 @@ interface Subject {
   readonly call: OpenCall.OpenCall
 }
 
-const execution: Spans.Kind<Subject, ToolOutcome.ToolOutcome> = {
+const execution: Spans.Kind<Subject, ToolOutcome.ToolOutcome | undefined> = {
   nameOf: ({ call }) => `execute_tool ${call.tool}`,
   kind: "internal",
   introduce: (span, { call, env: { journal, sessionId } }, hasContent) => {
@@ -29,7 +29,8 @@ const execution: Spans.Kind<Subject, ToolOutcome.ToolOutcome> = {
     if (hasContent) span.attribute(Conventions.toolCallArguments, JSON.stringify(OpenCall.final(call)))
   },
   describe: (span, _, outcome, hasContent) => {
-    span.attribute(Conventions.outcome, outcome._tag)
+    span.attribute(Conventions.outcome, outcome?._tag ?? "Paused")
+    if (outcome === undefined) return undefined
     if (hasContent && "result" in outcome) span.attribute(Conventions.toolCallResult, JSON.stringify(outcome.result))
     if (outcome._tag === "Succeeded") return undefined
     span.attribute(Conventions.errorType, outcome._tag)
@@ -41,5 +42,5 @@ const execution: Spans.Kind<Subject, ToolOutcome.ToolOutcome> = {
 export const around = (
   env: Subject["env"],
   call: OpenCall.OpenCall,
-  self: Effect.Effect<ToolOutcome.ToolOutcome>
-): Effect.Effect<ToolOutcome.ToolOutcome> => Spans.around(execution, { env, call }, self)
+  self: Effect.Effect<ToolOutcome.ToolOutcome | undefined>
+): Effect.Effect<ToolOutcome.ToolOutcome | undefined> => Spans.around(execution, { env, call }, self)

@@ -40,12 +40,12 @@ export const tie = (
     budget.parent = state.parent
     Place.goOn(place, budget)
   } else if (place !== undefined) budget.workFor(place.call, place.budget)
-  return state.openCalls.some(isStarted) ? recall(store, sessionId, budget, state) : Effect.void
+  return state.openCalls.some(OpenCall.hasStarted) ? recall(store, sessionId, budget, state) : Effect.void
 }
 
 /**
- * The runs that worked for calls which a drive that died left without an outcome: those that have the calls' keys for their ids,
- * in the same store.
+ * The runs that worked for calls which began and have no outcome: those that a call paused for, and those that have the calls' keys
+ * for their ids, in the same store.
  */
 export const recall = Effect.fnUntraced(function*(
   store: Store,
@@ -54,31 +54,37 @@ export const recall = Effect.fnUntraced(function*(
   { openCalls, runId }: RunState.RunState
 ): Effect.fn.Return<void, SessionStore.StoreError> {
   if (runId === undefined) return
-  for (const { callId } of openCalls.filter(isStarted)) {
-    const call = { sessionId, runId, callId }
-    const usage = yield* spentFor(store, call)
-    const key = keyOf(call)
-    if (usage !== undefined) budget.tell(call, { sessionId: key, runId: key }, usage)
+  for (const open of openCalls.filter(OpenCall.hasStarted)) {
+    const call = { sessionId, runId, callId: open.callId }
+    for (const run of runsOf(call, open)) {
+      const usage = yield* spentFor(store, call, run)
+      if (usage !== undefined) budget.tell(call, run, usage)
+    }
   }
 })
 
-/** What the run spent that has the call's key for its id, with those below it that were cut off with it. */
+/** What a run spent that works for the call, with those below it that were cut off with it, or wait with it. */
 const spentFor = Effect.fnUntraced(function*(
   store: Store,
-  call: Pointer.Parent
+  call: Pointer.Parent,
+  { runId, sessionId }: Pointer.Run
 ): Effect.fn.Return<Usage.Usage | undefined, SessionStore.StoreError> {
-  const key = keyOf(call)
-  const state = yield* Fold.run(store, key, key)
+  const state = yield* Fold.run(store, sessionId, runId)
   if (state?.parent === undefined || !Pointer.isSameCall(state.parent, call)) return undefined
   let { usage } = state.totals
-  for (const { callId } of state.openCalls.filter(isStarted)) {
-    const below: Usage.Usage | undefined = yield* spentFor(store, { sessionId: key, runId: key, callId })
-    if (below !== undefined) usage = Usage.add(usage, below)
+  for (const open of state.openCalls.filter(OpenCall.hasStarted)) {
+    const below = { sessionId, runId, callId: open.callId }
+    for (const run of runsOf(below, open)) {
+      const more: Usage.Usage | undefined = yield* spentFor(store, below, run)
+      if (more !== undefined) usage = Usage.add(usage, more)
+    }
   }
   return usage
 })
 
-const keyOf = ({ callId, runId, sessionId }: Pointer.Parent): string =>
-  OpenCall.idempotencyKey(sessionId, runId, callId)
-
-const isStarted = ({ phase }: OpenCall.OpenCall): boolean => phase === "started"
+/** Where to look for runs that work for a call, each once. */
+const runsOf = (call: Pointer.Parent, { waitsFor = [] }: OpenCall.OpenCall): ReadonlyArray<Pointer.Run> => {
+  const key = OpenCall.idempotencyKey(call.sessionId, call.runId, call.callId)
+  const byKey = { sessionId: key, runId: key }
+  return waitsFor.some((run) => Pointer.isSameRun(run, byKey)) ? waitsFor : [...waitsFor, byKey]
+}

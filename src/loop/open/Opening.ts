@@ -7,6 +7,7 @@
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as Canonical from "../../run/Canonical.ts"
+import * as Pointer from "../../run/Pointer.ts"
 import * as RunError from "../../run/RunError.ts"
 import * as RunState from "../../run/RunState.ts"
 import * as RunStatus from "../../run/RunStatus.ts"
@@ -18,7 +19,7 @@ import * as Fold from "../log/Fold.ts"
 export interface Ready extends Fold.Folded {
   readonly _tag: "Ready"
   readonly session: SessionStore.Session
-  /** a start that finds its run cut short by a crash goes on with it */
+  /** a start that finds its run cut short by a crash goes on with it, as does the call that the run stopped with */
   readonly begin: DriveRequest.Begin
   /** `seq` of the first event that is this request's to see */
   readonly from: number
@@ -28,18 +29,20 @@ export type Opened = Ready | { readonly _tag: "Replay"; readonly past: Fold.Past
 
 type Store = SessionStore.SessionStore["Service"]
 
+/** `place`: the call that the run is asked for in. */
 export const open = (
   store: Store,
   sessionId: string,
   runId: string,
   begin: DriveRequest.Begin,
-  known: Fold.Folded
+  known: Fold.Folded,
+  place: Pointer.Parent | undefined
 ): Effect.Effect<Opened, RunError.RunError, Scope.Scope> =>
   Effect.flatMap(store.open(sessionId, { runId, create: begin._tag === "Start" && begin.create }), (session) => {
     const isNew = session.head() === 0
     return isNew && begin._tag === "Start"
       ? Effect.succeed<Opened>({ _tag: "Ready", session, ...Fold.nothing, begin, from: 1 })
-      : look(store, session, runId, begin, isNew ? undefined : known)
+      : look(store, session, runId, begin, isNew ? undefined : known, place)
   })
 
 /** Whether a run may begin in a session; one without `known` is new, and nothing in it is read. */
@@ -48,7 +51,8 @@ const look = Effect.fnUntraced(function*(
   session: SessionStore.Session,
   runId: string,
   begin: DriveRequest.Begin,
-  known: Fold.Folded | undefined
+  known: Fold.Folded | undefined,
+  place: Pointer.Parent | undefined
 ): Effect.fn.Return<Opened, RunError.RunError> {
   const { sessionId } = session
   const folded = known === undefined ? Fold.nothing : yield* Fold.fold(store, sessionId, known)
@@ -63,13 +67,19 @@ const look = Effect.fnUntraced(function*(
   const past = yield* Fold.find(store, sessionId, runId, folded)
   if (past !== undefined) {
     if (!isSame(past, begin)) return yield* RunError.runConflict(runId)
-    return isDead && state.runId === runId ? { ...ready, begin: goOn, from: past.from } : { _tag: "Replay", past }
+    const isUnderWay = state.runId === runId && (isDead || waitsWith(state, place))
+    return isUnderWay ? { ...ready, begin: goOn, from: past.from } : { _tag: "Replay", past }
   }
   if (begin.input.history !== undefined && state.seq > 0) {
     return yield* RunError.invalidInput("history", "history is for new sessions; this session has messages already")
   }
   return ready
 })
+
+/** The call that a run works for is made again, and the run stopped with it: it goes on with it too. */
+const waitsWith = ({ end, parent }: RunState.RunState, call: Pointer.Parent | undefined): boolean =>
+  call !== undefined && parent !== undefined && Pointer.isSameCall(parent, call) &&
+  (end?._tag === "RunSuspended" || (end?._tag === "RunAborted" && end.reason !== "requested"))
 
 /** The run that a start asks for, where it has ended; looked for without taking the session. */
 export const past = Effect.fnUntraced(function*(

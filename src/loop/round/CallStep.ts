@@ -46,7 +46,9 @@ export const perform = function*(
   // an abort that was accepted is carried out once that is stored: nothing starts before
   if (env.journal.state.abortRequested !== undefined) return yield* Effect.never
   progress.began()
-  progress.ended(call, yield* run(env, call))
+  const outcome = yield* run(env, call)
+  if (outcome === undefined) progress.paused()
+  else progress.ended(call, outcome)
 }
 
 /**
@@ -60,10 +62,10 @@ export const settle = (
   { hook, ofRun }: { readonly hook?: string | undefined; readonly ofRun?: string | undefined } = {}
 ): void => {
   const { callId, decision, phase, startedAt, tool, turn } = call
-  const hasRunHere = ofRun === undefined && startedAt !== undefined && isOurs(journal, call)
+  const hasRunHere = ofRun === undefined && phase !== "paused" && startedAt !== undefined && isOurs(journal, call)
   const duration = hasRunHere ? Math.max(0, journal.now() - startedAt) : 0
   const usage = budget.spentIn(callId)
-  const ran = phase === "started" ? editedOf(call) : {}
+  const ran = OpenCall.hasStarted(call) ? editedOf(call) : {}
   const isCut = outcome._tag === "Succeeded" && decision?.originalSize !== undefined
   const cut = isCut ? { originalSize: decision.originalSize } : {}
   const spent = usage === undefined ? {} : { usage }
@@ -77,10 +79,14 @@ const editedOf = ({ decision }: Call) => decision?.params === undefined ? {} : {
 /** This drive started it, and not one that died: told by the log, because clocks of machines differ. */
 export const isOurs = (journal: Env.Env["journal"], { drive }: Call): boolean => drive === journal.state.drive
 
-/** Runs the handler of a call whose intent is stored, and records the outcome once there is one. */
+/** It has ended in this drive, and goes on in another one. */
+export const isPausedHere = (journal: Env.Env["journal"], call: Call): boolean =>
+  call.phase === "paused" && isOurs(journal, call)
+
+/** Runs the handler of a call whose intent is stored, and records the outcome; gives none where it waits for other runs. */
 const run = (env: Env.Env, call: Call): Running => env.telemetry.isTraced ? traced(env, call) : carryOut(env, call)
 
-type Running = Effect.fn.Return<ToolOutcome.ToolOutcome>
+type Running = Effect.fn.Return<ToolOutcome.ToolOutcome | undefined>
 
 const traced = function*(env: Env.Env, call: Call): Running {
   return yield* ToolSpan.around(env, call, Effect.gen(() => carryOut(env, call)))
@@ -98,6 +104,10 @@ const carryOut = function*(env: Env.Env, call: Call): Running {
     leftBehind: (outcome) => Effect.sync(() => env.leftBehind.set(callId, { name: tool, outcome }))
   })
   const duration = elapsed()
+  if ("waitsFor" in settlement) {
+    env.journal.record({ _tag: "ToolPaused", turn, callId, tool, waitsFor: settlement.waitsFor, duration })
+    return undefined
+  }
   const left = hasHooks
     ? yield* ToolHooks.after(env, call, settlement.outcome, duration, "ran")
     : settlement.outcome

@@ -17,6 +17,7 @@ import * as Env from "../env/Env.ts"
 import * as Outcomes from "./Outcomes.ts"
 import * as Reconciling from "./Reconciling.ts"
 import * as ToolHooks from "./ToolHooks.ts"
+import * as Unsettled from "./Unsettled.ts"
 
 type Call = OpenCall.OpenCall
 
@@ -33,10 +34,11 @@ export type Judged = Verdict | { readonly _tag: "Wait"; readonly call: Call; rea
 
 /**
  * Of a call that has not started, what hooks make of it and then the rules of whatever they leave; of one that a drive before
- * this one started, what is known of it.
+ * this one started, what is known of it; one that paused runs again.
  */
 export const judge = (env: Env.Env, call: Call): Judged => {
   if (call.phase === "started") return ofStarted(env, call)
+  if (call.phase === "paused") return ofPaused(env, call)
   if (!ToolHooks.isAsked(env, call)) return byRules(env, call)
   return wait(
     env,
@@ -131,6 +133,12 @@ const answered = (env: Env.Env, call: Call): Judged => {
 const yes = () => true
 
 const isKnown = <A>(self: Effect.Effect<A>): self is Exit.Success<A> => Exit.isExit(self) && self._tag === "Success"
+
+/** It goes on, by running again. */
+const ofPaused = (env: Env.Env, call: Call): Judged =>
+  Env.isOffered(env, call.tool)
+    ? { _tag: "Run", call }
+    : { _tag: "Settle", call, outcome: Unsettled.ofIdle(call, "stopped") }
 
 /** It runs again, or has the outcome that is known of it. */
 const ofStarted = (env: Env.Env, call: Call): Judged => {

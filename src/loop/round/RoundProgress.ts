@@ -22,6 +22,8 @@ export class RoundProgress {
   spent: RunEvent.LimitedReason | undefined
   /** the questions that wait for a person, by id; most rounds have none */
   #waiting: Set<string> | undefined
+  /** the handler of a call waits for other runs */
+  #isPaused = false
   /** a call has ended behind which no other may run, and who waits for that */
   #isHalted = false
   #halted: Deferred.Deferred<void> | undefined
@@ -62,6 +64,11 @@ export class RoundProgress {
     this.rest()
   }
 
+  paused(): void {
+    this.#isPaused = true
+    this.rest()
+  }
+
   /** `false` where the round has asked this question before, and nobody answered. */
   asked(approvalId: string): boolean {
     this.#waiting ??= new Set()
@@ -76,12 +83,12 @@ export class RoundProgress {
   }
 
   /**
-   * The round waits for a person while one is asked and every call that was started has its outcome, also one that a dead drive
-   * started.
+   * The round waits for people while one is asked, here or below a call, and every call that was started has its outcome or
+   * waits with them, also one that a dead drive started.
    */
   rest(): void {
     const { journal } = this.#env
-    const isAsked = this.#waiting !== undefined && this.#waiting.size > 0
+    const isAsked = this.#isPaused || (this.#waiting !== undefined && this.#waiting.size > 0)
     if (isAsked && journal.status === "tool_running" && OpenCall.waits(journal.state.openCalls)) {
       journal.move("everyCallWaits")
     }

@@ -1,5 +1,5 @@
 /**
- * The tool calls of one assistant message: each gets exactly one outcome, or waits for a person. An intent is stored
+ * The tool calls of one assistant message: each gets exactly one outcome, or waits for people. An intent is stored
  * before its handler runs; outcomes are stored as they come; one call's trouble is never a sibling's.
  *
  * Does not own which call runs when (`CallLanes`), the steps of one (`CallStep`), what a round knows of itself (`RoundProgress`),
@@ -60,10 +60,11 @@ export const run = function*(
   const progress = new RoundProgress(env)
   let open = allowed
   // what was decided after a call gave up waiting is taken up before the round is over
+  const canGoOn = (call: OpenCall.OpenCall) => !CallStep.isPausedHere(journal, call)
   do {
-    yield* CallLanes.runAll(env, progress, open)
+    yield* CallLanes.runAll(env, progress, open.filter(canGoOn))
     open = journal.state.openCalls.filter(({ callId }) => allowed.some((call) => call.callId === callId))
-  } while (open.some((call) => call.decision !== undefined) && progress.mayRun())
+  } while (open.some((call) => call.decision !== undefined && canGoOn(call)) && progress.mayRun())
   const { spent, toolError } = progress
   if (open.length > 0 && toolError === undefined && spent === undefined) {
     env.desk.close()

@@ -39,9 +39,13 @@ export const settleBehind = Effect.fnUntraced(function*(env: Env.Env, reason: Re
   }
 })
 
-/** The outcome of a call whose handler was never called: what a person said comes first, but for a yes to run it. */
-export const ofUnstarted = (call: Call, reason: Reason): ToolOutcome.ToolOutcome => {
+/**
+ * The outcome of a call whose handler is not at work. Of one that was never called: what a person said comes first, but for a yes
+ * to run it.
+ */
+export const ofIdle = (call: Call, reason: Reason): ToolOutcome.ToolOutcome => {
   const { decision, phase } = call
+  if (phase === "paused") return { _tag: "Interrupted" }
   if (reason === "superseded" && phase === "awaiting") return superseded
   if (OpenCall.isAnswered(call)) return { _tag: "Succeeded", result: decision?.result ?? null }
   return decision?.approved === false ? Outcomes.denied(decision) : { _tag: "NotExecuted", reason }
@@ -51,7 +55,7 @@ export const ofUnstarted = (call: Call, reason: Reason): ToolOutcome.ToolOutcome
 const ofUnheard = (env: Env.Env, call: Call, reason: Reason): ToolOutcome.ToolOutcome =>
   OpenCall.isAnswered(call) && env.hooks.at.afterToolCall.length > 0
     ? { _tag: "NotExecuted", reason }
-    : ofUnstarted(call, reason)
+    : ofIdle(call, reason)
 
 const superseded: ToolOutcome.ToolOutcome = { _tag: "Denied", reason: "superseded by a new message" }
 

@@ -9,23 +9,24 @@ import * as Effect from "effect/Effect"
 import type * as Semaphore from "effect/Semaphore"
 import type * as RunError from "../../run/RunError.ts"
 import type * as RunInput from "../../run/RunInput.ts"
-import * as RunResult from "../../run/RunResult.ts"
+import type * as RunResult from "../../run/RunResult.ts"
 import * as OpenCall from "../../run/state/OpenCall.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
 import * as Fold from "../log/Fold.ts"
+import * as Questions from "../log/Questions.ts"
 import * as Answering from "../round/Answering.ts"
 import * as Visit from "./Visit.ts"
 
 type Store = SessionStore.SessionStore["Service"]
 
-/** The questions of a session that wait and have not expired, in call order. */
+/** The questions of a session and below it that wait and have not expired, in call order. */
 export const waiting = Effect.fnUntraced(function*(
   store: Store,
   sessionId: string
 ): Effect.fn.Return<ReadonlyArray<RunResult.Approval>, RunError.RunError> {
   const { state } = yield* Fold.lastRun(store, sessionId)
   const now = yield* Clock.currentTimeMillis
-  return RunResult.approvals(state).filter((approval) => !OpenCall.isExpired(approval, now))
+  return (yield* Questions.of(store, sessionId, state)).filter((approval) => !OpenCall.isExpired(approval, now))
 })
 
 /**

@@ -5,7 +5,7 @@
  */
 import * as RunEvent from "../RunEvent.ts"
 import * as RunState from "../RunState.ts"
-import type * as OpenCall from "../state/OpenCall.ts"
+import * as OpenCall from "../state/OpenCall.ts"
 
 const isPlace: Record<RunEvent.End["_tag"] | "TurnFinished", true> = {
   TurnFinished: true,
@@ -32,9 +32,7 @@ export const isWhole = (last: RunEvent.Durable): boolean =>
  * with its original.
  */
 export const underWay = ({ openCalls, status }: RunState.RunState): ReadonlyArray<OpenCall.OpenCall> =>
-  openCalls.filter(({ decision, phase }) =>
-    status !== "suspended" || phase === "started" || decision?.approved === true
-  )
+  openCalls.filter((call) => status !== "suspended" || OpenCall.hasStarted(call) || call.decision?.approved === true)
 
 /**
  * What goes behind a copy that ends with `last`, `state` being its fold, written at `at`: the end of a run that was cut
@@ -47,16 +45,16 @@ export const closing = (
   at: number
 ): ReadonlyArray<RunEvent.Durable> => {
   const end = endOf(state, last, at)
-  return end !== undefined ? [end] : underWay(state).map(({ callId, phase, tool, turn }, i) => ({
+  return end !== undefined ? [end] : underWay(state).map((call, i) => ({
     _tag: "ToolSettled",
     seq: last.seq + 1 + i,
     at,
     runId: last.runId,
     version: RunEvent.version,
-    turn,
-    callId,
-    tool,
-    outcome: phase === "started" ? { _tag: "OutcomeUnknown" } : { _tag: "NotExecuted", reason: "stopped" },
+    turn: call.turn,
+    callId: call.callId,
+    tool: call.tool,
+    outcome: OpenCall.hasStarted(call) ? { _tag: "OutcomeUnknown" } : { _tag: "NotExecuted", reason: "stopped" },
     duration: 0
   }))
 }

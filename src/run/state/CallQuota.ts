@@ -4,7 +4,7 @@
  * Does not own the limits that end a run; those are `RunPolicy.Limits`.
  */
 import * as Schema from "effect/Schema"
-import type * as OpenCall from "./OpenCall.ts"
+import * as OpenCall from "./OpenCall.ts"
 
 /**
  * Calls that are started or answered by people, whole numbers of at least 0: by tool, `"*"` for all of them together, which
@@ -49,8 +49,9 @@ export const beyond = (
     take(tool, count)
     take(all, count)
   }
-  return calls.filter(({ phase, tool }) => {
-    if (phase === "started") return false
+  return calls.filter((call) => {
+    const { tool } = call
+    if (OpenCall.hasStarted(call)) return false
     if (!isLeft(tool) || !isLeft(all)) return true
     take(tool, 1)
     take(all, 1)

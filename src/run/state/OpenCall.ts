@@ -6,14 +6,15 @@
  */
 import type * as DurableEvent from "../DurableEvent.ts"
 import type * as Message from "../Message.ts"
+import type * as Pointer from "../Pointer.ts"
 
-/** A call that has no outcome yet. `started`: its intent is stored. */
+/** A call that has no outcome yet. `started`: its intent is stored; `paused`: its handler waits for other runs, and has ended. */
 export interface OpenCall {
   readonly turn: number
   readonly callId: string
   readonly tool: string
   readonly params: Message.ToolCallPart["params"]
-  readonly phase: "pending" | "awaiting" | "started"
+  readonly phase: "pending" | "awaiting" | "started" | "paused"
   /**
    * set once a person was asked: the question's id, when it was asked and when it expires, in milliseconds since the
    * epoch
@@ -27,10 +28,12 @@ export interface OpenCall {
   readonly startedAt?: number
   /** the drive that last stored its intent */
   readonly drive?: number
-  /** how often its intent was stored: more than once when a drive died while it ran */
+  /** how often its intent was stored: more than once when a drive died while it ran, or it paused */
   readonly tries?: number
   /** what the person said */
   readonly decision?: Decision
+  /** the runs that it paused for, the last time that it did */
+  readonly waitsFor?: ReadonlyArray<Pointer.Run>
 }
 
 /** `params` are the arguments that the person put in place of the model's, `result` is what the call is settled with. */
@@ -49,9 +52,12 @@ export const asked = ({ params }: OpenCall): OpenCall["params"] => params
 /** The arguments that the call runs with. */
 export const final = ({ decision, params }: OpenCall): OpenCall["params"] => decision?.params ?? params
 
+/** Its handler was called: what it did by then is done. */
+export const hasStarted = ({ phase }: Pick<OpenCall, "phase">): boolean => phase === "started" || phase === "paused"
+
 /** A person gave its result: nothing is left to run. */
 export const isAnswered = ({ decision, phase }: OpenCall): boolean =>
-  phase !== "started" && decision?.approved === true && decision.result !== undefined
+  !hasStarted({ phase }) && decision?.approved === true && decision.result !== undefined
 
 /** Its intent is stored, or a person was asked about it. */
 export const hasGoneOn = ({ approvalId, phase }: OpenCall): boolean => phase !== "pending" || approvalId !== undefined
@@ -100,9 +106,16 @@ export const find = (openCalls: ReadonlyArray<OpenCall>, id: string): OpenCall |
 export const waitingFor = (openCalls: ReadonlyArray<OpenCall>, approvalId: string): OpenCall | undefined =>
   openCalls.find((call) => call.approvalId === approvalId && call.phase === "awaiting")
 
-/** The same on every try at a call, and unique among all sessions: the ids may hold anything. */
+/**
+ * The same on every try at a call, and unique among all sessions: the ids may hold anything. Below a call, where the key of that is
+ * the id of both session and run, it stands in front as it is: a key many calls deep is short enough for an id.
+ */
 export const idempotencyKey = (sessionId: string, runId: string, id: string): string =>
-  `${encodeURIComponent(sessionId)}/${encodeURIComponent(runId)}/${encodeURIComponent(id)}`
+  sessionId === runId && isPlain.test(sessionId)
+    ? `${sessionId}//${encodeURIComponent(id)}`
+    : `${encodeURIComponent(sessionId)}/${encodeURIComponent(runId)}/${encodeURIComponent(id)}`
+
+const isPlain = /^[\w.~%/-]+$/
 
 /** A call without what was asked and answered about it. */
 export const unasked = (
@@ -143,13 +156,13 @@ export const wordOf = (
   { approved, result }: Pick<DurableEvent.Of<"ApprovalResolved">, "approved" | "result">
 ): "approved" | "answered" | "denied" => !approved ? "denied" : result === undefined ? "approved" : "answered"
 
-/** A round waits for a person while one is asked and nothing runs. */
+/** A round waits for people while one is asked, here or below a call, and nothing runs. */
 export const waits = (openCalls: ReadonlyArray<OpenCall>): boolean => {
   let isAsked = false
   for (let at = 0; at < openCalls.length; at++) {
     const { phase } = openCalls[at]!
     if (phase === "started") return false
-    isAsked ||= phase === "awaiting"
+    isAsked ||= phase === "awaiting" || phase === "paused"
   }
   return isAsked
 }

@@ -71,6 +71,13 @@ export const startCall = (
   putCall(next, at, { ...call, phase: "started", params, startedAt, tries: tries + 1, drive: next.drive })
 }
 
+/** A handler that waits for other runs. */
+export const pauseCall = (next: RunState.Next, { callId, waitsFor }: DurableEvent.Of<"ToolPaused">): void => {
+  const at = OpenCall.indexOf(next.openCalls, callId)
+  const call = next.openCalls[at]
+  putCall(next, at, call && { ...call, phase: "paused", waitsFor })
+}
+
 /** An outcome; one of a call that is not open changes nothing. */
 export const settleCall = (next: RunState.Next, event: DurableEvent.Of<"ToolSettled">): void => {
   const { answer, totals } = next
@@ -78,7 +85,7 @@ export const settleCall = (next: RunState.Next, event: DurableEvent.Of<"ToolSett
   const call = next.openCalls[at]
   if (call === undefined) return
   const { callId, params, phase, tool, turn } = call
-  const hasStarted = phase === "started"
+  const hasStarted = OpenCall.hasStarted(call)
   const isAnswered = !hasStarted && OpenCall.isAnswered(call) && event.outcome._tag !== "NotExecuted"
   const isMade = hasStarted || isAnswered
   next.hasRun ||= isMade

@@ -47,10 +47,12 @@ export const evolve = (self: RunTally, event: RunEvent.Durable): RunTally => {
       return { ...self, asked: without(self.asked, event.callId) }
     case "ToolStarted":
       return { ...self, started: new Set(self.started).add(event.callId) }
+    case "ToolPaused":
+      return { ...self, started: withoutCall(self.started, event.callId) }
     case "ToolSettled":
       return {
         ...self,
-        started: new Set([...self.started].filter((callId) => callId !== event.callId)),
+        started: withoutCall(self.started, event.callId),
         asked: without(self.asked, event.callId)
       }
     case "ContextCompacted":
@@ -82,3 +84,6 @@ const ran: ReadonlySet<string> = new Set(["Succeeded", "Failed", "TimedOut", "No
 
 const without = (asked: RunTally["asked"], callId: string): RunTally["asked"] =>
   asked.has(callId) ? new Map([...asked].filter(([id]) => id !== callId)) : asked
+
+const withoutCall = (started: RunTally["started"], callId: string): RunTally["started"] =>
+  new Set([...started].filter((id) => id !== callId))

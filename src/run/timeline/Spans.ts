@@ -63,6 +63,11 @@ export const step = (self: Spans, event: RunEvent.Durable): Step => {
     }
     case "ToolStarted":
       return [{ ...self, started: withEntry(self.started, event.callId, begin(event, event.tool, event.turn)) }, []]
+    case "ToolPaused": {
+      const { at, callId, tool, turn } = event
+      const begun = self.started.get(callId) ?? begin(event, tool, turn)
+      return [hold({ ...self, started: without(self.started, callId) }, "tool", begun, at, "Paused", { callId }), []]
+    }
     case "ToolSettled": {
       const { at, callId, duration, outcome, tool, turn } = event
       const started = self.started.get(callId)

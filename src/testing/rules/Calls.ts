@@ -39,6 +39,9 @@ export const make = () => {
         hasRun.add(callId)
         break
       }
+      case "ToolPaused":
+        if (!intents.has(`${event.runId} ${event.callId}`)) say(`${event.callId} paused without an intent`)
+        break
       case "ApprovalResolved":
         // a result that a person gives stands for the run of its handler
         if (event.approved && event.result !== undefined) hasRun.add(event.callId)

@@ -85,6 +85,15 @@ export const toolStarted = (callId: string, params: Message.ToolCallPart["params
   params
 })
 
+export const toolPaused = (callId: string, ...waitsFor: Of<"ToolPaused">["waitsFor"]): Of<"ToolPaused"> => ({
+  _tag: "ToolPaused",
+  turn: Number.parseInt(callId, 10),
+  callId,
+  tool: "search",
+  waitsFor,
+  duration: 1
+})
+
 export const approvalRequested = (callId: string): Of<"ApprovalRequested"> => ({
   _tag: "ApprovalRequested",
   turn: Number.parseInt(callId, 10),

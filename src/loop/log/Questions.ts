@@ -1,0 +1,51 @@
+/**
+ * The questions that keep a run from going on: its own, and those of the runs that its calls wait for, as their logs have them.
+ *
+ * Does not own which of them have expired, nor how one is answered.
+ */
+import * as Effect from "effect/Effect"
+import type * as Pointer from "../../run/Pointer.ts"
+import * as RunResult from "../../run/RunResult.ts"
+import type * as RunState from "../../run/RunState.ts"
+import type * as OpenCall from "../../run/state/OpenCall.ts"
+import type * as SessionStore from "../../services/SessionStore.ts"
+import * as Fold from "./Fold.ts"
+
+type Store = SessionStore.SessionStore["Service"]
+type Found = Effect.Effect<ReadonlyArray<RunResult.Approval>, SessionStore.StoreError>
+
+/** In call order; of runs in another store nothing is known. Nothing is read where no call waits for another run. */
+export const of = (store: Store, sessionId: string, state: RunState.RunState): Found =>
+  isBelow(state) ? all(store, sessionId, state, new Set()) : Effect.succeed(RunResult.approvals(sessionId, state))
+
+/** A call waits for another run. */
+export const isBelow = ({ openCalls }: RunState.RunState): boolean => openCalls.some(isPaused)
+
+const isPaused = ({ phase }: OpenCall.OpenCall): boolean => phase === "paused"
+
+/** `seen`: a log of somebody else's may say that a run waits for itself. */
+const all = Effect.fnUntraced(function*(
+  store: Store,
+  sessionId: string,
+  state: RunState.RunState,
+  seen: Set<string>
+): Effect.fn.Return<ReadonlyArray<RunResult.Approval>, SessionStore.StoreError> {
+  const found: Array<RunResult.Approval> = []
+  for (const call of state.openCalls) {
+    found.push(...RunResult.approvals(sessionId, { openCalls: [call] }))
+    for (const run of isPaused(call) ? call.waitsFor ?? [] : []) found.push(...yield* below(store, run, seen))
+  }
+  return found
+})
+
+const below = (store: Store, run: Pointer.Run, seen: Set<string>): Found => {
+  const key = JSON.stringify([run.sessionId, run.runId])
+  if (seen.has(key)) return Effect.succeed([])
+  seen.add(key)
+  return Effect.gen(function*() {
+    if ((yield* store.lastOf(run.sessionId, "RunStarted", run.runId)) === undefined) return []
+    const { state } = yield* Fold.lastRun(store, run.sessionId)
+    // behind its end, where people answer; the questions of one that another run follows are over
+    return state.runId === run.runId ? yield* all(store, run.sessionId, state, seen) : []
+  })
+}
