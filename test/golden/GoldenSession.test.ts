@@ -39,7 +39,8 @@ const digests: Record<string, string> = {
   "session-v1-steering": "027c925270770e5cbecb08175f0b8c43458433021552ce0843a667ea9afd7d27",
   "session-v1-compaction": "7902fbc990efb953072efca8694c10b5663ac93ccf15715d648bd7a171ccf814",
   "session-v1-answers": "f8081aba4dc7fc7f4a00ee35fcb72d64e336473b13ae980ec6650d6439a15212",
-  "session-v1-team": "4be12c78899725ab0bd6e5b8d2ab0b35482cc2c6caf74e2bc81e09f17e38627b"
+  "session-v1-team": "4be12c78899725ab0bd6e5b8d2ab0b35482cc2c6caf74e2bc81e09f17e38627b",
+  "session-v1-paused": "d351891795967bb01a1cb8268fdc855d7a782fd0b3e050586a387a0ed20f069d"
 }
 
 /** The model that most of the sessions' answers are from. */

@@ -49,5 +49,6 @@ export const all: ReadonlyArray<GoldenSession> = [
   load("session-v1-steering", 1),
   load("session-v1-compaction", 1),
   load("session-v1-answers", 1),
-  load("session-v1-team", 1)
+  load("session-v1-team", 1),
+  load("session-v1-paused", 1)
 ]

@@ -5,6 +5,7 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { join } from "node:path"
+import type * as Agent from "../../src/Agent.ts"
 import * as SessionStoreSqlite from "../../src/layers/SessionStoreSqlite.ts"
 import * as SessionStore from "../../src/services/SessionStore.ts"
 import * as CrashSweep from "../../src/testing/CrashSweep.ts"
@@ -18,7 +19,7 @@ const plans: Readonly<Record<string, Family.Plan>> = {
 }
 
 /** A process in which people answer at once, and go on until nobody is asked any more. */
-const played = (agent: Family.Client, sessionId: string, input: string) =>
+const played = (agent: Agent.Client<unknown>, sessionId: string, input: string) =>
   Effect.gen(function*() {
     let result = yield* agent.run({ runId: "root", sessionId, input })
     while (result._tag === "Suspended") {
