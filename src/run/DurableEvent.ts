@@ -154,14 +154,8 @@ export const Durable = Schema.Union([
   }),
   /** The intent: stored before the handler runs. */
   durable("ToolStarted", { ...call, params: Schema.Json }),
-  /** Its handler waits for what people answer to other runs, and has ended: it is called again when the run is resumed. */
-  durable("ToolPaused", {
-    ...call,
-    /** those runs, in the order that the handler gave them */
-    waitsFor: Schema.Array(Run),
-    /** milliseconds */
-    duration: Schema.Finite
-  }),
+  /** Its handler waits for what people answer to other runs, and ended behind so many milliseconds; it is called again. */
+  durable("ToolPaused", { ...call, waitsFor: Schema.Array(Run), duration: Schema.Finite }),
   /** The one outcome of a call. */
   durable("ToolSettled", {
     ...call,

@@ -138,6 +138,10 @@ export const violations = (log: ReadonlyArray<RunEvent.Durable>): Array<string> 
         const wasAsked = times(event, `ApprovalRequested ${callId}`) > 0
         if (wasAsked && times(event, `yes ${callId}`) === 0) say(`${callId} was not allowed`)
       }
+      // what paused is begun anew
+      if (event._tag === "ToolPaused") {
+        for (const tag of ["ToolStarted", "ToolPaused"]) count.delete(`${event.runId} ${tag} ${callId}`)
+      }
       if (event._tag === "ToolSettled") {
         if (!open.includes(callId)) say(`${callId} is not open`)
         open = open.filter((other) => other !== callId)

@@ -49,7 +49,7 @@ export const call = (
 }
 
 /** A line of JSON for each question, that names its session. */
-export const json = ({ approvals, sessionId }: Waiting): string =>
+export const json = ({ approvals }: Pick<Waiting, "approvals">): string =>
   approvals.map((approval) => `${TerminalText.json(JSON.stringify(approval))}\n`).join("")
 
 /** An answer to a question about a call of `tool`, where that is known. */
