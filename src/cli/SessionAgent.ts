@@ -39,6 +39,27 @@ export const foreign = (kept: Kept): Effect.Effect<string | undefined, Refusal> 
   Effect.map(lastRun(kept), (run) => run?.agent === own ? undefined : run?.agent)
 
 /**
+ * The session to go on with where people have answered in this one: where its last run works for a call of another session's last
+ * run, that one, and so on.
+ */
+export const outermost = Effect.fnUntraced(function*(kept: Kept): Effect.fn.Return<Kept, Refusal> {
+  const seen = new Set<string>()
+  let found = kept
+  while (!seen.has(found.info.sessionId)) {
+    seen.add(found.info.sessionId)
+    const call = (yield* lastRun(found))?.parent
+    if (call === undefined) return found
+    const info = yield* Effect.mapError(found.store.info(call.sessionId), Messages.refusal)
+    if (info === undefined) return found
+    const around = { ...found, info }
+    if ((yield* lastRun(around))?.runId !== call.runId) return found
+    found = around
+  }
+  // a log of somebody else's may say that it works for itself
+  return kept
+})
+
+/**
  * The settings to go on with the session, which must be the command's own unless they say `asFiberloop`; `call` is what its
  * program would do.
  */

@@ -17,9 +17,10 @@ import * as TestClock from "effect/testing/TestClock"
 import * as Tracer from "effect/Tracer"
 import { beforeEach } from "vitest"
 import * as ToolExecutorToolkit from "../../src/layers/ToolExecutorToolkit.ts"
+import type * as Pointer from "../../src/run/Pointer.ts"
 import type * as ToolOutcome from "../../src/run/ToolOutcome.ts"
 import { NeedsResult } from "../../src/services/NeedsResult.ts"
-import type * as ToolExecutor from "../../src/services/ToolExecutor.ts"
+import * as ToolExecutor from "../../src/services/ToolExecutor.ts"
 import { ToolCall } from "../../src/services/ToolExecutor.ts"
 
 const parameters = Schema.Struct({ n: Schema.Finite })
@@ -70,17 +71,27 @@ type Handlers = Parameters<typeof kit.toLayer>[0]
 const unused = () => Effect.die(new Error("this handler is not for this test"))
 
 interface Ran {
-  readonly settlement: ToolExecutor.Settlement
-  readonly outcome: ToolOutcome.ToolOutcome
+  readonly settlement: ToolExecutor.Settlement | ToolExecutor.Paused
   readonly progress: ReadonlyArray<unknown>
   readonly leftBehind: ReadonlyArray<ToolOutcome.ToolOutcome>
+}
+
+interface Settled extends Ran {
+  readonly settlement: ToolExecutor.Settlement
+  readonly outcome: ToolOutcome.ToolOutcome
 }
 
 /** Whether the executor finds the handlers themselves, or has only what calls them. */
 let way: "known" | "behind handle"
 
-/** Runs `name` with what `handlers` says. */
-const execute = Effect.fnUntraced(function*(
+/** Runs `name` with what `handlers` says, to its outcome. */
+const execute = (...args: Parameters<typeof executed>): Effect.Effect<Settled> =>
+  Effect.map(executed(...args), (ran) => {
+    const { settlement } = ran
+    return "outcome" in settlement ? { ...ran, settlement, outcome: settlement.outcome } : assert.fail("it paused")
+  })
+
+const executed = Effect.fnUntraced(function*(
   name: string,
   handlers: { readonly [K in keyof typeof kit.tools]?: any },
   options: {
@@ -120,8 +131,7 @@ const execute = Effect.fnUntraced(function*(
       leftBehind: (outcome) => Effect.sync(() => leftBehind.push(outcome))
     }
   )
-  if (!("outcome" in settlement)) return assert.fail("it has no outcome")
-  return { settlement, outcome: settlement.outcome, progress, leftBehind }
+  return { settlement, progress, leftBehind }
 })
 
 const failed = (result: Schema.Json): ToolOutcome.ToolOutcome => ({ _tag: "Failed", result })
@@ -129,6 +139,41 @@ const failed = (result: Schema.Json): ToolOutcome.ToolOutcome => ({ _tag: "Faile
 describe.each(["known", "behind handle"] as const)("handlers that are %s", (which) => {
   beforeEach(() => {
     way = which
+  })
+
+  describe("a pause", () => {
+    const [one, two] = ["a", "b"].map((id) => ({ sessionId: id, runId: `run ${id}` })) as [Pointer.Run, Pointer.Run]
+    const paused = (plain: Effect.Effect<unknown, unknown>) =>
+      Effect.map(executed("plain", { plain: () => plain }), ({ settlement }) => settlement)
+
+    it.effect("is no outcome, and names the runs and nothing else of them", () =>
+      Effect.gen(function*() {
+        const result = { ...one, text: "words" }
+        assert.deepStrictEqual(yield* paused(ToolExecutor.ToolCall.pause(result, two)), { waitsFor: [one, two] })
+      }))
+
+    it.effect("passes by what a handler does about its failures, and by its finalizers", () =>
+      Effect.gen(function*() {
+        let isClosed = false
+        const handler = ToolExecutor.ToolCall.pause(one).pipe(
+          Effect.catch(() => Effect.succeed("caught")),
+          Effect.ensuring(Effect.sync(() => isClosed = true))
+        )
+        assert.deepStrictEqual(yield* paused(handler), { waitsFor: [one] })
+        assert.isTrue(isClosed)
+      }))
+
+    it.effect("of several at once names each run once", () =>
+      Effect.gen(function*() {
+        const pause = ToolExecutor.ToolCall.pause(one)
+        const all = Effect.all([pause, Effect.never, pause], { concurrency: "unbounded" })
+        assert.deepStrictEqual(yield* paused(all), { waitsFor: [one] })
+      }))
+
+    it.effect("is none where the handler dies of something else", () =>
+      Effect.gen(function*() {
+        assert.property(yield* paused(Effect.die({ waitsFor: [one] })), "outcome")
+      }))
   })
 
   describe("null for an optional property", () => {

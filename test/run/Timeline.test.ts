@@ -137,6 +137,26 @@ describe("a turn", () => {
 })
 
 describe("a drive", () => {
+  it("has each try of a call that waited for people below it", () => {
+    const log = [
+      Draft.started("go"),
+      Draft.turnStarted(1),
+      Draft.assistant([Draft.call("search")]),
+      at(10, Draft.toolStarted("1.0")),
+      at(40, Draft.toolPaused("1.0", { sessionId: "below", runId: "below" })),
+      at(50, Draft.suspended),
+      at(900, Draft.resumed(2)),
+      at(900, Draft.toolStarted("1.0")),
+      at(1_000, Draft.settled("1.0", "a", { duration: 100 })),
+      at(1_000, Draft.turnFinished(1)),
+      at(1_000, Draft.completed())
+    ]
+    assert.deepStrictEqual(shown(...log).filter((line) => line.startsWith("tool")), [
+      "tool search 10-40 Paused",
+      "tool search 900-1000 Succeeded"
+    ])
+  })
+
   it("that is cut off leaves what has no end open, and waits that never were are cut", () => {
     assert.deepStrictEqual(
       shown(
@@ -241,7 +261,7 @@ describe("the timeline of any log", () => {
     const times = (tag: RunEvent.Durable["_tag"]) => log.filter((event) => event._tag === tag).length
     const kinds = (kind: Timeline.Kind) => entries.filter((_) => isSpan(_) && _.kind === kind && _.to !== null).length
     assert.strictEqual(kinds("model"), times("AssistantMessage"))
-    assert.strictEqual(kinds("tool"), times("ToolSettled"))
+    assert.strictEqual(kinds("tool"), times("ToolSettled") + times("ToolPaused"))
     assert.strictEqual(kinds("attempt"), times("AttemptDiscarded"))
     assert.strictEqual(kinds("compaction"), times("ContextCompacted"))
     assert.strictEqual(

@@ -197,13 +197,17 @@ const runsOf = (logs: ReadonlyMap<string, Log>) =>
 
 type Runs = ReturnType<typeof runsOf>
 
-const spentBy = (runs: Runs, { log, runId, sessionId }: Runs[number]): Usage.Usage => {
-  const settled = RunLog.only(log, "ToolSettled").map(({ callId }) => callId)
-  // what a call spent that waits is told once that has its outcome
-  const isTold = (callId: string) => log.findLast(RunEvent.isEnd)?._tag !== "RunSuspended" || settled.includes(callId)
-  return runs
-    .filter(({ parent }) => parent?.sessionId === sessionId && parent.runId === runId && isTold(parent.callId))
+/** `counts`: whether what was spent below a call does. */
+const spentBy = (runs: Runs, { log, runId, sessionId }: Runs[number], counts = (_: string) => true): Usage.Usage =>
+  runs
+    .filter(({ parent }) => parent?.sessionId === sessionId && parent.runId === runId && counts(parent.callId))
     .reduce((sum, other) => Usage.add(sum, spentBy(runs, other)), ownOf(log))
+
+/** What a call spent that waits is told once it has its outcome. */
+const isTold = (log: Log) => {
+  const isSuspended = log.findLast(RunEvent.isEnd)?._tag === "RunSuspended"
+  const settled = RunLog.only(log, "ToolSettled").map(({ callId }) => callId)
+  return (callId: string): boolean => !isSuspended || settled.includes(callId)
 }
 
 /** What is wrong with logs: a rule is broken, or the total of a run is not its own and those of the runs that worked for it. */
@@ -214,7 +218,7 @@ export const violations = (logs: ReadonlyMap<string, Log>, mayBeOpen = false): R
   )
   return broken.concat(runs.flatMap((run) => {
     if (!run.log.some(RunEvent.isEnd)) return []
-    const [told, spent] = [totalOf(run.log), spentBy(runs, run)]
+    const [told, spent] = [totalOf(run.log), spentBy(runs, run, isTold(run.log))]
     const isRight = Usage.total(told) === Usage.total(spent) && told.cost === spent.cost
     return isRight ? [] : [`${run.sessionId}: spent ${JSON.stringify(spent)}, told ${JSON.stringify(told)}`]
   }))

@@ -59,9 +59,11 @@ const ranOf = (run: Logs.Log) =>
       if (!["Succeeded", "Failed", "TimedOut", "NotEncodable"].includes(event.outcome._tag)) return []
       const before = drive.slice(0, at)
       const turnAt = before.findLastIndex(({ _tag }) => _tag === "TurnStarted")
-      const settledAt = before.findLastIndex((_) => _._tag === "ToolSettled" && _.callId === event.callId)
+      const endedAt = before.findLastIndex((_) =>
+        (_._tag === "ToolSettled" || _._tag === "ToolPaused") && _.callId === event.callId
+      )
       const isStarted = before
-        .slice(Math.max(turnAt, settledAt) + 1)
+        .slice(Math.max(turnAt, endedAt) + 1)
         .some((_) => _._tag === "ToolStarted" && _.callId === event.callId)
       return isStarted ? [event] : []
     })

@@ -14,7 +14,7 @@ type Input = Pick<Extract<RunEvent.Durable, { _tag: "InputQueued" }>, "kind" | "
 type Call = {
   readonly callId: string
   readonly tool: string
-  phase: "pending" | "awaiting" | "started"
+  phase: "pending" | "awaiting" | "started" | "paused"
   /** a person gave its result */
   isAnswered?: boolean
 }
@@ -227,8 +227,18 @@ export class Player {
     const call = d.pick(this.#calls)
     const { callId, tool } = call
     const turn = this.#totals.turns
-    if (this.#calls.every((open) => open.phase === "awaiting") && d.chance(0.6)) return this.#finish("RunSuspended")
+    const waits = this.#calls.every(({ phase }) => phase === "awaiting" || phase === "paused")
+    if (waits && d.chance(0.6)) return this.#finish("RunSuspended")
     if (call.phase === "awaiting") return this.#resolve(call)
+    if (call.phase === "started" && d.chance(0.2)) {
+      call.phase = "paused"
+      const waitsFor = [{ sessionId: `below ${callId}`, runId: `below ${callId}` }]
+      return this.#write({ _tag: "ToolPaused", turn, callId, tool, waitsFor, duration: 7 })
+    }
+    if (call.phase === "paused" && d.chance(0.7)) {
+      call.phase = "started"
+      return this.#write({ _tag: "ToolStarted", turn, callId, tool, params: {} })
+    }
     if (call.phase === "pending" && d.chance(0.7)) {
       if (d.chance(0.5)) {
         call.phase = "awaiting"
@@ -267,7 +277,8 @@ export class Player {
     this.#settled.push({ callId, tool })
     const usage = this.#taste.dice.chance(0.1) ? Parts.usage(this.#taste) : undefined
     const isAnswered = call.phase === "pending" && call.isAnswered === true && outcome._tag !== "NotExecuted"
-    const isMade = call.phase === "started" || isAnswered
+    const hasStarted = call.phase === "started" || call.phase === "paused"
+    const isMade = hasStarted || isAnswered
     if (isMade) this.#hasRun = true
     const { errors, toolCalls, toolRounds, turns } = this.#totals
     this.#count({
@@ -316,7 +327,9 @@ export class Player {
       for (const call of this.#calls) {
         this.#settle(
           call,
-          call.phase === "started" ? { _tag: "Interrupted" } : { _tag: "NotExecuted", reason: "aborted" }
+          call.phase === "started" || call.phase === "paused"
+            ? { _tag: "Interrupted" }
+            : { _tag: "NotExecuted", reason: "aborted" }
         )
       }
     }

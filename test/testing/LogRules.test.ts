@@ -20,6 +20,7 @@ const queued: RunEvent.Draft = { _tag: "InputQueued", kind: "steer", messages: [
 const received = (seq: number): RunEvent.Draft => ({ ...queued, _tag: "InputReceived", queued: seq })
 
 const question = Drafts.approvalRequested("1.0")
+const below = { sessionId: "below", runId: "below" }
 const denied = { _tag: "Denied", reason: "no" } as const
 const died: RunEvent.Draft = { _tag: "RunAborted", reason: "crashed", totals: Drafts.totals }
 
@@ -44,6 +45,16 @@ describe("a log that is right", () => {
       question,
       Drafts.suspended,
       Drafts.approvalResolved("1.0"),
+      Drafts.resumed(2),
+      toolStarted("1.0"),
+      settled("1.0", "ok"),
+      ...answered
+    ),
+    "of a call that waited for people below it": log(
+      ...asking,
+      toolStarted("1.0"),
+      Drafts.toolPaused("1.0", below),
+      Drafts.suspended,
       Drafts.resumed(2),
       toolStarted("1.0"),
       settled("1.0", "ok"),
@@ -121,6 +132,10 @@ describe("a log that is wrong", () => {
     "with two intents in a drive": [
       log(...asking, toolStarted("1.0"), toolStarted("1.0"), settled("1.0", "ok"), ...answered),
       ["event 5 (ToolStarted): a second intent for 1.0"]
+    ],
+    "with a call that paused without an intent": [
+      log(...asking, Drafts.toolPaused("1.0", below), Drafts.suspended),
+      ["event 4 (ToolPaused): 1.0 paused without an intent"]
     ],
     "with a call that ran without an intent": [
       log(...asking, settled("1.0", "ok"), ...answered),

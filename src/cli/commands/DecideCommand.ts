@@ -78,8 +78,11 @@ const decide = Effect.fnUntraced(function*(
   }
   yield* refused(agent.decide({ sessionId: known?.sessionId ?? sessionId, approvalId, approved, ...said }))
 
-  const resume = Invocation.of("resume", [sessionId], [...place.flags, ...(yield* SessionModel.flagsOf(kept))])
-  const inProgram = `Go on with it in its program: ${InProgram.resume(sessionId)}`
+  const outer = yield* SessionAgent.outermost(kept)
+  const { sessionId: goesOn } = outer.info
+  const isOwn = (yield* SessionAgent.foreign(outer)) === undefined
+  const resume = Invocation.of("resume", [goesOn], [...place.flags, ...(yield* SessionModel.flagsOf(outer))])
+  const inProgram = `Go on with it in its program: ${InProgram.resume(goesOn)}`
   if (place.json) {
     const line = JSON.stringify({
       sessionId: known?.sessionId ?? sessionId,
@@ -94,7 +97,7 @@ const decide = Effect.fnUntraced(function*(
     const word = OpenCall.wordOf({ approved, ...said })
     yield* Print.print(`${approved ? "✓" : "✗"} ${word}: ${call}\n`)
   }
-  yield* stderr.write(`${owner === undefined ? `Go on with: ${resume}` : inProgram}\n`)
+  yield* stderr.write(`${isOwn ? `Go on with: ${resume}` : inProgram}\n`)
 })
 
 const json = (typed: string | undefined, problem: string): Effect.Effect<Json | undefined, Refusal> =>

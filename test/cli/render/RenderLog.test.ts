@@ -43,6 +43,13 @@ describe("a transcript", () => {
     assert.include(RenderLog.step(look, RenderLog.initial, late[0]!)[1], "── run 1 · 8640000000000001 ms · run-1\n")
   })
 
+  it("tells where people are asked whom a call waits for", () => {
+    const calls = [called("research", { topic: "tides" }), Drafts.toolStarted("1.0", { topic: "tides" })]
+    const waits = { ...Drafts.toolPaused("1.0", { sessionId: "lead//1.0", runId: "r" }), tool: "research" }
+    const line = added([...calls, waits]).slice(added(calls).length)
+    assert.strictEqual(line.trim(), `? research topic="tides" waits for what is asked in lead//1.0`)
+  })
+
   it("tells a run from its input to its end", () => {
     assert.strictEqual(
       shown([

@@ -1,0 +1,89 @@
+/** Calls that wait for what a run below them asks: listed, decided about and told from the command line. */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Stream } from "effect"
+import type * as RunEvent from "../../src/run/RunEvent.ts"
+import * as SessionStore from "../../src/services/SessionStore.ts"
+import * as Drafts from "../support/Drafts.ts"
+import * as RunLog from "../support/RunLog.ts"
+import { workplace } from "./Invoke.ts"
+
+const question = { ...Drafts.approvalRequested("1.0"), approvalId: "below-1/1.0", params: { euros: 80 } }
+
+const called = [Drafts.turnStarted(1), Drafts.assistant([Drafts.call("search", { q: "tides" })])] as const
+
+/** A session whose call waits for what is asked in another one. */
+const waiting = Effect.gen(function*() {
+  const place = yield* workplace()
+  const put = (sessionId: string, runId: string, drafts: ReadonlyArray<Drafts.Placed>) =>
+    SessionStore.SessionStore.use((store) =>
+      Effect.scoped(Effect.flatMap(
+        store.open(sessionId, { runId, create: true }),
+        (session) => session.append(Drafts.log(...drafts).map((event) => ({ ...event, runId })) as never)
+      ))
+    ).pipe(Effect.provide(place.store))
+  const parent = { sessionId: "outer-one", runId: "outer-1", callId: "1.0" }
+  yield* put("below-one", "below-1", [{ ...Drafts.started("tides"), parent }, ...called, question, Drafts.suspended])
+  yield* put("outer-one", "outer-1", [
+    Drafts.started("write"),
+    ...called,
+    Drafts.toolStarted("1.0", { q: "tides" }),
+    Drafts.toolPaused("1.0", { sessionId: "below-one", runId: "below-1" }),
+    Drafts.suspended
+  ])
+  const answers = SessionStore.SessionStore.use((store) => Stream.runCollect(store.read("below-one"))).pipe(
+    Effect.provide(place.store),
+    Effect.map((log: ReadonlyArray<RunEvent.Durable>) => RunLog.only(log, "ApprovalResolved"))
+  )
+  return { ...place, answers }
+})
+
+describe("a question that is asked below a session", () => {
+  it.effect("is listed once, with the session that asks it", () =>
+    Effect.gen(function*() {
+      const { on } = yield* waiting
+      const lines = (yield* on("approvals", ["--json"])).stdout.trimEnd().split("\n").map((line) => JSON.parse(line))
+      assert.deepStrictEqual(lines.map(({ id, sessionId }) => [sessionId, id]), [["below-one", "below-1/1.0"]])
+    }))
+
+  it.effect("is listed with the session that waits for it, by its whole id, where that is named", () =>
+    Effect.gen(function*() {
+      const { on } = yield* waiting
+      const { stdout } = yield* on("approvals", ["--session", "outer-one"])
+      assert.match(stdout, /^outer-one .*\n(.*\n)?\s+below-1\/1\.0 {2}search euros=80 {2}asked /)
+    }))
+
+  it.effect("is answered by way of the session that waits for it, which is to be gone on with", () =>
+    Effect.gen(function*() {
+      const { answers, on } = yield* waiting
+      const { code, stderr } = yield* on("approve", ["outer-one", "below-1/1.0"])
+      assert.strictEqual(code, 0)
+      assert.include(stderr, "agent.resume({ sessionId: \"outer-one\" })")
+      const [answer] = yield* answers
+      assert.deepInclude(answer, { approvalId: "below-1/1.0", approved: true })
+      assert.include((yield* on("approvals")).stderr, "Nothing waits for an approval.")
+    }))
+
+  it.effect("is answered where it is asked, and what waits for it is to be gone on with", () =>
+    Effect.gen(function*() {
+      const { answers, on } = yield* waiting
+      const { stderr } = yield* on("deny", ["below-one"])
+      assert.include(stderr, "agent.resume({ sessionId: \"outer-one\" })")
+      assert.strictEqual((yield* answers)[0]?.approved, false)
+    }))
+
+  it.effect("keeps its session among those that wait until it is answered", () =>
+    Effect.gen(function*() {
+      const { on } = yield* waiting
+      const before = (yield* on("sessions")).stdout
+      yield* on("approve", ["below-one"])
+      const after = (yield* on("sessions")).stdout
+      const ofOuter = (text: string) => text.split("\n").find((line) => line.includes("outer-one"))
+      assert.notStrictEqual(ofOuter(before), ofOuter(after))
+    }))
+
+  it.effect("is told of by the log of the session that waits", () =>
+    Effect.gen(function*() {
+      const { on } = yield* waiting
+      assert.include((yield* on("show", ["outer-one"])).stdout, "waits for what is asked in below-one")
+    }))
+})
