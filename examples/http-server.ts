@@ -7,7 +7,8 @@
  * Who may see which session is for your middleware to say.
  *
  * `npm run build`, set OPENAI_API_KEY or OPENAI_BASE_URL, `node examples/http-server.ts`, then
- * `curl -N localhost:3000/sessions/one/stream --json '{"text":"Tell me a story"}'`
+ * `curl -N localhost:3000/sessions/one/stream --json '{"text":"Tell me a story"}'`. It listens on 127.0.0.1, for this machine
+ * alone; the variable HOST says otherwise: `HOST=0.0.0.0` for all that reach it.
  */
 import { NodeHttpServer, NodeRuntime } from "@effect/platform-node"
 import { Effect, Layer, Option, Schedule, Schema, Sink, Stream } from "effect"
@@ -156,6 +157,10 @@ if (process.argv[1] === import.meta.filename) {
     Layer.provide([Fiberloop.layer, ModelOpenAi.layer({ model: process.env.FIBERLOOP_MODEL ?? "gpt-5.5" })]),
     Layer.provideMerge(SessionStoreSqlite.layer({ filename: "http-server.db" }))
   )
-  const Server = NodeHttpServer.layer(createServer, { port: 3000, gracefulShutdownTimeout: "3 seconds" })
+  const Server = NodeHttpServer.layer(createServer, {
+    host: process.env.HOST || "127.0.0.1",
+    port: 3000,
+    gracefulShutdownTimeout: "3 seconds"
+  })
   NodeRuntime.runMain(Layer.launch(HttpRouter.serve(Routes).pipe(Layer.provide([Agents, Server]))))
 }

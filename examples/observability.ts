@@ -5,6 +5,8 @@
  *
  * `npm run build`, a collector on port 4318 (`docker run -p 4318:4318 otel/opentelemetry-collector`), OPENAI_API_KEY, then
  * `node examples/observability.ts "Is the red kettle in stock, and what is it?"`, and `curl localhost:9464/metrics` meanwhile.
+ * `/metrics` listens on 127.0.0.1, for this machine alone; the variable HOST says otherwise: `HOST=0.0.0.0` for a Prometheus
+ * elsewhere.
  */
 import { NodeHttpClient, NodeHttpServer, NodeRuntime } from "@effect/platform-node"
 import { Console, Effect, Layer, References, Schema } from "effect"
@@ -59,7 +61,7 @@ export const telemetry = (baseUrl: string) =>
 
 /** The same metrics as text. */
 const prometheus = HttpRouter.serve(PrometheusMetrics.layerHttp(), { disableLogger: true }).pipe(
-  Layer.provide(NodeHttpServer.layer(createServer, { port: 9464 }))
+  Layer.provide(NodeHttpServer.layer(createServer, { host: process.env.HOST || "127.0.0.1", port: 9464 }))
 )
 
 export const ask = Effect.fn("ask")(function*(question: string) {
