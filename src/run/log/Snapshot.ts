@@ -17,24 +17,13 @@ import * as RunEvent from "../RunEvent.ts"
 import * as RunState from "../RunState.ts"
 import * as Transcript from "../Transcript.ts"
 import * as Entries from "../transcript/Entries.ts"
+import * as SnapshotShape from "./SnapshotShape.ts"
 
 /** Goes up when a fold of the same events gives other states or messages; a golden session tells when it must. */
 export const version = 3
 
 type Compacted = DurableEvent.Of<"ContextCompacted">
 type Known = Omit<RunState.RunState, "seq" | "at" | "input" | "parent">
-
-interface Stored extends Entries.Origin {
-  readonly version: number
-  /** the version of the events that stand in `state` */
-  readonly events: number
-  /** ids of calls before `from` that calls behind it would have otherwise */
-  readonly taken: ReadonlyArray<string>
-  /** before the compaction; `null` for `undefined`, the trail packed */
-  readonly state: { readonly [K in keyof Known]: unknown } & { readonly trail: ReadonlyArray<DoomLoop.Packed> }
-  /** the run's `data` by now */
-  readonly data?: Json
-}
 
 /** Where reading starts, and with what. */
 export interface Start {
@@ -62,7 +51,7 @@ export const take = (
   })
   const { renamed, shown } = Entries.idsOf(kept)
   const { at: _1, input, parent: _2, seq: _3, ...known } = state
-  const snapshot: Stored = {
+  const snapshot: SnapshotShape.Shape = {
     version,
     events: RunEvent.version,
     from: first.from,
@@ -74,18 +63,25 @@ export const take = (
   return snapshot as unknown as Json
 }
 
-const orNull = (known: Known): Stored["state"] =>
-  Object.fromEntries(Object.entries(known).map(([key, value]) => [key, value ?? null])) as unknown as Stored["state"]
+type OrNull<T> = { readonly [K in keyof T]: undefined extends T[K] ? Exclude<T[K], undefined> | null : T[K] }
+type OrUndefined<T> = { readonly [K in keyof T]: null extends T[K] ? Exclude<T[K], null> | undefined : T[K] }
+
+const orNull = <T extends object>(known: T) =>
+  Object.fromEntries(Object.entries(known).map(([key, value]) => [key, value ?? null])) as OrNull<T>
+
+const orUndefined = <T extends object>(stored: T) =>
+  Object.fromEntries(Object.entries(stored).map(([key, value]) => [key, value ?? undefined])) as OrUndefined<T>
 
 /** Where reading starts at `event`; `undefined` where it has no snapshot, or none that this version can read. */
 export const startOf = (event: Compacted): Start | undefined => {
   const stored = parse(event.snapshot, event.seq)
   if (stored === undefined) return undefined
-  const { data, from, isDuringCall = false, taken } = stored
-  const { trail } = stored.state
+  const { data, from, isDuringCall = false, state, taken } = stored
+  const { measured, trail } = state
   const known: Known = {
-    ...Object.fromEntries(keys.map((key) => [key, stored.state[key] ?? undefined])) as unknown as Known,
-    trail: DoomLoop.unpack(trail)
+    ...orUndefined(state),
+    trail: DoomLoop.unpack(trail),
+    measured: measured === null ? undefined : { ...measured, ratio: measured.ratio, tooMuch: measured.tooMuch }
   }
   return {
     from,
@@ -100,27 +96,15 @@ export const startOf = (event: Compacted): Start | undefined => {
   }
 }
 
-const { at: _1, input: _2, parent: _3, seq: _4, ...others } = RunState.empty
-const keys = Object.keys(others) as ReadonlyArray<keyof Known>
-
-/** A state that lacks what this version knows of one is another version's, whatever its number says. */
-const parse = (value: unknown, seq: number): Stored | undefined => {
-  const stored = value as Partial<Stored> | null | undefined
-  if (typeof stored !== "object" || stored === null) return undefined
-  const { events, from, state, taken } = stored
-  if (stored.version !== version || events !== RunEvent.version) return undefined
-  const isPlace = (place: unknown) => Number.isInteger(place) && Number(place) >= 1 && Number(place) <= seq
-  const isWhole = isPlace(from) && Array.isArray(taken) && typeof state === "object" && state !== null
-  return isWhole && isPlace(state.startSeq) && keys.every((key) => Object.hasOwn(state, key)) && isLike(state, others)
-    ? stored as Stored
-    : undefined
+/** One that lacks what this version knows of a state is another version's, whatever its number says. */
+const parse = (value: Json | undefined, seq: number): SnapshotShape.Shape | undefined => {
+  if (!isOfThisVersion(value) || !SnapshotShape.isShape(value)) return undefined
+  const isPlace = (place: number) => Number.isInteger(place) && place >= 1 && place <= seq
+  return isPlace(value.from) && isPlace(value.state.startSeq) ? value : undefined
 }
 
-/** Of the shape of `model`, as far as that has one: a log from elsewhere may say anything. */
-const isLike = (value: unknown, model: unknown): boolean => {
-  if (model === undefined) return true
-  if (Array.isArray(model)) return Array.isArray(value)
-  if (typeof model !== "object" || model === null) return typeof value === typeof model
-  return typeof value === "object" && value !== null &&
-    Object.entries(model).every(([key, part]) => isLike((value as Record<string, unknown>)[key], part))
+/** Whether this version reads it, should it be whole. */
+export const isOfThisVersion = (value: Json | undefined): boolean => {
+  const stored = value as Partial<SnapshotShape.Shape> | null | undefined
+  return stored?.version === version && stored.events === RunEvent.version
 }

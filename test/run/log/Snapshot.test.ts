@@ -83,6 +83,8 @@ describe("a snapshot", () => {
   })
 
   const { crashes: _, ...older } = state
+  const call = { turn: 1, callId: "1.0", tool: "work", params: {}, phase: "pending" }
+  const withState = (change: Record<string, Json>): Compacted => changed({ state: { ...state, ...change } })
   const unreadable: Record<string, Compacted> = {
     "is missing": { ...compacted, snapshot: null },
     "is no object": { ...compacted, snapshot: "snapshot" },
@@ -92,8 +94,23 @@ describe("a snapshot", () => {
     "begins nowhere": changed({ from: 0.5 }),
     "has no state": changed({ state: null }),
     "has a part of a state that is missing": changed({ state: { ...state, totals: null } }),
-    "has a state that lacks what this version keeps": changed({ state: older })
+    "has a state that lacks what this version keeps": changed({ state: older }),
+    "has a call that is none": withState({ openCalls: [null] }),
+    "has a call in no phase": withState({ openCalls: [{ ...call, phase: "gone" }] }),
+    "has a call without an id": withState({ openCalls: [{ ...call, callId: null }] }),
+    "has a decision that is none": withState({ openCalls: [{ ...call, decision: "yes" }] }),
+    "has a step that is none": withState({ trail: [{}] }),
+    "has an input without messages": withState({ queued: [{ seq: 1, kind: "steer", isDue: true }] }),
+    "has an answer without a message": withState({ answer: { calls: 1 } }),
+    "has an end that is none": withState({ end: { _tag: "RunStarted" } }),
+    "has a status that is none": withState({ status: "lost" }),
+    "has counts that are none": withState({ started: { work: "1" } }),
+    "has ids that are none": changed({ taken: [1] })
   }
+  it("that has such a call is read", () => {
+    assert.isDefined(Snapshot.startOf(withState({ openCalls: [call] })))
+  })
+
   for (const [what, event] of Object.entries(unreadable)) {
     it(`that ${what} is not read`, () => {
       assert.isDefined(Snapshot.startOf(compacted))
