@@ -12,6 +12,7 @@ import * as Stream from "effect/Stream"
 import * as InputCheck from "./run/InputCheck.ts"
 import * as Fork from "./run/log/Fork.ts"
 import * as SessionLine from "./run/log/SessionLine.ts"
+import * as SnapshotCheck from "./run/log/SnapshotCheck.ts"
 import * as RunError from "./run/RunError.ts"
 import type * as RunEvent from "./run/RunEvent.ts"
 import * as RunState from "./run/RunState.ts"
@@ -50,9 +51,9 @@ export interface Decoded {
  * Adds the session that these lines are to the store, whole or not at all, also when the process dies meanwhile: they
  * are checked to the last one first, then written by one append. That takes the memory of its events once.
  *
- * `InvalidInput` names the line that is damaged, missing or too many, or the id that is in use or that no run may have;
- * `StoreRefused` the line that a newer version made. Events of older versions are stored as this one writes them, those
- * of types that are not known as they are. A log that ends inside a run is taken too, and is what a crash leaves; inside
+ * `InvalidInput` names the line that is damaged, missing or too many, or whose snapshot is not what those before it make, or
+ * the id that is in use or that no run may have; `StoreRefused` the line that a newer version made. Events of older versions
+ * are stored as this one writes them, those of types that are not known as they are. A log that ends inside a run is taken too, and is what a crash leaves; inside
  * a tool round, or behind a person's yes to a call that has not run, only under its own id, since the session that it was
  * exported from may carry those calls out.
  */
@@ -79,6 +80,8 @@ export const decode = Effect.fnUntraced(function*<E, R>(
     ? SessionLine.invalid("There is no line")
     : SessionLine.checkCount(header, events.length)
   if (problem !== undefined) return yield* problem
+  const wrong = SnapshotCheck.firstWrong(events)
+  if (wrong !== undefined) return yield* SessionLine.untrue(wrong)
   const { sessionId } = header!
   const id = to ?? sessionId
   const field = to === undefined ? "the session's id" : "to"

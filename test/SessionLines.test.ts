@@ -5,6 +5,7 @@ import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as SessionStoreMemory from "../src/layers/SessionStoreMemory.ts"
 import * as SessionStoreSqlite from "../src/layers/SessionStoreSqlite.ts"
+import * as Message from "../src/run/Message.ts"
 import type * as RunError from "../src/run/RunError.ts"
 import * as RunEvent from "../src/run/RunEvent.ts"
 import { Migrations } from "../src/services/Migrations.ts"
@@ -12,6 +13,7 @@ import * as SessionStore from "../src/services/SessionStore.ts"
 import * as SessionLines from "../src/SessionLines.ts"
 import * as ScriptedModel from "../src/testing/ScriptedModel.ts"
 import * as Fixtures from "../src/testing/sessions/Fixtures.ts"
+import * as Compactions from "./support/Compactions.ts"
 import * as Draft from "./support/Drafts.ts"
 import * as Logs from "./support/Logs.ts"
 import * as TestAgent from "./support/TestAgent.ts"
@@ -364,6 +366,43 @@ describe("lines that are no session are refused, named by their number, and leav
         assert.notInclude(message, "\n")
       }))
   }
+
+  const nested = (levels: number) => {
+    const { completed, started } = Draft
+    const lines = linesOf(Draft.log(started("go", { data: "deep" }), completed()))
+    const data = `"data":${"[".repeat(levels)}${"]".repeat(levels)}`
+    return Effect.map(lines, (lines) => lines.map((line) => line.replace("\"data\":\"deep\"", data)))
+  }
+
+  it.effect("data nested deeper than a run may give it, which could be read here and not written there", () =>
+    Effect.gen(function*() {
+      const message = messageOf(yield* refusal(yield* nested(1100)), "InvalidInput")
+      assert.include(message, "Line 2 holds a RunStarted that is nested too deeply")
+      assert.strictEqual((yield* imported(yield* SessionStoreMemory.make, yield* nested(1000))).head, 2)
+    }))
+
+  it.effect("a snapshot that is not what the lines before it make", () =>
+    Effect.gen(function*() {
+      const compacted = Compactions.withSnapshots(Draft.log(
+        Draft.started("go"),
+        Draft.turnStarted(1),
+        Draft.assistant([Draft.call("work", { n: 1 })]),
+        Draft.approvalRequested("1.0"),
+        Draft.suspended,
+        Draft.compacted(1, [Message.user("summary")])
+      ))
+      const lines = yield* linesOf(compacted)
+      const message = messageOf(
+        yield* refusal(replaced(7, "\"phase\":\"awaiting\"", "\"phase\":\"gone\"")(lines)),
+        "InvalidInput"
+      )
+      assert.strictEqual(
+        message,
+        "Line 7 holds a ContextCompacted whose \"snapshot.state.openCalls.0.phase\" is not what the lines before it make; " +
+          "nothing was imported. Export the session again."
+      )
+      assert.strictEqual((yield* imported(yield* SessionStoreMemory.make, lines)).head, 6)
+    }))
 
   for (
     const [claim, damage] of [

@@ -55,15 +55,18 @@ export const isSurelyWithin = (value: unknown, limit: number): boolean => {
  */
 export const deepest = 1000
 
+/** How many an event may be: what others say stands a few levels below it, in a snapshot too. */
+export const deepestEvent = deepest + 16
+
 /** Whether this JSON is nested in more levels: told from the text, as a value may say something else of itself (`toJSON`). */
-export const isTooDeep = (json: string): boolean => {
-  if (json.length <= 2 * deepest) return false
+export const isTooDeep = (json: string, most: number = deepest): boolean => {
+  if (json.length <= 2 * most) return false
   let levels = 0
   for (let i = 0; i < json.length; i++) {
     const character = json[i]
     if (character === "\"") i = endOfText(json, i)
     else if (character === "[" || character === "{") {
-      if (++levels > deepest) return true
+      if (++levels > most) return true
     } else if (character === "]" || character === "}") levels--
   }
   return false

@@ -13,7 +13,9 @@ import * as SchemaIssue from "effect/SchemaIssue"
 import * as SchemaParser from "effect/SchemaParser"
 import * as RunError from "../RunError.ts"
 import * as RunEvent from "../RunEvent.ts"
+import * as Bounds from "./Bounds.ts"
 import * as EventMigrations from "./EventMigrations.ts"
+import type * as SnapshotCheck from "./SnapshotCheck.ts"
 
 /** The version of the lines; that of an event stands in the event. */
 export const version = 1
@@ -64,8 +66,9 @@ export const toEvent = (line: string, seq: number, steps: EventMigrations.Steps)
     if (event === undefined) {
       return damaged(at, `holds an event of version ${stored.version} that cannot be read as one`)
     }
-    const wrong = wrongIn(event)
-    return wrong === undefined ? Result.succeed(event) : damaged(at, `holds a ${event._tag} ${wrong}`)
+    const wrong = Bounds.isTooDeep(line, Bounds.deepestEvent) ? "that is nested too deeply" : wrongIn(event)
+    if (wrong === undefined) return Result.succeed(event)
+    return damaged(at, `holds ${checks.has(event._tag) ? `a ${event._tag}` : "an event"} ${wrong}`)
   })
 }
 
@@ -74,6 +77,10 @@ export const checkCount = ({ events }: Header, found: number): LineError | undef
   found === events ? undefined : invalid(
     `The header names ${events} events and there are ${found}${found < events ? ": the rest was cut off" : ""}`
   )
+
+/** A snapshot that is not what its log makes. */
+export const untrue = ({ path, seq }: SnapshotCheck.Wrong): LineError =>
+  invalid(`Line ${seq + 1} holds a ContextCompacted whose "${path}" is not what the lines before it make`)
 
 /** A session whose lines cannot be used; `what` says why. */
 export const invalid = (what: string): LineError =>
