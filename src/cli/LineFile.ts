@@ -5,17 +5,32 @@ import * as Exit from "effect/Exit"
 import * as Stream from "effect/Stream"
 import { createReadStream } from "node:fs"
 import { type FileHandle, open, rm } from "node:fs/promises"
+import * as FileReason from "./FileReason.ts"
 import { badInput, type Ended, type Refusal } from "./Refusal.ts"
 
-/** The lines of a file, of standard input for `-`, as they come. What is no UTF-8 is refused. */
+/** In UTF-16 units: four times what the largest event takes, so that another tool may have escaped all of one. */
+const longest = 64_000_000
+
+/**
+ * The lines of a file, of standard input for `-`, as they come. What is no UTF-8 is refused, and a line that has no end in sight.
+ */
 export const read = (file: string): Stream.Stream<string, Refusal> =>
   Stream.suspend(() => {
     const decoder = new TextDecoder("utf-8", { fatal: true })
-    const decode = (bytes?: Uint8Array) =>
-      Effect.try({
+    const isWithin = lengths()
+    let isCompressed: boolean | undefined
+    const decode = (bytes?: Uint8Array) => {
+      isCompressed ??= bytes?.[0] === 0x1f && bytes[1] === 0x8b
+      return Effect.try({
         try: () => decoder.decode(bytes, { stream: bytes !== undefined }),
-        catch: () => badInput(`${nameOf(file)} is no text in UTF-8`)
-      })
+        catch: () =>
+          badInput(
+            `${nameOf(file)} ${isCompressed ? "is compressed: unpack it first, with gunzip" : "is no text in UTF-8"}`
+          )
+      }).pipe(
+        Effect.filterOrFail(isWithin, () => badInput(`${nameOf(file)} has a line of more than 64 million characters`))
+      )
+    }
     return NodeStream.fromReadable({
       evaluate: () => file === "-" ? process.stdin : createReadStream(file),
       onError: (cause) => badInput(`${nameOf(file)} cannot be read${because(cause)}`)
@@ -25,6 +40,16 @@ export const read = (file: string): Stream.Stream<string, Refusal> =>
       Stream.splitLines
     )
   })
+
+/** Whether the line that a text goes on with is not too long yet. */
+const lengths = () => {
+  let length = 0
+  return (text: string): boolean => {
+    const end = text.lastIndexOf("\n")
+    length = end < 0 ? length + text.length : text.length - end - 1
+    return length <= longest
+  }
+}
 
 /** All lines of it. */
 export const readWhole = (file: string): Effect.Effect<string, Refusal> =>
@@ -66,16 +91,4 @@ const unwritable = (file: string, cause: unknown): Refusal =>
 
 const codeOf = (cause: unknown): string | undefined => (cause as NodeJS.ErrnoException | undefined)?.code
 
-const reasons: Record<string, string> = {
-  ENOENT: "it does not exist",
-  ENOTDIR: "its folder is a file",
-  EISDIR: "it is a folder",
-  EACCES: "this user may not",
-  EPERM: "this user may not",
-  ENOSPC: "the disk is full"
-}
-
-const because = (cause: unknown): string => {
-  const code = codeOf(cause) ?? "unknown error"
-  return ` (${reasons[code] ?? code})`
-}
+const because = (cause: unknown): string => ` (${FileReason.of(codeOf(cause) ?? "unknown error")})`

@@ -14,6 +14,7 @@ import type * as RunError from "../run/RunError.ts"
 import * as RunEvent from "../run/RunEvent.ts"
 import * as Approver from "../services/Approver.ts"
 import * as Ids from "../services/Ids.ts"
+import * as FileReason from "./FileReason.ts"
 import type { Input } from "./Input.ts"
 import * as Messages from "./Messages.ts"
 import { Output, type OutputClosed } from "./Output.ts"
@@ -152,7 +153,8 @@ const codeOf = Effect.fnUntraced(function*(
     const error = Cause.squash(exit.cause) as RunError.RunError | OutputClosed | Error
     if ("_tag" in error && error._tag === "OutputClosed") {
       if (error.isReaderGone) return codes.readerLeft
-      yield* screen.say(Messages.line(`standard output cannot be written (${error.code}); the run goes no further`))
+      const why = FileReason.of(error.code)
+      yield* screen.say(Messages.line(`standard output cannot be written (${why}); the run goes no further`))
       return codes.failed
     }
     if (!("_tag" in error)) yield* screen.say(Messages.line(Messages.ofDefect(error)))

@@ -1,7 +1,7 @@
 /** Sessions on their way between databases, as files and through pipes. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Stream } from "effect"
-import { existsSync, readdirSync, readFileSync, statSync, watch } from "node:fs"
+import { closeSync, existsSync, openSync, readdirSync, readFileSync, statSync, watch } from "node:fs"
 import { dirname, join } from "node:path"
 import * as SessionLine from "../../src/run/log/SessionLine.ts"
 import * as SessionStore from "../../src/services/SessionStore.ts"
@@ -291,6 +291,23 @@ describe("as processes", () => {
         assert.strictEqual((yield* Invoke.invoke(["export", "large", "--db", db])).stdout, largeSession)
       }))
   }
+
+  it.effect.skipIf(!existsSync("/dev/full"))("an export to a disk that is full says so", () =>
+    Effect.gen(function*() {
+      const { db, id } = yield* withSession()
+      const full = yield* Effect.acquireRelease(
+        Effect.sync(() => openSync("/dev/full", "w")),
+        (file) => Effect.sync(() => closeSync(file))
+      )
+      const { code, stderr } = yield* Child.run(["export", id, "--db", db], {
+        cwd: dirname(db),
+        spawn: { stdio: ["ignore", full, "pipe"] }
+      })
+      assert.deepStrictEqual([code, stderr], [
+        1,
+        "fiberloop: standard output cannot be written (the disk is full)\n"
+      ])
+    }))
 
   it.effect("the first wrong line of standard input ends the import, though more could come", () =>
     Effect.gen(function*() {

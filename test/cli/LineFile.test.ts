@@ -1,7 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Stream } from "effect"
+import { truncateSync } from "node:fs"
 import { join } from "node:path"
+import { gzipSync } from "node:zlib"
 import * as LineFile from "../../src/cli/LineFile.ts"
+import { badInput } from "../../src/cli/Refusal.ts"
 import { sandbox } from "./tools/files/Sandbox.ts"
 
 const fileOf = (content: string | Uint8Array) =>
@@ -19,5 +22,28 @@ describe("a file that is read", () => {
       const file = yield* fileOf(Buffer.from("one é").subarray(0, -1))
       const { code, line } = yield* Effect.flip(LineFile.readWhole(file))
       assert.deepStrictEqual([code, line], [1, `the file ${JSON.stringify(file)} is no text in UTF-8`])
+    }))
+
+  it.effect("is refused where a line of it has no end in sight, and was not read to its end", () =>
+    Effect.gen(function*() {
+      const file = yield* fileOf("one\n")
+      truncateSync(file, 70_000_000)
+      assert.deepStrictEqual(
+        yield* Effect.flip(Stream.runDrain(LineFile.read(file))),
+        badInput(`the file ${JSON.stringify(file)} has a line of more than 64 million characters`)
+      )
+    }))
+
+  it.effect("may be longer than a line of it may", () =>
+    Effect.gen(function*() {
+      const file = yield* fileOf(`${"x".repeat(999_999)}\n`.repeat(70))
+      assert.strictEqual(yield* Stream.runCount(LineFile.read(file)), 70)
+    }))
+
+  it.effect("is refused where it is compressed, and it is said so", () =>
+    Effect.gen(function*() {
+      const file = yield* fileOf(gzipSync("one\n"))
+      const { line } = yield* Effect.flip(LineFile.readWhole(file))
+      assert.strictEqual(line, `the file ${JSON.stringify(file)} is compressed: unpack it first, with gunzip`)
     }))
 })

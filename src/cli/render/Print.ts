@@ -1,5 +1,6 @@
 /** Standard output of the commands that look at sessions: a reader that leaves or a signal ends them, with its code. */
 import * as Effect from "effect/Effect"
+import * as FileReason from "../FileReason.ts"
 import { Output } from "../Output.ts"
 import { badInput, codes, Ended, type Refusal } from "../Refusal.ts"
 import { Signals } from "../Signals.ts"
@@ -10,7 +11,9 @@ export const print = (text: string): Effect.Effect<void, Ended | Refusal, Output
     Effect.mapError(
       stdout.write(text),
       ({ code, isReaderGone }) =>
-        isReaderGone ? new Ended({ code: codes.readerLeft }) : badInput(`standard output cannot be written (${code})`)
+        isReaderGone
+          ? new Ended({ code: codes.readerLeft })
+          : badInput(`standard output cannot be written (${FileReason.of(code)})`)
     )
   )
 

@@ -1,0 +1,15 @@
+/** Why a file or a pipe cannot be read or written, for people: in place of Node's codes. Does not own which file that is. */
+
+const reasons: Record<string, string> = {
+  ENOENT: "it does not exist",
+  ENOTDIR: "its folder is a file",
+  EISDIR: "it is a folder",
+  EACCES: "this user may not",
+  EPERM: "this user may not",
+  ENOSPC: "the disk is full",
+  EDQUOT: "this user's share of the disk is full",
+  EFBIG: "no file may be that large"
+}
+
+/** The code itself, where it says nothing known. */
+export const of = (code: string): string => reasons[code] ?? code
