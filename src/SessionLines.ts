@@ -73,6 +73,8 @@ export const decode = Effect.fnUntraced(function*<E, R>(
   let header: SessionLine.Header | undefined
   const take = (line: string): Result.Result<unknown, SessionLine.LineError> => {
     if (header === undefined) return Result.map(SessionLine.toHeader(line), (found) => (header = found))
+    // at once: more may come without end
+    if (events.length === header.events) return SessionLine.behindEnd(header, line)
     return Result.map(SessionLine.toEvent(line, events.length + 1, steps), (event) => events.push(event))
   }
   yield* Stream.runForEach(lines, (line) => Effect.fromResult(take(line)))

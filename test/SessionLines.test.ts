@@ -176,6 +176,20 @@ describe("an import", () => {
       assert.deepStrictEqual<unknown>(yield* Stream.runCollect(store.read("s")), log)
     }))
 
+  it.effect("passes over blank lines behind the last one", () =>
+    Effect.gen(function*() {
+      const store = yield* SessionStoreMemory.make
+      assert.strictEqual((yield* imported(store, [...(yield* linesOf(log)), "", " \r"])).head, 4)
+    }))
+
+  it.effect("is refused at the first line too many, whatever comes behind it", () =>
+    Effect.gen(function*() {
+      const lines = yield* linesOf(log)
+      const endless = Stream.concat(Stream.fromIterable([...lines, lines[1]!]), Stream.never)
+      const reason = yield* Fixtures.reasonOf(SessionLines.decode(endless))
+      assert.include(messageOf(reason, "InvalidInput"), "there are more")
+    }))
+
   it.effect("of older events stores them as this version writes them", () =>
     Effect.gen(function*() {
       const store = yield* SessionStoreMemory.make
@@ -350,7 +364,7 @@ describe("lines that are no session are refused, named by their number, and leav
       [
         "lines behind the end",
         (lines: Lines) => [...lines, lines[2]!.replace("\"seq\":2", "\"seq\":5")],
-        "there are 5"
+        "The header names 4 events and there are more"
       ],
       [
         "data nested without end",

@@ -72,11 +72,17 @@ export const toEvent = (line: string, seq: number, steps: EventMigrations.Steps)
   })
 }
 
-/** Lines that are missing, or are too many. */
+/** A line behind the last one: blank, as editors and pastes leave them, or one too many. */
+export const behindEnd = ({ events }: Header, line: string): Read<void> =>
+  line.trim() === ""
+    ? Result.void
+    : Result.fail(invalid(`The header names ${events} events and there are more`))
+
+/** Lines that are missing. */
 export const checkCount = ({ events }: Header, found: number): LineError | undefined =>
-  found === events ? undefined : invalid(
-    `The header names ${events} events and there are ${found}${found < events ? ": the rest was cut off" : ""}`
-  )
+  found === events
+    ? undefined
+    : invalid(`The header names ${events} events and there are ${found}: the rest was cut off`)
 
 /** A snapshot that is not what its log makes. */
 export const untrue = ({ path, seq }: SnapshotCheck.Wrong): LineError =>
