@@ -8,6 +8,7 @@ import * as Schema from "effect/Schema"
 import * as SchemaParser from "effect/SchemaParser"
 import * as DurableEvent from "../DurableEvent.ts"
 import * as Message from "../Message.ts"
+import * as Pointer from "../Pointer.ts"
 import { AbortedReason, FinishReason, LimitedReason, Status } from "../Reason.ts"
 import type * as RunEvent from "../RunEvent.ts"
 import * as RunPolicy from "../RunPolicy.ts"
@@ -20,7 +21,7 @@ const call = { callId: Schema.String, tool: Schema.String, params: Schema.Json }
 const OpenCall = Schema.Struct({
   ...call,
   turn: Schema.Finite,
-  phase: Schema.Literals(["pending", "awaiting", "started"]),
+  phase: Schema.Literals(["pending", "awaiting", "started", "paused"]),
   approvalId: Schema.optionalKey(Schema.String),
   requestedAt: Schema.optionalKey(Schema.Finite),
   expiresAt: Schema.optionalKey(Schema.Finite),
@@ -28,6 +29,7 @@ const OpenCall = Schema.Struct({
   startedAt: Schema.optionalKey(Schema.Finite),
   drive: Schema.optionalKey(Schema.Finite),
   tries: Schema.optionalKey(Schema.Finite),
+  waitsFor: Schema.optionalKey(Schema.Array(Pointer.Run)),
   decision: Schema.optionalKey(Schema.Struct({
     approved: Schema.Boolean,
     reason: Schema.optionalKey(Schema.String),
