@@ -5,7 +5,8 @@
  * way from its beginning, and `GET /api/chat/:id` what was said before. `DELETE /api/chat/:id/run` aborts. Errors:
  * `http-errors.ts`. Who may see which session is for your middleware to say.
  *
- * `npm run build`, set OPENAI_API_KEY or OPENAI_BASE_URL, then `node examples/use-chat.ts`. The page:
+ * `npm run build`, set OPENAI_API_KEY or OPENAI_BASE_URL, then `node examples/use-chat.ts`, which listens on 127.0.0.1; the
+ * variable HOST says otherwise. The page:
  *
  * ```ts
  * useChat({ id, messages: await (await fetch(`/api/chat/${id}`)).json(), resume: true,
@@ -148,6 +149,10 @@ if (process.argv[1] === import.meta.filename) {
     Layer.provide([Fiberloop.layer, MailLive, ModelOpenAi.layer({ model: process.env.FIBERLOOP_MODEL ?? "gpt-5.5" })]),
     Layer.provideMerge(SessionStoreSqlite.layer({ filename: "use-chat.db" }))
   )
-  const Server = NodeHttpServer.layer(createServer, { port: 3000, gracefulShutdownTimeout: "3 seconds" })
+  const Server = NodeHttpServer.layer(createServer, {
+    host: process.env.HOST || "127.0.0.1",
+    port: 3000,
+    gracefulShutdownTimeout: "3 seconds"
+  })
   NodeRuntime.runMain(Layer.launch(HttpRouter.serve(Routes).pipe(Layer.provide([Agents, Server]))))
 }
