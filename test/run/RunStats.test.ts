@@ -179,6 +179,23 @@ describe("a run", () => {
     assert.strictEqual(latency.model.count, 0)
   })
 
+  it("has agents, tools and models with those first that were used most, and equals by name", () => {
+    const used = ["d", "c", "f", "b", "d", "a", "e"]
+    const stats = statsOf(used.map((name, at) =>
+      Draft.log(
+        { ...Draft.started("go"), agent: name },
+        { ...Draft.assistant([]), model: { provider: "p", name } },
+        { ...Draft.toolStarted(`${at}.0`), tool: name },
+        { ...Draft.settled(`${at}.0`, "ok"), tool: name }
+      )
+    ))
+    const sorted = ["d", "a", "b", "c", "e", "f"]
+    assert.deepStrictEqual(
+      [Object.keys(stats.agents), Object.keys(stats.tools), Object.keys(stats.models)],
+      [sorted, sorted, sorted.map((name) => `p/${name}`)]
+    )
+  })
+
   it("keeps a tool of any name", () => {
     const { tools } = statsOf([
       Draft.log(

@@ -40,20 +40,21 @@ describe("a turn", () => {
       at(1_100, Draft.toolStarted("1.0")),
       at(1_100, Draft.toolStarted("1.1")),
       at(1_300, Draft.settled("1.1", "b", { duration: 200 })),
-      at(1_900, Draft.settled("1.0", "a", { duration: 800 })),
-      at(1_900, { ...Draft.turnFinished(1), latency: { firstPart: 400, model: 1_000, tools: 800 } }),
-      at(1_900, Draft.completed())
+      at(1_930, Draft.settled("1.0", "a", { duration: 800 })),
+      at(1_930, { ...Draft.turnFinished(1), latency: { firstPart: 400, model: 1_000, tools: 800 } }),
+      at(1_930, Draft.completed())
     ]
     assert.deepStrictEqual(shown(...log), [
       "> 1.1 0 start",
       "model test/model 100-1100 stop",
       "tool search 1100-1900 Succeeded",
       "tool search 1100-1300 Succeeded",
-      "< 1.1 1900 RunCompleted"
+      "< 1.1 1930 RunCompleted"
     ])
     const [model, tool] = entriesOf(Draft.log(...log)).filter(isSpan)
     assert.deepInclude(model, { firstPart: 400, usage: { inputTokens: 7, outputTokens: 2 }, turn: 1, seq: 2 })
     assert.deepInclude(tool, { callId: "1.0", seq: 4 })
+    assert.notProperty(tool, "firstPart")
   })
 
   it("has the attempts that do not count, and the waits behind them", () => {
@@ -74,6 +75,45 @@ describe("a turn", () => {
         "model b/m 1090-1200 stop"
       ]
     )
+  })
+
+  it("has an attempt from when it began, behind what the turn did before it", () => {
+    assert.deepStrictEqual(
+      shown(
+        at(0, Draft.started("go")),
+        at(0, Draft.turnStarted(1)),
+        at(70, { ...Draft.discarded(1, 1), duration: 50 })
+      ).slice(1, -1),
+      ["attempt test/model 20-70 Overloaded"]
+    )
+  })
+
+  it("has an attempt that does not say how long it took since the call began", () => {
+    assert.deepStrictEqual(
+      shown(at(0, Draft.started("go")), at(10, Draft.turnStarted(1)), at(70, Draft.discarded(1, 1))).slice(1, -1),
+      ["attempt test/model 10-70 Overloaded"]
+    )
+  })
+
+  it("names the model that an attempt asked, also where it is not the one that the turn began with", () => {
+    assert.deepStrictEqual(
+      shown(
+        at(0, Draft.started("go")),
+        at(0, Draft.turnStarted(1)),
+        at(50, { ...Draft.discarded(1, 1), duration: 50, model: { provider: "b", name: "m" } })
+      ).slice(1, -1),
+      ["attempt b/m 0-50 Overloaded"]
+    )
+  })
+
+  it("has the compaction that its call needed", () => {
+    const [, compaction] = entriesOf(Draft.log(
+      at(0, Draft.started("go")),
+      at(10, Draft.turnStarted(3)),
+      at(50, { ...Draft.discarded(3, 1), duration: 40 }),
+      at(90, { ...Draft.compacted(3, []), before: 40, after: 12, cause: "overflow" })
+    )).filter(isSpan)
+    assert.deepInclude(compaction, { kind: "compaction", turn: 3, from: 50, to: 90 })
   })
 
   it("has the compaction before it", () => {
@@ -175,6 +215,26 @@ describe("a drive", () => {
     assert.deepStrictEqual(
       shown(at(0, Draft.started("go")), at(10, Draft.turnStarted(1)), at(80, Draft.aborted)).slice(1, 2),
       ["model test/model 10-"]
+    )
+  })
+
+  it("whose clock was set back has nothing that ends before it began, nor behind what was recorded", () => {
+    assert.deepStrictEqual(
+      shown(
+        at(100, Draft.started("go")),
+        at(100, Draft.turnStarted(1)),
+        at(60, call),
+        at(60, Draft.toolStarted("1.0")),
+        at(70, Draft.settled("1.0", "a", { duration: 30 })),
+        at(70, Draft.turnFinished(1)),
+        at(80, Draft.completed())
+      ),
+      [
+        "> 1.1 100 start",
+        "model test/model 100-100 stop",
+        "tool search 60-70 Succeeded",
+        "< 1.1 80 RunCompleted"
+      ]
     )
   })
 

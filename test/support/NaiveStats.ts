@@ -55,15 +55,12 @@ const drivesOf = (run: Logs.Log): ReadonlyArray<Logs.Log> =>
 const ranOf = (run: Logs.Log) =>
   drivesOf(run).flatMap((drive) =>
     drive.flatMap((event, at) => {
-      if (event._tag !== "ToolSettled" || event.hook !== undefined) return []
+      if (event._tag !== "ToolSettled") return []
       if (!["Succeeded", "Failed", "TimedOut", "NotEncodable"].includes(event.outcome._tag)) return []
       const before = drive.slice(0, at)
       const turnAt = before.findLastIndex(({ _tag }) => _tag === "TurnStarted")
-      const endedAt = before.findLastIndex((_) =>
-        (_._tag === "ToolSettled" || _._tag === "ToolPaused") && _.callId === event.callId
-      )
       const isStarted = before
-        .slice(Math.max(turnAt, endedAt) + 1)
+        .slice(turnAt + 1)
         .some((_) => _._tag === "ToolStarted" && _.callId === event.callId)
       return isStarted ? [event] : []
     })
@@ -80,13 +77,12 @@ const timedTurnsOf = (run: Logs.Log) =>
     })
   )
 
-/** Milliseconds from each question to its answer; a question that is asked anew, or whose call is settled, is gone. */
+/** Milliseconds from each question to its answer; a question that is asked anew is gone. */
 const waitsOf = (run: Logs.Log) =>
   run.flatMap((event, at) => {
     if (event._tag !== "ApprovalResolved") return []
     const last = run.slice(0, at).findLast((_) =>
-      (_._tag === "ApprovalRequested" || _._tag === "ApprovalResolved" || _._tag === "ToolSettled") &&
-      _.callId === event.callId
+      (_._tag === "ApprovalRequested" || _._tag === "ApprovalResolved") && _.callId === event.callId
     )
     const { approved, at: answeredAt, result } = event
     return last?._tag === "ApprovalRequested" ? [{ approved, result, wait: answeredAt - last.at }] : []

@@ -33,7 +33,7 @@ export const add = (self: Distribution, value: number): Distribution => {
  * `null` where there are none.
  */
 export const quantile = (self: Distribution, part: number): number | null => {
-  const rank = Math.max(1, Math.ceil(part * self.count))
+  const rank = Math.ceil(part * self.count)
   let seen = 0
   for (const [place, times] of HashMap.toEntries(self.places).sort(([a], [b]) => a - b)) {
     seen += times

@@ -13,9 +13,9 @@ export interface RunTally {
   readonly compactions: number
   /** the model call of the turn under way was settled in this drive */
   readonly isAnswered: boolean
-  /** the calls that this drive has started and that have no outcome yet, by id */
+  /** the calls of the turn under way that this drive has started, by id */
   readonly started: ReadonlySet<string>
-  /** when a person was asked about a call that waits, in milliseconds since the epoch, by the call's id */
+  /** when a person was asked about a call and has not answered, in milliseconds since the epoch, by the call's id */
   readonly asked: ReadonlyMap<string, number>
   /** how its last drive ended; `undefined` while one goes on, or where its process died */
   readonly end: RunEvent.End | undefined
@@ -44,17 +44,9 @@ export const evolve = (self: RunTally, event: RunEvent.Durable): RunTally => {
     case "ApprovalRequested":
       return { ...self, asked: new Map(self.asked).set(event.callId, event.at) }
     case "ApprovalResolved":
-      return { ...self, asked: without(self.asked, event.callId) }
+      return { ...self, asked: new Map([...self.asked].filter(([callId]) => callId !== event.callId)) }
     case "ToolStarted":
       return { ...self, started: new Set(self.started).add(event.callId) }
-    case "ToolPaused":
-      return { ...self, started: withoutCall(self.started, event.callId) }
-    case "ToolSettled":
-      return {
-        ...self,
-        started: withoutCall(self.started, event.callId),
-        asked: without(self.asked, event.callId)
-      }
     case "ContextCompacted":
       return { ...self, compactions: self.compactions + 1 }
     case "RunCompleted":
@@ -77,13 +69,7 @@ const isRetried = ({ delay }: DurableEvent.Of<"AttemptDiscarded">): boolean => d
  */
 export const timeOf = (
   { started }: RunTally,
-  { callId, duration, hook, outcome }: DurableEvent.Of<"ToolSettled">
-): number | undefined => started.has(callId) && hook === undefined && ran.has(outcome._tag) ? duration : undefined
+  { callId, duration, outcome }: DurableEvent.Of<"ToolSettled">
+): number | undefined => started.has(callId) && ran.has(outcome._tag) ? duration : undefined
 
 const ran: ReadonlySet<string> = new Set(["Succeeded", "Failed", "TimedOut", "NotEncodable"])
-
-const without = (asked: RunTally["asked"], callId: string): RunTally["asked"] =>
-  asked.has(callId) ? new Map([...asked].filter(([id]) => id !== callId)) : asked
-
-const withoutCall = (started: RunTally["started"], callId: string): RunTally["started"] =>
-  new Set([...started].filter((id) => id !== callId))

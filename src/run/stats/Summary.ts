@@ -137,7 +137,7 @@ export const make = (self: RunStats): Summary => {
       approvals: times(self.waitTime),
       runs: times(self.runTime)
     },
-    tools: byMost(self.tools, ({ calls }) => calls, ({ errors, time }) => ({ ...times(time), errors })),
+    tools: byMost(self.tools, ({ time }) => time.count, ({ errors, time }) => ({ ...times(time), errors })),
     approvals: {
       asked: self.questions,
       approved: answers["approved"] ?? 0,

@@ -4,9 +4,8 @@ import * as Option from "effect/Option"
 import * as Distribution from "./Distribution.ts"
 
 export interface ToolStats {
-  readonly calls: number
   readonly errors: number
-  /** milliseconds */
+  /** of each call, in milliseconds */
   readonly time: Distribution.Distribution
 }
 
@@ -15,13 +14,12 @@ export type Tools = HashMap.HashMap<string, ToolStats>
 
 export const empty: Tools = HashMap.empty()
 
-const none: ToolStats = { calls: 0, errors: 0, time: Distribution.empty }
+const none: ToolStats = { errors: 0, time: Distribution.empty }
 
 export const add = (self: Tools, tool: string, isError: boolean, time: number): Tools =>
   HashMap.modifyAt(self, tool, (known) => {
     const before = Option.getOrElse(known, () => none)
     return Option.some({
-      calls: before.calls + 1,
       errors: before.errors + (isError ? 1 : 0),
       time: Distribution.add(before.time, time)
     })

@@ -70,11 +70,9 @@ export const step = (self: Spans, event: RunEvent.Durable): Step => {
     }
     case "ToolSettled": {
       const { at, callId, duration, outcome, tool, turn } = event
-      const started = self.started.get(callId)
-      const begun = started ?? begin(event, tool, turn)
+      const begun = self.started.get(callId) ?? begin(event, tool, turn)
       const rest = { ...self, started: without(self.started, callId), asked: without(self.asked, callId) }
-      const to = started === undefined ? at : Math.min(at, begun.at + duration)
-      return [hold(rest, "tool", begun, to, outcome._tag, { callId }), []]
+      return [hold(rest, "tool", begun, Math.min(at, begun.at + duration), outcome._tag, { callId }), []]
     }
     case "ApprovalRequested":
       return [{ ...self, asked: withEntry(self.asked, event.callId, begin(event, event.tool, event.turn)) }, []]
@@ -97,7 +95,7 @@ export const step = (self: Spans, event: RunEvent.Durable): Step => {
     }
     case "TurnFinished": {
       const { firstPart } = event.latency
-      const held = self.held.map((span) => span.kind === "model" && span.to !== null ? { ...span, firstPart } : span)
+      const held = self.held.map((span) => span.kind === "model" ? { ...span, firstPart } : span)
       return flush({ ...self, held })
     }
     default:
@@ -154,7 +152,7 @@ const hold = (
 /** Without those that are held, which come in the order in which they began. */
 export const flush = (self: Spans): Step => [
   { ...self, held: [] },
-  [...self.held].sort((a, b) => a.from - b.from || a.seq - b.seq)
+  [...self.held].sort((a, b) => a.seq - b.seq)
 ]
 
 const withEntry = (map: ReadonlyMap<string, Begun>, callId: string, begun: Begun): ReadonlyMap<string, Begun> =>
