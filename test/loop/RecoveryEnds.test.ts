@@ -39,6 +39,27 @@ describe("a run that died five times in a row", () => {
       assert.strictEqual((yield* agent.run({ sessionId: "s", input: "hello" })).text, "hello!")
     }))
 
+  it.effect("is over as crashed, not parked, where a new message comes", () =>
+    Effect.gen(function*() {
+      const { agent, store } = yield* loop
+      yield* agent.run({ sessionId: "s", input: "hello" })
+      const log = yield* store.log("s")
+      assert.deepStrictEqual(RunLog.only(log, "RunAborted").map(({ reason }) => reason), Array(5).fill("crashed"))
+      assert.deepStrictEqual(RunLog.only(log, "RunLimited"), [])
+    }))
+
+  it.effect("keeps its question for the answer that comes then", () =>
+    Effect.gen(function*() {
+      const [started, turn, said] = DeadRun.inTools("work")
+      const asked = { ...Drafts.approvalRequested("1.0"), tool: "work", params: { n: 0 } }
+      const log = [started!, turn!, said!, asked, ...DeadRun.again(5)]
+      const store = yield* DeadRun.of(log)
+      const { agent } = yield* TestAgent.make([ScriptedModel.text("done")], { store })
+      const [question] = yield* agent.approvals("s")
+      yield* agent.decide({ sessionId: "s", approvalId: question!.id, approved: true })
+      assert.deepStrictEqual(RunLog.outcomes(yield* resumed(agent)), ["1.0 Succeeded"])
+    }))
+
   it.effect("has five more lives once a person has resumed it", () =>
     Effect.gen(function*() {
       const log = [...DeadRun.inTools("look"), ...DeadRun.again(5)]

@@ -104,7 +104,7 @@ export const nothingToResume = (sessionId: string, runId: string | undefined, st
   new RunError.NonRetryableError({
     _tag: "NothingToResume",
     sessionId,
-    message: state.runId !== undefined && runId !== undefined && state.runId !== runId
-      ? `run "${runId}" is not the last run of session "${sessionId}"; only the last one can be resumed`
-      : `the last run of session "${sessionId}" is complete; send a new input instead`
+    message: state.runId === runId
+      ? `the last run of session "${sessionId}" is complete; send a new input instead`
+      : `run "${runId}" is not the last run of session "${sessionId}"; only the last one can be resumed`
   })

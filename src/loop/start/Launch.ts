@@ -127,7 +127,7 @@ const resume = Effect.fnUntraced(function*(
   const { state } = folded
   const runId = input.runId ?? state.runId
   if (runId === undefined || state.input === undefined) {
-    return yield* Opening.nothingToResume(sessionId, input.runId, state)
+    return yield* Opening.nothingToResume(sessionId, runId, state)
   }
   const settings = yield* shared
   const brief = yield* Brief.ofLog(definition, state.input, yield* Effect.fromResult(settings.timeouts))

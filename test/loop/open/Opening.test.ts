@@ -45,6 +45,17 @@ describe("resume is refused, and nothing is stored,", () => {
       assert.strictEqual((yield* refusal(made, { runId: "r3" })).reason._tag, "NothingToResume")
     }))
 
+  it.effect("and the error says why: the run is complete, or another one is the last", () =>
+    Effect.gen(function*() {
+      const made = yield* TestAgent.make([ScriptedModel.text("ok")])
+      yield* made.agent.run({ sessionId: "s", runId: "r1", input: "go" })
+      for (const input of [{}, { runId: "r1" }]) {
+        assert.include((yield* refusal(made, input)).message, "the last run of session \"s\" is complete")
+      }
+      const other = yield* refusal(made, { runId: "r0" })
+      assert.include(other.message, "run \"r0\" is not the last run of session \"s\"")
+    }))
+
   it.effect("for limits and ids that are none", () =>
     Effect.gen(function*() {
       const made = yield* TestAgent.make([refused])
