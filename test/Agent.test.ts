@@ -133,7 +133,7 @@ describe("a bad input is refused by name and before anything is stored", () => {
       const error = yield* Effect.flip(
         agent.run({ input: "y", sessionId: "s", history: [{ role: "user", content: "before" }] })
       )
-      assert.strictEqual(error.reason._tag, "InvalidInput")
+      assert.deepInclude(error.reason, { _tag: "InvalidInput", field: "history" })
     }))
 })
 

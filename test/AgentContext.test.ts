@@ -15,7 +15,17 @@ import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
 import * as AgentContext from "../src/AgentContext.ts"
-import { Agent, Fiberloop, Grace, Ids, Limits, RetryPolicy, SessionStoreMemory, ToolCall } from "../src/index.ts"
+import {
+  Agent,
+  Fiberloop,
+  Grace,
+  Ids,
+  Limits,
+  RetryPolicy,
+  SessionStoreMemory,
+  Timeouts,
+  ToolCall
+} from "../src/index.ts"
 import { ScriptedModel } from "../src/testing/index.ts"
 import * as Overloaded from "./support/Overloaded.ts"
 import * as RunLog from "./support/RunLog.ts"
@@ -252,6 +262,14 @@ describe("a setting", () => {
           Effect.map(Stream.runCollect(events), (seen) => RunLog.only(seen, "RunStarted")[0]?.input.limits.maxTokens)
       )
       assert.deepStrictEqual(limits, [7, undefined])
+    }))
+
+  it.effect("that are no timeouts refuses a run before anything of it is stored", () =>
+    Effect.gen(function*() {
+      const { agent, store } = yield* TestAgent.make([])
+      const error = yield* Effect.provideService(Effect.flip(agent.run({ input: "go" })), Timeouts, { tool: 0 })
+      assert.deepInclude(error.reason, { _tag: "InvalidInput", field: "timeouts.tool" })
+      assert.deepStrictEqual(yield* store.service.list(), [])
     }))
 
   it.effect("for the grace period is the layer's where the caller has none", () =>

@@ -36,6 +36,20 @@ describe("a run that died", () => {
       assert.deepStrictEqual(yield* store.log("s"), log)
     }))
 
+  it.effect("is told to its request from its first event where it was asked to abort, and nothing of the run before it", () =>
+    Effect.gen(function*() {
+      const first = yield* TestAgent.make([ScriptedModel.text("one"), ScriptedModel.text("two")])
+      yield* first.agent.run({ sessionId: "s", runId: "older", input: "go" })
+      const newer = { sessionId: "s", runId: "newer", input: "more" }
+      yield* first.agent.run(newer)
+      const log = (yield* first.store.log("s")).slice(0, -1)
+      const store = yield* DeadRun.of([...log, { _tag: "AbortRequested", reason: "requested", runId: "newer" }])
+      const made = yield* TestAgent.make([], { store })
+      const shown = yield* Stream.runCollect(made.agent.stream(newer))
+      assert.deepStrictEqual<unknown>(shown, (yield* store.log("s")).filter(({ runId }) => runId === "newer"))
+      assert.strictEqual(RunLog.endOf(shown), "RunAborted(requested)")
+    }))
+
   it.effect("does not keep an older run from being told, which leaves it as it is", () =>
     Effect.gen(function*() {
       const first = yield* TestAgent.make([ScriptedModel.text("one"), ScriptedModel.text("two")], { agent })

@@ -128,6 +128,18 @@ describe("a run is resumed", () => {
       assert.deepStrictEqual(RunLog.only(log, "AssistantMessage").map((event) => event.attempt), [3])
     }))
 
+  it.effect("for nothing but that somebody said so, as the log tells, also while a question waits", () =>
+    Effect.gen(function*() {
+      const { agent, store } = yield* TestAgent.make([refused, TestAgent.work(1)], {
+        agent: { toolPolicy: { requireApprovalByDefault: true } }
+      })
+      yield* Effect.flip(agent.run({ sessionId: "s", input: "go" }))
+      assert.strictEqual(RunLog.endOf(yield* resumed(agent)), "RunSuspended(approval)")
+      yield* resumed(agent)
+      const causes = RunLog.only(yield* store.log("s"), "RunResumed").map(({ cause }) => cause)
+      assert.deepStrictEqual(causes, ["resume", "resume"])
+    }))
+
   it.effect("with other data, which its tools read", () =>
     Effect.gen(function*() {
       const seen: Array<unknown> = []

@@ -70,7 +70,7 @@ const look = Effect.fnUntraced(function*(
     const isUnderWay = state.runId === runId && (isDead || waitsWith(state, place))
     return isUnderWay ? { ...ready, begin: goOn, from: past.from } : { _tag: "Replay", past }
   }
-  if (begin.input.history !== undefined && state.seq > 0) {
+  if (begin.input.history !== undefined) {
     return yield* RunError.invalidInput("history", "history is for new sessions; this session has messages already")
   }
   return ready

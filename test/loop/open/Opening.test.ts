@@ -56,6 +56,15 @@ describe("resume is refused, and nothing is stored,", () => {
       assert.include(other.message, "run \"r0\" is not the last run of session \"s\"")
     }))
 
+  it.effect("for a run that is over while another process has the session, which is busy", () =>
+    Effect.gen(function*() {
+      const made = yield* TestAgent.make([refused])
+      yield* Effect.flip(made.agent.run({ sessionId: "s", runId: "r", input: "go" }))
+      yield* made.store.service.open("s", { runId: "theirs", create: false })
+      const { reason } = yield* refusal(made, { runId: "r" })
+      assert.deepInclude(reason, { _tag: "SessionBusy", runId: "theirs" })
+    }))
+
   it.effect("for limits and ids that are none", () =>
     Effect.gen(function*() {
       const made = yield* TestAgent.make([refused])
