@@ -16,6 +16,7 @@ import * as Condensing from "../support/Condensing.ts"
 import * as Overflows from "../support/Overflows.ts"
 import * as RunLog from "../support/RunLog.ts"
 import * as TestAgent from "../support/TestAgent.ts"
+import * as TestStore from "../support/TestStore.ts"
 
 const { history, overflow } = Overflows
 const ok = ScriptedModel.text("ok")
@@ -98,6 +99,21 @@ describe("a compaction that fails", () => {
       yield* byHand.agent.run({ sessionId: "s", input: "go" })
       yield* Effect.flip(byHand.agent.compact("s"))
       assert.strictEqual(RunLog.only(yield* byHand.store.log("s"), "CompactionDiscarded").length, 1)
+    }))
+
+  it.effect("by hand fails as the store does where what it spent cannot be recorded", () =>
+    Effect.gen(function*() {
+      const context = Layer.succeed(ContextManager, {
+        plan: (view) => view.force === "manual" ? { _tag: "Compact", request: view } : { _tag: "Send" },
+        compact: ({ ledger }) => {
+          ledger.note({ inputTokens: 70, outputTokens: 3 }, { provider: "test", name: "condenser" })
+          return Effect.fail(new CompactionError({ message: "no answer" }))
+        }
+      })
+      const made = yield* TestAgent.make([ok], { context })
+      yield* made.agent.run({ sessionId: "s", input: "go" })
+      made.store.onAppend = TestStore.failing(() => true)
+      assert.strictEqual((yield* Effect.flip(made.agent.compact("s"))).reason._tag, "StoreUnavailable")
     }))
 
   it.effect("is tried again by the next run, which may go on from it", () =>

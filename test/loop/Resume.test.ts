@@ -7,13 +7,16 @@ import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import * as Agent from "../../src/Agent.ts"
 import * as Fiberloop from "../../src/Fiberloop.ts"
+import * as SessionStoreMemory from "../../src/layers/SessionStoreMemory.ts"
 import * as RunError from "../../src/run/RunError.ts"
 import type * as RunEvent from "../../src/run/RunEvent.ts"
 import type * as RunInput from "../../src/run/RunInput.ts"
 import { ToolCall } from "../../src/services/ToolExecutor.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
+import * as Hang from "../support/Hang.ts"
 import * as RunLog from "../support/RunLog.ts"
 import * as TestAgent from "../support/TestAgent.ts"
+import * as TestStore from "../support/TestStore.ts"
 
 const refused = ScriptedModel.fail(
   new RunError.NonRetryableError<RunError.ProviderRefusal>({ _tag: "Authentication", message: "no key" })
@@ -240,6 +243,17 @@ describe("a run is resumed", () => {
       assert.strictEqual((yield* Effect.flip(resumed(agent, { data: 2 }))).reason._tag, "SessionBusy")
       yield* gate.release
       yield* Fiber.join(first)
+    }))
+
+  it.effect("by nobody who leaves while its log is read", () =>
+    Effect.gen(function*() {
+      const reading = yield* Deferred.make<void>()
+      const read = () => Stream.fromEffect(Effect.andThen(Deferred.succeed(reading, undefined), Effect.never))
+      const store = TestStore.over({ ...(yield* SessionStoreMemory.make), read })
+      const { agent } = yield* TestAgent.make([], { store })
+      const resuming = yield* Effect.forkDetach(agent.resumeRun({ sessionId: "s" }))
+      yield* Deferred.await(reading)
+      assert.isTrue(yield* Hang.ends(Fiber.interrupt(resuming)))
     }))
 
   it.effect("and aborted by whoever leaves its stream", () =>

@@ -5,10 +5,12 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
+import * as SessionStoreMemory from "../../src/layers/SessionStoreMemory.ts"
 import * as RunError from "../../src/run/RunError.ts"
 import type * as RunInput from "../../src/run/RunInput.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as Gated from "../support/Gated.ts"
+import * as Hang from "../support/Hang.ts"
 import * as RunLog from "../support/RunLog.ts"
 import * as TestAgent from "../support/TestAgent.ts"
 import * as TestStore from "../support/TestStore.ts"
@@ -188,6 +190,38 @@ describe("the same run id", () => {
       yield* Fiber.join(first)
       yield* Fiber.join(attaching)
       assert.isAbove(heads[0]!, 0)
+    }))
+
+  it.effect("attached to before its first event is stored is left at once, and the run begins all the same", () =>
+    Effect.gen(function*() {
+      const held = TestStore.holding((n) => n === 1)
+      const store = yield* TestStore.make(held.onAppend)
+      const input: RunInput.RunInput = { sessionId: "s", runId: "r", input: "go" }
+      const { agent } = yield* TestAgent.make([ScriptedModel.text("a")], { store })
+      const first = yield* Effect.forkChild(agent.run(input))
+      yield* held.reached
+      const attaching = yield* Effect.forkDetach(agent.run(input))
+      for (let i = 0; i < 20; i++) yield* Effect.yieldNow
+      assert.isTrue(yield* Hang.ends(Fiber.interrupt(attaching)))
+      yield* held.release
+      assert.strictEqual((yield* Fiber.join(first)).text, "a")
+    }))
+
+  it.effect("of a run that has ended is left at once while it is looked for behind another run", () =>
+    Effect.gen(function*() {
+      const base = yield* SessionStoreMemory.make
+      const reading = yield* Deferred.make<void>()
+      const never = Stream.fromEffect(Effect.andThen(Deferred.succeed(reading, undefined), Effect.never))
+      let isStuck = false
+      const store = TestStore.over({ ...base, read: (...args) => isStuck ? never : base.read(...args) })
+      const { agent } = yield* TestAgent.make([ScriptedModel.text("a")], { store })
+      const input: RunInput.RunInput = { sessionId: "s", runId: "r", input: "go" }
+      yield* agent.run(input)
+      yield* store.service.open("s", { runId: "theirs", create: false })
+      isStuck = true
+      const asking = yield* Effect.forkDetach(agent.run(input))
+      yield* Deferred.await(reading)
+      assert.isTrue(yield* Hang.ends(Fiber.interrupt(asking)))
     }))
 
   it.effect("with equal input attaches whether the session was to be made or not", () =>

@@ -149,6 +149,22 @@ describe("a layer that closes", () => {
       yield* gate.release
     }))
 
+  it.effect("waits for all of its runs together, and no longer than for one", () =>
+    Effect.gen(function*() {
+      const [one, other] = [yield* ScriptedModel.makeGate, yield* ScriptedModel.makeGate]
+      const stuck = [one, other].map((gate) => ScriptedModel.gate({ ...gate, wait: Effect.uninterruptible(gate.wait) }))
+      const { agent, close } = yield* TestAgent.make(stuck)
+      yield* agent.start({ sessionId: "s", input: "go" })
+      yield* agent.start({ sessionId: "t", input: "go" })
+      yield* one.started
+      yield* other.started
+      const closing = yield* Effect.forkDetach(close)
+      yield* TestClock.adjust("5 seconds")
+      assert.isTrue(yield* Hang.ends(Fiber.await(closing)), "the second run is waited for behind the first")
+      yield* one.release
+      yield* other.release
+    }))
+
   it.effect("aborts its own agent's runs and no others", () =>
     Effect.gen(function*() {
       const shared = { runs: Layer.succeed(Runs, yield* RunsLocal.make), store: yield* TestStore.make() }

@@ -127,6 +127,16 @@ it.effect("the end of a drive that died is a debug line of whoever finds it, wit
     ])
   }))
 
+it.effect("the end of a run that parks because it died again and again is a debug line, too", () =>
+  Effect.gen(function*() {
+    const store = yield* DeadRun.of([...DeadRun.inTools("look"), ...DeadRun.again(5)])
+    const { agent } = yield* TestAgent.make([], { store })
+    assert.deepStrictEqual(yield* linesBy(agent.resumeRun({ sessionId: "s" })), [
+      "run=run-1 tool=look outcome=Interrupted ms=0",
+      "run=run-1 end=limited reason=crash-loop turns=0 tools=1 errors=0 ms=0"
+    ])
+  }))
+
 it.effect("a run does not notice that its logger breaks", () =>
   Effect.gen(function*() {
     const broken = Logger.make(() => {
