@@ -19,12 +19,12 @@ const written = { path: "a.txt", bytes: 2, lines: 1, created: true }
 /** A place with a session that is suspended with one call of write_file for each of these names. */
 const waiting = Effect.fnUntraced(function*(
   names: ReadonlyArray<string> = ["a"],
-  { agent = SessionAgent.own, id = "waiting-one" } = {}
+  { agent = SessionAgent.own, id = "waiting-one", model = Drafts.model } = {}
 ) {
   const place = yield* workplace()
   const log = Drafts.log(
     { ...Drafts.started("write it down"), agent },
-    Drafts.turnStarted(1),
+    { ...Drafts.turnStarted(1), model },
     Drafts.assistant(names.map((name) => Drafts.call("write_file", write(name)))),
     ...names.map((name, i) => ({
       ...Drafts.approvalRequested(`1.${i}`),
@@ -179,6 +179,24 @@ describe("fiberloop approve", () => {
       assert.isFalse(existsSync(join(place.root, "a.txt")))
     }))
 
+  it.effect("says how to go on with the model that the session talked to", () =>
+    Effect.gen(function*() {
+      const place = yield* waiting(["a"], { model: { provider: "openai-compatible", name: "m" } })
+      const { stderr } = yield* place.on("approve", [place.id])
+      assert.strictEqual(stderr, `Go on with: fiberloop resume waiting-one --db ${place.db} --model m\n`)
+    }))
+
+  it.effect("shows the call, whether its own id is given or that of its question", () =>
+    Effect.gen(function*() {
+      const place = yield* waiting(["a", "b"])
+      const [a, b] = [
+        yield* place.on("approve", [place.id, "1.0"]),
+        yield* place.on("approve", [place.id, "run-1/1.1"])
+      ]
+      assert.match(a.stdout, /^✓ approved: write_file path="a\.txt"/)
+      assert.match(b.stdout, /^✓ approved: write_file path="b\.txt"/)
+    }))
+
   it.effect("is gone on with by resume, which does not ask again", () =>
     Effect.gen(function*() {
       const place = yield* waiting()
@@ -237,7 +255,8 @@ describe("fiberloop approve", () => {
   it.effect("--params runs the call with other arguments", () =>
     Effect.gen(function*() {
       const place = yield* waiting()
-      yield* place.on("approve", [place.id, "run-1/1.0", "--params", JSON.stringify(write("z"))])
+      const { stdout: said } = yield* place.on("approve", [place.id, "--params", JSON.stringify(write("z"))])
+      assert.match(said, /^✓ approved: write_file path="z\.txt"/)
       const { made } = yield* resume(place)
       assert.deepStrictEqual([existsSync(made("a")), existsSync(made("z"))], [false, true])
       const { stdout } = yield* place.on("show", [place.id])
@@ -292,7 +311,7 @@ describe("fiberloop approve", () => {
       const place = yield* waiting(["a", "b"])
       const { code, stderr, stdout } = yield* place.on("approve", [place.id])
       assert.deepStrictEqual([code, stdout], [2, ""])
-      assert.match(stderr, / {2}1\.0 {2}write_file [^]* {2}1\.1 {2}write_file /)
+      assert.match(stderr, /^ {2}1\.0 {2}write_file [^]*\n {2}1\.1 {2}write_file /)
       assert.include(
         stderr,
         `fiberloop: 2 calls wait for an approval, name one of them: fiberloop approve waiting-one 1.0 --db ${place.db}\n`
@@ -343,6 +362,13 @@ describe("fiberloop approve", () => {
 })
 
 describe("fiberloop deny", () => {
+  it.effect("without the question, where several wait, says how to name one of them", () =>
+    Effect.gen(function*() {
+      const place = yield* waiting(["a", "b"])
+      const { stderr } = yield* place.on("deny", [place.id])
+      assert.include(stderr, `name one of them: fiberloop deny waiting-one 1.0 --db ${place.db}\n`)
+    }))
+
   it.effect("tells the model why, when the session is gone on with", () =>
     Effect.gen(function*() {
       const place = yield* waiting()
