@@ -7,20 +7,24 @@ import * as SessionStore from "../../src/services/SessionStore.ts"
 import * as Drafts from "../support/Drafts.ts"
 import { workplace } from "./Invoke.ts"
 
-/** A place with these sessions, of which each began to work, came to `rest`, and was left. */
+type Place = Effect.Success<ReturnType<typeof workplace>>
+
+/** A session that began to work, came to `rest`, and was left. */
+const die = ({ store }: Place, sessionId: string, task: string, ...rest: ReadonlyArray<Drafts.Placed>) =>
+  SessionStore.SessionStore.use((store) =>
+    Effect.scoped(Effect.flatMap(
+      store.open(sessionId, { runId: "run-1", create: true }),
+      (session) => session.append(Drafts.log({ ...Drafts.started(task), agent: SessionAgent.own }, ...rest) as never)
+    ))
+  ).pipe(Effect.provide(store))
+
+/** A place with these sessions. */
 const withDead = Effect.fnUntraced(function*(
   dead: Record<string, string>,
   ...rest: ReadonlyArray<Drafts.Placed>
 ) {
   const place = yield* workplace()
-  for (const [sessionId, task] of Object.entries(dead)) {
-    yield* SessionStore.SessionStore.use((store) =>
-      Effect.scoped(Effect.flatMap(
-        store.open(sessionId, { runId: "run-1", create: true }),
-        (session) => session.append(Drafts.log({ ...Drafts.started(task), agent: SessionAgent.own }, ...rest) as never)
-      ))
-    ).pipe(Effect.provide(place.store))
-  }
+  for (const [sessionId, task] of Object.entries(dead)) yield* die(place, sessionId, task, ...rest)
   return place
 })
 
@@ -58,6 +62,36 @@ describe("fiberloop recover", () => {
       assert.strictEqual(JSON.parse((yield* on("recover", ["--list", "--json"])).stdout).sessionId, "dead-one")
     }))
 
+  it.effect("--list --json prints each as a line", () =>
+    Effect.gen(function*() {
+      const { on } = yield* withDead({ "dead-one": "2+2", "dead-two": "3*3" })
+      const { stdout } = yield* on("recover", ["--list", "--json"])
+      const ids = stdout.trimEnd().split("\n").map((line) => JSON.parse(line).sessionId)
+      assert.deepStrictEqual(ids, ["dead-one", "dead-two"])
+    }))
+
+  it.effect("goes on with the others where the model of one is not to be had, and says so", () =>
+    Effect.gen(function*() {
+      const place = yield* workplace()
+      const model = { provider: "openai-compatible", name: "m" }
+      yield* die(place, "dead-one", "2+2", { ...Drafts.turnStarted(1), model, at: 1 })
+      yield* die(place, "dead-two", "3*3", Drafts.turnStarted(1))
+      const { code, stderr, stdout } = yield* place.on("recover")
+      assert.deepStrictEqual([code, stdout], [1, "3*3 = 9\n"])
+      assert.include(
+        stderr,
+        "── dead-one  2+2\nfiberloop: the model \"m\", which answered in this session, needs a key"
+      )
+    }))
+
+  it.effect("goes on with none where the model that is named is not to be had", () =>
+    Effect.gen(function*() {
+      const { on } = yield* withDead({ "dead-one": "2+2", "dead-two": "3*3" })
+      const { code, stderr, stdout } = yield* on("recover", ["--model", "m"])
+      assert.deepStrictEqual([code, stdout], [1, ""])
+      assert.match(stderr, /^fiberloop: the model "m" needs a key[^\n]*\n$/)
+    }))
+
   it.effect("leaves alone what another process drives", () =>
     Effect.gen(function*() {
       const { on, store } = yield* withDead({ "dead-one": "2+2" })
@@ -67,6 +101,27 @@ describe("fiberloop recover", () => {
       const { code, stderr, stdout } = yield* Effect.provide(Effect.scoped(open), store)
       assert.deepStrictEqual([code, stdout], [0, ""])
       assert.include(stderr, "1 run still going on, left alone.\n")
+    }))
+
+  const newer: Drafts.Placed & { readonly version: number } = { ...Drafts.turnStarted(1), version: 99 }
+
+  it.effect("says by its code, too, that one cannot be read that a newer version wrote, and goes on with the others", () =>
+    Effect.gen(function*() {
+      const place = yield* workplace()
+      yield* die(place, "newer", "2+2", newer)
+      yield* die(place, "dead-two", "3*3")
+      const { code, stderr, stdout } = yield* place.on("recover")
+      assert.deepStrictEqual([code, stdout], [1, "3*3 = 9\n"])
+      assert.match(stderr, /^fiberloop: [^\n]*"newer"[^\n]* version 99/)
+      assert.notInclude(stderr, "still going on")
+    }))
+
+  it.effect("does not say that nothing was left behind where what was cannot be read", () =>
+    Effect.gen(function*() {
+      const { on } = yield* withDead({ newer: "2+2" }, newer)
+      const { code, stderr } = yield* on("recover", ["--list"])
+      assert.strictEqual(code, 1)
+      assert.match(stderr, / version 99[^\n]+\nNothing else was left behind\.\n$/)
     }))
 
   it.effect("does not go on with one that was being aborted, which resume still does", () =>
@@ -95,6 +150,17 @@ describe("fiberloop recover", () => {
       })
       assert.deepStrictEqual([code, stdout], [130, "2+2 = 4\n"])
       assert.include((yield* on("recover", ["--list"])).stdout, "dead-two")
+    }))
+
+  it.effect("has gone on with all where a signal comes as the last one is complete", () =>
+    Effect.gen(function*() {
+      const { on } = yield* withDead({ "dead-one": "2+2" })
+      const signal = yield* Deferred.make<Signal>()
+      const { code, stdout } = yield* on("recover", [], {
+        signals: { first: Deferred.await(signal), forget: Effect.void },
+        onError: (text) => text.includes("✓ completed") && Deferred.doneUnsafe(signal, Effect.succeed("SIGINT"))
+      })
+      assert.deepStrictEqual([code, stdout], [0, "2+2 = 4\n"])
     }))
 
   it.effect("finds nothing where there is no database, and makes none", () =>

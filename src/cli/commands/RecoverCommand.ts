@@ -31,18 +31,23 @@ export const run = Effect.fnUntraced(function*(
   { isList, settings }: Options
 ): Effect.fn.Return<void, Ended | Refusal, Input | Output | Signals | Scope.Scope> {
   const { stderr } = yield* Output
-  const { left, others } = yield* Print.untilSignal(Effect.scoped(leftBehind(settings)))
-  if (left.length === 0) return yield* stderr.write(`Nothing ${others === 0 ? "" : "else "}was left behind.\n`)
+  const { left, others, unread } = yield* Print.untilSignal(Effect.scoped(leftBehind(settings)))
+  const found: number = unread === 0 ? codes.completed : codes.failed
+  if (left.length === 0) {
+    yield* stderr.write(`Nothing ${others + unread === 0 ? "" : "else "}was left behind.\n`)
+    return yield* endWith(found)
+  }
   if (isList) {
     const infos = left.map(({ info }) => info)
     const look = { ...(yield* Print.tableOf(settings.isPlain)), now: yield* Clock.currentTimeMillis }
-    return yield* Print.print(
+    yield* Print.print(
       settings.json ? infos.map(RenderSessions.json).join("") : RenderSessions.lines(infos, look)
     )
+    return yield* endWith(found)
   }
   const [Run, { open }] = yield* Effect.promise(() => Promise.all([import("../Run.ts"), import("../Worker.ts")]))
   const workers = new Map<string | undefined, Worker.Worker>()
-  let code: number = codes.completed
+  let code = found
   for (const [at, { info: { sessionId, title }, settings }] of left.entries()) {
     const worker = yield* Effect.result(opened(open, workers, settings))
     if (Result.isFailure(worker) && !(settings.isModelOfSession && worker.failure.code === codes.failed)) {
@@ -64,8 +69,11 @@ export const run = Effect.fnUntraced(function*(
       break
     }
   }
-  if (code !== codes.completed) return yield* new Ended({ code })
+  yield* endWith(code)
 }, Effect.scoped)
+
+const endWith = (code: number): Effect.Effect<void, Ended> =>
+  code === codes.completed ? Effect.void : Effect.fail(new Ended({ code }))
 
 /** One worker for each model that sessions talked to. */
 const opened = Effect.fnUntraced(function*(
@@ -82,6 +90,8 @@ interface Found {
   readonly left: ReadonlyArray<Left>
   /** how many are of no agent that the command may go on with */
   readonly others: number
+  /** how many could not be read, as was said of each */
+  readonly unread: number
 }
 
 interface Left {
@@ -99,11 +109,12 @@ const leftBehind = Effect.fnUntraced(function*(
 ): Effect.fn.Return<Found, Refusal, Output | Scope.Scope> {
   const { stderr } = yield* Output
   const store = yield* Database.existing(settings)
-  if (store === undefined) return { left: [], others: 0 }
+  if (store === undefined) return { left: [], others: 0, unread: 0 }
   const unfinished = (yield* Effect.mapError(store.list(), Messages.refusal)).filter(({ end }) => end === undefined)
   const left: Array<Left> = []
   let alive = 0
   let others = 0
+  let unread = 0
   for (const info of unfinished) {
     const { sessionId } = info
     // another program's session is not even opened, which would take it
@@ -117,11 +128,14 @@ const leftBehind = Effect.fnUntraced(function*(
     const folded = yield* Effect.result(Effect.scoped(Effect.andThen(open, Fold.fold(store, sessionId, Fold.nothing))))
     if (Result.isFailure(folded)) {
       if (folded.failure.reason._tag === "SessionBusy") alive++
-      else yield* stderr.write(`${Messages.line(Messages.ofRun(folded.failure))}\n`)
+      else {
+        unread++
+        yield* stderr.write(`${Messages.line(Messages.ofRun(folded.failure))}\n`)
+      }
     } else if (folded.success.state.abortRequested !== undefined) {
       yield* stderr.write(`${TerminalText.line(sessionId)} was being aborted when its process died, left alone.\n`)
     } else left.unshift({ info, settings: yield* SessionModel.adopt(admitted.success, { store, info }) })
   }
   if (alive > 0) yield* stderr.write(`${count(alive, "run")} still going on, left alone.\n`)
-  return { left, others }
+  return { left, others, unread }
 })
