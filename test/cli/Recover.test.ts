@@ -110,6 +110,8 @@ describe("fiberloop recover", () => {
       const place = yield* workplace()
       yield* die(place, "newer", "2+2", newer)
       yield* die(place, "dead-two", "3*3")
+      const list = yield* place.on("recover", ["--list"])
+      assert.deepStrictEqual([list.code, list.stdout.slice(0, 8)], [1, "dead-two"])
       const { code, stderr, stdout } = yield* place.on("recover")
       assert.deepStrictEqual([code, stdout], [1, "3*3 = 9\n"])
       assert.match(stderr, /^fiberloop: [^\n]*"newer"[^\n]* version 99/)
