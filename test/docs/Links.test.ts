@@ -5,7 +5,13 @@ import { dirname, join, relative } from "node:path"
 import { linksOf } from "../../scripts/Snippets.ts"
 
 const root = join(import.meta.dirname, "../..")
-const pages = ["README.md", "AGENTS.md", "examples/README.md", ...FileSystem.globSync("docs/**/*.md", { cwd: root })]
+const pages = [
+  "README.md",
+  "AGENTS.md",
+  "examples/README.md",
+  "src/loop/README.md",
+  ...FileSystem.globSync("docs/**/*.md", { cwd: root })
+]
 const read = (path: string) => FileSystem.readFileSync(join(root, path), "utf8").replace(/^```[^]*?^```$/gm, "")
 
 /** What GitHub calls the headings of a page. */

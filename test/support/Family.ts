@@ -198,7 +198,11 @@ const runsOf = (logs: ReadonlyMap<string, Log>) =>
 type Runs = ReturnType<typeof runsOf>
 
 /** `counts`: whether what was spent below a call does. */
-const spentBy = (runs: Runs, { log, runId, sessionId }: Runs[number], counts = (_: string) => true): Usage.Usage =>
+const spentBy = (
+  runs: Runs,
+  { log, runId, sessionId }: Runs[number],
+  counts: (callId: string) => boolean = () => true
+): Usage.Usage =>
   runs
     .filter(({ parent }) => parent?.sessionId === sessionId && parent.runId === runId && counts(parent.callId))
     .reduce((sum, other) => Usage.add(sum, spentBy(runs, other)), ownOf(log))

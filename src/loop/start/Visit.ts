@@ -13,9 +13,9 @@ import * as Env from "../env/Env.ts"
 import type * as Settings from "../env/Settings.ts"
 import * as Fold from "../log/Fold.ts"
 import * as Observing from "../observe/Observing.ts"
-import * as Brief from "../open/Brief.ts"
 import * as Kin from "../open/Kin.ts"
 import * as Recovery from "../open/Recovery.ts"
+import * as Brief from "./Brief.ts"
 
 /** Whose agent takes the session. */
 export interface Visitor {

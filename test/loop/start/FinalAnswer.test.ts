@@ -1,7 +1,7 @@
 /** What the model is told of the answer that is wanted, before it gives one and behind a wrong one. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Schema from "effect/Schema"
-import * as FinalAnswer from "../../../src/loop/open/FinalAnswer.ts"
+import * as FinalAnswer from "../../../src/loop/start/FinalAnswer.ts"
 
 const total = FinalAnswer.make(Schema.Struct({ total: Schema.Finite }))
 
