@@ -5,6 +5,7 @@
  */
 import * as Cause from "effect/Cause"
 import * as Predicate from "effect/Predicate"
+import * as InputCheck from "../run/InputCheck.ts"
 import type * as Pointer from "../run/Pointer.ts"
 
 const TypeId = "~fiberloop/services/Pausing"
@@ -23,10 +24,25 @@ const isPausing = (defect: unknown): defect is Pausing => Predicate.hasProperty(
 
 /** The runs that a handler waits for which ended with this, each once; undefined where it waits for none. */
 export const waitsFor = ({ reasons }: Cause.Cause<unknown>): ReadonlyArray<Pointer.Run> | undefined => {
-  const runs = new Map<string, Pointer.Run>()
-  for (const reason of reasons) {
-    if (!Cause.isDieReason(reason) || !isPausing(reason.defect)) continue
-    for (const run of reason.defect.waitsFor) runs.set(JSON.stringify([run.sessionId, run.runId]), run)
-  }
-  return runs.size === 0 ? undefined : [...runs.values()]
+  const runs = known(
+    reasons.flatMap((reason) => Cause.isDieReason(reason) && isPausing(reason.defect) ? reason.defect.waitsFor : [])
+  )
+  return runs.length === 0 ? undefined : runs
 }
+
+/** Those that are runs, each once: code that is not ours may name anything, and a log holds nothing else. */
+export const known = (given: unknown): ReadonlyArray<Pointer.Run> => {
+  const runs = new Map<string, Pointer.Run>()
+  for (const run of Array.isArray(given) ? given : []) {
+    if (!isRun(run)) continue
+    const { runId, sessionId } = run
+    runs.set(JSON.stringify([sessionId, runId]), { sessionId, runId })
+  }
+  return [...runs.values()]
+}
+
+const isRun = (value: unknown): value is Pointer.Run =>
+  Predicate.hasProperty(value, "sessionId") && Predicate.hasProperty(value, "runId") &&
+  isId(value.sessionId) && isId(value.runId)
+
+const isId = (value: unknown): boolean => typeof value === "string" && InputCheck.badId("id", value) === undefined

@@ -9,6 +9,7 @@ import type * as Schema from "effect/Schema"
 import * as OpenCall from "../../run/state/OpenCall.ts"
 import type * as ToolOutcome from "../../run/ToolOutcome.ts"
 import * as Usage from "../../run/Usage.ts"
+import * as Pausing from "../../services/Pausing.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
 import type * as ToolExecutor from "../../services/ToolExecutor.ts"
 import * as Env from "../env/Env.ts"
@@ -105,7 +106,8 @@ const carryOut = function*(env: Env.Env, call: Call): Running {
   })
   const duration = elapsed()
   if ("waitsFor" in settlement) {
-    env.journal.record({ _tag: "ToolPaused", turn, callId, tool, waitsFor: settlement.waitsFor, duration })
+    const waitsFor = Pausing.known(settlement.waitsFor)
+    env.journal.record({ _tag: "ToolPaused", turn, callId, tool, waitsFor, duration })
     return undefined
   }
   const left = hasHooks
