@@ -14,16 +14,21 @@ import * as Fold from "./Fold.ts"
 type Store = SessionStore.SessionStore["Service"]
 type Found = Effect.Effect<ReadonlyArray<RunResult.Approval>, SessionStore.StoreError>
 
-/** In call order; of runs in another store nothing is known. Nothing is read where no call waits for another run. */
+/**
+ * In call order, each once; of runs in another store, and of logs that cannot be read, nothing is known. Nothing is read where no
+ * call waits for another run.
+ */
 export const of = (store: Store, sessionId: string, state: RunState.RunState): Found =>
-  isBelow(state) ? all(store, sessionId, state, new Set()) : Effect.succeed(RunResult.approvals(sessionId, state))
+  isBelow(state)
+    ? all(store, sessionId, state, new Set([keyOf({ sessionId, runId: state.runId ?? "" })]))
+    : Effect.succeed(RunResult.approvals(sessionId, state))
 
 /** A call waits for another run. */
 export const isBelow = ({ openCalls }: RunState.RunState): boolean => openCalls.some(isPaused)
 
 const isPaused = ({ phase }: OpenCall.OpenCall): boolean => phase === "paused"
 
-/** `seen`: a log of somebody else's may say that a run waits for itself. */
+/** `seen`: a handler, or a log of somebody else's, may say that a run waits for itself. */
 const all = Effect.fnUntraced(function*(
   store: Store,
   sessionId: string,
@@ -39,13 +44,17 @@ const all = Effect.fnUntraced(function*(
 })
 
 const below = (store: Store, run: Pointer.Run, seen: Set<string>): Found => {
-  const key = JSON.stringify([run.sessionId, run.runId])
-  if (seen.has(key)) return Effect.succeed([])
+  const key = keyOf(run)
+  if (seen.has(key)) return nothing
   seen.add(key)
   return Effect.gen(function*() {
     if ((yield* store.lastOf(run.sessionId, "RunStarted", run.runId)) === undefined) return []
     const { state } = yield* Fold.lastRun(store, run.sessionId)
     // behind its end, where people answer; the questions of one that another run follows are over
     return state.runId === run.runId ? yield* all(store, run.sessionId, state, seen) : []
-  })
+  }).pipe(Effect.catchReasons("NonRetryableError", { StoreRefused: () => nothing, SessionNotFound: () => nothing }))
 }
+
+const nothing: Found = Effect.succeed([])
+
+const keyOf = ({ runId, sessionId }: Pointer.Run): string => JSON.stringify([sessionId, runId])

@@ -64,23 +64,31 @@ export const recall = Effect.fnUntraced(function*(
 })
 
 /** What a run spent that works for the call, with those below it that were cut off with it, or wait with it. */
-const spentFor = Effect.fnUntraced(function*(
-  store: Store,
-  call: Pointer.Parent,
-  { runId, sessionId }: Pointer.Run
-): Effect.fn.Return<Usage.Usage | undefined, SessionStore.StoreError> {
-  const state = yield* Fold.run(store, sessionId, runId)
-  if (state?.parent === undefined || !Pointer.isSameCall(state.parent, call)) return undefined
-  let { usage } = state.totals
-  for (const open of state.openCalls.filter(OpenCall.hasStarted)) {
-    const below = { sessionId, runId, callId: open.callId }
-    for (const run of runsOf(below, open)) {
-      const more: Usage.Usage | undefined = yield* spentFor(store, below, run)
-      if (more !== undefined) usage = Usage.add(usage, more)
+const spentFor = (store: Store, call: Pointer.Parent, run: Pointer.Run, seen = new Set<string>()): Spent => {
+  const key = JSON.stringify([run.sessionId, run.runId])
+  // a log of somebody else's may say that a run works for itself
+  if (seen.has(key)) return unknown
+  seen.add(key)
+  return Effect.gen(function*() {
+    const { runId, sessionId } = run
+    const state = yield* Fold.run(store, sessionId, runId)
+    if (state?.parent === undefined || !Pointer.isSameCall(state.parent, call)) return undefined
+    let { usage } = state.totals
+    for (const open of state.openCalls.filter(OpenCall.hasStarted)) {
+      const below = { sessionId, runId, callId: open.callId }
+      for (const run of runsOf(below, open)) {
+        const more = yield* spentFor(store, below, run, seen)
+        if (more !== undefined) usage = Usage.add(usage, more)
+      }
     }
-  }
-  return usage
-})
+    return usage
+    // a session below that cannot be read keeps none around it from going on
+  }).pipe(Effect.catchReason("NonRetryableError", "StoreRefused", () => unknown))
+}
+
+type Spent = Effect.Effect<Usage.Usage | undefined, SessionStore.StoreError>
+
+const unknown: Spent = Effect.succeed(undefined)
 
 /** Where to look for runs that work for a call, each once. */
 const runsOf = (call: Pointer.Parent, { waitsFor = [] }: OpenCall.OpenCall): ReadonlyArray<Pointer.Run> => {

@@ -1,0 +1,128 @@
+/** What a call says that it waits for may be anything: no run, a run that waits for itself, one whose log is gone or cannot be read. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Stream from "effect/Stream"
+import * as ToolExecutorToolkit from "../../src/layers/ToolExecutorToolkit.ts"
+import type * as Pointer from "../../src/run/Pointer.ts"
+import * as RunError from "../../src/run/RunError.ts"
+import type * as RunResult from "../../src/run/RunResult.ts"
+import * as SessionStore from "../../src/services/SessionStore.ts"
+import { ToolCall, ToolExecutor } from "../../src/services/ToolExecutor.ts"
+import * as SessionLines from "../../src/SessionLines.ts"
+import * as Family from "../support/Family.ts"
+import * as RunLog from "../support/RunLog.ts"
+import * as TestStore from "../support/TestStore.ts"
+
+/** The root asks for a run that buys something. */
+const one: Family.Plan = { turns: [[{ turns: [[{ by: "buy" }]] }]] }
+const child = "root//1.0"
+const root: Pointer.Run = { sessionId: "root", runId: "root" }
+
+const asked = (result: RunResult.RunResult) =>
+  result._tag === "Suspended" ? result.approvals.map(({ id }) => id) : assert.fail(`it is ${result._tag}`)
+
+const hello = (agent: Family.Client) => Effect.map(agent.run({ sessionId: "root", input: "{}" }), ({ _tag }) => _tag)
+
+describe("a call that waits for what is no run", () => {
+  const notRuns: ReadonlyArray<readonly [string, unknown]> = [
+    ["nothing", undefined],
+    ["a text", "root"],
+    ["a list of other things", [1, null, "x", { sessionId: "a" }, { sessionId: 1, runId: {} }]],
+    ["ids that no session has", [{ sessionId: "", runId: "a\u0000" }, { sessionId: "x".repeat(201), runId: "x" }]]
+  ]
+
+  for (const [name, waitsFor] of notRuns) {
+    it.effect(`as its executor says, leaves a log that can be read: ${name}`, () =>
+      Effect.gen(function*() {
+        const store = yield* TestStore.make()
+        const member = Family.agentOf()
+        const execute = () => Effect.succeed({ waitsFor: waitsFor as ReadonlyArray<Pointer.Run> })
+        const executor = Layer.succeed(ToolExecutor, { ...ToolExecutorToolkit.make, execute })
+        const context = yield* Layer.build(Layer.provideMerge(member.layer, Layer.merge(store.layer, executor)))
+        const agent = yield* Effect.provideContext(member.agent, context)
+        assert.deepStrictEqual(asked(yield* agent.run({ runId: "root", input: JSON.stringify(one) })), [])
+        const [paused] = RunLog.only(yield* store.log("root"), "ToolPaused")
+        assert.deepStrictEqual(paused?.waitsFor, [])
+        assert.strictEqual(yield* hello(agent), "Completed")
+      }).pipe(Effect.scoped))
+  }
+
+  it.effect("as its handler says, has failed", () =>
+    Effect.gen(function*() {
+      const made = yield* Family.make({ handler: () => ToolCall.pause({ sessionId: "root" } as Pointer.Run) })
+      assert.strictEqual((yield* made.root(one))._tag, "Completed")
+      const [settled] = RunLog.only((yield* made.logs).get("root")!, "ToolSettled")
+      assert.strictEqual(settled?.outcome._tag, "Failed")
+    }))
+
+  it.effect("and for runs besides, waits for each of those once", () =>
+    Effect.gen(function*() {
+      const made = yield* Family.make({ handler: () => ToolCall.pause(root, { ...root }, "root" as never, root) })
+      yield* made.root(one)
+      const [paused] = RunLog.only((yield* made.logs).get("root")!, "ToolPaused")
+      assert.deepStrictEqual(paused?.waitsFor, [root])
+    }))
+})
+
+describe("a run that waits for itself", () => {
+  it.effect("has each of its questions once", () =>
+    Effect.gen(function*() {
+      const made = yield* Family.make({ handler: () => ToolCall.pause(root) })
+      assert.deepStrictEqual(asked(yield* made.root({ turns: [[{}, { by: "buy" }]] })), ["root/1.1"])
+    }))
+
+  it.effect("and works for itself, as a log of somebody else's says, takes a new message", () =>
+    Effect.gen(function*() {
+      const made = yield* Family.make()
+      yield* made.root(one)
+      const lines = yield* Stream.runCollect(SessionLines.toLines("root")).pipe(Effect.provide(made.store.layer))
+      const parent = JSON.stringify({ ...root, callId: "1.0" })
+      const forged = lines.map((line) =>
+        line.replaceAll(child, "root").replace(`"_tag":"RunStarted"`, `"_tag":"RunStarted","parent":${parent}`)
+      )
+      const store = yield* TestStore.make()
+      yield* Effect.provideService(
+        SessionLines.fromLines(Stream.fromIterable(forged)),
+        SessionStore.SessionStore,
+        store.service
+      )
+      const { agent } = yield* Family.make({ store })
+      assert.strictEqual(yield* hello(agent), "Completed")
+    }))
+})
+
+describe("a run that waits for one below it whose log cannot be read", () => {
+  const made = Effect.gen(function*() {
+    const { store } = yield* Effect.tap(Family.make(), (made) => made.root(one))
+    const refused = new RunError.NonRetryableError({ _tag: "StoreRefused", message: "a newer version wrote it" })
+    const { service } = store
+    const closed: SessionStore.SessionStore["Service"] = {
+      ...service,
+      open: (id, options) => id === child ? Effect.fail(refused) : service.open(id, options),
+      read: (id, range) => id === child ? Stream.fail(refused) : service.read(id, range),
+      lastOf: (id, type, runId) => id === child ? Effect.fail(refused) : service.lastOf(id, type, runId)
+    }
+    return yield* Family.make({ store: TestStore.over(closed) })
+  })
+
+  it.effect("has no questions that are known", () =>
+    Effect.gen(function*() {
+      const { agent } = yield* made
+      assert.deepStrictEqual(yield* agent.approvals("root"), [])
+    }))
+
+  it.effect("tells its call when it is resumed", () =>
+    Effect.gen(function*() {
+      const { agent, store } = yield* made
+      assert.strictEqual((yield* agent.resumeRun({ sessionId: "root" }))._tag, "Completed")
+      const [settled] = RunLog.only(yield* store.log("root"), "ToolSettled")
+      assert.strictEqual(settled?.outcome._tag, "Failed")
+    }))
+
+  it.effect("takes a new message", () =>
+    Effect.gen(function*() {
+      const { agent } = yield* made
+      assert.strictEqual(yield* hello(agent), "Completed")
+    }))
+})
