@@ -14,8 +14,9 @@ import * as Family from "../support/Family.ts"
 import * as RunLog from "../support/RunLog.ts"
 import * as TestStore from "../support/TestStore.ts"
 
-/** The root asks for a run that buys something. */
-const one: Family.Plan = { turns: [[{ turns: [[{ by: "buy" }]] }]] }
+/** A run that buys something, and the root, which asks for one. */
+const buys: Family.Plan = { turns: [[{ by: "buy" }]] }
+const one: Family.Plan = { turns: [[buys]] }
 const child = "root//1.0"
 const root: Pointer.Run = { sessionId: "root", runId: "root" }
 
@@ -62,6 +63,46 @@ describe("a call that waits for what is no run", () => {
       yield* made.root(one)
       const [paused] = RunLog.only((yield* made.logs).get("root")!, "ToolPaused")
       assert.deepStrictEqual(paused?.waitsFor, [root])
+    }))
+})
+
+/** Its handler has the run `x` work for the calls of the root, which may have begun without them. */
+const sharing: Family.Handler = (agent, plan, call) =>
+  call.sessionId !== "root"
+    ? Family.run(agent, plan, call)
+    : Effect.flatMap(
+      agent.run({ runId: "x", input: JSON.stringify(plan) }),
+      (result) => result._tag === "Suspended" ? ToolCall.pause(result) : Effect.succeed(result._tag)
+    )
+
+describe("a call that waits for a run which it did not begin", () => {
+  it.effect("has that go on once it is answered", () =>
+    Effect.gen(function*() {
+      const { agent, root } = yield* Family.make({ handler: sharing })
+      yield* agent.run({ runId: "x", input: JSON.stringify(buys) })
+      const [question] = asked(yield* root(one))
+      yield* agent.decide({ sessionId: "x", approvalId: question!, approved: true })
+      assert.strictEqual((yield* agent.resumeRun({ sessionId: "root" }))._tag, "Completed")
+    }))
+
+  it.effect("leaves it as it is before it has paused for that", () =>
+    Effect.gen(function*() {
+      const { agent, root, store } = yield* Family.make({ handler: sharing })
+      yield* agent.run({ runId: "x", input: JSON.stringify(buys) })
+      yield* root(one)
+      assert.deepStrictEqual(RunLog.only(yield* store.log("x"), "RunResumed"), [])
+    }))
+})
+
+describe("a call that waits for a run which another one follows", () => {
+  it.effect("is told that nobody can have it go on", () =>
+    Effect.gen(function*() {
+      const { agent, root, store } = yield* Family.make()
+      yield* root(one)
+      yield* agent.run({ sessionId: child, input: "{}" })
+      assert.strictEqual((yield* agent.resumeRun({ sessionId: "root" }))._tag, "Completed")
+      const [settled] = RunLog.only(yield* store.log("root"), "ToolSettled")
+      assert.strictEqual(settled?.outcome._tag, "Failed")
     }))
 })
 

@@ -124,7 +124,7 @@ type Worked = Ended.Ended | Replay
 const work = (driving: Driving): Effect.Effect<Worked, RunError.RunError> => {
   const { request: { begin, folded, runId, sessionId, settings }, scope, services: { store } } = driving
   return Effect.flatMap(
-    Scope.provide(Opening.open(store, sessionId, runId, begin, folded, settings.place?.call), scope),
+    Scope.provide(Opening.open(store, sessionId, runId, begin, folded, settings.place), scope),
     (found) =>
       Effect.flatMapEager(
         prepared(driving, found),

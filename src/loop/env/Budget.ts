@@ -73,6 +73,12 @@ export class Budget implements Below.Spender {
     return this.parent !== undefined && Pointer.isSameCall(this.parent, call)
   }
 
+  /** The call paused for that run, when it last did. */
+  waitsFor(call: Pointer.Parent, run: Pointer.Run): boolean {
+    const open = this.#isOurs(call) ? OpenCall.find(this.#log?.state.openCalls ?? [], call.callId) : undefined
+    return open?.waitsFor?.some((known) => Pointer.isSameRun(known, run)) === true
+  }
+
   /** A run that works for a call of this one is over, or none of this process, and has spent so much. */
   tell(call: Pointer.Parent, run: Pointer.Run, usage: Usage.Usage): void {
     if (this.#isUnderWay(call)) this.#belowOf(call).end(run, usage)

@@ -13,6 +13,7 @@ import * as RunState from "../../run/RunState.ts"
 import * as RunStatus from "../../run/RunStatus.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
 import type * as DriveRequest from "../env/DriveRequest.ts"
+import type * as Place from "../env/Place.ts"
 import * as Fold from "../log/Fold.ts"
 
 /** The session is this drive's. */
@@ -29,14 +30,14 @@ export type Opened = Ready | { readonly _tag: "Replay"; readonly past: Fold.Past
 
 type Store = SessionStore.SessionStore["Service"]
 
-/** `place`: the call that the run is asked for in. */
+/** `place`: where the run is asked for. */
 export const open = (
   store: Store,
   sessionId: string,
   runId: string,
   begin: DriveRequest.Begin,
   known: Fold.Folded,
-  place: Pointer.Parent | undefined
+  place: Place.Place | undefined
 ): Effect.Effect<Opened, RunError.RunError, Scope.Scope> =>
   Effect.flatMap(store.open(sessionId, { runId, create: begin._tag === "Start" && begin.create }), (session) => {
     const isNew = session.head() === 0
@@ -52,7 +53,7 @@ const look = Effect.fnUntraced(function*(
   runId: string,
   begin: DriveRequest.Begin,
   known: Fold.Folded | undefined,
-  place: Pointer.Parent | undefined
+  place: Place.Place | undefined
 ): Effect.fn.Return<Opened, RunError.RunError> {
   const { sessionId } = session
   const folded = known === undefined ? Fold.nothing : yield* Fold.fold(store, sessionId, known)
@@ -67,8 +68,13 @@ const look = Effect.fnUntraced(function*(
   const past = yield* Fold.find(store, sessionId, runId, folded)
   if (past !== undefined) {
     if (!isSame(past, begin)) return yield* RunError.runConflict(runId)
-    const isUnderWay = state.runId === runId && (isDead || waitsWith(state, place))
-    return isUnderWay ? { ...ready, begin: goOn, from: past.from } : { _tag: "Replay", past }
+    const isAwaited = waitsWith(past.state, { sessionId, runId }, place)
+    if (state.runId === runId) {
+      return isDead || isAwaited ? { ...ready, begin: goOn, from: past.from } : { _tag: "Replay", past }
+    }
+    // its questions are over: a call that waited for it would wait for ever
+    if (isAwaited && past.state.end?._tag === "RunSuspended") return yield* nothingToResume(sessionId, runId, state)
+    return { _tag: "Replay", past }
   }
   if (begin.input.history !== undefined) {
     return yield* RunError.invalidInput("history", "history is for new sessions; this session has messages already")
@@ -76,10 +82,18 @@ const look = Effect.fnUntraced(function*(
   return ready
 })
 
-/** The call that a run works for is made again, and the run stopped with it: it goes on with it too. */
-const waitsWith = ({ end, parent }: RunState.RunState, call: Pointer.Parent | undefined): boolean =>
-  call !== undefined && parent !== undefined && Pointer.isSameCall(parent, call) &&
-  (end?._tag === "RunSuspended" || (end?._tag === "RunAborted" && end.reason !== "requested"))
+/** The call that a run works for, or that paused for it, is made again, and the run stopped before its end: it goes on with it. */
+const waitsWith = (
+  { end, parent }: RunState.RunState,
+  run: Pointer.Run,
+  place: Place.Place | undefined
+): boolean => {
+  if (place === undefined) return false
+  const { budget, call } = place
+  const isOfCall = parent !== undefined && Pointer.isSameCall(parent, call)
+  return (isOfCall || budget?.waitsFor(call, run) === true) &&
+    (end?._tag === "RunSuspended" || (end?._tag === "RunAborted" && end.reason !== "requested"))
+}
 
 /** The run that a start asks for, where it has ended; looked for without taking the session. */
 export const past = Effect.fnUntraced(function*(
