@@ -1,7 +1,7 @@
 /** Calls that wait for an approval, listed and decided about from the command line, and gone on with. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Stream } from "effect"
-import { existsSync, readFileSync } from "node:fs"
+import { existsSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import * as SessionAgent from "../../src/cli/SessionAgent.ts"
 import * as SessionStore from "../../src/services/SessionStore.ts"
@@ -47,8 +47,10 @@ const waiting = Effect.fnUntraced(function*(
   return { ...place, id, events, answers }
 })
 
+type Waiting = Effect.Success<ReturnType<typeof waiting>>
+
 /** Goes on with the session on a model that has this to say, without a terminal. */
-const resume = Effect.fnUntraced(function*(place: Effect.Success<ReturnType<typeof waiting>>) {
+const resume = Effect.fnUntraced(function*(place: Pick<Waiting, "id" | "on" | "root">) {
   const model = yield* OpenAiServer.make(Replies.says("Done."))
   const args = ["--root", place.root, "--model", "m", place.id]
   const end = yield* place.on("resume", args, { env: Replies.env(model) })
@@ -74,6 +76,23 @@ describe("a session that is imported", () => {
       const goOn = ["--root", there.root, "--model", "m", "--session", id, "hello"]
       assert.strictEqual((yield* there.on("run", goOn, { env: Replies.env(model) })).code, 0)
       assert.isFalse(existsSync(join(there.root, "a.txt")))
+    }))
+
+  it.effect("names the calls that go on because they say that they waited for others", () =>
+    Effect.gen(function*() {
+      const { id, on, root } = yield* waiting()
+      const file = join(root, "session.jsonl")
+      yield* on("export", [id, "--to", file])
+      const paused = readFileSync(file, "utf8").replace(
+        /"_tag":"ApprovalRequested"(.*?),"approvalId".*/,
+        `"_tag":"ToolPaused"$1,"waitsFor":[],"duration":0}`
+      )
+      writeFileSync(file, paused)
+      const there = yield* workplace()
+      const { stderr } = yield* there.on("import", [file])
+      assert.include(stderr, "nobody is asked; a new task leaves them out.\n  1.0  write_file path=\"a.txt\"")
+      assert.strictEqual((yield* resume({ ...there, id })).code, 0)
+      assert.isTrue(existsSync(join(there.root, "a.txt")))
     }))
 
   it.effect("names the calls whose results it brings along", () =>

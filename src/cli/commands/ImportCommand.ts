@@ -60,7 +60,10 @@ const importLines = Effect.fnUntraced(function*(
       Fold.fold(store, info.sessionId, Fold.nothing),
       () => Fold.nothing
     )
-    const decided = state.openCalls.filter((call) => call.decision?.approved === true && !OpenCall.hasStarted(call))
+    // one that paused runs again as well
+    const decided = state.openCalls.filter(({ decision, phase }) =>
+      phase === "paused" || (phase !== "started" && decision?.approved === true)
+    )
     const [allowed, answered] = [
       decided.filter((call) => !OpenCall.isAnswered(call)),
       decided.filter(OpenCall.isAnswered)
