@@ -47,6 +47,8 @@ export class Answer {
   readonly parts: Array<Part> = []
   metadata: unknown
   readonly #calls = new Map<string, number>()
+  /** what was answered about calls that are under way: the AI SDK takes it with what became of them */
+  readonly #answers = new Map<string, { readonly approval: unknown }>()
 
   put(chunk: Chunk): void {
     switch (chunk.type) {
@@ -72,8 +74,10 @@ export class Answer {
         const at = this.#calls.get(toolCallId) ?? this.parts.length
         this.#calls.set(toolCallId, at)
         const by = providerExecuted === undefined ? {} : { providerExecuted }
+        const { approval, ...known } = (this.parts[at] ?? {}) as { readonly approval?: unknown }
+        if (approval !== undefined) this.#answers.set(toolCallId, { approval })
         this.parts[at] = {
-          ...this.parts[at],
+          ...known,
           type: `tool-${toolName}`,
           toolCallId,
           ...by,
@@ -100,7 +104,8 @@ export class Answer {
 
   #become(toolCallId: string, state: object): void {
     const at = this.#calls.get(toolCallId)
-    if (at !== undefined) this.parts[at] = { ...this.parts[at], ...state } as ToolPart
+    if (at === undefined) return
+    this.parts[at] = { ...this.parts[at], ...this.#answers.get(toolCallId), ...state } as ToolPart
   }
 
   #answered({ approvalId: id, approved, reason }: Extract<Chunk, { type: "tool-approval-response" }>): void {

@@ -30,6 +30,8 @@ const answerOf = ":answer"
 
 type Resolved = Extract<RunEvent.Durable, { _tag: "ApprovalResolved" }>
 type Settled = Extract<RunEvent.Durable, { _tag: "ToolSettled" }>
+type Started = Extract<RunEvent.Durable, { _tag: "ToolStarted" }>
+type Paused = Extract<RunEvent.Durable, { _tag: "ToolPaused" }>
 
 interface Question {
   readonly approvalId: string
@@ -47,6 +49,8 @@ export class UiWriter {
   readonly #calls = new Map<string, string>()
   /** turns whose answer the page was shown here */
   readonly #turns = new Set<number>()
+  /** what calls run with, until they have their outcome */
+  readonly #inputs = new Map<string, Started["params"]>()
   /** the questions that the page was shown here, by call */
   readonly #questions = new Map<string, Question>()
   /** of the drive; what goes on behind it takes it back */
@@ -107,6 +111,11 @@ export class UiWriter {
       }
       case "ApprovalResolved":
         return this.#resolved(event)
+      case "ToolStarted":
+        this.#inputs.set(event.callId, event.params)
+        return []
+      case "ToolPaused":
+        return this.#paused(event)
       case "ToolProgress":
         return [{ type: "tool-output-available", toolCallId: event.callId, output: event.value, preliminary: true }]
       case "ToolSettled":
@@ -156,9 +165,16 @@ export class UiWriter {
     return [{ type: "tool-approval-response", approvalId, approved, ...(reason === undefined ? {} : { reason }) }]
   }
 
+  /** To a page it is under way: what a person said of it is done with, and what it showed is no result. */
+  #paused({ callId: toolCallId, tool: toolName }: Paused): Array<Chunk> {
+    const input = this.#inputs.get(toolCallId)
+    return input === undefined ? [] : [{ type: "tool-input-available", toolCallId, toolName, input }]
+  }
+
   /** What became of a call; one that ran with other arguments than the model's is shown with those. */
   #settled(event: Settled): Array<Chunk> {
     const { callId: toolCallId, edited, outcome, tool } = event
+    this.#inputs.delete(toolCallId)
     const input: Array<Chunk> = edited === undefined
       ? []
       : [{ type: "tool-input-available", toolCallId, toolName: tool, input: edited }]
