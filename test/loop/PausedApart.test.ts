@@ -94,6 +94,19 @@ describe("a call that waits for a run which it did not begin", () => {
     }))
 })
 
+describe("a call that somebody had allowed, and that waits", () => {
+  it.effect("says of a later drive only what was decided since", () =>
+    Effect.gen(function*() {
+      const { agent, root, store } = yield* Family.make()
+      const [question] = asked(yield* root({ turns: [[{ ...buys, by: "buy" }]] }))
+      yield* agent.decide({ sessionId: "root", approvalId: question!, approved: true })
+      yield* agent.resumeRun({ sessionId: "root" })
+      yield* agent.resumeRun({ sessionId: "root" })
+      const causes = RunLog.only(yield* store.log("root"), "RunResumed").map(({ cause }) => cause)
+      assert.deepStrictEqual(causes, ["approval", "resume"])
+    }))
+})
+
 describe("a call that waits for a run which another one follows", () => {
   it.effect("is told that nobody can have it go on", () =>
     Effect.gen(function*() {

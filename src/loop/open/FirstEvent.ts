@@ -6,6 +6,7 @@
 import * as Effect from "effect/Effect"
 import * as RunPolicy from "../../run/RunPolicy.ts"
 import * as RunState from "../../run/RunState.ts"
+import * as OpenCall from "../../run/state/OpenCall.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
 import type * as DriveRequest from "../env/DriveRequest.ts"
 import type * as Env from "../env/Env.ts"
@@ -59,5 +60,6 @@ const resume = (
   journal.move(RunState.isTurnOpen(before) ? "resumedWithOpenCalls" : "resumed")
 }
 
-/** Somebody decided about a call while no drive was there. */
-const isDecided = ({ openCalls }: RunState.RunState) => openCalls.some(({ decision }) => decision !== undefined)
+/** Somebody decided about a call while no drive was there: it has not started since. */
+const isDecided = ({ openCalls }: RunState.RunState) =>
+  openCalls.some((call) => call.decision !== undefined && !OpenCall.hasStarted(call))
