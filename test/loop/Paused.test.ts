@@ -191,6 +191,43 @@ describe("a call whose handler waits for a run below it", () => {
       assert.strictEqual((yield* made.agent.approvals(child)).length, 1)
     }))
 
+  it.effect("hands on what data the run around it is resumed with", () =>
+    Effect.gen(function*() {
+      const seen: Array<unknown> = []
+      const made = yield* Family.make({
+        handler: (agent, plan, call) => {
+          seen.push(call.data)
+          const { data, idempotencyKey: runId } = call
+          return Effect.flatMap(
+            agent.run({ runId, input: JSON.stringify(plan), data }),
+            (result) => result._tag === "Suspended" ? ToolCall.pause(result) : Effect.succeed(result._tag)
+          )
+        }
+      })
+      yield* made.agent.run({ runId: "root", input: JSON.stringify(one), data: "old" })
+      yield* decideAll(made)
+      const result = yield* made.agent.resumeRun({ sessionId: "root", data: "new" })
+      assert.strictEqual(result._tag, "Completed")
+      assert.deepStrictEqual(seen, ["old", "new", "new"])
+      const [resumed] = RunLog.only((yield* checked(made)).get(child)!, "RunResumed")
+      assert.strictEqual(resumed?.data, "new")
+    }))
+
+  it.effect("has failed where it asks for that run with another input", () =>
+    Effect.gen(function*() {
+      const made = yield* Family.make({
+        handler: (agent, plan, { attempt, idempotencyKey: runId }) =>
+          Effect.flatMap(
+            agent.run({ runId, input: JSON.stringify(attempt === 1 ? plan : {}) }),
+            (result) => result._tag === "Suspended" ? ToolCall.pause(result) : Effect.succeed(result._tag)
+          )
+      })
+      yield* made.root(one)
+      yield* decideAll(made)
+      yield* resume(made)
+      assert.include(steps(yield* made.logs), "Failed 1.0")
+    }))
+
   it.effect("is told what came of a run that somebody resumed meanwhile", () =>
     Effect.gen(function*() {
       const made = yield* Family.make()

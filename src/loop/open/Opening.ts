@@ -67,10 +67,14 @@ const look = Effect.fnUntraced(function*(
   }
   const past = yield* Fold.find(store, sessionId, runId, folded)
   if (past !== undefined) {
-    if (!isSame(past, begin)) return yield* RunError.runConflict(runId)
-    const isAwaited = waitsWith(past.state, { sessionId, runId }, place)
+    const isAsked = isFor(past.state, { sessionId, runId }, place)
+    const isAwaited = isAsked && isStopped(past.state)
+    // the run around it may have been resumed with other data, which the call hands on
+    if (!(isAsked ? isSameButData : isSame)(past, begin)) return yield* RunError.runConflict(runId)
     if (state.runId === runId) {
-      return isDead || isAwaited ? { ...ready, begin: goOn, from: past.from } : { _tag: "Replay", past }
+      if (!isDead && !isAwaited) return { _tag: "Replay", past }
+      const data = isAsked && !isSame({ input: state.input! }, begin) ? begin.input.data : undefined
+      return { ...ready, begin: { _tag: "Resume", limits: undefined, data }, from: past.from }
     }
     // its questions are over: a call that waited for it would wait for ever
     if (isAwaited && past.state.end?._tag === "RunSuspended") return yield* nothingToResume(sessionId, runId, state)
@@ -82,18 +86,16 @@ const look = Effect.fnUntraced(function*(
   return ready
 })
 
-/** The call that a run works for, or that paused for it, is made again, and the run stopped before its end: it goes on with it. */
-const waitsWith = (
-  { end, parent }: RunState.RunState,
-  run: Pointer.Run,
-  place: Place.Place | undefined
-): boolean => {
+/** It is asked for in the call that it works for, or that paused for it. */
+const isFor = ({ parent }: RunState.RunState, run: Pointer.Run, place: Place.Place | undefined): boolean => {
   if (place === undefined) return false
   const { budget, call } = place
-  const isOfCall = parent !== undefined && Pointer.isSameCall(parent, call)
-  return (isOfCall || budget?.waitsFor(call, run) === true) &&
-    (end?._tag === "RunSuspended" || (end?._tag === "RunAborted" && end.reason !== "requested"))
+  return (parent !== undefined && Pointer.isSameCall(parent, call)) || budget?.waitsFor(call, run) === true
 }
+
+/** It stopped before its end, and nobody wanted that: such a call goes on with it. */
+const isStopped = ({ end }: RunState.RunState): boolean =>
+  end?._tag === "RunSuspended" || (end?._tag === "RunAborted" && end.reason !== "requested")
 
 /** The run that a start asks for, where it has ended; looked for without taking the session. */
 export const past = Effect.fnUntraced(function*(
@@ -109,10 +111,13 @@ export const past = Effect.fnUntraced(function*(
 })
 
 /** A run id means one run, so what comes with it again is the same request, or a conflict. */
-const isSame = (found: Fold.Known, begin: Extract<DriveRequest.Begin, { _tag: "Start" }>): boolean =>
+const isSame = (found: Pick<Fold.Known, "input">, begin: Pick<Start, "input">): boolean =>
   Canonical.canonical(found.input) === Canonical.canonical(begin.input)
 
-const goOn: DriveRequest.Begin = { _tag: "Resume", limits: undefined, data: undefined }
+const isSameButData = (found: Pick<Fold.Known, "input">, begin: Pick<Start, "input">): boolean =>
+  isSame({ input: { ...found.input, data: null } }, { input: { ...begin.input, data: null } })
+
+type Start = Extract<DriveRequest.Begin, { _tag: "Start" }>
 
 export const nothingToResume = (sessionId: string, runId: string | undefined, state: RunState.RunState) =>
   new RunError.NonRetryableError({
