@@ -10,6 +10,7 @@ import type * as RunResult from "../../src/run/RunResult.ts"
 import * as SessionStore from "../../src/services/SessionStore.ts"
 import { ToolCall, ToolExecutor } from "../../src/services/ToolExecutor.ts"
 import * as SessionLines from "../../src/SessionLines.ts"
+import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as Family from "../support/Family.ts"
 import * as RunLog from "../support/RunLog.ts"
 import * as TestStore from "../support/TestStore.ts"
@@ -118,6 +119,98 @@ describe("a call that waits for a run which another one follows", () => {
       assert.strictEqual(settled?.outcome._tag, "Failed")
     }))
 })
+
+describe("two calls that wait for one run", () => {
+  it.effect("have each of its questions once, and not those of a run that follows it", () =>
+    Effect.gen(function*() {
+      const made = yield* Family.make({
+        handler: (agent, plan, call) =>
+          call.sessionId === "root"
+            ? Effect.flatMap(
+              agent.run({ runId: "shared", input: JSON.stringify(buys) }),
+              (result) => result._tag === "Suspended" ? ToolCall.pause(result) : Effect.succeed("done")
+            )
+            : Family.run(agent, plan, call)
+      })
+      assert.deepStrictEqual(asked(yield* made.root({ turns: [[{}, {}]] })), ["shared/1.0"])
+      yield* made.agent.run({ sessionId: "shared", runId: "next", input: JSON.stringify(buys) })
+      assert.deepStrictEqual(yield* made.agent.approvals("root"), [])
+      assert.strictEqual((yield* made.agent.approvals("shared")).length, 1)
+    }))
+})
+
+describe("a call whose process dies before it has paused", () => {
+  /** What is left where the run below is suspended, and nothing after that is stored of the one around it. */
+  const left = Effect.gen(function*() {
+    const base = yield* TestStore.make()
+    base.onAppend = ({ events, store }) =>
+      events.some(({ _tag, runId }) => runId === "root" && (_tag === "ToolPaused" || _tag === "RunFailed"))
+        ? Effect.fail(TestStore.unavailable)
+        : store
+    const before = yield* Family.make({ store: base })
+    yield* Effect.exit(before.root(one))
+    const made = yield* Family.make({ store: yield* Family.leftBy(base) })
+    assert.deepStrictEqual(RunLog.only(yield* made.store.log("root"), "ToolPaused"), [])
+    return made
+  })
+
+  it.effect("goes on with the run below at once, where that was answered", () =>
+    Effect.gen(function*() {
+      const { agent } = yield* left
+      const [question] = yield* agent.approvals(child)
+      yield* agent.decide({ sessionId: child, approvalId: question!.id, approved: true })
+      assert.strictEqual((yield* agent.resumeRun({ sessionId: "root" }))._tag, "Completed")
+    }))
+
+  it.effect("pauses then, where it was not", () =>
+    Effect.gen(function*() {
+      const { agent } = yield* left
+      assert.deepStrictEqual(asked(yield* agent.resumeRun({ sessionId: "root" })), [`${child}/1.0`])
+    }))
+})
+
+describe("a run below that died as it went on", () => {
+  it.effect("goes on where it was, also where somebody wrote its end meanwhile", () =>
+    Effect.gen(function*() {
+      const gate = yield* ScriptedModel.makeGate
+      const before = yield* Family.make({
+        answer: (request) =>
+          request.metadata.sessionId === child && request.metadata.turn === 2
+            ? [ScriptedModel.gate(gate)]
+            : Family.answer(request)
+      })
+      yield* before.root(one)
+      const [question] = yield* before.agent.approvals("root")
+      yield* before.agent.decide({ sessionId: child, approvalId: question!.id, approved: true })
+      yield* before.agent.resumeStart({ sessionId: "root" })
+      yield* gate.started
+      const { agent, store } = yield* Family.make({ store: yield* Family.leftBy(before.store) })
+      yield* Effect.exit(agent.compact(child))
+      const ends = RunLog.only(yield* store.log(child), "RunAborted").map(({ reason }) => reason)
+      assert.deepStrictEqual(ends, ["crashed"])
+      assert.strictEqual((yield* agent.resumeRun({ sessionId: "root" }))._tag, "Completed")
+      assert.strictEqual(RunLog.only(yield* store.log(child), "RunCompleted").length, 1)
+    }))
+})
+
+it.effect("what a run spent that has an id of its own counts for the call that paused for it, whatever settles that", () =>
+  Effect.gen(function*() {
+    const made = yield* Family.make({
+      handler: (agent) =>
+        Effect.flatMap(
+          agent.run({ runId: "own", input: JSON.stringify(buys) }),
+          (result) => result._tag === "Suspended" ? ToolCall.pause(result) : Effect.succeed("done")
+        )
+    })
+    yield* made.root(one)
+    const { agent, store } = yield* Family.make({ store: yield* Family.leftBy(made.store) })
+    yield* agent.run({ sessionId: "root", input: "{}" })
+    const [settled] = RunLog.only(yield* store.log("root"), "ToolSettled")
+    assert.deepStrictEqual([settled?.outcome._tag, settled?.usage], [
+      "Interrupted",
+      { inputTokens: 10, outputTokens: 5 }
+    ])
+  }))
 
 describe("a run that waits for itself", () => {
   it.effect("has each of its questions once", () =>

@@ -48,7 +48,6 @@ const below = (store: Store, run: Pointer.Run, seen: Set<string>): Found => {
   if (seen.has(key)) return nothing
   seen.add(key)
   return Effect.gen(function*() {
-    if ((yield* store.lastOf(run.sessionId, "RunStarted", run.runId)) === undefined) return []
     const { state } = yield* Fold.lastRun(store, run.sessionId)
     // behind its end, where people answer; the questions of one that another run follows are over
     return state.runId === run.runId ? yield* all(store, run.sessionId, state, seen) : []

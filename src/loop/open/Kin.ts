@@ -90,9 +90,8 @@ type Spent = Effect.Effect<Usage.Usage | undefined, SessionStore.StoreError>
 
 const unknown: Spent = Effect.succeed(undefined)
 
-/** Where to look for runs that work for a call, each once. */
+/** Where to look for runs that work for a call; one that is told of twice counts once. */
 const runsOf = (call: Pointer.Parent, { waitsFor = [] }: OpenCall.OpenCall): ReadonlyArray<Pointer.Run> => {
   const key = OpenCall.idempotencyKey(call.sessionId, call.runId, call.callId)
-  const byKey = { sessionId: key, runId: key }
-  return waitsFor.some((run) => Pointer.isSameRun(run, byKey)) ? waitsFor : [...waitsFor, byKey]
+  return [...waitsFor, { sessionId: key, runId: key }]
 }
