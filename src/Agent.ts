@@ -89,6 +89,7 @@ export interface Options<Tools extends Record<string, Tool.Any>, A, E = never, R
   readonly prepareTurn?: PrepareTurn.PrepareTurn<Extract<keyof NoInfer<Tools>, string>> | undefined
 }
 
+/** Nothing for `any`, which stands for needs that nobody knows. */
 type Known<R> = 0 extends 1 & R ? never : R
 
 /** What an agent needs: the services, and what its tools need, but for the `ToolCall` that the executor provides. */

@@ -99,6 +99,18 @@ describe("a call whose handler waits for a run below it", () => {
       assert.include(steps(yield* checked(made), child), "Denied 1.0")
     }))
 
+  it.effect("is told where its questions are answered", () =>
+    Effect.gen(function*() {
+      const made = yield* Family.make()
+      const [question] = suspended(yield* made.root(one))
+      const decide = (approvalId: string) =>
+        Effect.flip(made.agent.decide({ sessionId: "root", approvalId, approved: true }))
+      const { reason } = yield* decide(question!.id)
+      assert.deepInclude(reason, { _tag: "InvalidInput", field: "sessionId" })
+      assert.include(reason.message, `is asked in session "${child}"`)
+      assert.strictEqual((yield* decide("another")).reason._tag, "ApprovalNotOpen")
+    }))
+
   it.effect("waits again where it is resumed without an answer, and asks no model", () =>
     Effect.gen(function*() {
       const made = yield* Family.make()

@@ -9,6 +9,7 @@ export const of = (turn: Partial<RunDecision.Settled> = {}): RunDecision.Settled
   invalidOutput: undefined,
   toolError: undefined,
   loop: undefined,
+  isSpentAround: false,
   stoppedBy: undefined,
   ...turn
 })

@@ -38,7 +38,10 @@ export const patiently = <A, E, E2>(
   late: E2
 ): Effect.Effect<Exit.Exit<A, E | E2>> => settled<A, E | E2>(live, fiber, Exit.fail(late), once, false)
 
-/** The exit of a fiber, or `late` where it has none so long after the run was cut off, which interrupts it where it `isCut`. */
+/**
+ * The exit of `fiber`. Once the run is cut off it is waited for `grace()` periods, and then it is `late`. `isCut`: cutting the
+ * run off interrupts it.
+ */
 const settled = <A, E>(
   live: Interruptible,
   fiber: Fiber.Fiber<A, E>,

@@ -38,8 +38,8 @@ export class Feed {
   }
 
   /**
-   * Hands events to every reader, in order, without waiting. Durable ones must be in the store by now; among what is said to
-   * be deltas only, none is looked for.
+   * Hands events to every reader, in order, without waiting. Durable ones must be in the store by now. With "deltas" the caller
+   * promises that there is none among them, and none is looked for.
    */
   publish(events: Events, only?: "deltas"): void {
     for (let i = only === "deltas" ? 0 : events.length; i-- > 0;) {

@@ -35,7 +35,7 @@ export const tie = (
   }
   const { begin, state } = opened
   budget.follow(opened)
-  // a run that another call began, or none, is not this call's, whoever goes on with it
+  // A run counts for the call that began it. Another call that goes on with it spends nothing by that, nor is it held.
   if (begin._tag === "Resume") {
     budget.parent = state.parent
     Place.goOn(place, budget)

@@ -53,8 +53,8 @@ export const perform = function*(
 }
 
 /**
- * Gives a call an outcome without running it, or without waiting for it any longer; `ofRun` where that is an older one, and
- * `hook` where it is a hook's.
+ * Gives a call an outcome without running it, or without waiting for it any longer. `ofRun` is the run that made the call, where
+ * that is an older one; `hook` the name of the hook that gave the outcome.
  */
 export const settle = (
   { budget, journal }: Pick<Env.Env, "budget" | "journal">,

@@ -7,7 +7,7 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type * as Semaphore from "effect/Semaphore"
-import type * as RunError from "../../run/RunError.ts"
+import * as RunError from "../../run/RunError.ts"
 import type * as RunInput from "../../run/RunInput.ts"
 import type * as RunResult from "../../run/RunResult.ts"
 import * as OpenCall from "../../run/state/OpenCall.ts"
@@ -40,10 +40,30 @@ export const decide = Effect.fnUntraced(function*(
 ): Effect.fn.Return<void, RunError.RunError> {
   while (true) {
     const run = yield* visitor.services.runs.inSession(decision.sessionId)
-    if (run === undefined) return yield* pen.withPermit(stored(visitor, decision))
-    if (yield* run.decide(decision)) return
+    const answer = run === undefined ? Effect.as(pen.withPermit(stored(visitor, decision)), true) : run.decide(decision)
+    const isRecorded = yield* Effect.catchReason(
+      answer,
+      "NonRetryableError",
+      "ApprovalNotOpen",
+      ({ because }, error) => because === "unknown" ? elsewhere(visitor, decision, error) : Effect.fail(error)
+    )
+    if (isRecorded || run === undefined) return
     yield* Effect.exit(run.result)
   }
+})
+
+/** Says in which session a question is asked that this one waits for. */
+const elsewhere = Effect.fnUntraced(function*(
+  { services: { store } }: Visit.Visitor,
+  { approvalId, sessionId }: RunInput.DecideInput,
+  error: RunError.RunError
+): Effect.fn.Return<never, RunError.RunError> {
+  const found = (yield* waiting(store, sessionId)).find(({ id }) => id === approvalId)
+  if (found === undefined) return yield* error
+  return yield* RunError.invalidInput(
+    "sessionId",
+    `question "${approvalId}" is asked in session "${found.sessionId}", which "${sessionId}" waits for: answer it there`
+  )
 })
 
 /** Appends an answer to the log of a session that no drive has; what is refused does not take the session. */
@@ -57,7 +77,7 @@ const stored = Effect.fnUntraced(function*(
   const checked = yield* Answering.check({ executor, handlers }, store, before.state, decision)
   yield* Effect.scoped(Effect.gen(function*() {
     const env = yield* Visit.open(visitor, sessionId, before)
-    if (env === undefined) return
+    if (env === undefined) return yield* Effect.die(new Error("fiberloop: a session with a question has a run"))
     yield* Answering.record(env, store, checked)
   }))
 })

@@ -20,7 +20,7 @@ export type Started =
 /** The way to one. */
 export type Starting = Effect.Effect<Started, RunError.RunError>
 
-/** Whoever a run was started for leaves it, when this is called: it ends, where it is theirs. Gives the wait for its end. */
+/** Called when a caller goes: ends the run, unless they had only attached to it. The effect waits for that end. */
 export const leave = ({ isAttached, run }: Started): Effect.Effect<void> =>
   isAttached ? Effect.void : run.end("consumer")
 

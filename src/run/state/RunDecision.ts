@@ -79,7 +79,7 @@ export interface Settled {
   /** the agent's own condition that says stop */
   readonly stoppedBy: "stopWhen" | "stopBefore" | undefined
   /** a run around this one has nothing left for another turn */
-  readonly isSpentAround?: boolean
+  readonly isSpentAround: boolean
 }
 
 /**
@@ -115,7 +115,7 @@ const afterCalls = (state: RunState.RunState, turn: Settled): RunEvent.Decision 
  * last one yet.
  */
 const afterAnswer = (state: RunState.RunState, turn: Settled, at: number): RunEvent.Decision => {
-  const isLimited = limitReached(state, at) !== undefined || turn.isSpentAround === true
+  const isLimited = limitReached(state, at) !== undefined || turn.isSpentAround
   const next = isLimited ? undefined : Queue.next(state.queued)
   if (next === "steer") return { _tag: "Continue", reason: "steer" }
   if (turn.invalidOutput !== undefined) {
