@@ -4,18 +4,18 @@
  * ```
  *            driveStarted             messagesReady           partsArrive
  *   idle ───────────────▶ preparing ───────────────▶ calling ─────────────▶ streaming
- *     │                    │ ▲  ▲                      │ ▲                    │ │ │
- *     │                    │ │  │ continue             │ │ delayOver          │ │ │
- *     │  contextMustShrink │ │  ╰───────╮              ├─┼──▶ retrying ◀──────╯ │ │  retryableError, emptyAnswer
- *     │                    │ │ shrank   │              │ ╰──────╯               │ │
- *     │                    ▼ │          │              │                        │ │
- *     │                 compacting ◀────┼──────────────┴────────────────────────╯ │  contextOverflow
- *     │                      ▲          │                                         │
- *     │                      ╰───── observing ◀───────────────────────────────────┤  settledWithoutCalls,
- *     │               compactFirst      ▲                                         │  settledWithoutTurnLeft
- *     │                                 │ everyCallSettled                        │
- *     ╰─────────────────────────▶ tool_running ◀──────────────────────────────────╯  settledWithCalls
- *       driveStartedWithOpenCalls   │      ▲
+ *                          │ ▲  ▲                      │ ▲                    │ │ │
+ *                          │ │  │ continue             │ │ delayOver          │ │ │
+ *        contextMustShrink │ │  ╰───────╮              ├─┼──▶ retrying ◀──────╯ │ │  retryableError, emptyAnswer
+ *                          │ │ shrank   │              │ ╰──────╯               │ │
+ *                          ▼ │          │              │                        │ │
+ *                       compacting ◀────┼──────────────┴────────────────────────╯ │  contextOverflow
+ *                            ▲          │                                         │
+ *                            ╰───── observing ◀───────────────────────────────────┤  settledWithoutCalls,
+ *                     compactFirst      ▲                                         │  settledWithoutTurnLeft
+ *                                       │ everyCallSettled                        │
+ *                                 tool_running ◀──────────────────────────────────╯  settledWithCalls
+ *                                   │      ▲
  *                    everyCallWaits ▼      │ answered
  *                               awaiting_human ──▶ suspended                         nobodyAnswers
  *
@@ -43,7 +43,6 @@ const resumable: ReadonlyArray<Status> = ["suspended", "limited", "aborted", "fa
 
 const rows = [
   { from: ["idle"], when: "driveStarted", to: "preparing" },
-  { from: ["idle"], when: "driveStartedWithOpenCalls", to: "tool_running" },
   { from: ["preparing"], when: "contextMustShrink", to: "compacting" },
   { from: ["preparing"], when: "messagesReady", to: "calling" },
   { from: ["compacting"], when: "shrank", to: "preparing" },

@@ -1,4 +1,4 @@
-/** Every row of the status table is made by a run, but for those whose cause is elsewhere or does not exist yet. */
+/** Every row of the status table is made by a run. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -11,6 +11,7 @@ import * as TestClock from "effect/testing/TestClock"
 import * as Agent from "../../src/Agent.ts"
 import * as Fiberloop from "../../src/Fiberloop.ts"
 import * as ContextWindow from "../../src/layers/ContextWindow.ts"
+import * as ModelFallback from "../../src/layers/ModelFallback.ts"
 import * as SessionStoreMemory from "../../src/layers/SessionStoreMemory.ts"
 import * as Feed from "../../src/loop/log/Feed.ts"
 import * as Journal from "../../src/loop/log/Journal.ts"
@@ -28,12 +29,6 @@ import * as BrokenHooks from "../support/BrokenHooks.ts"
 import * as RunLog from "../support/RunLog.ts"
 import * as TestAgent from "../support/TestAgent.ts"
 import * as TestStore from "../support/TestStore.ts"
-
-/** Rows that are not made here, and why. */
-const waiting: Partial<Record<RunStatus.Trigger, string>> = {
-  driveStartedWithOpenCalls: "recovery: a drive that finds open calls in the log",
-  modelSwitched: "model fallback"
-}
 
 const retryable = ScriptedModel.fail(
   new RunError.RetryableError<RunError.ProviderReason>({ _tag: "Network", message: "gone" })
@@ -61,6 +56,9 @@ const allowed = (made: TestAgent.TestAgent) =>
   resumed(made).pipe(
     Stream.provideService(Approver.Approver, { ask: () => Effect.succeed({ approved: true }) })
   )
+const secondAfter = (first: ScriptedModel.Turn): TestAgent.Options => ({
+  model: ModelFallback.layer([ScriptedModel.layer([first]), ScriptedModel.layer([ScriptedModel.text("ok")])])
+})
 const failingContext = Layer.succeed(ContextManager, {
   ...ContextWindow.make(),
   plan: (view) => ({ _tag: "Compact", request: view }),
@@ -103,6 +101,8 @@ const scenarios: ReadonlyArray<Scenario> = [
   { turns: [[part, retryable]], input: { limits: { maxErrors: 0 } } },
   { turns: [refused("Authentication"), ScriptedModel.text("ok")], next: again },
   { turns: [[part, refused("Authentication")], ScriptedModel.text("ok")], next: resumed },
+  { turns: [], options: secondAfter(refused("Authentication")) },
+  { turns: [], options: secondAfter([part, refused("Authentication")]) },
   { turns: [[part, ScriptedModel.die("bug")]] },
   { turns: [ScriptedModel.die("bug")] },
   { turns: [], options: { context: failingContext } },
@@ -228,7 +228,7 @@ describe("the status table", () => {
       for (let n = 1; n <= 6; n++) note(yield* broken(n))
       note(yield* typedAnswers)
 
-      const rows = RunStatus.table.filter((row) => waiting[row.when] === undefined)
+      const rows = RunStatus.table
       // a row stands for the same cause in several statuses: one of them is enough where an end may come at any time
       const isSeen = (row: RunStatus.Row) => row.from.some((from) => seen.has(`${from}>${row.to}`))
       assert.deepStrictEqual(rows.filter((row) => !isSeen(row)).map((row) => row.when), [])

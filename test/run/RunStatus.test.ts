@@ -9,7 +9,6 @@ type Move = readonly [RunEvent.Status, RunStatus.Trigger, RunEvent.Status]
 const moves: ReadonlyArray<Move> = [
   // idle: the drive starts
   ["idle", "driveStarted", "preparing"],
-  ["idle", "driveStartedWithOpenCalls", "tool_running"],
   // preparing
   ["preparing", "limitReached", "limited"],
   ["preparing", "contextMustShrink", "compacting"],
