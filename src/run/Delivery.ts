@@ -1,5 +1,6 @@
 /** What becomes of a message to a run under way. */
 import type * as RunEvent from "./RunEvent.ts"
+import * as RunStatus from "./RunStatus.ts"
 
 /**
  * - `Delivered`: it is in the log as the user's word before `turn`, once.
@@ -32,13 +33,5 @@ export const notDelivered = (reason: Reason): Delivery => ({
   explain: `The message was not delivered: ${why[reason]}`
 })
 
-const reasons: Record<RunEvent.End["_tag"], Reason> = {
-  RunCompleted: "completed",
-  RunLimited: "limited",
-  RunSuspended: "suspended",
-  RunFailed: "failed",
-  RunAborted: "aborted"
-}
-
-/** The same of the end event that came first. */
-export const notDeliveredBefore = (end: RunEvent.End["_tag"]): Delivery => notDelivered(reasons[end])
+/** It was not before this end event, told by its tag, came. */
+export const notDeliveredBefore = (end: RunEvent.End["_tag"]): Delivery => notDelivered(RunStatus.ofEnd(end))

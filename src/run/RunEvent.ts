@@ -38,4 +38,7 @@ export const isDelta = (event: RunEvent): event is Delta => (event as { readonly
 
 export const isEnd = (event: RunEvent): event is End => ends.has(event._tag)
 
+/** Why a drive ended, in a word: the tag of the error, where it failed. */
+export const reasonOf = (end: End): string => end._tag === "RunFailed" ? end.error.reason._tag : end.reason
+
 const ends: ReadonlySet<string> = new Set(["RunCompleted", "RunLimited", "RunSuspended", "RunFailed", "RunAborted"])

@@ -11,7 +11,7 @@
 import * as HashMap from "effect/HashMap"
 import * as Option from "effect/Option"
 import type * as DurableEvent from "./DurableEvent.ts"
-import type * as RunEvent from "./RunEvent.ts"
+import * as RunEvent from "./RunEvent.ts"
 import * as OpenCall from "./state/OpenCall.ts"
 import * as Counts from "./stats/Counts.ts"
 import * as Distribution from "./stats/Distribution.ts"
@@ -48,7 +48,7 @@ export interface RunStats {
   /** by the end's tag; of runs that are over, or not ended: `Unfinished` */
   readonly ends: Counts.Counts
   /** by the end's tag: by its reason */
-  readonly reasons: HashMap.HashMap<string, Counts.Counts>
+  readonly reasons: HashMap.HashMap<RunEvent.End["_tag"], Counts.Counts>
   /** of runs */
   readonly turns: Distribution.Distribution
   readonly retries: Distribution.Distribution
@@ -211,15 +211,14 @@ const closeRun = (self: RunStats): RunStats => {
   const { run } = self
   if (run === undefined) return self
   const { compactions, end, retries, turns } = run
-  const tag = end?._tag ?? "Unfinished"
   return {
     ...self,
     run: undefined,
-    ends: Counts.add(self.ends, tag),
+    ends: Counts.add(self.ends, end?._tag ?? "Unfinished"),
     reasons: end === undefined ? self.reasons : HashMap.modifyAt(
       self.reasons,
-      tag,
-      (known) => Option.some(Counts.add(Option.getOrElse(known, () => Counts.empty), reasonOf(end)))
+      end._tag,
+      (known) => Option.some(Counts.add(Option.getOrElse(known, () => Counts.empty), RunEvent.reasonOf(end)))
     ),
     turns: Distribution.add(self.turns, turns),
     retries: Distribution.add(self.retries, retries),
@@ -229,5 +228,3 @@ const closeRun = (self: RunStats): RunStats => {
     compacted: self.compacted + (compactions > 0 ? 1 : 0)
   }
 }
-
-const reasonOf = (end: RunEvent.End): string => end._tag === "RunFailed" ? end.error.reason._tag : end.reason

@@ -26,7 +26,7 @@
  * The log knows `preparing`, `tool_running`, `awaiting_human` and the ends; the others are live only. Does not own
  * which move is made; that is the loop.
  */
-import type { Status } from "./RunEvent.ts"
+import type { End, Status } from "./RunEvent.ts"
 
 const running: ReadonlyArray<Status> = [
   "preparing",
@@ -38,7 +38,15 @@ const running: ReadonlyArray<Status> = [
   "awaiting_human",
   "observing"
 ]
-const ends: ReadonlyArray<Status> = ["completed", "limited", "suspended", "failed", "aborted"]
+/** Where the end of a drive leaves its run. */
+const left = {
+  RunCompleted: "completed",
+  RunLimited: "limited",
+  RunSuspended: "suspended",
+  RunFailed: "failed",
+  RunAborted: "aborted"
+} as const satisfies Record<End["_tag"], Status>
+const ends: ReadonlyArray<Status> = Object.values(left)
 const resumable: ReadonlyArray<Status> = ["suspended", "limited", "aborted", "failed"]
 
 const rows = [
@@ -105,6 +113,9 @@ export const transition = (from: Status, when: Trigger): Status => {
   if (to === undefined) throw new Error(`fiberloop: illegal move: "${when}" in status "${from}"`)
   return to
 }
+
+/** The status that an end event, told by its tag, leaves a run in: `RunCompleted` is `completed`. */
+export const ofEnd = (end: End["_tag"]): (typeof left)[End["_tag"]] => left[end]
 
 /** The drive is over. */
 export const isEnd = (status: Status): boolean => ends.includes(status)

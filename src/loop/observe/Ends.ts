@@ -1,18 +1,11 @@
 /** Ends of drives in words that metrics, logs and spans share. */
-import type * as RunEvent from "../../run/RunEvent.ts"
-
-const words = {
-  RunCompleted: "completed",
-  RunLimited: "limited",
-  RunSuspended: "suspended",
-  RunFailed: "failed",
-  RunAborted: "aborted"
-} as const
+import * as RunEvent from "../../run/RunEvent.ts"
+import * as RunStatus from "../../run/RunStatus.ts"
 
 /** The end, and its reason: the tag of the error, where it failed. */
 export const of = (end: RunEvent.End): { readonly end: string; readonly reason: string } => ({
-  end: words[end._tag],
-  reason: end._tag === "RunFailed" ? end.error.reason._tag : end.reason
+  end: RunStatus.ofEnd(end._tag),
+  reason: RunEvent.reasonOf(end)
 })
 
 /** Both as one name: `completed stop`. */

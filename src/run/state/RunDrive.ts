@@ -5,6 +5,7 @@
 import type * as DurableEvent from "../DurableEvent.ts"
 import type * as RunEvent from "../RunEvent.ts"
 import type * as RunState from "../RunState.ts"
+import * as RunStatus from "../RunStatus.ts"
 import * as OpenCall from "./OpenCall.ts"
 import * as Queue from "./Queue.ts"
 
@@ -51,16 +52,8 @@ export const resume = (
 const isTraced = (end: RunEvent.End | undefined): boolean =>
   end?._tag === "RunFailed" && !["Unknown", "StoreUnavailable", "EventTooLarge"].includes(end.error.reason._tag)
 
-const statusOf: Record<RunEvent.End["_tag"], RunEvent.Status> = {
-  RunCompleted: "completed",
-  RunLimited: "limited",
-  RunSuspended: "suspended",
-  RunFailed: "failed",
-  RunAborted: "aborted"
-}
-
 export const end = (next: RunState.Next, event: RunEvent.End): void => {
-  next.status = statusOf[event._tag]
+  next.status = RunStatus.ofEnd(event._tag)
   next.totals = event.totals
   next.end = event
   next.queued = Queue.end(next.queued, event)

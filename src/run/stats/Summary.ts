@@ -5,6 +5,7 @@
 import * as HashMap from "effect/HashMap"
 import type * as RunEvent from "../RunEvent.ts"
 import type { RunStats } from "../RunStats.ts"
+import * as RunStatus from "../RunStatus.ts"
 import type * as Usage from "../Usage.ts"
 import * as Counts from "./Counts.ts"
 import * as Distribution from "./Distribution.ts"
@@ -103,8 +104,8 @@ export const make = (self: RunStats): Summary => {
   const ends = Counts.toRecord(self.ends)
   const of = (tag: RunEvent.End["_tag"] | "Unfinished") => ends[tag] ?? 0
   const over = of("RunCompleted") + of("RunLimited") + of("RunFailed") + of("RunAborted")
-  const reasons = Object.fromEntries(
-    HashMap.toEntries(self.reasons).map(([tag, counts]) => [words[tag] ?? tag, Counts.toRecord(counts)])
+  const reasons: Record<string, Count> = Object.fromEntries(
+    HashMap.toEntries(self.reasons).map(([tag, counts]) => [RunStatus.ofEnd(tag), Counts.toRecord(counts)])
   )
   const answers = Counts.toRecord(self.answers)
   const turns = spread(self.turns)
@@ -161,14 +162,6 @@ export const make = (self: RunStats): Summary => {
     )
   }
 }
-
-const words: Readonly<Record<string, string>> = {
-  RunCompleted: "completed",
-  RunLimited: "limited",
-  RunSuspended: "suspended",
-  RunFailed: "failed",
-  RunAborted: "aborted"
-} satisfies Record<RunEvent.End["_tag"], keyof Summary["ends"]>
 
 const spread = (of: Distribution.Distribution): Spread => ({
   total: of.sum,
