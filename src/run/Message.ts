@@ -97,6 +97,9 @@ export type ModelRef = typeof ModelRef.Type
 export const isSameModel = (a: ModelRef | undefined, b: ModelRef | undefined): boolean =>
   a?.provider === b?.provider && a?.name === b?.name
 
+/** What a model is called for people and as a key: `provider/name`. */
+export const modelName = ({ name, provider }: ModelRef): string => `${provider}/${name}`
+
 export const text = (value: string): TextPart => ({ type: "text", text: value })
 
 /** A user message of a text, or of parts. */

@@ -2,7 +2,7 @@
  * What tokens cost: a setting, read by the loop at every drive. By default no price is known, and nothing has a cost.
  */
 import * as Context from "effect/Context"
-import type * as Message from "../run/Message.ts"
+import * as Message from "../run/Message.ts"
 import type * as Usage from "../run/Usage.ts"
 
 /**
@@ -34,7 +34,7 @@ export const table = (prices: Readonly<Record<string, Price>>): Prices => {
   for (const [model, price] of known) {
     if (!isPrice(price)) throw new Error(`fiberloop: the price of "${model}" must be numbers of at least 0`)
   }
-  return ({ name, provider }) => known.get(`${provider}/${name}`) ?? known.get(name)
+  return (model) => known.get(Message.modelName(model)) ?? known.get(model.name)
 }
 
 const isPrice = ({ cacheWrite, cachedInput, input, output }: Price): boolean =>

@@ -5,7 +5,7 @@
  * Does not own what is sent (`Transcript`), nor how tokens are counted (`ContextCommand`).
  */
 import type * as Memory from "../../run/Memory.ts"
-import type * as Message from "../../run/Message.ts"
+import * as Message from "../../run/Message.ts"
 import { count } from "../../run/Quantity.ts"
 import type * as Queue from "../../run/state/Queue.ts"
 import * as InputLines from "./InputLines.ts"
@@ -97,7 +97,7 @@ const footer = ({ paint }: Look, context: Context): ReadonlyArray<string> => {
   const sum = contextWindow === undefined
     ? `about ${count(tokens, "token")}`
     : `about ${tokens} of ${count(contextWindow, "token")} (${Math.round(tokens / contextWindow * 100)} %)`
-  const reader = model === undefined ? [] : [`for ${TerminalText.line(`${model.provider}/${model.name}`)}`]
+  const reader = model === undefined ? [] : [`for ${TerminalText.line(Message.modelName(model))}`]
   return [
     ...(openCalls === 0
       ? []

@@ -195,4 +195,4 @@ const endRun = (look: Look, state: State, event: RunEvent.End): Step => {
   ])
 }
 
-const name = ({ name, provider }: Message.ModelRef): string => TerminalText.line(`${provider}/${name}`)
+const name = (model: Message.ModelRef): string => TerminalText.line(Message.modelName(model))

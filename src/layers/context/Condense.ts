@@ -6,7 +6,7 @@
  * conversation is cut (`Cut`).
  */
 import * as Effect from "effect/Effect"
-import type * as Message from "../../run/Message.ts"
+import * as Message from "../../run/Message.ts"
 import * as Transcript from "../../run/Transcript.ts"
 import * as Usage from "../../run/Usage.ts"
 import * as CompactionTime from "../../services/CompactionTime.ts"
@@ -50,12 +50,11 @@ const strategy = <A>(model: Model.Model["Service"], way: Sized<A>): Strategy.Str
         const cut = cutOf(view, way)
         return cut !== undefined && sizeOf(view, cut) >= least
       },
-      compact: (view) => CompactionTime.within(`the ${way.name} by ${nameOf(model.info)}`, condense(model, way, view))
+      compact: (view) =>
+        CompactionTime.within(`the ${way.name} by ${Message.modelName(model.info)}`, condense(model, way, view))
     },
     ContextPruning.strategy()
   )
-
-const nameOf = ({ name, provider }: Message.ModelRef): string => `${provider}/${name}`
 
 /** A model and those that may take over from it. */
 const chainOf = (first: Model.Model["Service"]): ReadonlyArray<Message.ModelRef> => {
@@ -113,7 +112,7 @@ const condense = Effect.fnUntraced(function*<A>(
     (error) =>
       Effect.fail(
         new ContextManager.CompactionError({
-          message: `the ${way.name} could not be made by ${nameOf(model.info)}: ${error.message}`
+          message: `the ${way.name} could not be made by ${Message.modelName(model.info)}: ${error.message}`
         })
       )
   )

@@ -8,7 +8,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import * as Tracer from "effect/Tracer"
-import type * as Message from "../../run/Message.ts"
+import * as Message from "../../run/Message.ts"
 import type * as Pointer from "../../run/Pointer.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import * as Usage from "../../run/Usage.ts"
@@ -116,8 +116,8 @@ const see = (span: Tracer.Span, drive: Sink.Drive, clock: Clock.Clock): Sink.See
       case "ModelSwitched":
         return tell("model_switched", {
           [Conventions.turn]: event.turn,
-          from: nameOf(event.from),
-          to: nameOf(event.to)
+          from: Message.modelName(event.from),
+          to: Message.modelName(event.to)
         })
       case "ContextCompacted":
         return tell("compacted", { strategy: event.strategy, before: event.before, after: event.after })
@@ -154,5 +154,3 @@ const see = (span: Tracer.Span, drive: Sink.Drive, clock: Clock.Clock): Sink.See
   }
   return (events) => events.forEach(one)
 }
-
-const nameOf = ({ name, provider }: Message.ModelRef): string => `${provider}/${name}`

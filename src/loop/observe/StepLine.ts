@@ -3,7 +3,7 @@
  *
  * Does not own where a drive is by then, nor who is told (`StepLog`).
  */
-import type * as Message from "../../run/Message.ts"
+import * as Message from "../../run/Message.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import * as OpenCall from "../../run/state/OpenCall.ts"
 import * as Ends from "./Ends.ts"
@@ -71,9 +71,9 @@ const says: { readonly [Tag in RunEvent.RunEvent["_tag"]]?: Say<Extract<RunEvent
     ms: duration,
     delay
   }),
-  ModelSwitched: ({ to }) => ({ model: nameOf(to) }),
+  ModelSwitched: ({ to }) => ({ model: Message.modelName(to) }),
   AssistantMessage: ({ finishReason, model, usage }) => ({
-    answered: nameOf(model),
+    answered: Message.modelName(model),
     finish: finishReason,
     input: usage.inputTokens,
     output: usage.outputTokens
@@ -112,5 +112,3 @@ const says: { readonly [Tag in RunEvent.RunEvent["_tag"]]?: Say<Extract<RunEvent
 
 /** A reason as people write it: `toolCalls` is `tool-calls`. */
 const words = (reason: string): string => reason.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
-
-const nameOf = ({ name, provider }: Message.ModelRef): string => `${provider}/${name}`

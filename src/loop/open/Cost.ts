@@ -4,6 +4,7 @@
  * Does not own prices and what a call costs by them (`Prices`), nor when a limit is reached (`RunDecision`).
  */
 import * as Effect from "effect/Effect"
+import * as Message from "../../run/Message.ts"
 import * as RunError from "../../run/RunError.ts"
 import * as RunPolicy from "../../run/RunPolicy.ts"
 import * as Prices from "../../services/Prices.ts"
@@ -30,11 +31,10 @@ export const check = (
   return Effect.flatMap(Prices.Prices, (prices) => {
     const unpriced = asked.find((model) => Prices.find(prices, model) === undefined)
     if (unpriced === undefined) return Effect.void
-    const { name, provider } = unpriced
     const whose = around === undefined ? "" : ` of the run "${around}", which this one works for,`
     return Effect.fail(RunError.invalidInput(
       "limits.maxCost",
-      `limits.maxCost${whose} needs to know what the model "${provider}/${name}" costs; ` +
+      `limits.maxCost${whose} needs to know what the model "${Message.modelName(unpriced)}" costs; ` +
         "add its price to Prices, or lift the limit"
     ))
   })

@@ -1,7 +1,7 @@
 /** What is counted of each model that was asked. Pure. */
 import * as HashMap from "effect/HashMap"
 import * as Option from "effect/Option"
-import type * as Message from "../Message.ts"
+import * as Message from "../Message.ts"
 import * as Usage from "../Usage.ts"
 
 export interface ModelStats {
@@ -16,8 +16,8 @@ export type Models = HashMap.HashMap<string, ModelStats>
 
 export const empty: Models = HashMap.empty()
 
-export const add = (self: Models, { name, provider }: Message.ModelRef, usage: Usage.Usage, calls: 0 | 1): Models =>
-  HashMap.modifyAt(self, `${provider}/${name}`, (known) => {
+export const add = (self: Models, model: Message.ModelRef, usage: Usage.Usage, calls: 0 | 1): Models =>
+  HashMap.modifyAt(self, Message.modelName(model), (known) => {
     const before = Option.getOrElse(known, () => ({ calls: 0, usage: Usage.zero }))
     return Option.some({ calls: before.calls + calls, usage: Usage.add(before.usage, usage) })
   })

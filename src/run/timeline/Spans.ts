@@ -5,7 +5,7 @@
  * Does not own drives, nor what stands between them (`Timeline`).
  */
 import type * as DurableEvent from "../DurableEvent.ts"
-import type * as Message from "../Message.ts"
+import * as Message from "../Message.ts"
 import type * as RunEvent from "../RunEvent.ts"
 import * as OpenCall from "../state/OpenCall.ts"
 import type * as Timeline from "../Timeline.ts"
@@ -50,15 +50,15 @@ export const step = (self: Spans, event: RunEvent.Durable): Step => {
   switch (event._tag) {
     case "TurnStarted": {
       const [next, found] = flush(self)
-      return [{ ...next, turn: event.turn, calling: begin(event, nameOf(event.model), event.turn) }, found]
+      return [{ ...next, turn: event.turn, calling: begin(event, Message.modelName(event.model), event.turn) }, found]
     }
     case "AttemptDiscarded":
       return [discard(self, event), []]
     case "ModelSwitched":
-      return [{ ...self, calling: begin(event, nameOf(event.to), event.turn) }, []]
+      return [{ ...self, calling: begin(event, Message.modelName(event.to), event.turn) }, []]
     case "AssistantMessage": {
       const { finishReason, model, turn, usage } = event
-      const from = self.calling ?? begin(event, nameOf(model), turn)
+      const from = self.calling ?? begin(event, Message.modelName(model), turn)
       return [hold({ ...self, turn, calling: undefined }, "model", from, event.at, finishReason, { usage }), []]
     }
     case "ToolStarted":
@@ -124,12 +124,10 @@ export const end = (self: Spans, at: number): Step => {
 
 const begin = ({ at, seq }: RunEvent.Durable, name: string, turn: number): Begun => ({ name, turn, seq, at })
 
-const nameOf = ({ name, provider }: Message.ModelRef): string => `${provider}/${name}`
-
 const discard = (self: Spans, event: DurableEvent.Of<"AttemptDiscarded">): Spans => {
   const { at, delay, duration, error, model, turn, usage } = event
   const { calling } = self
-  const name = model === undefined ? calling?.name ?? "" : nameOf(model)
+  const name = model === undefined ? calling?.name ?? "" : Message.modelName(model)
   const from = duration === undefined ? calling?.at ?? at : at - duration
   const attempted = hold(self, "attempt", { ...begin(event, name, turn), at: from }, at, error._tag, { usage })
   if (delay === undefined) return { ...attempted, calling: undefined }
