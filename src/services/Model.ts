@@ -121,3 +121,19 @@ export class Model extends Context.Service<Model, {
    */
   readonly stream: (request: ModelRequest) => Stream.Stream<ModelPart, RunError.ModelError>
 }>()("fiberloop/services/Model") {}
+
+/** A model and those that may take over from it, in order. */
+export const chainOf = (model: Model["Service"]): ReadonlyArray<Model["Service"]> => {
+  const chain: Array<Model["Service"]> = []
+  for (
+    let next: typeof model | undefined = model;
+    next !== undefined && !chain.includes(next);
+    next = next.fallback?.to
+  ) {
+    chain.push(next)
+  }
+  return chain
+}
+
+/** A model as the log names it. */
+export const refOf = ({ name, provider }: ModelInfo): Message.ModelRef => ({ provider, name })

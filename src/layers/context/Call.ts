@@ -19,7 +19,7 @@ import * as Usage from "../../run/Usage.ts"
 import type * as ContextManager from "../../services/ContextManager.ts"
 import * as Leavable from "../../services/fibers/Leavable.ts"
 import * as LeaveBehind from "../../services/LeaveBehind.ts"
-import type * as Model from "../../services/Model.ts"
+import * as Model from "../../services/Model.ts"
 import * as ObserveCall from "../../services/ObserveCall.ts"
 import * as Timeouts from "../../services/Timeouts.ts"
 
@@ -62,7 +62,7 @@ const read = Effect.fnUntraced(function*(
   let finish: RunEvent.FinishReason | undefined
   let response: AttemptResult.Response | undefined
   let usage = Usage.zero
-  const note = () => ledger.note(usage, { provider: model.info.provider, name: model.info.name })
+  const note = () => ledger.note(usage, Model.refOf(model.info))
   const take = (part: Model.ModelPart): void => {
     if (part.type === "response") {
       if (part.id !== undefined || part.model !== undefined) response = part

@@ -11,7 +11,7 @@ import * as Transcript from "../../run/Transcript.ts"
 import * as Usage from "../../run/Usage.ts"
 import * as CompactionTime from "../../services/CompactionTime.ts"
 import * as ContextManager from "../../services/ContextManager.ts"
-import type * as Model from "../../services/Model.ts"
+import * as Model from "../../services/Model.ts"
 import * as ContextPruning from "../ContextPruning.ts"
 import * as Cut from "./Cut.ts"
 import * as MessageText from "./MessageText.ts"
@@ -45,7 +45,7 @@ export const make = <A>(
 const strategy = <A>(model: Model.Model["Service"], way: Sized<A>): Strategy.Strategy =>
   Strategy.orElse(
     {
-      models: chainOf(model),
+      models: Model.chainOf(model).map(({ info }) => Model.refOf(info)),
       canShrink: (view) => {
         const cut = cutOf(view, way)
         return cut !== undefined && sizeOf(view, cut) >= least
@@ -55,15 +55,6 @@ const strategy = <A>(model: Model.Model["Service"], way: Sized<A>): Strategy.Str
     },
     ContextPruning.strategy()
   )
-
-/** A model and those that may take over from it. */
-const chainOf = (first: Model.Model["Service"]): ReadonlyArray<Message.ModelRef> => {
-  const chain = new Set<Model.Model["Service"]>()
-  for (let next: typeof first | undefined = first; next !== undefined && !chain.has(next); next = next.fallback?.to) {
-    chain.add(next)
-  }
-  return Array.from(chain, ({ info: { name, provider } }) => ({ provider, name }))
-}
 
 /** What is remembered takes its room of the part that stays, at most half of it. */
 const cutOf = (view: ContextManager.View, { budget, keep }: { readonly budget: number; readonly keep: number }) => {

@@ -7,10 +7,10 @@ import * as Effect from "effect/Effect"
 import * as Message from "../../run/Message.ts"
 import * as RunError from "../../run/RunError.ts"
 import * as RunPolicy from "../../run/RunPolicy.ts"
+import * as Model from "../../services/Model.ts"
 import * as Prices from "../../services/Prices.ts"
 import type * as Budget from "../env/Budget.ts"
 import type * as Env from "../env/Env.ts"
-import * as CurrentModel from "../turn/CurrentModel.ts"
 import type * as Opening from "./Opening.ts"
 
 /**
@@ -27,7 +27,7 @@ export const check = (
   const limits = begin._tag === "Start" ? begin.input.limits : RunPolicy.merge(state.limits, begin.limits ?? {})
   const around = limits.maxCost === undefined ? budget.costLimitAround() : undefined
   if (limits.maxCost === undefined && around === undefined) return Effect.void
-  const asked = [...CurrentModel.chainOf(model).map(({ info }) => info), ...(context.models ?? [])]
+  const asked = [...Model.chainOf(model).map(({ info }) => info), ...(context.models ?? [])]
   return Effect.flatMap(Prices.Prices, (prices) => {
     const unpriced = asked.find((model) => Prices.find(prices, model) === undefined)
     if (unpriced === undefined) return Effect.void

@@ -5,7 +5,7 @@
  * Does not own how one takes over (`TakingOver`).
  */
 import * as Message from "../../run/Message.ts"
-import type * as Model from "../../services/Model.ts"
+import * as Model from "../../services/Model.ts"
 import type * as Env from "../env/Env.ts"
 
 type Service = Model.Model["Service"]
@@ -14,21 +14,9 @@ type Service = Model.Model["Service"]
 export const of = ({ journal, model }: Pick<Env.Env, "journal" | "model">): Service => {
   const { switchedTo, switches } = journal.state
   if (switchedTo === undefined) return model
-  const chain = chainOf(model)
+  const chain = Model.chainOf(model)
   const isIt = ({ info }: Service) => Message.isSameModel(info, switchedTo)
   const byPlace = chain[switches]
   // two may have one name, at two addresses
   return byPlace !== undefined && isIt(byPlace) ? byPlace : chain.find(isIt) ?? model
 }
-
-/** The agent's model and those that may take over from it, in order. */
-export const chainOf = (model: Service): ReadonlyArray<Service> => {
-  const chain: Array<Service> = []
-  for (let next: Service | undefined = model; next !== undefined && !chain.includes(next); next = next.fallback?.to) {
-    chain.push(next)
-  }
-  return chain
-}
-
-/** What a model is called in the log. */
-export const refOf = ({ name, provider }: Model.ModelInfo): Message.ModelRef => ({ provider, name })

@@ -11,7 +11,7 @@ import type * as Message from "../../run/Message.ts"
 import type * as RunError from "../../run/RunError.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import type * as ContextManager from "../../services/ContextManager.ts"
-import type * as Model from "../../services/Model.ts"
+import * as Model from "../../services/Model.ts"
 import * as Prices from "../../services/Prices.ts"
 import * as RetryPolicy from "../../services/RetryPolicy.ts"
 import type * as Budget from "../env/Budget.ts"
@@ -19,7 +19,6 @@ import type * as Env from "../env/Env.ts"
 import type * as Journal from "../log/Journal.ts"
 import * as Asking from "./Asking.ts"
 import type * as Backoff from "./Backoff.ts"
-import * as CurrentModel from "./CurrentModel.ts"
 import * as TakingOver from "./TakingOver.ts"
 import * as Tries from "./Tries.ts"
 
@@ -164,7 +163,7 @@ const discard = (
     attempt,
     error: verdict.error.reason,
     usage: Prices.costed(prices, model.info, usage),
-    model: CurrentModel.refOf(model.info),
+    model: Model.refOf(model.info),
     duration,
     ...(verdict._tag === "Retry" ? { delay: Duration.toMillis(verdict.delay.duration) } : {})
   })

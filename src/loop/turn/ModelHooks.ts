@@ -11,6 +11,7 @@ import * as RunRound from "../../run/state/RunRound.ts"
 import * as Transcript from "../../run/Transcript.ts"
 import * as Rewrite from "../../run/transcript/Rewrite.ts"
 import * as Hooks from "../../services/Hooks.ts"
+import * as Model from "../../services/Model.ts"
 import * as AppCode from "../env/AppCode.ts"
 import * as Digest from "../env/Digest.ts"
 import type * as DriveRequest from "../env/DriveRequest.ts"
@@ -36,7 +37,7 @@ export const before = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Retur
   let messages = given
   let tools: ReadonlyArray<string> = all
   for (const hook of env.hooks.at.beforeModelCall) {
-    const call: Hooks.ModelCall = { ...AppCode.placeOf(env, turn), model: CurrentModel.refOf(info), messages, tools }
+    const call: Hooks.ModelCall = { ...AppCode.placeOf(env, turn), model: Model.refOf(info), messages, tools }
     const change = yield* asked(env, {
       hook,
       on: "beforeModelCall",

@@ -8,9 +8,8 @@ import type * as Effect from "effect/Effect"
 import type * as Message from "../../run/Message.ts"
 import type * as RunError from "../../run/RunError.ts"
 import type * as ContextManager from "../../services/ContextManager.ts"
-import type * as Model from "../../services/Model.ts"
+import * as Model from "../../services/Model.ts"
 import type * as Env from "../env/Env.ts"
-import * as CurrentModel from "./CurrentModel.ts"
 import * as Fitting from "./Fitting.ts"
 import * as ModelHooks from "./ModelHooks.ts"
 import * as TurnStart from "./TurnStart.ts"
@@ -32,8 +31,8 @@ export const takeOver = function*(
   journal.record({
     _tag: "ModelSwitched",
     turn: journal.state.turn,
-    from: CurrentModel.refOf(from.info),
-    to: CurrentModel.refOf(to.info)
+    from: Model.refOf(from.info),
+    to: Model.refOf(to.info)
   })
   journal.move("modelSwitched")
   yield* journal.commit

@@ -11,6 +11,7 @@ import type * as Message from "../../run/Message.ts"
 import type * as RunError from "../../run/RunError.ts"
 import * as RunState from "../../run/RunState.ts"
 import * as Transcript from "../../run/Transcript.ts"
+import * as Model from "../../services/Model.ts"
 import * as Prices from "../../services/Prices.ts"
 import type * as Env from "../env/Env.ts"
 import * as Concluding from "./Concluding.ts"
@@ -77,7 +78,7 @@ const settle = (
     attempt,
     message: { role: "assistant", content },
     finishReason,
-    model: CurrentModel.refOf(model),
+    model: Model.refOf(model),
     usage: Prices.costed(prices, model, usage)
   })
   return { hasCalls: journal.state.openCalls.length > 0, isEmpty, latency: { firstPart, model: duration } }

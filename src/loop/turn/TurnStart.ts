@@ -6,9 +6,8 @@
 import type * as Message from "../../run/Message.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import * as RunState from "../../run/RunState.ts"
-import type * as Model from "../../services/Model.ts"
+import * as Model from "../../services/Model.ts"
 import type * as Env from "../env/Env.ts"
-import * as CurrentModel from "./CurrentModel.ts"
 import * as Sizing from "./Sizing.ts"
 
 /** The next turn begins; `isCut`: with fewer tools than the run may use. `messages` are those that hooks made. */
@@ -36,7 +35,7 @@ const draft = (
   isCut: boolean
 ): Extract<RunEvent.Draft, { _tag: "TurnStarted" }> => {
   const promptSeq = journal.state.seq
-  const model = CurrentModel.refOf(info)
+  const model = Model.refOf(info)
   const started = { _tag: "TurnStarted" as const, turn, model, promptSeq, inputDigest }
   return isCut ? { ...started, tools: tools.map(({ name }) => name) } : started
 }
