@@ -18,6 +18,7 @@ import * as Rewrite from "../../run/transcript/Rewrite.ts"
 import * as Usage from "../../run/Usage.ts"
 import type * as ContextManager from "../../services/ContextManager.ts"
 import * as Leavable from "../../services/fibers/Leavable.ts"
+import * as Stopwatch from "../../services/fibers/Stopwatch.ts"
 import * as LeaveBehind from "../../services/LeaveBehind.ts"
 import * as Model from "../../services/Model.ts"
 import * as ObserveCall from "../../services/ObserveCall.ts"
@@ -56,7 +57,7 @@ const read = Effect.fnUntraced(function*(
 ): Effect.fn.Return<Called> {
   const timeouts = yield* Timeouts.Timeouts
   const limit = Duration.fromInputUnsafe(timeouts.call ?? RunPolicy.defaultTimeouts.call)
-  const elapsed = stopwatch(yield* Clock.Clock)
+  const elapsed = Stopwatch.start(yield* Clock.Clock)
   let text = ""
   let firstPart: number | undefined
   let finish: RunEvent.FinishReason | undefined
@@ -96,12 +97,6 @@ const read = Effect.fnUntraced(function*(
   const content = text === "" ? [] : [Message.text(text)]
   return { _tag: "Settled", content, finishReason: finish, usage, response, firstPart: firstPart ?? duration, duration }
 })
-
-/** Whole milliseconds since this was called, by a clock that nobody sets. */
-const stopwatch = (clock: Clock.Clock): () => number => {
-  const from = clock.monotonicTimeNanosUnsafe()
-  return () => Math.floor(Number(clock.monotonicTimeNanosUnsafe() - from) / 1e6)
-}
 
 const retryable = (reason: RunError.ProviderReason) => new RunError.RetryableError<RunError.ProviderReason>(reason)
 

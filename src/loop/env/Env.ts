@@ -74,12 +74,6 @@ export const nobody = (budget: Budget.Budget): Others => ({
 export const isOffered = ({ tools }: Pick<Env, "tools">, tool: string): boolean =>
   tools.some(({ name }) => name === tool)
 
-/** Whole milliseconds since this was called, by a clock that nobody sets. */
-export const stopwatch = ({ clock }: Pick<Env, "clock">): () => number => {
-  const from = clock.monotonicTimeNanosUnsafe()
-  return () => Math.floor(Number(clock.monotonicTimeNanosUnsafe() - from) / 1e6)
-}
-
 /** The environment of a drive that has its session. */
 export const make = (
   services: Services,

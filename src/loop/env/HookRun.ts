@@ -11,10 +11,11 @@ import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import * as InputCheck from "../../run/InputCheck.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
+import * as Stopwatch from "../../services/fibers/Stopwatch.ts"
 import type * as Hooks from "../../services/Hooks.ts"
 import * as Warning from "../observe/Warning.ts"
 import * as AppCode from "./AppCode.ts"
-import * as Env from "./Env.ts"
+import type * as Env from "./Env.ts"
 
 export type ByPoint = { readonly [P in Hooks.Point]: ReadonlyArray<Hooks.Hook & Required<Pick<Hooks.Hook, P>>> }
 
@@ -61,7 +62,7 @@ export interface Asked<P extends Hooks.Point, A> {
 export const run = <P extends Hooks.Point, A>(env: Around, asked: Asked<P, A>): Effect.Effect<Word<A>> =>
   Effect.suspend(() => {
     const { hook, on, subject } = asked
-    const elapsed = Env.stopwatch(env)
+    const elapsed = Stopwatch.start(env.clock)
     const timeout = Duration.fromInput(hook.timeout ?? "10 seconds")
     const limit = Option.getOrElse(timeout, () => Duration.zero)
     const self = Option.isNone(timeout) ? Effect.die("its time limit is no duration") : Effect.suspend(asked.ask)

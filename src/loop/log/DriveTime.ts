@@ -2,7 +2,7 @@
  * The time of day as a drive writes it: it follows the clock, and goes on by itself while somebody has set that back. What is
  * told from it, how long the drive took and what has expired, is then never less than what passed.
  *
- * Does not own what takes a moment and is measured alone (`Env.stopwatch`).
+ * Does not own what takes a moment and is measured alone (`Stopwatch`).
  */
 import type * as Clock from "effect/Clock"
 

@@ -9,10 +9,11 @@ import type * as Schema from "effect/Schema"
 import * as OpenCall from "../../run/state/OpenCall.ts"
 import type * as ToolOutcome from "../../run/ToolOutcome.ts"
 import * as Usage from "../../run/Usage.ts"
+import * as Stopwatch from "../../services/fibers/Stopwatch.ts"
 import * as Pausing from "../../services/Pausing.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
 import type * as ToolExecutor from "../../services/ToolExecutor.ts"
-import * as Env from "../env/Env.ts"
+import type * as Env from "../env/Env.ts"
 import * as ToolSpan from "../observe/ToolSpan.ts"
 import * as CallIdentity from "./CallIdentity.ts"
 import * as Outcomes from "./Outcomes.ts"
@@ -96,7 +97,7 @@ const traced = function*(env: Env.Env, call: Call): Running {
 const carryOut = function*(env: Env.Env, call: Call): Running {
   const { callId, tool, tries = 0, turn } = call
   const hasHooks = env.hooks.at.afterToolCall.length > 0
-  const elapsed = Env.stopwatch(env)
+  const elapsed = Stopwatch.start(env.clock)
   const settlement = yield* env.executor.execute(env.handlers, executable(env, call), {
     progress: (value) =>
       hasHooks

@@ -9,7 +9,8 @@ import * as RunError from "../../run/RunError.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import * as RunDecision from "../../run/state/RunDecision.ts"
 import * as Usage from "../../run/Usage.ts"
-import * as Env from "../env/Env.ts"
+import * as Stopwatch from "../../services/fibers/Stopwatch.ts"
+import type * as Env from "../env/Env.ts"
 import * as HookRun from "../env/HookRun.ts"
 import * as Stopping from "../round/Stopping.ts"
 import * as ToolRound from "../round/ToolRound.ts"
@@ -39,7 +40,7 @@ export const conclude = function*(
   const { answer, text, turn } = journal.state
   const { attempt: attempts, finishReason, usage } = answer ?? noAnswer
   if (hooks.at.afterModelCall.length > 0) yield* ModelHooks.after(env)
-  const elapsed = Env.stopwatch(env)
+  const elapsed = Stopwatch.start(env.clock)
   // a turn taken up again stands at its round, also one without calls
   const isRound = hasCalls || journal.status === "tool_running"
   const round = isRound ? yield* ToolRound.run(env, finishReason) : ToolRound.none
