@@ -9,8 +9,8 @@ import * as Layer from "effect/Layer"
 import * as Result from "effect/Result"
 import * as Usage from "../run/Usage.ts"
 import * as CompactionLaws from "../services/CompactionLaws.ts"
-import * as CompactionTime from "../services/CompactionTime.ts"
 import * as ContextManager from "../services/ContextManager.ts"
+import * as CompactionTime from "../services/fibers/CompactionTime.ts"
 
 type Service = ContextManager.ContextManager["Service"]
 
