@@ -9,28 +9,26 @@ import * as Leavable from "../../services/fibers/Leavable.ts"
 import type * as Env from "./Env.ts"
 
 /** What application code is told of the turn that it is asked about. */
-export const placeOf = ({ journal, sessionId }: Pick<Env.Env, "journal" | "sessionId">, turn: number) => ({
+export const inTurn = ({ journal, sessionId }: Pick<Env.Env, "journal" | "sessionId">, turn: number) => ({
   sessionId,
   runId: journal.runId,
   turn,
   data: journal.state.input?.data
 })
 
-/** `subject` says of which call, where it is about one. Whatever else is ready goes first. Default: no `limit`. */
-export const run = <A, E, R, E2 = never>(
+/** `subject` says of which call, where it is about one. Whatever else is ready goes first. */
+export const run = <A, E, R>(
   { leftBehind }: Pick<Env.Env, "leftBehind">,
   name: string,
   subject: string,
-  self: Effect.Effect<A, E, R>,
-  limit?: Leavable.Limit<never, E2>
-): Effect.Effect<A, E | E2, R> =>
+  self: Effect.Effect<A, E, R>
+): Effect.Effect<A, E, R> =>
   Effect.andThen(
     Effect.yieldNow,
     Leavable.run(
       self,
       Effect.sync(() => {
         leftBehind.set(`${name} ${subject}`, { name })
-      }),
-      limit === undefined ? undefined : () => limit
+      })
     )
   )

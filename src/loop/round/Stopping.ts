@@ -49,7 +49,7 @@ const roundOf = (
 ): Omit<StopWhen.Round, "calls"> => {
   const { journal } = env
   const totals = RunState.totalsAt(journal.state, journal.now())
-  return { ...AppCode.placeOf(env, journal.state.turn), message, finishReason, totals }
+  return { ...AppCode.inTurn(env, journal.state.turn), message, finishReason, totals }
 }
 
 /** Nothing but a boolean is an answer, whatever untyped code gives. */

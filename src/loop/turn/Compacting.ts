@@ -95,8 +95,9 @@ const make = Effect.fnUntraced(function*(
   const { context, journal, telemetry, timeouts } = env
   // a strategy may take its time, and facts do not wait for it
   yield* journal.commit
-  const limit = context.keepsTime === true ? undefined : CompactionTime.limitOf("the strategy", timeouts)
-  const compaction = yield* AppCode.run(env, "compaction", "", context.compact(request), limit).pipe(
+  const making = AppCode.run(env, "compaction", "", context.compact(request))
+  const inTime = context.keepsTime === true ? making : CompactionTime.limited("the strategy", timeouts, making)
+  const compaction = yield* inTime.pipe(
     Effect.provideService(Timeouts.Timeouts, timeouts),
     Effect.provideService(ObserveCall.ObserveCall, Chat.observe(telemetry))
   )

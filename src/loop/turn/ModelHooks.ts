@@ -37,7 +37,7 @@ export const before = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Retur
   let messages = given
   let tools: ReadonlyArray<string> = all
   for (const hook of env.hooks.at.beforeModelCall) {
-    const call: Hooks.ModelCall = { ...AppCode.placeOf(env, turn), model: Model.refOf(info), messages, tools }
+    const call: Hooks.ModelCall = { ...AppCode.inTurn(env, turn), model: Model.refOf(info), messages, tools }
     const change = yield* asked(env, {
       hook,
       on: "beforeModelCall",
@@ -76,7 +76,7 @@ const show = Effect.fnUntraced(function*(
   turn: number
 ): Effect.fn.Return<void, RunError.RunError> {
   yield* env.journal.commit
-  const given: Hooks.ModelAnswer = { ...AppCode.placeOf(env, turn), message, finishReason, usage }
+  const given: Hooks.ModelAnswer = { ...AppCode.inTurn(env, turn), message, finishReason, usage }
   for (const hook of env.hooks.at.afterModelCall) {
     yield* asked(env, {
       hook,

@@ -58,7 +58,7 @@ const view = (env: Env.Env): PrepareTurn.Turn => {
   const { journal } = env
   const said = Inbox.due(journal).at(-1)?.messages.at(-1)
   return {
-    ...AppCode.placeOf(env, RunState.nextTurn(journal.state)),
+    ...AppCode.inTurn(env, RunState.nextTurn(journal.state)),
     totals: RunState.totalsAt(journal.state, journal.now()),
     last: said ?? Transcript.last(journal.transcript)
   }

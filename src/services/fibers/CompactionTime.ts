@@ -13,21 +13,22 @@ import * as Leavable from "./Leavable.ts"
 
 type Making = Effect.Effect<ContextManager.Compaction, ContextManager.CompactionError>
 
-/** That of one strategy, which is called `who` where it fails. */
-export const limitOf = (
+/** A strategy, which is called `who` where it fails: it is cut off once its time is over. */
+export const limited = (
   who: string,
-  { compaction = RunPolicy.defaultTimeouts.compaction }: RunPolicy.TimeoutsInput
-): Leavable.Limit<never, ContextManager.CompactionError> => {
-  const limit = Duration.fromInputUnsafe(compaction)
-  const message = `${who} took longer than ${Duration.format(limit)}`
-  return {
-    millis: Duration.toMillis(limit),
-    over: () => () => Effect.fail(new ContextManager.CompactionError({ message }))
-  }
+  { compaction = RunPolicy.defaultTimeouts.compaction }: RunPolicy.TimeoutsInput,
+  self: Making
+): Making => {
+  const duration = Duration.fromInputUnsafe(compaction)
+  const message = `${who} took longer than ${Duration.format(duration)}`
+  return Effect.timeoutOrElse(self, {
+    duration,
+    orElse: () => Effect.fail(new ContextManager.CompactionError({ message }))
+  })
 }
 
 /** What one of several strategies gives, within the time that it has. */
 export const within = (who: string, self: Making): Making =>
-  Effect.flatMap(Timeouts.Timeouts, (timeouts) => Leavable.run(self, leave, () => limitOf(who, timeouts)))
+  Effect.flatMap(Timeouts.Timeouts, (timeouts) => limited(who, timeouts, Leavable.run(self, leave)))
 
 const leave = Effect.flatMap(LeaveBehind.LeaveBehind, (leave) => leave("compaction"))
