@@ -5,13 +5,11 @@
  * Does not own what is asked, nor one call (`Call`).
  */
 import * as Clock from "effect/Clock"
-import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Pull from "effect/Pull"
-import * as Schedule from "effect/Schedule"
 import * as Message from "../../run/Message.ts"
 import * as RunError from "../../run/RunError.ts"
 import type * as ContextManager from "../../services/ContextManager.ts"
+import * as RetryStep from "../../services/fibers/RetryStep.ts"
 import type * as Model from "../../services/Model.ts"
 import * as RetryPolicy from "../../services/RetryPolicy.ts"
 import * as Call from "./Call.ts"
@@ -44,17 +42,15 @@ const again = Effect.fnUntraced(function*(
   once: Effect.Effect<Answer, RunError.ModelError>,
   policy: RetryPolicy.RetryPolicy
 ): Effect.fn.Return<Answer, RunError.ModelError> {
-  const step = yield* Schedule.toStep(policy.schedule)
+  const step = RetryStep.make(policy)
   while (true) {
     const result = yield* Effect.result(once)
     if (result._tag === "Success") return result.success
     const error = result.failure
     if (error._tag !== "RetryableError") return yield* error
-    const asked = Duration.millis(error.reason.retryAfter ?? 0)
-    const now = yield* Clock.currentTimeMillis
-    const next = yield* step(now, error.reason).pipe(Pull.catchDone(() => Effect.succeed(undefined)))
-    if (next === undefined || Duration.isGreaterThan(asked, policy.maxRetryAfter)) return yield* error
-    yield* Effect.sleep(Duration.max(asked, next[1]))
+    const next = yield* step(yield* Clock.currentTimeMillis, error.reason)
+    if (next._tag !== "Delay") return yield* error
+    yield* Effect.sleep(next.duration)
   }
 })
 

@@ -1,22 +1,15 @@
 /**
- * The wait before the next try of a model call, or that there is none: the policy's schedule, what the provider asks for, and
- * what the run has lost already.
+ * The wait before the next try of a model call, or that there is none: what the policy says of the failure, and what the run has
+ * lost already.
  *
- * Does not own the tries (`Tries`), nor the policy's values (`RetryPolicy`).
+ * Does not own the tries (`Tries`), nor what the policy says (`RetryStep`).
  */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Pull from "effect/Pull"
-import * as Schedule from "effect/Schedule"
 import type * as RunError from "../../run/RunError.ts"
+import * as RetryStep from "../../services/fibers/RetryStep.ts"
 import type * as RetryPolicy from "../../services/RetryPolicy.ts"
 import type * as Journal from "../log/Journal.ts"
-
-export interface Delay {
-  readonly _tag: "Delay"
-  readonly duration: Duration.Duration
-  readonly source: "backoff" | "retryAfter"
-}
 
 /** No next try; `why` goes on a sentence, where it is not that the tries are used up. */
 interface None {
@@ -29,35 +22,27 @@ export type Backoff = (
   reason: RunError.ProviderReason,
   journal: Pick<Journal.Journal, "state" | "now">,
   duration: number
-) => Effect.Effect<Delay | None>
+) => Effect.Effect<RetryStep.Delay | None>
 
-const usedUp: None = { _tag: "None", why: "" }
-const tooLong: None = { _tag: "None", why: ", and is to wait longer than the retry policy does" }
+const none = {
+  UsedUp: { _tag: "None", why: "" },
+  TooLong: { _tag: "None", why: ", and is to wait longer than the retry policy does" }
+} as const
 const tooOften: None = { _tag: "None", why: ", and the run has tried again as often as its retry policy allows" }
 const tooLate: None = {
   _tag: "None",
   why: ", and the run has lost as much time to failures as its retry policy allows"
 }
 
-/** A wait is never shorter than the backoff. What a run may lose in all is said by `whole`, the policy of all its models. */
+/** What a run may lose in all is said by `whole`, the policy of all its models. */
 export const make = (policy: RetryPolicy.RetryPolicy, whole: RetryPolicy.RetryPolicy): Backoff => {
-  let step:
-    | ((now: number, reason: RunError.ProviderReason) => Pull.Pull<[unknown, Duration.Duration], never, unknown>)
-    | undefined
-  return Effect.fnUntraced(function*(reason, journal, duration): Effect.fn.Return<Delay | None> {
-    step ??= yield* Schedule.toStep(policy.schedule)
-    const stepped = yield* step(journal.now(), reason).pipe(Pull.catchDone(() => Effect.succeed(undefined)))
-    if (stepped === undefined) return usedUp
-    const asked = Duration.millis(reason.retryAfter ?? 0)
-    if (Duration.isGreaterThan(asked, policy.maxRetryAfter)) return tooLong
-    // in whole milliseconds, as the log keeps it
-    const backoff = Duration.millis(Math.ceil(Duration.toMillis(stepped[1])))
-    const delay: Delay = Duration.isGreaterThan(asked, backoff)
-      ? { _tag: "Delay", duration: asked, source: "retryAfter" }
-      : { _tag: "Delay", duration: backoff, source: "backoff" }
-    const { lostTime, retries } = journal.state
-    if (retries >= whole.maxRunRetries) return tooOften
-    const lost = Duration.millis(lostTime + duration + Duration.toMillis(delay.duration))
-    return Duration.isGreaterThan(lost, whole.maxRunTime) ? tooLate : delay
-  })
+  const step = RetryStep.make(policy)
+  return (reason, journal, duration) =>
+    Effect.map(step(journal.now(), reason), (next) => {
+      if (next._tag !== "Delay") return none[next._tag]
+      const { lostTime, retries } = journal.state
+      if (retries >= whole.maxRunRetries) return tooOften
+      const lost = Duration.millis(lostTime + duration + Duration.toMillis(next.duration))
+      return Duration.isGreaterThan(lost, whole.maxRunTime) ? tooLate : next
+    })
 }

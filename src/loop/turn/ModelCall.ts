@@ -11,6 +11,7 @@ import type * as Message from "../../run/Message.ts"
 import type * as RunError from "../../run/RunError.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import type * as ContextManager from "../../services/ContextManager.ts"
+import type * as RetryStep from "../../services/fibers/RetryStep.ts"
 import * as Model from "../../services/Model.ts"
 import * as Prices from "../../services/Prices.ts"
 import * as RetryPolicy from "../../services/RetryPolicy.ts"
@@ -18,7 +19,6 @@ import type * as Budget from "../env/Budget.ts"
 import type * as Env from "../env/Env.ts"
 import type * as Journal from "../log/Journal.ts"
 import * as Asking from "./Asking.ts"
-import type * as Backoff from "./Backoff.ts"
 import * as TakingOver from "./TakingOver.ts"
 import * as Tries from "./Tries.ts"
 
@@ -172,7 +172,7 @@ const discard = (
 const wait = Effect.fnUntraced(function*(
   journal: Journal.Journal,
   failure: Pick<Extract<RunEvent.RunEvent, { _tag: "RetryScheduled" }>, "turn" | "attempt" | "error">,
-  { duration, source }: Backoff.Delay
+  { duration, source }: RetryStep.Delay
 ): Effect.fn.Return<void, RunError.RunError> {
   journal.emit({ _tag: "RetryScheduled", ...failure, delay: Duration.toMillis(duration), source })
   yield* journal.commit

@@ -7,6 +7,7 @@
 import type * as Effect from "effect/Effect"
 import * as AttemptResult from "../../run/AttemptResult.ts"
 import * as RunError from "../../run/RunError.ts"
+import type * as RetryStep from "../../services/fibers/RetryStep.ts"
 import type * as Model from "../../services/Model.ts"
 import * as RetryPolicy from "../../services/RetryPolicy.ts"
 import type * as Journal from "../log/Journal.ts"
@@ -29,7 +30,7 @@ export type Verdict =
 export interface Retry {
   readonly _tag: "Retry"
   readonly error: RunError.RetryableError<RunError.ProviderReason>
-  readonly delay: Backoff.Delay
+  readonly delay: RetryStep.Delay
 }
 
 export interface Failed {
