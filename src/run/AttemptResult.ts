@@ -4,7 +4,7 @@
  * Does not own whether it counts, nor whether there is another try; the loop says so.
  */
 import * as Message from "./Message.ts"
-import type * as RunError from "./RunError.ts"
+import * as RunError from "./RunError.ts"
 import type * as RunEvent from "./RunEvent.ts"
 import type * as Usage from "./Usage.ts"
 
@@ -38,3 +38,21 @@ export interface Failed {
 /** Nothing a reader or a tool could use, and no reason given for it. */
 export const saysNothing = ({ content, finishReason }: Settled): boolean =>
   finishReason !== "length" && finishReason !== "content-filter" && Message.isBlank(content)
+
+/** An answer that says nothing. */
+export const empty = new RunError.RetryableError<RunError.ProviderReason>({
+  _tag: "EmptyResponse",
+  message: "the model's answer was empty"
+})
+
+/** An answer whose stream ended without a finish. */
+export const truncated = new RunError.RetryableError<RunError.ProviderReason>({
+  _tag: "StreamTruncated",
+  message: "the model's answer ended before its finish"
+})
+
+/** An answer with the finish `error`. */
+export const gaveUp = new RunError.NonRetryableError<RunError.ProviderRefusal>({
+  _tag: "Unknown",
+  message: "the provider ended the answer with an error"
+})

@@ -6,6 +6,7 @@
  */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import * as AttemptResult from "../../run/AttemptResult.ts"
 import * as Message from "../../run/Message.ts"
 import * as RunError from "../../run/RunError.ts"
 import type * as ContextManager from "../../services/ContextManager.ts"
@@ -65,7 +66,7 @@ const attempt = Effect.fnUntraced(function*(
   // half of an answer, and why there is no other half, are no memory of a conversation
   if (called.finishReason === "content-filter") return yield* filtered
   const text = Message.textOf(called.content)
-  if (text.trim() === "") return yield* empty
+  if (text.trim() === "") return yield* AttemptResult.empty
   return { text, isCut: called.finishReason === "length" }
 })
 
@@ -73,8 +74,3 @@ const refusal = (reason: RunError.ProviderRefusal) => new RunError.NonRetryableE
 
 const noneLeft = refusal({ _tag: "Unknown", message: "the run's limits leave no further call" })
 const filtered = refusal({ _tag: "ContentPolicy", message: "the model's answer was filtered, or refused" })
-
-const empty = new RunError.RetryableError<RunError.ProviderReason>({
-  _tag: "EmptyResponse",
-  message: "the model's answer was empty"
-})

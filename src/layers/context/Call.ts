@@ -9,7 +9,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import * as Stream from "effect/Stream"
-import type * as AttemptResult from "../../run/AttemptResult.ts"
+import * as AttemptResult from "../../run/AttemptResult.ts"
 import * as Message from "../../run/Message.ts"
 import * as RunError from "../../run/RunError.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
@@ -92,19 +92,15 @@ const read = Effect.fnUntraced(function*(
   const duration = elapsed()
   const failed = (error: RunError.ModelError): Called => ({ _tag: "Failed", error, usage, duration })
   if (Result.isFailure(ended)) return failed(ended.failure)
-  if (finish === undefined) return failed(cut)
-  if (finish === "error") return failed(gaveUp)
+  if (finish === undefined) return failed(AttemptResult.truncated)
+  if (finish === "error") return failed(AttemptResult.gaveUp)
   const content = text === "" ? [] : [Message.text(text)]
   return { _tag: "Settled", content, finishReason: finish, usage, response, firstPart: firstPart ?? duration, duration }
 })
 
-const retryable = (reason: RunError.ProviderReason) => new RunError.RetryableError<RunError.ProviderReason>(reason)
-
 const timedOut = (call: Duration.Duration) =>
-  retryable({ _tag: "TimedOut", scope: "call", message: `the model took longer than ${Duration.format(call)}` })
-const cut = retryable({ _tag: "StreamTruncated", message: "the model's answer ended without a finish" })
-
-const gaveUp = new RunError.NonRetryableError<RunError.ProviderRefusal>({
-  _tag: "Unknown",
-  message: "the provider ended the answer with an error"
-})
+  new RunError.RetryableError<RunError.ProviderReason>({
+    _tag: "TimedOut",
+    scope: "call",
+    message: `the model took longer than ${Duration.format(call)}`
+  })

@@ -13,8 +13,8 @@ import * as Exit from "effect/Exit"
 import * as Pull from "effect/Pull"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
-import type * as AttemptResult from "../../run/AttemptResult.ts"
-import * as RunError from "../../run/RunError.ts"
+import * as AttemptResult from "../../run/AttemptResult.ts"
+import type * as RunError from "../../run/RunError.ts"
 import * as Detached from "../../services/fibers/Detached.ts"
 import * as Leavable from "../../services/fibers/Leavable.ts"
 import * as Grace from "../../services/Grace.ts"
@@ -83,18 +83,8 @@ const resultOf = (incoming: Incoming): AttemptResult.AttemptResult => {
   const now = incoming.now()
   const { collector, firstPartAt = now, startedAt } = incoming
   const { finish } = collector
-  if (finish === undefined) {
-    return failed(
-      new RunError.RetryableError({ _tag: "StreamTruncated", message: "the model's answer ended before its finish" }),
-      incoming
-    )
-  }
-  if (finish.reason === "error") {
-    return failed(
-      new RunError.NonRetryableError({ _tag: "Unknown", message: "the provider ended the answer with an error" }),
-      incoming
-    )
-  }
+  if (finish === undefined) return failed(AttemptResult.truncated, incoming)
+  if (finish.reason === "error") return failed(AttemptResult.gaveUp, incoming)
   const content = collector.content()
   const tooLarge = TooLarge.of("the model's answer", content)
   if (tooLarge !== undefined) return failed(tooLarge, incoming)

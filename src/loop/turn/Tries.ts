@@ -58,7 +58,7 @@ export const judge = function*(
 ): Effect.fn.Return<Verdict> {
   const isAnswer = result._tag === "Settled"
   if (isAnswer && (mayBeEmpty || !AttemptResult.saysNothing(result))) return { _tag: "Counts", answer: result }
-  const error = isAnswer ? emptyResponse : classified(tries, result.error)
+  const error = isAnswer ? AttemptResult.empty : classified(tries, result.error)
   let why = ""
   if (error._tag === "RetryableError") {
     const next = yield* tries.backoff(error.reason, journal, result.duration)
@@ -72,12 +72,7 @@ export const judge = function*(
 
 /** What is wrong with an attempt that does not count, before anybody classifies it. */
 export const failureOf = (result: AttemptResult.AttemptResult): Failure =>
-  result._tag === "Settled" ? emptyResponse : result.error
-
-const emptyResponse = new RunError.RetryableError<RunError.ProviderReason>({
-  _tag: "EmptyResponse",
-  message: "the model's answer was empty"
-})
+  result._tag === "Settled" ? AttemptResult.empty : result.error
 
 const isOfModel = (error: Failure): error is RunError.ModelError => error.reason._tag !== "EventTooLarge"
 
