@@ -134,19 +134,19 @@ export const narrow = (base: ToolPolicyInput, over: ToolPolicyInput): ToolPolicy
  */
 export interface Timeouts {
   /** one attempt at a model call, whole. Default 120 seconds. */
-  readonly call: Duration.Input
+  readonly call: Duration.Duration
   /** from the request to the first part of content: a ping, an id or an empty delta is none. Default 60 seconds. */
-  readonly firstPart: Duration.Input
+  readonly firstPart: Duration.Duration
   /** between two parts of content. Default 60 seconds. */
-  readonly gap: Duration.Input
+  readonly gap: Duration.Duration
   /** one tool call. Default 120 seconds. */
-  readonly tool: Duration.Input
+  readonly tool: Duration.Duration
   /** what one strategy makes of a context, whatever it asks for that. Default 10 minutes. */
-  readonly compaction: Duration.Input
+  readonly compaction: Duration.Duration
 }
 
 /** Time limits as they are given; what is undefined is as if it were left out. */
-export type TimeoutsInput = { readonly [K in keyof Timeouts]?: Timeouts[K] | undefined }
+export type TimeoutsInput = { readonly [K in keyof Timeouts]?: Duration.Input | undefined }
 
 /** What holds where nobody says. */
 export const defaultTimeouts: Timeouts = {

@@ -48,7 +48,7 @@ const runFor = Effect.fnUntraced(function*(
   turns: ReadonlyArray<ScriptedModel.Turn>,
   { layer, started }: Effect.Success<ReturnType<typeof hanging>>,
   { input, timeouts = {} }: {
-    readonly timeouts?: Partial<RunPolicy.Timeouts>
+    readonly timeouts?: RunPolicy.TimeoutsInput
     readonly input?: Partial<RunInput.RunInput>
   } = {}
 ) {

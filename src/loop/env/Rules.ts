@@ -43,7 +43,7 @@ const attempt = <A>(question: () => A) => {
 }
 
 const inTime = <A>(env: Env.Env, rule: keyof Rules, turn: number, answer: Effect.Effect<A, unknown>) => {
-  const limit = Duration.fromInputUnsafe(env.timeouts.tool)
+  const limit = env.timeouts.tool
   return AppCode.run(env, rule, `${turn}`, answer).pipe(
     // one that interrupts itself is no abort; behind an abort nothing is caught any more
     Effect.catchCause((cause) =>

@@ -3,7 +3,6 @@
  *
  * Does not own whether it may run (`Judging`), nor which call takes which step when (`CallLanes`, `Places`).
  */
-import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
 import * as OpenCall from "../../run/state/OpenCall.ts"
@@ -130,7 +129,7 @@ const executable = (env: Env.Env, call: Call): ToolExecutor.Call => {
   return {
     name: tool,
     params: OpenCall.final(call),
-    timeout: Duration.fromInputUnsafe(env.timeouts.tool),
+    timeout: env.timeouts.tool,
     identity: { ...CallIdentity.of(env, callId), attempt: tries + 1, data: env.journal.state.input?.data }
   }
 }

@@ -4,7 +4,6 @@
  *
  * Does not own what is done then (`CallStep`, `Permission`), nor when a call is judged (`CallLanes`, `Places`).
  */
-import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
@@ -97,7 +96,7 @@ const byRules = (env: Env.Env, call: Call): Judged => {
   if (isKnown(asks)) return { _tag: asks.value ? "Ask" : "Run", call }
   const asked = Effect.timeoutOption(
     AppCode.run(env, `approval of ${call.tool}`, call.callId, asks),
-    Duration.fromInputUnsafe(env.timeouts.tool)
+    env.timeouts.tool
   )
   // a rule that gives no word in time asks, as one that fails
   return wait(

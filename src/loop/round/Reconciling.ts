@@ -4,7 +4,6 @@
  *
  * Does not own which calls it is asked about, nor what follows; see `Judging`, and `Unsettled`.
  */
-import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"
@@ -32,7 +31,7 @@ export const ask = (
     (reconciler) => reconciler.reconcile({ ...CallIdentity.of(env, callId), tool, params, startedAt })
   )
   return AppCode.run(env, `reconciler of ${tool}`, callId, asked).pipe(
-    Effect.timeoutOption(Duration.fromInputUnsafe(env.timeouts.tool)),
+    Effect.timeoutOption(env.timeouts.tool),
     Effect.map((answer) => outcomeOf(Option.getOrUndefined(answer))),
     // one that interrupts itself is no abort; behind an abort nothing is caught any more
     Effect.catchCause(() => Effect.succeed(unknown)),

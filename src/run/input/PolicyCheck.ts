@@ -39,7 +39,7 @@ const millis = (input: Duration.Input | undefined): number | undefined =>
 
 /** Time limits as given, as durations; NaN is no time at all. */
 export const timeouts = (given: RunPolicy.TimeoutsInput): Checked<Partial<RunPolicy.Timeouts>> => {
-  const out: { -readonly [K in keyof RunPolicy.Timeouts]?: Duration.Duration } = {}
+  const out: { -readonly [K in keyof RunPolicy.Timeouts]?: RunPolicy.Timeouts[K] } = {}
   for (const key of Object.keys(RunPolicy.defaultTimeouts) as Array<keyof RunPolicy.Timeouts>) {
     const value = given[key]
     if (value === undefined) continue
