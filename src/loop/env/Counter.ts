@@ -12,11 +12,10 @@ import type * as Env from "./Env.ts"
 
 export class Counter {
   readonly ofText: (text: string) => number
-  /** the size of what is sent in an environment, where no window is known */
-  unlimited: { readonly env: Env.Env; readonly size: ContextManager.Size } | undefined
   #tokens: MessageTokens.MessageTokens | undefined
   #tools: WeakMap<Model.Tools[number], number> | undefined
   #last: Transcript.Total | undefined
+  #sized: { readonly env: Env.Env; readonly size: ContextManager.Size } | undefined
 
   constructor(count: (text: string) => number) {
     this.ofText = count
@@ -35,6 +34,12 @@ export class Counter {
 
   tools(tools: Model.Tools): number {
     return tools.reduce((sum, tool) => sum + this.#tool(tool), 0)
+  }
+
+  /** what `make` gives for an environment, which is asked once as long as that is the same */
+  sizeIn(env: Env.Env, make: (env: Env.Env) => ContextManager.Size): ContextManager.Size {
+    if (this.#sized?.env !== env) this.#sized = { env, size: make(env) }
+    return this.#sized.size
   }
 
   #tool(tool: Model.Tools[number]): number {

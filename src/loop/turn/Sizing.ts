@@ -60,15 +60,11 @@ const sizeOf = (
     const limit = limitOf(contextWindow, info)
     return makeSize(env, messages, limit, Measure.correction(env.journal.state.measured, info, limit))
   }
-  return messages === undefined ? unlimitedOf(env) : makeSize(env, messages, undefined, 1)
+  return messages === undefined ? env.counter.sizeIn(env, unlimited) : makeSize(env, messages, undefined, 1)
 }
 
 /** Where no window is known, all that a size is made of is the environment: turn after turn has the same one. */
-const unlimitedOf = (env: Env.Env): ContextManager.Size => {
-  const { counter } = env
-  if (counter.unlimited?.env !== env) counter.unlimited = { env, size: makeSize(env, undefined, undefined, 1) }
-  return counter.unlimited.size
-}
+const unlimited = (env: Env.Env): ContextManager.Size => makeSize(env, undefined, undefined, 1)
 
 const makeSize = (
   env: Env.Env,
