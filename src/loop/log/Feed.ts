@@ -44,7 +44,7 @@ export class Feed {
   publish(events: Events, only?: "deltas"): void {
     for (let i = only === "deltas" ? 0 : events.length; i-- > 0;) {
       const event = events[i]!
-      if (!("seq" in event)) continue
+      if (!RunEvent.isDurable(event)) continue
       if (this.#first === 0) this.#first = events.find(RunEvent.isDurable)!.seq
       this.#last = event.seq
       break

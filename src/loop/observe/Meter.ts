@@ -4,7 +4,7 @@
  * Does not own durations and tokens of single model calls, which are measured around them (`Chat`).
  */
 import type * as DurableEvent from "../../run/DurableEvent.ts"
-import type * as RunEvent from "../../run/RunEvent.ts"
+import * as RunEvent from "../../run/RunEvent.ts"
 import type * as RunState from "../../run/RunState.ts"
 import * as OpenCall from "../../run/state/OpenCall.ts"
 import type * as Usage from "../../run/Usage.ts"
@@ -43,7 +43,7 @@ class Meter implements Sink.Sink {
   see(events: ReadonlyArray<RunEvent.RunEvent>): void {
     for (let i = 0; i < events.length; i++) {
       const event = events[i]!
-      if ("seq" in event) this.#count(event)
+      if (RunEvent.isDurable(event)) this.#count(event)
     }
   }
 

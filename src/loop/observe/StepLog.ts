@@ -9,7 +9,7 @@ import type * as Fiber from "effect/Fiber"
 import type * as LogLevel from "effect/LogLevel"
 import * as References from "effect/References"
 import type * as Message from "../../run/Message.ts"
-import type * as RunEvent from "../../run/RunEvent.ts"
+import * as RunEvent from "../../run/RunEvent.ts"
 import type * as RunPolicy from "../../run/RunPolicy.ts"
 import type * as RunState from "../../run/RunState.ts"
 import type * as Model from "../../services/Model.ts"
@@ -52,7 +52,7 @@ export const make = (
       for (const event of events) {
         place.follow(event)
         // a message may settle calls of the run before it
-        write("seq" in event ? event.runId : drive.runId, StepLine.of(event, place))
+        write(RunEvent.isDurable(event) ? event.runId : drive.runId, StepLine.of(event, place))
       }
     }
   }
@@ -67,7 +67,7 @@ export const besideDrives = (
   const write = writer(fiber, clock)
   const place = { drive, turn: undefined, attempt: "" }
   return write && ((events) => {
-    for (const event of events) if ("seq" in event) write(event.runId, StepLine.of(event, place))
+    for (const event of events) if (RunEvent.isDurable(event)) write(event.runId, StepLine.of(event, place))
   })
 }
 
