@@ -15,8 +15,7 @@ export interface Options extends Strategy.Trigger {
   readonly keep?: number | undefined
 }
 
-/** The way by itself; `make` says when it is used. */
-export const strategy = ({ compactThreshold = Infinity, keep = 0.7 }: Options = {}): Strategy.Strategy => {
+const strategy = ({ compactThreshold = Infinity, keep = 0.7 }: Options = {}): Strategy.Strategy => {
   const cut = (view: ContextManager.View) =>
     Cut.make(view, {
       messages: Math.floor(Math.min(Transcript.size(view.transcript), compactThreshold) * keep),

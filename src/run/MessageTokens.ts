@@ -17,7 +17,7 @@ export interface ToolDefinition {
 }
 
 /**
- * Whole numbers of at least 1, 0 for no messages and no tools. One object is counted once: the same object gives the
+ * Whole numbers of at least 1, 0 for no messages. One object is counted once: the same object gives the
  * same number, so counting a transcript again costs its new messages. What was counted must not be changed.
  */
 export interface MessageTokens {
@@ -25,8 +25,6 @@ export interface MessageTokens {
   /** the sum of its messages */
   readonly messages: (messages: Iterable<Message.Message>) => number
   readonly tool: (tool: ToolDefinition) => number
-  /** the sum of its tools */
-  readonly tools: (tools: Iterable<ToolDefinition>) => number
 }
 
 /**
@@ -73,7 +71,15 @@ export const make = (count: (text: string) => number): MessageTokens => {
   const tool = once(({ description, name, schema }: ToolDefinition) =>
     perCall + tokens(name) + tokens(description ?? "") + json(schema)
   )
-  return { message, messages: sumOf(message), tool, tools: sumOf(tool) }
+  return {
+    message,
+    messages: (all) => {
+      let sum = 0
+      for (const one of all) sum += message(one)
+      return sum
+    },
+    tool
+  }
 }
 
 /** Counts an object the first time it is asked for, for as long as the object lives. */
@@ -86,12 +92,6 @@ const once = <A extends object>(count: (value: A) => number): (value: A) => numb
     counted.set(value, tokens)
     return tokens
   }
-}
-
-const sumOf = <A>(count: (value: A) => number) => (values: Iterable<A>): number => {
-  let sum = 0
-  for (const value of values) sum += count(value)
-  return sum
 }
 
 /**

@@ -102,7 +102,7 @@ export type CompactionCause = typeof CompactionCause.Type
 /** What goes on after a turn, and why; told by `RunDecision.decide`. */
 export const Decision = Schema.Union([
   Schema.TaggedStruct("Continue", {
-    reason: Schema.Literals(["toolCalls", "doomLoop", "length", "correction", "steer", "followUp", "other"])
+    reason: Schema.Literals(["toolCalls", "doomLoop", "correction", "steer", "followUp", "other"])
   }),
   Schema.TaggedStruct("Compact", { reason: Schema.Literals(["length"]) }),
   Schema.TaggedStruct("Complete", { reason: CompletedReason }),

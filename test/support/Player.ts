@@ -314,7 +314,7 @@ export class Player {
       latency: { firstPart: 1, model: 2, tools: 3 },
       attempts: this.#attempt,
       usage: Draft.totals.usage,
-      decision: { _tag: "Continue", reason: this.#queue.length > 0 ? "followUp" : "other" },
+      decision: { _tag: "Continue", reason: this.#queue.length > 0 ? "followUp" : "toolCalls" },
       ...(d.chance(0.1) ? { hooks: [{ hook: "rule", on: "beforeToolCall", calls: 2, duration: 5 }] } : {})
     })
     if (d.chance(0.25)) this.#finish("RunCompleted")

@@ -133,7 +133,7 @@ export const turnFinished = (turn: number): Of<"TurnFinished"> => ({
   latency: { firstPart: 0, model: 0, tools: 0 },
   attempts: 1,
   usage: Usage.zero,
-  decision: { _tag: "Continue", reason: "other" }
+  decision: { _tag: "Continue", reason: "toolCalls" }
 })
 
 export const input = (...texts: ReadonlyArray<string>): Of<"InputReceived"> => ({
