@@ -1,0 +1,189 @@
+/** What a call through a toolkit settles with where its handler fails, or does not end. */
+import { assert, describe, it } from "@effect/vitest"
+import * as AiError from "effect/ai/AiError"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Schema from "effect/Schema"
+import * as TestClock from "effect/testing/TestClock"
+import * as ToolRun from "../support/ToolRun.ts"
+
+describe.each(ToolRun.ways)("handlers that are %s", (way) => {
+  const { execute } = ToolRun.by(way)
+
+  describe("a handler that fails", () => {
+    const error = { code: 7, at: Schema.decodeSync(Schema.DateTimeUtcFromString)("2026-01-02T00:00:00.000Z") }
+    it.effect.each(["returning", "failing"] as const)(
+      "typed, in the mode of %s, settles with its failure encoded",
+      (name) =>
+        Effect.gen(function*() {
+          const { outcome } = yield* execute(name, { [name]: () => Effect.fail(error) })
+          assert.deepStrictEqual(outcome, ToolRun.failed({ code: 7, at: "2026-01-02T00:00:00.000Z" }))
+        })
+    )
+
+    it.effect("with what its schema does not allow settles with a sentence", () =>
+      Effect.gen(function*() {
+        const { outcome } = yield* execute("failing", { failing: () => Effect.fail({ code: "x" }) })
+        assert.strictEqual(outcome._tag, "Failed")
+        assert.isTrue(outcome._tag === "Failed" && typeof outcome.result === "string")
+      }))
+
+    it.effect("with what is nested too deeply settles with a sentence", () =>
+      Effect.gen(function*() {
+        const deep: unknown = JSON.parse("[".repeat(2000) + "]".repeat(2000))
+        const { outcome } = yield* execute("plain", { plain: () => Effect.fail(deep) })
+        assert.deepStrictEqual(outcome, ToolRun.failed("The tool failed: no reason given"))
+      }))
+
+    it.effect("with what its schema cannot write at once settles with a sentence", () =>
+      Effect.gen(function*() {
+        ToolRun.slow.writing = Effect.never
+        const { outcome } = yield* Effect.ensuring(
+          execute("late", { late: () => Effect.fail("no") }),
+          Effect.sync(() => {
+            ToolRun.slow.writing = Effect.void
+          })
+        )
+        assert.deepStrictEqual(outcome, ToolRun.failed("The tool failed: no"))
+      }))
+
+    it.effect("with what its schema does not allow settles NotEncodable in the mode of returning", () =>
+      Effect.gen(function*() {
+        const { outcome } = yield* execute("returning", { returning: () => Effect.fail({ code: "x" }) })
+        assert.strictEqual(outcome._tag, "NotEncodable")
+      }))
+
+    it.effect("with what a schema of its own did not allow settles NotEncodable", () =>
+      Effect.gen(function*() {
+        const { outcome } = yield* execute("plain", { plain: () => Schema.decodeUnknownEffect(Schema.String)(5) })
+        assert.strictEqual(outcome._tag, "NotEncodable")
+      }))
+
+    it.effect("with a reason of effect/ai settles with what that says", () =>
+      Effect.gen(function*() {
+        const reason = new AiError.InternalProviderError({ description: "out of order" })
+        const { outcome } = yield* execute("plain", { plain: () => Effect.fail(reason) })
+        assert.deepStrictEqual(
+          outcome,
+          ToolRun.failed(AiError.make({ module: "Toolkit", method: "plain.handle", reason }).message)
+        )
+      }))
+
+    const thrown: Array<[string, unknown, string]> = [
+      ["an Error", new Error("boom"), "boom"],
+      ["an Error without a message", new TypeError(), "TypeError"],
+      ["a text", "boom", "boom"],
+      ["undefined", undefined, "no reason given"],
+      ["null", null, "no reason given"],
+      ["an object without a prototype", Object.create(null), "no reason given"],
+      [
+        "an Error whose message throws",
+        Object.defineProperty(new Error("x"), "message", {
+          get: () => {
+            throw new Error("no")
+          }
+        }),
+        ""
+      ]
+    ]
+    it.effect.each(thrown)("with a defect, %s, settles with a sentence", ([, defect, words]) =>
+      Effect.gen(function*() {
+        const { outcome } = yield* execute("plain", { plain: () => Effect.die(defect) })
+        assert.isTrue(outcome._tag === "Failed" && typeof outcome.result === "string" && outcome.result.includes(words))
+      }))
+
+    it.effect.each(thrown.slice(0, 6))(
+      "by throwing %s where it should give an effect settles with a sentence",
+      ([, defect, words]) =>
+        Effect.gen(function*() {
+          const { outcome } = yield* execute("plain", {
+            plain: () => {
+              throw defect
+            }
+          })
+          assert.isTrue(
+            outcome._tag === "Failed" && typeof outcome.result === "string" && outcome.result.includes(words)
+          )
+        })
+    )
+
+    it.effect("by giving no effect at all settles with a sentence", () =>
+      Effect.gen(function*() {
+        const { outcome } = yield* execute("plain", { plain: () => "not an effect" })
+        assert.strictEqual(outcome._tag, "Failed")
+      }))
+
+    it.effect("by interrupting itself settles with a sentence", () =>
+      Effect.gen(function*() {
+        const { outcome } = yield* execute("plain", { plain: () => Effect.interrupt })
+        assert.deepStrictEqual(outcome, ToolRun.failed("The tool interrupted itself."))
+      }))
+
+    it.effect("keeps stacks out of what the model reads", () =>
+      Effect.gen(function*() {
+        const { outcome } = yield* execute("plain", { plain: () => Effect.die(new Error("boom")) })
+        assert.notInclude(JSON.stringify(outcome), import.meta.filename)
+      }))
+  })
+
+  describe("a handler that does not end", () => {
+    const waiting = Effect.sync(() => {
+      const started = Deferred.makeUnsafe<void>()
+      let finalized = 0
+      const handler = () =>
+        Effect.andThen(Deferred.succeed(started, undefined), Effect.never).pipe(
+          Effect.onInterrupt(() => Effect.sync(() => finalized++))
+        )
+      return { handler, started: Deferred.await(started), finalized: () => finalized }
+    })
+
+    it.effect("is interrupted when its time is over, finalized, and settles TimedOut", () =>
+      Effect.gen(function*() {
+        const { finalized, handler, started } = yield* waiting
+        const fiber = yield* Effect.forkChild(execute("plain", { plain: handler }, { timeout: "10 seconds" }))
+        yield* started
+        yield* TestClock.adjust("10 seconds")
+        const { leftBehind, outcome } = yield* Fiber.join(fiber)
+        assert.strictEqual(finalized(), 1)
+        assert.deepStrictEqual(outcome, { _tag: "TimedOut", limit: 10_000 })
+        assert.deepStrictEqual(leftBehind, [])
+      }))
+
+    it.effect("passes our own interruption on to its finalizers", () =>
+      Effect.gen(function*() {
+        const { finalized, handler, started } = yield* waiting
+        const fiber = yield* Effect.forkChild(execute("plain", { plain: handler }))
+        yield* started
+        yield* Fiber.interrupt(fiber)
+        assert.strictEqual(finalized(), 1)
+        assert.strictEqual((yield* Fiber.await(fiber))._tag, "Failure")
+      }))
+
+    it.effect.each([["plain", "OutcomeUnknown", "OutcomeUnknown"], ["look", "TimedOut", "Interrupted"]] as const)(
+      "and ignores its interruption is left behind after the grace period: %s is %s",
+      ([name, outcome, told]) =>
+        Effect.gen(function*() {
+          const started = yield* Deferred.make<void>()
+          const release = yield* Deferred.make<void>()
+          const handler = () =>
+            Effect.uninterruptible(Effect.andThen(Deferred.succeed(started, undefined), Deferred.await(release)))
+          const fiber = yield* Effect.forkChild(execute(name, { [name]: handler }, { timeout: "10 seconds" }))
+          yield* Deferred.await(started)
+          yield* TestClock.adjust("14999 millis")
+          assert.isUndefined(fiber.pollUnsafe())
+          yield* TestClock.adjust("1 millis")
+          const ran = yield* Fiber.join(fiber)
+          assert.strictEqual(ran.outcome._tag, outcome)
+          assert.deepStrictEqual(ran.leftBehind.map((left) => left._tag), [told])
+          yield* Deferred.succeed(release, undefined)
+        })
+    )
+
+    it.effect("in time is not held to anything longer", () =>
+      Effect.gen(function*() {
+        const { outcome } = yield* execute("plain", { plain: () => Effect.succeed(1) }, { timeout: Infinity })
+        assert.deepStrictEqual(outcome, { _tag: "Succeeded", result: 1 })
+      }))
+  })
+})
