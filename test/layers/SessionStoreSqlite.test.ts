@@ -1,5 +1,4 @@
 import { assert, describe, it } from "@effect/vitest"
-import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
@@ -9,16 +8,14 @@ import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
 import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { DatabaseSync } from "node:sqlite"
-import * as OwnerLiveness from "../../src/layers/OwnerLiveness.ts"
 import * as SessionStoreSql from "../../src/layers/SessionStoreSql.ts"
 import * as SessionStoreSqlite from "../../src/layers/SessionStoreSqlite.ts"
 import * as SqliteErrors from "../../src/layers/sqlite/SqliteErrors.ts"
 import * as SqliteClient from "../../src/layers/SqliteClient.ts"
-import type * as SessionStore from "../../src/services/SessionStore.ts"
 import { notice, notices, started } from "../../src/testing/sessions/Fixtures.ts"
 import { suite } from "../../src/testing/SessionStoreSuite.ts"
 import { temporaryFolder } from "../support/Processes.ts"
+import { assertOneLine, database, make, options, reasonOf, sqlOn } from "../support/SqliteStores.ts"
 import * as Traces from "../support/Traces.ts"
 
 suite(
@@ -33,40 +30,6 @@ suite(
     Layer.orDie
   )
 )
-
-const options = { runId: "run-1", create: true }
-const make = (filename: string, more: Partial<SessionStoreSqlite.Options> = {}) =>
-  SessionStoreSqlite.make({ filename, ...more })
-
-/** The reason why a store cannot be made, or why an effect failed. */
-const reasonOf = <A, R>(effect: Effect.Effect<A, SessionStore.StoreError, R>) =>
-  Effect.map(Effect.flip(effect), (error): { readonly _tag: string; readonly message: string } => error.reason)
-
-/** A database with one session of three events. */
-const database = Effect.gen(function*() {
-  const folder = yield* temporaryFolder
-  const file = join(folder, "sessions.db")
-  yield* Effect.scoped(Effect.gen(function*() {
-    const store = yield* make(file)
-    const session = yield* store.open("s", options)
-    yield* session.append([started({ seq: 1 }), ...notices(2, 3)])
-  }))
-  return { folder, file }
-})
-
-const sqlOn = <A>(file: string, use: (db: DatabaseSync) => A): A => {
-  const db = new DatabaseSync(file)
-  try {
-    return use(db)
-  } finally {
-    db.close()
-  }
-}
-
-const assertOneLine = (message: string) => {
-  assert.notInclude(message, "\n")
-  assert.notInclude(message, "    at ")
-}
 
 describe("a file", () => {
   it.effect("sessions are there when it is opened again", () =>
@@ -424,181 +387,5 @@ describe("a database of another state", () => {
       const session = yield* store.open("unused", options)
       yield* session.append([started({ seq: 1 })])
       assert.strictEqual((yield* store.info("unused"))?.createdAt, 31_000)
-    }))
-})
-
-describe("a lock that another connection holds", () => {
-  const locked = Effect.gen(function*() {
-    const { file } = yield* database
-    const store = yield* make(file, { busyTimeout: "2 seconds" })
-    const session = yield* store.open("s", options)
-    const other = yield* Effect.acquireRelease(
-      Effect.sync(() => new DatabaseSync(file)),
-      (db) => Effect.sync(() => db.close())
-    )
-    other.exec("BEGIN EXCLUSIVE")
-    return { file, store, session, other }
-  })
-
-  it.effect("is waited for", () =>
-    Effect.gen(function*() {
-      const { other, session, store } = yield* locked
-      const fiber = yield* Effect.forkChild(session.append([notice({ seq: 4 })]))
-      yield* TestClock.adjust("1 second")
-      other.exec("COMMIT")
-      yield* TestClock.adjust("30 millis")
-      yield* Fiber.join(fiber)
-      assert.strictEqual((yield* store.info("s"))?.head, 4)
-    }))
-
-  it.effect("is given up after the timeout, naming the file; the append can be made again", () =>
-    Effect.gen(function*() {
-      const { file, other, session } = yield* locked
-      const fiber = yield* Effect.forkChild(session.append([notice({ seq: 4 })]))
-      yield* TestClock.adjust("2100 millis")
-      const reason = yield* reasonOf(Fiber.join(fiber))
-      assert.strictEqual(reason._tag, "StoreUnavailable")
-      assert.include(reason.message, file)
-      assert.include(reason.message, "locked")
-      assertOneLine(reason.message)
-      assert.strictEqual(session.head(), 3)
-      other.exec("ROLLBACK")
-      yield* session.append([notice({ seq: 4 })])
-      assert.strictEqual(session.head(), 4)
-    }))
-
-  it.effect("is waited for by appends in their order", () =>
-    Effect.gen(function*() {
-      const { other, session, store } = yield* locked
-      const appends = Effect.forEach([4, 5, 6], (seq) => session.append([notice({ seq })]), {
-        concurrency: "unbounded"
-      })
-      const fiber = yield* Effect.forkChild(appends)
-      yield* TestClock.adjust("100 millis")
-      other.exec("COMMIT")
-      yield* TestClock.adjust("100 millis")
-      yield* Fiber.join(fiber)
-      assert.strictEqual((yield* Stream.runCollect(store.read("s"))).length, 6)
-    }))
-
-  it.effect("is waited for also by an append that was interrupted meanwhile", () =>
-    Effect.gen(function*() {
-      const { other, session, store } = yield* locked
-      const fiber = yield* Effect.forkChild(session.append([notice({ seq: 4 })]))
-      yield* TestClock.adjust("100 millis")
-      const interruption = yield* Effect.forkChild(Fiber.interrupt(fiber), { startImmediately: true })
-      other.exec("COMMIT")
-      yield* TestClock.adjust("100 millis")
-      yield* Fiber.join(interruption)
-      assert.strictEqual((yield* store.info("s"))?.head, 4)
-      assert.strictEqual(session.head(), 4)
-    }))
-
-  it.effect("does not keep others from reading", () =>
-    Effect.gen(function*() {
-      const { store } = yield* locked
-      assert.strictEqual((yield* Stream.runCollect(store.read("s"))).length, 3)
-    }))
-
-  it.effect("keeps a store from being opened no longer than the timeout", () =>
-    Effect.gen(function*() {
-      const { file } = yield* locked
-      const fiber = yield* Effect.forkChild(reasonOf(Effect.scoped(make(file, { busyTimeout: "50 millis" }))))
-      yield* TestClock.adjust("100 millis")
-      assert.strictEqual((yield* Fiber.join(fiber))._tag, "StoreUnavailable")
-    }))
-})
-
-describe("a lease", () => {
-  /** Two stores on one file, in one process: neither knows what the other holds. */
-  const pair = Effect.fnUntraced(function*(liveness: Partial<OwnerLiveness.Liveness> = {}) {
-    const { file } = yield* database
-    const all = { ...(yield* OwnerLiveness.OwnerLiveness), ...liveness }
-    const store = Effect.provideService(make(file), OwnerLiveness.OwnerLiveness, all)
-    return [yield* store, yield* store] as const
-  })
-
-  it.effect("is renewed for as long as the session is open", () =>
-    Effect.gen(function*() {
-      const [one, two] = yield* pair()
-      yield* one.open("s", { ...options, runId: "first" })
-      yield* TestClock.adjust("1 hour")
-      assert.strictEqual((yield* reasonOf(two.open("s", options)))._tag, "SessionBusy")
-    }))
-
-  it.effect("that is over lets another in, and the late writer is stale", () =>
-    Effect.gen(function*() {
-      const [one, two] = yield* pair({ renewEvery: Duration.days(1) })
-      const late = yield* one.open("s", options)
-      yield* TestClock.adjust("29 seconds")
-      assert.strictEqual((yield* reasonOf(two.open("s", options)))._tag, "SessionBusy")
-      yield* TestClock.adjust("2 seconds")
-      const session = yield* two.open("s", options)
-      assert.strictEqual((yield* reasonOf(late.append([notice({ seq: 4 }, "late")])))._tag, "StaleWriter")
-      yield* session.append([notice({ seq: 4 })])
-      assert.deepStrictEqual(yield* Stream.runCollect(two.read("s", { from: 4 })), [notice({ seq: 4 })])
-    }))
-
-  it.effect("that is over does not end a writer of the same store", () =>
-    Effect.gen(function*() {
-      const [one] = yield* pair({ renewEvery: Duration.days(1) })
-      const session = yield* one.open("s", options)
-      yield* TestClock.adjust("1 hour")
-      assert.strictEqual((yield* reasonOf(one.open("s", options)))._tag, "SessionBusy")
-      yield* session.append([notice({ seq: 4 })])
-    }))
-
-  it.effect("ends at once when its owner is dead", () =>
-    Effect.gen(function*() {
-      const [one, two] = yield* pair({ isDead: (owner) => owner.runId === "dead" })
-      yield* one.open("s", { ...options, runId: "dead" })
-      yield* two.open("s", options)
-    }))
-
-  it.effect("goes to the opener that was faster", () =>
-    Effect.gen(function*() {
-      const { file } = yield* database
-      const liveness = yield* OwnerLiveness.OwnerLiveness
-      const owner = (runId: string) => JSON.stringify(OwnerLiveness.self(runId))
-      const take = (runId: string) =>
-        sqlOn(file, (db) =>
-          db.prepare("UPDATE fiberloop_sessions SET epoch = epoch + 1, owner = ?, lease = 99999").run(owner(runId)))
-      take("dead")
-      // Asked between the look at the owner and the claim.
-      const isDead = ({ runId }: OwnerLiveness.Owner) => {
-        if (runId === "dead") {
-          take("faster")
-        }
-        return runId === "dead"
-      }
-      const store = yield* Effect.provideService(make(file), OwnerLiveness.OwnerLiveness, { ...liveness, isDead })
-      const reason = yield* reasonOf(store.open("s", options))
-      assert.strictEqual(reason._tag, "SessionBusy")
-      assert.include(reason.message, "faster")
-    }))
-
-  it.effect("of an owner that cannot be read does not keep a session closed", () =>
-    Effect.gen(function*() {
-      const { file } = yield* database
-      sqlOn(file, (db) => db.exec("UPDATE fiberloop_sessions SET owner = '{', lease = 99999"))
-      assert.strictEqual((yield* (yield* make(file)).open("s", options)).head(), 3)
-    }))
-
-  it.effect("is given back when the session closes", () =>
-    Effect.gen(function*() {
-      const [one, two] = yield* pair()
-      yield* Effect.scoped(one.open("s", options))
-      yield* two.open("s", options)
-    }))
-
-  it.effect("keeps a session from being removed", () =>
-    Effect.gen(function*() {
-      const [one, two] = yield* pair()
-      const scope = yield* Scope.make()
-      yield* Scope.provide(one.open("s", options), scope)
-      assert.strictEqual((yield* reasonOf(two.remove("s")))._tag, "SessionBusy")
-      yield* Scope.close(scope, Exit.void)
-      yield* two.remove("s")
-      assert.isUndefined(yield* one.info("s"))
     }))
 })
