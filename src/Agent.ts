@@ -134,7 +134,7 @@ const once = <Self extends object, A>(make: (self: Self) => A) => {
   }
 }
 
-/** The same without a class: per tenant, per connection, or from tools known only at run time. */
+/** An agent without a class: made per tenant, per connection, or from tools known only at run time. */
 export const make = <
   Tools extends Record<string, Tool.Any> = {},
   A = string,

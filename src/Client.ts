@@ -28,9 +28,9 @@ export interface Client<A> {
   readonly start: (input: RunInput.RunInput) => Effect.Effect<Run<A>, RunError.RunError>
   /** Goes on with a session's last run after any end but completion, as a `stream`. Never creates a session. */
   readonly resume: (input: RunInput.ResumeInput) => Stream.Stream<RunEvent.RunEvent, RunError.RunError>
-  /** The same to the end, with the typed answer that `run` gives. Interrupting it aborts the run. */
+  /** Goes on as `resume` does, to the end, with the typed answer that `run` gives. Interrupting it aborts the run. */
   readonly resumeRun: (input: RunInput.ResumeInput) => Effect.Effect<RunResult.RunResult<A>, RunError.RunError>
-  /** The same in the layer's scope, as `start`: a consumer may leave and come back. */
+  /** Goes on as `resume` does, in the layer's scope, as `start`: a consumer may leave and come back. */
   readonly resumeStart: (input: RunInput.ResumeInput) => Effect.Effect<Run<A>, RunError.RunError>
   /** The questions of a session that wait, in call order, but for expired ones. `SessionNotFound` when unknown. */
   readonly approvals: (sessionId: string) => Effect.Effect<ReadonlyArray<RunResult.Approval>, RunError.RunError>

@@ -31,9 +31,15 @@ export interface Run<A> {
    * `InvalidInput`, or when the store fails, which ends the run; then it may be delivered by whoever resumes the run.
    */
   readonly steer: (message: RunInput.RunInput["input"]) => Effect.Effect<Delivery.Delivery, RunError.RunError>
-  /** The same for when the run would otherwise complete: it goes on with it instead, one follow-up after the other. */
+  /**
+   * Says something as `steer` does, for when the run would otherwise complete: it goes on with that instead, one
+   * follow-up after the other.
+   */
   readonly followUp: (message: RunInput.RunInput["input"]) => Effect.Effect<Delivery.Delivery, RunError.RunError>
-  /** Both in two steps: returns once the input is stored, with the effect that awaits what becomes of it. */
+  /**
+   * A steer or a follow-up in two steps: returns once the input is stored, with the effect that awaits what becomes of
+   * it.
+   */
   readonly queue: (
     kind: "steer" | "followUp",
     message: RunInput.RunInput["input"]

@@ -127,7 +127,7 @@ const chat: Sections = {
   ]
 }
 
-/** The same for who is in one, each line ended. */
+/** The keys and words of a chat, for who is in one; each line ended. */
 export const keys: string = chat["KEYS"]!.map((line) => `${line}\n`).join("")
 
 /** What a command has to say besides the flags, where that is not what a run has. */

@@ -97,7 +97,7 @@ export const ofAttempt = ({ message }: RunError.ProviderReason): string => unadv
 export const ofRun = (error: RunError.RunError, flags: ReadonlyArray<string> = []): string =>
   ofReason(error.reason, flags)
 
-/** The same, where the command ends with it. */
+/** What ended a run before it could say so itself, where the command ends with it. */
 export const refusal = (error: RunError.RunError): Refusal => badInput(ofRun(error))
 
 /** `fiberloop: ...`, on one line and safe to show. */

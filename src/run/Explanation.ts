@@ -125,7 +125,7 @@ const failed: Record<RunError.RunError["reason"]["_tag"], readonly [why: string,
 /** How a run ended and how far it came, in one sentence. */
 export const outcome = (end: RunEvent.End): string => `${said(end)}.`
 
-/** The same with what to do to go on, where something can be done. */
+/** How a run ended and how far it came, with what to do to go on, where something can be done. */
 export const ofEnd = (end: RunEvent.End): string => {
   const next = advice(end)
   return next === undefined ? outcome(end) : `${said(end)}; ${next}.`

@@ -157,7 +157,7 @@ export const make = Effect.fnUntraced(function*(
   )
 })
 
-/** The same as a layer, in whose scope it lives. */
+/** A scripted model as a layer, in whose scope it lives. */
 export const layer = (turns: Turns, options?: Options): Layer.Layer<Model.Model | Script> =>
   Layer.effectContext(make(turns, options))
 

@@ -66,7 +66,7 @@ export const unreachable = (
   )
 }
 
-/** The same of effect's client, whose own error is not kept: it has the prompt. */
+/** What kept effect's client from an answer; its own error is not kept, as it has the prompt. */
 export const fromHttpClient = (origin: Origin, error: HttpClientError.HttpClientError): AiError.AiError => {
   const { _tag } = error.reason
   return unreachable(origin, error, _tag === "EncodeError" || _tag === "InvalidUrlError" ? _tag : "TransportError")

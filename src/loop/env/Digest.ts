@@ -17,8 +17,8 @@ const remembered = new Map<string, string | Promise<string>>()
 const mostRemembered = 64
 
 /**
- * The same for a text that comes again with every run: instructions, and what they are offered with. It is begun when this
- * is called, and what is known is no wait.
+ * SHA-256 of a text that comes again with every run, hex: instructions, and what they are offered with. It is begun when
+ * this is called, and what is known is no wait.
  */
 export const sha256OfFixed = (text: string): Effect.Effect<string> => {
   const known = remembered.get(text) ?? begin(text)

@@ -58,7 +58,7 @@ export const make = (
   }
 }
 
-/** The same of what is appended while no drive has the session, behind the id of the run that it is of. */
+/** A line for each step that is appended while no drive has the session, behind the id of the run that it is of. */
 export const besideDrives = (
   drive: StepLine.Place["drive"],
   fiber: Fiber.Fiber<unknown, unknown>,

@@ -80,7 +80,7 @@ export const conclude = function*(
   return undefined
 }
 
-/** The same for the turn that an earlier drive left open, which made its call. */
+/** Concludes the turn that an earlier drive left open, which made its call. */
 export const concludeOpen = (env: Env.Env): ReturnType<typeof conclude> => {
   const { answer, offered, openCalls } = env.journal.state
   const hasCalls = (answer?.calls ?? openCalls.length) > 0

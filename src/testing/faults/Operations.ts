@@ -89,7 +89,7 @@ export const call = <A, R>(
     return fate === "refused" ? Effect.fail(unavailable) : Effect.andThen(self, Effect.fail(unavailable))
   })
 
-/** The same for one that gives a stream. */
+/** `self` as an operation of the store that gives a stream. */
 export const stream = <A>(
   { take }: Operations,
   what: string,
