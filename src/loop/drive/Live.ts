@@ -65,7 +65,7 @@ export class Live implements Runs.LiveRun {
     this.runId = runId
     this.sessionId = sessionId
     this.budget = new Budget.Budget({ sessionId, runId })
-    this.feed = new Feed.Feed(store, sessionId, isWatched, () => this.env?.journal.answering?.soFar() ?? [])
+    this.feed = new Feed.Feed(store, sessionId, isWatched, () => this.env?.journal.comingIn?.soFar() ?? [])
     this.track = track
     this.decodeOutput = brief.decodeOutput
     this.#store = store

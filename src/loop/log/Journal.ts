@@ -22,7 +22,7 @@ type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K>
 type TransientDraft = DistributiveOmit<RunEvent.Transient, "runId">
 
 /** An answer as it comes. */
-export interface Answering {
+export interface ComingIn {
   /** What its deltas came to so far, also those that are still to be shown; joined, without a gap. */
   readonly soFar: () => ReadonlyArray<RunEvent.Delta>
 }
@@ -36,7 +36,7 @@ export interface Journal {
   /** the live status, finer than the one in `state` */
   readonly status: RunEvent.Status
   /** the answer under way; none between attempts */
-  answering: Answering | undefined
+  comingIn: ComingIn | undefined
   /** Folds a durable event in, of this run or of the one before it, and keeps it for the next commit. */
   readonly record: (draft: RunEvent.Draft, ofRun?: string) => void
   /** Makes a move of the status table; dies on one that is not in it. */
@@ -80,7 +80,7 @@ type Facts = Arr.NonEmptyReadonlyArray<RunEvent.Durable>
 class Writing extends Fold.Folding implements Journal {
   readonly runId: string
   status: RunEvent.Status
-  answering: Answering | undefined
+  comingIn: ComingIn | undefined
   readonly now: () => number
   // what is to be written is looked at when it runs, where nothing interrupts it any more
   readonly commit = Effect.uninterruptibleMask(() => this.#write())
@@ -99,7 +99,7 @@ class Writing extends Fold.Folding implements Journal {
     super({ state, transcript })
     this.runId = runId
     this.status = state.status
-    this.answering = undefined
+    this.comingIn = undefined
     this.#session = session
     this.#feed = feed
     this.now = DriveTime.make(clock)

@@ -36,7 +36,7 @@ export class Incoming {
     this.firstPartAt = undefined
     this.lastPartAt = this.startedAt
     this.#journal = journal
-    journal.answering = this.collector
+    journal.comingIn = this.collector
     this.#deltas = []
     this.#unread = 0
     this.#isBurst = false
@@ -61,7 +61,7 @@ export class Incoming {
 
   /** The attempt is over: who comes to read now is told nothing of it. */
   end(): void {
-    this.#journal.answering = undefined
+    this.#journal.comingIn = undefined
   }
 
   /** Shows the deltas that were not shown yet. */
