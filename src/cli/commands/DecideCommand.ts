@@ -52,11 +52,6 @@ const decide = Effect.fnUntraced(function*(
   const result = yield* json(options.result, notResult)
   const kept = yield* KeptSession.find(place, options.session)
   const { sessionId } = kept.info
-  const owner = yield* SessionAgent.foreign(kept)
-  if (owner !== undefined && params !== undefined) {
-    return yield* unknownTools(owner, "params", "edit the arguments")
-  }
-  if (owner !== undefined && result !== undefined) return yield* unknownTools(owner, "result", "give the result")
   const agent = yield* agentOf(place, kept.store)
   const refused = Effect.mapError(refusal(sessionId))
   const waiting = yield* refused(agent.approvals(sessionId))
@@ -69,6 +64,14 @@ const decide = Effect.fnUntraced(function*(
   if (approval === undefined && known === undefined) {
     return yield* badInput(`session ${JSON.stringify(sessionId)} has no call that waits for an approval`)
   }
+  const asks = known === undefined
+    ? undefined
+    : yield* Effect.mapError(kept.store.info(known.sessionId), Messages.refusal)
+  const owner = yield* SessionAgent.foreign({ ...kept, info: asks ?? kept.info })
+  if (owner !== undefined && params !== undefined) {
+    return yield* unknownTools(owner, "params", "edit the arguments")
+  }
+  if (owner !== undefined && result !== undefined) return yield* unknownTools(owner, "result", "give the result")
   const approvalId = known?.id ?? (yield* whole(kept, approval!))
   const said = {
     by,
