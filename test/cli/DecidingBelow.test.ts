@@ -22,7 +22,12 @@ const waiting = Effect.gen(function*() {
       ))
     ).pipe(Effect.provide(place.store))
   const parent = { sessionId: "outer-one", runId: "outer-1", callId: "1.0" }
-  yield* put("below-one", "below-1", [{ ...Drafts.started("tides"), parent }, ...called, question, Drafts.suspended])
+  yield* put("below-one", "below-1", [
+    { ...Drafts.started("tides"), agent: "app/Below", parent },
+    ...called,
+    question,
+    Drafts.suspended
+  ])
   yield* put("outer-one", "outer-1", [
     Drafts.started("write"),
     ...called,
@@ -85,5 +90,27 @@ describe("a question that is asked below a session", () => {
     Effect.gen(function*() {
       const { on } = yield* waiting
       assert.include((yield* on("show", ["outer-one"])).stdout, "waits for what is asked in below-one")
+    }))
+
+  it.effect("has the session that waits for it ask for a decision, and then say that there is one", () =>
+    Effect.gen(function*() {
+      const { on } = yield* waiting
+      assert.match((yield* on("show", ["outer-one"])).stdout, /\nDecide with: .* approve .*outer-one/)
+      yield* on("approve", ["below-one"])
+      assert.match((yield* on("show", ["outer-one"])).stdout, /\nDecided; go on with it in its program: .*outer-one/)
+    }))
+
+  it.effect("has its own session name the one to go on with", () =>
+    Effect.gen(function*() {
+      const { on } = yield* waiting
+      const { stdout } = yield* on("show", ["below-one"])
+      assert.match(stdout, /\nDecide with: .* below-one.*agent\.resume\(\{ sessionId: "outer-one" \}\)/)
+    }))
+
+  it.effect("takes a result from the program of the agent that asks it", () =>
+    Effect.gen(function*() {
+      const { on } = yield* waiting
+      const { stderr } = yield* on("approve", ["outer-one", "below-1/1.0", "--result", "1"])
+      assert.match(stderr, /the tools of the agent "app\/Below"/)
     }))
 })

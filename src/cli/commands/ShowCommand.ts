@@ -2,6 +2,7 @@
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
+import * as Deciding from "../../loop/start/Deciding.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import * as KeptSession from "../KeptSession.ts"
 import * as Messages from "../Messages.ts"
@@ -10,6 +11,7 @@ import type { Ended, Refusal } from "../Refusal.ts"
 import * as Print from "../render/Print.ts"
 import * as RenderJson from "../render/RenderJson.ts"
 import * as RenderLog from "../render/RenderLog.ts"
+import * as SessionAgent from "../SessionAgent.ts"
 import type { Settings } from "../Settings.ts"
 import type { Signals } from "../Signals.ts"
 import * as ShowTimeline from "./ShowTimeline.ts"
@@ -48,7 +50,15 @@ const show = Effect.fnUntraced(function*(
     }
     return Print.print(page)
   })
-  yield* Print.print(RenderLog.finish(look, state))
+  const known = state.end?._tag === "RunSuspended" ? yield* courseOf({ info, store }) : {}
+  yield* Print.print(RenderLog.finish(look, state, known))
+})
+
+/** Of a suspended run: whether anything waits in it or below it, and which session to go on with then. */
+const courseOf = Effect.fnUntraced(function*(kept: KeptSession.Kept) {
+  const waiting = yield* Effect.mapError(Deciding.waiting(kept.store, kept.info.sessionId), Messages.refusal)
+  const { info } = yield* SessionAgent.outermost(kept)
+  return { isDecided: waiting.length === 0, goesOn: info.sessionId }
 })
 
 export const run = (options: Options): Effect.Effect<void, Ended | Refusal, Output | Signals> =>

@@ -80,11 +80,13 @@ export const line = (event: RunEvent.End, sessionId: string, paint: Paint): stri
 }
 
 /** What is known of a run besides its end. */
-interface Course {
+export interface Course {
   /** its questions have answers */
   readonly isDecided?: boolean
   /** it is one of another program's agent */
   readonly isForeign?: boolean
+  /** the session to go on with once people have answered, where the run works for a call of another one */
+  readonly goesOn?: string
 }
 
 /**
@@ -95,7 +97,7 @@ export const goOn = (
   event: RunEvent.End,
   sessionId: string,
   flags: ReadonlyArray<string>,
-  { isDecided = false, isForeign = false }: Course = {}
+  { goesOn = sessionId, isDecided = false, isForeign = false }: Course = {}
 ): string | undefined => {
   const how = isForeign ? "go on with it in its program:" : "go on with:"
   const session = Invocation.of("run", ["--session", sessionId], flags)
@@ -110,12 +112,14 @@ export const goOn = (
       const other = isForeign ? InProgram.say(sessionId) : `${session} "<task>"`
       return `G${how.slice(1)} ${event.reason === "turns" ? more : other}`
     }
-    case "RunSuspended":
+    case "RunSuspended": {
+      const outer = isForeign ? InProgram.resume(goesOn) : Invocation.of("run", ["--session", goesOn], flags)
       return isDecided
-        ? `Decided; ${how} ${again}`
+        ? `Decided; ${how} ${outer}`
         : `Decide with: ${
           Invocation.of("approve", [sessionId], Invocation.placeOf(flags))
-        }, or deny; then ${how} ${again}`
+        }, or deny; then ${how} ${outer}`
+    }
     default:
       return undefined
   }

@@ -8,7 +8,8 @@ import { dimmed, type Look, say, type State } from "./LogState.ts"
 import * as TerminalText from "./TerminalText.ts"
 import * as ToolLine from "./ToolLine.ts"
 
-export const finish = (look: Look, state: State): string => {
+/** `known` is what other logs say of the run. */
+export const finish = (look: Look, state: State, known: EndLine.Course = {}): string => {
   const { paint } = look
   const { isForeign } = state
   const flags = [...look.flags, ...state.modelFlags]
@@ -24,7 +25,7 @@ export const finish = (look: Look, state: State): string => {
       : `Where it died, go on with: ${Invocation.of("resume", [look.sessionId], flags)}`
   ]
   const [next, before] = open.length === 0 ? [state, ""] : say(state, "line", open)
-  const course = { isForeign, isDecided: state.asked.size === 0 }
+  const course = { isForeign, isDecided: state.asked.size === 0, ...known }
   const goOn = state.end === undefined ? undefined : EndLine.goOn(state.end, look.sessionId, flags, course)
   const used = state.totals.size === 0 ? [] : EndLine.used(EndLine.sum(state.totals.values()))
   const underWay = state.end !== undefined
