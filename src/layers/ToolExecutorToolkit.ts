@@ -87,10 +87,13 @@ const needsApproval: ToolExecutor.ToolExecutor["Service"]["needsApproval"] = (ha
 
 const no = Effect.succeed(false)
 
+/** Any agent decides for another; what needs a tool's schema it cannot. */
+const notOurs = "this agent has no such tool; the agent that asks has to decide with it"
+
 const problemOf: ToolExecutor.ToolExecutor["Service"]["problemOf"] = (handlers, name, params) => {
   const tool = toolOf(handlers, name)
   return tool === undefined
-    ? Effect.succeed("there is no such tool")
+    ? Effect.succeed(notOurs)
     : Effect.map(
       Effect.exit(KnownHandler.inContext(handlers, tool, decoded(tool, params))),
       (exit) => Exit.isSuccess(exit) ? undefined : Settling.describe(Cause.squash(exit.cause))
@@ -99,7 +102,7 @@ const problemOf: ToolExecutor.ToolExecutor["Service"]["problemOf"] = (handlers, 
 
 const answeredWith: ToolExecutor.ToolExecutor["Service"]["answeredWith"] = (handlers, name, given) => {
   const tool = toolOf(handlers, name)
-  if (tool === undefined) return Effect.fail("there is no such tool")
+  if (tool === undefined) return Effect.fail(notOurs)
   return Effect.gen(function*() {
     const { settled, success } = ToolCodecs.of(tool)
     const read = Effect.flatMap(success(given), settled)

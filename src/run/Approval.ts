@@ -53,7 +53,7 @@ export const evolve = (approvalId: string) => (past: Past, event: RunEvent.Durab
 type NotOpen = Extract<RunError.RunRefusal, { _tag: "ApprovalNotOpen" }>
 
 const words: Record<NotOpen["because"], string> = {
-  unknown: "was never asked; approvals lists the questions that wait",
+  unknown: "was never asked there; approvals lists the questions that wait, each with its sessionId",
   answered: "has an answer already, and the first one counts; resume the run to go on with it",
   settled: "is over: its call was settled without an answer; give the session a new message to have it done",
   replaced: "was replaced by another one about the same call, with other arguments; approvals lists what waits",

@@ -94,8 +94,9 @@ describe("while the approver here is asked", () => {
   it.effect("a question that was never asked takes no answer", () =>
     Effect.gen(function*() {
       const made = yield* asked([work(1, "a"), work(2, "b")])
-      const { reason } = yield* Effect.flip(made.decide("1.1"))
+      const { message, reason } = yield* Effect.flip(made.decide("1.1"))
       assert.deepInclude(reason, { _tag: "ApprovalNotOpen", because: "unknown" })
+      assert.match(message, /was never asked there; approvals lists .* each with its sessionId$/)
       yield* made.run.abort
     }))
 
