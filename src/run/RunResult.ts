@@ -34,6 +34,8 @@ export interface Approval {
   readonly id: string
   /** where it is decided: of a run that works for a call of this one, that run's own */
   readonly sessionId: string
+  /** the name of whose tool it is */
+  readonly agent: string
   readonly callId: string
   readonly tool: string
   readonly params: Schema.Json
@@ -120,7 +122,7 @@ export const waiting = (
 /** The questions of a state that have no answer, in call order; not those of runs that its calls wait for. */
 export const approvals = (
   sessionId: string,
-  { openCalls }: Pick<RunState.RunState, "openCalls">
+  { agent = "", openCalls }: Pick<RunState.RunState, "agent" | "openCalls">
 ): ReadonlyArray<Approval> =>
   openCalls.flatMap((call) => {
     const { approvalId, callId, expiresAt, needsResult, phase, requestedAt, tool } = call
@@ -129,7 +131,7 @@ export const approvals = (
       ...(expiresAt === undefined ? {} : { expiresAt }),
       ...(needsResult === undefined ? {} : { needsResult })
     }
-    return [{ id: approvalId, sessionId, callId, tool, params: OpenCall.asked(call), requestedAt, ...more }]
+    return [{ id: approvalId, sessionId, agent, callId, tool, params: OpenCall.asked(call), requestedAt, ...more }]
   })
 
 /**

@@ -38,6 +38,8 @@ export interface RunState {
   readonly input: RunInput.Effective | undefined
   /** the call that it works for, of a run around it */
   readonly parent: Pointer.Parent | undefined
+  /** the name of its agent */
+  readonly agent: string | undefined
   /** those of the drive under way: `resume` may have replaced some */
   readonly limits: RunPolicy.Limits
   /** counts this run's drives from 1 */
@@ -101,6 +103,7 @@ export const empty: RunState = {
   startSeq: 0,
   input: undefined,
   parent: undefined,
+  agent: undefined,
   limits: {},
   drive: 0,
   driveStartedAt: 0,

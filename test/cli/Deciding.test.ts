@@ -156,6 +156,7 @@ describe("fiberloop approvals", () => {
       const lines = (yield* on("approvals", ["--json"])).stdout.trimEnd().split("\n").map((line) => JSON.parse(line))
       assert.deepStrictEqual(lines[1], {
         sessionId: "waiting-one",
+        agent: SessionAgent.own,
         id: "run-1/1.1",
         callId: "1.1",
         tool: "write_file",

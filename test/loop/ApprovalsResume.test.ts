@@ -37,7 +37,15 @@ describe("nobody here", () => {
       const { approvals, log, ran } = yield* suspended()
       const [asked] = RunLog.only(yield* log, "ApprovalRequested")
       assert.deepStrictEqual(approvals, [
-        { id: asked!.approvalId, sessionId: "s", callId: "1.0", tool: "work", params: { n: 1 }, requestedAt: asked!.at }
+        {
+          id: asked!.approvalId,
+          sessionId: "s",
+          agent: "test/Tested",
+          callId: "1.0",
+          tool: "work",
+          params: { n: 1 },
+          requestedAt: asked!.at
+        }
       ])
       assert.deepStrictEqual(ran, [])
       assert.deepStrictEqual(Approvals.steps(yield* log), ["ApprovalRequested 1.0", "RunSuspended"])

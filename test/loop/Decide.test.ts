@@ -127,6 +127,7 @@ describe("the questions that wait", () => {
       const questions = [one!, two!].map(({ approvalId, at, callId, params, tool }) => ({
         id: approvalId,
         sessionId: "s",
+        agent: "test/Tested",
         callId,
         tool,
         params,

@@ -51,7 +51,13 @@ describe("a call whose handler waits for a run below it", () => {
       const result = yield* made.root(one)
       const [question, ...more] = suspended(result)
       assert.deepStrictEqual(more, [])
-      assert.deepInclude(question, { sessionId: child, id: `${child}/1.0`, callId: "1.0", tool: "buy" })
+      assert.deepInclude(question, {
+        sessionId: child,
+        agent: "test/Member",
+        id: `${child}/1.0`,
+        callId: "1.0",
+        tool: "buy"
+      })
       assert.deepStrictEqual(yield* made.agent.approvals("root"), [question!])
       assert.include(result.explain, "waits for a person")
       const logs = yield* checked(made)
@@ -192,13 +198,13 @@ describe("a call whose handler waits for a run below it", () => {
       assert.strictEqual((yield* resume(made))._tag, "Completed")
     }))
 
-  it.effect("is interrupted by a new message to the session, and what it waited for stays where it is", () =>
+  it.effect("is denied by a new message to the session, and what it waited for stays where it is", () =>
     Effect.gen(function*() {
       const made = yield* Family.make()
       yield* made.root(one)
       const result = yield* made.agent.run({ sessionId: "root", input: "{}" })
       assert.strictEqual(result._tag, "Completed")
-      assert.include(steps(yield* checked(made)), "Interrupted 1.0")
+      assert.include(steps(yield* checked(made)), "Denied 1.0")
       assert.deepStrictEqual(yield* made.agent.approvals("root"), [])
       assert.strictEqual((yield* made.agent.approvals(child)).length, 1)
     }))

@@ -207,7 +207,7 @@ it.effect("what a run spent that has an id of its own counts for the call that p
     yield* agent.run({ sessionId: "root", input: "{}" })
     const [settled] = RunLog.only(yield* store.log("root"), "ToolSettled")
     assert.deepStrictEqual([settled?.outcome._tag, settled?.usage], [
-      "Interrupted",
+      "Denied",
       { inputTokens: 10, outputTokens: 5 }
     ])
   }))

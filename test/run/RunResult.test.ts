@@ -54,6 +54,7 @@ describe("a result", () => {
       approvals: [{
         id: "1.1",
         sessionId: "session-1",
+        agent: "assistant",
         callId: "1.1",
         tool: "pay",
         params: { amount: 3 },

@@ -37,7 +37,7 @@ const all = Effect.fnUntraced(function*(
 ): Effect.fn.Return<ReadonlyArray<RunResult.Approval>, SessionStore.StoreError> {
   const found: Array<RunResult.Approval> = []
   for (const call of state.openCalls) {
-    found.push(...RunResult.approvals(sessionId, { openCalls: [call] }))
+    found.push(...RunResult.approvals(sessionId, { agent: state.agent, openCalls: [call] }))
     for (const run of isPaused(call) ? call.waitsFor ?? [] : []) found.push(...yield* below(store, run, seen))
   }
   return found

@@ -45,7 +45,7 @@ export const settleBehind = Effect.fnUntraced(function*(env: Env.Env, reason: Re
  */
 export const ofIdle = (call: Call, reason: Reason): ToolOutcome.ToolOutcome => {
   const { decision, phase } = call
-  if (phase === "paused") return { _tag: "Interrupted" }
+  if (phase === "paused") return reason === "superseded" ? left : { _tag: "Interrupted" }
   if (reason === "superseded" && phase === "awaiting") return superseded
   if (OpenCall.isAnswered(call)) return { _tag: "Succeeded", result: decision?.result ?? null }
   return decision?.approved === false ? Outcomes.denied(decision) : { _tag: "NotExecuted", reason }
@@ -58,6 +58,12 @@ const ofUnheard = (env: Env.Env, call: Call, reason: Reason): ToolOutcome.ToolOu
     : ofIdle(call, reason)
 
 const superseded: ToolOutcome.ToolOutcome = { _tag: "Denied", reason: "superseded by a new message" }
+
+/** What it had done by then is done. */
+const left: ToolOutcome.ToolOutcome = {
+  _tag: "Denied",
+  reason: "superseded by a new message while it waited for a person; nothing is at work for it any more"
+}
 
 const ofStarted = (env: Env.Env, call: Call): ToolOutcome.ToolOutcome => {
   const isKnown = CallStep.isOurs(env.journal, call) || env.executor.isRepeatable(env.handlers, call.tool)

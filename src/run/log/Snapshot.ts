@@ -7,7 +7,7 @@
  *        the run's input   messages kept      state from here on
  *
  * What is in the log already is not stored twice: messages that are kept are read again from the events that they are made
- * of, and the run's input and its parent from its `RunStarted`. Does not own the reading; that is the loop's.
+ * of, and the run's agent, input and parent from its `RunStarted`. Does not own the reading; that is the loop's.
  */
 import * as HashSet from "effect/HashSet"
 import type { Json } from "effect/Schema"
@@ -23,7 +23,7 @@ import * as SnapshotShape from "./SnapshotShape.ts"
 export const version = 3
 
 type Compacted = DurableEvent.Of<"ContextCompacted">
-type Known = Omit<RunState.RunState, "seq" | "at" | "input" | "parent">
+type Known = Omit<RunState.RunState, "seq" | "at" | "input" | "parent" | "agent">
 
 /** Where reading starts, and with what. */
 export interface Start {
@@ -50,7 +50,7 @@ export const take = (
     from: openSeq > upTo ? openSeq : state.seq + 1
   })
   const { renamed, shown } = Entries.idsOf(kept)
-  const { at: _1, input, parent: _2, seq: _3, ...known } = state
+  const { agent: _1, at: _2, input, parent: _3, seq: _4, ...known } = state
   const snapshot: SnapshotShape.Shape = {
     version,
     events: RunEvent.version,
@@ -88,9 +88,9 @@ export const startOf = (event: Compacted): Start | undefined => {
     // of a turn under way only its answer still to come matters: inputs stand behind it
     transcript: { ...Transcript.empty, taken: HashSet.fromIterable(taken), calling: isDuringCall },
     startSeq: known.startSeq,
-    stateOf: ({ input, parent }) =>
+    stateOf: ({ agent, input, parent }) =>
       RunState.evolve(
-        { ...known, seq: 0, at: 0, input: data === undefined ? input : { ...input, data }, parent },
+        { ...known, seq: 0, at: 0, input: data === undefined ? input : { ...input, data }, parent, agent },
         event
       )
   }

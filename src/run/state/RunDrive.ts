@@ -10,12 +10,16 @@ import * as OpenCall from "./OpenCall.ts"
 import * as Queue from "./Queue.ts"
 
 /** The first drive of a run, in the state of none. */
-export const start = (next: RunState.Next, { at, input, parent, runId, seq }: DurableEvent.Of<"RunStarted">): void => {
+export const start = (
+  next: RunState.Next,
+  { agent, at, input, parent, runId, seq }: DurableEvent.Of<"RunStarted">
+): void => {
   next.status = "preparing"
   next.runId = runId
   next.startSeq = seq
   next.input = input
   next.parent = parent
+  next.agent = agent
   next.limits = input.limits
   next.drive = 1
   next.driveStartedAt = at

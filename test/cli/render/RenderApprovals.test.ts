@@ -7,6 +7,7 @@ const minutes = (count: number) => count * 60_000
 const approval = {
   id: "run-1/1.0",
   sessionId: "session-1",
+  agent: "test/Agent",
   callId: "1.0",
   tool: "refund",
   params: { amount: 5 },
