@@ -59,7 +59,8 @@ const elsewhere = Effect.fnUntraced(function*(
   error: RunError.RunError
 ): Effect.fn.Return<never, RunError.RunError> {
   const found = (yield* waiting(store, sessionId)).find(({ id }) => id === approvalId)
-  if (found === undefined) return yield* error
+  // the session itself may ask it by now
+  if (found === undefined || found.sessionId === sessionId) return yield* error
   return yield* RunError.invalidInput(
     "sessionId",
     `question "${approvalId}" is asked in session "${found.sessionId}", which "${sessionId}" waits for: answer it there`
