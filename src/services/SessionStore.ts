@@ -122,10 +122,10 @@ export class SessionStore extends Context.Service<SessionStore, {
    * with what is stored by now. A copy that ends inside a run gets a `RunAborted` (`forked`) behind it, so that it
    * takes a new message, or resumes, at once.
    *
-   * No call is under way at such a place, and idempotency keys contain the session id: what the two do later never
-   * shares a key. Behind a drive that died, calls that had started are `OutcomeUnknown` in the copy and others
-   * `NotExecuted`: they are the original's. `SessionNotFound` when unknown; `SessionBusy` while another has `to` open
-   * and has not written to it.
+   * No call runs at such a place, and idempotency keys contain the session id: what the two do later never shares a
+   * key. Behind a drive that died, calls that had started are `OutcomeUnknown` in the copy and others `NotExecuted`;
+   * behind one that is suspended so are those that had paused, and those that a person had allowed: they are the
+   * original's. `SessionNotFound` when unknown; `SessionBusy` while another has `to` open and has not written to it.
    */
   readonly fork: (sessionId: string, options: ForkOptions) => Effect.Effect<SessionInfo, StoreError>
   /** Deletes the session and its log. `SessionBusy` while it has a live owner, `SessionNotFound` when unknown. */

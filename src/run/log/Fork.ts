@@ -16,7 +16,7 @@ const isPlace: Record<RunEvent.End["_tag"] | "TurnFinished", true> = {
   RunAborted: true
 }
 
-/** The types of events behind which a log may be cut: no call before them is under way, unless its process died. */
+/** The types of events behind which a log may be cut: no call before them runs, unless its process died. */
 export const placeTypes: ReadonlyArray<string> = Object.keys(isPlace)
 
 /** `seq` of the events behind which a log may be cut, in order. */
@@ -36,8 +36,8 @@ export const underWay = ({ openCalls, status }: RunState.RunState): ReadonlyArra
 
 /**
  * What goes behind a copy that ends with `last`, `state` being its fold, written at `at`: the end of a run that was cut
- * in its middle; behind the end of a drive that died, outcomes of the calls that are the original's to carry out, or to
- * ask for by their idempotency keys.
+ * in its middle; behind the end of a drive that died or is suspended, outcomes of the calls that are the original's to carry
+ * out, or to ask for by their idempotency keys.
  */
 export const closing = (
   state: RunState.RunState,

@@ -121,6 +121,29 @@ export const forkedRuns = (name: string, test: Test): void => {
     )
 
     test(
+      "a call that paused is settled in the copy of a suspended run, and one that waits for a person waits there too",
+      Effect.gen(function*() {
+        const log = Draft.log(
+          Draft.started("What is the weather?"),
+          Draft.turnStarted(1),
+          Draft.assistant([Draft.call("search"), Draft.call("search")]),
+          Draft.toolStarted("1.0"),
+          Draft.toolPaused("1.0", { sessionId: "below", runId: "below" }),
+          Draft.approvalRequested("1.1"),
+          Draft.suspended
+        )
+        yield* write("s", log)
+        yield* fork("s", "copy")
+        const copy = yield* readAll("copy")
+        const outcomes = copy.flatMap((event) => event._tag === "ToolSettled" ? [[event.callId, event.outcome]] : [])
+        assert.deepStrictEqual(outcomes, [["1.0", { _tag: "OutcomeUnknown" }]])
+        const { openCalls, status } = copy.reduce(RunState.evolve, RunState.empty)
+        assert.deepStrictEqual([status, openCalls.map(({ callId }) => callId)], ["suspended", ["1.1"]])
+        assert.deepStrictEqual(yield* readAll("s"), [...log])
+      })
+    )
+
+    test(
       "the session itself is not ended",
       Effect.gen(function*() {
         const session = yield* open("s", { runId: "live" })
