@@ -51,11 +51,12 @@ export interface Decoded {
  * Adds the session that these lines are to the store, whole or not at all, also when the process dies meanwhile: they
  * are checked to the last one first, then written by one append. That takes the memory of its events once.
  *
- * `InvalidInput` names the line that is damaged, missing or too many, or whose snapshot is not what those before it make, or
- * the id that is in use or that no run may have; `StoreRefused` the line that a newer version made. Events of older versions
- * are stored as this one writes them, those of types that are not known as they are. A log that ends inside a run is taken too, and is what a crash leaves; inside
- * a tool round, or behind a person's yes to a call that has not run, only under its own id, since the session that it was
- * exported from may carry those calls out.
+ * `InvalidInput` names the line that is damaged, missing or too many, or whose snapshot is not what those before it
+ * make, or the id that is in use or that no run may have; `StoreRefused` the line that a newer version made. Events of
+ * older versions are stored as this one writes them, those of types that are not known as they are. A log that ends
+ * inside a run is taken too, and is what a crash leaves; inside a tool round, with a call that has paused, or behind a
+ * person's yes to a call that has not run, only under its own id, since the session that it was exported from may carry
+ * those calls out.
  */
 export const fromLines = <E, R>(
   lines: Stream.Stream<string, E, R>,
