@@ -24,6 +24,9 @@ export const make = Effect.fnUntraced(function*(folder: string) {
   const fs = yield* FileSystem.FileSystem
   const oneByOne = Semaphore.makeUnsafe(1)
   const counts = new Map<string, number>()
+  let isClosed = false
+  // whoever has closed the store may remove the folder: what is stored later is copied when its session is next opened
+  yield* Effect.addFinalizer(() => oneByOne.withPermit(Effect.sync(() => isClosed = true)))
 
   /** How many events the copy has; half a line, which a crash left, is none. */
   const count = Effect.fnUntraced(function*(file: string) {
@@ -36,6 +39,7 @@ export const make = Effect.fnUntraced(function*(folder: string) {
   /** Appends what the log has and the copy has not: `seq` is gap-free, so that the number of lines is where it is. */
   const copy = (sessionId: string) =>
     Effect.gen(function*() {
+      if (isClosed) return
       const file = fileOf(folder, sessionId)
       const copied = counts.get(file) ?? (yield* count(file))
       counts.delete(file)
