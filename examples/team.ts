@@ -9,7 +9,7 @@
 import { NodeRuntime } from "@effect/platform-node"
 import { Console, Effect, Layer, Schema } from "effect"
 import { Tool, Toolkit } from "effect/ai"
-import { Agent, Fiberloop, ModelOpenAi, type RunError, SessionStoreSqlite, ToolCall } from "fiberloop"
+import { Agent, Fiberloop, ModelOpenAi, SessionStoreSqlite, ToolCall } from "fiberloop"
 
 const Facts = Schema.Struct({ facts: Schema.Array(Schema.String) })
 
@@ -30,13 +30,7 @@ const Team = Toolkit.make(
 )
 
 const TeamLive = Team.toLayer(Effect.map(Researcher, (researcher) => ({
-  research: Effect.fnUntraced(function*({ topic }) {
-    const { idempotencyKey } = yield* ToolCall
-    const result = yield* researcher.run({ runId: idempotencyKey, input: topic })
-    if (result._tag === "Suspended") return yield* ToolCall.pause(result)
-    // the editor reads why there are no facts
-    return result._tag === "Completed" ? result.output : yield* Effect.fail(result.explain)
-  }, Effect.mapError((error: RunError.RunError | string) => typeof error === "string" ? error : error.message))
+  research: ({ topic }) => ToolCall.runAgent(researcher, { input: topic })
 })))
 
 export class Editor extends Agent.Service<Editor>()("team/Editor", {

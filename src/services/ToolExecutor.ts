@@ -11,6 +11,9 @@ import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
 import type * as Message from "../run/Message.ts"
 import type * as Pointer from "../run/Pointer.ts"
+import type * as RunError from "../run/RunError.ts"
+import type * as RunInput from "../run/RunInput.ts"
+import type * as RunResult from "../run/RunResult.ts"
 import type * as ToolOutcome from "../run/ToolOutcome.ts"
 import type * as Usage from "../run/Usage.ts"
 import { Pausing } from "./Pausing.ts"
@@ -39,6 +42,25 @@ export class ToolCall extends Context.Service<ToolCall, {
   static readonly pause = (
     ...runs: readonly [Pointer.Run, ...ReadonlyArray<Pointer.Run>]
   ): Effect.Effect<never> => Effect.die(new Pausing(runs))
+
+  /**
+   * Has an agent work for this call, and gives its answer, decoded where it has an output schema. The run has the call's
+   * `idempotencyKey` for its id, unless the input names one: where the call is made again, after a crash or once people have
+   * answered, it goes on with that run. While the run waits for people the call does, as by `pause`. Fails with what the model
+   * is to read where there is no answer: the error's message, or how the run ended.
+   */
+  static readonly runAgent = Effect.fnUntraced(function*<A>(agent: Runs<A>, input: RunInput.RunInput) {
+    const { idempotencyKey } = yield* ToolCall
+    const { runId = idempotencyKey } = input
+    const result = yield* Effect.mapError(agent.run({ ...input, runId }), ({ message }) => message)
+    if (result._tag === "Suspended") return yield* ToolCall.pause(result)
+    return result._tag === "Completed" ? result.output : yield* Effect.fail(result.explain)
+  })
+}
+
+/** What may work for a call: an agent. */
+interface Runs<A> {
+  readonly run: (input: RunInput.RunInput) => Effect.Effect<RunResult.RunResult<A>, RunError.RunError>
 }
 
 /** A toolkit whose handlers are resolved. */

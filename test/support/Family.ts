@@ -78,15 +78,10 @@ export type Handler = (
 ) => Effect.Effect<string, { readonly message: string }>
 
 /** As the documentation has it. */
-export const run: Handler = (client, plan, { idempotencyKey }) =>
-  Effect.flatMap(
-    client.run({ runId: idempotencyKey, input: JSON.stringify(plan), limits: plan.limits ?? {} }),
-    (result) =>
-      result._tag === "Completed"
-        ? Effect.succeed(result.text)
-        : result._tag === "Suspended"
-        ? ToolCall.pause(result)
-        : Effect.fail({ message: result.explain })
+export const run: Handler = (client, plan, call) =>
+  ToolCall.runAgent(client, { input: JSON.stringify(plan), limits: plan.limits ?? {} }).pipe(
+    Effect.mapError((message) => ({ message })),
+    Effect.provideService(ToolCall, call)
   )
 
 export interface Options {
