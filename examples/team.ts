@@ -40,7 +40,7 @@ export class Editor extends Agent.Service<Editor>()("team/Editor", {
   toolPolicy: { maxParallel: 4 },
   limits: { maxTokens: 100_000 },
   // a call takes as long as a whole run: more than its limit
-  timeouts: { tool: "2 minutes" }
+  timeouts: { tools: { research: "2 minutes" } }
 }) {}
 
 /** The editor with its team, over a store; each may have a model of its own. */

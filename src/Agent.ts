@@ -63,10 +63,10 @@ export interface Options<Tools extends Record<string, Tool.Any>, A, E = never, R
     | false
     | undefined
   /**
-   * Of single steps. Default: those of the Reference `Timeouts`, else 120 s a model call, 60 s a gap in it, 120 s a tool,
-   * 10 min a strategy's compaction.
+   * Of single steps. Default: those of the Reference `Timeouts`, else 120 s a model call, 60 s a gap in it, 120 s a tool
+   * (or what `tools` says of one), 10 min a strategy's compaction.
    */
-  readonly timeouts?: RunPolicy.TimeoutsInput | undefined
+  readonly timeouts?: RunPolicy.TimeoutsInput<keyof NoInfer<Tools> & string> | undefined
   /** Of failed model calls. Default: the Reference `RetryPolicy`, else 3 retries, 1 s doubling to 10 s. */
   readonly retry?: RetryPolicy.RetryPolicy | undefined
   /** Guards and observers, in order, before those of the Reference `Hooks`; one that blocks a run fails it: `HookBlocked`. */
@@ -173,7 +173,7 @@ const construct = Effect.fnUntraced(function*<Tools extends Record<string, Tool.
     name,
     instructions: options.instructions,
     handlers,
-    timeouts: yield* orDefect(InputCheck.timeouts(options.timeouts ?? {})),
+    timeouts: yield* orDefect(InputCheck.timeouts(options.timeouts ?? {}, tools)),
     output: options.output === undefined ? undefined : FinalAnswer.make(options.output),
     rules: {
       stopWhen: options.stopWhen,

@@ -209,6 +209,9 @@ export const programs = {
     Agent.make({ instructions: "", doomLoop: true })
     // @ts-expect-error an agent without tools has none to exempt
     Agent.make({ instructions: "", doomLoop: { exempt: ["search"] } })
+    Agent.make({ instructions: "", toolkit: Kit, timeouts: { tools: { pay: "1 minute" } } })
+    // @ts-expect-error calls of a tool that there is not have no time
+    Agent.make({ instructions: "", toolkit: Kit, timeouts: { tools: { search: "1 minute" } } })
     // @ts-expect-error there is no such limit
     Agent.make({ instructions: "", limits: { maxTurn: 3 } })
   },

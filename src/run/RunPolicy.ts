@@ -141,12 +141,16 @@ export interface Timeouts {
   readonly gap: Duration.Duration
   /** one tool call. Default 120 seconds. */
   readonly tool: Duration.Duration
+  /** calls of single tools, by their names, in the place of `tool` */
+  readonly tools: Readonly<Record<string, Duration.Duration | undefined>>
   /** what one strategy makes of a context, whatever it asks for that. Default 10 minutes. */
   readonly compaction: Duration.Duration
 }
 
 /** Time limits as they are given; what is undefined is as if it were left out. */
-export type TimeoutsInput = { readonly [K in keyof Timeouts]?: Duration.Input | undefined }
+export type TimeoutsInput<Tool extends string = string> =
+  & { readonly [K in Exclude<keyof Timeouts, "tools">]?: Duration.Input | undefined }
+  & { readonly tools?: { readonly [T in Tool]?: Duration.Input | undefined } | undefined }
 
 /** What holds where nobody says. */
 export const defaultTimeouts: Timeouts = {
@@ -154,5 +158,17 @@ export const defaultTimeouts: Timeouts = {
   firstPart: Duration.seconds(60),
   gap: Duration.seconds(60),
   tool: Duration.seconds(120),
+  tools: {},
   compaction: Duration.minutes(10)
 }
+
+/** Time limits where `over` says more than `base`, single tools each on their own. */
+export const within = <A extends Partial<Timeouts>>(base: A, over: Partial<Timeouts>): A => ({
+  ...base,
+  ...over,
+  ...(over.tools === undefined ? {} : { tools: { ...base.tools, ...over.tools } })
+})
+
+/** How long a call of this tool may take. */
+export const callTimeout = ({ tool, tools }: Timeouts, name: string): Duration.Duration =>
+  (Object.hasOwn(tools, name) ? tools[name] : undefined) ?? tool

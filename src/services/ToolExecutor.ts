@@ -49,7 +49,7 @@ export class ToolCall extends Context.Service<ToolCall, {
    * answered, it goes on with that run. While the run waits for people the call does, as by `pause`. Fails with what the model
    * is to read where there is no answer: the error's message, or how the run ended.
    */
-  static readonly runAgent = Effect.fnUntraced(function*<A>(agent: Runs<A>, input: RunInput.RunInput) {
+  static readonly runAgent = Effect.fnUntraced(function*<A>(agent: SubAgent<A>, input: RunInput.RunInput) {
     const { idempotencyKey } = yield* ToolCall
     const { runId = idempotencyKey } = input
     const result = yield* Effect.mapError(agent.run({ ...input, runId }), ({ message }) => message)
@@ -58,8 +58,8 @@ export class ToolCall extends Context.Service<ToolCall, {
   })
 }
 
-/** What may work for a call: an agent. */
-interface Runs<A> {
+/** An agent, as `Agent.Client` has it. */
+interface SubAgent<A> {
   readonly run: (input: RunInput.RunInput) => Effect.Effect<RunResult.RunResult<A>, RunError.RunError>
 }
 

@@ -10,8 +10,10 @@ import * as TestClock from "effect/testing/TestClock"
 import * as Agent from "../../src/Agent.ts"
 import * as Fiberloop from "../../src/Fiberloop.ts"
 import type * as RunEvent from "../../src/run/RunEvent.ts"
+import * as RunPolicy from "../../src/run/RunPolicy.ts"
 import * as Model from "../../src/services/Model.ts"
 import * as RetryPolicy from "../../src/services/RetryPolicy.ts"
+import * as Timeouts from "../../src/services/Timeouts.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as Hang from "../support/Hang.ts"
 import * as RunLog from "../support/RunLog.ts"
@@ -393,5 +395,42 @@ describe("a tool call", () => {
       yield* TestClock.adjust("10 seconds")
       yield* over
       assert.deepStrictEqual(RunLog.outcomes(seen), ["1.0 TimedOut", "1.1 Succeeded"])
+    }))
+
+  /** A call that hangs, by when it has been cut off. */
+  const cutOffAfter = (timeouts: RunPolicy.TimeoutsInput, around: RunPolicy.TimeoutsInput = {}) =>
+    Effect.gen(function*() {
+      const started = yield* Deferred.make<void>()
+      const { over, seen } = yield* watched([TestAgent.work(1), ScriptedModel.text("ok")], {
+        agent: { timeouts },
+        tool: () => Effect.andThen(Deferred.succeed(started, undefined), Effect.never)
+      }).pipe(Effect.provideService(Timeouts.Timeouts, around))
+      yield* Deferred.await(started)
+      yield* TestClock.adjust("1 hour")
+      yield* over
+      return RunLog.only(seen, "ToolSettled")[0]?.outcome
+    })
+
+  it.effect("has the time of its tool where the agent says one, more or less than others have", () =>
+    Effect.gen(function*() {
+      const more = yield* cutOffAfter({ tool: "1 minute", tools: { work: "10 minutes" } })
+      assert.deepStrictEqual(more, { _tag: "TimedOut", limit: 600_000 })
+      const less = yield* cutOffAfter({ tools: { work: "5 seconds" } })
+      assert.deepStrictEqual(less, { _tag: "TimedOut", limit: 5000 })
+      const none = yield* cutOffAfter({ tools: { work: undefined } })
+      assert.deepStrictEqual(none, { _tag: "TimedOut", limit: 120_000 })
+    }))
+
+  it("of a tool that is called as what every object has is like others", () => {
+    const { tool } = RunPolicy.defaultTimeouts
+    assert.strictEqual(RunPolicy.callTimeout(RunPolicy.defaultTimeouts, "toString"), tool)
+  })
+
+  it.effect("has the time that the setting around the agent gives its tool, unless the agent gives one", () =>
+    Effect.gen(function*() {
+      const around: RunPolicy.TimeoutsInput = { tools: { work: "5 seconds", elsewhere: "1 second" } }
+      assert.deepStrictEqual(yield* cutOffAfter({ tool: "1 minute" }, around), { _tag: "TimedOut", limit: 5000 })
+      const own = yield* cutOffAfter({ tools: { work: "7 seconds" } }, around)
+      assert.deepStrictEqual(own, { _tag: "TimedOut", limit: 7000 })
     }))
 })

@@ -173,6 +173,28 @@ describe("time limits", () => {
       tool: Duration.infinity
     })
   })
+
+  it("of single tools are durations too, of tools that there are where it is known which", () => {
+    const given = InputCheck.timeouts({ gap: 5, tools: { search: "1 minute", ask: undefined } }, ["search", "ask"])
+    assert.deepStrictEqual(Result.getOrThrow(given), {
+      gap: Duration.millis(5),
+      tools: { search: Duration.minutes(1) }
+    })
+    const bad = refusal(InputCheck.timeouts({ tools: { search: 0 } }))
+    assert.strictEqual(bad.field, "timeouts.tools.search")
+    assert.include(bad.message, "timeouts.tools.search must be a duration of at least 1 millisecond; it is 0")
+    const unknown = refusal(InputCheck.timeouts({ tools: { serach: 5 } }, ["search"]))
+    assert.strictEqual(unknown.field, "timeouts.tools")
+    assert.include(unknown.message, "names \"serach\", which is no tool of this agent; it has search")
+    assert.deepStrictEqual(Result.getOrThrow(InputCheck.timeouts({ tools: { serach: 5 } })), {
+      tools: { serach: Duration.millis(5) }
+    })
+    assert.strictEqual(refusal(InputCheck.timeouts({ tools: null as never })).field, "timeouts.tools")
+  })
+
+  it("of single tools do not keep a wrong one of another step", () => {
+    assert.strictEqual(refusal(InputCheck.timeouts({ gap: 0, tools: {} })).field, "timeouts.gap")
+  })
 })
 
 describe("limits", () => {

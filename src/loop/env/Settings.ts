@@ -63,7 +63,7 @@ const make = ({ limits, name, timeouts }: Own): Effect.Effect<Settings> =>
       ),
       timeouts: Result.map(
         InputCheck.timeouts(fiber.getRef(Timeouts.Timeouts)),
-        (around) => ({ ...RunPolicy.defaultTimeouts, ...around, ...timeouts })
+        (around) => RunPolicy.within(RunPolicy.within(RunPolicy.defaultTimeouts, around), timeouts)
       ),
       prices: fiber.getRef(Prices.Prices),
       tokenizer: fiber.getRef(Tokenizer.Tokenizer),

@@ -5,6 +5,7 @@
  */
 import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
+import * as RunPolicy from "../../run/RunPolicy.ts"
 import * as OpenCall from "../../run/state/OpenCall.ts"
 import type * as ToolOutcome from "../../run/ToolOutcome.ts"
 import * as Usage from "../../run/Usage.ts"
@@ -129,7 +130,7 @@ const executable = (env: Env.Env, call: Call): ToolExecutor.Call => {
   return {
     name: tool,
     params: OpenCall.final(call),
-    timeout: env.timeouts.tool,
+    timeout: RunPolicy.callTimeout(env.timeouts, tool),
     identity: { ...CallIdentity.of(env, callId), attempt: tries + 1, data: env.journal.state.input?.data }
   }
 }

@@ -6,7 +6,7 @@ import * as Result from "effect/Result"
 import * as DoomLoop from "../DoomLoop.ts"
 import * as RunPolicy from "../RunPolicy.ts"
 import * as CallQuota from "../state/CallQuota.ts"
-import { type Checked, names, refuse } from "./Checked.ts"
+import { type Checked, names, notGiven, refuse } from "./Checked.ts"
 
 /** Limits as given, times in milliseconds; `Infinity` lifts a limit. */
 export const limits = (given: RunPolicy.LimitsInput): Checked<RunPolicy.Limits> => {
@@ -37,16 +37,37 @@ const millis = (input: Duration.Input | undefined): number | undefined =>
     onSome: Duration.toMillis
   })
 
-/** Time limits as given, as durations; NaN is no time at all. */
-export const timeouts = (given: RunPolicy.TimeoutsInput): Checked<Partial<RunPolicy.Timeouts>> => {
-  const out: { -readonly [K in keyof RunPolicy.Timeouts]?: RunPolicy.Timeouts[K] } = {}
-  for (const key of Object.keys(RunPolicy.defaultTimeouts) as Array<keyof RunPolicy.Timeouts>) {
+/** Time limits as given, as durations. Those of single tools are of `tools`, where it is known which there are. */
+export const timeouts = (
+  given: RunPolicy.TimeoutsInput,
+  tools?: ReadonlyArray<string>
+): Checked<Partial<RunPolicy.Timeouts>> => {
+  const steps = durations("timeouts", given, ["call", "firstPart", "gap", "tool", "compaction"])
+  const { tools: byTool } = given
+  if (byTool === undefined) return steps
+  if (!isObject(byTool)) return refuse("timeouts.tools", "timeouts.tools must be an object: durations by tool")
+  const named = Object.keys(byTool)
+  const known = tools === undefined ? notGiven : names("timeouts.tools", named, tools)
+  return Result.map(
+    Result.all([steps, known, durations("timeouts.tools", byTool, named)]),
+    ([steps, , tools]) => ({ ...steps, tools })
+  )
+}
+
+/** Those that are given of these; NaN is no time at all. */
+const durations = <K extends string>(
+  field: string,
+  given: { readonly [P in K]?: Duration.Input | undefined },
+  keys: ReadonlyArray<K>
+): Checked<Partial<Record<K, Duration.Duration>>> => {
+  const out: Partial<Record<K, Duration.Duration>> = {}
+  for (const key of keys) {
     const value = given[key]
     if (value === undefined) continue
     const duration = Duration.fromInput(value)
     if (Option.isNone(duration) || Duration.toMillis(duration.value) < 1) {
       const says = "a duration of at least 1 millisecond"
-      return refuse(`timeouts.${key}`, `timeouts.${key} must be ${says}; it is ${shown(value)}`)
+      return refuse(`${field}.${key}`, `${field}.${key} must be ${says}; it is ${shown(value)}`)
     }
     out[key] = duration.value
   }
