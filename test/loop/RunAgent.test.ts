@@ -1,9 +1,13 @@
 /** `ToolCall.runAgent`: an agent works for a call, whose outcome is what came of it. How it waits for people is in `Paused`. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import { type Observer, Observers } from "../../src/services/Observers.ts"
 import { ToolCall } from "../../src/services/ToolExecutor.ts"
+import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as Family from "../support/Family.ts"
 import * as RunLog from "../support/RunLog.ts"
+import * as TestAgent from "../support/TestAgent.ts"
+import * as Watch from "../support/Watch.ts"
 
 type Input = Parameters<Family.Client["run"]>[0]
 
@@ -54,6 +58,33 @@ describe("an agent that a call has work for it", () => {
       const other = yield* settledBy({ input: done }, { input: "{ }" })
       assert.strictEqual(other.outcome?._tag, "Failed")
       assert.include(JSON.stringify(other.outcome), "root//1.0")
+    }))
+
+  it.effect("is watched by observers of the handler, which may show what it says meanwhile", () =>
+    Effect.gen(function*() {
+      const gate = yield* ScriptedModel.makeGate
+      const below = yield* TestAgent.make([
+        [ScriptedModel.text("Two a "), ScriptedModel.gate(gate), ScriptedModel.text("day.")]
+      ])
+      const handler = (
+        _: unknown,
+        { preliminary }: { readonly preliminary: (text: string) => Effect.Effect<void> }
+      ) => {
+        const progress: Observer = {
+          name: "progress",
+          observe: ({ events }) =>
+            Effect.forEach(events, (event) => event._tag === "TextDelta" ? preliminary(event.delta) : Effect.void)
+        }
+        return ToolCall.runAgent(below.agent, { input: "go" }).pipe(Effect.provideService(Observers, [progress]))
+      }
+      const { over, seen, until } = yield* Watch.started([TestAgent.work(1), ScriptedModel.text("ok")], {
+        tool: handler as never
+      })
+      yield* until("ToolProgress")
+      assert.deepStrictEqual(RunLog.only(seen, "ToolProgress").map(({ value }) => value), ["Two a "])
+      yield* gate.release
+      yield* over
+      assert.deepInclude(RunLog.only(seen, "ToolSettled")[0]?.outcome, { _tag: "Succeeded", result: "Two a day." })
     }))
 
   it.effect("that comes to no answer has the model read how it ended", () =>
