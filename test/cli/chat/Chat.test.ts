@@ -37,6 +37,14 @@ describe("without a terminal", () => {
       assert.deepStrictEqual((yield* sessions).map(({ turns }) => turns), [4])
     }))
 
+  it.effect("it says how to come back to a session that was there, also when nothing was said", () =>
+    Effect.gen(function*() {
+      const { id, talk } = yield* chat(["2+2"])
+      const { code, stderr } = yield* talk([], ["--session", id!])
+      assert.strictEqual(code, 0)
+      assert.include(stderr, `Come back with: fiberloop chat --session ${id} `)
+    }))
+
   it.effect("it leaves no session when nothing was said", () =>
     Effect.gen(function*() {
       const { code, sessions, stderr } = yield* chat([])
@@ -49,6 +57,28 @@ describe("without a terminal", () => {
       const good = yield* chat(["write a poem", "2+2"])
       assert.deepStrictEqual([good.code, good.stdout], [0, "2+2 = 4\n"])
       assert.strictEqual((yield* chat(["2+2", "write a poem"])).code, 1)
+    }))
+
+  it.effect("a blank line is no message", () =>
+    Effect.gen(function*() {
+      const { code, sessions, stdout } = yield* chat(["2+2", "", "  "])
+      assert.deepStrictEqual([code, stdout], [0, "2+2 = 4\n"])
+      assert.deepStrictEqual((yield* sessions).map(({ turns }) => turns), [2])
+    }))
+
+  it.effect("it stops quietly when nobody reads its output any more", () =>
+    Effect.gen(function*() {
+      const { code, sessions, stderr } = yield* chat(["2+2", "3*3"], [], { closesAt: 0 })
+      assert.strictEqual(code, 141)
+      assert.deepStrictEqual((yield* sessions).map(({ turns }) => turns < 3), [true])
+      assert.notInclude(stderr, "cannot be written")
+    }))
+
+  it.effect("neither a greeting nor a prompt is written where nobody types", () =>
+    Effect.gen(function*() {
+      const { tape } = yield* chat(["2+2"])
+      assert.notInclude(tape, "Ctrl-")
+      assert.notInclude(tape, "\n\n")
     }))
 
   it.effect("a signal that comes as an answer is complete ends it with its code, and no more is read", () =>
@@ -144,6 +174,17 @@ describe("without a terminal", () => {
       assert.deepStrictEqual([code, stdout], [0, "2+2 = 4\n3*3 = 9\n"])
     }))
 
+  it.live("a signal while it waits for a message ends it with its code, and says how to come back", () =>
+    Effect.gen(function*() {
+      const child = yield* Child.start(["chat"], { cwd: yield* sandbox(), spawn: { stdio: "pipe" } })
+      child.process.stdin?.write("2+2\n")
+      yield* child.says("✓ completed")
+      child.process.kill("SIGTERM")
+      const { code, stderr } = yield* child.ended
+      assert.strictEqual(code, 143)
+      assert.match(stderr, /\nCome back with: [^\n]+\n$/)
+    }))
+
   it.effect("a session that is not there is refused", () =>
     Effect.gen(function*() {
       const { code, stderr } = yield* chat(["2+2"], ["--session", "abcdef"])
@@ -171,11 +212,48 @@ describe("at a terminal", () => {
       assert.match(tape, /2\+2\n[^]*2\+2 = 4\n✓ completed/)
     }))
 
+  it.effect("it greets with the keys that there are, and ends on a line of its own", () =>
+    Effect.gen(function*() {
+      const { tape } = yield* chat([], [], terminal)
+      assert.match(tape, /\nA line ending in [^\n]*Ctrl-D leaves[^\n]*\n\n$/)
+    }))
+
+  it.effect("what failed last is no failure of the conversation", () =>
+    Effect.gen(function*() {
+      for (const last of ["write a poem", "/compact", "/model"]) {
+        assert.strictEqual((yield* chat([last], [], terminal)).code, 0)
+      }
+    }))
+
+  it.effect("what stops an answer under way but Ctrl-C ends all of it, with its code", () =>
+    Effect.gen(function*() {
+      const model = yield* OpenAiServer.make(OpenAiServer.open(), Replies.says("Hi."))
+      const { code, stdout } = yield* chat(["hang", "hello"], ["--model", "m"], {
+        ...terminal,
+        signals: { first: Effect.as(Deferred.await(model.received), "SIGTERM"), forget: Effect.void },
+        env: Replies.env(model)
+      })
+      assert.deepStrictEqual([code, stdout], [143, ""])
+    }))
+
+  it.effect("an answer that was not ended is followed by no word about leaving, nor about how to go on", () =>
+    Effect.gen(function*() {
+      const { tape } = yield* chat(["2+2", "write a poem"], [], terminal)
+      assert.notInclude(tape, "once more")
+      assert.notInclude(tape, "fiberloop resume")
+    }))
+
   it.effect("Ctrl-C at the prompt leaves at the second time only", () =>
     Effect.gen(function*() {
       const { code, stdout, tape } = yield* chat([interrupted, interrupted, "2+2"], [], terminal)
       assert.deepStrictEqual([code, stdout], [0, ""])
       assert.strictEqual(tape.split("Ctrl-C once more leaves.").length, 2)
+    }))
+
+  it.effect("Ctrl-C that takes back what was typed does not leave", () =>
+    Effect.gen(function*() {
+      const { stdout } = yield* chat([interrupted, { ...interrupted, wasEmpty: false }, "2+2"], [], terminal)
+      assert.strictEqual(stdout, "2+2 = 4\n")
     }))
 
   it.effect("a message between two Ctrl-C keeps it open", () =>
