@@ -240,7 +240,7 @@ describe("at a terminal", () => {
     Effect.gen(function*() {
       const { tape } = yield* chat(["2+2", "write a poem"], [], terminal)
       assert.notInclude(tape, "once more")
-      assert.notInclude(tape, "fiberloop resume")
+      assert.notMatch(tape, /go on with/i)
     }))
 
   it.effect("Ctrl-C at the prompt leaves at the second time only", () =>

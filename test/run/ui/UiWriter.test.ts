@@ -1,0 +1,228 @@
+/** The chunks of runs, one by one: what other readers than the AI SDK's own go by, too. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Stream from "effect/Stream"
+import * as Message from "../../../src/run/Message.ts"
+import * as RunError from "../../../src/run/RunError.ts"
+import type * as RunEvent from "../../../src/run/RunEvent.ts"
+import * as UiMessages from "../../../src/run/UiMessages.ts"
+import * as Drafts from "../../../src/testing/sessions/Drafts.ts"
+import * as UiPage from "../../support/UiPage.ts"
+
+const chunksOf = (events: ReadonlyArray<RunEvent.RunEvent>, options?: UiMessages.Options) =>
+  UiPage.chunksOf(Stream.fromIterable(events), options)
+
+const place = { runId: "run-1", turn: 1, attempt: 1, index: 0 } as const
+const text = (block: string, delta: string): RunEvent.RunEvent => ({ _tag: "TextDelta", ...place, block, delta })
+const params = (block: string, delta: string): RunEvent.RunEvent => ({
+  _tag: "ToolParamsDelta",
+  ...place,
+  block,
+  delta,
+  tool: "search"
+})
+
+const [started, turn, finished, completed] = Drafts.log(
+  Drafts.started("go"),
+  Drafts.turnStarted(1),
+  Drafts.turnFinished(1),
+  Drafts.completed()
+)
+const begin = [started, turn]
+const says = (...content: ReadonlyArray<Message.AssistantPart>) => Drafts.log(Drafts.assistant(content))[0]
+const call = (id: string): Message.ToolCallPart => ({ ...Drafts.call("search"), id })
+
+const beginning = [{ type: "start", messageId: "run-1:answer" }, { type: "start-step" }]
+const available = (toolCallId: string, input: object = {}) => ({
+  type: "tool-input-available",
+  toolCallId,
+  toolName: "search",
+  input
+})
+
+describe("the chunks of a run", () => {
+  it.effect("are a step a turn, with what was shown ended, and what was not shown told whole", () =>
+    Effect.gen(function*() {
+      const [settled] = Drafts.log(Drafts.settled("1.0", "seen"))
+      const events = [
+        ...begin,
+        text("t", "I l"),
+        text("t", "ook."),
+        params("a", "{"),
+        params("a", "}"),
+        says(Message.text("I look."), call("a"), Message.text("Now.")),
+        settled,
+        finished,
+        completed
+      ]
+      const id = "1.1:t"
+      assert.deepStrictEqual<unknown>(yield* chunksOf(events), [
+        ...beginning,
+        { type: "text-start", id },
+        { type: "text-delta", id, delta: "I l" },
+        { type: "text-delta", id, delta: "ook." },
+        { type: "tool-input-start", toolCallId: "1.0", toolName: "search" },
+        { type: "tool-input-delta", toolCallId: "1.0", inputTextDelta: "{" },
+        { type: "tool-input-delta", toolCallId: "1.0", inputTextDelta: "}" },
+        { type: "text-end", id },
+        available("1.0"),
+        { type: "text-start", id: "1:2" },
+        { type: "text-delta", id: "1:2", delta: "Now." },
+        { type: "text-end", id: "1:2" },
+        { type: "tool-output-available", toolCallId: "1.0", output: "seen" },
+        { type: "finish-step" },
+        { type: "finish", finishReason: "stop" }
+      ])
+    }))
+
+  it.effect("show blocks and calls that come interleaved each as its own, and take nothing back", () =>
+    Effect.gen(function*() {
+      const events = [
+        ...begin,
+        text("a", "One"),
+        text("b", "Two"),
+        text("a", "."),
+        params("x", "{"),
+        params("y", "["),
+        params("x", "}"),
+        says(Message.text("One."), Message.text("Two"), call("x"), call("y"))
+      ]
+      const chunks = yield* chunksOf(events)
+      const deltas = chunks.flatMap((chunk) =>
+        chunk.type === "text-delta" ? [[chunk.id, chunk.delta]] : chunk.type === "tool-input-delta"
+          ? [[chunk.toolCallId, chunk.inputTextDelta]]
+          : []
+      )
+      assert.deepStrictEqual(deltas, [
+        ["1.1:a", "One"],
+        ["1.1:b", "Two"],
+        ["1.1:a", "."],
+        ["1.0", "{"],
+        ["1.1", "["],
+        ["1.0", "}"]
+      ])
+      assert.notInclude(chunks.map(({ type }) => type), "reset-step")
+    }))
+
+  it.effect.each<readonly [what: string, shown: ReadonlyArray<RunEvent.RunEvent>, said: ReadonlyArray<unknown>]>([
+    ["a call that is not in the message", [params("a", "{")], []],
+    ["calls in another order than the message's", [params("b", "{"), params("a", "{")], [
+      available("1.0"),
+      available("1.1")
+    ]],
+    ["a text that the message does not have", [text("t", "Hm")], []]
+  ])("take back %s", ([, shown, said]) =>
+    Effect.gen(function*() {
+      const message = says(...said.map((_, at) => call(at === 0 ? "a" : "b")))
+      const chunks = yield* chunksOf([...begin, ...shown, message])
+      const from = chunks.findIndex(({ type }) => type === "reset-step")
+      assert.deepStrictEqual<unknown>(chunks.slice(from), [{ type: "reset-step" }, ...said])
+    }))
+
+  it.effect("show a call of the provider under another id than that of its place, and what failed of it", () =>
+    Effect.gen(function*() {
+      const byProvider = { id: "web", name: "search", providerExecuted: true } as const
+      const events = [
+        ...begin,
+        params("web", "{}"),
+        says(
+          { type: "tool-call", ...byProvider, params: {} },
+          { type: "tool-result", ...byProvider, result: { code: 7 }, isFailure: true }
+        )
+      ]
+      assert.deepStrictEqual<unknown>((yield* chunksOf(events)).slice(4), [
+        { type: "reset-step" },
+        { ...available("1/web"), providerExecuted: true },
+        { type: "tool-output-error", toolCallId: "1/web", providerExecuted: true, errorText: `{"code":7}` }
+      ])
+    }))
+
+  it.effect("show progress as preliminary", () =>
+    Effect.gen(function*() {
+      const progress = {
+        _tag: "ToolProgress",
+        runId: "run-1",
+        turn: 1,
+        callId: "1.0",
+        tool: "search",
+        value: 1
+      } as const
+      const chunks = yield* chunksOf([...begin, says(call("a")), progress])
+      assert.deepStrictEqual<unknown>(chunks.at(-1), {
+        type: "tool-output-available",
+        toolCallId: "1.0",
+        output: 1,
+        preliminary: true
+      })
+    }))
+
+  it.effect("show what was said to the run under way, by its place in the log", () =>
+    Effect.gen(function*() {
+      const log = Drafts.log(Drafts.started("go"), Drafts.turnStarted(1), Drafts.input("Wait", "Stop"))
+      assert.deepStrictEqual<unknown>((yield* chunksOf(log)).slice(2), [{
+        type: "steering-message",
+        id: "run-1:3",
+        parts: [{ type: "text", text: "Wait" }, { type: "text", text: "Stop" }]
+      }])
+      const [message] = (yield* UiPage.opened(log)).slice(1)
+      assert.deepStrictEqual<unknown>(message?.parts.slice(1), (yield* chunksOf(log)).slice(2))
+    }))
+
+  it.effect("leave out what is settled of the run before it", () =>
+    Effect.gen(function*() {
+      const log = Drafts.log(
+        { ...Drafts.settled("1.0", "old"), runId: "run-0" },
+        { ...Drafts.input("old"), runId: "run-0" },
+        Drafts.started("go"),
+        { ...Drafts.settled("1.0", "old"), runId: "run-0" }
+      )
+      assert.deepStrictEqual<unknown>(yield* chunksOf(log), beginning.slice(0, 1))
+    }))
+
+  it.effect("show a call with the arguments that it ran with, where somebody edited them", () =>
+    Effect.gen(function*() {
+      for (const outcome of ["seen", { _tag: "Failed", message: "out of order" }] as const) {
+        const [settled] = Drafts.log(Drafts.settled("1.0", outcome as never, { edited: { n: 2 } }))
+        const chunks = yield* chunksOf([...begin, says(call("a")), settled])
+        assert.deepStrictEqual<unknown>(chunks.slice(3, -1), [available("1.0", { n: 2 })])
+      }
+    }))
+
+  it.effect("leave the model's reasoning out where it is not sent, and nothing else", () =>
+    Effect.gen(function*() {
+      const reasoning: RunEvent.RunEvent = { _tag: "ReasoningDelta", ...place, block: "r", delta: "Hm" }
+      const chunks = yield* chunksOf([...begin, reasoning, text("t", "Yes.")], { sendReasoning: false })
+      assert.deepStrictEqual(chunks.slice(2).map(({ type }) => type), ["text-start", "text-delta", "text-end"])
+    }))
+})
+
+describe("the last chunk of a run", () => {
+  it.effect.each<readonly [end: RunEvent.Draft, reason: string]>([
+    [Drafts.completed(), "stop"],
+    [{ ...Drafts.completed(), reason: "contentFilter" } as never, "content-filter"],
+    [{ ...Drafts.completed(), reason: "other" } as never, "other"],
+    [Drafts.limited(), "other"],
+    [{ ...Drafts.limited(), reason: "length" } as never, "length"],
+    [Drafts.suspended, "tool-calls"]
+  ])("says why it finished, as the AI SDK calls it: %j", ([end, finishReason]) =>
+    Effect.gen(function*() {
+      const chunks = yield* chunksOf(Drafts.log(Drafts.started("go"), end))
+      assert.deepStrictEqual<unknown>(chunks.at(-1), { type: "finish", finishReason })
+    }))
+
+  it.effect("is none where the run goes on behind its end, and does not end again", () =>
+    Effect.gen(function*() {
+      const chunks = yield* chunksOf(Drafts.log(Drafts.started("go"), Drafts.limited(), Drafts.resumed(2)))
+      assert.deepStrictEqual<unknown>(chunks, beginning.slice(0, 1))
+    }))
+
+  it.effect("comes behind the end of what was shown where the stream breaks", () =>
+    Effect.gen(function*() {
+      const error = RunError.invalidInput("input", "no")
+      const events = Stream.concat(Stream.fromIterable([...begin, text("t", "Hal")]), Stream.fail(error))
+      assert.deepStrictEqual<unknown>((yield* UiPage.chunksOf(events)).slice(-2), [
+        { type: "text-end", id: "1.1:t" },
+        { type: "error", errorText: "An error occurred." }
+      ])
+    }))
+})
