@@ -33,10 +33,6 @@ export class UiAttempt {
     this.attempt = attempt
   }
 
-  get isShown(): boolean {
-    return this.#shown.length > 0
-  }
-
   /** A piece of it, the first one of a block behind its start. */
   delta(event: RunEvent.Delta): Array<Chunk> {
     if (event._tag === "ToolParamsDelta") return this.#params(event)

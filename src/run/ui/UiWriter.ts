@@ -44,6 +44,7 @@ interface Question {
 export class UiWriter {
   readonly #options: Options
   #runId: string | undefined
+  /** the one that the page is shown */
   #attempt: UiAttempt | undefined
   /** calls that the page was shown here, by the provider's id */
   readonly #calls = new Map<string, string>()
@@ -145,7 +146,7 @@ export class UiWriter {
   }
 
   #discard(): Array<Chunk> {
-    const isShown = this.#attempt?.isShown ?? false
+    const isShown = this.#attempt !== undefined
     this.#attempt = undefined
     return isShown ? [{ type: "reset-step" }] : []
   }

@@ -2,6 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
+import * as Message from "../../../src/run/Message.ts"
 import type * as RunEvent from "../../../src/run/RunEvent.ts"
 import * as ScriptedModel from "../../../src/testing/ScriptedModel.ts"
 import * as Drafts from "../../../src/testing/sessions/Drafts.ts"
@@ -65,6 +66,55 @@ describe("a session on a page", () => {
         "tool-work {} output-error Denied: no",
         "tool-work {} output-error Denied: no"
       ])
+    }))
+
+  it.effect("keeps what a person said of a call that ran with other arguments", () =>
+    Effect.gen(function*() {
+      const log = Drafts.log(
+        Drafts.started("go"),
+        Drafts.turnStarted(1),
+        Drafts.assistant([Drafts.call("search", { n: 1 })]),
+        Drafts.approvalRequested("1.0"),
+        { ...Drafts.approvalResolved("1.0"), reason: "two will do" },
+        Drafts.settled("1.0", "seen", { edited: { n: 2 } })
+      )
+      const [, answer] = yield* UiPage.opened(log)
+      assert.deepStrictEqual<unknown>(UiPage.plain(answer?.parts.at(-1)), {
+        type: "tool-search",
+        toolCallId: "1.0",
+        state: "output-available",
+        input: { n: 2 },
+        output: "seen",
+        approval: { id: "1.0", approved: true, reason: "two will do" }
+      })
+      const { last } = yield* UiPage.read(yield* UiPage.chunksOf(Stream.fromIterable(log)))
+      assert.deepStrictEqual(UiPage.plain(answer), UiPage.plain(last))
+    }))
+
+  it.effect("has the files that its model made", () =>
+    Effect.gen(function*() {
+      const file = { type: "file", mediaType: "image/png", data: "aGk=" } as const
+      const [, answer] = yield* UiPage.opened(Drafts.log(Drafts.started("go"), Drafts.assistant([file])))
+      assert.deepStrictEqual(UiPage.brief(answer), ["file image/png data:image/png;base64,aGk="])
+    }))
+
+  it.effect("has no answer yet where nothing was said in the turn under way", () =>
+    Effect.gen(function*() {
+      const messages = yield* UiPage.opened(Drafts.log(Drafts.started("go"), Drafts.turnStarted(1)))
+      assert.deepStrictEqual(messages.map(({ role }) => role), ["user"])
+    }))
+
+  it.effect("leaves out what its log says of calls that it does not have", () =>
+    Effect.gen(function*() {
+      const log = Drafts.log(
+        Drafts.started("go"),
+        Drafts.assistant([Message.text("Well.")]),
+        Drafts.approvalRequested("1.0"),
+        Drafts.approvalResolved("1.0"),
+        Drafts.settled("1.0", "seen")
+      )
+      const [, answer] = yield* UiPage.opened(log)
+      assert.deepStrictEqual(Object.keys(answer!.parts), ["0"])
     }))
 
   it.effect.prop("begins with what its runs showed", [Logs.tidy], ([{ log }]) =>

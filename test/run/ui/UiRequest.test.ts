@@ -49,6 +49,31 @@ describe("what a page asks for", () => {
       })
     }))
 
+  it.effect("is an answer to questions of the message that is named, and no other, with the reasons", () =>
+    Effect.gen(function*() {
+      const message = (id: string, approved: boolean) => ({
+        id: `${id}:answer`,
+        role: "assistant",
+        parts: [{ type: "tool-work", state: "approval-responded", approval: { id, approved, reason: `${id} said` } }]
+      })
+      const messages = [message("a", true), message("b", false), user({ type: "text", text: "Well?" })]
+      const request = yield* UiMessages.request({ id: "s", messages, messageId: "a:answer" })
+      assert.deepStrictEqual<unknown>(request, {
+        _tag: "Answer",
+        sessionId: "s",
+        decisions: [{ sessionId: "s", approvalId: "a", approved: true, reason: "a said" }]
+      })
+    }))
+
+  it.effect("takes a file without a name, and one whose name is null, for one that has none", () =>
+    Effect.gen(function*() {
+      const file = { type: "file", mediaType: "image/png", url: "https://a.test/a.png" }
+      const request = yield* UiMessages.request({ id: "s", message: user(file, { ...file, filename: null }) })
+      assert(request._tag === "Ask")
+      const part = { type: "file", mediaType: "image/png", data: file.url }
+      assert.deepStrictEqual<unknown>(request.input.input, [{ role: "user", content: [part, part] }])
+    }))
+
   it.effect("is an answer to those questions that are answered, and open still", () =>
     Effect.gen(function*() {
       const call = (id: string, state: string, approved?: boolean) => ({
@@ -81,6 +106,9 @@ describe("what a page asks for", () => {
         call("2.1", "tool-ask", { state: "output-available" }),
         call("2.2", "tool-ask", { state: "output-error", errorText: "no idea" }),
         call("2.3", "tool-ask", { state: "input-available" }),
+        // what is no reason in words, and whose call nobody knows
+        call("2.5", "tool-ask", { state: "output-error", errorText: { no: "words" } }),
+        { type: "tool-ask", state: "output-available", output: "of no call" },
         call("2.4", "tool-work", { state: "output-available", output: "its own" })
       ]
       const body = { id: "s", messages: [{ id: "r/1:answer", role: "assistant", parts }] }
@@ -90,7 +118,8 @@ describe("what a page asks for", () => {
         decisions: [
           { sessionId: "s", approvalId: "r/1/2.0", tool: "ask", approved: true, result: { a: [1] } },
           { sessionId: "s", approvalId: "r/1/2.1", tool: "ask", approved: true, result: null },
-          { sessionId: "s", approvalId: "r/1/2.2", tool: "ask", approved: false, reason: "no idea" }
+          { sessionId: "s", approvalId: "r/1/2.2", tool: "ask", approved: false, reason: "no idea" },
+          { sessionId: "s", approvalId: "r/1/2.5", tool: "ask", approved: false, reason: undefined }
         ]
       })
       const error = yield* Effect.flip(UiMessages.request(body))
@@ -115,13 +144,23 @@ describe("what a page asks for", () => {
     [{ id: "s", messages: [user({ type: "reasoning", text: "hm" })] }, `has a part of type "reasoning"`],
     [{ id: "s", messages: [user({ type: "tool-x" })] }, `has a part of type "tool-x"`],
     [
+      {
+        id: "s",
+        messages: [{
+          role: "assistant",
+          parts: [{ type: "tool-x", state: "approval-responded", approval: { id: "q" } }]
+        }]
+      },
+      "has an answer as its last message, which answers no question"
+    ],
+    [
       { id: "s", messages: [{ role: "assistant", parts: [{ type: "text", text: "x" }] }] },
       "has an answer as its last message, which answers no question"
     ]
   ])("is refused where it is nothing of that: %j", ([body, message]) =>
     Effect.gen(function*() {
       const error = yield* Effect.flip(UiMessages.request(body))
-      assert.strictEqual(error.reason._tag, "InvalidInput")
+      assert.deepInclude(error.reason, { _tag: "InvalidInput", field: "body" })
       assert.include(error.message, `the body ${message}`)
     }))
 })

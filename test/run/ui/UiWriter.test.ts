@@ -137,6 +137,67 @@ describe("the chunks of a run", () => {
       ])
     }))
 
+  it.effect("take nothing back where a result of a turn before stands between two texts", () =>
+    Effect.gen(function*() {
+      const byProvider = { id: "web", name: "search", providerExecuted: true } as const
+      const events = [
+        ...begin,
+        says({ type: "tool-call", ...byProvider, params: {} }),
+        { ...text("a", "Found"), turn: 2 } as RunEvent.RunEvent,
+        { ...text("b", "it."), turn: 2 } as RunEvent.RunEvent,
+        {
+          ...says(
+            Message.text("Found"),
+            { type: "tool-result", ...byProvider, result: "here", isFailure: false },
+            Message.text("it.")
+          ),
+          turn: 2
+        }
+      ]
+      const chunks = yield* chunksOf(events)
+      assert.notInclude(chunks.map(({ type }) => type), "reset-step")
+      assert.deepStrictEqual<unknown>(chunks.at(-1), {
+        type: "tool-output-available",
+        toolCallId: "1/web",
+        providerExecuted: true,
+        output: "here"
+      })
+    }))
+
+  it.effect("have no blank parts", () =>
+    Effect.gen(function*() {
+      const chunks = yield* chunksOf([...begin, says(Message.text(""), Message.text("Yes."))])
+      assert.deepStrictEqual(chunks.flatMap((chunk) => chunk.type === "text-delta" ? [chunk.delta] : []), ["Yes."])
+    }))
+
+  it.effect("begin with whatever event is there first", () =>
+    Effect.gen(function*() {
+      assert.deepStrictEqual<unknown>(yield* chunksOf([turn]), beginning)
+    }))
+
+  it.effect("end nothing that was taken back", () =>
+    Effect.gen(function*() {
+      const [discarded] = Drafts.log(Drafts.discarded(1, 1))
+      const chunks = yield* chunksOf([...begin, text("t", "Hal"), discarded])
+      assert.deepStrictEqual<unknown>(chunks.at(-1), { type: "reset-step" })
+    }))
+
+  it.effect("show a call that was asked about and not answered as failed where it was cut off, and not as denied", () =>
+    Effect.gen(function*() {
+      const [asked, settled] = Drafts.log(
+        Drafts.approvalRequested("1.0"),
+        Drafts.settled("1.0", { _tag: "NotExecuted", reason: "limit" } as never)
+      )
+      const chunks = yield* chunksOf([...begin, says(call("a")), asked, settled])
+      assert.strictEqual(chunks.at(-1)?.type, "tool-output-error")
+    }))
+
+  it.effect("say nothing of a call that pauses where its arguments were not shown", () =>
+    Effect.gen(function*() {
+      const log = Drafts.log(Drafts.resumed(2), Drafts.toolPaused("1.0", { sessionId: "below", runId: "below" }))
+      assert.deepStrictEqual<unknown>(yield* chunksOf(log), beginning.slice(0, 1))
+    }))
+
   it.effect("show progress as preliminary", () =>
     Effect.gen(function*() {
       const progress = {
