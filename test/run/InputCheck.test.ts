@@ -36,7 +36,8 @@ describe("an input", () => {
   })
 
   it("of which JSON says that a part is nothing does not have it", () => {
-    const input = JSON.parse(`{ "limits": null, "toolPolicy": null, "allowedTools": null, "toolOrder": null }`)
+    const names = ["instructions", "limits", "toolPolicy", "allowedTools", "toolOrder"]
+    const input = JSON.parse(`{ ${names.map((name) => `"${name}": null`).join()} }`)
     assert.deepStrictEqual(effective(input), effective({}))
   })
 
@@ -74,7 +75,12 @@ describe("an input", () => {
     ["a message of nothing", [{ role: "user", content: [] }]],
     ["a blank message", [{ role: "user", content: " " }]],
     ["a blank message among others", [{ role: "user", content: "hi" }, { role: "user", content: [Message.text("")] }]]
-  ])("that is %s is refused", (_, input) => assert.strictEqual(refused({ input }).field, "input"))
+  ])("that is %s is refused as empty", (_, input) => {
+    assert.deepInclude(refused({ input }), {
+      field: "input",
+      message: "the input is empty; say what the agent is to do"
+    })
+  })
 
   it("of a file at what is no URL is refused, there and in the history, and not shown", () => {
     const file: Message.FilePart = { type: "file", mediaType: "image/png", data: "https://exa mple.com/x.png" }
@@ -118,7 +124,9 @@ describe("an input", () => {
     ["another role", "message 1 is of another role", { role: "system", content: "a" }]
   ])("of %s is refused by its place, there and in the history", (_, place, message) => {
     assert.include(refused({ input: [message as never] }).message, `of text and file parts; ${place}`)
-    assert.include(refused({ history: [message as never] }).message, `of text and file parts; ${place}`)
+    const { field, message: told } = refused({ history: [message as never] })
+    assert.strictEqual(field, "history")
+    assert.include(told, `of text and file parts; ${place}`)
   })
 
   it("keeps what was given and nothing that was not", () => {
@@ -281,6 +289,18 @@ describe("tools", () => {
     assert.isAtLeast(policy.maxParallel ?? 1, 1_000_000)
   })
 
+  it("are as they were given, whatever becomes of the list", () => {
+    const allowedTools = ["pay"]
+    const { allowedTools: kept } = effective({ allowedTools })
+    allowedTools.push("search")
+    assert.deepStrictEqual(kept, ["pay"])
+  })
+
+  it("are told to be none of an agent that has none", () => {
+    const checked = InputCheck.effective({ input: "hello", allowedTools: ["pay"] }, { ...defaults, tools: [] })
+    assert.include(refusal(checked).message, "no tool of this agent; it has none")
+  })
+
   it("may be none of the agent's", () => {
     assert.deepStrictEqual(effective({ allowedTools: [] }).allowedTools, [])
   })
@@ -350,6 +370,16 @@ describe("an id", () => {
     const { field, message } = refusal(InputCheck.id("runId", id))
     assert.strictEqual(field, "runId")
     assert.include(message, "runId")
+  })
+})
+
+describe("what an agent says of loops", () => {
+  it.each([2, 20])("may be to end them after %s calls", (after) => {
+    assert.strictEqual(Result.getOrThrow(InputCheck.doomLoop({ after }, []))?.after, after)
+  })
+
+  it.each([1, 21, 2.5, NaN])("may not be to end them after %s calls", (after) => {
+    assert.strictEqual(refusal(InputCheck.doomLoop({ after }, [])).field, "doomLoop.after")
   })
 })
 

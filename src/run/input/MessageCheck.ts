@@ -13,14 +13,14 @@ export const userMessages = (
   field: string,
   input: RunInput.RunInput["input"]
 ): Checked<ReadonlyArray<Message.UserMessage>> => {
-  if (typeof input === "string" && input.trim() !== "") return Result.succeed([Message.user(input)])
-  const given = typeof input === "string" ? [{ role: "user" as const, content: input }] : input
+  const empty = () => refuse(field, `the ${field} is empty; say what the agent is to do`)
+  if (typeof input === "string") return input.trim() === "" ? empty() : Result.succeed([Message.user(input)])
   const must = `the ${field} must be a text or user messages, of text and file parts`
   return Result.flatMap(
-    messagesOf(field, must, given, isUserMessage),
+    messagesOf(field, must, input, isUserMessage),
     (messages) =>
       messages.length === 0 || messages.some((message) => isBlank(message.content))
-        ? refuse(field, `the ${field} is empty; say what the agent is to do`)
+        ? empty()
         : Result.flatMap(addresses(field, messages), (_) => kept(field, _))
   )
 }

@@ -74,16 +74,9 @@ export class Answer {
         const at = this.#calls.get(toolCallId) ?? this.parts.length
         this.#calls.set(toolCallId, at)
         const by = providerExecuted === undefined ? {} : { providerExecuted }
-        const { approval, ...known } = (this.parts[at] ?? {}) as { readonly approval?: unknown }
+        const { approval } = (this.parts[at] ?? {}) as { readonly approval?: unknown }
         if (approval !== undefined) this.#answers.set(toolCallId, { approval })
-        this.parts[at] = {
-          ...known,
-          type: `tool-${toolName}`,
-          toolCallId,
-          ...by,
-          input,
-          state: "input-available"
-        }
+        this.parts[at] = { type: `tool-${toolName}`, toolCallId, ...by, input, state: "input-available" }
         return
       }
       case "tool-approval-request":
@@ -109,8 +102,8 @@ export class Answer {
   }
 
   #answered({ approvalId: id, approved, reason }: Extract<Chunk, { type: "tool-approval-response" }>): void {
-    const asked = this.parts.find((part) => "approval" in part && part.approval?.id === id)
-    if (asked === undefined || !("toolCallId" in asked)) return
+    const asked = this.parts.find((part): part is ToolPart => "approval" in part && part.approval?.id === id)
+    if (asked === undefined) return
     const approval = { id, approved, ...(reason === undefined ? {} : { reason }) }
     this.#become(asked.toolCallId, { state: "approval-responded", approval })
   }

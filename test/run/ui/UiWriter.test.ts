@@ -5,7 +5,7 @@ import * as Stream from "effect/Stream"
 import * as Message from "../../../src/run/Message.ts"
 import * as RunError from "../../../src/run/RunError.ts"
 import type * as RunEvent from "../../../src/run/RunEvent.ts"
-import * as UiMessages from "../../../src/run/UiMessages.ts"
+import type * as UiMessages from "../../../src/run/UiMessages.ts"
 import * as Drafts from "../../../src/testing/sessions/Drafts.ts"
 import * as UiPage from "../../support/UiPage.ts"
 
