@@ -79,6 +79,42 @@ describe("at a terminal", () => {
       assert.match(asked!, /^Allow\?/)
     }))
 
+  it.effect("what is asked names every answer that there is, each time", () =>
+    Effect.gen(function*() {
+      const { ask, seen } = yield* desk("what?", "n")
+      yield* ask(running("ls"))
+      const asked =
+        "Allow? y = yes, n = no, n and a reason tells the model why, a = yes, and always this exact command › "
+      assert.strictEqual(seen.text.split("\nls\n")[1], asked + asked)
+    }))
+
+  it.effect("the end of the input leaves the line of the question", () =>
+    Effect.gen(function*() {
+      const { ask, seen } = yield* desk()
+      yield* ask(running("ls"))
+      assert.match(seen.text, / › \n$/)
+    }))
+
+  it.effect("who stops while the question is asked leaves its line", () =>
+    Effect.gen(function*() {
+      const typing = yield* Deferred.make<void>()
+      let tape = ""
+      const { ask } = TerminalApprover.make({
+        root: yield* Root.make(yield* sandbox()),
+        screen: { asked: () => Effect.void, hold: (self) => self },
+        paint: Paint.plain,
+        columns: () => 40,
+        write: (text) => Effect.sync(() => void (tape += text)),
+        answer: (ask) => Effect.andThen(ask, Effect.andThen(Deferred.succeed(typing, undefined), Effect.never)),
+        shown: ShownFiles.make(),
+        rules: new Set()
+      })
+      const asking = yield* Effect.forkChild(ask(running("ls")))
+      yield* Deferred.await(typing)
+      yield* Fiber.interrupt(asking)
+      assert.match(tape, / › \n$/)
+    }))
+
   it.effect("what scrolled out of sight is named once more, with how much it is", () =>
     Effect.gen(function*() {
       const { ask, seen } = yield* desk("n", "n", "n")

@@ -136,7 +136,7 @@ describe("is refused on one line", () => {
       "ANTHROPIC_API_KEY holds characters that no header can: check it for blanks, line ends and quotes"
     ))
 
-  it.effect.each(["localhost:1234", "nonsense", "ftp://host/v1", "http://:secret@host/v1"])(
+  it.effect.each(["localhost:1234", "nonsense", "ftp://host/v1", "http://:secret@host/v1", "http://me@host/v1"])(
     "the base URL %s",
     (url) =>
       refused(

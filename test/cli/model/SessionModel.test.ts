@@ -1,10 +1,12 @@
 /** Sessions that talked to a named model, gone on with where nobody names one. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
+import * as SessionModel from "../../../src/cli/model/SessionModel.ts"
 import * as SessionAgent from "../../../src/cli/SessionAgent.ts"
 import * as SessionStore from "../../../src/services/SessionStore.ts"
 import * as Drafts from "../../support/Drafts.ts"
 import * as OpenAiServer from "../../support/OpenAiServer.ts"
+import * as TestStore from "../../support/TestStore.ts"
 import { workplace } from "../Invoke.ts"
 import * as Replies from "../Replies.ts"
 
@@ -28,6 +30,38 @@ const died = Effect.fnUntraced(function*(store: SessionStore.SessionStore["Servi
   const session = yield* store.open(id, { runId: "run-1", create: true })
   yield* session.append(Drafts.log({ ...Drafts.started("2+2"), agent: SessionAgent.own }, turn) as never)
 }, Effect.scoped)
+
+describe("what a session asked last", () => {
+  /** After this many events behind the turn that `m` took. */
+  const lastBehind = Effect.fnUntraced(function*(events: number) {
+    const { log, service: store } = yield* TestStore.make()
+    const turn = { ...Drafts.turnStarted(1), model: { provider: "openai-compatible", name: "m" } }
+    const drafts = [Drafts.started("go"), turn, ...Array.from({ length: events }, () => Drafts.notice("more"))]
+    yield* Effect.scoped(Effect.flatMap(
+      store.open("s", { runId: "run-1", create: true }),
+      (session) => session.append(Drafts.log(...drafts) as never)
+    ))
+    assert.strictEqual((yield* log("s")).length, events + 2)
+    return yield* SessionModel.last({ store, info: (yield* store.list())[0]! })
+  })
+
+  for (const events of [0, 198, 199, 200, 450]) {
+    it.effect(`is found behind ${events} events`, () =>
+      Effect.gen(function*() {
+        assert.strictEqual((yield* lastBehind(events))?.name, "m")
+      }))
+  }
+
+  it.effect("is nothing before its first turn", () =>
+    Effect.gen(function*() {
+      const { service: store } = yield* TestStore.make()
+      yield* Effect.scoped(Effect.flatMap(
+        store.open("s", { runId: "run-1", create: true }),
+        (session) => session.append(Drafts.log(Drafts.started("go")) as never)
+      ))
+      assert.isUndefined(yield* SessionModel.last({ store, info: (yield* store.list())[0]! }))
+    }))
+})
 
 describe("without --model, the session's own model answers", () => {
   it.effect("resume", () =>

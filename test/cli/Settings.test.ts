@@ -1,0 +1,101 @@
+/** What was typed becomes settings, or is refused. */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { join } from "node:path"
+import * as Settings from "../../src/cli/Settings.ts"
+
+const nothing: Settings.Typed = {
+  task: undefined,
+  root: undefined,
+  db: undefined,
+  model: undefined,
+  maxTurns: undefined,
+  session: undefined,
+  json: false,
+  isPlain: false
+}
+
+const check = (typed: Partial<Settings.Typed>) => Settings.check({ ...nothing, ...typed })
+const refused = (typed: Partial<Settings.Typed>) => Effect.map(Effect.flip(check(typed)), ({ line }) => line)
+
+it.effect("nothing typed is the current folder, its own database, and nothing allowed", () =>
+  Effect.gen(function*() {
+    assert.deepStrictEqual(yield* check({}), {
+      task: undefined,
+      root: ".",
+      db: join(".fiberloop", "sessions.db"),
+      hasOwnDb: true,
+      model: undefined,
+      isModelOfSession: false,
+      maxTurns: undefined,
+      contextWindow: undefined,
+      session: undefined,
+      isSuspended: false,
+      json: false,
+      isPlain: false,
+      allowsAll: false,
+      asFiberloop: false,
+      flags: []
+    })
+  }))
+
+it.effect("what was typed holds, and another run is told of it", () =>
+  Effect.gen(function*() {
+    const given = { root: "src", db: "a.db", model: "m", contextWindow: "8000", maxTurns: "7", yes: true }
+    const settings = yield* check(given)
+    assert.deepInclude(settings, {
+      root: "src",
+      db: "a.db",
+      hasOwnDb: false,
+      model: "m",
+      contextWindow: 8_000,
+      maxTurns: 7,
+      allowsAll: true
+    })
+    assert.deepStrictEqual(settings.flags, [
+      ...["--root", "src", "--db", "a.db"],
+      ...["--model", "m", "--context-window", "8000"]
+    ])
+  }))
+
+it.effect("another run is told of a Postgres without its password", () =>
+  Effect.gen(function*() {
+    const { db, flags } = yield* check({ db: "postgres://me:secret@host/app" })
+    assert.deepStrictEqual([db, flags], ["postgres://me:secret@host/app", ["--db", "postgres://me@host/app"]])
+  }))
+
+describe("is refused", () => {
+  for (
+    const [field, says] of [
+      ["task", "the task is empty"],
+      ["session", "--session is empty"],
+      ["root", "--root is empty"],
+      ["db", "--db is empty"],
+      ["model", "--model is empty"]
+    ] as const
+  ) {
+    it.effect(`a ${field} that is blank`, () =>
+      Effect.gen(function*() {
+        assert.include(yield* refused({ [field]: " " }), says)
+      }))
+  }
+
+  it.effect("a database behind another address than one of Postgres, without its password", () =>
+    Effect.gen(function*() {
+      const line = yield* refused({ db: "mysql://me:secret@host/app" })
+      assert.strictEqual(line, "--db takes a file, or a URL that begins with postgres://, not with mysql://")
+      assert.strictEqual(
+        yield* refused({ db: "://host/app" }),
+        "--db takes a file, or a URL that begins with postgres:// and has nothing in front of it"
+      )
+    }))
+
+  it.effect("a number above the largest, which is taken", () =>
+    Effect.gen(function*() {
+      assert.strictEqual((yield* check({ maxTurns: "999999999" })).maxTurns, 999_999_999)
+      assert.strictEqual(
+        yield* refused({ maxTurns: "1000000000" }),
+        "--max-turns takes at most 999999999, not 1000000000"
+      )
+    }))
+})
