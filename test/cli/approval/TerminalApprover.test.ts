@@ -19,14 +19,16 @@ const question = (tool: string, params: any, approvalId = "q"): Approver.Questio
 const running = (...command: ReadonlyArray<string>) => question("run_command", { command })
 
 /** A desk where these lines are typed, and what it showed. */
-const desk = Effect.fnUntraced(function*(...typed: ReadonlyArray<string>) {
+const desk = (...typed: ReadonlyArray<string>) => deskOf(Paint.plain, ...typed)
+
+const deskOf = Effect.fnUntraced(function*(paint: Paint.Paint, ...typed: ReadonlyArray<string>) {
   const root = yield* Root.make(yield* sandbox({ "a.txt": "one\n" }))
   const left = [...typed]
   const seen = { text: "" }
   const approver = TerminalApprover.make({
     root,
     screen: { asked: () => Effect.void, hold: (self) => self },
-    paint: Paint.plain,
+    paint,
     columns: () => 40,
     write: (text) => Effect.sync(() => void (seen.text += text)),
     answer: (ask) => Effect.andThen(ask, Effect.sync(() => left.shift())),
@@ -50,6 +52,12 @@ describe("at a terminal", () => {
       const { ask } = yield* desk("n, use pnpm instead")
       const answer = yield* ask(running("npm", "i"))
       assert.deepStrictEqual(answer, { approved: false, by: "terminal", reason: "the user said: use pnpm instead" })
+    }))
+
+  it.effect("a no with nothing behind it gives no reason", () =>
+    Effect.gen(function*() {
+      const { ask } = yield* desk("n, ")
+      assert.deepStrictEqual(yield* ask(running("ls")), { approved: false, by: "terminal" })
     }))
 
   it.effect("what is neither yes nor no, and Enter alone, is asked again", () =>
@@ -128,6 +136,25 @@ describe("at a terminal", () => {
       assert.strictEqual(lastBut(1), "↑ 33 lines: write_file new.txt: new file, 30 lines, 150 bytes")
       yield* ask(question("write_file", { path: "new.txt", content: "line\n".repeat(10) }))
       assert.strictEqual(lastBut(1), "+line")
+    }))
+
+  it.effect("as much as a terminal shows at once is not named again", () =>
+    Effect.gen(function*() {
+      const { ask, seen } = yield* desk("n", "n")
+      yield* ask(question("write_file", { path: "new.txt", content: "line\n".repeat(17) }))
+      assert.notInclude(seen.text, "↑")
+      yield* ask(question("write_file", { path: "new.txt", content: "line\n".repeat(18) }))
+      assert.include(seen.text, "↑ 21 lines")
+    }))
+
+  it.effect("what a change adds and takes away has a colour each, and a command has none", () =>
+    Effect.gen(function*() {
+      const tag = (name: string) => (text: string) => `<${name}>${text}</${name}>`
+      const { ask, seen } = yield* deskOf({ ...Paint.plain, green: tag("green"), red: tag("red") }, "n", "n")
+      yield* ask(question("edit_file", { path: "a.txt", oldText: "one", newText: "two" }))
+      assert.match(seen.text, /^edit_file [^]*\n@@[^\n]*\n<red>-one<\/red>\n<green>\+two<\/green>\nAllow/)
+      yield* ask(running("+x", "-x"))
+      assert.include(seen.text, "\n+x -x\nAllow")
     }))
 
   it.effect("a change is shown as a diff", () =>
