@@ -32,11 +32,9 @@ export const decode = Schema.decodeUnknownOption(Facts)
 
 /** The answer of a model, where it is JSON with lists of facts in it; lists that it leaves out are empty. */
 export const parse = (answer: string): Option.Option<typeof Added.Type> => {
-  const [from, to] = [answer.indexOf("{"), answer.lastIndexOf("}")]
-  if (from < 0 || to < from) return Option.none()
   try {
-    // what begins with a brace is an object
-    const given: object = JSON.parse(answer.slice(from, to + 1))
+    // what begins with a brace is an object; without both braces it is no JSON
+    const given: object = JSON.parse(answer.slice(answer.indexOf("{"), answer.lastIndexOf("}") + 1))
     return decodeAdded({ ...none, closedPoints: [], ...given })
   } catch {
     return Option.none()

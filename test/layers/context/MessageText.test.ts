@@ -37,7 +37,59 @@ describe("a message as text", () => {
     ])
   })
 
+  it("says who said it, in order, and what tools were asked and answered", () => {
+    const failed = { type: "tool-result", id: "c", name: "read", result: { code: 7 }, isFailure: true } as const
+    assert.deepStrictEqual(
+      MessageText.texts([
+        { role: "system", content: "Be kind.\nBe brief." },
+        Message.user([Message.text("Hi."), Message.text(" ")]),
+        {
+          role: "assistant",
+          content: [
+            { type: "reasoning", text: "hm" },
+            Message.text("I look."),
+            { type: "tool-call", id: "c", name: "read", params: { path: "a" } }
+          ]
+        },
+        { role: "tool", content: [result("one").content[0]!, failed] }
+      ]),
+      [
+        "[system]\n  Be kind.\n  Be brief.",
+        "[user]\n  Hi.",
+        "[assistant]\n  I look.\n[call of read] {\"path\":\"a\"}",
+        "[result of read] \"one\"\n[failure of read] {\"code\":7}"
+      ]
+    )
+  })
+
+  it("has no output of more than 4,000 characters, besides what says so", () => {
+    const [text] = MessageText.texts([result("a".repeat(10_000))])
+    assert.isBelow(text!.length, 4_100)
+    assert.include(text, "6002 of 10002 characters left out")
+  })
+
   it("is left out where it says nothing", () => {
     assert.deepStrictEqual(MessageText.texts([{ role: "assistant", content: [{ type: "reasoning", text: "hm" }] }]), [])
+  })
+})
+
+describe("pieces", () => {
+  /** A token is a character here; each text takes two more. */
+  const pieces = (limit: number, ...texts: ReadonlyArray<string>) =>
+    MessageText.pieces(texts, limit, (text) => text.length)
+
+  it("are as few as the limit allows, in order, with all texts", () => {
+    assert.deepStrictEqual(pieces(10, "abc", "def", "ghi"), [["abc", "def"], ["ghi"]])
+    assert.deepStrictEqual(pieces(9, "abc", "def", "ghi"), [["abc"], ["def"], ["ghi"]])
+    assert.deepStrictEqual(pieces(Infinity, "abc", "def", "ghi"), [["abc", "def", "ghi"]])
+    assert.deepStrictEqual(pieces(9), [])
+  })
+
+  it("have a text alone that is as long as the limit, and the head and tail of one that is longer", () => {
+    assert.deepStrictEqual(pieces(3, "abc", "d"), [["abc"], ["d"]])
+    const [[cut] = []] = pieces(100, `a${"-".repeat(500)}z`)
+    assert.match(cut!, /^a-+\n… \[.*\] …\n-+z$/)
+    assert.isAtMost(cut!.length, 100)
+    assert.isAbove(cut!.length, 60)
   })
 })

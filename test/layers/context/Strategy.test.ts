@@ -28,3 +28,16 @@ describe.each(Object.entries(makers))("%s", (_, make) => {
     assert.strictEqual(typeof make(options).plan, "function")
   })
 })
+
+describe.each([["ContextSummary", makers.ContextSummary], ["ContextKeyFacts", makers.ContextKeyFacts]] as const)(
+  "%s",
+  (_, make) => {
+    it.each([0, -1, NaN])("takes no budget of %s tokens", (budget) => {
+      assert.throws(() => make({ budget }), /budget is a number of at least 1/)
+    })
+
+    it("takes a budget of one token", () => {
+      assert.strictEqual(typeof make({ budget: 1 }).plan, "function")
+    })
+  }
+)
