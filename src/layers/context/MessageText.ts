@@ -16,7 +16,7 @@ const longestOutput = 4_000
 export const texts = (messages: ReadonlyArray<Message.Message>): ReadonlyArray<string> =>
   messages.flatMap((message) => {
     const said = textOf(message)
-    return said.trim() === "" ? [] : [said]
+    return said === "" ? [] : [said]
   })
 
 const textOf = (message: Message.Message): string => {
@@ -33,7 +33,7 @@ export const indented = (text: string): string =>
 const partOf = (part: Message.AssistantPart): string => {
   switch (part.type) {
     case "text":
-      return part.text.trim() === "" ? "" : indented(part.text)
+      return indented(part.text)
     // how a model came to what it said is not what happened
     case "reasoning":
       return ""
