@@ -52,6 +52,35 @@ describe("pruning", () => {
     assert.deepStrictEqual(results(prune(worked(3), 0)!).map((text) => text.startsWith("(")), [true, true, false])
   })
 
+  it("takes the last exchange for old where somebody has said something behind it", () => {
+    const log = Draft.log(
+      Draft.started("go"),
+      Draft.turnStarted(1),
+      Draft.assistant([Draft.call("work")]),
+      Draft.settled("1.0", output(1)),
+      Draft.turnFinished(1),
+      Draft.input("And now?")
+    )
+    assert.isUndefined(prune(Transcript.fromLog(log.slice(0, -1)), 0))
+    assert.deepStrictEqual(results(prune(Transcript.fromLog(log), 0)!).map((text) => text.startsWith("(")), [true])
+  })
+
+  it("does nothing to the output of a turn whose calls are open", () => {
+    const open = Transcript.fromLog(Draft.log(
+      Draft.started("go"),
+      Draft.turnStarted(1),
+      Draft.assistant([Draft.call("work")]),
+      Draft.settled("1.0", output(1)),
+      Draft.turnFinished(1),
+      Draft.turnStarted(2),
+      Draft.assistant([Draft.call("work"), Draft.call("work")], { turn: 2 }),
+      Draft.settled("2.0", output(2)),
+      Draft.input("And now?")
+    ))
+    const after = results(prune(open, 0)!).map((text) => text.startsWith("("))
+    assert.deepStrictEqual(after.slice(0, 2), [true, false])
+  })
+
   it("does nothing twice", () => {
     const once = prune(worked(10))!
     assert.isUndefined(prune(once, 0.9))

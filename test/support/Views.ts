@@ -11,6 +11,8 @@ export interface Options {
   readonly limit?: number
   /** tokens of instructions and tools */
   readonly fixed?: number
+  /** compactions since the last answer */
+  readonly inARow?: number
   /** default: one that notes nothing */
   readonly ledger?: ContextManager.Ledger
 }
@@ -26,13 +28,13 @@ const unused: ContextManager.Ledger = { mayAsk: () => true, note: () => {}, note
 
 export const view = (
   transcript: Transcript.Transcript,
-  { fixed = 0, force, ledger = unused, limit }: Options = {}
+  { fixed = 0, force, inARow = 0, ledger = unused, limit }: Options = {}
 ): ContextManager.View => ({
   transcript,
   model: Draft.model,
   size: { tokens: tokens(transcript) + fixed, fixed, limit, of: counter.message, ofText },
   force,
-  inARow: 0,
+  inARow,
   ledger,
   metadata: { sessionId: "s", runId: "r", turn: 1, attempt: 0 }
 })

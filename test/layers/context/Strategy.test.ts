@@ -4,7 +4,11 @@ import * as ContextKeyFacts from "../../../src/layers/ContextKeyFacts.ts"
 import * as ContextPruning from "../../../src/layers/ContextPruning.ts"
 import * as ContextSummary from "../../../src/layers/ContextSummary.ts"
 import * as ContextWindow from "../../../src/layers/ContextWindow.ts"
+import * as Message from "../../../src/run/Message.ts"
+import * as Transcript from "../../../src/run/Transcript.ts"
 import type * as Model from "../../../src/services/Model.ts"
+import * as Drafts from "../../support/Drafts.ts"
+import * as Views from "../../support/Views.ts"
 
 const model = { info: { provider: "test", name: "test" } } as Model.Model["Service"]
 
@@ -41,3 +45,53 @@ describe.each([["ContextSummary", makers.ContextSummary], ["ContextKeyFacts", ma
     })
   }
 )
+
+describe("a plan", () => {
+  const transcript = Transcript.fromLog(Drafts.log(
+    ...Array.from({ length: 10 }, (_, i) => [
+      { ...Drafts.started(`question ${i}`), runId: `run-${i}` },
+      { ...Drafts.assistant([Message.text(`answer ${i}`)]), runId: `run-${i}` },
+      { ...Drafts.completed(), runId: `run-${i}` }
+    ]).flat()
+  ))
+  const said = Views.tokens(transcript)
+  const plan = (options: ContextWindow.Options, view: Views.Options) =>
+    ContextWindow.make(options).plan(Views.view(transcript, view))._tag
+
+  it("is none where instructions and tools are all that the model's window takes, but by hand", () => {
+    const view = { fixed: 1_000, limit: 1_000 }
+    assert.strictEqual(plan({}, view), "Send")
+    assert.strictEqual(plan({}, { ...view, force: "overflow" }), "Send")
+    assert.strictEqual(plan({}, { ...view, force: "manual" }), "Compact")
+    assert.strictEqual(plan({}, { ...view, limit: 1_001 }), "Compact")
+  })
+
+  it("goes by a number of tokens where nobody knows the model's window", () => {
+    assert.strictEqual(plan({ maxTokens: said - 1 }, { fixed: 0 }), "Compact")
+    assert.strictEqual(plan({ maxTokens: said }, { fixed: 0 }), "Send")
+    assert.strictEqual(plan({}, { fixed: 0 }), "Send")
+  })
+
+  it("goes by the smaller one of that number and the model's window", () => {
+    assert.strictEqual(plan({ maxTokens: said - 1 }, { fixed: 0, limit: said }), "Compact")
+    assert.strictEqual(plan({ maxTokens: said }, { fixed: 0, limit: said - 1 }), "Compact")
+    assert.strictEqual(plan({ maxTokens: said }, { fixed: 0, limit: said + 1 }), "Send")
+  })
+
+  it("takes a number for none that instructions and tools are already", () => {
+    assert.strictEqual(plan({ maxTokens: 1_000 }, { fixed: 1_000 }), "Send")
+    assert.strictEqual(plan({ maxTokens: 1_001 }, { fixed: 1_000 }), "Compact")
+  })
+
+  it("is not made again at once for the number of messages", () => {
+    assert.strictEqual(plan({ compactThreshold: 5 }, { inARow: 0 }), "Compact")
+    assert.strictEqual(plan({ compactThreshold: 5 }, { inARow: 1 }), "Send")
+  })
+
+  it("is only made by hand where it is not to be made by itself", () => {
+    const options = { automatic: false, compactThreshold: 5 }
+    assert.strictEqual(plan(options, {}), "Send")
+    assert.strictEqual(plan(options, { force: "overflow" }), "Send")
+    assert.strictEqual(plan(options, { force: "manual" }), "Compact")
+  })
+})
