@@ -53,8 +53,14 @@ it.effect("what was typed holds, and another run is told of it", () =>
       allowsAll: true
     })
     assert.deepStrictEqual(settings.flags, [
-      ...["--root", "src", "--db", "a.db"],
-      ...["--model", "m", "--context-window", "8000"]
+      "--root",
+      "src",
+      "--db",
+      "a.db",
+      "--model",
+      "m",
+      "--context-window",
+      "8000"
     ])
   }))
 

@@ -93,7 +93,7 @@ const causeOf = (
   if (inARow === 0 && compactThreshold < Infinity && Transcript.size(transcript) > compactThreshold) return "messages"
   const { limit } = size
   // nothing is counted for a model whose window nobody knows
-  return limit !== undefined && size.fixed < limit && size.tokens > limit ? "window" : undefined
+  return limit !== undefined && size.tokens > limit ? "window" : undefined
 }
 
 /** Where instructions and tools alone are more than the model's window, no conversation is short enough. */
