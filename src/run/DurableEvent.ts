@@ -8,7 +8,7 @@ import * as Schema from "effect/Schema"
 import * as DoomLoop from "./DoomLoop.ts"
 import * as Memory from "./Memory.ts"
 import * as Message from "./Message.ts"
-import { Parent, Run, Trace } from "./Pointer.ts"
+import { belowCall, Parent, Run, Trace } from "./Pointer.ts"
 import {
   AbortedReason,
   CompactionCause,
@@ -155,7 +155,7 @@ export const Durable = Schema.Union([
   /** The intent: stored before the handler runs. */
   durable("ToolStarted", { ...call, params: Schema.Json }),
   /** Its handler waits for what people answer to other runs, and ended behind so many milliseconds; it is called again. */
-  durable("ToolPaused", { ...call, waitsFor: Schema.Array(Run), duration: Schema.Finite }),
+  durable("ToolPaused", { ...call, ...belowCall, duration: Schema.Finite }),
   /** The one outcome of a call. */
   durable("ToolSettled", {
     ...call,

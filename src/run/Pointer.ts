@@ -13,6 +13,14 @@ export type Parent = typeof Parent.Type
 
 export const isSameCall = (a: Parent, b: Parent): boolean => isSameRun(a, b) && a.callId === b.callId
 
+/** The runs that work for a call that pauses, or did by then. */
+export const belowCall = {
+  /** those that people answer */
+  waitsFor: Schema.Array(Run),
+  /** the others: their logs tell what they spent */
+  beside: Schema.optionalKey(Schema.Array(Run))
+}
+
 /** The span of a drive, by its ids: no secrets, and what leads from a log to its traces. */
 export const Trace = Schema.Struct({ traceId: Schema.String, spanId: Schema.String })
 export type Trace = typeof Trace.Type

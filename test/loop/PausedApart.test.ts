@@ -212,6 +212,40 @@ it.effect("what a run spent that has an id of its own counts for the call that p
     ])
   }))
 
+describe("what a run spent that was over when the call paused for another one", () => {
+  const left = Effect.gen(function*() {
+    const made = yield* Family.make({
+      handler: (agent, plan, call) =>
+        call.sessionId !== "root" ? Family.run(agent, plan, call) : Effect.gen(function*() {
+          yield* agent.run({ runId: "first", input: JSON.stringify({ input: 100 }) })
+          const result = yield* agent.run({ runId: "second", input: JSON.stringify(buys) })
+          return result._tag === "Suspended" ? yield* ToolCall.pause(result) : "done"
+        })
+    })
+    yield* made.root(one)
+    return yield* Family.make({ store: yield* Family.leftBy(made.store) })
+  })
+
+  it.effect("counts for the call, whatever settles that", () =>
+    Effect.gen(function*() {
+      const { agent, store } = yield* left
+      yield* agent.run({ sessionId: "root", input: "{}" })
+      const [settled] = RunLog.only(yield* store.log("root"), "ToolSettled")
+      assert.deepStrictEqual([settled?.outcome._tag, settled?.usage], [
+        "Denied",
+        { inputTokens: 110, outputTokens: 10 }
+      ])
+    }))
+
+  it.effect("is held against the limits of a run that is resumed", () =>
+    Effect.gen(function*() {
+      const { agent, store } = yield* left
+      const result = yield* agent.resumeRun({ sessionId: "root", limits: { maxTokens: 100 } })
+      assert.deepInclude(result, { _tag: "Limited", reason: "tokens" })
+      assert.deepStrictEqual(RunLog.only(yield* store.log("root"), "ToolStarted").length, 1)
+    }))
+})
+
 describe("a run that waits for itself", () => {
   it.effect("has each of its questions once", () =>
     Effect.gen(function*() {

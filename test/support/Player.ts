@@ -233,7 +233,8 @@ export class Player {
     if (call.phase === "started" && d.chance(0.2)) {
       call.phase = "paused"
       const waitsFor = [{ sessionId: `below ${callId}`, runId: `below ${callId}` }]
-      return this.#write({ _tag: "ToolPaused", turn, callId, tool, waitsFor, duration: 7 })
+      const beside = d.chance(0.5) ? [] : [{ sessionId: `beside ${callId}`, runId: `beside ${callId}` }]
+      return this.#write({ _tag: "ToolPaused", turn, callId, tool, waitsFor, beside, duration: 7 })
     }
     if (call.phase === "paused" && d.chance(0.7)) {
       call.phase = "started"

@@ -41,6 +41,11 @@ export class Below {
     this.#over.set(key, usage)
   }
 
+  /** Those that worked for the call by now. */
+  runs(): ReadonlyArray<Pointer.Run> {
+    return Array.from(new Set([...this.#live.keys(), ...this.#over.keys()]), runOf)
+  }
+
   spent(): Usage.Usage {
     this.#sum ??= this.#over.values().reduce((sum, usage) => Usage.add(sum, usage), Usage.zero)
     return this.#live.values().reduce((sum, run) => Usage.add(sum, run.spent()), this.#sum)
@@ -48,3 +53,8 @@ export class Below {
 }
 
 const keyOf = ({ runId, sessionId }: Pointer.Run): string => JSON.stringify([sessionId, runId])
+
+const runOf = (key: string): Pointer.Run => {
+  const [sessionId, runId] = JSON.parse(key) as [string, string]
+  return { sessionId, runId }
+}

@@ -97,6 +97,11 @@ export class Budget implements Below.Spender {
     return this.#below === none ? undefined : this.#spentFor((call) => this.#isOurs(call) && call.callId === callId)
   }
 
+  /** The runs that worked for a call of the run that the log is about, by now. */
+  runsFor(callId: string): ReadonlyArray<Pointer.Run> {
+    return this.#below.flatMap((below) => this.#isOurs(below.call) && below.call.callId === callId ? below.runs() : [])
+  }
+
   /** The limit that forbids the next model call, if any; `more` was spent besides and is not in the log yet. */
   limitReached(at: number, more?: Usage.Usage): Reached | undefined {
     const reason = RunDecision.limitReached(this.#counted(more), at)

@@ -44,8 +44,8 @@ export const tie = (
 }
 
 /**
- * The runs that worked for calls which began and have no outcome: those that a call paused for, and those that have the calls' keys
- * for their ids, in the same store.
+ * The runs that worked for calls which began and have no outcome: those that are known since a call paused, and those that have
+ * the calls' keys for their ids, in the same store.
  */
 export const recall = Effect.fnUntraced(function*(
   store: Store,
@@ -91,7 +91,10 @@ type Spent = Effect.Effect<Usage.Usage | undefined, SessionStore.StoreError>
 const unknown: Spent = Effect.succeed(undefined)
 
 /** Where to look for runs that work for a call; one that is told of twice counts once. */
-const runsOf = (call: Pointer.Parent, { waitsFor = [] }: OpenCall.OpenCall): ReadonlyArray<Pointer.Run> => {
+const runsOf = (
+  call: Pointer.Parent,
+  { beside = [], waitsFor = [] }: OpenCall.OpenCall
+): ReadonlyArray<Pointer.Run> => {
   const key = OpenCall.idempotencyKey(call.sessionId, call.runId, call.callId)
-  return [...waitsFor, { sessionId: key, runId: key }]
+  return [...waitsFor, ...beside, { sessionId: key, runId: key }]
 }

@@ -5,6 +5,7 @@
  */
 import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
+import * as Pointer from "../../run/Pointer.ts"
 import * as RunPolicy from "../../run/RunPolicy.ts"
 import * as OpenCall from "../../run/state/OpenCall.ts"
 import type * as ToolOutcome from "../../run/ToolOutcome.ts"
@@ -108,7 +109,9 @@ const carryOut = function*(env: Env.Env, call: Call): Running {
   const duration = elapsed()
   if ("waitsFor" in settlement) {
     const waitsFor = Pausing.known(settlement.waitsFor)
-    env.journal.record({ _tag: "ToolPaused", turn, callId, tool, waitsFor, duration })
+    const others = env.budget.runsFor(callId).filter((run) => !waitsFor.some((known) => Pointer.isSameRun(known, run)))
+    const beside = others.length === 0 ? {} : { beside: others }
+    env.journal.record({ _tag: "ToolPaused", turn, callId, tool, waitsFor, ...beside, duration })
     return undefined
   }
   const left = hasHooks

@@ -30,6 +30,7 @@ const OpenCall = Schema.Struct({
   drive: Schema.optionalKey(Schema.Finite),
   tries: Schema.optionalKey(Schema.Finite),
   waitsFor: Schema.optionalKey(Schema.Array(Pointer.Run)),
+  beside: Schema.optionalKey(Schema.Array(Pointer.Run)),
   decision: Schema.optionalKey(Schema.Struct({
     approved: Schema.Boolean,
     reason: Schema.optionalKey(Schema.String),

@@ -34,6 +34,8 @@ export interface OpenCall {
   readonly decision?: Decision
   /** the runs that it paused for, the last time that it did */
   readonly waitsFor?: ReadonlyArray<Pointer.Run>
+  /** the others that worked for it by then */
+  readonly beside?: ReadonlyArray<Pointer.Run>
 }
 
 /** `params` are the arguments that the person put in place of the model's, `result` is what the call is settled with. */

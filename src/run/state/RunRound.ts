@@ -72,10 +72,14 @@ export const startCall = (
 }
 
 /** A handler that waits for other runs. */
-export const pauseCall = (next: RunState.Next, { callId, waitsFor }: DurableEvent.Of<"ToolPaused">): void => {
+export const pauseCall = (
+  next: RunState.Next,
+  { beside = [], callId, waitsFor }: DurableEvent.Of<"ToolPaused">
+): void => {
   const at = OpenCall.indexOf(next.openCalls, callId)
-  const call = next.openCalls[at]
-  putCall(next, at, call && { ...call, phase: "paused", waitsFor })
+  if (next.openCalls[at] === undefined) return
+  const { beside: _, ...call } = next.openCalls[at]
+  putCall(next, at, { ...call, phase: "paused", waitsFor, ...(beside.length === 0 ? {} : { beside }) })
 }
 
 /** An outcome; one of a call that is not open changes nothing. */
