@@ -2,7 +2,7 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
-import * as Deciding from "../../loop/start/Deciding.ts"
+import * as Questions from "../../loop/log/Questions.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
 import * as Database from "../Database.ts"
 import * as KeptSession from "../KeptSession.ts"
@@ -30,7 +30,7 @@ const list = Effect.fnUntraced(function*(
   let count = 0
   for (const { info, store } of yield* sessions(place, session)) {
     const { sessionId, title } = info
-    const all = yield* Effect.mapError(Deciding.waiting(store, sessionId), Messages.refusal)
+    const all = yield* Effect.mapError(Questions.waiting(store, sessionId), Messages.refusal)
     // what is asked below a session that is not named stands with the session that asks it
     const approvals = session === undefined ? all.filter((approval) => approval.sessionId === sessionId) : all
     if (approvals.length === 0) continue

@@ -2,7 +2,7 @@
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
-import * as Deciding from "../../loop/start/Deciding.ts"
+import * as Questions from "../../loop/log/Questions.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import * as KeptSession from "../KeptSession.ts"
 import * as Messages from "../Messages.ts"
@@ -56,7 +56,7 @@ const show = Effect.fnUntraced(function*(
 
 /** Of a suspended run: whether anything waits in it or below it, and which session to go on with then. */
 const courseOf = Effect.fnUntraced(function*(kept: KeptSession.Kept) {
-  const waiting = yield* Effect.mapError(Deciding.waiting(kept.store, kept.info.sessionId), Messages.refusal)
+  const waiting = yield* Effect.mapError(Questions.waiting(kept.store, kept.info.sessionId), Messages.refusal)
   const { info } = yield* SessionAgent.outermost(kept)
   return { isDecided: waiting.length === 0, goesOn: info.sessionId }
 })

@@ -1,21 +1,32 @@
 /**
  * The questions that keep a run from going on: its own, and those of the runs that its calls wait for, as their logs have them.
  *
- * Does not own which of them have expired, nor how one is answered.
+ * Does not own how one is answered, nor what becomes of a call whose question has expired.
  */
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type * as Pointer from "../../run/Pointer.ts"
 import * as RunResult from "../../run/RunResult.ts"
 import type * as RunState from "../../run/RunState.ts"
-import type * as OpenCall from "../../run/state/OpenCall.ts"
+import * as OpenCall from "../../run/state/OpenCall.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
 import * as Fold from "./Fold.ts"
 
 type Store = SessionStore.SessionStore["Service"]
 type Found = Effect.Effect<ReadonlyArray<RunResult.Approval>, SessionStore.StoreError>
 
+/** Those that somebody can still answer, of the last run of a session and below it, in call order. */
+export const waiting = Effect.fnUntraced(function*(
+  store: Store,
+  sessionId: string
+): Effect.fn.Return<ReadonlyArray<RunResult.Approval>, SessionStore.StoreError> {
+  const { state } = yield* Fold.lastRun(store, sessionId)
+  const now = yield* Clock.currentTimeMillis
+  return (yield* of(store, sessionId, state)).filter((approval) => !OpenCall.isExpired(approval, now))
+})
+
 /**
- * In call order, each once; of runs in another store, and of logs that cannot be read, nothing is known. Nothing is read where no
+ * All of them, expired or not, in call order, each once; of runs in another store, and of logs that cannot be read, nothing is known. Nothing is read where no
  * call waits for another run.
  */
 export const of = (store: Store, sessionId: string, state: RunState.RunState): Found =>

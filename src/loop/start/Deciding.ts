@@ -2,32 +2,16 @@
  * Answers to questions that come from anywhere: through the writer of the run where it lives in this process, else
  * appended to its log. No agent is driven.
  *
- * Does not own which answers are taken (`Answering`).
+ * Does not own which answers are taken (`Answering`), nor what is asked (`Questions`).
  */
-import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type * as Semaphore from "effect/Semaphore"
 import * as RunError from "../../run/RunError.ts"
 import type * as RunInput from "../../run/RunInput.ts"
-import type * as RunResult from "../../run/RunResult.ts"
-import * as OpenCall from "../../run/state/OpenCall.ts"
-import type * as SessionStore from "../../services/SessionStore.ts"
 import * as Fold from "../log/Fold.ts"
 import * as Questions from "../log/Questions.ts"
 import * as Answering from "../round/Answering.ts"
 import * as Visit from "./Visit.ts"
-
-type Store = SessionStore.SessionStore["Service"]
-
-/** The questions of a session and below it that wait and have not expired, in call order. */
-export const waiting = Effect.fnUntraced(function*(
-  store: Store,
-  sessionId: string
-): Effect.fn.Return<ReadonlyArray<RunResult.Approval>, RunError.RunError> {
-  const { state } = yield* Fold.lastRun(store, sessionId)
-  const now = yield* Clock.currentTimeMillis
-  return (yield* Questions.of(store, sessionId, state)).filter((approval) => !OpenCall.isExpired(approval, now))
-})
 
 /**
  * Records an answer, durable when it returns. `SessionBusy` where the session is live in another process; a drive that died
@@ -58,7 +42,7 @@ const elsewhere = Effect.fnUntraced(function*(
   { approvalId, sessionId }: RunInput.DecideInput,
   error: RunError.RunError
 ): Effect.fn.Return<never, RunError.RunError> {
-  const found = (yield* waiting(store, sessionId)).find(({ id }) => id === approvalId)
+  const found = (yield* Questions.waiting(store, sessionId)).find(({ id }) => id === approvalId)
   // the session itself may ask it by now
   if (found === undefined || found.sessionId === sessionId) return yield* error
   return yield* RunError.invalidInput(

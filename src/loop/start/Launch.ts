@@ -19,6 +19,7 @@ import type * as DriveRequest from "../env/DriveRequest.ts"
 import type * as Env from "../env/Env.ts"
 import * as Settings from "../env/Settings.ts"
 import * as Fold from "../log/Fold.ts"
+import * as Questions from "../log/Questions.ts"
 import * as Opening from "../open/Opening.ts"
 import * as Brief from "./Brief.ts"
 import * as CompactByHand from "./CompactByHand.ts"
@@ -70,7 +71,7 @@ export const make = (services: Env.Services, definition: Definition.Definition):
     start: (input, isWatched) => start(launcher, input, isWatched),
     resume: (input, isWatched) => resume(launcher, input, isWatched),
     approvals: (sessionId) =>
-      Effect.flatMap(Identity.ofSession(sessionId), () => Deciding.waiting(services.store, sessionId)),
+      Effect.flatMap(Identity.ofSession(sessionId), () => Questions.waiting(services.store, sessionId)),
     decide: (decision) => visit(launcher, decision.sessionId, (visitor) => Deciding.decide(visitor, pen, decision)),
     compact: (sessionId) =>
       visit(
