@@ -1,6 +1,7 @@
 /** Calls that wait for an approval, listed and decided about from the command line, and gone on with. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Stream } from "effect"
+import { TestClock } from "effect/testing"
 import { existsSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import * as SessionAgent from "../../src/cli/SessionAgent.ts"
@@ -16,10 +17,17 @@ const write = (name: string) => ({ path: `${name}.txt`, content: `${name}\n` })
 /** What write_file would say of the first of them. */
 const written = { path: "a.txt", bytes: 2, lines: 1, created: true }
 
+interface Asking {
+  readonly agent?: string
+  readonly expiresAt?: number
+  readonly id?: string
+  readonly model?: typeof Drafts.model
+}
+
 /** A place with a session that is suspended with one call of write_file for each of these names. */
 const waiting = Effect.fnUntraced(function*(
   names: ReadonlyArray<string> = ["a"],
-  { agent = SessionAgent.own, id = "waiting-one", model = Drafts.model } = {}
+  { agent = SessionAgent.own, expiresAt, id = "waiting-one", model = Drafts.model }: Asking = {}
 ) {
   const place = yield* workplace()
   const log = Drafts.log(
@@ -30,7 +38,8 @@ const waiting = Effect.fnUntraced(function*(
       ...Drafts.approvalRequested(`1.${i}`),
       tool: "write_file",
       approvalId: `run-1/1.${i}`,
-      params: write(name)
+      params: write(name),
+      ...(expiresAt === undefined ? {} : { expiresAt })
     })),
     Drafts.suspended
   )
@@ -185,6 +194,21 @@ describe("fiberloop approvals", () => {
       const none = yield* workplace()
       assert.strictEqual((yield* none.on("approvals")).stderr, "Nothing waits for an approval.\n")
       assert.isFalse(existsSync(none.db))
+    }))
+})
+
+describe("a question that has expired", () => {
+  const word = (place: Waiting) =>
+    Effect.map(place.on("sessions"), ({ stdout }) => /^waiting-one {2}(\S+)/.exec(stdout)?.[1])
+
+  it.effect("leaves its session waiting no longer, as approvals and show have it", () =>
+    Effect.gen(function*() {
+      const place = yield* waiting(["a"], { expiresAt: 1000 })
+      assert.strictEqual(yield* word(place), "waiting")
+      yield* TestClock.adjust("1 second")
+      assert.strictEqual((yield* place.on("approvals")).stderr, "Nothing waits for an approval.\n")
+      assert.include((yield* place.on("show", [place.id])).stdout, "\nDecided; go on with: ")
+      assert.strictEqual(yield* word(place), "decided")
     }))
 })
 

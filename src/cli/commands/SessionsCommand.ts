@@ -2,7 +2,6 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
-import * as Fold from "../../loop/log/Fold.ts"
 import * as Questions from "../../loop/log/Questions.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
 import * as Database from "../Database.ts"
@@ -55,15 +54,14 @@ const decidedOf = Effect.fnUntraced(function*(
   for (const { end, sessionId } of infos) {
     if (end !== "RunSuspended") continue
     // one that cannot be read, or is removed meanwhile, is listed as it was
-    const open = yield* Fold.fold(store, sessionId, Fold.nothing).pipe(
-      Effect.flatMap(({ state }) => Questions.of(store, sessionId, state)),
+    const waiting = yield* Questions.waiting(store, sessionId).pipe(
       Effect.catchReasons("NonRetryableError", {
         SessionNotFound: () => Effect.succeed(undefined),
         StoreRefused: () => Effect.succeed(undefined)
       }),
       Effect.mapError(Messages.refusal)
     )
-    if (open?.length === 0) decided.add(sessionId)
+    if (waiting?.length === 0) decided.add(sessionId)
   }
   return decided
 })

@@ -11,7 +11,7 @@ interface Look {
   readonly columns: number
   /** milliseconds since the epoch */
   readonly now: number
-  /** ids of the suspended ones whose questions have answers */
+  /** ids of the suspended ones in which nothing waits for an answer any more */
   readonly decided?: ReadonlySet<string>
 }
 
