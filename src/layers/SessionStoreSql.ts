@@ -7,16 +7,15 @@
  */
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import * as SqlClient from "effect/sql/SqlClient"
 import * as SqlError from "effect/sql/SqlError"
 import * as Tracing from "../services/fibers/Tracing.ts"
 import { Migrations } from "../services/Migrations.ts"
-import * as SessionStore from "../services/SessionStore.ts"
+import type * as SessionStore from "../services/SessionStore.ts"
 import * as OwnerLiveness from "./OwnerLiveness.ts"
 import * as Answered from "./sql/Answered.ts"
-import * as SessionAppend from "./sql/SessionAppend.ts"
+import type * as SessionAppend from "./sql/SessionAppend.ts"
 import * as SessionClaims from "./sql/SessionClaims.ts"
 import * as SessionFork from "./sql/SessionFork.ts"
 import * as SessionList from "./sql/SessionList.ts"
@@ -33,8 +32,8 @@ export interface Options {
   readonly explain: (error: SqlError.SqlError) => SessionStore.StoreError
   /** How long the database may take to answer; by default for ever. */
   readonly timeout?: Duration.Input | undefined
-  /** The engine's own way to append, where it has one. */
-  readonly append?: SessionAppend.Append | undefined
+  /** The engine's way to append. */
+  readonly append: SessionAppend.Append
   /** The engine's own way to wake watchers, where it has one: also those of other processes. */
   readonly signals?: SessionSignals.SessionSignals | undefined
 }
@@ -56,7 +55,6 @@ export const make = Effect.fnUntraced(function*(
   const log = SessionLog.make(sql, yield* Migrations)
   const sessions = SessionList.make(sql, claims)
   const copy = SessionFork.make(sql, claims, log)
-  const append = options.append ?? SessionAppend.make(sql)
   const signals = options.signals ?? SessionSignals.make()
   const inUse = yield* SessionsInUse.make
 
@@ -74,7 +72,7 @@ export const make = Effect.fnUntraced(function*(
       writer: new SessionWriter({
         claim,
         claims,
-        append: (head, rows) => answered(append(head, rows)),
+        append: (head, rows) => answered(options.append(head, rows)),
         explain,
         onAppend: () => signals.notify(sessionId)
       })
@@ -114,8 +112,3 @@ export const make = Effect.fnUntraced(function*(
 
   return { open, read, lastOf, watch, list, info, fork, remove }
 })
-
-export const layer = (
-  options: Options
-): Layer.Layer<SessionStore.SessionStore, SessionStore.StoreError, SqlClient.SqlClient> =>
-  Layer.effect(SessionStore.SessionStore, make(options))

@@ -8,10 +8,7 @@ import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
 import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import * as SessionStoreSql from "../../src/layers/SessionStoreSql.ts"
 import * as SessionStoreSqlite from "../../src/layers/SessionStoreSqlite.ts"
-import * as SqliteErrors from "../../src/layers/sqlite/SqliteErrors.ts"
-import * as SqliteClient from "../../src/layers/SqliteClient.ts"
 import { notice, notices, started } from "../../src/testing/sessions/Fixtures.ts"
 import { suite } from "../../src/testing/SessionStoreSuite.ts"
 import { temporaryFolder } from "../support/Processes.ts"
@@ -21,14 +18,6 @@ import * as Traces from "../support/Traces.ts"
 suite(
   "SessionStoreSqlite",
   Layer.unwrap(Effect.map(temporaryFolder, (folder) => SessionStoreSqlite.layer({ filename: join(folder, "s.db") })))
-)
-
-suite(
-  "SessionStoreSql without a way of its own to append",
-  SessionStoreSql.layer({ explain: SqliteErrors.explain(":memory:") }).pipe(
-    Layer.provide(SqliteClient.layer({ filename: ":memory:" })),
-    Layer.orDie
-  )
 )
 
 describe("a file", () => {

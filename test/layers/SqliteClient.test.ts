@@ -3,6 +3,7 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Reactivity from "effect/reactivity/Reactivity"
+import * as SqlClient from "effect/sql/SqlClient"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
 import { join } from "node:path"
@@ -39,6 +40,11 @@ it.effect("keeps values as they are", () =>
       yield* sql`SELECT x FROM t`
     )
   }))
+
+it.effect("its layer is a client of effect/sql", () =>
+  Effect.gen(function*() {
+    assert.deepStrictEqual(yield* SqlClient.SqlClient.use((sql) => sql`SELECT 1`.values), [[1]])
+  }).pipe(Effect.provide(SqliteClient.layer({ filename: ":memory:" }))))
 
 it.effect("a transaction that fails writes nothing", () =>
   Effect.gen(function*() {

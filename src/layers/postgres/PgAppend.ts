@@ -14,7 +14,7 @@ import type * as SessionRows from "../sql/SessionRows.ts"
 const charactersPerStatement = 64 * 1024 * 1024
 
 export const make = (sql: SqlClient.SqlClient): SessionAppend.Append => {
-  const fence = SessionAppend.fenceOf(sql)
+  const fence = fenceOf(sql)
   const columns = "session, seq, run, type, version, at, body"
   const first = `
     WITH fence AS (${fence} RETURNING session), stored AS (
@@ -27,7 +27,7 @@ export const make = (sql: SqlClient.SqlClient): SessionAppend.Append => {
   return (head, rows) => {
     const [page, ...pages] = pagesOf(rows)
     const store = Effect.map(
-      sql.unsafe(first, [...SessionAppend.fenceValues(head), ...arraysOf(page)]),
+      sql.unsafe(first, [...fenceValues(head), ...arraysOf(page)]),
       (rows) => rows.length > 0
     )
     return pages.length === 0 ? store : sql.withTransaction(
@@ -38,6 +38,17 @@ export const make = (sql: SqlClient.SqlClient): SessionAppend.Append => {
     )
   }
 }
+
+/** The text that moves the head of a session where the fence still stands, with `fenceValues` as its parameters. */
+const fenceOf = (sql: SqlClient.SqlClient): string =>
+  sql`${SessionAppend.rowUpdate(sql)} AND epoch = ${0} AND head = ${0}`.compile()[0]
+
+const fenceValues = ({ before, epoch, next, session }: SessionAppend.Head): ReadonlyArray<string | number | null> => [
+  ...SessionAppend.rowValues(next),
+  session,
+  epoch,
+  before.head
+]
 
 /** The rows that parameters from `$n` on hold, a column each, in the order of `EventRow`. */
 const eventsFrom = (n: number): string =>

@@ -1,19 +1,18 @@
 /**
- * The hot path of a session in SQL: the fence and the events behind it, as prepared statements, all or nothing. Where SQLite
- * keeps them it is one statement, and the row of the session follows in few of the appends. Postgres has a faster way, in
- * `PgAppend`.
+ * The hot path of a session in SQLite: the events behind their fence, as prepared statements, all or nothing. Mostly it is one
+ * statement, and the row of the session follows in few of the appends. Of Postgres (`PgAppend`) only what both need.
  *
  * Does not own what follows where its answer gets lost (`SessionWriter`), nor events that need no fence (`SessionLog`).
  */
 import * as Arr from "effect/Array"
-import * as Effect from "effect/Effect"
+import type * as Effect from "effect/Effect"
 import type * as SqlClient from "effect/sql/SqlClient"
 import type * as SqlError from "effect/sql/SqlError"
 import type * as SessionStore from "../../services/SessionStore.ts"
 import * as SessionRows from "./SessionRows.ts"
 
 /** What becomes of a session, where `epoch` is still its fence and `before` what is stored of it. */
-interface Head {
+export interface Head {
   readonly session: SessionRows.SessionRow["session"]
   readonly epoch: SessionRows.SessionRow["epoch"]
   readonly before: SessionStore.SessionInfo
@@ -37,59 +36,28 @@ type Statement = readonly [text: string, values: Values]
 
 type Statements = Arr.NonEmptyReadonlyArray<Statement>
 
-/**
- * Runs statements as one transaction that the first one guards: when that changes no row, nothing is written and the
- * result is `false`. An engine may have a faster way than the statements of effect/sql.
- */
+/** Runs statements as one transaction that the first one guards: when that changes no row, nothing is written and it is `false`. */
 type Transact = (statements: Statements) => Effect.Effect<boolean, SqlError.SqlError>
 
-const transactWith = (sql: SqlClient.SqlClient): Transact => ([[guard, values], ...rest]) =>
-  sql.withTransaction(Effect.gen(function*() {
-    const rows = yield* sql.unsafe(`${guard} RETURNING 1`, values)
-    if (rows.length === 0) return false
-    for (const statement of rest) yield* sql.unsafe(...statement)
-    return true
-  }))
-
-export const make = (sql: SqlClient.SqlClient, transact: Transact = transactWith(sql)): Append => {
-  const toStatements = sql.onDialectOrElse({ pg: () => behindFence, orElse: () => throughFence })(sql)
+export const make = (sql: SqlClient.SqlClient, transact: Transact): Append => {
+  const toStatements = throughFence(sql)
   return (head, rows) => transact(toStatements(head, rows))
 }
 
-type ToStatements = (head: Head, rows: Rows) => Statements
-
-/** The row of the session is the fence, and moves with every append. */
-const behindFence = (sql: SqlClient.SqlClient): ToStatements => {
-  const fence = fenceOf(sql)
-  const toInserts = inserts(sql)
-  return (head, rows) => [[fence, fenceValues(head)], ...toInserts(head.session, rows)]
-}
-
 /** Brings the row of a session up to date, with `rowValues` and the session as its parameters. */
-const rowUpdate = (sql: SqlClient.SqlClient) =>
+export const rowUpdate = (sql: SqlClient.SqlClient) =>
   sql`
     UPDATE fiberloop_sessions SET head = ${0}, title = ${""}, turns = ${0}, ended = ${""}, updated_at = ${0}
     WHERE session = ${0}`
 
-/** The text that moves the head of a session where the fence still stands, with `fenceValues` as its parameters. */
-export const fenceOf = (sql: SqlClient.SqlClient): string =>
-  sql`${rowUpdate(sql)} AND epoch = ${0} AND head = ${0}`.compile()[0]
-
-export const fenceValues = ({ before, epoch, next, session }: Head): Values => [
-  ...rowValues(next),
-  session,
-  epoch,
-  before.head
-]
-
-const rowValues = (info: SessionStore.SessionInfo) =>
+export const rowValues = (info: SessionStore.SessionInfo) =>
   [info.head, SessionRows.toTitle(info.title), info.turns, info.end ?? null, info.updatedAt] as const
 
 /** How many events the row of a session may be behind. */
 const rowEvery = 128
 
 /** The events are stored where the row of the session is still as the fence has it; that row follows where it is due. */
-const throughFence = (sql: SqlClient.SqlClient): ToStatements => {
+const throughFence = (sql: SqlClient.SqlClient): (head: Head, rows: Rows) => Statements => {
   const fence = "SELECT session FROM fiberloop_sessions WHERE session = ? AND epoch = ? AND owner IS NOT NULL"
   const toFenced = inserting(insertByKey(fence))
   const toInsert = inserting(insertByKey("SELECT ? AS session"))
