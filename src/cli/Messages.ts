@@ -3,7 +3,7 @@ import type * as RunError from "../run/RunError.ts"
 import { badInput, type Refusal } from "./Refusal.ts"
 import * as Invocation from "./render/Invocation.ts"
 import * as TerminalText from "./render/TerminalText.ts"
-import { duration } from "./render/ToolLine.ts"
+import { duration } from "./render/Time.ts"
 
 type Reason = RunError.RunReason | RunError.RunRefusal | RunError.ProviderReason
 type Words = {

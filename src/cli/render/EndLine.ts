@@ -7,7 +7,7 @@ import * as InProgram from "./InProgram.ts"
 import * as Invocation from "./Invocation.ts"
 import type { Paint } from "./Paint.ts"
 import * as TerminalText from "./TerminalText.ts"
-import { duration } from "./ToolLine.ts"
+import { duration } from "./Time.ts"
 
 const ending = (event: RunEvent.End): string => {
   switch (event._tag) {

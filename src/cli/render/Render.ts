@@ -17,6 +17,7 @@ import * as EndLine from "./EndLine.ts"
 import * as InputLines from "./InputLines.ts"
 import type { Paint } from "./Paint.ts"
 import * as TerminalText from "./TerminalText.ts"
+import { duration } from "./Time.ts"
 import * as ToolLine from "./ToolLine.ts"
 
 export interface Write {
@@ -79,7 +80,7 @@ export const step = (look: Look, state: State, event: RunEvent.RunEvent): Step =
       const [next, writes] = endLine(state)
       const trouble = TerminalText.sentence(Messages.ofAttempt(event.error))
       const why = trouble === state.trouble ? "the same again" : trouble
-      const words = `${why}; trying again in ${ToolLine.duration(event.delay)}`
+      const words = `${why}; trying again in ${duration(event.delay)}`
       return [{ ...next, trouble, waitsFor: "waiting to try again" }, [...writes, err(look.paint.yellow(`↻ ${words}`))]]
     }
     case "ToolStarted":

@@ -2,9 +2,8 @@
 import type * as DurableEvent from "../../run/DurableEvent.ts"
 import type * as RunResult from "../../run/RunResult.ts"
 import type { Paint } from "./Paint.ts"
-import * as RenderSessions from "./RenderSessions.ts"
 import * as TerminalText from "./TerminalText.ts"
-import { duration } from "./ToolLine.ts"
+import { age, duration } from "./Time.ts"
 import * as ToolLine from "./ToolLine.ts"
 import * as ToolResult from "./ToolResult.ts"
 import * as Visible from "./Visible.ts"
@@ -32,7 +31,7 @@ export const nameIn = ({ callId, id, ...approval }: RunResult.Approval, sessionI
 /** `  1.0  refund amount=5  asked 3 min ago` */
 export const question = (approval: RunResult.Approval, now: number, sessionId: string): ReadonlyArray<string> => {
   const { expiresAt, needsResult, params, requestedAt, tool } = approval
-  const asked = `asked ${RenderSessions.age(now - requestedAt)}`
+  const asked = `asked ${age(now - requestedAt)}`
   const expiry = expiresAt === undefined ? "" : `, expires in ${duration(Math.max(0, expiresAt - now))}`
   const [line, ...whole] = call({ callId: nameIn(approval, sessionId), params, tool })
   const needs = needsResult === true ? ", needs a result" : ""

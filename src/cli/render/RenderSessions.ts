@@ -4,6 +4,7 @@ import type * as RunEvent from "../../run/RunEvent.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
 import type { Paint } from "./Paint.ts"
 import * as TerminalText from "./TerminalText.ts"
+import { age } from "./Time.ts"
 
 interface Look {
   readonly paint: Paint
@@ -56,17 +57,3 @@ const colour = ({ end }: SessionStore.SessionInfo, paint: Paint): (text: string)
 /** A line of JSON; `end` is `null` while no run has ended. */
 export const json = (info: SessionStore.SessionInfo): string =>
   `${TerminalText.json(JSON.stringify({ ...info, end: info.end ?? null }))}\n`
-
-const units: ReadonlyArray<readonly [millis: number, words: (n: number) => string]> = [
-  [365 * 86_400_000, (n) => count(n, "year")],
-  [30 * 86_400_000, (n) => count(n, "month")],
-  [86_400_000, (n) => count(n, "day")],
-  [3_600_000, (n) => `${n} h`],
-  [60_000, (n) => `${n} min`]
-]
-
-/** `3 min ago`; clocks differ, so what is to come is now. */
-export const age = (millis: number): string => {
-  const unit = units.find(([least]) => millis >= least)
-  return unit === undefined ? "just now" : `${unit[1](Math.floor(millis / unit[0]))} ago`
-}

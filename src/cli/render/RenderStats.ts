@@ -3,7 +3,7 @@ import { count } from "../../run/Quantity.ts"
 import type * as RunStats from "../../run/RunStats.ts"
 import type { Paint } from "./Paint.ts"
 import * as TerminalText from "./TerminalText.ts"
-import { duration } from "./ToolLine.ts"
+import { duration } from "./Time.ts"
 
 interface Look {
   readonly paint: Paint

@@ -13,9 +13,9 @@ import * as Beginning from "./Beginning.ts"
 import * as EndLine from "./EndLine.ts"
 import type { Paint } from "./Paint.ts"
 import * as TerminalText from "./TerminalText.ts"
+import { duration } from "./Time.ts"
 import * as TimeBar from "./TimeBar.ts"
 import * as TimelineRows from "./TimelineRows.ts"
-import { duration } from "./ToolLine.ts"
 
 export const turnsPerAxis = 20
 

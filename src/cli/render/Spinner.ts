@@ -1,7 +1,7 @@
 /** What a terminal shows while a run waits: one line that is drawn over itself and leaves no trace. */
 import * as Effect from "effect/Effect"
 import * as TerminalText from "./TerminalText.ts"
-import { duration } from "./ToolLine.ts"
+import { duration } from "./Time.ts"
 
 const frames = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"]
 const restart = "\r\u001b[2K"

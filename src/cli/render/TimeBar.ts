@@ -1,6 +1,6 @@
 /** Bars on a time axis, a character a cell. Pure. */
 import type * as Timeline from "../../run/Timeline.ts"
-import { duration } from "./ToolLine.ts"
+import { duration } from "./Time.ts"
 
 /** What stands for what; `first` is the part of a model call until its first part of content. */
 export type Kind = Timeline.Kind | "first"

@@ -7,8 +7,8 @@ import { count } from "../../run/Quantity.ts"
 import type * as Timeline from "../../run/Timeline.ts"
 import * as CompactionLines from "./CompactionLines.ts"
 import * as TerminalText from "./TerminalText.ts"
+import { duration } from "./Time.ts"
 import type * as TimeBar from "./TimeBar.ts"
-import { duration } from "./ToolLine.ts"
 
 export interface Row extends TimeBar.Bar {
   readonly turn: number

@@ -5,6 +5,7 @@ import { count } from "../../run/Quantity.ts"
 import * as ToolOutcome from "../../run/ToolOutcome.ts"
 import type { Paint } from "./Paint.ts"
 import * as TerminalText from "./TerminalText.ts"
+import { duration } from "./Time.ts"
 
 type Settled = DurableEvent.Of<"ToolSettled">
 
@@ -40,16 +41,6 @@ const isGood = ({ outcome, tool }: Settled): boolean => {
   const { result } = outcome
   return typeof result !== "object" || result === null || !("exitCode" in result) || result["exitCode"] === 0
 }
-
-/** `12 ms`, `1.5 s`, `2 min 5 s`, `3 h 12 min` */
-export const duration = (millis: number): string =>
-  millis < 1_000
-    ? `${Math.round(millis)} ms`
-    : millis < 60_000
-    ? `${(millis / 1_000).toFixed(1)} s`
-    : millis < 3_600_000
-    ? `${Math.floor(millis / 60_000)} min ${Math.floor(millis % 60_000 / 1_000)} s`
-    : `${Math.floor(millis / 3_600_000)} h ${Math.floor(millis % 3_600_000 / 60_000)} min`
 
 const summary = ({ originalSize, outcome, tool }: Settled): string => {
   if (outcome._tag !== "Succeeded") return failure(ToolOutcome.toResult(outcome).result)

@@ -249,17 +249,6 @@ describe("a tool call's line", () => {
     assert.strictEqual(ToolLine.call("t", { a: "x".repeat(200) }).length, 72)
   })
 
-  it("has times in the unit that reads best", () => {
-    assert.deepStrictEqual([0, 999, 1_000, 59_940, 60_000, 125_000].map(ToolLine.duration), [
-      "0 ms",
-      "999 ms",
-      "1.0 s",
-      "59.9 s",
-      "1 min 0 s",
-      "2 min 5 s"
-    ])
-  })
-
   it("is coloured where colours are wanted", () => {
     assert.strictEqual(
       ToolLine.settled(Events.settled("t", { _tag: "Succeeded", result: 1 }), {}, Paint.coloured),
