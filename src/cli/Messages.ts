@@ -93,7 +93,7 @@ export const ofReason = (reason: Reason, flags: ReadonlyArray<string> = []): str
 /** What happened to an attempt that is made again. */
 export const ofAttempt = ({ message }: RunError.ProviderReason): string => unadvised(message)
 
-/** What ended a run before it could say so itself. */
+/** The words alone of what ended a run before it could say so itself; `flags` go into commands that they advise. */
 export const ofRun = (error: RunError.RunError, flags: ReadonlyArray<string> = []): string =>
   ofReason(error.reason, flags)
 

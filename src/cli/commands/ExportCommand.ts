@@ -32,7 +32,7 @@ const exportLines = Effect.fnUntraced(function*(
   const { info, store } = yield* KeptSession.find(place, session)
   const eachPage = <R>(write: (text: string) => Effect.Effect<void, Ended | Refusal, R>) =>
     SessionLines.toLines(info.sessionId).pipe(
-      Stream.mapError((error) => badInput(Messages.ofRun(error))),
+      Stream.mapError(Messages.refusal),
       Stream.runForEachArray((lines) => write(lines.map((line) => `${line}\n`).join(""))),
       Effect.provideService(SessionStore.SessionStore, store)
     )

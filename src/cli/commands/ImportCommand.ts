@@ -37,7 +37,7 @@ const importLines = Effect.fnUntraced(function*(
   if (file.trim() === "") return yield* badInput("the file is empty: name one that fiberloop export made")
   if (to !== undefined) {
     const id = InputCheck.id("--to", to, "leave it out for the one that the session had")
-    yield* Effect.mapError(Effect.fromResult(id), (error) => badInput(Messages.ofRun(error)))
+    yield* Effect.mapError(Effect.fromResult(id), Messages.refusal)
   }
   // all is checked before a database is made
   const session = yield* Effect.mapError(
@@ -72,7 +72,7 @@ const importLines = Effect.fnUntraced(function*(
   }).pipe(
     Effect.provide(Database.layer(place)),
     Effect.mapError((error) =>
-      error instanceof Refusal ? error : isTaken(error) ? taken : badInput(Messages.ofRun(error))
+      error instanceof Refusal ? error : isTaken(error) ? taken : Messages.refusal(error)
     )
   )
   // the id alone is for scripts
