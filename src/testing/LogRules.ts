@@ -78,16 +78,11 @@ const isBetweenDrives = (event: RunEvent.Durable, isOpenCall: (callId: string) =
 const makeInputs = (): Rule => {
   let queue: Queue.Queue = []
   return (event, say) => {
-    if (event._tag === "InputQueued") queue = Queue.add(queue, event)
     if (event._tag === "InputReceived" && event.queued !== undefined) {
       if (!queue.some((queued) => isReceived(queued, event))) say(`nothing is queued as ${event.queued}`)
-      queue = Queue.receive(queue, event)
     }
-    if (RunEvent.isEnd(event)) queue = Queue.end(queue, event)
-    if (event._tag === "RunStarted") {
-      for (const { seq } of queue) say(`what was queued as ${seq} is lost`)
-      queue = []
-    }
+    if (event._tag === "RunStarted") { for (const { seq } of queue) say(`what was queued as ${seq} is lost`) }
+    queue = Queue.evolve(queue, event)
   }
 }
 

@@ -71,9 +71,7 @@ const importLines = Effect.fnUntraced(function*(
     return { allowed, answered, info, isForeign, flags: yield* SessionModel.flagsOf({ store, info }) }
   }).pipe(
     Effect.provide(Database.layer(place)),
-    Effect.mapError((error) =>
-      error instanceof Refusal ? error : isTaken(error) ? taken : Messages.refusal(error)
-    )
+    Effect.mapError((error) => error instanceof Refusal ? error : isTaken(error) ? taken : Messages.refusal(error))
   )
   // the id alone is for scripts
   yield* Print.print(place.json ? RenderSessions.json(info) : `${TerminalText.line(info.sessionId)}\n`)

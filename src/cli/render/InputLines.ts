@@ -1,7 +1,6 @@
 /** What was said to a run while it went: how it looks, delivered or not. Pure. */
 import type * as Message from "../../run/Message.ts"
-import * as RunEvent from "../../run/RunEvent.ts"
-import * as Queue from "../../run/state/Queue.ts"
+import type * as Queue from "../../run/state/Queue.ts"
 import * as TerminalText from "./TerminalText.ts"
 import * as ToolResult from "./ToolResult.ts"
 
@@ -13,14 +12,6 @@ export const lines = (messages: ReadonlyArray<Message.UserMessage>): ReadonlyArr
 
 export const file = ({ fileName, mediaType }: Message.FilePart): string =>
   `[${fileName === undefined ? "" : `${TerminalText.line(fileName)}, `}${TerminalText.line(mediaType)}]`
-
-/** What still waits behind an event. */
-export const queueAfter = (queue: Queue.Queue, event: RunEvent.Durable): Queue.Queue => {
-  if (event._tag === "RunStarted") return []
-  if (event._tag === "InputQueued") return Queue.add(queue, event)
-  if (event._tag === "InputReceived") return Queue.receive(queue, event)
-  return RunEvent.isEnd(event) ? Queue.end(queue, event) : queue
-}
 
 /** Of inputs that an end gives up, and of those that wait while there is none. */
 export const undelivered = (queue: Queue.Queue, isOver: boolean): ReadonlyArray<string> =>

@@ -11,6 +11,7 @@ import { count } from "../../run/Quantity.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import * as RunResult from "../../run/RunResult.ts"
 import { callId } from "../../run/state/OpenCall.ts"
+import * as Queue from "../../run/state/Queue.ts"
 import * as SessionModel from "../model/SessionModel.ts"
 import * as SessionAgent from "../SessionAgent.ts"
 import * as Beginning from "./Beginning.ts"
@@ -28,7 +29,7 @@ export { initial, type Look, type State } from "./LogState.ts"
 
 export const step = (look: Look, state: State, event: RunEvent.Durable): Step => {
   const [next, text] = show(look, state, event)
-  return [{ ...next, queue: InputLines.queueAfter(state.queue, event) }, text]
+  return [{ ...next, queue: Queue.evolve(state.queue, event) }, text]
 }
 
 const show = (look: Look, state: State, event: RunEvent.Durable): Step => {
@@ -182,7 +183,7 @@ const compacted = (look: Look, state: State, event: DurableEvent.Of<"ContextComp
 
 const endRun = (look: Look, state: State, event: RunEvent.End): Step => {
   const { paint } = look
-  const lost = InputLines.queueAfter(state.queue, event).length === 0 ? InputLines.undelivered(state.queue, true) : []
+  const lost = Queue.evolve(state.queue, event).length === 0 ? InputLines.undelivered(state.queue, true) : []
   const explained = TerminalText.sentence(RunResult.outcome(event))
   const left = event.leftBehind === undefined
     ? []

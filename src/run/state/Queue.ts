@@ -4,7 +4,7 @@
  * Does not own when something is said to the model; that is `RunDecision` and the loop.
  */
 import type * as DurableEvent from "../DurableEvent.ts"
-import type * as RunEvent from "../RunEvent.ts"
+import * as RunEvent from "../RunEvent.ts"
 
 /** An accepted input, by the `seq` that it was accepted with. */
 export interface Queued extends Pick<DurableEvent.Of<"InputQueued">, "seq" | "kind" | "messages"> {
@@ -28,6 +28,22 @@ export const finishTurn = (queue: Queue, { decision }: DurableEvent.Of<"TurnFini
   if (queue.length === 0 || decision._tag !== "Continue" || decision.reason !== "followUp") return queue
   const oldest = queue.find(({ isDue }) => !isDue)
   return oldest === undefined ? queue : queue.map((queued) => queued === oldest ? { ...queued, isDue: true } : queued)
+}
+
+/** What still waits behind any event of a session; of a run, `RunState` has the same. */
+export const evolve = (queue: Queue, event: RunEvent.Durable): Queue => {
+  switch (event._tag) {
+    case "RunStarted":
+      return []
+    case "InputQueued":
+      return add(queue, event)
+    case "InputReceived":
+      return receive(queue, event)
+    case "TurnFinished":
+      return finishTurn(queue, event)
+    default:
+      return RunEvent.isEnd(event) ? end(queue, event) : queue
+  }
 }
 
 /**

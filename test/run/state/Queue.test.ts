@@ -1,0 +1,39 @@
+import { assert, it } from "@effect/vitest"
+import * as Message from "../../../src/run/Message.ts"
+import type * as RunEvent from "../../../src/run/RunEvent.ts"
+import * as RunState from "../../../src/run/RunState.ts"
+import * as Queue from "../../../src/run/state/Queue.ts"
+import * as Drafts from "../../support/Drafts.ts"
+
+const said = (kind: "steer" | "followUp", text: string): RunEvent.Draft => ({
+  _tag: "InputQueued",
+  kind,
+  messages: [Message.user(text)]
+})
+
+it("holds behind every event of a session what the run's state holds", () => {
+  const log = Drafts.log(
+    Drafts.started("a"),
+    Drafts.turnStarted(1),
+    said("followUp", "and then"),
+    said("steer", "stop"),
+    { ...Drafts.input("stop"), kind: "steer", queued: 4 } as RunEvent.Draft,
+    { ...Drafts.turnFinished(1), decision: { _tag: "Continue", reason: "followUp" } },
+    { ...Drafts.aborted, reason: "crashed" },
+    Drafts.resumed(2),
+    said("steer", "go on"),
+    Drafts.aborted,
+    said("steer", "too late"),
+    { ...Drafts.started("b"), runId: "run-2" }
+  )
+  let queue: Queue.Queue = []
+  let state = RunState.empty
+  const held: Array<number> = []
+  for (const event of log) {
+    queue = Queue.evolve(queue, event)
+    state = RunState.evolve(state, event)
+    assert.deepStrictEqual(queue, state.queued, `behind ${event._tag} at ${event.seq}`)
+    held.push(queue.length)
+  }
+  assert.deepStrictEqual(held, [0, 0, 1, 2, 1, 1, 1, 1, 2, 0, 1, 0])
+})
