@@ -7,12 +7,12 @@ import * as AiError from "effect/ai/AiError"
 import * as Duration from "effect/Duration"
 import * as RunError from "../run/RunError.ts"
 import * as AdapterErrors from "./provider/AdapterErrors.ts"
-import * as Advice from "./provider/Advice.ts"
 import * as Json from "./provider/Json.ts"
 import * as Masked from "./provider/Masked.ts"
 import * as NetworkErrors from "./provider/NetworkErrors.ts"
 import * as ProviderError from "./provider/ProviderError.ts"
 import * as RetryAfter from "./provider/RetryAfter.ts"
+import * as Sentence from "./provider/Sentence.ts"
 
 type Retryable = RunError.ProviderReason["_tag"]
 type Refusal = RunError.ProviderRefusal["_tag"]
@@ -66,25 +66,21 @@ export const fromAnswer = (answer: Answer, now?: number): RunError.ModelError =>
   const kind = ProviderError.kind(error, status)
   const delay = RetryAfter.fromHeaders(answer.headers ?? {}, now)
   const retryAfter = delay === undefined ? error.retryDelay : Duration.toMillis(delay)
-  const said = status !== undefined
-    ? ` answered HTTP ${status}`
-    : kind === "network"
-    ? ` could not be reached, or broke off (${answer.code})`
-    : " answered with an error"
-  const words = kind === "network" || error.message === undefined ? "" : `: ${cut(error.message)}`
-  const advice = Advice.of(kind, {
+  const isBroken = kind === "network"
+  const message = Sentence.of(kind, {
+    host: answer.host ?? "the provider",
+    how: isBroken && status === undefined ? `could not be reached, or broke off (${answer.code})` : undefined,
+    message: isBroken ? undefined : error.message,
     status,
     retryAfter: retryAfter === undefined ? undefined : Duration.millis(retryAfter),
     key: answer.key ?? "the API key"
   })
   return fromKind[kind]({
-    message: `${answer.host ?? "the provider"}${said}${words} (${advice})`,
+    message,
     ...(status === undefined ? {} : { status }),
     ...(retryAfter === undefined ? {} : { retryAfter })
   })
 }
-
-const cut = (text: string): string => Array.from(text.trim()).slice(0, 500).join("")
 
 /** An error of effect/ai. Its message is kept as it is: adapters keep secrets and prompts out of theirs. */
 export const fromAiError = (error: AiError.AiError): RunError.ModelError => {
@@ -133,7 +129,7 @@ export const fromPart = (error: unknown): RunError.ModelError => {
     : Json.of(error)
   const read = ProviderError.read(payload)
   const status = read.status ?? Json.number(Json.object(payload)?.status)
-  const words = cut(read.message ?? "no reason given")
+  const words = Sentence.cut(read.message ?? "no reason given")
   // an error without a name is told by its words
   const isNamed = read.code !== undefined || read.type !== undefined || read.names !== undefined
   return fromKind[ProviderError.kind(isNamed ? read : { ...read, code: words }, status)]({

@@ -313,7 +313,7 @@ describe("an answer", () => {
   it("names the host, what was said and what to check, on one line, without a key", () => {
     const body = "{\"error\":{\"message\":\"No access with key gsk_abcdefgh12345678.\",\"code\":\"invalid_api_key\"}}"
     const { message } = ModelErrors.fromAnswer({ status: 401, body, host: "api.groq.com", key: "GROQ_API_KEY" })
-    assert.strictEqual(message, "api.groq.com answered HTTP 401: No access with key <redacted>. (check GROQ_API_KEY)")
+    assert.strictEqual(message, "api.groq.com answered HTTP 401: No access with key <redacted> (check GROQ_API_KEY)")
   })
 
   it("that never came is told by the code of its connection", () => {

@@ -7,15 +7,13 @@
  */
 import * as AiError from "effect/ai/AiError"
 import * as Duration from "effect/Duration"
-import * as Advice from "./Advice.ts"
 import * as Json from "./Json.ts"
 import type { Origin } from "./Origin.ts"
 import * as ProviderError from "./ProviderError.ts"
+import * as Sentence from "./Sentence.ts"
 
 /** `InvalidRequestError.constraint` of a conversation that is longer than the model can read. */
 const contextLengthExceeded = "context_length_exceeded"
-
-const longestMessage = 500
 
 const modules: Record<Origin["module"], true> = { LanguageModelOpenAi: true, LanguageModelAiSdk: true }
 
@@ -49,10 +47,7 @@ export const description = (error: AiError.AiError): string | undefined =>
   "description" in error.reason ? error.reason.description : Json.text(added(error)?.description)
 
 /** A text from elsewhere as a message may repeat it: without the key, 500 characters at most. */
-export const clean = (origin: Origin, text: string): string => {
-  const safe = origin.redact(text)
-  return safe.length > longestMessage ? `${safe.slice(0, longestMessage).toWellFormed()}...` : safe
-}
+export const clean = (origin: Origin, text: string): string => Sentence.cut(origin.redact(text))
 
 export const truncated = (origin: Origin): AiError.AiError =>
   make(
@@ -124,11 +119,8 @@ export const fromProvider = (
   const retryAfter = answer?.retryAfter
     ?? (error.retryDelay === undefined ? undefined : Duration.millis(error.retryDelay))
   const kind = ProviderError.kind(error, status)
-  const said = error.message === undefined
-    ? ""
-    : `: ${clean(origin, error.message.trimEnd().replace(/(?<!\.)\.$/, ""))}`
-  const description = `${origin.host} answered ${status === undefined ? "with an error" : `HTTP ${status}`}${said} `
-    + `(${Advice.of(kind, { status, retryAfter, key: origin.key })})`
+  const { host, key } = origin
+  const description = Sentence.of(kind, { host, key, status, retryAfter, message: error.message }, origin.redact)
   const told: Json.JsonObject = {}
   for (const field of ["message", "code", "type", "param"] as const) {
     if (error[field] !== undefined) told[field] = clean(origin, error[field])

@@ -2,7 +2,7 @@
 import * as Duration from "effect/Duration"
 import type * as ProviderErrorKind from "./ProviderErrorKind.ts"
 
-interface Circumstances {
+export interface Circumstances {
   readonly status?: number | undefined
   readonly retryAfter?: Duration.Duration | undefined
   /** where the key is set */
