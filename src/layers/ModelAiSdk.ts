@@ -5,12 +5,10 @@ import type * as Model from "../services/Model.ts"
 import * as LanguageModelAiSdk from "./LanguageModelAiSdk.ts"
 import * as ModelLanguageModel from "./ModelLanguageModel.ts"
 
-export interface Options extends LanguageModelAiSdk.Options {
+export interface Options
+  extends LanguageModelAiSdk.Options, Pick<ModelLanguageModel.Options, "contextWindow" | "maxOutput">
+{
   readonly model: LanguageModelV4
-  /** tokens */
-  readonly contextWindow?: number | undefined
-  /** tokens */
-  readonly maxOutput?: number | undefined
 }
 
 /** Named as the SDK names it: provider "anthropic.messages", say, and the model's id. */
