@@ -41,7 +41,7 @@ const preset = ({ call, compactThreshold, maxRetries, maxTurns }: Numbers) =>
 
 type Services = ToolExecutor.ToolExecutor | ContextManager.ContextManager | Runs.Runs
 
-/** 5 turns, compaction at more than 10 messages, 2 retries, 10 seconds a model call. */
+/** For trying things out: what goes wrong stops soon. */
 export const development: Layer.Layer<Services> = preset({
   maxTurns: 5,
   compactThreshold: 10,
@@ -49,7 +49,7 @@ export const development: Layer.Layer<Services> = preset({
   call: "10 seconds"
 })
 
-/** 20 turns, compaction at more than 50 messages, 3 retries, 30 seconds a model call. */
+/** For a product: what waits on a model is told of within half a minute. */
 export const production: Layer.Layer<Services> = preset({
   maxTurns: 20,
   compactThreshold: 50,
