@@ -16,8 +16,7 @@ const escape = (char: string): string => {
 export const lines = (text: string): string => text.replace(/\r\n/g, "\n").replace(unsafe, escape)
 
 /** On one line. */
-export const line = (text: string): string =>
-  lines(text.replaceAll("\r\n", "\n")).replaceAll("\n", "\\n").replaceAll("\t", "\\t")
+export const line = (text: string): string => lines(text).replaceAll("\n", "\\n").replaceAll("\t", "\\t")
 
 /** A sentence on one line: line breaks become blanks. */
 export const sentence = (text: string): string => lines(text.replace(/\s+/g, " ").trim())
