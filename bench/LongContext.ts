@@ -10,7 +10,7 @@ import { Tool, Toolkit } from "effect/ai"
 import { fileURLToPath } from "node:url"
 import { parseArgs } from "node:util"
 import { Agent, ContextSummary, Fiberloop, Model, SessionStore, SessionStoreSqlite } from "../src/index.ts"
-import * as Curves from "./Curves.ts"
+import * as Curves from "./harness/Curves.ts"
 
 const { values } = parseArgs({
   options: {

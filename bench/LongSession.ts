@@ -17,6 +17,7 @@ import {
   SessionStore,
   SessionStoreSqlite
 } from "../src/index.ts"
+import { median } from "./harness/Statistics.ts"
 
 const { values } = parseArgs({
   options: {
@@ -108,8 +109,6 @@ const send = (sessionId: string, context: typeof ContextWindow.layer) =>
       return { millis: requested - started, messages }
     }).pipe(Effect.provide(Layer.mergeAll(answering, Layer.provideMerge(context, Fiberloop.layer))))
   })
-
-const median = (times: ReadonlyArray<number>) => [...times].sort((a, b) => a - b)[Math.floor(times.length / 2)] ?? NaN
 
 const program = Effect.gen(function*() {
   const folder = yield* (yield* FileSystem.FileSystem).makeTempDirectoryScoped()

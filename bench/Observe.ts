@@ -1,7 +1,7 @@
 /**
  * Times what it costs to observe runs, per turn, beside runs that nobody observes: spans and metrics exported by OTLP to a
  * server in a process of its own, debug lines, observers.
- * `node --disable-warning=ExperimentalWarning bench/Observe.ts --rounds 15`.
+ * `npm run bench:observe -- --rounds 15`.
  *
  * Each turn has 20 deltas and a call. Numbers are medians of interleaved rounds, of processor time, which other processes
  * disturb less; trust the ratios, not the times.
@@ -14,6 +14,7 @@ import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { parseArgs } from "node:util"
 import { Agent, Fiberloop, Model, type Observer, Observers, SessionStoreMemory } from "../src/index.ts"
+import { median } from "./harness/Statistics.ts"
 
 const { values } = parseArgs({
   options: {
@@ -107,8 +108,6 @@ const all: Record<string, Effect.Effect<number>> = {
 }
 
 const contenders = Object.fromEntries(Object.entries(all).filter(([name]) => name.includes(values.only ?? "")))
-
-const median = (times: ReadonlyArray<number>) => times.toSorted((a, b) => a - b)[Math.floor(times.length / 2)] ?? NaN
 
 await Effect.runPromise(Effect.gen(function*() {
   const times = new Map(Object.keys(contenders).map((name): [string, Array<number>] => [name, []]))

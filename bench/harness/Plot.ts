@@ -55,7 +55,8 @@ const decades = (values: ReadonlyArray<number>): readonly [least: number, most: 
   Math.ceil(Math.log10(Math.max(...values)))
 ]
 
-const escape = (text: string) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;")
+/** A text between the tags of an SVG. */
+export const escape = (text: string) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;")
 
 /** Labels from top to bottom, none nearer to the next than a line of text. */
 const apart = (heights: ReadonlyArray<number>): ReadonlyArray<number> => {

@@ -1,4 +1,5 @@
 /** Curves as an SVG: one panel a curve, all over the same x axis. Does not own what is measured. */
+import { escape } from "./Plot.ts"
 
 export interface Curve {
   readonly title: string
@@ -20,7 +21,7 @@ export const svg = (title: string, x: string, curves: ReadonlyArray<Curve>): str
     width + left + 20
   } ${total}" font-family="sans-serif" ` +
     `font-size="12"><rect width="100%" height="100%" fill="white"/><text x="${left}" y="24" font-size="16">${
-      escaped(title)
+      escape(title)
     }</text>${panels.join("")}</svg>\n`
 }
 
@@ -34,9 +35,9 @@ const panel = ({ points, title, unit }: Curve, x: string): string => {
     `<line x1="${left}" x2="${left + width}" y1="${yOf(y)}" y2="${yOf(y)}" stroke="#ddd"/>` +
     `<text x="${left - 6}" y="${yOf(y)}" text-anchor="end" dominant-baseline="middle">${y}</text>`
   )
-  return `<text x="${left}" y="16">${escaped(title)}, ${escaped(unit)}</text>${ticks.join("")}` +
+  return `<text x="${left}" y="16">${escape(title)}, ${escape(unit)}</text>${ticks.join("")}` +
     `<polyline points="${line}" fill="none" stroke="#2563eb" stroke-width="1.5"/>` +
-    `<text x="${left + width}" y="${top + height + 16}" text-anchor="end">${escaped(x)} ${right}</text>`
+    `<text x="${left + width}" y="${top + height + 16}" text-anchor="end">${escape(x)} ${right}</text>`
 }
 
 /** The next number of 1, 2 or 5 times a power of ten. */
@@ -44,5 +45,3 @@ const nice = (value: number): number => {
   const power = 10 ** Math.floor(Math.log10(Math.max(value, 1e-9)))
   return [1, 2, 5, 10].map((by) => by * power).find((most) => most >= value) ?? value
 }
-
-const escaped = (text: string): string => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;")
