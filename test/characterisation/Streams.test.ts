@@ -16,8 +16,8 @@ import * as Fiber from "effect/Fiber"
 import * as Ref from "effect/Ref"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
-import * as Tracer from "effect/Tracer"
 import * as Scripted from "../support/ScriptedLanguageModel.ts"
+import * as Traces from "../support/Traces.ts"
 
 const Work = Tool.make("work", { parameters: Schema.Struct({ n: Schema.Finite }), success: Schema.Finite })
 const kit = Toolkit.make(Work)
@@ -137,14 +137,7 @@ describe("a chat that is interrupted while a tool runs", () => {
 describe("the arguments of a call", () => {
   it.effect("stand in clear in the caller's span (layers/ToolExecutorToolkit puts a span between)", () =>
     Effect.gen(function*() {
-      const spans: Array<Tracer.Span> = []
-      const tracer = Tracer.make({
-        span(options) {
-          const span = new Tracer.NativeSpan(options)
-          spans.push(span)
-          return span
-        }
-      })
+      const { spans, tracer } = Traces.make()
       yield* play([call(4711, "a"), Scripted.finish("tool-calls")]).pipe(
         Effect.withSpan("caller"),
         Effect.withTracer(tracer)

@@ -2,7 +2,7 @@
 import { createAnthropic } from "@ai-sdk/anthropic"
 import { APICallError, type LanguageModelV4, LoadAPIKeyError } from "@ai-sdk/provider"
 import { assert, describe, it } from "@effect/vitest"
-import { Duration, Effect, Layer, Logger, References, Tracer } from "effect"
+import { Duration, Effect, Layer, Logger, References } from "effect"
 import { type AiError, Prompt, Toolkit } from "effect/ai"
 import { TestClock } from "effect/testing"
 import { inspect } from "node:util"
@@ -10,6 +10,7 @@ import * as LanguageModelAiSdk from "../../src/layers/LanguageModelAiSdk.ts"
 import * as ModelErrors from "../../src/layers/ModelErrors.ts"
 import * as Sdk from "../support/AiSdkServers.ts"
 import * as OpenAi from "../support/OpenAiServer.ts"
+import * as Traces from "../support/Traces.ts"
 
 const { apiError, begin, named, says } = Sdk
 
@@ -270,13 +271,7 @@ describe("where there is no answer", () => {
 it.live("no secret is in an error, a log or a span", () =>
   Effect.gen(function*() {
     const told: Array<unknown> = []
-    const native = Tracer.make({
-      span(options) {
-        const span = new Tracer.NativeSpan(options)
-        told.push(span)
-        return span
-      }
-    })
+    const { spans, tracer } = Traces.make()
     const token = "sk-header-0123456789"
     const header = `Bearer ${token}`
     const echo = `key ${Sdk.key}, header ${header}, asked: the launch code`
@@ -291,10 +286,10 @@ it.live("no secret is in an error, a log or a span", () =>
     ) {
       const { error } = yield* Sdk.answer(Sdk.anthropic, reply, { prompt: "the launch code" }, {
         settings: { headers: { "x-own-auth": header } }
-      }).pipe(Effect.provideService(Tracer.Tracer, native))
+      }).pipe(Effect.withTracer(tracer))
       told.push(error, ModelErrors.fromAiError(error!))
     }
-    const text = inspect(told, { depth: 12 })
+    const text = inspect([...told, ...spans], { depth: 12 })
     for (const secret of [Sdk.key, token, "launch code"]) assert.notInclude(text, secret)
   }).pipe(
     Effect.provide(Layer.merge(Logger.layer([]), Layer.succeed(References.MinimumLogLevel, "All")))

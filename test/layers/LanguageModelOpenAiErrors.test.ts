@@ -1,7 +1,7 @@
 /** What goes wrong: statuses, errors inside a stream, bodies that are no stream, networks; and that no secret gets out. */
 import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
 import { assert, describe, it } from "@effect/vitest"
-import { Cause, Deferred, Duration, Effect, Exit, Layer, Logger, Redacted, Tracer } from "effect"
+import { Cause, Deferred, Duration, Effect, Exit, Layer, Logger, Redacted } from "effect"
 import type { AiError } from "effect/ai"
 import { HttpClient } from "effect/http"
 import { TestClock } from "effect/testing"
@@ -9,6 +9,7 @@ import * as Net from "node:net"
 import { inspect } from "node:util"
 import * as LanguageModelOpenAi from "../../src/layers/LanguageModelOpenAi.ts"
 import * as OpenAi from "../support/OpenAiServer.ts"
+import * as Traces from "../support/Traces.ts"
 
 type Tag = AiError.AiErrorReason["_tag"]
 const hello = OpenAi.data(OpenAi.delta({ content: "Hello" }))
@@ -410,7 +411,7 @@ describe("secrets", () => {
   it.effect("neither key nor prompt is in an error, a log or a span, even when the provider repeats the key", () =>
     Effect.gen(function*() {
       const lines: Array<unknown> = []
-      const spans: Array<Tracer.NativeSpan> = []
+      const { spans, tracer } = Traces.make()
       const server = yield* OpenAi.make(
         OpenAi.status(401, { error: { message: `Incorrect API key provided: ${secret}`, code: `no:${secret}` } }),
         OpenAi.events(OpenAi.data({ error: { message: `key ${secret}` } })),
@@ -435,13 +436,7 @@ describe("secrets", () => {
         Effect.provide(Logger.layer([Logger.make((options) => {
           lines.push(Logger.formatJson.log(options), inspect(options.message, { depth: 20 }))
         })])),
-        Effect.withTracer(Tracer.make({
-          span: (options) => {
-            const span = new Tracer.NativeSpan(options)
-            spans.push(span)
-            return span
-          }
-        }))
+        Effect.withTracer(tracer)
       )
       lines.push(...spans.map((span) => inspect([span.name, span.attributes, span.events], { depth: 10 })))
       lines.push(inspect(yield* Layer.build(model), { depth: 20 }), inspect(OpenAi.key))

@@ -12,7 +12,6 @@ import * as Logger from "effect/Logger"
 import * as Redacted from "effect/Redacted"
 import * as References from "effect/References"
 import * as Stream from "effect/Stream"
-import * as Tracer from "effect/Tracer"
 import { inspect } from "node:util"
 import * as LanguageModelOpenAi from "../../src/layers/LanguageModelOpenAi.ts"
 import * as ModelAiSdk from "../../src/layers/ModelAiSdk.ts"
@@ -23,6 +22,7 @@ import * as RetryPolicy from "../../src/services/RetryPolicy.ts"
 import * as Sdk from "../support/AiSdkServers.ts"
 import * as OpenAi from "../support/OpenAiServer.ts"
 import * as TestAgent from "../support/TestAgent.ts"
+import * as Traces from "../support/Traces.ts"
 
 /** Shaped like no key: nothing but where they were put tells that they are secret. */
 const secrets = {
@@ -118,7 +118,7 @@ const bridge: Way = {
 const observed = Effect.fnUntraced(function*({ calls, model }: Way, reply: OpenAi.Reply) {
   const server = yield* OpenAi.make(calls, reply)
   const lines: Array<string> = []
-  const spans: Array<Tracer.NativeSpan> = []
+  const { spans, tracer } = Traces.make()
   const events: Array<RunEvent.RunEvent> = []
   const exit = yield* Effect.gen(function*() {
     const { agent } = yield* TestAgent.make([], {
@@ -136,13 +136,7 @@ const observed = Effect.fnUntraced(function*({ calls, model }: Way, reply: OpenA
       lines.push(Logger.formatJson.log(options), inspect(options.message, { depth: 20 }))
     })])),
     Effect.provideService(References.MinimumLogLevel, "Trace"),
-    Effect.withTracer(Tracer.make({
-      span: (options) => {
-        const span = new Tracer.NativeSpan(options)
-        spans.push(span)
-        return span
-      }
-    }))
+    Effect.withTracer(tracer)
   )
   assert.isTrue(Exit.isFailure(exit))
   if (Exit.isFailure(exit)) lines.push(inspect(exit, { depth: 20 }), JSON.stringify(exit), Cause.pretty(exit.cause))

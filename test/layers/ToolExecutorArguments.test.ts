@@ -12,6 +12,7 @@ import * as ToolExecutorToolkit from "../../src/layers/ToolExecutorToolkit.ts"
 import { NeedsResult } from "../../src/services/NeedsResult.ts"
 import type * as ToolExecutor from "../../src/services/ToolExecutor.ts"
 import * as ToolRun from "../support/ToolRun.ts"
+import * as Traces from "../support/Traces.ts"
 
 class Suffix extends Context.Service<Suffix, string>()("test/Suffix") {}
 
@@ -37,14 +38,7 @@ describe.each(ToolRun.ways)("handlers that are %s", (way) => {
 
     it.effect("and results are in no span, whose nesting is right", () =>
       Effect.gen(function*() {
-        const spans: Array<Tracer.NativeSpan> = []
-        const tracer = Tracer.make({
-          span: (options) => {
-            const span = new Tracer.NativeSpan(options)
-            spans.push(span)
-            return span
-          }
-        })
+        const { spans, tracer } = Traces.make()
         yield* execute("plain", {
           plain: () => Effect.succeed("secret result").pipe(Effect.withSpan("inside"))
         }, { params: { n: 424242 } }).pipe(Effect.withSpan("outside"), Effect.provideService(Tracer.Tracer, tracer))

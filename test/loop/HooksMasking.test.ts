@@ -5,7 +5,6 @@ import * as Logger from "effect/Logger"
 import * as References from "effect/References"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
-import * as Tracer from "effect/Tracer"
 import type * as RunEvent from "../../src/run/RunEvent.ts"
 import type * as ToolOutcome from "../../src/run/ToolOutcome.ts"
 import type { Hook } from "../../src/services/Hooks.ts"
@@ -15,6 +14,7 @@ import * as BrokenHooks from "../support/BrokenHooks.ts"
 import * as DeadRun from "../support/DeadRun.ts"
 import * as RunLog from "../support/RunLog.ts"
 import * as TestAgent from "../support/TestAgent.ts"
+import * as Traces from "../support/Traces.ts"
 
 const secret = "4111-1111"
 const go = { sessionId: "s", runId: "r", input: "go" }
@@ -28,23 +28,14 @@ const masker: Hook = {
 /** Everything that anyone can see of a run, as text, but for what its hooks were shown. */
 const play = Effect.fnUntraced(function*(hooks: ReadonlyArray<Hook>, tool: TestAgent.Handler) {
   const logs: Array<string> = []
-  const spans: Array<Tracer.NativeSpan> = []
+  const { spans, tracer } = Traces.make()
   const made = yield* TestAgent.make([TestAgent.work(1), ScriptedModel.text("ok")], { agent: { hooks }, tool })
   const events: Array<RunEvent.RunEvent> = []
   yield* made.agent.stream(go).pipe(
     Stream.runForEach((event) => Effect.sync(() => events.push(event))),
     Effect.exit,
     Effect.withSpan("app"),
-    Effect.provideService(
-      Tracer.Tracer,
-      Tracer.make({
-        span: (options) => {
-          const span = new Tracer.NativeSpan(options)
-          spans.push(span)
-          return span
-        }
-      })
-    ),
+    Effect.withTracer(tracer),
     Effect.provide(Logger.layer([Logger.make((options) => void logs.push(Logger.formatJson.log(options)))])),
     Effect.provideService(References.MinimumLogLevel, "Trace")
   )

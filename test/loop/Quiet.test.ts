@@ -22,21 +22,15 @@ import * as BrokenHooks from "../support/BrokenHooks.ts"
 import * as Overloaded from "../support/Overloaded.ts"
 import * as Scripted from "../support/ScriptedLanguageModel.ts"
 import * as TestAgent from "../support/TestAgent.ts"
+import * as Traces from "../support/Traces.ts"
 
 const secrets = ["PROMPT-1", "INSTRUCTIONS-2", "ANSWER-3", "424242", "RESULT-5", "FAILURE-6", "DATA-7"]
 
 describe("secrets", () => {
   it.effect("are in no span and no log of a run: prompts, instructions, answers, arguments, results, data", () =>
     Effect.gen(function*() {
-      const spans: Array<Tracer.NativeSpan> = []
+      const { spans, tracer } = Traces.make()
       const logs: Array<string> = []
-      const tracer = Tracer.make({
-        span: (options) => {
-          const span = new Tracer.NativeSpan(options)
-          spans.push(span)
-          return span
-        }
-      })
       const logger = Logger.make((options) => {
         logs.push(Logger.formatJson.log(options))
       })
