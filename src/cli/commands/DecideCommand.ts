@@ -43,64 +43,104 @@ export interface Options {
   readonly result: string | undefined
 }
 
+/** What is said to the question, as far as it was typed. */
+interface Said {
+  readonly by: string
+  readonly reason?: string
+  readonly params?: Json
+  readonly result?: Json
+}
+
+/** The question that an answer is for. */
+interface Asked {
+  /** where it is asked: in the session that was named, or below it */
+  readonly sessionId: string
+  readonly approvalId: string
+  /** undefined where it does not wait */
+  readonly waiting: RunResult.Approval | undefined
+}
+
 const decide = Effect.fnUntraced(function*(
   options: Options
 ): Effect.fn.Return<void, Ended | Refusal, Output | Scope.Scope> {
-  const { approval, approved, by = "command", place, reason } = options
-  const { stderr } = yield* Output
-  const params = yield* json(options.params, notParams)
-  const result = yield* json(options.result, notResult)
+  const { approved, place } = options
+  const said = yield* saidIn(options)
   const kept = yield* KeptSession.find(place, options.session)
   const { sessionId } = kept.info
   const agent = yield* agentOf(place, kept.store)
   const refused = Effect.mapError(refusal(sessionId))
-  const waiting = yield* refused(agent.approvals(sessionId))
-  // what is asked below the session goes by its whole id
-  const known = waiting.find((one) => {
-    const isOwn = one.sessionId === sessionId && approval === one.callId
-    return approval === undefined || approval === one.id || isOwn
-  })
-  if (approval === undefined && waiting.length > 1) return yield* several(options, sessionId, waiting)
-  if (approval === undefined && known === undefined) {
-    return yield* badInput(`session ${JSON.stringify(sessionId)} has no call that waits for an approval`)
-  }
-  const asks = known === undefined
-    ? undefined
-    : yield* Effect.mapError(kept.store.info(known.sessionId), Messages.refusal)
-  const owner = yield* SessionAgent.foreign({ ...kept, info: asks ?? kept.info })
-  if (owner !== undefined && params !== undefined) {
-    return yield* unknownTools(owner, "params", "edit the arguments")
-  }
-  if (owner !== undefined && result !== undefined) return yield* unknownTools(owner, "result", "give the result")
-  const approvalId = known?.id ?? (yield* whole(kept, approval!))
-  const said = {
+  const asked = yield* find(options, kept, yield* refused(agent.approvals(sessionId)))
+  yield* check(kept, asked, said)
+  yield* refused(agent.decide({ sessionId: asked.sessionId, approvalId: asked.approvalId, approved, ...said }))
+  yield* tell(options, asked, said)
+  yield* tellWhatFollows(place, kept)
+})
+
+const saidIn = Effect.fnUntraced(function*(
+  { by = "command", params: typedParams, reason, result: typedResult }: Options
+): Effect.fn.Return<Said, Refusal> {
+  const params = yield* json(typedParams, notParams)
+  const result = yield* json(typedResult, notResult)
+  return {
     by,
     ...(reason === undefined ? {} : { reason }),
     ...(params === undefined ? {} : { params }),
     ...(result === undefined ? {} : { result })
   }
-  yield* refused(agent.decide({ sessionId: known?.sessionId ?? sessionId, approvalId, approved, ...said }))
+})
 
-  const outer = yield* SessionAgent.outermost(kept)
-  const { sessionId: goesOn } = outer.info
-  const isOwn = (yield* SessionAgent.foreign(outer)) === undefined
-  const resume = Invocation.of("resume", [goesOn], [...place.flags, ...(yield* SessionModel.flagsOf(outer))])
-  const inProgram = `Go on with it in its program: ${InProgram.resume(goesOn)}`
-  if (place.json) {
-    const line = JSON.stringify({
-      sessionId: known?.sessionId ?? sessionId,
-      approvalId,
-      tool: known?.tool,
-      approved,
-      ...said
-    })
-    yield* Print.print(`${TerminalText.json(line)}\n`)
-  } else {
-    const call = known === undefined ? TerminalText.line(approvalId) : ToolLine.call(known.tool, params ?? known.params)
-    const word = OpenCall.wordOf({ approved, ...said })
-    yield* Print.print(`${approved ? "✓" : "✗"} ${word}: ${call}\n`)
+/** The question that was named, or the only one that waits. */
+const find = Effect.fnUntraced(function*(
+  options: Options,
+  kept: KeptSession.Kept,
+  all: ReadonlyArray<RunResult.Approval>
+): Effect.fn.Return<Asked, Refusal, Output> {
+  const { approval } = options
+  const { sessionId } = kept.info
+  if (approval === undefined) {
+    if (all.length > 1) return yield* several(options, sessionId, all)
+    const [waiting] = all
+    return waiting === undefined
+      ? yield* badInput(`session ${JSON.stringify(sessionId)} has no call that waits for an approval`)
+      : { sessionId: waiting.sessionId, approvalId: waiting.id, waiting }
   }
-  yield* stderr.write(`${isOwn ? `Go on with: ${resume}` : inProgram}\n`)
+  // what is asked below the session goes by its whole id
+  const waiting = all.find((one) => one.id === approval || (one.callId === approval && one.sessionId === sessionId))
+  return waiting === undefined
+    ? { sessionId, approvalId: yield* whole(kept, approval), waiting }
+    : { sessionId: waiting.sessionId, approvalId: waiting.id, waiting }
+})
+
+/** Arguments and results are held against the tools of the command: those of another program are not known here. */
+const check = Effect.fnUntraced(function*(kept: KeptSession.Kept, { waiting }: Asked, { params, result }: Said) {
+  const info = waiting && (yield* Effect.mapError(kept.store.info(waiting.sessionId), Messages.refusal))
+  const owner = yield* SessionAgent.foreign({ ...kept, info: info ?? kept.info })
+  if (owner === undefined) return
+  if (params !== undefined) return yield* unknownTools(owner, "params", "edit the arguments")
+  if (result !== undefined) return yield* unknownTools(owner, "result", "give the result")
+})
+
+const tell = ({ approved, place }: Options, { approvalId, sessionId, waiting }: Asked, said: Said) => {
+  if (place.json) {
+    const line = JSON.stringify({ sessionId, approvalId, tool: waiting?.tool, approved, ...said })
+    return Print.print(`${TerminalText.json(line)}\n`)
+  }
+  const call = waiting === undefined
+    ? TerminalText.line(approvalId)
+    : ToolLine.call(waiting.tool, said.params ?? waiting.params)
+  return Print.print(`${approved ? "✓" : "✗"} ${OpenCall.wordOf({ approved, ...said })}: ${call}\n`)
+}
+
+/** Which session is to be gone on with, and by whom. */
+const tellWhatFollows = Effect.fnUntraced(function*(place: Settings, kept: KeptSession.Kept) {
+  const { stderr } = yield* Output
+  const outer = yield* SessionAgent.outermost(kept)
+  const { sessionId } = outer.info
+  if ((yield* SessionAgent.foreign(outer)) !== undefined) {
+    return yield* stderr.write(`Go on with it in its program: ${InProgram.resume(sessionId)}\n`)
+  }
+  const resume = Invocation.of("resume", [sessionId], [...place.flags, ...(yield* SessionModel.flagsOf(outer))])
+  yield* stderr.write(`Go on with: ${resume}\n`)
 })
 
 const json = (typed: string | undefined, problem: string): Effect.Effect<Json | undefined, Refusal> =>
