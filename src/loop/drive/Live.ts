@@ -1,6 +1,18 @@
 /**
  * A run as this process knows it: what outlives its drive, how it is spoken to, and the way to cut the drive off.
  *
+ *     Unbegun --its first event is stored--> Begun     `began` sets `env`, opens `inbox`, is done with `firstEvent`
+ *        |                                     |
+ *        |                                     +--its turns are over, or cut off--> Ending     `Ending` clears `env`
+ *        |                                                                             |
+ *        +--cut off while the store may have its first event---------------------------+
+ *        |                                                                             |
+ *        +--it cannot begin, or is in the log already--> Over <--its end is told-------+
+ *
+ * Over: `Telling` has left `track`, and is done with `ended` and, where it was not, `firstEvent`; `waiting` is set
+ * before. A defect of ours leads there from anywhere. `cutOff` sets `stopped` in any of them, for good, and calls what
+ * `Stoppable` has put in `interrupt`, which is there while a part of the drive is waited for.
+ *
  * Does not own the work of the drive (`Drive`), its end (`Ending`), nor which runs live here (`Runs`).
  */
 import * as Deferred from "effect/Deferred"
