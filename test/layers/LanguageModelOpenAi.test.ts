@@ -1,7 +1,6 @@
 /** The stream of a chat completion: what becomes of its events, when it ends, and that leaving it closes the socket. */
-import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
 import { assert, describe, it } from "@effect/vitest"
-import { ConfigProvider, Deferred, Effect, Fiber, Layer, Redacted, Schema, Stream } from "effect"
+import { Deferred, Effect, Fiber, Schema, Stream } from "effect"
 import { AiError, LanguageModel } from "effect/ai"
 import * as LanguageModelOpenAi from "../../src/layers/LanguageModelOpenAi.ts"
 import * as ChatStream from "../../src/layers/openai/ChatStream.ts"
@@ -10,7 +9,6 @@ import * as OpenAi from "../support/OpenAiServer.ts"
 
 const hello = OpenAi.data(OpenAi.delta({ role: "assistant", content: "Hel" }), OpenAi.delta({ content: "lo" }))
 const counts = { prompt_tokens: 10, completion_tokens: 4, total_tokens: 14 }
-const bytes = (text: string) => [...new TextEncoder().encode(text)].map((byte) => Uint8Array.of(byte))
 
 describe("parts", () => {
   it.effect("text is one block of deltas between metadata and finish", () =>
@@ -158,129 +156,6 @@ describe("parts", () => {
     }))
 })
 
-describe("usage", () => {
-  const usageOf = (...chunks: ReadonlyArray<unknown>) =>
-    Effect.map(OpenAi.answer(OpenAi.events(hello, OpenAi.data(...chunks), OpenAi.done)), ({ parts }) => {
-      const usage = OpenAi.finishOf(parts)?.usage
-      return { ...usage?.inputTokens, output: { ...usage?.outputTokens } }
-    })
-
-  it.effect.each<readonly [string, object, ReadonlyArray<number | undefined>, ReadonlyArray<number | undefined>]>([
-    [
-      "OpenAI",
-      {
-        prompt_tokens: 100,
-        completion_tokens: 50,
-        total_tokens: 150,
-        prompt_tokens_details: { cached_tokens: 60 },
-        completion_tokens_details: { reasoning_tokens: 20 }
-      },
-      [100, 40, 60, undefined],
-      [50, 30, 20]
-    ],
-    [
-      "DeepSeek",
-      { prompt_tokens: 339, completion_tokens: 83, prompt_cache_hit_tokens: 320 },
-      [339, 19, 320, undefined],
-      [
-        83,
-        83,
-        undefined
-      ]
-    ],
-    [
-      "OpenRouter",
-      {
-        prompt_tokens: 100,
-        completion_tokens: 5,
-        prompt_tokens_details: { cached_tokens: 10, cache_write_tokens: 20 }
-      },
-      [100, 70, 10, 20],
-      [5, 5, undefined]
-    ],
-    [
-      "xAI, which counts reasoning beside the completion",
-      {
-        prompt_tokens: 307,
-        completion_tokens: 26,
-        total_tokens: 560,
-        prompt_tokens_details: { cached_tokens: 306 },
-        completion_tokens_details: { reasoning_tokens: 227 }
-      },
-      [307, 1, 306, undefined],
-      [253, 26, 227]
-    ],
-    ["a server without a cache", { prompt_tokens: 10, completion_tokens: 4 }, [10, 10, undefined, undefined], [
-      4,
-      4,
-      undefined
-    ]],
-    ["a server that counts wrongly", {
-      prompt_tokens: 1.4,
-      completion_tokens: -1,
-      prompt_cache_hit_tokens: 9,
-      total_tokens: 1e300
-    }, [
-      1,
-      0,
-      9,
-      undefined
-    ], [undefined, undefined, undefined]]
-  ])("%s", ([, fields, [total, uncached, cacheRead, cacheWrite], [output, text, reasoning]]) =>
-    Effect.gen(function*() {
-      assert.deepStrictEqual(yield* usageOf(OpenAi.finish("stop"), OpenAi.usage(fields)), {
-        total,
-        uncached,
-        cacheRead,
-        cacheWrite,
-        output: { total: output, text, reasoning }
-      })
-    }))
-
-  it.effect("usage in every chunk counts once", () =>
-    Effect.gen(function*() {
-      const found = yield* usageOf(
-        { ...OpenAi.delta({ content: "a" }), usage: { prompt_tokens: 10, completion_tokens: 1 } },
-        { ...OpenAi.delta({ content: "b" }), usage: { prompt_tokens: 10, completion_tokens: 2 } },
-        OpenAi.finish("stop", { prompt_tokens: 10, completion_tokens: 2 })
-      )
-      assert.deepStrictEqual([found.total, found.output.total], [10, 2])
-    }))
-
-  it.effect.each([{}, null, { queue_time: 1 }])(
-    "usage that counts nothing, %j, takes none back",
-    (usage) =>
-      Effect.gen(function*() {
-        const found = yield* usageOf(
-          { ...OpenAi.delta({ content: "a" }), usage: counts },
-          { ...OpenAi.finish("stop"), usage }
-        )
-        assert.deepStrictEqual([found.total, found.output.total], [10, 4])
-      })
-  )
-
-  it.effect.each<readonly [string, object]>([
-    ["x_groq", { ...OpenAi.finish("stop"), x_groq: { usage: counts } }],
-    ["the choice", { choices: [{ index: 0, delta: {}, finish_reason: "stop", usage: counts }] }]
-  ])("usage is found under %s", ([, chunk]) =>
-    Effect.gen(function*() {
-      const found = yield* usageOf(chunk)
-      assert.deepStrictEqual([found.total, found.output.total], [10, 4])
-    }))
-
-  it.effect("what a server never says is undefined, and its own fields are kept as metadata", () =>
-    Effect.gen(function*() {
-      const silent = yield* usageOf(OpenAi.finish("stop"))
-      assert.deepStrictEqual([silent.total, silent.output.total], [undefined, undefined])
-      const { parts } = yield* OpenAi.answer(
-        OpenAi.events(OpenAi.data(OpenAi.finish("stop", { ...counts, cost: 0.5 })))
-      )
-      assert.deepStrictEqual(OpenAi.finishOf(parts)?.metadata, {
-        openai: { finishReason: "stop", usage: { ...counts, cost: 0.5 } }
-      })
-    }))
-})
-
 describe("the end", () => {
   it.effect.each<readonly [string, string]>([
     ["[DONE]", OpenAi.data(OpenAi.finish("stop")) + OpenAi.done],
@@ -395,60 +270,6 @@ describe("the end", () => {
     }))
 })
 
-describe("the event stream", () => {
-  const whole = hello + OpenAi.data(OpenAi.finish("stop")) + OpenAi.done
-
-  it.effect.each<readonly [string, ReadonlyArray<string | Uint8Array>]>([
-    ["comments and pings", [": OPENROUTER PROCESSING\n\n", "event: ping\ndata: {}\n\n", "data:\n\n", whole]],
-    ["a retry line", [`retry: 3000\n\n${hello}retry: 10\n\n`, whole.slice(hello.length)]],
-    ["CRLF", [whole.replaceAll("\n", "\r\n")]],
-    ["CRLF in pieces of a byte", bytes(whole.replaceAll("\n", "\r\n"))],
-    ["CR", [whole.replaceAll("\n", "\r")]],
-    ["all three in turn", [whole.split("\n").reduce((text, line, n) => text + ["\r\n", "\n", "\r"][n % 3] + line)]],
-    ["a byte order mark", ["\uFEFF" + whole]],
-    ["comments within an event", [whole.replaceAll("data: ", ": so far\n:\ndata: ").replaceAll("\n\n", "\n: end\n\n")]],
-    ["a data line that is empty", [whole.replaceAll("\n\n", "\ndata\n\n").replace("[DONE]\ndata", "[DONE]")]],
-    ["blanks around the end", [whole.replace("data: [DONE]", "data:  [DONE] ")]],
-    ["no space after the colon", [whole.replaceAll("data: ", "data:")]],
-    ["other fields", [whole.replaceAll("data: ", "id: 1\nevent: message\nfoo: bar\ndata: ")]],
-    ["data in several lines", [whole.replaceAll(",\"", ",\ndata: \"")]],
-    ["a first event behind blank lines", ["\r\n\n", whole]],
-    ["a last event without its blank line", [hello + OpenAi.data(OpenAi.finish("stop")).trimEnd()]],
-    ["a last line that ends in CR", [hello + OpenAi.data(OpenAi.finish("stop")).trimEnd() + "\r"]]
-  ])("is read with %s", ([, pieces]) =>
-    Effect.gen(function*() {
-      const single = pieces.flatMap((piece) => typeof piece === "string" ? bytes(piece) : [piece])
-      for (const sent of [pieces, single]) {
-        const { error, parts } = yield* OpenAi.answer(OpenAi.events(...sent))
-        assert.isUndefined(error)
-        assert.strictEqual(OpenAi.text(parts), "Hello")
-        assert.strictEqual(OpenAi.finishOf(parts)?.reason, "stop")
-      }
-    }))
-
-  it.effect("characters of several bytes may be cut anywhere", () =>
-    Effect.gen(function*() {
-      const body = OpenAi.data(OpenAi.delta({ content: "Grüße, 世界 👋" }), OpenAi.finish("stop", counts))
-      const { parts } = yield* OpenAi.answer(OpenAi.events(...bytes(body)))
-      assert.strictEqual(OpenAi.text(parts), "Grüße, 世界 👋")
-    }))
-
-  it.effect("an event of more than 10 MiB is an invalid response", () =>
-    Effect.gen(function*() {
-      const { error } = yield* OpenAi.answer(OpenAi.open("data: ", "x".repeat(11 * 1024 * 1024)))
-      assert.strictEqual(error?.reason._tag, "InvalidResponseError")
-      assert.include(error?.message, "more than 10 MiB")
-    }))
-
-  it.effect("an event that is not JSON is an invalid response that does not repeat it", () =>
-    Effect.gen(function*() {
-      const { error, parts } = yield* OpenAi.answer(OpenAi.events(hello, "data: {oops secret\n\n"))
-      assert.strictEqual(error?.reason._tag, "InvalidResponseError")
-      assert.notInclude(error?.message ?? "", "oops")
-      assert.strictEqual(OpenAi.text(parts), "Hello")
-    }))
-})
-
 describe("interruption", () => {
   it.effect("closes the socket while text is coming", () =>
     OpenAi.using(OpenAi.open(hello), (server) =>
@@ -517,78 +338,5 @@ describe("generateText and generateObject", () => {
       assert.deepStrictEqual([type, json_schema.name, json_schema.strict], ["json_schema", "the_place", true])
       assert.deepStrictEqual(json_schema.schema.required, ["city", "zip"])
       assert.isFalse(json_schema.schema.additionalProperties)
-    }))
-})
-
-describe("settings", () => {
-  const build = (env: Record<string, string>, options: Partial<LanguageModelOpenAi.Options> = {}) =>
-    LanguageModelOpenAi.layer({ model: "m", ...options }).pipe(
-      Layer.provide(NodeHttpClient.layerUndici),
-      Layer.provide(ConfigProvider.layer(ConfigProvider.fromUnknown(env)))
-    )
-  const refusal = (env: Record<string, string>, options?: Partial<LanguageModelOpenAi.Options>) =>
-    Effect.flip(Effect.provide(Effect.void, build(env, options)))
-
-  it.effect.each([{}, { OPENAI_API_KEY: " " }])(
-    "api.openai.com without a key is a ConfigError: %o",
-    (env) =>
-      Effect.gen(function*() {
-        const error = yield* refusal(env)
-        assert.strictEqual(error._tag, "ConfigError")
-        assert.include(error.message, "api.openai.com needs an API key: set OPENAI_API_KEY")
-      })
-  )
-
-  it.effect.each(["localhost:11434/v1", "ftp://host/v1", "nonsense"])(
-    "the base URL %s is a ConfigError",
-    (baseUrl) =>
-      Effect.gen(function*() {
-        assert.include((yield* refusal({ OPENAI_API_KEY: "k" }, { baseUrl })).message, "OPENAI_BASE_URL")
-      })
-  )
-
-  it.effect("credentials in the base URL are refused, and not repeated", () =>
-    Effect.gen(function*() {
-      const { message } = yield* refusal({ OPENAI_BASE_URL: "http://me:hunter2@localhost:1/v1" })
-      assert.include(message, "has a user or a password in it")
-      assert.notInclude(message, "hunter2")
-    }))
-
-  it.effect.each(["sk-ü", "sk-a\nb", "“sk-a”"])(
-    "the key %o, which no header can hold, is refused, and not repeated",
-    (key) =>
-      Effect.gen(function*() {
-        const { message } = yield* refusal({ OPENAI_API_KEY: key })
-        assert.include(message, "check OPENAI_API_KEY or the option apiKey for blanks, line ends and quotes")
-        assert.notInclude(message, "sk-")
-      })
-  )
-
-  it.effect("the environment names server and key; a trailing slash and the query are kept in order", () =>
-    Effect.gen(function*() {
-      const server = yield* OpenAi.make(OpenAi.events(hello, OpenAi.data(OpenAi.finish("stop", counts))))
-      const env = { OPENAI_BASE_URL: `${server.baseUrl}/?api-version=1`, OPENAI_API_KEY: "sk-env\n" }
-      yield* Effect.provide(OpenAi.outcome(), build(env))
-      const request = server.requests[0]
-      assert.strictEqual(request?.url, "/v1/chat/completions?api-version=1")
-      assert.strictEqual(request?.headers.authorization, "Bearer sk-env")
-    }))
-
-  it.effect("another server needs no key, and gets no header for one", () =>
-    Effect.gen(function*() {
-      const server = yield* OpenAi.make(OpenAi.events(hello, OpenAi.data(OpenAi.finish("stop", counts))))
-      yield* Effect.provide(OpenAi.outcome(), build({}, { baseUrl: server.baseUrl }))
-      assert.isUndefined(server.requests[0]?.headers.authorization)
-    }))
-
-  it.effect("options go before the environment", () =>
-    Effect.gen(function*() {
-      const server = yield* OpenAi.make(OpenAi.events(hello, OpenAi.data(OpenAi.finish("stop", counts))))
-      const options = { baseUrl: server.baseUrl, apiKey: Redacted.make("sk-option") }
-      yield* Effect.provide(
-        OpenAi.outcome(),
-        build({ OPENAI_BASE_URL: "http://nowhere", OPENAI_API_KEY: "sk-env" }, options)
-      )
-      assert.strictEqual(server.requests[0]?.headers.authorization, "Bearer sk-option")
     }))
 })

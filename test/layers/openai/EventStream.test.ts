@@ -1,6 +1,8 @@
-/** Where the network cuts a stream makes no difference to what is read of it. */
-import { assert, it } from "@effect/vitest"
+/** Events are read whole, wherever the network cuts their stream, and in every form that servers give them. */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
 import * as EventStream from "../../../src/layers/openai/EventStream.ts"
+import * as OpenAi from "../../support/OpenAiServer.ts"
 
 const whole = ["", ": ping", "", "data: {\"a\":[1,{\"b\":2}]}", "", "data: <b>", "", "data: [DONE]", ""].join("\r\n")
 
@@ -21,4 +23,62 @@ it("events are the same wherever the stream is cut in three", () => {
       assert.deepStrictEqual(read(...pieces), expected, JSON.stringify(pieces))
     }
   }
+})
+
+const hello = OpenAi.data(OpenAi.delta({ role: "assistant", content: "Hel" }), OpenAi.delta({ content: "lo" }))
+const counts = { prompt_tokens: 10, completion_tokens: 4, total_tokens: 14 }
+const bytes = (text: string) => [...new TextEncoder().encode(text)].map((byte) => Uint8Array.of(byte))
+
+describe("the event stream", () => {
+  const whole = hello + OpenAi.data(OpenAi.finish("stop")) + OpenAi.done
+
+  it.effect.each<readonly [string, ReadonlyArray<string | Uint8Array>]>([
+    ["comments and pings", [": OPENROUTER PROCESSING\n\n", "event: ping\ndata: {}\n\n", "data:\n\n", whole]],
+    ["a retry line", [`retry: 3000\n\n${hello}retry: 10\n\n`, whole.slice(hello.length)]],
+    ["CRLF", [whole.replaceAll("\n", "\r\n")]],
+    ["CRLF in pieces of a byte", bytes(whole.replaceAll("\n", "\r\n"))],
+    ["CR", [whole.replaceAll("\n", "\r")]],
+    ["all three in turn", [whole.split("\n").reduce((text, line, n) => text + ["\r\n", "\n", "\r"][n % 3] + line)]],
+    ["a byte order mark", ["\uFEFF" + whole]],
+    ["comments within an event", [whole.replaceAll("data: ", ": so far\n:\ndata: ").replaceAll("\n\n", "\n: end\n\n")]],
+    ["a data line that is empty", [whole.replaceAll("\n\n", "\ndata\n\n").replace("[DONE]\ndata", "[DONE]")]],
+    ["blanks around the end", [whole.replace("data: [DONE]", "data:  [DONE] ")]],
+    ["no space after the colon", [whole.replaceAll("data: ", "data:")]],
+    ["other fields", [whole.replaceAll("data: ", "id: 1\nevent: message\nfoo: bar\ndata: ")]],
+    ["data in several lines", [whole.replaceAll(",\"", ",\ndata: \"")]],
+    ["a first event behind blank lines", ["\r\n\n", whole]],
+    ["a last event without its blank line", [hello + OpenAi.data(OpenAi.finish("stop")).trimEnd()]],
+    ["a last line that ends in CR", [hello + OpenAi.data(OpenAi.finish("stop")).trimEnd() + "\r"]]
+  ])("is read with %s", ([, pieces]) =>
+    Effect.gen(function*() {
+      const single = pieces.flatMap((piece) => typeof piece === "string" ? bytes(piece) : [piece])
+      for (const sent of [pieces, single]) {
+        const { error, parts } = yield* OpenAi.answer(OpenAi.events(...sent))
+        assert.isUndefined(error)
+        assert.strictEqual(OpenAi.text(parts), "Hello")
+        assert.strictEqual(OpenAi.finishOf(parts)?.reason, "stop")
+      }
+    }))
+
+  it.effect("characters of several bytes may be cut anywhere", () =>
+    Effect.gen(function*() {
+      const body = OpenAi.data(OpenAi.delta({ content: "Grüße, 世界 👋" }), OpenAi.finish("stop", counts))
+      const { parts } = yield* OpenAi.answer(OpenAi.events(...bytes(body)))
+      assert.strictEqual(OpenAi.text(parts), "Grüße, 世界 👋")
+    }))
+
+  it.effect("an event of more than 10 MiB is an invalid response", () =>
+    Effect.gen(function*() {
+      const { error } = yield* OpenAi.answer(OpenAi.open("data: ", "x".repeat(11 * 1024 * 1024)))
+      assert.strictEqual(error?.reason._tag, "InvalidResponseError")
+      assert.include(error?.message, "more than 10 MiB")
+    }))
+
+  it.effect("an event that is not JSON is an invalid response that does not repeat it", () =>
+    Effect.gen(function*() {
+      const { error, parts } = yield* OpenAi.answer(OpenAi.events(hello, "data: {oops secret\n\n"))
+      assert.strictEqual(error?.reason._tag, "InvalidResponseError")
+      assert.notInclude(error?.message ?? "", "oops")
+      assert.strictEqual(OpenAi.text(parts), "Hello")
+    }))
 })

@@ -1,0 +1,82 @@
+/** Where requests go and with which key: options, the environment, and what is refused. */
+import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
+import { assert, describe, it } from "@effect/vitest"
+import { ConfigProvider, Effect, Layer, Redacted } from "effect"
+import * as LanguageModelOpenAi from "../../../src/layers/LanguageModelOpenAi.ts"
+import * as OpenAi from "../../support/OpenAiServer.ts"
+
+const hello = OpenAi.data(OpenAi.delta({ role: "assistant", content: "Hel" }), OpenAi.delta({ content: "lo" }))
+const counts = { prompt_tokens: 10, completion_tokens: 4, total_tokens: 14 }
+
+describe("settings", () => {
+  const build = (env: Record<string, string>, options: Partial<LanguageModelOpenAi.Options> = {}) =>
+    LanguageModelOpenAi.layer({ model: "m", ...options }).pipe(
+      Layer.provide(NodeHttpClient.layerUndici),
+      Layer.provide(ConfigProvider.layer(ConfigProvider.fromUnknown(env)))
+    )
+  const refusal = (env: Record<string, string>, options?: Partial<LanguageModelOpenAi.Options>) =>
+    Effect.flip(Effect.provide(Effect.void, build(env, options)))
+
+  it.effect.each([{}, { OPENAI_API_KEY: " " }])(
+    "api.openai.com without a key is a ConfigError: %o",
+    (env) =>
+      Effect.gen(function*() {
+        const error = yield* refusal(env)
+        assert.strictEqual(error._tag, "ConfigError")
+        assert.include(error.message, "api.openai.com needs an API key: set OPENAI_API_KEY")
+      })
+  )
+
+  it.effect.each(["localhost:11434/v1", "ftp://host/v1", "nonsense"])(
+    "the base URL %s is a ConfigError",
+    (baseUrl) =>
+      Effect.gen(function*() {
+        assert.include((yield* refusal({ OPENAI_API_KEY: "k" }, { baseUrl })).message, "OPENAI_BASE_URL")
+      })
+  )
+
+  it.effect("credentials in the base URL are refused, and not repeated", () =>
+    Effect.gen(function*() {
+      const { message } = yield* refusal({ OPENAI_BASE_URL: "http://me:hunter2@localhost:1/v1" })
+      assert.include(message, "has a user or a password in it")
+      assert.notInclude(message, "hunter2")
+    }))
+
+  it.effect.each(["sk-ü", "sk-a\nb", "“sk-a”"])(
+    "the key %o, which no header can hold, is refused, and not repeated",
+    (key) =>
+      Effect.gen(function*() {
+        const { message } = yield* refusal({ OPENAI_API_KEY: key })
+        assert.include(message, "check OPENAI_API_KEY or the option apiKey for blanks, line ends and quotes")
+        assert.notInclude(message, "sk-")
+      })
+  )
+
+  it.effect("the environment names server and key; a trailing slash and the query are kept in order", () =>
+    Effect.gen(function*() {
+      const server = yield* OpenAi.make(OpenAi.events(hello, OpenAi.data(OpenAi.finish("stop", counts))))
+      const env = { OPENAI_BASE_URL: `${server.baseUrl}/?api-version=1`, OPENAI_API_KEY: "sk-env\n" }
+      yield* Effect.provide(OpenAi.outcome(), build(env))
+      const request = server.requests[0]
+      assert.strictEqual(request?.url, "/v1/chat/completions?api-version=1")
+      assert.strictEqual(request?.headers.authorization, "Bearer sk-env")
+    }))
+
+  it.effect("another server needs no key, and gets no header for one", () =>
+    Effect.gen(function*() {
+      const server = yield* OpenAi.make(OpenAi.events(hello, OpenAi.data(OpenAi.finish("stop", counts))))
+      yield* Effect.provide(OpenAi.outcome(), build({}, { baseUrl: server.baseUrl }))
+      assert.isUndefined(server.requests[0]?.headers.authorization)
+    }))
+
+  it.effect("options go before the environment", () =>
+    Effect.gen(function*() {
+      const server = yield* OpenAi.make(OpenAi.events(hello, OpenAi.data(OpenAi.finish("stop", counts))))
+      const options = { baseUrl: server.baseUrl, apiKey: Redacted.make("sk-option") }
+      yield* Effect.provide(
+        OpenAi.outcome(),
+        build({ OPENAI_BASE_URL: "http://nowhere", OPENAI_API_KEY: "sk-env" }, options)
+      )
+      assert.strictEqual(server.requests[0]?.headers.authorization, "Bearer sk-option")
+    }))
+})
