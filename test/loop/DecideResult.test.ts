@@ -4,9 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as SchemaGetter from "effect/SchemaGetter"
 import { ResultLimit } from "../../src/layers/ToolExecutorToolkit.ts"
-import type * as Approver from "../../src/services/Approver.ts"
 import type { Hook } from "../../src/services/Hooks.ts"
-import { NeedsResult } from "../../src/services/NeedsResult.ts"
 import * as SessionStore from "../../src/services/SessionStore.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as Approvals from "../support/Approvals.ts"
@@ -338,110 +336,6 @@ describe("a result that is none", () => {
       const made = yield* Suspended.make()
       const other = yield* Suspended.elsewhere(made, { agent: { toolkit: undefined } as never })
       assert.deepInclude((yield* Effect.flip(other.decide("1.0", { result }))).reason, invalid)
-    }))
-})
-
-describe("the approver here", () => {
-  const make = (answer: unknown) =>
-    Suspended.make(TestAgent.work(1), { approver: Approvals.answering(() => answer as Approver.Answer) })
-
-  it.effect("may give the result", () =>
-    Effect.gen(function*() {
-      const made = yield* make({ approved: true, by: "ann", result })
-      assert.deepStrictEqual(made.ran, [])
-      assert.deepStrictEqual(yield* made.read, [result])
-    }))
-
-  it.effect.each([{ approved: true, result: 7 }, { approved: true, result, params: { n: 1 } }])(
-    "denies the call with one that is none, and the model reads why: %j",
-    (answer) =>
-      Effect.gen(function*() {
-        const made = yield* make(answer)
-        assert.deepStrictEqual(made.ran, [])
-        assert.match(String((yield* made.read)[0]), /^Denied: the call was given a result, but result /)
-      })
-  )
-
-  it.effect("is not heard with one beside a no", () =>
-    Effect.gen(function*() {
-      const made = yield* make({ approved: false, result })
-      assert.deepStrictEqual(RunLog.outcomes(yield* made.log), ["1.0 Denied"])
-    }))
-})
-
-describe("a tool that needs a person's result", () => {
-  const toolkit = Approvals.withWork(TestAgent.kit.tools.work.annotate(NeedsResult, true) as never)
-  const make = (options: Parameters<typeof Suspended.make>[1] = {}) =>
-    Suspended.make(TestAgent.work(1), { agent: { toolkit }, ...options })
-
-  it.effect("always asks, and its question says so", () =>
-    Effect.gen(function*() {
-      const made = yield* make()
-      const [question] = yield* made.agent.approvals("s")
-      assert.strictEqual(question?.needsResult, true)
-      assert.deepInclude(RunLog.only(yield* made.log, "ApprovalRequested")[0], { needsResult: true })
-    }))
-
-  it.effect("refuses a yes without one, and takes a no", () =>
-    Effect.gen(function*() {
-      const made = yield* make()
-      const error = yield* Effect.flip(made.decide("1.0"))
-      assert.deepInclude(error.reason, invalid)
-      assert.match(error.message, /^result is missing: "work" is answered by a person/)
-      assert.deepInclude((yield* Effect.flip(made.decide("1.0", { params: { n: 2 } }))).reason, invalid)
-      yield* made.decide("1.0", { approved: false, reason: "ask me later" })
-      yield* made.resume()
-      assert.deepStrictEqual(yield* made.read, ["Denied: ask me later"])
-    }))
-
-  it.effect("is answered from a process that does not know so, too", () =>
-    Effect.gen(function*() {
-      const made = yield* make()
-      const other = yield* Suspended.elsewhere(made)
-      assert.deepInclude((yield* Effect.flip(other.decide("1.0"))).reason, invalid)
-      yield* other.decide("1.0", { result })
-      yield* other.resume()
-      assert.deepStrictEqual(yield* other.read, [result])
-    }))
-
-  it.effect("waits on where whoever answers here says a mere yes", () =>
-    Effect.gen(function*() {
-      const made = yield* make({ approver: Approvals.answering(() => Approvals.yes) })
-      assert.deepStrictEqual(yield* made.waiting, ["1.0"])
-      yield* made.decide("1.0", { result })
-      yield* made.resume()
-      assert.deepStrictEqual(made.ran, [])
-      assert.deepStrictEqual(yield* made.read, [result])
-    }))
-})
-
-describe("a tool that has come to need a person's result", () => {
-  const agent = { toolkit: Approvals.withWork(TestAgent.kit.tools.work.annotate(NeedsResult, true) as never) }
-
-  it.effect.each([{}, { params: { n: 2 } }])(
-    "does not run by a yes from before: it asks anew: %j",
-    (decision) =>
-      Effect.gen(function*() {
-        const made = yield* Suspended.make()
-        yield* made.decide("1.0", decision)
-        const other = yield* Suspended.elsewhere(made, { agent })
-        yield* other.resume()
-        const [question] = yield* other.agent.approvals("s")
-        assert.deepInclude(question, { callId: "1.0", needsResult: true, params: { n: 1, ...decision.params } })
-        yield* other.agent.decide({ sessionId: "s", approvalId: question!.id, approved: true, result })
-        yield* other.resume()
-        yield* isByHand(other)
-      })
-  )
-
-  it.effect("refuses a mere yes to a question from before, also of whoever answers here", () =>
-    Effect.gen(function*() {
-      const made = yield* Suspended.make()
-      const other = yield* Suspended.elsewhere(made, { agent, approver: Approvals.answering(() => Approvals.yes) })
-      assert.deepInclude((yield* Effect.flip(other.decide("1.0"))).reason, invalid)
-      yield* other.resume()
-      assert.deepStrictEqual(yield* other.waiting, ["1.0"])
-      assert.deepStrictEqual(other.ran, [])
     }))
 })
 
