@@ -1,7 +1,7 @@
 /** Small streams in the shapes of Anthropic, Google and OpenAI's Responses, whole, in pieces and cut: what also holds of recordings. */
 import { describe } from "@effect/vitest"
-import * as Replay from "../support/AiSdkReplay.ts"
 import * as Sdk from "../support/AiSdkServers.ts"
+import * as Replay from "./AiSdkReplay.ts"
 
 describe("Anthropic", () => {
   Replay.reading("anthropic-messages", [

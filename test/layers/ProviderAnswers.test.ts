@@ -16,7 +16,7 @@ import type * as Model from "../../src/services/Model.ts"
 import * as RetryPolicy from "../../src/services/RetryPolicy.ts"
 import * as Sdk from "../support/AiSdkServers.ts"
 import * as OpenAi from "../support/OpenAiServer.ts"
-import * as ProviderAnswers from "../support/ProviderAnswers.ts"
+import * as ProviderAnswers from "./ProviderAnswers.ts"
 
 const retries = 2
 

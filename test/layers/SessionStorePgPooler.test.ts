@@ -7,7 +7,7 @@ import * as Stream from "effect/Stream"
 import * as SessionStorePg from "../../src/layers/SessionStorePg.ts"
 import { completed, notice, notices, started } from "../../src/testing/sessions/Fixtures.ts"
 import * as PgDatabases from "../support/PgDatabases.ts"
-import * as TransactionPooler from "../support/TransactionPooler.ts"
+import * as TransactionPooler from "./TransactionPooler.ts"
 
 const options = { runId: "run-1", create: true }
 

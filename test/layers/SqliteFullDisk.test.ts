@@ -6,10 +6,10 @@ import { join } from "node:path"
 import { promisify } from "node:util"
 import type { How } from "../support/DiskFilling.ts"
 import * as FullDisk from "../support/FullDisk.ts"
-import type { Report } from "../support/FullDiskProcess.ts"
 import { temporaryFolder } from "../support/Processes.ts"
+import type { Report } from "./FullDiskProcess.ts"
 
-const script = join(import.meta.dirname, "../support/FullDiskProcess.ts")
+const script = join(import.meta.dirname, "FullDiskProcess.ts")
 
 const run = Effect.fnUntraced(function*(how: How) {
   const folder = yield* temporaryFolder

@@ -11,7 +11,7 @@ import { attempt, delta } from "../support/Deltas.ts"
 import * as Draft from "../support/Drafts.ts"
 import * as Logs from "../support/Logs.ts"
 import * as Odd from "../support/Odd.ts"
-import * as PartialJson from "../support/PartialJson.ts"
+import * as PartialJson from "./PartialJson.ts"
 
 const check = { arbitrary: { runs: 300, size: 30, seed: "partial" } }
 

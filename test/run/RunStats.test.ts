@@ -7,7 +7,7 @@ import * as Usage from "../../src/run/Usage.ts"
 import * as GoldenSession from "../golden/GoldenSession.ts"
 import * as Draft from "../support/Drafts.ts"
 import * as Logs from "../support/Logs.ts"
-import * as NaiveStats from "../support/NaiveStats.ts"
+import * as NaiveStats from "./NaiveStats.ts"
 
 const statsOf = (logs: ReadonlyArray<Logs.Log>, filter?: RunStats.Filter) =>
   RunStats.summarize(

@@ -281,7 +281,7 @@ describe("when a command ends", () => {
 
 describe("when the process that started it", () => {
   const parent = Effect.fnUntraced(function*(path: string) {
-    const script = fileURLToPath(new URL("../../../support/GroupProcess.ts", import.meta.url))
+    const script = fileURLToPath(new URL("./GroupProcess.ts", import.meta.url))
     return yield* Effect.acquireRelease(
       Effect.sync(() => spawn(process.execPath, [script, path], { stdio: ["pipe", "ignore", "inherit"] })),
       (child) => Effect.sync(() => child.kill("SIGKILL"))

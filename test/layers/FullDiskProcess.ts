@@ -9,9 +9,9 @@ import * as SessionStoreSqlite from "../../src/layers/SessionStoreSqlite.ts"
 import type * as Model from "../../src/services/Model.ts"
 import * as LogRules from "../../src/testing/LogRules.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
-import * as DiskFilling from "./DiskFilling.ts"
-import * as TestAgent from "./TestAgent.ts"
-import * as TestStore from "./TestStore.ts"
+import * as DiskFilling from "../support/DiskFilling.ts"
+import * as TestAgent from "../support/TestAgent.ts"
+import * as TestStore from "../support/TestStore.ts"
 
 export interface Report {
   readonly reason: { readonly _tag: string; readonly message: string }

@@ -1,6 +1,6 @@
 /** What a partial value of JSON has to be, found the slow way: each prefix of a text is read anew. */
 import type * as Schema from "effect/Schema"
-import { dice } from "./Odd.ts"
+import { dice } from "../support/Odd.ts"
 
 /** The value of a text as far as it goes: the longest prefix of it that can be closed, without a number that may go on. */
 export const naive = (text: string): Schema.Json | undefined => {

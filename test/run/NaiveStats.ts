@@ -1,8 +1,8 @@
 /** The numbers of runs, counted from whole logs in memory: what `RunStats` is held against. */
 import * as RunEvent from "../../src/run/RunEvent.ts"
 import type * as RunStats from "../../src/run/RunStats.ts"
-import type * as Logs from "./Logs.ts"
-import * as RunLog from "./RunLog.ts"
+import type * as Logs from "../support/Logs.ts"
+import * as RunLog from "../support/RunLog.ts"
 
 /** The events of each run, from its start to the next. */
 const runsOf = (log: Logs.Log): ReadonlyArray<Logs.Log> =>

@@ -1,7 +1,7 @@
 /** Starts a process group that ignores SIGTERM, with a process that left it, and exits, without ending anything, when its input ends. */
 import { Effect } from "effect"
-import * as OutputPipe from "../../src/cli/tools/command/OutputPipe.ts"
-import * as ProcessGroup from "../../src/cli/tools/command/ProcessGroup.ts"
+import * as OutputPipe from "../../../../src/cli/tools/command/OutputPipe.ts"
+import * as ProcessGroup from "../../../../src/cli/tools/command/ProcessGroup.ts"
 
 const [beacon] = process.argv.slice(2)
 const script = `trap '' TERM; exec 3> "$1"; mkfifo "$1.gate"; sleep 1000 &

@@ -11,9 +11,9 @@ import type { LanguageModelV4 } from "@ai-sdk/provider"
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import * as LanguageModelAiSdk from "../../src/layers/LanguageModelAiSdk.ts"
-import * as Sdk from "./AiSdkServers.ts"
-import * as OpenAi from "./OpenAiServer.ts"
-import type { Payload } from "./Recording.ts"
+import * as Sdk from "../support/AiSdkServers.ts"
+import * as OpenAi from "../support/OpenAiServer.ts"
+import type { Payload } from "../support/Recording.ts"
 
 type Outcome = Effect.Success<ReturnType<typeof OpenAi.outcome>>
 type Fetch = typeof globalThis.fetch
