@@ -150,7 +150,11 @@ export interface Timeouts {
 /** Time limits as they are given; what is undefined is as if it were left out. */
 export type TimeoutsInput<Tool extends string = string> =
   & { readonly [K in Exclude<keyof Timeouts, "tools">]?: Duration.Input | undefined }
-  & { readonly tools?: { readonly [T in Tool]?: Duration.Input | undefined } | undefined }
+  & { readonly tools?: ToolTimesInput<Tool> | undefined }
+
+/** By the names of tools; of no tool nothing is taken. */
+type ToolTimesInput<Tool extends string> = [Tool] extends [never] ? Readonly<Record<string, never>>
+  : { readonly [T in Tool]?: Duration.Input | undefined }
 
 /** What holds where nobody says. */
 export const defaultTimeouts: Timeouts = {

@@ -213,7 +213,11 @@ describe("a rule that takes its time", () => {
     )
     const made = yield* Approvals.make([calls, ok], {
       approver,
-      agent: { toolkit: Approvals.withWork(rule), toolPolicy: { maxParallel } }
+      agent: {
+        toolkit: Approvals.withWork(rule),
+        toolPolicy: { maxParallel },
+        timeouts: { tools: { work: "1 minute" } }
+      }
     })
     const run = yield* made.agent.start(go)
     yield* Deferred.await(asked)
@@ -234,6 +238,16 @@ describe("a rule that takes its time", () => {
       yield* approver.answer("1.0", Approvals.no("no"))
       const { run, store } = yield* slow([work(1, "a"), work(2, "b")], { approver })
       assert.strictEqual(RunLog.only(yield* store.log("s"), "ApprovalResolved").length, 1)
+      yield* run.abort
+    }))
+
+  it.effect("has the time of its tool, then a person is asked", () =>
+    Effect.gen(function*() {
+      const approver = Approvals.desk()
+      const { run } = yield* slow([work(2, "a")], { approver })
+      assert.deepStrictEqual(approver.questions, [])
+      yield* TestClock.adjust("59 seconds")
+      yield* approver.asked("1.0")
       yield* run.abort
     }))
 

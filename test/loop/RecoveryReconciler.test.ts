@@ -7,6 +7,7 @@ import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
 import * as Reconciler from "../../src/services/Reconciler.ts"
 import * as SessionStore from "../../src/services/SessionStore.ts"
+import * as Timeouts from "../../src/services/Timeouts.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as DeadRun from "../support/DeadRun.ts"
 import * as RunLog from "../support/RunLog.ts"
@@ -127,6 +128,19 @@ describe("a reconciler that does not answer", () => {
         }))
     }
   }
+
+  it.effect("is waited for no longer than a call of the tool may take", () =>
+    Effect.gen(function*() {
+      const reached = yield* Deferred.make<void>()
+      const made = yield* asked(() => Effect.andThen(Deferred.succeed(reached, undefined), Effect.never))
+      const going = yield* Effect.forkChild(
+        Effect.provideService(made.resume, Timeouts.Timeouts, { tools: { work: "10 seconds" } })
+      )
+      yield* Deferred.await(reached)
+      yield* TestClock.adjust("10 seconds")
+      yield* Fiber.join(going)
+      assert.deepStrictEqual(RunLog.outcomes(yield* made.log), ["1.0 OutcomeUnknown"])
+    }))
 
   it.effect("is cut off, and what had started and may run again did not get to it", () =>
     Effect.gen(function*() {

@@ -1,9 +1,11 @@
 /** Time limits of single steps: a model call as a whole, its first part, the gap between parts, a tool call. */
 import { assert, describe, it } from "@effect/vitest"
+import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
@@ -421,6 +423,14 @@ describe("a tool call", () => {
       assert.deepStrictEqual(none, { _tag: "TimedOut", limit: 120_000 })
     }))
 
+  it.effect("is not said of a tool that the agent has not", () =>
+    Effect.gen(function*() {
+      const timeouts = { tools: { wrok: "1 minute" } } as RunPolicy.TimeoutsInput
+      const exit = yield* Effect.exit(TestAgent.make([], { agent: { timeouts } }))
+      assert.isTrue(Exit.isFailure(exit))
+      assert.include(String(Exit.isFailure(exit) && Cause.squash(exit.cause)), `"wrok"`)
+    }))
+
   it("of a tool that is called as what every object has is like others", () => {
     const { tool } = RunPolicy.defaultTimeouts
     assert.strictEqual(RunPolicy.callTimeout(RunPolicy.defaultTimeouts, "toString"), tool)
@@ -432,5 +442,7 @@ describe("a tool call", () => {
       assert.deepStrictEqual(yield* cutOffAfter({ tool: "1 minute" }, around), { _tag: "TimedOut", limit: 5000 })
       const own = yield* cutOffAfter({ tools: { work: "7 seconds" } }, around)
       assert.deepStrictEqual(own, { _tag: "TimedOut", limit: 7000 })
+      const beside = yield* cutOffAfter({ tools: { look: "1 minute" } }, around)
+      assert.deepStrictEqual(beside, { _tag: "TimedOut", limit: 5000 })
     }))
 })

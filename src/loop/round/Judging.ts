@@ -7,6 +7,7 @@
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
+import * as RunPolicy from "../../run/RunPolicy.ts"
 import * as OpenCall from "../../run/state/OpenCall.ts"
 import type * as ToolOutcome from "../../run/ToolOutcome.ts"
 import * as Transcript from "../../run/Transcript.ts"
@@ -96,7 +97,7 @@ const byRules = (env: Env.Env, call: Call): Judged => {
   if (isKnown(asks)) return { _tag: asks.value ? "Ask" : "Run", call }
   const asked = Effect.timeoutOption(
     AppCode.run(env, `approval of ${call.tool}`, call.callId, asks),
-    env.timeouts.tool
+    RunPolicy.callTimeout(env.timeouts, call.tool)
   )
   // a rule that gives no word in time asks, as one that fails
   return wait(

@@ -8,6 +8,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import * as InputCheck from "../../run/InputCheck.ts"
+import * as RunPolicy from "../../run/RunPolicy.ts"
 import type * as OpenCall from "../../run/state/OpenCall.ts"
 import type * as ToolOutcome from "../../run/ToolOutcome.ts"
 import * as Reconciler from "../../services/Reconciler.ts"
@@ -31,7 +32,7 @@ export const ask = (
     (reconciler) => reconciler.reconcile({ ...CallIdentity.of(env, callId), tool, params, startedAt })
   )
   return AppCode.run(env, `reconciler of ${tool}`, callId, asked).pipe(
-    Effect.timeoutOption(env.timeouts.tool),
+    Effect.timeoutOption(RunPolicy.callTimeout(env.timeouts, tool)),
     Effect.map((answer) => outcomeOf(Option.getOrUndefined(answer))),
     // one that interrupts itself is no abort; behind an abort nothing is caught any more
     Effect.catchCause(() => Effect.succeed(unknown)),

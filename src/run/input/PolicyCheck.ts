@@ -37,20 +37,25 @@ const millis = (input: Duration.Input | undefined): number | undefined =>
     onSome: Duration.toMillis
   })
 
+/** What has a time limit besides single tools. */
+const steps = Object.keys(RunPolicy.defaultTimeouts).filter((key) => key !== "tools") as ReadonlyArray<
+  Exclude<keyof RunPolicy.Timeouts, "tools">
+>
+
 /** Time limits as given, as durations. Those of single tools are of `tools`, where it is known which there are. */
 export const timeouts = (
   given: RunPolicy.TimeoutsInput,
   tools?: ReadonlyArray<string>
 ): Checked<Partial<RunPolicy.Timeouts>> => {
-  const steps = durations("timeouts", given, ["call", "firstPart", "gap", "tool", "compaction"])
+  const single = durations("timeouts", given, steps)
   const { tools: byTool } = given
-  if (byTool === undefined) return steps
+  if (byTool === undefined) return single
   if (!isObject(byTool)) return refuse("timeouts.tools", "timeouts.tools must be an object: durations by tool")
-  const named = Object.keys(byTool)
+  const named = Object.keys(byTool).filter((name) => byTool[name] !== undefined)
   const known = tools === undefined ? notGiven : names("timeouts.tools", named, tools)
   return Result.map(
-    Result.all([steps, known, durations("timeouts.tools", byTool, named)]),
-    ([steps, , tools]) => ({ ...steps, tools })
+    Result.all([single, known, durations("timeouts.tools", byTool, named)]),
+    ([single, , tools]) => ({ ...single, tools })
   )
 }
 
