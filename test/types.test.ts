@@ -190,6 +190,15 @@ export const programs = {
     client.resume({ sessionId: "s", input: "x" })
   },
 
+  agentsAsTools: (text: Agent.Client<string>, sum: Agent.Client<{ readonly total: number }>, isSum: boolean) => {
+    const one = ToolCall.runAgent(isSum ? sum : text, { input: "x" })
+    same<typeof one>()<Effect.Effect<string | { readonly total: number }, string, ToolCall>>()
+    const all = ToolCall.runAgents(sum, [{ input: "x" }])
+    same<typeof all>()<Effect.Effect<ReadonlyArray<{ readonly total: number }>, string, ToolCall>>()
+    // @ts-expect-error resuming is for the run to do
+    ToolCall.runAgent(text, { sessionId: "s" })
+  },
+
   errors: (client: Agent.Client<string>) =>
     client.run({ input: "x" }).pipe(
       Effect.catchReason("RetryableError", "SessionBusy", (reason) => Effect.succeed(reason.runId)),
@@ -212,6 +221,8 @@ export const programs = {
     Agent.make({ instructions: "", toolkit: Kit, timeouts: { tools: { pay: "1 minute" } } })
     // @ts-expect-error calls of a tool that there is not have no time
     Agent.make({ instructions: "", toolkit: Kit, timeouts: { tools: { search: "1 minute" } } })
+    // @ts-expect-error an agent without tools has none to time
+    Agent.make({ instructions: "", timeouts: { tools: { search: "1 minute" } } })
     // @ts-expect-error there is no such limit
     Agent.make({ instructions: "", limits: { maxTurn: 3 } })
   },

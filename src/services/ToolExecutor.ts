@@ -8,6 +8,7 @@ import type * as Toolkit from "effect/ai/Toolkit"
 import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
 import type * as Schema from "effect/Schema"
 import type * as Message from "../run/Message.ts"
 import type * as Pointer from "../run/Pointer.ts"
@@ -47,20 +48,60 @@ export class ToolCall extends Context.Service<ToolCall, {
    * Has an agent work for this call, and gives its answer, decoded where it has an output schema. The run has the call's
    * `idempotencyKey` for its id, unless the input names one: where the call is made again, after a crash or once people have
    * answered, it goes on with that run. While the run waits for people the call does, as by `pause`. Fails with what the model
-   * is to read where there is no answer: the error's message, or how the run ended.
+   * is to read where there is no answer: the error's message, or how the run ended and what it said last.
    */
-  static readonly runAgent = Effect.fnUntraced(function*<A>(agent: SubAgent<A>, input: RunInput.RunInput) {
-    const { idempotencyKey } = yield* ToolCall
-    const { runId = idempotencyKey } = input
-    const result = yield* Effect.mapError(agent.run({ ...input, runId }), ({ message }) => message)
-    if (result._tag === "Suspended") return yield* ToolCall.pause(result)
-    return result._tag === "Completed" ? result.output : yield* Effect.fail(result.explain)
-  })
+  static readonly runAgent = <S extends SubAgent>(
+    agent: S,
+    input: RunInput.RunInput
+  ): Effect.Effect<Answer<S>, string, ToolCall> =>
+    Effect.flatMap(ToolCall, ({ idempotencyKey }) => Effect.flatMap(ended(agent, input, idempotencyKey), answerOf<S>))
+
+  /**
+   * Has an agent work for this call as often as there are inputs, at most `concurrency` (default 4) at once, and gives the
+   * answers in their order. Each runs as by `runAgent`, with `{idempotencyKey}/{place, from 0}` for its id, and to its end:
+   * those that wait for people, or fail, hold up none of the others. Then the call waits for all that do; where none does, it
+   * fails as the first one in order that came to no answer.
+   */
+  static readonly runAgents = <S extends SubAgent>(
+    agent: S,
+    inputs: ReadonlyArray<RunInput.RunInput>,
+    { concurrency = 4 }: { readonly concurrency?: number | "unbounded" | undefined } = {}
+  ): Effect.Effect<ReadonlyArray<Answer<S>>, string, ToolCall> =>
+    Effect.gen(function*() {
+      const { idempotencyKey } = yield* ToolCall
+      const runs = inputs.map((input, at) => ended(agent, input, `${idempotencyKey}/${at}`))
+      const all = yield* Effect.all(runs, { concurrency })
+      const [first, ...more] = all.flatMap((run) =>
+        Result.isSuccess(run) && isWaiting(run.success) ? [run.success] : []
+      )
+      if (first !== undefined) return yield* ToolCall.pause(first, ...more)
+      return yield* Effect.forEach(all, answerOf<S>)
+    })
 }
 
 /** An agent, as `Agent.Client` has it. */
-interface SubAgent<A> {
-  readonly run: (input: RunInput.RunInput) => Effect.Effect<RunResult.RunResult<A>, RunError.RunError>
+interface SubAgent {
+  readonly run: (input: RunInput.RunInput) => Effect.Effect<RunResult.RunResult<unknown>, RunError.RunError>
+}
+
+type Answer<S extends SubAgent> = Extract<
+  Effect.Success<ReturnType<S["run"]>>,
+  { readonly _tag: "Completed" }
+>["output"]
+
+type Ended = Result.Result<RunResult.RunResult<unknown>, RunError.RunError>
+
+const ended = (agent: SubAgent, input: RunInput.RunInput, runId: string): Effect.Effect<Ended> =>
+  Effect.result(agent.run({ ...input, runId: input.runId ?? runId }))
+
+const isWaiting = (result: RunResult.RunResult<unknown>) => result._tag === "Suspended"
+
+const answerOf = <S extends SubAgent>(run: Ended): Effect.Effect<Answer<S>, string> => {
+  if (Result.isFailure(run)) return Effect.fail(run.failure.message)
+  const { success: result } = run
+  if (isWaiting(result)) return ToolCall.pause(result)
+  if (result._tag === "Completed") return Effect.succeed(result.output as Answer<S>)
+  return Effect.fail(result.text === "" ? result.explain : `${result.explain} It said last:\n${result.text}`)
 }
 
 /** A toolkit whose handlers are resolved. */

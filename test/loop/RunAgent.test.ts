@@ -1,12 +1,20 @@
 /** `ToolCall.runAgent`: an agent works for a call, whose outcome is what came of it. How it waits for people is in `Paused`. */
 import { assert, describe, it } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
+import * as TestClock from "effect/testing/TestClock"
+import * as Agent from "../../src/Agent.ts"
+import * as Fiberloop from "../../src/Fiberloop.ts"
 import { type Observer, Observers } from "../../src/services/Observers.ts"
 import { ToolCall } from "../../src/services/ToolExecutor.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as Family from "../support/Family.ts"
+import * as Overloaded from "../support/Overloaded.ts"
 import * as RunLog from "../support/RunLog.ts"
 import * as TestAgent from "../support/TestAgent.ts"
+import * as TestStore from "../support/TestStore.ts"
 import * as Watch from "../support/Watch.ts"
 
 type Input = Parameters<Family.Client["run"]>[0]
@@ -28,6 +36,28 @@ const settledBy = (...inputs: ReadonlyArray<Input>) =>
     const found = yield* logs
     return { found, outcome: RunLog.only(found.get("root")!, "ToolSettled")[0]?.outcome }
   })
+
+/** A handler, as docs/tools.md has it: what an agent says meanwhile is the progress of its call. */
+const showing =
+  (agent: Family.Client) => (_: unknown, { preliminary }: { preliminary: (text: string) => Effect.Effect<void> }) =>
+    Effect.gen(function*() {
+      const { idempotencyKey } = yield* ToolCall
+      let said = ""
+      const progress: Observer = {
+        name: "progress",
+        observe: ({ events, runId }) => {
+          const before = said
+          for (const event of runId === idempotencyKey ? events : []) {
+            if (event._tag === "TextDelta") said += event.delta
+            if (event._tag === "TurnStarted" || event._tag === "AttemptDiscarded") said = ""
+          }
+          return said === before ? Effect.void : preliminary(said)
+        }
+      }
+      return yield* ToolCall.runAgent(agent, { input: "go" }).pipe(
+        Effect.updateService(Observers, (around) => [...around, progress])
+      )
+    })
 
 describe("an agent that a call has work for it", () => {
   it.effect("answers in a run with the call's key", () =>
@@ -60,31 +90,62 @@ describe("an agent that a call has work for it", () => {
       assert.include(JSON.stringify(other.outcome), "root//1.0")
     }))
 
-  it.effect("is watched by observers of the handler, which may show what it says meanwhile", () =>
+  it.effect("goes on with a conversation where it is given one", () =>
+    Effect.gen(function*() {
+      const { found } = yield* settledBy({ input: done, sessionId: "talk", runId: "a" }, {
+        input: done,
+        sessionId: "talk",
+        runId: "b"
+      })
+      const started = RunLog.only(found.get("talk")!, "RunStarted")
+      assert.deepStrictEqual(started.map(({ runId }) => runId), ["a", "b"])
+    }))
+
+  it.effect("gives its answer decoded", () =>
+    Effect.gen(function*() {
+      const below = Agent.make({ instructions: "", output: Schema.Struct({ at: Schema.DateFromString }) })
+      const models = ScriptedModel.layer([[ScriptedModel.text(`{"at":"2026-01-02T03:04:05.000Z"}`)]])
+      const store = yield* TestStore.make()
+      const services = yield* Layer.build(Layer.mergeAll(Fiberloop.layer, store.layer, models))
+      const agent = yield* Effect.provideContext(below, services)
+      const { agent: above } = yield* TestAgent.make([TestAgent.work(1), ScriptedModel.text("ok")], {
+        store,
+        tool: () => Effect.map(ToolCall.runAgent(agent, { input: "when" }), ({ at }) => `in ${at.getUTCFullYear()}`)
+      })
+      yield* above.run({ sessionId: "s", input: "go" })
+      const [settled] = RunLog.only(yield* store.log("s"), "ToolSettled")
+      assert.deepInclude(settled?.outcome, { _tag: "Succeeded", result: "in 2026" })
+    }))
+
+  it.effect("is watched by observers that the handler adds, which may show what it says meanwhile", () =>
     Effect.gen(function*() {
       const gate = yield* ScriptedModel.makeGate
       const below = yield* TestAgent.make([
+        [ScriptedModel.text("Two"), Overloaded.fail()],
         [ScriptedModel.text("Two a "), ScriptedModel.gate(gate), ScriptedModel.text("day.")]
       ])
-      const handler = (
-        _: unknown,
-        { preliminary }: { readonly preliminary: (text: string) => Effect.Effect<void> }
-      ) => {
-        const progress: Observer = {
-          name: "progress",
-          observe: ({ events }) =>
-            Effect.forEach(events, (event) => event._tag === "TextDelta" ? preliminary(event.delta) : Effect.void)
-        }
-        return ToolCall.runAgent(below.agent, { input: "go" }).pipe(Effect.provideService(Observers, [progress]))
-      }
+      const around = new Set<string>()
+      const isRetrying = yield* Deferred.make<void>()
       const { over, seen, until } = yield* Watch.started([TestAgent.work(1), ScriptedModel.text("ok")], {
-        tool: handler as never
-      })
-      yield* until("ToolProgress")
-      assert.deepStrictEqual(RunLog.only(seen, "ToolProgress").map(({ value }) => value), ["Two a "])
+        tool: showing(below.agent) as never
+      }).pipe(Effect.provideService(Observers, [{
+        name: "around",
+        observe: ({ events, runId }) => {
+          around.add(runId)
+          const isNow = events.some(({ _tag }) => _tag === "RetryScheduled")
+          return isNow ? Deferred.succeed(isRetrying, undefined) : Effect.void
+        }
+      }]))
+      yield* Deferred.await(isRetrying)
+      yield* TestClock.adjust("1 minute")
+      // nothing of the attempt that failed
+      assert.strictEqual((yield* until("ToolProgress")).value, "Two a ")
       yield* gate.release
       yield* over
-      assert.deepInclude(RunLog.only(seen, "ToolSettled")[0]?.outcome, { _tag: "Succeeded", result: "Two a day." })
+      const [settled] = RunLog.only(seen, "ToolSettled")
+      assert.deepInclude(settled?.outcome, { _tag: "Succeeded", result: "Two a day." })
+      // who watched before still does: both runs
+      assert.strictEqual(around.size, 2)
     }))
 
   it.effect("that comes to no answer has the model read how it ended", () =>
@@ -92,6 +153,17 @@ describe("an agent that a call has work for it", () => {
       const { outcome } = yield* settledBy({ input: JSON.stringify({ turns: [[{}]] }), limits: { maxTurns: 1 } })
       assert.strictEqual(outcome?._tag, "Failed")
       assert.include(JSON.stringify(outcome), "limit")
+    }))
+
+  it.effect("that comes to no answer has the model read what it said last", () =>
+    Effect.gen(function*() {
+      const below = yield* TestAgent.make([[ScriptedModel.text("So far three facts."), TestAgent.work(1)]])
+      const { agent, store } = yield* TestAgent.make([TestAgent.work(1), ScriptedModel.text("ok")], {
+        tool: () => ToolCall.runAgent(below.agent, { input: "go", limits: { maxTurns: 1 } })
+      })
+      yield* agent.run({ sessionId: "s", input: "go" })
+      const [settled] = RunLog.only(yield* store.log("s"), "ToolSettled")
+      assert.include(JSON.stringify(settled?.outcome), String.raw`It said last:\nSo far three facts.`)
     }))
 
   it.effect("that fails has the model read the error's message", () =>

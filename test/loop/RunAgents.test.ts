@@ -1,0 +1,124 @@
+/** `ToolCall.runAgents`: an agent works for a call several times at once, whose outcome is all the answers. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import { ToolCall } from "../../src/services/ToolExecutor.ts"
+import * as Family from "../support/Family.ts"
+import * as RunLog from "../support/RunLog.ts"
+
+const done: Family.Plan = {}
+const buys: Family.Plan = { turns: [[{ by: "buy" }]] }
+
+/** An agent whose call "1.0" has it work for each plan; deeper calls are those of `Family`. `peak`: how many it did at once. */
+const having = Effect.fnUntraced(function*(plans: ReadonlyArray<Family.Plan>, concurrency?: number) {
+  let [now, peak] = [0, 0]
+  const counted = (agent: Family.Client) => ({
+    run: (input: Parameters<Family.Client["run"]>[0]) =>
+      Effect.suspend(() => {
+        peak = Math.max(peak, ++now)
+        return Effect.ensuring(agent.run(input), Effect.sync(() => now--))
+      })
+  })
+  const made = yield* Family.make({
+    handler: (agent, plan, call) => {
+      if (call.idempotencyKey !== "root//1.0") return Family.run(agent, plan, call)
+      const inputs = plans.map((plan) => ({ input: JSON.stringify(plan), limits: plan.limits ?? {} }))
+      return ToolCall.runAgents(counted(agent), inputs, { concurrency }).pipe(
+        Effect.map((answers) => answers.join()),
+        Effect.mapError((message) => ({ message })),
+        Effect.provideService(ToolCall, call)
+      )
+    }
+  })
+  return { ...made, peak: () => peak }
+})
+
+type Made = Effect.Success<ReturnType<typeof having>>
+
+const outcomeOf = Effect.fnUntraced(function*({ logs }: Made) {
+  const found = yield* logs
+  assert.deepStrictEqual(Family.violations(found), [])
+  return RunLog.only(found.get("root")!, "ToolSettled")[0]?.outcome
+})
+
+const root: Family.Plan = { turns: [[{}]] }
+
+const runsOf = ({ logs }: Made) => Effect.map(logs, (found) => [...found.keys()].sort())
+
+const limited: Family.Plan = { turns: [[{}]], limits: { maxTurns: 1 } }
+
+describe("an agent that a call has work for it several times", () => {
+  it.effect("answers in order, in runs with the call's key and their places", () =>
+    Effect.gen(function*() {
+      const made = yield* having([{ input: 1 }, done, done])
+      yield* made.root(root)
+      assert.deepInclude(yield* outcomeOf(made), { _tag: "Succeeded", result: "done,done,done" })
+      assert.deepStrictEqual(yield* runsOf(made), ["root", "root//1.0/0", "root//1.0/1", "root//1.0/2"])
+    }))
+
+  it.effect("is not needed for no inputs", () =>
+    Effect.gen(function*() {
+      const made = yield* having([])
+      yield* made.root(root)
+      assert.deepInclude(yield* outcomeOf(made), { _tag: "Succeeded", result: "" })
+    }))
+
+  it.effect("has all its questions asked at once, and goes on once all are answered", () =>
+    Effect.gen(function*() {
+      const made = yield* having([buys, done, buys], 2)
+      const result = yield* made.root(root)
+      assert.strictEqual(result._tag, "Suspended")
+      const questions = yield* made.agent.approvals("root")
+      assert.deepStrictEqual(questions.map(({ sessionId }) => sessionId), ["root//1.0/0", "root//1.0/2"])
+      const [paused] = RunLog.only((yield* made.logs).get("root")!, "ToolPaused")
+      assert.strictEqual(paused?.waitsFor.length, 2)
+
+      const answer = ({ id: approvalId, sessionId }: typeof questions[number]) =>
+        made.agent.decide({ sessionId, approvalId, approved: true })
+      yield* answer(questions[0]!)
+      assert.strictEqual((yield* made.agent.resumeRun({ sessionId: "root" }))._tag, "Suspended")
+      yield* answer(questions[1]!)
+      assert.strictEqual((yield* made.agent.resumeRun({ sessionId: "root" }))._tag, "Completed")
+      assert.deepInclude(yield* outcomeOf(made), { _tag: "Succeeded", result: "done,done,done" })
+      // two turns of the root and of each that bought something, one of what was bought, one of the one that asked for nothing
+      assert.strictEqual(yield* made.requests, 2 + 2 * (2 + 1) + 1)
+    }))
+
+  it.effect("waits for people beside one that fails, which the model reads once they have answered", () =>
+    Effect.gen(function*() {
+      const made = yield* having([limited, buys])
+      assert.strictEqual((yield* made.root(root))._tag, "Suspended")
+      const [question] = yield* made.agent.approvals("root")
+      yield* made.agent.decide({ sessionId: question!.sessionId, approvalId: question!.id, approved: false })
+      yield* made.agent.resumeRun({ sessionId: "root" })
+      const outcome = yield* outcomeOf(made)
+      assert.strictEqual(outcome?._tag, "Failed")
+      assert.include(JSON.stringify(outcome), "limit")
+    }))
+
+  it.effect("fails as the first in order, once all have ended", () =>
+    Effect.gen(function*() {
+      const made = yield* having([done, limited, { turns: [[{}]], limits: { maxToolCalls: 0 } }, done])
+      yield* made.root(root)
+      const outcome = yield* outcomeOf(made)
+      assert.strictEqual(outcome?._tag, "Failed")
+      assert.include(JSON.stringify(outcome), "turns")
+      const logs = yield* made.logs
+      assert.deepStrictEqual(["0", "1", "2", "3"].map((at) => RunLog.endOf(logs.get(`root//1.0/${at}`)!)), [
+        "RunCompleted(stop)",
+        "RunLimited(turns)",
+        "RunLimited(toolCalls)",
+        "RunCompleted(stop)"
+      ])
+    }))
+
+  it.effect.each([[undefined, 4], [2, 2], [10, 6]])(
+    "%s at once: it works for %d",
+    ([concurrency, peak]) =>
+      Effect.gen(function*() {
+        const made = yield* having(Array(6).fill(done), concurrency)
+        yield* made.root(root)
+        assert.strictEqual((yield* outcomeOf(made))?._tag, "Succeeded")
+        assert.strictEqual(made.peak(), peak)
+      })
+  )
+})
