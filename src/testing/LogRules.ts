@@ -49,7 +49,7 @@ const makeDrives = (isOpenCall: (callId: string) => boolean) => {
     const begins = event._tag === "RunStarted" || event._tag === "RunResumed"
     const isOfItsOwn = isBetweenDrives(event, isOpenCall)
     if (!isOfItsOwn && begins === isDriven) say(begins ? "a drive begins inside another" : "outside a drive")
-    if (!isOfItsOwn || isDriven) isDriven = !RunEvent.isEnd(event)
+    if (!isOfItsOwn) isDriven = !RunEvent.isEnd(event)
   }
   return { look, isDriven: () => isDriven }
 }

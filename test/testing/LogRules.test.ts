@@ -2,6 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Message from "../../src/run/Message.ts"
 import type * as RunEvent from "../../src/run/RunEvent.ts"
+import * as Usage from "../../src/run/Usage.ts"
 import * as LogRules from "../../src/testing/LogRules.ts"
 import * as Drafts from "../../src/testing/sessions/Drafts.ts"
 
@@ -90,6 +91,12 @@ describe("a log that is right", () => {
     ),
     "of a call that a hook answered": log(...asking, settled("1.0", "ok", { hook: "cache" }), ...answered),
     "whose input was received": log(...begun, queued, assistant([text("hi")]), received(3), completed()),
+    "with a compaction that was given up while nothing runs": log(...begun, assistant([text("hi")]), completed(), {
+      _tag: "CompactionDiscarded",
+      message: "busy",
+      usage: Usage.zero
+    }),
+    "of what was said to its turn": log(...begun, Drafts.input("more"), assistant([text("hi")]), completed()),
     "compacted while nothing runs": log(...begun, assistant([text("hi")]), completed(), {
       ...Drafts.compacted(3, [Message.user("before")]),
       cause: "manual"
@@ -205,6 +212,22 @@ describe("a log that is wrong", () => {
     "with an input that was given up received": [
       log(...begun, queued, assistant([text("hi")]), completed(), received(3)),
       ["event 6 (InputReceived): nothing is queued as 3"]
+    ],
+    "with another input received than was queued": [
+      log(...begun, queued, assistant([text("hi")]), { ...received(3), messages: [Message.user("less")] }, completed()),
+      ["event 5 (InputReceived): nothing is queued as 3"]
+    ],
+    "with an input received as one that was not queued": [
+      log(...begun, queued, assistant([text("hi")]), received(2), completed()),
+      ["event 5 (InputReceived): nothing is queued as 2"]
+    ],
+    "with something said outside a drive": [
+      log(...begun, assistant([text("hi")]), completed(), Drafts.input("more")),
+      ["event 5 (InputReceived): outside a drive", "the last drive has no end"]
+    ],
+    "compacted outside a drive, though nobody asked": [
+      log(...begun, assistant([text("hi")]), completed(), Drafts.compacted(3, [Message.user("before")])),
+      ["event 5 (ContextCompacted): outside a drive", "the last drive has no end"]
     ],
     "with an input that was lost": [
       log(...begun, queued, died, started("again"), turnStarted(1), assistant([text("hi")]), completed()),

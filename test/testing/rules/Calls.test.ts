@@ -1,0 +1,87 @@
+/** The rules of tool calls in a log, where a drive or a run ends and the next one begins, and by what a call came to. */
+import { assert, describe, it } from "@effect/vitest"
+import type * as RunEvent from "../../../src/run/RunEvent.ts"
+import type * as ToolOutcome from "../../../src/run/ToolOutcome.ts"
+import * as LogRules from "../../../src/testing/LogRules.ts"
+import * as Drafts from "../../../src/testing/sessions/Drafts.ts"
+
+const { assistant, call, completed, log, settled, started, toolStarted, turnFinished, turnStarted } = Drafts
+
+const asking = [
+  started("go"),
+  turnStarted(1),
+  assistant([call("search")], { finishReason: "tool-calls" })
+] as const
+const answer = [turnStarted(2), assistant([{ type: "text", text: "done" }], { turn: 2 }), completed()] as const
+const died: RunEvent.Draft = { _tag: "RunAborted", reason: "crashed", totals: Drafts.totals }
+const denied = { _tag: "Denied", reason: "no" } as const
+
+const says = (events: ReadonlyArray<RunEvent.Durable>, ...found: ReadonlyArray<string>) =>
+  assert.deepStrictEqual(LogRules.violations(events).filter((what) => !what.startsWith("messages after")), found)
+
+describe("a call whose handler ran has an intent, also where it", () => {
+  const outcomes: Record<string, ToolOutcome.ToolOutcome> = {
+    "succeeded": { _tag: "Succeeded", result: "ok" },
+    "failed": { _tag: "Failed", result: "no such page" },
+    "timed out": { _tag: "TimedOut", limit: 1 },
+    "was interrupted": { _tag: "Interrupted" },
+    "has an unknown outcome": { _tag: "OutcomeUnknown" },
+    "gave what cannot be written down": { _tag: "NotEncodable", message: "a function" }
+  }
+  for (const [name, outcome] of Object.entries(outcomes)) {
+    it(name, () =>
+      says(
+        log(...asking, settled("1.0", outcome), turnFinished(1), ...answer),
+        "event 4 (ToolSettled): 1.0 ran without an intent"
+      ))
+  }
+})
+
+it("a yes is no intent", () =>
+  says(
+    log(
+      ...asking,
+      Drafts.approvalRequested("1.0"),
+      Drafts.approvalResolved("1.0"),
+      settled("1.0", "ok"),
+      turnFinished(1),
+      ...answer
+    ),
+    "event 6 (ToolSettled): 1.0 ran without an intent"
+  ))
+
+it("an intent of one run is none of the next one's call", () =>
+  says(
+    log(
+      ...asking,
+      toolStarted("1.0"),
+      settled("1.0", "ok"),
+      turnFinished(1),
+      ...answer,
+      ...[...asking, settled("1.0", "ok"), turnFinished(1), ...answer].map((draft) => ({ ...draft, runId: "run-2" }))
+    ),
+    "event 13 (ToolSettled): 1.0 ran without an intent"
+  ))
+
+describe("a call without an outcome is named", () => {
+  it("where its run completes", () => says(log(...asking, completed()), "event 4 (RunCompleted): 0 outcomes for 1.0"))
+
+  it("where its run is aborted", () => says(log(...asking, Drafts.aborted), "event 4 (RunAborted): 0 outcomes for 1.0"))
+
+  it("where the next run begins behind a drive that died", () =>
+    says(
+      log(...asking, died, started("again"), turnStarted(1), assistant([{ type: "text", text: "hi" }]), completed()),
+      "event 5 (RunStarted): 0 outcomes for 1.0"
+    ))
+
+  it("where the next turn begins behind a drive that died", () =>
+    says(log(...asking, died, Drafts.resumed(2), ...answer), "event 6 (TurnStarted): 0 outcomes for 1.0"))
+})
+
+it("a call that has its outcome gets no other where no drive is", () =>
+  says(
+    log(...asking, settled("1.0", denied), died, settled("1.0", denied), Drafts.resumed(2), turnFinished(1), ...answer),
+    "event 6 (ToolSettled): outside a drive",
+    "event 7 (RunResumed): a drive begins inside another",
+    "event 8 (TurnFinished): 2 outcomes for 1.0"
+  ))

@@ -1,0 +1,82 @@
+/** The rules of questions in a log: which answer belongs to which, and what may run behind it. */
+import { assert, describe, it } from "@effect/vitest"
+import type * as RunEvent from "../../../src/run/RunEvent.ts"
+import * as LogRules from "../../../src/testing/LogRules.ts"
+import * as Drafts from "../../../src/testing/sessions/Drafts.ts"
+
+const { log, settled, toolStarted } = Drafts
+
+/** Of one turn with a call, what is between the call and its outcome. */
+const around = (...between: ReadonlyArray<RunEvent.Draft>) =>
+  log(
+    Drafts.started("go"),
+    Drafts.turnStarted(1),
+    Drafts.assistant([Drafts.call("search")], { finishReason: "tool-calls" }),
+    ...between,
+    Drafts.turnFinished(1),
+    Drafts.turnStarted(2),
+    Drafts.assistant([{ type: "text", text: "done" }], { turn: 2 }),
+    Drafts.completed()
+  )
+
+const question = Drafts.approvalRequested("1.0")
+const yes = Drafts.approvalResolved("1.0")
+const no = Drafts.approvalResolved("1.0", false)
+const edited = { ...yes, params: { all: true } }
+const needsResult = { ...question, needsResult: true }
+const denied = settled("1.0", { _tag: "Denied", reason: "no" })
+const run = (params = {}) => [toolStarted("1.0", params), settled("1.0", "ok")]
+
+describe("right is a call", () => {
+  const legal: Record<string, ReadonlyArray<RunEvent.Durable>> = {
+    "that ran with the arguments that a person gave": around(question, edited, ...run({ all: true })),
+    "asked about again with other arguments": around(
+      question,
+      yes,
+      { ...question, params: { all: true }, digest: "33" },
+      yes,
+      ...run({ all: true })
+    ),
+    "asked about again with the same arguments, where a person gave others": around(
+      question,
+      edited,
+      question,
+      yes,
+      ...run()
+    ),
+    "asked about again where a result is needed by then": around(
+      question,
+      yes,
+      needsResult,
+      { ...yes, result: "ok" },
+      settled("1.0", "ok")
+    )
+  }
+  for (const [name, events] of Object.entries(legal)) {
+    it(name, () => assert.deepStrictEqual(LogRules.violations(events), []))
+  }
+})
+
+describe("wrong is a call", () => {
+  const illegal: Record<string, readonly [events: ReadonlyArray<RunEvent.Durable>, found: string]> = {
+    "asked about again behind a yes": [
+      around(question, yes, question, yes, ...run()),
+      "event 6 (ApprovalRequested): a second question about 1.0"
+    ],
+    "asked about again behind a no, though a result is needed by then": [
+      around(question, no, needsResult, no, denied),
+      "event 6 (ApprovalRequested): a second question about 1.0"
+    ],
+    "answered as another question": [
+      around(question, { ...yes, approvalId: "another" }, ...run()),
+      "event 5 (ApprovalResolved): an answer to no open question, run-1/1.0"
+    ],
+    "that ran with what it was asked about, though a person gave other arguments": [
+      around(question, edited, ...run()),
+      "event 6 (ToolStarted): 1.0 was not allowed"
+    ]
+  }
+  for (const [name, [events, found]] of Object.entries(illegal)) {
+    it(name, () => assert.deepStrictEqual(LogRules.violations(events), [found]))
+  }
+})
