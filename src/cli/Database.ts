@@ -43,8 +43,8 @@ export const prepare = Effect.fnUntraced(function*(
 
 /** SQLite makes a file that everybody may read, and what stands beside it with the mode that it has. */
 const makePrivate = (db: string): void => {
-  // to SQLite these are no files
-  if (db === ":memory:" || db.startsWith("file:")) return
+  // to SQLite this is no file
+  if (db === ":memory:") return
   try {
     closeSync(openSync(db, "wx", 0o600))
   } catch {

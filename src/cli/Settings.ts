@@ -60,10 +60,13 @@ const missing: Record<string, string> = {
 /** The database as it may be printed. */
 export const shown = (db: string): string => PgPlace.isUrl(db) ? PgPlace.shown(db) : db
 
-/** A URL that is none of Postgres and no file either, in words without its password. */
+/** A URL that is none of Postgres and no file either; to SQLite `file:` begins one too. */
+const isOtherUrl = (db: string): boolean => !PgPlace.isUrl(db) && (db.includes("://") || /^file:/i.test(db))
+
+/** What is wrong with such a URL, without its password. */
 const noUrl = (db: string): string => {
-  const scheme = /^([\w+.-]+):\/\//.exec(db)?.[1]
-  const wrong = scheme === undefined ? " and has nothing in front of it" : `, not with ${scheme}://`
+  const scheme = /^[\w+.-]+:(?:\/\/)?/.exec(db)?.[0]
+  const wrong = scheme === undefined ? " and has nothing in front of it" : `, not with ${scheme}`
   return `--db takes a file, or a URL that begins with postgres://${wrong}`
 }
 
@@ -86,7 +89,7 @@ export const check = Effect.fnUntraced(function*(typed: Typed): Effect.fn.Return
   for (const key of ["task", "session", "root", "db", "model"] as const) {
     if (typed[key]?.trim() === "") return yield* badInput(missing[key]!)
   }
-  if (typed.db?.includes("://") === true && !PgPlace.isUrl(typed.db)) return yield* badInput(noUrl(typed.db))
+  if (typed.db !== undefined && isOtherUrl(typed.db)) return yield* badInput(noUrl(typed.db))
   const { asFiberloop = false, db, json, isPlain, maxTurns, model, root, session, task, yes = false } = typed
   const contextWindow = yield* whole("--context-window (FIBERLOOP_CONTEXT_WINDOW)", typed.contextWindow)
   return {

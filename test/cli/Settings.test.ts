@@ -94,6 +94,13 @@ describe("is refused", () => {
         yield* refused({ db: "://host/app" }),
         "--db takes a file, or a URL that begins with postgres:// and has nothing in front of it"
       )
+      for (const db of ["file:y.db", "FILE:y.db?mode=memory"]) {
+        assert.strictEqual(
+          yield* refused({ db }),
+          `--db takes a file, or a URL that begins with postgres://, not with ${db.slice(0, 5)}`
+        )
+      }
+      assert.strictEqual((yield* check({ db: "./file:y.db" })).db, "./file:y.db")
     }))
 
   it.effect("a number above the largest, which is taken", () =>
