@@ -6,9 +6,7 @@ import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import * as OwnerLiveness from "../../src/layers/OwnerLiveness.ts"
 import * as SessionStoreSqlite from "../../src/layers/SessionStoreSqlite.ts"
-import type * as Model from "../../src/services/Model.ts"
 import * as LogRules from "../../src/testing/LogRules.ts"
-import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as DiskFilling from "../support/DiskFilling.ts"
 import * as TestAgent from "../support/TestAgent.ts"
 import * as TestStore from "../support/TestStore.ts"
@@ -23,20 +21,13 @@ export interface Report {
 }
 
 const [file = "", how = ""] = process.argv.slice(2)
-const reply = ({ messages, metadata }: Model.ModelRequest): ScriptedModel.Turn =>
-  JSON.stringify(messages.at(-1)).includes("hello")
-    ? ScriptedModel.text("hello!")
-    : metadata.turn === 1
-    ? [TestAgent.work(1), TestAgent.work(2)]
-    : ScriptedModel.text("done")
-
 const hello = { sessionId: "s", input: "hello" }
 const ran: Array<number> = []
 let free = Effect.void
 
 const open = Effect.gen(function*() {
   const store = yield* SessionStoreSqlite.make({ filename: file })
-  const { agent } = yield* TestAgent.make(reply, {
+  const { agent } = yield* TestAgent.make(TestAgent.twoCallsUnlessGreeted, {
     store: TestStore.over(store),
     tool: ({ n }) =>
       Effect.gen(function*() {

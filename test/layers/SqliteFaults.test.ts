@@ -11,26 +11,16 @@ import { chmodSync, existsSync } from "node:fs"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import * as SessionStoreSqlite from "../../src/layers/SessionStoreSqlite.ts"
-import type * as Model from "../../src/services/Model.ts"
 import * as LogRules from "../../src/testing/LogRules.ts"
-import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import { withPermissions } from "../cli/tools/files/Sandbox.ts"
 import { temporaryFolder } from "../support/Processes.ts"
 import { faults } from "../support/SqliteFaults.ts"
 import * as TestAgent from "../support/TestAgent.ts"
 import * as TestStore from "../support/TestStore.ts"
 
-/** Two calls one after the other, unless it is greeted. */
-const reply = ({ messages, metadata }: Model.ModelRequest): ScriptedModel.Turn =>
-  JSON.stringify(messages.at(-1)).includes("hello")
-    ? ScriptedModel.text("hello!")
-    : metadata.turn === 1
-    ? [TestAgent.work(1), TestAgent.work(2)]
-    : ScriptedModel.text("done")
-
 const open = Effect.fnUntraced(function*(file: string, tool: TestAgent.Handler = () => Effect.succeed("done")) {
   const store = yield* SessionStoreSqlite.make({ filename: file })
-  const { agent } = yield* TestAgent.make(reply, { store: TestStore.over(store), tool })
+  const { agent } = yield* TestAgent.make(TestAgent.twoCallsUnlessGreeted, { store: TestStore.over(store), tool })
   return { agent, store }
 })
 

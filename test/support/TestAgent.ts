@@ -90,3 +90,11 @@ export const make = Effect.fnUntraced(function*(
 
 export const work = (n: number, id?: string) => ScriptedModel.call("work", { n }, id)
 export const look = (n: number, id?: string) => ScriptedModel.call("look", { n }, id)
+
+/** Two calls of `work` in the first turn, unless it is greeted with "hello". */
+export const twoCallsUnlessGreeted = ({ messages, metadata }: Model.ModelRequest): ScriptedModel.Turn =>
+  JSON.stringify(messages.at(-1)).includes("hello")
+    ? ScriptedModel.text("hello!")
+    : metadata.turn === 1
+    ? [work(1), work(2)]
+    : ScriptedModel.text("done")
