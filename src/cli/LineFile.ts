@@ -3,7 +3,7 @@ import * as NodeStream from "@effect/platform-node/NodeStream"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Stream from "effect/Stream"
-import { createReadStream } from "node:fs"
+import { createReadStream, lstatSync } from "node:fs"
 import { type FileHandle, open, rm } from "node:fs/promises"
 import * as FileReason from "./FileReason.ts"
 import { badInput, type Ended, type Refusal } from "./Refusal.ts"
@@ -82,7 +82,11 @@ export const writeNew = <R>(
 
 const unwritable = (file: string, cause: unknown): Refusal =>
   codeOf(cause) === "EEXIST"
-    ? badInput(`there is a file ${JSON.stringify(file)} already: name another one, or remove it`)
+    ? badInput(
+      lstatSync(file, { throwIfNoEntry: false })?.isDirectory()
+        ? `${JSON.stringify(file)} is a folder: name a file in it`
+        : `there is a file ${JSON.stringify(file)} already: name another one, or remove it`
+    )
     : badInput(
       `the file ${JSON.stringify(file)} cannot be written${
         codeOf(cause) === "ENOENT" ? " (its folder does not exist)" : because(cause)

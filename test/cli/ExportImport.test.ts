@@ -80,9 +80,11 @@ describe("fiberloop export", () => {
       const { folder, id, on } = yield* withSession()
       const missing = yield* on("export", [id, "--to", join(folder, "no", "s.jsonl")])
       const empty = yield* on("export", [id, "--to", " "])
-      assert.deepStrictEqual([missing.code, empty.code], [1, 1])
+      const there = yield* on("export", [id, "--to", folder])
+      assert.deepStrictEqual([missing.code, empty.code, there.code], [1, 1, 1])
       assert.match(missing.stderr, /^fiberloop: the file "[^"]+" cannot be written \(its folder does not exist\)\n$/)
       assert.include(empty.stderr, "--to is empty")
+      assert.match(there.stderr, /^fiberloop: "[^"]+" is a folder: name a file in it\n$/)
     }))
 
   it.effect("leaves no file behind when the session cannot be read to its end", () =>
