@@ -65,7 +65,7 @@ const isOtherUrl = (db: string): boolean => !PgPlace.isUrl(db) && (db.includes("
 
 /** What is wrong with such a URL, without its password. */
 const noUrl = (db: string): string => {
-  const scheme = /^[\w+.-]+:(?:\/\/)?/.exec(db)?.[0]
+  const scheme = /^(?:file:|[\w+.-]+:\/\/)/i.exec(db)?.[0]
   const wrong = scheme === undefined ? " and has nothing in front of it" : `, not with ${scheme}`
   return `--db takes a file, or a URL that begins with postgres://${wrong}`
 }

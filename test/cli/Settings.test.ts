@@ -94,7 +94,7 @@ describe("is refused", () => {
         yield* refused({ db: "://host/app" }),
         "--db takes a file, or a URL that begins with postgres:// and has nothing in front of it"
       )
-      for (const db of ["file:y.db", "FILE:y.db?mode=memory"]) {
+      for (const db of ["file:y.db", "FILE:y.db?mode=memory", "file:///tmp/y.db"]) {
         assert.strictEqual(
           yield* refused({ db }),
           `--db takes a file, or a URL that begins with postgres://, not with ${db.slice(0, 5)}`
