@@ -88,4 +88,14 @@ describe("a lock that another connection holds", () => {
       yield* TestClock.adjust("100 millis")
       assert.strictEqual((yield* Fiber.join(fiber))._tag, "StoreUnavailable")
     }))
+
+  it.effect("is waited for 5 seconds where nobody says how long", () =>
+    Effect.gen(function*() {
+      const { file } = yield* locked
+      const fiber = yield* Effect.forkChild(reasonOf(Effect.scoped(make(file))))
+      yield* TestClock.adjust("4900 millis")
+      assert.isUndefined(fiber.pollUnsafe())
+      yield* TestClock.adjust("200 millis")
+      assert.strictEqual((yield* Fiber.join(fiber))._tag, "StoreUnavailable")
+    }))
 })
