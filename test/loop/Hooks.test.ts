@@ -97,6 +97,24 @@ describe("hooks", () => {
       assert.include(JSON.stringify(second!.messages), `[[["done 1123","x"],"yy"],"zzz"]`)
     }))
 
+  it.effect("are told the tools that those before have left, and bring none back", () =>
+    Effect.gen(function*() {
+      const told: Array<ReadonlyArray<string>> = []
+      const leaving = (...left: ReadonlyArray<string>): Hook => ({
+        name: left.join(),
+        beforeModelCall: ({ tools }) => {
+          told.push(tools)
+          return Effect.succeed({ tools: left })
+        }
+      })
+      const { agent, script } = yield* TestAgent.make([ScriptedModel.text("ok")], {
+        agent: { hooks: [leaving("look", "again"), leaving("work", "look")] }
+      })
+      yield* agent.run(go)
+      assert.deepStrictEqual(told, [["work", "look", "again"], ["look", "again"]])
+      assert.deepStrictEqual((yield* script.requests)[0]!.tools.map((tool) => tool.name), ["look"])
+    }))
+
   it.effect("of the options, the layer and the caller add up, in that order; the same one runs once", () =>
     Effect.gen(function*() {
       const notes: Array<string> = []
