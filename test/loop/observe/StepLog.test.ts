@@ -192,6 +192,14 @@ it.effect("what happens to a run besides is a line each", () =>
       Drafts.approvalResolved("1.0"),
       Drafts.approvalResolved("1.1", false),
       Drafts.toolStarted("1.0"),
+      {
+        _tag: "ToolPaused",
+        turn: 1,
+        callId: "1.0",
+        tool: "search",
+        waitsFor: [{ sessionId: "b", runId: "b1" }],
+        duration: 4
+      },
       Drafts.settled("1.0", "a", { duration: 5 }),
       { ...Drafts.compacted(1, []), before: 9, after: 2 },
       { _tag: "CompactionDiscarded", message: "SECRET", usage },
@@ -211,6 +219,7 @@ it.effect("what happens to a run besides is a line each", () =>
       "approval=1.1 tool=_OTHER",
       "approval=1.0 answer=approved",
       "approval=1.1 answer=denied",
+      "tool=search waits=1 ms=4",
       "tool=search outcome=Succeeded ms=5",
       "compacted=test before=9 after=2",
       "compaction=failed input=7 output=3",
