@@ -14,9 +14,11 @@ export interface Options {
   readonly args?: ReadonlyArray<string>
   readonly model: OpenAiServer.Server
   readonly env: Readonly<Record<string, string>>
+  /** that it runs in; default: that of this process */
+  readonly folder?: string
 }
 
-export const start = Effect.fnUntraced(function*({ args = [], env, model, name }: Options) {
+export const start = Effect.fnUntraced(function*({ args = [], env, folder, model, name }: Options) {
   const child = yield* Effect.acquireRelease(
     Effect.sync(() =>
       spawn(process.execPath, [
@@ -25,7 +27,7 @@ export const start = Effect.fnUntraced(function*({ args = [], env, model, name }
         path("./Source.ts"),
         path(`../../examples/${name}`),
         ...args
-      ], { env: { ...process.env, ...env, OPENAI_BASE_URL: model.baseUrl, OPENAI_API_KEY: "sk-test" } })
+      ], { cwd: folder, env: { ...process.env, ...env, OPENAI_BASE_URL: model.baseUrl, OPENAI_API_KEY: "sk-test" } })
     ),
     Processes.kill
   )

@@ -1,0 +1,12 @@
+/** Preloaded into child processes: servers listen on a free port in the place of their own, and say where that is. */
+import { type ListenOptions, Server } from "node:net"
+
+const listen = Server.prototype.listen
+
+Server.prototype.listen = function(this: Server, options: ListenOptions, ...rest: ReadonlyArray<never>) {
+  this.once("listening", () => {
+    const place = this.address()
+    if (typeof place === "object") console.log(`listens on ${place?.address}`)
+  })
+  return listen.call(this, { ...options, port: 0 }, ...rest)
+} as typeof listen
