@@ -1,0 +1,29 @@
+/** How often who watches a session looks by itself: seldom where it is told of what others append. */
+import type * as PgConnection from "@effect/sql-pg/PgConnection"
+import { assert, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Queue from "effect/Queue"
+import type * as SqlError from "effect/sql/SqlError"
+import * as PgSignals from "../../../src/layers/postgres/PgSignals.ts"
+
+type Told = PgConnection.Notification
+
+it.effect("four times a second where nothing listens, as behind a pooler", () =>
+  Effect.gen(function*() {
+    const signals = yield* PgSignals.make({ send: () => Effect.void, receive: Effect.never })
+    yield* signals.listen("s")
+    yield* Effect.yieldNow
+    assert.strictEqual(signals.pollEvery(), "250 millis")
+  }))
+
+it.effect("every other second while something listens, and woken by what it is told", () =>
+  Effect.gen(function*() {
+    const queue = yield* Queue.unbounded<Told, SqlError.SqlError>()
+    const signals = yield* PgSignals.make({ send: () => Effect.void, receive: Effect.succeed(queue) })
+    const latch = yield* signals.listen("s")
+    yield* Effect.yieldNow
+    assert.strictEqual(signals.pollEvery(), "2 seconds")
+    latch.closeUnsafe()
+    yield* Queue.offer(queue, { processId: 1, channel: "fiberloop_sessions", payload: "s" })
+    yield* latch.await
+  }))
