@@ -61,6 +61,13 @@ for (const point of BrokenHooks.points) {
         }))
     }
 
+    it.effect("that calls itself a guard is one", () =>
+      Effect.gen(function*() {
+        const { logs, ...left } = yield* play(BrokenHooks.at(point, () => Effect.fail("no"), { kind: "guard" }))
+        assert.deepStrictEqual(left, blocked[point])
+        assert.deepStrictEqual(logs, [])
+      }))
+
     for (const value of point === "afterModelCall" ? [] : BrokenHooks.unusable[point]) {
       const name = JSON.stringify(value, (_, part: unknown) => typeof part === "bigint" ? `${part}n` : part)
       it.effect(`that gives ${name} blocks as a guard`, () =>
