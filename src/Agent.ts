@@ -30,6 +30,7 @@ import type * as RetryPolicy from "./services/RetryPolicy.ts"
 import * as Runs from "./services/Runs.ts"
 import * as SessionStore from "./services/SessionStore.ts"
 import type * as StopWhen from "./services/StopWhen.ts"
+import type { ToolCall } from "./services/ToolCall.ts"
 import * as ToolExecutor from "./services/ToolExecutor.ts"
 
 export type { Run } from "./Run.ts"
@@ -100,7 +101,7 @@ export type Requires<Tools extends Record<string, Tool.Any>, R> =
   | ContextManager.ContextManager
   | Runs.Runs
   | Known<R>
-  | Exclude<Known<Tool.HandlerServices<Tools[keyof Tools]>>, ToolExecutor.ToolCall>
+  | Exclude<Known<Tool.HandlerServices<Tools[keyof Tools]>>, ToolCall>
 
 /**
  * An agent as a service with its layer:

@@ -1,7 +1,7 @@
 /**
  * How a handler ends that waits for other runs: it is called again when its own run is resumed.
  *
- * Does not own what is made of it (`layers/tools/Settling`), nor who may wait so (`ToolExecutor.ToolCall`).
+ * Does not own what is made of it (`layers/tools/Settling`), nor who may wait so (`ToolCall`).
  */
 import * as Cause from "effect/Cause"
 import * as Predicate from "effect/Predicate"

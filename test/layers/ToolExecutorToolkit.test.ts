@@ -9,8 +9,8 @@ import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import * as ToolExecutorToolkit from "../../src/layers/ToolExecutorToolkit.ts"
 import type * as Pointer from "../../src/run/Pointer.ts"
-import * as ToolExecutor from "../../src/services/ToolExecutor.ts"
-import { ToolCall } from "../../src/services/ToolExecutor.ts"
+import { ToolCall } from "../../src/services/ToolCall.ts"
+import type * as ToolExecutor from "../../src/services/ToolExecutor.ts"
 import * as ToolRun from "../support/ToolRun.ts"
 
 describe.each(ToolRun.ways)("handlers that are %s", (way) => {
@@ -170,13 +170,13 @@ describe.each(ToolRun.ways)("handlers that are %s", (way) => {
     it.effect("is no outcome, and names the runs and nothing else of them", () =>
       Effect.gen(function*() {
         const result = { ...one, text: "words" }
-        assert.deepStrictEqual(yield* paused(ToolExecutor.ToolCall.pause(result, two)), { waitsFor: [one, two] })
+        assert.deepStrictEqual(yield* paused(ToolCall.pause(result, two)), { waitsFor: [one, two] })
       }))
 
     it.effect("passes by what a handler does about its failures, and by its finalizers", () =>
       Effect.gen(function*() {
         let isClosed = false
-        const handler = ToolExecutor.ToolCall.pause(one).pipe(
+        const handler = ToolCall.pause(one).pipe(
           Effect.catch(() => Effect.succeed("caught")),
           Effect.ensuring(Effect.sync(() => isClosed = true))
         )
@@ -186,7 +186,7 @@ describe.each(ToolRun.ways)("handlers that are %s", (way) => {
 
     it.effect("of several at once names each run once", () =>
       Effect.gen(function*() {
-        const pause = ToolExecutor.ToolCall.pause(one)
+        const pause = ToolCall.pause(one)
         const all = Effect.all([pause, Effect.never, pause], { concurrency: "unbounded" })
         assert.deepStrictEqual(yield* paused(all), { waitsFor: [one] })
       }))

@@ -2,7 +2,7 @@
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import type * as RunResult from "../../src/run/RunResult.ts"
-import { ToolCall } from "../../src/services/ToolExecutor.ts"
+import { ToolCall } from "../../src/services/ToolCall.ts"
 import * as Family from "../support/Family.ts"
 import * as Logs from "../support/Logs.ts"
 import { type Dice, dice } from "../support/Odd.ts"

@@ -1,7 +1,7 @@
 /** `ToolCall.runAgents`: an agent works for a call several times at once, whose outcome is all the answers. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import { ToolCall } from "../../src/services/ToolExecutor.ts"
+import { ToolCall } from "../../src/services/ToolCall.ts"
 import * as Family from "../support/Family.ts"
 import * as RunLog from "../support/RunLog.ts"
 

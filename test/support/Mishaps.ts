@@ -17,7 +17,7 @@ import * as Approver from "../../src/services/Approver.ts"
 import { CompactionError, ContextManager } from "../../src/services/ContextManager.ts"
 import type { Hook } from "../../src/services/Hooks.ts"
 import * as RetryPolicy from "../../src/services/RetryPolicy.ts"
-import * as ToolExecutor from "../../src/services/ToolExecutor.ts"
+import { ToolCall } from "../../src/services/ToolCall.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as Approvals from "./Approvals.ts"
 import type * as Odd from "./Odd.ts"
@@ -156,7 +156,7 @@ const rulesOf = (die: Dice): Partial<Agent.Options<typeof TestAgent.kit.tools, s
 })
 
 /** Hears of every call that runs, before it does. */
-export type OnCall = (call: typeof ToolExecutor.ToolCall.Service) => Effect.Effect<void>
+export type OnCall = (call: typeof ToolCall.Service) => Effect.Effect<void>
 
 /** An agent over this store. */
 export const make = (die: Dice, store: TestStore.TestStore, onCall: OnCall) => {
@@ -194,7 +194,7 @@ export const make = (die: Dice, store: TestStore.TestStore, onCall: OnCall) => {
       ...sometimes(0.3, () => ({ timeouts: { tool: "10 seconds", call: "30 seconds" } as const })),
       retry: RetryPolicy.make({ base: die.pick(["0 millis", "1 second"]), maxRetries: 2 })
     },
-    tool: () => Effect.flatMap(ToolExecutor.ToolCall, (call) => Effect.andThen(onCall(call), handle(die)))
+    tool: () => Effect.flatMap(ToolCall, (call) => Effect.andThen(onCall(call), handle(die)))
   })
   return Effect.provideService(made, Approver.Approver, { ask: () => Effect.as(slow(die), answer(die)) })
 }

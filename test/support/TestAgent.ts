@@ -17,7 +17,7 @@ import * as ToolExecutorToolkit from "../../src/layers/ToolExecutorToolkit.ts"
 import type * as ContextManager from "../../src/services/ContextManager.ts"
 import type * as Model from "../../src/services/Model.ts"
 import type * as Runs from "../../src/services/Runs.ts"
-import { ToolCall } from "../../src/services/ToolExecutor.ts"
+import { ToolCall } from "../../src/services/ToolCall.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as TestStore from "./TestStore.ts"
 

@@ -9,8 +9,8 @@ import * as Schema from "effect/Schema"
 import * as SchemaGetter from "effect/SchemaGetter"
 import * as ToolExecutorToolkit from "../../src/layers/ToolExecutorToolkit.ts"
 import type * as ToolOutcome from "../../src/run/ToolOutcome.ts"
+import { ToolCall } from "../../src/services/ToolCall.ts"
 import type * as ToolExecutor from "../../src/services/ToolExecutor.ts"
-import { ToolCall } from "../../src/services/ToolExecutor.ts"
 
 const parameters = Schema.Struct({ n: Schema.Finite })
 const Place = Schema.Struct({ city: Schema.String, zip: Schema.optionalKey(Schema.String) })

@@ -8,7 +8,8 @@ import * as Toolkit from "effect/ai/Toolkit"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
-import * as ToolExecutor from "../../services/ToolExecutor.ts"
+import { ToolCall } from "../../services/ToolCall.ts"
+import type * as ToolExecutor from "../../services/ToolExecutor.ts"
 import * as Shield from "./Shield.ts"
 import * as ToolCodecs from "./ToolCodecs.ts"
 
@@ -35,7 +36,7 @@ export const run = (
     Effect.map(() => last),
     Effect.updateContext((given: Context.Context<never>) =>
       Shield.over(given).pipe(
-        Context.add(ToolExecutor.ToolCall, call.identity),
+        Context.add(ToolCall, call.identity),
         Context.add(Toolkit.PreliminaryBuffer, progressBuffer)
       )
     )

@@ -12,7 +12,8 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Semaphore from "effect/Semaphore"
-import * as ToolExecutor from "../../services/ToolExecutor.ts"
+import { ToolCall } from "../../services/ToolCall.ts"
+import type * as ToolExecutor from "../../services/ToolExecutor.ts"
 import * as Shield from "./Shield.ts"
 import * as ToolCodecs from "./ToolCodecs.ts"
 
@@ -42,7 +43,7 @@ export const contextOf = (
   { context }: Tool.Handler<string>,
   given: Context.Context<never>,
   { identity }: ToolExecutor.Call
-): Context.Context<never> => Context.add(together(context, given), ToolExecutor.ToolCall, identity)
+): Context.Context<never> => Context.add(together(context, given), ToolCall, identity)
 
 /** Both stay the same while a drive does: they are put together once for all of its calls. */
 const together = (context: Context.Context<never>, given: Context.Context<never>): Context.Context<never> => {

@@ -7,7 +7,7 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type * as ToolOutcome from "../../run/ToolOutcome.ts"
-import * as ToolExecutor from "../../services/ToolExecutor.ts"
+import { ToolCall } from "../../services/ToolCall.ts"
 
 interface Left {
   readonly name: string
@@ -35,6 +35,6 @@ export class LeftBehind {
 /** What code names that could not end something that it started; once for each tool call, where it works for one. */
 export const listener = (leftBehind: LeftBehind) => (name: string): Effect.Effect<void> =>
   Effect.withFiberSucceed(({ context }) => {
-    const call = Context.getOrUndefined(context, ToolExecutor.ToolCall)
+    const call = Context.getOrUndefined(context, ToolCall)
     leftBehind.set(call === undefined ? name : `${name} of ${call.callId}`, { name })
   })

@@ -5,7 +5,7 @@
  */
 import * as Context from "effect/Context"
 import type * as Pointer from "../../run/Pointer.ts"
-import * as ToolExecutor from "../../services/ToolExecutor.ts"
+import { ToolCall } from "../../services/ToolCall.ts"
 import type * as Budget from "./Budget.ts"
 
 /** The call that whatever is there works for; `budget` is that of its run, where this process drives it. */
@@ -20,7 +20,7 @@ export const Around = Context.Reference<Budget.Budget | undefined>("fiberloop/lo
 })
 
 export const of = (context: Context.Context<never>): Place | undefined => {
-  const known = Context.getOrUndefined(context, ToolExecutor.ToolCall)
+  const known = Context.getOrUndefined(context, ToolCall)
   if (known === undefined) return undefined
   const { callId, runId, sessionId } = known
   const call = { sessionId, runId, callId }

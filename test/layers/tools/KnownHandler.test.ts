@@ -2,7 +2,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as KnownHandler from "../../../src/layers/tools/KnownHandler.ts"
-import * as ToolExecutor from "../../../src/services/ToolExecutor.ts"
+import { ToolCall } from "../../../src/services/ToolCall.ts"
+import type * as ToolExecutor from "../../../src/services/ToolExecutor.ts"
 
 const settings = Array.from(
   { length: 20 },
@@ -24,7 +25,7 @@ const seen = (ofAgent: Context.Context<never>, given: Context.Context<never>, ca
   const context = KnownHandler.contextOf({ context: ofAgent } as never, given, callOf(callId))
   return {
     values: settings.map((setting) => Context.get(context, setting)),
-    callId: Context.get(context as Context.Context<ToolExecutor.ToolCall>, ToolExecutor.ToolCall).callId
+    callId: Context.get(context as Context.Context<ToolCall>, ToolCall).callId
   }
 }
 
