@@ -9,6 +9,7 @@ import * as Toolkit from "effect/ai/Toolkit"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import type * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import {
@@ -195,6 +196,11 @@ export const programs = {
     same<typeof one>()<Effect.Effect<string | { readonly total: number }, string, ToolCall>>()
     const all = ToolCall.runAgents(sum, [{ input: "x" }])
     same<typeof all>()<Effect.Effect<ReadonlyArray<{ readonly total: number }>, string, ToolCall>>()
+    const results = ToolCall.runAgents(sum, [{ input: "x" }], { mode: "result" })
+    type Results = ReadonlyArray<Result.Result<{ readonly total: number }, string>>
+    same<typeof results>()<Effect.Effect<Results, never, ToolCall>>()
+    // @ts-expect-error several have several texts
+    ToolCall.runAgents(text, [], { progress: (said: string) => Effect.log(said) })
     // @ts-expect-error resuming is for the run to do
     ToolCall.runAgent(text, { sessionId: "s" })
   },

@@ -2,17 +2,16 @@
  * What the handler of a tool may ask about its own call, and what it may do in the call's name: wait for people, have agents
  * work for it.
  *
- * Does not own what becomes of a call that waits (`Pausing`).
+ * Does not own how such an agent's run is begun and read (`SubAgents`), nor what becomes of a call that waits (`Pausing`).
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import * as Result from "effect/Result"
+import type * as Result from "effect/Result"
 import type * as Schema from "effect/Schema"
 import type * as Pointer from "../run/Pointer.ts"
-import type * as RunError from "../run/RunError.ts"
 import type * as RunInput from "../run/RunInput.ts"
-import type * as RunResult from "../run/RunResult.ts"
 import { Pausing } from "./Pausing.ts"
+import * as SubAgents from "./SubAgents.ts"
 
 /**
  * Declare `dependencies: [ToolCall]` on the tool and `yield* ToolCall` in the handler. The executor provides it per call, so it
@@ -44,57 +43,67 @@ export class ToolCall extends Context.Service<ToolCall, {
    * `idempotencyKey` for its id, unless the input names one: where the call is made again, after a crash or once people have
    * answered, it goes on with that run. While the run waits for people the call does, as by `pause`. Fails with what the model
    * is to read where there is no answer: the error's message, or how the run ended and what it said last.
+   *
+   * `progress` is told what the agent said in its turn so far, whenever that is more: a handler's `preliminary`, where the
+   * tool's result is a text. It holds the run up as little as an observer does: what is said last may be told after the answer,
+   * where `preliminary` shows nothing more.
    */
-  static readonly runAgent = <S extends SubAgent>(
+  static runAgent<S extends SubAgents.SubAgent>(
     agent: S,
-    input: RunInput.RunInput
-  ): Effect.Effect<Answer<S>, string, ToolCall> =>
-    Effect.flatMap(ToolCall, ({ idempotencyKey }) => Effect.flatMap(ended(agent, input, idempotencyKey), answerOf<S>))
+    input: RunInput.RunInput,
+    { progress }: { readonly progress?: ((said: string) => Effect.Effect<void>) | undefined } = {}
+  ): Effect.Effect<SubAgents.Answer<S>, string, ToolCall> {
+    return Effect.gen(function*() {
+      const { idempotencyKey } = yield* ToolCall
+      const ended = yield* SubAgents.run(agent, input, idempotencyKey, progress)
+      const waiting = SubAgents.waiting(ended)
+      return waiting === undefined ? yield* SubAgents.answerOf<S>(ended) : yield* ToolCall.pause(waiting)
+    })
+  }
 
   /**
    * Has an agent work for this call as often as there are inputs, at most `concurrency` (default 4) at once, and gives the
    * answers in their order. Each runs as by `runAgent`, with `{idempotencyKey}/{place, from 0}` for its id, and to its end:
    * those that wait for people, or fail, hold up none of the others. Then the call waits for all that do; where none does, it
-   * fails as the first one in order that came to no answer.
+   * fails as the first one in order that came to no answer. With `mode: "result"`, as of `Effect.all`, it gives for each its
+   * answer or why there is none, and fails for none.
+   *
+   * `progress` is told what each said in its turn so far, in their order, `""` for nothing yet.
    */
-  static readonly runAgents = <S extends SubAgent>(
+  static runAgents<S extends SubAgents.SubAgent>(
     agent: S,
     inputs: ReadonlyArray<RunInput.RunInput>,
-    { concurrency = 4 }: { readonly concurrency?: number | "unbounded" | undefined } = {}
-  ): Effect.Effect<ReadonlyArray<Answer<S>>, string, ToolCall> =>
-    Effect.gen(function*() {
+    options: Several & { readonly mode: "result" }
+  ): Effect.Effect<ReadonlyArray<Result.Result<SubAgents.Answer<S>, string>>, never, ToolCall>
+  static runAgents<S extends SubAgents.SubAgent>(
+    agent: S,
+    inputs: ReadonlyArray<RunInput.RunInput>,
+    options?: Several & { readonly mode?: "default" | undefined }
+  ): Effect.Effect<ReadonlyArray<SubAgents.Answer<S>>, string, ToolCall>
+  static runAgents(
+    agent: SubAgents.SubAgent,
+    inputs: ReadonlyArray<RunInput.RunInput>,
+    { concurrency = 4, mode, progress }: Several & { readonly mode?: "default" | "result" | undefined } = {}
+  ): Effect.Effect<ReadonlyArray<unknown>, string, ToolCall> {
+    return Effect.gen(function*() {
       const { idempotencyKey } = yield* ToolCall
-      const runs = inputs.map((input, at) => ended(agent, input, `${idempotencyKey}/${at}`))
-      const all = yield* Effect.all(runs, { concurrency })
-      const [first, ...more] = all.flatMap((run) =>
-        Result.isSuccess(run) && isWaiting(run.success) ? [run.success] : []
-      )
+      const said = inputs.map(() => "")
+      const telling = (at: number) =>
+        progress && ((text: string) => {
+          said[at] = text
+          return progress([...said])
+        })
+      const runs = inputs.map((input, at) => SubAgents.run(agent, input, `${idempotencyKey}/${at}`, telling(at)))
+      const ended = yield* Effect.all(runs, { concurrency })
+      const [first, ...more] = ended.flatMap((run) => SubAgents.waiting(run) ?? [])
       if (first !== undefined) return yield* ToolCall.pause(first, ...more)
-      return yield* Effect.forEach(all, answerOf<S>)
+      const answers = ended.map(SubAgents.answerOf)
+      return yield* mode === "result" ? Effect.all(answers, { mode }) : Effect.all(answers)
     })
+  }
 }
 
-/** An agent, as `Agent.Client` has it. */
-interface SubAgent {
-  readonly run: (input: RunInput.RunInput) => Effect.Effect<RunResult.RunResult<unknown>, RunError.RunError>
-}
-
-type Answer<S extends SubAgent> = Extract<
-  Effect.Success<ReturnType<S["run"]>>,
-  { readonly _tag: "Completed" }
->["output"]
-
-type Ended = Result.Result<RunResult.RunResult<unknown>, RunError.RunError>
-
-const ended = (agent: SubAgent, input: RunInput.RunInput, runId: string): Effect.Effect<Ended> =>
-  Effect.result(agent.run({ ...input, runId: input.runId ?? runId }))
-
-const isWaiting = (result: RunResult.RunResult<unknown>) => result._tag === "Suspended"
-
-const answerOf = <S extends SubAgent>(run: Ended): Effect.Effect<Answer<S>, string> => {
-  if (Result.isFailure(run)) return Effect.fail(run.failure.message)
-  const { success: result } = run
-  if (isWaiting(result)) return ToolCall.pause(result)
-  if (result._tag === "Completed") return Effect.succeed(result.output as Answer<S>)
-  return Effect.fail(result.text === "" ? result.explain : `${result.explain} It said last:\n${result.text}`)
+interface Several {
+  readonly concurrency?: number | "unbounded" | undefined
+  readonly progress?: ((said: ReadonlyArray<string>) => Effect.Effect<void>) | undefined
 }

@@ -7,7 +7,7 @@ import * as Schema from "effect/Schema"
 import * as TestClock from "effect/testing/TestClock"
 import * as Agent from "../../src/Agent.ts"
 import * as Fiberloop from "../../src/Fiberloop.ts"
-import { type Observer, Observers } from "../../src/services/Observers.ts"
+import { Observers } from "../../src/services/Observers.ts"
 import { ToolCall } from "../../src/services/ToolCall.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as Family from "../support/Family.ts"
@@ -40,24 +40,7 @@ const settledBy = (...inputs: ReadonlyArray<Input>) =>
 /** A handler, as docs/tools.md has it: what an agent says meanwhile is the progress of its call. */
 const showing =
   (agent: Family.Client) => (_: unknown, { preliminary }: { preliminary: (text: string) => Effect.Effect<void> }) =>
-    Effect.gen(function*() {
-      const { idempotencyKey } = yield* ToolCall
-      let said = ""
-      const progress: Observer = {
-        name: "progress",
-        observe: ({ events, runId }) => {
-          const before = said
-          for (const event of runId === idempotencyKey ? events : []) {
-            if (event._tag === "TextDelta") said += event.delta
-            if (event._tag === "TurnStarted" || event._tag === "AttemptDiscarded") said = ""
-          }
-          return said === before ? Effect.void : preliminary(said)
-        }
-      }
-      return yield* ToolCall.runAgent(agent, { input: "go" }).pipe(
-        Effect.updateService(Observers, (around) => [...around, progress])
-      )
-    })
+    ToolCall.runAgent(agent, { input: "go" }, { progress: preliminary })
 
 describe("an agent that a call has work for it", () => {
   it.effect("answers in a run with the call's key", () =>
@@ -117,7 +100,7 @@ describe("an agent that a call has work for it", () => {
       assert.deepInclude(settled?.outcome, { _tag: "Succeeded", result: "in 2026" })
     }))
 
-  it.effect("is watched by observers that the handler adds, which may show what it says meanwhile", () =>
+  it.effect("shows what it says meanwhile as progress, beside the observers that there are", () =>
     Effect.gen(function*() {
       const gate = yield* ScriptedModel.makeGate
       const below = yield* TestAgent.make([
@@ -148,11 +131,61 @@ describe("an agent that a call has work for it", () => {
       assert.strictEqual(around.size, 2)
     }))
 
+  it.effect("tells what it says itself, in the turn that it is in", () =>
+    Effect.gen(function*() {
+      const told: Array<string> = []
+      const isTold = yield* Deferred.make<void>()
+      const tell = (said: string) => {
+        told.push(said)
+        return said.endsWith("day.") ? Deferred.succeed(isTold, undefined) : Effect.void
+      }
+      const deepest = yield* TestAgent.make([ScriptedModel.text("Deep below.")])
+      const below = yield* TestAgent.make([
+        [ScriptedModel.text("Let me ask."), TestAgent.work(1)],
+        ScriptedModel.text("Two a ", "day.")
+      ], { tool: () => ToolCall.runAgent(deepest.agent, { input: "deep" }) })
+      const { agent } = yield* TestAgent.make([TestAgent.work(1), ScriptedModel.text("ok")], {
+        tool: () => ToolCall.runAgent(below.agent, { input: "go" }, { progress: tell })
+      })
+      yield* agent.run({ sessionId: "s", input: "go" })
+      yield* Deferred.await(isTold)
+      assert.deepStrictEqual([told[0], told.at(-1)], ["Let me ask.", "Two a day."])
+      assert.isTrue(
+        told.every((said) => "Let me ask.".startsWith(said) || "Two a day.".startsWith(said)),
+        told.join("|")
+      )
+    }))
+
   it.effect("that comes to no answer has the model read how it ended", () =>
     Effect.gen(function*() {
       const { outcome } = yield* settledBy({ input: JSON.stringify({ turns: [[{}]] }), limits: { maxTurns: 1 } })
       assert.strictEqual(outcome?._tag, "Failed")
       assert.include(JSON.stringify(outcome), "limit")
+    }))
+
+  it.effect("tells what it says itself, in the turn that it is in", () =>
+    Effect.gen(function*() {
+      const told: Array<string> = []
+      const isTold = yield* Deferred.make<void>()
+      const tell = (said: string) => {
+        told.push(said)
+        return said.endsWith("day.") ? Deferred.succeed(isTold, undefined) : Effect.void
+      }
+      const deepest = yield* TestAgent.make([ScriptedModel.text("Deep below.")])
+      const below = yield* TestAgent.make([
+        [ScriptedModel.text("Let me ask."), TestAgent.work(1)],
+        ScriptedModel.text("Two a ", "day.")
+      ], { tool: () => ToolCall.runAgent(deepest.agent, { input: "deep" }) })
+      const { agent } = yield* TestAgent.make([TestAgent.work(1), ScriptedModel.text("ok")], {
+        tool: () => ToolCall.runAgent(below.agent, { input: "go" }, { progress: tell })
+      })
+      yield* agent.run({ sessionId: "s", input: "go" })
+      yield* Deferred.await(isTold)
+      assert.deepStrictEqual([told[0], told.at(-1)], ["Let me ask.", "Two a day."])
+      assert.isTrue(
+        told.every((said) => "Let me ask.".startsWith(said) || "Two a day.".startsWith(said)),
+        told.join("|")
+      )
     }))
 
   it.effect("that comes to no answer has the model read what it said last", () =>

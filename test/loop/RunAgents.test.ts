@@ -1,18 +1,38 @@
 /** `ToolCall.runAgents`: an agent works for a call several times at once, whose outcome is all the answers. */
 import { assert, describe, it } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
 import { ToolCall } from "../../src/services/ToolCall.ts"
+import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as Family from "../support/Family.ts"
 import * as RunLog from "../support/RunLog.ts"
+import * as TestAgent from "../support/TestAgent.ts"
 
 const done: Family.Plan = {}
 const buys: Family.Plan = { turns: [[{ by: "buy" }]] }
 
+const answers = (concurrency?: number): RunAll => (agent, inputs) =>
+  Effect.map(ToolCall.runAgents(agent, inputs, { concurrency }), (answers) => answers.join())
+
+/** What each came to, whatever that is. */
+const results: RunAll = (agent, inputs) =>
+  Effect.map(
+    ToolCall.runAgents(agent, inputs, { mode: "result" }),
+    (all) => all.map((one) => Result.isSuccess(one) ? one.success : `no: ${one.failure}`).join("; ")
+  )
+
+type RunAll = (
+  agent: Pick<Family.Client, "run">,
+  inputs: ReadonlyArray<Input>
+) => Effect.Effect<string, string, ToolCall>
+type Input = Parameters<Family.Client["run"]>[0]
+
 /** An agent whose call "1.0" has it work for each plan; deeper calls are those of `Family`. `peak`: how many it did at once. */
-const having = Effect.fnUntraced(function*(plans: ReadonlyArray<Family.Plan>, concurrency?: number) {
+const having = Effect.fnUntraced(function*(plans: ReadonlyArray<Family.Plan>, runAll: RunAll = answers()) {
   let [now, peak] = [0, 0]
   const counted = (agent: Family.Client) => ({
-    run: (input: Parameters<Family.Client["run"]>[0]) =>
+    run: (input: Input) =>
       Effect.suspend(() => {
         peak = Math.max(peak, ++now)
         return Effect.ensuring(agent.run(input), Effect.sync(() => now--))
@@ -22,8 +42,7 @@ const having = Effect.fnUntraced(function*(plans: ReadonlyArray<Family.Plan>, co
     handler: (agent, plan, call) => {
       if (call.idempotencyKey !== "root//1.0") return Family.run(agent, plan, call)
       const inputs = plans.map((plan) => ({ input: JSON.stringify(plan), limits: plan.limits ?? {} }))
-      return ToolCall.runAgents(counted(agent), inputs, { concurrency }).pipe(
-        Effect.map((answers) => answers.join()),
+      return runAll(counted(agent), inputs).pipe(
         Effect.mapError((message) => ({ message })),
         Effect.provideService(ToolCall, call)
       )
@@ -64,7 +83,7 @@ describe("an agent that a call has work for it several times", () => {
 
   it.effect("has all its questions asked at once, and goes on once all are answered", () =>
     Effect.gen(function*() {
-      const made = yield* having([buys, done, buys], 2)
+      const made = yield* having([buys, done, buys], answers(2))
       const result = yield* made.root(root)
       assert.strictEqual(result._tag, "Suspended")
       const questions = yield* made.agent.approvals("root")
@@ -111,11 +130,50 @@ describe("an agent that a call has work for it several times", () => {
       ])
     }))
 
+  it.effect("gives the answers that there are beside why there are no others, where results are asked for", () =>
+    Effect.gen(function*() {
+      const made = yield* having([done, limited, done], results)
+      yield* made.root(root)
+      const outcome = yield* outcomeOf(made)
+      assert.strictEqual(outcome?._tag, "Succeeded")
+      assert.match(JSON.stringify(outcome), /"done; no: .*turns.*; done"/)
+    }))
+
+  it.effect("waits for people before it gives results", () =>
+    Effect.gen(function*() {
+      const made = yield* having([limited, buys, done], results)
+      assert.strictEqual((yield* made.root(root))._tag, "Suspended")
+      const [question] = yield* made.agent.approvals("root")
+      yield* made.agent.decide({ sessionId: question!.sessionId, approvalId: question!.id, approved: true })
+      yield* made.agent.resumeRun({ sessionId: "root" })
+      assert.match(JSON.stringify(yield* outcomeOf(made)), /"no: .*turns.*; done; done"/)
+    }))
+
+  it.effect("tells what each says, in their order", () =>
+    Effect.gen(function*() {
+      const told: Array<ReadonlyArray<string>> = []
+      const isTold = yield* Deferred.make<void>()
+      const progress = (said: ReadonlyArray<string>) => {
+        told.push(said)
+        return said.every((one) => one.endsWith(".")) ? Deferred.succeed(isTold, undefined) : Effect.void
+      }
+      const below = yield* TestAgent.make([ScriptedModel.text("One."), ScriptedModel.text("Two.")])
+      const { agent } = yield* TestAgent.make([TestAgent.work(1), ScriptedModel.text("ok")], {
+        tool: () => {
+          const runs = ToolCall.runAgents(below.agent, [{ input: "1" }, { input: "2" }], { concurrency: 1, progress })
+          return Effect.map(runs, (said) => said.join())
+        }
+      })
+      yield* agent.run({ sessionId: "s", input: "go" })
+      yield* Deferred.await(isTold)
+      assert.deepStrictEqual([told[0], told.at(-1)], [["One.", ""], ["One.", "Two."]])
+    }))
+
   it.effect.each([[undefined, 4], [2, 2], [10, 6]])(
     "%s at once: it works for %d",
     ([concurrency, peak]) =>
       Effect.gen(function*() {
-        const made = yield* having(Array(6).fill(done), concurrency)
+        const made = yield* having(Array(6).fill(done), answers(concurrency))
         yield* made.root(root)
         assert.strictEqual((yield* outcomeOf(made))?._tag, "Succeeded")
         assert.strictEqual(made.peak(), peak)

@@ -1,0 +1,67 @@
+/**
+ * The run of an agent that works for a tool call, and what becomes of it: an answer, questions for people, or why there is
+ * neither.
+ *
+ * Does not own for which call it works (`ToolCall`), nor how a run finds the one around it; the loop does.
+ */
+import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
+import type * as RunError from "../run/RunError.ts"
+import type * as RunInput from "../run/RunInput.ts"
+import type * as RunResult from "../run/RunResult.ts"
+import { type Observer, Observers } from "./Observers.ts"
+
+/** An agent, as `Agent.Client` has it. */
+export interface SubAgent {
+  readonly run: (input: RunInput.RunInput) => Effect.Effect<RunResult.RunResult<unknown>, RunError.RunError>
+}
+
+/** What it answers: its output where it has a schema for that, else its text. */
+export type Answer<S extends SubAgent> = Extract<
+  Effect.Success<ReturnType<S["run"]>>,
+  { readonly _tag: "Completed" }
+>["output"]
+
+export type Ended = Result.Result<RunResult.RunResult<unknown>, RunError.RunError>
+
+/** Runs it to its end, or goes on with the run that has this id, unless the input names another. */
+export const run = (
+  agent: SubAgent,
+  input: RunInput.RunInput,
+  ownId: string,
+  progress?: (said: string) => Effect.Effect<void>
+): Effect.Effect<Ended> => {
+  const runId = input.runId ?? ownId
+  const ended = Effect.result(agent.run({ ...input, runId }))
+  return progress === undefined
+    ? ended
+    : Effect.updateService(ended, Observers, (around) => [...around, speech(runId, progress)])
+}
+
+/** Tells what a run said in its turn so far, whenever that is more: nothing of a failed attempt, nor of runs below it. */
+const speech = (own: string, progress: (said: string) => Effect.Effect<void>): Observer => {
+  let said = ""
+  return {
+    name: "progress",
+    observe: ({ events, runId }) => {
+      const before = said
+      for (const event of runId === own ? events : []) {
+        if (event._tag === "TextDelta") said += event.delta
+        if (event._tag === "TurnStarted" || event._tag === "AttemptDiscarded") said = ""
+      }
+      return said === before || said === "" ? Effect.void : progress(said)
+    }
+  }
+}
+
+/** The run, where it waits for people. */
+export const waiting = (ended: Ended) =>
+  Result.isSuccess(ended) && ended.success._tag === "Suspended" ? ended.success : undefined
+
+/** What a run that does not wait answers; fails with what the model is to read in place of that. */
+export const answerOf = <S extends SubAgent>(ended: Ended): Effect.Effect<Answer<S>, string> => {
+  if (Result.isFailure(ended)) return Effect.fail(ended.failure.message)
+  const { success: result } = ended
+  if (result._tag === "Completed") return Effect.succeed(result.output as Answer<S>)
+  return Effect.fail(result.text === "" ? result.explain : `${result.explain} It said last:\n${result.text}`)
+}
