@@ -38,7 +38,7 @@ export const run = (
     : Effect.updateService(ended, Observers, (around) => [...around, speech(runId, progress)])
 }
 
-/** Tells what a run said in its turn so far, whenever that is more: nothing of a failed attempt, nor of runs below it. */
+/** Tells what a run said in its turn so far, whenever that changes: nothing of a failed attempt, nor of runs below it. */
 const speech = (own: string, progress: (said: string) => Effect.Effect<void>): Observer => {
   let said = ""
   return {
@@ -49,7 +49,7 @@ const speech = (own: string, progress: (said: string) => Effect.Effect<void>): O
         if (event._tag === "TextDelta") said += event.delta
         if (event._tag === "TurnStarted" || event._tag === "AttemptDiscarded") said = ""
       }
-      return said === before || said === "" ? Effect.void : progress(said)
+      return said === before ? Effect.void : progress(said)
     }
   }
 }

@@ -44,7 +44,7 @@ export class ToolCall extends Context.Service<ToolCall, {
    * answered, it goes on with that run. While the run waits for people the call does, as by `pause`. Fails with what the model
    * is to read where there is no answer: the error's message, or how the run ended and what it said last.
    *
-   * `progress` is told what the agent said in its turn so far, whenever that is more: a handler's `preliminary`, where the
+   * `progress` is told what the agent said in its turn so far, whenever that changes: a handler's `preliminary`, where the
    * tool's result is a text. It holds the run up as little as an observer does: what is said last may be told after the answer,
    * where `preliminary` shows nothing more.
    */
@@ -68,7 +68,7 @@ export class ToolCall extends Context.Service<ToolCall, {
    * fails as the first one in order that came to no answer. With `mode: "result"`, as of `Effect.all`, it gives for each its
    * answer or why there is none, and fails for none.
    *
-   * `progress` is told what each said in its turn so far, in their order, `""` for nothing yet.
+   * `progress` is told what each said in its turn so far, in their order.
    */
   static runAgents<S extends SubAgents.SubAgent>(
     agent: S,
