@@ -17,6 +17,7 @@ import * as AttemptResult from "../../run/AttemptResult.ts"
 import type * as RunError from "../../run/RunError.ts"
 import * as Detached from "../../services/fibers/Detached.ts"
 import * as Leavable from "../../services/fibers/Leavable.ts"
+import * as Pace from "../../services/fibers/Pace.ts"
 import * as Grace from "../../services/Grace.ts"
 import type * as Model from "../../services/Model.ts"
 import type * as Patience from "../env/Patience.ts"
@@ -33,7 +34,7 @@ export const run = (
   onLeftBehind: Effect.Effect<void>
 ): Effect.Effect<AttemptResult.AttemptResult> =>
   // others go first: a call that they abort by then is not made
-  Effect.flatMap(Effect.yieldNow, () => {
+  Effect.flatMap(Pace.letOthersGo, () => {
     const here = Detached.contextHere()
     const incoming = new Incoming(request.metadata, journal, Context.get(here, Clock.Clock))
     const reading = read(model.stream(request), incoming, onLeftBehind)

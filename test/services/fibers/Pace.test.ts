@@ -1,0 +1,45 @@
+/** Others go first: those who were woken each time, the event loop every so often, however many there are that let it. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Pace from "../../../src/services/fibers/Pace.ts"
+
+/** Lets others go first so many times, each time behind what `wake` does. */
+const letGo = (times: number, wake: (n: number) => void) =>
+  Effect.forEach(Array.from({ length: times }, (_, n) => n), (n) => {
+    wake(n)
+    return Pace.letOthersGo
+  }, { discard: true })
+
+describe("work that lets others go first", () => {
+  it.effect("goes on behind whoever was woken before, each time", () =>
+    Effect.gen(function*() {
+      const gone: Array<number> = []
+      const seen: Array<number> = []
+      yield* letGo(40, (n) => {
+        seen.push(gone.length)
+        queueMicrotask(() => gone.push(n))
+      })
+      assert.deepStrictEqual(seen, Array.from({ length: 40 }, (_, n) => n))
+      assert.strictEqual(gone.length, 40)
+    }))
+
+  it.effect.each<readonly [number, number]>([[1, 40], [8, 5], [20, 10]])(
+    "lets the event loop have its turns: %i at a time, each %i times",
+    ([fibers, times]) =>
+      Effect.gen(function*() {
+        let turns = 0
+        const turn = () => {
+          turns++
+          timer = setImmediate(turn)
+        }
+        let timer = setImmediate(turn)
+        yield* Effect.forEach(Array.from({ length: fibers }), () => letGo(times, () => {}), {
+          concurrency: "unbounded",
+          discard: true
+        })
+        clearImmediate(timer)
+        // one in 16
+        assert.isAbove(turns, 0)
+      })
+  )
+})
