@@ -26,18 +26,18 @@ export const contenders: ReadonlyArray<Contender> = [{
       const messages: Array<unknown> = [{ role: "user", content: [{ type: "text", text: "go" }] }]
       for (let turn = 1;; turn++) {
         const calls: Array<{ readonly params: unknown }> = []
-        let text = ""
+        const texts: Array<string> = []
         let index = 0
         for await (const part of source(messages, signal)) {
           if (part.type === "text-delta") {
             const event = { _tag: "TextDelta", runId: "run", turn, attempt: 1, index: index++, block: "0", delta }
-            text += event.delta
+            texts.push(event.delta)
             tally.deltas++
             tally.characters += event.delta.length
             tally.onDelta?.()
           } else if (part.type === "tool-call") calls.push(part)
         }
-        messages.push({ role: "assistant", content: [{ type: "text", text }, ...calls] })
+        messages.push({ role: "assistant", content: [{ type: "text", text: texts.join("") }, ...calls] })
         if (calls.length === 0) return
         const outcomes = await pool(calls, script.parallel, ({ params }) => double(script, tally, decode(params).n))
         tally.results += outcomes.length

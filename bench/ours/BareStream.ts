@@ -25,7 +25,7 @@ export const contenders: ReadonlyArray<Contender> = [{
       for (let turn = 1;; turn++) {
         const metadata = { sessionId: "session", runId: "run", turn, attempt: 1 }
         const calls: Array<Extract<Source.Part, { type: "tool-call" }>> = []
-        let text = ""
+        const texts: Array<string> = []
         let index = 0
         yield* model.stream({ ...request, messages, metadata }).pipe(
           Stream.map((part) =>
@@ -45,7 +45,7 @@ export const contenders: ReadonlyArray<Contender> = [{
             Effect.sync(() => {
               for (const event of events) {
                 if ("_tag" in event) {
-                  text += event.delta
+                  texts.push(event.delta)
                   tally.deltas++
                   tally.characters += event.delta.length
                   tally.onDelta?.()
@@ -54,7 +54,7 @@ export const contenders: ReadonlyArray<Contender> = [{
             })
           )
         )
-        messages.push({ role: "assistant", content: [{ type: "text", text }, ...calls] })
+        messages.push({ role: "assistant", content: [{ type: "text", text: texts.join("") }, ...calls] })
         if (calls.length === 0) return
         const outcomes = yield* Effect.forEach(calls, ({ params }) => call(params), { concurrency: script.parallel })
         tally.results += outcomes.length

@@ -3,7 +3,7 @@ import { type Contender, makeTally, type Script } from "../harness/Contender.ts"
 import * as Contenders from "../harness/Contenders.ts"
 import * as Counts from "../harness/Counts.ts"
 import type { Scenario } from "../harness/Scenario.ts"
-import { median, type Sample } from "../harness/Statistics.ts"
+import { mean, median, type Sample } from "../harness/Statistics.ts"
 
 /** how long to run for, warming up and measured, and one run at least */
 const millis = { warmUp: 700, measured: 700 }
@@ -45,6 +45,7 @@ export const measure = async (entry: Contenders.Entry, scenario: Scenario): Prom
   return {
     [`us a ${scenario.unit}`]: each(({ wall }) => wall),
     [`cpu us a ${scenario.unit}`]: each(({ cpu }) => cpu),
+    [`us a ${scenario.unit}, mean`]: (mean(times.map(({ wall }) => wall)) * 1000) / scenario.units,
     ...(first === undefined ? {} : { [`us a ${scenario.unit}, first run`]: (first.wall * 1000) / scenario.units })
   }
 }
