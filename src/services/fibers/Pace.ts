@@ -5,14 +5,14 @@
  */
 import * as Effect from "effect/Effect"
 
-/** A turn of the event loop costs a fifth of a step, so that there is one for several. */
-const mostInARow = 16
+/** A turn of the event loop costs a fifth of a step that waits for nothing; of these so many take a millisecond or two. */
+const mostInARow = 64
 
 /** how often others went first since the event loop had its turn, whoever let them */
 let inARow = 0
 
 /**
- * Goes on behind whom this fiber woke by now, such as a reader, and what that does at once, such as to leave. Every 16th time in
+ * Goes on behind whom this fiber woke by now, such as a reader, and what that does at once, such as to leave. Every 64th time in
  * this process it goes on behind timers, sockets and fibers that wait for their turn as well: nobody waits long for a model that
  * never does.
  */
