@@ -1,5 +1,5 @@
 /** What a contender's packages take on the disk: its own and those that they depend on, each once. */
-import { existsSync, lstatSync, readdirSync, readFileSync } from "node:fs"
+import { existsSync, globSync, lstatSync, readdirSync, readFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import type { Entry } from "./Contenders.ts"
 
@@ -29,12 +29,14 @@ const size = (path: string): number => {
   return names.reduce((sum, name) => sum + size(join(path, name)), 0)
 }
 
-/** What a package ships of the folder that it is made in. */
-const shipped = (folder: string): number =>
-  ["package.json", "README.md", "LICENSE", ...read(folder).files ?? []].reduce(
-    (sum, name) => sum + size(join(folder, name)),
-    0
-  )
+/** The bytes that a package ships of the folder that it is made in; of its `files`, patterns are those that say what is not. */
+export const shipped = (folder: string): number => {
+  const { files = [] } = read(folder)
+  const sizeOf = (names: ReadonlyArray<string>) => names.reduce((sum, name) => sum + size(join(folder, name)), 0)
+  const left = files.filter((name) => name.startsWith("!")).map((name) => name.slice(1))
+  return sizeOf(["package.json", "README.md", "LICENSE", ...files.filter((name) => !name.startsWith("!"))]) -
+    sizeOf(left.flatMap((pattern) => globSync(pattern, { cwd: folder })))
+}
 
 export const of = (entry: Entry): { readonly bytes: number; readonly packages: number } => {
   const root = join(bench, "..")

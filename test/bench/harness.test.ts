@@ -1,15 +1,19 @@
 /** The harness of the benchmarks, without their dependencies: what it selects, what it makes of numbers, whom it refuses. */
 import { assert, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import { mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import * as Built from "../../bench/harness/Built.ts"
 import { type Contender, delta, makeTally, type Script } from "../../bench/harness/Contender.ts"
 import * as Contenders from "../../bench/harness/Contenders.ts"
 import * as Counts from "../../bench/harness/Counts.ts"
+import * as Installed from "../../bench/harness/Installed.ts"
 import * as Options from "../../bench/harness/Options.ts"
 import * as Plot from "../../bench/harness/Plot.ts"
 import * as Scenario from "../../bench/harness/Scenario.ts"
 import * as Statistics from "../../bench/harness/Statistics.ts"
 import * as Table from "../../bench/harness/Table.ts"
+import { temporaryFolder } from "../support/Processes.ts"
 
 const script: Script = { ...Scenario.all[0]!.script, turns: 4, deltas: 3, chunk: 1 }
 
@@ -181,3 +185,17 @@ it("a number of rounds that is none is refused", () => {
     )
   }
 })
+
+it.effect("a package's size is of what it ships, without what its manifest leaves out", () =>
+  Effect.gen(function*() {
+    const folder = yield* temporaryFolder
+    const write = (name: string, bytes: number) => {
+      mkdirSync(join(folder, name, ".."), { recursive: true })
+      writeFileSync(join(folder, name), "x".repeat(bytes))
+    }
+    const manifest = JSON.stringify({ files: ["dist", "src", "!src/**/*.md"] })
+    writeFileSync(join(folder, "package.json"), manifest)
+    for (const name of ["README.md", "LICENSE", "dist/a.js", "src/a.ts"]) write(name, 100)
+    for (const name of ["src/a.md", "src/deep/b.md", "test/a.ts", "dist/node_modules/b/c.js"]) write(name, 10_000)
+    assert.strictEqual(Installed.shipped(folder), manifest.length + 400)
+  }))
