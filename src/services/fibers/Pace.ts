@@ -8,17 +8,24 @@ import * as Effect from "effect/Effect"
 /** A turn of the event loop costs a fifth of a step that waits for nothing; of these so many take a millisecond or two. */
 const mostInARow = 64
 
-/** how often others went first since the event loop had its turn, whoever let them */
+/** how often others went first in this turn of the event loop, whoever let them */
 let inARow = 0
 
+const startAnew = () => {
+  inARow = 0
+}
+
 /**
- * Goes on behind whom this fiber woke by now, such as a reader, and what that does at once, such as to leave. Every 64th time in
- * this process it goes on behind timers, sockets and fibers that wait for their turn as well: nobody waits long for a model that
- * never does.
+ * Goes on behind whom this fiber woke by now, such as a reader, and what that does at once, such as to leave. After 64 times in
+ * one turn of the event loop, all go on in its next one, behind timers, sockets and fibers that wait for theirs: nobody waits
+ * long for models that never do, however many there are.
  */
 export const letOthersGo: Effect.Effect<void> = Effect.suspend(() => {
-  inARow = (inARow + 1) % mostInARow
-  return inARow === 0 ? Effect.yieldNow : behindMicrotasks
+  if (inARow === mostInARow) return Effect.yieldNow
+  inARow++
+  // before any that go on in the next turn
+  if (inARow === mostInARow) setImmediate(startAnew)
+  return behindMicrotasks
 })
 
 const behindMicrotasks = Effect.callback<void>((resume) => queueMicrotask(() => resume(Effect.void)))
