@@ -30,9 +30,8 @@ export const checkOwner = (db: DatabaseSync, table: string): void => {
 
 /**
  * Runs statements, but fails with the code `moved` once a file is not the one that was there before. Databases in memory
- * have none. Costs a look at the folder for the statements outside of transactions that run in one turn of the event loop, and one
- * at the files where that has changed and once a second: Linux gives a file that was looked at a new time with its next write,
- * which an fsync then waits for.
+ * have none. Costs a look at the folder for each statement outside of transactions, and one at the files where that has changed
+ * and once a second: Linux gives a file that was looked at a new time with its next write, which an fsync then waits for.
  */
 export const guarded = (db: DatabaseSync): <A>(statement: () => A) => A => {
   const path = db.location()
@@ -44,22 +43,12 @@ export const guarded = (db: DatabaseSync): <A>(statement: () => A) => A => {
   /** the folder that the files were found in, and for how long it is enough that this is as it was */
   let found: File
   let until = 0
-  /** the folder was as it was found in this turn of the event loop */
-  let isLookedAt = false
-  const forget = () => {
-    isLookedAt = false
-  }
   const look = () => {
-    if (isLookedAt) return
     const day = Date.now()
     // the time of day may be set back
     const now = performance.now()
     const there = fileAt(folder)
-    if (now < until && isSame(there, found) && there?.ctimeMs === found?.ctimeMs) {
-      isLookedAt = true
-      setImmediate(forget)
-      return
-    }
+    if (now < until && isSame(there, found) && there?.ctimeMs === found?.ctimeMs) return
     if (!isSame(fileAt(path), main)) throw gone(path)
     if (wal !== undefined && !isSame(fileAt(beside), wal)) throw gone(beside)
     found = there
