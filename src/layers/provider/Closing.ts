@@ -34,8 +34,8 @@ export const wait = (millis: number): Effect.Effect<void> =>
 const moment = wait(50)
 
 /**
- * Reads on for a moment: a connection can carry the next call when its response has come to its end. This is before the
- * last parts are handed out, because who has read them leaves.
+ * Reads on for a moment: a connection can carry the next call when its response has come to its end, and the event loop has taken
+ * it back. This is before the last parts are handed out, because who has read them leaves.
  */
 export const drain = <A, E>(pull: Pull.Pull<A, E>): Effect.Effect<void> =>
-  Effect.raceFirst(Effect.exit(Effect.forever(pull)), moment).pipe(Effect.asVoid)
+  Effect.andThen(Effect.raceFirst(Effect.exit(Effect.forever(pull)), moment), Effect.yieldNow)
