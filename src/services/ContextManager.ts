@@ -18,7 +18,10 @@ import type * as Model from "./Model.ts"
 /** Why the context must shrink although nothing was asked of the strategy. */
 export type Force = "overflow" | "length" | "manual"
 
-/** Tokens, as the `Tokenizer` estimates them and corrected by what the provider said of earlier calls. */
+/**
+ * Tokens, as the `Tokenizer` estimates them and corrected by what the provider said of earlier calls. `tokens` and `fixed` may be
+ * getters, which count when they are asked: a copy made by spreading lacks them.
+ */
 export interface Size {
   /** of all that would be sent: messages, instructions, tools, and what waits to be said */
   readonly tokens: number

@@ -58,10 +58,12 @@ const settled = <A, E>(
   live.interrupt = onCutOff
   const endedOrCutOff = Effect.callback<void>((resume) => {
     const wake = () => resume(Effect.void)
-    live.interrupt = () => {
+    // has a name of its own: see "what dies young" in the README
+    const interrupt = () => {
       onCutOff()
       wake()
     }
+    live.interrupt = interrupt
     fiber.addObserver(wake)
     if (live.stopped !== undefined) live.interrupt()
   })

@@ -58,34 +58,54 @@ const sizeOf = (
   const { contextWindow } = info
   if (contextWindow !== undefined) {
     const limit = limitOf(contextWindow, info)
-    return makeSize(env, messages, limit, Measure.correction(env.journal.state.measured, info, limit))
+    return new Size(env, messages, limit, Measure.correction(env.journal.state.measured, info, limit))
   }
-  return messages === undefined ? env.counter.sizeIn(env, unlimited) : makeSize(env, messages, undefined, 1)
+  return messages === undefined ? env.counter.sizeIn(env, unlimited) : new Size(env, messages, undefined, 1)
 }
 
 /** Where no window is known, all that a size is made of is the environment: turn after turn has the same one. */
-const unlimited = (env: Env.Env): ContextManager.Size => makeSize(env, undefined, undefined, 1)
+const unlimited = (env: Env.Env): ContextManager.Size => new Size(env, undefined, undefined, 1)
 
-const makeSize = (
-  env: Env.Env,
-  messages: ReadonlyArray<Message.Message> | undefined,
-  limit: number | undefined,
-  by: number
-): ContextManager.Size => {
-  const { counter, journal } = env
-  const waiting = () => countOf(env, Inbox.due(journal).flatMap(({ messages }) => messages))
-  return {
-    // both are worked out only where a strategy asks
-    get tokens() {
-      return (conversation(env) + besides(env, messages) + waiting()) * by
-    },
-    get fixed() {
-      // hooks may leave out more than they add
-      return (Math.max(0, besides(env, messages)) + waiting()) * by
-    },
-    limit,
-    of: (message) => counter.tokens.message(message) * by,
-    ofText: counter.ofText
+/** Corrected `by` a factor. What is sent is counted only where a strategy asks; getters of a class, see "what dies young" in the README. */
+class Size implements ContextManager.Size {
+  readonly limit: number | undefined
+  readonly of: ContextManager.Size["of"]
+  readonly ofText: ContextManager.Size["ofText"]
+  readonly #env: Env.Env
+  readonly #messages: ReadonlyArray<Message.Message> | undefined
+  readonly #by: number
+
+  constructor(
+    env: Env.Env,
+    messages: ReadonlyArray<Message.Message> | undefined,
+    limit: number | undefined,
+    by: number
+  ) {
+    const { tokens } = env.counter
+    const of = (message: Message.Message) => tokens.message(message) * by
+    this.limit = limit
+    this.of = of
+    this.ofText = env.counter.ofText
+    this.#env = env
+    this.#messages = messages
+    this.#by = by
+  }
+
+  get tokens(): number {
+    return (conversation(this.#env) + this.#besides + this.#waiting) * this.#by
+  }
+
+  get fixed(): number {
+    // hooks may leave out more than they add
+    return (Math.max(0, this.#besides) + this.#waiting) * this.#by
+  }
+
+  get #besides(): number {
+    return besides(this.#env, this.#messages)
+  }
+
+  get #waiting(): number {
+    return countOf(this.#env, Inbox.due(this.#env.journal).flatMap(({ messages }) => messages))
   }
 }
 
