@@ -24,7 +24,8 @@ const dist = resolve(process.argv[2] ?? join(root, "dist"))
  * that find their worker, a file of its own, beside themselves.
  */
 const groups = [
-  { name: "run", test: /^run\// },
+  { name: "run", test: /^run\//, isFirst: true },
+  { name: "views", test: /^run\// },
   { name: "services", test: /^services\// },
   { name: "agent", test: /^(Agent|Fiberloop|layers\/SessionStoreMemory)$/ },
   { name: "PromptMessages", test: /^layers\/provider\/PromptMessages$/ },
@@ -125,11 +126,12 @@ rmSync(dist, { recursive: true, force: true })
 const tsc = join(root, "node_modules/typescript/bin/tsc")
 execFileSync(process.execPath, [tsc, "-p", join(root, "tsconfig.build.json"), "--outDir", dist], { stdio: "inherit" })
 
+const called = calledFirst()
 const bundle = await rolldown({
   input: Object.fromEntries(entries),
   external: /^[^./]/,
   platform: "node",
-  plugins: [eager(calledFirst()), pure],
+  plugins: [eager(called), pure],
   preserveEntrySignatures: "strict"
 })
 await bundle.write({
@@ -142,9 +144,9 @@ await bundle.write({
   entryFileNames: "[name].js",
   chunkFileNames: ({ moduleIds, name }) => join(folderOf(moduleIds), `${name}.chunk.js`),
   codeSplitting: {
-    groups: groups.map(({ name, test }, i) => ({
+    groups: groups.map(({ isFirst, name, test }, i) => ({
       name,
-      test: (file) => test.test(nameOf(file)),
+      test: (file) => test.test(nameOf(file)) && (isFirst !== true || called.has(pathToFileURL(file).href)),
       priority: groups.length - i
     }))
   }
