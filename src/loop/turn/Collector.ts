@@ -134,7 +134,8 @@ export class Collector {
         out.push(metadata === undefined ? { type, text } : Legality.writable({ type, text, metadata }))
       }
     }
-    return out
+    // what is kept has no room left: an array that grew has some for 17
+    return out.slice()
   }
 
   /** What was shown so far. */
