@@ -19,8 +19,8 @@ import type * as Model from "./Model.ts"
 export type Force = "overflow" | "length" | "manual"
 
 /**
- * Tokens, as the `Tokenizer` estimates them and corrected by what the provider said of earlier calls. `tokens` and `fixed` may be
- * getters, which count when they are asked: a copy made by spreading lacks them.
+ * Tokens, as the `Tokenizer` estimates them and corrected by what the provider said of earlier calls. `tokens` and `fixed` are
+ * counted when they are asked for: a copy made by spreading lacks them, `withLimit` makes one.
  */
 export interface Size {
   /** of all that would be sent: messages, instructions, tools, and what waits to be said */
@@ -33,6 +33,31 @@ export interface Size {
   readonly of: (message: Message.Message) => number
   /** as it is estimated: a text may be for another model, and a budget is the same with any */
   readonly ofText: (text: string) => number
+}
+
+/** The same size with another limit. */
+export const withLimit = (size: Size, limit: number | undefined): Size => new Limited(size, limit)
+
+class Limited implements Size {
+  readonly limit: number | undefined
+  readonly of: Size["of"]
+  readonly ofText: Size["ofText"]
+  readonly #size: Size
+
+  constructor(size: Size, limit: number | undefined) {
+    this.limit = limit
+    this.of = size.of
+    this.ofText = size.ofText
+    this.#size = size
+  }
+
+  get tokens(): number {
+    return this.#size.tokens
+  }
+
+  get fixed(): number {
+    return this.#size.fixed
+  }
 }
 
 /** What calls of models for a compaction spend: it counts as the run's, whatever becomes of the compaction. */

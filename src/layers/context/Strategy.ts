@@ -67,30 +67,7 @@ const withLimit = <View extends ContextManager.View>(view: View, { maxTokens }: 
   const { size } = view
   if (maxTokens === undefined || (size.limit !== undefined && size.limit <= maxTokens)) return view
   if (size.fixed >= maxTokens) return view
-  return { ...view, size: new Limited(size, maxTokens) }
-}
-
-/** A size with another limit; it counts no more than it did. */
-class Limited implements ContextManager.Size {
-  readonly limit: number
-  readonly of: ContextManager.Size["of"]
-  readonly ofText: ContextManager.Size["ofText"]
-  readonly #size: ContextManager.Size
-
-  constructor(size: ContextManager.Size, limit: number) {
-    this.limit = limit
-    this.of = size.of
-    this.ofText = size.ofText
-    this.#size = size
-  }
-
-  get tokens(): number {
-    return this.#size.tokens
-  }
-
-  get fixed(): number {
-    return this.#size.fixed
-  }
+  return { ...view, size: ContextManager.withLimit(size, maxTokens) }
 }
 
 const causeOf = (

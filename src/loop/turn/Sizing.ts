@@ -66,7 +66,10 @@ const sizeOf = (
 /** Where no window is known, all that a size is made of is the environment: turn after turn has the same one. */
 const unlimited = (env: Env.Env): ContextManager.Size => new Size(env, undefined, undefined, 1)
 
-/** Corrected `by` a factor. What is sent is counted only where a strategy asks; getters of a class, see "what dies young" in the README. */
+/**
+ * What a strategy is told, its numbers times `by`; it is counted where one asks for it, and not before. A class: what a getter of
+ * an object literal leads to outlives the run (`loop/README.md`, "What dies young").
+ */
 class Size implements ContextManager.Size {
   readonly limit: number | undefined
   readonly of: ContextManager.Size["of"]
@@ -81,11 +84,11 @@ class Size implements ContextManager.Size {
     limit: number | undefined,
     by: number
   ) {
-    const { tokens } = env.counter
-    const of = (message: Message.Message) => tokens.message(message) * by
+    const { counter } = env
+    const of = (message: Message.Message) => counter.tokens.message(message) * by
     this.limit = limit
     this.of = of
-    this.ofText = env.counter.ofText
+    this.ofText = counter.ofText
     this.#env = env
     this.#messages = messages
     this.#by = by
