@@ -102,17 +102,22 @@ const problemOf: ToolExecutor.ToolExecutor["Service"]["problemOf"] = (handlers, 
 
 const answeredWith: ToolExecutor.ToolExecutor["Service"]["answeredWith"] = (handlers, name, given) => {
   const tool = toolOf(handlers, name)
-  if (tool === undefined) return Effect.fail(notOurs)
-  return Effect.gen(function*() {
-    const { settled, success } = ToolCodecs.of(tool)
-    const read = Effect.flatMap(success(given), settled)
-    const exit = yield* Effect.exit(KnownHandler.inContext(handlers, tool, read))
-    if (Exit.isFailure(exit)) return yield* Effect.fail(Settling.describe(Cause.squash(exit.cause)))
-    const { outcome, originalSize } = Settling.of(tool, {}, exit, yield* ResultLimit)
-    if (outcome._tag !== "Succeeded") return yield* Effect.fail("message" in outcome ? outcome.message : "it is none")
-    return { result: outcome.result, ...(originalSize === undefined ? {} : { originalSize }) }
-  })
+  return tool === undefined ? Effect.fail(notOurs) : answer(handlers, tool, given)
 }
+
+const answer = Effect.fnUntraced(function*(
+  handlers: ToolExecutor.Handlers,
+  tool: Tool.Any,
+  given: Schema.Json
+): Effect.fn.Return<ToolExecutor.Answered, string> {
+  const { settled, success } = ToolCodecs.of(tool)
+  const read = Effect.flatMap(success(given), settled)
+  const exit = yield* Effect.exit(KnownHandler.inContext(handlers, tool, read))
+  if (Exit.isFailure(exit)) return yield* Effect.fail(Settling.describe(Cause.squash(exit.cause)))
+  const { outcome, originalSize } = Settling.of(tool, {}, exit, yield* ResultLimit)
+  if (outcome._tag !== "Succeeded") return yield* Effect.fail("message" in outcome ? outcome.message : "it is none")
+  return { result: outcome.result, ...(originalSize === undefined ? {} : { originalSize }) }
+})
 
 /** A tool by name; a name that every object has is not one. */
 const toolOf = (handlers: ToolExecutor.Handlers, name: string): Tool.Any | undefined =>

@@ -53,12 +53,14 @@ export class ToolCall extends Context.Service<ToolCall, {
     input: RunInput.RunInput,
     { progress }: { readonly progress?: ((said: string) => Effect.Effect<void>) | undefined } = {}
   ): Effect.Effect<SubAgents.Answer<S>, string, ToolCall> {
-    return Effect.gen(function*() {
-      const { idempotencyKey } = yield* ToolCall
-      const ended = yield* SubAgents.run(agent, input, idempotencyKey, progress)
-      const waiting = SubAgents.waiting(ended)
-      return waiting === undefined ? yield* SubAgents.answerOf<S>(ended) : yield* ToolCall.pause(waiting)
-    })
+    return Effect.flatMap(
+      ToolCall,
+      ({ idempotencyKey }) =>
+        Effect.flatMap(SubAgents.run(agent, input, idempotencyKey, progress), (ended) => {
+          const waiting = SubAgents.waiting(ended)
+          return waiting === undefined ? SubAgents.answerOf<S>(ended) : ToolCall.pause(waiting)
+        })
+    )
   }
 
   /**

@@ -58,7 +58,7 @@ const settled = <A, E>(
   live.interrupt = onCutOff
   const endedOrCutOff = Effect.callback<void>((resume) => {
     const wake = () => resume(Effect.void)
-    // has a name of its own: see "what dies young" in the README
+    // by a name: a function that is assigned to a property where it is written outlives the run (`loop/README.md`, "What dies young")
     const interrupt = () => {
       onCutOff()
       wake()

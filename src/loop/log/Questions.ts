@@ -58,12 +58,17 @@ const below = (store: Store, run: Pointer.Run, seen: Set<string>): Found => {
   const key = keyOf(run)
   if (seen.has(key)) return nothing
   seen.add(key)
-  return Effect.gen(function*() {
-    const { state } = yield* Fold.lastRun(store, run.sessionId)
-    // behind its end, where people answer; the questions of one that another run follows are over
-    return state.runId === run.runId ? yield* all(store, run.sessionId, state, seen) : []
-  }).pipe(Effect.catchReasons("NonRetryableError", { StoreRefused: () => nothing, SessionNotFound: () => nothing }))
+  return Effect.catchReasons(ofLast(store, run, seen), "NonRetryableError", {
+    StoreRefused: () => nothing,
+    SessionNotFound: () => nothing
+  })
 }
+
+const ofLast = Effect.fnUntraced(function*(store: Store, { runId, sessionId }: Pointer.Run, seen: Set<string>) {
+  const { state } = yield* Fold.lastRun(store, sessionId)
+  // behind its end, where people answer; the questions of one that another run follows are over
+  return state.runId === runId ? yield* all(store, sessionId, state, seen) : []
+})
 
 const nothing: Found = Effect.succeed([])
 

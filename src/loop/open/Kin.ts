@@ -69,22 +69,28 @@ const spentFor = (store: Store, call: Pointer.Parent, run: Pointer.Run, seen = n
   // a log of somebody else's may say that a run works for itself
   if (seen.has(key)) return unknown
   seen.add(key)
-  return Effect.gen(function*() {
-    const { runId, sessionId } = run
-    const state = yield* Fold.run(store, sessionId, runId)
-    if (state?.parent === undefined || !Pointer.isSameCall(state.parent, call)) return undefined
-    let { usage } = state.totals
-    for (const open of state.openCalls.filter(OpenCall.hasStarted)) {
-      const below = { sessionId, runId, callId: open.callId }
-      for (const run of runsOf(below, open)) {
-        const more = yield* spentFor(store, below, run, seen)
-        if (more !== undefined) usage = Usage.add(usage, more)
-      }
-    }
-    return usage
-    // a session below that cannot be read keeps none around it from going on
-  }).pipe(Effect.catchReason("NonRetryableError", "StoreRefused", () => unknown))
+  // a session below that cannot be read keeps none around it from going on
+  return Effect.catchReason(spentOf(store, call, run, seen), "NonRetryableError", "StoreRefused", () => unknown)
 }
+
+const spentOf = Effect.fnUntraced(function*(
+  store: Store,
+  call: Pointer.Parent,
+  { runId, sessionId }: Pointer.Run,
+  seen: Set<string>
+): Effect.fn.Return<Usage.Usage | undefined, SessionStore.StoreError> {
+  const state = yield* Fold.run(store, sessionId, runId)
+  if (state?.parent === undefined || !Pointer.isSameCall(state.parent, call)) return undefined
+  let { usage } = state.totals
+  for (const open of state.openCalls.filter(OpenCall.hasStarted)) {
+    const below = { sessionId, runId, callId: open.callId }
+    for (const run of runsOf(below, open)) {
+      const more = yield* spentFor(store, below, run, seen)
+      if (more !== undefined) usage = Usage.add(usage, more)
+    }
+  }
+  return usage
+})
 
 type Spent = Effect.Effect<Usage.Usage | undefined, SessionStore.StoreError>
 

@@ -80,15 +80,23 @@ export const after = (
   duration: number,
   how: "ran" | "answered"
 ): Effect.Effect<Outcome> =>
-  env.hooks.at.afterToolCall.length === 0 ? Effect.succeed(outcome) : Effect.gen(function*() {
-    let left = outcome
-    for (const hook of env.hooks.at.afterToolCall) {
-      const given = yield* look(env, hook, call, { outcome: left, duration, isPreliminary: false })
-      if (given._tag === "Broken") left = withheld(left, how, `is withheld: the hook "${hook.name}" ${given.why}.`)
-      else if (given.value !== undefined) left = given.value.outcome
-    }
-    return left
-  })
+  env.hooks.at.afterToolCall.length === 0 ? Effect.succeed(outcome) : leave(env, call, outcome, duration, how)
+
+const leave = Effect.fnUntraced(function*(
+  env: Around,
+  call: Call,
+  outcome: Outcome,
+  duration: number,
+  how: "ran" | "answered"
+): Effect.fn.Return<Outcome> {
+  let left = outcome
+  for (const hook of env.hooks.at.afterToolCall) {
+    const given = yield* look(env, hook, call, { outcome: left, duration, isPreliminary: false })
+    if (given._tag === "Broken") left = withheld(left, how, `is withheld: the hook "${hook.name}" ${given.why}.`)
+    else if (given.value !== undefined) left = given.value.outcome
+  }
+  return left
+})
 
 /** The outcome of a call whose result a person gave; known at once where no hook is asked. */
 export const answered = (env: Around, call: Call): Effect.Effect<Outcome> => {
@@ -107,20 +115,24 @@ const withheld = (outcome: Outcome, how: "ran" | "answered", words: string): Out
 }
 
 /** What of a preliminary result may be shown; nothing where a guard leaves none. */
-export const preliminary = (env: Around, call: Call, value: Schema.Json, duration: number) =>
-  Effect.gen(function*(): Effect.fn.Return<Schema.Json | undefined> {
-    let left = value
-    for (const hook of env.hooks.at.afterToolCall) {
-      if (hook.kind === "observer") continue
-      const outcome: Outcome = { _tag: "Succeeded", result: left }
-      const given = yield* look(env, hook, call, { outcome, duration, isPreliminary: true })
-      if (given._tag === "Broken") return undefined
-      if (given.value === undefined) continue
-      if (given.value.outcome._tag !== "Succeeded") return undefined
-      left = given.value.outcome.result
-    }
-    return left
-  })
+export const preliminary = Effect.fnUntraced(function*(
+  env: Around,
+  call: Call,
+  value: Schema.Json,
+  duration: number
+): Effect.fn.Return<Schema.Json | undefined> {
+  let left = value
+  for (const hook of env.hooks.at.afterToolCall) {
+    if (hook.kind === "observer") continue
+    const outcome: Outcome = { _tag: "Succeeded", result: left }
+    const given = yield* look(env, hook, call, { outcome, duration, isPreliminary: true })
+    if (given._tag === "Broken") return undefined
+    if (given.value === undefined) continue
+    if (given.value.outcome._tag !== "Succeeded") return undefined
+    left = given.value.outcome.result
+  }
+  return left
+})
 
 const look = (
   env: Around,
