@@ -19,10 +19,10 @@ const sources = join(root, "src")
 const dist = resolve(process.argv[2] ?? join(root, "dist"))
 
 /**
- * What lies in one file together with all that it imports and that is in none before: what a run is, and apart from that what
- * only those take who read a log (`isFirst`: no more than a first run takes), the contracts, what an agent needs, the adapters
- * of one kind, of which the converter of prompts is loaded when a tool asks for one, and the tools that find their worker, a
- * file of its own, beside themselves.
+ * What lies in one file together with all that it imports and that is in none before: what a run is, the contracts, what an
+ * agent needs, the adapters of one kind, of which the converter of prompts is loaded when a tool asks for one, and the tools
+ * that find their worker, a file of its own, beside themselves. `isFirst`: only those that a first run loads; the others, which
+ * read what a run left, are a file for who imports them, or all of `fiberloop`.
  */
 const groups = [
   { name: "run", test: /^run\//, isFirst: true },
