@@ -90,6 +90,9 @@ await step("what is packed", async () => {
     !/^import .*"\./m.test(code),
     `${worker} loads more than itself, which each search with an expression waits for`
   )
+  const first = ["agent", "run/run", "services/services"].map((_) => `package/dist/${_}.chunk.js`)
+  const { stdout: taken } = await run("tar", ["-xzOf", tarball, ...first], { cwd: source })
+  expect(!/^import .*\/views\.chunk\.js"/m.test(taken), "a first run loads what reads the log of a run: views.chunk.js")
   const maps = files.filter((_) => _.endsWith(".map")).length
   expect(maps === 0 || files.includes("src/index.ts"), "source maps are packed without the sources they name")
   expect(!("node" in { ...manifest.dependencies, ...manifest.optionalDependencies }), "node is a dependency of users")
