@@ -222,3 +222,27 @@ describe("what hooks add", () => {
       assert.deepStrictEqual([compacted.length, requests.length], [0, 1])
     }))
 })
+
+describe("what hooks leave out", () => {
+  it.effect("makes what is sent smaller, but what no compaction makes smaller is never less than nothing", () =>
+    Effect.gen(function*() {
+      const seen: Array<readonly [tokens: number, fixed: number]> = []
+      const context = Layer.succeed(ContextManager.ContextManager, {
+        plan: ({ size }) => {
+          seen.push([size.tokens, size.fixed])
+          return ContextManager.send
+        },
+        compact: () => Effect.die("nothing is to be compacted")
+      })
+      const last: Hook = {
+        name: "last",
+        beforeModelCall: ({ messages }) => Effect.succeed({ messages: messages.slice(-1) })
+      }
+      const made = yield* TestAgent.make([ok], { context, info: info(100_000), agent: { hooks: [last] } })
+      yield* Overflows.run(made, { history: history(40, 300) })
+      const [[whole] = [0], [left, fixed] = [Infinity, -1]] = seen
+      assert.strictEqual(seen.length, 2)
+      assert.isBelow(left, whole / 10)
+      assert.strictEqual(fixed, 0)
+    }))
+})
