@@ -85,23 +85,9 @@ export class ToolCall extends Context.Service<ToolCall, {
   static runAgents(
     agent: SubAgents.SubAgent,
     inputs: ReadonlyArray<RunInput.RunInput>,
-    { concurrency = 4, mode, progress }: Several & { readonly mode?: "default" | "result" | undefined } = {}
+    options: Several & { readonly mode?: "default" | "result" | undefined } = {}
   ): Effect.Effect<ReadonlyArray<unknown>, string, ToolCall> {
-    return Effect.gen(function*() {
-      const { idempotencyKey } = yield* ToolCall
-      const said = inputs.map(() => "")
-      const telling = (at: number) =>
-        progress && ((text: string) => {
-          said[at] = text
-          return progress([...said])
-        })
-      const runs = inputs.map((input, at) => SubAgents.run(agent, input, `${idempotencyKey}/${at}`, telling(at)))
-      const ended = yield* Effect.all(runs, { concurrency })
-      const [first, ...more] = ended.flatMap((run) => SubAgents.waiting(run) ?? [])
-      if (first !== undefined) return yield* ToolCall.pause(first, ...more)
-      const answers = ended.map(SubAgents.answerOf)
-      return yield* mode === "result" ? Effect.all(answers, { mode }) : Effect.all(answers)
-    })
+    return runAll(agent, inputs, options)
   }
 }
 
@@ -109,3 +95,23 @@ interface Several {
   readonly concurrency?: number | "unbounded" | undefined
   readonly progress?: ((said: ReadonlyArray<string>) => Effect.Effect<void>) | undefined
 }
+
+const runAll = Effect.fnUntraced(function*(
+  agent: SubAgents.SubAgent,
+  inputs: ReadonlyArray<RunInput.RunInput>,
+  { concurrency = 4, mode, progress }: Several & { readonly mode?: "default" | "result" | undefined }
+): Effect.fn.Return<ReadonlyArray<unknown>, string, ToolCall> {
+  const { idempotencyKey } = yield* ToolCall
+  const said = inputs.map(() => "")
+  const telling = (at: number) =>
+    progress && ((text: string) => {
+      said[at] = text
+      return progress([...said])
+    })
+  const runs = inputs.map((input, at) => SubAgents.run(agent, input, `${idempotencyKey}/${at}`, telling(at)))
+  const ended = yield* Effect.all(runs, { concurrency })
+  const [first, ...more] = ended.flatMap((run) => SubAgents.waiting(run) ?? [])
+  if (first !== undefined) return yield* ToolCall.pause(first, ...more)
+  const answers = ended.map(SubAgents.answerOf)
+  return yield* mode === "result" ? Effect.all(answers, { mode }) : Effect.all(answers)
+})
