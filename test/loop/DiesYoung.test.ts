@@ -69,7 +69,7 @@ describe("garbage of runs", () => {
           const young = used("minor")
           garbage.push((young - used("major")) / runs)
         }
-        // bytes a run: about 2,000, and with one thing that leads to it 7,000 to 10,000; what else the process did shows in single ones
+        // bytes a run: 2,000, or 7,000 to 10,000 where something old leads to it; what else the process did is in single ones
         const [median = Infinity] = garbage.sort((a, b) => a - b).slice(2)
         assert.isBelow(median, 4_000)
       }))

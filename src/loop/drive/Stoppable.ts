@@ -58,7 +58,7 @@ const settled = <A, E>(
   live.interrupt = onCutOff
   const endedOrCutOff = Effect.callback<void>((resume) => {
     const wake = () => resume(Effect.void)
-    // by a name: a function that is assigned to a property where it is written outlives the run (`loop/README.md`, "What dies young")
+    // a name first: a function that is written where it is assigned to a property outlives the run (`loop/README.md`)
     const interrupt = () => {
       onCutOff()
       wake()

@@ -134,7 +134,7 @@ export class Collector {
         out.push(metadata === undefined ? { type, text } : Legality.writable({ type, text, metadata }))
       }
     }
-    // what is kept has no room left: an array that grew has some for 17
+    // it is kept, as a copy of its size: an array that grew has room for 17
     return out.slice()
   }
 
