@@ -63,7 +63,10 @@ export const open = (sessionId: string, options: Partial<SessionStore.OpenOption
 export const write = (sessionId: string, events: Arr.NonEmptyReadonlyArray<Durable>) =>
   Effect.scoped(Effect.flatMap(open(sessionId), (session) => session.append(events)))
 
-export const readAll = (sessionId: string, range?: { readonly from?: number; readonly to?: number }) =>
+export const readAll = (
+  sessionId: string,
+  range?: { readonly from?: number; readonly to?: number }
+): Effect.Effect<Array<Durable>, SessionStore.StoreError, SessionStore.SessionStore> =>
   Effect.flatMap(SessionStore.SessionStore, (store) => Stream.runCollect(store.read(sessionId, range)))
 
 export const seqs = (events: ReadonlyArray<Durable>) => events.map((event) => event.seq)

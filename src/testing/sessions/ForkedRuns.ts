@@ -149,7 +149,7 @@ export const forkedRuns = (name: string, test: Test): void => {
         const session = yield* open("s", { runId: "live" })
         yield* session.append(Arr.take(conversation, 6) as Arr.NonEmptyArray<Durable>)
         yield* fork("s", "copy")
-        yield* session.append([conversation[6]])
+        yield* session.append([conversation[6]!])
         assert.deepStrictEqual(yield* readAll("s"), conversation.slice(0, 7))
       })
     )

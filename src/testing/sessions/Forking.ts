@@ -1,6 +1,8 @@
 /** A session that may be forked, and forking it. */
+import type * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
 import * as Message from "../../run/Message.ts"
+import type * as RunEvent from "../../run/RunEvent.ts"
 import * as SessionStore from "../../services/SessionStore.ts"
 import * as Draft from "./Drafts.ts"
 import { reasonOf } from "./Fixtures.ts"
@@ -9,7 +11,7 @@ import { assert } from "./TestRunner.ts"
 export const usage = { inputTokens: 10, outputTokens: 5 }
 
 /** Two turns of a run and its end, and a second run that is live. It may be forked at 6, 9 and 10. */
-export const conversation = Draft.log(
+export const conversation: Arr.NonEmptyReadonlyArray<RunEvent.Durable> = Draft.log(
   Draft.started("What is the weather?"),
   Draft.turnStarted(1),
   Draft.assistant([Draft.call("search")], { finishReason: "tool-calls", usage }),
