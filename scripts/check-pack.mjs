@@ -158,14 +158,29 @@ for (const version of nodes) {
       FileSystem.rmSync(join(app, "node_modules/@ai-sdk"), { recursive: true })
     })
 
-    await step("a bundle of one setting holds no other service and no event", async () => {
+    /** What a bundler makes of it, in all files. */
+    const bundled = async (line) => {
       const input = join(app, "bundled.js")
-      FileSystem.writeFileSync(input, `export { Ids } from "fiberloop/services/Ids"\n`)
-      const bundle = await rolldown({ input, platform: "node" })
-      const { code } = (await bundle.generate({ format: "esm" })).output[0]
+      FileSystem.writeFileSync(input, line)
+      const bundle = await rolldown({ input, platform: "node", logLevel: "silent" })
+      return (await bundle.generate({ format: "esm" })).output.map((_) => _.code).join("\n")
+    }
+
+    await step("a bundle of one setting holds no other service and no event", async () => {
+      const code = await bundled(`export { Ids } from "fiberloop/services/Ids"\n`)
       expect(code.includes("fiberloop/services/Ids"), "it is not in its bundle")
       for (const other of ["fiberloop/services/SessionStore", "TaggedStruct(\"InvalidInput\""]) {
         expect(!code.includes(other), `a bundle of fiberloop/services/Ids holds ${other}`)
+      }
+    })
+
+    await step("a bundle of an agent holds no adapter, one of an adapter what it loads", async () => {
+      const agent = await bundled(`export { Agent, ModelLanguageModel, SessionStoreMemory } from "fiberloop"\n`)
+      const openai = await bundled(`export { ModelOpenAi } from "fiberloop"\n`)
+      const sqlite = await bundled(`export { SessionStoreSqlite } from "fiberloop"\n`)
+      for (const [part, holds] of [["/chat/completions", openai], ["node:sqlite", sqlite]]) {
+        expect(holds.includes(part), `the bundle of an adapter holds no ${part}`)
+        expect(!agent.includes(part), `the bundle of an agent holds ${part}`)
       }
     })
   }
@@ -179,6 +194,21 @@ for (const version of nodes) {
       expect(stdout.trim() === "ERR_PACKAGE_PATH_NOT_EXPORTED", `importing fiberloop/${name} gives ${stdout}`)
     }
   })
+
+  await step(
+    `Node ${version}: fiberloop loads no adapter, nor what one is made of, before a layer is built`,
+    async () => {
+      const hook = `registerHooks({ load: (url, context, next) => { console.log(url); return next(url, context) } })`
+      const load = `import { registerHooks } from "node:module"\n${hook}\nawait import("fiberloop")`
+      const { stdout } = await run("node", ["--input-type=module", "-e", load], { cwd: app, bin: [bin] })
+      const loaded = stdout.trim().split("\n")
+      expect(loaded.some((url) => url.endsWith("/dist/agent.chunk.js")), "it should load agent.chunk.js", { stdout })
+      const early = loaded.filter((url) =>
+        /\/effect\/dist\/(http\/HttpClient|sql|ai\/LanguageModel)|\/dist\/layers\/(model|openai|sql)/.test(url)
+      )
+      expect(early.length === 0, `it loads ${early.join(", ")}`)
+    }
+  )
 
   await step(`Node ${version}: node program.ts`, async () => {
     const { requests, stderr, stdout } = await converse("node", ["program.ts"], { cwd: app, bin: [bin] })

@@ -2,28 +2,10 @@
  * Any effect/ai `LanguageModel` as a `Model`: its own tool resolution is off, its errors become reasons, an error inside
  * the stream counts as a failure of it.
  */
-import type * as AiError from "effect/ai/AiError"
-import * as LanguageModel from "effect/ai/LanguageModel"
-import * as AiModel from "effect/ai/Model"
-import type * as Tool from "effect/ai/Tool"
-import type * as Toolkit from "effect/ai/Toolkit"
-import * as Arr from "effect/Array"
-import * as Cause from "effect/Cause"
-import * as Channel from "effect/Channel"
+import type * as LanguageModel from "effect/ai/LanguageModel"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as Option from "effect/Option"
-import * as Scope from "effect/Scope"
-import * as Stream from "effect/Stream"
-import type * as RunError from "../run/RunError.ts"
-import * as Tracing from "../services/fibers/Tracing.ts"
 import * as Model from "../services/Model.ts"
-import { RecordContent } from "../services/RecordContent.ts"
-import * as ModelErrors from "./ModelErrors.ts"
-import * as AnswerParts from "./provider/AnswerParts.ts"
-import * as GrowingPrompt from "./provider/GrowingPrompt.ts"
-import { OutputSchema } from "./provider/OutputSchema.ts"
-import * as QuietEnd from "./provider/QuietEnd.ts"
 
 /** What effect/ai does not say of a model. Default: what `effect/ai/Model` says, else "effect/ai" and "unknown". */
 export interface Options {
@@ -35,75 +17,13 @@ export interface Options {
   readonly maxOutput?: number | undefined
 }
 
-export const make = Effect.fnUntraced(function*(
+export const make = (
   options: Options = {}
-): Effect.fn.Return<Model.Model["Service"], never, LanguageModel.LanguageModel> {
-  const model = yield* LanguageModel.LanguageModel
-  const provider = yield* Effect.serviceOption(AiModel.ProviderName)
-  const name = yield* Effect.serviceOption(AiModel.ModelName)
-  const { contextWindow, maxOutput } = options
-  const info: Model.ModelInfo = {
-    provider: options.provider ?? Option.getOrElse(provider, () => "effect/ai"),
-    name: options.name ?? Option.getOrElse(name, () => "unknown"),
-    ...(contextWindow === undefined ? {} : { contextWindow }),
-    ...(maxOutput === undefined ? {} : { maxOutput })
-  }
-  const promptOf = GrowingPrompt.make()
-  return {
-    info,
-    stream: (request) => {
-      const parts = model.streamText({
-        prompt: promptOf(request.messages),
-        toolkit: toolkitOf(request.tools),
-        toolChoice: request.toolChoice as LanguageModel.ToolChoice<never>,
-        disableToolCallResolution: true,
-        toolCallValidation: "deferred"
-      })
-      const answer = Stream.transformPull(parts, (pull) => Effect.succeed(Effect.matchCauseEffect(pull, answered)))
-      return asking(request.output, answer)
-    }
-  }
-})
+): Effect.Effect<Model.Model["Service"], never, LanguageModel.LanguageModel> =>
+  // loaded when it is used, with effect's language models
+  Effect.flatMap(Effect.promise(() => import("./provider/EffectAiModel.ts")), (_) => _.make(options))
 
 export const layerWith = (options: Options): Layer.Layer<Model.Model, never, LanguageModel.LanguageModel> =>
   Layer.effect(Model.Model, make(options))
 
 export const layer: Layer.Layer<Model.Model, never, LanguageModel.LanguageModel> = layerWith({})
-
-/** Tools to describe, not to run: resolution is off, so neither handlers nor schema services are asked for. */
-const toolkitOf = (tools: ReadonlyArray<Tool.Any>): Toolkit.WithHandler<{}> => ({
-  tools: Object.fromEntries(tools.map((tool) => [tool.name, tool])),
-  handle: () => Effect.die(new Error("fiberloop: tools are run by the loop, never by the model"))
-})
-
-/**
- * Says what the answer has to fit, and costs nothing per part where that is said already, as mostly nothing is. effect/ai's
- * span of the call ends as the scope of its stream does: in one of its own, that is without the words of an error.
- */
-const asking = <A, E>(output: Model.Output | undefined, self: Stream.Stream<A, E>): Stream.Stream<A, E> =>
-  Stream.fromChannel(Channel.fromTransform((upstream, scope) =>
-    Effect.withFiber((fiber) => {
-      const asked = fiber.getRef(OutputSchema) === output ? self : Stream.provideService(self, OutputSchema, output)
-      const open = Channel.toTransform(Stream.toChannel(asked))
-      if (!Tracing.isSeen(fiber) || fiber.getRef(RecordContent)) return open(upstream, scope)
-      const own = Scope.makeUnsafe()
-      const close = Scope.addFinalizerExit(scope, (exit) => Scope.close(own, QuietEnd.of(exit)))
-      return Effect.andThen(close, open(upstream, own))
-    })
-  ))
-
-const toParts = (
-  parts: Arr.NonEmptyReadonlyArray<AnswerParts.StreamPart>
-): Effect.Effect<Arr.NonEmptyReadonlyArray<Model.ModelPart>, RunError.ModelError> => {
-  for (const part of parts) {
-    if (part.type === "error") return Effect.fail(ModelErrors.fromPart(part.error))
-  }
-  return Effect.succeed(Arr.map(parts, AnswerParts.fromPart))
-}
-
-/** What a pull gave: parts, the end, or a failure. */
-const answered = {
-  onSuccess: toParts,
-  onFailure: (cause: Cause.Cause<AiError.AiError | Cause.Done>) =>
-    Effect.failCause(Cause.map(cause, (error) => Cause.isDone(error) ? error : ModelErrors.fromAiError(error)))
-}

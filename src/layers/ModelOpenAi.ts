@@ -1,9 +1,7 @@
 /** A `Model` over any OpenAI-compatible chat completions API, in one step: the language model, its HTTP client and all. */
 import type * as Config from "effect/Config"
 import * as Effect from "effect/Effect"
-import * as FetchHttpClient from "effect/http/FetchHttpClient"
 import * as Layer from "effect/Layer"
-import * as Option from "effect/Option"
 import type * as Model from "../services/Model.ts"
 import * as LanguageModelOpenAi from "./LanguageModelOpenAi.ts"
 import * as ModelLanguageModel from "./ModelLanguageModel.ts"
@@ -18,14 +16,8 @@ export interface Options
   readonly provider?: string | undefined
 }
 
-/** `fetch` by itself follows redirects, as another method and many times. */
-const settings: Layer.Layer<FetchHttpClient.RequestInit> = Layer.effect(
-  FetchHttpClient.RequestInit,
-  Effect.map(Effect.serviceOption(FetchHttpClient.RequestInit), (given): RequestInit => ({
-    ...Option.getOrUndefined(given),
-    redirect: "manual"
-  }))
-)
+/** Loaded when it is used, with effect's HTTP. */
+const client = Layer.unwrap(Effect.map(Effect.promise(() => import("./openai/PlainFetch.ts")), (_) => _.layer))
 
 /**
  * Fails when a setting is missing or unusable; the message names it. Over the platform's `fetch`. Redirects are told and
@@ -36,6 +28,5 @@ export const layer = (
 ): Layer.Layer<Model.Model, Config.ConfigError> =>
   ModelLanguageModel.layerWith({ provider, name: options.model, contextWindow, maxOutput }).pipe(
     Layer.provide(LanguageModelOpenAi.layer(options)),
-    Layer.provide(FetchHttpClient.layer),
-    Layer.provide(settings)
+    Layer.provide(client)
   )

@@ -3,7 +3,7 @@
  * fields of calls and messages, `reasoning_details`, and that reasoning came as `reasoning_content`. Opaque, and for the
  * server and model that gave it only: whose it is stands beside it.
  *
- * Does not own how it is sent (`ChatMessages`), nor when reasoning is (`LanguageModelOpenAi`).
+ * Does not own how it is sent (`ChatMessages`), nor when reasoning is (`ChatModel`).
  */
 import type * as Prompt from "effect/ai/Prompt"
 import type * as Response from "effect/ai/Response"

@@ -3,7 +3,7 @@
  *
  * Owns when a call is over: `[DONE]`, a finish reason with usage, a finish reason and no more within a while, or the end of
  * the body. The stream then ends, which closes a connection that the server leaves open. Does not own the request
- * (`LanguageModelOpenAi`), nor what the body says (`ChatReader`).
+ * (`ChatModel`), nor what the body says (`ChatReader`).
  */
 import type * as AiError from "effect/ai/AiError"
 import type * as Response from "effect/ai/Response"

@@ -1,0 +1,91 @@
+/**
+ * A chat completions API as an effect/ai `LanguageModel`: what is sent, what an answer or a refusal becomes, and the one more
+ * try after a refusal of what not every server takes.
+ */
+import type * as AiError from "effect/ai/AiError"
+import * as LanguageModel from "effect/ai/LanguageModel"
+import { toCodecOpenAI } from "effect/ai/OpenAiStructuredOutput"
+import type * as Response from "effect/ai/Response"
+import type * as Config from "effect/Config"
+import * as Effect from "effect/Effect"
+import * as HttpClient from "effect/http/HttpClient"
+import type * as HttpClientError from "effect/http/HttpClientError"
+import * as Layer from "effect/Layer"
+import * as Stream from "effect/Stream"
+import type { Options } from "../LanguageModelOpenAi.ts"
+import * as AdapterErrors from "../provider/AdapterErrors.ts"
+import * as Closing from "../provider/Closing.ts"
+import * as Echo from "../provider/Echo.ts"
+import * as FormatRefusal from "../provider/FormatRefusal.ts"
+import * as NetworkErrors from "../provider/NetworkErrors.ts"
+import * as WholeParts from "../provider/WholeParts.ts"
+import * as Attached from "./Attached.ts"
+import { Body } from "./Body.ts"
+import * as ChatRequest from "./ChatRequest.ts"
+import * as ChatStream from "./ChatStream.ts"
+import * as Endpoint from "./Endpoint.ts"
+import * as HttpSpan from "./HttpSpan.ts"
+import * as ReasoningRefusal from "./ReasoningRefusal.ts"
+import * as Sent from "./Sent.ts"
+import * as StatusError from "./StatusError.ts"
+
+/** A client that fails on statuses by itself still gives the response that it refused. */
+const refused = (error: HttpClientError.HttpClientError) =>
+  error.reason._tag === "StatusCodeError" ? Effect.succeed(error.reason.response) : Effect.fail(error)
+
+export const make = Effect.fnUntraced(function*(
+  options: Options
+): Effect.fn.Return<LanguageModel.LanguageModel, Config.ConfigError, HttpClient.HttpClient> {
+  const client = HttpClient.withScope(yield* HttpClient.HttpClient)
+  const endpoint = yield* Endpoint.make(options)
+
+  const send = Effect.fnUntraced(function*(
+    sendReasoning: ChatRequest.Options["sendReasoning"],
+    call: LanguageModel.ProviderOptions,
+    format: ChatRequest.Options["format"]
+  ) {
+    const body = yield* ChatRequest.encode(call, {
+      model: options.model,
+      to: Attached.source(endpoint.hostname, options.model),
+      body: { ...options.body, ...(yield* Body) },
+      sendReasoning,
+      format
+    }).pipe(Effect.mapError((reason) => AdapterErrors.make(endpoint, reason)))
+    const sent = client.execute(endpoint.request(body)).pipe(
+      Effect.catch(refused),
+      Effect.provideService(HttpClient.TracerDisabledWhen, () => true)
+    )
+    const response = yield* Effect.mapError(
+      HttpSpan.around(endpoint, sent),
+      (error) => NetworkErrors.fromHttpClient(endpoint, error)
+    )
+    const { headers } = response.request
+    const quiet = {
+      ...endpoint,
+      redact: (text: string) => Echo.without(endpoint.redact(text), Sent.texts(body, headers))
+    }
+    if (!StatusError.isAnswered(response.status)) return yield* StatusError.fail(quiet, response)
+    return ChatStream.parts(response.stream, quiet, response.headers["content-type"] ?? "", options.model)
+  })
+
+  const sendReasoning = !endpoint.isOpenAi && (options.sendReasoning ?? "auto")
+  const open = FormatRefusal.untilRefused(
+    options.structuredOutput ?? endpoint.isOpenAi,
+    ReasoningRefusal.untilRefused(sendReasoning, send)
+  )
+  const streamText = (
+    call: LanguageModel.ProviderOptions
+  ): Stream.Stream<Response.StreamPartEncoded, AiError.AiError> =>
+    Stream.unwrap(Effect.andThen(Closing.awaited, open(call)))
+
+  return yield* LanguageModel.make({
+    codecTransformer: toCodecOpenAI,
+    streamText,
+    generateText: (call) => Effect.map(Stream.runCollect(streamText(call)), WholeParts.collect)
+  })
+})
+
+export const layer = (
+  options: Options
+): Layer.Layer<LanguageModel.LanguageModel, Config.ConfigError, HttpClient.HttpClient> =>
+  Layer.effect(LanguageModel.LanguageModel, make(options))

@@ -1,0 +1,24 @@
+/** The SQL store over the client of a file. */
+import * as Effect from "effect/Effect"
+import * as Reactivity from "effect/reactivity/Reactivity"
+import type * as Scope from "effect/Scope"
+import * as SqlClient from "effect/sql/SqlClient"
+import type * as SessionStore from "../../services/SessionStore.ts"
+import * as SessionStoreSql from "../SessionStoreSql.ts"
+import type { Options } from "../SessionStoreSqlite.ts"
+import * as SessionAppend from "../sql/SessionAppend.ts"
+import * as SqliteClient from "../SqliteClient.ts"
+import * as SqliteErrors from "./SqliteErrors.ts"
+
+export const make = Effect.fnUntraced(function*(
+  options: Options
+): Effect.fn.Return<SessionStore.SessionStore["Service"], SessionStore.StoreError, Scope.Scope> {
+  const explain = SqliteErrors.explain(options.filename)
+  const client = yield* SqliteClient.make({ ...options, ownTable: "fiberloop_migrations" }).pipe(
+    Effect.mapError(explain),
+    Effect.provide(Reactivity.layer)
+  )
+  return yield* SessionStoreSql.make({ explain, append: SessionAppend.make(client, client.transact) }).pipe(
+    Effect.provideService(SqlClient.SqlClient, client)
+  )
+})
