@@ -4,9 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as ManagedRuntime from "effect/ManagedRuntime"
 import * as Stream from "effect/Stream"
-import * as Agent from "../../src/Agent.ts"
-import * as Fiberloop from "../../src/Fiberloop.ts"
-import { Model } from "../../src/services/Model.ts"
+import { Agent, Fiberloop, Model, ModelLanguageModel } from "../../src/index.ts"
 import type { Contender, Script, Tally } from "../harness/Contender.ts"
 import * as Source from "./Source.ts"
 import * as Stores from "./Stores.ts"
@@ -98,10 +96,7 @@ export const contenders: ReadonlyArray<Contender> = [
   contender(
     "fiberloop, LanguageModel",
     async (script, tally) => {
-      const [ModelLanguageModel, LanguageModels] = await Promise.all([
-        import("../../src/layers/ModelLanguageModel.ts"),
-        import("./LanguageModels.ts")
-      ])
+      const LanguageModels = await import("./LanguageModels.ts")
       return Layer.provide(ModelLanguageModel.layer, LanguageModels.layer(script, tally))
     }
   )

@@ -2,8 +2,7 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
-import * as SessionStoreMemory from "../../src/layers/SessionStoreMemory.ts"
-import { SessionStore } from "../../src/services/SessionStore.ts"
+import { SessionStore, SessionStoreMemory, SessionStoreSqlite } from "../../src/index.ts"
 
 export interface Store {
   readonly layer: Layer.Layer<SessionStore, unknown>
@@ -33,12 +32,11 @@ export const memory: Open = async () => {
 
 export const sqlite = (durability: "os" | "fsync"): Open => async () => {
   // the cold start is of a store in memory, which loads none of this
-  const [{ mkdtempSync, rmSync }, { tmpdir }, { join }, { DatabaseSync }, SessionStoreSqlite] = await Promise.all([
+  const [{ mkdtempSync, rmSync }, { tmpdir }, { join }, { DatabaseSync }] = await Promise.all([
     import("node:fs"),
     import("node:os"),
     import("node:path"),
-    import("node:sqlite"),
-    import("../../src/layers/SessionStoreSqlite.ts")
+    import("node:sqlite")
   ])
   const folder = mkdtempSync(join(tmpdir(), "fiberloop-bench-"))
   const filename = join(folder, "sessions.db")
