@@ -131,7 +131,7 @@ export const judge = (trail: Trail, settings: Settings): Verdict | undefined => 
 /** The shortest period that `steps` end with at least `after` times. */
 const find = (steps: Trail, after: number): { readonly period: number; readonly count: number } | undefined => {
   const last = steps.length - 1
-  const outcome = steps[last]?.outcome
+  const outcome = steps.at(-1)?.outcome
   for (let period = 1; period * after <= steps.length; period++) {
     if (steps[last - period]?.outcome !== outcome) continue
     let same = period

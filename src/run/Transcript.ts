@@ -139,7 +139,7 @@ export const size = (self: Transcript): number => self.settled.length + closing(
 /** The last message. */
 export const last = (self: Transcript): Message.Message | undefined => {
   const rest = closing(self)
-  return (rest[rest.length - 1] ?? Vector.last(self.settled))?.message
+  return (rest.at(-1) ?? Vector.last(self.settled))?.message
 }
 
 /** True when the last word is the user's or a tool's, so that a model has something to answer. */

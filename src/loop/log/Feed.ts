@@ -103,7 +103,7 @@ export class Feed {
   #enter(): FeedReader {
     const reader = new FeedReader(this.#store, this.#sessionId)
     // there are few, and they stay: an array that is pushed to has room for many
-    if (this.#ended === undefined) this.#readers = this.#readers.concat(reader)
+    if (this.#ended === undefined) this.#readers = [...this.#readers, reader]
     else reader.end(this.#ended)
     return reader
   }

@@ -149,7 +149,7 @@ const earlier = Message.user("(The conversation began earlier.)")
  * log with holes or an older prefix may leave them, become one message.
  */
 export const addMessage = (out: Array<Message.Message>, added: Message.Message): void => {
-  const last = out[out.length - 1]
+  const last = out.at(-1)
   const isLate = added.role === "system" && last !== undefined && last.role !== "system"
   const message = isLate ? Message.user(added.content) : added
   if (last?.role === "user" && message.role === "user") {
