@@ -2,8 +2,8 @@
  * Golden sessions mean for ever what they meant when their version was released.
  *
  * A golden session MUST NEVER CHANGE: neither its lines (`session-v1.jsonl`, whose digest stands below) nor what they mean
- * (`session-v1.json`). Where a test here fails, the code is wrong. A type of event or outcome that is new comes in a golden
- * session that is added.
+ * (`session-v1.json`). Where a test here fails, the code is wrong. A new type of event or outcome, or a new field of an event,
+ * comes in a golden session that is added.
  */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
@@ -40,7 +40,9 @@ const digests: Record<string, string> = {
   "session-v1-compaction": "7902fbc990efb953072efca8694c10b5663ac93ccf15715d648bd7a171ccf814",
   "session-v1-answers": "f8081aba4dc7fc7f4a00ee35fcb72d64e336473b13ae980ec6650d6439a15212",
   "session-v1-team": "4be12c78899725ab0bd6e5b8d2ab0b35482cc2c6caf74e2bc81e09f17e38627b",
-  "session-v1-paused": "d351891795967bb01a1cb8268fdc855d7a782fd0b3e050586a387a0ed20f069d"
+  "session-v1-paused": "d351891795967bb01a1cb8268fdc855d7a782fd0b3e050586a387a0ed20f069d",
+  "session-v1-beside": "29ae5096ee752415c9e410891402aaa5d7b9821f8e389e277a1c278030721b94",
+  "session-v1-marks": "c6636657cb9eed7545aa8d226445d36f6bba2a6786f571979c6cb5b0698d5619"
 }
 
 /** The model that most of the sessions' answers are from. */
@@ -163,14 +165,24 @@ for (const golden of GoldenSession.all) {
 
 describe("the golden sessions", () => {
   const current = GoldenSession.all.filter((golden) => golden.version === RunEvent.version).flatMap((_) => _.written)
-  const tagsOf = (
-    members: ReadonlyArray<{ readonly fields: { readonly _tag: { readonly schema: { readonly literal: string } } } }>
-  ) => members.map((member) => member.fields._tag.schema.literal)
+  interface Member {
+    readonly fields: { readonly _tag: { readonly schema: { readonly literal: string } } }
+  }
+  const tagOf = (member: Member) => member.fields._tag.schema.literal
+  const tagsOf = (members: ReadonlyArray<Member>) => members.map(tagOf)
   const missing = (all: ReadonlyArray<string>, found: ReadonlyArray<string>) =>
     all.filter((tag) => !found.includes(tag))
 
   it("of this version hold every type of durable event", () => {
     assert.deepStrictEqual(missing(tagsOf(RunEvent.Durable.members), current.map((event) => event._tag)), [])
+  })
+
+  it("of this version hold every field of a durable event", () => {
+    const fields = RunEvent.Durable.members.flatMap((member) =>
+      Object.keys(member.fields).map((field) => `${tagOf(member)}.${field}`)
+    )
+    const found = current.flatMap((event) => Object.keys(event).map((field) => `${event._tag}.${field}`))
+    assert.deepStrictEqual(missing(fields, found), [])
   })
 
   it("of this version hold every outcome of a call, and every reason not to execute one", () => {

@@ -50,5 +50,7 @@ export const all: ReadonlyArray<GoldenSession> = [
   load("session-v1-compaction", 1),
   load("session-v1-answers", 1),
   load("session-v1-team", 1),
-  load("session-v1-paused", 1)
+  load("session-v1-paused", 1),
+  load("session-v1-beside", 1),
+  load("session-v1-marks", 1)
 ]
