@@ -86,6 +86,23 @@ describe("a server that is none", () => {
       assert.deepStrictEqual([error._tag, error.reason._tag], ["NonRetryableError", "InvalidRequest"])
       assert.lengthOf(server.requests, 1)
     }))
+
+  it.live.each<readonly [string, (model: Layer.Layer<Model.Model, unknown>) => Layer.Layer<Model.Model, unknown>]>([
+    ["before", (model) => Layer.merge(FetchHttpClient.layer, model)],
+    ["behind", (model) => Layer.merge(model, FetchHttpClient.layer)]
+  ])(
+    "is not followed where it redirects and the application's own client is built %s the model",
+    ([, beside]) =>
+      Effect.gen(function*() {
+        const server = yield* OpenAi.make(OpenAi.status(302, "", { location: "/login" }))
+        const model = ModelOpenAi.layer({ model: "m", baseUrl: server.baseUrl, apiKey: OpenAi.key })
+        const below = yield* Layer.build(Layer.mergeAll(Fiberloop.layer, SessionStoreMemory.layer, beside(model)))
+        const agent = yield* Agent.make({ instructions: "Tell a story." }).pipe(Effect.provide(below))
+        const error = yield* Effect.flip(agent.run({ input: "hello" }))
+        assert.strictEqual(error.reason._tag, "InvalidRequest")
+        assert.lengthOf(server.requests, 1)
+      })
+  )
 })
 
 describe("one connection", () => {

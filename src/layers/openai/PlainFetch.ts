@@ -1,4 +1,7 @@
-/** The platform's `fetch` as the HTTP client. By itself it follows redirects, as another method and many times: not here. */
+/**
+ * The platform's `fetch` as the HTTP client of models. By itself it follows redirects, as another method and many times: not
+ * here. Does not own what a redirect means (`StatusError`).
+ */
 import * as Effect from "effect/Effect"
 import * as FetchHttpClient from "effect/http/FetchHttpClient"
 import type * as HttpClient from "effect/http/HttpClient"
@@ -13,4 +16,5 @@ const settings: Layer.Layer<FetchHttpClient.RequestInit> = Layer.effect(
   }))
 )
 
-export const layer: Layer.Layer<HttpClient.HttpClient> = Layer.provide(FetchHttpClient.layer, settings)
+/** Its own: the application's, which may be built first, has settings of its own. */
+export const layer: Layer.Layer<HttpClient.HttpClient> = Layer.provide(Layer.fresh(FetchHttpClient.layer), settings)
