@@ -20,10 +20,11 @@ const dist = resolve(process.argv[2] ?? join(root, "dist"))
 
 /**
  * What lies in one file together with all that it imports and that is in none before: what a run is, the contracts, what an
- * agent needs, and what is too small for a file, the adapters of one kind, of which the converter of prompts is loaded when a
- * tool asks for one, and the tools that find their worker, a file of its own, beside themselves. A module that loads its
- * adapter when its layer is built stays a file: a bundler takes all that a file may load. `isFirst`: only those that a first run loads; the others, which
- * read what a run left, are a file for who imports them, or all of `fiberloop`.
+ * agent needs, with what is too small for a file, what adapters share with those who load them, the adapters of one kind, of
+ * which the converter of prompts is loaded when a tool asks for one, and the tools that find their worker, a file of its own,
+ * beside themselves. `isFirst`: only those that a first run loads; the others, which read what a run left, are a file for who
+ * imports them, or all of `fiberloop`. A module that loads its adapter when its layer is built stays a file, since a bundler
+ * takes all that a file may load.
  */
 const groups = [
   { name: "run", test: /^run\//, isFirst: true },
@@ -31,10 +32,11 @@ const groups = [
   { name: "services", test: /^services\// },
   {
     name: "agent",
-    test: /^(Agent|Fiberloop|Presets|layers\/(ModelFallback|SessionStoreMemory|openai\/Body|provider\/AdapterErrors))$/
+    test: /^(Agent|Fiberloop|Presets|layers\/(ModelFallback|SessionStoreMemory))$/
   },
-  { name: "PromptMessages", test: /^layers\/provider\/PromptMessages$/ },
-  { name: "model", test: /^layers\/provider\/EffectAiModel$/ },
+  { name: "errors", test: /^layers\/(openai\/Body|provider\/AdapterErrors)$/ },
+  { name: "PromptMessages", test: /^layers\/effectai\/PromptMessages$/ },
+  { name: "model", test: /^layers\/effectai\/EffectAiModel$/ },
   { name: "openai", test: /^layers\/openai\/(ChatModel|PlainFetch)$/ },
   { name: "context", test: /^layers\/Context/ },
   { name: "sql", test: /^layers\/SessionStoreSql$/ },

@@ -162,7 +162,8 @@ for (const version of nodes) {
     const bundled = async (line) => {
       const input = join(app, "bundled.js")
       FileSystem.writeFileSync(input, line)
-      const bundle = await rolldown({ input, platform: "node", logLevel: "silent" })
+      const warned = (_, warning) => expect(false, `the bundler warns: ${warning.message}`)
+      const bundle = await rolldown({ input, platform: "node", onLog: warned })
       return (await bundle.generate({ format: "esm" })).output.map((_) => _.code).join("\n")
     }
 
@@ -175,11 +176,15 @@ for (const version of nodes) {
     })
 
     await step("a bundle of an agent holds no adapter, one of an adapter what it loads", async () => {
-      const agent = await bundled(`export { Agent, ModelLanguageModel, SessionStoreMemory } from "fiberloop"\n`)
-      const openai = await bundled(`export { ModelOpenAi } from "fiberloop"\n`)
-      const sqlite = await bundled(`export { SessionStoreSqlite } from "fiberloop"\n`)
-      for (const [part, holds] of [["/chat/completions", openai], ["node:sqlite", sqlite]]) {
-        expect(holds.includes(part), `the bundle of an adapter holds no ${part}`)
+      const agent = await bundled(`export { Agent, SessionStoreMemory } from "fiberloop"\n`)
+      const parts = {
+        ModelLanguageModel: "effect/ai/LanguageModel",
+        ModelOpenAi: "/chat/completions",
+        SessionStoreSqlite: "node:sqlite"
+      }
+      for (const [adapter, part] of Object.entries(parts)) {
+        const code = await bundled(`export { ${adapter} } from "fiberloop"\n`)
+        expect(code.includes(part), `the bundle of ${adapter} holds no ${part}`)
         expect(!agent.includes(part), `the bundle of an agent holds ${part}`)
       }
     })
@@ -196,17 +201,25 @@ for (const version of nodes) {
   })
 
   await step(
-    `Node ${version}: fiberloop loads no adapter, nor what one is made of, before a layer is built`,
+    `Node ${version}: fiberloop and an adapter load what that is made of once it is built, and adapters no agent`,
     async () => {
       const hook = `registerHooks({ load: (url, context, next) => { console.log(url); return next(url, context) } })`
-      const load = `import { registerHooks } from "node:module"\n${hook}\nawait import("fiberloop")`
-      const { stdout } = await run("node", ["--input-type=module", "-e", load], { cwd: app, bin: [bin] })
-      const loaded = stdout.trim().split("\n")
-      expect(loaded.some((url) => url.endsWith("/dist/agent.chunk.js")), "it should load agent.chunk.js", { stdout })
-      const early = loaded.filter((url) =>
-        /\/effect\/dist\/(http\/HttpClient|sql|ai\/LanguageModel)|\/dist\/layers\/(model|openai|sql)/.test(url)
-      )
+      /** What an import loads, with all that it loads by itself. */
+      const loadedBy = async (name) => {
+        const load = `import { registerHooks } from "node:module"\n${hook}\nawait import("${name}")`
+        const { stdout } = await run("node", ["--input-type=module", "-e", load], { cwd: app, bin: [bin] })
+        return stdout.trim().split("\n")
+      }
+      const agent = /\/dist\/agent\.chunk\.js$/
+      const made =
+        /^node:sqlite|\/effect\/dist\/(http\/HttpClient|sql|reactivity|encoding\/Sse|ai\/(LanguageModel|Model|Prompt|Response)\.)|\/dist\/layers\/(model|openai|sql)/
+      const all = await loadedBy("fiberloop")
+      expect(all.some((url) => agent.test(url)), "fiberloop loads no agent.chunk.js")
+      const adapters = ["LanguageModelOpenAi", "ModelLanguageModel", "ModelOpenAi", "SessionStoreSqlite"]
+      const alone = await Promise.all(adapters.map((adapter) => loadedBy(`fiberloop/layers/${adapter}`)))
+      const early = [all, ...alone].flat().filter((url) => made.test(url))
       expect(early.length === 0, `it loads ${early.join(", ")}`)
+      expect(!alone.flat().some((url) => agent.test(url)), "an adapter loads agent.chunk.js")
     }
   )
 

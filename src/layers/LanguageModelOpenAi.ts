@@ -41,19 +41,19 @@ export interface Options {
 }
 
 /** Loaded when it is used, with effect's HTTP and language models. */
-const chat = Effect.promise(() => import("./openai/ChatModel.ts"))
+const adapter = Effect.promise(() => import("./openai/ChatModel.ts"))
 
 /**
  * The model. Every failure is an `AiError` that names the host and what to check, and never holds the key or the prompt.
  * Interrupting a call, or leaving its stream, closes the connection; an interrupted one has ended once its server could see
- * the close. Fails when the settings are missing or unusable.
+ * the close. Fails when the settings are missing or unusable. Asynchronous: it loads the adapter.
  */
 export const make = (
   options: Options
 ): Effect.Effect<LanguageModel.LanguageModel, Config.ConfigError, HttpClient.HttpClient> =>
-  Effect.flatMap(chat, (_) => _.make(options))
+  Effect.flatMap(adapter, (_) => _.make(options))
 
 export const layer = (
   options: Options
 ): Layer.Layer<LanguageModel.LanguageModel, Config.ConfigError, HttpClient.HttpClient> =>
-  Layer.unwrap(Effect.map(chat, (_) => _.layer(options)))
+  Layer.unwrap(Effect.map(adapter, (_) => _.layer(options)))

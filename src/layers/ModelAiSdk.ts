@@ -1,9 +1,10 @@
 /** A `Model` over any provider of the Vercel AI SDK, in one step: `ModelAiSdk.layer({ model: anthropic("claude-...") })`. */
 import type { LanguageModelV4 } from "@ai-sdk/provider"
 import * as Layer from "effect/Layer"
-import type * as Model from "../services/Model.ts"
+import * as Model from "../services/Model.ts"
+import * as EffectAiModel from "./effectai/EffectAiModel.ts"
 import * as LanguageModelAiSdk from "./LanguageModelAiSdk.ts"
-import * as ModelLanguageModel from "./ModelLanguageModel.ts"
+import type * as ModelLanguageModel from "./ModelLanguageModel.ts"
 
 export interface Options
   extends LanguageModelAiSdk.Options, Pick<ModelLanguageModel.Options, "contextWindow" | "maxOutput">
@@ -13,6 +14,6 @@ export interface Options
 
 /** Named as the SDK names it: provider "anthropic.messages", say, and the model's id. */
 export const layer = ({ cache, key, model, settings, structuredOutput, ...sizes }: Options): Layer.Layer<Model.Model> =>
-  ModelLanguageModel.layerWith({ ...sizes, provider: model.provider, name: model.modelId }).pipe(
+  Layer.effect(Model.Model, EffectAiModel.make({ ...sizes, provider: model.provider, name: model.modelId })).pipe(
     Layer.provide(LanguageModelAiSdk.layer(model, { cache, key, settings, structuredOutput }))
   )

@@ -17,11 +17,14 @@ export interface Options {
   readonly maxOutput?: number | undefined
 }
 
+/** Loaded when it is used, with effect's language models. */
+const adapter = Effect.promise(() => import("./effectai/EffectAiModel.ts"))
+
+/** Asynchronous: it loads the adapter. */
 export const make = (
   options: Options = {}
 ): Effect.Effect<Model.Model["Service"], never, LanguageModel.LanguageModel> =>
-  // loaded when it is used, with effect's language models
-  Effect.flatMap(Effect.promise(() => import("./provider/EffectAiModel.ts")), (_) => _.make(options))
+  Effect.flatMap(adapter, (_) => _.make(options))
 
 export const layerWith = (options: Options): Layer.Layer<Model.Model, never, LanguageModel.LanguageModel> =>
   Layer.effect(Model.Model, make(options))

@@ -17,11 +17,11 @@ export interface Options
 }
 
 /** Loaded when it is used, with effect's HTTP. */
-const client = Layer.unwrap(Effect.map(Effect.promise(() => import("./openai/PlainFetch.ts")), (_) => _.layer))
+const client = Layer.unwrap(Effect.promise(async () => (await import("./openai/PlainFetch.ts")).layer))
 
 /**
  * Fails when a setting is missing or unusable; the message names it. Over the platform's `fetch`. Redirects are told and
- * not followed.
+ * not followed. Built asynchronously: it loads the adapter.
  */
 export const layer = (
   { contextWindow, maxOutput, provider = "openai-compatible", ...options }: Options

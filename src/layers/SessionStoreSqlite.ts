@@ -7,6 +7,9 @@ import type * as SqliteClient from "./SqliteClient.ts"
 
 export type Options = Omit<SqliteClient.Options, "ownTable">
 
+/** Loaded when it is used, with effect's SQL: Node 22 warns of its SQLite when that is imported. */
+const store = Effect.promise(() => import("./sqlite/SqliteStore.ts"))
+
 /**
  * Opens the database, or creates the file, never its folder. Fails when the path cannot be one, when it holds something
  * else, or what a newer version made.
@@ -14,8 +17,7 @@ export type Options = Omit<SqliteClient.Options, "ownTable">
 export const make = (
   options: Options
 ): Effect.Effect<SessionStore.SessionStore["Service"], SessionStore.StoreError, Scope.Scope> =>
-  // loaded when it is used, with effect's SQL: Node 22 warns of its SQLite when that is imported
-  Effect.flatMap(Effect.promise(() => import("./sqlite/SqliteStore.ts")), (_) => _.make(options))
+  Effect.flatMap(store, (_) => _.make(options))
 
 export const layer = (options: Options): Layer.Layer<SessionStore.SessionStore, SessionStore.StoreError> =>
   Layer.effect(SessionStore.SessionStore, make(options))

@@ -60,7 +60,7 @@ const leftBehind = (tool: Tool.Any): ToolOutcome.ToolOutcome => ({
 })
 
 /** Loaded for the first rule that reads messages: with it come the schemas of effect/ai's prompts. */
-const promptMessages = Effect.promise(() => import("./provider/PromptMessages.ts"))
+const promptMessages = Effect.promise(() => import("./effectai/PromptMessages.ts"))
 
 const needsApproval: ToolExecutor.ToolExecutor["Service"]["needsApproval"] = (handlers, call, byDefault) => {
   const tool = toolOf(handlers, call.name)

@@ -64,7 +64,7 @@ describe("a stream without a finish", () => {
 })
 
 describe("one bad call fails the stream, and the results of its siblings are lost", () => {
-  it.effect("where its tool is unknown (layers/ModelLanguageModel defers the check, loop/round/CallStep settles it)", () =>
+  it.effect("where its tool is unknown (layers/effectai/EffectAiModel defers the check, loop/round/CallStep settles it)", () =>
     Effect.gen(function*() {
       const { exit, seen } = yield* play([call(1, "a"), call(2, "b", "wrok"), Scripted.finish("tool-calls")])
       assert.isTrue(Exit.isFailure(exit))
@@ -102,7 +102,7 @@ describe("calls with one id", () => {
 })
 
 describe("an error part", () => {
-  it.effect("leaves the stream a success (layers/ModelLanguageModel fails on it)", () =>
+  it.effect("leaves the stream a success (layers/effectai/EffectAiModel fails on it)", () =>
     Effect.gen(function*() {
       const { exit, seen } = yield* play([{ type: "error", error: "overloaded" }, Scripted.finish()])
       assert.isTrue(Exit.isSuccess(exit))

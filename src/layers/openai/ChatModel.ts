@@ -1,6 +1,6 @@
 /**
  * A chat completions API as an effect/ai `LanguageModel`: what is sent, what an answer or a refusal becomes, and the one more
- * try after a refusal of what not every server takes.
+ * try after a refusal of what not every server takes. Does not retry, does not run tools, does not know of runs.
  */
 import type * as AiError from "effect/ai/AiError"
 import * as LanguageModel from "effect/ai/LanguageModel"
@@ -33,6 +33,7 @@ import * as StatusError from "./StatusError.ts"
 const refused = (error: HttpClientError.HttpClientError) =>
   error.reason._tag === "StatusCodeError" ? Effect.succeed(error.reason.response) : Effect.fail(error)
 
+/** As `LanguageModelOpenAi.make`, which loads it. */
 export const make = Effect.fnUntraced(function*(
   options: Options
 ): Effect.fn.Return<LanguageModel.LanguageModel, Config.ConfigError, HttpClient.HttpClient> {

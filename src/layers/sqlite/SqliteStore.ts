@@ -1,4 +1,7 @@
-/** The SQL store over the client of a file. */
+/**
+ * The SQL store over the client of a file. Does not own the connection (`SqliteClient`), nor what errors mean to a caller
+ * (`SqliteErrors`).
+ */
 import * as Effect from "effect/Effect"
 import * as Reactivity from "effect/reactivity/Reactivity"
 import type * as Scope from "effect/Scope"
@@ -10,6 +13,7 @@ import * as SessionAppend from "../sql/SessionAppend.ts"
 import * as SqliteClient from "../SqliteClient.ts"
 import * as SqliteErrors from "./SqliteErrors.ts"
 
+/** As `SessionStoreSqlite.make`, which loads it. */
 export const make = Effect.fnUntraced(function*(
   options: Options
 ): Effect.fn.Return<SessionStore.SessionStore["Service"], SessionStore.StoreError, Scope.Scope> {

@@ -1,7 +1,7 @@
 /** Prompts of conversations that grow, change and are told by several agents with the same instructions. */
 import { assert, describe, it } from "@effect/vitest"
-import * as GrowingPrompt from "../../../src/layers/provider/GrowingPrompt.ts"
-import * as PromptMessages from "../../../src/layers/provider/PromptMessages.ts"
+import * as GrowingPrompt from "../../../src/layers/effectai/GrowingPrompt.ts"
+import * as PromptMessages from "../../../src/layers/effectai/PromptMessages.ts"
 import * as Message from "../../../src/run/Message.ts"
 
 const system: Message.Message = { role: "system", content: "Be brief." }

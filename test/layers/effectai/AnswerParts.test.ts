@@ -1,7 +1,7 @@
 /** Every part of an effect/ai answer as ours, with what the provider attached to it. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Response from "effect/ai/Response"
-import * as AnswerParts from "../../../src/layers/provider/AnswerParts.ts"
+import * as AnswerParts from "../../../src/layers/effectai/AnswerParts.ts"
 import type * as Model from "../../../src/services/Model.ts"
 
 const usage = new Response.Usage({

@@ -8,7 +8,7 @@ import type * as Tool from "effect/ai/Tool"
 import type * as Schema from "effect/Schema"
 import type * as Message from "../../run/Message.ts"
 import type * as Model from "../../services/Model.ts"
-import * as UsedSoFar from "./UsedSoFar.ts"
+import * as UsedSoFar from "../provider/UsedSoFar.ts"
 
 export type StreamPart = Response.StreamPart<Record<string, Tool.Any>, "deferred">
 

@@ -1,6 +1,7 @@
 /**
  * Calls of an effect/ai `LanguageModel`: the request in its words, its parts and errors in ours. An error inside the stream
- * counts as a failure of it.
+ * counts as a failure of it. Does not own what an error means to the loop (`ModelErrors`), nor how messages are put
+ * (`PromptMessages`).
  */
 import type * as AiError from "effect/ai/AiError"
 import * as LanguageModel from "effect/ai/LanguageModel"
@@ -20,11 +21,12 @@ import type * as Model from "../../services/Model.ts"
 import { RecordContent } from "../../services/RecordContent.ts"
 import * as ModelErrors from "../ModelErrors.ts"
 import type { Options } from "../ModelLanguageModel.ts"
+import { OutputSchema } from "../provider/OutputSchema.ts"
+import * as QuietEnd from "../provider/QuietEnd.ts"
 import * as AnswerParts from "./AnswerParts.ts"
 import * as GrowingPrompt from "./GrowingPrompt.ts"
-import { OutputSchema } from "./OutputSchema.ts"
-import * as QuietEnd from "./QuietEnd.ts"
 
+/** The `LanguageModel` of whoever builds it, as a `Model`. */
 export const make = Effect.fnUntraced(function*(
   options: Options
 ): Effect.fn.Return<Model.Model["Service"], never, LanguageModel.LanguageModel> {

@@ -1,6 +1,6 @@
 /** Messages of ours, also those of old logs, as effect/ai can send them. */
 import { assert, describe, it } from "@effect/vitest"
-import * as PromptMessages from "../../../src/layers/provider/PromptMessages.ts"
+import * as PromptMessages from "../../../src/layers/effectai/PromptMessages.ts"
 import * as Message from "../../../src/run/Message.ts"
 
 describe("a file at an address that is no URL", () => {
