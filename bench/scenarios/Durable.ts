@@ -11,6 +11,9 @@ interface Stored {
   readonly reopened: number
 }
 
+/** How many runs of a store count, the last ones: in the first ones its files grow, which each sync waits for. */
+const counted = 3
+
 /** So many runs, and so long at least, of one runner, whose store is made once; each session is opened again. */
 const repeat = async (contender: Contender, script: Script, times: number, millis = 0): Promise<Stored> => {
   const tally = makeTally()
@@ -36,7 +39,8 @@ const repeat = async (contender: Contender, script: Script, times: number, milli
     }
   }
   await runner.close?.()
-  return { wall: median(walls), bytes: median(bytes), reopened: median(reopened) }
+  const of = (all: ReadonlyArray<number>) => median(all.slice(-counted))
+  return { wall: of(walls), bytes: of(bytes), reopened: of(reopened) }
 }
 
 export const measure = async (
@@ -45,6 +49,6 @@ export const measure = async (
 ): Promise<Sample> => {
   const contender = await Contenders.load(entry)
   await repeat(contender, warmUp, 3, 1500)
-  const { bytes, reopened, wall } = await repeat(contender, script, 3)
+  const { bytes, reopened, wall } = await repeat(contender, script, 2 * counted)
   return { "us a step": wall * 1000 / units, "bytes a step": bytes / units, "reopened, ms": reopened }
 }
