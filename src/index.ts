@@ -2,7 +2,8 @@
  * fiberloop, the agent runtime for Effect applications. Modules are namespaces, services and settings their class; all
  * of it, with the types one implements a service by, is also under a subpath by folder:
  * `fiberloop/services/SessionStore`. Only there is what needs a package that not everyone has:
- * `fiberloop/layers/SessionStorePg`, on @effect/sql-pg, and `fiberloop/layers/TokenizerGpt`, on gpt-tokenizer.
+ * `fiberloop/layers/SessionStorePg`, on @effect/sql-pg, and `fiberloop/layers/TokenizerGpt`, on gpt-tokenizer. Adapters that
+ * are here load HTTP clients, SQL and language models when their layer is built.
  */
 export * as Agent from "./Agent.ts"
 export * as Fiberloop from "./Fiberloop.ts"
