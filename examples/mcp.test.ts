@@ -36,7 +36,7 @@ const Connection = Layer.unwrap(HttpServer.addressFormattedWith((url) => Effect.
 const Test = (...turns: ReadonlyArray<ScriptedModel.Turn>) =>
   Layer.mergeAll(Fiberloop.layer, SessionStoreMemory.layer, ScriptedModel.layer(turns), Connection)
 
-it.effect("a server's tool is called as any other", () =>
+it.effect("a server's tool is called like the others", () =>
   Effect.gen(function*() {
     const guide = yield* makeGuide(["docs_search"])
     assert.strictEqual((yield* guide.run({ sessionId: "s", input: "Lamps?" })).text, "There is nothing.")

@@ -30,10 +30,7 @@ const groups = [
   { name: "run", test: /^run\//, isFirst: true },
   { name: "views", test: /^run\// },
   { name: "services", test: /^services\// },
-  {
-    name: "agent",
-    test: /^(Agent|Fiberloop|Presets|layers\/(ModelFallback|SessionStoreMemory))$/
-  },
+  { name: "agent", test: /^(Agent|Fiberloop|Presets|layers\/(ModelFallback|SessionStoreMemory))$/ },
   { name: "errors", test: /^layers\/(openai\/Body|provider\/AdapterErrors)$/ },
   { name: "PromptMessages", test: /^layers\/effectai\/PromptMessages$/ },
   { name: "model", test: /^layers\/effectai\/EffectAiModel$/ },

@@ -12,9 +12,11 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as FetchHttpClient from "effect/http/FetchHttpClient"
+import * as HttpClient from "effect/http/HttpClient"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
+import * as Http from "node:http"
 import * as Agent from "../../src/Agent.ts"
 import * as Fiberloop from "../../src/Fiberloop.ts"
 import * as LanguageModelOpenAi from "../../src/layers/LanguageModelOpenAi.ts"
@@ -22,6 +24,7 @@ import * as ModelLanguageModel from "../../src/layers/ModelLanguageModel.ts"
 import * as ModelOpenAi from "../../src/layers/ModelOpenAi.ts"
 import * as SessionStoreMemory from "../../src/layers/SessionStoreMemory.ts"
 import * as Model from "../../src/services/Model.ts"
+import * as Loopback from "../support/Loopback.ts"
 import * as OpenAi from "../support/OpenAiServer.ts"
 
 const begun = OpenAi.open(OpenAi.data(OpenAi.delta({ content: "Once upon" })))
@@ -87,22 +90,26 @@ describe("a server that is none", () => {
       assert.lengthOf(server.requests, 1)
     }))
 
-  it.live.each<readonly [string, (model: Layer.Layer<Model.Model, unknown>) => Layer.Layer<Model.Model, unknown>]>([
+  type Models = Layer.Layer<Model.Model, unknown>
+  it.live.each<readonly [string, (model: Models) => Layer.Layer<Model.Model | HttpClient.HttpClient, unknown>]>([
     ["before", (model) => Layer.merge(FetchHttpClient.layer, model)],
     ["behind", (model) => Layer.merge(model, FetchHttpClient.layer)]
-  ])(
-    "is not followed where it redirects and the application's own client is built %s the model",
-    ([, beside]) =>
-      Effect.gen(function*() {
-        const server = yield* OpenAi.make(OpenAi.status(302, "", { location: "/login" }))
-        const model = ModelOpenAi.layer({ model: "m", baseUrl: server.baseUrl, apiKey: OpenAi.key })
-        const below = yield* Layer.build(Layer.mergeAll(Fiberloop.layer, SessionStoreMemory.layer, beside(model)))
-        const agent = yield* Agent.make({ instructions: "Tell a story." }).pipe(Effect.provide(below))
-        const error = yield* Effect.flip(agent.run({ input: "hello" }))
-        assert.strictEqual(error.reason._tag, "InvalidRequest")
-        assert.lengthOf(server.requests, 1)
-      })
-  )
+  ])("redirects the application alone, whose own client is built %s the model", ([, beside]) =>
+    Effect.gen(function*() {
+      const urls: Array<string | undefined> = []
+      const host = yield* Loopback.listen(Http.createServer((request, response) => {
+        urls.push(request.url)
+        response.writeHead(request.url === "/there" ? 200 : 302, { location: "/there" }).end()
+      }))
+      const model = ModelOpenAi.layer({ model: "m", baseUrl: `http://${host}/v1`, apiKey: OpenAi.key })
+      const below = yield* Layer.build(Layer.mergeAll(Fiberloop.layer, SessionStoreMemory.layer, beside(model)))
+      const agent = yield* Agent.make({ instructions: "Tell a story." }).pipe(Effect.provide(below))
+      const error = yield* Effect.flip(agent.run({ input: "hello" }))
+      assert.strictEqual(error.reason._tag, "InvalidRequest")
+      const { status } = yield* Effect.provide(HttpClient.get(`http://${host}/here`), below)
+      assert.strictEqual(status, 200)
+      assert.deepStrictEqual(urls, ["/v1/chat/completions", "/here", "/there"])
+    }))
 })
 
 describe("one connection", () => {

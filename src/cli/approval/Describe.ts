@@ -150,7 +150,7 @@ const contentOf = (current: Current): ShownFiles.Content => {
   }
 }
 
-/** What the file at a path holds, read as any tool reads it. */
+/** What the file at a path holds, read as tools read it. */
 const currentOf = (root: Root.Root, path: string): Effect.Effect<Current> =>
   Effect.gen(function*() {
     const target = yield* Target.locate(root, path)

@@ -4,8 +4,7 @@
  */
 
 /** Control characters but tab and line feed, and what changes the direction or the end of lines. */
-// oxlint-disable-next-line no-control-regex
-const unsafe = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g
+const unsafe = /[[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]--[\t\n]]/gv
 
 const escape = (char: string): string => {
   const hex = char.charCodeAt(0).toString(16)

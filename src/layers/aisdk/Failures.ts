@@ -76,7 +76,7 @@ const statusOf = ({ statusCode }: Thrown): number | undefined =>
   typeof statusCode === "number" && statusCode >= 300 ? statusCode : undefined
 
 /**
- * Whether this came inside of a stream: as a part of it, or as one of its events (OpenAI's are numbered) before there was any.
+ * Whether this came inside of a stream: as a part of it, or as one of its events (OpenAI's are numbered) before the first part.
  * Its HTTP status was 200; the one that it has stands for its name, and 500 for a name that the package does not know.
  */
 const isOfStream = (cause: unknown, { responseBody, url }: Thrown): boolean =>
