@@ -3,9 +3,19 @@ import { Effect, Schema } from "effect"
 import * as TerminalText from "../../../src/cli/render/TerminalText.ts"
 
 /** What moves a cursor, changes colours, rings or turns letters around. */
-// oxlint-disable-next-line no-control-regex
-const unsafe = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/
-const isSafe = (text: string) => !unsafe.test(text)
+const unsafe = [
+  [0x00, 0x08],
+  [0x0b, 0x1f],
+  [0x7f, 0x9f],
+  [0x61c, 0x61c],
+  [0x200e, 0x200f],
+  [0x2028, 0x202e],
+  [0x2066, 0x2069]
+] as const
+const isSafe = (text: string) =>
+  text.split("").every((char) =>
+    !unsafe.some(([from, to]) => char >= String.fromCharCode(from) && char <= String.fromCharCode(to))
+  )
 
 describe("text for a terminal", () => {
   it("keeps lines, tabs and letters of all scripts", () => {
@@ -18,6 +28,12 @@ describe("text for a terminal", () => {
       "\\x1b[31mred\\x1b]0;t\\x07\\x0dx\\x9b1m"
     )
     assert.strictEqual(TerminalText.lines("a\u202ecod.exe"), "a\\u202ecod.exe")
+  })
+
+  it("is as it was but for those, each of which is an escape", () => {
+    const chars = Array.from({ length: 0x1_0000 }, (_, code) => String.fromCharCode(code))
+    const shown = chars.filter((char) => TerminalText.lines(char) === char)
+    assert.deepStrictEqual(shown, chars.filter(isSafe))
   })
 
   it("is one line where one line is asked for", () => {
