@@ -85,6 +85,36 @@ describe("an answer that comes while all places are taken", () => {
       yield* run.abort
     }))
 
+  it.effect("keeps no outcome from being stored, where it comes as the last sibling ends", () =>
+    Effect.gen(function*() {
+      const [first, second] = [yield* Latch.make(false), yield* Latch.make(false)]
+      const [writing, writes] = [yield* Deferred.make<void>(), yield* Latch.make(false)]
+      const store = yield* TestStore.make(({ events, store }) =>
+        events.some(({ _tag }) => _tag === "ApprovalResolved")
+          ? Effect.andThen(Effect.andThen(Deferred.succeed(writing, undefined), writes.await), store)
+          : store
+      )
+      const { agent } = yield* TestAgent.make([[look(1), work(2), work(3)], ok], {
+        store,
+        agent: atOnce(3),
+        tool: ({ n }) =>
+          n === 1 ? Effect.as(first.await, "1") : n === 2 ? Effect.as(second.await, "2") : Effect.succeed("3")
+      })
+      const watch = yield* Watch.make((yield* agent.start(go)).events)
+      yield* watch.until("ApprovalRequested", 2)
+      const decide = ({ id }: { readonly id: string }) =>
+        Effect.forkChild(agent.decide({ sessionId: "s", approvalId: id, approved: true }))
+      yield* Effect.forEach(yield* agent.approvals("s"), decide)
+      yield* Deferred.await(writing)
+      // both calls learn that all others are over, and then what was decided
+      yield* first.open
+      yield* TestClock.adjust("1 second")
+      yield* writes.open
+      assert.isTrue(yield* Hang.ends(watch.until("ToolSettled", 2)))
+      assert.deepStrictEqual(RunLog.outcomes(yield* store.log("s")), ["1.0 Succeeded", "1.2 Succeeded"])
+      yield* second.open
+    }))
+
   it.effect("lets the call run when a place is free", () =>
     Effect.gen(function*() {
       const { letGo, ran, run, store } = yield* crowded

@@ -4,12 +4,15 @@ import * as Clock from "effect/Clock"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
+import * as Latch from "effect/Latch"
 import * as Stream from "effect/Stream"
 import * as Approver from "../../src/services/Approver.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
+import * as Approvals from "../support/Approvals.ts"
 import * as Hang from "../support/Hang.ts"
 import * as RunLog from "../support/RunLog.ts"
 import * as TestAgent from "../support/TestAgent.ts"
+import * as Watch from "../support/Watch.ts"
 import * as Yielding from "../support/Yielding.ts"
 
 /** What a reader of a run sees that is told something at the n-th operation. */
@@ -139,6 +142,51 @@ describe("wherever a fiber yields", () => {
       }, Effect.scoped)
       const { count } = yield* decided(0)
       for (let n = 1; n <= count; n++) assert.strictEqual((yield* decided(n)).result._tag, "Completed", `${n}`)
+    }))
+
+  it.effect("an abort whose caller is interrupted meanwhile leaves the next one to be heard", () =>
+    Effect.gen(function*() {
+      const abortedTwice = Effect.fnUntraced(function*(n: number) {
+        const gate = yield* ScriptedModel.makeGate
+        const { agent } = yield* TestAgent.make([ScriptedModel.gate(gate)])
+        const run = yield* agent.start({ sessionId: "s", input: "go" })
+        yield* gate.started
+        const context = yield* Effect.context<never>()
+        const yielding = Yielding.at(n, () => {
+          Effect.runForkWith(context)(Fiber.interrupt(aborting))
+        })
+        const aborting = yield* Effect.forkDetach(Yielding.run(yielding, run.abort))
+        yield* Fiber.await(aborting)
+        return { isOver: yield* Hang.ends(run.abort), count: yielding.count() }
+      }, Effect.scoped)
+      const { count } = yield* abortedTwice(0)
+      for (let n = 1; n <= count; n++) assert.isTrue((yield* abortedTwice(n)).isOver, `${n}`)
+    }))
+
+  it.effect("a decision that comes as a call begins to wait keeps no sibling from running", () =>
+    Effect.gen(function*() {
+      const besideOne = Effect.fnUntraced(function*(n: number) {
+        const letGo = yield* Latch.make(false)
+        const calls = [TestAgent.look(1), TestAgent.work(2), TestAgent.work(3)]
+        const { agent } = yield* TestAgent.make([calls, ScriptedModel.text("hello")], {
+          agent: { toolkit: Approvals.kit, toolPolicy: { maxParallel: 3 } },
+          tool: ({ n }) => n === 1 ? Effect.as(letGo.await, "done 1") : Effect.succeed(`done ${n}`)
+        })
+        const decide = (id: string) => Effect.exit(agent.decide({ sessionId: "s", approvalId: id, approved: true }))
+        const context = yield* Effect.context<never>()
+        const yielding = Yielding.at(n, () => {
+          Effect.runForkWith(context)(decide("r/1.1"))
+        })
+        const run = yield* Yielding.run(yielding, agent.start({ sessionId: "s", runId: "r", input: "go" }))
+        const { until } = yield* Watch.make(run.events)
+        yield* until("ApprovalRequested", 2)
+        for (const id of ["r/1.1", "r/1.2"]) yield* decide(id)
+        const haveRun = yield* Hang.ends(until("ToolSettled", 2))
+        yield* letGo.open
+        return { haveRun, count: yielding.count() }
+      }, Effect.scoped)
+      const { count } = yield* besideOne(0)
+      for (let n = 1; n <= count; n++) assert.isTrue((yield* besideOne(n)).haveRun, `${n}`)
     }))
 
   it.effect("calls run at most maxParallel at once", () =>

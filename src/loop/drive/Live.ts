@@ -145,16 +145,18 @@ export class Live implements Runs.LiveRun {
    * other reasons cut off at once.
    */
   abort(reason: RunEvent.AbortedReason): Effect.Effect<void> {
-    return Effect.suspend(() => {
-      if (reason !== "requested" || this.env === undefined || this.stopped !== undefined) return this.end(reason)
-      if (this.#isAnnounced) return this.#over()
-      this.#isAnnounced = true
-      // the run may have ended by itself before its turn comes
-      const announced = Effect.map(Grace.within(Effect.suspend(() => this.#announce())), () => {
-        cutOff(this, { _tag: "Abort", reason })
-      })
-      return Effect.andThen(Effect.uninterruptible(announced), Effect.suspend(() => this.#over()))
-    })
+    // whoever is interrupted has said it, or has not: the next one waits for no abort that never comes
+    const said = Effect.uninterruptible(Effect.suspend(() => this.#stop(reason)))
+    return Effect.andThen(said, Effect.suspend(() => this.#over()))
+  }
+
+  #stop(reason: RunEvent.AbortedReason): Effect.Effect<void> {
+    const cut = () => cutOff(this, { _tag: "Abort", reason })
+    if (reason !== "requested" || this.env === undefined || this.stopped !== undefined) return Effect.sync(cut)
+    if (this.#isAnnounced) return Effect.void
+    this.#isAnnounced = true
+    // the run may have ended by itself before its turn comes
+    return Effect.map(Grace.within(Effect.suspend(() => this.#announce())), cut)
   }
 
   /** Cuts off when it is called; gives the wait for the end. */

@@ -101,13 +101,17 @@ export class Places {
 
   #retire(): void {
     this.#busy--
-    if (this.#busy === 0 && this.#idle !== undefined) Deferred.doneUnsafe(this.#idle, Effect.void)
+    if (this.#busy > 0 || this.#idle === undefined) return
+    const idle = this.#idle
+    // those who wait again from here on wait for those who are woken now
+    this.#idle = undefined
+    Deferred.doneUnsafe(idle, Effect.void)
   }
 
-  /** Comes when all other calls are over, or wait for that too. */
-  readonly #othersOver: Effect.Effect<void> = Effect.suspend(() => {
+  /** Comes when all other calls are over, or wait for that too. Whoever waited is busy again, whatever it waited for. */
+  readonly #othersOver: Effect.Effect<void> = Effect.uninterruptibleMask((restore) => {
     const idle = this.#idle ??= Deferred.makeUnsafe<void>()
     this.#retire()
-    return Effect.onInterrupt(Deferred.await(idle), () => Effect.sync(() => this.#busy++))
+    return Effect.ensuring(restore(Deferred.await(idle)), Effect.sync(() => this.#busy++))
   })
 }
