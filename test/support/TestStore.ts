@@ -38,6 +38,25 @@ export interface TestStore {
 export const make = (onAppend?: OnAppend): Effect.Effect<TestStore> =>
   Effect.map(SessionStoreMemory.make, (memory) => over(memory, onAppend))
 
+/** What stores of others give may be of a class: whoever copies it has nothing of it. */
+class OfClass implements SessionStore.Session {
+  readonly #session: SessionStore.Session
+  readonly append: SessionStore.Session["append"]
+
+  constructor(session: SessionStore.Session, append: SessionStore.Session["append"]) {
+    this.#session = session
+    this.append = append
+  }
+
+  get sessionId() {
+    return this.#session.sessionId
+  }
+
+  head() {
+    return this.#session.head()
+  }
+}
+
 export const over = (
   base: SessionStore.SessionStore["Service"],
   onAppend: OnAppend = ({ store }) => store
@@ -61,7 +80,7 @@ export const over = (
         yield* Effect.addFinalizer(() => self.onReleased)
         const session = yield* base.open(sessionId, options)
         yield* Effect.addFinalizer(() => self.onRelease)
-        return { ...session, append: append(session) }
+        return new OfClass(session, append(session))
       })
   }
   const self: TestStore = {

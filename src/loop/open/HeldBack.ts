@@ -37,8 +37,15 @@ export const make = (session: SessionStore.Session, onStored: (events: Events) =
       return Effect.onExit(appended, () => tell)
     })
   return {
-    first: { ...session, append: (events) => Effect.sync(() => void held.push(...events)) },
-    second: { ...session, append },
+    first: writer(session, (events) => Effect.sync(() => void held.push(...events))),
+    second: writer(session, append),
     flush: append([])
   }
 }
+
+/** What a store gives may be of a class, whose members a spread does not see. */
+const writer = (session: SessionStore.Session, append: SessionStore.Session["append"]): SessionStore.Session => ({
+  sessionId: session.sessionId,
+  head: () => session.head(),
+  append
+})
