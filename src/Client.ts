@@ -45,7 +45,8 @@ export interface Client<A> {
   /**
    * Makes the context of a session smaller now, as the `ContextManager` does it, durable when it returns; the log keeps
    * all. `CompactionFailed` where nothing can be left out or the strategy fails: log and context are as they were then.
-   * `SessionBusy` where the session has a live run, which sees to its context itself.
+   * `SessionBusy` where the session has a live run, which sees to its context itself. No limit of the last run holds it, but
+   * `timeouts.compaction` does.
    */
   readonly compact: (sessionId: string) => Effect.Effect<RunResult.Compacted, RunError.RunError>
   /**

@@ -232,8 +232,14 @@ export const nextTurn = ({ totals }: RunState): number => totals.turns + 1
 /** True when a drive began and never wrote its end: its process died, or its store did. */
 export const isOpen = (state: RunState): boolean => state.status !== "idle" && !RunStatus.isEnd(state.status)
 
-/** The totals as of now: drive time is added up to `at`, without what was spent waiting for people. */
-export const totalsAt = (state: RunState, at: number): RunEvent.Totals => ({
-  ...state.totals,
-  duration: state.totals.duration + Math.max(0, (state.waitingSince ?? at) - state.driveStartedAt - state.waited)
-})
+/**
+ * The totals as of now: of a drive under way its time is added up to `at`, without what was spent waiting for people; behind an
+ * end they are those of the end.
+ */
+export const totalsAt = (
+  { driveStartedAt, end, totals, waited, waitingSince }: RunState,
+  at: number
+): RunEvent.Totals =>
+  end === undefined
+    ? { ...totals, duration: totals.duration + Math.max(0, (waitingSince ?? at) - driveStartedAt - waited) }
+    : totals

@@ -1,17 +1,22 @@
 /** A conversation is made smaller because somebody says so, between two runs. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
+import * as TestClock from "effect/testing/TestClock"
+import * as ContextSummary from "../../src/layers/ContextSummary.ts"
 import * as ContextWindow from "../../src/layers/ContextWindow.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as RunLog from "../support/RunLog.ts"
 import * as TestAgent from "../support/TestAgent.ts"
 
+const summing = Layer.provide(ContextSummary.layer, ScriptedModel.layer(() => ScriptedModel.text("short")))
+const long = " and what of it?".repeat(200)
 const answers = Array.from({ length: 6 }, (_, i) => ScriptedModel.text(`answer ${i}`))
 
-const talk = Effect.fnUntraced(function*(runs: number, options: TestAgent.Options = {}) {
+const talk = Effect.fnUntraced(function*(runs: number, options: TestAgent.Options = {}, about = "") {
   const made = yield* TestAgent.make(answers, options)
-  for (let i = 0; i < runs; i++) yield* made.agent.run({ sessionId: "s", input: `question ${i}` })
+  for (let i = 0; i < runs; i++) yield* made.agent.run({ sessionId: "s", input: `question ${i}${about}` })
   return made
 })
 
@@ -42,6 +47,15 @@ describe("a compaction by hand", () => {
       const { agent } = yield* talk(5, { agent: { limits: { maxCompactions: 0 } } })
       yield* agent.compact("s")
       assert.strictEqual((yield* agent.run({ sessionId: "s", input: "go on" }))._tag, "Completed")
+    }))
+
+  it.effect("asks its model whatever the last run had left, and however long ago that was", () =>
+    Effect.gen(function*() {
+      for (const limits of [{ maxDuration: "10 minutes" }, { maxTurns: 1 }, { maxTokens: 10 }] as const) {
+        const { agent } = yield* talk(4, { agent: { limits }, context: summing }, long)
+        yield* TestClock.adjust("1 hour")
+        assert.strictEqual((yield* agent.compact("s")).strategy, "summary", Object.keys(limits)[0])
+      }
     }))
 
   it.effect("fails typed where nothing can be left out, and leaves the log as it was", () =>

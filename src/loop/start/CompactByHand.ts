@@ -36,9 +36,9 @@ export const compact = Effect.fnUntraced(function*(
         "CompactionError",
         (error) => Effect.andThen(env.journal.commit, Effect.fail(Compacting.failed(error.message)))
       ),
-      Effect.onError(() => Effect.ignore(env.journal.commit))
+      // whoever is interrupted by now has paid for it
+      Effect.onExit((exit) => exit._tag === "Success" ? env.journal.commit : Effect.ignore(env.journal.commit))
     )
-    yield* env.journal.commit
     const { after, before, strategy, tokens, usage } = compacted
     return { strategy, messages: { before, after }, tokens: tokens ?? { before: 0, after: 0 }, usage }
   })))

@@ -29,15 +29,16 @@ export const view = (
     size: sizeOf(env, info, messages),
     force,
     inARow: journal.state.compactionsInARow,
-    ledger: ledgerOf(env),
+    ledger: ledgerOf(env, force),
     metadata: { sessionId, runId: journal.runId, turn: RunState.nextTurn(journal.state), attempt: 0 }
   }
 }
 
-const ledgerOf = ({ budget, journal, prices }: Env.Env): ContextManager.Ledger => {
+/** A run's limits hold what it does by itself: a compaction by hand comes when it is over, and may ask. */
+const ledgerOf = ({ budget, journal, prices }: Env.Env, force?: ContextManager.Force): ContextManager.Ledger => {
   let noted = Usage.zero
   return {
-    mayAsk: () => budget.limitReached(journal.now(), noted) === undefined,
+    mayAsk: () => force === "manual" || budget.limitReached(journal.now(), noted) === undefined,
     note: (usage, model) => {
       const counted = Usage.counted(usage)
       noted = Usage.add(noted, model === undefined ? counted : Prices.costed(prices, model, counted))

@@ -54,7 +54,10 @@ export const resume = (
 
 /** A provider's refusal is in the log as the attempt's end; anything else may have cut an attempt off. */
 const isTraced = (end: RunEvent.End | undefined): boolean =>
-  end?._tag === "RunFailed" && !["Unknown", "StoreUnavailable", "EventTooLarge"].includes(end.error.reason._tag)
+  end?._tag === "RunFailed" && !untraced.includes(end.error.reason._tag)
+
+/** Defects, and what a store fails with behind which it may still take the end. */
+const untraced: ReadonlyArray<string> = ["Unknown", "StoreUnavailable", "StoreRefused", "EventTooLarge"]
 
 export const end = (next: RunState.Next, event: RunEvent.End): void => {
   next.status = RunStatus.ofEnd(event._tag)

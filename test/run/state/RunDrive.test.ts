@@ -35,6 +35,7 @@ describe("a drive", () => {
       fold(started, Draft.turnStarted(1), Draft.discarded(1, 1), end, Draft.resumed(2)).attempts
     assert.strictEqual(attempts(Draft.aborted), 2)
     assert.strictEqual(attempts(failed({ _tag: "Unknown", message: "a bug" })), 2)
+    assert.strictEqual(attempts(failed({ _tag: "StoreRefused", message: "not this text" })), 2)
     assert.strictEqual(attempts(failed({ _tag: "Authentication", message: "no" })), 1)
   })
 
@@ -74,6 +75,11 @@ describe("a drive", () => {
 })
 
 describe("behind the end of a drive", () => {
+  it("no time is spent any more", () => {
+    const end = Draft.completed({ duration: 7 })
+    assert.strictEqual(RunState.totalsAt(fold(started, end), 3_600_000).duration, 7)
+  })
+
   it("answers and outcomes begin nothing", () => {
     assert.strictEqual(fold(...asking, Draft.suspended, Draft.approvalResolved("1.0")).status, "suspended")
     assert.strictEqual(fold(...asking, crashed, Draft.settled("1.0", { _tag: "OutcomeUnknown" })).status, "aborted")
