@@ -42,7 +42,9 @@ export interface LimitsInput {
   readonly maxErrors?: number | undefined
   /** compactions in a row, without an answer between them. Default 3. */
   readonly maxCompactions?: number | undefined
-  /** tokens in and out, those of compactions among them; an agent that runs in a tool counts its own. Default: no limit. */
+  /**
+   * tokens in and out, those of compactions and of runs that work for its calls among them. Default: no limit.
+   */
   readonly maxTokens?: number | undefined
   /**
    * what they cost, more than 0, in the unit of the application's `Prices`, which have to know the model. Default: no

@@ -12,7 +12,7 @@ import * as ImageSize from "./ImageSize.ts"
 const unknownImage = 1_600
 
 /** A page of a document: its text and its image (https://platform.claude.com/docs/en/build-with-claude/pdf-support). */
-export const page = 3_000
+const page = 3_000
 
 /** Where a document says nowhere how many pages it has: one for so many bytes. */
 const pageBytes = 75_000
@@ -37,7 +37,7 @@ export const tokens = (file: Message.FilePart): number => {
 }
 
 /** Tokens of an image: the larger of what Anthropic and OpenAI count. */
-export const image = (size: ImageSize.ImageSize): number => Math.max(patches(size), tiles(size))
+const image = (size: ImageSize.ImageSize): number => Math.max(patches(size), tiles(size))
 
 /**
  * Anthropic: one for 28 by 28 pixels, of an image that is scaled down to 2576 pixels on its longer side and 3.75
