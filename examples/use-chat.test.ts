@@ -194,8 +194,8 @@ it.live("a page asks something else, or sends an answer again with another one",
 const asks = [ScriptedModel.text("Hm. "), ScriptedModel.call("askUser", { question: "Where to?" })]
 
 /** The call of `askUser` as a page has it. */
-const askIn = (page: Page) => {
-  const part = page.lastMessage?.parts.find((part) => part.type === "tool-askUser")
+const askIn = (page: Page, message = page.lastMessage) => {
+  const part = message?.parts.find((part) => part.type === "tool-askUser")
   assert(part?.type === "tool-askUser")
   return part
 }
@@ -226,7 +226,7 @@ it.live("a page answers by itself, as often as it is asked, and an error of its 
     }, {
       onToolCall: ({ toolCall: { toolCallId } }) => {
         const tool = "askUser"
-        void (toolCallId === "1.0"
+        void (toolCallId.endsWith("/1.0")
           ? page.addToolOutput({ tool, toolCallId, output: "somewhere" })
           : page.addToolOutput({ tool, toolCallId, state: "output-error", errorText: "no idea" }))
       }
@@ -244,6 +244,28 @@ it.live("a page answers by itself, as often as it is asked, and an error of its 
     [ScriptedModel.call("askUser", { question: "Where exactly?" })],
     ScriptedModel.text("Home, then.")
   ))))
+
+it.live("a call of a later run is another one to the page", () =>
+  Effect.gen(function*() {
+    const facts = (yield* SessionStore).watch("ten")
+    const completed = (runs: number) =>
+      Stream.runDrain(Stream.take(Stream.filter(facts, ({ _tag }) => _tag === "RunCompleted"), runs))
+    const { page } = yield* open("ten")
+    for (const [at, output] of ["Bergen", "three"].entries()) {
+      yield* Effect.promise(() => page.sendMessage({ text: "Plan a trip." }))
+      const { toolCallId } = askIn(page)
+      yield* Effect.promise(async () => page.addToolOutput({ tool: "askUser", toolCallId, output }))
+      yield* completed(at + 1)
+    }
+    const { page: again } = yield* open("ten")
+    const answers = again.messages.filter(({ role }) => role === "assistant").map((message) =>
+      askIn(again, message).output
+    )
+    assert.deepStrictEqual(answers, ["Bergen", "three"])
+  }).pipe(
+    Effect.provide(serving(asks, ScriptedModel.text("To Bergen."), asks, ScriptedModel.text("For three days."))),
+    Effect.timeout("10 seconds")
+  ))
 
 it.live("what a page says in the place of another tool is not believed", () =>
   Effect.gen(function*() {

@@ -88,7 +88,7 @@ describe("a run on a page", () => {
       const page = structuredClone(asked)
       page.parts = page.parts.map((part): UIMessage["parts"][number] => {
         if (part.type !== "tool-work" || part.state !== "approval-requested") return part
-        const isYes = part.toolCallId === "1.0"
+        const isYes = part.toolCallId.endsWith("/1.0")
         const approval = isYes
           ? { id: part.approval.id, approved: true }
           : { id: part.approval.id, approved: false, reason: "not two" }

@@ -23,12 +23,14 @@ interface Call {
 }
 
 export class UiAttempt {
+  readonly #runId: string
   readonly turn: number
   readonly attempt: number
   /** in order of appearance */
   readonly #shown: Array<Block | Call> = []
 
-  constructor({ attempt, turn }: Pick<RunEvent.Delta, "turn" | "attempt">) {
+  constructor({ attempt, runId, turn }: Pick<RunEvent.Delta, "runId" | "turn" | "attempt">) {
+    this.#runId = runId
     this.turn = turn
     this.attempt = attempt
   }
@@ -52,7 +54,7 @@ export class UiAttempt {
     const calls = this.#shown.filter((shown) => shown.type === "tool-call")
     const known = calls.find((call) => call.block === block)
     // most calls come in the order of their message; `settled` sees to those that do not
-    const toolCallId = known?.id ?? OpenCall.callId(this.turn, calls.length)
+    const toolCallId = known?.id ?? UiContent.toolCallId(this.#runId, OpenCall.callId(this.turn, calls.length))
     const piece: Chunk = { type: "tool-input-delta", toolCallId, inputTextDelta: delta }
     if (known !== undefined) return [piece]
     this.#shown.push({ type: "tool-call", id: toolCallId, block })
@@ -72,7 +74,7 @@ export class UiAttempt {
     sendReasoning: boolean,
     calls: Map<string, string>
   ): Array<Chunk> {
-    const told = UiContent.told(this.turn, content, sendReasoning, calls)
+    const told = UiContent.told(this.#runId, this.turn, content, sendReasoning, calls)
     const parts = told.filter(({ part }) => part.type !== "tool-result")
     if (!this.#shown.every((shown, at) => isOf(shown, parts[at]))) {
       return [{ type: "reset-step" }, ...told.flatMap(UiContent.whole)]

@@ -7,6 +7,16 @@ import * as Message from "../Message.ts"
 import * as OpenCall from "../state/OpenCall.ts"
 import type { Chunk, UserPart } from "./UiChunk.ts"
 
+/**
+ * A call as a page knows it. The AI SDK looks for a call in all of a chat, where the ids that events have are those of many runs:
+ * that of its run stands before it.
+ */
+export const toolCallId = (runId: string, callId: string): string => `${runId}/${callId}`
+
+/** The call that a page means, by the id that events have. Pages of before this one have that. */
+export const callIdOf = (runId: string, toolCallId: string): string =>
+  toolCallId.startsWith(`${runId}/`) ? toolCallId.slice(runId.length + 1) : toolCallId
+
 /** A part of an answer, by the id that a page knows it by: a result has that of its call. */
 export interface Told {
   readonly id: string
@@ -14,11 +24,12 @@ export interface Told {
 }
 
 /**
- * The parts of an answer that a page is told of, in order. Its calls have the ids that events name them by, those of the provider
- * their own: what a provider calls ours need not be unique. They are added to `calls`, those of answers before by the provider's
- * ids: a result may come turns behind its call. One of no call before it is left out.
+ * The parts of an answer of this run that a page is told of, in order. Its calls are named as events name them, those of the
+ * provider as it does: what a provider calls ours need not be unique. They are added to `calls`, those of answers before by the
+ * provider's ids: a result may come turns behind its call. One of no call before it is left out.
  */
 export const told = (
+  runId: string,
   turn: number,
   content: ReadonlyArray<Message.AssistantPart>,
   sendReasoning: boolean,
@@ -33,7 +44,8 @@ export const told = (
       case "file":
         return [{ id: `${turn}:${at}`, part }]
       case "tool-call": {
-        const id = part.providerExecuted === true ? `${turn}/${part.id}` : OpenCall.callId(turn, place++)
+        const callId = part.providerExecuted === true ? `${turn}/${part.id}` : OpenCall.callId(turn, place++)
+        const id = toolCallId(runId, callId)
         calls.set(part.id, id)
         return [{ id, part }]
       }

@@ -63,6 +63,6 @@ export class Conversation {
 const said = (id: string, message: Message.UserMessage | Message.AssistantMessage): UiMessage => {
   if (message.role === "user") return { id, role: "user", parts: UiContent.user(message) }
   const answer = new Answer()
-  for (const chunk of UiContent.told(0, message.content, true).flatMap(UiContent.whole)) answer.put(chunk)
+  for (const chunk of UiContent.told(id, 0, message.content, true).flatMap(UiContent.whole)) answer.put(chunk)
   return { id, role: "assistant", parts: answer.parts }
 }

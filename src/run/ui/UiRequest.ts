@@ -9,6 +9,7 @@ import type * as Message from "../Message.ts"
 import * as RunError from "../RunError.ts"
 import type * as RunInput from "../RunInput.ts"
 import * as OpenCall from "../state/OpenCall.ts"
+import * as UiContent from "./UiContent.ts"
 import { runIdOf } from "./UiWriter.ts"
 
 /** A new message for a session, or answers to questions of its run, which goes on then. */
@@ -111,7 +112,7 @@ const answer = (
     // the page forgets the id of a question that it answers so
     if (tool === undefined || runId === undefined || toolCallId === undefined) return []
     // whose call it is the page only says
-    const call = { sessionId, approvalId: OpenCall.approvalId(runId, toolCallId), tool }
+    const call = { sessionId, approvalId: OpenCall.approvalId(runId, UiContent.callIdOf(runId, toolCallId)), tool }
     if (state === "output-available") return [{ ...call, approved: true, result: resultIn(part) }]
     const { errorText } = part
     const reason = typeof errorText === "string" ? errorText : undefined

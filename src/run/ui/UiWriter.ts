@@ -41,6 +41,9 @@ interface Question {
   readonly needsResult: boolean
 }
 
+const idOf = ({ callId, runId }: { readonly callId: string; readonly runId: string }): string =>
+  UiContent.toolCallId(runId, callId)
+
 export class UiWriter {
   readonly #options: Options
   #runId: string | undefined
@@ -106,9 +109,9 @@ export class UiWriter {
         return attempt.settled(event.message.content, this.#sendsReasoning, this.#calls)
       }
       case "ApprovalRequested": {
-        const { approvalId, callId: toolCallId, needsResult = false } = event
-        this.#questions.set(toolCallId, { approvalId, approved: undefined, needsResult })
-        return needsResult ? [] : [{ type: "tool-approval-request", approvalId, toolCallId }]
+        const { approvalId, callId, needsResult = false } = event
+        this.#questions.set(callId, { approvalId, approved: undefined, needsResult })
+        return needsResult ? [] : [{ type: "tool-approval-request", approvalId, toolCallId: idOf(event) }]
       }
       case "ApprovalResolved":
         return this.#resolved(event)
@@ -118,7 +121,7 @@ export class UiWriter {
       case "ToolPaused":
         return this.#paused(event)
       case "ToolProgress":
-        return [{ type: "tool-output-available", toolCallId: event.callId, output: event.value, preliminary: true }]
+        return [{ type: "tool-output-available", toolCallId: idOf(event), output: event.value, preliminary: true }]
       case "ToolSettled":
         return this.#settled(event)
       case "InputReceived": {
@@ -134,7 +137,7 @@ export class UiWriter {
     return this.#options.sendReasoning ?? true
   }
 
-  #at(event: Pick<RunEvent.Delta, "turn" | "attempt">): UiAttempt {
+  #at(event: Pick<RunEvent.Delta, "runId" | "turn" | "attempt">): UiAttempt {
     const known = this.#attempt
     return known?.turn === event.turn && known.attempt === event.attempt ? known : new UiAttempt(event)
   }
@@ -167,15 +170,17 @@ export class UiWriter {
   }
 
   /** To a page it is under way: what a person said of it is done with, and what it showed is no result. */
-  #paused({ callId: toolCallId, tool: toolName }: Paused): Array<Chunk> {
-    const input = this.#inputs.get(toolCallId)
-    return input === undefined ? [] : [{ type: "tool-input-available", toolCallId, toolName, input }]
+  #paused(event: Paused): Array<Chunk> {
+    const { callId, tool: toolName } = event
+    const input = this.#inputs.get(callId)
+    return input === undefined ? [] : [{ type: "tool-input-available", toolCallId: idOf(event), toolName, input }]
   }
 
   /** What became of a call; one that ran with other arguments than the model's is shown with those. */
   #settled(event: Settled): Array<Chunk> {
-    const { callId: toolCallId, edited, outcome, tool } = event
-    this.#inputs.delete(toolCallId)
+    const { callId, edited, outcome, tool } = event
+    const toolCallId = idOf(event)
+    this.#inputs.delete(callId)
     const input: Array<Chunk> = edited === undefined
       ? []
       : [{ type: "tool-input-available", toolCallId, toolName: tool, input: edited }]
@@ -183,7 +188,7 @@ export class UiWriter {
       return [...input, { type: "tool-output-available", toolCallId, output: outcome.result }]
     }
     if (outcome._tag === "Denied" && this.#isNo(event)) {
-      const question = this.#questions.get(toolCallId)
+      const question = this.#questions.get(callId)
       const answered = question === undefined ? [] : this.#answer(question, false, outcome.reason)
       return [...answered, { type: "tool-output-denied", toolCallId }]
     }

@@ -81,7 +81,7 @@ describe("a session on a page", () => {
       const [, answer] = yield* UiPage.opened(log)
       assert.deepStrictEqual<unknown>(UiPage.plain(answer?.parts.at(-1)), {
         type: "tool-search",
-        toolCallId: "1.0",
+        toolCallId: "run-1/1.0",
         state: "output-available",
         input: { n: 2 },
         output: "seen",

@@ -102,7 +102,8 @@ describe("what a page asks for", () => {
         { type: "step-start" },
         call("1.0", "tool-ask", { state: "output-available", output: "before" }),
         { type: "step-start" },
-        call("2.0", "tool-ask", { state: "output-available", output: { a: [1] } }),
+        call("r/1/2.0", "tool-ask", { state: "output-available", output: { a: [1] } }),
+        // as pages had it before
         call("2.1", "tool-ask", { state: "output-available" }),
         call("2.2", "tool-ask", { state: "output-error", errorText: "no idea" }),
         call("2.3", "tool-ask", { state: "input-available" }),

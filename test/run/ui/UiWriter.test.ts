@@ -61,15 +61,15 @@ describe("the chunks of a run", () => {
         { type: "text-start", id },
         { type: "text-delta", id, delta: "I l" },
         { type: "text-delta", id, delta: "ook." },
-        { type: "tool-input-start", toolCallId: "1.0", toolName: "search" },
-        { type: "tool-input-delta", toolCallId: "1.0", inputTextDelta: "{" },
-        { type: "tool-input-delta", toolCallId: "1.0", inputTextDelta: "}" },
+        { type: "tool-input-start", toolCallId: "run-1/1.0", toolName: "search" },
+        { type: "tool-input-delta", toolCallId: "run-1/1.0", inputTextDelta: "{" },
+        { type: "tool-input-delta", toolCallId: "run-1/1.0", inputTextDelta: "}" },
         { type: "text-end", id },
-        available("1.0"),
+        available("run-1/1.0"),
         { type: "text-start", id: "1:2" },
         { type: "text-delta", id: "1:2", delta: "Now." },
         { type: "text-end", id: "1:2" },
-        { type: "tool-output-available", toolCallId: "1.0", output: "seen" },
+        { type: "tool-output-available", toolCallId: "run-1/1.0", output: "seen" },
         { type: "finish-step" },
         { type: "finish", finishReason: "stop" }
       ])
@@ -97,9 +97,9 @@ describe("the chunks of a run", () => {
         ["1.1:a", "One"],
         ["1.1:b", "Two"],
         ["1.1:a", "."],
-        ["1.0", "{"],
-        ["1.1", "["],
-        ["1.0", "}"]
+        ["run-1/1.0", "{"],
+        ["run-1/1.1", "["],
+        ["run-1/1.0", "}"]
       ])
       assert.notInclude(chunks.map(({ type }) => type), "reset-step")
     }))
@@ -107,8 +107,8 @@ describe("the chunks of a run", () => {
   it.effect.each<readonly [what: string, shown: ReadonlyArray<RunEvent.RunEvent>, said: ReadonlyArray<unknown>]>([
     ["a call that is not in the message", [params("a", "{")], []],
     ["calls in another order than the message's", [params("b", "{"), params("a", "{")], [
-      available("1.0"),
-      available("1.1")
+      available("run-1/1.0"),
+      available("run-1/1.1")
     ]],
     ["a text that the message does not have", [text("t", "Hm")], []]
   ])("take back %s", ([, shown, said]) =>
@@ -132,8 +132,8 @@ describe("the chunks of a run", () => {
       ]
       assert.deepStrictEqual<unknown>((yield* chunksOf(events)).slice(4), [
         { type: "reset-step" },
-        { ...available("1/web"), providerExecuted: true },
-        { type: "tool-output-error", toolCallId: "1/web", providerExecuted: true, errorText: `{"code":7}` }
+        { ...available("run-1/1/web"), providerExecuted: true },
+        { type: "tool-output-error", toolCallId: "run-1/1/web", providerExecuted: true, errorText: `{"code":7}` }
       ])
     }))
 
@@ -158,7 +158,7 @@ describe("the chunks of a run", () => {
       assert.notInclude(chunks.map(({ type }) => type), "reset-step")
       assert.deepStrictEqual<unknown>(chunks.at(-1), {
         type: "tool-output-available",
-        toolCallId: "1/web",
+        toolCallId: "run-1/1/web",
         providerExecuted: true,
         output: "here"
       })
@@ -211,7 +211,7 @@ describe("the chunks of a run", () => {
       const chunks = yield* chunksOf([...begin, says(call("a")), progress])
       assert.deepStrictEqual<unknown>(chunks.at(-1), {
         type: "tool-output-available",
-        toolCallId: "1.0",
+        toolCallId: "run-1/1.0",
         output: 1,
         preliminary: true
       })
@@ -245,7 +245,7 @@ describe("the chunks of a run", () => {
       for (const outcome of ["seen", { _tag: "Failed", message: "out of order" }] as const) {
         const [settled] = Drafts.log(Drafts.settled("1.0", outcome as never, { edited: { n: 2 } }))
         const chunks = yield* chunksOf([...begin, says(call("a")), settled])
-        assert.deepStrictEqual<unknown>(chunks.slice(3, -1), [available("1.0", { n: 2 })])
+        assert.deepStrictEqual<unknown>(chunks.slice(3, -1), [available("run-1/1.0", { n: 2 })])
       }
     }))
 
