@@ -119,6 +119,20 @@ describe("a server that refuses the field", () => {
       assert.deepStrictEqual(formats(server).map((format) => format !== undefined), [true, false, false])
     }))
 
+  it.effect("is understood also where the conversation has the field's name, and keeps being sent it where it only quotes that", () =>
+    Effect.gen(function*() {
+      const input = "response_format"
+      const { agent, server } = yield* typed([refusal, works, total])
+      assert.strictEqual((yield* agent.run({ input }))._tag, "Completed")
+      assert.strictEqual(server.requests.length, 3)
+      const quoting = OpenAi.status(400, { error: { message: `Invalid content: ${input}` } })
+      const other = yield* typed([quoting, quoting, works, total])
+      const error = yield* Effect.flip(other.agent.run({ input }))
+      assert.strictEqual(error.message.includes(input), false)
+      assert.strictEqual((yield* other.agent.run({ input }))._tag, "Completed")
+      assert.deepStrictEqual(formats(other.server).map((format) => format !== undefined), [true, false, true, true])
+    }))
+
   it.effect("is not asked once more for another fault of the request", () =>
     Effect.gen(function*() {
       const { agent, server } = yield* typed([OpenAi.status(400, { error: { message: "model is blank" } })])

@@ -70,7 +70,8 @@ export const make = Effect.fnUntraced(function*(options: {
     )
   }
   const inQuery = [...url.searchParams.values()].filter((value) => value.length >= 8)
-  const secrets = [...key === "" ? [] : [key], ...inQuery.flatMap((value) => [value, encodeURIComponent(value)])]
+  // servers without keys are given one of a letter or two, which is no secret and in many words
+  const secrets = [...key.length < 4 ? [] : [key], ...inQuery.flatMap((value) => [value, encodeURIComponent(value)])]
   const empty = HttpClientRequest.post(url).pipe(HttpClientRequest.accept("text/event-stream"))
   const authorised = key === "" ? empty : HttpClientRequest.bearerToken(empty, key)
   return {

@@ -6,12 +6,12 @@
  */
 import type * as AiError from "effect/ai/AiError"
 import * as Effect from "effect/Effect"
+import * as AdapterErrors from "../provider/AdapterErrors.ts"
 import type * as ChatMessages from "./ChatMessages.ts"
 
 /** What a server says of reasoning in a request that it does not take; DeepSeek says with the same name that it misses it. */
-const saysOfReasoning = ({ reason }: AiError.AiError): "refused" | "missed" | undefined => {
-  if (reason._tag !== "InvalidRequestError") return undefined
-  const said = `${reason.parameter} ${reason.description}`
+const saysOfReasoning = (error: AiError.AiError): "refused" | "missed" | undefined => {
+  const said = AdapterErrors.refusal(error) ?? ""
   if (!/reasoning_(content|details)/.test(said)) return undefined
   // Groq: what "must be satisfied" is that the field is not there
   return /must be (?!satisfied)|miss|requir|passed back/i.test(said) ? "missed" : "refused"

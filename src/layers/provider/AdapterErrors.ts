@@ -27,6 +27,15 @@ export const make = (origin: Origin, reason: AiError.AiErrorReason): AiError.AiE
 const added = ({ reason }: AiError.AiError): Json.JsonObject | undefined =>
   "metadata" in reason ? Json.object(reason.metadata.openai ?? reason.metadata.aisdk) : undefined
 
+const said = new WeakMap<AiError.AiError, string>()
+
+/**
+ * What the provider says of a wrong request, and of which parameter, in its own words: for an adapter that looks in them for what
+ * is refused. They may quote the request, and are told to nobody.
+ */
+export const refusal = (error: AiError.AiError): string | undefined =>
+  error.reason._tag === "InvalidRequestError" ? said.get(error) : undefined
+
 /** The stream ended before the model said that it had finished. */
 export const isTruncated = (error: AiError.AiError): boolean =>
   error.reason._tag === "InternalProviderError" && added(error)?.truncated === true
@@ -149,8 +158,11 @@ export const fromProvider = (
       return make(origin, new AiError.ContentPolicyError(common))
     case "overflow":
       return make(origin, new AiError.InvalidRequestError({ ...common, constraint: contextLengthExceeded }))
-    case "request":
-      return make(origin, new AiError.InvalidRequestError({ ...common, parameter: Json.text(told.param) }))
+    case "request": {
+      const refused = make(origin, new AiError.InvalidRequestError({ ...common, parameter: Json.text(told.param) }))
+      said.set(refused, `${error.param} ${error.message}`)
+      return refused
+    }
     case "response":
       return make(origin, new AiError.InvalidResponseError({ description, metadata: { [origin.adds]: told } }))
     case "network":

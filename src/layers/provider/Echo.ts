@@ -28,8 +28,28 @@ export const texts = (value: Json.Json | undefined, least: number): ReadonlyArra
 /** What settings hold that is long enough to be a secret and not a setting. */
 export const ofSettings = (settings: Json.JsonObject): ReadonlyArray<string> => texts(settings, 16)
 
-/** A text without any of these. */
+/** A text without any of these, also where it quotes them: as JSON, in JSON that is a text itself, or as Python writes a text. */
 export const without = (said: string, secrets: ReadonlyArray<string>): string =>
-  secrets
+  [...new Set(secrets.flatMap(quoted))]
     .toSorted((a, b) => b.length - a.length)
     .reduce((text, secret) => text.replaceAll(secret, "<redacted>"), said)
+
+/** A text, and how it stands in others. */
+const quoted = (text: string): ReadonlyArray<string> => {
+  const json = inJson(text)
+  // Python puts what has a single quote in double ones, and escapes it where that has double ones too
+  const python = inPython(text)
+  const all = [text, json, inJson(json), python, python.replaceAll("'", "\\'")]
+  return [...all, ...all.map(inAscii)]
+}
+
+const inJson = (text: string): string => JSON.stringify(text).slice(1, -1)
+
+/** In single quotes, none of which are in it. */
+const inPython = (text: string): string => inJson(text).replace(/\\(.)/g, (escaped, of) => pythons[of] ?? escaped)
+
+const pythons: Readonly<Record<string, string>> = { "\"": "\"", b: "\\x08", f: "\\x0c" }
+
+/** As JSON is written that keeps to ASCII, as Python's does. */
+const inAscii = (text: string): string =>
+  text.replace(/[^\x00-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`)

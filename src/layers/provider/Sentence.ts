@@ -25,6 +25,6 @@ export const of = (
 ): string => {
   const { status } = circumstances
   const answered = how ?? `answered ${status === undefined ? "with an error" : `HTTP ${status}`}`
-  const words = message === undefined ? "" : `: ${cut(redact(message.trim().replace(/(?<!\.)\.$/, "")))}`
+  const words = message === undefined ? "" : `: ${cut(redact(message.trim()).replace(/(?<!\.)\.$/, ""))}`
   return `${host} ${answered}${words} (${Advice.of(kind, circumstances)})`
 }
