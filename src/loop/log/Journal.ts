@@ -7,6 +7,7 @@
 import * as Arr from "effect/Array"
 import * as Cause from "effect/Cause"
 import type * as Clock from "effect/Clock"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as RunEvent from "../../run/RunEvent.ts"
 import type * as RunState from "../../run/RunState.ts"
@@ -51,7 +52,10 @@ export interface Journal {
    * holds is left out (`EventTooLarge`), with what follows from it: `state` is then what it would be without.
    */
   readonly commit: Effect.Effect<void, SessionStore.StoreError>
-  /** The last commit: `release` runs between storing and showing. Later commits write nothing. */
+  /**
+   * The last commit, from when this is called: `release` runs between storing and showing. Commits that come meanwhile end with
+   * it, later ones write nothing.
+   */
   readonly seal: (release: Effect.Effect<void>) => Effect.Effect<void, SessionStore.StoreError>
   /** milliseconds since the epoch (`DriveTime`) */
   readonly now: () => number
@@ -90,7 +94,8 @@ class Writing extends Fold.Folding implements Journal {
   #recorded: Array<RunEvent.RunEvent> = []
   /** those of `#recorded` that the next write stores */
   #durable: Array<RunEvent.Durable> = []
-  #isSealed = false
+  /** done with the last write, once one is asked for */
+  #last: Deferred.Deferred<void, SessionStore.StoreError> | undefined
   /** a write is under way, and those that came meanwhile */
   #isBusy = false
   #waiting: Array<() => void> | undefined
@@ -140,7 +145,10 @@ class Writing extends Fold.Folding implements Journal {
   }
 
   seal(release: Effect.Effect<void>): Effect.Effect<void, SessionStore.StoreError> {
-    return Effect.uninterruptibleMask(() => this.#write(release))
+    const last = this.#last = Deferred.makeUnsafe<void, SessionStore.StoreError>()
+    return Effect.uninterruptibleMask(() =>
+      Effect.onExitPrimitive(this.#write(release), (exit) => void Deferred.doneUnsafe(last, exit))
+    )
   }
 
   #emit(event: RunEvent.Transient): void {
@@ -153,9 +161,11 @@ class Writing extends Fold.Folding implements Journal {
    * has a `release`, which runs once all is stored, before it is shown.
    */
   #write(release?: Effect.Effect<void>): Effect.Effect<void, SessionStore.StoreError> {
+    // whatever is recorded when the last write is asked for is that one's: no other shows an end before the session is given back
+    if (this.#last !== undefined && release === undefined) {
+      return Deferred.isDoneUnsafe(this.#last) ? Effect.void : Deferred.await(this.#last)
+    }
     if (this.#isBusy) return Effect.flatMap(this.#free(), () => this.#write(release))
-    if (this.#isSealed && release === undefined) return Effect.void
-    this.#isSealed = release !== undefined
     if (this.#recorded.length === 0) return release ?? Effect.void
     const { state, transcript } = this
     const events = this.#recorded as unknown as Recorded
