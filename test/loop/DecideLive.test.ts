@@ -109,12 +109,15 @@ describe("while the approver here is asked", () => {
 
   it.effect("an answer that the store does not take is an error, and runs nothing", () =>
     Effect.gen(function*() {
-      const made = yield* asked()
-      made.store.onAppend = TestStore.failing(() => true)
-      const { reason } = yield* Effect.flip(made.decide("1.0"))
-      assert.strictEqual(reason._tag, "StoreUnavailable")
-      yield* Effect.exit(made.run.result)
-      assert.deepStrictEqual(made.ran, [])
+      for (const isForGood of [true, false]) {
+        const made = yield* asked()
+        let failed = 0
+        made.store.onAppend = TestStore.failing(() => failed++ === 0 || isForGood)
+        const { reason } = yield* Effect.flip(made.decide("1.0"))
+        assert.strictEqual(reason._tag, "StoreUnavailable")
+        assert.strictEqual((yield* Effect.flip(made.run.result)).reason._tag, "StoreUnavailable")
+        assert.deepStrictEqual(made.ran, [])
+      }
     }))
 })
 

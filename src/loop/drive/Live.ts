@@ -129,15 +129,18 @@ export class Live implements Runs.LiveRun {
         // who was told to stop takes nothing up any more
         this.stopped !== undefined || this.env === undefined
           ? Effect.succeed(false)
-          : Answering.live(this.env, this.#store, decision)
+          : Answering.live(this.env, this.#store, decision, (error) => this.#fail(error))
       )
     )
   }
 
-  /** A failed write ends the run, also one of an input. */
   accept(input: Inbox.Input) {
-    const failed = (error: RunError.RunError) => Effect.sync(() => cutOff(this, { _tag: "Failed", error }))
-    return Effect.andThen(this.begun, this.inbox.accept(input, failed))
+    return Effect.andThen(this.begun, this.inbox.accept(input, (error) => this.#fail(error)))
+  }
+
+  /** A failed write ends the run, also one of an input or of an answer. */
+  #fail(error: RunError.RunError): Effect.Effect<void> {
+    return Effect.sync(() => cutOff(this, { _tag: "Failed", error }))
   }
 
   /**

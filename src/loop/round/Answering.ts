@@ -100,12 +100,13 @@ const pastOf = Effect.fnUntraced(function*(
 
 /**
  * Records a checked answer through the writer of `env`, durable when it returns. `false`, with nothing recorded, where the
- * turns of that drive are over.
+ * turns of that drive are over. Of one that the store does not take its call hears nothing, and `onFailure` what to do.
  */
 export const record = (
   { desk, journal }: Pick<Env.Env, "desk" | "journal">,
   store: Store,
-  decision: Decision
+  decision: Decision,
+  onFailure: OnFailure = () => Effect.void
 ): Effect.Effect<boolean, RunError.RunError> =>
   Effect.uninterruptible(Effect.suspend(() => {
     const call = Approval.waiting(journal.state, decision.approvalId)
@@ -114,16 +115,22 @@ export const record = (
     if (OpenCall.isExpired(call, journal.now())) return refuse(store, decision, call)
     if (!desk.isOpen) return Effect.succeed(false)
     journal.record(Approval.resolved(call, decision))
-    return Effect.as(Effect.ensuring(journal.commit, Effect.sync(() => desk.tell(call.callId))), true)
+    return Effect.map(Effect.tapError(journal.commit, onFailure), () => {
+      desk.tell(call.callId)
+      return true
+    })
   }))
 
-/** Answers a question of a live drive. */
+type OnFailure = (error: SessionStore.StoreError) => Effect.Effect<void>
+
+/** Answers a question of a live drive; when the store fails, so does the run, which `onFailure` sees to. */
 export const live = Effect.fnUntraced(function*(
   env: Env.Env,
   store: Store,
-  decision: RunInput.DecideInput
+  decision: RunInput.DecideInput,
+  onFailure: OnFailure
 ): Effect.fn.Return<boolean, RunError.RunError> {
   const { journal } = env
   if (Approval.waiting(journal.state, decision.approvalId) === undefined) yield* journal.commit
-  return yield* record(env, store, yield* check(env, store, journal.state, decision))
+  return yield* record(env, store, yield* check(env, store, journal.state, decision), onFailure)
 })
