@@ -46,10 +46,16 @@ export const resume = (
     next.switches = 0
   }
   next.limits = event.limits ?? next.limits
-  next.limitedBy = event.limits === undefined && end?._tag === "RunLimited" ? end.reason : undefined
+  next.limitedBy = event.limits === undefined ? limitOf(next) : undefined
   if (event.data !== undefined && input !== undefined) next.input = { ...input, data: event.data }
   next.end = undefined
   next.abortRequested = undefined
+}
+
+/** The limit that the drive before had, and did not come to say again where it died. */
+const limitOf = ({ end, limitedBy }: RunState.Next): RunEvent.LimitedReason | undefined => {
+  if (end?._tag === "RunLimited") return end.reason
+  return end?._tag === "RunAborted" && end.reason === "crashed" ? limitedBy : undefined
 }
 
 /** A provider's refusal is in the log as the attempt's end; anything else may have cut an attempt off. */

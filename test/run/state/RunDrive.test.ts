@@ -30,6 +30,12 @@ describe("a drive", () => {
     assert.isUndefined(fold(started, Draft.aborted, Draft.resumed(2)).limitedBy)
   })
 
+  it("is at the limit of the one before also where that died before it said so again", () => {
+    const died = [started, Draft.limited(), Draft.resumed(2), crashed] as const
+    assert.strictEqual(fold(...died, Draft.resumed(3)).limitedBy, "turns")
+    assert.isUndefined(fold(...died, Draft.resumed(3, { limits: { maxTurns: 9 } })).limitedBy)
+  })
+
   it("has an attempt of its own, but where the one before is known to have ended", () => {
     const attempts = (end: RunEvent.Draft) =>
       fold(started, Draft.turnStarted(1), Draft.discarded(1, 1), end, Draft.resumed(2)).attempts
