@@ -22,7 +22,10 @@ export class ToolCall extends Context.Service<ToolCall, {
   readonly runId: string
   /** unique in the run */
   readonly callId: string
-  /** the same on every try at this call, unique among all sessions: give it to whatever must not happen twice */
+  /**
+   * the same on every try at this call, unique among all sessions, at most 195 characters: give it to whatever must not happen
+   * twice
+   */
   readonly idempotencyKey: string
   /** tries at this call, from 1; more than 1 where a process died in the one before, or it paused */
   readonly attempt: number

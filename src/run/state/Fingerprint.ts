@@ -10,6 +10,9 @@ export const of = (text: string): string =>
 /** The same for a text that nobody reads: at most 30 characters, without its beginning. */
 export const short = (text: string): string => text.length <= 30 ? text : `${text.length} ${digest(text)}`
 
+/** 32 characters for a text of any length: two texts have the same one by a chance of 2^-128. */
+export const long = (text: string): string => digest(text) + digest(`~${text}`)
+
 /** Two multiplicative hashes of 32 bits, mixed (after cyrb53 by bryc, public domain), hex. */
 const digest = (text: string): string => {
   let a = 0xdeadbeef

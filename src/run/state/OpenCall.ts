@@ -7,6 +7,7 @@
 import type * as DurableEvent from "../DurableEvent.ts"
 import type * as Message from "../Message.ts"
 import type * as Pointer from "../Pointer.ts"
+import * as Fingerprint from "./Fingerprint.ts"
 
 /** A call that has no outcome yet. `started`: its intent is stored; `paused`: its handler waits for other runs, and has ended. */
 export interface OpenCall {
@@ -110,12 +111,18 @@ export const waitingFor = (openCalls: ReadonlyArray<OpenCall>, approvalId: strin
 
 /**
  * The same on every try at a call, and unique among all sessions: the ids may hold anything. Below a call, where the key of that is
- * the id of both session and run, it stands in front as it is: a key many calls deep is short enough for an id.
+ * the id of both session and run, it stands in front as it is: a key many calls deep is short enough for an id. One that is not
+ * ends with a digest of all of it.
  */
-export const idempotencyKey = (sessionId: string, runId: string, id: string): string =>
-  sessionId === runId && isPlain.test(sessionId)
+export const idempotencyKey = (sessionId: string, runId: string, id: string): string => {
+  const key = sessionId === runId && isPlain.test(sessionId)
     ? `${sessionId}//${encodeURIComponent(id)}`
     : `${encodeURIComponent(sessionId)}/${encodeURIComponent(runId)}/${encodeURIComponent(id)}`
+  return key.length <= longestKey ? key : `${key.slice(0, 150)}~${Fingerprint.long(key)}`
+}
+
+/** An id has 200 characters at most, and runs that work for a call are counted behind its key. */
+const longestKey = 195
 
 const isPlain = /^[\w.~%/-]+$/
 
