@@ -13,6 +13,23 @@ import * as TestAgent from "../support/TestAgent.ts"
 const resumed = (agent: TestAgent.TestAgent["agent"], limits = {}) =>
   Stream.runCollect(agent.resume({ sessionId: "s", limits }))
 
+it.effect("a run that died is still one to go on with, where somebody had to do with its session since", () =>
+  Effect.gen(function*() {
+    const store = yield* DeadRun.left({ wasAborted: false })
+    const { agent } = yield* TestAgent.make([ScriptedModel.text("done")], {
+      store,
+      agent: { toolPolicy: { maxParallel: 2 } }
+    })
+    const end = Effect.map(store.service.info("s"), (info) => info?.end)
+    assert.strictEqual((yield* Effect.flip(agent.compact("s"))).reason._tag, "CompactionFailed")
+    assert.deepInclude((yield* store.log("s")).at(-1), { _tag: "RunAborted", reason: "crashed" })
+    assert.strictEqual(yield* end, undefined)
+    const result = yield* agent.run({ sessionId: "s", runId: "dead", input: "go" })
+    assert.deepInclude(result, { _tag: "Completed", text: "done" })
+    assert.strictEqual(yield* end, "RunCompleted")
+    assert.deepStrictEqual(RunLog.violations(yield* store.log("s")), [])
+  }))
+
 describe("a run that died five times in a row", () => {
   const loop = Effect.gen(function*() {
     const store = yield* DeadRun.of([...DeadRun.inTools("work", "look"), ...DeadRun.again(5)])

@@ -72,7 +72,7 @@ const look = Effect.fnUntraced(function*(
     // the run around it may have been resumed with other data, which the call hands on
     if (!(isAsked ? isSameButData : isSame)(past, begin)) return yield* RunError.runConflict(runId)
     if (state.runId === runId) {
-      if (!isDead && !isAwaited) return { _tag: "Replay", past }
+      if (!isDead && !hasDied(state) && !isAwaited) return { _tag: "Replay", past }
       const data = isAsked && !isSame({ input: state.input! }, begin) ? begin.input.data : undefined
       return { ...ready, begin: { _tag: "Resume", limits: undefined, data }, from: past.from }
     }
@@ -85,6 +85,9 @@ const look = Effect.fnUntraced(function*(
   }
   return ready
 })
+
+/** Its process died, and whoever wrote that down, as with an answer, did not go on with it. */
+const hasDied = ({ end }: RunState.RunState): boolean => end?._tag === "RunAborted" && end.reason === "crashed"
 
 /** It is asked for in the call that it works for, or that paused for it. */
 const isFor = ({ parent }: RunState.RunState, run: Pointer.Run, place: Place.Place | undefined): boolean => {

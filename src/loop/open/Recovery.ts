@@ -11,7 +11,7 @@ import type * as SessionStore from "../../services/SessionStore.ts"
 import type * as Env from "../env/Env.ts"
 import * as Unsettled from "../round/Unsettled.ts"
 
-/** A run that died so often in a row, with nothing finished between, is not gone on with by itself. */
+/** A run that died so often in a row, with no turn finished between, is not gone on with by itself. */
 const mostCrashes = 5
 
 /**

@@ -43,8 +43,10 @@ export const evolveInfo = (info: SessionInfo, event: RunEvent.Durable): SessionI
     case "RunLimited":
     case "RunSuspended":
     case "RunFailed":
-    case "RunAborted":
       return { ...next, end: event._tag }
+    case "RunAborted":
+      // whoever wrote that down of a dead process, as with an answer, did not go on with the run
+      return { ...next, end: event.reason === "crashed" ? undefined : event._tag }
     default:
       return next
   }
