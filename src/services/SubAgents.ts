@@ -6,6 +6,7 @@
  */
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
+import * as Schedule from "effect/Schedule"
 import type * as RunError from "../run/RunError.ts"
 import type * as RunInput from "../run/RunInput.ts"
 import type * as RunResult from "../run/RunResult.ts"
@@ -24,7 +25,10 @@ export type Answer<S extends SubAgent> = Extract<
 
 export type Ended = Result.Result<RunResult.RunResult<unknown>, RunError.RunError>
 
-/** Runs it to its end, or goes on with the run that has this id, unless the input names another. */
+/**
+ * Runs it to its end, or goes on with the run that has this id, unless the input names another. One that another process has is
+ * waited for, up to 40 seconds.
+ */
 export const run = (
   agent: SubAgent,
   input: RunInput.RunInput,
@@ -32,11 +36,21 @@ export const run = (
   progress?: (said: string) => Effect.Effect<void>
 ): Effect.Effect<Ended> => {
   const runId = input.runId ?? ownId
-  const ended = Effect.result(agent.run({ ...input, runId }))
+  const ended = Effect.result(Effect.retry(agent.run({ ...input, runId }), {
+    while: (error) => isElsewhere(error, runId),
+    schedule: untilGivenUp
+  }))
   return progress === undefined
     ? ended
     : Effect.updateService(ended, Observers, (around) => [...around, speech(runId, progress)])
 }
+
+/** Another process has the very run: it lives there, or died and has not given it up. */
+const isElsewhere = ({ reason }: RunError.RunError, runId: string): boolean =>
+  reason._tag === "SessionBusy" && reason.runId === runId
+
+/** A lease is over by then: that of a run below a call ends behind that of the run around it, which was begun before. */
+const untilGivenUp = Schedule.max([Schedule.spaced("1 second"), Schedule.recurs(40)])
 
 /** Tells what a run said in its turn so far, whenever that changes: nothing of a failed attempt, nor of runs below it. */
 const speech = (own: string, progress: (said: string) => Effect.Effect<void>): Observer => {

@@ -3,6 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import * as Agent from "../../src/Agent.ts"
@@ -37,6 +38,27 @@ describe("a run is resumed", () => {
       const log = yield* store.log("s")
       assert.deepStrictEqual(RunLog.violations(log), [])
       assert.strictEqual(RunLog.only(log, "RunCompleted")[0]?.totals.turns, 2)
+    }))
+
+  it.effect("by its agent, or one that has its tools: another would answer for calls that it does not know", () =>
+    Effect.gen(function*() {
+      const { agent, store } = yield* TestAgent.make([TestAgent.work(1)], {
+        agent: { toolPolicy: { requireApprovalByDefault: true } }
+      })
+      yield* agent.run({ sessionId: "s", runId: "r", input: "go" })
+      yield* agent.decide({ sessionId: "s", approvalId: "r/1.0", approved: true })
+      const before = yield* store.log("s")
+      const services = yield* Layer.build(
+        Layer.mergeAll(Fiberloop.layer, store.layer, ScriptedModel.layer([ScriptedModel.text("ok")]))
+      )
+      const other = yield* Effect.provideContext(Agent.make({ name: "app/Other", instructions: "" }), services)
+      const error = yield* Effect.flip(other.resumeRun({ sessionId: "s" }))
+      assert.strictEqual(error.reason._tag, "InvalidInput")
+      for (const name of ["test/Tested", "app/Other", "\"work\""]) assert.include(error.message, name)
+      assert.deepStrictEqual(yield* store.log("s"), before)
+      const replaced = yield* TestAgent.make([ScriptedModel.text("ok")], { store })
+      assert.strictEqual((yield* replaced.agent.resumeRun({ sessionId: "s" }))._tag, "Completed")
+      assert.deepStrictEqual(RunLog.outcomes(yield* store.log("s")), ["1.0 Succeeded"])
     }))
 
   it.effect("after it was aborted in the midst of an answer", () =>

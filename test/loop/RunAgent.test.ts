@@ -7,6 +7,7 @@ import * as Schema from "effect/Schema"
 import * as TestClock from "effect/testing/TestClock"
 import * as Agent from "../../src/Agent.ts"
 import * as Fiberloop from "../../src/Fiberloop.ts"
+import * as RunError from "../../src/run/RunError.ts"
 import { Observers } from "../../src/services/Observers.ts"
 import { ToolCall } from "../../src/services/ToolCall.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
@@ -71,6 +72,35 @@ describe("an agent that a call has work for it", () => {
       const other = yield* settledBy({ input: done }, { input: "{ }" })
       assert.strictEqual(other.outcome?._tag, "Failed")
       assert.include(JSON.stringify(other.outcome), "root//1.0")
+    }))
+
+  it.effect("is waited for while another process has it, and given up where that keeps it", () =>
+    Effect.gen(function*() {
+      for (const [refusals, outcome] of [[3, "Succeeded"], [Infinity, "Failed"]] as const) {
+        const kept = yield* TestStore.make()
+        const isRefused = yield* Deferred.make<void>()
+        let refused = 0
+        const store = TestStore.over({
+          ...kept.service,
+          open: (sessionId, options) => {
+            if (sessionId !== "s/r/1.0" || refused === refusals) return kept.service.open(sessionId, options)
+            refused++
+            Deferred.doneUnsafe(isRefused, Effect.void)
+            return Effect.fail(RunError.sessionBusy(sessionId, sessionId))
+          }
+        })
+        const below = yield* TestAgent.make([ScriptedModel.text("three facts")], { store })
+        const above = yield* TestAgent.make([TestAgent.work(1), ScriptedModel.text("ok")], {
+          store,
+          tool: () => ToolCall.runAgent(below.agent, { input: "go" })
+        })
+        const run = yield* above.agent.start({ sessionId: "s", runId: "r", input: "go" })
+        const watch = yield* Watch.make(run.events)
+        yield* Deferred.await(isRefused)
+        for (let second = 0; second < 41; second++) yield* TestClock.adjust("1 second")
+        assert.strictEqual((yield* watch.until("ToolSettled")).outcome._tag, outcome)
+        assert.strictEqual((yield* run.result)._tag, "Completed")
+      }
     }))
 
   it.effect("goes on with a conversation where it is given one", () =>
