@@ -49,7 +49,7 @@ export class Feed {
       this.#last = event.seq
       break
     }
-    for (let i = 0; i < this.#readers.length; i++) this.#readers[i]!.push(events)
+    for (let i = 0; i < this.#readers.length; i++) this.#readers[i]!.push(events, only)
   }
 
   /** No more events; readers end, or fail, when they have read what there is. */

@@ -67,6 +67,8 @@ export class FeedReader implements Watcher {
   #ended: End | undefined
   /** the last of the deltas that it was told when it came; undefined once one behind it is shown */
   #told: RunEvent.Delta | undefined
+  /** it is to be looked after in the next turn of the event loop */
+  #isDue = false
   /** goes on with a pull that waits; nobody hears it where that was interrupted since */
   #wake: Resume | undefined
 
@@ -75,13 +77,16 @@ export class FeedReader implements Watcher {
     this.#sessionId = sessionId
   }
 
-  push(pushed: Events): void {
+  /** Wakes whoever waits: for deltas alone once in a turn of the event loop, for all else before the next one. */
+  push(pushed: Events, only?: "deltas"): void {
     const events = this.#told === undefined ? pushed : this.#behind(this.#told, pushed)
     if (events === undefined) return
     this.#buffer.push(events)
     this.#size += events.length
     if (this.#size > this.#limit) this.#compact()
-    if (this.#wake !== undefined) this.#notify(this.#wake)
+    if (this.#wake === undefined) return
+    if (only === undefined) this.#notify(this.#wake)
+    else if (!this.#isDue) this.#notifySoon()
   }
 
   /** These deltas, of one attempt, stand for all that is shown of it by now and that was still to be shown. */
@@ -129,6 +134,19 @@ export class FeedReader implements Watcher {
   #notify(resume: Resume): void {
     this.#wake = undefined
     queueMicrotask(() => resume(this.pull))
+  }
+
+  /** In the next turn of the event loop: what comes one by one until then, as from a promise each, is read at once. */
+  #notifySoon(): void {
+    this.#isDue = true
+    setImmediate(() => {
+      this.#isDue = false
+      const resume = this.#wake
+      // it may have read since, and wait for more
+      if (resume === undefined || this.#size === 0) return
+      this.#wake = undefined
+      resume(this.pull)
+    })
   }
 
   /** Keeps the buffer bounded; see the head of this file. */

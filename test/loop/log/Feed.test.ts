@@ -2,6 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
 import * as Stream from "effect/Stream"
 import * as Feed from "../../../src/loop/log/Feed.ts"
 import type * as RunEvent from "../../../src/run/RunEvent.ts"
@@ -116,6 +117,46 @@ describe("a full buffer", () => {
       const pieces = yield* feed.events.pipe(RunEvents.text, Stream.runCollect)
       // the settled message is not part of this feed, so that only what is still in order is given
       assert.isTrue(Array.from({ length: 20 }, (_, i) => `${i} `).join("").startsWith(pieces.join("")))
+    }))
+})
+
+describe("a reader that waits", () => {
+  const names = (arrays: ReadonlyArray<ReadonlyArray<RunEvent.RunEvent>>) =>
+    arrays.map((events) => events.map((event) => "index" in event ? event.index : event._tag))
+  const microtask = Effect.promise(() => Promise.resolve())
+  const reading = Effect.fnUntraced(function*() {
+    const feed = yield* make()
+    const arrays: Array<ReadonlyArray<RunEvent.RunEvent>> = []
+    const read = Stream.runForEachArray(feed.events, (events) => Effect.sync(() => arrays.push(events)))
+    const fiber = yield* Effect.forkDetach(read, { startImmediately: true })
+    return { arrays, feed, fiber }
+  })
+
+  it.effect("reads deltas at once that come one by one in a turn of the event loop, and each turn's", () =>
+    Effect.gen(function*() {
+      const { arrays, feed } = yield* reading()
+      for (let turn = 0; turn < 2; turn++) {
+        for (let i = 0; i < 3; i++) {
+          feed.publish([delta(3 * turn + i)], "deltas")
+          yield* microtask
+        }
+        yield* Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
+      }
+      assert.deepStrictEqual(names(arrays), [[0, 1, 2], [3, 4, 5]])
+    }))
+
+  it.effect("is told of all else before that, with what came before", () =>
+    Effect.gen(function*() {
+      const { arrays, feed, fiber } = yield* reading()
+      feed.publish([delta(0)], "deltas")
+      feed.publish([notice(1)])
+      yield* microtask
+      yield* microtask
+      assert.deepStrictEqual(names(arrays), [[0, "NoticeAdded"]])
+      feed.publish([delta(1)], "deltas")
+      feed.end(Exit.void)
+      yield* Fiber.join(fiber)
+      assert.deepStrictEqual(names(arrays), [[0, "NoticeAdded"], [1]])
     }))
 })
 
