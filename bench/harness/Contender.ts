@@ -11,7 +11,7 @@ export interface Script {
   readonly calls: number
   /** pieces of text of each answer, the last one too */
   readonly deltas: number
-  /** how many of them the source has ready at once; the consumer is let in between */
+  /** how many of them come at once: the source waits for a microtask before each so many, in which whoever reads is let in */
   readonly chunk: number
   /** milliseconds that each model call takes before its first piece */
   readonly latency: number

@@ -47,6 +47,7 @@ const contender = (name: string, synchronous: "NORMAL" | "FULL"): Contender => (
     return {
       run,
       reopen,
+      // of the JSON alone: in the pages of a file it takes some more
       bytes: async () => writes.reduce((sum, json) => sum + Buffer.byteLength(json), 0),
       close: async () => {
         database.close()

@@ -30,13 +30,17 @@ export const hanging = (script: Script, tally: Tally): Stream.Stream<never> =>
       : Effect.promise(() => new Promise<never>(() => {}))
   )
 
+/** As `arrived` of the sources that are made of promises: behind it others have had their turn. */
+const arrived = Effect.callback<void>((resume) => queueMicrotask(() => resume(Effect.void)))
+
 /** The parts of an answer, one array of them for all requests; behind `latency`, and without an end where it hangs. */
 export const parts = <P>(
   script: Script,
   tally: Tally,
   answer: ReadonlyArray<P>
 ): Stream.Stream<P> => {
-  const ready = Stream.rechunk(Stream.fromIterable(answer), script.chunk)
+  const pieces = Stream.rechunk(Stream.fromIterable(answer), script.chunk)
+  const ready = Stream.mapArrayEffect(pieces, (parts) => Effect.as(arrived, parts))
   const whole = script.hang === "no" ? ready : Stream.concat(ready, hanging(script, tally))
   return script.latency > 0 ? Stream.unwrap(Effect.as(Effect.sleep(script.latency), whole)) : whole
 }

@@ -29,7 +29,6 @@ export const contenders: ReadonlyArray<Contender> = [{
       await Pi.run(script, tally, (message) => main.appendMessage(message, context))(signal)
     }
     const reopen = async () => {
-      await session.close(context)
       const again = await makeRepo().open(session.metadata, context)
       const entries = await (await again.branch(branch, context))!.findEntries(undefined, context)
       return entries.filter((entry) => entry.type === "message" && entry.message.role === "toolResult").length
@@ -37,7 +36,11 @@ export const contenders: ReadonlyArray<Contender> = [{
     return {
       run,
       reopen,
-      bytes: async () => statSync(session.metadata.path).size,
+      // closed by then, as is no part of opening it again
+      bytes: async () => {
+        await session.close(context)
+        return statSync(session.metadata.path).size
+      },
       close: async () => rmSync(folder, { recursive: true, force: true })
     }
   }

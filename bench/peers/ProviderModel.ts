@@ -1,19 +1,20 @@
 /** The scripted model in the AI SDK's provider interface, for those that take one: an object, because its mock keeps every prompt. */
 import type { LanguageModelV4, LanguageModelV4StreamPart as Part } from "@ai-sdk/provider"
 import { delta, numbers, type Script, type Tally } from "../harness/Contender.ts"
-import { hang, wait } from "../harness/Promises.ts"
+import { arrived, hang, wait } from "../harness/Promises.ts"
 
 const usage = {
   inputTokens: { total: 1, noCache: 1, cacheRead: undefined, cacheWrite: undefined },
   outputTokens: { total: 1, text: 1, reasoning: undefined }
 }
 
-/** Gives `chunk` parts for each pull. */
+/** Gives `chunk` parts for each pull, which comes a microtask behind the one before. */
 const streamOf = (script: Script, tally: Tally, parts: ReadonlyArray<Part>, signal: AbortSignal | undefined) => {
   let given = 0
   return new ReadableStream<Part>({
     start: () => script.latency > 0 ? wait(script.latency) : undefined,
     pull: async (controller) => {
+      await arrived
       for (let i = 0; i < script.chunk && given < parts.length; i++) controller.enqueue(parts[given++]!)
       if (given < parts.length) return
       if (script.hang === "no") return controller.close()

@@ -9,7 +9,7 @@ import { median, type Sample } from "../harness/Statistics.ts"
 const patience = 5000
 const metric = `ms for all (${patience}: they never end)`
 
-/** what Node still waits for, and sources that still hang */
+/** what Node still waits for, and sources that honour their signal and still hang: of the others nobody can know */
 const alive = (hanging: number): number =>
   hanging + process.getActiveResourcesInfo().filter((name) => name !== "PipeWrap" && name !== "TTYWrap").length
 

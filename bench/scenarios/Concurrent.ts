@@ -30,10 +30,11 @@ export const measure = async (entry: Contenders.Entry, { runs, script }: Scenari
   const timer = setInterval(() => {
     late.push(Math.max(0, performance.now() - last - 5))
     // in the midst of them: all have begun, none is over
-    if (held === undefined && counted.requests >= 3 * runs) {
+    if (held === undefined && over === 0 && counted.requests >= 3 * runs) {
       const looking = performance.now()
-      held = over === 0 ? heap() - before : NaN
-      pause = performance.now() - looking
+      const now = heap() - before
+      if (over === 0) held = now
+      pause += performance.now() - looking
     }
     last = performance.now()
   }, 5)
@@ -42,5 +43,10 @@ export const measure = async (entry: Contenders.Entry, { runs, script }: Scenari
   clearInterval(timer)
   Counts.check(contender.name, script, runs, counted)
   await measured.close?.()
-  return { "wall ms": wall, "p99 event loop lag ms": quantile(late, 0.99), "KB a run": (held ?? NaN) / runs / 1024 }
+  return {
+    "wall ms": wall,
+    "p99 event loop lag ms": quantile(late, 0.99),
+    // nobody looked while all were under way
+    ...(held === undefined ? {} : { "KB a run": held / runs / 1024 })
+  }
 }
