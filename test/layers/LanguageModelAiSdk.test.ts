@@ -247,6 +247,7 @@ describe("the finish", () => {
     ["max_tokens", "length"],
     ["refusal", "content-filter"],
     ["tool_use", "tool-calls"],
+    ["pause_turn", "other"],
     ["something_new", "other"]
   ])("of Anthropic with %s is %s, and says the provider's own word", ([raw, reason]) =>
     Effect.gen(function*() {

@@ -13,7 +13,8 @@ import * as ModelLanguageModel from "../../src/layers/ModelLanguageModel.ts"
 import { OutputSchema } from "../../src/layers/provider/OutputSchema.ts"
 import type * as Message from "../../src/run/Message.ts"
 import type * as RunError from "../../src/run/RunError.ts"
-import type * as Model from "../../src/services/Model.ts"
+import * as Model from "../../src/services/Model.ts"
+import * as RetryPolicy from "../../src/services/RetryPolicy.ts"
 import * as Scripted from "../support/ScriptedLanguageModel.ts"
 import * as TestAgent from "../support/TestAgent.ts"
 
@@ -40,6 +41,30 @@ const partsOf = Effect.fnUntraced(function*(...parts: ReadonlyArray<Response.Str
 })
 
 describe("a response", () => {
+  it.effect("is whole with its finish: an error behind it does not count, wherever arrays are cut, and one before it does", () =>
+    Effect.gen(function*() {
+      const error: Response.StreamPartEncoded = { type: "error", error: new Error("late") }
+      for (const size of [1, 2, 100]) {
+        const answers = (...parts: ReadonlyArray<Response.StreamPartEncoded>) =>
+          Effect.gen(function*() {
+            const model = yield* LanguageModel.make({
+              generateText: () => Effect.die(new Error("not asked")),
+              streamText: () => Stream.rechunk(Stream.fromIterable(parts), size)
+            })
+            const adapted = yield* Effect.provideService(ModelLanguageModel.make(), LanguageModel.LanguageModel, model)
+            const { agent } = yield* TestAgent.make([], {
+              model: Layer.succeed(Model.Model, adapted),
+              agent: { retry: RetryPolicy.make({ maxRetries: 0 }) }
+            })
+            return yield* Effect.exit(agent.run({ input: "go" }))
+          })
+        const text = Scripted.text("0", "hello")
+        const whole = yield* answers(...text, Scripted.finish("stop"), error)
+        assert.deepInclude(whole._tag === "Success" ? whole.value : {}, { _tag: "Completed", text: "hello" })
+        assert.strictEqual((yield* answers(...text, error, Scripted.finish("stop")))._tag, "Failure")
+      }
+    }))
+
   it.effect("of texts, reasoning and a call becomes the same parts, in order", () =>
     Effect.gen(function*() {
       const parts = yield* partsOf(

@@ -50,6 +50,13 @@ describe("an answer", () => {
         usage(counts)
       )
     ],
+    [
+      "with an error in every event that says nothing",
+      data(
+        { ...delta({ role: "assistant", content: "Hï" }), error: { message: null, code: null } },
+        { ...finish("stop", counts), error: { message: "", code: 0 } }
+      )
+    ],
     ["with a finish reason that is the text null", data(finish("null")) + hello + data(finish("stop", counts))],
     [
       "with indexes that are texts",
@@ -161,7 +168,21 @@ describe("an error", () => {
       hello + data({ base_resp: { status_code: 1008, status_msg: "insufficient balance" }, choices: null }),
       "QuotaExhausted",
       "insufficient balance"
-    ]
+    ],
+    ...([
+      [1002, "rate limit", "RateLimited"],
+      [1004, "cookie is missing, log in again", "Authentication"],
+      [1026, "input new_sensitive", "ContentPolicy"],
+      [1027, "output new_sensitive", "ContentPolicy"],
+      [2013, "invalid params", "InvalidRequest"]
+    ] as const).map(([status_code, status_msg, tag]) =>
+      [
+        `${status_code} of MiniMax`,
+        hello + data({ base_resp: { status_code, status_msg }, choices: null }),
+        tag,
+        status_msg
+      ] as const
+    )
   ])("%s is that error", ([, stream, tag, words]) =>
     Effect.gen(function*() {
       for (const { error, parts } of yield* answers(stream)) {

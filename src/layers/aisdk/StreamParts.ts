@@ -72,7 +72,8 @@ export const finish = (
   told: Readonly<Record<string, unknown>>
 ): Response.StreamPartEncoded => ({
   type: "finish",
-  reason: finishReason.unified === "interrupted" ? "other" : finishReason.unified,
+  // Anthropic: the answer is to be gone on with, which is not done by itself (https://platform.claude.com/docs/en/api/handling-stop-reasons)
+  reason: finishReason.unified === "interrupted" || finishReason.raw === "pause_turn" ? "other" : finishReason.unified,
   usage: usage(used ?? {}),
   metadata: {
     ...(providerMetadata === undefined ? {} : Metadata.plain(providerMetadata)),

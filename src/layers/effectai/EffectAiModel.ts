@@ -82,11 +82,15 @@ const asking = <A, E>(output: Model.Output | undefined, self: Stream.Stream<A, E
 const toParts = (
   parts: Arr.NonEmptyReadonlyArray<AnswerParts.StreamPart>
 ): Effect.Effect<Arr.NonEmptyReadonlyArray<Model.ModelPart>, RunError.ModelError> => {
-  for (const part of parts) {
-    if (part.type === "error") return Effect.fail(ModelErrors.fromPart(part.error))
-  }
-  return Effect.succeed(Arr.map(parts, AnswerParts.fromPart))
+  const wrong = parts.findIndex(({ type }) => type === "error" || type === "finish")
+  const found = parts[wrong]
+  if (found?.type === "error") return Effect.fail(ModelErrors.fromPart(found.error))
+  // an answer is whole with its finish, and what comes behind it does not count, also where it comes with it
+  const all = found === undefined || !parts.some(isError) ? parts : parts.slice(0, wrong + 1) as unknown as typeof parts
+  return Effect.succeed(Arr.map(all, AnswerParts.fromPart))
 }
+
+const isError = ({ type }: AnswerParts.StreamPart): boolean => type === "error"
 
 /** What a pull gave: parts, the end, or a failure. */
 const answered = {

@@ -79,12 +79,26 @@ const exceptionOf = (root: Json.JsonObject | undefined): readonly [string, Json.
 const told = (value: Json.Json | undefined): Json.Json | undefined => {
   const first = Array.isArray(value) ? value[0] : value
   if (typeof first !== "object" || first === null) return first || undefined
-  return Object.keys(first).length > 0 ? first : undefined
+  // gateways give its fields also where there is no error, without anything in them
+  return Object.values(first).some((value) => value !== null && value !== "" && value !== 0) ? first : undefined
+}
+
+/** What numbers of MiniMax mean (https://platform.minimax.io/docs/api-reference/errorcode), as others call it. */
+const miniMax: Readonly<Record<string, string>> = {
+  1002: "rate_limit",
+  1004: "authentication",
+  1008: "insufficient_balance",
+  1026: "content_filter",
+  1027: "content_filter",
+  2013: "invalid_request",
+  2049: "invalid_api_key"
 }
 
 /** What MiniMax says of an answer, where that is no success. */
 const refusal = (base: Json.JsonObject | undefined): Json.JsonObject | undefined =>
-  base?.status_code ? { code: base.status_code, message: base.status_msg ?? null } : undefined
+  base?.status_code
+    ? { code: base.status_code, type: miniMax[label(base.status_code) ?? ""] ?? null, message: base.status_msg ?? null }
+    : undefined
 
 /**
  * What a payload has under `error`, `errors` (Cloudflare; beside a message they are its details) or `base_resp`, in its choice

@@ -47,7 +47,7 @@ export const noPlace = (
 export const taken = (sessionId: string): SessionStore.StoreError =>
   invalidInput(
     "to",
-    `There is a session "${sessionId}" already; nothing was changed. Fork to another id, or remove it.`
+    `There is a session "${sessionId}" already; nothing was changed. Fork to another id.`
   )
 
 const invalidInput = (field: string, message: string): SessionStore.StoreError =>
