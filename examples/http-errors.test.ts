@@ -1,5 +1,6 @@
 import { assert, it } from "@effect/vitest"
 import { Effect, Fiber, Stream } from "effect"
+import { HttpClient, HttpClientRequest } from "effect/http"
 import { RunError } from "fiberloop"
 import { ScriptedModel } from "fiberloop/testing"
 import * as Client from "./http-client.ts"
@@ -35,6 +36,10 @@ it.live("input that cannot be used is 400, a session that is not there 404", () 
     assert.deepStrictEqual(yield* refusal(Client.stream("one", { text: " " })), invalid)
     assert.deepStrictEqual(yield* refusal(Client.answer("one", {} as Client.Ask)), invalid)
     assert.deepStrictEqual(yield* refusal(Client.watch("one", "last")), invalid)
+    const noJson = HttpClientRequest.post("/sessions/one/answer").pipe(
+      HttpClientRequest.bodyText("{bad", "application/json")
+    )
+    assert.deepStrictEqual(yield* refusal(HttpClient.execute(noJson)), invalid)
     assert.deepStrictEqual(yield* refusal(Client.watch("none")), [404, undefined, "SessionNotFound"])
   }).pipe(Effect.provide(serving())))
 

@@ -91,15 +91,21 @@ const follow = Effect.fnUntraced(function*(
 const send = (event: string, data: unknown, id?: number) =>
   Sse.encoder.write({ _tag: "Event", event, data: JSON.stringify(data), id: id === undefined ? id : String(id) })
 
+const ping = ": ping\n\n"
+
 /** Facts carry an id. What fails the stream is said last, as `Broken`: behind `RunFailed`, or alone where the store failed. */
 const sse = (events: Stream.Stream<RunEvent.RunEvent, RunError.RunError>) =>
   HttpServerResponse.stream(
     events.pipe(
       Stream.map((event) => send(event._tag, event, RunEvent.isDurable(event) ? event.seq : undefined)),
       Stream.catch(({ reason }) => Stream.make(send("Broken", { error: reason._tag, message: reason.message }))),
-      Stream.merge(Stream.as(Stream.fromSchedule(Schedule.spaced("15 seconds")), ": ping\n\n"), {
-        haltStrategy: "left"
-      }),
+      // the first one at once: until something is sent a page does not know that it is connected
+      Stream.merge(
+        Stream.concat(Stream.make(ping), Stream.as(Stream.fromSchedule(Schedule.spaced("15 seconds")), ping)),
+        {
+          haltStrategy: "left"
+        }
+      ),
       Stream.encodeText
     ),
     { contentType: "text/event-stream", headers: { "cache-control": "no-cache, no-transform" } }
@@ -112,7 +118,8 @@ export const Routes = HttpRouter.use(Effect.fnUntraced(function*(router) {
     RetryableError: (error: RunError.RunError) => Effect.succeed(toResponse(error)),
     NonRetryableError: (error: RunError.RunError) => Effect.succeed(toResponse(error)),
     SchemaError: (error: Schema.SchemaError) =>
-      Effect.succeed(toResponse(RunError.invalidInput("request", error.message)))
+      Effect.succeed(toResponse(RunError.invalidInput("request", error.message))),
+    HttpServerError: () => Effect.succeed(toResponse(RunError.invalidInput("body", "the body is no JSON")))
   })
 
   const stream = Effect.gen(function*() {
