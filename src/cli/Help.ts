@@ -49,7 +49,7 @@ const run: Sections = {
 const kept: Sections = {
   "OUTPUT": [
     "  Standard output gets what was asked for, standard error what is said about it. Colours are for terminals only;",
-    "  --no-color, NO_COLOR and TERM=dumb leave them out there too. Only import makes a file where there is none.",
+    "  --no-color, NO_COLOR and TERM=dumb leave them out there too. Only import makes a database.",
     "  PGPASSWORD is the password of --db postgres://user@host/database, which is better not typed there."
   ],
   "EXIT CODES": [

@@ -192,7 +192,8 @@ describe("fiberloop approvals", () => {
         "Nothing waits for an approval.\n"
       ])
       const none = yield* workplace()
-      assert.strictEqual((yield* none.on("approvals")).stderr, "Nothing waits for an approval.\n")
+      const said = `Nothing waits for an approval: there is no database ${JSON.stringify(none.db)}.\n`
+      assert.strictEqual((yield* none.on("approvals")).stderr, said)
       assert.isFalse(existsSync(none.db))
     }))
 })

@@ -167,8 +167,12 @@ describe("fiberloop recover", () => {
 
   it.effect("finds nothing where there is no database, and makes none", () =>
     Effect.gen(function*() {
-      const { on } = yield* workplace()
-      assert.deepStrictEqual((yield* on("recover")).stderr, "Nothing was left behind.\n")
+      const { db, on } = yield* workplace()
+      const { code, stderr } = yield* on("recover")
+      assert.deepStrictEqual([code, stderr], [
+        0,
+        `Nothing was left behind: there is no database ${JSON.stringify(db)}.\n`
+      ])
     }))
 })
 

@@ -24,7 +24,11 @@ const standing = {
 /** What a run needs, however it comes about. */
 const running = {
   ...standing,
-  maxTurns: Flags.text("max-turns", "<n>", "Stop after so many model calls; default: 20"),
+  maxTurns: Flags.text(
+    "max-turns",
+    "<n>",
+    "Stop after so many model calls; default: 20, and for a run that goes on what it had"
+  ),
   json: Flags.switched("json", "Print every event as a line of JSON, and nothing else, on standard output"),
   yes: Flags.switched("yes", "Allow every change of a file and every command without asking"),
   noColor: Flags.noColor

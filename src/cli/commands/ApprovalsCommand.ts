@@ -38,7 +38,9 @@ const list = Effect.fnUntraced(function*(
     const waiting = { sessionId, title, approvals, agent: yield* SessionAgent.foreign({ info, store }) }
     yield* Print.print(place.json ? RenderApprovals.json(waiting) : RenderApprovals.lines(waiting, now))
   }
-  if (count === 0) return yield* stderr.write("Nothing waits for an approval.\n")
+  if (count === 0) {
+    return yield* stderr.write(`Nothing waits for an approval${Database.becauseAbsent(place)}.\n`)
+  }
   if (!place.json) {
     yield* stderr.write(`Decide with: ${Invocation.of("approve", [], place.flags)} <session> <question>, or deny\n`)
   }

@@ -34,7 +34,9 @@ export const run = Effect.fnUntraced(function*(
   const { left, others, unread } = yield* Print.untilSignal(Effect.scoped(leftBehind(settings)))
   const found: number = unread === 0 ? codes.completed : codes.failed
   if (left.length === 0) {
-    yield* stderr.write(`Nothing ${others + unread === 0 ? "" : "else "}was left behind.\n`)
+    yield* stderr.write(
+      `Nothing ${others + unread === 0 ? "" : "else "}was left behind${Database.becauseAbsent(settings)}.\n`
+    )
     return yield* endWith(found)
   }
   if (isList) {
