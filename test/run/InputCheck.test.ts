@@ -95,6 +95,23 @@ describe("an input", () => {
     assert.deepStrictEqual(effective({ input: [{ role: "user", content: files }] }).messages, [Message.user(files)])
   })
 
+  it("of a file that is neither at an address nor base64 is refused, and not shown", () => {
+    const of = (data: string): Partial<RunInput.RunInput> => ({
+      input: [Message.user([Message.text("look"), { type: "file", mediaType: "image/png", data }])]
+    })
+    for (const data of ["not base64 %%", "file:///etc/passwd", "./cat.png", "{\"a\":1}"]) {
+      const { field, message } = refused(of(data))
+      assert.strictEqual(field, "input")
+      assert.match(message, /^part 2 of message 1 of the input is a file whose data is neither base64 nor/)
+      assert.notInclude(message, data)
+    }
+    for (
+      const data of ["AAEC+/==", "AAEC-_", "AA\nEC\r\n", "data:image/png;base64,AA==", "https://example.com/a.png"]
+    ) {
+      assert.deepInclude(effective(of(data)).messages[0]?.content[1], { data })
+    }
+  })
+
   it("with parts that leave something undefined is as if it were left out, there and in the history", () => {
     const file = {
       type: "file",

@@ -21,7 +21,7 @@ export const userMessages = (
     (messages) =>
       messages.length === 0 || messages.some((message) => isBlank(message.content))
         ? empty()
-        : Result.flatMap(addresses(field, messages), (_) => kept(field, _))
+        : Result.flatMap(files(field, messages), (_) => kept(field, _))
   )
 }
 
@@ -32,7 +32,7 @@ export const historyMessages = (
   const must = "the history must be user and assistant messages, of text and file parts"
   return Result.flatMap(
     messagesOf("history", must, history, isHistoryMessage),
-    (messages) => Result.flatMap(addresses("history", messages), (_) => kept("history", _))
+    (messages) => Result.flatMap(files("history", messages), (_) => kept("history", _))
   )
 }
 
@@ -83,23 +83,35 @@ const isObject = (given: unknown): given is object => typeof given === "object" 
 /** Untyped code may give anything for messages. */
 const areObjects = (given: ReadonlyArray<object>): boolean => Array.isArray(given) && given.every(isObject)
 
-/** The messages, unless a file of theirs is at an address that is no URL; the address is not repeated. */
-const addresses = <M extends Message.UserMessage | Message.AssistantMessage>(
+/** The messages, unless a file of theirs cannot be one: a provider refuses it with every request from then on. It is not repeated. */
+const files = <M extends Message.UserMessage | Message.AssistantMessage>(
   field: string,
   messages: ReadonlyArray<M>
 ): Checked<ReadonlyArray<M>> => {
   for (const [index, { content }] of messages.entries()) {
-    const bad = content.findIndex((part) => part.type === "file" && Message.isAddress(part) && !URL.canParse(part.data))
-    if (bad !== -1) {
-      return refuse(
-        field,
-        `part ${bad + 1} of message ${index + 1} of the ${field} is a file whose address is not a valid URL; ` +
-          "correct the address, or give the file as base64"
-      )
+    for (const [at, part] of content.entries()) {
+      const wrong = part.type === "file" ? wrongIn(part) : undefined
+      if (wrong !== undefined) {
+        return refuse(field, `part ${at + 1} of message ${index + 1} of the ${field} is a file ${wrong}`)
+      }
     }
   }
   return Result.succeed(messages)
 }
+
+const wrongIn = (file: Message.FilePart): string | undefined => {
+  if (!Message.isAddress(file)) {
+    return base64.test(file.data)
+      ? undefined
+      : "whose data is neither base64 nor an http(s) or data URL; give one of these"
+  }
+  return URL.canParse(file.data)
+    ? undefined
+    : "whose address is not a valid URL; correct the address, or give the file as base64"
+}
+
+/** Of either alphabet, in lines or not. */
+const base64 = /^[\w+/=\s-]*$/
 
 /** Messages of which nobody else has a part: who gave them may go on with what it has. */
 const kept = <M extends Message.UserMessage | Message.AssistantMessage>(
