@@ -32,6 +32,9 @@ export interface Watcher {
 
 type Resume = (pulled: Watcher["pull"]) => void
 
+/** As it is when this is loaded: tests that fake timers keep no reader waiting. */
+const { setImmediate } = globalThis
+
 /** How many events a reader may lag before its buffer is compacted. */
 const capacity = 1024
 /** How many events are read again from the store at a time. */
