@@ -52,4 +52,4 @@ const pythons: Readonly<Record<string, string>> = { "\"": "\"", b: "\\x08", f: "
 
 /** As JSON is written that keeps to ASCII, as Python's does. */
 const inAscii = (text: string): string =>
-  text.replace(/[^\x00-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`)
+  text.replace(/[\u0080-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`)

@@ -23,7 +23,7 @@ const repr = (text: string): string => {
 
 /** As Python's `json.dumps` writes it. */
 const ascii = (text: string): string =>
-  JSON.stringify(text).replace(/[^\x00-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`)
+  JSON.stringify(text).replace(/[\u0080-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`)
 
 describe("what was sent", () => {
   it.for(texts)("is not told as JSON, in JSON in a text, or as Python writes it: %j", (text) => {
