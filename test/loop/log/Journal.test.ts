@@ -61,18 +61,25 @@ const nameOf = (event: RunEvent.RunEvent) => "text" in event ? event.text : even
 const begin = <A, E>(self: Effect.Effect<A, E>) => Effect.forkDetach(self, { startImmediately: true })
 
 describe("the last write", () => {
+  /** Asked for behind a write under way, and a commit that waits for it. */
+  const asked = Effect.gen(function*() {
+    const made = yield* make
+    const { journal, shown } = made
+    journal.record(note("a"))
+    const first = yield* begin(journal.commit)
+    journal.record(note("b"))
+    const second = yield* begin(journal.commit)
+    journal.record(note("end"))
+    const sealing = yield* begin(journal.seal(Effect.sync(() => void shown.push("given back"))))
+    return { ...made, exits: Effect.forEach([first, second, sealing], Fiber.await) }
+  })
+
   it.effect("takes what a commit before it waits for, and gives the session back before any of it is shown", () =>
     Effect.gen(function*() {
-      const { journal, letGo, shown, writes } = yield* make
-      journal.record(note("a"))
-      const first = yield* begin(journal.commit)
-      journal.record(note("b"))
-      const second = yield* begin(journal.commit)
-      journal.record(note("end"))
-      const sealing = yield* begin(journal.seal(Effect.sync(() => void shown.push("given back"))))
+      const { exits, journal, letGo, shown, writes } = yield* asked
       yield* letGo
       yield* letGo
-      for (const write of [first, second, sealing]) yield* Fiber.join(write)
+      assert.deepStrictEqual((yield* exits).map(({ _tag }) => _tag), ["Success", "Success", "Success"])
       assert.deepStrictEqual(shown, ["a", "given back", "b", "end"])
       assert.deepStrictEqual(writes, [[1], [2, 3]])
       yield* journal.commit
@@ -80,18 +87,11 @@ describe("the last write", () => {
 
   it.effect("fails for all who wait for it, where the store does", () =>
     Effect.gen(function*() {
-      const { broken, journal, letGo, shown } = yield* make
-      journal.record(note("a"))
-      const first = yield* begin(journal.commit)
-      journal.record(note("b"))
-      const second = yield* begin(journal.commit)
-      journal.record(note("end"))
-      const sealing = yield* begin(journal.seal(Effect.void))
+      const { broken, exits, letGo, shown } = yield* asked
       yield* letGo
       broken.refuses = true
       yield* letGo
-      const exits = yield* Effect.forEach([first, second, sealing], Fiber.await)
-      assert.deepStrictEqual(exits.map(({ _tag }) => _tag), ["Success", "Failure", "Failure"])
+      assert.deepStrictEqual((yield* exits).map(({ _tag }) => _tag), ["Success", "Failure", "Failure"])
       assert.deepStrictEqual(shown, ["a"])
     }))
 })
