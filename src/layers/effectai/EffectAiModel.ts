@@ -82,15 +82,17 @@ const asking = <A, E>(output: Model.Output | undefined, self: Stream.Stream<A, E
 const toParts = (
   parts: Arr.NonEmptyReadonlyArray<AnswerParts.StreamPart>
 ): Effect.Effect<Arr.NonEmptyReadonlyArray<Model.ModelPart>, RunError.ModelError> => {
-  const wrong = parts.findIndex(({ type }) => type === "error" || type === "finish")
-  const found = parts[wrong]
-  if (found?.type === "error") return Effect.fail(ModelErrors.fromPart(found.error))
-  // an answer is whole with its finish, and what comes behind it does not count, also where it comes with it
-  const all = found === undefined || !parts.some(isError) ? parts : parts.slice(0, wrong + 1) as unknown as typeof parts
-  return Effect.succeed(Arr.map(all, AnswerParts.fromPart))
+  for (let at = 0; at < parts.length; at++) {
+    const part = parts[at]!
+    if (part.type === "error") return Effect.fail(ModelErrors.fromPart(part.error))
+    // an answer is whole with its finish: what fails behind it does not count, also where it comes with it
+    if (part.type === "finish") return Effect.succeed(Arr.map(upTo(parts, at), AnswerParts.fromPart))
+  }
+  return Effect.succeed(Arr.map(parts, AnswerParts.fromPart))
 }
 
-const isError = ({ type }: AnswerParts.StreamPart): boolean => type === "error"
+const upTo = <A>(all: Arr.NonEmptyReadonlyArray<A>, at: number): Arr.NonEmptyReadonlyArray<A> =>
+  at === all.length - 1 ? all : all.slice(0, at + 1) as unknown as Arr.NonEmptyReadonlyArray<A>
 
 /** What a pull gave: parts, the end, or a failure. */
 const answered = {

@@ -28,28 +28,61 @@ export const texts = (value: Json.Json | undefined, least: number): ReadonlyArra
 /** What settings hold that is long enough to be a secret and not a setting. */
 export const ofSettings = (settings: Json.JsonObject): ReadonlyArray<string> => texts(settings, 16)
 
-/** A text without any of these, also where it quotes them: as JSON, in JSON that is a text itself, or as Python writes a text. */
-export const without = (said: string, secrets: ReadonlyArray<string>): string =>
-  [...new Set(secrets.flatMap(quoted))]
-    .toSorted((a, b) => b.length - a.length)
-    .reduce((text, secret) => text.replaceAll(secret, "<redacted>"), said)
-
-/** A text, and how it stands in others. */
-const quoted = (text: string): ReadonlyArray<string> => {
-  const json = inJson(text)
-  // Python puts what has a single quote in double ones, and escapes it where that has double ones too
-  const python = inPython(text)
-  const all = [text, json, inJson(json), python, python.replaceAll("'", "\\'")]
-  return [...all, ...all.map(inAscii)]
+/** A text without any of these, however it quotes them: as JSON or as Python writes a text, and in texts that are quoted too. */
+export const without = (said: string, secrets: ReadonlyArray<string>): string => {
+  // what is quoted is never shorter
+  const possible = secrets.filter(({ length }) => length > 0 && length <= said.length)
+  if (possible.length === 0) return said
+  const { at, text } = located(said)
+  const places = [...new Set(possible.map(unescaped))].flatMap((secret) => placesOf(secret, text))
+  let told = ""
+  let end = 0
+  for (const [from, to] of places.toSorted((a, b) => a[0] - b[0])) {
+    if (from >= end) told += `${said.slice(at[end], at[from])}<redacted>`
+    end = Math.max(end, to)
+  }
+  return told + said.slice(at[end])
 }
 
-const inJson = (text: string): string => JSON.stringify(text).slice(1, -1)
+const escape = /\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(["'\\/bfnrt]))/g
+const letters: Readonly<Record<string, string>> = { b: "\b", f: "\f", n: "\n", r: "\r", t: "\t" }
 
-/** In single quotes, none of which are in it. */
-const inPython = (text: string): string => inJson(text).replace(/\\(.)/g, (escaped, of) => pythons[of] ?? escaped)
+const meaning = (_: string, unicode?: string, hex?: string, char = ""): string =>
+  char === "" ? String.fromCharCode(Number.parseInt(unicode ?? hex ?? "", 16)) : letters[char] ?? char
 
-const pythons: Readonly<Record<string, string>> = { "\"": "\"", b: "\\x08", f: "\\x0c" }
+/** How often a text is quoted that is looked for. */
+const mostQuoted = 4
 
-/** As JSON is written that keeps to ASCII, as Python's does. */
-const inAscii = (text: string): string =>
-  text.replace(/[\u0080-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`)
+/** A text without escapes, however often it was quoted: the same for all that quote it, and for what it is itself. */
+const unescaped = (text: string): string => {
+  let plain = text
+  for (let i = 0; i < mostQuoted && plain.includes("\\"); i++) plain = plain.replace(escape, meaning)
+  return plain
+}
+
+/** The same, with the place in the text that each character of it comes from, and the end of the text. */
+const located = (said: string): { readonly text: string; readonly at: ReadonlyArray<number> } => {
+  let text = said
+  let at = Array.from({ length: said.length + 1 }, (_, i) => i)
+  for (let i = 0; i < mostQuoted && text.includes("\\"); i++) {
+    const next: Array<number> = []
+    let last = 0
+    for (const { 0: { length }, index } of text.matchAll(escape)) {
+      for (; last <= index; last++) next.push(at[last]!)
+      last = index + length
+    }
+    for (; last <= text.length; last++) next.push(at[last]!)
+    text = text.replace(escape, meaning)
+    at = next
+  }
+  return { text, at }
+}
+
+/** From where to where a text stands in another one. */
+const placesOf = (text: string, where: string): Array<readonly [from: number, to: number]> => {
+  const places: Array<readonly [number, number]> = []
+  for (let at = where.indexOf(text); at >= 0; at = where.indexOf(text, at + text.length)) {
+    places.push([at, at + text.length])
+  }
+  return places
+}

@@ -10,16 +10,27 @@ const texts = [
   `my "PIN" is 4711`,
   "C:\\back\\files\\new 4711",
   "tab\tand form\ffeed and back\bspace 4711",
-  "Grüße, 4711 会话 👋"
+  "Grüße, 4711 会话 👋",
+  "\u001b[31mred\u001b[0m and a\u00a0space 4711",
+  "if (a < b && b > c) return `/a/b` // 4711"
 ]
 
 /** A text as Python's `repr` writes it. */
 const repr = (text: string): string => {
   const quote = text.includes("'") && !text.includes("\"") ? "\"" : "'"
-  const escapes: Record<string, string> = { "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\f": "\\x0c", "\b": "\\x08" }
-  const inner = [...text].map((char) => char === quote ? `\\${char}` : escapes[char] ?? char).join("")
+  const escapes: Record<string, string> = { "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r" }
+  const hex = (char: string) => `\\x${char.charCodeAt(0).toString(16).padStart(2, "0")}`
+  const isPrinted = (char: string) => char >= " " && (char < "\u007f" || char > "\u00a0")
+  const inner = [...text].map((char) =>
+    char === quote ? `\\${char}` : escapes[char] ?? (isPrinted(char) ? char : hex(char))
+  ).join("")
   return quote + inner + quote
 }
+
+/** As Go writes JSON, and PHP. */
+const go = (text: string): string =>
+  JSON.stringify(text).replace(/[<>&]/g, (char) => `\\u00${char.charCodeAt(0).toString(16).toUpperCase()}`)
+const php = (text: string): string => ascii(text).replaceAll("/", "\\/")
 
 /** As Python's `json.dumps` writes it. */
 const ascii = (text: string): string =>
@@ -28,12 +39,27 @@ const ascii = (text: string): string =>
 describe("what was sent", () => {
   it.for(texts)("is not told as JSON, in JSON in a text, or as Python writes it: %j", (text) => {
     const json = JSON.stringify(text)
-    for (const quote of [text, json, JSON.stringify(json), repr(text), ascii(text)]) {
+    for (const quote of [text, json, JSON.stringify(json), repr(text), repr(json), ascii(text), go(text), php(text)]) {
       const said = `not allowed: {'content': ${quote}}, try again`
       assert.notInclude(Echo.without(said, [text]), "4711", said)
       assert.include(Echo.without(said, [text]), "<redacted>")
       assert.include(Echo.without(said, [text]), "try again")
     }
+  })
+
+  it("is left out alone, as often as it is there, also where one is in another", () => {
+    const said = `a "line\\nof mine" b line\nof mine c \\"mine and more\\" d`
+    assert.strictEqual(
+      Echo.without(said, ["line\nof mine", "of mine", "mine and more"]),
+      "a \"<redacted>\" b <redacted> c \\\"<redacted>\\\" d"
+    )
+    assert.strictEqual(Echo.without("C:\\new and C:\\\\new", ["C:\\new"]), "<redacted> and <redacted>")
+    assert.strictEqual(Echo.without("nothing \\n of it", ["not there"]), "nothing \\n of it")
+  })
+
+  it("that is longer than what is said is not looked for", () => {
+    const secrets = Array.from({ length: 2_000 }, () => "a line\n".repeat(1_000_000))
+    assert.strictEqual(Echo.without("no", secrets), "no")
   })
 
   it("is not told where it ends the sentence with a period of its own", () => {
