@@ -37,7 +37,7 @@ export const FilePart = Schema.Struct({
 export type FilePart = typeof FilePart.Type
 
 /** Whether a file says where it is, and not what it holds; a log may hold addresses that are no URL. */
-export const isAddress = (file: FilePart): boolean => /^(https?|data):/.test(file.data)
+export const isAddress = (file: FilePart): boolean => /^(https?|data):/i.test(file.data)
 
 /** A call the model asked for. `params` is what it sent: a JSON value, or the raw text where that was not JSON. */
 export const ToolCallPart = Schema.Struct({

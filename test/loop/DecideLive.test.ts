@@ -5,6 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Latch from "effect/Latch"
 import * as TestClock from "effect/testing/TestClock"
+import * as RunError from "../../src/run/RunError.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as Approvals from "../support/Approvals.ts"
 import * as RunLog from "../support/RunLog.ts"
@@ -16,6 +17,7 @@ import * as Watch from "../support/Watch.ts"
 const { look, work } = TestAgent
 const parallel = { toolkit: Approvals.kit, toolPolicy: { maxParallel: 4 } }
 const ok = ScriptedModel.text("ok")
+const tooLarge = new RunError.NonRetryableError({ _tag: "EventTooLarge", message: "big", bytes: 2, limit: 1 } as const)
 
 /** A run whose approver has been asked about its first call and says nothing. */
 const asked = Effect.fnUntraced(function*(
@@ -105,6 +107,18 @@ describe("while the approver here is asked", () => {
       const made = yield* asked()
       assert.deepStrictEqual(yield* made.waiting, ["1.0"])
       yield* made.run.abort
+    }))
+
+  it.effect("an answer that is more than the store holds is an error, and the question takes another one", () =>
+    Effect.gen(function*() {
+      const made = yield* asked()
+      let refused = 0
+      made.store.onAppend = ({ store }) => refused++ === 0 ? Effect.fail(tooLarge) : store
+      assert.strictEqual((yield* Effect.flip(made.decide("1.0"))).reason._tag, "EventTooLarge")
+      assert.deepStrictEqual(made.ran, [])
+      yield* made.decide("1.0")
+      assert.strictEqual((yield* made.run.result)._tag, "Completed")
+      assert.deepStrictEqual(made.ran, [1])
     }))
 
   it.effect("an answer that the store does not take is an error, and runs nothing", () =>

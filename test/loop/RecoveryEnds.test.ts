@@ -24,7 +24,12 @@ it.effect("a run that died is still one to go on with, where somebody had to do 
     assert.strictEqual((yield* Effect.flip(agent.compact("s"))).reason._tag, "CompactionFailed")
     assert.deepInclude((yield* store.log("s")).at(-1), { _tag: "RunAborted", reason: "crashed" })
     assert.strictEqual(yield* end, undefined)
-    const result = yield* agent.run({ sessionId: "s", runId: "dead", input: "go" })
+    const request = { sessionId: "s", runId: "dead", input: "go" }
+    // nobody is told that end for the run's, also not while another has the session
+    const held = store.service.open("s", { runId: "dead", create: false })
+    const busy = yield* Effect.scoped(Effect.andThen(held, Effect.flip(agent.run(request))))
+    assert.strictEqual(busy.reason._tag, "SessionBusy")
+    const result = yield* agent.run(request)
     assert.deepInclude(result, { _tag: "Completed", text: "done" })
     assert.strictEqual(yield* end, "RunCompleted")
     assert.deepStrictEqual(RunLog.violations(yield* store.log("s")), [])

@@ -49,7 +49,7 @@ const fork = Effect.fnUntraced(function*(
       isForeign
         ? `Go on with it in its program: ${InProgram.say(id)}`
         : `Go on with: ${Invocation.of("run", ["--session", id], flags)} "<task>"`,
-      ...(made.end === undefined || made.end === "RunCompleted"
+      ...(made.end === "RunCompleted"
         ? []
         : [`or its run:  ${isForeign ? InProgram.resume(id) : resume(made.end, id, flags)}`])
     ].map((line) => `${line}\n`).join("")
@@ -57,7 +57,7 @@ const fork = Effect.fnUntraced(function*(
 })
 
 /** The command that goes on with the copied run; at a limit it takes a higher one. */
-const resume = (end: RunEvent.End["_tag"], id: string, flags: ReadonlyArray<string>): string =>
+const resume = (end: RunEvent.End["_tag"] | undefined, id: string, flags: ReadonlyArray<string>): string =>
   `${Invocation.of("resume", [id], flags)}${end === "RunLimited" ? " --max-turns <n>" : ""}`
 
 export const run = (options: Options): Effect.Effect<void, Ended | Refusal, Output | Signals> =>

@@ -145,9 +145,14 @@ class Writing extends Fold.Folding implements Journal {
   }
 
   seal(release: Effect.Effect<void>): Effect.Effect<void, SessionStore.StoreError> {
-    const last = this.#last = Deferred.makeUnsafe<void, SessionStore.StoreError>()
+    const last = this.#last ??= Deferred.makeUnsafe<void, SessionStore.StoreError>()
+    const write = Effect.suspend(() => this.#write(release))
     return Effect.uninterruptibleMask(() =>
-      Effect.onExitPrimitive(this.#write(release), (exit) => void Deferred.doneUnsafe(last, exit))
+      Effect.onExitPrimitive(write, (exit) => {
+        // what is too large is left out, and the rest is asked for again
+        const isAgain = exit._tag === "Failure" && limitOf(exit.cause) !== undefined
+        if (!isAgain) Deferred.doneUnsafe(last, exit)
+      })
     )
   }
 

@@ -110,6 +110,8 @@ export const past = Effect.fnUntraced(function*(
   if (begin._tag === "Resume") return undefined
   const found = yield* Fold.find(store, sessionId, runId, Fold.nothing)
   if (found?.state.end === undefined) return undefined
+  // the last run of a session may be gone on with
+  if (hasDied(found.state) && (yield* store.lastOf(sessionId, "RunStarted")) === found.state.startSeq) return undefined
   return isSame(found, begin) ? found : yield* RunError.runConflict(runId)
 })
 

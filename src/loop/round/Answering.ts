@@ -115,7 +115,10 @@ export const record = (
     if (OpenCall.isExpired(call, journal.now())) return refuse(store, decision, call)
     if (!desk.isOpen) return Effect.succeed(false)
     journal.record(Approval.resolved(call, decision))
-    return Effect.map(Effect.tapError(journal.commit, onFailure), () => {
+    // an answer that is too large is left out, and the question is open as before
+    const failed = (error: SessionStore.StoreError) =>
+      error.reason._tag === "EventTooLarge" ? Effect.void : onFailure(error)
+    return Effect.map(Effect.tapError(journal.commit, failed), () => {
       desk.tell(call.callId)
       return true
     })

@@ -26,6 +26,8 @@ export class Places {
   readonly #waiting: Array<CallStep.Runnable> = []
   /** calls that are neither over nor wait for all others */
   #busy: number
+  /** calls that wait for all others */
+  #waiters = 0
   #idle: Deferred.Deferred<void> | undefined
 
   /** For so many calls, each of which is let in once. */
@@ -103,15 +105,23 @@ export class Places {
     this.#busy--
     if (this.#busy > 0 || this.#idle === undefined) return
     const idle = this.#idle
-    // those who wait again from here on wait for those who are woken now
     this.#idle = undefined
+    // busy again from here on: whoever of them waits once more waits for the others too
+    this.#busy = this.#waiters
+    this.#waiters = 0
     Deferred.doneUnsafe(idle, Effect.void)
   }
 
-  /** Comes when all other calls are over, or wait for that too. Whoever waited is busy again, whatever it waited for. */
+  /** Comes when all other calls are over, or wait for that too. Who leaves before that is busy again by itself. */
   readonly #othersOver: Effect.Effect<void> = Effect.uninterruptibleMask((restore) => {
     const idle = this.#idle ??= Deferred.makeUnsafe<void>()
+    this.#waiters++
     this.#retire()
-    return Effect.ensuring(restore(Deferred.await(idle)), Effect.sync(() => this.#busy++))
+    const leave = Effect.sync(() => {
+      if (Deferred.isDoneUnsafe(idle)) return
+      this.#waiters--
+      this.#busy++
+    })
+    return Effect.ensuring(restore(Deferred.await(idle)), leave)
   })
 }

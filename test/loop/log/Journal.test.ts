@@ -10,6 +10,7 @@ import type * as RunEvent from "../../../src/run/RunEvent.ts"
 import * as RunState from "../../../src/run/RunState.ts"
 import * as Transcript from "../../../src/run/Transcript.ts"
 import type * as SessionStore from "../../../src/services/SessionStore.ts"
+import * as Hang from "../../support/Hang.ts"
 import * as TestStore from "../../support/TestStore.ts"
 import * as Yielding from "../../support/Yielding.ts"
 
@@ -83,6 +84,15 @@ describe("the last write", () => {
       assert.deepStrictEqual(shown, ["a", "given back", "b", "end"])
       assert.deepStrictEqual(writes, [[1], [2, 3]])
       yield* journal.commit
+    }))
+
+  it.effect("keeps nobody waiting whose store throws", () =>
+    Effect.gen(function*() {
+      const { broken, journal } = yield* make
+      journal.record(note("end"))
+      broken.throws = true
+      assert.strictEqual((yield* Effect.exit(journal.seal(Effect.void)))._tag, "Failure")
+      assert.isTrue(yield* Hang.ends(journal.commit))
     }))
 
   it.effect("fails for all who wait for it, where the store does", () =>
