@@ -11,8 +11,10 @@ export interface Script {
   readonly calls: number
   /** pieces of text of each answer, the last one too */
   readonly deltas: number
-  /** how many of them come at once: the source waits for a microtask before each so many, in which whoever reads is let in */
+  /** how many of them come at once */
   readonly chunk: number
+  /** what the source waits for before each so many: others run, or timers, sockets and whoever waits for the event loop too */
+  readonly between: "microtask" | "turn"
   /** milliseconds that each model call takes before its first piece */
   readonly latency: number
   /** milliseconds that the tool takes; 0 is at once, without a timer */

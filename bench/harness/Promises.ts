@@ -1,8 +1,11 @@
 /** What the sources and tools of contenders that are made of promises share. */
 import type { Script, Tally } from "./Contender.ts"
 
+const now: Promise<void> = Promise.resolve()
+
 /** What a source waits for before it has the next pieces, so that whoever reads is let in. */
-export const arrived: Promise<void> = Promise.resolve()
+export const arrived = ({ between }: Script): Promise<void> =>
+  between === "microtask" ? now : new Promise((resolve) => setImmediate(resolve))
 
 export const wait = (millis: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, millis))
 

@@ -7,6 +7,7 @@ const script: Script = {
   deltas: 3,
   // an answer so short comes in one piece
   chunk: 64,
+  between: "microtask",
   latency: 0,
   toolMillis: 0,
   parallel: 1,
@@ -27,10 +28,10 @@ export interface Scenario {
   readonly runs: number
 }
 
-const deltas = (name: string, chunk: number): Scenario => ({
+const deltas = (name: string, chunk: number, between: Script["between"] = "microtask"): Scenario => ({
   name: `deltas, ${name}`,
   kind: "Timed",
-  script: { ...script, deltas: 10_000, chunk },
+  script: { ...script, deltas: 10_000, chunk, between },
   units: 10_000,
   unit: "delta",
   runs: 1
@@ -69,6 +70,7 @@ const abort = (hang: "honours" | "ignores"): Scenario => ({
 export const all: ReadonlyArray<Scenario> = [
   deltas("one by one", 1),
   deltas("64 at once", 64),
+  deltas("a turn of the event loop each", 1, "turn"),
   steps(10),
   steps(100),
   steps(1000),

@@ -16,7 +16,7 @@ export const contenders: ReadonlyArray<Contender> = [{
       if (script.latency > 0) await wait(script.latency)
       let ready = 0
       for (const part of parts) {
-        if (ready++ % script.chunk === 0) await arrived
+        if (ready++ % script.chunk === 0) await arrived(script)
         yield part
       }
       if (script.hang !== "no") await hang(script, tally, signal)

@@ -30,8 +30,13 @@ export const hanging = (script: Script, tally: Tally): Stream.Stream<never> =>
       : Effect.promise(() => new Promise<never>(() => {}))
   )
 
-/** As `arrived` of the sources that are made of promises: behind it others have had their turn. */
-const arrived = Effect.callback<void>((resume) => queueMicrotask(() => resume(Effect.void)))
+/** As `arrived` of the sources that are made of promises. */
+const arrived = ({ between }: Script): Effect.Effect<void> => {
+  const wait = between === "microtask" ? queueMicrotask : setImmediate
+  return Effect.callback((resume) => {
+    wait(() => resume(Effect.void))
+  })
+}
 
 /** The parts of an answer, one array of them for all requests; behind `latency`, and without an end where it hangs. */
 export const parts = <P>(
@@ -40,7 +45,8 @@ export const parts = <P>(
   answer: ReadonlyArray<P>
 ): Stream.Stream<P> => {
   const pieces = Stream.rechunk(Stream.fromIterable(answer), script.chunk)
-  const ready = Stream.mapArrayEffect(pieces, (parts) => Effect.as(arrived, parts))
+  const waited = arrived(script)
+  const ready = Stream.mapArrayEffect(pieces, (parts) => Effect.as(waited, parts))
   const whole = script.hang === "no" ? ready : Stream.concat(ready, hanging(script, tally))
   return script.latency > 0 ? Stream.unwrap(Effect.as(Effect.sleep(script.latency), whole)) : whole
 }

@@ -43,7 +43,7 @@ class Scripted extends BaseChatModel {
     tally.remembered += rounds * script.calls
     if (script.latency > 0) await wait(script.latency)
     for (let i = 0; i < script.deltas; i++) {
-      if (i % script.chunk === 0) await arrived
+      if (i % script.chunk === 0) await arrived(script)
       const chunk = new ChatGenerationChunk({ text: delta, message: new AIMessageChunk(delta) })
       yield chunk
       await manager?.handleLLMNewToken(delta, undefined, undefined, undefined, undefined, { chunk })

@@ -19,7 +19,7 @@ const model = (script: Script, tally: Tally): Model => ({
     if (script.latency > 0) await wait(script.latency)
     yield { type: "response_started" }
     for (let i = 0; i < script.deltas; i++) {
-      if (i % script.chunk === 0) await arrived
+      if (i % script.chunk === 0) await arrived(script)
       yield { type: "output_text_delta", delta }
     }
     if (script.hang !== "no") await hang(script, tally, signal)

@@ -49,7 +49,7 @@ export const streamFn = (script: Script, tally: Tally): StreamFn => (model, cont
     output.content.push(text)
     stream.push({ type: "text_start", contentIndex: 0, partial: output })
     for (let i = 0; i < script.deltas; i++) {
-      if (i % script.chunk === 0) await arrived
+      if (i % script.chunk === 0) await arrived(script)
       text.text += delta
       stream.push({ type: "text_delta", contentIndex: 0, delta, partial: output })
     }

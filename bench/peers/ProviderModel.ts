@@ -14,7 +14,7 @@ const streamOf = (script: Script, tally: Tally, parts: ReadonlyArray<Part>, sign
   return new ReadableStream<Part>({
     start: () => script.latency > 0 ? wait(script.latency) : undefined,
     pull: async (controller) => {
-      await arrived
+      await arrived(script)
       for (let i = 0; i < script.chunk && given < parts.length; i++) controller.enqueue(parts[given++]!)
       if (given < parts.length) return
       if (script.hang === "no") return controller.close()
