@@ -291,7 +291,7 @@ describe("an import of a log that ends inside a run", () => {
     const [claim, log, end] of [
       ["before its tools", inTurn, undefined],
       ["in a tool", inRound, undefined],
-      ["in a tool, and was found dead,", dead, "RunAborted"],
+      ["in a tool, and was found dead,", dead, undefined],
       ["behind a person's yes to a call", allowed, "RunSuspended"]
     ] as const
   ) {
