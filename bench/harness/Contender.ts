@@ -13,7 +13,7 @@ export interface Script {
   readonly deltas: number
   /** how many of them come at once */
   readonly chunk: number
-  /** what the source waits for before each so many: others run, or timers, sockets and whoever waits for the event loop too */
+  /** what the source waits for before each so many: a microtask, in which whoever reads is let in, or a turn of the event loop */
   readonly between: "microtask" | "turn"
   /** milliseconds that each model call takes before its first piece */
   readonly latency: number

@@ -8,7 +8,7 @@ const usage = {
   outputTokens: { total: 1, text: 1, reasoning: undefined }
 }
 
-/** Gives `chunk` parts for each pull, which comes a microtask behind the one before. */
+/** Gives `chunk` parts for each pull, behind what the script waits for between them. */
 const streamOf = (script: Script, tally: Tally, parts: ReadonlyArray<Part>, signal: AbortSignal | undefined) => {
   let given = 0
   return new ReadableStream<Part>({

@@ -32,9 +32,8 @@ export const measure = async (entry: Contenders.Entry, { runs, script }: Scenari
     // in the midst of them: all have begun, none is over
     if (held === undefined && over === 0 && counted.requests >= 3 * runs) {
       const looking = performance.now()
-      const now = heap() - before
-      if (over === 0) held = now
-      pause += performance.now() - looking
+      held = heap() - before
+      pause = performance.now() - looking
     }
     last = performance.now()
   }, 5)

@@ -5,7 +5,6 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Latch from "effect/Latch"
 import * as TestClock from "effect/testing/TestClock"
-import * as RunError from "../../src/run/RunError.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as Approvals from "../support/Approvals.ts"
 import * as RunLog from "../support/RunLog.ts"
@@ -17,7 +16,6 @@ import * as Watch from "../support/Watch.ts"
 const { look, work } = TestAgent
 const parallel = { toolkit: Approvals.kit, toolPolicy: { maxParallel: 4 } }
 const ok = ScriptedModel.text("ok")
-const tooLarge = new RunError.NonRetryableError({ _tag: "EventTooLarge", message: "big", bytes: 2, limit: 1 } as const)
 
 /** A run whose approver has been asked about its first call and says nothing. */
 const asked = Effect.fnUntraced(function*(
@@ -113,7 +111,7 @@ describe("while the approver here is asked", () => {
     Effect.gen(function*() {
       const made = yield* asked()
       let refused = 0
-      made.store.onAppend = ({ store }) => refused++ === 0 ? Effect.fail(tooLarge) : store
+      made.store.onAppend = ({ store }) => refused++ === 0 ? Effect.fail(TestStore.tooLarge) : store
       assert.strictEqual((yield* Effect.flip(made.decide("1.0"))).reason._tag, "EventTooLarge")
       assert.deepStrictEqual(made.ran, [])
       yield* made.decide("1.0")

@@ -102,6 +102,13 @@ export const unavailable: SessionStore.StoreError = new RunError.RetryableError(
   message: "the test's store is down"
 })
 
+export const tooLarge: SessionStore.StoreError = new RunError.NonRetryableError({
+  _tag: "EventTooLarge",
+  message: "more than the test's store holds",
+  bytes: 2,
+  limit: 1
+})
+
 /** Appends for which `isBroken` holds fail, and nothing of them is stored. */
 export const failing = (isBroken: (n: number) => boolean): OnAppend => ({ n, store }) =>
   isBroken(n) ? Effect.fail(unavailable) : store

@@ -54,7 +54,7 @@ export interface Journal {
   readonly commit: Effect.Effect<void, SessionStore.StoreError>
   /**
    * The last commit, from when this is called: `release` runs between storing and showing. Commits that come meanwhile end with
-   * it, later ones write nothing.
+   * it, later ones write nothing. Where something is too large for the store it is called once more, for the rest.
    */
   readonly seal: (release: Effect.Effect<void>) => Effect.Effect<void, SessionStore.StoreError>
   /** milliseconds since the epoch (`DriveTime`) */
@@ -145,12 +145,13 @@ class Writing extends Fold.Folding implements Journal {
   }
 
   seal(release: Effect.Effect<void>): Effect.Effect<void, SessionStore.StoreError> {
+    const isFirst = this.#last === undefined
     const last = this.#last ??= Deferred.makeUnsafe<void, SessionStore.StoreError>()
     const write = Effect.suspend(() => this.#write(release))
     return Effect.uninterruptibleMask(() =>
       Effect.onExitPrimitive(write, (exit) => {
-        // what is too large is left out, and the rest is asked for again
-        const isAgain = exit._tag === "Failure" && limitOf(exit.cause) !== undefined
+        // what is too large is left out, and the rest is asked for again, once: whoever waits, waits for that
+        const isAgain = isFirst && exit._tag === "Failure" && limitOf(exit.cause) !== undefined
         if (!isAgain) Deferred.doneUnsafe(last, exit)
       })
     )

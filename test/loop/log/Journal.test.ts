@@ -21,7 +21,7 @@ const make = Effect.gen(function*() {
   const gates: Array<Deferred.Deferred<void>> = []
   const writes: Array<ReadonlyArray<number>> = []
   const shown: Array<string> = []
-  const broken = { throws: false, refuses: false }
+  const broken = { throws: false, refuses: false, holdsNothing: false }
   let head = 0
   const session: SessionStore.Session = {
     sessionId: "s",
@@ -34,6 +34,7 @@ const make = Effect.gen(function*() {
         writes.push(events.map(({ seq }) => seq))
         const answer = Effect.suspend(() => {
           if (broken.refuses) return Effect.fail(TestStore.unavailable)
+          if (broken.holdsNothing) return Effect.fail(TestStore.tooLarge)
           head = events[events.length - 1]!.seq
           return Effect.void
         })
@@ -93,6 +94,22 @@ describe("the last write", () => {
       broken.throws = true
       assert.strictEqual((yield* Effect.exit(journal.seal(Effect.void)))._tag, "Failure")
       assert.isTrue(yield* Hang.ends(journal.commit))
+    }))
+
+  it.effect("keeps nobody waiting where what is left is too large too", () =>
+    Effect.gen(function*() {
+      const { broken, journal, letGo } = yield* make
+      journal.record(note("end"))
+      const first = yield* begin(journal.seal(Effect.void))
+      broken.holdsNothing = true
+      yield* letGo
+      assert.strictEqual((yield* Fiber.await(first))._tag, "Failure")
+      const waiting = yield* begin(journal.commit)
+      journal.record(note("the end of that"))
+      const second = yield* begin(journal.seal(Effect.void))
+      yield* letGo
+      assert.strictEqual((yield* Fiber.await(second))._tag, "Failure")
+      assert.isTrue(yield* Hang.ends(Fiber.await(waiting)))
     }))
 
   it.effect("fails for all who wait for it, where the store does", () =>
