@@ -72,7 +72,8 @@ export const finish = (
   told: Readonly<Record<string, unknown>>
 ): Response.StreamPartEncoded => ({
   type: "finish",
-  // Anthropic: the answer is to be gone on with, which is not done by itself (https://platform.claude.com/docs/en/api/handling-stop-reasons)
+  // Anthropic's answer is not at its end, and goes on when it is sent back, which is not done by itself
+  // (https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons)
   reason: finishReason.unified === "interrupted" || finishReason.raw === "pause_turn" ? "other" : finishReason.unified,
   usage: usage(used ?? {}),
   metadata: {
