@@ -173,6 +173,29 @@ describe("the same run id", () => {
       assert.deepStrictEqual(RunLog.violations(yield* store.log("s")), [])
     }))
 
+  it.effect("with equal input attaches to a drive that resumed it, whatever data it was resumed with", () =>
+    Effect.gen(function*() {
+      const gate = yield* ScriptedModel.makeGate
+      const refused = ScriptedModel.finish("error")
+      const { agent, store } = yield* TestAgent.make([refused, refused, [
+        ScriptedModel.gate(gate),
+        ScriptedModel.text("b")
+      ]])
+      const input = { sessionId: "s", runId: "r", input: "go", data: "first" }
+      yield* Effect.flip(agent.run(input))
+      yield* Effect.flip(Stream.runDrain(agent.resume({ sessionId: "s", data: "second" })))
+      const resuming = yield* Effect.forkChild(Stream.runDrain(agent.resume({ sessionId: "s", data: "third" })))
+      yield* gate.started
+      for (const data of ["second", "third", undefined]) {
+        assert.strictEqual((yield* Effect.flip(agent.start({ ...input, data }))).reason._tag, "RunConflict")
+      }
+      const attached = yield* agent.start(input)
+      yield* gate.release
+      yield* Fiber.join(resuming)
+      assert.strictEqual((yield* attached.result).text, "b")
+      assert.deepStrictEqual(RunLog.violations(yield* store.log("s")), [])
+    }))
+
   it.effect("attached to before its first event is stored is given once that is", () =>
     Effect.gen(function*() {
       const held = TestStore.holding((n) => n === 1)

@@ -71,7 +71,7 @@ export class Live implements Runs.LiveRun {
 
   constructor(
     { store }: Env.Services,
-    { begin, brief, folded, isWatched, runId, sessionId }: DriveRequest.DriveRequest,
+    { begin, brief, isWatched, runId, sessionId }: DriveRequest.DriveRequest,
     track: Set<Runs.LiveRun>
   ) {
     this.runId = runId
@@ -81,7 +81,7 @@ export class Live implements Runs.LiveRun {
     this.track = track
     this.decodeOutput = brief.decodeOutput
     this.#store = store
-    this.#input = begin._tag === "Start" ? begin.input : folded.state.input
+    this.#input = begin.input
   }
 
   get canonicalInput() {

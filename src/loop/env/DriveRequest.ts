@@ -14,10 +14,11 @@ import type * as Fold from "../log/Fold.ts"
 import type * as Rules from "./Rules.ts"
 import type * as Settings from "./Settings.ts"
 
-/** How a drive is to begin. */
-export type Begin =
-  | { readonly _tag: "Start"; readonly input: RunInput.Effective; readonly create: boolean }
+/** How a drive is to begin; `input` is what its run was started with. */
+export type Begin = { readonly input: RunInput.Effective } & (
+  | { readonly _tag: "Start"; readonly create: boolean }
   | { readonly _tag: "Resume"; readonly limits: RunPolicy.Limits | undefined; readonly data: Json | undefined }
+)
 
 /** What a turn is offered besides the conversation. */
 export interface Offer {

@@ -133,6 +133,16 @@ export const find = Effect.fnUntraced(function*(
   return { input, from, ...(yield* endOf(store, sessionId, started)) }
 })
 
+/** What the last run was started with: what its state has, but for the data that it was resumed with since. */
+export const inputOf = (
+  store: Store,
+  sessionId: string,
+  { input, startSeq }: RunState.RunState
+): Effect.Effect<RunInput.Effective | undefined, SessionStore.StoreError> =>
+  input?.data === undefined
+    ? Effect.succeed(input)
+    : Effect.map(eventAt(store, sessionId, startSeq), (event) => event?._tag === "RunStarted" ? event.input : undefined)
+
 /** The last state of a run that others follow, and its place. */
 const endOf = (store: Store, sessionId: string, started: DurableEvent.Of<"RunStarted">) =>
   Effect.suspend(() => {

@@ -74,7 +74,7 @@ const look = Effect.fnUntraced(function*(
     if (state.runId === runId) {
       if (!isDead && !hasDied(state) && !isAwaited) return { _tag: "Replay", past }
       const data = isAsked && !isSame({ input: state.input! }, begin) ? begin.input.data : undefined
-      return { ...ready, begin: { _tag: "Resume", limits: undefined, data }, from: past.from }
+      return { ...ready, begin: { _tag: "Resume", input: past.input, limits: undefined, data }, from: past.from }
     }
     // its questions are over: a call that waited for it would wait for ever
     if (isAwaited && past.state.end?._tag === "RunSuspended") return yield* nothingToResume(sessionId, runId, state)

@@ -128,14 +128,15 @@ const resume = Effect.fnUntraced(function*(
   const folded = yield* Effect.interruptible(Fold.fold(services.store, sessionId, Fold.nothing))
   const { state } = folded
   const runId = input.runId ?? state.runId
-  if (runId === undefined || state.input === undefined) {
+  const started = yield* Effect.interruptible(Fold.inputOf(services.store, sessionId, state))
+  if (runId === undefined || started === undefined) {
     return yield* Opening.nothingToResume(sessionId, runId, state)
   }
   const foreign = ofOther(definition, state)
   if (foreign !== undefined) return yield* foreign
   const settings = yield* shared
-  const brief = yield* Brief.ofLog(definition, state.input, yield* Effect.fromResult(settings.timeouts))
-  const begin: DriveRequest.Begin = { _tag: "Resume", limits, data }
+  const brief = yield* Brief.ofLog(definition, started, yield* Effect.fromResult(settings.timeouts))
+  const begin: DriveRequest.Begin = { _tag: "Resume", input: started, limits, data }
   return yield* Start.start(services, { sessionId, runId, begin, brief, settings, folded, isWatched }, track)
 })
 
