@@ -122,9 +122,9 @@ type Worked = Ended.Ended | Replay
 
 /** From the opening of the session to the end of the turns; does not own what follows, whatever cuts it off. */
 const work = (driving: Driving): Effect.Effect<Worked, RunError.RunError> => {
-  const { request: { begin, folded, runId, sessionId, settings }, scope, services: { store } } = driving
+  const { request, scope, services: { store } } = driving
   return Effect.flatMap(
-    Scope.provide(Opening.open(store, sessionId, runId, begin, folded, settings.place), scope),
+    Scope.provide(Opening.open(store, request), scope),
     (found) =>
       Effect.flatMapEager(
         prepared(driving, found),

@@ -15,10 +15,12 @@ import type * as Rules from "./Rules.ts"
 import type * as Settings from "./Settings.ts"
 
 /** How a drive is to begin; `input` is what its run was started with. */
-export type Begin = { readonly input: RunInput.Effective } & (
-  | { readonly _tag: "Start"; readonly create: boolean }
-  | { readonly _tag: "Resume"; readonly limits: RunPolicy.Limits | undefined; readonly data: Json | undefined }
-)
+export type Begin =
+  & { readonly input: RunInput.Effective }
+  & (
+    | { readonly _tag: "Start"; readonly create: boolean }
+    | { readonly _tag: "Resume"; readonly limits: RunPolicy.Limits | undefined; readonly data: Json | undefined }
+  )
 
 /** What a turn is offered besides the conversation. */
 export interface Offer {

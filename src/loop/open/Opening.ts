@@ -30,33 +30,45 @@ export type Opened = Ready | { readonly _tag: "Replay"; readonly past: Fold.Past
 
 type Store = SessionStore.SessionStore["Service"]
 
-/** `place`: where the run is asked for. */
 export const open = (
   store: Store,
-  sessionId: string,
-  runId: string,
-  begin: DriveRequest.Begin,
-  known: Fold.Folded,
-  place: Place.Place | undefined
-): Effect.Effect<Opened, RunError.RunError, Scope.Scope> =>
-  Effect.flatMap(store.open(sessionId, { runId, create: begin._tag === "Start" && begin.create }), (session) => {
-    const isNew = session.head() === 0
-    return isNew && begin._tag === "Start"
-      ? Effect.succeed<Opened>({ _tag: "Ready", session, ...Fold.nothing, begin, from: 1 })
-      : look(store, session, runId, begin, isNew ? undefined : known, place)
-  })
+  request: DriveRequest.DriveRequest
+): Effect.Effect<Opened, RunError.RunError, Scope.Scope> => {
+  const { begin, brief, runId, sessionId } = request
+  return Effect.flatMap(
+    store.open(sessionId, { runId, create: begin._tag === "Start" && begin.create }),
+    (session) =>
+      session.head() === 0 && begin._tag === "Start"
+        ? Effect.succeed<Opened>({ _tag: "Ready", session, ...Fold.nothing, begin, from: 1 })
+        : Effect.flatMap(look(store, session, request), (opened) => {
+          const foreign = isGoneOnWith(opened) ? ofOther(brief, opened.state) : undefined
+          return foreign === undefined ? Effect.succeed(opened) : Effect.fail(foreign)
+        })
+  )
+}
 
-/** Whether a run may begin in a session; one without `known` is new, and nothing in it is read. */
+const isGoneOnWith = (opened: Opened): opened is Ready => opened._tag === "Ready" && opened.begin._tag === "Resume"
+
+/**
+ * The run of another agent, with calls that this one has no tools for: going on with it would settle them, what people said of
+ * them included.
+ */
+const ofOther = ({ agent: name, handlers }: DriveRequest.Brief, { agent, openCalls, runId }: RunState.RunState) => {
+  const call = agent === name ? undefined : openCalls.find(({ tool }) => handlers.tools[tool] === undefined)
+  return call && RunError.invalidInput(
+    "sessionId",
+    `run "${runId}" is of the agent "${agent}" and has a call of its tool "${call.tool}", which "${name}" does not have: resume it ` +
+      `by that agent, or send a new message, which settles the call`
+  )
+}
+
+/** Whether a run may begin in a session; in one that is new nothing is read. */
 const look = Effect.fnUntraced(function*(
   store: Store,
   session: SessionStore.Session,
-  runId: string,
-  begin: DriveRequest.Begin,
-  known: Fold.Folded | undefined,
-  place: Place.Place | undefined
+  { begin, folded: known, runId, sessionId, settings: { place } }: DriveRequest.DriveRequest
 ): Effect.fn.Return<Opened, RunError.RunError> {
-  const { sessionId } = session
-  const folded = known === undefined ? Fold.nothing : yield* Fold.fold(store, sessionId, known)
+  const folded = session.head() === 0 ? Fold.nothing : yield* Fold.fold(store, sessionId, known)
   const { state } = folded
   const isDead = RunState.isOpen(state)
   const ready: Ready = { _tag: "Ready", session, ...folded, begin, from: state.seq + 1 }

@@ -13,7 +13,6 @@ import * as RunError from "../../run/RunError.ts"
 import type * as RunInput from "../../run/RunInput.ts"
 import * as RunPolicy from "../../run/RunPolicy.ts"
 import type * as RunResult from "../../run/RunResult.ts"
-import type * as RunState from "../../run/RunState.ts"
 import type * as Runs from "../../services/Runs.ts"
 import type * as Definition from "../env/Definition.ts"
 import type * as DriveRequest from "../env/DriveRequest.ts"
@@ -132,26 +131,11 @@ const resume = Effect.fnUntraced(function*(
   if (runId === undefined || started === undefined) {
     return yield* Opening.nothingToResume(sessionId, runId, state)
   }
-  const foreign = ofOther(definition, state)
-  if (foreign !== undefined) return yield* foreign
   const settings = yield* shared
   const brief = yield* Brief.ofLog(definition, started, yield* Effect.fromResult(settings.timeouts))
   const begin: DriveRequest.Begin = { _tag: "Resume", input: started, limits, data }
   return yield* Start.start(services, { sessionId, runId, begin, brief, settings, folded, isWatched }, track)
 })
-
-/**
- * The run of another agent, with calls that this one has no tools for: going on with it would settle them, what people said of
- * them included.
- */
-const ofOther = ({ handlers, name }: Definition.Definition, { agent, openCalls, runId }: RunState.RunState) => {
-  const call = agent === name ? undefined : openCalls.find(({ tool }) => handlers.tools[tool] === undefined)
-  return call && RunError.invalidInput(
-    "sessionId",
-    `run "${runId}" is of the agent "${agent}" and has a call of its tool "${call.tool}", which "${name}" does not have: resume it ` +
-      `by that agent, or send a new message, which settles the call`
-  )
-}
 
 /** What is done to a session that no drive has. */
 const visit = <A>(
