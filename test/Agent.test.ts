@@ -228,6 +228,22 @@ describe("a typed answer", () => {
       assert.strictEqual(second?.messages.at(-1)?.role, "user")
     }))
 
+  it.effect("that a content filter cut off fails the run, also where it was to call something", () =>
+    Effect.gen(function*() {
+      const filtered = ScriptedModel.finish("content-filter")
+      for (const said of [ScriptedModel.text("three"), ScriptedModel.call("add", {})]) {
+        const { agent } = yield* typed([[said, filtered], ScriptedModel.text("{\"total\": 3}")])
+        const seen: Array<string> = []
+        const reading = Stream.runForEach(
+          agent.stream({ sessionId: "s", input: "1 + 2" }),
+          ({ _tag }) => Effect.sync(() => seen.push(_tag))
+        )
+        assert.strictEqual((yield* Effect.flip(reading)).reason._tag, "ContentPolicy")
+        assert.strictEqual(seen.at(-1), "RunFailed")
+        assert.strictEqual((yield* agent.resumeRun({ sessionId: "s" }))._tag, "Completed")
+      }
+    }))
+
   it.effect("is asked for by its whole schema, with what that refers to", () =>
     Effect.gen(function*() {
       interface Part {

@@ -7,6 +7,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Result from "effect/Result"
+import * as Transcript from "../run/Transcript.ts"
 import * as Usage from "../run/Usage.ts"
 import * as CompactionLaws from "../services/CompactionLaws.ts"
 import * as ContextManager from "../services/ContextManager.ts"
@@ -41,9 +42,8 @@ export const make = (managers: ReadonlyArray<Service>): Service => ({
       }
       const { compaction, left } = result.success
       passedOver.push(...compaction.passedOver ?? [])
-      if (best === undefined || left < best.left) best = { compaction, left }
-      const { fixed, limit = Infinity } = request.size
-      if (left + fixed <= limit * room) break
+      if (fits(request, result.success)) return { ...compaction, usage: Usage.zero, passedOver }
+      if (best === undefined || left < best.left) best = result.success
     }
     if (best !== undefined) return { ...best.compaction, usage: Usage.zero, passedOver }
     const message = passedOver.length === 0 ? "nothing can be left out" : passedOver.join("; ")
@@ -56,8 +56,16 @@ const room = 0.7
 
 interface Carried {
   readonly compaction: ContextManager.Compaction
-  /** tokens of the messages that it leaves of the whole context */
+  /** tokens of the messages that it leaves of the whole context, and how many those are */
   readonly left: number
+  readonly messages: number
+}
+
+/** Where a number of messages was too much, as many shorter ones are. */
+const fits = (request: ContextManager.Request, { left, messages }: Carried): boolean => {
+  const { cause, force, size: { fixed, limit = Infinity }, transcript } = request
+  const isNumberTooMuch = (cause ?? force ?? "messages") === "messages"
+  return left + fixed <= limit * room && !(isNumberTooMuch && messages >= Transcript.size(transcript))
 }
 
 const inTime = ({ keepsTime }: Service, self: ReturnType<Service["compact"]>): typeof self =>
@@ -72,7 +80,7 @@ const carryOut = (
   Effect.flatMap(inTime(manager, manager.compact(asked)), (compaction) =>
     Effect.fromResult(Result.map(
       CompactionLaws.carry(whole, compaction, Number.MAX_SAFE_INTEGER),
-      ({ tokens }): Carried => ({ compaction, left: tokens.after })
+      ({ after, tokens }): Carried => ({ compaction, left: tokens.after, messages: Transcript.size(after) })
     )))
 
 /**

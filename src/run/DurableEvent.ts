@@ -49,6 +49,9 @@ export type HookTime = typeof HookTime.Type
 /** What is said to a run: to be heard with its next turn, or when it would end. */
 const input = { kind: Schema.Literals(["steer", "followUp"]), messages: Schema.Array(Message.UserMessage) }
 
+/** Where it is false, somebody asked for a compaction by hand, and what that cost is in the totals of no run. */
+const isOfRun = Schema.optionalKey(Schema.Literal(false))
+
 /** What every end says. */
 const end = {
   totals: Totals,
@@ -222,11 +225,16 @@ export const Durable = Schema.Union([
     /** long results of tools in messages of events up to here, which are kept, become notes */
     pruned: Schema.optionalKey(Schema.Finite),
     usage: Usage.Usage,
+    isOfRun,
     /** what a reader that starts here needs of the log before it; see `Snapshot` */
     snapshot: Schema.optionalKey(Schema.Json)
   }),
   /** A strategy failed, and made nothing smaller; what it cost counts. */
-  durable("CompactionDiscarded", { message: Schema.String, usage: Usage.Usage }),
+  durable("CompactionDiscarded", {
+    message: Schema.String,
+    usage: Usage.Usage,
+    isOfRun
+  }),
   /** Accepted; what it asks for is carried out then. */
   durable("AbortRequested", { reason: AbortedReason }),
   /** The run is over: `resume` does not go on with it. */

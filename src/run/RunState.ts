@@ -186,6 +186,8 @@ export const evolve = (before: RunState, event: RunEvent.Durable): RunState => {
     case "InputReceived":
       next.queued = Queue.receive(before.queued, event)
       next.trail = []
+      // what is answered from here on is another answer
+      next.corrections = 0
       break
     case "NoticeAdded":
       next.corrections += event.kind === "invalidOutput" ? 1 : 0
@@ -193,10 +195,11 @@ export const evolve = (before: RunState, event: RunEvent.Durable): RunState => {
       break
     case "ContextCompacted":
       next.compactionsInARow += event.cause === "manual" ? 0 : 1
+      if (event.isOfRun === false) break
       next.totals = { ...spent(before.totals, event.usage), compactions: before.totals.compactions + 1 }
       break
     case "CompactionDiscarded":
-      next.totals = spent(before.totals, event.usage)
+      if (event.isOfRun !== false) next.totals = spent(before.totals, event.usage)
       break
     case "RunLimited":
       RunDrive.end(next, event)

@@ -56,5 +56,8 @@ const mayStand = (value: unknown): boolean => value === undefined || isCount(val
 const isCount = (value: unknown): value is number =>
   typeof value === "number" && value >= 0 && value <= Number.MAX_SAFE_INTEGER
 
+/** No tokens, and no cost either, which what is not counted in tokens may have. */
+export const isNothing = (usage: Usage): boolean => total(usage) === 0 && (usage.cost ?? 0) === 0
+
 /** What `maxTokens` counts. */
 export const total = (usage: Usage): number => usage.inputTokens + usage.outputTokens

@@ -63,6 +63,16 @@ describe("a chain", () => {
     assert.strictEqual(strategyOf(compact(chain, { limit: 4_000 })), "pruning")
   })
 
+  it("goes on behind one that leaves as many messages where their number was too much", () => {
+    const chain = ContextChain.make([ContextPruning.make(), ContextWindow.make({ compactThreshold: 10 })])
+    assert.strictEqual(strategyOf(compact(chain, {})), "window")
+    const longer = ContextChain.make([
+      ContextPruning.make({ compactThreshold: 10 }),
+      ContextPruning.make({ keep: 0.5 })
+    ])
+    assert.strictEqual(strategyOf(compact(longer, {})), "pruning")
+  })
+
   it("takes a result for one that fits where it leaves 70 % of what may be sent, and not where it leaves more", () => {
     const halving: Service = {
       plan: (request) => ({ _tag: "Compact", request }),

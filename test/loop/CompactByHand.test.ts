@@ -49,6 +49,38 @@ describe("a compaction by hand", () => {
       assert.strictEqual((yield* agent.run({ sessionId: "s", input: "go on" }))._tag, "Completed")
     }))
 
+  it.effect("spends nothing of the last run's limits, also where it fails: a call that was allowed by then runs", () =>
+    Effect.gen(function*() {
+      for (const reason of ["stop", "content-filter"] as const) {
+        const spending = [
+          ScriptedModel.text("short"),
+          ScriptedModel.finish(reason, { inputTokens: 900, outputTokens: 5 })
+        ]
+        const { agent, store } = yield* TestAgent.make([
+          ...answers.slice(0, 4),
+          TestAgent.work(1),
+          ScriptedModel.text("ok")
+        ], {
+          context: Layer.provide(ContextSummary.layer, ScriptedModel.layer(() => spending))
+        })
+        for (let i = 0; i < 4; i++) yield* agent.run({ sessionId: "s", input: `question ${i}${long}` })
+        yield* agent.run({
+          sessionId: "s",
+          input: "pay",
+          toolPolicy: { requireApprovalByDefault: true },
+          limits: { maxTokens: 200 }
+        })
+        assert.strictEqual((yield* Effect.exit(agent.compact("s")))._tag, reason === "stop" ? "Success" : "Failure")
+        const [question] = yield* agent.approvals("s")
+        yield* agent.decide({ sessionId: "s", approvalId: question!.id, approved: true })
+        assert.strictEqual((yield* agent.resumeRun({ sessionId: "s" }))._tag, "Completed")
+        const log = yield* store.log("s")
+        assert.deepStrictEqual(RunLog.outcomes(log), ["1.0 Succeeded"])
+        const spent = log.flatMap((event) => "isOfRun" in event ? [event.usage.inputTokens] : [])
+        assert.isAtLeast(spent[0]!, 900)
+      }
+    }))
+
   it.effect("asks its model whatever the last run had left, and however long ago that was", () =>
     Effect.gen(function*() {
       for (const limits of [{ maxDuration: "10 minutes" }, { maxTurns: 1 }, { maxTokens: 10 }] as const) {

@@ -9,6 +9,7 @@ import * as ContextKeyFacts from "../../src/layers/ContextKeyFacts.ts"
 import * as ContextSummary from "../../src/layers/ContextSummary.ts"
 import * as ModelFallback from "../../src/layers/ModelFallback.ts"
 import * as RunError from "../../src/run/RunError.ts"
+import * as ContextManager from "../../src/services/ContextManager.ts"
 import * as Model from "../../src/services/Model.ts"
 import * as Prices from "../../src/services/Prices.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
@@ -49,6 +50,22 @@ it.effect("an answer of a condensing model that breaks off counts with what it h
     const compacting = yield* Effect.forkChild(made.agent.compact("s"))
     yield* TestClock.adjust("1 minute")
     assert.strictEqual((yield* Fiber.join(compacting)).usage.inputTokens, 130)
+  }))
+
+it.effect("a compaction that failed counts also where it has a price and no tokens", () =>
+  Effect.gen(function*() {
+    let planned = 0
+    const usage = { inputTokens: 0, outputTokens: 0, cost: 50 }
+    const context = Layer.succeed(ContextManager.ContextManager, {
+      plan: (view: ContextManager.View) => planned++ === 0 ? { _tag: "Compact", request: view } : ContextManager.send,
+      compact: () => Effect.fail(new ContextManager.CompactionError({ message: "no", usage }))
+    })
+    const { agent } = yield* TestAgent.make([], { context })
+    const prices = Layer.succeed(Prices.Prices, Prices.table({ scripted: { input: 1, output: 1 } }))
+    yield* Effect.gen(function*() {
+      const result = yield* agent.run({ sessionId: "s", input: "go", limits: { maxCost: 10 } })
+      assert.deepStrictEqual([result._tag, result.usage.cost], ["Limited", 50])
+    }).pipe(Effect.provide(prices))
   }))
 
 describe("a compaction that is cut off", () => {

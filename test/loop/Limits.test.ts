@@ -2,6 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
+import type { Hook } from "../../src/services/Hooks.ts"
 import * as RetryPolicy from "../../src/services/RetryPolicy.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as Limited from "../support/Limited.ts"
@@ -105,6 +106,28 @@ describe("maxToolCalls", () => {
       assert.strictEqual(ran(), 1)
       assert.strictEqual(yield* resume({ limits: { maxToolCalls: 1 } }), "RunLimited(toolCalls)")
       assert.strictEqual(ran(), 1)
+    }))
+
+  it.effect("counts no call that does not run: one of no tool, or one that is denied, leaves its place to another", () =>
+    Effect.gen(function*() {
+      const hook: Hook = {
+        name: "guard",
+        beforeToolCall: ({ params }) =>
+          Effect.succeed((params as { n: number }).n === 2 ? { _tag: "Deny", reason: "no two" } : undefined)
+      }
+      const calls = [ScriptedModel.call("nope", {}, "a"), ...[2, 3, 4].map((n) => TestAgent.work(n, `${n}`))]
+      for (const maxParallel of [1, 4]) {
+        const { end, log } = yield* Limited.play([calls], { maxToolCalls: 1 }, {
+          agent: { hooks: [hook], toolPolicy: { maxParallel } }
+        })
+        const outcomes = ["1.0 UnknownTool", "1.1 Denied", "1.2 Succeeded", "1.3 NotExecuted(limit)"]
+        assert.deepStrictEqual([...RunLog.outcomes(log)].sort(), outcomes)
+        assert.strictEqual(end, "RunLimited(toolCalls)")
+      }
+      const left = yield* Limited.play([calls.slice(0, 2), ScriptedModel.text("ok")], { maxToolCalls: 1 }, {
+        agent: { hooks: [hook] }
+      })
+      assert.strictEqual(left.end, "RunCompleted(stop)")
     }))
 
   it.effect("that is just enough does not end the run", () =>
@@ -217,9 +240,13 @@ describe("a run limited by its tools", () => {
         const { agent, script } = yield* TestAgent.make(turns)
         const first = yield* agent.run({ sessionId: "s", input: "go", limits })
         const asked = (yield* script.requests).length
-        const events = yield* Stream.runCollect(agent.resume({ sessionId: "s" }))
-        const end = events.at(-1)
-        assert.strictEqual(end?._tag === "RunLimited" && first._tag === "Limited" && end.reason === first.reason, true)
+        for (const nothingNew of [undefined, {}, limits, { ...limits, maxTurns: 50 }]) {
+          const events = yield* Stream.runCollect(
+            agent.resume({ sessionId: "s", ...(nothingNew === undefined ? {} : { limits: nothingNew }) })
+          )
+          const end = events.at(-1)
+          assert.isTrue(end?._tag === "RunLimited" && first._tag === "Limited" && end.reason === first.reason)
+        }
         assert.strictEqual((yield* script.requests).length, asked)
       })
   )

@@ -61,6 +61,26 @@ describe("a follow-up", () => {
       assert.deepStrictEqual(Steering.said((yield* script.requests)[2]), ["go", "well?"])
     }))
 
+  it.effect("has an answer of its own that may be corrected once", () =>
+    Effect.gen(function*() {
+      const wrong = ScriptedModel.text("no JSON")
+      const { gate, run, store } = yield* Steering.held(
+        [wrong],
+        [ScriptedModel.text("{\"n\":1}"), wrong, ScriptedModel.text("{\"n\":2}")],
+        { agent: { output: Schema.Struct({ n: Schema.Finite }) as never } }
+      )
+      yield* Steering.say(run, "followUp", "another")
+      yield* gate.release
+      const result = yield* run.result
+      assert.deepStrictEqual<unknown>(result._tag === "Completed" && result.output, { n: 2 })
+      assert.deepStrictEqual(Steering.decisions(yield* store.log("s")), [
+        "Continue correction",
+        "Continue followUp",
+        "Continue correction",
+        "Complete stop"
+      ])
+    }))
+
   it.effect("comes behind an answer that fits the output schema", () =>
     Effect.gen(function*() {
       const { gate, run, store } = yield* Steering.held(

@@ -13,7 +13,7 @@ export const spending = (log: Log): ReadonlyArray<string> => {
   for (const event of log) {
     if (event._tag === "RunStarted") [usage, turns] = [Usage.zero, 0]
     else if (event._tag === "AssistantMessage") turns++
-    if ("usage" in event && event._tag !== "TurnFinished" && event.usage !== undefined) {
+    if ("usage" in event && event._tag !== "TurnFinished" && event.usage !== undefined && isOfRun(event)) {
       usage = Usage.add(usage, event.usage)
     }
     if (!RunEvent.isEnd(event)) continue
@@ -26,6 +26,9 @@ export const spending = (log: Log): ReadonlyArray<string> => {
   }
   return found
 }
+
+/** What was asked for by hand is not. */
+const isOfRun = (event: object): boolean => !("isOfRun" in event)
 
 /** Overshoot is at most one call. */
 export const limited = (log: Log): ReadonlyArray<string> => {
@@ -48,7 +51,7 @@ export const limited = (log: Log): ReadonlyArray<string> => {
     if (event._tag === "AssistantMessage") turns++
     if (event._tag === "AttemptDiscarded") errors++
     if (event._tag === "ToolSettled" && (event.outcome._tag === "Failed" || event.outcome._tag === "TimedOut")) errors++
-    if ("usage" in event && event._tag !== "TurnFinished" && event.usage !== undefined) {
+    if ("usage" in event && event._tag !== "TurnFinished" && event.usage !== undefined && isOfRun(event)) {
       tokens += Usage.total(event.usage)
     }
     if (event._tag === "ToolStarted") calls.add(event.callId)

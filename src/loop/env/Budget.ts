@@ -172,7 +172,7 @@ export class Budget implements Below.Spender {
   #spentFor(isAsked: (call: Pointer.Parent) => boolean): Usage.Usage | undefined {
     let sum = Usage.zero
     for (const below of this.#below) if (isAsked(below.call)) sum = Usage.add(sum, below.spent())
-    return Usage.total(sum) === 0 && (sum.cost ?? 0) === 0 ? undefined : sum
+    return Usage.isNothing(sum) ? undefined : sum
   }
 
   /** It has no outcome; what it spent is in the totals then. */

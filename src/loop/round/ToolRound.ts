@@ -54,17 +54,21 @@ export const run = function*(
   }
   // of one that begins here nobody was asked yet
   if (isEntered) yield* settleAnswered(env)
-  const { allowed, beyond, cutBy } = withinLimits(env, journal.state.openCalls)
+  const within = withinLimits(env, journal.state.openCalls)
+  let { cutBy } = within
   enter(cutBy === "turns" ? "settledWithoutTurnLeft" : "settledWithCalls")
-  for (const call of beyond) CallStep.settle(env, call, { _tag: "NotExecuted", reason: "limit" })
+  for (const call of within.beyond) CallStep.settle(env, call, { _tag: "NotExecuted", reason: "limit" })
   const progress = new RoundProgress(env)
-  let open = allowed
-  // what was decided after a call gave up waiting is taken up before the round is over
+  let open = within.allowed
   const canGoOn = (call: OpenCall.OpenCall) => !CallStep.isPausedHere(journal, call)
+  let hasMore: boolean
   do {
-    yield* CallLanes.runAll(env, progress, open.filter(canGoOn))
-    open = journal.state.openCalls.filter(({ callId }) => allowed.some((call) => call.callId === callId))
-  } while (open.some((call) => call.decision !== undefined && canGoOn(call)) && progress.mayRun())
+    const taken = open
+    yield* CallLanes.runAll(env, progress, taken.filter(canGoOn)) // one that was denied leaves its place to another
+    ;({ allowed: open, cutBy } = withinLimits(env, journal.state.openCalls))
+    // what was decided after a call gave up waiting is taken up before the round is over
+    hasMore = open.some((call) => canGoOn(call) && (call.decision !== undefined || !isAmong(taken, call)))
+  } while (hasMore && progress.mayRun())
   const { spent, toolError } = progress
   if (open.length > 0 && toolError === undefined && spent === undefined) {
     env.desk.close()
@@ -85,6 +89,9 @@ const settleAnswered = function*(env: Env.Env): Effect.fn.Return<void, RunError.
   }
 }
 
+const isAmong = (calls: ReadonlyArray<OpenCall.OpenCall>, { callId }: OpenCall.OpenCall): boolean =>
+  OpenCall.indexOf(calls, callId) >= 0
+
 const runNone = (env: Env.Env, reason: Unsettled.Reason): Round => {
   Unsettled.settle(env, reason)
   env.journal.move("everyCallSettled")
@@ -102,7 +109,10 @@ const withinLimits = (env: Env.Env, calls: ReadonlyArray<OpenCall.OpenCall>) => 
   )
   const within = beyond.length === 0 ? calls : calls.filter((call) => !beyond.includes(call))
   const { count, reason } = RunDecision.callsLeft(journal.state)
-  return count < within.length
-    ? { beyond, allowed: within.slice(0, count), cutBy: reason }
-    : { beyond, allowed: within, cutBy: undefined }
+  if (count >= within.length) return { beyond, allowed: within, cutBy: undefined }
+  if (reason !== "toolCalls") return { beyond, allowed: within.slice(0, count), cutBy: reason }
+  let places = count
+  // what no tool is there for takes none
+  const allowed = within.filter((call) => !Env.isOffered(env, call.tool) || places-- > 0)
+  return { beyond, allowed, cutBy: allowed.length < within.length ? reason : undefined }
 }

@@ -77,7 +77,8 @@ export const carryOut = (
   return Effect.onError(making, (cause) => Effect.sync(() => discard(env, request, errorOf(cause))))
 }
 
-const causeOf = ({ cause, force }: ContextManager.Request): RunEvent.CompactionCause => cause ?? force ?? "messages"
+const causeOf = ({ cause, force }: ContextManager.Request): RunEvent.CompactionCause =>
+  force === "manual" ? force : cause ?? force ?? "messages"
 
 const errorOf = (cause: Cause.Cause<ContextManager.CompactionError | RunError.RunError>) => {
   const error = Option.getOrUndefined(Cause.findErrorOption(cause))
@@ -110,7 +111,7 @@ const make = Effect.fnUntraced(function*(
   const { memory, pruned } = change
   const tooLarge = TooLarge.of("the compacted context", [replacement, memory ?? null])
   if (tooLarge !== undefined) return yield* CompactionLaws.failed(compaction, tooLarge.message)
-  for (const message of passedOver) discarded(env, message, Usage.zero)
+  for (const message of passedOver) discarded(env, request, message, Usage.zero)
   const compacted: Compacted = {
     _tag: "ContextCompacted",
     strategy,
@@ -123,6 +124,7 @@ const make = Effect.fnUntraced(function*(
     ...(memory === undefined ? {} : { memory }),
     ...(pruned === undefined ? {} : { pruned }),
     usage: spentOn(request, compaction),
+    ...ownerOf(request),
     ...snapshotOf(env, change)
   }
   journal.record(compacted)
@@ -136,12 +138,25 @@ const discard = (
   error: ContextManager.CompactionError
 ): void => {
   const usage = spentOn(request, error)
-  if (Usage.total(usage) === 0) return
-  discarded(env, error.message, usage)
+  if (!Usage.isNothing(usage)) discarded(env, request, error.message, usage)
 }
 
-const discarded = ({ journal }: Env.Env, message: string, usage: Usage.Usage): void =>
-  journal.record({ _tag: "CompactionDiscarded", message: Bounds.message(message), usage })
+const discarded = (
+  { journal }: Env.Env,
+  request: ContextManager.Request,
+  message: string,
+  usage: Usage.Usage
+): void =>
+  journal.record({
+    _tag: "CompactionDiscarded",
+    message: Bounds.message(message),
+    usage,
+    ...ownerOf(request)
+  })
+
+/** What somebody asks for by hand is none of the run's. */
+const ownerOf = ({ force }: ContextManager.Request): { readonly isOfRun?: false } =>
+  force === "manual" ? { isOfRun: false } : {}
 
 /** What a strategy told of on the way, and in the end. */
 const spentOn = (

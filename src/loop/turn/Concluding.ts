@@ -61,7 +61,10 @@ export const conclude = function*(
     loop: loopOf(env),
     stoppedBy,
     isSpentAround: budget.limitAround() !== undefined,
-    invalidOutput: hasCalls && stoppedBy === undefined ? undefined : env.checkOutput(text)
+    // what a filter cut off is the last answer, whatever it was to call
+    invalidOutput: hasCalls && stoppedBy === undefined && finishReason !== "content-filter"
+      ? undefined
+      : env.checkOutput(text)
   }
   const tools = hasCalls ? elapsed() : 0
   const decision = RunDecision.decide(journal.state, settled, journal.now())

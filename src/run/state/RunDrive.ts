@@ -4,6 +4,7 @@
  */
 import type * as DurableEvent from "../DurableEvent.ts"
 import type * as RunEvent from "../RunEvent.ts"
+import type * as RunPolicy from "../RunPolicy.ts"
 import type * as RunState from "../RunState.ts"
 import * as RunStatus from "../RunStatus.ts"
 import * as OpenCall from "./OpenCall.ts"
@@ -45,8 +46,8 @@ export const resume = (
     next.switchedTo = undefined
     next.switches = 0
   }
+  next.limitedBy = leftOf(limitOf(next), next.limits, event.limits)
   next.limits = event.limits ?? next.limits
-  next.limitedBy = event.limits === undefined ? limitOf(next) : undefined
   if (event.data !== undefined && input !== undefined) next.input = { ...input, data: event.data }
   next.end = undefined
   next.abortRequested = undefined
@@ -57,6 +58,24 @@ const limitOf = ({ end, limitedBy }: RunState.Next): RunEvent.LimitedReason | un
   if (end?._tag === "RunLimited") return end.reason
   return end?._tag === "RunAborted" && end.reason === "crashed" ? limitedBy : undefined
 }
+
+/** What still forbids a model call: one of these limits the answer and not the call, so that only a higher one lets it be made. */
+const leftOf = (
+  limit: RunEvent.LimitedReason | undefined,
+  before: RunPolicy.Limits,
+  given: RunPolicy.Limits | undefined
+): RunEvent.LimitedReason | undefined => {
+  if (limit === undefined || given === undefined) return limit
+  const name = raisedBy[limit]
+  return name !== undefined && (given[name] ?? Infinity) <= (before[name] ?? Infinity) ? limit : undefined
+}
+
+const raisedBy: { readonly [Reason in RunEvent.LimitedReason]?: "maxToolRounds" | "maxToolCalls" | "maxCompactions" } =
+  {
+    toolRounds: "maxToolRounds",
+    toolCalls: "maxToolCalls",
+    compactions: "maxCompactions"
+  }
 
 /** A provider's refusal is in the log as the attempt's end; anything else may have cut an attempt off. */
 const isTraced = (end: RunEvent.End | undefined): boolean =>

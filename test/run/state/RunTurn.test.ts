@@ -3,6 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Message from "../../../src/run/Message.ts"
 import type * as RunEvent from "../../../src/run/RunEvent.ts"
 import * as RunState from "../../../src/run/RunState.ts"
+import * as Usage from "../../../src/run/Usage.ts"
 import * as Draft from "../../support/Drafts.ts"
 
 const fold = (...drafts: ReadonlyArray<Draft.Placed>) => Draft.log(...drafts).reduce(RunState.evolve, RunState.empty)
@@ -137,6 +138,14 @@ describe("a compaction", () => {
     const compacted = (cause: RunEvent.CompactionCause) => ({ ...Draft.compacted(0, []), cause })
     const { compactionsInARow, totals } = fold(Draft.started("x"), compacted("window"), compacted("manual"))
     assert.deepStrictEqual([compactionsInARow, totals.compactions], [1, 2])
+  })
+
+  it("counts for no run, as one that failed does not, where somebody asked for it by hand", () => {
+    const usage = { inputTokens: 5, outputTokens: 1 }
+    const byHand = { ...Draft.compacted(0, []), cause: "manual" as const, usage, isOfRun: false as const }
+    const failed = { _tag: "CompactionDiscarded" as const, message: "no", usage, isOfRun: false as const }
+    const { totals } = fold(Draft.started("x"), byHand, failed)
+    assert.deepStrictEqual([totals.compactions, totals.usage], [0, Usage.zero])
   })
 })
 
