@@ -4,6 +4,7 @@
  * Does not own what is asked of a drive (`DriveRequest`), nor what is done with its environment.
  */
 import type * as Clock from "effect/Clock"
+import * as Frozen from "../../run/Frozen.ts"
 import type * as ContextManager from "../../services/ContextManager.ts"
 import type * as Model from "../../services/Model.ts"
 import type * as Prices from "../../services/Prices.ts"
@@ -83,6 +84,8 @@ export const make = (
 ): Env => {
   const journal = Journal.make({ session, state, transcript, runId, feed, clock: settings.clock })
   budget.follow(journal)
+  // what an earlier drive left is handed to hooks and approvers too
+  Frozen.deep([state.input, state.openCalls, state.answer])
   return {
     // each by its name: every step reads it, and an object that others are spread into is slow to read
     model: services.model,

@@ -9,6 +9,7 @@ import * as Cause from "effect/Cause"
 import type * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Frozen from "../../run/Frozen.ts"
 import * as RunEvent from "../../run/RunEvent.ts"
 import type * as RunState from "../../run/RunState.ts"
 import * as RunStatus from "../../run/RunStatus.ts"
@@ -122,7 +123,7 @@ class Writing extends Fold.Folding implements Journal {
       version: RunEvent.version
     }
     // a spread behind other members is much slower
-    const event = Object.assign(placed, draft) as RunEvent.Durable
+    const event = Frozen.deep(Object.assign(placed, draft) as RunEvent.Durable)
     this.take(event)
     this.#recorded.push(event)
     this.#durable.push(event)

@@ -5,6 +5,7 @@
  */
 import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
+import * as Frozen from "../../run/Frozen.ts"
 import * as Pointer from "../../run/Pointer.ts"
 import * as RunPolicy from "../../run/RunPolicy.ts"
 import * as OpenCall from "../../run/state/OpenCall.ts"
@@ -127,12 +128,12 @@ const carryOut = function*(env: Env.Env, call: Call): Running {
   return outcome
 }
 
-/** The call, as it stands before its intent, as its executor is given it. */
+/** The call, as it stands before its intent, as its executor is given it: a handler may write into its arguments. */
 const executable = (env: Env.Env, call: Call): ToolExecutor.Call => {
   const { callId, tool, tries = 0 } = call
   return {
     name: tool,
-    params: OpenCall.final(call),
+    params: Frozen.thawed(OpenCall.final(call)),
     timeout: RunPolicy.callTimeout(env.timeouts, tool),
     identity: { ...CallIdentity.of(env, callId), attempt: tries + 1, data: env.journal.state.input?.data }
   }

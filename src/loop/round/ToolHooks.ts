@@ -7,6 +7,7 @@
 import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
 import * as Canonical from "../../run/Canonical.ts"
+import * as Frozen from "../../run/Frozen.ts"
 import * as Bounds from "../../run/log/Bounds.ts"
 import * as OpenCall from "../../run/state/OpenCall.ts"
 import type * as ToolOutcome from "../../run/ToolOutcome.ts"
@@ -52,7 +53,7 @@ export const before = Effect.fnUntraced(function*(env: Around, call: Call): Effe
         break
       case "Change":
         if (TooLarge.bytesOf(given.value.params) !== undefined) return refuse("gave arguments that are too large")
-        params = given.value.params
+        params = Frozen.deep(given.value.params)
         break
       case "Deny":
         return settle({ _tag: "Denied", reason: Bounds.message(given.value.reason) })
@@ -89,11 +90,12 @@ const leave = Effect.fnUntraced(function*(
   duration: number,
   how: "ran" | "answered"
 ): Effect.fn.Return<Outcome> {
-  let left = outcome
+  // what one does not return it has not changed
+  let left = Frozen.deep(outcome)
   for (const hook of env.hooks.at.afterToolCall) {
     const given = yield* look(env, hook, call, { outcome: left, duration, isPreliminary: false })
     if (given._tag === "Broken") left = withheld(left, how, `is withheld: the hook "${hook.name}" ${given.why}.`)
-    else if (given.value !== undefined) left = given.value.outcome
+    else if (given.value !== undefined) left = Frozen.deep(given.value.outcome)
   }
   return left
 })
@@ -121,7 +123,7 @@ export const preliminary = Effect.fnUntraced(function*(
   value: Schema.Json,
   duration: number
 ): Effect.fn.Return<Schema.Json | undefined> {
-  let left = value
+  let left = Frozen.deep(value)
   for (const hook of env.hooks.at.afterToolCall) {
     if (hook.kind === "observer") continue
     const outcome: Outcome = { _tag: "Succeeded", result: left }
@@ -129,7 +131,7 @@ export const preliminary = Effect.fnUntraced(function*(
     if (given._tag === "Broken") return undefined
     if (given.value === undefined) continue
     if (given.value.outcome._tag !== "Succeeded") return undefined
-    left = given.value.outcome.result
+    left = Frozen.deep(given.value.outcome.result)
   }
   return left
 })

@@ -31,7 +31,7 @@ export const before = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Retur
   // a hook may take its time, and facts do not wait for it
   yield* env.journal.commit
   const { info } = CurrentModel.of(env)
-  const given = Transcript.messages(env.journal.transcript, info, env.system)
+  const given = Object.freeze(Transcript.messages(env.journal.transcript, info, env.system))
   const all = env.tools.map((tool) => tool.name)
   const turn = RunState.nextTurn(env.journal.state)
   let messages = given
@@ -45,7 +45,7 @@ export const before = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Retur
       ask: () => hook.beforeModelCall(call),
       gives: Hooks.ModelChange
     })
-    if (change?.messages !== undefined) messages = Rewrite.legal(change.messages, messages)
+    if (change?.messages !== undefined) messages = Object.freeze(Rewrite.legal(change.messages, messages))
     if (change?.tools !== undefined) tools = tools.filter((tool) => change.tools!.includes(tool))
   }
   const isCut = tools.length < all.length

@@ -5,6 +5,7 @@
  * Does not own what a run may be offered (`Brief`), nor what hooks leave of it (`ModelHooks`).
  */
 import * as Effect from "effect/Effect"
+import * as Frozen from "../../run/Frozen.ts"
 import type * as RunError from "../../run/RunError.ts"
 import * as RunState from "../../run/RunState.ts"
 import * as Transcript from "../../run/Transcript.ts"
@@ -26,7 +27,7 @@ export const make = (
   const named = digested(tools)
   const input = choice === "auto" ? [system, named] : [system, named, choice]
   return Effect.mapEager(Digest.sha256OfFixed(JSON.stringify(input)), (inputDigest) => ({
-    system: system === "" ? undefined : { role: "system", content: system },
+    system: system === "" ? undefined : Frozen.deep({ role: "system", content: system }),
     tools,
     toolChoice,
     inputDigest

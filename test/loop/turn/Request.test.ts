@@ -61,18 +61,24 @@ describe("a model", () => {
       }))
   }
 
-  it.effect("that writes into what it is given writes nothing into the log", () =>
+  it.effect("cannot write into the messages that it is given", () =>
     Effect.gen(function*() {
       const others = yield* givenTo(() => {})
-      const { said } = yield* givenTo((messages) => {
+      let refused = 0
+      const tried = yield* givenTo((messages) => {
         for (const { content } of messages) {
           if (typeof content === "string") continue
           for (const part of content) {
-            if (part.type === "text") Object.assign(part, { text: "[masked]" })
-            if (part.type === "tool-call") Object.assign(part, { params: {} })
+            try {
+              if (part.type === "text") Object.assign(part, { text: "[masked]" })
+              if (part.type === "tool-call") Object.assign(part, { params: {} })
+            } catch {
+              refused++
+            }
           }
         }
       })
-      assert.deepStrictEqual(said, others.said)
+      assert.deepStrictEqual(tried, others)
+      assert.isAtLeast(refused, turns)
     }))
 })

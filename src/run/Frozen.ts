@@ -1,0 +1,41 @@
+/**
+ * What the log holds, and what is made of it, as something that nobody can write into. It is handed to code that is not ours: what
+ * a reader, a hook or an approver changed in place would run instead of what is stored, and of what a person allowed.
+ */
+import type { Json } from "effect/Schema"
+
+/** Freezes plain data, with all that is in it, and gives the same value. What is frozen is taken to be so in depth. */
+export const deep = <A>(value: A): A => {
+  if (isOpen(value)) freeze(value)
+  return value
+}
+
+const isOpen = (value: unknown): value is object =>
+  typeof value === "object" && value !== null && !Object.isFrozen(value)
+
+const freeze = (value: object): void => {
+  Object.freeze(value)
+  if (Array.isArray(value)) { for (let i = 0; i < value.length; i++) if (isOpen(value[i])) freeze(value[i]) }
+  else {
+    for (const key in value) {
+      const member: unknown = value[key as never]
+      if (isOpen(member)) freeze(member)
+    }
+  }
+}
+
+/** A copy that whoever is given it may write into. */
+export const thawed = (value: Json): Json => {
+  if (typeof value !== "object" || value === null) return value
+  if (Array.isArray(value)) return value.map(thawed)
+  const copy: Record<string, Json> = {}
+  const given = value as { readonly [key: string]: Json }
+  for (const key of Object.keys(given)) {
+    // a name that every object has a setter for
+    if (key === "__proto__") Object.defineProperty(copy, key, { value: thawed(given[key]!), ...own })
+    else copy[key] = thawed(given[key]!)
+  }
+  return copy
+}
+
+const own = { writable: true, enumerable: true, configurable: true } as const

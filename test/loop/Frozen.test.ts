@@ -1,0 +1,122 @@
+/** What is handed to code that is not ours is frozen, or a copy: nobody writes into the log, nor into what runs. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import type { Json } from "effect/Schema"
+import * as Stream from "effect/Stream"
+import type { Hook } from "../../src/services/Hooks.ts"
+import { ToolCall } from "../../src/services/ToolCall.ts"
+import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
+import * as Approvals from "../support/Approvals.ts"
+import * as RunLog from "../support/RunLog.ts"
+import * as Suspended from "../support/Suspended.ts"
+import * as TestAgent from "../support/TestAgent.ts"
+
+/** Whether something is frozen with all that is in it. */
+const isFrozen = (value: unknown): boolean =>
+  typeof value !== "object" || value === null || (Object.isFrozen(value) && Object.values(value).every(isFrozen))
+
+/** Writes where untyped code might. */
+const write = (params: Json, n: number) => Object.assign(params as object, { n })
+
+const earlier = { role: "assistant", content: [{ type: "text", text: "before" }] } as const
+
+const asking = { toolkit: Approvals.kit }
+
+describe("what is written into in place", () => {
+  it.effect("by a hook behind a yes is not what runs: the hook has failed, and the call is denied", () =>
+    Effect.gen(function*() {
+      let asked = 0
+      const hook: Hook = {
+        name: "rate",
+        beforeToolCall: ({ params }) => Effect.sync(() => void (asked++ > 0 && write(params, 100)))
+      }
+      const made = yield* Suspended.make(TestAgent.work(1), { agent: { ...asking, hooks: [hook] } })
+      yield* made.decide("1.0", { params: { n: 3 } })
+      yield* made.resume()
+      assert.deepStrictEqual(made.ran, [])
+      assert.include((yield* made.read)[0], "the hook \"rate\" failed")
+    }))
+
+  it.effect("by an approver makes no other question of it, nor by who reads the events another call", () =>
+    Effect.gen(function*() {
+      const broken = Approvals.answering(({ params }) => {
+        write(params, 999)
+        return Approvals.yes
+      })
+      const made = yield* Suspended.make(TestAgent.work(1), { agent: asking, approver: broken })
+      assert.deepStrictEqual([made.ran, RunLog.endOf(yield* made.log)], [[], "RunSuspended(approval)"])
+      const read = yield* Suspended.before([TestAgent.work(1), ScriptedModel.text("ok")], {
+        agent: asking,
+        approver: Approvals.answering(() => Approvals.yes)
+      })
+      const refusals: Array<unknown> = []
+      yield* Stream.runForEach(read.agent.stream(Suspended.go), (event) =>
+        Effect.sync(() => {
+          if (!("params" in event)) return
+          try {
+            write(event.params, 999)
+          } catch (error) {
+            refusals.push(error)
+          }
+        }))
+      assert.deepStrictEqual(read.ran, [1])
+      assert.isTrue(refusals.length > 0 && refusals.every((error) => error instanceof TypeError))
+    }))
+
+  it.effect("by a handler are its own arguments, and nobody else's", () =>
+    Effect.gen(function*() {
+      const { agent, script, store } = yield* TestAgent.make([
+        TestAgent.work(1),
+        ScriptedModel.text("ok")
+      ], {
+        tool: (params) =>
+          Effect.map(ToolCall, ({ data }) => {
+            write(params as never, 5)
+            try {
+              write(data ?? null, 7)
+            } catch {
+              return `${params.n}, refused`
+            }
+            return `${params.n}`
+          })
+      })
+      const events = yield* Stream.runCollect(agent.stream({ sessionId: "s", input: "go", data: { n: 1 } }))
+      const log = yield* store.log("s")
+      assert.deepStrictEqual<unknown>(RunLog.durable(events), log)
+      assert.deepStrictEqual(RunLog.only(log, "ToolStarted").map(({ params }) => params), [{ n: 1 }])
+      assert.deepStrictEqual(RunLog.only(log, "ToolSettled").map(({ outcome }) => outcome), [
+        { _tag: "Succeeded", result: "5, refused" }
+      ])
+      const [, second] = yield* script.requests
+      assert.include(JSON.stringify(second!.messages), "{\"n\":1}")
+    }))
+})
+
+it.effect("events, and what models and hooks are given, are frozen in depth, also of a drive before", () =>
+  Effect.gen(function*() {
+    const seen: Array<unknown> = []
+    const see = (...values: ReadonlyArray<unknown>) => Effect.sync(() => void seen.push(...values))
+    const hook: Hook = {
+      name: "all",
+      beforeModelCall: ({ data, messages }) => see(data, messages),
+      afterModelCall: ({ message }) => see(message),
+      beforeToolCall: ({ data, params }) => see(data, params),
+      afterToolCall: ({ outcome, params }) => see(outcome, params)
+    }
+    const made = yield* Suspended.before([[ScriptedModel.text("so"), TestAgent.work(1)], ScriptedModel.text("ok")], {
+      agent: { ...asking, hooks: [hook] }
+    })
+    const data = { of: ["ann"] }
+    const first = yield* Stream.runCollect(made.agent.stream({ ...Suspended.go, history: [earlier], data }))
+    yield* made.decide("1.0", { params: { n: 3 } })
+    const second = yield* made.resume()
+    assert.deepStrictEqual(made.ran, [3])
+    for (const event of [...RunLog.durable(first), ...RunLog.durable(second)]) {
+      assert.isTrue(isFrozen(event), event._tag)
+    }
+    assert.isAtLeast(seen.length, 6)
+    for (const value of seen) assert.isTrue(isFrozen(value), JSON.stringify(value))
+    for (const { messages } of yield* made.script.requests) {
+      for (const message of messages) assert.isTrue(isFrozen(message), message.role)
+    }
+  }))
