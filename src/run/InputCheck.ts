@@ -11,7 +11,7 @@ import * as RunError from "./RunError.ts"
 import type * as RunInput from "./RunInput.ts"
 import * as RunPolicy from "./RunPolicy.ts"
 
-export { type Checked, json } from "./input/Checked.ts"
+export { type Checked, decoded, json } from "./input/Checked.ts"
 export { userMessages } from "./input/MessageCheck.ts"
 export { doomLoop, limits, policy, timeouts } from "./input/PolicyCheck.ts"
 

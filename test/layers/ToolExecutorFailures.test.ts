@@ -70,6 +70,19 @@ describe.each(ToolRun.ways)("handlers that are %s", (way) => {
         )
       }))
 
+    it.effect.each([
+      new AiError.ToolNotFoundError({ toolName: "search", availableTools: ["find"] }),
+      new AiError.ToolParameterValidationError({ toolName: "search", description: "no key" }),
+      new AiError.InvalidToolResultError({ toolName: "search", description: "bad" })
+    ])("with what a call of its own met with has failed: $_tag", (reason) =>
+      Effect.gen(function*() {
+        for (const module of ["LanguageModel", "Toolkit"]) {
+          const error = AiError.make({ module, method: "search.handle", reason })
+          const { outcome } = yield* execute("plain", { plain: () => Effect.fail(error) })
+          assert.deepStrictEqual(outcome, ToolRun.failed(error.message))
+        }
+      }))
+
     const thrown: Array<[string, unknown, string]> = [
       ["an Error", new Error("boom"), "boom"],
       ["an Error without a message", new TypeError(), "TypeError"],

@@ -49,6 +49,12 @@ describe.each(ToolRun.ways)("handlers that are %s", (way) => {
         assert.deepStrictEqual(outcome, { _tag: "Succeeded", result: Prompt.toolModelOutputToText(ToolRun.chart) })
       }))
 
+    it.effect.each(["a text", [null], 5])("with %j to show settles NotEncodable", (shown) =>
+      Effect.gen(function*() {
+        const { outcome } = yield* execute("scribbling", { scribbling: () => Effect.succeed(shown) }, { params: {} })
+        assert.deepStrictEqual(outcome, { _tag: "NotEncodable", message: "its toModelOutput gave no list of parts" })
+      }))
+
     const plain: Array<[string, unknown, Schema.Json]> = [
       ["a text", "text", "text"],
       ["an empty text", "", ""],

@@ -57,7 +57,8 @@ export const kit = Toolkit.make(
   Tool.make("late", { parameters, success: Schema.String, failure: Slow }),
   Tool.make("nothing", { success: Schema.Void }),
   Tool.make("search", { parameters: query, success: Schema.Unknown }),
-  Tool.make("drawing", { success: Schema.Void, toModelOutput: () => chart })
+  Tool.make("drawing", { success: Schema.Void, toModelOutput: () => chart }),
+  Tool.make("scribbling", { success: Schema.Unknown, toModelOutput: (given) => given as typeof chart })
 )
 type Handlers = Parameters<typeof kit.toLayer>[0]
 
@@ -116,6 +117,7 @@ const run = Effect.fnUntraced(function*(
     nothing: unused,
     search: unused,
     drawing: unused,
+    scribbling: unused,
     ...handlers
   }
   const known = Effect.zipWith(kit, Effect.context<never>(), (found, foundIn) => ({ ...found, foundIn }))

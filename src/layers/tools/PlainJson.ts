@@ -13,7 +13,7 @@ export interface Json {
   readonly isText: boolean
 }
 
-type PlainJson = Json | { readonly _tag: "NotJson"; readonly message: string }
+export type PlainJson = Json | { readonly _tag: "NotJson"; readonly message: string }
 
 export const of = (given: unknown): PlainJson => {
   try {

@@ -31,20 +31,24 @@ export const of = (tool: Tool.Any, params: Schema.Json, exit: Exited, limit: num
   if (Exit.isFailure(exit)) return cut(explained(outcomeOfCause(tool, exit.cause), params), limit)
   const result = exit.value
   if (result === undefined) return { outcome: { _tag: "Failed", result: "The tool ended without a result." } }
-  if (result.isFailure && AiError.isAiError(result.result)) return cut(outcomeOfAiError(result.result), limit)
-  const encoded = PlainJson.of(
-    result.modelOutput === undefined ? result.encodedResult : toText(result.modelOutput)
-  )
+  if (result.isFailure && AiError.isAiError(result.result)) return cut(outcomeOfAiError(tool, result.result), limit)
+  const encoded = result.modelOutput === undefined ? PlainJson.of(result.encodedResult) : toText(result.modelOutput)
   if (encoded._tag === "NotJson") return { outcome: { _tag: "NotEncodable", message: encoded.message } }
   return settled(result.isFailure ? "Failed" : "Succeeded", encoded, limit)
 }
 
 /** As `Prompt.toolModelOutputToText`: a file is named and not shown. */
-const toText = (parts: ReadonlyArray<Prompt.ToolModelOutputPart>): string =>
-  parts.map((part) => {
-    if (part.type === "text") return part.text
-    return `[${part.mediaType}${part.fileName === undefined ? "" : ` ${part.fileName}`} omitted]`
-  }).join("\n")
+const toText = (parts: ReadonlyArray<Prompt.ToolModelOutputPart>): PlainJson.PlainJson => {
+  try {
+    const texts = parts.map((part) => {
+      if (part.type === "text") return part.text
+      return `[${part.mediaType}${part.fileName === undefined ? "" : ` ${part.fileName}`} omitted]`
+    })
+    return PlainJson.of(texts.join("\n"))
+  } catch {
+    return { _tag: "NotJson", message: "its toModelOutput gave no list of parts" }
+  }
+}
 
 /** The outcome with as much of its result as a model will read. */
 const settled = (_tag: "Failed" | "Succeeded", json: PlainJson.Json, limit: number): ToolExecutor.Settlement => {
@@ -67,7 +71,7 @@ const cut = (outcome: ToolOutcome.ToolOutcome, limit: number): ToolExecutor.Sett
 const outcomeOfCause = (tool: Tool.Any, cause: Cause.Cause<unknown>): ToolOutcome.ToolOutcome => {
   const error = Cause.findErrorOption(cause)
   if (Option.isSome(error)) {
-    if (AiError.isAiError(error.value)) return outcomeOfAiError(error.value)
+    if (AiError.isAiError(error.value)) return outcomeOfAiError(tool, error.value)
     return { _tag: "Failed", result: encodeFailure(tool, error.value) }
   }
   if (Cause.hasInterruptsOnly(cause)) return { _tag: "Failed", result: "The tool interrupted itself." }
@@ -85,8 +89,11 @@ const explained = (outcome: ToolOutcome.ToolOutcome, params: Schema.Json): ToolO
   }
 }
 
-const outcomeOfAiError = (error: AiError.AiError): ToolOutcome.ToolOutcome => {
-  const { reason } = error
+/** What the call itself was refused for; what a handler met with in its own calls is its failure, whatever that was. */
+const outcomeOfAiError = (tool: Tool.Any, error: AiError.AiError): ToolOutcome.ToolOutcome => {
+  const { module, reason } = error
+  const isOfCall = module === "Toolkit" && "toolName" in reason && reason.toolName === tool.name
+  if (!isOfCall) return { _tag: "Failed", result: error.message }
   switch (reason._tag) {
     case "ToolParameterValidationError":
       return { _tag: "InvalidArguments", message: reason.description }

@@ -7,8 +7,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
-import * as Result from "effect/Result"
-import * as Schema from "effect/Schema"
+import type * as Schema from "effect/Schema"
 import * as InputCheck from "../../run/InputCheck.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import * as Stopwatch from "../../services/fibers/Stopwatch.ts"
@@ -92,21 +91,8 @@ const read = <A>(
   if (Option.isNone(exit.value)) return { _tag: "Broken", why: `took more than ${Duration.toMillis(limit)} ms` }
   const { value } = exit.value
   if (value === undefined || gives === undefined) return nothing
-  const usable = decoded(value, gives)
+  const usable = InputCheck.decoded(value, gives)
   return usable === undefined ? { _tag: "Broken", why: "gave what cannot be used" } : { _tag: "Given", value: usable }
-}
-
-/** A value as plain JSON of its schema, as it would be read back from a log; nothing where it is none. */
-const decoded = <A>(value: unknown, gives: Schema.ConstraintDecoder<A, never>): A | undefined => {
-  try {
-    const json = InputCheck.json("hook", value as Schema.Json)
-    return Result.isFailure(json)
-      ? undefined
-      : Option.getOrUndefined(Schema.decodeUnknownOption(gives)(json.success))
-  } catch {
-    // nested deeper than the stack
-    return undefined
-  }
 }
 
 const addTime = ({ hooks }: Around, hook: string, on: Hooks.Point, duration: number): void => {

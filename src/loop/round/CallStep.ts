@@ -20,6 +20,7 @@ import * as ToolSpan from "../observe/ToolSpan.ts"
 import * as CallIdentity from "./CallIdentity.ts"
 import * as Outcomes from "./Outcomes.ts"
 import type { RoundProgress } from "./RoundProgress.ts"
+import * as Told from "./Told.ts"
 import * as ToolHooks from "./ToolHooks.ts"
 
 type Call = OpenCall.OpenCall
@@ -115,16 +116,15 @@ const carryOut = function*(env: Env.Env, call: Call): Running {
     env.journal.record({ _tag: "ToolPaused", turn, callId, tool, waitsFor, ...beside, duration })
     return undefined
   }
-  const left = hasHooks
-    ? yield* ToolHooks.after(env, call, settlement.outcome, duration, "ran")
-    : settlement.outcome
+  const told = Told.of(settlement)
+  const left = hasHooks ? yield* ToolHooks.after(env, call, told.outcome, duration, "ran") : told.outcome
   const edited = editedOf(call)
   // arguments that do not fit any more say nothing of the try before, which they did
-  const isUnknown = tries > 0 && settlement.outcome._tag === "InvalidArguments"
+  const isUnknown = tries > 0 && told.outcome._tag === "InvalidArguments"
   const outcome = isUnknown ? { _tag: "OutcomeUnknown" as const } : Outcomes.storable(left, edited)
   const below = env.budget.spentIn(callId)
-  const spent = below === undefined ? edited : { usage: Usage.add(settlement.usage ?? Usage.zero, below), ...edited }
-  env.journal.record({ _tag: "ToolSettled", turn, callId, tool, duration, ...settlement, ...spent, outcome })
+  const spent = below === undefined ? edited : { usage: Usage.add(told.usage ?? Usage.zero, below), ...edited }
+  env.journal.record({ _tag: "ToolSettled", turn, callId, tool, duration, ...told, ...spent, outcome })
   return outcome
 }
 

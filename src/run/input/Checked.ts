@@ -2,8 +2,9 @@
  * An argument of a caller that was looked at: as it may be used, or refused by its name. With the checks that many
  * share.
  */
+import * as Option from "effect/Option"
 import * as Result from "effect/Result"
-import type * as Schema from "effect/Schema"
+import * as Schema from "effect/Schema"
 import * as Bounds from "../log/Bounds.ts"
 import * as RunError from "../RunError.ts"
 
@@ -32,6 +33,19 @@ export const names = (
   if (unknown === undefined) return Result.succeed(given.slice())
   const has = tools.length === 0 ? "it has none" : `it has ${tools.join(", ")}`
   return refuse(field, `${field} names "${unknown}", which is no tool of this agent; ${has}`)
+}
+
+/** What untyped code gave, as plain JSON of a schema, as it would be read back from a log; nothing where it is none. */
+export const decoded = <A>(value: unknown, schema: Schema.ConstraintDecoder<A, never>): A | undefined => {
+  try {
+    const plain = json("value", value as Schema.Json)
+    return Result.isFailure(plain)
+      ? undefined
+      : Option.getOrUndefined(Schema.decodeUnknownOption(schema)(plain.success))
+  } catch {
+    // nested deeper than the stack
+    return undefined
+  }
 }
 
 /** Plain JSON, as it will be read back. */

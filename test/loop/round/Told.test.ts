@@ -1,0 +1,84 @@
+/** What an executor of somebody else's making says of a call: the log holds an outcome, whatever that is. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Stream from "effect/Stream"
+import * as Agent from "../../../src/Agent.ts"
+import * as Fiberloop from "../../../src/Fiberloop.ts"
+import * as ToolExecutorToolkit from "../../../src/layers/ToolExecutorToolkit.ts"
+import * as SessionStore from "../../../src/services/SessionStore.ts"
+import { ToolExecutor } from "../../../src/services/ToolExecutor.ts"
+import * as SessionLines from "../../../src/SessionLines.ts"
+import * as ScriptedModel from "../../../src/testing/ScriptedModel.ts"
+import * as RunLog from "../../support/RunLog.ts"
+import * as TestAgent from "../../support/TestAgent.ts"
+import * as TestStore from "../../support/TestStore.ts"
+
+/** The call as the log has it, which can be exported and imported. */
+const settledAs = Effect.fnUntraced(function*(settlement: unknown) {
+  const store = yield* TestStore.make()
+  const executor = { ...ToolExecutorToolkit.make, execute: () => Effect.succeed(settlement as never) }
+  const context = yield* Layer.build(Layer.mergeAll(
+    Fiberloop.layer,
+    store.layer,
+    ScriptedModel.layer([TestAgent.work(1), ScriptedModel.text("ok")]),
+    TestAgent.kit.toLayer({ work: () => Effect.succeed(""), look: () => Effect.succeed("") } as never),
+    Layer.succeed(ToolExecutor, executor)
+  ))
+  const agent = yield* Effect.provideContext(Agent.make({ instructions: "", toolkit: TestAgent.kit }), context)
+  assert.strictEqual((yield* agent.run({ sessionId: "s", input: "go" }))._tag, "Completed")
+  const log = yield* store.log("s")
+  const lines = yield* Effect.provideService(
+    Stream.runCollect(SessionLines.toLines("s")),
+    SessionStore.SessionStore,
+    store.service
+  )
+  const { events } = yield* SessionLines.decode(Stream.fromIterable(lines))
+  assert.deepStrictEqual(events, log)
+  const { _tag, at: _1, callId: _2, duration: _3, runId: _4, seq: _5, tool: _6, turn: _7, version: _8, ...said } =
+    RunLog.only(log, "ToolSettled")[0]!
+  return said
+})
+
+describe("what an executor gives", () => {
+  const cyclic: Record<string, unknown> = {}
+  cyclic["self"] = cyclic
+  const odd: ReadonlyArray<readonly [string, unknown]> = [
+    ["nothing", undefined],
+    ["a text", "done"],
+    ["no result", { _tag: "Succeeded" }],
+    ["a result that is no JSON", { _tag: "Succeeded", result: { a: 1n } }],
+    ["a result that holds itself", { _tag: "Failed", result: cyclic }],
+    ["a tag that nobody knows", { _tag: "Fine", result: 1 }],
+    ["half of another outcome", { _tag: "TimedOut", limit: "long" }]
+  ]
+  it.effect.each(odd)(
+    "in the place of an outcome is one that nobody knows: %s",
+    ([, outcome]) =>
+      Effect.gen(function*() {
+        assert.deepStrictEqual(yield* settledAs({ outcome }), { outcome: { _tag: "OutcomeUnknown" } })
+      })
+  )
+
+  it.effect("besides is left out, and what is no number counts as none", () =>
+    Effect.gen(function*() {
+      const outcome = { _tag: "Succeeded", result: { a: [1, { b: null }] } }
+      const usage = { inputTokens: "9", outputTokens: NaN }
+      const said = yield* settledAs({ outcome, usage, originalSize: "long", seq: 77, _tag: "RunCompleted" })
+      assert.deepStrictEqual<unknown>(said, { outcome, usage: { inputTokens: 0, outputTokens: 0 } })
+    }))
+
+  it.effect("is what is stored where that is whole", () =>
+    Effect.gen(function*() {
+      const given = {
+        outcome: { _tag: "TimedOut", limit: 5 },
+        originalSize: 40_000,
+        usage: { inputTokens: 1, outputTokens: 2, cost: 0.5 }
+      }
+      assert.deepStrictEqual<unknown>(yield* settledAs(given), given)
+      const date = yield* settledAs({ outcome: { _tag: "Succeeded", result: { at: new Date(0) } } })
+      assert.deepStrictEqual<unknown>(date, {
+        outcome: { _tag: "Succeeded", result: { at: "1970-01-01T00:00:00.000Z" } }
+      })
+    }))
+})
