@@ -15,7 +15,7 @@ export interface Owner {
   readonly pid: number
   /** when the process started, so that a reused `pid` is another process */
   readonly start: string
-  /** one start of the machine */
+  /** one start of one machine: names of machines may be equal */
   readonly boot: string
   readonly runId: string
 }
@@ -46,10 +46,10 @@ let named = 0
 export const name = (runId: string): string =>
   JSON.stringify({ ...self(runId), claim: `${performance.timeOrigin}.${++named}` })
 
+/** What began with another start of this machine may be on another one of its name as well: its lease says when it is gone. */
 export const isDead = (owner: Owner): boolean => {
   const { boot, host } = thisProcess()
-  if (owner.host !== host) return false
-  if (owner.boot !== boot) return true
+  if (owner.host !== host || owner.boot !== boot) return false
   const stat = statOf(owner.pid)
   if (stat === undefined) return !answersSignals(owner.pid)
   return stat.state === "Z" || stat.state === "X" || stat.start !== owner.start

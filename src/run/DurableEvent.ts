@@ -6,6 +6,7 @@
  */
 import * as Schema from "effect/Schema"
 import * as DoomLoop from "./DoomLoop.ts"
+import { HookTime } from "./HookTime.ts"
 import * as Memory from "./Memory.ts"
 import * as Message from "./Message.ts"
 import { belowCall, Parent, Run, Trace } from "./Pointer.ts"
@@ -36,15 +37,6 @@ const durable = <const Tag extends string, const Fields extends Schema.Struct.Fi
     version: Schema.Finite,
     ...fields
   })
-
-/** How often a hook ran at one point of a turn, and for how long in all, in milliseconds. */
-export const HookTime = Schema.Struct({
-  hook: Schema.String,
-  on: Schema.Literals(["beforeModelCall", "afterModelCall", "beforeToolCall", "afterToolCall"]),
-  calls: Schema.Finite,
-  duration: Schema.Finite
-})
-export type HookTime = typeof HookTime.Type
 
 /** What is said to a run: to be heard with its next turn, or when it would end. */
 const input = { kind: Schema.Literals(["steer", "followUp"]), messages: Schema.Array(Message.UserMessage) }

@@ -37,6 +37,7 @@ export const check = Effect.fnUntraced(function*(
     ...(tool === undefined ? {} : { tool })
   })
   if (noText !== undefined) return yield* noText
+  if (typeof approved !== "boolean") return yield* RunError.invalidInput("approved", "approved must be true or false")
   const call = Approval.waiting(state, approvalId)
   if (call === undefined) return yield* refuse(store, decision, call)
   if (tool !== undefined && tool !== call.tool) {
@@ -45,7 +46,7 @@ export const check = Effect.fnUntraced(function*(
       `question "${approvalId}" is about a call of "${call.tool}", not of "${tool}"`
     )
   }
-  const given = approved === true ? yield* yes(kit, call, decision) : yield* no(decision)
+  const given = approved ? yield* yes(kit, call, decision) : yield* no(decision)
   const tooLarge = TooLarge.of("the answer", [by, reason, given])
   if (tooLarge !== undefined) return yield* tooLarge
   return { ...decision, originalSize: undefined, ...given }

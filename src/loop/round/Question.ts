@@ -68,7 +68,7 @@ export const asking = (env: Env.Env, question: Approver.Question, nobody: Effect
 
 /** A yes that lacks the result that is asked for; one that gives it may come from elsewhere. */
 const isShort = ({ needsResult }: Approver.Question, answer: Approver.Answer): boolean =>
-  needsResult === true && answer.approved === true && answer.result === undefined
+  needsResult === true && answer.approved && answer.result === undefined
 
 /** The answer of whoever answers here; an approver that breaks is nobody. */
 const ask = (env: Env.Env, question: Approver.Question): Effect.Effect<Approver.Answer | undefined> =>
@@ -78,16 +78,23 @@ const ask = (env: Env.Env, question: Approver.Question): Effect.Effect<Approver.
         env,
         `approval of ${question.tool}`,
         question.callId,
-        Effect.flatMap(Approver.Approver, (approver) => approver.ask(question))
+        Effect.map(Effect.flatMap(Approver.Approver, (approver) => approver.ask(question)), wordOf)
       )
     ),
-    (exit) => Exit.isSuccess(exit) ? exit.value ?? undefined : undefined
+    (exit) => Exit.isSuccess(exit) ? exit.value : undefined
   )
+
+/** An answer, read once; what untyped code gives in its place is neither a yes nor a no. */
+const wordOf = (answer: Approver.Answer | undefined): Approver.Answer | undefined => {
+  const word: Partial<Approver.Answer> = { ...answer }
+  const { approved } = word
+  return typeof approved === "boolean" ? { ...word, approved } : undefined
+}
 
 /** Records an answer; a result or arguments that are none of the tool make it a no. */
 const take = Effect.fnUntraced(function*(env: Env.Env, question: Approver.Question, answer: Approver.Answer) {
   const by = wordsOf(answer.by)
-  if (answer.approved !== true) return record(env, question, { approved: false, by, reason: wordsOf(answer.reason) })
+  if (!answer.approved) return record(env, question, { approved: false, by, reason: wordsOf(answer.reason) })
   const given = yield* Effect.result(Given.of(env, question.tool, answer))
   if (Result.isSuccess(given)) return record(env, question, { approved: true, by, ...given.success })
   const what = answer.result === undefined ? "was to run with other arguments" : "was given a result"
