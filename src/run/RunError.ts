@@ -132,12 +132,15 @@ export const sessionNotFound = (
 /** A bug, or what a custom layer died of: `Unknown`, with the defect as its `cause`. */
 export const fromDefect = (defect: unknown): NonRetryableError =>
   Object.assign(
-    new NonRetryableError<RunRefusal>({
-      _tag: "Unknown",
-      message: `a defect ended the run: ${defect instanceof Error ? defect.message : "see the error's cause"}`
-    }),
+    new NonRetryableError<RunRefusal>({ _tag: "Unknown", message: `a defect ended the run: ${unsaid(defect)}` }),
     { cause: defect }
   )
+
+/** Of what code that is not ours threw, what a log may hold: its own words may quote what it read. */
+export const unsaid = (thrown: unknown): string =>
+  thrown instanceof Error && /^\w{1,100}$/.test(thrown.name)
+    ? `${thrown.name}, see the error's cause`
+    : "see the error's cause"
 
 /** The typed error of a failure; what a run died of is `Unknown`, as `fromDefect` says. */
 export const fromCause = (cause: Cause.Cause<RunError>): RunError => {

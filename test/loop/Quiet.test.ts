@@ -17,6 +17,7 @@ import * as Fiberloop from "../../src/Fiberloop.ts"
 import * as ModelLanguageModel from "../../src/layers/ModelLanguageModel.ts"
 import * as SessionStoreMemory from "../../src/layers/SessionStoreMemory.ts"
 import type { Point } from "../../src/services/Hooks.ts"
+import * as Model from "../../src/services/Model.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as BrokenHooks from "../support/BrokenHooks.ts"
 import * as Overloaded from "../support/Overloaded.ts"
@@ -92,6 +93,25 @@ const census = Effect.fnUntraced(function*<A, E, R>(self: Effect.Effect<A, E, R>
   yield* Effect.provideService(self, Metric.FiberRuntimeMetrics, metrics)
   yield* Effect.yieldNow
   return { started, left: started - ended }
+})
+
+describe("what application code breaks with", () => {
+  const quoting = () => JSON.parse("RESULT-5")
+  const broken: Record<string, TestAgent.Options> = {
+    "a condition": { agent: { stopWhen: quoting } },
+    "what prepares a turn": { agent: { prepareTurn: quoting } },
+    "a model": { model: Layer.succeed(Model.Model, { info: { provider: "p", name: "m" }, stream: quoting }) }
+  }
+  for (const [name, options] of Object.entries(broken)) {
+    it.effect(`is named in the error and the log, and its words are in its cause alone: ${name}`, () =>
+      Effect.gen(function*() {
+        const { agent, store } = yield* TestAgent.make([ScriptedModel.text("ok")], options)
+        const error = yield* Effect.flip(agent.run({ sessionId: "s", input: "go" }))
+        assert.include(error.message, "SyntaxError, see the error's cause")
+        assert.include(String(error.cause), "RESULT-5")
+        assert.notInclude(JSON.stringify([error.reason, yield* store.log("s")]), "RESULT-5")
+      }))
+  }
 })
 
 describe("no fiber is left", () => {

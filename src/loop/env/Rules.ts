@@ -59,7 +59,7 @@ const inTime = <A>(env: Env.Env, rule: keyof Rules, turn: number, answer: Effect
 }
 
 const failed = (rule: keyof Rules, error: unknown): RunError.RunError =>
-  Object.assign(blocked(rule, error instanceof Error ? error.message : "see the error's cause"), { cause: error })
+  Object.assign(blocked(rule, RunError.unsaid(error)), { cause: error })
 
 /** The run cannot go on as the rule wants it to. */
 export const blocked = (rule: keyof Rules, why: string): RunError.NonRetryableError =>
