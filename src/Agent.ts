@@ -29,7 +29,7 @@ import type * as PrepareTurn from "./services/PrepareTurn.ts"
 import type * as RetryPolicy from "./services/RetryPolicy.ts"
 import * as Runs from "./services/Runs.ts"
 import * as SessionStore from "./services/SessionStore.ts"
-import type * as StopWhen from "./services/StopWhen.ts"
+import * as StopWhen from "./services/StopWhen.ts"
 import type { ToolCall } from "./services/ToolCall.ts"
 import * as ToolExecutor from "./services/ToolExecutor.ts"
 
@@ -88,6 +88,22 @@ export interface Options<Tools extends Record<string, Tool.Any>, A, E = never, R
    * failing, or taking longer than a tool may ends the run with `HookBlocked`. Default: every turn is the same.
    */
   readonly prepareTurn?: PrepareTurn.PrepareTurn<Extract<keyof NoInfer<Tools>, string>> | undefined
+}
+
+const optionNames: Record<keyof Options<{}, unknown> | "name", true> = {
+  name: true,
+  instructions: true,
+  toolkit: true,
+  output: true,
+  limits: true,
+  toolPolicy: true,
+  doomLoop: true,
+  timeouts: true,
+  retry: true,
+  hooks: true,
+  stopWhen: true,
+  stopBefore: true,
+  prepareTurn: true
 }
 
 /** Nothing for `any`, which stands for needs that nobody knows. */
@@ -161,6 +177,7 @@ const construct = Effect.fnUntraced(function*<Tools extends Record<string, Tool.
   E,
   Requires<Tools, R>
 > {
+  yield* orDefect(InputCheck.noOthers("an agent", options, optionNames))
   const services: Env.Services = {
     model: yield* Model.Model,
     store: yield* SessionStore.SessionStore,
@@ -170,6 +187,9 @@ const construct = Effect.fnUntraced(function*<Tools extends Record<string, Tool.
   }
   const handlers = yield* resolve(options.toolkit)
   const tools = Object.keys(handlers.tools)
+  for (const rule of ["stopWhen", "stopBefore"] as const) {
+    yield* orDefect(InputCheck.names(rule, StopWhen.toolsOf(options[rule]), tools))
+  }
   const definition: Definition.Definition = {
     name,
     instructions: options.instructions,

@@ -3,11 +3,13 @@ import { assert, describe, it } from "@effect/vitest"
 import { parsePartialJson } from "ai"
 import * as Tool from "effect/ai/Tool"
 import * as Toolkit from "effect/ai/Toolkit"
+import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
-import { Agent, Fiberloop, Limits, RunEvents, SessionStoreMemory } from "../src/index.ts"
+import { Agent, Fiberloop, Limits, RunEvents, SessionStoreMemory, StopWhen } from "../src/index.ts"
 import type * as RunError from "../src/run/RunError.ts"
 import type * as RunInput from "../src/run/RunInput.ts"
 import { ScriptedModel } from "../src/testing/index.ts"
@@ -195,6 +197,23 @@ describe("a run's input", () => {
       const log = yield* store.log("s")
       const settled = log.find((event) => event._tag === "ToolSettled")
       assert.deepStrictEqual(settled?.outcome, { _tag: "UnknownTool", available: [] })
+    }))
+})
+
+describe("no agent is made", () => {
+  it.effect.each<readonly [object, string]>([
+    [{ toolpolicy: {} }, "an agent has no \"toolpolicy\"; it has name, instructions, toolkit, "],
+    [{ timeouts: { tols: {} } }, "timeouts has no \"tols\""],
+    [
+      { stopWhen: StopWhen.toolCalled("wrok") },
+      "stopWhen names \"wrok\", which is no tool of this agent; it has work, look"
+    ],
+    [{ stopBefore: StopWhen.toolCalled("work", "wrok") }, "stopBefore names \"wrok\""]
+  ])("with %o", ([agent, message]) =>
+    Effect.gen(function*() {
+      const exit = yield* Effect.exit(TestAgent.make([], { agent }))
+      assert(Exit.isFailure(exit) && Cause.hasDies(exit.cause))
+      assert.include(String(Cause.squash(exit.cause)), message)
     }))
 })
 

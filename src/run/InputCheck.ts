@@ -4,14 +4,14 @@
  * Does not own what single arguments have to be: messages (`MessageCheck`), limits and policies (`PolicyCheck`).
  */
 import * as Result from "effect/Result"
-import { type Checked, json, names, notGiven, text } from "./input/Checked.ts"
+import { type Checked, json, names, noOthers, notGiven, text } from "./input/Checked.ts"
 import { historyMessages, userMessages } from "./input/MessageCheck.ts"
 import { limits, policy } from "./input/PolicyCheck.ts"
 import * as RunError from "./RunError.ts"
 import type * as RunInput from "./RunInput.ts"
 import * as RunPolicy from "./RunPolicy.ts"
 
-export { type Checked, decoded, json } from "./input/Checked.ts"
+export { type Checked, decoded, json, names, noOthers } from "./input/Checked.ts"
 export { userMessages } from "./input/MessageCheck.ts"
 export { doomLoop, limits, policy, timeouts } from "./input/PolicyCheck.ts"
 
@@ -25,6 +25,8 @@ export interface Defaults {
 
 /** The whole effective input of a run. Of several bad arguments the first one is named. */
 export const effective = (input: RunInput.RunInput, defaults: Defaults): Checked<RunInput.Effective> => {
+  const others = noOthers("the input of a run", input, inputNames)
+  if (Result.isFailure(others)) return Result.fail(others.failure)
   if (isBare(input)) {
     const { limits, toolPolicy } = defaults
     return Result.map(userMessages("input", input.input), (messages) => ({ messages, toolPolicy, limits }))
@@ -52,6 +54,20 @@ export const effective = (input: RunInput.RunInput, defaults: Defaults): Checked
       ...(data === undefined ? {} : { data })
     })
   )
+}
+
+const inputNames: Record<keyof RunInput.RunInput, true> = {
+  input: true,
+  sessionId: true,
+  runId: true,
+  createSession: true,
+  history: true,
+  instructions: true,
+  allowedTools: true,
+  toolOrder: true,
+  toolPolicy: true,
+  limits: true,
+  data: true
 }
 
 /** Nothing of it replaces a default. */

@@ -39,5 +39,17 @@ export interface Round extends Settled {
 export type Condition<A> = (of: A) => boolean | Effect.Effect<boolean, unknown>
 
 /** True when the message calls one of these tools, whatever became of the call; for `stopWhen` and `stopBefore`. */
-export const toolCalled = (...tools: ReadonlyArray<string>) => ({ calls }: Pick<Round, "calls">): boolean =>
-  calls.some(({ tool }) => tools.includes(tool))
+export const toolCalled = (...tools: ReadonlyArray<string>): Naming => {
+  const isCalled = ({ calls }: Pick<Round, "calls">): boolean => calls.some(({ tool }) => tools.includes(tool))
+  return Object.assign(isCalled, { tools })
+}
+
+/** A condition that names tools: an agent that lacks one of them is not made. */
+export interface Naming {
+  (of: Pick<Round, "calls">): boolean
+  readonly tools: ReadonlyArray<string>
+}
+
+/** The tools that a condition names, as far as it says so. */
+export const toolsOf = (condition: Condition<never> | undefined): ReadonlyArray<string> =>
+  condition !== undefined && "tools" in condition && Array.isArray(condition.tools) ? condition.tools : []

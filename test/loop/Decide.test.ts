@@ -150,6 +150,8 @@ describe("no answer is taken", () => {
       const circle: Record<string, unknown> = {}
       circle["in"] = circle
       const given = { sessionId: "s", approvalId: "r/1.0", approved: true }
+      const misspelt = yield* Effect.flip(made.agent.decide({ ...given, param: { n: 2 } } as never))
+      assert.match(misspelt.message, /^a decision has no "param"; it has .*params/)
       for (const field of ["sessionId", "approvalId", "approved", "by", "reason"]) {
         const missing = field in given ? [undefined] : []
         const text = field === "approved" ? ["true"] : []

@@ -246,7 +246,8 @@ describe("a run is resumed", () => {
           ["runId", 5],
           ["runId", null],
           ["limits", null],
-          ["data", 1n]
+          ["data", 1n],
+          ["limit", { maxTurns: 5 }]
         ] as const
       ) {
         const { reason } = yield* Effect.flip(resumed(agent, { [field]: value }))

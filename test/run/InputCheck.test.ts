@@ -177,11 +177,11 @@ describe("time limits", () => {
   circular.itself = circular
 
   it.each<readonly [string, unknown]>([
-    ["soon", "soon"],
+    ["\"soon\"", "soon"],
     ["-1", -1],
     ["NaN", NaN],
     ["0", 0],
-    ["-1 second", "-1 second"],
+    ["\"-1 second\"", "-1 second"],
     ["{\"seconds\":null}", { seconds: NaN }],
     ["{}", circular]
   ])("of %s are refused: each call would be over before it began", (shown, value) => {
@@ -278,6 +278,7 @@ describe("limits", () => {
     assert.include(refused({ limits: { maxTurns: NaN } }).message, "NaN")
     assert.include(refused({ limits: { maxTurns: -Infinity } }).message, "-Infinity")
     assert.include(refused({ limits: { maxTurns: 1.5 } }).message, "1.5")
+    assert.include(refused({ limits: { maxTurns: "2" as never } }).message, "it is \"2\"")
   })
 })
 
@@ -344,6 +345,34 @@ describe("an input of untyped code", () => {
     ["toolPolicy.requireApprovalByDefault", "toolPolicy", { requireApprovalByDefault: 1 }]
   ])("is refused for its %s, where %s is %j", (field, name, value) => {
     assert.strictEqual(refused({ [name]: value }).field, field)
+  })
+})
+
+describe("what is misspelt is refused, with what there is", () => {
+  const of = (name: string, value: unknown = 1) => ({ [name]: value })
+  it("in an input, its limits and its policy", () => {
+    const cases = [
+      [of("sessionID", "s"), "sessionID", /^the input of a run has no "sessionID"; it has input, sessionId, /],
+      [of("allowedTool", ["pay"]), "allowedTool", /allowedTools/],
+      [{ limits: of("max_turns") }, "max_turns", /^limits has no "max_turns"; it has maxTurns, /],
+      [{ limits: of("constructor") }, "constructor", /^limits has no "constructor"/],
+      [{ toolPolicy: of("allowlist", ["pay"]) }, "allowlist", /^toolPolicy has no "allowlist"; it has .*allowList/]
+    ] as const
+    for (const [input, field, message] of cases) {
+      const { field: named, message: said } = refused(input)
+      assert.strictEqual(named, field)
+      assert.match(said, message)
+    }
+    const nothing = { maxTurn: undefined, allowedTool: undefined }
+    assert.deepStrictEqual(effective({ limits: nothing, ...nothing } as never), effective({}))
+  })
+
+  it("in what an agent says", () => {
+    assert.match(refusal(InputCheck.timeouts(of("tols"))).message, /^timeouts has no "tols"; it has call, .*tools/)
+    assert.match(
+      refusal(InputCheck.doomLoop(of("count"), [])).message,
+      /^doomLoop has no "count"; it has after, exempt$/
+    )
   })
 })
 

@@ -119,6 +119,7 @@ const resume = Effect.fnUntraced(function*(
   input: RunInput.ResumeInput,
   isWatched: boolean
 ): Effect.fn.Return<Started.Started, RunError.RunError> {
+  yield* Effect.fromResult(InputCheck.noOthers("what is resumed", input, resumeNames))
   const sessionId = yield* Identity.ofSession(input.sessionId)
   const noText = input.runId === undefined ? undefined : InputCheck.badText({ runId: input.runId })
   if (noText !== undefined) return yield* noText
@@ -136,6 +137,8 @@ const resume = Effect.fnUntraced(function*(
   const begin: DriveRequest.Begin = { _tag: "Resume", input: started, limits, data }
   return yield* Start.start(services, { sessionId, runId, begin, brief, settings, folded, isWatched }, track)
 })
+
+const resumeNames: Record<keyof RunInput.ResumeInput, true> = { sessionId: true, runId: true, limits: true, data: true }
 
 /** What is done to a session that no drive has. */
 const visit = <A>(

@@ -21,6 +21,23 @@ export const notGiven: Checked<undefined> = Result.succeed(undefined)
 export const text = (field: string, given: string | undefined): Checked<string | undefined> =>
   given === undefined || typeof given === "string" ? Result.succeed(given) : refuse(field, `${field} must be a text`)
 
+/**
+ * Refuses a member that `of` does not have: what is misspelt would be as if it had not been said. Untyped code, or a database,
+ * may give any.
+ */
+export const noOthers = <K extends string>(
+  of: string,
+  given: { readonly [P in K]?: unknown },
+  members: Readonly<Record<K, true>>
+): Checked<undefined> => {
+  for (const name in given) {
+    if (!Object.hasOwn(members, name) && given[name] !== undefined) {
+      return refuse(name, `${of} has no "${name}"; it has ${Object.keys(members).join(", ")}`)
+    }
+  }
+  return notGiven
+}
+
 /** A copy of names of the agent's tools. */
 export const names = (
   field: string,

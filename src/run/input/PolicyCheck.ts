@@ -6,11 +6,13 @@ import * as Result from "effect/Result"
 import * as DoomLoop from "../DoomLoop.ts"
 import * as RunPolicy from "../RunPolicy.ts"
 import * as CallQuota from "../state/CallQuota.ts"
-import { type Checked, names, notGiven, refuse } from "./Checked.ts"
+import { type Checked, names, noOthers, notGiven, refuse } from "./Checked.ts"
 
 /** Limits as given, times in milliseconds; `Infinity` lifts a limit. */
 export const limits = (given: RunPolicy.LimitsInput): Checked<RunPolicy.Limits> => {
   if (!isObject(given)) return refuse("limits", "limits must be an object")
+  const others = noOthers("limits", given, limitNames)
+  if (Result.isFailure(others)) return Result.fail(others.failure)
   const out: { -readonly [K in keyof RunPolicy.Limits]: number } = {}
   for (const key of Object.keys(RunPolicy.limitRules) as Array<keyof RunPolicy.Limits>) {
     const value = key === "maxDuration" ? millis(given.maxDuration) : given[key]
@@ -24,11 +26,22 @@ export const limits = (given: RunPolicy.LimitsInput): Checked<RunPolicy.Limits> 
   return Result.succeed(out)
 }
 
+const limitNames: Record<keyof RunPolicy.Limits, true> = {
+  maxTurns: true,
+  maxToolRounds: true,
+  maxToolCalls: true,
+  maxErrors: true,
+  maxCompactions: true,
+  maxTokens: true,
+  maxCost: true,
+  maxDuration: true
+}
+
 /** Untyped code may give anything. */
 const isObject = (given: object | null): boolean => typeof given === "object" && given !== null
 
 const shown = (value: Duration.Input | undefined): string =>
-  typeof value === "object" ? Formatter.formatJson(value) : String(value)
+  typeof value === "object" || typeof value === "string" ? Formatter.formatJson(value) : String(value)
 
 /** NaN for what is no duration. */
 const millis = (input: Duration.Input | undefined): number | undefined =>
@@ -36,6 +49,15 @@ const millis = (input: Duration.Input | undefined): number | undefined =>
     onNone: () => NaN,
     onSome: Duration.toMillis
   })
+
+const timeoutNames: Record<keyof RunPolicy.Timeouts, true> = {
+  call: true,
+  firstPart: true,
+  gap: true,
+  tool: true,
+  tools: true,
+  compaction: true
+}
 
 /** What has a time limit besides single tools. */
 const steps = Object.keys(RunPolicy.defaultTimeouts).filter((key) => key !== "tools") as ReadonlyArray<
@@ -47,6 +69,8 @@ export const timeouts = (
   given: RunPolicy.TimeoutsInput,
   tools?: ReadonlyArray<string>
 ): Checked<Partial<RunPolicy.Timeouts>> => {
+  const others = noOthers("timeouts", given, timeoutNames)
+  if (Result.isFailure(others)) return Result.fail(others.failure)
   const single = durations("timeouts", given, steps)
   const { tools: byTool } = given
   if (byTool === undefined) return single
@@ -79,6 +103,16 @@ const durations = <K extends string>(
   return Result.succeed(out)
 }
 
+const policyNames: Record<keyof RunPolicy.ToolPolicy, true> = {
+  enabled: true,
+  allowList: true,
+  maxParallel: true,
+  maxCallsPerRun: true,
+  requireApprovalByDefault: true,
+  approvalTimeout: true,
+  continueOnError: true
+}
+
 const switches = ["enabled", "continueOnError", "requireApprovalByDefault"] as const
 
 /** A tool policy as given; its tools are of the agent's `tools`. */
@@ -87,6 +121,8 @@ export const policy = (
   tools: ReadonlyArray<string>
 ): Checked<RunPolicy.ToolPolicy> => {
   if (!isObject(given)) return refuse("toolPolicy", "toolPolicy must be an object")
+  const others = noOthers("toolPolicy", given, policyNames)
+  if (Result.isFailure(others)) return Result.fail(others.failure)
   const unclear = switches.find((name) => given[name] !== undefined && typeof given[name] !== "boolean")
   if (unclear !== undefined) return refuse(`toolPolicy.${unclear}`, `toolPolicy.${unclear} must be true or false`)
   const { allowList, approvalTimeout, maxCallsPerRun = {}, maxParallel } = given
@@ -127,6 +163,8 @@ export const doomLoop = (
   tools: ReadonlyArray<string>
 ): Checked<DoomLoop.Settings | undefined> => {
   if (given === false) return Result.succeed(undefined)
+  const others = noOthers("doomLoop", given ?? {}, { after: true, exempt: true })
+  if (Result.isFailure(others)) return Result.fail(others.failure)
   const settings = {
     after: given?.after ?? DoomLoop.defaults.after,
     exempt: given?.exempt?.map(String) ?? DoomLoop.defaults.exempt
