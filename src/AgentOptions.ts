@@ -1,0 +1,116 @@
+/**
+ * What an agent may be made with, and what it is then: every option checked, and those that nobody knows refused.
+ *
+ * Does not own what it runs with besides (`Agent`, `AgentContext`).
+ */
+import type * as Tool from "effect/ai/Tool"
+import type * as Toolkit from "effect/ai/Toolkit"
+import * as Effect from "effect/Effect"
+import type * as Result from "effect/Result"
+import type * as Schema from "effect/Schema"
+import type * as Definition from "./loop/env/Definition.ts"
+import * as FinalAnswer from "./loop/start/FinalAnswer.ts"
+import * as InputCheck from "./run/InputCheck.ts"
+import type * as RunError from "./run/RunError.ts"
+import type * as RunPolicy from "./run/RunPolicy.ts"
+import type * as Hooks from "./services/Hooks.ts"
+import type * as PrepareTurn from "./services/PrepareTurn.ts"
+import type * as RetryPolicy from "./services/RetryPolicy.ts"
+import * as StopWhen from "./services/StopWhen.ts"
+import type * as ToolExecutor from "./services/ToolExecutor.ts"
+
+/** A toolkit, one with its handlers, or an effect that makes one (MCP, per tenant). */
+export type Source<Tools extends Record<string, Tool.Any>, E, R> =
+  | Toolkit.Toolkit<Tools>
+  | Toolkit.WithHandler<Tools>
+  | Effect.Effect<Toolkit.WithHandler<Tools>, E, R>
+
+/** What an agent is. Wrong values are a defect when it is made. */
+export interface Options<Tools extends Record<string, Tool.Any>, A, E = never, R = never> {
+  /** the system message; a run's `instructions` replace it */
+  readonly instructions: string
+  /** what the model may call; default no tools */
+  readonly toolkit?: Source<Tools, E, R> | undefined
+  /** Types `output` of a completed run: the final answer is decoded, a wrong one gets one corrective turn. */
+  readonly output?: Schema.ConstraintCodec<A, unknown, never, never> | undefined
+  /** Of each run. Default: those of the Reference `Limits`, else 20 turns, 20 errors and 3 compactions in a row. */
+  readonly limits?: RunPolicy.LimitsInput | undefined
+  /** Which tools are offered and how their calls run. Default: all, one after the other; a call that fails ends no run. */
+  readonly toolPolicy?: RunPolicy.ToolPolicyInput | undefined
+  /**
+   * The same calls with the same results `after` times in a row (2 to 20, default 3) are a loop: the model is told, and once
+   * more ends the run `limited`. Calls of `exempt` tools are passed over. `false`: no loops. Wrong values are a defect.
+   */
+  readonly doomLoop?:
+    | { readonly after?: number | undefined; readonly exempt?: ReadonlyArray<keyof NoInfer<Tools>> | undefined }
+    | false
+    | undefined
+  /**
+   * Of single steps. Default: those of the Reference `Timeouts`, else 120 s a model call, 60 s a gap in it, 120 s a tool
+   * (or what `tools` says of one), 10 min a strategy's compaction.
+   */
+  readonly timeouts?: RunPolicy.TimeoutsInput<keyof NoInfer<Tools> & string> | undefined
+  /** Of failed model calls. Default: the Reference `RetryPolicy`, else 3 retries, 1 s doubling to 10 s. */
+  readonly retry?: RetryPolicy.RetryPolicy | undefined
+  /** Guards and observers, in order, before those of the Reference `Hooks`; one that blocks a run fails it: `HookBlocked`. */
+  readonly hooks?: ReadonlyArray<Hooks.Hook> | undefined
+  /**
+   * Asked after each turn, with its message and the outcomes of its calls: `true` completes the run with `stopWhen`. With
+   * an `output` schema the turn's text must fit it, else the run fails with `InvalidOutput`. A condition that throws, fails or
+   * takes longer than a tool may ends the run with `HookBlocked`. Default: never.
+   */
+  readonly stopWhen?: StopWhen.Condition<StopWhen.Turn> | undefined
+  /**
+   * Asked with the calls of a message before any of them runs: `true` settles them all as not executed and completes the
+   * run with `stopBefore`. Otherwise as `stopWhen`.
+   */
+  readonly stopBefore?: StopWhen.Condition<StopWhen.Round> | undefined
+  /**
+   * Asked before each turn: may narrow its tools, say whether they must be called, and replace its instructions. Throwing,
+   * failing, or taking longer than a tool may ends the run with `HookBlocked`. Default: every turn is the same.
+   */
+  readonly prepareTurn?: PrepareTurn.PrepareTurn<Extract<keyof NoInfer<Tools>, string>> | undefined
+}
+
+const optionNames: Record<keyof Options<{}, unknown> | "name", true> = {
+  name: true,
+  instructions: true,
+  toolkit: true,
+  output: true,
+  limits: true,
+  toolPolicy: true,
+  doomLoop: true,
+  timeouts: true,
+  retry: true,
+  hooks: true,
+  stopWhen: true,
+  stopBefore: true,
+  prepareTurn: true
+}
+
+/** What is wrong with an option is the programmer's to mend: a defect. */
+export const define = <Tools extends Record<string, Tool.Any>, A, E, R>(
+  name: string,
+  options: Options<Tools, A, E, R>,
+  handlers: ToolExecutor.Handlers
+): Effect.Effect<Definition.Definition> =>
+  Effect.orDie(Effect.gen(function*() {
+    const tools = Object.keys(handlers.tools)
+    const { output, prepareTurn, stopBefore, stopWhen } = options
+    yield* read(InputCheck.noOthers("an agent", options, optionNames))
+    yield* read(InputCheck.names("stopWhen", StopWhen.toolsOf(stopWhen), tools))
+    yield* read(InputCheck.names("stopBefore", StopWhen.toolsOf(stopBefore), tools))
+    return {
+      name,
+      instructions: options.instructions,
+      handlers,
+      timeouts: yield* read(InputCheck.timeouts(options.timeouts ?? {}, tools)),
+      output: output === undefined ? undefined : FinalAnswer.make(output),
+      rules: { stopWhen, stopBefore, prepareTurn: prepareTurn as PrepareTurn.PrepareTurn | undefined },
+      limits: yield* read(InputCheck.limits(options.limits ?? {})),
+      toolPolicy: yield* read(InputCheck.policy(options.toolPolicy ?? {}, tools)),
+      doomLoop: yield* read(InputCheck.doomLoop(options.doomLoop, tools))
+    }
+  }))
+
+const read = <A>(checked: Result.Result<A, RunError.RunError>) => Effect.fromResult(checked)
