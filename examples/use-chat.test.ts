@@ -13,13 +13,13 @@ import { HttpRouter, HttpServer } from "effect/http"
 import { Fiberloop, RunEvent, SessionStore, SessionStoreMemory } from "fiberloop"
 import { ScriptedModel } from "fiberloop/testing"
 import { createServer } from "node:http"
-import { Assistant, MailLive, Routes } from "./use-chat.ts"
+import { Assistant, Routes, ToolsLive } from "./use-chat.ts"
 
 // Real sockets take real time, hence `it.live`.
 
 const serving = (...turns: ReadonlyArray<ScriptedModel.Turn>) =>
   HttpRouter.serve(Routes, { disableLogger: true, disableListenLog: true }).pipe(
-    Layer.provide(Layer.provide(Assistant.layer, [Fiberloop.layer, MailLive])),
+    Layer.provide(Layer.provide(Assistant.layer, [Fiberloop.layer, ToolsLive])),
     Layer.provideMerge([
       SessionStoreMemory.layer,
       ScriptedModel.layer(turns),
@@ -264,6 +264,42 @@ it.live("a call of a later run is another one to the page", () =>
     assert.deepStrictEqual(answers, ["Bergen", "three"])
   }).pipe(
     Effect.provide(serving(asks, ScriptedModel.text("To Bergen."), asks, ScriptedModel.text("For three days."))),
+    Effect.timeout("10 seconds")
+  ))
+
+/** A message whose first call asks; the other one asks nobody. */
+const besides = (asking: ScriptedModel.Step) =>
+  serving([asking, ScriptedModel.call("getWeather", { city: "Oslo" }, "b")], ScriptedModel.text("It is cold there."))
+
+/** The page has a call that asks and one that does not, and the run goes on once the page has answered. */
+const answering = Effect.fnUntraced(function*(id: string, answer: (page: Page) => void | PromiseLike<void>) {
+  const ended = yield* Deferred.make<void>()
+  const { page } = yield* open(id, (message) => {
+    if (textOf(message) === "It is cold there.") Deferred.doneUnsafe(ended, Effect.void)
+  })
+  yield* Effect.promise(() => page.sendMessage({ text: "Tell Ann how warm it is in Oslo." }))
+  const weather = page.lastMessage?.parts.find((part) => part.type === "tool-getWeather")
+  assert(weather?.type === "tool-getWeather" && weather.state === "output-available")
+  yield* Effect.promise(async () => answer(page))
+  yield* Deferred.await(ended)
+})
+
+it.live("a yes is sent where another call stands behind the question", () =>
+  answering("eleven", (page) => {
+    const asked = page.lastMessage?.parts.find((part) => part.type === "tool-sendMail")
+    assert(asked?.type === "tool-sendMail" && asked.state === "approval-requested")
+    return page.addToolApprovalResponse({ id: asked.approval.id, approved: true })
+  }).pipe(
+    Effect.provide(besides(ScriptedModel.call("sendMail", { to: "Ann", text: "4" }, "a"))),
+    Effect.timeout("10 seconds")
+  ))
+
+it.live("what a person says in a tool's place is sent where another call stands behind it", () =>
+  answering("twelve", (page) => {
+    const { toolCallId } = askIn(page)
+    return page.addToolOutput({ tool: "askUser", toolCallId, output: "Celsius" })
+  }).pipe(
+    Effect.provide(besides(ScriptedModel.call("askUser", { question: "In which unit?" }, "a"))),
     Effect.timeout("10 seconds")
   ))
 

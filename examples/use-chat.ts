@@ -32,7 +32,7 @@ import {
 import { createServer } from "node:http"
 import { toResponse } from "./http-errors.ts"
 
-const Mail = Toolkit.make(
+const Tools = Toolkit.make(
   Tool.make("sendMail", {
     description: "Sends a mail in the user's name",
     parameters: Schema.Struct({ to: Schema.String, text: Schema.String }),
@@ -44,12 +44,19 @@ const Mail = Toolkit.make(
     description: "Asks the user what only they know",
     parameters: Schema.Struct({ question: Schema.String }),
     success: Schema.String
-  }).annotate(NeedsResult, true)
+  }).annotate(NeedsResult, true),
+  Tool.make("getWeather", {
+    description: "Current temperature of a city",
+    parameters: Schema.Struct({ city: Schema.String }),
+    success: Schema.Struct({ celsius: Schema.Finite })
+  }).annotate(Tool.Readonly, true)
 )
 
 export class Assistant extends Agent.Service<Assistant>()("use-chat/Assistant", {
   instructions: "Be brief.",
-  toolkit: Mail
+  toolkit: Tools,
+  // a page sends answers once no call of its message is open: one by one, those behind a question would stay so
+  toolPolicy: { maxParallel: Infinity }
 }) {}
 
 type Live = Effect.Success<ReturnType<Assistant["Service"]["start"]>>
@@ -138,15 +145,16 @@ export const Routes = HttpRouter.use(Effect.fnUntraced(function*(router) {
   yield* router.add("DELETE", "/api/chat/:id/run", orRefuse(abort))
 }))
 
-/** The tool sends nothing here: it says what it would. */
-export const MailLive = Mail.toLayer({
+/** Nothing is sent here, nor measured. */
+export const ToolsLive = Tools.toLayer({
   sendMail: ({ to }) => Effect.succeed(`sent to ${to}`),
-  askUser: () => Effect.die("the page answers")
+  askUser: () => Effect.die("the page answers"),
+  getWeather: ({ city }) => Effect.succeed({ celsius: city === "Oslo" ? 4 : 19 })
 })
 
 if (process.argv[1] === import.meta.filename) {
   const Agents = Assistant.layer.pipe(
-    Layer.provide([Fiberloop.layer, MailLive, ModelOpenAi.layer({ model: process.env.FIBERLOOP_MODEL ?? "gpt-5.5" })]),
+    Layer.provide([Fiberloop.layer, ToolsLive, ModelOpenAi.layer({ model: process.env.FIBERLOOP_MODEL ?? "gpt-5.5" })]),
     Layer.provideMerge(SessionStoreSqlite.layer({ filename: "use-chat.db" }))
   )
   const Server = NodeHttpServer.layer(createServer, {
