@@ -71,6 +71,33 @@ describe("docs/agents.md", () => {
       yield* Effect.all([gates.a.release, gates.b.release])
       assert.deepStrictEqual([(yield* Fiber.join(a)).text, (yield* Fiber.join(b)).text], ["I am a.", "I am b."])
     }))
+
+  it.effect("a tenant that nobody asks for is closed under a run, unless a fiber waits there for its end", () =>
+    Effect.gen(function*() {
+      class Assistant extends Agent.Service<Assistant>()("docs/Held", { instructions: "Be brief." }) {}
+      const gates = { held: yield* ScriptedModel.makeGate, left: yield* ScriptedModel.makeGate }
+      const tenants = yield* LayerMap.make((tenant: "held" | "left") =>
+        Layer.fresh(
+          Layer.provide(Assistant.layer, below([ScriptedModel.gate(gates[tenant]), ScriptedModel.text("Hi.")]))
+        ), { idleTimeToLive: "10 seconds" })
+      const start = Effect.flatMap(Assistant, (assistant) => assistant.start({ sessionId: "chat", input: "Hello!" }))
+      const left = yield* Effect.provide(start, tenants.get("left"))
+      const begun = yield* Deferred.make<Effect.Success<typeof start>, RunError.RunError>()
+      yield* start.pipe(
+        Effect.tap((run) => Deferred.succeed(begun, run)),
+        Effect.flatMap((run) => run.result),
+        Effect.provide(tenants.get("held")),
+        Effect.tapCause((cause) => Deferred.failCause(begun, cause)),
+        Effect.forkDetach
+      )
+      const held = yield* Deferred.await(begun)
+      yield* Effect.all([gates.left.started, gates.held.started])
+      yield* TestClock.adjust("20 seconds")
+      yield* gates.held.release
+      const [ofLeft, ofHeld] = [yield* left.result, yield* held.result]
+      assert.strictEqual(ofLeft._tag === "Aborted" ? ofLeft.reason : ofLeft._tag, "shutdown")
+      assert.strictEqual(ofHeld._tag, "Completed")
+    }))
 })
 
 describe("docs/hooks.md", () => {
