@@ -249,6 +249,51 @@ describe("docs/http.md", () => {
     }))
 })
 
+describe("docs/steering.md", () => {
+  const Who = Schema.Literals(["front", "billing"])
+  const isWho = Schema.is(Who)
+  const Desk = Toolkit.make(
+    Tool.make("hand_over", { parameters: Schema.Struct({ to: Who }), success: Who }),
+    Tool.make("find_invoice", { success: Schema.String })
+  )
+  const staff = {
+    front: { instructions: "Hand over.", tools: ["hand_over"] },
+    billing: { instructions: "Answer.", tools: ["find_invoice", "hand_over"] }
+  } as const
+
+  it.effect("a run that is handed over goes on with other instructions and tools, and so does the next message", () =>
+    Effect.gen(function*() {
+      const store = yield* SessionStore
+      const handlers = Desk.toLayer({
+        hand_over: ({ to }) => Effect.succeed(to),
+        find_invoice: () => Effect.succeed("42 euros")
+      })
+      const desk = yield* Agent.make({
+        instructions: staff.front.instructions,
+        toolkit: Desk,
+        prepareTurn: ({ sessionId }) =>
+          store.read(sessionId).pipe(
+            Stream.runFold((): typeof Who.Type => "front", (who, event) => {
+              if (event._tag !== "ToolSettled" || event.tool !== "hand_over") return who
+              return event.outcome._tag === "Succeeded" && isWho(event.outcome.result) ? event.outcome.result : who
+            }),
+            Effect.map((who) => staff[who])
+          )
+      }).pipe(Effect.provide(handlers))
+      for (const input of ["How much is it?", "And with tax?"]) yield* desk.run({ sessionId: "s", input })
+      const seen = (yield* (yield* ScriptedModel.Script).requests).map(({ messages: [system], tools }) =>
+        `${system?.role === "system" ? system.content : ""} ${tools.map(({ name }) => name).join()}`
+      )
+      const billing = "Answer. hand_over,find_invoice"
+      assert.deepStrictEqual(seen, ["Hand over. hand_over", billing, billing, billing])
+    }).pipe(Effect.provide(below(
+      ScriptedModel.call("hand_over", { to: "billing" }),
+      ScriptedModel.call("find_invoice", {}),
+      ScriptedModel.text("42 euros."),
+      ScriptedModel.text("50 euros.")
+    ))))
+})
+
 describe("docs/tools.md", () => {
   it.effect("tools of a JSON Schema are called with what the model gave", () =>
     Effect.gen(function*() {
