@@ -295,6 +295,28 @@ describe("docs/steering.md", () => {
 })
 
 describe("docs/tools.md", () => {
+  it.effect("agents with tools of one name have handlers of their own where each is given them, and else the last ones", () =>
+    Effect.gen(function*() {
+      const made = (word: string) => {
+        const toolkit = Toolkit.make(Tool.make("find", { success: Schema.String }))
+        const agent = Agent.make({ instructions: word, toolkit })
+        return { agent, handlers: toolkit.toLayer({ find: () => Effect.succeed(word) }) }
+      }
+      const [orders, products] = [made("orders"), made("products")]
+      const own = [orders, products].map(({ agent, handlers }) => Effect.provide(agent, handlers))
+      const together = Effect.all([orders.agent, products.agent]).pipe(
+        Effect.provide([orders.handlers, products.handlers])
+      )
+      for (const agent of [...yield* Effect.all(own), ...yield* together]) yield* agent.run({ input: "Find it." })
+      const found = (yield* (yield* ScriptedModel.Script).requests).flatMap(({ messages }) => {
+        const last = messages.at(-1)
+        return last?.role === "tool" ? last.content.map(({ result }) => result) : []
+      })
+      assert.deepStrictEqual(found, ["orders", "products", "products", "products"])
+    }).pipe(Effect.provide(below(
+      ...Array.from({ length: 4 }, () => [ScriptedModel.call("find", {}), ScriptedModel.text("Here.")]).flat()
+    ))))
+
   it.effect("tools of a JSON Schema are called with what the model gave", () =>
     Effect.gen(function*() {
       const parameters = { type: "object", properties: { words: { type: "string" } } } as const
