@@ -1,6 +1,6 @@
 import { jsonSchema, tool } from "@ai-sdk/provider-utils"
 import { assert, it } from "@effect/vitest"
-import { Deferred, Effect } from "effect"
+import { Deferred, Effect, Stream } from "effect"
 import { Agent, Fiberloop, SessionStoreMemory } from "fiberloop"
 import { ScriptedModel } from "fiberloop/testing"
 import { existing, makeAgent, toolkitOf } from "./ai-sdk-tools.ts"
@@ -56,6 +56,34 @@ it.effect("one that needs approval waits for a person", () =>
       params: { id: "007" }
     })
   }).pipe(world(ScriptedModel.call("pay", { id: "007" }))))
+
+it.effect("what one yields is progress, and the last of it the result", () =>
+  Effect.gen(function*() {
+    const count = tool({
+      inputSchema,
+      execute: async function*() {
+        yield { found: 1 }
+        yield { found: 2 }
+      }
+    })
+    const agent = yield* Agent.make({ instructions: "", toolkit: toolkitOf({ count }) })
+    const events = yield* Stream.runCollect(agent.stream({ input: "How many?" }))
+    const shown = events.flatMap((event) => event._tag === "ToolProgress" ? [event.value] : [])
+    assert.deepStrictEqual(shown, [{ found: 1 }, { found: 2 }])
+    assert.deepInclude((yield* results)[0], { result: { found: 2 }, isFailure: false })
+  }).pipe(world(ScriptedModel.call("count", { id: "007" }), ScriptedModel.text("Two."))))
+
+it.effect("one without `execute` has its result from a person", () =>
+  Effect.gen(function*() {
+    const whereTo = tool({ inputSchema, outputSchema: jsonSchema<string>({ type: "string" }) })
+    const agent = yield* Agent.make({ instructions: "", toolkit: toolkitOf({ whereTo }) })
+    const suspended = yield* agent.run({ sessionId: "trip", input: "Plan it." })
+    const [question] = suspended._tag === "Suspended" ? suspended.approvals : []
+    assert.deepInclude(question, { tool: "whereTo", needsResult: true })
+    yield* agent.decide({ sessionId: "trip", approvalId: question!.id, approved: true, result: "Bergen" })
+    yield* agent.resumeRun({ sessionId: "trip" })
+    assert.deepInclude((yield* results)[0], { result: "Bergen", isFailure: false })
+  }).pipe(world(ScriptedModel.call("whereTo", { id: "007" }), ScriptedModel.text("To Bergen."))))
 
 it.effect("an abort is its signal's", () =>
   Effect.gen(function*() {

@@ -1,6 +1,11 @@
 /**
- * Tools of the Vercel AI SDK, taken over as they are: their schemas check the arguments, their `execute` runs, and a call's
- * interruption is its `abortSignal`. What fails is read by the model; `needsApproval` asks a person, as it did.
+ * Tools of the Vercel AI SDK, taken over: their schemas check the arguments, their `execute` runs, what it yields is progress, and
+ * a call's interruption is its `abortSignal`. What fails is read by the model; `needsApproval` asks a person, as it did; of one
+ * without `execute` a person gives the result.
+ *
+ * Not taken over are `toModelOutput` (the model reads the result as JSON), `onInputStart` and its kin, `strict`, `inputExamples`,
+ * `providerOptions`, `title`, `metadata`, descriptions that are functions, and tools that a provider defines. `execute` is told of no
+ * `messages`, and its `context` is the run's `data`.
  *
  * `npm run build`, set OPENAI_API_KEY or OPENAI_BASE_URL, then `node examples/ai-sdk-tools.ts "How warm is it in Oslo?"`
  */
@@ -8,7 +13,7 @@ import { asSchema, jsonSchema, tool, type ToolSet } from "@ai-sdk/provider-utils
 import { NodeRuntime } from "@effect/platform-node"
 import { Console, Effect, Schema } from "effect"
 import { Tool, Toolkit } from "effect/ai"
-import { Agent, Fiberloop, ModelOpenAi, SessionStoreMemory, ToolCall } from "fiberloop"
+import { Agent, Fiberloop, ModelOpenAi, NeedsResult, SessionStoreMemory, ToolCall } from "fiberloop"
 
 /** What the program had before: with zod, `inputSchema` is `z.object({ city: z.string() })`. */
 export const existing = {
@@ -24,7 +29,10 @@ export const existing = {
 }
 
 /** Which of them may be called again after a crash, nobody but you knows: annotate those with `Tool.Readonly`. */
-const toolOf = Effect.fnUntraced(function*(name: string, { description, inputSchema, needsApproval }: ToolSet[string]) {
+const toolOf = Effect.fnUntraced(function*(
+  name: string,
+  { description, execute, inputSchema, needsApproval }: ToolSet[string]
+) {
   const parameters = yield* Effect.promise(async () => asSchema(inputSchema).jsonSchema)
   return Tool.dynamic(name, {
     description: typeof description === "string" ? description : name,
@@ -32,17 +40,26 @@ const toolOf = Effect.fnUntraced(function*(name: string, { description, inputSch
     failure: Schema.String,
     // one that is asked of the arguments has no counterpart for all it may look at: each call asks
     needsApproval: needsApproval !== undefined && needsApproval !== false
-  }).addDependency(ToolCall)
+  }).addDependency(ToolCall).annotate(NeedsResult, execute === undefined)
 })
 
+interface Around {
+  readonly preliminary: (result: unknown) => Effect.Effect<void>
+}
+
 const handlerOf = ({ execute, inputSchema }: ToolSet[string]) =>
-  Effect.fnUntraced(function*(params: unknown) {
+  Effect.fnUntraced(function*(params: unknown, { preliminary }: Around) {
     const { callId, data } = yield* ToolCall
+    const run = Effect.runPromiseWith(yield* Effect.context<never>())
     return yield* Effect.tryPromise({
       try: async (abortSignal) => {
         const checked = await asSchema(inputSchema).validate?.(params) ?? { success: true, value: params }
         if (!checked.success) throw checked.error
-        return await execute?.(checked.value, { toolCallId: callId, messages: [], abortSignal, context: data })
+        const given = execute?.(checked.value, { toolCallId: callId, messages: [], abortSignal, context: data })
+        if (typeof given !== "object" || given === null || !(Symbol.asyncIterator in given)) return await given
+        let last: unknown
+        for await (last of given) await run(preliminary(last))
+        return last
       },
       catch: (error) => error instanceof Error ? error.message : String(error)
     })
