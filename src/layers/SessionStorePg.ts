@@ -70,6 +70,7 @@ export const make = Effect.fnUntraced(function*(
   const password = PgPlace.hasPassword(Redacted.value(url)) ? undefined : yield* environmentPassword
   const config = {
     ...options,
+    ...PgPlace.ofServer(url, place),
     url,
     password,
     applicationName: "fiberloop",

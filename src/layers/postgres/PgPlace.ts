@@ -35,6 +35,23 @@ export const ofUrl = (url: Redacted.Redacted): Place | undefined => {
 const isCutInPassword = ({ hash, pathname, searchParams, username }: URL): boolean =>
   username === "" && [pathname, hash, ...searchParams.keys()].some((part) => part.includes("@"))
 
+/**
+ * What a URL that `ofUrl` knows says of its server, for spans, which a client tells of what it is given apart from its URL. What is
+ * no port is left for the client to refuse.
+ */
+export const ofServer = (
+  url: Redacted.Redacted,
+  { database, host }: Place
+): { readonly host: string; readonly port?: number; readonly database?: string } => {
+  const { port: ofAuthority, searchParams } = new URL(Redacted.value(url))
+  const port = Number(searchParams.get("port") ?? (ofAuthority || "5432"))
+  return {
+    host: host.startsWith("/") ? host : host.replace(/:[^:]*$/, "").replace(/^\[(.*)\]$/, "$1"),
+    ...(Number.isInteger(port) ? { port } : {}),
+    ...(database === "" ? {} : { database })
+  }
+}
+
 /** Whether a text is meant as a URL of Postgres. */
 export const isUrl = (text: string): boolean => /^postgres(ql)?:/i.test(text)
 
