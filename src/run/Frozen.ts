@@ -1,8 +1,10 @@
 /**
- * What the log holds, and what is made of it, as something that nobody can write into. It is handed to code that is not ours: what
- * a reader, a hook or an approver changed in place would run instead of what is stored, and of what a person allowed.
+ * What was said, and what runs for it, as something that nobody can write into: inputs, answers, arguments, outcomes. They are handed to
+ * code that is not ours, and what a reader, a hook or an approver changed in place would run instead of what is stored, and of
+ * what a person allowed.
  */
 import type { Json } from "effect/Schema"
+import type * as RunEvent from "./RunEvent.ts"
 
 /** Freezes plain data, with all that is in it, and gives the same value. What is frozen is taken to be so in depth. */
 export const deep = <A>(value: A): A => {
@@ -21,6 +23,36 @@ const freeze = (value: object): void => {
       const member: unknown = value[key as never]
       if (isOpen(member)) freeze(member)
     }
+  }
+}
+
+/** Freezes what an event says that others go by; its own members, which nobody reads again, are left as they are. */
+export const said = (event: RunEvent.Durable): void => {
+  switch (event._tag) {
+    case "RunStarted":
+      deep(event.input)
+      return
+    case "RunResumed":
+      deep(event.data)
+      return
+    case "AssistantMessage":
+      deep(event.message)
+      return
+    case "ApprovalRequested":
+    case "ToolStarted":
+      deep(event.params)
+      return
+    case "ApprovalResolved":
+      deep([event.params, event.result])
+      return
+    case "ToolSettled":
+      deep(event.outcome)
+      return
+    case "InputQueued":
+    case "InputReceived":
+      deep(event.messages)
+      return
+    default:
   }
 }
 

@@ -123,7 +123,8 @@ class Writing extends Fold.Folding implements Journal {
       version: RunEvent.version
     }
     // a spread behind other members is much slower
-    const event = Frozen.deep(Object.assign(placed, draft) as RunEvent.Durable)
+    const event = Object.assign(placed, draft) as RunEvent.Durable
+    Frozen.said(event)
     this.take(event)
     this.#recorded.push(event)
     this.#durable.push(event)

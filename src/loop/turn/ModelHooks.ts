@@ -4,6 +4,7 @@
  * Does not own the call (`ModelCall`), nor the turn (`Turn`).
  */
 import * as Effect from "effect/Effect"
+import * as Frozen from "../../run/Frozen.ts"
 import type * as Message from "../../run/Message.ts"
 import * as RunError from "../../run/RunError.ts"
 import * as RunState from "../../run/RunState.ts"
@@ -31,7 +32,7 @@ export const before = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Retur
   // a hook may take its time, and facts do not wait for it
   yield* env.journal.commit
   const { info } = CurrentModel.of(env)
-  const given = Object.freeze(Transcript.messages(env.journal.transcript, info, env.system))
+  const given = Frozen.deep(Transcript.messages(env.journal.transcript, info, env.system))
   const all = env.tools.map((tool) => tool.name)
   const turn = RunState.nextTurn(env.journal.state)
   let messages = given
@@ -45,7 +46,7 @@ export const before = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Retur
       ask: () => hook.beforeModelCall(call),
       gives: Hooks.ModelChange
     })
-    if (change?.messages !== undefined) messages = Object.freeze(Rewrite.legal(change.messages, messages))
+    if (change?.messages !== undefined) messages = Frozen.deep(Rewrite.legal(change.messages, messages))
     if (change?.tools !== undefined) tools = tools.filter((tool) => change.tools!.includes(tool))
   }
   const isCut = tools.length < all.length

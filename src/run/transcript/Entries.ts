@@ -5,7 +5,6 @@
  * Does not own the order of entries; that is `Transcript`.
  */
 import type * as HashSet from "effect/HashSet"
-import * as Frozen from "../Frozen.ts"
 import type * as Memory from "../Memory.ts"
 import * as Message from "../Message.ts"
 import * as SharedMap from "../SharedMap.ts"
@@ -143,23 +142,22 @@ export const forReader = (entry: Entry, reader: Message.ModelRef | undefined): M
   return by !== undefined && Message.isSameModel(by, reader) ? message : without
 }
 
-const earlier = Frozen.deep(Message.user("(The conversation began earlier.)"))
+const earlier = Message.user("(The conversation began earlier.)")
 
 /**
  * System messages come first, later ones are the user's; behind them a user speaks first. Neighbours of one role, as a
- * log with holes or an older prefix may leave them, become one message. Models and hooks are given these, frozen: they are
- * sent again, and are what is in the log.
+ * log with holes or an older prefix may leave them, become one message.
  */
 export const addMessage = (out: Array<Message.Message>, added: Message.Message): void => {
   const last = out.at(-1)
   const isLate = added.role === "system" && last !== undefined && last.role !== "system"
   const message = isLate ? Message.user(added.content) : added
   if (last?.role === "user" && message.role === "user") {
-    out[out.length - 1] = Frozen.deep({ role: "user", content: [...last.content, ...message.content] })
+    out[out.length - 1] = { role: "user", content: [...last.content, ...message.content] }
   } else if (last?.role === "assistant" && message.role === "assistant") {
-    out[out.length - 1] = Frozen.deep({ role: "assistant", content: [...last.content, ...message.content] })
+    out[out.length - 1] = { role: "assistant", content: [...last.content, ...message.content] }
   } else {
     if ((last === undefined || last.role === "system") && message.role === "assistant") out.push(earlier)
-    out.push(Frozen.deep(message))
+    out.push(message)
   }
 }

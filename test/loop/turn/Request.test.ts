@@ -61,24 +61,18 @@ describe("a model", () => {
       }))
   }
 
-  it.effect("cannot write into the messages that it is given", () =>
+  it.effect("that writes into what it is given writes nothing into the log", () =>
     Effect.gen(function*() {
       const others = yield* givenTo(() => {})
-      let refused = 0
-      const tried = yield* givenTo((messages) => {
+      const { said } = yield* givenTo((messages) => {
         for (const { content } of messages) {
           if (typeof content === "string") continue
           for (const part of content) {
-            try {
-              if (part.type === "text") Object.assign(part, { text: "[masked]" })
-              if (part.type === "tool-call") Object.assign(part, { params: {} })
-            } catch {
-              refused++
-            }
+            if (part.type === "text") Object.assign(part, { text: "[masked]" })
+            if (part.type === "tool-call") Object.assign(part, { params: {} })
           }
         }
       })
-      assert.deepStrictEqual(tried, others)
-      assert.isAtLeast(refused, turns)
+      assert.deepStrictEqual(said, others.said)
     }))
 })
