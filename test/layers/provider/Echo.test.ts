@@ -69,3 +69,12 @@ describe("what was sent", () => {
     assert.include(said("That is too long."), ": That is too long (")
   })
 })
+
+describe("what stands in headers", () => {
+  it("is a secret as it is, and without the scheme before it", () => {
+    assert.deepStrictEqual(Echo.ofHeaders({ authorization: "Bearer abcdefghij", host: "api.openai.test" }), [
+      "Bearer abcdefghij",
+      "abcdefghij"
+    ])
+  })
+})
