@@ -185,6 +185,8 @@ describe("an error part counts as the status it names:", () => {
     [{ error: { code: 401, message: "who" } }, refusal("Authentication")],
     [{ status: 529, message: "busy" }, retryable("Overloaded")],
     [{ status: 400, message: "bad" }, refusal("InvalidRequest")],
+    // of the model behind a gateway
+    [{ modelStreamErrorException: { message: "bad", originalStatusCode: 400 } }, refusal("InvalidRequest")],
     // words only
     ["Overloaded", retryable("Overloaded")],
     ["Too many requests", retryable("RateLimited")],

@@ -1,0 +1,16 @@
+/** Parts of the AI SDK that are not what they seem. */
+import { assert, it } from "@effect/vitest"
+import * as StreamParts from "../../../src/layers/aisdk/StreamParts.ts"
+
+it("what a provider's own tool has so far is no result of it", () => {
+  const result = { type: "tool-result", toolCallId: "c", toolName: "search", result: "half" } as const
+  assert.isUndefined(StreamParts.fromPart({ ...result, preliminary: true }, "m"))
+  assert.deepInclude(StreamParts.fromPart(result, "m"), { type: "tool-result", result: "half" })
+})
+
+it("a time that is none is left out of what is told of an answer", () => {
+  assert.deepStrictEqual(
+    StreamParts.fromPart({ type: "response-metadata", id: "r", modelId: "m", timestamp: new Date(NaN) }, "m"),
+    { type: "response-metadata", id: "r", modelId: "m", timestamp: undefined }
+  )
+})
