@@ -1,6 +1,7 @@
-/** How often who watches a session looks by itself: seldom where it is told of what others append. */
+/** How often who watches a session looks by itself, seldom where it is told of what others append; and what is told. */
 import type * as PgConnection from "@effect/sql-pg/PgConnection"
 import { assert, it } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Queue from "effect/Queue"
 import type * as SqlError from "effect/sql/SqlError"
@@ -26,4 +27,13 @@ it.effect("every other second while something listens, and woken by what it is t
     latch.closeUnsafe()
     yield* Queue.offer(queue, { processId: 1, channel: "fiberloop_sessions", payload: "s" })
     yield* latch.await
+  }))
+
+it.effect("of sessions that changed together, those are sent whose id a notification holds", () =>
+  Effect.gen(function*() {
+    const sent = yield* Deferred.make<ReadonlyArray<string>>()
+    const send = (sessionIds: ReadonlyArray<string>) => Deferred.succeed(sent, sessionIds)
+    const signals = yield* PgSignals.make({ send, receive: Effect.never })
+    for (const id of ["x".repeat(8_000), "s"]) signals.notify(id)
+    assert.deepStrictEqual(yield* Deferred.await(sent), ["s"])
   }))
