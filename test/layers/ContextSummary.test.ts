@@ -177,6 +177,22 @@ describe("a model that cannot make one", () => {
     }))
 })
 
+describe("a failure of the condensing model", () => {
+  it.effect("is what the retry policy takes it for", () =>
+    Effect.gen(function*() {
+      const odd = ScriptedModel.fail(
+        new RunError.NonRetryableError<RunError.ProviderRefusal>({ _tag: "Unknown", message: "busy" })
+      )
+      const classify = ({ message }: RunError.ModelError) =>
+        new RunError.RetryableError<RunError.ProviderReason>({ _tag: "Overloaded", message })
+      const made = yield* Condensing.make(answers(4), strategy, [odd, ScriptedModel.text("They greeted.")], {
+        agent: { retry: RetryPolicy.make({ base: 0, classify }) }
+      })
+      const [compacted] = RunLog.only(yield* converse(made, inputs(4)), "ContextCompacted")
+      assert.include(compacted?.memory?.text, "They greeted.")
+    }))
+})
+
 describe("an answer of the condensing model", () => {
   const whole: ReadonlyArray<ModelPart> = [
     { type: "text-delta", block: "t", delta: "They wanted all of it." },
@@ -218,6 +234,15 @@ describe("an answer of the condensing model", () => {
       assert.include(compacted?.memory?.text, "They wanted all of it.")
       const [first, ...more] = yield* made.asked
       assert.deepStrictEqual(more, [first])
+    }))
+
+  it.effect("is sent to it again as every provider takes it", () =>
+    Effect.gen(function*() {
+      const made = yield* Condensing.make(answers(8), strategy, () => ScriptedModel.text("They\ud800 spoke\u0000."))
+      yield* converse(made, inputs(8))
+      const [, again] = yield* made.asked
+      assert.include(again, "They\ufffd spoke")
+      assert.notInclude(again, "\u0000")
     }))
 
   it.effect("looks like no question about it, nor do the first words of the user", () =>
