@@ -26,6 +26,8 @@ import {
   Timeouts,
   ToolCall
 } from "../src/index.ts"
+import type { Budget } from "../src/loop/env/Budget.ts"
+import * as Place from "../src/loop/env/Place.ts"
 import { ScriptedModel } from "../src/testing/index.ts"
 import * as Overloaded from "./support/Overloaded.ts"
 import * as RunLog from "./support/RunLog.ts"
@@ -150,6 +152,22 @@ describe("a tool", () => {
       })
       yield* outer.agent.run({ sessionId: "outer", input: "go" })
       assert.deepStrictEqual(seen, ["inner", "outer"])
+    }))
+})
+
+describe("an agent", () => {
+  it.effect("that was made while a call ran spends nothing of that call's run", () =>
+    Effect.gen(function*() {
+      const around = AgentContext.surround(Context.make(Place.Around, {} as Budget), {})
+      assert.isUndefined(yield* around(Effect.service(Place.Around)))
+    }))
+
+  it.effect("has its layer's service where the name of that only begins as a setting's does", () =>
+    Effect.gen(function*() {
+      class Traced extends Context.Service<Traced, string>()("effect/TracerX") {}
+      const around = AgentContext.surround(Context.make(Traced, "the layer's"), {})
+      const seen = around(Effect.service(Traced))
+      assert.strictEqual(yield* Effect.provideService(seen, Traced, "the caller's"), "the layer's")
     }))
 })
 

@@ -123,15 +123,10 @@ describe("hooks", () => {
         agent: { hooks: [options!, all!] }
       }).pipe(Effect.provideService(Hooks, [layer!, all!]))
       yield* agent.run(go).pipe(Effect.provideService(Hooks, [caller!, all!, layer!]))
-      assert.deepStrictEqual(notes.splice(0).filter((note) => note.includes("before")), [
-        "options beforeModelCall 1",
-        "all beforeModelCall 1",
-        "layer beforeModelCall 1",
-        "caller beforeModelCall 1"
-      ])
+      const ran = () => notes.splice(0).filter((note) => note.includes("before")).map((note) => note.split(" ")[0])
+      assert.deepStrictEqual(ran(), ["options", "all", "layer", "caller"])
       yield* agent.run({ ...go, runId: "r2" })
-      assert.isFalse(notes.some((note) => note.startsWith("caller")))
-      assert.isTrue(notes.some((note) => note.startsWith("layer")))
+      assert.deepStrictEqual(ran(), ["options", "all", "layer"])
     }))
 
   it.effect("of a run are around an agent that runs inside one of its tools, too", () =>
