@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Stream } from "effect"
-import { chmodSync, statSync, truncateSync, writeFileSync } from "node:fs"
+import { chmodSync, statSync, truncateSync, utimesSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import * as ChangingTools from "../../../../src/cli/tools/ChangingTools.ts"
 import { BeforeRename } from "../../../../src/cli/tools/write/AtomicWrite.ts"
@@ -94,6 +94,22 @@ describe("edit_file", () => {
         )
       assert.strictEqual(reason, "ChangedMeanwhile")
       assert.include(message, "read it again")
+      assert.deepStrictEqual(treeOf(root), { "a.txt": "abc" })
+    }))
+
+  it.effect("what somebody else wrote meanwhile is not overwritten, also where it has the time that the file had", () =>
+    Effect.gen(function*() {
+      const root = yield* sandbox({ "a.txt": "old" })
+      const file = join(root, "a.txt")
+      utimesSync(file, 1_000, 1_000)
+      const rewrite = Effect.sync(() => {
+        writeFileSync(file, "abc")
+        utimesSync(file, 1_000, 1_000)
+      })
+      const { reason } = yield* refusal(root, "edit_file", { path: "a.txt", oldText: "old", newText: "new" }).pipe(
+        Effect.provideService(BeforeRename, () => rewrite)
+      )
+      assert.strictEqual(reason, "ChangedMeanwhile")
       assert.deepStrictEqual(treeOf(root), { "a.txt": "abc" })
     }))
 
