@@ -138,6 +138,16 @@ describe("two calls that wait for one run", () => {
       assert.deepStrictEqual(yield* made.agent.approvals("root"), [])
       assert.strictEqual((yield* made.agent.approvals("shared")).length, 1)
     }))
+
+  it.effect("count what it spent once, with the one that began it", () =>
+    Effect.gen(function*() {
+      const made = yield* Family.make({ handler: sharing })
+      yield* made.root({ turns: [[buys, buys]] })
+      const { agent, store } = yield* Family.make({ store: yield* Family.leftBy(made.store) })
+      yield* agent.run({ sessionId: "root", input: "{}" })
+      const settled = RunLog.only(yield* store.log("root"), "ToolSettled")
+      assert.deepStrictEqual(settled.map(({ usage }) => usage), [{ inputTokens: 10, outputTokens: 5 }, undefined])
+    }))
 })
 
 describe("a call whose process dies before it has paused", () => {

@@ -116,6 +116,31 @@ describe("a run that works for a call", () => {
       assert.deepStrictEqual(Family.violations(found), [])
     }))
 
+  it.effect("that somebody aborted does not go on where it is asked for again", () =>
+    Effect.gen(function*() {
+      const gate = yield* ScriptedModel.makeGate
+      let asks = 0
+      const { logs, root } = yield* Family.make({
+        answer: (request) =>
+          Family.planOf(request).first === "hangs" && asks++ === 0
+            ? [ScriptedModel.gate(gate)]
+            : Family.answer(request),
+        handler: (agent, plan) =>
+          Effect.gen(function*() {
+            const asked = { runId: "child", input: JSON.stringify(plan) }
+            const run = yield* agent.start(asked)
+            yield* gate.started
+            yield* run.abort
+            return (yield* agent.run(asked))._tag
+          })
+      })
+      yield* root({ turns: [[{ first: "hangs" }]] })
+      const found = yield* logs
+      const [settled] = RunLog.only(found.get("root")!, "ToolSettled")
+      assert.deepStrictEqual(settled?.outcome, { _tag: "Succeeded", result: "Aborted" })
+      assert.deepStrictEqual(RunLog.only(found.get("child")!, "RunResumed"), [])
+    }))
+
   it.effect("is none of a call that another run began it for, or nobody", () =>
     Effect.gen(function*() {
       const gate = yield* ScriptedModel.makeGate
