@@ -60,6 +60,22 @@ describe("a reconciler", () => {
         )
       }))
   }
+
+  it.effect("that knows of no effect of a call has none run whose tool is not offered any more", () =>
+    Effect.gen(function*() {
+      const store = yield* DeadRun.of(DeadRun.inTools("work"))
+      let ran = 0
+      const { agent } = yield* TestAgent.make([ScriptedModel.text("hello!")], {
+        store,
+        tool: () => Effect.sync(() => `${ran++}`),
+        agent: { toolPolicy: { allowList: [] } }
+      })
+      yield* Effect.provideService(Stream.runDrain(agent.resume({ sessionId: "s" })), Reconciler.Reconciler, {
+        reconcile: () => Effect.succeed({ _tag: "NotDone" })
+      })
+      assert.deepStrictEqual(RunLog.outcomes(yield* store.log("s")), ["1.0 NotExecuted(stopped)"])
+      assert.strictEqual(ran, 0)
+    }))
 })
 
 const odd: Record<string, readonly [answer: () => unknown, outcome: string]> = {
@@ -98,6 +114,15 @@ describe("a reconciler that answers with", () => {
       yield* resume
       const [settled] = RunLog.only(yield* log, "ToolSettled")
       assert.deepStrictEqual(settled?.outcome, { _tag: "Succeeded", result: { at: "1970-01-01T00:00:00.000Z" } })
+    }))
+
+  it.effect("a result, long after the call was started: that says nothing of the time it took", () =>
+    Effect.gen(function*() {
+      const { log, resume } = yield* asked(done("paid"))
+      yield* TestClock.adjust("1 hour")
+      yield* resume
+      const [settled] = RunLog.only(yield* log, "ToolSettled")
+      assert.deepStrictEqual([settled?.outcome._tag, settled?.duration], ["Succeeded", 0])
     }))
 })
 
