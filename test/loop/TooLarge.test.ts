@@ -9,11 +9,12 @@ import * as ToolExecutorToolkit from "../../src/layers/ToolExecutorToolkit.ts"
 import * as Bounds from "../../src/run/log/Bounds.ts"
 import * as Message from "../../src/run/Message.ts"
 import * as RunError from "../../src/run/RunError.ts"
-import type * as RunEvent from "../../src/run/RunEvent.ts"
+import * as RunEvent from "../../src/run/RunEvent.ts"
 import * as Usage from "../../src/run/Usage.ts"
 import * as ContextManager from "../../src/services/ContextManager.ts"
 import * as SessionStore from "../../src/services/SessionStore.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
+import * as Family from "../support/Family.ts"
 import * as RunLog from "../support/RunLog.ts"
 import * as TestAgent from "../support/TestAgent.ts"
 import * as TestStore from "../support/TestStore.ts"
@@ -54,6 +55,18 @@ describe("what is more than an event holds", () => {
       yield* untruncated(made.agent.run({ sessionId: "s", input: "go" }))
       const log = yield* goesOn(made, "RunCompleted(stop)")
       assert.deepStrictEqual(RunLog.outcomes(log), ["1.0 NotEncodable"])
+    }))
+
+  it.effect("as a tool's result beside arguments that a person edited is NotEncodable, and the run goes on", () =>
+    Effect.gen(function*() {
+      const half = "x".repeat(SessionStore.maxContentBytes * 0.6)
+      const { agent, root, store } = yield* Family.make({ handler: () => Effect.succeed(half) })
+      yield* root({ turns: [[{ by: "buy" }]] })
+      const params = { plan: JSON.stringify({ first: half }) }
+      yield* agent.decide({ sessionId: "root", approvalId: "root/1.0", approved: true, params })
+      const result = yield* untruncated(agent.resumeRun({ sessionId: "root" }))
+      assert.strictEqual(result._tag, "Completed")
+      assert.deepStrictEqual(RunLog.outcomes(yield* store.log("root")), ["1.0 NotEncodable"])
     }))
 
   it.effect("as a tool's failure is a shorter one", () =>
@@ -196,6 +209,19 @@ describe("what a store says is too large", () => {
       assert.strictEqual((yield* Fiber.join(fiber)).reason._tag, "EventTooLarge")
       const log = yield* goesOn(made, "RunFailed(EventTooLarge)")
       assert.deepStrictEqual(RunLog.outcomes(log), ["1.0 Succeeded", "1.2 Succeeded", "1.1 Interrupted"])
+    }))
+
+  it.effect("leaves the session to others, also where the store takes no other end in its place", () =>
+    Effect.gen(function*() {
+      const { agent, store } = yield* TestAgent.make([ScriptedModel.text("hello")])
+      const errors = [TestStore.tooLarge, TestStore.unavailable]
+      store.onAppend = ({ events, store }) => {
+        const error = events.some(RunEvent.isEnd) ? errors.shift() : undefined
+        return error === undefined ? store : Effect.fail(error)
+      }
+      yield* Effect.flip(agent.run({ sessionId: "s", input: "go" }))
+      assert.deepStrictEqual(errors, [])
+      yield* Effect.scoped(store.service.open("s", { runId: "other", create: false }))
     }))
 
   it.effect("leaves deltas under keys that no later attempt has", () =>
