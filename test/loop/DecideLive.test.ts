@@ -80,6 +80,21 @@ describe("while the approver here is asked", () => {
       assert.deepStrictEqual(made.ran, [1])
     }))
 
+  it.effect("an answer that comes while another one is being stored is refused once that is: the question has one", () =>
+    Effect.gen(function*() {
+      const held = TestStore.holding((_, events) => events.some(({ _tag }) => _tag === "ApprovalResolved"))
+      const made = yield* asked(work(1), { store: yield* TestStore.make(held.onAppend) })
+      const first = yield* Effect.forkChild(made.decide("1.0"))
+      yield* held.reached
+      const second = yield* Effect.forkChild(Effect.flip(made.decide("1.0", { approved: false })), {
+        startImmediately: true
+      })
+      yield* held.release
+      yield* Fiber.join(first)
+      assert.deepInclude((yield* Fiber.join(second)).reason, { _tag: "ApprovalNotOpen", because: "answered" })
+      yield* made.run.result
+    }))
+
   it.effect("an answer that comes behind the approver's is refused", () =>
     Effect.gen(function*() {
       const made = yield* asked([work(1, "a"), work(2, "b")])
