@@ -27,7 +27,7 @@ const refused = (tag: RunError.ProviderRefusal["_tag"]) =>
 
 type Turns = Parameters<typeof ScriptedModel.make>[0]
 
-/** An agent whose model is several: "a", "b", ... of providers of the same names. */
+/** An agent whose model is several: "a", "b", ... of providers of the same names; "b2" is another one of the name of "b". */
 const agentOf = Effect.fnUntraced(function*(
   scripts: Readonly<Record<string, Turns>>,
   options: ModelFallback.Options & Pick<TestAgent.Options, "agent" | "store" | "tool" | "context"> = {}
@@ -35,7 +35,7 @@ const agentOf = Effect.fnUntraced(function*(
   const models: Array<Model.Model["Service"]> = []
   const requests: Record<string, Effect.Effect<ReadonlyArray<Model.ModelRequest>>> = {}
   for (const [name, turns] of Object.entries(scripts)) {
-    const made = yield* ScriptedModel.make(turns, { info: { provider: name, name: `${name}-1` } })
+    const made = yield* ScriptedModel.make(turns, { info: { provider: name.charAt(0), name: `${name.charAt(0)}-1` } })
     models.push(Context.get(made, Model.Model))
     requests[name] = Context.get(made, ScriptedModel.Script).requests
   }
@@ -246,6 +246,17 @@ describe("a model that took over", () => {
       yield* Stream.runDrain(agent.resume({ sessionId: "s", limits: { maxTurns: 5 } }))
       assert.deepStrictEqual(yield* asked, { a: 1, b: 2 })
       assert.deepStrictEqual(switches(yield* store.log("s")), ["1: a-1 > b-1"])
+    }))
+
+  it.effect("is asked again where another one has its name, at another address", () =>
+    Effect.gen(function*() {
+      const { agent, asked } = yield* agentOf({
+        a: [refused("Unknown")],
+        b: [refused("Unknown")],
+        b2: [TestAgent.work(1), ScriptedModel.text("ok")]
+      })
+      yield* agent.run({ sessionId: "s", input: "go" })
+      assert.deepStrictEqual(yield* asked, { a: 1, b: 1, b2: 2 })
     }))
 
   it.effect("is not the only one asked by a run that failed and is resumed: that begins with the first", () =>

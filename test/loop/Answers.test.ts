@@ -37,6 +37,13 @@ describe("a finish reason without calls", () => {
       const { end } = yield* play([[ScriptedModel.text("so far"), ScriptedModel.finish(reason)]])
       assert.strictEqual(end, expected)
     }))
+
+  it.effect("length ends as a limit of the run that is reached by then", () =>
+    Effect.gen(function*() {
+      const half = [ScriptedModel.text("half"), ScriptedModel.finish("length", { inputTokens: 10, outputTokens: 10 })]
+      const { end } = yield* play([half], { agent: { limits: { maxTokens: 20 } } })
+      assert.strictEqual(end, "RunLimited(tokens)")
+    }))
 })
 
 describe("a finish reason with calls", () => {

@@ -187,6 +187,7 @@ describe("prepareTurn that breaks ends the run, with nothing sent:", () => {
     "giving instructions that are no text": () => ({ instructions: 5 as never }),
     "giving a tool choice that is none": () => ({ toolChoice: "sometimes" as never }),
     "naming no tool of the agent": () => ({ tools: ["wrok" as never] }),
+    "naming what every object has": () => ({ tools: ["constructor" as never] }),
     "requiring a tool where none is offered": () => ({ tools: [], toolChoice: "required" }),
     "requiring one that is not offered": () => ({ tools: ["look"], toolChoice: { tool: "work" } })
   }
