@@ -35,6 +35,11 @@ it.effect.each<readonly [string, Parameters<typeof told>[0], ReadonlyArray<numbe
     hours(1) + 10,
     hours(1) + 20
   ]],
+  ["is not less than before where it is set forward, by little each time, and back", [[0, 999], [0, 999], [0, -1998]], [
+    999,
+    1998,
+    1998
+  ]],
   ["is the clock's again where it is set back and forward", [[10, -hours(1)], [10, hours(1)], [10, 0]], [10, 20, 30]],
   ["is what passed where it is set back in a long wait, by less than that", [[hours(2), -hours(1)], [10, 0]], [
     hours(2),

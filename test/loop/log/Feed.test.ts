@@ -5,6 +5,7 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Stream from "effect/Stream"
 import * as Feed from "../../../src/loop/log/Feed.ts"
+import { FeedReader } from "../../../src/loop/log/FeedReader.ts"
 import type * as RunEvent from "../../../src/run/RunEvent.ts"
 import * as RunEvents from "../../../src/run/RunEvents.ts"
 import * as Totals from "../../../src/run/Totals.ts"
@@ -35,8 +36,8 @@ const notice = (seq: number): RunEvent.Durable => ({
   text: `${seq}`
 })
 
-/** A feed over a store that holds notices 1 to `stored`. */
-const make = Effect.fnUntraced(function*(stored = 0) {
+/** A store that holds notices 1 to `stored`. */
+const storing = Effect.fnUntraced(function*(stored: number) {
   const store = yield* TestStore.make()
   if (stored > 0) {
     yield* Effect.scoped(Effect.gen(function*() {
@@ -44,8 +45,11 @@ const make = Effect.fnUntraced(function*(stored = 0) {
       for (let seq = 1; seq <= stored; seq++) yield* session.append([notice(seq)])
     }))
   }
-  return new Feed.Feed(store.service, "s", true, () => [])
+  return store.service
 })
+
+/** A feed over such a store. */
+const make = (stored = 0) => Effect.map(storing(stored), (store) => new Feed.Feed(store, "s", true, () => []))
 
 const drain = Effect.fnUntraced(function*(feed: Feed.Feed) {
   const arrays: Array<ReadonlyArray<RunEvent.RunEvent>> = []
@@ -117,6 +121,23 @@ describe("a full buffer", () => {
       const pieces = yield* feed.events.pipe(RunEvents.text, Stream.runCollect)
       // the settled message is not part of this feed, so that only what is still in order is given
       assert.isTrue(Array.from({ length: 20 }, (_, i) => `${i} `).join("").startsWith(pieces.join("")))
+    }))
+})
+
+describe("a reader that has events read from the store", () => {
+  it.effect("gets each once, also where more of them are dropped meanwhile", () =>
+    Effect.gen(function*() {
+      const store = yield* storing(4)
+      const reader: FeedReader = new FeedReader({
+        ...store,
+        read: (sessionId, range) => {
+          if (range?.to === 2) reader.lag(3, 4)
+          return store.read(sessionId, range)
+        }
+      }, "s")
+      reader.lag(1, 2)
+      const seen = [...(yield* reader.pull), ...(yield* reader.pull)]
+      assert.deepStrictEqual(RunLog.durable(seen).map(({ seq }) => seq), [1, 2, 3, 4])
     }))
 })
 
