@@ -291,6 +291,28 @@ describe("the live runs of a process", () => {
       yield* start(runs, run("c", "s"))
     }))
 
+  it.effect("are not forgotten with a drive of their session that dies behind its own run", () =>
+    Effect.gen(function*() {
+      const runs = yield* RunsLocal.make
+      const said = yield* Deferred.make<Fiber.Fiber<unknown, unknown>>()
+      const dies = yield* Deferred.make<void>()
+      yield* runs.start(
+        run("a", "s"),
+        (forget) =>
+          Effect.withFiber((driving) =>
+            Effect.andThen(forget, Deferred.succeed(said, driving)).pipe(
+              Effect.andThen(Deferred.await(dies)),
+              Effect.andThen(Effect.die("bug"))
+            )
+          )
+      )
+      const driving = yield* Deferred.await(said)
+      const next = yield* start(runs, run("b", "s"))
+      yield* Deferred.succeed(dies, undefined)
+      yield* Fiber.await(driving)
+      assert.strictEqual(yield* runs.live("b"), next)
+    }))
+
   it.effect("are not known where the layer is closed while they start", () =>
     Effect.gen(function*() {
       let operations = 1
