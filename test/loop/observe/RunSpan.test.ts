@@ -8,8 +8,8 @@ import type * as RunEvent from "../../../src/run/RunEvent.ts"
 import * as Drafts from "../../support/Drafts.ts"
 import * as Traces from "../../support/Traces.ts"
 
-/** The events on the span of a drive that publishes these, by name, with what they say. */
-const toldBy = (events: ReadonlyArray<RunEvent.RunEvent>) =>
+/** The span of a drive that publishes these. */
+const spanOf = (events: ReadonlyArray<RunEvent.RunEvent>) =>
   Effect.gen(function*() {
     const traces = Traces.make()
     const drive = { agent: "test/Agent", sessionId: "s", runId: "run-1", tools: { search: true } }
@@ -19,7 +19,7 @@ const toldBy = (events: ReadonlyArray<RunEvent.RunEvent>) =>
       traces.tracer
     )
     sink?.see?.(events as never)
-    return traces.named("invoke_agent test/Agent").events.map(([name, , attributes]) => [name, attributes])
+    return traces.named("invoke_agent test/Agent")
   })
 
 it.effect("fallbacks, compactions, notices and questions to people are events on the span of a drive, without content", () =>
@@ -33,7 +33,8 @@ it.effect("fallbacks, compactions, notices and questions to people are events on
       Drafts.approvalResolved("1.0"),
       Drafts.approvalResolved("1.1", false)
     )
-    assert.deepStrictEqual(yield* toldBy(events), [
+    const { events: told } = yield* spanOf(events)
+    assert.deepStrictEqual(told.map(([name, , attributes]) => [name, attributes]), [
       ["fiberloop.model_switched", { "fiberloop.turn": 1, from: "test/model", to: "other/next" }],
       ["fiberloop.compacted", { strategy: "test", before: 9, after: 2 }],
       ["fiberloop.notice", { kind: "doomLoop" }],
@@ -42,4 +43,16 @@ it.effect("fallbacks, compactions, notices and questions to people are events on
       ["fiberloop.approval_resolved", { "gen_ai.tool.call.id": "1.0", approved: true }],
       ["fiberloop.approval_resolved", { "gen_ai.tool.call.id": "1.1", approved: false }]
     ])
+  }))
+
+it.effect("what a drive spent is on its span, without what was spent for its calls, which other spans have", () =>
+  Effect.gen(function*() {
+    const usage = { inputTokens: 10, outputTokens: 5 }
+    const { attributes } = yield* spanOf(Drafts.log(
+      Drafts.assistant([Drafts.call("search")], { usage }),
+      Drafts.settled("1.0", "found", { usage: { inputTokens: 100, outputTokens: 50 } }),
+      { ...Drafts.turnFinished(1), usage },
+      Drafts.completed()
+    ))
+    assert.strictEqual(attributes.get("gen_ai.usage.input_tokens"), 10)
   }))
