@@ -11,6 +11,10 @@ describe("the key of a call", () => {
     assert.strictEqual(idempotencyKey("a/r/1.0", "a/r/1.0", "2.1"), "a/r/1.0//2.1")
   })
 
+  it("has them escaped, each by itself, where they hold what no key does", () => {
+    assert.strictEqual(idempotencyKey("a b", "a b", "1.0"), "a%20b/a%20b/1.0")
+  })
+
   it("may be the id of a run, also counted and many calls deep, for every session", () => {
     for (const sessionId of ["会话".repeat(100), "x".repeat(200), "é".repeat(30), "😀".repeat(100), "s"]) {
       const keys = new Set<string>()
