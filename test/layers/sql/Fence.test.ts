@@ -1,0 +1,46 @@
+/** What is done to a session by the row that was read of it is not done once its fence has moved: it is another one's then. */
+import { assert, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Reactivity from "effect/reactivity/Reactivity"
+import * as SqlClient from "effect/sql/SqlClient"
+import { join } from "node:path"
+import { OwnerLiveness } from "../../../src/layers/OwnerLiveness.ts"
+import * as Answered from "../../../src/layers/sql/Answered.ts"
+import * as ClaimStatements from "../../../src/layers/sql/ClaimStatements.ts"
+import * as SessionClaims from "../../../src/layers/sql/SessionClaims.ts"
+import * as SessionList from "../../../src/layers/sql/SessionList.ts"
+import * as SessionTables from "../../../src/layers/sql/SessionTables.ts"
+import * as SqliteErrors from "../../../src/layers/sqlite/SqliteErrors.ts"
+import * as SqliteClient from "../../../src/layers/SqliteClient.ts"
+import { temporaryFolder } from "../../support/Processes.ts"
+
+/** The row of a session "s" that was free when it was read, and that somebody has taken since. */
+const taken = Effect.gen(function*() {
+  const filename = join(yield* temporaryFolder, "s.db")
+  const sql = yield* Effect.provide(SqliteClient.make({ filename }), Reactivity.layer)
+  const answered = Answered.within(undefined)
+  const migrated = SessionTables.migrate(SqliteErrors.explain(filename), answered)
+  yield* Effect.provideService(migrated, SqlClient.SqlClient, sql)
+  const liveness = yield* OwnerLiveness
+  const statements = ClaimStatements.make(sql, liveness.lease)
+  yield* statements.insert("s", null, 0)
+  const row = yield* Effect.fromNullishOr(yield* statements.look("s", 0))
+  yield* statements.raise(row, "somebody", 0)
+  const claims = yield* SessionClaims.make(sql, liveness, answered)
+  return { claims, row, sql, owner: Effect.map(statements.look("s", 0), (row) => row?.owner), statements }
+})
+
+it.effect("a session that holds nothing is not taken away for another one to have its id", () =>
+  Effect.gen(function*() {
+    const { owner, row, statements } = yield* taken
+    yield* statements.removeEmpty(row)
+    assert.strictEqual(yield* owner, "somebody")
+  }))
+
+it.effect("a session that is to be removed is busy", () =>
+  Effect.gen(function*() {
+    const { claims, owner, row, sql } = yield* taken
+    const { remove } = SessionList.make(sql, { ...claims, get: () => Effect.succeed(row) })
+    assert.strictEqual((yield* Effect.flip(remove("s"))).reason._tag, "SessionBusy")
+    assert.strictEqual(yield* owner, "somebody")
+  }))
