@@ -1,6 +1,7 @@
 /** Aborts at odd moments: before anything is stored, twice, too late, and with a store or a model that does not go along. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
+import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
@@ -301,26 +302,39 @@ describe("an abort", () => {
       assert.deepStrictEqual(ends.map(({ _tag }) => _tag), ["RunAborted", "RunCompleted"])
     }))
 
+  /** A run that is aborted while its store is stuck with its first intent, for so long. */
+  const stuckFor = Effect.fnUntraced(function*(time: Duration.Input) {
+    const held = TestStore.holding((_, events) => events.some((event) => event._tag === "ToolStarted"))
+    let ran = 0
+    const { agent, store } = yield* TestAgent.make([TestAgent.work(1)], {
+      store: yield* TestStore.make(held.onAppend),
+      tool: () => Effect.sync(() => `${ran++}`)
+    })
+    const run = yield* agent.start({ sessionId: "s", input: "go" })
+    yield* held.reached
+    const aborting = yield* Effect.forkChild(run.abort)
+    yield* TestClock.adjust(time)
+    const hasReturned = aborting.pollUnsafe() !== undefined
+    yield* held.release
+    yield* Fiber.join(aborting)
+    assert.strictEqual(ran, 0)
+    return { hasReturned, result: run.result, log: store.log("s") }
+  })
+
   // a grace period each for the announcement and the end, two for the turns
   it.effect("of a run whose store is stuck returns after at most four grace periods", () =>
     Effect.gen(function*() {
-      const held = TestStore.holding((_, events) => events.some((event) => event._tag === "ToolStarted"))
-      let ran = 0
-      const made = yield* TestAgent.make([TestAgent.work(1)], {
-        store: yield* TestStore.make(held.onAppend),
-        tool: () => Effect.sync(() => `${ran++}`)
-      })
-      const run = yield* made.agent.start({ sessionId: "s", input: "go" })
-      yield* held.reached
-      const aborting = yield* Effect.forkChild(run.abort)
-      yield* TestClock.adjust("20 seconds")
-      const hasReturned = aborting.pollUnsafe() !== undefined
-      yield* held.release
-      yield* Fiber.join(aborting)
+      const { hasReturned, log, result } = yield* stuckFor("20 seconds")
       assert.isTrue(hasReturned, "the abort waits for the store for ever")
-      const error = yield* Effect.flip(run.result)
-      assert.strictEqual(error.reason._tag, "StoreUnavailable")
-      assert.strictEqual(ran, 0)
-      assert.deepStrictEqual(RunLog.violations(yield* made.store.log("s"), true), [])
+      assert.strictEqual((yield* Effect.flip(result)).reason._tag, "StoreUnavailable")
+      assert.deepStrictEqual(RunLog.violations(yield* log, true), [])
+    }))
+
+  it.effect("of a run whose store goes on within these is stored, and told as an abort", () =>
+    Effect.gen(function*() {
+      const { log, result } = yield* stuckFor("19 seconds")
+      assert.strictEqual((yield* result)._tag, "Aborted")
+      assert.strictEqual(RunLog.endOf(yield* log), "RunAborted(requested)")
+      assert.deepStrictEqual(RunLog.violations(yield* log), [])
     }))
 })
