@@ -17,13 +17,8 @@ const isOpen = (value: unknown): value is object =>
 
 const freeze = (value: object): void => {
   Object.freeze(value)
-  if (Array.isArray(value)) { for (let i = 0; i < value.length; i++) if (isOpen(value[i])) freeze(value[i]) }
-  else {
-    for (const key in value) {
-      const member: unknown = value[key as never]
-      if (isOpen(member)) freeze(member)
-    }
-  }
+  if (Array.isArray(value)) value.forEach(deep)
+  else for (const key in value) deep(value[key as never])
 }
 
 /** Freezes what an event says that others go by; its own members, which nobody reads again, are left as they are. */

@@ -64,8 +64,11 @@ export const run = function*(
   let hasMore: boolean
   do {
     const taken = open
-    yield* CallLanes.runAll(env, progress, taken.filter(canGoOn)) // one that was denied leaves its place to another
-    ;({ allowed: open, cutBy } = withinLimits(env, journal.state.openCalls))
+    yield* CallLanes.runAll(env, progress, taken.filter(canGoOn))
+    // one that was denied leaves its place to another
+    const left = withinLimits(env, journal.state.openCalls)
+    open = left.allowed
+    cutBy = left.cutBy
     // what was decided after a call gave up waiting is taken up before the round is over
     hasMore = open.some((call) => canGoOn(call) && (call.decision !== undefined || !isAmong(taken, call)))
   } while (hasMore && progress.mayRun())
